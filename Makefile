@@ -1,0 +1,91 @@
+# Lectern.  `make help` lists what there is.
+#
+#   BUILD=release|asan|tsan|cov   kind of build; objects live in build/$(BUILD)
+#   WERROR=1                      warnings are errors (as in continuous tests)
+
+BUILD ?= release
+CC ?= cc
+prefix ?= /usr/local
+O := build/$(BUILD)
+
+PACKAGES := libuv lmdb libxml-2.0 libcjson libutf8proc libxxhash libzstd libseccomp
+# Without a pkg-config file of their own in Debian 12: gumbo has one, these not.
+EXTRA_LIBS := -lstemmer -linih
+PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) gumbo 2>/dev/null | sed 's/-I/-isystem /g')
+
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
+        -Wmissing-prototypes -Wvla -Wundef -Wcast-qual -Wdouble-promotion -Wformat=2
+CFLAGS_release := -O2 -D_FORTIFY_SOURCE=3 -ftrivial-auto-var-init=zero \
+        -fstack-protector-strong -fstack-clash-protection
+CFLAGS_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+CFLAGS_tsan := -O1 -fsanitize=thread
+CFLAGS_cov := -O0 --coverage
+LDFLAGS_release := -Wl,-z,relro,-z,now
+LDFLAGS_asan := -fsanitize=address,undefined
+LDFLAGS_tsan := -fsanitize=thread
+LDFLAGS_cov := --coverage
+CFLAGS_ALL := -std=c17 -D_GNU_SOURCE -g -fPIE $(WARN) $(if $(WERROR),-Werror) \
+        -include base/banned.h -I. $(PKG_CFLAGS) $(CFLAGS_$(BUILD)) $(CFLAGS)
+LDFLAGS_ALL := -pie $(LDFLAGS_$(BUILD)) $(LDFLAGS)
+
+sources = $(patsubst %.c,$O/%.o,$(wildcard $(addsuffix /*.c,$1)))
+BASE := $(call sources,base)
+TREE := $(call sources,tree)
+MEMORY := $(call sources,memory)
+# indexer/parse/ is the jailed program, the rest of indexer/ runs in the daemon.
+INDEXER := $(call sources,indexer)
+PARSE := $(call sources,indexer/parse)
+DAEMON := $(call sources,daemon)
+CLI := $(call sources,cli) $O/daemon/protocol.o
+
+BASE_LIBS := -lcjson -lutf8proc -lxxhash -linih -lpthread -lm
+PROGRAMS := lecternd lectern lectern-parse
+
+all: $(addprefix build/,$(PROGRAMS))  ## build the programs (build/lectern and its two companions)
+
+ifeq ($(BUILD),release)
+build/%: $O/%
+	@cp -f $< $@.tmp && mv -f $@.tmp $@
+else
+.PHONY: $(addprefix build/,$(PROGRAMS))
+$(addprefix build/,$(PROGRAMS)): build/%: $O/%
+endif
+
+$O/lecternd: $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(BASE)
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ -luv -llmdb -lzstd -lstemmer -linih $(BASE_LIBS)
+$O/lectern: $(CLI) $(BASE)
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ -linih $(BASE_LIBS)
+$O/lectern-parse: $(PARSE) $(TREE) $(BASE)
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ -lgumbo -lxml2 -lseccomp $(BASE_LIBS)
+
+# Tests: one program a file of tests/unit, linked with all but the mains.
+$O/all.a: $(BASE) $(TREE) $(MEMORY) $(INDEXER) $(filter-out %/main.o,$(DAEMON)) $(filter-out %/main.o,$(call sources,cli))
+	@rm -f $@ && ar rcs $@ $^
+$O/tests/unit/%: $O/tests/unit/%.o $O/all.a
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka -luv -llmdb -lzstd -lstemmer -linih $(BASE_LIBS)
+
+UNIT := $(patsubst %.c,$O/%,$(wildcard tests/unit/*.c))
+unit: $(UNIT) $(addprefix $O/,$(PROGRAMS))  ## run the unit tests
+	@sh tests/run.sh $O $(UNIT)
+
+# The flags are part of what an object depends on.
+STAMP := $O/.flags
+FLAGS_NOW := $(CC) $(CFLAGS_ALL)
+ifneq ($(shell cat $(STAMP) 2>/dev/null),$(FLAGS_NOW))
+$(shell mkdir -p $O && printf '%s' '$(FLAGS_NOW)' > $(STAMP))
+endif
+
+$O/%.o: %.c $(STAMP)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+-include $(shell find $O -name '*.d' 2>/dev/null)
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
+
+clean:  ## remove everything that was built
+	rm -rf build
+
+.PHONY: all help clean
+.SECONDARY:

@@ -1,0 +1,153 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+static int read_open(int fd, uint64_t from, size_t want, struct buf *ret)
+{
+    buf_reserve(ret, want);
+    while (ret->size < want) {
+        ssize_t n = pread(fd, ret->data + ret->size, want - ret->size,
+                          (off_t)(from + ret->size));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            break;
+        ret->size += (size_t)n;
+    }
+    ret->data[ret->size] = '\0';
+    return 0;
+}
+
+static int open_regular(const char *path, struct stat *st, struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return err_errno(err, ERR_IO, "cannot open %s", path);
+    if (fstat(fd, st) == 0 && S_ISREG(st->st_mode))
+        return fd;
+    close(fd);
+    return err_set(err, ERR_IO, "%s is not a regular file", path);
+}
+
+int file_read(const char *path, size_t limit, struct buf *ret, struct err *err)
+{
+    struct stat st;
+    int fd = open_regular(path, &st, err);
+    if (fd < 0)
+        return fd;
+    int code = 0;
+    if ((uint64_t)st.st_size > limit)
+        code = err_set(err, ERR_LIMIT, "%s has %lld bytes, more than %zu", path,
+                       (long long)st.st_size, limit);
+    else if (read_open(fd, 0, (size_t)st.st_size, ret) < 0)
+        code = err_errno(err, ERR_IO, "cannot read %s", path);
+    if (code)
+        buf_free(ret);
+    close(fd);
+    return code;
+}
+
+int file_read_span(const char *path, uint64_t from, uint64_t to, struct buf *ret,
+                   struct err *err)
+{
+    struct stat st;
+    int fd = open_regular(path, &st, err);
+    if (fd < 0)
+        return fd;
+    int code = 0;
+    if (from > to || to > (uint64_t)st.st_size)
+        code = err_set(err, ERR_STALE, "%s no longer reaches byte %llu", path,
+                       (unsigned long long)to);
+    else if (read_open(fd, from, (size_t)(to - from), ret) < 0)
+        code = err_errno(err, ERR_IO, "cannot read %s", path);
+    if (code)
+        buf_free(ret);
+    close(fd);
+    return code;
+}
+
+static int write_all(int fd, struct slice content)
+{
+    while (content.size) {
+        ssize_t n = write(fd, content.data, content.size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        content.data += n;
+        content.size -= (size_t)n;
+    }
+    return fsync(fd);
+}
+
+int file_write(const char *path, struct slice content, struct err *err)
+{
+    struct buf temp = {0};
+    buf_printf(&temp, "%s.%ld.tmp", path, (long)getpid());
+    int code = 0;
+    int fd = open(temp.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || write_all(fd, content) < 0)
+        code = err_errno(err, ERR_IO, "cannot write %s", temp.data);
+    if (fd >= 0 && close(fd) < 0 && !code)
+        code = err_errno(err, ERR_IO, "cannot write %s", temp.data);
+    if (!code && rename(temp.data, path) < 0)
+        code = err_errno(err, ERR_IO, "cannot rename %s", temp.data);
+    if (code && fd >= 0)
+        unlink(temp.data);
+    buf_free(&temp);
+    return code;
+}
+
+int file_make_folder(const char *path, unsigned mode, struct err *err)
+{
+    char *copy = mem_strdup(path);
+    int code = 0;
+    for (char *p = copy + 1; !code; p++) {
+        if (*p != '/' && *p != '\0')
+            continue;
+        char stop = *p;
+        *p = '\0';
+        struct stat st;
+        if (mkdir(copy, stop ? 0755 : mode) < 0 &&
+            (errno != EEXIST || stat(copy, &st) < 0 || !S_ISDIR(st.st_mode)))
+            code = err_errno(err, ERR_IO, "cannot make the folder %s", copy);
+        *p = stop;
+        if (!stop)
+            break;
+    }
+    free(copy);
+    return code;
+}
+
+void file_join(struct buf *buf, const char *folder, const char *name)
+{
+    buf_put_text(buf, folder);
+    if (buf->size && buf->data[buf->size - 1] != '/')
+        buf_put_byte(buf, '/');
+    buf_put_text(buf, name);
+}
+
+int64_t clock_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+double clock_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}

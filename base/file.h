@@ -1,0 +1,32 @@
+/* Files, folders, clocks: the operating system with our error convention. */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* The whole of a regular file into `ret` (which must be empty); ERR_LIMIT when
+ * larger than `limit` bytes. */
+int file_read(const char *path, size_t limit, struct buf *ret, struct err *err);
+
+/* Bytes [from, to) of a file. */
+int file_read_span(const char *path, uint64_t from, uint64_t to, struct buf *ret,
+                   struct err *err);
+
+/* Writes a new file beside `path`, syncs it, and renames it into place. */
+int file_write(const char *path, struct slice content, struct err *err);
+
+/* mkdir -p; the last folder gets `mode`. */
+int file_make_folder(const char *path, unsigned mode, struct err *err);
+
+/* Appends `folder/name`. */
+void file_join(struct buf *buf, const char *folder, const char *name);
+
+int64_t clock_ms(void);  /* monotonic */
+double clock_seconds(void);  /* monotonic, for measuring */
+
+#endif

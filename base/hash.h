@@ -1,0 +1,27 @@
+/* 128-bit content hashes (XXH3): equal content, equal hash.  Not for
+ * adversaries: a collision made on purpose mixes two texts up, no more. */
+#ifndef BASE_HASH_H
+#define BASE_HASH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hash128 {
+    uint64_t low;
+    uint64_t high;
+};
+
+struct hash128 hash_bytes(const void *bytes, size_t size);
+uint64_t hash_bytes64(const void *bytes, size_t size);
+
+static inline bool hash_equal(struct hash128 a, struct hash128 b)
+{
+    return a.low == b.low && a.high == b.high;
+}
+
+/* 16 bytes, most significant first: the form in keys and encodings. */
+void hash_write(struct hash128 hash, unsigned char bytes[16]);
+struct hash128 hash_read(const unsigned char bytes[16]);
+
+#endif

@@ -1,0 +1,59 @@
+/* JSON out and in.
+ *
+ * Out: a writer that appends to a buffer and puts the commas itself:
+ *     json_begin(&w, '{'); json_key(&w, "n"); json_int(&w, 3); json_end(&w, '}');
+ * or, in an object, json_field_int(&w, "n", 3).
+ * In: cJSON's tree, after a check of depth and size (cJSON recurses). */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct json {
+    struct buf *out;
+    bool comma;  /* the next value needs one before it */
+};
+
+static inline struct json json_to(struct buf *out)
+{
+    return (struct json){out, false};
+}
+void json_begin(struct json *json, char bracket);  /* '{' or '[' */
+void json_end(struct json *json, char bracket);    /* '}' or ']' */
+void json_key(struct json *json, const char *key);
+void json_string(struct json *json, struct slice text);
+                    /* bytes that are not UTF-8 come out as U+FFFD */
+void json_text(struct json *json, const char *text);  /* NULL: null */
+void json_int(struct json *json, int64_t value);
+void json_double(struct json *json, double value, int decimals);
+                    /* not finite: null */
+void json_bool(struct json *json, bool value);
+void json_null(struct json *json);
+void json_raw(struct json *json, struct slice value);  /* one value, as it is */
+
+void json_field_string(struct json *json, const char *key, struct slice text);
+void json_field_text(struct json *json, const char *key, const char *text);
+void json_field_int(struct json *json, const char *key, int64_t value);
+void json_field_double(struct json *json, const char *key, double value,
+                       int decimals);
+void json_field_bool(struct json *json, const char *key, bool value);
+void json_field_null(struct json *json, const char *key);
+
+enum { JSON_MOST_DEPTH = 64 };
+
+/* One JSON value; free *ret_value with cJSON_Delete. */
+int json_parse(struct slice text, cJSON **ret_value, struct err *err);
+
+/* Members of an object, with a default when absent or of another type. */
+const char *json_get_text(const cJSON *object, const char *key,
+                          const char *absent);
+int64_t json_get_int(const cJSON *object, const char *key, int64_t absent);
+double json_get_double(const cJSON *object, const char *key, double absent);
+bool json_get_bool(const cJSON *object, const char *key, bool absent);
+
+#endif

@@ -1,0 +1,42 @@
+/* Memory: allocation that cannot fail quietly, an arena, checked arithmetic.
+ *
+ * mem_* end the process with a message when the system has no memory left:
+ * sizes taken from input are checked against limits before they get here. */
+#ifndef BASE_MEM_H
+#define BASE_MEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+void *mem_alloc(size_t size);                            /* zeroed */
+void *mem_resize(void *old, size_t count, size_t size);  /* tail not zeroed */
+char *mem_strdup(const char *text);
+char *mem_strndup(const char *text, size_t size);
+
+/* Grows the array `*items` of `size`-byte items so that it holds `needed`;
+ * `*capacity` in items.  Doubles, so appending is linear in all. */
+void mem_reserve(void **items, size_t *capacity, size_t needed, size_t size);
+
+/* False when the result does not fit. */
+static inline bool mem_add(size_t a, size_t b, size_t *result)
+{
+    return !__builtin_add_overflow(a, b, result);
+}
+static inline bool mem_mul(size_t a, size_t b, size_t *result)
+{
+    return !__builtin_mul_overflow(a, b, result);
+}
+
+/* Arena: many small allocations, freed at once.  Zero-initialise it. */
+struct arena {
+    struct arena_chunk *chunks;
+    size_t used;  /* bytes handed out in all */
+};
+
+void *arena_alloc(struct arena *arena, size_t size);  /* zeroed, aligned 16 */
+char *arena_copy(struct arena *arena, const void *bytes, size_t size);
+                                  /* copies and adds a terminating NUL */
+void arena_free(struct arena *arena);
+
+#endif

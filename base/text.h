@@ -1,0 +1,39 @@
+/* UTF-8 text as manuals have it. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+/* The code point at `at` (which must be < size) and, through `ret_size`, its
+ * bytes; U+FFFD and 1 for an invalid byte. */
+uint32_t text_decode(const char *text, size_t size, size_t at, size_t *ret_size);
+void text_encode(struct buf *buf, uint32_t code_point);
+bool text_is_utf8(const char *text, size_t size);
+
+/* Bytes of the white space at `at`: ASCII white space, U+0085, U+00A0, U+1680,
+ * U+2000..200A, U+2028, U+2029, U+202F, U+205F, U+3000; else 0. */
+size_t text_space(const char *text, size_t size, size_t at);
+
+/* A character that a reader does not see and a search must not: soft hyphen,
+ * zero-width space and joiners, byte order mark. */
+bool text_is_invisible(uint32_t code_point);
+
+/* Appends `text` with every run of white space as one space and none at
+ * either end. */
+void text_fold_space(struct buf *buf, struct slice text);
+
+/* Appends the form in which titles and evidence are compared: case folded,
+ * only letters and digits, one space between words, nothing invisible. */
+void text_fold_compare(struct buf *buf, struct slice text);
+
+/* Unicode classes that tokenising needs. */
+bool text_is_letter(uint32_t code_point);  /* letters and marks */
+bool text_is_digit(uint32_t code_point);   /* Nd, Nl, No */
+bool text_is_upper(uint32_t code_point);
+uint32_t text_lower(uint32_t code_point);
+
+#endif

@@ -1,0 +1,164 @@
+/* The semantic hierarchy tree of a manual (H2MT 2.1).
+ *
+ * A tree is an array of nodes in pre-order: node 0 is the root, the sub-tree
+ * of node i is [i, nodes[i].end), its first child is i + 1 when that is below
+ * end, and the sibling of c is nodes[c].end.  A node is a book, chapter,
+ * section or reference entry: a title, its own content (blocks in document
+ * order), its place in the files (origins), and what it links to.
+ *
+ * Two trees are made of it:
+ *   - a file's tree, made by the parser: blocks and all, node 0 is the page;
+ *   - an outline, assembled from the files' trees of a manual: no blocks; each
+ *     node has an id and says in which file's tree its content lies (source).
+ *
+ * Life: tree_new, tree_add_* in document order, tree_seal; from then on it is
+ * read only and may be shared between threads.  Text belongs to the tree. */
+#ifndef TREE_TREE_H
+#define TREE_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+enum { TREE_NONE = UINT32_MAX };  /* "no node" */
+
+/* The values are part of the encoding: append only. */
+enum block_kind {
+    BLOCK_PARAGRAPH,
+    BLOCK_CODE,        /* white space exact; info: language */
+    BLOCK_TABLE,       /* a row a line, cells separated by a tab */
+    BLOCK_LIST,        /* an item a line: two spaces a level, "- " or "1. " */
+    BLOCK_QUOTE,
+    BLOCK_NOTE,        /* admonition; info: its kind (note, tip, warning...) */
+    BLOCK_MATH,        /* TeX source */
+    BLOCK_FIGURE,      /* caption and alternative text */
+    BLOCK_DEFINITION,  /* a term a line, its definition in lines below,
+                          indented by two spaces */
+    BLOCK_KINDS
+};
+const char *block_kind_name(int kind);  /* "paragraph", ... */
+int block_kind_from(const char *name);  /* -1: none of that name */
+
+/* Half-open byte range [from, to) of a file as it is on disk. */
+struct span {
+    uint64_t from, to;
+};
+
+struct origin {
+    uint32_t file;  /* index into tree.files */
+    struct span span;
+};
+
+struct block {
+    int kind;           /* enum block_kind */
+    struct slice text;  /* UTF-8; prose has its white space folded */
+    struct slice info;
+    struct origin origin;  /* from its first to its last character of text */
+};
+
+/* A link in the text of a node. */
+struct ref {
+    struct slice text;  /* what it reads */
+    struct slice url;   /* as written */
+};
+
+struct node {
+    uint32_t parent;  /* TREE_NONE: the root */
+    uint32_t end;     /* one past the last node of the sub-tree */
+    uint32_t height;  /* 0: leaf; else 1 + the greatest height of a child */
+    int level;        /* heading level in the source, 1..6; 0: no heading */
+    struct slice title;
+    struct slice anchor;    /* id by which a browser opens it, or empty */
+    struct slice *anchors;  /* [anchor_count] every other id within it */
+    struct origin *origins; /* [origin_count] title and own content */
+    struct block *blocks;   /* [block_count] */
+    struct ref *refs;       /* [ref_count] */
+    uint32_t anchor_count, origin_count, block_count, ref_count;
+    struct hash128 own;     /* title, kinds and text of blocks; never origins */
+    struct hash128 merkle;  /* own, then the children's merkle, in order */
+
+    /* Outlines only. */
+    uint64_t id;           /* never reused, unique across manuals; 0: none */
+    uint32_t source_tree;  /* index of the file's tree, TREE_NONE: no content */
+    uint32_t source_node;  /* node in that tree */
+    uint32_t words;        /* words of own content; 0: it owns none */
+};
+
+enum page_role {
+    PAGE_CONTENT,
+    PAGE_INDEX,    /* alphabetical index: titles only, blocks left out */
+    PAGE_REDIRECT, /* sends the reader elsewhere; no content */
+    PAGE_SEARCH    /* a search form; no content */
+};
+
+/* What a file's page says of its place among the others. */
+struct page {
+    int role;                    /* enum page_role */
+    struct slice title;          /* <title> */
+    struct slice up, prev, next; /* URLs as written, or empty */
+};
+
+struct tree {
+    struct node *nodes;  /* [count], pre-order */
+    uint32_t count;
+    bool outline;
+    struct slice *files;  /* [file_count] paths; a file's tree: 1, "" (itself) */
+    uint32_t file_count;
+    struct page page;
+    struct arena arena;            /* all text and arrays */
+    struct tree_pending *pending;  /* between tree_new and tree_seal */
+};
+
+/* ---- Making ---- */
+
+struct tree *tree_new(bool outline);
+void tree_free(struct tree *tree);  /* NULL is allowed */
+
+/* All text is copied.  `parent` is TREE_NONE for the first node, else the node
+ * added last or one of its ancestors.  Returns the node's index. */
+uint32_t tree_add_node(struct tree *tree, uint32_t parent, int level,
+                       struct slice title, struct slice anchor);
+uint32_t tree_add_file(struct tree *tree, struct slice path);
+/* These take any node added so far. */
+void tree_add_anchor(struct tree *tree, uint32_t node, struct slice anchor);
+void tree_add_origin(struct tree *tree, uint32_t node, struct origin origin);
+void tree_add_block(struct tree *tree, uint32_t node, int kind,
+                    struct slice text, struct slice info, struct origin origin);
+void tree_add_ref(struct tree *tree, uint32_t node, struct slice text,
+                  struct slice url);
+/* A copy of `text` that lives as long as the tree. */
+struct slice tree_copy_text(struct tree *tree, struct slice text);
+
+/* Computes end, height and hashes.  In an outline node.own is kept as the
+ * caller set it.  ERR_FORMAT when there is no node. */
+int tree_seal(struct tree *tree, struct err *err);
+
+/* ---- Walking ---- */
+
+/* Children come before their parent, siblings in order.  order: [count]. */
+void tree_post_order(const struct tree *tree, uint32_t *order);
+
+/* The same by height: order[starts[h] .. starts[h + 1]) are the nodes of
+ * height h, in pre-order.  order: [count], starts: [root height + 2]. */
+void tree_by_height(const struct tree *tree, uint32_t *order, uint32_t *starts);
+
+/* Number of ancestors: 0 for the root. */
+uint32_t tree_depth(const struct tree *tree, uint32_t node);
+
+/* The whole own text: blocks separated by an empty line. */
+void tree_node_text(const struct node *node, struct buf *ret);
+
+/* ---- Encoding: drawn at the top of encode.c ---- */
+
+void tree_encode(const struct tree *tree, struct buf *ret);
+
+/* Takes bytes that nobody has checked.  ERR_FORMAT with a position. */
+int tree_decode(const void *bytes, size_t size, struct tree **ret_tree,
+                struct err *err);
+
+#endif
