@@ -12,7 +12,7 @@ for program in "$@"; do
     timeout "${TEST_SECONDS:-300}" "$program" >"$log" 2>&1
     status=$?
     ok=$(grep -c '^\[       OK \]' "$log")
-    bad=$(grep -c '^\[  FAILED  \] [a-zA-Z_0-9]*$' "$log")
+    bad=$(grep '^\[  FAILED  \] [a-zA-Z_0-9]*$' "$log" | sort -u | wc -l)
     if [ "$status" -ne 0 ]; then
         cat "$log"
         echo "FAILED: $program (status $status)"

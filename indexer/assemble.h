@@ -1,0 +1,34 @@
+/* Several files become one tree.
+ *
+ * A page's parent is the page that its "up" link names; without one, the index
+ * page of its folder or of the nearest folder above; else the manual's root.
+ * Pages under one parent stand in the order of the "next" links, those without
+ * after them by path. */
+#ifndef INDEXER_ASSEMBLE_H
+#define INDEXER_ASSEMBLE_H
+
+#include "base/err.h"
+#include "tree/tree.h"
+
+/* What assembling needs of a file's tree: an outline of its own with titles,
+ * anchors, origins, own hashes and the page; words is 1 where there is
+ * content, else 0. */
+struct tree *assemble_skeleton(const struct tree *tree);
+
+struct piece {
+    const char *path;       /* relative to the manual's root */
+    struct tree *skeleton;  /* of the file's tree */
+};
+
+/* pieces [count] in byte order of their paths; file i of the outline is piece
+ * i.  Ids are left 0. */
+int assemble(const char *manual, const struct piece *pieces, uint32_t count,
+             struct tree **ret_outline, struct err *err);
+
+/* Gives each node of `outline` that is also in `old` (NULL: none) its id, by
+ * (file, anchor), by path of titles with ordinal, by own hash, in this order;
+ * ret_old[n] is its index there, TREE_NONE: it is new.  [outline->count] */
+void assemble_match(struct tree *outline, const struct tree *old,
+                    uint32_t *ret_old);
+
+#endif

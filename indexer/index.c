@@ -1,0 +1,654 @@
+/* One update of one manual, in five steps:
+ *
+ *   scan      the folder against the files' records: by stat what is surely
+ *             unchanged is left alone
+ *   parse     the rest, side by side; each tree is stored under the hash of
+ *             its bytes as soon as it is there, so a crash costs a batch
+ *   assemble  the files' trees into an outline; ids from the one before
+ *   postings  what changed, or all of them in a new epoch when that is much
+ *   flip      one short transaction: files, outline, the manual's record */
+#include "indexer/index.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "indexer/assemble.h"
+#include "indexer/pool.h"
+#include "indexer/scan.h"
+#include "memory/lexical.h"
+
+enum {
+    BATCH_TREES = 256,            /* trees stored in one transaction */
+    BATCH_POSTINGS = 8 << 20,     /* postings gathered before they are written */
+    REWRITE_SHARE = 4             /* a new epoch when 1/4 of the nodes changed */
+};
+
+struct update {
+    struct store *store;
+    const struct index_options *options;
+    index_progress *progress;
+    void *context;
+    const atomic_bool *cancel;
+    struct index_report *report;
+
+    struct manual manual;
+    struct scan scan;
+    struct file *old_files;       /* [old_file_count] sorted by path */
+    size_t old_file_count;
+    struct file *files;           /* [scan.count] as they will be */
+    bool *keep_record;            /* [scan.count] the record needs no writing */
+    bool changed;                 /* the generation is to be made anew */
+
+    uint32_t *indexed;            /* [indexed_count] files of the outline */
+    uint32_t indexed_count;
+    struct tree *outline, *old_outline;
+    uint32_t *old_nodes;          /* [outline->count] */
+    uint32_t epoch;
+    struct lexical_delta *delta;
+};
+
+const char *index_phase_name(int phase)
+{
+    static const char *const names[] = {"scan", "parse", "assemble", "store"};
+    return names[phase];
+}
+
+static int step(const struct update *u, int phase, size_t done, size_t total,
+                struct err *err)
+{
+    if (u->progress)
+        u->progress(u->context, phase, done, total);
+    if (u->cancel && atomic_load(u->cancel))
+        return err_set(err, ERR_CANCELLED, "stopped before the update was done");
+    return 0;
+}
+
+/* ---- Scan ---- */
+
+static const struct file *find_old(const struct update *u, const char *path)
+{
+    size_t low = 0, high = u->old_file_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(path, u->old_files[middle].path);
+        if (!order)
+            return &u->old_files[middle];
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
+static bool same_stat(const struct file *old, const struct scan_file *now)
+{
+    return old->size == now->size && old->mtime_ns == now->mtime_ns &&
+           old->inode == now->inode;
+}
+
+static bool was_unread(const struct file *old)
+{
+    return old->state == FILE_FAILED && !old->content.low && !old->content.high;
+}
+
+/* False: another version of the parser made its tree. */
+static bool is_current(const struct file *file)
+{
+    return file->state != FILE_INDEXED ||
+           hash_equal(file->tree, pool_tree_name(file->content));
+}
+
+/* Fills files[i] from the record or as new; true: it has to be read. */
+static bool look_up(struct update *u, size_t i)
+{
+    const struct scan_file *now = &u->scan.files[i];
+    const struct file *old = find_old(u, now->path);
+    struct file *file = &u->files[i];
+    *file = (struct file){.path = mem_strdup(now->path),
+                          .size = now->size,
+                          .mtime_ns = now->mtime_ns,
+                          .inode = now->inode,
+                          .failure = mem_strdup("")};
+    if (now->failure) {
+        file->state = FILE_FAILED;
+        free(file->failure);
+        file->failure = mem_strdup(now->failure);
+        u->changed |= old && old->state == FILE_INDEXED;
+        return false;
+    }
+    if (!old)
+        return true;
+    file->content = old->content;
+    file->tree = old->tree;
+    file->state = old->state;
+    free(file->failure);
+    file->failure = mem_strdup(old->failure);
+    u->keep_record[i] = same_stat(old, now) && is_current(old) &&
+                        !u->options->force;
+    return !u->keep_record[i] || was_unread(old);
+}
+
+static bool any_gone(const struct update *u)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < u->old_file_count; i++) {
+        while (at < u->scan.count &&
+               strcmp(u->scan.files[at].path, u->old_files[i].path) < 0)
+            at++;
+        if (at == u->scan.count ||
+            strcmp(u->scan.files[at].path, u->old_files[i].path))
+            return true;
+    }
+    return false;
+}
+
+static int scan(struct update *u, struct err *err)
+{
+    struct store_txn *txn;
+    int code = step(u, INDEX_SCAN, 0, 0, err);
+    if (!code)
+        code = store_read(u->store, &txn, err);
+    if (code)
+        return code;
+    code = store_list_files(txn, u->manual.id, &u->old_files, &u->old_file_count, err);
+    store_end(txn);
+    if (!code)
+        code = scan_folder(u->manual.root, u->manual.ignore, &u->scan, err);
+    if (code)
+        return code;
+    u->files = mem_alloc(u->scan.count * sizeof *u->files);
+    u->keep_record = mem_alloc(u->scan.count * sizeof *u->keep_record);
+    u->changed = !u->manual.generation || any_gone(u);
+    return 0;
+}
+
+/* ---- Parse ---- */
+
+static void take_result(struct update *u, size_t i, const struct pool_result *r)
+{
+    struct file *file = &u->files[i];
+    if (r->err.code)
+        log_warn("%s/%s: %s", u->manual.root, file->path, r->err.message);
+    if (r->unchanged)
+        return;
+    int state = r->err.code ? FILE_FAILED : FILE_INDEXED;
+    u->changed |= state == FILE_INDEXED || file->state == FILE_INDEXED;
+    u->keep_record[i] = false;
+    file->state = state;
+    file->content = r->content;
+    file->tree = r->err.code ? (struct hash128){0} : r->name;
+    free(file->failure);
+    file->failure = mem_strdup(r->err.code ? r->err.message : "");
+    u->report->parsed += !r->stored;
+}
+
+struct batch {
+    struct tree *trees[BATCH_TREES];
+    struct hash128 names[BATCH_TREES];
+    size_t count;
+};
+
+static int write_batch(struct update *u, struct batch *batch, struct err *err)
+{
+    struct store_txn *txn;
+    if (!batch->count)
+        return 0;
+    int code = store_write(u->store, &txn, err);
+    if (code)
+        return code;
+    for (size_t i = 0; i < batch->count && !code; i++)
+        code = store_put_tree(txn, batch->names[i], batch->trees[i], err);
+    if (code) {
+        store_end(txn);
+        return code;
+    }
+    for (size_t i = 0; i < batch->count; i++)
+        tree_free(batch->trees[i]);
+    batch->count = 0;
+    return store_commit(txn, err);
+}
+
+static int collect_results(struct update *u, struct pool *pool,
+                           const uint32_t *file_of, size_t total,
+                           struct batch *batch, struct err *err)
+{
+    struct pool_result result;
+    size_t done = 0;
+    int code = step(u, INDEX_PARSE, 0, total, err);
+    while (!code && pool_next(pool, &result)) {
+        take_result(u, file_of[result.task], &result);
+        if (result.tree) {
+            batch->names[batch->count] = result.name;
+            batch->trees[batch->count++] = result.tree;
+        }
+        if (batch->count == BATCH_TREES)
+            code = write_batch(u, batch, err);
+        if (!code)
+            code = step(u, INDEX_PARSE, ++done, total, err);
+    }
+    return code;
+}
+
+static int parse(struct update *u, struct err *err)
+{
+    size_t count = 0;
+    struct pool_task *tasks = mem_alloc(u->scan.count * sizeof *tasks);
+    uint32_t *file_of = mem_alloc(u->scan.count * sizeof *file_of);
+    struct arena paths = {0};
+    for (size_t i = 0; i < u->scan.count; i++) {
+        if (!look_up(u, i))
+            continue;
+        struct buf path = {0};
+        file_join(&path, u->manual.root, u->scan.files[i].path);
+        const struct file *file = &u->files[i];
+        tasks[count] = (struct pool_task){
+            .path = arena_copy(&paths, path.data, path.size),
+            .has_known = (file->content.low || file->content.high) &&
+                         is_current(file),
+            .known = file->content};
+        file_of[count++] = (uint32_t)i;
+        buf_free(&path);
+    }
+    struct pool *pool = pool_start(u->store, &u->options->parser,
+                                   u->options->parsers, u->options->force, tasks,
+                                   count);
+    struct batch batch = {0};
+    int code = collect_results(u, pool, file_of, count, &batch, err);
+    pool_stop(pool);
+    if (!code || code == ERR_CANCELLED) {
+        int written = write_batch(u, &batch, code ? NULL : err);
+        code = code ? code : written;
+    }
+    for (size_t i = 0; i < batch.count; i++)
+        tree_free(batch.trees[i]);
+    arena_free(&paths);
+    free(tasks);
+    free(file_of);
+    return code;
+}
+
+/* ---- Assemble ---- */
+
+static int read_pieces(struct update *u, struct piece *pieces, struct err *err)
+{
+    struct store_txn *txn;
+    int code = store_read(u->store, &txn, err);
+    if (code)
+        return code;
+    for (uint32_t i = 0; i < u->indexed_count && !code; i++) {
+        const struct file *file = &u->files[u->indexed[i]];
+        struct tree *tree;
+        code = store_get_tree(txn, file->tree, &tree, err);
+        if (code)
+            break;
+        pieces[i] = (struct piece){file->path, assemble_skeleton(tree)};
+        tree_free(tree);
+    }
+    store_end(txn);
+    return code;
+}
+
+static int give_ids(struct update *u, struct store_txn *txn, struct err *err)
+{
+    struct tree *outline = u->outline;
+    uint64_t needed = 0, next;
+    for (uint32_t n = 0; n < outline->count; n++)
+        needed += u->old_nodes[n] == TREE_NONE;
+    int code = store_take_ids(txn, needed, &next, err);
+    if (code)
+        return code;
+    for (uint32_t n = 0; n < outline->count; n++)
+        if (u->old_nodes[n] == TREE_NONE)
+            outline->nodes[n].id = next++;
+    return 0;
+}
+
+static int build_outline(struct update *u, struct err *err)
+{
+    int code = step(u, INDEX_ASSEMBLE, 0, 1, err);
+    if (code)
+        return code;
+    u->indexed = mem_alloc(u->scan.count * sizeof *u->indexed);
+    for (uint32_t i = 0; i < u->scan.count; i++)
+        if (u->files[i].state == FILE_INDEXED)
+            u->indexed[u->indexed_count++] = i;
+    struct piece *pieces = mem_alloc(u->indexed_count * sizeof *pieces);
+    code = read_pieces(u, pieces, err);
+    if (!code)
+        code = assemble(u->manual.name, pieces, u->indexed_count, &u->outline, err);
+    for (uint32_t i = 0; i < u->indexed_count; i++)
+        tree_free(pieces[i].skeleton);
+    free(pieces);
+    if (code)
+        return code;
+    u->old_nodes = mem_alloc(u->outline->count * sizeof *u->old_nodes);
+    assemble_match(u->outline, u->old_outline, u->old_nodes);
+    return 0;
+}
+
+static int read_old_outline(struct update *u, struct err *err)
+{
+    struct store_txn *txn;
+    if (!u->manual.generation)
+        return 0;
+    int code = store_read(u->store, &txn, err);
+    if (code)
+        return code;
+    code = store_get_outline(txn, u->manual.id, u->manual.generation,
+                             &u->old_outline, err);
+    store_end(txn);
+    return code;
+}
+
+/* ---- Postings ---- */
+
+/* Content of nodes in file order: the tree read last is kept. */
+struct contents {
+    struct store_txn *txn;
+    struct hash128 name;
+    struct tree *tree;
+};
+
+static int content_of(struct contents *contents, struct hash128 name,
+                      uint32_t node, const struct node **ret, struct err *err)
+{
+    if (!contents->tree || !hash_equal(contents->name, name)) {
+        tree_free(contents->tree);
+        contents->tree = NULL;
+        int code = store_get_tree(contents->txn, name, &contents->tree, err);
+        if (code)
+            return code;
+        contents->name = name;
+    }
+    if (node >= contents->tree->count)
+        return err_set(err, ERR_STORE, "an outline does not fit its trees");
+    *ret = &contents->tree->nodes[node];
+    return 0;
+}
+
+static bool is_same_node(const struct update *u, uint32_t n)
+{
+    uint32_t old = u->old_nodes[n];
+    return old != TREE_NONE &&
+           hash_equal(u->old_outline->nodes[old].own, u->outline->nodes[n].own);
+}
+
+static int add_node(struct update *u, struct contents *contents, uint32_t n,
+                    struct err *err)
+{
+    struct node *node = &u->outline->nodes[n];
+    const struct node *content;
+    if (node->source_tree == TREE_NONE)
+        return 0;
+    int code = content_of(contents, u->files[u->indexed[node->source_tree]].tree,
+                          node->source_node, &content, err);
+    if (code || !content->block_count) {
+        node->words = 0;
+        return code;
+    }
+    uint32_t words = lexical_add(u->delta, node->id, content);
+    node->words = words ? words : 1;
+    return 0;
+}
+
+/* The node's content as the old outline had it leaves the postings. */
+static int remove_node(struct update *u, struct contents *contents, uint32_t old,
+                       struct err *err)
+{
+    const struct node *node = &u->old_outline->nodes[old], *content;
+    if (node->source_tree == TREE_NONE || !node->words)
+        return 0;
+    struct slice path = u->old_outline->files[node->source_tree];
+    const struct file *file = find_old(u, path.data);
+    if (!file)
+        return err_set(err, ERR_STORE, "the record of %s is missing", path.data);
+    int code = content_of(contents, file->tree, node->source_node, &content, err);
+    if (!code)
+        lexical_remove(u->delta, node->id, content);
+    return code;
+}
+
+/* All nodes into a new epoch, in transactions nobody sees. */
+static int rewrite_postings(struct update *u, struct err *err)
+{
+    struct store_txn *txn, *reading;
+    int code = store_write(u->store, &txn, err);
+    if (code)
+        return code;
+    code = store_take_epoch(txn, &u->epoch, err);
+    if (!code)
+        code = give_ids(u, txn, err);
+    if (code) {
+        store_end(txn);
+        return code;
+    }
+    code = store_commit(txn, err);
+    for (uint32_t n = 0; n < u->outline->count && !code;) {
+        code = store_read(u->store, &reading, err);
+        if (code)
+            break;
+        struct contents contents = {.txn = reading};
+        for (; n < u->outline->count && !code &&
+               lexical_delta_size(u->delta) < BATCH_POSTINGS; n++) {
+            code = add_node(u, &contents, n, err);
+            if (!code && n % 512 == 0)
+                code = step(u, INDEX_STORE, n, u->outline->count, err);
+        }
+        tree_free(contents.tree);
+        store_end(reading);
+        if (!code)
+            code = store_write(u->store, &txn, err);
+        if (code)
+            break;
+        code = lexical_apply(txn, u->manual.id, u->epoch, u->delta, err);
+        if (code)
+            store_end(txn);
+        else
+            code = store_commit(txn, err);
+    }
+    return code;
+}
+
+/* What changed, within the flipping transaction. */
+static int change_postings(struct update *u, struct store_txn *txn,
+                           struct err *err)
+{
+    bool *kept = mem_alloc(u->old_outline->count * sizeof *kept);
+    struct contents contents = {.txn = txn};
+    int code = give_ids(u, txn, err);
+    for (uint32_t n = 0; n < u->outline->count && !code; n++) {
+        uint32_t old = u->old_nodes[n];
+        if (!is_same_node(u, n)) {
+            code = add_node(u, &contents, n, err);
+            continue;
+        }
+        kept[old] = true;
+        u->outline->nodes[n].words = u->old_outline->nodes[old].words;
+    }
+    for (uint32_t o = 0; o < u->old_outline->count && !code; o++)
+        if (!kept[o])
+            code = remove_node(u, &contents, o, err);
+    tree_free(contents.tree);
+    free(kept);
+    return code ? code : lexical_apply(txn, u->manual.id, u->epoch, u->delta, err);
+}
+
+static bool much_changed(const struct update *u)
+{
+    if (!u->old_outline || !u->manual.epoch)
+        return true;
+    uint32_t same = 0, most = u->outline->count;
+    if (u->old_outline->count > most)
+        most = u->old_outline->count;
+    for (uint32_t n = 0; n < u->outline->count; n++)
+        same += is_same_node(u, n);
+    return most - same > most / REWRITE_SHARE;
+}
+
+/* ---- Flip ---- */
+
+static int write_files(struct update *u, struct store_txn *txn, struct err *err)
+{
+    int code = 0;
+    size_t at = 0;
+    for (size_t i = 0; i < u->old_file_count && !code; i++) {
+        while (at < u->scan.count &&
+               strcmp(u->files[at].path, u->old_files[i].path) < 0)
+            at++;
+        if (at == u->scan.count || strcmp(u->files[at].path, u->old_files[i].path))
+            code = store_delete_file(txn, u->manual.id, u->old_files[i].path, err);
+    }
+    for (size_t i = 0; i < u->scan.count && !code; i++)
+        if (!u->keep_record[i])
+            code = store_put_file(txn, u->manual.id, &u->files[i], err);
+    return code;
+}
+
+static void count_up(struct update *u)
+{
+    struct manual *manual = &u->manual;
+    manual->failed = 0;
+    for (size_t i = 0; i < u->scan.count; i++)
+        manual->failed += u->files[i].state == FILE_FAILED;
+    manual->files = u->scan.count - manual->failed;
+    manual->indexed_at = (int64_t)time(NULL);
+    if (!u->outline)
+        return;
+    manual->nodes = u->outline->count;
+    manual->words = 0;
+    for (uint32_t n = 0; n < u->outline->count; n++)
+        manual->words += u->outline->nodes[n].words;
+}
+
+/* The manual may have been taken away or renamed meanwhile. */
+static int check_record(struct update *u, struct store_txn *txn, struct err *err)
+{
+    struct manual now;
+    int code = store_get_manual(txn, u->manual.id, &now, err);
+    if (code == ERR_NOT_FOUND)
+        return err_set(err, ERR_CANCELLED, "the manual was removed meanwhile");
+    if (code)
+        return code;
+    bool same = !strcmp(now.root, u->manual.root) &&
+                !strcmp(now.name, u->manual.name) &&
+                now.generation == u->manual.generation;
+    free(u->manual.ignore);
+    u->manual.ignore = now.ignore;
+    now.ignore = NULL;
+    manual_free(&now);
+    return same ? 0 : err_set(err, ERR_CANCELLED,
+                              "the manual was changed meanwhile");
+}
+
+static int flip(struct update *u, struct err *err)
+{
+    struct store_txn *txn;
+    int code = store_write(u->store, &txn, err);
+    if (code)
+        return code;
+    code = check_record(u, txn, err);
+    if (!code && u->outline && !u->epoch) {
+        u->epoch = u->manual.epoch;
+        code = change_postings(u, txn, err);
+    }
+    if (!code)
+        code = write_files(u, txn, err);
+    count_up(u);
+    if (u->outline) {
+        u->manual.generation++;
+        u->manual.epoch = u->epoch;
+        if (!code)
+            code = store_put_outline(txn, u->manual.id, u->manual.generation,
+                                     u->outline, err);
+    }
+    if (!code)
+        code = store_put_manual(txn, &u->manual, err);
+    if (code) {
+        store_end(txn);
+        return code;
+    }
+    return store_commit(txn, err);
+}
+
+static int make_generation(struct update *u, struct err *err)
+{
+    int code = read_old_outline(u, err);
+    if (!code)
+        code = build_outline(u, err);
+    if (code)
+        return code;
+    u->delta = lexical_delta_new();
+    if (much_changed(u))
+        code = rewrite_postings(u, err);
+    return code;
+}
+
+/* ---- All of it ---- */
+
+static void update_free(struct update *u)
+{
+    for (size_t i = 0; i < u->old_file_count; i++)
+        file_free(&u->old_files[i]);
+    for (size_t i = 0; u->files && i < u->scan.count; i++)
+        file_free(&u->files[i]);
+    free(u->old_files);
+    free(u->files);
+    free(u->keep_record);
+    free(u->indexed);
+    free(u->old_nodes);
+    scan_free(&u->scan);
+    tree_free(u->outline);
+    tree_free(u->old_outline);
+    lexical_delta_free(u->delta);
+    manual_free(&u->manual);
+}
+
+static int run(struct update *u, struct err *err)
+{
+    int code = scan(u, err);
+    if (!code)
+        code = parse(u, err);
+    if (!code && u->changed)
+        code = make_generation(u, err);
+    if (!code)
+        code = step(u, INDEX_STORE, 1, 1, err);
+    if (!code)
+        code = flip(u, err);
+    return code;
+}
+
+int index_update(struct store *store, uint32_t manual,
+                 const struct index_options *options,
+                 index_progress *progress, void *context,
+                 const atomic_bool *cancel, struct index_report *ret_report,
+                 struct err *err)
+{
+    double start = clock_seconds();
+    struct index_report report = {0};
+    struct update u = {.store = store, .options = options, .progress = progress,
+                       .context = context, .cancel = cancel, .report = &report};
+    struct store_txn *txn;
+    int code = store_read(store, &txn, err);
+    if (code)
+        return code;
+    code = store_get_manual(txn, manual, &u.manual, err);
+    store_end(txn);
+    if (!code)
+        code = run(&u, err);
+    if (!code) {
+        report.seen = u.scan.count;
+        report.indexed = u.manual.files;
+        report.failed = u.manual.failed;
+        report.nodes = u.manual.nodes;
+        report.tokens = u.manual.words;
+        report.changed = u.changed;
+        report.seconds = clock_seconds() - start;
+        *ret_report = report;
+    }
+    update_free(&u);
+    return code;
+}

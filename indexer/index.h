@@ -1,0 +1,58 @@
+/* Bringing a manual's index up to date with its files:
+ * scan, parse, assemble, match ids, postings, one short transaction. */
+#ifndef INDEXER_INDEX_H
+#define INDEXER_INDEX_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "indexer/parser.h"
+#include "memory/store.h"
+
+struct index_options {
+    struct parser_options parser;
+    unsigned parsers;  /* parser processes that work side by side; 0: 1 */
+    bool force;        /* parse every file again */
+};
+
+enum index_phase { INDEX_SCAN, INDEX_PARSE, INDEX_ASSEMBLE, INDEX_STORE };
+const char *index_phase_name(int phase);
+
+/* Called from the indexing thread, often; must be quick. */
+typedef void index_progress(void *context, int phase, size_t done,
+                            size_t total);
+
+struct index_report {
+    size_t seen;       /* files of a kind that is read */
+    size_t indexed;    /* of these, in the index now */
+    size_t failed;     /* of these, failed */
+    size_t parsed;     /* parsed in this run */
+    size_t nodes;
+    size_t segments;   /* 0 while no model is in the path */
+    size_t tokens;     /* words */
+    bool changed;      /* a new generation was made */
+    double seconds;
+};
+
+/* Registers a manual for the folder `root` (absolute) and returns its id:
+ * nothing is indexed yet.  `name` NULL: the folder's own name, made unique.
+ * The same root again: the same manual (its ignore list is replaced).
+ * ERR_USAGE: no such folder, a name already taken by another root; ERR_NOT_FOUND:
+ * the folder holds no file that Lectern reads. */
+int index_register(struct store *store, const char *root, const char *name,
+                   const char *ignore, struct manual *ret_manual,
+                   struct err *err);
+
+/* Updates one manual.  `cancel` is polled between files.  A file that fails is
+ * counted, not an error.  After an error or a crash the generation before
+ * stands, and the next call goes on with the files parsed so far.  Afterwards
+ * the old generation is still in the store: store_collect, once nobody reads
+ * it any more (library_is_settled). */
+int index_update(struct store *store, uint32_t manual,
+                 const struct index_options *options,
+                 index_progress *progress, void *context,
+                 const atomic_bool *cancel, struct index_report *ret_report,
+                 struct err *err);
+
+#endif

@@ -1,0 +1,43 @@
+/* The jailed parser, seen from the daemon: bytes of a manual's file in, tree
+ * out.  Each `struct parser` is one `lectern-parse` process (seccomp, landlock,
+ * limits on memory and time), started on first use and replaced when it dies.
+ * One thread at a time may use a parser. */
+#ifndef INDEXER_PARSER_H
+#define INDEXER_PARSER_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "tree/tree.h"
+
+struct parser;
+
+struct parser_options {
+    const char *program;    /* path of lectern-parse */
+    uint64_t most_memory;   /* bytes of address space; 0: 2 GiB */
+    uint32_t most_seconds;  /* for one file; 0: 60 */
+};
+
+/* Part of the name under which a parsed tree is stored: raised whenever the
+ * same bytes may give another tree. */
+enum { PARSER_VERSION = 1 };
+
+/* Largest file that is read. */
+enum { PARSER_MOST_BYTES = 64 << 20 };
+
+struct parser *parser_new(const struct parser_options *options);
+void parser_free(struct parser *parser);  /* ends the process */
+
+/* Parses an HTML file's bytes (the slice must stay valid meanwhile).
+ * ERR_FORMAT: not HTML; ERR_LIMIT: too deep, too large, too slow;
+ * ERR_CRASH: the parser died on it. */
+int parser_parse(struct parser *parser, struct slice bytes,
+                 struct tree **ret_tree, struct err *err);
+
+/* The text that a span of an HTML file reads: markup removed, entities
+ * decoded, white space folded.  For each byte of ret_text, ret_offsets (array
+ * of uint32_t in a buffer) has the offset in `bytes` where the character comes
+ * from, and one entry more: the end of the last character. */
+int parser_text(struct parser *parser, struct slice bytes,
+                struct buf *ret_text, struct buf *ret_offsets, struct err *err);
+
+#endif

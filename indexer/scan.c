@@ -1,0 +1,236 @@
+#include "indexer/scan.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+struct seen {
+    dev_t device;
+    ino_t inode;
+};
+
+struct walk {
+    const char *root;
+    char **ignore;       /* NULL at the end */
+    struct scan scan;
+    size_t file_capacity;
+    char **pending;      /* paths still to look at, links last */
+    size_t pending_count, pending_capacity;
+    char **links;
+    size_t link_count, link_capacity;
+    struct seen *seen;   /* open addressing by inode; inode 0: free */
+    size_t seen_count, seen_slots;
+};
+
+static char **split_lines(const char *text)
+{
+    size_t count = 1;
+    for (const char *p = text; *p; p++)
+        count += *p == '\n';
+    char **lines = mem_alloc((count + 1) * sizeof *lines);
+    size_t at = 0;
+    while (*text) {
+        size_t size = strcspn(text, "\n");
+        if (size)
+            lines[at++] = mem_strndup(text, size);
+        text += size + (text[size] != '\0');
+    }
+    return lines;
+}
+
+static bool seen_before(struct walk *walk, dev_t device, ino_t inode)
+{
+    if (walk->seen_count * 2 >= walk->seen_slots) {
+        struct seen *old = walk->seen;
+        size_t slots = walk->seen_slots;
+        walk->seen_slots = slots ? slots * 2 : 1024;
+        walk->seen = mem_alloc(walk->seen_slots * sizeof *walk->seen);
+        walk->seen_count = 0;
+        for (size_t i = 0; i < slots; i++)
+            if (old[i].inode)
+                seen_before(walk, old[i].device, old[i].inode);
+        free(old);
+    }
+    size_t at = (inode * 0x9E3779B97F4A7C15u + device) & (walk->seen_slots - 1);
+    for (; walk->seen[at].inode; at = (at + 1) & (walk->seen_slots - 1))
+        if (walk->seen[at].inode == inode && walk->seen[at].device == device)
+            return true;
+    walk->seen[at] = (struct seen){device, inode};
+    walk->seen_count++;
+    return false;
+}
+
+static void push(char ***list, size_t *count, size_t *capacity, char *path)
+{
+    void *items = *list;
+    mem_reserve(&items, capacity, *count + 1, sizeof path);
+    *list = items;
+    (*list)[(*count)++] = path;
+}
+
+static bool is_ignored(const struct walk *walk, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (name[0] == '.')
+        return true;
+    for (char **glob = walk->ignore; *glob; glob++)
+        if (!fnmatch(*glob, path, 0) || !fnmatch(*glob, name, 0))
+            return true;
+    return false;
+}
+
+static bool is_read(const char *path)
+{
+    static const char *const endings[] = {".html", ".htm", ".xhtml"};
+    size_t size = strlen(path);
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        size_t ending = strlen(endings[i]);
+        if (size > ending && !strcasecmp(path + size - ending, endings[i]))
+            return true;
+    }
+    return false;
+}
+
+static void add_file(struct walk *walk, const char *path, const struct stat *st,
+                     const char *failure)
+{
+    void *files = walk->scan.files;
+    mem_reserve(&files, &walk->file_capacity, walk->scan.count + 1,
+                sizeof *walk->scan.files);
+    walk->scan.files = files;
+    struct scan_file *file = &walk->scan.files[walk->scan.count++];
+    *file = (struct scan_file){.path = mem_strdup(path)};
+    if (failure)
+        file->failure = mem_strdup(failure);
+    if (!st)
+        return;
+    file->size = (uint64_t)st->st_size;
+    file->mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+    file->inode = st->st_ino;
+}
+
+static int read_folder(struct walk *walk, int fd, const char *path)
+{
+    DIR *folder = fdopendir(fd);
+    if (!folder) {
+        close(fd);
+        return -1;
+    }
+    const struct dirent *entry;
+    while ((entry = readdir(folder))) {
+        struct buf below = {0};
+        if (*path)
+            buf_printf(&below, "%s/", path);
+        buf_put_text(&below, entry->d_name);
+        if (is_ignored(walk, below.data))
+            buf_free(&below);
+        else if (entry->d_type == DT_LNK)
+            push(&walk->links, &walk->link_count, &walk->link_capacity, below.data);
+        else
+            push(&walk->pending, &walk->pending_count, &walk->pending_capacity,
+                 below.data);
+    }
+    closedir(folder);
+    return 0;
+}
+
+static void look_at(struct walk *walk, const char *path)
+{
+    struct buf full = {0};
+    struct stat st;
+    buf_printf(&full, "%s/%s", walk->root, path);
+    if (stat(full.data, &st) < 0) {
+        if (is_read(path))
+            add_file(walk, path, NULL, strerror(errno));
+    } else if (S_ISDIR(st.st_mode)) {
+        if (!seen_before(walk, st.st_dev, st.st_ino)) {
+            int fd = open(full.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+            if (fd < 0 || read_folder(walk, fd, path) < 0)
+                add_file(walk, path, NULL, strerror(errno));
+        }
+    } else if (is_read(path)) {
+        if (!S_ISREG(st.st_mode))
+            add_file(walk, path, &st, "not a regular file");
+        else if (!seen_before(walk, st.st_dev, st.st_ino))
+            add_file(walk, path, &st, NULL);
+    }
+    buf_free(&full);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct scan_file *)a)->path,
+                  ((const struct scan_file *)b)->path);
+}
+
+/* What is there under its own name first, then what links add, in an order
+ * that does not depend on the file system's. */
+static void walk_all(struct walk *walk)
+{
+    while (walk->pending_count || walk->link_count) {
+        if (!walk->pending_count) {
+            qsort(walk->links, walk->link_count, sizeof *walk->links, by_name);
+            while (walk->link_count)
+                push(&walk->pending, &walk->pending_count,
+                     &walk->pending_capacity, walk->links[--walk->link_count]);
+        }
+        char *path = walk->pending[--walk->pending_count];
+        look_at(walk, path);
+        free(path);
+    }
+}
+
+int scan_folder(const char *root, const char *ignore, struct scan *ret_scan,
+                struct err *err)
+{
+    int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(err, ERR_IO, "cannot read the folder %s", root);
+    struct walk walk = {.root = root, .ignore = split_lines(ignore)};
+    struct stat st;
+    if (fstat(fd, &st) == 0)
+        seen_before(&walk, st.st_dev, st.st_ino);
+    int code = 0;
+    if (read_folder(&walk, fd, "") < 0)
+        code = err_errno(err, ERR_IO, "cannot read the folder %s", root);
+    walk_all(&walk);
+    for (char **glob = walk.ignore; *glob; glob++)
+        free(*glob);
+    free(walk.ignore);
+    free(walk.pending);
+    free(walk.links);
+    free(walk.seen);
+    if (code) {
+        scan_free(&walk.scan);
+        return code;
+    }
+    if (walk.scan.count)
+        qsort(walk.scan.files, walk.scan.count, sizeof *walk.scan.files, by_path);
+    *ret_scan = walk.scan;
+    return 0;
+}
+
+void scan_free(struct scan *scan)
+{
+    for (size_t i = 0; i < scan->count; i++) {
+        free(scan->files[i].path);
+        free(scan->files[i].failure);
+    }
+    free(scan->files);
+    *scan = (struct scan){0};
+}

@@ -1,0 +1,126 @@
+#include "memory/lexical.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* BM25F.  A term in the title weighs as TITLE occurrences in the body, in a
+ * title above as PATH; field lengths are normalised by their own B. */
+static const double K1 = 1.2, B_BODY = 0.75, B_TITLE = 0.5;
+static const double TITLE = 4.0, PATH = 0.5;
+static const double PART_OF_WHOLE = 0.4;
+
+struct parse {
+    struct query *query;
+    bool stop_words;  /* take them too */
+    bool any_whole;
+};
+
+static void take_query_term(void *context, const struct term_at *at)
+{
+    struct parse *parse = context;
+    struct query *query = parse->query;
+    if (!parse->stop_words && !at->whole && !at->part && !at->capitals &&
+        term_is_stop_word(at->word))
+        return;
+    if (query->count == QUERY_MOST_TERMS || query_find(query, at->term) >= 0)
+        return;
+    query->terms[query->count++] = (struct query_term){
+        .term = mem_strndup(at->term.data, at->term.size),
+        .whole = at->whole,
+        .weight = at->part ? PART_OF_WHOLE : 1.0};
+}
+
+void query_parse(const char *text, struct query *ret_query)
+{
+    struct term_maker *maker = term_maker_new();
+    struct parse parse = {.query = ret_query};
+    ret_query->count = 0;
+    terms_of(maker, slice_of(text), take_query_term, &parse);
+    parse.stop_words = true;
+    if (!ret_query->count)
+        terms_of(maker, slice_of(text), take_query_term, &parse);
+    term_maker_free(maker);
+}
+
+void query_free(struct query *query)
+{
+    for (size_t i = 0; i < query->count; i++)
+        free(query->terms[i].term);
+    query->count = 0;
+}
+
+int query_find(const struct query *query, struct slice term)
+{
+    for (size_t i = 0; i < query->count; i++)
+        if (slice_is(term, query->terms[i].term))
+            return (int)i;
+    return -1;
+}
+
+/* Postings and by_id both ascend, so one walk over each finds all. */
+static void match_term(const struct volume *volume, struct slice postings,
+                       struct match *matches, size_t terms, size_t term)
+{
+    struct reader in = reader_of(postings.data, postings.size);
+    uint64_t id = 0;
+    uint32_t at = 0, count = volume->outline->count;
+    while (in.at < in.size && !in.failed) {
+        id += read_varint(&in);
+        uint64_t packed = read_varint(&in);
+        while (at < count && volume->by_id[at].id < id)
+            at++;
+        if (at == count)
+            break;
+        if (volume->by_id[at].id != id)
+            continue;
+        struct match *match = &matches[volume->by_id[at].node * terms + term];
+        match->body = (uint16_t)(packed >> 2 < UINT16_MAX ? packed >> 2 : UINT16_MAX);
+        match->title = (uint8_t)(packed & 3);
+    }
+}
+
+int lexical_match(struct store_txn *txn, const struct volume *volume,
+                  const struct query *query, struct match **ret_matches,
+                  struct err *err)
+{
+    const struct tree *outline = volume->outline;
+    size_t terms = query->count, cells;
+    if (!mem_mul(outline->count, terms * sizeof(struct match), &cells))
+        return err_set(err, ERR_LIMIT, "the manual is too large");
+    struct match *matches = mem_alloc(cells);
+    for (size_t t = 0; t < terms; t++)
+        match_term(volume,
+                   store_get_postings(txn, volume->manual.id, volume->manual.epoch,
+                                      slice_of(query->terms[t].term)),
+                   matches, terms, t);
+    for (uint32_t n = 1; n < outline->count; n++) {
+        uint32_t parent = outline->nodes[n].parent;
+        if (parent == 0)
+            continue;  /* the manual's own name says nothing */
+        for (size_t t = 0; t < terms; t++) {
+            const struct match *above = &matches[parent * terms + t];
+            matches[n * terms + t].path = above->title || above->path;
+        }
+    }
+    *ret_matches = matches;
+    return 0;
+}
+
+double lexical_score(const struct query *query, const struct volume *volume,
+                     uint32_t node, const struct match *row)
+{
+    double words = volume->outline->nodes[node].words;
+    double body_norm = 1 - B_BODY + B_BODY * words / (volume->mean_words + 1e-9);
+    double title_norm = 1 - B_TITLE + B_TITLE * volume->title_words[node] /
+                                          (volume->mean_title_words + 1e-9);
+    double score = 0;
+    for (size_t t = 0; t < query->count; t++) {
+        double tf = row[t].body / body_norm + TITLE * row[t].title / title_norm +
+                    PATH * row[t].path;
+        if (tf > 0)
+            score += query->terms[t].weight * query->terms[t].idf * tf *
+                     (K1 + 1) / (K1 + tf);
+    }
+    return score;
+}

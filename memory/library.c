@@ -1,0 +1,413 @@
+#include "memory/library.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/terms.h"
+
+struct library {
+    struct store *store;
+    pthread_mutex_t lock;  /* which shelf is the present one */
+    struct shelf *shelf;
+    size_t shelves;        /* that somebody holds, the present one included */
+};
+
+/* Counts of references are few and short: one lock for all. */
+static pthread_mutex_t references = PTHREAD_MUTEX_INITIALIZER;
+
+static void volume_free(struct volume *volume)
+{
+    if (volume->outline)
+        for (uint32_t i = 0; i < volume->outline->file_count; i++)
+            file_free(&volume->files[i]);
+    free(volume->files);
+    free(volume->by_id);
+    free(volume->title_words);
+    tree_free(volume->outline);
+    manual_free(&volume->manual);
+    free(volume);
+}
+
+static void shelf_free(struct shelf *shelf)
+{
+    for (size_t i = 0; i < shelf->count; i++)
+        if (--shelf->volumes[i]->references == 0)
+            volume_free(shelf->volumes[i]);
+    shelf->library->shelves--;
+    free(shelf->volumes);
+    free(shelf);
+}
+
+void shelf_release(struct shelf *shelf)
+{
+    pthread_mutex_lock(&references);
+    if (--shelf->references == 0)
+        shelf_free(shelf);
+    pthread_mutex_unlock(&references);
+}
+
+struct shelf *library_shelf(struct library *library)
+{
+    pthread_mutex_lock(&library->lock);
+    struct shelf *shelf = library->shelf;
+    pthread_mutex_lock(&references);
+    shelf->references++;
+    pthread_mutex_unlock(&references);
+    pthread_mutex_unlock(&library->lock);
+    return shelf;
+}
+
+/* ---- Reading a generation ---- */
+
+static int by_number(const void *a, const void *b)
+{
+    const struct volume_id *x = a, *y = b;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static void ignore_term(void *context, const struct term_at *at)
+{
+    (void)context;
+    (void)at;
+}
+
+static void measure(struct volume *volume)
+{
+    const struct tree *outline = volume->outline;
+    struct term_maker *maker = term_maker_new();
+    double words = 0, title_words = 0;
+    for (uint32_t n = 0; n < outline->count; n++) {
+        size_t title = terms_of(maker, outline->nodes[n].title, ignore_term, NULL);
+        volume->title_words[n] = (uint16_t)(title < UINT16_MAX ? title : UINT16_MAX);
+        volume->by_id[n] = (struct volume_id){outline->nodes[n].id, n};
+        if (!outline->nodes[n].words)
+            continue;
+        volume->owners++;
+        words += outline->nodes[n].words;
+        title_words += volume->title_words[n];
+    }
+    term_maker_free(maker);
+    qsort(volume->by_id, outline->count, sizeof *volume->by_id, by_number);
+    if (volume->owners) {
+        volume->mean_words = words / volume->owners;
+        volume->mean_title_words = title_words / volume->owners;
+    }
+}
+
+/* The files' records in the order of the outline's list of files: both are
+ * sorted by path, the records may hold failed files besides. */
+static int match_files(struct volume *volume, struct file *files, size_t count,
+                       struct err *err)
+{
+    const struct tree *outline = volume->outline;
+    volume->files = mem_alloc(outline->file_count * sizeof *volume->files);
+    uint32_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (at < outline->file_count && slice_is(outline->files[at], files[i].path))
+            volume->files[at++] = files[i];
+        else
+            file_free(&files[i]);
+    }
+    if (at == outline->file_count)
+        return 0;
+    return err_set(err, ERR_STORE, "manual %s: its outline and files differ",
+                   volume->manual.name);
+}
+
+static int read_volume(struct store_txn *txn, struct manual *manual,
+                       struct volume **ret_volume, struct err *err)
+{
+    struct file *files = NULL;
+    size_t count = 0;
+    struct volume *volume = mem_alloc(sizeof *volume);
+    volume->manual = *manual;
+    *manual = (struct manual){0};
+    int code = store_get_outline(txn, volume->manual.id, volume->manual.generation,
+                                 &volume->outline, err);
+    if (!code)
+        code = store_list_files(txn, volume->manual.id, &files, &count, err);
+    if (!code)
+        code = match_files(volume, files, count, err);
+    free(files);
+    if (code) {
+        volume_free(volume);
+        return code;
+    }
+    volume->by_id = mem_alloc(volume->outline->count * sizeof *volume->by_id);
+    volume->title_words =
+        mem_alloc(volume->outline->count * sizeof *volume->title_words);
+    measure(volume);
+    *ret_volume = volume;
+    return 0;
+}
+
+static struct volume *same_volume(const struct shelf *old,
+                                  const struct manual *manual)
+{
+    for (size_t i = 0; old && i < old->count; i++)
+        if (old->volumes[i]->manual.id == manual->id &&
+            old->volumes[i]->manual.generation == manual->generation &&
+            !strcmp(old->volumes[i]->manual.name, manual->name))
+            return old->volumes[i];
+    return NULL;
+}
+
+static int fill_shelf(struct shelf *shelf, const struct shelf *old,
+                      struct store_txn *txn, struct err *err)
+{
+    struct manual *manuals;
+    size_t count;
+    int code = store_list_manuals(txn, &manuals, &count, err);
+    if (code)
+        return code;
+    shelf->volumes = mem_alloc(count * sizeof(struct volume *));
+    for (size_t i = 0; i < count; i++) {
+        struct volume *volume = same_volume(old, &manuals[i]);
+        if (!volume && manuals[i].generation && !code)
+            code = read_volume(txn, &manuals[i], &volume, err);
+        manual_free(&manuals[i]);
+        if (!volume || code)
+            continue;
+        pthread_mutex_lock(&references);
+        volume->references++;
+        pthread_mutex_unlock(&references);
+        shelf->volumes[shelf->count++] = volume;
+        if (volume->manual.generation > shelf->generation)
+            shelf->generation = volume->manual.generation;
+    }
+    free(manuals);
+    return code;
+}
+
+int library_refresh(struct library *library, struct err *err)
+{
+    struct store_txn *txn;
+    int code = store_read(library->store, &txn, err);
+    if (code)
+        return code;
+    struct shelf *shelf = mem_alloc(sizeof *shelf);
+    shelf->store = library->store;
+    shelf->library = library;
+    shelf->references = 1;
+    pthread_mutex_lock(&references);
+    library->shelves++;
+    pthread_mutex_unlock(&references);
+    struct shelf *old = library->shelf ? library_shelf(library) : NULL;
+    code = fill_shelf(shelf, old, txn, err);
+    store_end(txn);
+    if (!code) {
+        pthread_mutex_lock(&library->lock);
+        struct shelf *before = library->shelf;
+        library->shelf = shelf;
+        shelf = before;
+        pthread_mutex_unlock(&library->lock);
+    }
+    if (shelf)
+        shelf_release(shelf);
+    if (old)
+        shelf_release(old);
+    return code;
+}
+
+bool library_is_settled(struct library *library)
+{
+    pthread_mutex_lock(&references);
+    bool settled = library->shelves == 1;
+    pthread_mutex_unlock(&references);
+    return settled;
+}
+
+int library_open(struct store *store, struct library **ret_library,
+                 struct err *err)
+{
+    struct library *library = mem_alloc(sizeof *library);
+    library->store = store;
+    pthread_mutex_init(&library->lock, NULL);
+    int code = library_refresh(library, err);
+    if (code) {
+        pthread_mutex_destroy(&library->lock);
+        free(library);
+        return code;
+    }
+    *ret_library = library;
+    return 0;
+}
+
+void library_close(struct library *library)
+{
+    if (!library)
+        return;
+    shelf_release(library->shelf);
+    pthread_mutex_destroy(&library->lock);
+    free(library);
+}
+
+/* ---- Finding ---- */
+
+const struct volume *shelf_volume(const struct shelf *shelf, const char *name)
+{
+    for (size_t i = 0; i < shelf->count; i++)
+        if (!strcmp(shelf->volumes[i]->manual.name, name))
+            return shelf->volumes[i];
+    return NULL;
+}
+
+void node_name(uint64_t id, char name[24])
+{
+    snprintf(name, 24, "n%" PRIu64, id);
+}
+
+bool node_parse(const char *name, uint64_t *ret_id)
+{
+    char *end;
+    if (name[0] != 'n' || name[1] < '0' || name[1] > '9')
+        return false;
+    unsigned long long id = strtoull(name + 1, &end, 10);
+    if (*end || !id)
+        return false;
+    *ret_id = id;
+    return true;
+}
+
+bool shelf_find(const struct shelf *shelf, uint64_t id,
+                const struct volume **ret_volume, uint32_t *ret_node)
+{
+    struct volume_id key = {.id = id};
+    for (size_t i = 0; i < shelf->count; i++) {
+        const struct volume *volume = shelf->volumes[i];
+        const struct volume_id *found =
+            bsearch(&key, volume->by_id, volume->outline->count, sizeof key,
+                    by_number);
+        if (found) {
+            *ret_volume = volume;
+            *ret_node = found->node;
+            return true;
+        }
+    }
+    return false;
+}
+
+int volume_content(const struct shelf *shelf, const struct volume *volume,
+                   uint32_t node, struct tree **ret_tree,
+                   const struct node **ret_node, struct err *err)
+{
+    const struct node *outline = &volume->outline->nodes[node];
+    if (outline->source_tree == TREE_NONE ||
+        outline->source_tree >= volume->outline->file_count)
+        return err_set(err, ERR_NOT_FOUND, "the node has no content of its own");
+    struct store_txn *txn;
+    struct tree *tree;
+    int code = store_read(shelf->store, &txn, err);
+    if (code)
+        return code;
+    code = store_get_tree(txn, volume->files[outline->source_tree].tree, &tree, err);
+    store_end(txn);
+    if (code)
+        return code;
+    if (outline->source_node >= tree->count) {
+        tree_free(tree);
+        return err_set(err, ERR_STORE, "the outline of %s is damaged",
+                       volume->manual.name);
+    }
+    *ret_tree = tree;
+    *ret_node = &tree->nodes[outline->source_node];
+    return 0;
+}
+
+uint32_t *volume_path(const struct volume *volume, uint32_t node,
+                      size_t *ret_count)
+{
+    const struct node *nodes = volume->outline->nodes;
+    size_t count = 1;
+    for (uint32_t n = node; nodes[n].parent != TREE_NONE && nodes[n].parent != 0;
+         n = nodes[n].parent)
+        count++;
+    uint32_t *path = mem_alloc(count * sizeof *path);
+    for (size_t i = count; i-- > 0; node = nodes[node].parent)
+        path[i] = node;
+    *ret_count = count;
+    return path;
+}
+
+/* ---- Links ---- */
+
+/* "dir/page.html" + "../x.html" -> "x.html", in `out`. */
+static void resolve(struct slice base, struct slice link, struct buf *out)
+{
+    size_t folder = base.size;
+    while (folder && base.data[folder - 1] != '/')
+        folder--;
+    buf_put(out, base.data, link.size ? folder : base.size);
+    for (size_t at = 0; at < link.size;) {
+        size_t from = at;
+        while (at < link.size && link.data[at] != '/')
+            at++;
+        struct slice step = {link.data + from, at - from};
+        bool last = at++ >= link.size;
+        if (slice_is(step, ".") || !step.size)
+            continue;
+        if (slice_is(step, "..")) {
+            size_t size = out->size ? out->size - 1 : 0;
+            while (size && out->data[size - 1] != '/')
+                size--;
+            out->size = size;
+            continue;
+        }
+        buf_put_slice(out, step);
+        if (!last)
+            buf_put_byte(out, '/');
+    }
+}
+
+static bool has_anchor(const struct node *node, struct slice anchor)
+{
+    if (slice_equal(node->anchor, anchor))
+        return true;
+    for (uint32_t i = 0; i < node->anchor_count; i++)
+        if (slice_equal(node->anchors[i], anchor))
+            return true;
+    return false;
+}
+
+static bool is_foreign(struct slice url)
+{
+    for (size_t i = 0; i < url.size; i++) {
+        if (url.data[i] == ':')
+            return true;
+        if (url.data[i] == '/' || url.data[i] == '#' || url.data[i] == '?')
+            break;
+    }
+    return url.size && url.data[0] == '/';
+}
+
+uint32_t volume_follow(const struct volume *volume, uint32_t node,
+                       struct slice url)
+{
+    const struct tree *outline = volume->outline;
+    uint32_t source = outline->nodes[node].source_tree;
+    if (source == TREE_NONE || is_foreign(url))
+        return TREE_NONE;
+    const char *hash = url.size ? memchr(url.data, '#', url.size) : NULL;
+    size_t path_size = hash ? (size_t)(hash - url.data) : url.size;
+    struct slice anchor = {"", 0};
+    if (hash)
+        anchor = (struct slice){hash + 1, url.size - path_size - 1};
+    struct buf path = {0};
+    resolve(outline->files[source], (struct slice){url.data, path_size}, &path);
+    uint32_t first = TREE_NONE, found = TREE_NONE;
+    for (uint32_t n = 0; n < outline->count && found == TREE_NONE; n++) {
+        const struct node *there = &outline->nodes[n];
+        if (there->source_tree == TREE_NONE ||
+            !slice_equal(outline->files[there->source_tree], buf_slice(&path)))
+            continue;
+        if (first == TREE_NONE)
+            first = n;
+        if (anchor.size && has_anchor(there, anchor))
+            found = n;
+    }
+    buf_free(&path);
+    return found != TREE_NONE ? found : first;
+}

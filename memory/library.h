@@ -1,0 +1,87 @@
+/* What is open for reading: the current generation of every manual, held in
+ * memory without its text.
+ *
+ * A `struct shelf` is one moment of the library: immutable, shared by
+ * reference counts, so a question reads the same generation from its first
+ * score to its last citation while the indexer puts the next one in place. */
+#ifndef MEMORY_LIBRARY_H
+#define MEMORY_LIBRARY_H
+
+#include "base/err.h"
+#include "memory/store.h"
+#include "tree/tree.h"
+
+/* A manual's generation. */
+struct volume {
+    struct manual manual;
+    struct tree *outline;     /* files: paths relative to manual.root */
+    struct file *files;       /* [outline->file_count], in the same order:
+                                 outline file i is files[i] */
+    struct volume_id *by_id;  /* [outline->count], by ascending id */
+    uint16_t *title_words;    /* [outline->count] */
+    double mean_words;        /* of nodes that own content */
+    double mean_title_words;
+    uint32_t owners;          /* nodes that own content */
+    int references;           /* kept by library.c */
+};
+
+struct volume_id {
+    uint64_t id;
+    uint32_t node;
+};
+
+struct shelf {
+    struct store *store;
+    struct volume **volumes;  /* [count], manuals with a generation */
+    size_t count;
+    uint64_t generation;      /* greatest of the volumes */
+    struct library *library;
+    int references;
+};
+
+struct library;
+
+int library_open(struct store *store, struct library **ret_library,
+                 struct err *err);
+void library_close(struct library *library);
+
+/* The present shelf; give it back with shelf_release. */
+struct shelf *library_shelf(struct library *library);
+void shelf_release(struct shelf *shelf);
+
+/* Reads the manuals' generations anew (those that did not change are kept). */
+int library_refresh(struct library *library, struct err *err);
+
+/* True when nobody holds a shelf other than the present one, so that what only
+ * older generations refer to may be collected. */
+bool library_is_settled(struct library *library);
+
+/* NULL: no manual of that name on the shelf. */
+const struct volume *shelf_volume(const struct shelf *shelf, const char *name);
+
+/* Node ids as others see them: "n" and the number. */
+void node_name(uint64_t id, char name[24]);
+bool node_parse(const char *name, uint64_t *ret_id);
+
+/* Where an id is now; false: no such node in any current generation. */
+bool shelf_find(const struct shelf *shelf, uint64_t id,
+                const struct volume **ret_volume, uint32_t *ret_node);
+
+/* The file's tree that holds the content of an outline's node, and the node in
+ * it.  ERR_NOT_FOUND when the node has no content.  The caller frees the tree. */
+int volume_content(const struct shelf *shelf, const struct volume *volume,
+                   uint32_t node, struct tree **ret_tree,
+                   const struct node **ret_node, struct err *err);
+
+/* Titles from the top to the node itself; the manual's own root is left out
+ * (unless it is the node).  ret: array of [*ret_count] node indices, freed by
+ * the caller. */
+uint32_t *volume_path(const struct volume *volume, uint32_t node,
+                      size_t *ret_count);
+
+/* Where a link of `node` leads within the manual: file, anchor resolved
+ * against the node's file; TREE_NONE when it leads elsewhere or nowhere. */
+uint32_t volume_follow(const struct volume *volume, uint32_t node,
+                       struct slice url);
+
+#endif

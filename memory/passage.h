@@ -1,0 +1,30 @@
+/* Passages: the sentences of the found sections that say most about the
+ * question, to be quoted. */
+#ifndef MEMORY_PASSAGE_H
+#define MEMORY_PASSAGE_H
+
+#include "memory/route.h"
+
+struct passage {
+    const struct volume *volume;
+    uint32_t node;        /* in the outline */
+    struct slice text;    /* within one line of one block: what is quoted */
+    struct origin block;  /* the block's origin; file: outline's index */
+    int kind;             /* enum block_kind */
+    double score;
+};
+
+struct passages {
+    struct passage *items;  /* [count], in order of the hits */
+    size_t count;
+    struct arena arena;     /* holds the text */
+};
+
+/* At most `most` passages from the hits of a routed question, at most one a
+ * node. */
+int passages_choose(const struct shelf *shelf, const char *query,
+                    const struct route_result *route, size_t most,
+                    struct passages *ret_passages, struct err *err);
+void passages_free(struct passages *passages);
+
+#endif

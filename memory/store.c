@@ -1,0 +1,692 @@
+/* The store's tables, each an LMDB database of its own.  Numbers in keys are
+ * big-endian, so that keys sort by them; values use the varints and strings of
+ * base/buf.h; "zstd" is one zstd frame that knows its size.
+ *
+ *   meta       "schema"      u32, SCHEMA below
+ *              "next-manual" "next-node" "next-epoch"  u64, next to be given
+ *   manuals    manual u32
+ *              -> generation, epoch, name, root, ignore, indexed at,
+ *                 files, failed, nodes, words
+ *   files      manual u32, XXH3-64 of the path u64
+ *              -> path, size, mtime, inode, content hash 16, tree 16,
+ *                 state, failure
+ *   trees      name of the tree 16          -> zstd of tree_encode
+ *   outlines   manual u32, generation u64   -> zstd of tree_encode
+ *   postings   manual u32, epoch u32, term  -> as lexical.c draws them
+ *
+ * Invariants:
+ *   1. What a manual's record refers to (its outline, its epoch's postings,
+ *      its files' trees) is in the store before the record is.
+ *   2. Ids of manuals, nodes and epochs are given once, also across crashes:
+ *      the counter moves in the transaction that uses the id.
+ *   3. Whatever no record refers to may be deleted at any time (collect.c). */
+#include "memory/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <lmdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "base/file.h"
+#include "memory/tables.h"
+
+enum { SCHEMA = 1, MOST_READERS = 126, TREE_LEVEL = 3 };
+
+#if defined(__SANITIZE_THREAD__)
+static const uint64_t default_map = (uint64_t)1 << 30;
+#else
+static const uint64_t default_map = (uint64_t)256 << 30;
+#endif
+
+int store_error(int mdb_code, const char *what, struct err *err)
+{
+    if (mdb_code == ENOSPC)
+        return err_set(err, ERR_STORE, "%s: the disk is full", what);
+    if (mdb_code == MDB_MAP_FULL)
+        return err_set(err, ERR_STORE,
+                       "%s: the store has reached its greatest size", what);
+    if (mdb_code == MDB_CORRUPTED || mdb_code == MDB_PAGE_NOTFOUND ||
+        mdb_code == MDB_INVALID)
+        return err_set(err, ERR_STORE, "%s: the store is damaged (%s)", what,
+                       mdb_strerror(mdb_code));
+    return err_set(err, ERR_STORE, "%s: %s", what, mdb_strerror(mdb_code));
+}
+
+/* ---- Opening ---- */
+
+static int take_lock(const char *folder, int *ret_fd, struct err *err)
+{
+    struct buf path = {0};
+    file_join(&path, folder, "lock");
+    int fd = open(path.data, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    buf_free(&path);
+    if (fd < 0)
+        return err_errno(err, ERR_STORE, "cannot open the lock of %s", folder);
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        char pid[32] = "";
+        ssize_t n = pread(fd, pid, sizeof pid - 1, 0);
+        close(fd);
+        return err_set(err, ERR_STORE, "another daemon (pid %s) uses the store %s",
+                       n > 0 ? pid : "unknown", folder);
+    }
+    char pid[32];
+    int size = snprintf(pid, sizeof pid, "%ld", (long)getpid());
+    if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)size, 0) < 0) {
+        int code = err_errno(err, ERR_STORE, "cannot write the lock of %s", folder);
+        close(fd);
+        return code;
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
+static int check_schema(struct store *store, MDB_txn *txn, struct err *err)
+{
+    MDB_val key = {6, (void *)(uintptr_t)"schema"}, value;
+    uint32_t schema = SCHEMA;
+    int rc = mdb_get(txn, store->tables[TABLE_META], &key, &value);
+    if (rc == MDB_NOTFOUND) {
+        value = (MDB_val){sizeof schema, &schema};
+        rc = mdb_put(txn, store->tables[TABLE_META], &key, &value, 0);
+        return rc ? store_error(rc, "cannot write the schema", err) : 0;
+    }
+    if (rc || value.mv_size != sizeof schema)
+        return store_error(rc ? rc : MDB_CORRUPTED, "cannot read the schema", err);
+    memcpy(&schema, value.mv_data, sizeof schema);
+    if (schema != SCHEMA)
+        return err_set(err, ERR_STORE,
+                       "the store has schema %u, this program knows %d: use "
+                       "the program that wrote it, or another --store",
+                       schema, SCHEMA);
+    return 0;
+}
+
+static int open_tables(struct store *store, struct err *err)
+{
+    static const char *const names[TABLES] = {"meta",  "manuals",  "files",
+                                              "trees", "outlines", "postings"};
+    MDB_txn *txn;
+    int rc = mdb_txn_begin(store->env, NULL, 0, &txn);
+    if (rc)
+        return store_error(rc, "cannot open the store", err);
+    for (int t = 0; t < TABLES && !rc; t++)
+        rc = mdb_dbi_open(txn, names[t], MDB_CREATE, &store->tables[t]);
+    int code = rc ? store_error(rc, "cannot open a table", err)
+                  : check_schema(store, txn, err);
+    if (code) {
+        mdb_txn_abort(txn);
+        return code;
+    }
+    rc = mdb_txn_commit(txn);
+    return rc ? store_error(rc, "cannot open the store", err) : 0;
+}
+
+static int open_env(struct store *store, const struct store_options *options,
+                    struct err *err)
+{
+    int rc = mdb_env_create(&store->env);
+    if (rc)
+        return store_error(rc, "cannot open the store", err);
+    uint64_t map = options->most_bytes ? options->most_bytes : default_map;
+    mdb_env_set_mapsize(store->env, map);
+    mdb_env_set_maxdbs(store->env, TABLES);
+    mdb_env_set_maxreaders(store->env, MOST_READERS);
+    rc = mdb_env_open(store->env, options->folder, MDB_NOTLS, 0600);
+    int dead;
+    if (!rc)
+        rc = mdb_reader_check(store->env, &dead);
+    int code = rc ? store_error(rc, "cannot open the store", err)
+                  : open_tables(store, err);
+    if (code)
+        mdb_env_close(store->env);
+    return code;
+}
+
+int store_open(const struct store_options *options, struct store **ret_store,
+               struct err *err)
+{
+    struct err cause = {0};
+    int lock = -1, code = file_make_folder(options->folder, 0700, &cause);
+    if (code)
+        return err_set(err, ERR_STORE, "%s", cause.message);
+    code = take_lock(options->folder, &lock, err);
+    if (code)
+        return code;
+    struct store *store = mem_alloc(sizeof *store);
+    store->lock = lock;
+    code = open_env(store, options, err);
+    if (code) {
+        close(lock);
+        free(store);
+        return code;
+    }
+    *ret_store = store;
+    return 0;
+}
+
+void store_close(struct store *store)
+{
+    if (!store)
+        return;
+    mdb_env_close(store->env);
+    close(store->lock);
+    free(store);
+}
+
+void store_size(struct store *store, uint64_t *ret_used, uint64_t *ret_map)
+{
+    MDB_envinfo info;
+    MDB_stat stat;
+    mdb_env_info(store->env, &info);
+    mdb_env_stat(store->env, &stat);
+    *ret_used = (uint64_t)(info.me_last_pgno + 1) * stat.ms_psize;
+    *ret_map = info.me_mapsize;
+}
+
+/* ---- Transactions ---- */
+
+static int begin(struct store *store, unsigned flags,
+                 struct store_txn **ret_txn, struct err *err)
+{
+    MDB_txn *mdb;
+    int rc = mdb_txn_begin(store->env, NULL, flags, &mdb);
+    if (rc)
+        return store_error(rc, "cannot begin a transaction", err);
+    struct store_txn *txn = mem_alloc(sizeof *txn);
+    *txn = (struct store_txn){store, mdb};
+    *ret_txn = txn;
+    return 0;
+}
+
+int store_read(struct store *store, struct store_txn **ret_txn, struct err *err)
+{
+    return begin(store, MDB_RDONLY, ret_txn, err);
+}
+
+int store_write(struct store *store, struct store_txn **ret_txn,
+                struct err *err)
+{
+    return begin(store, 0, ret_txn, err);
+}
+
+int store_commit(struct store_txn *txn, struct err *err)
+{
+    int rc = mdb_txn_commit(txn->mdb);
+    free(txn);
+    return rc ? store_error(rc, "cannot commit to the store", err) : 0;
+}
+
+void store_end(struct store_txn *txn)
+{
+    if (!txn)
+        return;
+    mdb_txn_abort(txn->mdb);
+    free(txn);
+}
+
+static int put(struct store_txn *txn, int table, struct slice key,
+               struct slice value, struct err *err)
+{
+    MDB_val k = {key.size, (void *)(uintptr_t)key.data};
+    MDB_val v = {value.size, (void *)(uintptr_t)value.data};
+    int rc = mdb_put(txn->mdb, txn->store->tables[table], &k, &v, 0);
+    return rc ? store_error(rc, "cannot write to the store", err) : 0;
+}
+
+/* 0, ERR_NOT_FOUND (without a message) or ERR_STORE. */
+static int get(struct store_txn *txn, int table, struct slice key,
+               struct slice *ret_value, struct err *err)
+{
+    MDB_val k = {key.size, (void *)(uintptr_t)key.data}, v;
+    int rc = mdb_get(txn->mdb, txn->store->tables[table], &k, &v);
+    if (rc == MDB_NOTFOUND)
+        return ERR_NOT_FOUND;
+    if (rc)
+        return store_error(rc, "cannot read the store", err);
+    *ret_value = (struct slice){v.mv_data, v.mv_size};
+    return 0;
+}
+
+static int take_number(struct store_txn *txn, const char *name, uint64_t count,
+                       uint64_t *ret_first, struct err *err)
+{
+    struct slice value;
+    uint64_t next = 1;
+    int code = get(txn, TABLE_META, slice_of(name), &value, err);
+    if (code == ERR_STORE)
+        return code;
+    if (!code && value.size == sizeof next)
+        memcpy(&next, value.data, sizeof next);
+    uint64_t after = next + count;
+    code = put(txn, TABLE_META, slice_of(name),
+               (struct slice){(const char *)&after, sizeof after}, err);
+    if (!code)
+        *ret_first = next;
+    return code;
+}
+
+int store_take_ids(struct store_txn *txn, uint64_t count, uint64_t *ret_first,
+                   struct err *err)
+{
+    return take_number(txn, "next-node", count, ret_first, err);
+}
+
+int store_take_epoch(struct store_txn *txn, uint32_t *ret_epoch,
+                     struct err *err)
+{
+    uint64_t epoch;
+    int code = take_number(txn, "next-epoch", 1, &epoch, err);
+    if (!code)
+        *ret_epoch = (uint32_t)epoch;
+    return code;
+}
+
+/* ---- Manuals ---- */
+
+void manual_free(struct manual *manual)
+{
+    free(manual->name);
+    free(manual->root);
+    free(manual->ignore);
+    manual->name = manual->root = manual->ignore = NULL;
+}
+
+int store_put_manual(struct store_txn *txn, struct manual *manual,
+                     struct err *err)
+{
+    if (!manual->id) {
+        uint64_t id;
+        int code = take_number(txn, "next-manual", 1, &id, err);
+        if (code)
+            return code;
+        manual->id = (uint32_t)id;
+    }
+    struct buf value = {0};
+    buf_put_varint(&value, manual->generation);
+    buf_put_varint(&value, manual->epoch);
+    buf_put_string(&value, slice_of(manual->name));
+    buf_put_string(&value, slice_of(manual->root));
+    buf_put_string(&value, slice_of(manual->ignore));
+    buf_put_signed(&value, manual->indexed_at);
+    buf_put_varint(&value, manual->files);
+    buf_put_varint(&value, manual->failed);
+    buf_put_varint(&value, manual->nodes);
+    buf_put_varint(&value, manual->words);
+    char key[4];
+    key_u32(key, manual->id);
+    int code = put(txn, TABLE_MANUALS, (struct slice){key, sizeof key},
+                   buf_slice(&value), err);
+    buf_free(&value);
+    return code;
+}
+
+static char *take_text(struct reader *in)
+{
+    struct slice text = read_string(in);
+    return mem_strndup(text.data, text.size);
+}
+
+static int decode_manual(uint32_t id, struct slice value, struct manual *ret,
+                         struct err *err)
+{
+    struct reader in = reader_of(value.data, value.size);
+    struct manual manual = {.id = id};
+    manual.generation = read_varint(&in);
+    manual.epoch = read_u32(&in);
+    manual.name = take_text(&in);
+    manual.root = take_text(&in);
+    manual.ignore = take_text(&in);
+    manual.indexed_at = read_signed(&in);
+    manual.files = read_varint(&in);
+    manual.failed = read_varint(&in);
+    manual.nodes = read_varint(&in);
+    manual.words = read_varint(&in);
+    if (in.failed) {
+        manual_free(&manual);
+        return err_set(err, ERR_STORE, "the record of manual %u is damaged", id);
+    }
+    *ret = manual;
+    return 0;
+}
+
+int store_get_manual(struct store_txn *txn, uint32_t id,
+                     struct manual *ret_manual, struct err *err)
+{
+    char key[4];
+    struct slice value;
+    key_u32(key, id);
+    int code = get(txn, TABLE_MANUALS, (struct slice){key, sizeof key}, &value, err);
+    if (code == ERR_NOT_FOUND)
+        return err_set(err, code, "no manual with number %u", id);
+    return code ? code : decode_manual(id, value, ret_manual, err);
+}
+
+int store_list_manuals(struct store_txn *txn, struct manual **ret_manuals,
+                       size_t *ret_count, struct err *err)
+{
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    int rc = mdb_cursor_open(txn->mdb, txn->store->tables[TABLE_MANUALS], &cursor);
+    if (rc)
+        return store_error(rc, "cannot list the manuals", err);
+    void *items = NULL;
+    size_t count = 0, capacity = 0;
+    int code = 0;
+    while (!code && !(rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) {
+        mem_reserve(&items, &capacity, count + 1, sizeof(struct manual));
+        code = decode_manual(read_key_u32(key.mv_data),
+                             (struct slice){value.mv_data, value.mv_size},
+                             (struct manual *)items + count, err);
+        count += !code;
+    }
+    mdb_cursor_close(cursor);
+    if (!code && rc != MDB_NOTFOUND)
+        code = store_error(rc, "cannot list the manuals", err);
+    if (code) {
+        for (size_t i = 0; i < count; i++)
+            manual_free((struct manual *)items + i);
+        free(items);
+        return code;
+    }
+    *ret_manuals = items;
+    *ret_count = count;
+    return 0;
+}
+
+int store_find_manual(struct store_txn *txn, const char *name,
+                      struct manual *ret_manual, struct err *err)
+{
+    struct manual *manuals;
+    size_t count;
+    int code = store_list_manuals(txn, &manuals, &count, err);
+    if (code)
+        return code;
+    bool found = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!found && !strcmp(manuals[i].name, name)) {
+            *ret_manual = manuals[i];
+            found = true;
+        } else {
+            manual_free(&manuals[i]);
+        }
+    }
+    free(manuals);
+    return found ? 0 : err_set(err, ERR_NOT_FOUND, "no manual is named %s", name);
+}
+
+int store_delete_manual(struct store_txn *txn, uint32_t id, struct err *err)
+{
+    static const int tables[] = {TABLE_MANUALS, TABLE_FILES, TABLE_OUTLINES};
+    char start[4];
+    key_u32(start, id);
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
+        MDB_cursor *cursor;
+        MDB_val key, value;
+        int rc = mdb_cursor_open(txn->mdb, txn->store->tables[tables[t]], &cursor);
+        if (rc)
+            return store_error(rc, "cannot delete a manual", err);
+        for (;;) {
+            key = (MDB_val){sizeof start, start};
+            rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+            if (rc || memcmp(key.mv_data, start, sizeof start))
+                break;
+            rc = mdb_cursor_del(cursor, 0);
+            if (rc)
+                break;
+        }
+        mdb_cursor_close(cursor);
+        if (rc && rc != MDB_NOTFOUND)
+            return store_error(rc, "cannot delete a manual", err);
+    }
+    return 0;
+}
+
+/* ---- Files ---- */
+
+void file_free(struct file *file)
+{
+    free(file->path);
+    free(file->failure);
+    file->path = file->failure = NULL;
+}
+
+static struct slice file_key(char key[12], uint32_t manual, const char *path)
+{
+    key_u32(key, manual);
+    key_u64(key + 4, hash_bytes64(path, strlen(path)));
+    return (struct slice){key, 12};
+}
+
+int store_put_file(struct store_txn *txn, uint32_t manual,
+                   const struct file *file, struct err *err)
+{
+    struct buf value = {0};
+    unsigned char hash[16];
+    buf_put_string(&value, slice_of(file->path));
+    buf_put_varint(&value, file->size);
+    buf_put_signed(&value, file->mtime_ns);
+    buf_put_varint(&value, file->inode);
+    hash_write(file->content, hash);
+    buf_put(&value, hash, sizeof hash);
+    hash_write(file->tree, hash);
+    buf_put(&value, hash, sizeof hash);
+    buf_put_varint(&value, (uint64_t)file->state);
+    buf_put_string(&value, slice_of(file->failure));
+    char key[12];
+    int code = put(txn, TABLE_FILES, file_key(key, manual, file->path),
+                   buf_slice(&value), err);
+    buf_free(&value);
+    return code;
+}
+
+int store_delete_file(struct store_txn *txn, uint32_t manual, const char *path,
+                      struct err *err)
+{
+    char bytes[12];
+    struct slice key = file_key(bytes, manual, path);
+    MDB_val k = {key.size, bytes};
+    int rc = mdb_del(txn->mdb, txn->store->tables[TABLE_FILES], &k, NULL);
+    return rc && rc != MDB_NOTFOUND
+               ? store_error(rc, "cannot delete a file's record", err) : 0;
+}
+
+static int decode_file(const void *data, size_t size, struct file *ret,
+                       struct err *err)
+{
+    struct reader in = reader_of(data, size);
+    struct file file = {.path = take_text(&in)};
+    file.size = read_varint(&in);
+    file.mtime_ns = read_signed(&in);
+    file.inode = read_varint(&in);
+    const unsigned char *hash = read_bytes(&in, 32);
+    if (hash) {
+        file.content = hash_read(hash);
+        file.tree = hash_read(hash + 16);
+    }
+    file.state = (int)read_u32(&in);
+    file.failure = take_text(&in);
+    if (in.failed) {
+        file_free(&file);
+        return err_set(err, ERR_STORE, "the record of a file is damaged");
+    }
+    *ret = file;
+    return 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct file *)a)->path, ((const struct file *)b)->path);
+}
+
+int store_list_files(struct store_txn *txn, uint32_t manual,
+                     struct file **ret_files, size_t *ret_count,
+                     struct err *err)
+{
+    char start[4];
+    key_u32(start, manual);
+    MDB_cursor *cursor;
+    MDB_val key = {sizeof start, start}, value;
+    int rc = mdb_cursor_open(txn->mdb, txn->store->tables[TABLE_FILES], &cursor);
+    if (rc)
+        return store_error(rc, "cannot list the files", err);
+    void *items = NULL;
+    size_t count = 0, capacity = 0;
+    int code = 0;
+    rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    while (!rc && !code && !memcmp(key.mv_data, start, sizeof start)) {
+        mem_reserve(&items, &capacity, count + 1, sizeof(struct file));
+        code = decode_file(value.mv_data, value.mv_size,
+                           (struct file *)items + count, err);
+        count += !code;
+        if (!code)
+            rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+    }
+    mdb_cursor_close(cursor);
+    if (!code && rc && rc != MDB_NOTFOUND)
+        code = store_error(rc, "cannot list the files", err);
+    if (code) {
+        for (size_t i = 0; i < count; i++)
+            file_free((struct file *)items + i);
+        free(items);
+        return code;
+    }
+    if (count)
+        qsort(items, count, sizeof(struct file), by_path);
+    *ret_files = items;
+    *ret_count = count;
+    return 0;
+}
+
+/* ---- Trees and outlines ---- */
+
+static int put_packed(struct store_txn *txn, int table, struct slice key,
+                      const struct tree *tree, struct err *err)
+{
+    struct buf plain = {0}, packed = {0};
+    tree_encode(tree, &plain);
+    buf_reserve(&packed, ZSTD_compressBound(plain.size));
+    size_t size = ZSTD_compress(packed.data, packed.capacity, plain.data,
+                                plain.size, TREE_LEVEL);
+    int code = ZSTD_isError(size)
+                   ? err_set(err, ERR_INTERNAL, "zstd: %s", ZSTD_getErrorName(size))
+                   : put(txn, table, key, (struct slice){packed.data, size}, err);
+    buf_free(&plain);
+    buf_free(&packed);
+    return code;
+}
+
+static int get_packed(struct store_txn *txn, int table, struct slice key,
+                      struct tree **ret_tree, struct err *err)
+{
+    struct slice packed;
+    int code = get(txn, table, key, &packed, err);
+    if (code == ERR_NOT_FOUND)
+        return err_set(err, code, "no such tree in the store");
+    if (code)
+        return code;
+    unsigned long long size = ZSTD_getFrameContentSize(packed.data, packed.size);
+    if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR ||
+        size > (1ull << 34))
+        return err_set(err, ERR_STORE, "a stored tree is damaged");
+    struct buf plain = {0};
+    buf_reserve(&plain, (size_t)size);
+    size_t got = ZSTD_decompress(plain.data, (size_t)size, packed.data, packed.size);
+    if (ZSTD_isError(got) || got != size)
+        code = err_set(err, ERR_STORE, "a stored tree is damaged");
+    else if (tree_decode(plain.data, got, ret_tree, err))
+        code = err_set(err, ERR_STORE, "a stored tree is damaged");
+    buf_free(&plain);
+    return code;
+}
+
+static struct slice tree_key(unsigned char key[16], struct hash128 name)
+{
+    hash_write(name, key);
+    return (struct slice){(const char *)key, 16};
+}
+
+int store_put_tree(struct store_txn *txn, struct hash128 name,
+                   const struct tree *tree, struct err *err)
+{
+    unsigned char key[16];
+    return put_packed(txn, TABLE_TREES, tree_key(key, name), tree, err);
+}
+
+bool store_has_tree(struct store_txn *txn, struct hash128 name)
+{
+    unsigned char key[16];
+    struct slice value;
+    return get(txn, TABLE_TREES, tree_key(key, name), &value, NULL) == 0;
+}
+
+int store_get_tree(struct store_txn *txn, struct hash128 name,
+                   struct tree **ret_tree, struct err *err)
+{
+    unsigned char key[16];
+    return get_packed(txn, TABLE_TREES, tree_key(key, name), ret_tree, err);
+}
+
+static struct slice outline_key(char key[12], uint32_t manual,
+                                uint64_t generation)
+{
+    key_u32(key, manual);
+    key_u64(key + 4, generation);
+    return (struct slice){key, 12};
+}
+
+int store_put_outline(struct store_txn *txn, uint32_t manual,
+                      uint64_t generation, const struct tree *outline,
+                      struct err *err)
+{
+    char key[12];
+    return put_packed(txn, TABLE_OUTLINES, outline_key(key, manual, generation),
+                      outline, err);
+}
+
+int store_get_outline(struct store_txn *txn, uint32_t manual,
+                      uint64_t generation, struct tree **ret_outline,
+                      struct err *err)
+{
+    char key[12];
+    return get_packed(txn, TABLE_OUTLINES, outline_key(key, manual, generation),
+                      ret_outline, err);
+}
+
+/* ---- Postings ---- */
+
+static struct slice postings_key(char key[MDB_MAX_KEY], uint32_t manual,
+                                 uint32_t epoch, struct slice term)
+{
+    size_t size = term.size < MDB_MAX_KEY - 8 ? term.size : MDB_MAX_KEY - 8;
+    key_u32(key, manual);
+    key_u32(key + 4, epoch);
+    memcpy(key + 8, term.data, size);
+    return (struct slice){key, 8 + size};
+}
+
+struct slice store_get_postings(struct store_txn *txn, uint32_t manual,
+                                uint32_t epoch, struct slice term)
+{
+    char key[MDB_MAX_KEY];
+    struct slice value = {"", 0};
+    get(txn, TABLE_POSTINGS, postings_key(key, manual, epoch, term), &value, NULL);
+    return value;
+}
+
+int store_put_postings(struct store_txn *txn, uint32_t manual, uint32_t epoch,
+                       struct slice term, struct slice value, struct err *err)
+{
+    char bytes[MDB_MAX_KEY];
+    struct slice key = postings_key(bytes, manual, epoch, term);
+    if (value.size)
+        return put(txn, TABLE_POSTINGS, key, value, err);
+    MDB_val k = {key.size, bytes};
+    int rc = mdb_del(txn->mdb, txn->store->tables[TABLE_POSTINGS], &k, NULL);
+    return rc && rc != MDB_NOTFOUND
+               ? store_error(rc, "cannot delete from the store", err) : 0;
+}

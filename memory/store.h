@@ -1,0 +1,141 @@
+/* The store: everything Lectern keeps, in one LMDB environment.
+ *
+ * One daemon opens a store at a time (a lock file says so).  Any thread may
+ * read; one at a time may write.  Reads copy out what they return, so a read
+ * transaction is as short as its calls.  The tables are drawn at the top of
+ * store.c.
+ *
+ * A manual becomes visible, and changes, only by `store_put_manual` with a new
+ * generation: trees, postings and outlines written before under names that no
+ * manual refers to are invisible until then, and are collected when none does.
+ *
+ * Errors are ERR_STORE unless said otherwise; the message says whether the
+ * disk is full, the store locked, of a newer schema or damaged. */
+#ifndef MEMORY_STORE_H
+#define MEMORY_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "tree/tree.h"
+
+struct store;
+struct store_txn;
+
+struct store_options {
+    const char *folder;  /* made when absent, mode 0700 */
+    uint64_t most_bytes; /* address space of the map; 0: 256 GiB */
+};
+
+/* ERR_STORE "another daemon (pid N) holds ..." when it is in use. */
+int store_open(const struct store_options *options, struct store **ret_store,
+               struct err *err);
+void store_close(struct store *store);
+void store_size(struct store *store, uint64_t *ret_used, uint64_t *ret_map);
+
+/* A reading transaction sees one moment of the store. */
+int store_read(struct store *store, struct store_txn **ret_txn,
+               struct err *err);
+/* Waits until no other writes. */
+int store_write(struct store *store, struct store_txn **ret_txn,
+                struct err *err);
+int store_commit(struct store_txn *txn, struct err *err);  /* ends it too */
+void store_end(struct store_txn *txn);  /* drops what was written; NULL: ok */
+
+/* ---- Manuals ---- */
+
+struct manual {
+    uint32_t id;          /* 0: store_put_manual gives the next one */
+    uint64_t generation;  /* 0: nothing indexed yet */
+    uint32_t epoch;       /* names its postings; 0: none */
+    char *name;           /* unique */
+    char *root;           /* absolute path of its folder */
+    char *ignore;         /* globs, one a line; "" */
+    int64_t indexed_at;   /* seconds since 1970; 0: never */
+    /* Totals of the generation. */
+    uint64_t files, failed, nodes, words;
+};
+void manual_free(struct manual *manual);  /* its strings, not itself */
+
+int store_put_manual(struct store_txn *txn, struct manual *manual,
+                     struct err *err);
+/* ERR_NOT_FOUND.  Free with manual_free. */
+int store_get_manual(struct store_txn *txn, uint32_t id,
+                     struct manual *ret_manual, struct err *err);
+int store_find_manual(struct store_txn *txn, const char *name,
+                      struct manual *ret_manual, struct err *err);
+/* All of them in order of their ids; free each, then the array. */
+int store_list_manuals(struct store_txn *txn, struct manual **ret_manuals,
+                       size_t *ret_count, struct err *err);
+/* With all its files and outlines; postings and trees are collected later. */
+int store_delete_manual(struct store_txn *txn, uint32_t id, struct err *err);
+
+/* ---- Files of a manual ---- */
+
+enum file_state { FILE_INDEXED, FILE_FAILED };
+
+struct file {
+    char *path;            /* relative to the manual's root */
+    uint64_t size;         /* at the last look */
+    int64_t mtime_ns;
+    uint64_t inode;
+    struct hash128 content; /* of the bytes */
+    struct hash128 tree;    /* name of its tree; only when indexed */
+    int state;              /* enum file_state */
+    char *failure;          /* why it failed; "" */
+};
+void file_free(struct file *file);  /* its strings, not itself */
+
+int store_put_file(struct store_txn *txn, uint32_t manual,
+                   const struct file *file, struct err *err);
+int store_delete_file(struct store_txn *txn, uint32_t manual, const char *path,
+                      struct err *err);
+/* All of a manual in byte order of their paths; free each, then the array. */
+int store_list_files(struct store_txn *txn, uint32_t manual,
+                     struct file **ret_files, size_t *ret_count,
+                     struct err *err);
+
+/* ---- Trees of files: named by the hash of all the parser saw ---- */
+
+int store_put_tree(struct store_txn *txn, struct hash128 name,
+                   const struct tree *tree, struct err *err);
+bool store_has_tree(struct store_txn *txn, struct hash128 name);
+/* ERR_NOT_FOUND */
+int store_get_tree(struct store_txn *txn, struct hash128 name,
+                   struct tree **ret_tree, struct err *err);
+
+/* ---- Outlines: the assembled tree of a manual's generation ---- */
+
+int store_put_outline(struct store_txn *txn, uint32_t manual,
+                      uint64_t generation, const struct tree *outline,
+                      struct err *err);
+int store_get_outline(struct store_txn *txn, uint32_t manual,
+                      uint64_t generation, struct tree **ret_outline,
+                      struct err *err);
+/* Takes `count` ids for nodes; the first.  Never gives one twice. */
+int store_take_ids(struct store_txn *txn, uint64_t count, uint64_t *ret_first,
+                   struct err *err);
+
+/* ---- Postings: bytes under (manual, epoch, term); see lexical.h ---- */
+
+/* The slice is valid until the transaction writes or ends; empty: none. */
+struct slice store_get_postings(struct store_txn *txn, uint32_t manual,
+                                uint32_t epoch, struct slice term);
+/* An empty value deletes. */
+int store_put_postings(struct store_txn *txn, uint32_t manual, uint32_t epoch,
+                       struct slice term, struct slice value, struct err *err);
+/* An epoch number that was never used. */
+int store_take_epoch(struct store_txn *txn, uint32_t *ret_epoch,
+                     struct err *err);
+
+/* ---- Care ---- */
+
+/* Deletes what no manual refers to, in transactions of at most some thousand
+ * entries.  Only the thread that indexes may call it, and only when it has
+ * nothing written that still waits to be referred to. */
+int store_collect(struct store *store, struct err *err);
+
+#endif

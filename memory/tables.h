@@ -1,0 +1,60 @@
+/* The inside of the store, shared by store.c and collect.c: the only two files
+ * that know LMDB. */
+#ifndef MEMORY_TABLES_H
+#define MEMORY_TABLES_H
+
+#include <lmdb.h>
+
+#include "memory/store.h"
+
+enum table {
+    TABLE_META,
+    TABLE_MANUALS,
+    TABLE_FILES,
+    TABLE_TREES,
+    TABLE_OUTLINES,
+    TABLE_POSTINGS,
+    TABLES
+};
+
+enum { MDB_MAX_KEY = 511 };  /* LMDB's limit as it is compiled */
+
+struct store {
+    MDB_env *env;
+    MDB_dbi tables[TABLES];
+    int lock;  /* descriptor of the locked file */
+};
+
+struct store_txn {
+    struct store *store;
+    MDB_txn *mdb;
+};
+
+/* Fills `err` from a code of LMDB; always ERR_STORE. */
+int store_error(int mdb_code, const char *what, struct err *err);
+
+static inline void key_u32(char key[4], uint32_t value)
+{
+    for (int i = 0; i < 4; i++)
+        key[i] = (char)(unsigned char)(value >> (24 - 8 * i));
+}
+
+static inline void key_u64(char key[8], uint64_t value)
+{
+    key_u32(key, (uint32_t)(value >> 32));
+    key_u32(key + 4, (uint32_t)value);
+}
+
+static inline uint32_t read_key_u32(const void *key)
+{
+    const unsigned char *p = key;
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static inline uint64_t read_key_u64(const void *key)
+{
+    return (uint64_t)read_key_u32(key) << 32 |
+           read_key_u32((const char *)key + 4);
+}
+
+#endif

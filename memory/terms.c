@@ -1,0 +1,281 @@
+#include "memory/terms.h"
+
+#include <libstemmer.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+
+enum { MOST_SIGNS = 4 };
+
+struct term_maker {
+    struct sb_stemmer *stemmer;
+    struct buf word;   /* the word being read, in lower case */
+    struct buf whole;  /* the identifier being read, "=" first */
+    struct buf run;    /* a run without its invisible characters */
+};
+
+/* One run between white space, as it is taken apart. */
+struct run {
+    struct term_maker *maker;
+    void (*each)(void *context, const struct term_at *at);
+    void *context;
+    size_t words;
+    bool identifier;  /* its words are parts of one */
+};
+
+struct term_maker *term_maker_new(void)
+{
+    struct term_maker *maker = mem_alloc(sizeof *maker);
+    maker->stemmer = sb_stemmer_new("english", "UTF_8");
+    if (!maker->stemmer)
+        abort();
+    return maker;
+}
+
+void term_maker_free(struct term_maker *maker)
+{
+    if (!maker)
+        return;
+    sb_stemmer_delete(maker->stemmer);
+    buf_free(&maker->word);
+    buf_free(&maker->whole);
+    buf_free(&maker->run);
+    free(maker);
+}
+
+static size_t cut(const struct buf *text)
+{
+    size_t size = text->size;
+    if (size <= TERM_MOST)
+        return size;
+    for (size = TERM_MOST; (text->data[size] & 0xC0) == 0x80; size--)
+        ;
+    return size;
+}
+
+static void give_word(struct run *run, struct slice text)
+{
+    struct buf *word = &run->maker->word;
+    bool capitals = true;
+    size_t letters = 0;
+    buf_clear(word);
+    for (size_t at = 0, step; at < text.size; at += step, letters++) {
+        uint32_t c = text_decode(text.data, text.size, at, &step);
+        capitals &= text_is_upper(c);
+        text_encode(word, text_lower(c));
+    }
+    size_t size = cut(word);
+    const char *stem = (const char *)sb_stemmer_stem(
+        run->maker->stemmer, (const sb_symbol *)word->data, (int)size);
+    struct term_at at = {
+        .term = {stem, (size_t)sb_stemmer_length(run->maker->stemmer)},
+        .word = {word->data, size},
+        .capitals = capitals && letters > 1,
+        .part = run->identifier};
+    run->each(run->context, &at);
+    run->words++;
+}
+
+static void give_whole(struct run *run)
+{
+    struct buf *whole = &run->maker->whole;
+    struct slice term = {whole->data, cut(whole)};
+    struct term_at at = {.term = term, .word = term, .whole = true};
+    run->each(run->context, &at);
+}
+
+/* Signs that, at the ends of a run, belong to the sentence around it and not
+ * to the identifier. */
+static bool is_wrapping(char c)
+{
+    return strchr("()[]{}<>\"'`,;:.!?*", c) != NULL;
+}
+
+/* Takes wrapping signs off both ends; dots and dashes before a word stay
+ * (".pgpass", "--all"). */
+static struct slice unwrap(struct slice run)
+{
+    while (run.size && is_wrapping(run.data[0]) &&
+           !(run.data[0] == '.' && run.size > 1 &&
+             text_is_letter((unsigned char)run.data[1])))
+        run.data++, run.size--;
+    while (run.size && is_wrapping(run.data[run.size - 1]))
+        run.size--;
+    return run;
+}
+
+static bool is_word(uint32_t c)
+{
+    return text_is_letter(c) || text_is_digit(c);
+}
+
+struct shape {
+    bool any_word;
+    bool joined;  /* signs before or between words */
+    bool humps;   /* a capital after a small letter */
+};
+
+static struct shape shape_of(struct slice run)
+{
+    struct shape shape = {0};
+    bool sign = false, small = false;
+    for (size_t at = 0, step; at < run.size; at += step) {
+        uint32_t c = text_decode(run.data, run.size, at, &step);
+        if (!is_word(c)) {
+            sign = true;
+            small = false;
+            continue;
+        }
+        shape.joined |= sign;
+        shape.any_word = true;
+        bool upper = text_is_upper(c);
+        shape.humps |= upper && small;
+        small = !upper && text_is_letter(c);
+        sign = false;
+    }
+    return shape;
+}
+
+static void give_signs(struct run *run, struct slice text)
+{
+    bool sign = false;
+    if (text.size < 2 || text.size > MOST_SIGNS)
+        return;
+    for (size_t i = 0; i < text.size; i++) {
+        if ((unsigned char)text.data[i] <= ' ' || (unsigned char)text.data[i] > 126)
+            return;
+        sign |= !strchr("()[]{}\"'`,;.", text.data[i]);
+    }
+    if (!sign)
+        return;
+    struct buf *whole = &run->maker->whole;
+    buf_clear(whole);
+    buf_put_byte(whole, '=');
+    buf_put_slice(whole, text);
+    give_whole(run);
+}
+
+/* The humps of one word: "find", "Orphans". */
+static void give_humps(struct run *run, struct slice word)
+{
+    bool small = false, any = false;
+    size_t from = 0;
+    for (size_t at = 0, step; at < word.size; at += step) {
+        uint32_t c = text_decode(word.data, word.size, at, &step);
+        bool upper = text_is_upper(c);
+        if (upper && small) {
+            give_word(run, (struct slice){word.data + from, at - from});
+            from = at;
+            any = true;
+        }
+        small = !upper && text_is_letter(c);
+    }
+    if (any)
+        give_word(run, (struct slice){word.data + from, word.size - from});
+}
+
+static void give_parts(struct run *run, struct slice text)
+{
+    for (size_t at = 0, step; at < text.size;) {
+        size_t from = at;
+        while (at < text.size &&
+               is_word(text_decode(text.data, text.size, at, &step)))
+            at += step;
+        if (at > from) {
+            struct slice word = {text.data + from, at - from};
+            give_word(run, word);
+            give_humps(run, word);
+        } else {
+            at += step;
+        }
+    }
+}
+
+/* The run without what no reader sees; the same slice when there is nothing. */
+static struct slice visible(struct buf *out, struct slice text)
+{
+    bool any = false;
+    for (size_t at = 0, step; at < text.size; at += step)
+        any |= text_is_invisible(text_decode(text.data, text.size, at, &step));
+    if (!any)
+        return text;
+    buf_clear(out);
+    for (size_t at = 0, step; at < text.size; at += step)
+        if (!text_is_invisible(text_decode(text.data, text.size, at, &step)))
+            buf_put(out, text.data + at, step);
+    return buf_slice(out);
+}
+
+static void give_run(struct run *run, struct slice text)
+{
+    text = visible(&run->maker->run, text);
+    struct slice inner = unwrap(text);
+    struct shape shape = shape_of(inner);
+    if (!shape.any_word) {
+        give_signs(run, text);
+        return;
+    }
+    run->identifier = shape.joined || shape.humps;
+    if (run->identifier) {
+        struct buf *whole = &run->maker->whole;
+        buf_clear(whole);
+        buf_put_byte(whole, '=');
+        for (size_t at = 0, step; at < inner.size; at += step)
+            text_encode(whole, text_lower(text_decode(inner.data, inner.size,
+                                                      at, &step)));
+        give_whole(run);
+    }
+    give_parts(run, inner);
+}
+
+size_t terms_of(struct term_maker *maker, struct slice text,
+                void (*each)(void *context, const struct term_at *at),
+                void *context)
+{
+    struct run run = {.maker = maker, .each = each, .context = context};
+    size_t at = 0;
+    while (at < text.size) {
+        size_t space = text_space(text.data, text.size, at);
+        if (space) {
+            at += space;
+            continue;
+        }
+        size_t from = at;
+        while (at < text.size && !text_space(text.data, text.size, at))
+            at++;
+        give_run(&run, (struct slice){text.data + from, at - from});
+    }
+    return run.words;
+}
+
+bool term_is_stop_word(struct slice word)
+{
+    static const char *const words[] = {
+        "a", "about", "all", "am", "an", "and", "any", "are", "as", "at", "be",
+        "been", "being", "but", "by", "can", "could", "did", "do", "does",
+        "doing", "for", "from", "get", "had", "has", "have", "having", "how",
+        "i", "if", "in", "into", "is", "it", "its", "just", "me", "my", "no",
+        "not", "of", "on", "or", "our", "out", "s", "should", "so", "some",
+        "such", "t", "than", "that", "the", "their", "them", "then", "there",
+        "these", "they", "this", "those", "to", "up", "us", "use", "used",
+        "using", "want", "was", "we", "were", "what", "when", "where", "which",
+        "while", "who", "whom", "why", "will", "with", "would", "you", "your"};
+    size_t low = 0, high = sizeof words / sizeof words[0];
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        size_t size = strlen(words[middle]);
+        int order = memcmp(word.data, words[middle],
+                           word.size < size ? word.size : size);
+        if (!order)
+            order = word.size < size ? -1 : word.size > size;
+        if (!order)
+            return true;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return false;
+}

@@ -1,0 +1,178 @@
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+#include "indexer/assemble.h"
+
+struct page_of {
+    const char *path, *title, *up, *next;
+    int role;
+};
+
+static struct tree *page(const struct page_of *p)
+{
+    struct tree *tree = tree_new(false);
+    tree_add_file(tree, slice_of(""));
+    tree->page.role = p->role;
+    tree->page.up = tree_copy_text(tree, slice_of(p->up));
+    tree->page.next = tree_copy_text(tree, slice_of(p->next));
+    tree_add_node(tree, TREE_NONE, 1, slice_of(p->title), slice_of(p->title));
+    tree_add_node(tree, 0, 2, slice_of("Notes"), slice_of(""));
+    tree_add_block(tree, 1, BLOCK_PARAGRAPH, slice_of(p->title), slice_of(""),
+                   (struct origin){0, {5, 9}});
+    assert_int_equal(tree_seal(tree, NULL), 0);
+    return tree;
+}
+
+/* Pages in byte order of their paths, up to one without a path. */
+static struct tree *assembled(const struct page_of *pages)
+{
+    struct piece pieces[16] = {0};
+    uint32_t count = 0;
+    for (; pages[count].path; count++) {
+        struct tree *tree = page(&pages[count]);
+        pieces[count] = (struct piece){pages[count].path, assemble_skeleton(tree)};
+        tree_free(tree);
+    }
+    struct tree *outline;
+    assert_int_equal(assemble("M", pieces, count, &outline, NULL), 0);
+    for (uint32_t i = 0; i < count; i++)
+        tree_free(pieces[i].skeleton);
+    return outline;
+}
+
+/* "M(Book(Notes,One(Notes)))" */
+static void shape(const struct tree *tree, uint32_t node, struct buf *out)
+{
+    buf_put_slice(out, tree->nodes[node].title);
+    uint32_t end = tree->nodes[node].end;
+    for (uint32_t c = node + 1; c < end; c = tree->nodes[c].end) {
+        buf_put_byte(out, c == node + 1 ? '(' : ',');
+        shape(tree, c, out);
+    }
+    if (end > node + 1)
+        buf_put_byte(out, ')');
+}
+
+static void assert_shape(const struct page_of *pages, const char *expected)
+{
+    struct tree *outline = assembled(pages);
+    struct buf out = {0};
+    shape(outline, 0, &out);
+    assert_string_equal(out.data, expected);
+    buf_free(&out);
+    tree_free(outline);
+}
+
+static void up_and_next_links_decide(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "Second", "z.html", "", 0},
+        {"b.html", "First", "z.html#top", "c.html", 0},
+        {"c.html", "Below", "./b.html", "a.html", 0},
+        {"z.html", "Book", "", "b.html", 0},
+        {NULL, NULL, NULL, NULL, 0}};
+    assert_shape(pages, "M(Book(Notes,First(Notes,Below(Notes)),Second(Notes)))");
+}
+
+static void folders_have_index_pages(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0},
+        {"b/index.html", "B", "", "", 0},
+        {"b/x.html", "X", "", "", 0},
+        {"c/y.html", "Y", "", "", 0},
+        {"index.html", "Top", "", "", 0},
+        {"r.html", "R", "", "", PAGE_REDIRECT},
+        {NULL, NULL, NULL, NULL, 0}};
+    assert_shape(pages, "M(Top(Notes,B(Notes,X(Notes)),A(Notes),Y(Notes)))");
+}
+
+static void circles_are_cut(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "b.html", "b.html", 0},
+        {"b.html", "B", "a.html", "a.html", 0},
+        {"s.html", "S", "s.html", "s.html", 0},
+        {NULL, NULL, NULL, NULL, 0}};
+    assert_shape(pages, "M(A(Notes,B(Notes)),S(Notes))");
+}
+
+static void links_that_lead_nowhere_do_no_harm(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "../../../etc/passwd", "http://x/", 0},
+        {"b.html", "B", "missing.html", "#", 0},
+        {NULL, NULL, NULL, NULL, 0}};
+    assert_shape(pages, "M(A(Notes),B(Notes))");
+}
+
+static uint32_t find(const struct tree *tree, const char *title)
+{
+    for (uint32_t n = 0; n < tree->count; n++)
+        if (slice_is(tree->nodes[n].title, title))
+            return n;
+    return TREE_NONE;
+}
+
+static void ids_are_kept(void **state)
+{
+    (void)state;
+    static const struct page_of before[] = {
+        {"a.html", "A", "", "", 0}, {"b.html", "B", "", "", 0},
+        {"c.html", "C", "", "", 0}, {NULL, NULL, NULL, NULL, 0}};
+    /* a is gone, b moved to another file, c stays
+     * d is new. */
+    static const struct page_of after[] = {
+        {"c.html", "C", "", "", 0}, {"d.html", "D", "", "", 0},
+        {"x/b.html", "B", "", "", 0}, {NULL, NULL, NULL, NULL, 0}};
+    struct tree *old = assembled(before), *now = assembled(after);
+    for (uint32_t n = 0; n < old->count; n++)
+        old->nodes[n].id = 100 + n;
+    uint32_t *matched = mem_alloc(now->count * sizeof *matched);
+    assemble_match(now, old, matched);
+    assert_int_equal(matched[0], 0);
+    assert_int_equal(matched[find(now, "C")], find(old, "C"));
+    assert_int_equal(matched[find(now, "B")], find(old, "B"));
+    assert_int_equal(matched[find(now, "D")], TREE_NONE);
+    assert_true(now->nodes[find(now, "B")].id == old->nodes[find(old, "B")].id);
+    /* The three "Notes": those of b and c keep theirs, no id twice. */
+    for (uint32_t n = 0; n < now->count; n++)
+        for (uint32_t m = 0; m < n; m++)
+            assert_true(matched[n] == TREE_NONE || matched[n] != matched[m]);
+    assert_int_equal(matched[find(now, "B") + 1], find(old, "B") + 1);
+    assert_int_equal(matched[find(now, "C") + 1], find(old, "C") + 1);
+    free(matched);
+    tree_free(old);
+    tree_free(now);
+}
+
+static void nothing_before_means_all_new(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {{"a.html", "A", "", "", 0},
+                                           {NULL, NULL, NULL, NULL, 0}};
+    struct tree *now = assembled(pages);
+    uint32_t matched[8];
+    assemble_match(now, NULL, matched);
+    for (uint32_t n = 0; n < now->count; n++)
+        assert_int_equal(matched[n], TREE_NONE);
+    tree_free(now);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(up_and_next_links_decide),
+        cmocka_unit_test(folders_have_index_pages),
+        cmocka_unit_test(circles_are_cut),
+        cmocka_unit_test(links_that_lead_nowhere_do_no_harm),
+        cmocka_unit_test(ids_are_kept),
+        cmocka_unit_test(nothing_before_means_all_new),
+    };
+    return cmocka_run_group_tests_name("assemble", tests, NULL, NULL);
+}
