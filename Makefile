@@ -9,8 +9,6 @@ prefix ?= /usr/local
 O := build/$(BUILD)
 
 PACKAGES := libuv lmdb libxml-2.0 libcjson libutf8proc libxxhash libzstd libseccomp
-# Without a pkg-config file of their own in Debian 12: gumbo has one, these not.
-EXTRA_LIBS := -lstemmer -linih
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) gumbo 2>/dev/null | sed 's/-I/-isystem /g')
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
@@ -52,21 +50,59 @@ $(addprefix build/,$(PROGRAMS)): build/%: $O/%
 endif
 
 $O/lecternd: $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(BASE)
-	$(CC) $(LDFLAGS_ALL) -o $@ $^ -luv -llmdb -lzstd -lstemmer -linih $(BASE_LIBS)
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ -luv -llmdb -lzstd -lstemmer $(BASE_LIBS)
 $O/lectern: $(CLI) $(BASE)
-	$(CC) $(LDFLAGS_ALL) -o $@ $^ -linih $(BASE_LIBS)
-$O/lectern-parse: $(PARSE) $(TREE) $(BASE)
-	$(CC) $(LDFLAGS_ALL) -o $@ $^ -lgumbo -lxml2 -lseccomp $(BASE_LIBS)
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(BASE_LIBS)
+$O/lectern-parse: $(PARSE) $(TREE) $(filter-out %/config.o,$(BASE))
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ -lgumbo -lxml2 -lseccomp $(filter-out -linih,$(BASE_LIBS))
 
-# Tests: one program a file of tests/unit, linked with all but the mains.
-$O/all.a: $(BASE) $(TREE) $(MEMORY) $(INDEXER) $(filter-out %/main.o,$(DAEMON)) $(filter-out %/main.o,$(call sources,cli))
+# ---- Tests ----
+
+# One program for each file of tests/unit, linked with everything but the mains.
+$O/all.a: $(BASE) $(TREE) $(MEMORY) $(INDEXER) $(filter-out %/main.o,$(DAEMON)) $(filter-out %/main.o $(BASE),$(call sources,cli))
 	@rm -f $@ && ar rcs $@ $^
 $O/tests/unit/%: $O/tests/unit/%.o $O/all.a
-	$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka -luv -llmdb -lzstd -lstemmer -linih $(BASE_LIBS)
-
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka -luv -llmdb -lzstd -lstemmer $(BASE_LIBS)
 UNIT := $(patsubst %.c,$O/%,$(wildcard tests/unit/*.c))
-unit: $(UNIT) $(addprefix $O/,$(PROGRAMS))  ## run the unit tests
+
+test: deps  ## everything: floors, unit and end-to-end tests, again with sanitizers
+	@sh tests/all.sh
+unit: $(UNIT) $(addprefix $O/,$(PROGRAMS))  ## unit tests of this BUILD
 	@sh tests/run.sh $O $(UNIT)
+e2e: $(addprefix $O/,$(PROGRAMS)) build/manuals/postgresql  ## end-to-end tests of this BUILD, on a real manual
+	@sh tests/e2e.sh $O build/manuals/postgresql
+layers:  ## check that each folder includes only what it may
+	@sh tests/layers.sh && echo "layers: fine"
+demo: deps  ## index a real manual and ask it three questions
+	@$(MAKE) --no-print-directory all build/manuals/postgresql
+	@sh tests/demo.sh build build/manuals/postgresql
+
+# ---- What is needed ----
+
+DEBIAN := gcc g++ make pkg-config python3 libuv1-dev liblmdb-dev libxml2-dev libgumbo-dev \
+        libcjson-dev libutf8proc-dev libstemmer-dev libxxhash-dev libzstd-dev \
+        libinih-dev libseccomp-dev libcmocka-dev
+MISSING = $(shell for p in $(DEBIAN); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done)
+ROOT = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+deps:  ## install the Debian packages that are missing (asks for root only then)
+	@missing="$(MISSING)"; if [ -n "$$missing" ]; then echo "installing: $$missing"; \
+	  $(ROOT) apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive $(ROOT) apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
+
+# PostgreSQL's manual, unpacked from its Debian package without installing it.
+build/manuals/postgresql:
+	@mkdir -p build/manuals/deb && cd build/manuals/deb && \
+	  { apt-get download -qq postgresql-doc-15 2>/dev/null || \
+	    { $(ROOT) apt-get update -qq && apt-get download -qq postgresql-doc-15 2>/dev/null; }; } && \
+	  dpkg -x postgresql-doc-15_*.deb . && \
+	  cp -r usr/share/doc/postgresql-doc-15/html ../postgresql.new && \
+	  cd .. && rm -rf deb && mv postgresql.new postgresql
+
+install: all  ## install into $(DESTDIR)$(prefix)
+	install -Dm755 build/lectern $(DESTDIR)$(prefix)/bin/lectern
+	install -Dm755 build/lecternd $(DESTDIR)$(prefix)/bin/lecternd
+	install -Dm755 build/lectern-parse $(DESTDIR)$(prefix)/bin/lectern-parse
 
 # The flags are part of what an object depends on.
 STAMP := $O/.flags
@@ -82,10 +118,10 @@ $O/%.o: %.c $(STAMP)
 -include $(shell find $O -name '*.d' 2>/dev/null)
 
 help:  ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
 clean:  ## remove everything that was built
 	rm -rf build
 
-.PHONY: all help clean
+.PHONY: all help clean test unit e2e layers demo deps install
 .SECONDARY:

@@ -1,0 +1,385 @@
+#include "base/config.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <pwd.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/nearest.h"
+
+enum { MOST_LINE = 4096, MOST_PARSERS = 64, DEFAULT_PARSERS = 8 };
+
+enum kind { KIND_PATH, KIND_NUMBER, KIND_CHOICE };
+
+static void default_store(struct buf *out);
+static void default_parsers(struct buf *out);
+static void default_parser(struct buf *out);
+
+static const struct key {
+    const char *name;
+    enum kind kind;
+    const char *standard;              /* the default, or */
+    void (*compute)(struct buf *out);  /* what finds it */
+    long low, high;                    /* bounds of a number */
+    const char *help;
+} keys[CONFIG_KEYS] = {
+    [CONFIG_SOCKET] = {"socket", KIND_PATH, NULL, config_default_socket, 0, 0,
+                       "socket of the daemon"},
+    [CONFIG_STORE] = {"store", KIND_PATH, NULL, default_store, 0, 0,
+                      "folder of the index"},
+    [CONFIG_PARSERS] = {"parsers", KIND_NUMBER, NULL, default_parsers, 1,
+                        MOST_PARSERS, "number of parser processes"},
+    [CONFIG_PARSER] = {"parser", KIND_PATH, NULL, default_parser, 0, 0,
+                       "program that parses one file, lectern-parse"},
+    [CONFIG_PARSE_SECONDS] = {"parse_seconds", KIND_NUMBER, "60", NULL, 1, 3600,
+                              "most seconds spent on one file"},
+    [CONFIG_PARSE_MEMORY_MB] = {"parse_memory_mb", KIND_NUMBER, "2048", NULL,
+                                64, 1 << 20,
+                                "most memory of a parser, in MiB"},
+    [CONFIG_LOG] = {"log", KIND_CHOICE, "info", NULL, 0, 0,
+                    "least severe messages that are logged: error, warn, info "
+                    "or debug"},
+};
+
+static const char *const log_levels[] = {
+    [LOG_LEVEL_ERROR] = "error",
+    [LOG_LEVEL_WARN] = "warn",
+    [LOG_LEVEL_INFO] = "info",
+    [LOG_LEVEL_DEBUG] = "debug",
+};
+enum { LOG_LEVELS = sizeof log_levels / sizeof log_levels[0] };
+
+static const char *home(void)
+{
+    const char *folder = getenv("HOME");
+    if (folder && folder[0] == '/')
+        return folder;
+    const struct passwd *user = getpwuid(getuid());
+    return user && user->pw_dir ? user->pw_dir : "/";
+}
+
+void config_put_path(const char *path, const char *folder, struct buf *out)
+{
+    if (path[0] == '/') {
+        buf_put_text(out, path);
+    } else if (path[0] == '~' && path[1] == '/') {
+        file_join(out, home(), path + 2);
+    } else if (folder) {
+        file_join(out, folder, path);
+    } else {
+        char *here = getcwd(NULL, 0);
+        file_join(out, here ? here : "/", path);
+        free(here);
+    }
+}
+
+void config_user_folder(const char *variable, const char *fallback,
+                        struct buf *out)
+{
+    const char *folder = getenv(variable);
+    if (folder && folder[0] == '/') {
+        file_join(out, folder, "lectern");
+        return;
+    }
+    file_join(out, home(), fallback);
+    buf_put_text(out, "/lectern");
+}
+
+void config_default_socket(struct buf *out)
+{
+    const char *folder = getenv("XDG_RUNTIME_DIR");
+    if (folder && folder[0] == '/')
+        file_join(out, folder, "lectern/lectern.sock");
+    else
+        buf_printf(out, "/tmp/lectern-%ld/lectern.sock", (long)getuid());
+}
+
+void config_beside(const char *program, struct buf *out)
+{
+    char self[4096];
+    ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (size > 0) {
+        self[size] = '\0';
+        *strrchr(self, '/') = '\0';
+        file_join(out, self[0] ? self : "/", program);
+    } else {
+        buf_put_text(out, program);
+    }
+}
+
+static void default_store(struct buf *out)
+{
+    config_user_folder("XDG_DATA_HOME", ".local/share", out);
+}
+
+static void default_parsers(struct buf *out)
+{
+    cpu_set_t allowed;
+    int count = 1;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+        count = CPU_COUNT(&allowed);
+    buf_printf(out, "%d", count < DEFAULT_PARSERS ? count : DEFAULT_PARSERS);
+}
+
+static void default_parser(struct buf *out)
+{
+    config_beside("lectern-parse", out);
+}
+
+static int check_number(const struct key *key, const char *text,
+                        struct err *err)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(text, &end, 10);
+    if (errno || end == text || *end || number < key->low || number > key->high)
+        return err_set(err, ERR_USAGE,
+                       "%s must be a number from %ld to %ld, not '%s'",
+                       key->name, key->low, key->high, text);
+    return 0;
+}
+
+static int check_level(const char *text, struct err *err)
+{
+    struct nearest nearest = nearest_to(text);
+    for (int i = 0; i < LOG_LEVELS; i++) {
+        if (!strcmp(text, log_levels[i]))
+            return 0;
+        nearest_try(&nearest, log_levels[i]);
+    }
+    return err_set(err, ERR_USAGE,
+                   "log must be error, warn, info or debug, not '%s'%s", text,
+                   nearest_hint(&nearest));
+}
+
+/* Checks a value and puts it in place; `folder` is where relative paths start,
+ * NULL: at the current one. */
+static int put(struct config *config, enum config_key which, const char *text,
+               const char *folder, enum config_source source, struct err *err)
+{
+    const struct key *key = &keys[which];
+    struct buf value = {0};
+    int code = 0;
+    if (!text[0])
+        code = err_set(err, ERR_USAGE, "%s has no value", key->name);
+    else if (key->kind == KIND_NUMBER)
+        code = check_number(key, text, err);
+    else if (key->kind == KIND_CHOICE)
+        code = check_level(text, err);
+    if (code)
+        return code;
+    if (key->kind == KIND_PATH)
+        config_put_path(text, folder, &value);
+    else
+        buf_put_text(&value, text);
+    free(config->values[which].text);
+    config->values[which].text = value.data;
+    config->values[which].source = source;
+    return 0;
+}
+
+int config_set(struct config *config, enum config_key key, const char *text,
+               struct err *err)
+{
+    return put(config, key, text, NULL, CONFIG_FROM_FLAG, err);
+}
+
+/* The file while inih reads it. */
+struct reading {
+    FILE *stream;
+    struct config *config;
+    char *folder;
+    unsigned line;
+    int code;  /* of the first error */
+    struct err *err;
+};
+
+static int fail_at_line(struct reading *reading, const char *message)
+{
+    reading->code =
+        err_set(reading->err, ERR_USAGE, "%s:%u: %s", reading->config->file,
+                reading->line, message);
+    if (reading->err)
+        err_at(reading->err, reading->config->file);
+    return 0;
+}
+
+static int on_value(void *user, const char *section, const char *name,
+                    const char *value)
+{
+    struct reading *reading = user;
+    struct nearest nearest = nearest_to(name);
+    struct err problem = {0};
+    char message[sizeof problem.message];
+    if (reading->code)
+        return 0;
+    if (section[0] && strcmp(section, "lectern") != 0) {
+        snprintf(message, sizeof message,
+                 "unknown section [%s]; keys stand in [lectern] or in none",
+                 section);
+        return fail_at_line(reading, message);
+    }
+    for (int i = 0; i < CONFIG_KEYS; i++) {
+        if (!strcmp(name, keys[i].name)) {
+            reading->config->values[i].line = reading->line;
+            if (put(reading->config, (enum config_key)i, value, reading->folder,
+                    CONFIG_FROM_FILE, &problem))
+                return fail_at_line(reading, problem.message);
+            return 1;
+        }
+        nearest_try(&nearest, keys[i].name);
+    }
+    snprintf(message, sizeof message, "unknown key '%s'%s", name,
+             nearest_hint(&nearest));
+    return fail_at_line(reading, message);
+}
+
+/* fgets for inih that counts the lines, which Debian's inih does not hand to
+ * its callback, and takes indentation away, which inih takes to continue the
+ * value before. */
+static char *read_line(char *text, int size, void *user)
+{
+    struct reading *reading = user;
+    if (reading->code || !fgets(text, size, reading->stream))
+        return NULL;
+    reading->line++;
+    size_t used = strlen(text), indent = strspn(text, " \t");
+    if (used + 1 == (size_t)size && text[used - 1] != '\n') {
+        fail_at_line(reading, "line too long");
+        return NULL;
+    }
+    memmove(text, text + indent, used - indent + 1);
+    if (text[0] == '[' && strncmp(text, "[lectern]", 9) != 0) {
+        text[strcspn(text, "\r\n")] = '\0';
+        char message[MOST_LINE / 8];
+        snprintf(message, sizeof message,
+                 "unknown section %.80s; keys stand in [lectern] or in none",
+                 text);
+        fail_at_line(reading, message);
+        return NULL;
+    }
+    return text;
+}
+
+static int read_file(struct config *config, struct err *err)
+{
+    FILE *stream = fopen(config->file, "re");
+    if (!stream)
+        return err_errno(err, ERR_USAGE, "cannot open the configuration %s",
+                         config->file);
+    struct reading reading = {.stream = stream, .config = config, .err = err};
+    const char *slash = strrchr(config->file, '/');
+    reading.folder = mem_strndup(config->file, (size_t)(slash - config->file));
+    ini_max_line = MOST_LINE;
+    int line = ini_parse_stream(read_line, &reading, on_value, &reading);
+    if (!reading.code && line) {
+        reading.line = (unsigned)line;
+        fail_at_line(&reading, "not a line of the form key = value");
+    } else if (!reading.code && ferror(stream)) {
+        reading.code = err_set(err, ERR_USAGE,
+                               "cannot read the configuration %s",
+                               config->file);
+    }
+    config->file_read = true;
+    free(reading.folder);
+    fclose(stream);
+    return reading.code;
+}
+
+static void put_defaults(struct config *config)
+{
+    for (int i = 0; i < CONFIG_KEYS; i++) {
+        struct buf value = {0};
+        if (keys[i].compute)
+            keys[i].compute(&value);
+        else
+            buf_put_text(&value, keys[i].standard);
+        config->values[i].text = value.data;
+        config->values[i].source = CONFIG_FROM_DEFAULT;
+    }
+}
+
+int config_load(struct config *config, const char *file, struct err *err)
+{
+    struct config loaded = {0};
+    struct buf path = {0};
+    struct stat st;
+    int code = 0;
+    put_defaults(&loaded);
+    if (file) {
+        config_put_path(file, NULL, &path);
+    } else {
+        config_user_folder("XDG_CONFIG_HOME", ".config", &path);
+        buf_put_text(&path, "/lectern.ini");
+    }
+    loaded.file = path.data;
+    if (file || stat(loaded.file, &st) == 0)
+        code = read_file(&loaded, err);
+    const char *socket = getenv("LECTERN_SOCKET");
+    if (!code && socket && socket[0])
+        code = put(&loaded, CONFIG_SOCKET, socket, NULL,
+                   CONFIG_FROM_ENVIRONMENT, err);
+    if (code)
+        config_free(&loaded);
+    else
+        *config = loaded;
+    return code;
+}
+
+void config_free(struct config *config)
+{
+    for (int i = 0; i < CONFIG_KEYS; i++)
+        free(config->values[i].text);
+    free(config->file);
+    *config = (struct config){0};
+}
+
+const char *config_text(const struct config *config, enum config_key key)
+{
+    return config->values[key].text;
+}
+
+uint64_t config_number(const struct config *config, enum config_key key)
+{
+    return strtoull(config->values[key].text, NULL, 10);
+}
+
+enum log_level config_log_level(const struct config *config)
+{
+    for (int i = 0; i < LOG_LEVELS; i++)
+        if (!strcmp(config->values[CONFIG_LOG].text, log_levels[i]))
+            return (enum log_level)i;
+    return LOG_LEVEL_INFO;
+}
+
+void config_put_source(const struct config *config, enum config_key key,
+                       struct buf *out)
+{
+    static const char *const names[] = {
+        [CONFIG_FROM_DEFAULT] = "default",
+        [CONFIG_FROM_ENVIRONMENT] = "environment",
+        [CONFIG_FROM_FLAG] = "flag",
+    };
+    enum config_source source = config->values[key].source;
+    if (source == CONFIG_FROM_FILE)
+        buf_printf(out, "%s:%u", config->file, config->values[key].line);
+    else
+        buf_put_text(out, names[source]);
+}
+
+const char *config_name(enum config_key key)
+{
+    return keys[key].name;
+}
+
+const char *config_help(enum config_key key)
+{
+    return keys[key].help;
+}

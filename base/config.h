@@ -1,0 +1,87 @@
+/* Configuration of the daemon and the command line: an INI file of
+ *     key = value
+ * lines (in no section or in [lectern]), the environment, and flags, in rising
+ * order of precedence.  Every key has a default that works.
+ *
+ * Values are checked when they are set, and paths are made absolute: `~/` is
+ * the home folder; a relative path in the file starts at the file's folder,
+ * elsewhere at the current one. */
+#ifndef BASE_CONFIG_H
+#define BASE_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+
+enum config_key {
+    CONFIG_SOCKET,           /* path of the daemon's socket */
+    CONFIG_STORE,            /* folder of the index */
+    CONFIG_PARSERS,          /* parser processes */
+    CONFIG_PARSER,           /* path of lectern-parse */
+    CONFIG_PARSE_SECONDS,    /* most time for one file */
+    CONFIG_PARSE_MEMORY_MB,  /* most memory of a parser */
+    CONFIG_LOG,              /* error, warn, info or debug */
+    CONFIG_KEYS
+};
+
+enum config_source {
+    CONFIG_FROM_DEFAULT,
+    CONFIG_FROM_FILE,
+    CONFIG_FROM_ENVIRONMENT,
+    CONFIG_FROM_FLAG
+};
+
+struct config {
+    char *file;      /* absolute path of the configuration file */
+    bool file_read;  /* false: there is none, and none was asked for */
+    struct {
+        char *text;
+        enum config_source source;
+        unsigned line;  /* of `file`, for CONFIG_FROM_FILE */
+    } values[CONFIG_KEYS];
+};
+
+/* Defaults, then `file` (NULL: $XDG_CONFIG_HOME/lectern/lectern.ini or
+ * ~/.config/lectern/lectern.ini, which need not exist), then the environment
+ * (LECTERN_SOCKET).  ERR_USAGE with file and line on an unknown key or section
+ * or a value that is not allowed. */
+int config_load(struct config *config, const char *file, struct err *err);
+void config_free(struct config *config);
+
+/* A value from a flag. */
+int config_set(struct config *config, enum config_key key, const char *text,
+               struct err *err);
+
+const char *config_text(const struct config *config, enum config_key key);
+uint64_t config_number(const struct config *config, enum config_key key);
+enum log_level config_log_level(const struct config *config);
+
+/* Appends where the value comes from: "default", "/path/lectern.ini:3",
+ * "environment", "flag". */
+void config_put_source(const struct config *config, enum config_key key,
+                       struct buf *out);
+
+const char *config_name(enum config_key key);
+const char *config_help(enum config_key key);
+
+/* Appends $XDG_RUNTIME_DIR/lectern/lectern.sock, else
+ * /tmp/lectern-UID/lectern.sock; the environment's LECTERN_SOCKET is left to
+ * the callers. */
+void config_default_socket(struct buf *out);
+
+/* Appends $VARIABLE/lectern, else ~/FALLBACK/lectern: a folder of ours by the
+ * XDG rules. */
+void config_user_folder(const char *variable, const char *fallback,
+                        struct buf *out);
+
+/* Appends the path that a program has beside the running one. */
+void config_beside(const char *program, struct buf *out);
+
+/* Appends `path` made absolute: `~/` is home, else it starts at `folder`
+ * (NULL: the current one). */
+void config_put_path(const char *path, const char *folder, struct buf *out);
+
+#endif

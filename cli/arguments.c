@@ -1,0 +1,296 @@
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/nearest.h"
+
+/* Values that other versions of the interface know, and why not here. */
+static const struct {
+    enum option_id option;
+    const char *value;
+    const char *why;
+} rejected[] = {
+    {OPTION_MODE, "dense", "it needs an embedding model, and there is none"},
+    {OPTION_ANSWER, "generated",
+     "it needs a language model, and there is none"},
+    {OPTION_METHOD, "h2mt", "it needs a language model, and there is none"},
+    {OPTION_METHOD, "hmt", "it needs a language model, and there is none"},
+    {OPTION_METHOD, "full", "it needs a language model, and there is none"},
+};
+
+static void list_add(struct text_list *list, const char *text)
+{
+    void *items = list->items;
+    mem_reserve(&items, &list->capacity, list->count + 1, sizeof text);
+    list->items = items;
+    list->items[list->count++] = text;
+}
+
+const struct command *arguments_find_command(const char *name, struct err *err)
+{
+    struct nearest nearest = nearest_to(name);
+    for (const struct command *c = cli_commands; c->name; c++) {
+        if (!strcmp(c->name, name))
+            return c;
+        nearest_try(&nearest, c->name);
+    }
+    err_set(err, ERR_USAGE, "there is no verb '%s'%s", name,
+            nearest_hint(&nearest));
+    return NULL;
+}
+
+static uint64_t allowed(const struct cli *cli)
+{
+    if (!cli->command)
+        return cli_common_options | UINT64_C(1) << OPTION_VERSION;
+    return cli_common_options | cli->command->options;
+}
+
+static bool is_name(const struct option_spec *spec, const char *name,
+                    size_t size)
+{
+    return spec->name && strlen(spec->name) == size &&
+           !memcmp(spec->name, name, size);
+}
+
+/* The option `--name` of `size` bytes, or -1 with the error set. */
+static int find_long(const struct cli *cli, const char *name, size_t size,
+                     struct err *err)
+{
+    char *word = mem_strndup(name, size);
+    struct nearest nearest = nearest_to(word);
+    const char *verb = cli->command ? cli->command->name : NULL;
+    int found = -1;
+    for (int i = 0; found < 0 && i < OPTIONS; i++) {
+        if (!(allowed(cli) >> i & 1))
+            continue;
+        if (is_name(&cli_options[i], name, size))
+            found = i;
+        else if (cli_options[i].name)
+            nearest_try(&nearest, cli_options[i].name);
+    }
+    if (found < 0) {
+        char hint[128] = "";
+        if (nearest.found)
+            snprintf(hint, sizeof hint, "; did you mean '--%s'?",
+                     nearest.found);
+        err_set(err, ERR_USAGE, "%s%sunknown option '--%s'%s",
+                verb ? verb : "", verb ? ": " : "", word, hint);
+    }
+    free(word);
+    return found;
+}
+
+static int find_letter(const struct cli *cli, char letter, struct err *err)
+{
+    for (int i = 0; i < OPTIONS; i++)
+        if (cli_options[i].letter == letter && allowed(cli) >> i & 1)
+            return i;
+    const char *verb = cli->command ? cli->command->name : NULL;
+    err_set(err, ERR_USAGE, "%s%sunknown option '-%c'", verb ? verb : "",
+            verb ? ": " : "", letter);
+    return -1;
+}
+
+/* The option as the user writes it, for messages. */
+static const char *spelling(const struct option_spec *spec)
+{
+    static char text[64];
+    if (spec->name)
+        snprintf(text, sizeof text, "--%s", spec->name);
+    else
+        snprintf(text, sizeof text, "-%c", spec->letter);
+    return text;
+}
+
+static bool is_choice(const char *choices, const char *value)
+{
+    size_t size = strlen(value);
+    for (const char *at = choices; at; at = strchr(at, '|')) {
+        at += *at == '|';
+        if (size && strcspn(at, "|") == size && !memcmp(at, value, size))
+            return true;
+    }
+    return false;
+}
+
+static int check_choice(int id, const char *value, struct err *err)
+{
+    const struct option_spec *spec = &cli_options[id];
+    if (is_choice(spec->argument, value))
+        return 0;
+    for (size_t i = 0; i < sizeof rejected / sizeof rejected[0]; i++)
+        if ((int)rejected[i].option == id && !strcmp(rejected[i].value, value))
+            return err_set(err, ERR_USAGE,
+                           "%s %s is not available: %s; there is %s",
+                           spelling(spec), value, rejected[i].why,
+                           spec->argument);
+    return err_set(err, ERR_USAGE, "%s takes %s, not '%s'", spelling(spec),
+                   spec->argument, value);
+}
+
+static int parse_number(const struct option_spec *spec, const char *value,
+                        long *ret_number, struct err *err)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(value, &end, 10);
+    if (errno || end == value || *end || number < spec->low ||
+        number > spec->high)
+        return err_set(err, ERR_USAGE,
+                       "%s takes a number from %ld to %ld, not '%s'",
+                       spelling(spec), spec->low, spec->high, value);
+    *ret_number = number;
+    return 0;
+}
+
+static int store_value(struct options *options, int id, const char *value,
+                       struct err *err)
+{
+    const struct option_spec *spec = &cli_options[id];
+    char *field = (char *)options + spec->offset;
+    long number;
+    int code = 0;
+    switch (spec->kind) {
+    case KIND_FLAG:
+        *(bool *)(void *)field = true;
+        return 0;
+    case KIND_NUMBER:
+        code = parse_number(spec, value, &number, err);
+        if (!code)
+            memcpy(field, &number, sizeof number);
+        return code;
+    case KIND_LIST:
+        list_add((struct text_list *)(void *)field, value);
+        return 0;
+    case KIND_CHOICE:
+        code = check_choice(id, value, err);
+        break;
+    case KIND_TEXT:
+        if (!value[0])
+            code = err_set(err, ERR_USAGE, "%s is empty", spelling(spec));
+        break;
+    }
+    if (!code)
+        memcpy(field, &value, sizeof value);
+    return code;
+}
+
+/* Takes the option's value from behind `=`, from the rest of the word or from
+ * the next one, and stores it. */
+static int take(struct cli *cli, int id, const char *attached, char ***argv,
+                struct err *err)
+{
+    const struct option_spec *spec = &cli_options[id];
+    if (spec->kind == KIND_FLAG && attached)
+        return err_set(err, ERR_USAGE, "%s takes no value", spelling(spec));
+    if (spec->kind != KIND_FLAG && !attached) {
+        attached = (*argv)[1];
+        if (!attached)
+            return err_set(err, ERR_USAGE, "%s needs a value: %s",
+                           spelling(spec), spec->argument);
+        ++*argv;
+    }
+    return store_value(&cli->options, id, attached, err);
+}
+
+static int take_long(struct cli *cli, char ***argv, struct err *err)
+{
+    const char *name = **argv + 2;
+    size_t size = strcspn(name, "=");
+    int id = find_long(cli, name, size, err);
+    if (id < 0)
+        return ERR_USAGE;
+    return take(cli, id, name[size] ? name + size + 1 : NULL, argv, err);
+}
+
+/* -n5, -n 5, and flags in one word. */
+static int take_short(struct cli *cli, char ***argv, struct err *err)
+{
+    const char *letter = **argv + 1;
+    for (;;) {
+        int id = find_letter(cli, *letter, err);
+        if (id < 0)
+            return ERR_USAGE;
+        bool flag = cli_options[id].kind == KIND_FLAG;
+        const char *rest = letter[1] ? letter + 1 : NULL;
+        int code = take(cli, id, flag ? NULL : rest, argv, err);
+        if (code || !flag || !rest)
+            return code;
+        letter++;
+    }
+}
+
+static int take_word(struct cli *cli, const char *word, struct err *err)
+{
+    if (cli->command) {
+        list_add(&cli->args, word);
+        return 0;
+    }
+    cli->command = arguments_find_command(word, err);
+    return cli->command ? 0 : ERR_USAGE;
+}
+
+static int check_args(const struct cli *cli, struct err *err)
+{
+    const struct command *command = cli->command;
+    if (!command || cli->options.help)
+        return 0;
+    if (cli->args.count < command->least_args)
+        return err_set(err, ERR_USAGE,
+                       "%s needs an argument: lectern %s %s", command->name,
+                       command->name, command->args);
+    if (cli->args.count > command->most_args)
+        return err_set(err, ERR_USAGE,
+                       "%s does not take '%s'; usage: lectern %s%s%s",
+                       command->name, cli->args.items[command->most_args],
+                       command->name, command->args[0] ? " " : "",
+                       command->args);
+    return 0;
+}
+
+int arguments_parse(struct cli *cli, char **argv, struct err *err)
+{
+    bool only_words = false;
+    cli->options.count = cli->options.depth = -1;
+    /* Errors about the arguments themselves obey --json, too. */
+    for (char **arg = argv + 1; *arg && strcmp(*arg, "--") != 0; arg++)
+        if (!strcmp(*arg, "--json") || !strcmp(*arg, "--jsonl"))
+            cli->options.json = true;
+    for (argv++; *argv; argv++) {
+        const char *word = *argv;
+        int code;
+        if (only_words || word[0] != '-' || !word[1]) {
+            code = take_word(cli, word, err);
+        } else if (!strcmp(word, "--")) {
+            only_words = true;
+            code = 0;
+        } else if (word[1] == '-') {
+            code = take_long(cli, &argv, err);
+        } else {
+            code = take_short(cli, &argv, err);
+        }
+        if (code)
+            return code;
+    }
+    return check_args(cli, err);
+}
+
+void arguments_free(struct cli *cli)
+{
+    free(cli->args.items);
+    free(cli->options.ignore.items);
+    cli->args = cli->options.ignore = (struct text_list){0};
+}
+
+void cli_join_args(const struct cli *cli, size_t first, struct buf *out)
+{
+    for (size_t i = first; i < cli->args.count; i++) {
+        if (i > first)
+            buf_put_byte(out, ' ');
+        buf_put_text(out, cli->args.items[i]);
+    }
+}

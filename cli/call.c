@@ -1,0 +1,79 @@
+/* Requests with what surrounds them: connecting, progress, JSON results. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/client.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+
+static void on_notification(void *user, struct slice method,
+                            struct slice params)
+{
+    struct progress *progress = user;
+    cJSON *object;
+    if (!progress->on || !slice_is(method, "\"progress\"") ||
+        json_parse(params, &object, NULL))
+        return;
+    struct buf label = {0};
+    buf_printf(&label, "%s  %s", json_get_text(object, "manual", ""),
+               json_get_text(object, "phase", ""));
+    output_make_printable(&label);
+    progress_show(progress, label.data, json_get_int(object, "done", 0),
+                  json_get_int(object, "total", 0));
+    buf_free(&label);
+    cJSON_Delete(object);
+}
+
+int cli_call(struct cli *cli, const char *method, struct slice params,
+             struct buf *ret_result, struct err *err)
+{
+    struct progress progress = {.on = cli->progress};
+    int code = 0;
+    if (!cli->client)
+        code = client_open(&cli->config, cli->options.config, true,
+                           &cli->client, err);
+    if (!code)
+        code = client_call(cli->client, method, params, on_notification,
+                           &progress, ret_result, err);
+    progress_clear(&progress);
+    return code;
+}
+
+int cli_request(struct cli *cli, const char *method, struct slice params,
+                cJSON **ret_value, struct err *err)
+{
+    struct buf result = {0};
+    int code = cli_call(cli, method, params, &result, err);
+    if (!code && cli->options.json)
+        output_json(buf_slice(&result));
+    else if (!code)
+        code = json_parse(buf_slice(&result), ret_value, err);
+    buf_free(&result);
+    return code;
+}
+
+void cli_disconnect(struct cli *cli)
+{
+    client_close(cli->client);
+    cli->client = NULL;
+}
+
+void cli_param_text(struct json *json, const char *key, const char *text)
+{
+    if (text)
+        json_field_text(json, key, text);
+}
+
+void cli_param_number(struct json *json, const char *key, long number)
+{
+    if (number >= 0)
+        json_field_int(json, key, number);
+}
+
+void cli_param_true(struct json *json, const char *key, bool truth)
+{
+    if (truth)
+        json_field_bool(json, key, true);
+}

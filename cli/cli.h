@@ -1,0 +1,154 @@
+/* The command line `lectern`: what its files share.
+ *
+ * One table of commands and one of options (commands.c) drive parsing, help
+ * and completion.  A command's function prints its data on standard output;
+ * it returns 0 or an error, which main prints, and says in `status` when data
+ * came out that is not a success (nothing found, stale). */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/config.h"
+#include "base/err.h"
+#include "base/json.h"
+
+enum option_id {
+    OPTION_JSON,
+    OPTION_SOCKET,
+    OPTION_CONFIG,
+    OPTION_STORE,
+    OPTION_QUIET,
+    OPTION_NO_COLOR,
+    OPTION_HELP,
+    OPTION_VERSION,
+    OPTION_MANUAL,
+    OPTION_UNDER,
+    OPTION_COUNT,
+    OPTION_MODE,
+    OPTION_EXPLAIN,
+    OPTION_JSONL,
+    OPTION_ANSWER,
+    OPTION_STRICT,
+    OPTION_IGNORE,
+    OPTION_WAIT,
+    OPTION_FORCE,
+    OPTION_DEPTH,
+    OPTION_PRINT,
+    OPTION_STOP,
+    OPTION_FOREGROUND,
+    OPTION_METHOD,
+    OPTIONS
+};
+
+enum option_kind {
+    KIND_FLAG,
+    KIND_TEXT,
+    KIND_NUMBER,
+    KIND_CHOICE,  /* `argument` has the values, as in "auto|tree" */
+    KIND_LIST     /* a text, as often as wanted */
+};
+
+struct option_spec {
+    char letter;           /* 0: none */
+    const char *name;      /* without the dashes, NULL: only the letter */
+    const char *argument;  /* NULL: none */
+    enum option_kind kind;
+    size_t offset;         /* of the field in struct options */
+    const char *help;
+    long low, high;        /* of a number */
+};
+extern const struct option_spec cli_options[OPTIONS];
+
+struct text_list {
+    const char **items;
+    size_t count, capacity;
+};
+
+/* What the arguments said; NULL, false or -1: not given. */
+struct options {
+    bool json, quiet, no_color, help, version;
+    const char *socket, *config, *store;
+    const char *manual, *under, *mode, *answer, *method;
+    bool explain, jsonl, strict, wait, force, print, stop, foreground;
+    long count, depth;
+    struct text_list ignore;
+};
+
+struct cli;
+
+struct command {
+    const char *name;
+    const char *args;   /* for the usage line */
+    const char *help;   /* one line */
+    uint64_t options;   /* bits 1 << enum option_id, without the common */
+    size_t least_args, most_args;
+    bool bare;          /* needs no configuration */
+    int (*run)(struct cli *cli, struct err *err);
+};
+extern const struct command cli_commands[];  /* ends with a name of NULL */
+extern const uint64_t cli_common_options;
+
+struct client;
+
+struct cli {
+    const struct command *command;  /* NULL: no verb was given */
+    struct options options;
+    struct text_list args;
+    struct config config;
+    struct client *client;  /* connected on the first call */
+    bool color;             /* standard output takes colours */
+    bool progress;          /* standard error takes a progress bar */
+    int status;             /* exit status when there is no error */
+};
+
+/* arguments.c: argv[1...] into command, options and args.  ERR_USAGE with the
+ * nearest known word.  Free what it left with arguments_free in any case. */
+int arguments_parse(struct cli *cli, char **argv, struct err *err);
+void arguments_free(struct cli *cli);
+const struct command *arguments_find_command(const char *name, struct err *err);
+
+/* help.c */
+void help_overview(void);
+void help_command(const struct command *command);
+
+/* call.c: one request to the daemon, started when none answers.  `params` is
+ * a JSON object, `ret_result` (empty) gets the result as it came. */
+int cli_call(struct cli *cli, const char *method, struct slice params,
+             struct buf *ret_result, struct err *err);
+
+/* As cli_call; prints the result with --json and leaves *ret_value NULL, else
+ * parses it.  Free *ret_value with cJSON_Delete. */
+int cli_request(struct cli *cli, const char *method, struct slice params,
+                cJSON **ret_value, struct err *err);
+void cli_disconnect(struct cli *cli);
+
+/* A parameter, left out when there is no value. */
+void cli_param_text(struct json *json, const char *key, const char *text);
+void cli_param_number(struct json *json, const char *key, long number);
+void cli_param_true(struct json *json, const char *key, bool truth);
+
+/* The arguments from `first` on as one text. */
+void cli_join_args(const struct cli *cli, size_t first, struct buf *out);
+
+int cmd_add(struct cli *cli, struct err *err);
+int cmd_rm(struct cli *cli, struct err *err);
+int cmd_ls(struct cli *cli, struct err *err);
+int cmd_ask(struct cli *cli, struct err *err);
+int cmd_search(struct cli *cli, struct err *err);
+int cmd_toc(struct cli *cli, struct err *err);
+int cmd_get(struct cli *cli, struct err *err);
+int cmd_open(struct cli *cli, struct err *err);
+int cmd_update(struct cli *cli, struct err *err);
+int cmd_wait(struct cli *cli, struct err *err);
+int cmd_status(struct cli *cli, struct err *err);
+int cmd_eval(struct cli *cli, struct err *err);
+int cmd_doctor(struct cli *cli, struct err *err);
+int cmd_daemon(struct cli *cli, struct err *err);
+int cmd_completion(struct cli *cli, struct err *err);
+int cmd_help(struct cli *cli, struct err *err);
+int cmd_version(struct cli *cli, struct err *err);
+
+#endif

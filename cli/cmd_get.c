@@ -1,0 +1,49 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/output.h"
+
+static void print_section(const struct cli *cli, const cJSON *node)
+{
+    struct buf line = {0};
+    const cJSON *block;
+    if (cli->color)
+        fputs("\033[1m", stdout);
+    output_text(json_get_text(node, "title", ""));
+    if (cli->color)
+        fputs("\033[0m", stdout);
+    putchar('\n');
+    output_put_title_path(&line,
+                          cJSON_GetObjectItemCaseSensitive(node, "path"));
+    buf_put_text(&line, "  ");
+    output_put_place(&line, node);
+    output_dim(cli, line.data);
+    putchar('\n');
+    buf_free(&line);
+    cJSON_ArrayForEach(block,
+                       cJSON_GetObjectItemCaseSensitive(node, "blocks")) {
+        const char *text = json_get_text(block, "text", "");
+        size_t size = strlen(text);
+        putchar('\n');
+        output_text(text);
+        if (size && text[size - 1] != '\n')
+            putchar('\n');
+    }
+}
+
+int cmd_get(struct cli *cli, struct err *err)
+{
+    struct buf params = {0};
+    struct json json = json_to(&params);
+    cJSON *result = NULL;
+    json_begin(&json, '{');
+    json_field_text(&json, "node", cli->args.items[0]);
+    json_end(&json, '}');
+    int code = cli_request(cli, "get", buf_slice(&params), &result, err);
+    if (!code && result)
+        print_section(cli, result);
+    cJSON_Delete(result);
+    buf_free(&params);
+    return code;
+}

@@ -1,0 +1,50 @@
+#include <stdio.h>
+
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+
+static void print_table(const cJSON *manuals)
+{
+    const cJSON *manual;
+    int width = 4;
+    cJSON_ArrayForEach(manual, manuals) {
+        int size = (int)slice_of(json_get_text(manual, "name", "")).size;
+        if (size > width && size <= 40)
+            width = size;
+    }
+    printf("%-*s %9s %11s %8s %8s  %s\n", width, "name", "files", "nodes",
+           "failed", "pending", "folder");
+    cJSON_ArrayForEach(manual, manuals) {
+        static const char *const keys[] = {"files", "nodes", "failed",
+                                           "pending"};
+        static const int widths[] = {9, 11, 8, 8};
+        struct buf line = {0};
+        buf_printf(&line, "%-*s", width, json_get_text(manual, "name", ""));
+        for (int i = 0; i < 4; i++) {
+            struct buf count = {0};
+            output_put_count(&count, json_get_int(manual, keys[i], 0));
+            buf_printf(&line, " %*s", widths[i], count.data);
+            buf_free(&count);
+        }
+        buf_printf(&line, "  %s\n", json_get_text(manual, "root", ""));
+        output_text(line.data);
+        buf_free(&line);
+    }
+}
+
+int cmd_ls(struct cli *cli, struct err *err)
+{
+    cJSON *result = NULL;
+    int code = cli_request(cli, "ls", slice_of("{}"), &result, err);
+    if (!code && result) {
+        const cJSON *manuals =
+            cJSON_GetObjectItemCaseSensitive(result, "manuals");
+        if (cJSON_GetArraySize(manuals) == 0)
+            output_remark(cli, "there is no manual yet: lectern add DIR");
+        else
+            print_table(manuals);
+    }
+    cJSON_Delete(result);
+    return code;
+}

@@ -1,0 +1,87 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "cli/output.h"
+
+static void build(const struct cli *cli, struct buf *params)
+{
+    const struct options *options = &cli->options;
+    struct buf query = {0};
+    struct json json = json_to(params);
+    cli_join_args(cli, 0, &query);
+    json_begin(&json, '{');
+    json_field_string(&json, "query", buf_slice(&query));
+    cli_param_text(&json, "manual", options->manual);
+    cli_param_text(&json, "under", options->under);
+    cli_param_number(&json, "n", options->count);
+    cli_param_text(&json, "mode", options->mode);
+    cli_param_true(&json, "explain", options->explain);
+    json_end(&json, '}');
+    buf_free(&query);
+}
+
+static void print_hit(const struct cli *cli, int number, const cJSON *hit)
+{
+    struct buf text = {0};
+    int columns = output_columns() < 100 ? output_columns() : 100;
+    buf_printf(&text, "%d. ", number);
+    output_put_title_path(&text, cJSON_GetObjectItemCaseSensitive(hit, "path"));
+    buf_put_text(&text, "\n   ");
+    output_text(text.data);
+    buf_clear(&text);
+    output_put_place(&text, hit);
+    buf_printf(&text, "  (%s)\n", json_get_text(hit, "node", ""));
+    output_dim(cli, text.data);
+    buf_clear(&text);
+    output_put_start_of_text(&text, json_get_text(hit, "text", ""), 2, columns,
+                             "   ");
+    output_text(text.data);
+    buf_free(&text);
+}
+
+static void print_hits(const struct cli *cli, const cJSON *result)
+{
+    const cJSON *hits = cJSON_GetObjectItemCaseSensitive(result, "results");
+    const cJSON *explain = cJSON_GetObjectItemCaseSensitive(result, "explain");
+    const cJSON *hit;
+    int number = 0;
+    cJSON_ArrayForEach(hit, hits) {
+        if (number)
+            putchar('\n');
+        print_hit(cli, ++number, hit);
+    }
+    if (!number && !cli->options.quiet)
+        fputs("Nothing in the manuals matches this.\n", stderr);
+    if (cli->options.explain && explain) {
+        struct buf text = {0};
+        output_put_readable(&text, explain, 2);
+        printf("\nexplain:\n");
+        if (text.size)
+            output_text(text.data);
+        buf_free(&text);
+    }
+}
+
+int cmd_search(struct cli *cli, struct err *err)
+{
+    struct buf params = {0}, text = {0};
+    cJSON *result = NULL;
+    build(cli, &params);
+    int code = cli_call(cli, "search", buf_slice(&params), &text, err);
+    if (!code)
+        code = json_parse(buf_slice(&text), &result, err);
+    if (!code) {
+        if (!cJSON_GetArraySize(
+                cJSON_GetObjectItemCaseSensitive(result, "results")))
+            cli->status = err_exit_status(ERR_NOT_FOUND);
+        if (cli->options.json)
+            output_json(buf_slice(&text));
+        else
+            print_hits(cli, result);
+    }
+    cJSON_Delete(result);
+    buf_free(&text);
+    buf_free(&params);
+    return code;
+}

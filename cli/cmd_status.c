@@ -1,0 +1,64 @@
+#include "cli/cli.h"
+#include "cli/output.h"
+
+static void put_daemon(struct buf *out, const cJSON *status)
+{
+    int64_t pid = json_get_int(status, "pid", 0);
+    buf_printf(out, "daemon    version %s",
+               json_get_text(status, "version", "unknown"));
+    if (pid > 0)
+        buf_printf(out, ", process %lld", (long long)pid);
+    buf_printf(out, "\nstate     %s, generation %lld\n",
+               json_get_text(status, "state", "unknown"),
+               (long long)json_get_int(status, "generation", 0));
+}
+
+static void put_store(struct buf *out, const cJSON *status)
+{
+    const cJSON *store = cJSON_GetObjectItemCaseSensitive(status, "store");
+    const cJSON *watch = cJSON_GetObjectItemCaseSensitive(status, "watch");
+    buf_put_text(out, "store     ");
+    output_put_bytes(out, json_get_double(store, "bytes", 0));
+    buf_put_text(out, " of at most ");
+    output_put_bytes(out, json_get_double(store, "map", 0));
+    buf_printf(out, "\nwatching  %s\n", json_get_text(watch, "mode", "no"));
+}
+
+static void put_manual(struct buf *out, const cJSON *manual)
+{
+    int64_t pending = json_get_int(manual, "pending", 0);
+    buf_put_text(out, "  ");
+    if (output_put_index_summary(out, manual))
+        out->size--;  /* the line goes on */
+    else
+        buf_put_text(out, json_get_text(manual, "name", ""));
+    if (pending > 0) {
+        buf_put_text(out, ", ");
+        output_put_count(out, pending);
+        buf_put_text(out, " pending");
+    }
+    if (json_get_bool(manual, "stale", false))
+        buf_put_text(out, ", stale");
+    buf_printf(out, "\n    %s\n", json_get_text(manual, "root", ""));
+}
+
+int cmd_status(struct cli *cli, struct err *err)
+{
+    struct buf out = {0};
+    cJSON *status = NULL;
+    const cJSON *manual;
+    int code = cli_request(cli, "status", slice_of("{}"), &status, err);
+    if (!code && status) {
+        const cJSON *manuals =
+            cJSON_GetObjectItemCaseSensitive(status, "manuals");
+        put_daemon(&out, status);
+        put_store(&out, status);
+        buf_printf(&out, "manuals   %d\n", cJSON_GetArraySize(manuals));
+        cJSON_ArrayForEach(manual, manuals)
+            put_manual(&out, manual);
+        output_text(out.data);
+    }
+    cJSON_Delete(status);
+    buf_free(&out);
+    return code;
+}

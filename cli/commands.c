@@ -1,0 +1,101 @@
+/* The two tables that everything about the command line follows from. */
+#include "cli/cli.h"
+
+#define AT(field) offsetof(struct options, field)
+
+const struct option_spec cli_options[OPTIONS] = {
+    [OPTION_JSON] = {0, "json", NULL, KIND_FLAG, AT(json),
+                     "print JSON", 0, 0},
+    [OPTION_SOCKET] = {0, "socket", "PATH", KIND_TEXT, AT(socket),
+                       "socket of the daemon", 0, 0},
+    [OPTION_CONFIG] = {0, "config", "FILE", KIND_TEXT, AT(config),
+                       "configuration file", 0, 0},
+    [OPTION_STORE] = {0, "store", "DIR", KIND_TEXT, AT(store),
+                      "folder of the index, for a daemon that is started", 0,
+                      0},
+    [OPTION_QUIET] = {0, "quiet", NULL, KIND_FLAG, AT(quiet),
+                      "no progress and no remarks", 0, 0},
+    [OPTION_NO_COLOR] = {0, "no-color", NULL, KIND_FLAG, AT(no_color),
+                         "no colours, as with NO_COLOR set", 0, 0},
+    [OPTION_HELP] = {'h', "help", NULL, KIND_FLAG, AT(help),
+                     "this help", 0, 0},
+    [OPTION_VERSION] = {0, "version", NULL, KIND_FLAG, AT(version),
+                        "print the version", 0, 0},
+    [OPTION_MANUAL] = {'c', NULL, "NAME", KIND_TEXT, AT(manual),
+                       "the manual of this name", 0, 0},
+    [OPTION_UNDER] = {0, "under", "NODE", KIND_TEXT, AT(under),
+                      "only this node and what is below it", 0, 0},
+    [OPTION_COUNT] = {'n', NULL, "N", KIND_NUMBER, AT(count),
+                      "most results", 1, 1000},
+    [OPTION_MODE] = {0, "mode", "auto|tree|lexical", KIND_CHOICE, AT(mode),
+                     "how to search", 0, 0},
+    [OPTION_EXPLAIN] = {0, "explain", NULL, KIND_FLAG, AT(explain),
+                        "tell how the results were found", 0, 0},
+    [OPTION_JSONL] = {0, "jsonl", NULL, KIND_FLAG, AT(jsonl),
+                      "print JSON events, one a line", 0, 0},
+    [OPTION_ANSWER] = {0, "answer", "auto|passages", KIND_CHOICE, AT(answer),
+                       "kind of answer", 0, 0},
+    [OPTION_STRICT] = {0, "strict", NULL, KIND_FLAG, AT(strict),
+                       "exit with 4 when the index is stale", 0, 0},
+    [OPTION_IGNORE] = {0, "ignore", "GLOB", KIND_LIST, AT(ignore),
+                       "leave out matching files; may be repeated", 0, 0},
+    [OPTION_WAIT] = {0, "wait", NULL, KIND_FLAG, AT(wait),
+                     "return when everything is indexed", 0, 0},
+    [OPTION_FORCE] = {0, "force", NULL, KIND_FLAG, AT(force),
+                      "index unchanged files again, too", 0, 0},
+    [OPTION_DEPTH] = {0, "depth", "N", KIND_NUMBER, AT(depth),
+                      "levels to print", 0, 1000},
+    [OPTION_PRINT] = {0, "print", NULL, KIND_FLAG, AT(print),
+                      "print the address instead of opening it", 0, 0},
+    [OPTION_STOP] = {0, "stop", NULL, KIND_FLAG, AT(stop),
+                     "stop the daemon and wait until it is gone", 0, 0},
+    [OPTION_FOREGROUND] = {0, "foreground", NULL, KIND_FLAG, AT(foreground),
+                           "run the daemon here", 0, 0},
+    [OPTION_METHOD] = {0, "method", "passages", KIND_CHOICE, AT(method),
+                       "ask each question, too, and score the answers", 0, 0},
+};
+
+#define BIT(option) (UINT64_C(1) << OPTION_##option)
+
+const uint64_t cli_common_options = BIT(JSON) | BIT(SOCKET) | BIT(CONFIG) |
+                                BIT(STORE) | BIT(QUIET) | BIT(NO_COLOR) |
+                                BIT(HELP);
+
+#define SEARCHING \
+    (BIT(MANUAL) | BIT(UNDER) | BIT(COUNT) | BIT(MODE) | BIT(EXPLAIN))
+
+const struct command cli_commands[] = {
+    {"add", "DIR", "index a folder of HTML files as a manual",
+     BIT(MANUAL) | BIT(IGNORE) | BIT(WAIT), 1, 1, false, cmd_add},
+    {"rm", "NAME", "forget a manual; its files stay", 0, 1, 1, false, cmd_rm},
+    {"ls", "", "list the manuals", 0, 0, 0, false, cmd_ls},
+    {"ask", "QUESTION...", "answer from the manuals, with citations",
+     SEARCHING | BIT(JSONL) | BIT(ANSWER) | BIT(STRICT), 1, SIZE_MAX, false,
+     cmd_ask},
+    {"search", "WORDS...", "find sections", SEARCHING, 1, SIZE_MAX, false,
+     cmd_search},
+    {"toc", "[NODE]", "print the table of contents", BIT(MANUAL) | BIT(DEPTH),
+     0, 1, false, cmd_toc},
+    {"get", "NODE", "print a section", 0, 1, 1, false, cmd_get},
+    {"open", "NODE|CITATION",
+     "open a section, or a citation of the last answer by its number, in "
+     "$BROWSER or $EDITOR",
+     BIT(PRINT), 1, 1, false, cmd_open},
+    {"update", "", "look for changed files and index them",
+     BIT(MANUAL) | BIT(WAIT) | BIT(FORCE), 0, 0, false, cmd_update},
+    {"wait", "", "wait until everything is indexed", BIT(MANUAL), 0, 0, false,
+     cmd_wait},
+    {"status", "", "say what the daemon has and does", 0, 0, 0, false,
+     cmd_status},
+    {"eval", "FILE.jsonl", "measure the search on questions with known answers",
+     BIT(MANUAL) | BIT(MODE) | BIT(COUNT) | BIT(METHOD), 1, 1, false, cmd_eval},
+    {"doctor", "", "check configuration, programs, store and daemon", 0, 0, 0,
+     false, cmd_doctor},
+    {"daemon", "", "start the daemon, or stop it", BIT(STOP) | BIT(FOREGROUND),
+     0, 0, false, cmd_daemon},
+    {"completion", "bash", "print a completion script", 0, 1, 1, true,
+     cmd_completion},
+    {"help", "[VERB]", "explain a verb", 0, 0, 1, true, cmd_help},
+    {"version", "", "print the version", 0, 0, 0, true, cmd_version},
+    {NULL, NULL, NULL, 0, 0, 0, false, NULL},
+};

@@ -1,0 +1,260 @@
+#include "cli/output.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+static bool is_control(uint32_t c)
+{
+    return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7F && c < 0xA0);
+}
+
+void output_make_printable(struct buf *text)
+{
+    size_t to = 0;
+    for (size_t at = 0, step; at < text->size; at += step) {
+        uint32_t c = text_decode(text->data, text->size, at, &step);
+        if (is_control(c))
+            continue;
+        memmove(text->data + to, text->data + at, step);
+        to += step;
+    }
+    text->size = to;
+    if (text->data)
+        text->data[to] = '\0';
+}
+
+void output_text(const char *text)
+{
+    struct buf clean = {0};
+    buf_put_text(&clean, text);
+    output_make_printable(&clean);
+    fwrite(clean.data, 1, clean.size, stdout);
+    buf_free(&clean);
+}
+
+void output_dim(const struct cli *cli, const char *text)
+{
+    if (cli->color)
+        fputs("\033[2m", stdout);
+    output_text(text);
+    if (cli->color)
+        fputs("\033[0m", stdout);
+}
+
+void output_json(struct slice value)
+{
+    fwrite(value.data, 1, value.size, stdout);
+    putchar('\n');
+}
+
+__attribute__((format(printf, 1, 0)))
+static void complain(const char *format, va_list args)
+{
+    char message[1024];
+    struct buf text = {0};
+    vsnprintf(message, sizeof message, format, args);
+    buf_printf(&text, "lectern: %s\n", message);
+    output_make_printable(&text);
+    fwrite(text.data, 1, text.size, stderr);
+    buf_free(&text);
+}
+
+void output_complaint(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    complain(format, args);
+    va_end(args);
+}
+
+void output_remark(const struct cli *cli, const char *format, ...)
+{
+    va_list args;
+    if (cli->options.quiet)
+        return;
+    va_start(args, format);
+    complain(format, args);
+    va_end(args);
+}
+
+void output_put_title_path(struct buf *out, const cJSON *path)
+{
+    const cJSON *title;
+    bool first = true;
+    cJSON_ArrayForEach(title, path) {
+        if (!cJSON_IsString(title))
+            continue;
+        if (!first)
+            buf_put_text(out, " › ");
+        buf_put_text(out, title->valuestring);
+        first = false;
+    }
+    buf_put(out, "", 0);
+}
+
+void output_put_place(struct buf *out, const cJSON *object)
+{
+    const char *anchor = json_get_text(object, "anchor", "");
+    buf_put_text(out, json_get_text(object, "file", ""));
+    if (anchor[0])
+        buf_printf(out, "#%s", anchor);
+}
+
+void output_put_count(struct buf *out, int64_t count)
+{
+    char digits[32];
+    int size = snprintf(digits, sizeof digits, "%lld", (long long)count);
+    for (int i = 0; i < size; i++) {
+        if (count >= 10000 && i > 0 && (size - i) % 3 == 0)
+            buf_put_byte(out, ',');
+        buf_put_byte(out, digits[i]);
+    }
+}
+
+void output_put_bytes(struct buf *out, double bytes)
+{
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+    size_t unit = 0;
+    while (bytes >= 1000 && unit + 1 < sizeof units / sizeof units[0]) {
+        bytes /= 1000;
+        unit++;
+    }
+    buf_printf(out, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+}
+
+int output_columns(void)
+{
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
+        return size.ws_col;
+    return 80;
+}
+
+static int width_of(const char *text, size_t size)
+{
+    int width = 0;
+    for (size_t at = 0, step; at < size; at += step, width++)
+        text_decode(text, size, at, &step);
+    return width;
+}
+
+void output_put_start_of_text(struct buf *out, const char *text, int lines,
+                       int columns, const char *indent)
+{
+    struct buf folded = {0};
+    text_fold_space(&folded, slice_of(text));
+    int room = columns - (int)strlen(indent) - 2, used = 0;
+    const char *word = folded.data;
+    for (; *word && lines > 0; word += *word == ' ') {
+        size_t size = strcspn(word, " ");
+        int width = width_of(word, size);
+        if (used && used + 1 + width > room) {
+            if (--lines == 0)
+                break;
+            buf_put_byte(out, '\n');
+            used = 0;
+        }
+        buf_put_text(out, used ? " " : indent);
+        buf_put(out, word, size);
+        used += width + (used > 0);
+        word += size;
+    }
+    buf_put_text(out, *word ? " …\n" : used ? "\n" : "");
+    buf_free(&folded);
+}
+
+static bool is_scalar(const cJSON *value)
+{
+    return !cJSON_IsArray(value) && !cJSON_IsObject(value);
+}
+
+static bool all_scalar(const cJSON *value)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, value)
+        if (!is_scalar(item))
+            return false;
+    return true;
+}
+
+static void put_scalar(struct buf *out, const cJSON *value)
+{
+    if (cJSON_IsString(value))
+        buf_put_text(out, value->valuestring);
+    else if (cJSON_IsNumber(value))
+        buf_printf(out, "%.6g", value->valuedouble);
+    else if (cJSON_IsBool(value))
+        buf_put_text(out, cJSON_IsTrue(value) ? "yes" : "no");
+    else
+        buf_put_text(out, "none");
+}
+
+static void put_one_line(struct buf *out, const cJSON *value)
+{
+    const cJSON *item;
+    const char *between = "";
+    cJSON_ArrayForEach(item, value) {
+        buf_put_text(out, between);
+        if (item->string)
+            buf_printf(out, "%s ", item->string);
+        put_scalar(out, item);
+        between = ", ";
+    }
+    buf_put_byte(out, '\n');
+}
+
+void output_put_readable(struct buf *out, const cJSON *value, int indent)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, value) {
+        bool scalar = is_scalar(item), flat = all_scalar(item);
+        buf_printf(out, "%*s%s", indent, "", item->string ? item->string : "-");
+        buf_put_text(out, item->string ? ":" : "");
+        if (scalar || flat)
+            buf_put_byte(out, ' ');
+        if (scalar) {
+            put_scalar(out, item);
+            buf_put_byte(out, '\n');
+        } else if (flat) {
+            put_one_line(out, item);
+        } else {
+            buf_put_byte(out, '\n');
+            output_put_readable(out, item, indent + 2);
+        }
+    }
+}
+
+bool output_put_index_summary(struct buf *out, const cJSON *result)
+{
+    const cJSON *files = cJSON_GetObjectItemCaseSensitive(result, "files");
+    const char *name = json_get_text(result, "name", "index");
+    int64_t seen = json_get_int(result, "files", -1);
+    int64_t failed = json_get_int(result, "failed", 0);
+    int64_t nodes = json_get_int(result, "nodes", -1);
+    double seconds = json_get_double(result, "seconds", -1);
+    if (cJSON_IsObject(files)) {
+        seen = json_get_int(files, "seen", -1);
+        failed = json_get_int(files, "failed", 0);
+    }
+    if (seen < 0)
+        return false;
+    buf_printf(out, "%s: ", json_get_text(result, "manual", name));
+    output_put_count(out, seen);
+    buf_put_text(out, seen == 1 ? " file" : " files");
+    if (nodes >= 0) {
+        buf_put_text(out, ", ");
+        output_put_count(out, nodes);
+        buf_put_text(out, nodes == 1 ? " node" : " nodes");
+    }
+    if (seconds >= 0)
+        buf_printf(out, ", %.1f s", seconds);
+    buf_put_text(out, " (");
+    output_put_count(out, failed);
+    buf_put_text(out, " failed)\n");
+    return true;
+}

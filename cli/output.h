@@ -1,0 +1,43 @@
+/* What the commands print for people.  Text of manuals passes through here,
+ * where control characters, which a terminal would obey, are taken out. */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include "cli/cli.h"
+
+/* Removes control characters except line feed and tab, in place. */
+void output_make_printable(struct buf *text);
+
+/* On standard output. */
+void output_text(const char *text);
+void output_dim(const struct cli *cli, const char *text);
+void output_json(struct slice value);  /* and a line feed */
+
+/* On standard error, "lectern: ..."; a remark not with --quiet. */
+void output_complaint(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+void output_remark(const struct cli *cli, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* "path › of › titles", and "file#anchor" or "file". */
+void output_put_title_path(struct buf *out, const cJSON *path);
+void output_put_place(struct buf *out, const cJSON *object);
+
+void output_put_count(struct buf *out, int64_t count);  /* 1169, 10,234 */
+void output_put_bytes(struct buf *out, double bytes);   /* 12.3 MB */
+
+/* The first `lines` lines of `text`, white space folded, wrapped at `columns`
+ * and indented; "…" ends them when there is more. */
+void output_put_start_of_text(struct buf *out, const char *text, int lines,
+                       int columns, const char *indent);
+
+int output_columns(void);  /* of the terminal, 80 where there is none */
+
+/* Any JSON value, readable: a member a line, objects of scalars on one. */
+void output_put_readable(struct buf *out, const cJSON *value, int indent);
+
+/* "NAME: 1169 files, 10,234 nodes, 2.1 s (0 failed)" of a result of add,
+ * update or wait; false when it has no such numbers. */
+bool output_put_index_summary(struct buf *out, const cJSON *result);
+
+#endif

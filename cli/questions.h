@@ -1,0 +1,40 @@
+/* Questions with known answers, one JSON object a line, for `lectern eval`. */
+#ifndef CLI_QUESTIONS_H
+#define CLI_QUESTIONS_H
+
+#include "cli/cli.h"
+
+struct question {
+    const char *id;           /* "" when the line has none */
+    const char *text;
+    const char *document;     /* file the question is restricted to, or NULL */
+    const cJSON *section;     /* path of titles, or NULL */
+    const cJSON *sections;    /* several of them, or NULL */
+    struct text_list evidence;
+    struct text_list answers;
+    cJSON *line;              /* owns all of it */
+};
+
+struct questions {
+    struct question *items;
+    size_t count, capacity;
+};
+
+/* ERR_USAGE with the number of the line on the first bad one. */
+int questions_read(const char *path, struct questions *ret, struct err *err);
+int questions_parse(struct slice text, const char *path, struct questions *ret,
+                    struct err *err);
+void questions_free(struct questions *questions);
+
+/* True when the question says where its answer stands. */
+bool question_has_place(const struct question *question);
+
+/* Whether `result` (a search result or a citation: "path", and "text" or
+ * "quote") is right: its path ends with a right section, or its text holds an
+ * evidence passage; case, white space and punctuation folded.
+ *
+ * A reference entry directly below a right section is to count as well, but
+ * entries are not nodes yet and a plain child is not an entry: none counts. */
+bool question_is_right(const struct question *question, const cJSON *result);
+
+#endif

@@ -1,0 +1,48 @@
+/* What the daemon and those who call it agree on.
+ *
+ * JSON-RPC 2.0 over a Unix stream socket, one object a line, UTF-8:
+ *     {"jsonrpc":"2.0","id":1,"method":"search","params":{"query":"..."}}
+ *     {"jsonrpc":"2.0","id":1,"result":{...}}
+ *     {"jsonrpc":"2.0","id":1,"error":{"code":-8,"message":"...",
+ *      "data":{"code":"store","message":"...","path":"...","position":n}}}
+ * `method` is a verb of the command line, `result` its --json object; the
+ * error's code is an `enum err_code`, or JSON-RPC's own (-32700 not JSON,
+ * -32600 not a request, -32601 no such method).  Between a request and its
+ * result the daemon may send notifications that carry the request's id:
+ *     {"jsonrpc":"2.0","method":"progress","params":{"id":1,"manual":"..",
+ *      "phase":"scan|parse|assemble|store","done":n,"total":n}}
+ * {"method":"cancel","params":{"id":1}} stops a request of the same
+ * connection; it then ends with the error `cancelled`.
+ *
+ * Verbs and parameters (all optional unless marked *):
+ *   add     *dir (absolute), name, ignore: [glob], wait: bool
+ *   rm      *manual                     ls
+ *   search  *query, manual, under, file, n, mode, explain
+ *   ask     *query, manual, under, file, n, mode, explain, answer, strict
+ *   toc     node, manual, depth         get  *node
+ *   update  manual, wait: bool, force   wait  manual
+ *   open    *node                       status
+ *   stop    (ends the daemon)
+ * A name of a parameter that is not listed is an error. */
+#ifndef DAEMON_PROTOCOL_H
+#define DAEMON_PROTOCOL_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum {
+    PROTOCOL_MOST_REQUEST = 1 << 20,  /* bytes of one request line */
+    PROTOCOL_MOST_CLIENTS = 64,
+    PROTOCOL_MOST_PATH = 107          /* bytes of a socket's path */
+};
+
+/* $LECTERN_SOCKET, else $XDG_RUNTIME_DIR/lectern/lectern.sock, else
+ * /tmp/lectern-UID/lectern.sock. */
+void protocol_default_socket(struct buf *ret_path);
+
+/* ERR_USAGE when the path does not fit into a socket address. */
+int protocol_check_path(const char *path, struct err *err);
+
+#endif

@@ -1,0 +1,30 @@
+#!/bin/sh
+# All tests, as `make test` runs them: floors, units and end to end in release,
+# the same again with AddressSanitizer and UBSan, then what is measured against
+# independent checks on a whole manual.  The last line is "N passed, N failed".
+cd "$(dirname "$0")/.." || exit 1
+jobs=$(nproc)
+TEST_TOTALS=$(mktemp)
+export TEST_TOTALS
+trap 'rm -f "$TEST_TOTALS"' EXIT
+
+step() {  # step NAME COMMAND...: a command that counts as one test
+    name=$1
+    shift
+    if "$@"; then
+        echo "1 0" >>"$TEST_TOTALS"
+    else
+        echo "FAILED: $name"
+        echo "0 1" >>"$TEST_TOTALS"
+    fi
+}
+
+step "floors" make --no-print-directory layers
+make --no-print-directory build/manuals/postgresql || exit 1
+for build in release asan; do
+    step "build ($build)" make --no-print-directory -s -j"$jobs" BUILD=$build all
+    make --no-print-directory -s -j"$jobs" BUILD=$build unit
+    make --no-print-directory -s BUILD=$build e2e
+done
+sh tests/acceptance.sh build/release build/manuals/postgresql
+awk '{p += $1; f += $2} END {printf "%d passed, %d failed\n", p, f; exit f > 0}' "$TEST_TOTALS"

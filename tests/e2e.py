@@ -1,0 +1,606 @@
+#!/usr/bin/env python3
+"""End-to-end tests: the real programs, private sockets and stores, a real manual.
+
+    e2e.py BUILD-FOLDER MANUAL-FOLDER [NAME...]
+
+BUILD-FOLDER holds lectern, lecternd and lectern-parse; MANUAL-FOLDER is
+PostgreSQL's manual as HTML, of which most tests index a small part.  Each test
+is a function below; with NAMEs only these run.
+"""
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+BUILD, MANUAL = (os.path.abspath(path) for path in sys.argv[1:3])
+LECTERN = os.path.join(BUILD, "lectern")
+SMALL = ("index", "tutorial", "ddl", "indexes", "sql-abort", "sql-createindex",
+         "runtime-config", "bookindex", "legalnotice", "preface")
+
+
+class Failure(Exception):
+    pass
+
+
+def check(truth, what):
+    if not truth:
+        raise Failure(what)
+
+
+class House:
+    """A daemon's folder: socket, store, and what it is to index."""
+
+    def __init__(self):
+        self.path = tempfile.mkdtemp(prefix="lectern-e2e-")
+        self.socket = os.path.join(self.path, "s")
+        self.store = os.path.join(self.path, "store")
+        self.env = dict(os.environ, LECTERN_SOCKET=self.socket, NO_COLOR="1",
+                        HOME=self.path, XDG_DATA_HOME=self.path,
+                        XDG_CONFIG_HOME=self.path, XDG_STATE_HOME=self.path)
+        for name in ("BROWSER", "EDITOR"):
+            self.env.pop(name, None)
+
+    def run(self, *args, code=0, store=True, stdin=None):
+        command = [LECTERN, *args]
+        if store:
+            command += ["--store", self.store]
+        done = subprocess.run(command, env=self.env, capture_output=True,
+                              text=True, input=stdin, timeout=300)
+        if code is not None:
+            check(done.returncode == code,
+                  f"{' '.join(args)}: exit {done.returncode}, not {code}\n"
+                  f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        return done
+
+    def json(self, *args, code=0):
+        return json.loads(self.run(*args, "--json", code=code).stdout)
+
+    def pid(self):
+        return self.json("status")["pid"]
+
+    def part(self, prefixes=SMALL, name="manual"):
+        """A copy of the manual's pages whose names start so."""
+        folder = os.path.join(self.path, name)
+        os.makedirs(folder, exist_ok=True)
+        for page in os.listdir(MANUAL):
+            if page.endswith(".html") and page.startswith(prefixes):
+                shutil.copy(os.path.join(MANUAL, page), folder)
+        return folder
+
+    def write(self, path, text):
+        path = os.path.join(self.path, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def stop(self):
+        self.run("daemon", "--stop", code=None)
+
+    def close(self):
+        self.stop()
+        log = os.path.join(self.store, "lecternd.log")
+        text = open(log, errors="replace").read() if os.path.exists(log) else ""
+        shutil.rmtree(self.path, ignore_errors=True)
+        for bad in ("AddressSanitizer", "runtime error:", "LeakSanitizer",
+                    "ThreadSanitizer"):
+            check(bad not in text, f"the daemon's log has a report:\n{text[-6000:]}")
+
+
+@contextlib.contextmanager
+def house():
+    it = House()
+    try:
+        yield it
+    finally:
+        it.close()
+
+
+def walk(node):
+    yield node
+    for child in node["children"]:
+        yield from walk(child)
+
+
+def find(toc, title):
+    found = [node for node in walk(toc) if node["title"] == title]
+    check(found, f"no {title!r} in the toc")
+    return found[0]
+
+
+PAGE = "<html><head><title>%s</title></head><body><h1>%s</h1>%s</body></html>"
+
+
+def page(title, body):
+    return PAGE % (title, title, body)
+
+
+# ---- Indexing and reading ----
+
+def a_manual_is_indexed_and_read():
+    with house() as h:
+        folder = h.part()
+        files = len(os.listdir(folder))
+        added = h.json("add", folder, "-c", "pg", "--wait")
+        check(added["manual"] == "pg", added)
+        check(added["files"] == {"seen": files, "indexed": files, "failed": 0}, added)
+        check(added["nodes"] > files and added["tokens"] > 10000, added)
+        check(h.json("ls")["manuals"][0]["name"] == "pg", "ls")
+        toc = h.json("toc", "-c", "pg")
+        section = find(toc, "5.11. Table Partitioning")
+        check(section["file"] == "ddl-partitioning.html", section)
+        check(section["anchor"] == "DDL-PARTITIONING", section)
+        titles = [child["title"] for child in section["children"]]
+        check(titles[:2] == ["5.11.1. Overview", "5.11.2. Declarative Partitioning"],
+              titles)
+        one = h.json("toc", section["id"], "--depth", "1")
+        check(all(not child["children"] for child in one["children"]), one)
+        got = h.json("get", section["children"][0]["id"])
+        check(got["path"][-2:] == ["5.11. Table Partitioning", "5.11.1. Overview"], got)
+        check(got["blocks"] and got["blocks"][0]["kind"] == "paragraph", got["blocks"])
+        text = h.run("get", section["id"]).stdout
+        check("5.11. Table Partitioning" in text, text)
+        status = h.json("status")
+        check(status["state"] == "idle", status)
+        check(status["manuals"][0]["nodes"] == added["nodes"], status)
+
+
+def blocks_stand_at_their_spans():
+    with house() as h:
+        folder = h.part(("sql-abort", "ddl-part"))
+        h.json("add", folder, "-c", "pg", "--wait")
+        checked = 0
+        for node in walk(h.json("toc", "-c", "pg")):
+            for block in h.json("get", node["id"])["blocks"]:
+                data = open(os.path.join(folder, block["file"]), "rb").read()
+                source = data[block["span"][0]:block["span"][1]].decode()
+                check(source and not source[0].isspace() and not source[-1].isspace(),
+                      source)
+                first = block["text"].split()[0]
+                if block["kind"] in ("paragraph", "code") and "<" not in source:
+                    check(source.startswith(first[:3].replace("&", "&amp;")
+                                            .replace("<", "&lt;")), (source, block))
+                    checked += 1
+        check(checked > 20, checked)
+
+
+def questions_are_answered_with_citations():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        hits = h.json("search", "partial index", "-n", "3")["results"]
+        check(hits[0]["path"][-1] == "11.8. Partial Indexes", hits[0]["path"])
+        check(len(hits) == 3 and "partial index" in hits[0]["text"].lower(), hits)
+        answer = h.json("ask", "What is a partial index?")
+        check(answer["kind"] == "passages" and answer["fresh"], answer)
+        first = answer["citations"][0]
+        check(first["status"] == "verified" and first["n"] == 1, first)
+        check(first["quote"] in answer["answer"], answer)
+        data = open(os.path.join(h.path, "manual", first["file"]), "rb").read()
+        span = data[first["span"][0]:first["span"][1]].decode()
+        check(span.split()[0].split("<")[0] in first["quote"], (span, first))
+        plain = h.run("ask", "What is a partial index?").stdout
+        check(f"[1] {' › '.join(first['path'])}  {first['file']}#{first['anchor']}"
+              in plain, plain)
+        url = h.run("open", "1", "--print").stdout.strip()
+        check(url.startswith("file:///") and
+              url.endswith(f"/{first['file']}#{first['anchor']}"), url)
+        events = [json.loads(line) for line in
+                  h.run("ask", "What is a partial index?", "--jsonl").stdout.splitlines()]
+        check(events[-1]["event"] == "done", events[-1])
+        check(any(event["event"] == "citation" for event in events), events)
+
+
+def modes_and_filters():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        section = find(h.json("toc", "-c", "pg"), "Chapter 11. Indexes")
+        for mode in ("auto", "tree", "lexical"):
+            found = h.json("search", "partial index", "--mode", mode)["results"]
+            check(any("Partial Indexes" in hit["path"][-1] for hit in found[:3]),
+                  (mode, [hit["path"] for hit in found]))
+        below = h.json("search", "table", "--under", section["id"])["results"]
+        check(below and all("Chapter 11. Indexes" in hit["path"] for hit in below), below)
+        explained = h.json("search", "partial index", "--explain")["explain"]
+        check(explained["terms"] and any(s["kept"] for s in explained["levels"]) and
+              any(not s["kept"] for s in explained["levels"]), explained)
+        h.run("search", "x", "--mode", "dense", code=2)
+        h.run("search", "x", "-c", "nothing", code=2)
+        h.run("search", "x", "--under", "n999999", code=2)
+
+
+def what_is_not_there_is_said():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        answer = h.json("ask", "How long do I bake a sourdough baguette?", code=1)
+        check(answer["kind"] == "none" and not answer["citations"], answer)
+        done = h.run("ask", "How long do I bake a sourdough baguette?", code=1)
+        check(not done.stdout and done.stderr, done.stdout)
+        h.run("search", "zxqv", code=1)
+
+
+def links_lead_to_nodes():
+    with house() as h:
+        h.write("m/index.html", page("Top", '<p>See <a href="a/b.html#two">two</a>, '
+                                     '<a href="nowhere.html">none</a> and '
+                                     '<a href="http://x.org/">out</a>.</p>'))
+        h.write("m/a/b.html", page("B", '<h2 id="two">Two</h2><p>text '
+                                   '<a href="../index.html">up</a></p>'))
+        h.json("add", os.path.join(h.path, "m"), "--wait")
+        toc = h.json("toc")
+        two = find(toc, "Two")
+        refs = {ref["text"]: ref for ref in h.json("get", find(toc, "Top")["id"])["refs"]}
+        check(refs["two"]["node"] == two["id"], refs)
+        check(refs["none"]["node"] is None and refs["out"]["node"] is None, refs)
+        up = h.json("get", two["id"])["refs"][0]
+        check(up["node"] == find(toc, "Top")["id"], up)
+
+
+# ---- Updates ----
+
+def unchanged_files_are_not_parsed_again():
+    with house() as h:
+        folder = h.part()
+        h.json("add", folder, "-c", "pg", "--wait")
+        again = h.json("update", "-c", "pg", "--wait")
+        check(again["parsed"] == 0 and not again["changed"], again)
+        for name in os.listdir(folder):
+            os.utime(os.path.join(folder, name))
+        touched = h.json("update", "-c", "pg", "--wait")
+        check(touched["parsed"] == 0 and not touched["changed"], touched)
+        os.rename(os.path.join(folder, "ddl-alter.html"),
+                  os.path.join(folder, "ddl-alter2.html"))
+        moved = h.json("update", "-c", "pg", "--wait")
+        check(moved["parsed"] == 0 and moved["changed"], moved)
+        forced = h.json("update", "-c", "pg", "--wait", "--force")
+        check(forced["parsed"] == len(os.listdir(folder)), forced)
+
+
+def edits_are_found_and_ids_kept():
+    with house() as h:
+        for i in range(8):
+            h.write(f"m/p{i}.html", page(f"Page {i}", f"<h2>Alpha {i}</h2><p>common text"
+                                         f" number {i}</p><h2>Beta {i}</h2><p>more</p>"))
+        folder = os.path.join(h.path, "m")
+        h.json("add", folder, "-c", "m", "--wait")
+        before = {n["title"]: n["id"] for n in walk(h.json("toc", "-c", "m"))}
+        h.write("m/p3.html", page("Page 3", "<h2>Alpha 3</h2><p>quetzal feathers</p>"
+                                  "<h2>New</h2><p>okapi</p><h2>Beta 3</h2><p>more</p>"))
+        report = h.json("update", "-c", "m", "--wait")
+        check(report["parsed"] == 1 and report["changed"], report)
+        after = {n["title"]: n["id"] for n in walk(h.json("toc", "-c", "m"))}
+        check(after.pop("New") not in before.values(), "an id was given twice")
+        check(after == before, (before, after))
+        check(h.json("search", "quetzal")["results"][0]["node"] == before["Alpha 3"],
+              "the new text")
+        check(h.json("search", "okapi")["results"][0]["path"][-1] == "New", "okapi")
+        for hit in h.json("search", "number", "-n", "20")["results"]:
+            check("Alpha 3" not in hit["path"], "the old text is still found")
+        os.remove(os.path.join(folder, "p5.html"))
+        h.json("update", "-c", "m", "--wait")
+        titles = {n["title"] for n in walk(h.json("toc", "-c", "m"))}
+        check("Alpha 5" not in titles and "Alpha 4" in titles, titles)
+        found = [hit["path"][-1] for hit in h.json("search", "number", "-n", "20")["results"]]
+        check(sorted(found) == [f"Alpha {i}" for i in (0, 1, 2, 4, 6, 7)], found)
+        fresh = House()
+        try:
+            fresh.json("add", folder, "-c", "m", "--wait")
+            for question in ("common text", "quetzal", "more", "page 7"):
+                same = [[(hit["path"], hit["span"], round(hit["score"], 9)) for hit in
+                         place.json("search", question, "-n", "50")["results"]]
+                        for place in (h, fresh)]
+                check(same[0] == same[1], (question, same))
+        finally:
+            fresh.close()
+
+
+def changed_files_are_not_quoted_as_they_were():
+    with house() as h:
+        path = h.write("m/a.html", page("Birds", "<p>The cassowary lays green eggs.</p>"))
+        h.write("m/b.html", page("Fish", "<p>The coelacanth is old.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        check(h.json("ask", "cassowary eggs")["fresh"], "fresh at first")
+        with open(path, "w") as file:
+            file.write(page("Birds", "<p>Nothing of that kind any more.</p>"))
+        answer = json.loads(h.run("ask", "cassowary eggs", "--json", code=None).stdout)
+        check(answer["fresh"] is False, answer)
+        for citation in answer["citations"]:
+            check("cassowary" not in citation["quote"], citation)
+        h.write("m/a.html", "<!-- longer --> " + page(
+            "Birds", "<p>The cassowary lays green eggs.</p>"))
+        h.run("ask", "cassowary eggs", "--strict", code=4)
+        h.json("update", "-c", "m", "--wait")
+        check(h.json("ask", "cassowary eggs", "--strict")["fresh"], "fresh again")
+
+
+def manuals_come_and_go():
+    with house() as h:
+        h.write("one/html/a.html", page("A", "<p>aardvark</p>"))
+        h.write("two/a.html", page("B", "<p>aardvark</p>"))
+        h.json("add", os.path.join(h.path, "one/html"), "--wait")
+        h.json("add", os.path.join(h.path, "two"), "--wait")
+        names = {m["name"] for m in h.json("ls")["manuals"]}
+        check(names == {"one", "two"}, names)
+        check(len(h.json("search", "aardvark")["results"]) == 2, "both")
+        check(len(h.json("search", "aardvark", "-c", "two")["results"]) == 1, "-c")
+        h.run("add", os.path.join(h.path, "one"), "-c", "two", code=2)
+        h.run("rm", "one")
+        check(len(h.json("search", "aardvark")["results"]) == 1, "after rm")
+        h.run("rm", "one", code=None)
+        h.stop()
+        check({m["name"] for m in h.json("ls")["manuals"]} == {"two"}, "after a restart")
+
+
+# ---- Bad input ----
+
+def bad_files_cost_only_themselves():
+    with house() as h:
+        h.write("m/good.html", page("Good", "<p>platypus</p>"))
+        h.write("m/binary.html", bytes(range(256)) * 64)
+        h.write("m/deep.html", "<div>" * 300000 + "x")
+        h.write("m/empty.html", "")
+        h.write("m/latin.html", "<title>L</title><h1>L</h1><p>caf\u00e9 cr\u00e8me br\u00fbl\u00e9e"
+                .encode("latin-1"))
+        os.symlink("/nonexistent", os.path.join(h.path, "m/dangling.html"))
+        os.mkfifo(os.path.join(h.path, "m/pipe.html"))
+        report = h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        check(report["files"]["seen"] == 7, report)
+        check(report["files"]["failed"] in (4, 5), report)
+        check(h.json("search", "platypus")["results"], "the good file")
+        quote = h.json("ask", "caf\u00e9 cr\u00e8me")["citations"][0]
+        data = open(os.path.join(h.path, "m/latin.html"), "rb").read()
+        check(data[quote["span"][0]:quote["span"][1]].decode("latin-1") == quote["quote"],
+              quote)
+        check(h.json("status")["manuals"][0]["failed"] == report["files"]["failed"],
+              "status")
+        again = h.json("update", "-c", "m", "--wait")
+        check(again["parsed"] <= 2, again)
+        h.write("m/deep.html", page("Mended", "<p>wombat</p>"))
+        h.json("update", "-c", "m", "--wait")
+        check(h.json("search", "wombat")["results"], "the mended file")
+
+
+def unreadable_files_are_failed():
+    if os.geteuid() == 0 and not shutil.which("setpriv"):
+        return
+    with house() as h:
+        h.write("m/good.html", page("Good", "<p>platypus</p>"))
+        os.chmod(h.write("m/locked.html", page("Locked", "<p>x</p>")), 0)
+        prefix = []
+        if os.geteuid() == 0:
+            for place in (h.path, os.path.join(h.path, "m")):
+                os.chmod(place, 0o777)
+            prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+            if subprocess.run([*prefix, LECTERN, "version"], capture_output=True).returncode:
+                return  # the build folder is not for others
+        def run(*args):
+            return subprocess.run([*prefix, LECTERN, *args, "--store", h.store], env=h.env,
+                                  capture_output=True, text=True, timeout=60)
+        done = run("add", os.path.join(h.path, "m"), "-c", "m", "--wait", "--json")
+        report = json.loads(done.stdout)
+        check(report["files"]["failed"] == 1 and report["files"]["indexed"] == 1, report)
+        run("daemon", "--stop")
+
+
+def arguments_are_checked():
+    with house() as h:
+        empty = os.path.join(h.path, "empty")
+        os.mkdir(empty)
+        error = h.json("add", os.path.join(h.path, "nowhere"), code=2)["error"]
+        check("nowhere" in error["message"] + str(error.get("path")), error)
+        h.run("add", h.write("file.html", "x"), code=2)
+        error = h.json("add", empty, code=1)["error"]
+        check(error["code"] == "not_found" and ".html" in error["message"], error)
+        check(h.json("ls")["manuals"] == [], "nothing is registered")
+        check("search" in h.run("serach", "x", code=2).stderr, "the nearest verb")
+        h.run("search", code=2)
+        h.run("search", "x", "--modes", "tree", code=2)
+        h.run("get", "n12345", code=None)
+        done = h.run("status", "--socket", "/tmp/" + "x" * 200, code=2)
+        check("long" in done.stderr, done.stderr)
+        check("lectern" in h.run("--help").stdout, "help")
+
+
+def a_second_daemon_is_refused():
+    with house() as h:
+        h.run("status")
+        other = subprocess.run([os.path.join(BUILD, "lecternd"), "--socket",
+                                h.socket + "2", "--store", h.store], env=h.env,
+                               capture_output=True, text=True, timeout=20)
+        check(other.returncode == 6 and str(h.pid()) in other.stderr, other)
+        done = h.run("status", "--socket", h.socket + "2", code=6)
+        check("store" in done.stderr, done.stderr)
+        h.run("status")
+
+
+def talk(h, data, wait=2.0):
+    """Sends bytes to the socket, returns what comes back."""
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(wait)
+    s.connect(h.socket)
+    got = b""
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        s.sendall(data)
+    with contextlib.suppress(socket.timeout, ConnectionResetError):
+        while not got.endswith(b"\n"):
+            piece = s.recv(65536)
+            if not piece:
+                break
+            got += piece
+    s.close()
+    return got
+
+
+def bad_requests_harm_nobody():
+    with house() as h:
+        h.run("status")
+        pid = h.pid()
+        check(oct(os.stat(h.socket).st_mode & 0o777) == "0o600", "the socket's mode")
+        talk(h, b'{"jsonrpc":"2.0","id":1,"met', wait=0.2)
+        for bad, code in ((b"nonsense\n", -32700), (b"[]\n", -32600), (b"{}\n", -32600),
+                          (b'{"jsonrpc":"2.0","id":1,"method":"fly"}\n', -32601),
+                          (b'{"jsonrpc":"2.0","id":1,"method":"search","params":'
+                           b'{"query":"x","fly":1}}\n', -2),
+                          (b'{"jsonrpc":"2.0","id":1,"method":"search","params":'
+                           b'{"query":7}}\n', -2),
+                          (b"[" * 100000 + b"\n", None)):
+            reply = json.loads(talk(h, bad))
+            check(code is None or reply["error"]["code"] == code, (bad[:80], reply))
+        talk(h, b"x" * (3 << 20), wait=1.0)
+        crowd = [socket.socket(socket.AF_UNIX) for _ in range(80)]
+        for s in crowd:
+            with contextlib.suppress(OSError):
+                s.connect(h.socket)
+        for s in crowd:
+            s.close()
+        time.sleep(0.1)
+        check(h.pid() == pid, "the daemon is another one")
+
+
+# ---- Life and death of the daemon ----
+
+def it_stops_cleanly_and_goes_on():
+    with house() as h:
+        h.json("add", h.part(("tutorial",)), "-c", "pg", "--wait")
+        pid = h.pid()
+        os.kill(pid, signal.SIGTERM)
+        deadline = time.time() + 10
+        while os.path.exists(f"/proc/{pid}") and time.time() < deadline:
+            time.sleep(0.02)
+        check(not os.path.exists(f"/proc/{pid}"), "still there")
+        check(not os.path.exists(h.socket), "the socket is left")
+        check(h.json("search", "window function")["results"], "after a restart")
+
+
+def it_answers_while_it_indexes():
+    with house() as h:
+        h.json("add", h.part(("tutorial",)), "-c", "small", "--wait")
+        h.json("add", MANUAL, "-c", "big")
+        answers = 0
+        while h.json("status")["state"] == "indexing":
+            check(h.json("search", "window function", "-c", "small")["results"], "found")
+            answers += 1
+        check(answers > 0, "indexing was over at once")
+        h.run("wait")
+        check(len(h.json("ls")["manuals"]) == 2, "both")
+
+
+def a_stop_while_indexing_is_quick():
+    with house() as h:
+        h.json("add", MANUAL, "-c", "big")
+        start = time.time()
+        h.run("daemon", "--stop")
+        check(time.time() - start < 10, "slow to stop")
+        h.run("wait")
+        manual = h.json("ls")["manuals"][0]
+        check(manual["files"] == len([f for f in os.listdir(MANUAL)
+                                      if f.endswith(".html")]), manual)
+
+
+def kill_at_random_moments():
+    """kill -9 while it indexes; it starts again, serves the last generation."""
+    moments = random.Random(15)
+    with house() as h:
+        folder = h.part()
+        whole = h.json("add", folder, "-c", "pg", "--wait")
+        start = time.time()
+        h.json("update", "-c", "pg", "--wait", "--force")
+        length = time.time() - start
+        for _ in range(20):
+            h.run("update", "-c", "pg", "--force")
+            time.sleep(moments.random() * length)
+            pid = h.pid()
+            os.kill(pid, signal.SIGKILL)
+            hits = h.json("search", "partial index", "-n", "1")["results"]
+            check(hits and hits[0]["path"][-1] == "11.8. Partial Indexes", hits)
+            check(h.pid() != pid, "the same daemon")
+        h.run("wait")
+        listed = h.json("ls")["manuals"][0]
+        check(listed["nodes"] == whole["nodes"] and not listed["failed"], listed)
+
+
+def kill_during_the_first_index():
+    """Nothing is visible before the first generation is whole; then all is."""
+    moments = random.Random(16)
+    with house() as h:
+        folder = h.part()
+        h.json("add", folder, "-c", "pg")
+        for _ in range(20):
+            time.sleep(moments.random() * 0.1)
+            os.kill(h.pid(), signal.SIGKILL)
+            toc = h.run("toc", "-c", "pg", "--json", code=None)
+            if toc.returncode == 0:
+                find(json.loads(toc.stdout), "5.11. Table Partitioning")
+        h.run("wait")
+        find(h.json("toc", "-c", "pg"), "5.11. Table Partitioning")
+
+
+def evaluation_counts():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        lines = [{"id": "a", "question": "partial index", "answer": None,
+                  "section": ["11.8. Partial Indexes"], "evidence": None, "document": None},
+                 {"id": "b", "question": "partial index", "answer": None,
+                  "section": ["No Such Section"], "evidence": None, "document": None},
+                 {"id": "c", "question": "work_mem", "answer": None, "section": None,
+                  "evidence": ["Sets the base maximum amount of memory to be used by a"
+                               " query operation"], "document": None}]
+        path = h.write("q.jsonl", "\n".join(map(json.dumps, lines)) + "\n")
+        result = h.json("eval", path, "-c", "pg")
+        text = json.dumps(result)
+        check('"recall' in text and '"mrr"' in text.lower(), text)
+        h.write("bad.jsonl", '{"id":"a","question":"x"}\nnot json\n')
+        done = h.run("eval", os.path.join(h.path, "bad.jsonl"), code=2)
+        check("2" in done.stderr, done.stderr)
+
+
+def doctor_finds_nothing_wrong():
+    with house() as h:
+        h.run("status")
+        report = h.run("doctor")
+        for key in ("socket", "store", "parsers"):
+            check(key in report.stdout, report.stdout)
+
+
+TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
+         questions_are_answered_with_citations, modes_and_filters,
+         what_is_not_there_is_said, links_lead_to_nodes,
+         unchanged_files_are_not_parsed_again, edits_are_found_and_ids_kept,
+         changed_files_are_not_quoted_as_they_were, manuals_come_and_go,
+         bad_files_cost_only_themselves, unreadable_files_are_failed,
+         arguments_are_checked, a_second_daemon_is_refused, bad_requests_harm_nobody,
+         it_stops_cleanly_and_goes_on, it_answers_while_it_indexes,
+         a_stop_while_indexing_is_quick, kill_at_random_moments,
+         kill_during_the_first_index, evaluation_counts, doctor_finds_nothing_wrong]
+
+
+def main():
+    wanted = sys.argv[3:]
+    passed = failed = 0
+    for test in TESTS:
+        if wanted and test.__name__ not in wanted:
+            continue
+        start = time.time()
+        try:
+            test()
+            passed += 1
+            print(f"ok      {test.__name__} ({time.time() - start:.1f} s)", flush=True)
+        except (Failure, AssertionError, KeyError, IndexError, ValueError,
+                subprocess.TimeoutExpired, OSError) as problem:
+            failed += 1
+            print(f"FAILED  {test.__name__}: {type(problem).__name__}: {problem}",
+                  flush=True)
+    print(f"e2e: {passed} passed, {failed} failed")
+    if os.environ.get("TEST_TOTALS"):
+        with open(os.environ["TEST_TOTALS"], "a") as totals:
+            totals.write(f"{passed} {failed}\n")
+    sys.exit(1 if failed else 0)
+
+
+main()

@@ -1,0 +1,111 @@
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+#include "memory/lexical.h"
+
+enum { NODES = 40, ROUNDS = 30, WORDS = 25 };
+
+static const char *const words[WORDS] = {
+    "index", "table", "row", "key", "scan", "page", "cache", "buffer", "lock",
+    "heap", "tree", "hash", "sort", "join", "merge", "loop", "plan", "cost",
+    "work_mem", "pg_stat", "::", "a.b", "--all", "vacuum", "toast"};
+
+static struct tree *random_content(uint64_t *seed)
+{
+    struct tree *tree = tree_new(false);
+    tree_add_file(tree, slice_of(""));
+    struct buf text = {0};
+    for (int part = 0; part < 3; part++) {
+        buf_clear(&text);
+        for (uint32_t n = unit_below(seed, 12); n > 0; n--)
+            buf_printf(&text, "%s ", words[unit_below(seed, WORDS)]);
+        if (part == 0)
+            tree_add_node(tree, TREE_NONE, 1, buf_slice(&text), slice_of(""));
+        else
+            tree_add_block(tree, 0, BLOCK_PARAGRAPH, buf_slice(&text),
+                           slice_of(""), (struct origin){0, {0, 1}});
+    }
+    buf_free(&text);
+    assert_int_equal(tree_seal(tree, NULL), 0);
+    return tree;
+}
+
+static struct store *open_store(const char *folder)
+{
+    struct store *store;
+    struct store_options options = {.folder = folder, .most_bytes = 64 << 20};
+    assert_int_equal(store_open(&options, &store, NULL), 0);
+    return store;
+}
+
+/* Every term of `words` has the same postings in both epochs. */
+static void assert_same_epochs(struct store *store, uint32_t a, uint32_t b)
+{
+    struct query query;
+    struct store_txn *txn;
+    assert_int_equal(store_read(store, &txn, NULL), 0);
+    for (int w = 0; w < WORDS; w++) {
+        query_parse(words[w], &query);
+        for (size_t t = 0; t < query.count; t++) {
+            struct slice term = slice_of(query.terms[t].term);
+            assert_true(slice_equal(store_get_postings(txn, 1, a, term),
+                                    store_get_postings(txn, 1, b, term)));
+        }
+        query_free(&query);
+    }
+    store_end(txn);
+}
+
+static void apply(struct store *store, uint32_t epoch,
+                  struct lexical_delta *delta)
+{
+    struct store_txn *txn;
+    assert_int_equal(store_write(store, &txn, NULL), 0);
+    assert_int_equal(lexical_apply(txn, 1, epoch, delta, NULL), 0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+    assert_int_equal(lexical_delta_size(delta), 0);
+}
+
+/* Nodes come, go and change in epoch 1; after each round an epoch of its own
+ * made of what is there then must hold the same postings. */
+static void changes_in_place_equal_a_fresh_index(void **state)
+{
+    (void)state;
+    uint64_t seed = 2024;
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    struct tree *now[NODES] = {0};
+    struct lexical_delta *delta = lexical_delta_new();
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        for (uint32_t n = 0; n < NODES; n++) {
+            if (unit_below(&seed, 3))
+                continue;
+            if (now[n])
+                lexical_remove(delta, n + 1, &now[n]->nodes[0]);
+            tree_free(now[n]);
+            now[n] = unit_below(&seed, 4) ? random_content(&seed) : NULL;
+            if (now[n])
+                lexical_add(delta, n + 1, &now[n]->nodes[0]);
+        }
+        apply(store, 1, delta);
+        for (uint32_t n = 0; n < NODES; n++)
+            if (now[n])
+                lexical_add(delta, n + 1, &now[n]->nodes[0]);
+        apply(store, 2 + round, delta);
+        assert_same_epochs(store, 1, 2 + round);
+    }
+    for (uint32_t n = 0; n < NODES; n++)
+        tree_free(now[n]);
+    lexical_delta_free(delta);
+    store_close(store);
+    unit_folder_remove(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changes_in_place_equal_a_fresh_index),
+    };
+    return cmocka_run_group_tests_name("lexical", tests, NULL, NULL);
+}

@@ -1,0 +1,289 @@
+/* The daemon's parts that need no daemon: lines, requests, parameters, quotes,
+ * the queue of the threads. */
+#include "tests/unit/unit.h"
+
+#include "daemon/frames.h"
+#include "daemon/quote.h"
+#include "daemon/request.h"
+#include "daemon/rpc.h"
+#include "daemon/verbs.h"
+
+/* ---- Lines ---- */
+
+static void lines_come_whole_however_they_are_cut(void **state)
+{
+    (void)state;
+    static const char input[] = "one\ntwo\r\n\n \t\r\nthree\nrest";
+    static const char *const lines[] = {"one", "two\r", "three"};
+    for (size_t piece = 1; piece < sizeof input; piece++) {
+        struct frames frames = {0};
+        struct slice line;
+        size_t found = 0;
+        for (size_t at = 0; at < sizeof input - 1; at += piece) {
+            size_t size = sizeof input - 1 - at;
+            frames_put(&frames, input + at, size < piece ? size : piece);
+            while (frames_next(&frames, 100, &line, NULL) == 1) {
+                assert_true(found < 3);
+                assert_true(slice_is(line, lines[found]));
+                found++;
+            }
+        }
+        assert_int_equal(found, 3);
+        assert_int_equal(frames_rest(&frames), 4);
+        frames_free(&frames);
+    }
+}
+
+static void a_line_has_at_most_so_many_bytes(void **state)
+{
+    (void)state;
+    struct frames frames = {0};
+    struct slice line;
+    struct err err;
+    frames_put(&frames, "12345678\n", 9);
+    assert_int_equal(frames_next(&frames, 8, &line, &err), 1);
+    frames_put(&frames, "123456789\n", 10);
+    assert_int_equal(frames_next(&frames, 8, &line, &err), ERR_LIMIT);
+    frames_free(&frames);
+    frames_put(&frames, "12345678", 8);
+    assert_int_equal(frames_next(&frames, 8, &line, &err), 0);
+    frames_put(&frames, "9", 1);
+    assert_int_equal(frames_next(&frames, 8, &line, &err), ERR_LIMIT);
+    frames_free(&frames);
+}
+
+/* ---- Requests ---- */
+
+static int read_text(const char *text, struct rpc *rpc, cJSON **ret_message)
+{
+    assert_int_equal(json_parse(slice_of(text), ret_message, NULL), 0);
+    return rpc_read(*ret_message, rpc, NULL);
+}
+
+static void what_is_no_request_is_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "[]", "1", "{}", "{\"method\":1}", "{\"method\":\"a\",\"params\":[]}",
+        "{\"method\":\"a\",\"id\":{}}", "{\"method\":\"a\",\"id\":true}",
+        "{\"method\":\"a\",\"jsonrpc\":\"1.0\"}",
+        "{\"method\":\"a\",\"jsonrpc\":2}"};
+    struct rpc rpc;
+    cJSON *message;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_int_equal(read_text(wrong[i], &rpc, &message),
+                         RPC_NOT_A_REQUEST);
+        cJSON_Delete(message);
+    }
+    assert_int_equal(read_text("{\"method\":\"a\",\"id\":null,\"params\":null}",
+                               &rpc, &message), 0);
+    assert_null(rpc.id);
+    assert_null(rpc.params);
+    cJSON_Delete(message);
+}
+
+static void answers_carry_the_id(void **state)
+{
+    (void)state;
+    struct rpc rpc;
+    cJSON *message;
+    struct buf line = {0};
+    struct err err;
+    assert_int_equal(read_text("{\"method\":\"a\",\"id\":\"x\\\"\"}", &rpc,
+                               &message), 0);
+    rpc_put_result(&line, rpc.id, slice_of("[1]"));
+    assert_string_equal(line.data, "{\"jsonrpc\":\"2.0\",\"id\":\"x\\\"\","
+                                   "\"result\":[1]}\n");
+    cJSON_Delete(message);
+    buf_clear(&line);
+    err_set(&err, ERR_STORE, "full");
+    err_at(&err, "/a");
+    rpc_put_error(&line, NULL, &err);
+    assert_string_equal(line.data,
+                        "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{"
+                        "\"code\":-8,\"message\":\"full\",\"data\":{"
+                        "\"code\":\"store\",\"message\":\"full\","
+                        "\"path\":\"/a\"}}}\n");
+    buf_free(&line);
+}
+
+/* ---- Parameters ---- */
+
+static int check(const char *name, const char *params, struct err *err)
+{
+    cJSON *value;
+    const struct verb *verb = verb_find(name);
+    assert_non_null(verb);
+    assert_int_equal(json_parse(slice_of(params), &value, NULL), 0);
+    int code = verb_check(verb, value, err);
+    cJSON_Delete(value);
+    return code;
+}
+
+static void parameters_are_checked(void **state)
+{
+    (void)state;
+    struct err err;
+    static const struct {
+        const char *verb, *params, *message;
+    } wrong[] = {
+        {"search", "{}", "search needs the parameter 'query'"},
+        {"search", "{\"query\":null}", "query must be a string"},
+        {"search", "{\"query\":\"a\",\"n\":0}",
+         "n must be a whole number from 1 to 1000"},
+        {"search", "{\"query\":\"a\",\"n\":1.5}",
+         "n must be a whole number from 1 to 1000"},
+        {"search", "{\"query\":\"a\",\"n\":1e300}",
+         "n must be a whole number from 1 to 1000"},
+        {"search", "{\"query\":\"a\",\"explain\":1}",
+         "explain must be true or false"},
+        {"search", "{\"query\":\"a\",\"manul\":\"b\"}",
+         "search takes no parameter 'manul'; did you mean 'manual'?"},
+        {"add", "{\"dir\":\"/\",\"ignore\":[\"a\",1]}",
+         "ignore must be an array of strings"},
+        {"status", "{\"a\":1}", "status takes no parameter 'a'"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_int_equal(check(wrong[i].verb, wrong[i].params, &err),
+                         ERR_USAGE);
+        assert_string_equal(err.message, wrong[i].message);
+    }
+    assert_int_equal(check("search", "{\"query\":\"a\",\"n\":1000,"
+                                     "\"manual\":null}", &err), 0);
+    assert_int_equal(verb_check(verb_find("ls"), NULL, &err), 0);
+    assert_null(verb_find("nothing"));
+    assert_null(verb_find(""));
+}
+
+/* ---- Quotes ---- */
+
+/* `source` and the text it reads, whose byte i is from offsets[i]. */
+static struct slice find(const char *source, const char *text,
+                         const uint32_t *offsets, const char *wanted)
+{
+    struct span span;
+    struct slice whole = slice_of(source);
+    if (!quote_find(whole, slice_of(text), offsets, slice_of(wanted), &span))
+        return (struct slice){"", 0};
+    assert_true(span.from < span.to && span.to <= whole.size);
+    return (struct slice){source + span.from, span.to - span.from};
+}
+
+static void a_quote_spans_its_own_characters(void **state)
+{
+    (void)state;
+    static const char source[] = "Use <b>A&amp;</b> \xC3\xA9t\xC3\xA9 &lt";
+    static const char text[] = "Use A& \xC3\xA9t\xC3\xA9 <";
+    static const uint32_t offsets[] = {0,  1,  2,  3,  7,  8,  17, 18,
+                                       18, 20, 21, 21, 23, 24, 27};
+    assert_int_equal(sizeof offsets / sizeof offsets[0], sizeof text);
+    assert_true(slice_is(find(source, text, offsets, "Use A"), "Use <b>A"));
+    assert_true(slice_is(find(source, text, offsets, "A&"), "A&amp;"));
+    assert_true(slice_is(find(source, text, offsets, "\xC3\xA9t\xC3\xA9"),
+                         "\xC3\xA9t\xC3\xA9"));
+    assert_true(slice_is(find(source, text, offsets, "t\xC3\xA9 <"),
+                         "t\xC3\xA9 &lt"));
+    assert_true(slice_is(find(source, text, offsets, "Use  A"), ""));
+    assert_true(slice_is(find(source, text, offsets, "UseA"), ""));
+    assert_true(slice_is(find(source, text, offsets, ""), ""));
+}
+
+static void a_space_matches_any_white_space(void **state)
+{
+    (void)state;
+    static const char source[] = "a\n \xC2\xA0" "b  c";
+    uint32_t offsets[sizeof source];
+    for (uint32_t i = 0; i < sizeof source; i++)
+        offsets[i] = i;
+    assert_true(slice_is(find(source, source, offsets, "a b c"), source));
+    assert_true(slice_is(find(source, source, offsets, "b c d"), ""));
+}
+
+/* ---- Queues and the outbox ---- */
+
+static int wakes;
+
+static void count_wake(void *context)
+{
+    (void)context;
+    wakes++;
+}
+
+static struct request *request_of(const char *text)
+{
+    struct rpc rpc;
+    cJSON *message;
+    assert_int_equal(read_text(text, &rpc, &message), 0);
+    return request_new(message, &rpc, verb_find(rpc.method));
+}
+
+static void queues_keep_their_order(void **state)
+{
+    (void)state;
+    struct requests queue = {0};
+    struct request *r[4];
+    assert_null(requests_take(&queue));
+    for (int i = 0; i < 4; i++)
+        requests_put(&queue, r[i] = request_of("{\"method\":\"ls\"}"));
+    assert_true(requests_remove(&queue, r[3]));
+    assert_false(requests_remove(&queue, r[3]));
+    assert_true(requests_remove(&queue, r[1]));
+    requests_put(&queue, r[3]);
+    assert_ptr_equal(requests_take(&queue), r[0]);
+    assert_ptr_equal(requests_take(&queue), r[2]);
+    assert_ptr_equal(requests_take(&queue), r[3]);
+    assert_null(requests_take(&queue));
+    requests_put(&queue, r[0]);
+    assert_ptr_equal(requests_take(&queue), r[0]);
+    for (int i = 0; i < 4; i++)
+        request_free(r[i]);
+}
+
+static void who_cancelled_gets_no_result(void **state)
+{
+    (void)state;
+    wakes = 0;
+    struct outbox *outbox = outbox_new(count_wake, NULL);
+    struct request *a = request_of("{\"method\":\"ls\",\"id\":1}");
+    struct request *b = request_of("{\"method\":\"ls\",\"id\":2}");
+    struct request *quiet = request_of("{\"method\":\"ls\"}");
+    request_notify(outbox, a, "progress", slice_of("{}"));
+    request_answer(outbox, a, 0, slice_of("7"), NULL);
+    atomic_store(&b->cancelled, true);
+    request_answer(outbox, b, 0, slice_of("7"), NULL);
+    request_answer(outbox, quiet, 0, slice_of("7"), NULL);
+    assert_int_equal(wakes, 4);
+    static const char *const expected[] = {"\"progress\"", "\"result\":7",
+                                           "\"code\":\"cancelled\"", NULL};
+    struct parcel *parcel = outbox_take(outbox);
+    for (int i = 0; i < 4; i++) {
+        struct parcel *next = parcel->next;
+        if (expected[i])
+            assert_non_null(strstr(parcel->line.data, expected[i]));
+        else
+            assert_int_equal(parcel->line.size, 0);
+        if (parcel->last)
+            request_free(parcel->request);
+        parcel_free(parcel);
+        parcel = next;
+    }
+    assert_null(parcel);
+    assert_null(outbox_take(outbox));
+    outbox_free(outbox);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_come_whole_however_they_are_cut),
+        cmocka_unit_test(a_line_has_at_most_so_many_bytes),
+        cmocka_unit_test(what_is_no_request_is_refused),
+        cmocka_unit_test(answers_carry_the_id),
+        cmocka_unit_test(parameters_are_checked),
+        cmocka_unit_test(a_quote_spans_its_own_characters),
+        cmocka_unit_test(a_space_matches_any_white_space),
+        cmocka_unit_test(queues_keep_their_order),
+        cmocka_unit_test(who_cancelled_gets_no_result),
+    };
+    return cmocka_run_group_tests_name("server", tests, NULL, NULL);
+}
