@@ -26,8 +26,14 @@ static void on_notification(void *user, struct slice method,
     cJSON_Delete(object);
 }
 
-int cli_call(struct cli *cli, const char *method, struct slice params,
-             struct buf *ret_result, struct err *err)
+void cli_disconnect(struct cli *cli)
+{
+    client_close(cli->client);
+    cli->client = NULL;
+}
+
+static int call_once(struct cli *cli, const char *method, struct slice params,
+                     struct buf *ret_result, struct err *err)
 {
     struct progress progress = {.on = cli->progress};
     int code = 0;
@@ -38,6 +44,24 @@ int cli_call(struct cli *cli, const char *method, struct slice params,
         code = client_call(cli->client, method, params, on_notification,
                            &progress, ret_result, err);
     progress_clear(&progress);
+    return code;
+}
+
+/* Whether a request may be made twice with the effect of once. */
+static bool is_repeatable(const char *method)
+{
+    return strcmp(method, "rm") && strcmp(method, "stop");
+}
+
+int cli_call(struct cli *cli, const char *method, struct slice params,
+             struct buf *ret_result, struct err *err)
+{
+    int code = call_once(cli, method, params, ret_result, err);
+    /* A daemon that died under the request is replaced, once. */
+    if (code == ERR_UNREACHABLE && cli->client && is_repeatable(method)) {
+        cli_disconnect(cli);
+        code = call_once(cli, method, params, ret_result, err);
+    }
     return code;
 }
 
@@ -52,12 +76,6 @@ int cli_request(struct cli *cli, const char *method, struct slice params,
         code = json_parse(buf_slice(&result), ret_value, err);
     buf_free(&result);
     return code;
-}
-
-void cli_disconnect(struct cli *cli)
-{
-    client_close(cli->client);
-    cli->client = NULL;
 }
 
 void cli_param_text(struct json *json, const char *key, const char *text)

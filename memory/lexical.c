@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* BM25F.  A term in the title weighs as TITLE occurrences in the body, in a
- * title above as PATH; field lengths are normalised by their own B. */
-static const double K1 = 1.2, B_BODY = 0.75, B_TITLE = 0.5;
-static const double TITLE = 4.0, PATH = 0.5;
+/* BM25F.  A term in the title weighs as TITLE occurrences in the body, among
+ * the terms a node defines as DEFINED, in a title above as PATH; body and title
+ * are normalised by their lengths with their own B.  Set on every second of
+ * PostgreSQL's index terms. */
+static const double K1 = 0.9, B_BODY = 0.3, B_TITLE = 0.6;
+static const double TITLE = 16.0, DEFINED = 2.0, PATH = 1.5;
 static const double PART_OF_WHOLE = 0.4;
 
 struct parse {
@@ -75,8 +77,9 @@ static void match_term(const struct volume *volume, struct slice postings,
         if (volume->by_id[at].id != id)
             continue;
         struct match *match = &matches[volume->by_id[at].node * terms + term];
-        match->body = (uint16_t)(packed >> 2 < UINT16_MAX ? packed >> 2 : UINT16_MAX);
+        match->body = (uint16_t)(packed >> 4 < UINT16_MAX ? packed >> 4 : UINT16_MAX);
         match->title = (uint8_t)(packed & 3);
+        match->defined = (uint8_t)(packed >> 2 & 3);
     }
 }
 
@@ -117,7 +120,7 @@ double lexical_score(const struct query *query, const struct volume *volume,
     double score = 0;
     for (size_t t = 0; t < query->count; t++) {
         double tf = row[t].body / body_norm + TITLE * row[t].title / title_norm +
-                    PATH * row[t].path;
+                    PATH * row[t].path + DEFINED * row[t].defined;
         if (tf > 0)
             score += query->terms[t].weight * query->terms[t].idf * tf *
                      (K1 + 1) / (K1 + tf);

@@ -2,7 +2,8 @@
  *
  * Writing: a delta gathers what nodes lose and gain, then is applied to the
  * postings of an epoch.  Reading: a question's terms, and for the nodes of a
- * volume how often each occurs in title, path (titles above) and body; scored
+ * volume how often each occurs in title, path (titles above), body and among the terms
+ * it defines; scored
  * by BM25 with fields (Robertson, Zaragoza, Taylor 2004). */
 #ifndef MEMORY_LEXICAL_H
 #define MEMORY_LEXICAL_H
@@ -11,6 +12,10 @@
 #include "memory/store.h"
 #include "memory/terms.h"
 #include "tree/tree.h"
+
+/* Raised whenever the same text gives other terms or postings: a manual whose
+ * postings were made by another version gets new ones. */
+enum { LEXICAL_VERSION = 1 };
 
 /* ---- Writing ---- */
 
@@ -56,8 +61,8 @@ int query_find(const struct query *query, struct slice term);
 
 struct match {
     uint16_t body;
-    uint8_t title;
-    uint8_t path;  /* 1: in a title above */
+    uint8_t title, defined;  /* at most 3 */
+    uint8_t path;            /* 1: in a title above */
 };
 
 /* matches: [outline->count, query->count], freed by the caller. */

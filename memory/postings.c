@@ -1,17 +1,21 @@
 /* Postings of a term, sorted by node id:
  *
  *   varint  node id - the one before (the first: from 0)
- *   varint  body << 2 | min(title, 3)    occurrences in body and title
- *   ...                                                                     */
+ *   varint  body << 4 | min(defined, 3) << 2 | min(title, 3)
+ *   ...
+ *
+ * where `body`, `title` and `defined` count the term's occurrences in all the
+ * text, in the title, and among the terms that definitions define. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "memory/lexical.h"
 
+enum field { FIELD_TITLE, FIELD_DEFINED, FIELD_BODY, FIELDS };
+
 struct posting {
     uint64_t id;
-    uint32_t body;
-    uint16_t title;
+    uint32_t counts[FIELDS];
     bool gone;   /* the id leaves the list */
     uint32_t order;
 };
@@ -33,7 +37,8 @@ struct lexical_delta {
     struct term_maker *maker;
     /* the node being added */
     uint64_t id;
-    bool gone, in_title;
+    bool gone;
+    enum field field;
 };
 
 struct lexical_delta *lexical_delta_new(void)
@@ -131,10 +136,21 @@ static void take_term(void *context, const struct term_at *at)
                                  .order = (uint32_t)list->count++};
         delta->postings++;
     }
-    if (delta->in_title)
-        last->title++;
-    else
-        last->body++;
+    last->counts[delta->field]++;
+}
+
+/* What a block of definitions defines: its lines that are not indented. */
+static void take_defined(struct lexical_delta *delta, struct slice text)
+{
+    delta->field = FIELD_DEFINED;
+    for (size_t at = 0; at < text.size; at++) {
+        size_t from = at;
+        while (at < text.size && text.data[at] != '\n')
+            at++;
+        if (at > from && text.data[from] != ' ')
+            terms_of(delta->maker, (struct slice){text.data + from, at - from},
+                     take_term, delta);
+    }
 }
 
 static uint32_t take_node(struct lexical_delta *delta, uint64_t id, bool gone,
@@ -142,12 +158,16 @@ static uint32_t take_node(struct lexical_delta *delta, uint64_t id, bool gone,
 {
     delta->id = id;
     delta->gone = gone;
-    delta->in_title = true;
+    delta->field = FIELD_TITLE;
     terms_of(delta->maker, content->title, take_term, delta);
-    delta->in_title = false;
     size_t words = 0;
-    for (uint32_t b = 0; b < content->block_count; b++)
-        words += terms_of(delta->maker, content->blocks[b].text, take_term, delta);
+    for (uint32_t b = 0; b < content->block_count; b++) {
+        const struct block *block = &content->blocks[b];
+        if (block->kind == BLOCK_DEFINITION)
+            take_defined(delta, block->text);
+        delta->field = FIELD_BODY;
+        words += terms_of(delta->maker, block->text, take_term, delta);
+    }
     return words < UINT32_MAX ? (uint32_t)words : UINT32_MAX;
 }
 
@@ -172,6 +192,13 @@ static int by_id(const void *a, const void *b)
     if (x->gone != y->gone)
         return x->gone ? -1 : 1;
     return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static uint64_t pack(const uint32_t counts[FIELDS])
+{
+    uint64_t title = counts[FIELD_TITLE] < 3 ? counts[FIELD_TITLE] : 3;
+    uint64_t defined = counts[FIELD_DEFINED] < 3 ? counts[FIELD_DEFINED] : 3;
+    return (uint64_t)counts[FIELD_BODY] << 4 | defined << 2 | title;
 }
 
 struct writer {
@@ -208,9 +235,7 @@ static void merge(struct slice old, struct posting_list *list, struct buf *out)
                 write_posting(&writer, id, packed);
         }
         if (item && !item->gone)
-            write_posting(&writer, item->id,
-                          (uint64_t)item->body << 2 |
-                              (item->title < 3 ? item->title : 3));
+            write_posting(&writer, item->id, pack(item->counts));
     }
 }
 

@@ -8,9 +8,12 @@
 
 enum { BEAM = 4, DEPTH = 100, RANK_CONSTANT = 60 };
 static const double WEIGHT_TREE = 0.25, WEIGHT_LEXICAL = 1.0;
+/* What the sub-tree as a whole adds to its best node when a branch is chosen,
+ * and what the branch a node stands in adds to the node. */
+static const double WHOLE_BRANCH = 0.3, CONTEXT = 0.1;
 
 /* Chosen on the halves for tuning of tests/questions/postgresql-*. */
-const double route_least_confidence = 0.5;
+const double route_least_confidence = 0.45;
 
 /* One volume under a question. */
 struct scope {
@@ -19,7 +22,8 @@ struct scope {
     uint32_t file;           /* only of this file; TREE_NONE: any */
     struct match *matches;   /* [outline->count, terms] */
     double *own;             /* [outline->count] lexical score; 0: owns none */
-    double *branch;          /* [outline->count] score of the whole sub-tree */
+    double *whole;           /* [outline->count] score of the sub-tree as one */
+    double *branch;          /* [outline->count] score by which it is chosen */
 };
 
 struct ranked {
@@ -123,10 +127,10 @@ static void weigh_terms(struct routing *routing)
     }
 }
 
-/* A sub-tree speaks as one text: for every term the number of its nodes that
- * hold it, saturated, against the share that chance would give; a title of the
- * sub-tree's own root weighs more. */
-static void score_branches(const struct query *query, struct scope *scope)
+/* A sub-tree as one text: for every term the number of its nodes that hold it,
+ * against the share that chance would give, saturated; the title of its own
+ * root weighs more. */
+static void score_wholes(const struct query *query, struct scope *scope)
 {
     const struct tree *outline = scope->volume->outline;
     size_t terms = query->count;
@@ -139,10 +143,10 @@ static void score_branches(const struct query *query, struct scope *scope)
         owners[n] += node->words ? 1 : 0;
         for (size_t t = 0; t < terms; t++) {
             mine[t] += row[t].title || row[t].body;
-            double share = (double)mine[t] / (1.0 + 0.05 * (double)owners[n]);
-            double tf = share + (row[t].title ? 2.0 : 0.0);
-            scope->branch[n] += query->terms[t].weight * query->terms[t].idf *
-                                tf / (1.0 + tf);
+            double tf = (double)mine[t] / (1.0 + 0.05 * (double)owners[n]) +
+                        (row[t].title ? 2.0 : 0.0);
+            scope->whole[n] += query->terms[t].weight * query->terms[t].idf *
+                               tf / (1.0 + tf);
         }
         if (node->parent == TREE_NONE)
             continue;
@@ -152,6 +156,21 @@ static void score_branches(const struct query *query, struct scope *scope)
     }
     free(held);
     free(owners);
+}
+
+/* A mean washes out what one section says, so a branch is worth its best node
+ * and a little of the whole; 0: nothing in it can be found. */
+static void score_branches(struct scope *scope)
+{
+    const struct node *nodes = scope->volume->outline->nodes;
+    for (uint32_t n = scope->volume->outline->count; n-- > 0;) {
+        double best = scope->branch[n] > scope->own[n] ? scope->branch[n]
+                                                       : scope->own[n];
+        uint32_t parent = nodes[n].parent;
+        if (parent != TREE_NONE && scope->branch[parent] < best)
+            scope->branch[parent] = best;
+        scope->branch[n] = best > 0 ? best + WHOLE_BRANCH * scope->whole[n] : 0;
+    }
 }
 
 static int score_scopes(struct routing *routing, const struct shelf *shelf,
@@ -178,7 +197,9 @@ static int score_scopes(struct routing *routing, const struct shelf *shelf,
                 scope->own[n] =
                     lexical_score(&routing->query, scope->volume, n,
                                   &scope->matches[n * routing->query.count]);
-        score_branches(&routing->query, scope);
+        scope->whole = mem_alloc(count * sizeof *scope->whole);
+        score_wholes(&routing->query, scope);
+        score_branches(scope);
     }
     return 0;
 }
@@ -249,14 +270,15 @@ static void note_step(struct routing *routing, const struct ranked *item,
 }
 
 /* A node's own content is a leaf child of it, which does not compete for the
- * beam; it ranks by its own score and by that of the way to it. */
-static void take_leaf(const struct routing *routing, const struct ranked *item,
+ * beam; it ranks by its own score and a little by the branch it stands in. */
+static void take_leaf(const struct routing *routing, size_t s, uint32_t node,
                       struct ranking *leaves)
 {
-    const struct scope *scope = &routing->scopes[item->scope];
-    if (scope->own[item->node] > 0)
-        rank_add(leaves, item->scope, item->node,
-                 scope->own[item->node] + scope->branch[item->node]);
+    const struct scope *scope = &routing->scopes[s];
+    uint32_t parent = scope->volume->outline->nodes[node].parent;
+    double context = parent == TREE_NONE ? 0 : scope->whole[parent];
+    if (scope->own[node] > 0)
+        rank_add(leaves, s, node, scope->own[node] + CONTEXT * context);
 }
 
 static void expand(const struct routing *routing, const struct ranking *beam,
@@ -271,10 +293,9 @@ static void expand(const struct routing *routing, const struct ranking *beam,
              c = outline->nodes[c].end) {
             if (scope->branch[c] <= 0)
                 continue;
-            struct ranked child = {s, c, scope->branch[c], 0};
-            take_leaf(routing, &child, leaves);
+            take_leaf(routing, s, c, leaves);
             if (outline->nodes[c].end > c + 1)
-                rank_add(inner, s, c, child.score);
+                rank_add(inner, s, c, scope->branch[c]);
         }
     }
 }
@@ -288,7 +309,7 @@ static void rank_tree(struct routing *routing, struct ranking *ranking)
     rank_sort(&beam, BEAM);
     for (size_t i = 0; i < beam.count; i++) {
         note_step(routing, &beam.items[i], 0, true);
-        take_leaf(routing, &beam.items[i], ranking);
+        take_leaf(routing, beam.items[i].scope, beam.items[i].node, ranking);
     }
     for (uint32_t depth = 1; beam.count; depth++) {
         struct ranking inner = {0};
@@ -339,18 +360,28 @@ static void rank_all(struct routing *routing, struct ranking *fused)
 
 /* ---- The result ---- */
 
-/* Share of the question's information found in title, path and body.  An
- * identifier counts once, as its words unless it is there as a whole. */
+/* What says nothing about whether the manuals know the subject: numbers, and
+ * an identifier that occurs nowhere as a whole (its words speak for it). */
+static bool is_incidental(const struct query_term *term)
+{
+    if (term->whole && !term->nodes)
+        return true;
+    return term->term[strspn(term->term, "0123456789")] == '\0';
+}
+
+/* Share of the question's information found in title, path and body. */
 static double coverage(const struct query *query, const struct match *row)
 {
     double found = 0, all = 0;
     for (size_t t = 0; t < query->count; t++) {
         double information = query->terms[t].weight * query->terms[t].idf;
+        if (is_incidental(&query->terms[t]))
+            continue;
         all += information;
         if (row[t].body || row[t].title || row[t].path)
             found += information;
     }
-    return all > 0 ? found / all : 0;
+    return all > 0 ? found / all : query->count > 0;
 }
 
 static void give_result(struct routing *routing, const struct ranking *fused)
@@ -386,10 +417,7 @@ int route_question(const struct shelf *shelf,
     struct routing routing = {.request = request, .result = &result};
     struct ranking fused = {0};
     query_parse(request->query, &routing.query);
-    int code = routing.query.count ? 0
-        : err_set(err, ERR_USAGE, "the question has no word to look for");
-    if (!code)
-        code = choose_scopes(&routing, shelf, err);
+    int code = choose_scopes(&routing, shelf, err);
     if (!code)
         code = score_scopes(&routing, shelf, err);
     if (!code) {
@@ -400,6 +428,7 @@ int route_question(const struct shelf *shelf,
     for (size_t s = 0; s < routing.scope_count; s++) {
         free(routing.scopes[s].matches);
         free(routing.scopes[s].own);
+        free(routing.scopes[s].whole);
         free(routing.scopes[s].branch);
     }
     free(routing.scopes);

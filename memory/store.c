@@ -5,8 +5,8 @@
  *   meta       "schema"      u32, SCHEMA below
  *              "next-manual" "next-node" "next-epoch"  u64, next to be given
  *   manuals    manual u32
- *              -> generation, epoch, name, root, ignore, indexed at,
- *                 files, failed, nodes, words
+ *              -> generation, epoch, version of its postings, name, root,
+ *                 ignore, indexed at, files, failed, nodes, words
  *   files      manual u32, XXH3-64 of the path u64
  *              -> path, size, mtime, inode, content hash 16, tree 16,
  *                 state, failure
@@ -309,6 +309,7 @@ int store_put_manual(struct store_txn *txn, struct manual *manual,
     struct buf value = {0};
     buf_put_varint(&value, manual->generation);
     buf_put_varint(&value, manual->epoch);
+    buf_put_varint(&value, manual->lexical);
     buf_put_string(&value, slice_of(manual->name));
     buf_put_string(&value, slice_of(manual->root));
     buf_put_string(&value, slice_of(manual->ignore));
@@ -338,6 +339,7 @@ static int decode_manual(uint32_t id, struct slice value, struct manual *ret,
     struct manual manual = {.id = id};
     manual.generation = read_varint(&in);
     manual.epoch = read_u32(&in);
+    manual.lexical = read_u32(&in);
     manual.name = take_text(&in);
     manual.root = take_text(&in);
     manual.ignore = take_text(&in);

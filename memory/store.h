@@ -51,6 +51,7 @@ struct manual {
     uint32_t id;          /* 0: store_put_manual gives the next one */
     uint64_t generation;  /* 0: nothing indexed yet */
     uint32_t epoch;       /* names its postings; 0: none */
+    uint32_t lexical;     /* LEXICAL_VERSION that made them */
     char *name;           /* unique */
     char *root;           /* absolute path of its folder */
     char *ignore;         /* globs, one a line; "" */

@@ -114,26 +114,38 @@ static bool is_word(uint32_t c)
 struct shape {
     bool any_word;
     bool joined;  /* signs before or between words */
-    bool humps;   /* a capital after a small letter */
+    bool humps;
 };
+
+static bool is_small(uint32_t c)
+{
+    return text_is_letter(c) && !text_is_upper(c);
+}
+
+/* A capital between small letters: findOrphans, but not PostgreSQL. */
+static bool is_hump(struct slice text, size_t at, uint32_t before)
+{
+    size_t step, next;
+    uint32_t c = text_decode(text.data, text.size, at, &step);
+    if (!text_is_upper(c) || !is_small(before) || at + step >= text.size)
+        return false;
+    return is_small(text_decode(text.data, text.size, at + step, &next));
+}
 
 static struct shape shape_of(struct slice run)
 {
     struct shape shape = {0};
-    bool sign = false, small = false;
+    bool sign = false;
+    uint32_t before = 0;
     for (size_t at = 0, step; at < run.size; at += step) {
         uint32_t c = text_decode(run.data, run.size, at, &step);
-        if (!is_word(c)) {
-            sign = true;
-            small = false;
-            continue;
+        if (is_word(c)) {
+            shape.any_word = true;
+            shape.joined |= sign;
+            shape.humps |= is_hump(run, at, before);
         }
-        shape.joined |= sign;
-        shape.any_word = true;
-        bool upper = text_is_upper(c);
-        shape.humps |= upper && small;
-        small = !upper && text_is_letter(c);
-        sign = false;
+        sign = !is_word(c);
+        before = c;
     }
     return shape;
 }
@@ -141,12 +153,13 @@ static struct shape shape_of(struct slice run)
 static void give_signs(struct run *run, struct slice text)
 {
     bool sign = false;
-    if (text.size < 2 || text.size > MOST_SIGNS)
+    if (text.size > MOST_SIGNS)
         return;
     for (size_t i = 0; i < text.size; i++) {
         if ((unsigned char)text.data[i] <= ' ' || (unsigned char)text.data[i] > 126)
             return;
-        sign |= !strchr("()[]{}\"'`,;.", text.data[i]);
+        sign |= !strchr("()[]{}\"'`,;.:!?-", text.data[i]) ||
+                (text.size > 1 && strchr(":-", text.data[i]));
     }
     if (!sign)
         return;
@@ -160,19 +173,16 @@ static void give_signs(struct run *run, struct slice text)
 /* The humps of one word: "find", "Orphans". */
 static void give_humps(struct run *run, struct slice word)
 {
-    bool small = false, any = false;
     size_t from = 0;
+    uint32_t before = 0;
     for (size_t at = 0, step; at < word.size; at += step) {
-        uint32_t c = text_decode(word.data, word.size, at, &step);
-        bool upper = text_is_upper(c);
-        if (upper && small) {
+        if (is_hump(word, at, before)) {
             give_word(run, (struct slice){word.data + from, at - from});
             from = at;
-            any = true;
         }
-        small = !upper && text_is_letter(c);
+        before = text_decode(word.data, word.size, at, &step);
     }
-    if (any)
+    if (from)
         give_word(run, (struct slice){word.data + from, word.size - from});
 }
 

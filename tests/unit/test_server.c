@@ -239,25 +239,28 @@ static void queues_keep_their_order(void **state)
         request_free(r[i]);
 }
 
-static void who_cancelled_gets_no_result(void **state)
+static void the_outbox_keeps_its_order(void **state)
 {
     (void)state;
     wakes = 0;
+    struct err err;
     struct outbox *outbox = outbox_new(count_wake, NULL);
     struct request *a = request_of("{\"method\":\"ls\",\"id\":1}");
     struct request *b = request_of("{\"method\":\"ls\",\"id\":2}");
     struct request *quiet = request_of("{\"method\":\"ls\"}");
     request_notify(outbox, a, "progress", slice_of("{}"));
     request_answer(outbox, a, 0, slice_of("7"), NULL);
-    atomic_store(&b->cancelled, true);
-    request_answer(outbox, b, 0, slice_of("7"), NULL);
+    request_answer(outbox, b, err_set(&err, ERR_CANCELLED, "x"),
+                   slice_of("7"), &err);
     request_answer(outbox, quiet, 0, slice_of("7"), NULL);
     assert_int_equal(wakes, 4);
     static const char *const expected[] = {"\"progress\"", "\"result\":7",
                                            "\"code\":\"cancelled\"", NULL};
     struct parcel *parcel = outbox_take(outbox);
     for (int i = 0; i < 4; i++) {
+        assert_non_null(parcel);
         struct parcel *next = parcel->next;
+        assert_int_equal(parcel->last, i > 0);
         if (expected[i])
             assert_non_null(strstr(parcel->line.data, expected[i]));
         else
@@ -283,7 +286,7 @@ int main(void)
         cmocka_unit_test(a_quote_spans_its_own_characters),
         cmocka_unit_test(a_space_matches_any_white_space),
         cmocka_unit_test(queues_keep_their_order),
-        cmocka_unit_test(who_cancelled_gets_no_result),
+        cmocka_unit_test(the_outbox_keeps_its_order),
     };
     return cmocka_run_group_tests_name("server", tests, NULL, NULL);
 }

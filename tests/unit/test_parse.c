@@ -1,0 +1,420 @@
+#include "tests/unit/parsing.h"
+
+/* What is read from HTML. */
+
+/* ---- Structure ---- */
+
+static void test_reference_page(void **state)
+{
+    (void)state;
+    expect("<html><head><title>ABORT</title></head><body>"
+           "<div class=refentry id=SQL-ABORT><div class=titlepage></div>"
+           "<a id=i1 class=indexterm></a><div class=refnamediv>"
+           "<h2><span>ABORT</span></h2><p>ABORT — abort</p></div>"
+           "<div class=refsynopsisdiv><h2>Synopsis</h2><pre>ABORT</pre></div>"
+           "<div class=refsect1 id=d><h2>Description</h2><p>Text."
+           "<div class=refsect2><h3>Deep</h3><p>Below.</p></div>After.</div>"
+           "</div></body></html>",
+           "# ABORT {SQL-ABORT}\n"
+           "paragraph: ABORT — abort\n"
+           "## Synopsis\n"
+           "code: ABORT\n"
+           "## Description {d}\n"
+           "paragraph: Text.\n"
+           "paragraph: After.\n"
+           "### Deep\n"
+           "paragraph: Below.\n");
+}
+
+static void test_book_page(void **state)
+{
+    (void)state;
+    expect("<title>PG 15</title><div class=book id=B><div class=titlepage>"
+           "<h1>PG 15</h1><h3 class=corpauthor>The Group</h3></div>"
+           "<div class=toc><ul><li><a href=x>X</a></ul></div>"
+           "<div class=preface><h2>Preface</h2></div></div>",
+           "# PG 15 {B}\n"
+           "## The Group\n"
+           "## Preface\n");
+}
+
+static void test_levels(void **state)
+{
+    (void)state;
+    expect("<title>Other</title><p>Lead<h1 id=a>A</h1>a<h3>B</h3>b<h2>C</h2>"
+           "<h4>D</h4><h2></h2>",
+           "# A {a}\nparagraph: Lead\nparagraph: a\n"
+           "## B\nparagraph: b\n## C\n### D\n");
+    expect("<title>Page</title><h2>A</h2><h3>B</h3><h2>C</h2>",
+           "# Page\n## A\n### B\n## C\n");
+    expect("<title>A</title><h2>A</h2><h2>B</h2>", "# A\n## B\n");
+    expect("<p>No heading at all", "# \nparagraph: No heading at all\n");
+    expect("", "# \n");
+}
+
+static void test_sections(void **state)
+{
+    (void)state;
+    expect("<title>T</title><section id=s1><h1>One</h1>"
+           "<section id=s2><h1>Two</h1>x</section>y"
+           "<section><p>none</p><section><h1>Three</h1></section></section>"
+           "</section>",
+           "# One {s1}\nparagraph: y\nparagraph: none\n"
+           "## Two {s2}\nparagraph: x\n## Three\n");
+    expect("<h1>T</h1><article><h2>A</h2><h2>B</h2><h3>C</h3></article>z",
+           "# T\nparagraph: z\n## A\n## B\n### C\n");
+    expect("<table><tr><td><h1>T</h1></td></tr></table>"
+           "<blockquote><h2>Q</h2>said</blockquote>",
+           "# T\n## Q\nquote: said\n");
+}
+
+static void test_titles(void **state)
+{
+    (void)state;
+    expect("<h1>2.1.&nbsp; The\n <code>x</code>y"
+           "<a class=headerlink href='#x'>¶</a></h1>"
+           "<h2 id=q><a class=anchor href='#q'>#</a>Quick &amp; dirty</h2>"
+           "<h2><a class=header href='#r' id=r>Rest</a></h2>",
+           "# 2.1. The xy\n## Quick & dirty {q}\n## Rest {r}\n");
+}
+
+static void test_anchors_and_refs(void **state)
+{
+    (void)state;
+    struct tree *tree = parse(
+        "<h1>T</h1><a name=near></a><h2>A<a href=n.html#z>link</a></h2>"
+        "<p id=p1>See <a href='b.html'>the <b>b</b></a> and <a name=n2></a>"
+        "<a class=headerlink href='#p1'>¶</a></p>");
+    assert_int_equal(tree->count, 2);
+    const struct node *node = &tree->nodes[1];
+    assert_true(slice_is(node->anchor, "near"));
+    assert_int_equal(node->anchor_count, 2);
+    assert_true(slice_is(node->anchors[0], "p1"));
+    assert_true(slice_is(node->anchors[1], "n2"));
+    assert_int_equal(node->ref_count, 2);
+    assert_true(slice_is(node->refs[0].url, "n.html#z"));
+    assert_true(slice_is(node->refs[1].text, "the b"));
+    assert_true(slice_is(node->refs[1].url, "b.html"));
+    assert_int_equal(tree->nodes[0].ref_count, 0);
+    tree_free(tree);
+}
+
+/* ---- Blocks ---- */
+
+static void test_paragraphs(void **state)
+{
+    (void)state;
+    expect("<p><b>a</b>b <i> c</i>&#x20;&eacute;&notit; d<!-- e -->f</foo>g</p>"
+           "<div>one<div>two</div>three<br>\nfour</div><p>five<br>six",
+           "# \nparagraph: ab c é¬it; dfg\nparagraph: one\nparagraph: two\n"
+           "paragraph: three four\nparagraph: five\nparagraph: six\n");
+}
+
+static void test_code(void **state)
+{
+    (void)state;
+    expect("<div class=highlight-sql><div class=highlight><pre>\n  SELECT\t1;"
+           "\n\n  <b>FROM</b> t &lt; u;\n</pre></div></div>"
+           "<pre><code class='x language-c'>int a;<br>int b;</code></pre>",
+           "# \ncode(sql):   SELECT\\t1;\\n\\n  FROM t < u;\n"
+           "code(c): int a;\\nint b;\n");
+}
+
+static void test_lists(void **state)
+{
+    (void)state;
+    expect("<ul><li>a<li><p>b</p><p>c</p><ol start=3><li>d<li>e</ol>f"
+           "<li>g<pre>code</pre>h</ul>",
+           "# \nlist: - a\\n- b c\\n  3. d\\n  4. e\\n  f\\n- g\n"
+           "code: code\nlist: h\n");
+}
+
+static void test_tables(void **state)
+{
+    (void)state;
+    expect("<table><caption>Cap</caption><thead><tr><th>A</th><th>B</th></tr>"
+           "</thead><tr><td>1</td><td></td><td><p>x</p><p>y</p></td></tr>"
+           "<tr><td></td><td>2\n 3</td></tr></table>",
+           "# \nparagraph: Cap\ntable: A\\tB\\n1\\t\\tx y\\n\\t2 3\n");
+    expect("<table><tr><td><p>lay</p><pre>out</pre></td></tr></table>",
+           "# \nparagraph: lay\ncode: out\n");
+    expect("<table>stray<tr><td>cell</table>",
+           "# \nparagraph: stray\ntable: cell\n");
+}
+
+static void test_definitions(void **state)
+{
+    (void)state;
+    expect("<dl><dt>a</dt><dt>b</dt><dd><p>one</p><p>two</p></dd>"
+           "<dt>c<dd>three<ul><li>x</ul>four</dl>",
+           "# \ndefinition: a, b\\n  one\\n  two\n"
+           "definition: c\\n  three\nlist: - x\ndefinition:   four\n");
+}
+
+static void test_notes_and_quotes(void **state)
+{
+    (void)state;
+    expect("<div class=tip><h3 class=title>Tip</h3><p>one<p>two</div>"
+           "<div class='admonition warning'><p class=admonition-title>Warning"
+           "</p><p>hot</p><ul><li>x</ul></div>"
+           "<div class=note><h3 class=title>Old names</h3><p>n</div>"
+           "<blockquote><p>said</blockquote>",
+           "# \nnote(tip): one\nnote(tip): two\nnote(warning): hot\nlist: - x\n"
+           "note(note): Old names\nnote(note): n\nquote: said\n");
+}
+
+static void test_figures_and_math(void **state)
+{
+    (void)state;
+    expect("<figure><img alt='A cat'><figcaption>Fig. 1</figcaption></figure>"
+           "<p><img alt=alone></p><p>text <img alt=icon></p>"
+           "<p>x <math><mi>E</mi><annotation encoding='application/x-tex'>"
+           "E=mc^2</annotation></math> y</p>"
+           "<math display=block><mi>z</mi></math>"
+           "<div class=math>\\[ a &lt; b \\]</div>",
+           "# \nfigure: A cat\\nFig. 1\nfigure: alone\nparagraph: text\n"
+           "paragraph: x E=mc^2 y\nmath: z\nmath: \\[ a < b \\]\n");
+}
+
+/* ---- Pages ---- */
+
+static void test_chrome(void **state)
+{
+    (void)state;
+    static const char html[] =
+        "<head><title>T</title><link rel=next href=n.html></head>"
+        "<div class=navheader><a accesskey=u href=up.html>Up</a>"
+        "<a accesskey=p href=p.html>Prev</a></div><nav>nav</nav>"
+        "<script>var a = '<p>no</p>';</script><style>p {}</style>"
+        "<div hidden>h</div><i aria-hidden=true>i</i><div role=search>s</div>"
+        "<h1>T</h1><p>text<div class=toc>toc</div><footer>f</footer>";
+    expect(html, "# T\nparagraph: text\n");
+    struct tree *tree = parse(html);
+    assert_true(slice_is(tree->page.title, "T"));
+    assert_true(slice_is(tree->page.up, "up.html"));
+    assert_true(slice_is(tree->page.prev, "p.html"));
+    assert_true(slice_is(tree->page.next, "n.html"));
+    assert_int_equal(tree->page.role, PAGE_CONTENT);
+    tree_free(tree);
+}
+
+static void expect_role(const char *html, int role, uint32_t nodes)
+{
+    struct tree *tree = parse(html);
+    assert_int_equal(tree->page.role, role);
+    assert_int_equal(tree->count, nodes);
+    for (uint32_t n = 0; role != PAGE_CONTENT && n < nodes; n++)
+        assert_int_equal(tree->nodes[n].block_count, 0);
+    tree_free(tree);
+}
+
+static void test_roles(void **state)
+{
+    (void)state;
+    expect_role("<title>Index</title><div class=index><h1>Index</h1>"
+                "<div class=indexdiv><h3>A</h3><dl><dt>abort, "
+                "<a href=x>ABORT</a></dl></div></div>",
+                PAGE_INDEX, 2);
+    expect_role("<h1>Concept Index</h1><a href=#a>A</a><a href=#b>B</a>"
+                "<a href=#c>C</a><a href=#d>D</a><a href=#e>E</a>"
+                "<p><a href=x>apple and pear</a>",
+                PAGE_INDEX, 1);
+    expect_role("<title>Index</title><h1>Index</h1><p>Indexes are structures "
+                "that make searches fast.",
+                PAGE_CONTENT, 1);
+    expect_role("<meta http-equiv=refresh content='0; url=a.html'>Moved.",
+                PAGE_REDIRECT, 1);
+    expect_role("<title>Search</title><h1>Search</h1><form><input></form>",
+                PAGE_SEARCH, 1);
+}
+
+static void test_xhtml(void **state)
+{
+    (void)state;
+    expect("<?xml version='1.0'?><html><head><title/></head><body>"
+           "<h1><a id='x'/>T</h1><p/>a<div/>b<br/>\nc<script src='s'/>d"
+           "</body></html>",
+           "# T {x}\nparagraph: a\nparagraph: b cd\n");
+}
+
+/* ---- Places in the file ---- */
+
+/* What a block's span reads must be the block's words.  Marks that only the
+ * block has (bullets, commas between terms) are left out of the comparison. */
+static void squeeze(struct buf *out, struct slice text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (!strchr(" \n\t,-", text.data[i]))
+            buf_put_byte(out, text.data[i]);
+}
+
+static void check_span(struct slice file, const struct block *block)
+{
+    struct span span = block->origin.span;
+    assert_true(span.from < span.to && span.to <= file.size);
+    struct buf text = {0}, offsets = {0}, folded = {0};
+    struct slice part = {file.data + span.from, span.to - span.from};
+    struct err err = {0};
+    assert_int_equal(parser_text(parser, part, &text, &offsets, &err), 0);
+    assert_int_equal(offsets.size, 4 * (text.size + 1));
+    uint32_t ends[2];
+    memcpy(&ends[0], offsets.data, 4);
+    memcpy(&ends[1], offsets.data + 4 * text.size, 4);
+    assert_int_equal(ends[0], 0);
+    assert_int_equal(ends[1], part.size);
+    if (block->kind == BLOCK_PARAGRAPH || block->kind == BLOCK_CODE ||
+        block->kind == BLOCK_NOTE) {
+        text_fold_space(&folded, block->text);
+        assert_string_equal(text.data, folded.data);
+    } else {
+        struct buf read = {0};
+        squeeze(&folded, block->text);
+        squeeze(&read, buf_slice(&text));
+        assert_string_equal(read.data, folded.data);
+        buf_free(&read);
+    }
+    buf_free(&text);
+    buf_free(&offsets);
+    buf_free(&folded);
+}
+
+static void check_spans(struct slice file, uint32_t blocks)
+{
+    struct tree *tree = parse_bytes(file);
+    uint32_t seen = 0;
+    for (uint32_t n = 0; n < tree->count; n++) {
+        const struct node *node = &tree->nodes[n];
+        assert_true(node->origin_count >= 1);
+        for (uint32_t b = 0; b < node->block_count; b++, seen++)
+            check_span(file, &node->blocks[b]);
+    }
+    assert_int_equal(seen, blocks);
+    tree_free(tree);
+}
+
+static const char page[] =
+    "<title>T</title>\r\n<h1>T &mdash; <i>x</i></h1>\r\n"
+    "<p>\r\n Caf\xe9 &lt;b&gt; <b>bold</b>ly &amp more &#8364;\r\n</p>"
+    "<pre>\r\n a\r\n  b &amp;\xe9 <i>c</i>\r\n</pre>stray<!-- no -->text</x>er"
+    "<ul><li> on\xe9 <li>two<ul><li>three</ul></ul>"
+    "<table><tr><td> a &copy </td><td>b</td></tr></table>"
+    "<dl><dt>t</dt><dd> d&eacute;f </dd></dl>"
+    "<div class=note><h3>Note</h3><p>n &hellip; m</p></div>";
+
+static void test_spans(void **state)
+{
+    (void)state;
+    check_spans(slice_of(page), 7);
+}
+
+static void test_spans_utf8(void **state)
+{
+    (void)state;
+    struct buf utf8 = {0};
+    buf_put_text(&utf8, "\xef\xbb\xbf");
+    for (const char *at = page; *at; at++)
+        text_encode(&utf8, (unsigned char)*at);
+    check_spans(buf_slice(&utf8), 7);
+    buf_free(&utf8);
+}
+
+static void test_latin1(void **state)
+{
+    (void)state;
+    expect("<title>\xc4</title><h1>\xc4</h1>caf\xe9 \x93q\x94 <a id='\xe9'>x"
+           "</a><textarea title='\xe9\xe9'>\xe9z</textarea>",
+           "# Ä\nparagraph: café “q” x\ncode: éz\n");
+    static const char html[] = "<b title='\xe9\xe9'></b><textarea title='\xe9'>"
+                               "\xe9z</textarea>";
+    struct tree *tree = parse(html);
+    struct span span = tree->nodes[0].blocks[0].origin.span;
+    assert_int_equal(span.from, strlen(html) - strlen("\xe9z</textarea>"));
+    assert_int_equal(span.to, span.from + 2);
+    tree_free(tree);
+}
+
+static void test_origins(void **state)
+{
+    (void)state;
+    static const char html[] = "<div class=sect1><h1>A</h1><p>one</p><p>two</p>"
+                               "<div class=sect2><h2>B</h2></div>three</div>";
+    struct tree *tree = parse(html);
+    const struct node *node = &tree->nodes[0];
+    assert_int_equal(node->origin_count, 2);
+    assert_int_equal(node->origins[0].span.from, strstr(html, "A<") - html);
+    assert_int_equal(node->origins[0].span.to, strstr(html, "two") + 3 - html);
+    assert_int_equal(node->origins[1].span.from,
+                     strstr(html, "three") - html);
+    assert_int_equal(tree->nodes[1].origin_count, 1);
+    tree_free(tree);
+}
+
+/* ---- Parts of a file ---- */
+
+static void expect_text(const char *html, const char *text)
+{
+    struct buf out = {0}, offsets = {0};
+    struct err err = {0};
+    assert_int_equal(
+        parser_text(parser, slice_of(html), &out, &offsets, &err), 0);
+    assert_string_equal(out.data ? out.data : "", text);
+    buf_free(&out);
+    buf_free(&offsets);
+}
+
+static void test_fragments(void **state)
+{
+    (void)state;
+    expect_text("", "");
+    expect_text("b</td><td>c</td></tr>d<tr>e</table>", "bcde");
+    expect_text(" a\n<b>&nbsp;b</b>&lt;i> c ", "a b<i> c");
+    expect_text("a<script>x < y</script>b<style>s</style>c<!-- > -->d", "abcd");
+    expect_text("1 < 2 & 3 &unknown; &ampx &notin; &#0; &#x80;",
+                "1 < 2 & 3 &unknown; &x ∉ � €");
+    expect_text("<a title='>'>x</a", "x");
+}
+
+static void test_fragment_offsets(void **state)
+{
+    (void)state;
+    struct buf text = {0}, offsets = {0};
+    struct err err = {0};
+    static const char html[] = " a <b>\n&eacute;</b>\r\nz";
+    assert_int_equal(
+        parser_text(parser, slice_of(html), &text, &offsets, &err), 0);
+    assert_string_equal(text.data, "a é z");
+    static const uint32_t wanted[] = {1, 2, 7, 7, 19, 21, 22};
+    assert_int_equal(offsets.size, sizeof wanted);
+    assert_memory_equal(offsets.data, wanted, sizeof wanted);
+    buf_free(&text);
+    buf_free(&offsets);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_reference_page),
+        TEST(test_book_page),
+        TEST(test_levels),
+        TEST(test_sections),
+        TEST(test_titles),
+        TEST(test_anchors_and_refs),
+        TEST(test_paragraphs),
+        TEST(test_code),
+        TEST(test_lists),
+        TEST(test_tables),
+        TEST(test_definitions),
+        TEST(test_notes_and_quotes),
+        TEST(test_figures_and_math),
+        TEST(test_chrome),
+        TEST(test_roles),
+        TEST(test_xhtml),
+        TEST(test_spans),
+        TEST(test_spans_utf8),
+        TEST(test_latin1),
+        TEST(test_origins),
+        TEST(test_fragments),
+        TEST(test_fragment_offsets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
