@@ -162,7 +162,8 @@ static int scan(struct update *u, struct err *err)
         return code;
     u->files = mem_alloc(u->scan.count * sizeof *u->files);
     u->keep_record = mem_alloc(u->scan.count * sizeof *u->keep_record);
-    u->changed = !u->manual.generation || any_gone(u);
+    u->changed = !u->manual.generation || any_gone(u) ||
+                 u->manual.lexical != LEXICAL_VERSION;
     return 0;
 }
 
@@ -220,6 +221,11 @@ static int collect_results(struct update *u, struct pool *pool,
     size_t done = 0;
     int code = step(u, INDEX_PARSE, 0, total, err);
     while (!code && pool_next(pool, &result)) {
+        if (result.broken) {
+            if (err)
+                *err = result.err;
+            return result.err.code;
+        }
         take_result(u, file_of[result.task], &result);
         if (result.tree) {
             batch->names[batch->count] = result.name;
@@ -479,7 +485,7 @@ static int change_postings(struct update *u, struct store_txn *txn,
 
 static bool much_changed(const struct update *u)
 {
-    if (!u->old_outline || !u->manual.epoch)
+    if (!u->old_outline || u->manual.lexical != LEXICAL_VERSION)
         return true;
     uint32_t same = 0, most = u->outline->count;
     if (u->old_outline->count > most)
@@ -561,6 +567,7 @@ static int flip(struct update *u, struct err *err)
     if (u->outline) {
         u->manual.generation++;
         u->manual.epoch = u->epoch;
+        u->manual.lexical = LEXICAL_VERSION;
         if (!code)
             code = store_put_outline(txn, u->manual.id, u->manual.generation,
                                      u->outline, err);

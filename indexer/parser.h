@@ -29,7 +29,8 @@ void parser_free(struct parser *parser);  /* ends the process */
 
 /* Parses an HTML file's bytes (the slice must stay valid meanwhile).
  * ERR_FORMAT: not HTML; ERR_LIMIT: too deep, too large, too slow;
- * ERR_CRASH: the parser died on it. */
+ * ERR_CRASH: the parser died on it; ERR_IO, ERR_INTERNAL: no parser could be
+ * started, which is not the file's fault. */
 int parser_parse(struct parser *parser, struct slice bytes,
                  struct tree **ret_tree, struct err *err);
 

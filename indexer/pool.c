@@ -54,8 +54,10 @@ static void work_on(struct pool *pool, struct parser *parser, size_t task,
                      hash_equal(ret->content, pool->tasks[task].known);
     if (!ret->unchanged)
         ret->stored = !pool->force && is_stored(pool->store, ret->name);
-    if (!ret->unchanged && !ret->stored)
-        parser_parse(parser, buf_slice(&bytes), &ret->tree, &ret->err);
+    if (!ret->unchanged && !ret->stored) {
+        int code = parser_parse(parser, buf_slice(&bytes), &ret->tree, &ret->err);
+        ret->broken = code == ERR_IO || code == ERR_INTERNAL;
+    }
     buf_free(&bytes);
 }
 

@@ -24,6 +24,8 @@ struct pool_result {
     bool stored;               /* the store has a tree of that name already */
     struct tree *tree;         /* else this; NULL when failed */
     struct err err;            /* code 0: fine */
+    bool broken;               /* err is the parser's own fault, not the file's:
+                                  no file would fare better */
 };
 
 /* The name under which the tree of these bytes is stored. */

@@ -1,0 +1,12 @@
+/* What a part of an HTML file reads, wherever it begins and ends. */
+#ifndef INDEXER_PARSE_FRAGMENT_H
+#define INDEXER_PARSE_FRAGMENT_H
+
+#include "base/buf.h"
+
+/* Appends the text with markup removed, references decoded and white space
+ * folded, and for each of its bytes the offset it comes from: the reply that
+ * indexer/wire.h describes. */
+void fragment_text(struct slice bytes, struct buf *out);
+
+#endif

@@ -1,0 +1,251 @@
+#include "indexer/parse/lexer.h"
+
+#include <strings.h>
+
+#include "base/text.h"
+#include "indexer/parse/entity.h"
+
+static bool is_letter(char c)
+{
+    return (c | 32) >= 'a' && (c | 32) <= 'z';
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f';
+}
+
+bool lexer_name_is(struct slice name, const char *lower)
+{
+    return name.size == strlen(lower) &&
+           !strncasecmp(name.data, lower, name.size);
+}
+
+/* One past the next `byte`, or `end`. */
+static size_t after(const char *data, size_t at, size_t end, char byte)
+{
+    const char *found = at < end ? memchr(data + at, byte, end - at) : NULL;
+    return found ? (size_t)(found - data) + 1 : end;
+}
+
+/* ---- Markup ---- */
+
+static size_t comment_end(const char *data, size_t at, size_t end)
+{
+    if (at < end && data[at] == '>')
+        return at + 1;
+    if (at + 1 < end && data[at] == '-' && data[at + 1] == '>')
+        return at + 2;
+    for (;;) {
+        at = after(data, at, end, '-');
+        if (at + 1 >= end)
+            return end;
+        if (data[at] == '-' && data[at + 1] == '>')
+            return at + 2;
+        if (data[at] == '-' && data[at + 1] == '!' && at + 2 < end &&
+            data[at + 2] == '>')
+            return at + 3;
+    }
+}
+
+/* From after an attribute's '=' to after its value. */
+static size_t value_end(const char *data, size_t at, size_t end)
+{
+    while (at < end && is_space(data[at]))
+        at++;
+    if (at < end && (data[at] == '"' || data[at] == '\''))
+        return after(data, at + 1, end, data[at]);
+    while (at < end && !is_space(data[at]) && data[at] != '>')
+        at++;
+    return at;
+}
+
+/* From after a tag's name to after its '>'. */
+static size_t tag_end(const char *data, size_t at, size_t end, bool *ret_closed)
+{
+    *ret_closed = false;
+    while (at < end) {
+        if (data[at] == '>')
+            return at + 1;
+        if (is_space(data[at]) || data[at] == '/') {
+            *ret_closed = data[at] == '/' && at + 1 < end &&
+                          data[at + 1] == '>';
+            at++;
+            continue;
+        }
+        at++;  /* even a '=' begins a name */
+        while (at < end && !is_space(data[at]) && data[at] != '/' &&
+               data[at] != '>' && data[at] != '=')
+            at++;
+        size_t equals = at;
+        while (equals < end && is_space(data[equals]))
+            equals++;
+        if (equals < end && data[equals] == '=')
+            at = value_end(data, equals + 1, end);
+    }
+    return end;
+}
+
+bool lexer_markup(const struct source *source, size_t at, size_t end,
+                  struct markup *ret)
+{
+    const char *data = source->data;
+    if (at + 1 >= end || data[at] != '<')
+        return false;
+    *ret = (struct markup){MARKUP_OTHER, at, end, {"", 0}, false};
+    size_t name = at + 1;
+    if (data[name] == '!') {
+        bool comment = end - at >= 4 && !memcmp(data + at, "<!--", 4);
+        ret->to = comment ? comment_end(data, at + 4, end)
+                          : after(data, name, end, '>');
+        return true;
+    }
+    if (data[name] == '?') {
+        ret->to = after(data, name, end, '>');
+        return true;
+    }
+    bool close = data[name] == '/';
+    name += close;
+    if (name >= end)
+        return false;
+    if (!is_letter(data[name])) {
+        if (close)
+            ret->to = after(data, name, end, '>');
+        return close;
+    }
+    size_t stop = name;
+    while (stop < end && !is_space(data[stop]) && data[stop] != '/' &&
+           data[stop] != '>')
+        stop++;
+    ret->name = (struct slice){data + name, stop - name};
+    ret->to = tag_end(data, stop, end, &ret->closed);
+    /* A tag that the file's end cuts off is no tag. */
+    if (data[ret->to - 1] == '>')
+        ret->kind = close ? MARKUP_CLOSE : MARKUP_OPEN;
+    return true;
+}
+
+enum text_mode lexer_text_mode(struct slice name)
+{
+    static const struct {
+        const char *name;
+        enum text_mode mode;
+    } modes[] = {
+        {"title", TEXT_REFERENCES}, {"textarea", TEXT_REFERENCES},
+        {"script", TEXT_RAW},       {"style", TEXT_RAW},
+        {"xmp", TEXT_RAW},          {"iframe", TEXT_RAW},
+        {"noframes", TEXT_RAW},     {"noembed", TEXT_RAW},
+        {"plaintext", TEXT_RAW},
+    };
+    if (name.size < 3 || !memchr("tsxinp", name.data[0] | 32, 6))
+        return TEXT_MARKUP;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        if (lexer_name_is(name, modes[i].name))
+            return modes[i].mode;
+    return TEXT_MARKUP;
+}
+
+size_t lexer_raw_end(const struct source *source, size_t at, size_t end,
+                     struct slice name)
+{
+    const char *data = source->data;
+    if (lexer_name_is(name, "plaintext"))
+        return end;
+    for (;;) {
+        at = after(data, at, end, '<');
+        if (end - at <= name.size + 1)
+            return end;
+        char next = data[at + 1 + name.size];
+        if (data[at] == '/' &&
+            !strncasecmp(data + at + 1, name.data, name.size) &&
+            (is_space(next) || next == '/' || next == '>'))
+            return at - 1;
+    }
+}
+
+/* ---- Characters ---- */
+
+static void plain_character(const struct source *source, size_t at, size_t end,
+                            struct character *ret)
+{
+    unsigned char byte = (unsigned char)source->data[at];
+    ret->to = at + 1;
+    if (byte >= 0x80 && source->encoding == ENCODING_WINDOWS_1252) {
+        ret->size = entity_encode(entity_windows_1252(byte), ret->bytes);
+        return;
+    }
+    size_t step = 1;
+    if (byte >= 0x80)
+        text_decode(source->data, end, at, &step);
+    memcpy(ret->bytes, source->data + at, step);
+    ret->size = step;
+    ret->to = at + step;
+}
+
+void lexer_character(const struct source *source, size_t at, size_t end,
+                     enum text_mode mode, struct character *ret)
+{
+    const char *data = source->data;
+    ret->size = 1;
+    ret->to = at + 1;
+    switch (data[at]) {
+    case '\0':
+        ret->size = 0;
+        return;
+    case '\r':
+        ret->bytes[0] = '\n';
+        if (ret->to < end && data[ret->to] == '\n')
+            ret->to++;
+        return;
+    case '&': {
+        size_t used = 0;
+        if (mode != TEXT_RAW)
+            used = entity_decode(data + at, end - at, ret->bytes, &ret->size);
+        if (used) {
+            ret->to = at + used;
+            return;
+        }
+        ret->bytes[0] = '&';
+        ret->size = 1;
+        return;
+    }
+    default:
+        plain_character(source, at, end, ret);
+    }
+}
+
+size_t lexer_plain(const struct source *source, size_t at, size_t end,
+                   enum text_mode mode)
+{
+    const char *data = source->data;
+    bool ascii = source->encoding != ENCODING_UTF8;
+    size_t start = at;
+    for (; at < end; at++) {
+        char c = data[at];
+        if (c == '\r' || c == '\0' || (c == '<' && mode == TEXT_MARKUP) ||
+            (c == '&' && mode != TEXT_RAW) || (ascii && (c & 0x80)))
+            break;
+    }
+    return at - start;
+}
+
+void lexer_text(const struct source *source, size_t at, size_t end,
+                enum text_mode mode, struct buf *out)
+{
+    while (at < end) {
+        size_t plain = lexer_plain(source, at, end, mode);
+        buf_put(out, source->data + at, plain);
+        at += plain;
+        if (at == end)
+            break;
+        struct markup markup;
+        if (mode == TEXT_MARKUP && lexer_markup(source, at, end, &markup)) {
+            at = markup.to;
+            continue;
+        }
+        struct character character;
+        lexer_character(source, at, end, mode, &character);
+        buf_put(out, character.bytes, character.size);
+        at = character.to;
+    }
+}

@@ -1,0 +1,75 @@
+/* The lexical level of HTML: where in the bytes of a file markup begins and
+ * ends, and which character stands where.  It knows nothing of structure, so
+ * it reads any part of a file alike. */
+#ifndef INDEXER_PARSE_LEXER_H
+#define INDEXER_PARSE_LEXER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+
+enum encoding { ENCODING_UTF8, ENCODING_WINDOWS_1252 };
+
+/* The bytes that are read. */
+struct source {
+    const char *data;
+    size_t size;  /* below 4 GiB */
+    size_t begin; /* after a byte order mark */
+    int encoding;
+    bool xml;     /* XHTML: <a/> is a whole element */
+};
+
+enum markup_kind { MARKUP_OPEN, MARKUP_CLOSE, MARKUP_OTHER };
+
+/* A tag; or a comment, declaration or instruction (MARKUP_OTHER). */
+struct markup {
+    int kind;
+    size_t from, to;
+    struct slice name;  /* of the element, as written */
+    bool closed;        /* ends in "/>" */
+};
+
+/* What the text of an element may hold. */
+enum text_mode {
+    TEXT_MARKUP,      /* tags and character references */
+    TEXT_REFERENCES,  /* <title>, <textarea> */
+    TEXT_RAW          /* <script>, <style>... */
+};
+
+/* One character, or those of one reference. */
+struct character {
+    char bytes[8];  /* UTF-8 */
+    size_t size;    /* 0: a character that is left out */
+    size_t to;      /* where the next begins */
+};
+
+/* Is there markup at `at`, and if so, which.  Markup that does not end before
+ * `end` ends there. */
+bool lexer_markup(const struct source *source, size_t at, size_t end,
+                  struct markup *ret);
+
+/* How the text in an element of that name is to be read. */
+enum text_mode lexer_text_mode(struct slice name);
+
+/* Where the end tag that closes such an element begins; `end` if none does. */
+size_t lexer_raw_end(const struct source *source, size_t at, size_t end,
+                     struct slice name);
+
+/* The character at `at`, which is < end. */
+void lexer_character(const struct source *source, size_t at, size_t end,
+                     enum text_mode mode, struct character *ret);
+
+/* Bytes from `at` on that stand for themselves: no markup, no references, no
+ * line ends to convert, no other encoding. */
+size_t lexer_plain(const struct source *source, size_t at, size_t end,
+                   enum text_mode mode);
+
+/* Appends what [at, end) reads, markup left out. */
+void lexer_text(const struct source *source, size_t at, size_t end,
+                enum text_mode mode, struct buf *out);
+
+/* ASCII letters without case. */
+bool lexer_name_is(struct slice name, const char *lower);
+
+#endif

@@ -1,0 +1,141 @@
+/* lectern-parse: reads HTML for the daemon, locked in.
+ *
+ * Started by indexer/parser.c as `lectern-parse MEMORY SECONDS` with its end
+ * of a socket pair as descriptor 3.  It locks itself in before it reads the
+ * first byte, then answers requests (indexer/wire.h) until the other end is
+ * closed. */
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "indexer/parse/entity.h"
+#include "indexer/parse/fragment.h"
+#include "indexer/parse/html.h"
+#include "indexer/parse/jail.h"
+#include "indexer/parser.h"
+#include "indexer/wire.h"
+
+static bool receive(void *bytes, size_t size)
+{
+    char *at = bytes;
+    while (size) {
+        ssize_t n = read(WIRE_FD, at, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+static bool send_all(const void *bytes, size_t size)
+{
+    const char *at = bytes;
+    while (size) {
+        ssize_t n = send(WIRE_FD, at, size, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+static int answer(uint64_t kind, struct slice bytes, struct buf *out,
+                  struct err *err)
+{
+    if (kind == WIRE_TEXT) {
+        fragment_text(bytes, out);
+        return 0;
+    }
+    struct tree *tree = NULL;
+    int rc = html_parse(bytes, &tree, err);
+    if (rc)
+        return rc;
+    tree_encode(tree, out);
+    tree_free(tree);
+    return 0;
+}
+
+/* A large file's buffer would be held against the next one's limit. */
+static void shed(struct buf *buf)
+{
+    enum { KEPT = 1 << 22 };
+    if (buf->capacity > KEPT)
+        buf_free(buf);
+    else
+        buf_clear(buf);
+}
+
+/* False when there is nothing more to do. */
+static bool serve(struct buf *in, struct buf *out)
+{
+    struct wire_request request;
+    if (!receive(&request, sizeof request) ||
+        (request.kind != WIRE_PARSE && request.kind != WIRE_TEXT) ||
+        request.size > PARSER_MOST_BYTES)
+        return false;
+    shed(in);
+    buf_reserve(in, request.size);
+    if (!receive(in->data, request.size))
+        return false;
+    in->size = request.size;
+    in->data[in->size] = '\0';
+
+    struct err err = {.position = -1};
+    shed(out);
+    int rc = answer(request.kind, buf_slice(in), out, &err);
+    if (rc) {
+        buf_clear(out);
+        buf_put_text(out, err.message);
+    }
+    struct wire_reply reply = {rc, err.position, out->size};
+    return send_all(&reply, sizeof reply) && send_all(out->data, out->size);
+}
+
+static bool number(const char *text, uint64_t *ret_value)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (errno || end == text || *end || !value)
+        return false;
+    *ret_value = value;
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    struct jail jail = {.descriptor = WIRE_FD};
+    struct stat stat;
+    if (argc != 3 || !number(argv[1], &jail.most_memory) ||
+        !number(argv[2], &jail.most_seconds) || fstat(WIRE_FD, &stat) ||
+        !S_ISSOCK(stat.st_mode)) {
+        fputs("lectern-parse: a part of lecternd, which starts it\n", stderr);
+        return 2;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    close_range(WIRE_FD + 1, ~0U, 0);
+    struct err err = {.position = -1};
+    if (jail_enter(&jail, &err)) {
+        fprintf(stderr, "lectern-parse: %s\n", err.message);
+        _exit(WIRE_EXIT_JAIL);
+    }
+    struct buf in = {0}, out = {0};
+    while (serve(&in, &out))
+        continue;
+    _exit(0);
+}

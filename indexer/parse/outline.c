@@ -1,0 +1,283 @@
+#include "indexer/parse/outline.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+
+/* Appends a place to one of the arrays and yields it. */
+#define APPEND(o, items, count, capacity)                                     \
+    (grow((void **)&(o)->items, &(o)->capacity, (o)->count,                   \
+          sizeof *(o)->items),                                                \
+     &(o)->items[(o)->count++])
+
+static void grow(void **items, size_t *capacity, size_t count, size_t size)
+{
+    mem_reserve(items, capacity, count + 1, size);
+}
+
+static struct slice keep(struct outline *o, struct slice text)
+{
+    if (!text.size)
+        return (struct slice){"", 0};
+    return (struct slice){arena_copy(&o->arena, text.data, text.size),
+                          text.size};
+}
+
+void outline_init(struct outline *o)
+{
+    *o = (struct outline){0};
+    outline_open(o, false, (struct slice){"", 0});
+}
+
+void outline_free(struct outline *o)
+{
+    arena_free(&o->arena);
+    free(o->nodes);
+    free(o->blocks);
+    free(o->anchors);
+    free(o->refs);
+    free(o->origins);
+    free(o->path);
+    free(o->sections);
+}
+
+static uint32_t current(const struct outline *o)
+{
+    return o->path_count ? o->path[o->path_count - 1].node : TREE_NONE;
+}
+
+/* ---- Sections and headings ---- */
+
+void outline_open(struct outline *o, bool strict, struct slice id)
+{
+    struct outline_section *section =
+        APPEND(o, sections, section_count, section_capacity);
+    *section = (struct outline_section){
+        .base = o->path_count, .strict = strict, .id = id};
+}
+
+void outline_close(struct outline *o)
+{
+    const struct outline_section *section = &o->sections[--o->section_count];
+    if (o->path_count > section->base)
+        o->path_count = section->base;
+}
+
+/* Leaves the path where `least` of it or a heading above `level` is last. */
+static void cut(struct outline *o, size_t least, int level)
+{
+    while (o->path_count > least &&
+           o->path[o->path_count - 1].level >= level)
+        o->path_count--;
+}
+
+/* The way to the parent of a section's first heading. */
+static void cut_to_outer(struct outline *o, int level)
+{
+    size_t outer = o->section_count - 1;
+    while (outer > 0 && !o->sections[outer - 1].titled)
+        outer--;
+    if (!outer)
+        return;
+    const struct outline_section *section = &o->sections[outer - 1];
+    cut(o, section->place + 1, section->strict ? 0 : level);
+    if (!section->strict && o->path_count == section->place + 1)
+        cut(o, section->place, level + 1);
+}
+
+static void cut_to_parent(struct outline *o, struct outline_section *section,
+                          int level)
+{
+    if (section->titled)
+        cut(o, section->place + (section->strict ? 1 : 0), level);
+    else if (o->section_count > 1)
+        cut_to_outer(o, level);
+    if (!section->titled || o->path_count < section->place)
+        section->place = o->path_count;
+    section->titled = true;
+    if (o->path_count < section->base)
+        section->base = o->path_count;
+}
+
+/* Anchors since the last text move to the heading `node`; returns the one
+ * nearest to it. */
+static struct slice claim_anchors(struct outline *o, uint32_t node)
+{
+    struct slice nearest = {"", 0};
+    for (size_t i = o->fresh; i < o->anchor_count; i++) {
+        o->anchors[i].node = node;
+        nearest = o->anchors[i].name;
+    }
+    o->fresh = o->anchor_count;
+    return nearest;
+}
+
+static void add_origin(struct outline *o, uint32_t node, struct span span)
+{
+    struct outline_origin *last =
+        o->origin_count ? &o->origins[o->origin_count - 1] : NULL;
+    if (last && last->node == node) {
+        if (span.from < last->span.from)
+            last->span.from = span.from;
+        if (span.to > last->span.to)
+            last->span.to = span.to;
+        return;
+    }
+    struct outline_origin *origin =
+        APPEND(o, origins, origin_count, origin_capacity);
+    *origin = (struct outline_origin){node, span};
+}
+
+void outline_heading(struct outline *o, int level, struct slice title,
+                     struct slice own_id, struct span span, size_t first_ref)
+{
+    struct outline_section *section = &o->sections[o->section_count - 1];
+    struct slice id = section->titled ? (struct slice){"", 0} : section->id;
+    cut_to_parent(o, section, level);
+
+    uint32_t index = (uint32_t)o->count;
+    struct slice nearest = claim_anchors(o, index);
+    struct outline_node *node = APPEND(o, nodes, count, capacity);
+    *node = (struct outline_node){.parent = current(o),
+                                  .level = level,
+                                  .title = keep(o, title),
+                                  .span = span};
+    node->anchor = id.size ? id : own_id.size ? own_id : nearest;
+    for (size_t i = first_ref; i < o->ref_count; i++)
+        o->refs[i].node = index;
+    struct outline_step *step = APPEND(o, path, path_count, path_capacity);
+    *step = (struct outline_step){index, level};
+    add_origin(o, index, span);
+}
+
+/* ---- Content ---- */
+
+void outline_block(struct outline *o, int kind, struct slice text,
+                   struct slice info, struct span span)
+{
+    struct outline_block *block =
+        APPEND(o, blocks, block_count, block_capacity);
+    *block = (struct outline_block){current(o), kind, keep(o, text), info,
+                                    span};
+    add_origin(o, block->node, span);
+    o->fresh = o->anchor_count;
+}
+
+void outline_anchor(struct outline *o, struct slice name)
+{
+    if (!name.size)
+        return;
+    struct outline_anchor *anchor =
+        APPEND(o, anchors, anchor_count, anchor_capacity);
+    *anchor = (struct outline_anchor){current(o), name};
+}
+
+void outline_ref(struct outline *o, struct slice text, struct slice url)
+{
+    struct outline_ref *ref = APPEND(o, refs, ref_count, ref_capacity);
+    *ref = (struct outline_ref){current(o), keep(o, text), url};
+}
+
+/* ---- To a tree ---- */
+
+static bool same_title(struct slice a, struct slice b)
+{
+    struct buf left = {0}, right = {0};
+    text_fold_compare(&left, a);
+    text_fold_compare(&right, b);
+    bool same = left.size && slice_equal(buf_slice(&left), buf_slice(&right));
+    buf_free(&left);
+    buf_free(&right);
+    return same;
+}
+
+/* Is the first heading the page's own? */
+static bool heads_page(const struct outline *o, struct slice page_title)
+{
+    if (!o->count)
+        return false;
+    if (same_title(o->nodes[0].title, page_title))
+        return true;
+    size_t tops = 0;
+    for (size_t i = 0; i < o->count; i++)
+        tops += o->nodes[i].parent == TREE_NONE;
+    return tops == 1;
+}
+
+struct emission {
+    struct tree *tree;
+    uint32_t shift;  /* from a node of the outline to one of the tree */
+};
+
+static uint32_t place_of(const struct emission *e, uint32_t node)
+{
+    return node == TREE_NONE ? 0 : node + e->shift;
+}
+
+static void emit_nodes(const struct outline *o, const struct emission *e,
+                       struct slice page_title)
+{
+    if (e->shift || !o->count)
+        tree_add_node(e->tree, TREE_NONE, 0, page_title,
+                      (struct slice){"", 0});
+    for (size_t i = 0; i < o->count; i++) {
+        const struct outline_node *node = &o->nodes[i];
+        uint32_t parent = place_of(e, node->parent);
+        if (!e->shift && !i)
+            parent = TREE_NONE;
+        tree_add_node(e->tree, parent, node->level, node->title, node->anchor);
+    }
+}
+
+static void emit_origin(const struct emission *e, uint32_t node,
+                        struct span span)
+{
+    tree_add_origin(e->tree, node, (struct origin){0, span});
+}
+
+/* A node's first origin is where its title stands. */
+static void emit_origins(const struct outline *o, const struct emission *e,
+                         struct span page_span)
+{
+    bool page = e->shift || !o->count;
+    if (page)
+        emit_origin(e, 0, page_span);
+    for (size_t i = 0; i < o->origin_count; i++)
+        if (page || o->origins[i].node != TREE_NONE)
+            emit_origin(e, place_of(e, o->origins[i].node),
+                        o->origins[i].span);
+    for (size_t i = 0; !page && i < o->origin_count; i++)
+        if (o->origins[i].node == TREE_NONE)
+            emit_origin(e, 0, o->origins[i].span);
+}
+
+static void emit_content(const struct outline *o, const struct emission *e)
+{
+    for (size_t i = 0; i < o->block_count; i++) {
+        const struct outline_block *b = &o->blocks[i];
+        tree_add_block(e->tree, place_of(e, b->node), b->kind, b->text,
+                       b->info, (struct origin){0, b->span});
+    }
+    for (size_t i = 0; i < o->ref_count; i++)
+        tree_add_ref(e->tree, place_of(e, o->refs[i].node), o->refs[i].text,
+                     o->refs[i].url);
+}
+
+void outline_emit(const struct outline *o, struct slice page_title,
+                  struct span page_span, bool content, struct tree *tree)
+{
+    struct emission e = {tree, heads_page(o, page_title) ? 0 : 1};
+    tree_add_file(tree, (struct slice){"", 0});
+    emit_nodes(o, &e, page_title);
+    emit_origins(o, &e, page_span);
+    if (content)
+        emit_content(o, &e);
+    for (size_t i = 0; i < o->anchor_count; i++) {
+        const struct outline_anchor *anchor = &o->anchors[i];
+        uint32_t node = place_of(&e, anchor->node);
+        bool own = anchor->node != TREE_NONE &&
+                   slice_equal(o->nodes[anchor->node].anchor, anchor->name);
+        if (!own)
+            tree_add_anchor(tree, node, anchor->name);
+    }
+}

@@ -1,0 +1,105 @@
+/* The nodes of a page while it is read: which heading stands under which, and
+ * what belongs to which.
+ *
+ * Headings nest by the sections around them: the first heading of a section is
+ * its title, and its parent the title of the next section around that has one.
+ * Where there are no sections, and among the further headings of one, they
+ * nest by level.  `path` is the way from the top to the node whose content is
+ * being read, and every section remembers how long it was when it began:
+ *
+ *   <body>  h1 A        path: A
+ *   <section> h2 B      path: A B      (section began at 1, title at 1)
+ *     h3 C              path: A B C
+ *   </section>          path: A        what follows belongs to A
+ *
+ * Invariant: the last node of the path is the node added last or one of its
+ * ancestors; so adding below it keeps the nodes in pre-order. */
+#ifndef INDEXER_PARSE_OUTLINE_H
+#define INDEXER_PARSE_OUTLINE_H
+
+#include "tree/tree.h"
+
+struct outline_node {
+    uint32_t parent;  /* TREE_NONE: the page */
+    int level;
+    struct slice title, anchor;
+    struct span span;  /* of the title */
+};
+
+/* Things that belong to a node; TREE_NONE: to the page. */
+struct outline_block {
+    uint32_t node;
+    int kind;
+    struct slice text, info;
+    struct span span;
+};
+struct outline_anchor {
+    uint32_t node;
+    struct slice name;
+};
+struct outline_ref {
+    uint32_t node;
+    struct slice text, url;
+};
+struct outline_origin {
+    uint32_t node;
+    struct span span;
+};
+
+struct outline_step {
+    uint32_t node;
+    int level;
+};
+
+struct outline_section {
+    size_t base;   /* length of the path when it began */
+    size_t place;  /* of its title in the path */
+    bool titled;
+    bool strict;   /* its further headings are all below its title */
+    struct slice id;
+};
+
+struct outline {
+    struct arena arena;  /* texts */
+    struct outline_node *nodes;
+    size_t count, capacity;
+    struct outline_block *blocks;
+    size_t block_count, block_capacity;
+    struct outline_anchor *anchors;
+    size_t anchor_count, anchor_capacity;
+    size_t fresh;  /* anchors since the last text: the next heading's */
+    struct outline_ref *refs;
+    size_t ref_count, ref_capacity;
+    struct outline_origin *origins;
+    size_t origin_count, origin_capacity;
+    struct outline_step *path;
+    size_t path_count, path_capacity;
+    struct outline_section *sections;  /* sections[0]: the page */
+    size_t section_count, section_capacity;
+};
+
+void outline_init(struct outline *outline);
+void outline_free(struct outline *outline);
+
+void outline_open(struct outline *outline, bool strict, struct slice id);
+void outline_close(struct outline *outline);
+
+/* `own_id` is the heading's own, or empty; refs from `first_ref` on are in
+ * the title. */
+void outline_heading(struct outline *outline, int level, struct slice title,
+                     struct slice own_id, struct span span, size_t first_ref);
+
+/* These go to the node that is being read. */
+void outline_block(struct outline *outline, int kind, struct slice text,
+                   struct slice info, struct span span);
+void outline_anchor(struct outline *outline, struct slice name);
+void outline_ref(struct outline *outline, struct slice text,
+                 struct slice url);
+
+/* Adds all to an empty tree.  The page itself is its first node, or, when it
+ * has but one heading at the top (or its first reads like the page's title),
+ * that heading is.  `content`: with blocks and references. */
+void outline_emit(const struct outline *outline, struct slice page_title,
+                  struct span page_span, bool content, struct tree *tree);
+
+#endif

@@ -1,0 +1,58 @@
+/* What an element of a page is to a reader: const tables over the elements
+ * of HTML and over the class names of the tools that manuals are made with
+ * (DocBook, Sphinx, Texinfo, Doxygen, mdBook, Asciidoctor...). */
+#ifndef INDEXER_PARSE_RULES_H
+#define INDEXER_PARSE_RULES_H
+
+#include "indexer/parse/dom.h"
+
+enum part {
+    PART_INLINE,
+    PART_SKIP,     /* chrome, code, what is hidden */
+    PART_BLOCK,
+    PART_SECTION,  /* its first heading is that of a section */
+    PART_HEADING,
+    PART_CODE,
+    PART_LIST,
+    PART_ITEM,
+    PART_TABLE,
+    PART_ROW,
+    PART_CELL,
+    PART_CAPTION,
+    PART_QUOTE,
+    PART_NOTE,
+    PART_TERMS,    /* <dl> */
+    PART_TERM,
+    PART_MEANING,
+    PART_FIGURE,
+    PART_IMAGE,
+    PART_MATH,     /* displayed: text in TeX */
+    PART_MATHML,
+    PART_TEX,      /* <script type="math/tex"> */
+    PART_DRAWING,
+    PART_BREAK
+};
+
+struct rule {
+    enum part part;
+    bool strict;       /* a section whose headings are all below its first */
+    bool index;        /* a piece of an alphabetical index */
+    const char *info;  /* the kind of a note */
+};
+
+struct rule rules_of(const xmlNode *element);
+
+/* Level of a heading, 1 to 6. */
+int rules_level(const xmlNode *heading);
+
+/* The programming language that a <pre> or what is around it names; empty:
+ * none. */
+struct slice rules_language(const xmlNode *code);
+
+/* Is this the label of an admonition, "Note"? */
+bool rules_is_label(struct slice text);
+
+/* Has the element this word among its classes? */
+bool rules_has_class(const xmlNode *element, const char *name);
+
+#endif

@@ -1,0 +1,208 @@
+#include "indexer/parse/skeleton.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "indexer/parse/depth.h"
+
+struct making {
+    const struct source *source;
+    struct skeleton *skeleton;
+    struct depth depth;
+    unsigned foreign;  /* open <svg> and <math> */
+    bool no_cdata;     /* no "]]>" follows any more */
+};
+
+/* What follows in the skeleton stands for the source from `at` on. */
+static void mark(struct making *m, size_t at)
+{
+    struct skeleton *skeleton = m->skeleton;
+    uint32_t here = (uint32_t)skeleton->text.size;
+    if (skeleton->count) {
+        struct piece *last = &skeleton->pieces[skeleton->count - 1];
+        if (here - last->at == at - last->source)
+            return;
+    }
+    void *pieces = skeleton->pieces;
+    mem_reserve(&pieces, &skeleton->capacity, skeleton->count + 1,
+                sizeof *skeleton->pieces);
+    skeleton->pieces = pieces;
+    skeleton->pieces[skeleton->count++] = (struct piece){here, (uint32_t)at};
+}
+
+static void copy(struct making *m, size_t from, size_t to)
+{
+    mark(m, from);
+    const char *data = m->source->data;
+    struct buf *out = &m->skeleton->text;
+    if (m->source->encoding == ENCODING_UTF8) {
+        buf_put(out, data + from, to - from);
+        return;
+    }
+    struct character character;
+    for (size_t at = from; at < to; at++) {
+        mark(m, at);
+        lexer_character(m->source, at, at + 1, TEXT_RAW, &character);
+        buf_put(out, character.bytes, character.size);
+    }
+}
+
+/* The run of text from `at` to the next markup; returns where that is. */
+static size_t shrink(struct making *m, size_t at)
+{
+    const struct source *source = m->source;
+    mark(m, at);
+    bool space = true;
+    struct markup markup;
+    while (at < source->size) {
+        const char *next = memchr(source->data + at, '<', source->size - at);
+        size_t to = next ? (size_t)(next - source->data) : source->size;
+        for (size_t i = at; i < to && space; i++)
+            space = strchr(" \n\t\r\f", source->data[i]);
+        at = to;
+        if (at == source->size ||
+            lexer_markup(source, at, source->size, &markup))
+            break;
+        space = false;
+        at++;
+    }
+    buf_put_byte(&m->skeleton->text, space ? ' ' : 'x');
+    return at;
+}
+
+/* Elements whose text only the tree builder reads right stay as they are. */
+static size_t copy_raw(struct making *m, const struct markup *markup)
+{
+    const struct source *source = m->source;
+    size_t end = lexer_raw_end(source, markup->to, source->size, markup->name);
+    copy(m, markup->from, end);
+    return end;
+}
+
+static bool is_void(struct slice name)
+{
+    static const char *const names[] = {
+        "area", "base", "br",   "col",   "embed",  "hr",    "img",
+        "link", "meta", "input", "param", "source", "track", "wbr"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (lexer_name_is(name, names[i]))
+            return true;
+    return false;
+}
+
+static void follow_foreign(struct making *m, const struct markup *markup)
+{
+    if (!lexer_name_is(markup->name, "svg") &&
+        !lexer_name_is(markup->name, "math"))
+        return;
+    if (markup->kind == MARKUP_OPEN && !markup->closed)
+        m->foreign++;
+    else if (markup->kind == MARKUP_CLOSE && m->foreign)
+        m->foreign--;
+}
+
+static size_t copy_tag(struct making *m, const struct markup *markup)
+{
+    follow_foreign(m, markup);
+    bool whole = markup->closed && m->source->xml && !m->foreign &&
+                 markup->kind == MARKUP_OPEN;
+    if (markup->kind == MARKUP_OPEN && !whole &&
+        lexer_text_mode(markup->name) != TEXT_MARKUP)
+        return copy_raw(m, markup);
+    copy(m, markup->from, markup->to);
+    if (whole && !is_void(markup->name)) {
+        mark(m, markup->to);
+        buf_put_text(&m->skeleton->text, "</");
+        buf_put_slice(&m->skeleton->text, markup->name);
+        buf_put_text(&m->skeleton->text, ">");
+    }
+    return markup->to;
+}
+
+static size_t copy_other(struct making *m, const struct markup *markup)
+{
+    const struct source *source = m->source;
+    const char *data = source->data;
+    size_t to = markup->to;
+    if (m->foreign && !m->no_cdata && to - markup->from >= 9 &&
+        !memcmp(data + markup->from, "<![CDATA[", 9)) {
+        const char *end = memmem(data + markup->from,
+                                 source->size - markup->from, "]]>", 3);
+        m->no_cdata = !end;
+        if (end)
+            to = (size_t)(end - data) + 3;
+    }
+    copy(m, markup->from, to);
+    return to;
+}
+
+static int make(struct making *m, struct err *err)
+{
+    const struct source *source = m->source;
+    for (size_t at = source->begin; at < source->size;) {
+        struct markup markup;
+        if (!lexer_markup(source, at, source->size, &markup)) {
+            at = shrink(m, at);
+            continue;
+        }
+        if (!depth_tag(&m->depth, &markup)) {
+            err_set(err, ERR_LIMIT, "nests deeper than %d elements",
+                    DEPTH_MOST);
+            if (err)
+                err->position = (int64_t)at;
+            return ERR_LIMIT;
+        }
+        at = markup.kind == MARKUP_OTHER ? copy_other(m, &markup)
+                                         : copy_tag(m, &markup);
+    }
+    mark(m, source->size);
+    return 0;
+}
+
+int skeleton_make(const struct source *source, struct skeleton *ret,
+                  struct err *err)
+{
+    struct making *m = mem_alloc(sizeof *m);
+    struct skeleton skeleton = {0};
+    m->source = source;
+    m->skeleton = &skeleton;
+    buf_reserve(&skeleton.text, source->size / 2);
+    int rc = make(m, err);
+    free(m);
+    if (rc)
+        skeleton_free(&skeleton);
+    else
+        *ret = skeleton;
+    return rc;
+}
+
+void skeleton_free(struct skeleton *skeleton)
+{
+    buf_free(&skeleton->text);
+    free(skeleton->pieces);
+    *skeleton = (struct skeleton){0};
+}
+
+size_t skeleton_source(struct skeleton *skeleton, size_t at)
+{
+    const struct piece *pieces = skeleton->pieces;
+    size_t low = 0, high = skeleton->count;  /* pieces[low].at <= at */
+    if (skeleton->recent + 1 < high && pieces[skeleton->recent].at <= at) {
+        low = skeleton->recent;
+        for (int i = 0; i < 4; i++)
+            low += low + 1 < high && pieces[low + 1].at <= at;
+        if (low + 1 == high || pieces[low + 1].at > at)
+            high = low + 1;
+    }
+    while (low + 1 < high) {
+        size_t middle = low + (high - low) / 2;
+        if (pieces[middle].at <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    skeleton->recent = low;
+    size_t place = pieces[low].source + (at - pieces[low].at);
+    if (low + 1 < skeleton->count && place > pieces[low + 1].source)
+        place = pieces[low + 1].source;
+    return place;
+}

@@ -1,0 +1,243 @@
+#include "indexer/parse/walk.h"
+
+#include "base/text.h"
+
+enum { MOST_LINK_TEXT = 500, MOST_LABEL = 64 };
+
+/* ---- Blocks in general ---- */
+
+void walk_flush(struct walk *w)
+{
+    struct slice text;
+    struct span span;
+    if (writer_take(&w->writer, &text, &span)) {
+        outline_block(w->outline, w->in.kind, text, w->in.info, span);
+        w->in.labelled = true;
+    } else if (w->image.size) {
+        outline_block(w->outline, BLOCK_FIGURE, w->image,
+                      (struct slice){"", 0}, w->image_span);
+    }
+    w->image.size = 0;
+}
+
+void walk_boundary(struct walk *w)
+{
+    switch (w->in.kind) {
+    case BLOCK_DEFINITION:
+        if (w->in.meaning)
+            writer_line(&w->writer, 2, "");
+        else
+            writer_space(&w->writer);
+        break;
+    case BLOCK_FIGURE:
+        writer_line(&w->writer, 0, "");
+        break;
+    case BLOCK_LIST:
+    case BLOCK_TABLE:
+    case BLOCK_CODE:
+    case IN_TITLE:
+        writer_space(&w->writer);
+        break;
+    default:
+        walk_flush(w);
+    }
+}
+
+void walk_within(struct walk *w, const xmlNode *node, struct context inner)
+{
+    walk_flush(w);
+    struct context outer = w->in;
+    struct separator next = w->writer.next;
+    w->in = inner;
+    w->writer.next = (struct separator){0};
+    w->writer.exact = inner.kind == BLOCK_CODE;
+    walk_children(w, node);
+    walk_flush(w);
+    w->in = outer;
+    w->writer.exact = outer.kind == BLOCK_CODE;
+    w->writer.next = next;
+    if (outer.kind == BLOCK_DEFINITION && outer.meaning)
+        walk_boundary(w);
+}
+
+struct buf walk_words(const xmlNode *element, size_t most)
+{
+    struct buf raw = {0}, words = {0};
+    size_t steps = 2 * most;
+    for (const xmlNode *at = dom_next(element, element, false);
+         at && raw.size < most && steps; at = dom_next(at, element, false)) {
+        steps--;
+        if (!dom_is_element(at)) {
+            struct slice text = dom_text(at)->text;
+            if (text.size > most)
+                text.size = most;
+            buf_put_slice(&raw, text);
+        } else if (rules_of(at).part != PART_INLINE) {
+            buf_put_byte(&raw, ' ');
+        }
+    }
+    /* A character may have been cut. */
+    while (raw.size >= most && ((unsigned char)raw.data[raw.size - 1] & 0x80))
+        raw.size--;
+    text_fold_space(&words, buf_slice(&raw));
+    buf_free(&raw);
+    return words;
+}
+
+static bool is_one_letter(struct slice text)
+{
+    size_t step;
+    return text.size &&
+           (text_decode(text.data, text.size, 0, &step), step == text.size);
+}
+
+/* ---- Headings and sections ---- */
+
+/* Reads the title as if it were a block; its refs and anchors are those from
+ * `first` on. */
+static bool read_title(struct walk *w, const xmlNode *heading,
+                       struct slice *ret_title, struct span *ret_span)
+{
+    walk_flush(w);
+    struct context outer = w->in;
+    struct separator next = w->writer.next;
+    w->in = (struct context){.kind = IN_TITLE};
+    w->writer.next = (struct separator){0};
+    w->writer.exact = false;
+    walk_children(w, heading);
+    bool found = writer_take(&w->writer, ret_title, ret_span);
+    w->in = outer;
+    w->writer.next = next;
+    w->writer.exact = outer.kind == BLOCK_CODE;
+    return found;
+}
+
+static void walk_heading(struct walk *w, const xmlNode *element)
+{
+    size_t first_ref = w->outline->ref_count;
+    struct slice title;
+    struct span span;
+    if (!read_title(w, element, &title, &span))
+        return;
+    const char *id = dom_attribute(element, "id");
+    outline_heading(w->outline, rules_level(element), title,
+                    id ? slice_of(id) : (struct slice){"", 0}, span,
+                    first_ref);
+    w->facts->letters += is_one_letter(title);
+}
+
+static void walk_section(struct walk *w, const xmlNode *element,
+                         const struct rule *rule)
+{
+    const char *id = dom_attribute(element, "id");
+    struct context inner = {.kind = BLOCK_PARAGRAPH};
+    if (w->in.kind == BLOCK_NOTE || w->in.kind == BLOCK_QUOTE)
+        inner = w->in;
+    walk_flush(w);
+    outline_open(w->outline, rule->strict,
+                 id ? slice_of(id) : (struct slice){"", 0});
+    walk_within(w, element, inner);
+    outline_close(w->outline);
+}
+
+/* ---- Inline ---- */
+
+static void walk_link(struct walk *w, const xmlNode *element)
+{
+    const char *url = dom_attribute(element, "href");
+    uint64_t before = w->writer.written;
+    size_t index = w->outline->ref_count;
+    if (url) {
+        struct buf words = walk_words(element, MOST_LINK_TEXT);
+        outline_ref(w->outline, buf_slice(&words), slice_of(url));
+        buf_free(&words);
+    }
+    walk_children(w, element);
+    if (!url)
+        return;
+    w->facts->linked += w->writer.written - before;
+    w->facts->letters += is_one_letter(w->outline->refs[index].text);
+}
+
+static void note_anchors(struct walk *w, const xmlNode *element)
+{
+    const char *id = dom_attribute(element, "id");
+    if (id)
+        outline_anchor(w->outline, slice_of(id));
+    const char *name = NULL;
+    if (dom_tag(element) == GUMBO_TAG_A)
+        name = dom_attribute(element, "name");
+    if (name && (!id || strcmp(id, name)))
+        outline_anchor(w->outline, slice_of(name));
+}
+
+/* ---- Elements ---- */
+
+/* "Note" above or before the text of a note. */
+static bool is_label(const struct walk *w, const xmlNode *element,
+                     enum part part)
+{
+    if (w->in.kind != BLOCK_NOTE || w->in.labelled)
+        return false;
+    if (part != PART_BLOCK && part != PART_HEADING && part != PART_CELL &&
+        part != PART_TERM && part != PART_CAPTION)
+        return false;
+    struct buf words = walk_words(element, MOST_LABEL);
+    bool label = words.size && rules_is_label(buf_slice(&words));
+    buf_free(&words);
+    return label;
+}
+
+static void walk_element(struct walk *w, const xmlNode *element)
+{
+    struct rule rule = rules_of(element);
+    if (rule.part == PART_SKIP)
+        return;
+    w->facts->index_parts += rule.index;
+    if (element->properties)
+        note_anchors(w, element);
+    if (is_label(w, element, rule.part)) {
+        w->in.labelled = true;
+        return;
+    }
+    bool flat = w->in.kind == IN_TITLE || w->in.kind == BLOCK_NOTE;
+    if (rule.part == PART_HEADING && !flat) {
+        walk_heading(w, element);
+    } else if (rule.part == PART_SECTION && w->in.kind != IN_TITLE) {
+        walk_section(w, element, &rule);
+    } else if (dom_tag(element) == GUMBO_TAG_A) {
+        walk_link(w, element);
+    } else if (rule.part == PART_INLINE) {
+        walk_children(w, element);
+    } else if (!blocks_element(w, element, &rule)) {
+        walk_boundary(w);
+        walk_children(w, element);
+        walk_boundary(w);
+    }
+}
+
+void walk_children(struct walk *w, const xmlNode *node)
+{
+    for (const xmlNode *child = node->children; child; child = child->next) {
+        if (dom_is_element(child))
+            walk_element(w, child);
+        else
+            writer_text(&w->writer, dom_text(child));
+    }
+}
+
+void walk_page(struct dom *dom, struct outline *outline,
+               struct page_facts *facts)
+{
+    struct walk w = {.dom = dom, .outline = outline, .facts = facts};
+    w.writer.dom = dom;
+    w.in.kind = BLOCK_PARAGRAPH;
+    w.in.info = (struct slice){"", 0};
+    w.image = (struct slice){"", 0};
+    walk_children(&w, (const xmlNode *)dom->doc);
+    walk_flush(&w);
+    facts->text = w.writer.written;
+    if (outline->count)
+        facts->first_heading = outline->nodes[0].title;
+    buf_free(&w.writer.text);
+}

@@ -1,0 +1,75 @@
+/* The walk over a page in document order: text to the writer, blocks and
+ * headings to the outline.  walk.c goes from element to element, blocks.c
+ * knows the kinds of blocks. */
+#ifndef INDEXER_PARSE_WALK_H
+#define INDEXER_PARSE_WALK_H
+
+#include "indexer/parse/outline.h"
+#include "indexer/parse/page.h"
+#include "indexer/parse/rules.h"
+#include "indexer/parse/writer.h"
+
+enum { IN_TITLE = BLOCK_KINDS };  /* besides the kinds of blocks */
+
+/* What kind of block text is for at the moment, and where in it we are. */
+struct context {
+    int kind;
+    struct slice info;
+    unsigned depth;    /* list: how many lists are around this one */
+    unsigned ordinal;  /* list: number of the next item; 0: it has bullets */
+    unsigned cells;    /* table: in this row so far */
+    bool termed;       /* definition: a term was last */
+    bool meaning;      /* definition: this is not the term */
+    bool labelled;     /* note: its label is behind us */
+};
+
+struct walk {
+    struct dom *dom;
+    struct outline *outline;
+    struct page_facts *facts;
+    struct writer writer;
+    struct context in;
+    /* An image with words in an otherwise empty paragraph is a figure. */
+    struct slice image;
+    struct span image_span;
+};
+
+/* Reads the whole page, and counts what page_facts wants counted. */
+void walk_page(struct dom *dom, struct outline *outline,
+               struct page_facts *facts);
+
+/* ---- Between walk.c and blocks.c ---- */
+
+void walk_children(struct walk *walk, const xmlNode *node);
+
+/* Ends the block that is being read. */
+void walk_flush(struct walk *walk);
+
+/* A block begins or ends here: in a paragraph its end, in a cell a space. */
+void walk_boundary(struct walk *walk);
+
+/* The children as blocks of their own, of context `inner`. */
+void walk_within(struct walk *walk, const xmlNode *node,
+                 struct context inner);
+
+/* Blocks in titles, cells and code do not stand for themselves. */
+static inline bool walk_is_flat(const struct walk *walk)
+{
+    return walk->in.kind == IN_TITLE || walk->in.kind == BLOCK_TABLE ||
+           walk->in.kind == BLOCK_CODE;
+}
+
+static inline struct span walk_tag_span(const xmlNode *element)
+{
+    return (struct span){dom_element(element)->from, dom_element(element)->to};
+}
+
+/* What an element reads, white space folded, up to about `most` bytes; the
+ * caller frees it. */
+struct buf walk_words(const xmlNode *element, size_t most);
+
+/* False: not a kind of block. */
+bool blocks_element(struct walk *walk, const xmlNode *element,
+                    const struct rule *rule);
+
+#endif

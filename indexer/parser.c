@@ -1,0 +1,425 @@
+#include "indexer/parser.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "indexer/wire.h"
+
+/* A process is retired after so many requests, or when it may have used up
+ * `most_seconds`: its limit on processor time is for its whole life, and twice
+ * that, so every request has at least its own time. */
+enum { MOST_REQUESTS = 500 };
+
+/* A reply is at most so many times the request, and a little. */
+enum { MOST_GROWTH = 64, LEAST_REPLY = 1 << 20 };
+
+struct parser {
+    char *program;
+    uint64_t most_memory;
+    uint32_t most_seconds;
+    pid_t pid;  /* 0: no process */
+    int socket;
+    unsigned requests;  /* that this process was asked */
+    int64_t busy_ms;    /* that it took for them */
+    int64_t deadline;   /* of the request under way, on clock_ms */
+};
+
+struct parser *parser_new(const struct parser_options *options)
+{
+    struct parser *parser = mem_alloc(sizeof *parser);
+    parser->program = mem_strdup(options->program);
+    parser->most_memory =
+        options->most_memory ? options->most_memory : (uint64_t)2 << 30;
+    parser->most_seconds = options->most_seconds ? options->most_seconds : 60;
+    parser->socket = -1;
+    return parser;
+}
+
+/* ---- The process ---- */
+
+/* Ends the process if it has not ended; returns how it did. */
+static int end_process(struct parser *parser, bool at_once)
+{
+    int status = 0;
+    close(parser->socket);
+    parser->socket = -1;
+    struct timespec pause = {0, 1000000};
+    for (int i = 0; !at_once && i < 1000; i++) {
+        pid_t pid = waitpid(parser->pid, &status, WNOHANG);
+        if (pid == parser->pid || (pid < 0 && errno != EINTR)) {
+            parser->pid = 0;
+            return status;
+        }
+        nanosleep(&pause, NULL);
+    }
+    kill(parser->pid, SIGKILL);
+    while (waitpid(parser->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    parser->pid = 0;
+    return status;
+}
+
+void parser_free(struct parser *parser)
+{
+    if (!parser)
+        return;
+    if (parser->pid)
+        end_process(parser, true);
+    free(parser->program);
+    free(parser);
+}
+
+static int prepare_attributes(posix_spawnattr_t *attributes)
+{
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    int rc = posix_spawnattr_init(attributes);
+    if (rc)
+        return rc;
+    /* A group of its own: what the terminal sends is for the daemon. */
+    short flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                  POSIX_SPAWN_SETSIGDEF;
+    posix_spawnattr_setflags(attributes, flags);
+    posix_spawnattr_setpgroup(attributes, 0);
+    posix_spawnattr_setsigmask(attributes, &none);
+    posix_spawnattr_setsigdefault(attributes, &all);
+    return 0;
+}
+
+static int prepare_files(posix_spawn_file_actions_t *files, int socket)
+{
+    int rc = posix_spawn_file_actions_init(files);
+    if (rc)
+        return rc;
+    rc = posix_spawn_file_actions_adddup2(files, socket, WIRE_FD);
+    for (int fd = 0; fd < 2 && !rc; fd++)
+        rc = posix_spawn_file_actions_addopen(files, fd, "/dev/null", O_RDWR,
+                                              0);
+    if (rc)
+        posix_spawn_file_actions_destroy(files);
+    return rc;
+}
+
+static int spawn(struct parser *parser, int socket, pid_t *ret_pid)
+{
+    extern char **environ;
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t files;
+    char memory[24], seconds[24];
+    snprintf(memory, sizeof memory, "%" PRIu64, parser->most_memory);
+    snprintf(seconds, sizeof seconds, "%" PRIu64,
+             (uint64_t)2 * parser->most_seconds + 1);
+    char name[] = "lectern-parse";
+    char *arguments[] = {name, memory, seconds, NULL};
+
+    int rc = prepare_attributes(&attributes);
+    if (rc)
+        return rc;
+    rc = prepare_files(&files, socket);
+    if (!rc) {
+        rc = posix_spawn(ret_pid, parser->program, &files, &attributes,
+                         arguments, environ);
+        posix_spawn_file_actions_destroy(&files);
+    }
+    posix_spawnattr_destroy(&attributes);
+    return rc;
+}
+
+static int start(struct parser *parser, struct err *err)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+        return err_errno(err, ERR_IO, "cannot make a socket pair");
+    pid_t pid = 0;
+    errno = spawn(parser, ends[1], &pid);
+    if (errno) {
+        err_errno(err, ERR_IO, "cannot start the parser %s", parser->program);
+        close(ends[0]);
+        close(ends[1]);
+        return ERR_IO;
+    }
+    close(ends[1]);
+    parser->pid = pid;
+    parser->socket = ends[0];
+    parser->requests = 0;
+    parser->busy_ms = 0;
+    return 0;
+}
+
+/* A process that may take a whole request. */
+static int ready(struct parser *parser, struct err *err)
+{
+    if (parser->pid && (parser->requests >= MOST_REQUESTS ||
+                        parser->busy_ms >= parser->most_seconds * 1000LL))
+        end_process(parser, true);
+    int status;
+    if (parser->pid && waitpid(parser->pid, &status, WNOHANG) == parser->pid) {
+        close(parser->socket);
+        parser->socket = -1;
+        parser->pid = 0;
+    }
+    return parser->pid ? 0 : start(parser, err);
+}
+
+/* ---- Failures ---- */
+
+static int too_slow(struct parser *parser, struct err *err)
+{
+    if (parser->pid)
+        end_process(parser, true);
+    return err_set(err, ERR_LIMIT, "took longer than %" PRIu32 " s",
+                   parser->most_seconds);
+}
+
+/* The process closed its end of the socket. */
+static int died(struct parser *parser, struct err *err)
+{
+    int status = end_process(parser, false);
+    if (WIFSIGNALED(status)) {
+        int number = WTERMSIG(status);
+        if (number == SIGXCPU)
+            return too_slow(parser, err);
+        return err_set(err, ERR_CRASH,
+                       "the parser died on this file (signal %d)", number);
+    }
+    int code = WEXITSTATUS(status);
+    if (code == WIRE_EXIT_MEMORY)
+        return err_set(err, ERR_LIMIT,
+                       "needs more than %" PRIu64 " bytes of memory",
+                       parser->most_memory);
+    if (code == WIRE_EXIT_JAIL)
+        return err_set(err, ERR_INTERNAL,
+                       "the parser could not lock itself in");
+    return err_set(err, ERR_CRASH, "the parser died on this file (status %d)",
+                   code);
+}
+
+/* A reply that makes no sense: the process is not to be trusted any more. */
+static int nonsense(struct parser *parser, struct err *err)
+{
+    if (parser->pid)
+        end_process(parser, true);
+    return err_set(err, ERR_CRASH, "the parser's reply makes no sense");
+}
+
+/* ---- Requests ---- */
+
+/* Waits until the socket is ready; ERR_LIMIT at the deadline. */
+static int wait_for(struct parser *parser, short events, struct err *err)
+{
+    for (;;) {
+        int64_t left = parser->deadline - clock_ms();
+        if (left <= 0)
+            return too_slow(parser, err);
+        struct pollfd one = {parser->socket, events, 0};
+        int n = poll(&one, 1, (int)(left < 60000 ? left : 60000));
+        if (n > 0)
+            return 0;
+        if (n < 0 && errno != EINTR)
+            return nonsense(parser, err);
+    }
+}
+
+static int put(struct parser *parser, const void *bytes, size_t size,
+               struct err *err)
+{
+    const char *at = bytes;
+    while (size) {
+        ssize_t n = send(parser->socket, at, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+            int rc = wait_for(parser, POLLOUT, err);
+            if (rc)
+                return rc;
+            continue;
+        }
+        if (n <= 0)
+            return died(parser, err);
+        at += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+static int take(struct parser *parser, void *bytes, size_t size,
+                struct err *err)
+{
+    char *at = bytes;
+    while (size) {
+        ssize_t n = recv(parser->socket, at, size, MSG_DONTWAIT);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+            int rc = wait_for(parser, POLLIN, err);
+            if (rc)
+                return rc;
+            continue;
+        }
+        if (n <= 0)
+            return died(parser, err);
+        at += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+/* Appends in steps, so that a false size costs no more than what came. */
+static int take_into(struct parser *parser, struct buf *buf, uint64_t size,
+                     struct err *err)
+{
+    enum { STEP = 1 << 22 };
+    while (size) {
+        size_t step = size < STEP ? (size_t)size : STEP;
+        buf_reserve(buf, step);
+        int rc = take(parser, buf->data + buf->size, step, err);
+        if (rc)
+            return rc;
+        buf->size += step;
+        buf->data[buf->size] = '\0';
+        size -= step;
+    }
+    return 0;
+}
+
+/* The failure that the process reports in place of an answer. */
+static int reported(const struct wire_reply *reply, const struct buf *message,
+                    struct parser *parser, struct err *err)
+{
+    if (reply->status != ERR_FORMAT && reply->status != ERR_LIMIT)
+        return nonsense(parser, err);
+    int code = (int)reply->status;
+    err_set(err, code, "%.*s", (int)message->size,
+            message->data ? message->data : "");
+    if (err)
+        err->position = reply->position < -1 ? -1 : reply->position;
+    return code;
+}
+
+static int exchange(struct parser *parser, uint64_t kind, struct slice bytes,
+                    struct buf *answer, struct err *err)
+{
+    struct wire_request request = {kind, bytes.size};
+    int rc = put(parser, &request, sizeof request, err);
+    if (!rc)
+        rc = put(parser, bytes.data, bytes.size, err);
+    struct wire_reply reply;
+    if (!rc)
+        rc = take(parser, &reply, sizeof reply, err);
+    if (rc)
+        return rc;
+    uint64_t most = reply.status ? sizeof err->message
+                                 : LEAST_REPLY + MOST_GROWTH * bytes.size;
+    if (reply.size > most)
+        return nonsense(parser, err);
+    rc = take_into(parser, answer, reply.size, err);
+    if (!rc && reply.status)
+        rc = reported(&reply, answer, parser, err);
+    return rc;
+}
+
+static int ask(struct parser *parser, uint64_t kind, struct slice bytes,
+               struct buf *answer, struct err *err)
+{
+    if (bytes.size > PARSER_MOST_BYTES)
+        return err_set(err, ERR_LIMIT, "larger than %d MiB",
+                       PARSER_MOST_BYTES >> 20);
+    int rc = ready(parser, err);
+    if (rc)
+        return rc;
+    int64_t began = clock_ms();
+    parser->deadline = began + parser->most_seconds * 1000LL;
+    parser->requests++;
+    rc = exchange(parser, kind, bytes, answer, err);
+    parser->busy_ms += clock_ms() - began;
+    return rc;
+}
+
+static bool is_within(struct span span, size_t size)
+{
+    return span.from <= span.to && span.to <= size;
+}
+
+/* Is it a file's tree, with all its places in that file? */
+static bool is_plausible(const struct tree *tree, size_t size)
+{
+    if (tree->outline || tree->file_count != 1)
+        return false;
+    for (uint32_t n = 0; n < tree->count; n++) {
+        const struct node *node = &tree->nodes[n];
+        for (uint32_t i = 0; i < node->origin_count; i++)
+            if (!is_within(node->origins[i].span, size))
+                return false;
+        for (uint32_t i = 0; i < node->block_count; i++)
+            if (!is_within(node->blocks[i].origin.span, size))
+                return false;
+    }
+    return true;
+}
+
+int parser_parse(struct parser *parser, struct slice bytes,
+                 struct tree **ret_tree, struct err *err)
+{
+    struct buf answer = {0};
+    int rc = ask(parser, WIRE_PARSE, bytes, &answer, err);
+    struct tree *tree = NULL;
+    if (!rc && (tree_decode(answer.data, answer.size, &tree, NULL) ||
+                !is_plausible(tree, bytes.size)))
+        rc = nonsense(parser, err);
+    buf_free(&answer);
+    if (rc)
+        tree_free(tree);
+    else
+        *ret_tree = tree;
+    return rc;
+}
+
+/* False unless the reply is text and offsets as promised. */
+static bool read_text(const struct buf *answer, size_t most, struct slice *text,
+                      const char **offsets)
+{
+    uint64_t n;
+    if (answer->size < sizeof n)
+        return false;
+    memcpy(&n, answer->data, sizeof n);
+    if (n > answer->size || wire_text_size(n) != answer->size)
+        return false;
+    *text = (struct slice){answer->data + sizeof n, n};
+    *offsets = answer->data + sizeof n + n;
+    uint32_t before = 0;
+    for (uint64_t i = 0; i <= n; i++) {
+        uint32_t offset;
+        memcpy(&offset, *offsets + i * sizeof offset, sizeof offset);
+        if (offset < before || offset > most)
+            return false;
+        before = offset;
+    }
+    return text_is_utf8(text->data, text->size);
+}
+
+int parser_text(struct parser *parser, struct slice bytes,
+                struct buf *ret_text, struct buf *ret_offsets, struct err *err)
+{
+    struct buf answer = {0};
+    int rc = ask(parser, WIRE_TEXT, bytes, &answer, err);
+    struct slice text;
+    const char *offsets = NULL;
+    if (!rc && !read_text(&answer, bytes.size, &text, &offsets))
+        rc = nonsense(parser, err);
+    if (!rc) {
+        buf_put_slice(ret_text, text);
+        buf_put(ret_offsets, offsets, (text.size + 1) * sizeof(uint32_t));
+    }
+    buf_free(&answer);
+    return rc;
+}

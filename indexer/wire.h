@@ -1,0 +1,43 @@
+/* What the daemon and lectern-parse say to each other over a socket pair.
+ *
+ * A request is a header and `size` bytes, a reply likewise; one request is
+ * under way at a time.  Both ends are of the same build on the same machine,
+ * so the headers travel as they lie in memory; the daemon still checks every
+ * field and every byte of a reply.
+ *
+ *   WIRE_PARSE   request: an HTML file    reply: an encoded tree
+ *   WIRE_TEXT    request: part of a file  reply: as wire_text_size says
+ *   a failure    status < 0, position     reply: the message */
+#ifndef INDEXER_WIRE_H
+#define INDEXER_WIRE_H
+
+#include <stdint.h>
+
+enum { WIRE_FD = 3 };  /* the child's end */
+
+enum wire_kind { WIRE_PARSE = 1, WIRE_TEXT = 2 };
+
+struct wire_request {
+    uint64_t kind;
+    uint64_t size;
+};
+
+struct wire_reply {
+    int64_t status;    /* enum err_code */
+    int64_t position;  /* of a failure, -1: none */
+    uint64_t size;
+};
+
+/* How the child ends when it is not by a signal. */
+enum wire_exit {
+    WIRE_EXIT_MEMORY = 80,  /* needed more memory than it was given */
+    WIRE_EXIT_JAIL = 81     /* could not lock itself in; nothing was read */
+};
+
+/* A text reply: n as 64 bits, n bytes of text, n + 1 offsets of 32 bits. */
+static inline uint64_t wire_text_size(uint64_t n)
+{
+    return 8 + n + 4 * (n + 1);
+}
+
+#endif
