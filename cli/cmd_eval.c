@@ -23,6 +23,7 @@ struct outcome {
     bool answered;     /* search had results */
     double search_ms;
     double ask_ms;
+    char right_node[32];  /* of the first right result */
     bool abstained, first_right;
     int citations, verified;
     double f1, rouge_l;
@@ -93,8 +94,11 @@ static int search(struct cli *cli, const struct question *question,
     const cJSON *hits = cJSON_GetObjectItemCaseSensitive(result, "results");
     cJSON_ArrayForEach(hit, hits) {
         place++;
-        if (!outcome->rank && question_is_right(question, hit))
-            outcome->rank = place;
+        if (outcome->rank || !question_is_right(question, hit))
+            continue;
+        outcome->rank = place;
+        snprintf(outcome->right_node, sizeof outcome->right_node, "%s",
+                 json_get_text(hit, "node", ""));
     }
     outcome->answered = place > 0;
     cJSON_Delete(result);
@@ -113,7 +117,10 @@ static void judge_answer(const struct question *question, const cJSON *result,
     cJSON_ArrayForEach(citation,
                        cJSON_GetObjectItemCaseSensitive(result, "citations")) {
         if (!outcome->citations++)
-            outcome->first_right = question_is_right(question, citation);
+            outcome->first_right =
+                question_is_right(question, citation) ||
+                (outcome->rank && !strcmp(json_get_text(citation, "node", ""),
+                                          outcome->right_node));
         outcome->verified +=
             !strcmp(json_get_text(citation, "status", ""), "verified");
     }

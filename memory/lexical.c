@@ -8,9 +8,9 @@
  * the terms a node defines as DEFINED, in a title above as PATH; body and title
  * are normalised by their lengths with their own B.  Set on every second of
  * PostgreSQL's index terms. */
-static const double K1 = 0.9, B_BODY = 0.3, B_TITLE = 0.6;
-static const double TITLE = 16.0, DEFINED = 2.0, PATH = 1.5;
-static const double PART_OF_WHOLE = 0.4;
+static const double K1 = 0.9, B_BODY = 0.2, B_TITLE = 0.6;
+static const double TITLE = 20.0, DEFINED = 1.5, PATH = 1.5;
+static const double PART_OF_WHOLE = 0.3;
 
 struct parse {
     struct query *query;

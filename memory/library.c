@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/content.h"
 #include "memory/terms.h"
 
 struct library {
     struct store *store;
     pthread_mutex_t lock;  /* which shelf is the present one */
     struct shelf *shelf;
+    struct contents *contents;
     size_t shelves;        /* that somebody holds, the present one included */
 };
 
@@ -225,9 +227,11 @@ int library_open(struct store *store, struct library **ret_library,
 {
     struct library *library = mem_alloc(sizeof *library);
     library->store = store;
+    library->contents = contents_new();
     pthread_mutex_init(&library->lock, NULL);
     int code = library_refresh(library, err);
     if (code) {
+        contents_free(library->contents);
         pthread_mutex_destroy(&library->lock);
         free(library);
         return code;
@@ -241,8 +245,14 @@ void library_close(struct library *library)
     if (!library)
         return;
     shelf_release(library->shelf);
+    contents_free(library->contents);
     pthread_mutex_destroy(&library->lock);
     free(library);
+}
+
+struct contents *library_contents(struct library *library)
+{
+    return library->contents;
 }
 
 /* ---- Finding ---- */
@@ -288,33 +298,6 @@ bool shelf_find(const struct shelf *shelf, uint64_t id,
         }
     }
     return false;
-}
-
-int volume_content(const struct shelf *shelf, const struct volume *volume,
-                   uint32_t node, struct tree **ret_tree,
-                   const struct node **ret_node, struct err *err)
-{
-    const struct node *outline = &volume->outline->nodes[node];
-    if (outline->source_tree == TREE_NONE ||
-        outline->source_tree >= volume->outline->file_count)
-        return err_set(err, ERR_NOT_FOUND, "the node has no content of its own");
-    struct store_txn *txn;
-    struct tree *tree;
-    int code = store_read(shelf->store, &txn, err);
-    if (code)
-        return code;
-    code = store_get_tree(txn, volume->files[outline->source_tree].tree, &tree, err);
-    store_end(txn);
-    if (code)
-        return code;
-    if (outline->source_node >= tree->count) {
-        tree_free(tree);
-        return err_set(err, ERR_STORE, "the outline of %s is damaged",
-                       volume->manual.name);
-    }
-    *ret_tree = tree;
-    *ret_node = &tree->nodes[outline->source_node];
-    return 0;
 }
 
 uint32_t *volume_path(const struct volume *volume, uint32_t node,

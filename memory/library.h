@@ -56,6 +56,9 @@ int library_refresh(struct library *library, struct err *err);
  * older generations refer to may be collected. */
 bool library_is_settled(struct library *library);
 
+/* The decoded trees it keeps (content.h). */
+struct contents *library_contents(struct library *library);
+
 /* NULL: no manual of that name on the shelf. */
 const struct volume *shelf_volume(const struct shelf *shelf, const char *name);
 
@@ -66,12 +69,6 @@ bool node_parse(const char *name, uint64_t *ret_id);
 /* Where an id is now; false: no such node in any current generation. */
 bool shelf_find(const struct shelf *shelf, uint64_t id,
                 const struct volume **ret_volume, uint32_t *ret_node);
-
-/* The file's tree that holds the content of an outline's node, and the node in
- * it.  ERR_NOT_FOUND when the node has no content.  The caller frees the tree. */
-int volume_content(const struct shelf *shelf, const struct volume *volume,
-                   uint32_t node, struct tree **ret_tree,
-                   const struct node **ret_node, struct err *err);
 
 /* Titles from the top to the node itself; the manual's own root is left out
  * (unless it is the node).  ret: array of [*ret_count] node indices, freed by

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "memory/content.h"
 #include "memory/lexical.h"
 
 /* A passage is a few sentences of one line: LEAST bytes when there are as
@@ -176,14 +177,13 @@ static int choose_one(const struct shelf *shelf, const struct route_hit *hit,
                       const struct query *query, struct term_maker *maker,
                       struct passages *passages, struct err *err)
 {
-    struct tree *tree;
-    const struct node *content;
-    int code = volume_content(shelf, hit->volume, hit->node, &tree, &content, err);
+    struct content content;
+    int code = content_open(shelf, hit->volume, hit->node, &content, err);
     if (code)
         return code;
     struct choosing choosing = {.query = query, .maker = maker};
-    for (uint32_t b = 0; b < content->block_count; b++)
-        consider_block(&choosing, &content->blocks[b]);
+    for (uint32_t b = 0; b < content.node->block_count; b++)
+        consider_block(&choosing, &content.node->blocks[b]);
     if (choosing.block) {
         struct slice text = choosing.text;
         struct origin origin = choosing.block->origin;
@@ -196,7 +196,7 @@ static int choose_one(const struct shelf *shelf, const struct route_hit *hit,
             .kind = choosing.block->kind,
             .score = choosing.best};
     }
-    tree_free(tree);
+    content_close(&content);
     return 0;
 }
 

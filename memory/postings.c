@@ -139,17 +139,34 @@ static void take_term(void *context, const struct term_at *at)
     last->counts[delta->field]++;
 }
 
-/* What a block of definitions defines: its lines that are not indented. */
-static void take_defined(struct lexical_delta *delta, struct slice text)
+/* The end of what names the subject of a table's row: its first cell, or the
+ * first word of it where the cell goes on to explain. */
+static size_t subject_size(struct slice row)
 {
+    enum { NAME = 40 };
+    size_t cell = 0, word = 0;
+    while (cell < row.size && row.data[cell] != '\t')
+        cell++;
+    while (word < cell && row.data[word] != ' ')
+        word++;
+    return cell <= NAME ? cell : word;
+}
+
+/* What a block of definitions defines: its lines that are not indented; what a
+ * table is about: the subjects of its rows. */
+static void take_defined(struct lexical_delta *delta, const struct block *block)
+{
+    struct slice text = block->text;
     delta->field = FIELD_DEFINED;
     for (size_t at = 0; at < text.size; at++) {
         size_t from = at;
         while (at < text.size && text.data[at] != '\n')
             at++;
-        if (at > from && text.data[from] != ' ')
-            terms_of(delta->maker, (struct slice){text.data + from, at - from},
-                     take_term, delta);
+        struct slice line = {text.data + from, at - from};
+        if (block->kind == BLOCK_TABLE)
+            line.size = subject_size(line);
+        if (line.size && line.data[0] != ' ')
+            terms_of(delta->maker, line, take_term, delta);
     }
 }
 
@@ -163,8 +180,8 @@ static uint32_t take_node(struct lexical_delta *delta, uint64_t id, bool gone,
     size_t words = 0;
     for (uint32_t b = 0; b < content->block_count; b++) {
         const struct block *block = &content->blocks[b];
-        if (block->kind == BLOCK_DEFINITION)
-            take_defined(delta, block->text);
+        if (block->kind == BLOCK_DEFINITION || block->kind == BLOCK_TABLE)
+            take_defined(delta, block);
         delta->field = FIELD_BODY;
         words += terms_of(delta->maker, block->text, take_term, delta);
     }

@@ -19,7 +19,7 @@
 #define SANITIZED 0
 #endif
 
-enum { STACK_BYTES = 64 << 20 };
+enum { STACK_BYTES = 64 << 20 , STACK_TAKEN = 1 << 20};
 
 /* ---- Memory ---- */
 
@@ -81,8 +81,18 @@ static bool limit_memory(uint64_t most)
 
 #endif
 
+/* Takes the stack's memory while there is some: near the limit its growth would
+ * fail as a crash, which cannot be told from a bug of the parser. */
+static void fill_stack(void)
+{
+    volatile char room[STACK_TAKEN];
+    for (size_t i = 0; i < sizeof room; i += 4096)
+        room[i] = 1;
+}
+
 static bool set_limits(const struct jail *jail)
 {
+    fill_stack();
     /* Growing the stack is not an allocation that can be checked: there is
      * room for the deepest tree that is let in. */
     struct rlimit stack;

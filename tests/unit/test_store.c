@@ -229,7 +229,7 @@ static void a_full_store_says_so(void **state)
     for (size_t i = 0; i < 100000; i++)
         noise[i] = (char)unit_below(&seed, 256);
     for (int i = 0; i < 100 && !code; i++) {
-        char term[8];
+        char term[16];
         snprintf(term, sizeof term, "t%d", i);
         code = store_put_postings(txn, 1, 1, slice_of(term),
                                   (struct slice){noise, 100000}, &err);

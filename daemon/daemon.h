@@ -1,0 +1,23 @@
+/* What every verb works on.  Made by main.c, then only read. */
+#ifndef DAEMON_DAEMON_H
+#define DAEMON_DAEMON_H
+
+#include <stdint.h>
+
+#include "indexer/parser.h"
+#include "memory/library.h"
+#include "memory/store.h"
+
+struct jobs;
+struct outbox;
+
+struct daemon {
+    struct store *store;
+    struct library *library;
+    struct jobs *jobs;
+    struct outbox *outbox;
+    struct parser_options parser;
+    int64_t started_ms;  /* clock_ms */
+};
+
+#endif

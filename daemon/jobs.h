@@ -1,0 +1,67 @@
+/* The index thread: brings manuals up to date, one after the other, and tells
+ * those who wait for it.
+ *
+ * A manual's update that fails (folder gone, disk full) keeps the generation
+ * before and is tried again after 30 s, then twice as long, at most 1 h. */
+#ifndef DAEMON_JOBS_H
+#define DAEMON_JOBS_H
+
+#include "base/json.h"
+#include "daemon/request.h"
+#include "indexer/index.h"
+#include "memory/library.h"
+
+struct jobs;
+
+struct jobs_options {
+    struct store *store;
+    struct library *library;
+    struct outbox *outbox;
+    struct index_options index;
+};
+
+struct jobs *jobs_new(const struct jobs_options *options);
+
+/* Starts the thread; before it, requests only queue. */
+int jobs_start(struct jobs *jobs, struct err *err);
+
+/* Asks for the manual's update.  Several that have not begun are one. */
+void jobs_update(struct jobs *jobs, uint32_t manual, const char *name,
+                 bool force);
+
+/* Takes the request over: it is answered when all that was asked for so far
+ * has ended, for the manual or (0) for all of them, and meanwhile told of the
+ * progress.  Result: job_report, or for all {"manuals":[job_report...]}. */
+void jobs_wait(struct jobs *jobs, struct request *request, uint32_t manual);
+
+/* Answers a request that waits (with `cancelled`); false: it does not. */
+bool jobs_withdraw(struct jobs *jobs, struct request *request);
+
+/* Stops the manual's update, waits for its end and forgets it, so that the
+ * manual may be deleted.  ERR_CANCELLED when the daemon stops meanwhile. */
+int jobs_forget(struct jobs *jobs, uint32_t manual, struct err *err);
+
+/* library_refresh, one at a time.  Any thread. */
+int jobs_refresh(struct jobs *jobs, struct err *err);
+
+/* What was deleted may be collected, when nothing else is to be done. */
+void jobs_collect(struct jobs *jobs);
+
+/* A manual's update as it stands. */
+struct job_state {
+    bool queued, running;
+    size_t pending;   /* files still to parse */
+    bool counted;     /* pending is known */
+    struct err err;   /* of the last update; code 0: none */
+    int64_t retry_ms; /* until it is tried again; -1: not planned */
+};
+void jobs_state(struct jobs *jobs, uint32_t manual, struct job_state *ret);
+
+/* Cancels what runs and answers those who wait; returns at once. */
+void jobs_cancel(struct jobs *jobs);
+
+/* After jobs_cancel: joins the thread and frees all.  False when it is still
+ * busy at `deadline_ms`: then nothing may be freed. */
+bool jobs_stop(struct jobs *jobs, int64_t deadline_ms);
+
+#endif

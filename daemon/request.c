@@ -1,0 +1,136 @@
+#include "daemon/request.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+struct outbox {
+    pthread_mutex_t lock;
+    struct parcel *first;
+    struct parcel **last;
+    void (*wake)(void *context);
+    void *context;
+};
+
+struct request *request_new(cJSON *message, const struct rpc *rpc,
+                            const struct verb *verb)
+{
+    struct request *request = mem_alloc(sizeof *request);
+    request->message = message;
+    request->rpc = *rpc;
+    request->verb = verb;
+    atomic_init(&request->cancelled, false);
+    return request;
+}
+
+void request_free(struct request *request)
+{
+    cJSON_Delete(request->message);
+    free(request);
+}
+
+void requests_put(struct requests *list, struct request *request)
+{
+    if (!list->first)
+        list->last = &list->first;
+    request->next = NULL;
+    *list->last = request;
+    list->last = &request->next;
+}
+
+bool requests_remove(struct requests *list, struct request *request)
+{
+    for (struct request **at = &list->first; *at; at = &(*at)->next) {
+        if (*at != request)
+            continue;
+        *at = request->next;
+        if (!request->next)
+            list->last = at;
+        return true;
+    }
+    return false;
+}
+
+struct request *requests_take(struct requests *list)
+{
+    struct request *first = list->first;
+    if (first)
+        requests_remove(list, first);
+    return first;
+}
+
+struct outbox *outbox_new(void (*wake)(void *context), void *context)
+{
+    struct outbox *outbox = mem_alloc(sizeof *outbox);
+    pthread_mutex_init(&outbox->lock, NULL);
+    outbox->last = &outbox->first;
+    outbox->wake = wake;
+    outbox->context = context;
+    return outbox;
+}
+
+void outbox_free(struct outbox *outbox)
+{
+    if (!outbox)
+        return;
+    struct parcel *parcel = outbox_take(outbox);
+    while (parcel) {
+        struct parcel *next = parcel->next;
+        if (parcel->last)
+            request_free(parcel->request);
+        parcel_free(parcel);
+        parcel = next;
+    }
+    pthread_mutex_destroy(&outbox->lock);
+    free(outbox);
+}
+
+struct parcel *outbox_take(struct outbox *outbox)
+{
+    pthread_mutex_lock(&outbox->lock);
+    struct parcel *first = outbox->first;
+    outbox->first = NULL;
+    outbox->last = &outbox->first;
+    pthread_mutex_unlock(&outbox->lock);
+    return first;
+}
+
+void parcel_free(struct parcel *parcel)
+{
+    buf_free(&parcel->line);
+    free(parcel);
+}
+
+static void put(struct outbox *outbox, struct parcel *parcel)
+{
+    pthread_mutex_lock(&outbox->lock);
+    *outbox->last = parcel;
+    outbox->last = &parcel->next;
+    pthread_mutex_unlock(&outbox->lock);
+    outbox->wake(outbox->context);
+}
+
+void request_answer(struct outbox *outbox, struct request *request, int code,
+                    struct slice result, const struct err *err)
+{
+    struct parcel *parcel = mem_alloc(sizeof *parcel);
+    parcel->request = request;
+    parcel->last = true;
+    if (!request->rpc.id)
+        ;  /* a notification: nobody waits */
+    else if (code)
+        rpc_put_error(&parcel->line, request->rpc.id, err);
+    else
+        rpc_put_result(&parcel->line, request->rpc.id, result);
+    put(outbox, parcel);
+}
+
+void request_notify(struct outbox *outbox, struct request *request,
+                    const char *method, struct slice params)
+{
+    struct parcel *parcel = mem_alloc(sizeof *parcel);
+    parcel->request = request;
+    rpc_put_notification(&parcel->line, method, params);
+    put(outbox, parcel);
+}

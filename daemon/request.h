@@ -1,0 +1,73 @@
+/* A request on its way through the threads.
+ *
+ *     loop ──► a pool's queue ──► a thread ──► outbox ──► loop
+ *                                    └──► jobs (waits) ──┘
+ *
+ * The loop makes a request and frees it when it has come back through the
+ * outbox; in between whoever holds it uses it alone, but for `cancelled`. */
+#ifndef DAEMON_REQUEST_H
+#define DAEMON_REQUEST_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "daemon/rpc.h"
+
+struct client;
+struct verb;
+
+struct request {
+    struct request *next;  /* in the queue or list that holds it */
+    cJSON *message;
+    struct rpc rpc;        /* parts of it */
+    const struct verb *verb;
+    atomic_bool cancelled; /* nobody wants the answer any more */
+
+    /* The loop's alone. */
+    struct client *client;        /* NULL: it has gone */
+    struct request *client_next;  /* among the client's */
+};
+
+/* Takes the message over. */
+struct request *request_new(cJSON *message, const struct rpc *rpc,
+                            const struct verb *verb);
+void request_free(struct request *request);
+
+/* A queue of requests; its owner has the lock. */
+struct requests {
+    struct request *first;
+    struct request **last;  /* where the next one goes; NULL: empty at first */
+};
+void requests_put(struct requests *list, struct request *request);
+struct request *requests_take(struct requests *list);  /* NULL: empty */
+bool requests_remove(struct requests *list, struct request *request);
+
+/* ---- The outbox: lines for clients, from any thread to the loop ---- */
+
+struct parcel {
+    struct parcel *next;
+    struct request *request;
+    struct buf line;
+    bool last;  /* the answer: nothing more follows for this request */
+};
+
+struct outbox;
+
+/* `wake` is called from any thread, after something was put in. */
+struct outbox *outbox_new(void (*wake)(void *context), void *context);
+void outbox_free(struct outbox *outbox);
+
+/* Everything in it, in order; free each with parcel_free. */
+struct parcel *outbox_take(struct outbox *outbox);
+void parcel_free(struct parcel *parcel);
+
+/* The answer: `result` when `code` is 0, else `err`.  The request is no longer
+ * the caller's. */
+void request_answer(struct outbox *outbox, struct request *request, int code,
+                    struct slice result, const struct err *err);
+
+/* A notification about the request, which stays with the caller. */
+void request_notify(struct outbox *outbox, struct request *request,
+                    const char *method, struct slice params);
+
+#endif

@@ -1,0 +1,176 @@
+#include "daemon/search.h"
+
+#include "base/file.h"
+#include "memory/content.h"
+
+enum { DEFAULT_HITS = 10 };
+
+static int mode_of(const char *name, int *ret_mode, struct err *err)
+{
+    static const char *const names[] = {
+        [ROUTE_AUTO] = "auto", [ROUTE_TREE] = "tree",
+        [ROUTE_LEXICAL] = "lexical"};
+    for (int i = 0; i < (int)(sizeof names / sizeof names[0]); i++) {
+        if (!strcmp(name, names[i])) {
+            *ret_mode = i;
+            return 0;
+        }
+    }
+    if (!strcmp(name, "dense"))
+        return err_set(err, ERR_USAGE,
+                       "mode dense needs a model, and none is loaded");
+    return err_set(err, ERR_USAGE,
+                   "mode must be auto, tree or lexical, not '%.40s'", name);
+}
+
+int search_route(const struct call *call, const struct shelf *shelf,
+                 size_t most, struct route_result *ret_route, struct err *err)
+{
+    const cJSON *params = call->params;
+    const char *under = json_get_text(params, "under", NULL);
+    struct route_request request = {
+        .query = json_get_text(params, "query", ""),
+        .manual = json_get_text(params, "manual", NULL),
+        .file = json_get_text(params, "file", NULL),
+        .most = most,
+        .explain = json_get_bool(params, "explain", false)};
+    int code = mode_of(json_get_text(params, "mode", "auto"), &request.mode,
+                       err);
+    if (code)
+        return code;
+    if (under && !node_parse(under, &request.under))
+        return err_set(err, ERR_USAGE, "under: '%.100s' does not name a node",
+                       under);
+    return route_question(shelf, &request, ret_route, err);
+}
+
+void search_generation(struct json *json, const struct call *call,
+                       const struct shelf *shelf)
+{
+    const char *name = json_get_text(call->params, "manual", NULL);
+    const struct volume *volume = name ? shelf_volume(shelf, name) : NULL;
+    json_field_int(json, "generation",
+                   (int64_t)(volume ? volume->manual.generation
+                                    : shelf->generation));
+}
+
+static void explain_terms(struct json *json, const struct route_result *route)
+{
+    json_key(json, "terms");
+    json_begin(json, '[');
+    for (size_t i = 0; i < route->term_count; i++) {
+        json_begin(json, '{');
+        json_field_text(json, "term", route->terms[i].term);
+        json_field_int(json, "nodes", route->terms[i].nodes);
+        json_field_double(json, "idf", route->terms[i].idf, 4);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+static void explain_steps(struct json *json, const struct route_result *route)
+{
+    json_key(json, "levels");
+    json_begin(json, '[');
+    for (size_t i = 0; i < route->step_count; i++) {
+        const struct route_step *step = &route->steps[i];
+        json_begin(json, '{');
+        json_field_int(json, "depth", step->depth);
+        result_node_id(json, "node", step->volume, step->node);
+        json_field_string(json, "title",
+                          step->volume->outline->nodes[step->node].title);
+        json_field_double(json, "score", step->score, 6);
+        json_field_bool(json, "kept", step->kept);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+void search_explain(struct json *json, const struct call *call,
+                    const struct route_result *route)
+{
+    if (!json_get_bool(call->params, "explain", false))
+        return;
+    json_key(json, "explain");
+    json_begin(json, '{');
+    explain_terms(json, route);
+    explain_steps(json, route);
+    json_field_double(json, "confidence", route->confidence, 4);
+    json_end(json, '}');
+}
+
+/* The whole own text of an outline's node. */
+static int own_text(const struct shelf *shelf, const struct route_hit *hit,
+                    struct buf *ret, struct err *err)
+{
+    struct content content;
+    int code = content_open(shelf, hit->volume, hit->node, &content, err);
+    if (code)
+        return code == ERR_NOT_FOUND ? 0 : code;
+    tree_node_text(content.node, ret);
+    content_close(&content);
+    return 0;
+}
+
+static int put_hit(struct json *json, const struct shelf *shelf,
+                   const struct route_hit *hit, struct err *err)
+{
+    struct buf text = {0};
+    int code = own_text(shelf, hit, &text, err);
+    if (!code) {
+        json_begin(json, '{');
+        result_node_id(json, "node", hit->volume, hit->node);
+        json_field_text(json, "manual", hit->volume->manual.name);
+        result_path(json, hit->volume, hit->node);
+        result_place(json, hit->volume, hit->node);
+        json_field_double(json, "score", hit->score, 6);
+        json_field_double(json, "coverage", hit->coverage, 4);
+        json_field_string(json, "text", buf_slice(&text));
+        json_end(json, '}');
+    }
+    buf_free(&text);
+    return code;
+}
+
+static int put_results(struct json *json, const struct call *call,
+                       const struct shelf *shelf,
+                       const struct route_result *route, struct err *err)
+{
+    int code = 0;
+    json_key(json, "results");
+    json_begin(json, '[');
+    for (size_t i = 0; i < route->count && !code; i++)
+        code = atomic_load(&call->request->cancelled)
+                   ? err_set(err, ERR_CANCELLED, "cancelled")
+                   : put_hit(json, shelf, &route->hits[i], err);
+    json_end(json, ']');
+    return code;
+}
+
+int verb_search(struct call *call, struct json *json, struct err *err)
+{
+    double start = clock_seconds();
+    size_t most = (size_t)json_get_int(call->params, "n", DEFAULT_HITS);
+    struct shelf *shelf = library_shelf(call->daemon->library);
+    struct route_result route;
+    int code = search_route(call, shelf, most, &route, err);
+    if (!code) {
+        double routed = clock_seconds();
+        json_begin(json, '{');
+        json_field_text(json, "query",
+                        json_get_text(call->params, "query", ""));
+        search_generation(json, call, shelf);
+        code = put_results(json, call, shelf, &route, err);
+        search_explain(json, call, &route);
+        json_key(json, "ms");
+        json_begin(json, '{');
+        json_field_double(json, "embed", 0, 3);
+        json_field_double(json, "route", (routed - start) * 1000, 3);
+        json_field_double(json, "total", (clock_seconds() - start) * 1000, 3);
+        json_end(json, '}');
+        json_end(json, '}');
+        route_result_free(&route);
+    }
+    shelf_release(shelf);
+    return code;
+}

@@ -1,0 +1,20 @@
+/* Questions: what `search` and `ask` have in common. */
+#ifndef DAEMON_SEARCH_H
+#define DAEMON_SEARCH_H
+
+#include "daemon/result.h"
+#include "memory/route.h"
+
+/* Routes the question that the parameters hold, for `most` hits. */
+int search_route(const struct call *call, const struct shelf *shelf,
+                 size_t most, struct route_result *ret_route, struct err *err);
+
+/* "generation" of what is searched. */
+void search_generation(struct json *json, const struct call *call,
+                       const struct shelf *shelf);
+
+/* "explain", when it was asked for. */
+void search_explain(struct json *json, const struct call *call,
+                    const struct route_result *route);
+
+#endif

@@ -1,0 +1,175 @@
+#include "daemon/work.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "daemon/thread.h"
+
+enum { QUERY_THREADS = 2, CHORE_THREADS = 1, MOST_THREADS = 4 };
+
+struct pool {
+    struct daemon *daemon;
+    bool parses;  /* each of its threads owns a parser */
+    pthread_mutex_t lock;
+    pthread_cond_t more;
+    struct requests queue;
+    bool stopping;
+    pthread_t threads[MOST_THREADS];
+    unsigned count;
+};
+
+struct work {
+    struct pool queries, chores;
+};
+
+static int cancelled(struct err *err)
+{
+    return err_set(err, ERR_CANCELLED, "cancelled");
+}
+
+static void run(struct pool *pool, struct request *request,
+                struct parser *parser)
+{
+    struct buf result = {0};
+    struct json json = json_to(&result);
+    struct err err = {.position = -1};
+    struct call call = {pool->daemon, request, request->rpc.params, parser};
+    const char *verb = request->verb->name;
+    double from = clock_seconds();
+    int code;
+    if (atomic_load(&request->cancelled))
+        code = cancelled(&err);
+    else
+        code = request->verb->run(&call, &json, &err);
+    /* A chore that is done is done, and says so. */
+    if (!code && pool->parses && atomic_load(&request->cancelled))
+        code = cancelled(&err);
+    if (code < 0)
+        log_debug("%s: %s", verb, err.message);
+    if (code != CALL_LATER)
+        request_answer(pool->daemon->outbox, request, code, buf_slice(&result),
+                       &err);
+    log_debug("%s took %.1f ms", verb, (clock_seconds() - from) * 1000);
+    buf_free(&result);
+}
+
+static struct request *take(struct pool *pool)
+{
+    struct request *request = NULL;
+    pthread_mutex_lock(&pool->lock);
+    while (!pool->stopping && !(request = requests_take(&pool->queue)))
+        pthread_cond_wait(&pool->more, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+    return request;
+}
+
+static void *work_thread(void *context)
+{
+    struct pool *pool = context;
+    struct parser *parser =
+        pool->parses ? parser_new(&pool->daemon->parser) : NULL;
+    struct request *request;
+    while ((request = take(pool)))
+        run(pool, request, parser);
+    if (parser)
+        parser_free(parser);
+    return NULL;
+}
+
+static void pool_init(struct pool *pool, struct daemon *daemon, bool parses)
+{
+    pool->daemon = daemon;
+    pool->parses = parses;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->more, NULL);
+}
+
+static int pool_start(struct pool *pool, unsigned threads, struct err *err)
+{
+    while (pool->count < threads) {
+        pthread_t *thread = &pool->threads[pool->count];
+        errno = pthread_create(thread, NULL, work_thread, pool);
+        if (errno)
+            return err_errno(err, ERR_IO, "cannot start a thread");
+        pool->count++;
+    }
+    return 0;
+}
+
+static void pool_end(struct pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->stopping = true;
+    pthread_cond_broadcast(&pool->more);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static bool pool_join(struct pool *pool, int64_t deadline_ms)
+{
+    while (pool->count)
+        if (!thread_join(pool->threads[--pool->count], deadline_ms))
+            return false;
+    struct err err;
+    err_set(&err, ERR_CANCELLED, "the daemon is stopping");
+    struct request *request;
+    while ((request = requests_take(&pool->queue)))
+        request_answer(pool->daemon->outbox, request, err.code,
+                       (struct slice){0}, &err);
+    pthread_cond_destroy(&pool->more);
+    pthread_mutex_destroy(&pool->lock);
+    return true;
+}
+
+bool work_stop(struct work *work, int64_t deadline_ms)
+{
+    pool_end(&work->queries);
+    pool_end(&work->chores);
+    if (!pool_join(&work->queries, deadline_ms) ||
+        !pool_join(&work->chores, deadline_ms))
+        return false;
+    free(work);
+    return true;
+}
+
+int work_start(struct daemon *daemon, struct work **ret_work, struct err *err)
+{
+    struct work *work = mem_alloc(sizeof *work);
+    pool_init(&work->queries, daemon, true);
+    pool_init(&work->chores, daemon, false);
+    int code = pool_start(&work->queries, QUERY_THREADS, err);
+    if (!code)
+        code = pool_start(&work->chores, CHORE_THREADS, err);
+    if (code)
+        work_stop(work, clock_ms() + 10000);
+    else
+        *ret_work = work;
+    return code;
+}
+
+static struct pool *pool_of(struct work *work, const struct request *request)
+{
+    return request->verb->thread == VERB_CHORE ? &work->chores
+                                               : &work->queries;
+}
+
+void work_submit(struct work *work, struct request *request)
+{
+    struct pool *pool = pool_of(work, request);
+    pthread_mutex_lock(&pool->lock);
+    requests_put(&pool->queue, request);
+    pthread_cond_signal(&pool->more);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+bool work_withdraw(struct work *work, struct request *request)
+{
+    struct pool *pool = pool_of(work, request);
+    pthread_mutex_lock(&pool->lock);
+    bool found = requests_remove(&pool->queue, request);
+    pthread_mutex_unlock(&pool->lock);
+    return found;
+}

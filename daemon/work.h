@@ -1,0 +1,25 @@
+/* The threads that run verbs: two for questions, one for chores, so that a
+ * chore that waits for the index thread never keeps a question waiting. */
+#ifndef DAEMON_WORK_H
+#define DAEMON_WORK_H
+
+#include "daemon/verbs.h"
+
+struct work;
+
+/* `daemon` must outlive it. */
+int work_start(struct daemon *daemon, struct work **ret_work, struct err *err);
+
+/* Hands a request of a VERB_QUERY or VERB_CHORE over; it comes back through
+ * the outbox. */
+void work_submit(struct work *work, struct request *request);
+
+/* Takes back a request that no thread has begun; false: it is not queued. */
+bool work_withdraw(struct work *work, struct request *request);
+
+/* Ends the threads; what is queued is answered with `cancelled`.  False when
+ * a thread is still busy at `deadline_ms` (clock_ms): then nothing may be
+ * freed. */
+bool work_stop(struct work *work, int64_t deadline_ms);
+
+#endif
