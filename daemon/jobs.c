@@ -29,6 +29,7 @@ enum {
     FIRST_RETRY_MS = 30 * 1000,
     LONGEST_RETRY_MS = 3600 * 1000,
     PROGRESS_MS = 100,
+    SETTLE_MS = 100, /* until readers of an older generation are asked after */
     NICENESS = 10  /* questions come first */
 };
 
@@ -352,6 +353,7 @@ static void run(struct jobs *jobs, struct job *job)
     int code = update(jobs, job->manual, &options, &report, &err);
     pthread_mutex_lock(&jobs->lock);
     jobs->current = NULL;
+    jobs->collect = jobs->collect || (!code && report.changed);
     if (code)
         job->force = job->force || options.force;
     ended(job, code, &err, &report);
@@ -390,10 +392,10 @@ static void *index_thread(void *context)
         struct job *job = choose(jobs, &due);
         if (job)
             run(jobs, job);
-        else if (jobs->collect)
+        else if (jobs->collect && library_is_settled(jobs->options.library))
             collect(jobs);
         else
-            rest(jobs, due);
+            rest(jobs, jobs->collect ? clock_ms() + SETTLE_MS : due);
     }
     pthread_mutex_unlock(&jobs->lock);
     return NULL;

@@ -146,6 +146,20 @@ static bool any_gone(const struct update *u)
     return false;
 }
 
+static int read_old_outline(struct update *u, struct err *err)
+{
+    struct store_txn *txn;
+    if (!u->manual.generation)
+        return 0;
+    int code = store_read(u->store, &txn, err);
+    if (code)
+        return code;
+    code = store_get_outline(txn, u->manual.id, u->manual.generation,
+                             &u->old_outline, err);
+    store_end(txn);
+    return code;
+}
+
 static int scan(struct update *u, struct err *err)
 {
     struct store_txn *txn;
@@ -162,8 +176,9 @@ static int scan(struct update *u, struct err *err)
         return code;
     u->files = mem_alloc(u->scan.count * sizeof *u->files);
     u->keep_record = mem_alloc(u->scan.count * sizeof *u->keep_record);
-    u->changed = !u->manual.generation || any_gone(u) ||
-                 u->manual.lexical != LEXICAL_VERSION;
+    u->changed = !u->old_outline || any_gone(u) ||
+                 u->manual.lexical != LEXICAL_VERSION ||
+                 !slice_is(u->old_outline->nodes[0].title, u->manual.name);
     return 0;
 }
 
@@ -334,20 +349,6 @@ static int build_outline(struct update *u, struct err *err)
     u->old_nodes = mem_alloc(u->outline->count * sizeof *u->old_nodes);
     assemble_match(u->outline, u->old_outline, u->old_nodes);
     return 0;
-}
-
-static int read_old_outline(struct update *u, struct err *err)
-{
-    struct store_txn *txn;
-    if (!u->manual.generation)
-        return 0;
-    int code = store_read(u->store, &txn, err);
-    if (code)
-        return code;
-    code = store_get_outline(txn, u->manual.id, u->manual.generation,
-                             &u->old_outline, err);
-    store_end(txn);
-    return code;
 }
 
 /* ---- Postings ---- */
@@ -583,9 +584,7 @@ static int flip(struct update *u, struct err *err)
 
 static int make_generation(struct update *u, struct err *err)
 {
-    int code = read_old_outline(u, err);
-    if (!code)
-        code = build_outline(u, err);
+    int code = build_outline(u, err);
     if (code)
         return code;
     u->delta = lexical_delta_new();
@@ -616,7 +615,9 @@ static void update_free(struct update *u)
 
 static int run(struct update *u, struct err *err)
 {
-    int code = scan(u, err);
+    int code = read_old_outline(u, err);
+    if (!code)
+        code = scan(u, err);
     if (!code)
         code = parse(u, err);
     if (!code && u->changed)

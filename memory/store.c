@@ -54,7 +54,9 @@ int store_error(int mdb_code, const char *what, struct err *err)
         mdb_code == MDB_INVALID)
         return err_set(err, ERR_STORE, "%s: the store is damaged (%s)", what,
                        mdb_strerror(mdb_code));
-    return err_set(err, ERR_STORE, "%s: %s", what, mdb_strerror(mdb_code));
+    /* LMDB reports a write cut short by a full disk as EIO. */
+    return err_set(err, ERR_STORE, "%s: %s%s", what, mdb_strerror(mdb_code),
+                   mdb_code == EIO ? " (the disk may be full)" : "");
 }
 
 /* ---- Opening ---- */
