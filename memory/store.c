@@ -29,13 +29,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include "base/file.h"
 #include "memory/tables.h"
 
-enum { SCHEMA = 1, MOST_READERS = 126, TREE_LEVEL = 3 };
+enum {
+    SCHEMA = 1,
+    MOST_READERS = 126,
+    TREE_LEVEL = 3,  /* of zstd */
+    LOCK_TRIES = 20,
+    LOCK_PAUSE_MS = 50
+};
 
 #if defined(__SANITIZE_THREAD__)
 static const uint64_t default_map = (uint64_t)1 << 30;
@@ -61,6 +68,20 @@ int store_error(int mdb_code, const char *what, struct err *err)
 
 /* ---- Opening ---- */
 
+/* A daemon that was killed holds its lock until the system has cleared it
+ * away: some patience before it is taken for a live one. */
+static int lock_patiently(int fd)
+{
+    const struct timespec pause = {0, LOCK_PAUSE_MS * 1000000L};
+    for (int tries = LOCK_TRIES;; tries--) {
+        if (!flock(fd, LOCK_EX | LOCK_NB))
+            return 0;
+        if (!tries)
+            return -1;
+        nanosleep(&pause, NULL);
+    }
+}
+
 static int take_lock(const char *folder, int *ret_fd, struct err *err)
 {
     struct buf path = {0};
@@ -69,7 +90,7 @@ static int take_lock(const char *folder, int *ret_fd, struct err *err)
     buf_free(&path);
     if (fd < 0)
         return err_errno(err, ERR_STORE, "cannot open the lock of %s", folder);
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+    if (lock_patiently(fd) < 0) {
         char pid[32] = "";
         ssize_t n = pread(fd, pid, sizeof pid - 1, 0);
         close(fd);
