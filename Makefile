@@ -2,6 +2,7 @@
 #
 #   BUILD=release|asan|tsan|cov   kind of build; objects live in build/$(BUILD)
 #   WERROR=1                      warnings are errors (as in continuous tests)
+#   V=1                           show the commands
 
 BUILD ?= release
 CC ?= cc
@@ -25,6 +26,10 @@ LDFLAGS_cov := --coverage
 CFLAGS_ALL := -std=c17 -D_GNU_SOURCE -g -fPIE $(WARN) $(if $(WERROR),-Werror) \
         -include base/banned.h -I. $(PKG_CFLAGS) $(CFLAGS_$(BUILD)) $(CFLAGS)
 LDFLAGS_ALL := -pie $(LDFLAGS_$(BUILD)) $(LDFLAGS)
+
+# One line for each file made, unless V=1.
+Q := $(if $(V),,@)
+say = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@echo '  $1 $(patsubst $O/%,%,$@)')
 
 sources = $(patsubst %.c,$O/%.o,$(wildcard $(addsuffix /*.c,$1)))
 BASE := $(call sources,base)
@@ -50,11 +55,14 @@ $(addprefix build/,$(PROGRAMS)): build/%: $O/%
 endif
 
 $O/lecternd: $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(BASE)
-	$(CC) $(LDFLAGS_ALL) -o $@ $^ -luv -llmdb -lzstd -lstemmer $(BASE_LIBS)
+	$(call say,link)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -luv -llmdb -lzstd -lstemmer $(BASE_LIBS)
 $O/lectern: $(CLI) $(BASE)
-	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(BASE_LIBS)
+	$(call say,link)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(BASE_LIBS)
 $O/lectern-parse: $(PARSE) $(TREE) $(filter-out %/config.o,$(BASE))
-	$(CC) $(LDFLAGS_ALL) -o $@ $^ -lgumbo -lxml2 -lseccomp $(filter-out -linih,$(BASE_LIBS))
+	$(call say,link)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lgumbo -lxml2 -lseccomp $(filter-out -linih,$(BASE_LIBS))
 
 # ---- Tests ----
 
@@ -62,7 +70,8 @@ $O/lectern-parse: $(PARSE) $(TREE) $(filter-out %/config.o,$(BASE))
 $O/all.a: $(BASE) $(TREE) $(MEMORY) $(INDEXER) $(filter-out %/main.o,$(DAEMON)) $(filter-out %/main.o $(BASE),$(call sources,cli))
 	@rm -f $@ && ar rcs $@ $^
 $O/tests/unit/%: $O/tests/unit/%.o $O/all.a
-	$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka -luv -llmdb -lzstd -lstemmer $(BASE_LIBS)
+	$(call say,link)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka -luv -llmdb -lzstd -lstemmer $(BASE_LIBS)
 UNIT := $(patsubst %.c,$O/%,$(wildcard tests/unit/*.c))
 
 test: deps  ## everything: floors, unit and end-to-end tests, again with sanitizers
@@ -74,7 +83,7 @@ e2e: $(addprefix $O/,$(PROGRAMS)) build/manuals/postgresql  ## end-to-end tests 
 layers:  ## check that each folder includes only what it may
 	@sh tests/layers.sh && echo "layers: fine"
 demo: deps  ## index a real manual and ask it three questions
-	@$(MAKE) --no-print-directory all build/manuals/postgresql
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) all build/manuals/postgresql
 	@sh tests/demo.sh build build/manuals/postgresql
 
 # ---- What is needed ----
@@ -86,9 +95,10 @@ MISSING = $(shell for p in $(DEBIAN); do dpkg-query -W -f '$${Status}' $$p 2>/de
 ROOT = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 deps:  ## install the Debian packages that are missing (asks for root only then)
-	@missing="$(MISSING)"; if [ -n "$$missing" ]; then echo "installing: $$missing"; \
+	@missing="$(MISSING)"; if [ -n "$$missing" ]; then echo "installing: $$missing"; mkdir -p build; \
 	  $(ROOT) apt-get update -qq && \
-	  DEBIAN_FRONTEND=noninteractive $(ROOT) apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
+	  DEBIAN_FRONTEND=noninteractive $(ROOT) apt-get install -y -qq --no-install-recommends $$missing >build/apt.log 2>&1 || \
+	  { cat build/apt.log; exit 1; }; fi
 
 # PostgreSQL's manual, unpacked from its Debian package without installing it.
 build/manuals/postgresql:
@@ -112,8 +122,9 @@ $(shell mkdir -p $O && printf '%s' '$(FLAGS_NOW)' > $(STAMP))
 endif
 
 $O/%.o: %.c $(STAMP)
+	$(call say,cc  )
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 -include $(shell find $O -name '*.d' 2>/dev/null)
 

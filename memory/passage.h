@@ -21,7 +21,7 @@ struct passages {
 };
 
 /* At most `most` passages from the hits of a routed question, at most one a
- * node. */
+ * node, and none from hits that are far weaker than the strongest. */
 int passages_choose(const struct shelf *shelf, const char *query,
                     const struct route_result *route, size_t most,
                     struct passages *ret_passages, struct err *err);

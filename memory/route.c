@@ -395,8 +395,11 @@ static void give_result(struct routing *routing, const struct ranking *fused)
         const struct ranked *item = &fused->items[i];
         const struct scope *scope = &routing->scopes[item->scope];
         double covered = coverage(query, &scope->matches[item->node * query->count]);
-        result->hits[i] = (struct route_hit){scope->volume, item->node,
-                                             item->fused, covered};
+        result->hits[i] = (struct route_hit){.volume = scope->volume,
+                                             .node = item->node,
+                                             .score = item->fused,
+                                             .lexical = scope->own[item->node],
+                                             .coverage = covered};
         if (i < 3 && covered > result->confidence)
             result->confidence = covered;
     }

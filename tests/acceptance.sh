@@ -8,7 +8,7 @@ here=$(realpath "$(dirname "$0")")
 work=$(mktemp -d)
 export LECTERN_SOCKET="$work/s" XDG_DATA_HOME="$work" XDG_STATE_HOME="$work" XDG_CONFIG_HOME="$work"
 lectern="$build/lectern"
-trap '"$lectern" daemon --stop --store "$work/store" >/dev/null 2>&1; rm -rf "$work"' EXIT
+trap '"$lectern" daemon --stop --store "$work/store" >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
 passed=0
 failed=0
 

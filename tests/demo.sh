@@ -11,7 +11,7 @@ lectern() {
 say() {
     printf '\n$ lectern %s\n' "$1"
 }
-trap '"$build/lectern" daemon --stop >/dev/null 2>&1; rm -rf "$work"' EXIT
+trap '"$build/lectern" daemon --stop >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
 set -e
 
 say "add $(basename "$manual") --wait        # $(find "$manual" -name '*.html' | wc -l) pages of HTML"
