@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#pragma GCC poison strcpy strcat strncpy strncat strtok sprintf vsprintf gets atoi atol
+#pragma GCC poison strcpy strcat strncpy strncat strtok sprintf vsprintf gets  \
+    atoi atol
 
 #endif

@@ -71,7 +71,8 @@ void buf_put_varint(struct buf *buf, uint64_t value)
     unsigned char bytes[10];
     size_t size = 0;
     do {
-        bytes[size++] = (unsigned char)((value & 127) | (value > 127 ? 128 : 0));
+        bytes[size++] =
+            (unsigned char)((value & 127) | (value > 127 ? 128 : 0));
         value >>= 7;
     } while (value);
     buf_put(buf, bytes, size);

@@ -31,13 +31,13 @@ static inline bool slice_is(struct slice a, const char *text)
 }
 
 struct buf {
-    char *data;  /* size bytes and a NUL, once anything was put */
+    char *data; /* size bytes and a NUL, once anything was put */
     size_t size;
     size_t capacity;
 };
 
-void buf_free(struct buf *buf);          /* and empties it for reuse */
-void buf_clear(struct buf *buf);         /* keeps the memory */
+void buf_free(struct buf *buf);  /* and empties it for reuse */
+void buf_clear(struct buf *buf); /* keeps the memory */
 void buf_reserve(struct buf *buf, size_t extra);
 void buf_put(struct buf *buf, const void *bytes, size_t size);
 void buf_put_byte(struct buf *buf, int byte);
@@ -68,7 +68,7 @@ static inline struct reader reader_of(const void *data, size_t size)
     return (struct reader){data, size, 0, false};
 }
 uint64_t read_varint(struct reader *reader);
-uint32_t read_u32(struct reader *reader);  /* fails above UINT32_MAX */
+uint32_t read_u32(struct reader *reader); /* fails above UINT32_MAX */
 int64_t read_signed(struct reader *reader);
 struct slice read_string(struct reader *reader);
 const void *read_bytes(struct reader *reader, size_t size);

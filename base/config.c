@@ -25,9 +25,9 @@ static void default_parser(struct buf *out);
 static const struct key {
     const char *name;
     enum kind kind;
-    const char *standard;              /* the default, or */
-    void (*compute)(struct buf *out);  /* what finds it */
-    long low, high;                    /* bounds of a number */
+    const char *standard;             /* the default, or */
+    void (*compute)(struct buf *out); /* what finds it */
+    long low, high;                   /* bounds of a number */
     const char *help;
 } keys[CONFIG_KEYS] = {
     [CONFIG_SOCKET] = {"socket", KIND_PATH, NULL, config_default_socket, 0, 0,
@@ -41,8 +41,7 @@ static const struct key {
     [CONFIG_PARSE_SECONDS] = {"parse_seconds", KIND_NUMBER, "60", NULL, 1, 3600,
                               "most seconds spent on one file"},
     [CONFIG_PARSE_MEMORY_MB] = {"parse_memory_mb", KIND_NUMBER, "2048", NULL,
-                                64, 1 << 20,
-                                "most memory of a parser, in MiB"},
+                                64, 1 << 20, "most memory of a parser, in MiB"},
     [CONFIG_LOG] = {"log", KIND_CHOICE, "info", NULL, 0, 0,
                     "least severe messages that are logged: error, warn, info "
                     "or debug"},
@@ -197,15 +196,14 @@ struct reading {
     struct config *config;
     char *folder;
     unsigned line;
-    int code;  /* of the first error */
+    int code; /* of the first error */
     struct err *err;
 };
 
 static int fail_at_line(struct reading *reading, const char *message)
 {
-    reading->code =
-        err_set(reading->err, ERR_USAGE, "%s:%u: %s", reading->config->file,
-                reading->line, message);
+    reading->code = err_set(reading->err, ERR_USAGE, "%s:%u: %s",
+                            reading->config->file, reading->line, message);
     if (reading->err)
         err_at(reading->err, reading->config->file);
     return 0;
@@ -283,9 +281,8 @@ static int read_file(struct config *config, struct err *err)
         reading.line = (unsigned)line;
         fail_at_line(&reading, "not a line of the form key = value");
     } else if (!reading.code && ferror(stream)) {
-        reading.code = err_set(err, ERR_USAGE,
-                               "cannot read the configuration %s",
-                               config->file);
+        reading.code = err_set(
+            err, ERR_USAGE, "cannot read the configuration %s", config->file);
     }
     config->file_read = true;
     free(reading.folder);

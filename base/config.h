@@ -17,13 +17,13 @@
 #include "base/log.h"
 
 enum config_key {
-    CONFIG_SOCKET,           /* path of the daemon's socket */
-    CONFIG_STORE,            /* folder of the index */
-    CONFIG_PARSERS,          /* parser processes */
-    CONFIG_PARSER,           /* path of lectern-parse */
-    CONFIG_PARSE_SECONDS,    /* most time for one file */
-    CONFIG_PARSE_MEMORY_MB,  /* most memory of a parser */
-    CONFIG_LOG,              /* error, warn, info or debug */
+    CONFIG_SOCKET,          /* path of the daemon's socket */
+    CONFIG_STORE,           /* folder of the index */
+    CONFIG_PARSERS,         /* parser processes */
+    CONFIG_PARSER,          /* path of lectern-parse */
+    CONFIG_PARSE_SECONDS,   /* most time for one file */
+    CONFIG_PARSE_MEMORY_MB, /* most memory of a parser */
+    CONFIG_LOG,             /* error, warn, info or debug */
     CONFIG_KEYS
 };
 
@@ -35,12 +35,12 @@ enum config_source {
 };
 
 struct config {
-    char *file;      /* absolute path of the configuration file */
-    bool file_read;  /* false: there is none, and none was asked for */
+    char *file;     /* absolute path of the configuration file */
+    bool file_read; /* false: there is none, and none was asked for */
     struct {
         char *text;
         enum config_source source;
-        unsigned line;  /* of `file`, for CONFIG_FROM_FILE */
+        unsigned line; /* of `file`, for CONFIG_FROM_FILE */
     } values[CONFIG_KEYS];
 };
 

@@ -58,8 +58,8 @@ int file_read(const char *path, size_t limit, struct buf *ret, struct err *err)
     return code;
 }
 
-int file_read_span(const char *path, uint64_t from, uint64_t to, struct buf *ret,
-                   struct err *err)
+int file_read_span(const char *path, uint64_t from, uint64_t to,
+                   struct buf *ret, struct err *err)
 {
     struct stat st;
     int fd = open_regular(path, &st, err);

@@ -14,8 +14,8 @@
 int file_read(const char *path, size_t limit, struct buf *ret, struct err *err);
 
 /* Bytes [from, to) of a file. */
-int file_read_span(const char *path, uint64_t from, uint64_t to, struct buf *ret,
-                   struct err *err);
+int file_read_span(const char *path, uint64_t from, uint64_t to,
+                   struct buf *ret, struct err *err);
 
 /* Writes a new file beside `path`, syncs it, and renames it into place. */
 int file_write(const char *path, struct slice content, struct err *err);
@@ -26,7 +26,7 @@ int file_make_folder(const char *path, unsigned mode, struct err *err);
 /* Appends `folder/name`. */
 void file_join(struct buf *buf, const char *folder, const char *name);
 
-int64_t clock_ms(void);  /* monotonic */
-double clock_seconds(void);  /* monotonic, for measuring */
+int64_t clock_ms(void);     /* monotonic */
+double clock_seconds(void); /* monotonic, for measuring */
 
 #endif

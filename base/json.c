@@ -38,7 +38,8 @@ static void quoted(struct buf *out, struct slice text)
         }
         size_t step = 1;
         if (c >= 0x80 &&
-            (text_decode(text.data, text.size, at, &step) != 0xFFFD || step > 1)) {
+            (text_decode(text.data, text.size, at, &step) != 0xFFFD ||
+             step > 1)) {
             at += step;
             continue;
         }

@@ -16,25 +16,25 @@
 
 struct json {
     struct buf *out;
-    bool comma;  /* the next value needs one before it */
+    bool comma; /* the next value needs one before it */
 };
 
 static inline struct json json_to(struct buf *out)
 {
     return (struct json){out, false};
 }
-void json_begin(struct json *json, char bracket);  /* '{' or '[' */
-void json_end(struct json *json, char bracket);    /* '}' or ']' */
+void json_begin(struct json *json, char bracket); /* '{' or '[' */
+void json_end(struct json *json, char bracket);   /* '}' or ']' */
 void json_key(struct json *json, const char *key);
 void json_string(struct json *json, struct slice text);
-                    /* bytes that are not UTF-8 come out as U+FFFD */
-void json_text(struct json *json, const char *text);  /* NULL: null */
+/* bytes that are not UTF-8 come out as U+FFFD */
+void json_text(struct json *json, const char *text); /* NULL: null */
 void json_int(struct json *json, int64_t value);
 void json_double(struct json *json, double value, int decimals);
-                    /* not finite: null */
+/* not finite: null */
 void json_bool(struct json *json, bool value);
 void json_null(struct json *json);
-void json_raw(struct json *json, struct slice value);  /* one value, as it is */
+void json_raw(struct json *json, struct slice value); /* one value, as it is */
 
 void json_field_string(struct json *json, const char *key, struct slice text);
 void json_field_text(struct json *json, const char *key, const char *text);

@@ -33,7 +33,8 @@ void log_line(enum log_level level, const char *format, ...)
     }
     va_list args;
     va_start(args, format);
-    int more = vsnprintf(line + used, sizeof line - (size_t)used - 1, format, args);
+    int more =
+        vsnprintf(line + used, sizeof line - (size_t)used - 1, format, args);
     va_end(args);
     size_t size = (size_t)used + (more > 0 ? (size_t)more : 0);
     if (size > sizeof line - 2)

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void *mem_alloc(size_t size);                            /* zeroed */
-void *mem_resize(void *old, size_t count, size_t size);  /* tail not zeroed */
+void *mem_alloc(size_t size);                           /* zeroed */
+void *mem_resize(void *old, size_t count, size_t size); /* tail not zeroed */
 char *mem_strdup(const char *text);
 char *mem_strndup(const char *text, size_t size);
 
@@ -31,12 +31,12 @@ static inline bool mem_mul(size_t a, size_t b, size_t *result)
 /* Arena: many small allocations, freed at once.  Zero-initialise it. */
 struct arena {
     struct arena_chunk *chunks;
-    size_t used;  /* bytes handed out in all */
+    size_t used; /* bytes handed out in all */
 };
 
-void *arena_alloc(struct arena *arena, size_t size);  /* zeroed, aligned 16 */
+void *arena_alloc(struct arena *arena, size_t size); /* zeroed, aligned 16 */
 char *arena_copy(struct arena *arena, const void *bytes, size_t size);
-                                  /* copies and adds a terminating NUL */
+/* copies and adds a terminating NUL */
 void arena_free(struct arena *arena);
 
 #endif

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 struct nearest {
-    const char *word;   /* what was typed */
-    const char *found;  /* the nearest word yet, NULL: none is near */
+    const char *word;  /* what was typed */
+    const char *found; /* the nearest word yet, NULL: none is near */
     size_t distance;
 };
 

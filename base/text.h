@@ -10,7 +10,8 @@
 
 /* The code point at `at` (which must be < size) and, through `ret_size`, its
  * bytes; U+FFFD and 1 for an invalid byte. */
-uint32_t text_decode(const char *text, size_t size, size_t at, size_t *ret_size);
+uint32_t text_decode(const char *text, size_t size, size_t at,
+                     size_t *ret_size);
 void text_encode(struct buf *buf, uint32_t code_point);
 bool text_is_utf8(const char *text, size_t size);
 
@@ -31,8 +32,8 @@ void text_fold_space(struct buf *buf, struct slice text);
 void text_fold_compare(struct buf *buf, struct slice text);
 
 /* Unicode classes that tokenising needs. */
-bool text_is_letter(uint32_t code_point);  /* letters and marks */
-bool text_is_digit(uint32_t code_point);   /* Nd, Nl, No */
+bool text_is_letter(uint32_t code_point); /* letters and marks */
+bool text_is_digit(uint32_t code_point);  /* Nd, Nl, No */
 bool text_is_upper(uint32_t code_point);
 uint32_t text_lower(uint32_t code_point);
 

@@ -42,14 +42,14 @@ static cJSON *detach(cJSON *saved, int64_t number)
 {
     cJSON *citations = cJSON_GetObjectItemCaseSensitive(saved, "citations");
     cJSON *citation;
-    cJSON_ArrayForEach(citation, citations)
+    cJSON_ArrayForEach (citation, citations)
         if (json_get_int(citation, "n", -1) == number)
             return cJSON_DetachItemViaPointer(citations, citation);
     return NULL;
 }
 
-int answer_citation(const struct cli *cli, int64_t number,
-                    cJSON **ret_citation, struct err *err)
+int answer_citation(const struct cli *cli, int64_t number, cJSON **ret_citation,
+                    struct err *err)
 {
     struct buf path = {0}, content = {0};
     cJSON *saved = NULL, *citation = NULL;

@@ -11,7 +11,7 @@ void answer_save(const struct cli *cli, const cJSON *result);
 
 /* Citation `number`; free *ret_citation with cJSON_Delete.  ERR_NOT_FOUND when
  * the last answer of this daemon has none of that number. */
-int answer_citation(const struct cli *cli, int64_t number,
-                    cJSON **ret_citation, struct err *err);
+int answer_citation(const struct cli *cli, int64_t number, cJSON **ret_citation,
+                    struct err *err);
 
 #endif

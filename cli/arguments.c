@@ -77,8 +77,8 @@ static int find_long(const struct cli *cli, const char *name, size_t size,
         if (nearest.found)
             snprintf(hint, sizeof hint, "; did you mean '--%s'?",
                      nearest.found);
-        err_set(err, ERR_USAGE, "%s%sunknown option '--%s'%s",
-                verb ? verb : "", verb ? ": " : "", word, hint);
+        err_set(err, ERR_USAGE, "%s%sunknown option '--%s'%s", verb ? verb : "",
+                verb ? ": " : "", word, hint);
     }
     free(word);
     return found;
@@ -124,10 +124,9 @@ static int check_choice(int id, const char *value, struct err *err)
         return 0;
     for (size_t i = 0; i < sizeof rejected / sizeof rejected[0]; i++)
         if ((int)rejected[i].option == id && !strcmp(rejected[i].value, value))
-            return err_set(err, ERR_USAGE,
-                           "%s %s is not available: %s; there is %s",
-                           spelling(spec), value, rejected[i].why,
-                           spec->argument);
+            return err_set(
+                err, ERR_USAGE, "%s %s is not available: %s; there is %s",
+                spelling(spec), value, rejected[i].why, spec->argument);
     return err_set(err, ERR_USAGE, "%s takes %s, not '%s'", spelling(spec),
                    spec->argument, value);
 }
@@ -155,9 +154,7 @@ static int store_value(struct options *options, int id, const char *value,
     long number;
     int code = 0;
     switch (spec->kind) {
-    case KIND_FLAG:
-        *(bool *)(void *)field = true;
-        return 0;
+    case KIND_FLAG: *(bool *)(void *)field = true; return 0;
     case KIND_NUMBER:
         code = parse_number(spec, value, &number, err);
         if (!code)
@@ -166,9 +163,7 @@ static int store_value(struct options *options, int id, const char *value,
     case KIND_LIST:
         list_add((struct text_list *)(void *)field, value);
         return 0;
-    case KIND_CHOICE:
-        code = check_choice(id, value, err);
-        break;
+    case KIND_CHOICE: code = check_choice(id, value, err); break;
     case KIND_TEXT:
         if (!value[0])
             code = err_set(err, ERR_USAGE, "%s is empty", spelling(spec));
@@ -240,15 +235,13 @@ static int check_args(const struct cli *cli, struct err *err)
     if (!command || cli->options.help)
         return 0;
     if (cli->args.count < command->least_args)
-        return err_set(err, ERR_USAGE,
-                       "%s needs an argument: lectern %s %s", command->name,
-                       command->name, command->args);
+        return err_set(err, ERR_USAGE, "%s needs an argument: lectern %s %s",
+                       command->name, command->name, command->args);
     if (cli->args.count > command->most_args)
-        return err_set(err, ERR_USAGE,
-                       "%s does not take '%s'; usage: lectern %s%s%s",
-                       command->name, cli->args.items[command->most_args],
-                       command->name, command->args[0] ? " " : "",
-                       command->args);
+        return err_set(
+            err, ERR_USAGE, "%s does not take '%s'; usage: lectern %s%s%s",
+            command->name, cli->args.items[command->most_args], command->name,
+            command->args[0] ? " " : "", command->args);
     return 0;
 }
 

@@ -47,18 +47,18 @@ enum option_kind {
     KIND_FLAG,
     KIND_TEXT,
     KIND_NUMBER,
-    KIND_CHOICE,  /* `argument` has the values, as in "auto|tree" */
-    KIND_LIST     /* a text, as often as wanted */
+    KIND_CHOICE, /* `argument` has the values, as in "auto|tree" */
+    KIND_LIST    /* a text, as often as wanted */
 };
 
 struct option_spec {
-    char letter;           /* 0: none */
-    const char *name;      /* without the dashes, NULL: only the letter */
-    const char *argument;  /* NULL: none */
+    char letter;          /* 0: none */
+    const char *name;     /* without the dashes, NULL: only the letter */
+    const char *argument; /* NULL: none */
     enum option_kind kind;
-    size_t offset;         /* of the field in struct options */
+    size_t offset; /* of the field in struct options */
     const char *help;
-    long low, high;        /* of a number */
+    long low, high; /* of a number */
 };
 extern const struct option_spec cli_options[OPTIONS];
 
@@ -81,27 +81,27 @@ struct cli;
 
 struct command {
     const char *name;
-    const char *args;   /* for the usage line */
-    const char *help;   /* one line */
-    uint64_t options;   /* bits 1 << enum option_id, without the common */
+    const char *args; /* for the usage line */
+    const char *help; /* one line */
+    uint64_t options; /* bits 1 << enum option_id, without the common */
     size_t least_args, most_args;
-    bool bare;          /* needs no configuration */
+    bool bare; /* needs no configuration */
     int (*run)(struct cli *cli, struct err *err);
 };
-extern const struct command cli_commands[];  /* ends with a name of NULL */
+extern const struct command cli_commands[]; /* ends with a name of NULL */
 extern const uint64_t cli_common_options;
 
 struct client;
 
 struct cli {
-    const struct command *command;  /* NULL: no verb was given */
+    const struct command *command; /* NULL: no verb was given */
     struct options options;
     struct text_list args;
     struct config config;
-    struct client *client;  /* connected on the first call */
-    bool color;             /* standard output takes colours */
-    bool progress;          /* standard error takes a progress bar */
-    int status;             /* exit status when there is no error */
+    struct client *client; /* connected on the first call */
+    bool color;            /* standard output takes colours */
+    bool progress;         /* standard error takes a progress bar */
+    int status;            /* exit status when there is no error */
 };
 
 /* arguments.c: argv[1...] into command, options and args.  ERR_USAGE with the

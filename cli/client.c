@@ -19,8 +19,8 @@ struct client {
     int fd;
     int64_t last_id;
     struct buf in;
-    size_t taken;    /* bytes of `in` that belong to lines already handled */
-    size_t scanned;  /* bytes of `in` that hold no further end of line */
+    size_t taken;   /* bytes of `in` that belong to lines already handled */
+    size_t scanned; /* bytes of `in` that hold no further end of line */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -203,8 +203,8 @@ static void send_cancel(struct client *client)
                "{\"jsonrpc\":\"2.0\",\"method\":\"cancel\","
                "\"params\":{\"id\":%lld}}\n",
                (long long)client->last_id);
-    ssize_t sent = send(client->fd, line.data, line.size,
-                        MSG_NOSIGNAL | MSG_DONTWAIT);
+    ssize_t sent =
+        send(client->fd, line.data, line.size, MSG_NOSIGNAL | MSG_DONTWAIT);
     (void)sent;
     buf_free(&line);
 }
@@ -311,8 +311,8 @@ static int take_line(struct client *client, struct slice line,
     if (client_member(line, "error", &value))
         *ret_code = take_error(value, err);
     else if (!client_member(line, "result", ret_result))
-        *ret_code = err_set(err, ERR_INTERNAL,
-                            "the daemon's reply has no result");
+        *ret_code =
+            err_set(err, ERR_INTERNAL, "the daemon's reply has no result");
     return 1;
 }
 

@@ -33,12 +33,11 @@ static bool is_none(const cJSON *result)
 static void print_citations(const struct cli *cli, const cJSON *result)
 {
     const cJSON *citation;
-    cJSON_ArrayForEach(citation,
-                       cJSON_GetObjectItemCaseSensitive(result, "citations")) {
+    cJSON_ArrayForEach (citation,
+                        cJSON_GetObjectItemCaseSensitive(result, "citations")) {
         const cJSON *path = cJSON_GetObjectItemCaseSensitive(citation, "path");
         struct buf line = {0};
-        buf_printf(&line, "[%lld] ",
-                   (long long)json_get_int(citation, "n", 0));
+        buf_printf(&line, "[%lld] ", (long long)json_get_int(citation, "n", 0));
         output_put_title_path(&line, path);
         buf_put_text(&line, "  ");
         output_put_place(&line, citation);
@@ -81,7 +80,7 @@ static void print_event(const char *event, const char *key, const cJSON *value)
         cJSON_AddItemToObject(line, key, cJSON_Duplicate(value, true));
     } else {
         const cJSON *member;
-        cJSON_ArrayForEach(member, value)
+        cJSON_ArrayForEach (member, value)
             cJSON_AddItemToObject(line, member->string,
                                   cJSON_Duplicate(member, true));
     }
@@ -100,7 +99,7 @@ static void print_events(cJSON *result)
     const cJSON *citation;
     if (route)
         print_event("route", "route", route);
-    cJSON_ArrayForEach(citation, citations)
+    cJSON_ArrayForEach (citation, citations)
         print_event("citation", NULL, citation);
     print_event("done", NULL, result);
     cJSON_Delete(route);

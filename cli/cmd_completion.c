@@ -108,7 +108,9 @@ static int print_bash(void)
 int cmd_completion(struct cli *cli, struct err *err)
 {
     if (strcmp(cli->args.items[0], "bash") != 0)
-        return err_set(err, ERR_USAGE, "there is completion for bash only, not "
-                       "for '%s'", cli->args.items[0]);
+        return err_set(err, ERR_USAGE,
+                       "there is completion for bash only, not "
+                       "for '%s'",
+                       cli->args.items[0]);
     return print_bash();
 }

@@ -106,10 +106,11 @@ static int run_here(struct cli *cli, struct err *err)
         words.read[7] = file.data;
     }
     memcpy(argv, words.read, sizeof argv);
-    int code = protocol_check_path(config_text(&cli->config, CONFIG_SOCKET),
-                                   err);
+    int code =
+        protocol_check_path(config_text(&cli->config, CONFIG_SOCKET), err);
     if (!code && !launch_find("lecternd", &program))
-        code = err_set(err, ERR_UNREACHABLE, "there is no lecternd beside this "
+        code = err_set(err, ERR_UNREACHABLE,
+                       "there is no lecternd beside this "
                        "program or in PATH");
     if (!code) {
         execv(program.data, argv);
@@ -123,8 +124,8 @@ static int run_here(struct cli *cli, struct err *err)
 static int start(struct cli *cli, struct err *err)
 {
     const char *path = config_text(&cli->config, CONFIG_SOCKET);
-    int code = client_open(&cli->config, cli->options.config, true,
-                           &cli->client, err);
+    int code =
+        client_open(&cli->config, cli->options.config, true, &cli->client, err);
     if (code)
         return code;
     if (cli->options.json) {
@@ -144,7 +145,8 @@ static int start(struct cli *cli, struct err *err)
 int cmd_daemon(struct cli *cli, struct err *err)
 {
     if (cli->options.stop && cli->options.foreground)
-        return err_set(err, ERR_USAGE, "--stop and --foreground exclude each "
+        return err_set(err, ERR_USAGE,
+                       "--stop and --foreground exclude each "
                        "other");
     if (cli->options.stop)
         return stop(cli, err);

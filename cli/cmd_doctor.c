@@ -18,7 +18,7 @@ enum { MOST_CHECKS = 8, LEAST_FREE_MB = 64 };
 
 struct check {
     const char *name;
-    int code;           /* 0: as it should be */
+    int code; /* 0: as it should be */
     struct buf detail;
 };
 
@@ -103,8 +103,10 @@ static void check_kernel(struct exam *exam)
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0,
                            LANDLOCK_CREATE_RULESET_VERSION);
     if (version < 0)
-        buf_printf(&landlock->detail, "the kernel has none (%s); seccomp alone "
-                   "confines the parser", strerror(errno));
+        buf_printf(&landlock->detail,
+                   "the kernel has none (%s); seccomp alone "
+                   "confines the parser",
+                   strerror(errno));
     else
         buf_printf(&landlock->detail, "version %ld", version);
 }
@@ -125,8 +127,9 @@ static void check_daemon(struct exam *exam, struct cli *cli)
         buf_printf(&check->detail, "version %s, %s", version,
                    json_get_text(status, "state", "state unknown"));
         if (strcmp(version, LECTERN_VERSION) != 0)
-            buf_put_text(&check->detail, "; this program is version "
-                         LECTERN_VERSION ", restart it: lectern daemon --stop");
+            buf_put_text(&check->detail,
+                         "; this program is version " LECTERN_VERSION
+                         ", restart it: lectern daemon --stop");
     }
     cJSON_Delete(status);
     buf_free(&text);

@@ -19,11 +19,11 @@ static const int recall_at[RECALLS] = {1, 3, 5, 10};
 
 /* What came of one question. */
 struct outcome {
-    int rank;          /* of the first right result, 0: none */
-    bool answered;     /* search had results */
+    int rank;      /* of the first right result, 0: none */
+    bool answered; /* search had results */
     double search_ms;
     double ask_ms;
-    char right_node[32];  /* of the first right result */
+    char right_node[32]; /* of the first right result */
     bool abstained, first_right;
     int citations, verified;
     double f1, rouge_l;
@@ -42,7 +42,7 @@ struct report {
     size_t unanswered, abstained;
     int64_t citations, verified;
     struct score recall[RECALLS], mrr, first_right, f1, rouge_l;
-    double search_ms[2], ask_ms[2];  /* median, 95 % quantile */
+    double search_ms[2], ask_ms[2]; /* median, 95 % quantile */
 };
 
 static void build(const struct cli *cli, const struct question *question,
@@ -68,8 +68,8 @@ static int request(struct cli *cli, const struct question *question, bool ask,
     struct buf params = {0}, text = {0};
     build(cli, question, ask, &params);
     double start = clock_seconds();
-    int code = cli_call(cli, ask ? "ask" : "search", buf_slice(&params), &text,
-                        err);
+    int code =
+        cli_call(cli, ask ? "ask" : "search", buf_slice(&params), &text, err);
     *ret_ms = (clock_seconds() - start) * 1e3;
     if (!code)
         code = json_parse(buf_slice(&text), ret_result, err);
@@ -92,7 +92,7 @@ static int search(struct cli *cli, const struct question *question,
     int place = 0;
     int code = request(cli, question, false, &outcome->search_ms, &result, err);
     const cJSON *hits = cJSON_GetObjectItemCaseSensitive(result, "results");
-    cJSON_ArrayForEach(hit, hits) {
+    cJSON_ArrayForEach (hit, hits) {
         place++;
         if (outcome->rank || !question_is_right(question, hit))
             continue;
@@ -110,12 +110,11 @@ static void judge_answer(const struct question *question, const cJSON *result,
 {
     const cJSON *citation;
     const char *answer = json_get_text(result, "answer", "");
-    outcome->abstained =
-        !strcmp(json_get_text(result, "kind", "none"), "none");
+    outcome->abstained = !strcmp(json_get_text(result, "kind", "none"), "none");
     if (outcome->abstained)
         return;
-    cJSON_ArrayForEach(citation,
-                       cJSON_GetObjectItemCaseSensitive(result, "citations")) {
+    cJSON_ArrayForEach (citation,
+                        cJSON_GetObjectItemCaseSensitive(result, "citations")) {
         if (!outcome->citations++)
             outcome->first_right =
                 question_is_right(question, citation) ||
@@ -206,8 +205,8 @@ static struct column column_of(const struct report *report,
     return column;
 }
 
-static struct score score_for(const struct report *report,
-                              enum measure measure, int k)
+static struct score score_for(const struct report *report, enum measure measure,
+                              int k)
 {
     struct column column = column_of(report, measure, k);
     struct score score = score_of(column.values, column.count);

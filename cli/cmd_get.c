@@ -21,8 +21,8 @@ static void print_section(const struct cli *cli, const cJSON *node)
     output_dim(cli, line.data);
     putchar('\n');
     buf_free(&line);
-    cJSON_ArrayForEach(block,
-                       cJSON_GetObjectItemCaseSensitive(node, "blocks")) {
+    cJSON_ArrayForEach (block,
+                        cJSON_GetObjectItemCaseSensitive(node, "blocks")) {
         const char *text = json_get_text(block, "text", "");
         size_t size = strlen(text);
         putchar('\n');

@@ -8,14 +8,14 @@ static void print_table(const cJSON *manuals)
 {
     const cJSON *manual;
     int width = 4;
-    cJSON_ArrayForEach(manual, manuals) {
+    cJSON_ArrayForEach (manual, manuals) {
         int size = (int)slice_of(json_get_text(manual, "name", "")).size;
         if (size > width && size <= 40)
             width = size;
     }
     printf("%-*s %9s %11s %8s %8s  %s\n", width, "name", "files", "nodes",
            "failed", "pending", "folder");
-    cJSON_ArrayForEach(manual, manuals) {
+    cJSON_ArrayForEach (manual, manuals) {
         static const char *const keys[] = {"files", "nodes", "failed",
                                            "pending"};
         static const int widths[] = {9, 11, 8, 8};

@@ -72,8 +72,10 @@ static int show(const char *file, int64_t line, const char *url,
     if (!status)
         return 0;
     if (status == 127)
-        return err_set(err, ERR_IO, "cannot run %s; set BROWSER or EDITOR, or "
-                       "use --print: %s", program, url);
+        return err_set(err, ERR_IO,
+                       "cannot run %s; set BROWSER or EDITOR, or "
+                       "use --print: %s",
+                       program, url);
     return err_set(err, ERR_IO, "%s ended with status %d", program, status);
 }
 

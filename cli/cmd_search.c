@@ -46,7 +46,7 @@ static void print_hits(const struct cli *cli, const cJSON *result)
     const cJSON *explain = cJSON_GetObjectItemCaseSensitive(result, "explain");
     const cJSON *hit;
     int number = 0;
-    cJSON_ArrayForEach(hit, hits) {
+    cJSON_ArrayForEach (hit, hits) {
         if (number)
             putchar('\n');
         print_hit(cli, ++number, hit);

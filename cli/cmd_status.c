@@ -29,7 +29,7 @@ static void put_manual(struct buf *out, const cJSON *manual)
     int64_t pending = json_get_int(manual, "pending", 0);
     buf_put_text(out, "  ");
     if (output_put_index_summary(out, manual))
-        out->size--;  /* the line goes on */
+        out->size--; /* the line goes on */
     else
         buf_put_text(out, json_get_text(manual, "name", ""));
     if (pending > 0) {
@@ -54,7 +54,7 @@ int cmd_status(struct cli *cli, struct err *err)
         put_daemon(&out, status);
         put_store(&out, status);
         buf_printf(&out, "manuals   %d\n", cJSON_GetArraySize(manuals));
-        cJSON_ArrayForEach(manual, manuals)
+        cJSON_ArrayForEach (manual, manuals)
             put_manual(&out, manual);
         output_text(out.data);
     }

@@ -12,8 +12,8 @@ static void print_node(const struct cli *cli, const cJSON *node, int indent)
     output_dim(cli, json_get_text(node, "id", ""));
     putchar('\n');
     buf_free(&text);
-    cJSON_ArrayForEach(child,
-                       cJSON_GetObjectItemCaseSensitive(node, "children"))
+    cJSON_ArrayForEach (child,
+                        cJSON_GetObjectItemCaseSensitive(node, "children"))
         print_node(cli, child, indent + 2);
 }
 

@@ -35,7 +35,7 @@ static void report(struct cli *cli, const cJSON *result)
     struct buf text = {0};
     if (!manuals)
         put_manual(cli, result, &text);
-    cJSON_ArrayForEach(manual, manuals)
+    cJSON_ArrayForEach (manual, manuals)
         put_manual(cli, manual, &text);
     if (text.size && !cli->options.json)
         output_text(text.data);

@@ -4,8 +4,7 @@
 #define AT(field) offsetof(struct options, field)
 
 const struct option_spec cli_options[OPTIONS] = {
-    [OPTION_JSON] = {0, "json", NULL, KIND_FLAG, AT(json),
-                     "print JSON", 0, 0},
+    [OPTION_JSON] = {0, "json", NULL, KIND_FLAG, AT(json), "print JSON", 0, 0},
     [OPTION_SOCKET] = {0, "socket", "PATH", KIND_TEXT, AT(socket),
                        "socket of the daemon", 0, 0},
     [OPTION_CONFIG] = {0, "config", "FILE", KIND_TEXT, AT(config),
@@ -17,16 +16,15 @@ const struct option_spec cli_options[OPTIONS] = {
                       "no progress and no remarks", 0, 0},
     [OPTION_NO_COLOR] = {0, "no-color", NULL, KIND_FLAG, AT(no_color),
                          "no colours, as with NO_COLOR set", 0, 0},
-    [OPTION_HELP] = {'h', "help", NULL, KIND_FLAG, AT(help),
-                     "this help", 0, 0},
+    [OPTION_HELP] = {'h', "help", NULL, KIND_FLAG, AT(help), "this help", 0, 0},
     [OPTION_VERSION] = {0, "version", NULL, KIND_FLAG, AT(version),
                         "print the version", 0, 0},
     [OPTION_MANUAL] = {'c', NULL, "NAME", KIND_TEXT, AT(manual),
                        "the manual of this name", 0, 0},
     [OPTION_UNDER] = {0, "under", "NODE", KIND_TEXT, AT(under),
                       "only this node and what is below it", 0, 0},
-    [OPTION_COUNT] = {'n', NULL, "N", KIND_NUMBER, AT(count),
-                      "most results", 1, 1000},
+    [OPTION_COUNT] = {'n', NULL, "N", KIND_NUMBER, AT(count), "most results", 1,
+                      1000},
     [OPTION_MODE] = {0, "mode", "auto|tree|lexical", KIND_CHOICE, AT(mode),
                      "how to search", 0, 0},
     [OPTION_EXPLAIN] = {0, "explain", NULL, KIND_FLAG, AT(explain),
@@ -58,10 +56,10 @@ const struct option_spec cli_options[OPTIONS] = {
 #define BIT(option) (UINT64_C(1) << OPTION_##option)
 
 const uint64_t cli_common_options = BIT(JSON) | BIT(SOCKET) | BIT(CONFIG) |
-                                BIT(STORE) | BIT(QUIET) | BIT(NO_COLOR) |
-                                BIT(HELP);
+                                    BIT(STORE) | BIT(QUIET) | BIT(NO_COLOR) |
+                                    BIT(HELP);
 
-#define SEARCHING \
+#define SEARCHING                                                              \
     (BIT(MANUAL) | BIT(UNDER) | BIT(COUNT) | BIT(MODE) | BIT(EXPLAIN))
 
 const struct command cli_commands[] = {

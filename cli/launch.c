@@ -22,7 +22,7 @@
 enum {
     WAIT_MS = 10000,
     POLL_MS = 20,
-    MOST_LOG = 4 << 20,  /* bytes of log before it starts over */
+    MOST_LOG = 4 << 20, /* bytes of log before it starts over */
     TAIL = 4096
 };
 
@@ -32,11 +32,11 @@ struct launch {
     const struct config *config;
     const char *config_flag;
     struct buf program;
-    struct buf log;   /* path */
-    int lock;         /* descriptor, locked; -1: none */
-    int out;          /* the log for the daemon; -1: none */
-    off_t log_start;  /* where its messages begin */
-    pid_t child;      /* 0: ended and reaped */
+    struct buf log;  /* path */
+    int lock;        /* descriptor, locked; -1: none */
+    int out;         /* the log for the daemon; -1: none */
+    off_t log_start; /* where its messages begin */
+    pid_t child;     /* 0: ended and reaped */
 };
 
 bool launch_find(const char *program, struct buf *out)
@@ -163,8 +163,10 @@ static int report_end(const struct launch *launch, int status, struct err *err)
     if (line.size)
         err_set(err, code, "the daemon did not start: %s", line.data);
     else if (WIFSIGNALED(status))
-        err_set(err, code, "the daemon did not start: it was ended by signal "
-                "%d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        err_set(err, code,
+                "the daemon did not start: it was ended by signal "
+                "%d (%s)",
+                WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
         err_set(err, code, "the daemon did not start: exit status %d",
                 WEXITSTATUS(status));

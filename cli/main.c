@@ -76,7 +76,8 @@ static int run(struct cli *cli, char **argv, struct err *err)
         return 0;
     }
     if (!cli->command)
-        return err_set(err, ERR_USAGE, "what to do? `lectern help` lists the "
+        return err_set(err, ERR_USAGE,
+                       "what to do? `lectern help` lists the "
                        "verbs");
     look_around(cli);
     if (!cli->command->bare)

@@ -52,8 +52,8 @@ void output_json(struct slice value)
     putchar('\n');
 }
 
-__attribute__((format(printf, 1, 0)))
-static void complain(const char *format, va_list args)
+__attribute__((format(printf, 1, 0))) static void complain(const char *format,
+                                                           va_list args)
 {
     char message[1024];
     struct buf text = {0};
@@ -86,7 +86,7 @@ void output_put_title_path(struct buf *out, const cJSON *path)
 {
     const cJSON *title;
     bool first = true;
-    cJSON_ArrayForEach(title, path) {
+    cJSON_ArrayForEach (title, path) {
         if (!cJSON_IsString(title))
             continue;
         if (!first)
@@ -144,7 +144,7 @@ static int width_of(const char *text, size_t size)
 }
 
 void output_put_start_of_text(struct buf *out, const char *text, int lines,
-                       int columns, const char *indent)
+                              int columns, const char *indent)
 {
     struct buf folded = {0};
     text_fold_space(&folded, slice_of(text));
@@ -176,7 +176,7 @@ static bool is_scalar(const cJSON *value)
 static bool all_scalar(const cJSON *value)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, value)
+    cJSON_ArrayForEach (item, value)
         if (!is_scalar(item))
             return false;
     return true;
@@ -198,7 +198,7 @@ static void put_one_line(struct buf *out, const cJSON *value)
 {
     const cJSON *item;
     const char *between = "";
-    cJSON_ArrayForEach(item, value) {
+    cJSON_ArrayForEach (item, value) {
         buf_put_text(out, between);
         if (item->string)
             buf_printf(out, "%s ", item->string);
@@ -211,7 +211,7 @@ static void put_one_line(struct buf *out, const cJSON *value)
 void output_put_readable(struct buf *out, const cJSON *value, int indent)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, value) {
+    cJSON_ArrayForEach (item, value) {
         bool scalar = is_scalar(item), flat = all_scalar(item);
         buf_printf(out, "%*s%s", indent, "", item->string ? item->string : "-");
         buf_put_text(out, item->string ? ":" : "");

@@ -11,7 +11,7 @@ void output_make_printable(struct buf *text);
 /* On standard output. */
 void output_text(const char *text);
 void output_dim(const struct cli *cli, const char *text);
-void output_json(struct slice value);  /* and a line feed */
+void output_json(struct slice value); /* and a line feed */
 
 /* On standard error, "lectern: ..."; a remark not with --quiet. */
 void output_complaint(const char *format, ...)
@@ -23,15 +23,15 @@ void output_remark(const struct cli *cli, const char *format, ...)
 void output_put_title_path(struct buf *out, const cJSON *path);
 void output_put_place(struct buf *out, const cJSON *object);
 
-void output_put_count(struct buf *out, int64_t count);  /* 1169, 10,234 */
-void output_put_bytes(struct buf *out, double bytes);   /* 12.3 MB */
+void output_put_count(struct buf *out, int64_t count); /* 1169, 10,234 */
+void output_put_bytes(struct buf *out, double bytes);  /* 12.3 MB */
 
 /* The first `lines` lines of `text`, white space folded, wrapped at `columns`
  * and indented; "…" ends them when there is more. */
 void output_put_start_of_text(struct buf *out, const char *text, int lines,
-                       int columns, const char *indent);
+                              int columns, const char *indent);
 
-int output_columns(void);  /* of the terminal, 80 where there is none */
+int output_columns(void); /* of the terminal, 80 where there is none */
 
 /* Any JSON value, readable: a member a line, objects of scalars on one. */
 void output_put_readable(struct buf *out, const cJSON *value, int indent);

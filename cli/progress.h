@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 struct progress {
-    bool on;         /* false: nothing is ever drawn */
-    char label[96];  /* what is being done; the rate starts over with it */
-    double started;  /* of this label */
-    double drawn;    /* last time */
-    int64_t first;   /* `done` when the label began */
+    bool on;        /* false: nothing is ever drawn */
+    char label[96]; /* what is being done; the rate starts over with it */
+    double started; /* of this label */
+    double drawn;   /* last time */
+    int64_t first;  /* `done` when the label began */
     bool visible;
 };
 

@@ -14,7 +14,7 @@ static bool all_text(const cJSON *array)
     const cJSON *item;
     if (!cJSON_IsArray(array))
         return false;
-    cJSON_ArrayForEach(item, array)
+    cJSON_ArrayForEach (item, array)
         if (!cJSON_IsString(item))
             return false;
     return true;
@@ -48,7 +48,7 @@ static const char *take_texts(const cJSON *value, struct text_list *list,
     }
     if (!all_text(value))
         return wrong;
-    cJSON_ArrayForEach(item, value)
+    cJSON_ArrayForEach (item, value)
         add_text(list, item->valuestring);
     return NULL;
 }
@@ -62,7 +62,7 @@ static const char *take_sections(struct question *question)
         return "\"section\" is not a list of titles";
     if (several && !cJSON_IsArray(several))
         return "\"sections\" is not a list";
-    cJSON_ArrayForEach(item, several)
+    cJSON_ArrayForEach (item, several)
         if (!all_text(item))
             return "\"sections\" is not a list of lists of titles";
     question->section = cJSON_GetArraySize(one) ? one : NULL;
@@ -215,8 +215,8 @@ static bool holds(const char *text, const struct text_list *passages)
         struct buf passage = {0}, wanted = {0};
         text_fold_compare(&passage, slice_of(passages->items[i]));
         buf_printf(&wanted, " %s ", passage.data);
-        found = passage.size && memmem(padded.data, padded.size, wanted.data,
-                                       wanted.size);
+        found = passage.size &&
+                memmem(padded.data, padded.size, wanted.data, wanted.size);
         buf_free(&passage);
         buf_free(&wanted);
     }
@@ -231,7 +231,7 @@ bool question_is_right(const struct question *question, const cJSON *result)
     const cJSON *section;
     if (ends_with(path, question->section))
         return true;
-    cJSON_ArrayForEach(section, question->sections)
+    cJSON_ArrayForEach (section, question->sections)
         if (ends_with(path, section))
             return true;
     const char *quote = json_get_text(result, "quote", "");

@@ -5,14 +5,14 @@
 #include "cli/cli.h"
 
 struct question {
-    const char *id;           /* "" when the line has none */
+    const char *id; /* "" when the line has none */
     const char *text;
-    const char *document;     /* file the question is restricted to, or NULL */
-    const cJSON *section;     /* path of titles, or NULL */
-    const cJSON *sections;    /* several of them, or NULL */
+    const char *document;  /* file the question is restricted to, or NULL */
+    const cJSON *section;  /* path of titles, or NULL */
+    const cJSON *sections; /* several of them, or NULL */
     struct text_list evidence;
     struct text_list answers;
-    cJSON *line;              /* owns all of it */
+    cJSON *line; /* owns all of it */
 };
 
 struct questions {

@@ -12,7 +12,7 @@
 
 enum { MOST_TOKENS = 20000 };
 
-static uint64_t next_random(uint64_t *state)  /* splitmix64 */
+static uint64_t next_random(uint64_t *state) /* splitmix64 */
 {
     uint64_t z = *state += 0x9E3779B97F4A7C15u;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -72,7 +72,7 @@ static bool is_article(const char *word, size_t size)
 }
 
 struct tokens {
-    uint64_t *items;  /* hashes of the words */
+    uint64_t *items; /* hashes of the words */
     size_t count, capacity;
 };
 
@@ -154,7 +154,7 @@ static double f_measure(const char *answer, const char *reference,
                         size_t (*count)(struct tokens *, struct tokens *))
 {
     struct tokens a = tokens_of(answer), b = tokens_of(reference);
-    double result = a.count == b.count;  /* of no words, as SQuAD has it */
+    double result = a.count == b.count; /* of no words, as SQuAD has it */
     if (a.count && b.count)
         result = 2.0 * (double)count(&a, &b) / (double)(a.count + b.count);
     else if (a.count != b.count)

@@ -6,7 +6,7 @@
 
 /* A mean and its 95 % interval by the percentile bootstrap. */
 struct score {
-    double mean, low, high;  /* NaN when there are no values */
+    double mean, low, high; /* NaN when there are no values */
     size_t count;
 };
 

@@ -11,8 +11,8 @@
 enum {
     DEFAULT_QUOTES = 4,
     MOST_QUOTES = 20,
-    SPARE = 4,      /* passages looked at beyond those wanted */
-    ROUTE_HITS = 5  /* shown under "route" */
+    SPARE = 4,     /* passages looked at beyond those wanted */
+    ROUTE_HITS = 5 /* shown under "route" */
 };
 
 struct citation {

@@ -17,7 +17,7 @@ struct daemon {
     struct jobs *jobs;
     struct outbox *outbox;
     struct parser_options parser;
-    int64_t started_ms;  /* clock_ms */
+    int64_t started_ms; /* clock_ms */
 };
 
 #endif

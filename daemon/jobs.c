@@ -30,27 +30,27 @@ enum {
     LONGEST_RETRY_MS = 3600 * 1000,
     PROGRESS_MS = 100,
     SETTLE_MS = 100, /* until readers of an older generation are asked after */
-    NICENESS = 10  /* questions come first */
+    NICENESS = 10    /* questions come first */
 };
 
 struct job {
     struct job *next;
     uint32_t manual;
     char *name;
-    uint64_t queued, running;  /* tickets; 0: it is not */
-    bool force;                /* the queued one */
-    bool forgotten;            /* its end is awaited */
-    int phase;                 /* of the running one */
+    uint64_t queued, running; /* tickets; 0: it is not */
+    bool force;               /* the queued one */
+    bool forgotten;           /* its end is awaited */
+    int phase;                /* of the running one */
     size_t done, total;
-    struct index_report report;  /* of the last that ended well */
-    struct err err;              /* of the last; code 0: it ended well */
-    int64_t retry_delay, retry_at;  /* ms; 0: no retry is due */
+    struct index_report report;    /* of the last that ended well */
+    struct err err;                /* of the last; code 0: it ended well */
+    int64_t retry_delay, retry_at; /* ms; 0: no retry is due */
 };
 
 struct waiter {
     struct waiter *next;
     struct request *request;
-    uint32_t manual;  /* 0: all */
+    uint32_t manual; /* 0: all */
     uint64_t ticket;
 };
 
@@ -59,16 +59,16 @@ struct jobs {
     pthread_t thread;
     bool started;
     pthread_mutex_t lock;
-    pthread_cond_t changed;  /* something to do, or a job has ended */
+    pthread_cond_t changed; /* something to do, or a job has ended */
     struct job *all;
-    struct job *current;     /* the running one */
+    struct job *current; /* the running one */
     struct waiter *waiters;
-    uint64_t tickets;        /* given so far */
+    uint64_t tickets; /* given so far */
     bool stopping, collect;
-    bool refresh;            /* the thread's: jobs_refresh is due */
-    pthread_mutex_t refreshing;  /* else an older shelf could come last */
-    int64_t told_at;         /* ms: the last notification of progress */
-    atomic_bool cancel;      /* stops index_update */
+    bool refresh;               /* the thread's: jobs_refresh is due */
+    pthread_mutex_t refreshing; /* else an older shelf could come last */
+    int64_t told_at;            /* ms: the last notification of progress */
+    atomic_bool cancel;         /* stops index_update */
 };
 
 struct jobs *jobs_new(const struct jobs_options *options)
@@ -296,15 +296,14 @@ static void ended(struct job *job, int code, const struct err *err,
     job->running = 0;
     if (!code) {
         log_info("%s: %zu files, %zu failed, %zu parsed, %.1f s", job->name,
-                 report->seen, report->failed, report->parsed,
-                 report->seconds);
+                 report->seen, report->failed, report->parsed, report->seconds);
         job->report = *report;
         job->err = (struct err){.position = -1};
         job->retry_delay = 0;
     } else if (code != ERR_CANCELLED) {
         job->err = *err;
-        job->retry_delay = job->retry_delay ? job->retry_delay * 2
-                                            : FIRST_RETRY_MS;
+        job->retry_delay =
+            job->retry_delay ? job->retry_delay * 2 : FIRST_RETRY_MS;
         if (job->retry_delay > LONGEST_RETRY_MS)
             job->retry_delay = LONGEST_RETRY_MS;
         job->retry_at = clock_ms() + job->retry_delay;
@@ -462,8 +461,8 @@ void jobs_state(struct jobs *jobs, uint32_t manual, struct job_state *ret)
         ret->queued = job->queued;
         ret->running = job->running;
         ret->err = job->err;
-        ret->counted = !job->queued && (!job->running ||
-                                        job->phase != INDEX_SCAN);
+        ret->counted =
+            !job->queued && (!job->running || job->phase != INDEX_SCAN);
         if (job->running && job->phase == INDEX_PARSE)
             ret->pending = job->total - job->done;
         if (job->retry_at)

@@ -15,7 +15,7 @@
 #include "daemon/socket.h"
 #include "daemon/work.h"
 
-enum { STOP_MS = 800 };  /* for the threads, once the loop has ended */
+enum { STOP_MS = 800 }; /* for the threads, once the loop has ended */
 
 struct options {
     const char *socket, *store, *config, *log;
@@ -51,7 +51,7 @@ static int parse_options(int argc, char **argv, struct options *options)
         case 'f': break;
         case 'h': usage(); return 1;
         case 'v': puts("lecternd " LECTERN_VERSION); return 1;
-        default: return ERR_USAGE;  /* getopt has said why */
+        default: return ERR_USAGE; /* getopt has said why */
         }
     if (optind == argc)
         return 0;
@@ -119,8 +119,8 @@ static int open_all(struct service *service, const struct config *config,
                     struct err *err)
 {
     struct daemon *daemon = &service->daemon;
-    struct store_options options = {
-        .folder = config_text(config, CONFIG_STORE)};
+    struct store_options options = {.folder =
+                                        config_text(config, CONFIG_STORE)};
     int code = store_open(&options, &daemon->store, err);
     if (!code)
         code = library_open(daemon->store, &daemon->library, err);

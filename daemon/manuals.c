@@ -35,8 +35,8 @@ static int ignore_list(const struct call *call, struct buf *ret,
                        struct err *err)
 {
     const cJSON *glob;
-    cJSON_ArrayForEach(glob, cJSON_GetObjectItemCaseSensitive(call->params,
-                                                              "ignore")) {
+    cJSON_ArrayForEach (
+        glob, cJSON_GetObjectItemCaseSensitive(call->params, "ignore")) {
         if (strchr(glob->valuestring, '\n'))
             return err_set(err, ERR_USAGE, "ignore: a glob holds no line end");
         buf_put_text(ret, glob->valuestring);
@@ -91,7 +91,7 @@ int verb_add(struct call *call, struct json *json, struct err *err)
 
 /* ---- rm ---- */
 
-static int delete(const struct call *call, uint32_t manual, struct err *err)
+static int delete (const struct call *call, uint32_t manual, struct err *err)
 {
     struct store_txn *txn;
     int code = store_write(call->daemon->store, &txn, err);
@@ -114,7 +114,7 @@ int verb_rm(struct call *call, struct json *json, struct err *err)
         return code;
     code = jobs_forget(jobs, manual.id, err);
     if (!code) {
-        code = delete(call, manual.id, err);
+        code = delete (call, manual.id, err);
         if (code)
             jobs_update(jobs, manual.id, manual.name, false);
     }

@@ -33,9 +33,9 @@
 #include "base/err.h"
 
 enum {
-    PROTOCOL_MOST_REQUEST = 1 << 20,  /* bytes of one request line */
+    PROTOCOL_MOST_REQUEST = 1 << 20, /* bytes of one request line */
     PROTOCOL_MOST_CLIENTS = 64,
-    PROTOCOL_MOST_PATH = 107          /* bytes of a socket's path */
+    PROTOCOL_MOST_PATH = 107 /* bytes of a socket's path */
 };
 
 /* $LECTERN_SOCKET, else $XDG_RUNTIME_DIR/lectern/lectern.sock, else

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/text.h"
 
-enum { LEAST_PART = 16 };  /* bytes of a sentence that is quoted alone */
+enum { LEAST_PART = 16 }; /* bytes of a sentence that is quoted alone */
 
 /* The end of what matches at `at`, 0: nothing does.  A space in `wanted` is
  * any run of white space. */
@@ -51,15 +51,13 @@ static size_t character_end(struct slice source, size_t from, size_t next,
     return at > from ? at : next;
 }
 
-bool quote_find(struct slice source, struct slice text,
-                const uint32_t *offsets, struct slice wanted,
-                struct span *ret_span)
+bool quote_find(struct slice source, struct slice text, const uint32_t *offsets,
+                struct slice wanted, struct span *ret_span)
 {
     size_t at = 0, end = 0;
     if (!wanted.size)
         return false;
-    while (at + wanted.size <= text.size &&
-           !(end = match_at(text, at, wanted)))
+    while (at + wanted.size <= text.size && !(end = match_at(text, at, wanted)))
         at++;
     if (!end)
         return false;
@@ -103,8 +101,8 @@ static bool find(const struct reading *reading, struct slice wanted,
     struct span span;
     text_fold_space(&folded, wanted);
     bool found = folded.size > quote->text.size &&
-                 quote_find(reading->source, buf_slice(&reading->text),
-                            offsets, buf_slice(&folded), &span);
+                 quote_find(reading->source, buf_slice(&reading->text), offsets,
+                            buf_slice(&folded), &span);
     if (found) {
         buf_free(&quote->text);
         quote->text = folded;
@@ -174,8 +172,8 @@ bool quote_is_fresh(const struct volume *volume, uint32_t file)
     file_join(&path, volume->manual.root, record->path);
     bool fresh = !stat(path.data, &st) && S_ISREG(st.st_mode) &&
                  (uint64_t)st.st_size == record->size &&
-                 (int64_t)st.st_mtim.tv_sec * 1000000000 +
-                         st.st_mtim.tv_nsec == record->mtime_ns;
+                 (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec ==
+                     record->mtime_ns;
     buf_free(&path);
     return fresh;
 }

@@ -6,9 +6,9 @@
 #include "memory/passage.h"
 
 struct quote {
-    struct buf text;   /* with its white space folded */
-    struct span span;  /* of the file */
-    bool whole;        /* false: only a part of the passage was found */
+    struct buf text;  /* with its white space folded */
+    struct span span; /* of the file */
+    bool whole;       /* false: only a part of the passage was found */
 };
 
 /* Looks in the file, as it is now, for the passage, or else for the longest
@@ -20,9 +20,8 @@ void quote_free(struct quote *quote);
 
 /* Where `wanted` (folded) stands in `text`, as a span of the `source` that the
  * text was made from; offsets: [text.size + 1], as from parser_text. */
-bool quote_find(struct slice source, struct slice text,
-                const uint32_t *offsets, struct slice wanted,
-                struct span *ret_span);
+bool quote_find(struct slice source, struct slice text, const uint32_t *offsets,
+                struct slice wanted, struct span *ret_span);
 
 /* False: the file is not the one that was indexed. */
 bool quote_is_fresh(const struct volume *volume, uint32_t file);

@@ -7,8 +7,8 @@
 #include "memory/content.h"
 
 enum {
-    MOST_LEVELS = 28,  /* a level nests twice; JSON_MOST_DEPTH binds readers */
-    OPEN_WORDS = 10,   /* of the text, to find a place without an anchor */
+    MOST_LEVELS = 28, /* a level nests twice; JSON_MOST_DEPTH binds readers */
+    OPEN_WORDS = 10,  /* of the text, to find a place without an anchor */
     MOST_FILE = 1 << 30
 };
 
@@ -47,8 +47,8 @@ static void put_branch(struct json *json, const struct volume *volume,
                        uint32_t node, int64_t depth)
 {
     const struct node *nodes = volume->outline->nodes;
-    uint32_t open[MOST_LEVELS + 1];  /* the node's chain, whose "children" */
-    uint32_t opened = 0;             /* are being written */
+    uint32_t open[MOST_LEVELS + 1]; /* the node's chain, whose "children" */
+    uint32_t opened = 0;            /* are being written */
     int64_t levels = depth < MOST_LEVELS ? depth : MOST_LEVELS;
     for (uint32_t n = node; n < nodes[node].end;) {
         while (opened && nodes[open[opened - 1]].end <= n) {
@@ -73,8 +73,7 @@ static void put_branch(struct json *json, const struct volume *volume,
 }
 
 /* Several manuals: their roots under one that belongs to none. */
-static void put_all(struct json *json, const struct shelf *shelf,
-                    int64_t depth)
+static void put_all(struct json *json, const struct shelf *shelf, int64_t depth)
 {
     json_begin(json, '{');
     json_field_text(json, "id", "");

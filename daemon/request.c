@@ -118,7 +118,7 @@ void request_answer(struct outbox *outbox, struct request *request, int code,
     parcel->request = request;
     parcel->last = true;
     if (!request->rpc.id)
-        ;  /* a notification: nobody waits */
+        ; /* a notification: nobody waits */
     else if (code)
         rpc_put_error(&parcel->line, request->rpc.id, err);
     else

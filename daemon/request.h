@@ -17,15 +17,15 @@ struct client;
 struct verb;
 
 struct request {
-    struct request *next;  /* in the queue or list that holds it */
+    struct request *next; /* in the queue or list that holds it */
     cJSON *message;
-    struct rpc rpc;        /* parts of it */
+    struct rpc rpc; /* parts of it */
     const struct verb *verb;
     atomic_bool cancelled; /* nobody wants the answer any more */
 
     /* The loop's alone. */
-    struct client *client;        /* NULL: it has gone */
-    struct request *client_next;  /* among the client's */
+    struct client *client;       /* NULL: it has gone */
+    struct request *client_next; /* among the client's */
 };
 
 /* Takes the message over. */
@@ -36,10 +36,10 @@ void request_free(struct request *request);
 /* A queue of requests; its owner has the lock. */
 struct requests {
     struct request *first;
-    struct request **last;  /* where the next one goes; NULL: empty at first */
+    struct request **last; /* where the next one goes; NULL: empty at first */
 };
 void requests_put(struct requests *list, struct request *request);
-struct request *requests_take(struct requests *list);  /* NULL: empty */
+struct request *requests_take(struct requests *list); /* NULL: empty */
 bool requests_remove(struct requests *list, struct request *request);
 
 /* ---- The outbox: lines for clients, from any thread to the loop ---- */
@@ -48,7 +48,7 @@ struct parcel {
     struct parcel *next;
     struct request *request;
     struct buf line;
-    bool last;  /* the answer: nothing more follows for this request */
+    bool last; /* the answer: nothing more follows for this request */
 };
 
 struct outbox;

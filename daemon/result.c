@@ -30,8 +30,7 @@ void result_span(struct json *json, struct span span)
     json_end(json, ']');
 }
 
-void result_place(struct json *json, const struct volume *volume,
-                  uint32_t node)
+void result_place(struct json *json, const struct volume *volume, uint32_t node)
 {
     const struct node *n = &volume->outline->nodes[node];
     const struct origin *origin = n->origin_count ? &n->origins[0] : NULL;
@@ -57,8 +56,10 @@ int call_node(const struct call *call, const struct shelf *shelf,
     const char *name = json_get_text(call->params, "node", "");
     uint64_t id;
     if (!node_parse(name, &id))
-        return err_set(err, ERR_USAGE, "'%.100s' does not name a node; search "
-                       "and toc print their names", name);
+        return err_set(err, ERR_USAGE,
+                       "'%.100s' does not name a node; search "
+                       "and toc print their names",
+                       name);
     if (!shelf_find(shelf, id, ret_volume, ret_node))
         return err_set(err, ERR_NOT_FOUND, "there is no node %s (any more)",
                        name);

@@ -9,8 +9,7 @@ void result_node_id(struct json *json, const char *key,
                     const struct volume *volume, uint32_t node);
 
 /* "path": titles from the top to the node. */
-void result_path(struct json *json, const struct volume *volume,
-                 uint32_t node);
+void result_path(struct json *json, const struct volume *volume, uint32_t node);
 
 /* "file", "anchor" and "span" of the node's first origin; null where there is
  * none. */

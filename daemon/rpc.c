@@ -20,8 +20,7 @@ int rpc_read(const cJSON *message, struct rpc *ret_rpc, struct err *err)
 {
     if (!cJSON_IsObject(message))
         return wrong(err, "a line must hold one object");
-    const cJSON *version =
-        cJSON_GetObjectItemCaseSensitive(message, "jsonrpc");
+    const cJSON *version = cJSON_GetObjectItemCaseSensitive(message, "jsonrpc");
     if (version && !(cJSON_IsString(version) &&
                      slice_is(slice_of(version->valuestring), "2.0")))
         return wrong(err, "\"jsonrpc\" must be \"2.0\"");

@@ -16,8 +16,8 @@ enum {
 /* Parts of a message, which owns them. */
 struct rpc {
     const char *method;
-    const cJSON *params;  /* an object, or NULL */
-    const cJSON *id;      /* NULL: none, so nobody waits for an answer */
+    const cJSON *params; /* an object, or NULL */
+    const cJSON *id;     /* NULL: none, so nobody waits for an answer */
 };
 
 /* RPC_NOT_A_REQUEST */

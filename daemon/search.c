@@ -7,9 +7,9 @@ enum { DEFAULT_HITS = 10 };
 
 static int mode_of(const char *name, int *ret_mode, struct err *err)
 {
-    static const char *const names[] = {
-        [ROUTE_AUTO] = "auto", [ROUTE_TREE] = "tree",
-        [ROUTE_LEXICAL] = "lexical"};
+    static const char *const names[] = {[ROUTE_AUTO] = "auto",
+                                        [ROUTE_TREE] = "tree",
+                                        [ROUTE_LEXICAL] = "lexical"};
     for (int i = 0; i < (int)(sizeof names / sizeof names[0]); i++) {
         if (!strcmp(name, names[i])) {
             *ret_mode = i;
@@ -34,8 +34,8 @@ int search_route(const struct call *call, const struct shelf *shelf,
         .file = json_get_text(params, "file", NULL),
         .most = most,
         .explain = json_get_bool(params, "explain", false)};
-    int code = mode_of(json_get_text(params, "mode", "auto"), &request.mode,
-                       err);
+    int code =
+        mode_of(json_get_text(params, "mode", "auto"), &request.mode, err);
     if (code)
         return code;
     if (under && !node_parse(under, &request.under))
@@ -49,9 +49,9 @@ void search_generation(struct json *json, const struct call *call,
 {
     const char *name = json_get_text(call->params, "manual", NULL);
     const struct volume *volume = name ? shelf_volume(shelf, name) : NULL;
-    json_field_int(json, "generation",
-                   (int64_t)(volume ? volume->manual.generation
-                                    : shelf->generation));
+    json_field_int(
+        json, "generation",
+        (int64_t)(volume ? volume->manual.generation : shelf->generation));
 }
 
 static void explain_terms(struct json *json, const struct route_result *route)

@@ -28,10 +28,10 @@
 #include "daemon/verbs.h"
 
 enum {
-    MOST_IN_FLIGHT = 64,        /* requests of a client; then its input waits */
-    MOST_OUTPUT = 64 << 20,     /* bytes that a client leaves unread */
-    MOST_DRAINED = 16 << 20,    /* bytes thrown away before it is closed */
-    STOP_MS = 1000,             /* for answers on the way out */
+    MOST_IN_FLIGHT = 64,     /* requests of a client; then its input waits */
+    MOST_OUTPUT = 64 << 20,  /* bytes that a client leaves unread */
+    MOST_DRAINED = 16 << 20, /* bytes thrown away before it is closed */
+    STOP_MS = 1000,          /* for answers on the way out */
     BACKLOG = 128,
     READ_BYTES = 1 << 16
 };
@@ -42,10 +42,10 @@ struct client {
     uv_pipe_t pipe;
     struct server *server;
     struct client *next;
-    struct client **link;      /* what points to it */
+    struct client **link; /* what points to it */
     enum state state;
     struct frames frames;
-    struct request *requests;  /* by client_next */
+    struct request *requests; /* by client_next */
     unsigned in_flight;
     size_t drained;
 };
@@ -64,7 +64,7 @@ struct server {
     unsigned client_count;
     size_t in_flight;
     bool stopping, ended;
-    char bytes[READ_BYTES];  /* what was just read, of any client */
+    char bytes[READ_BYTES]; /* what was just read, of any client */
 };
 
 struct output {
@@ -497,14 +497,14 @@ static void watch_signals(struct server *server)
         uv_signal_start(&server->signals[i], on_signal, numbers[i]);
 }
 
-int server_run(struct server *server, struct daemon *daemon,
-               struct work *work, struct err *err)
+int server_run(struct server *server, struct daemon *daemon, struct work *work,
+               struct err *err)
 {
     server->daemon = daemon;
     server->work = work;
     watch_signals(server);
-    int number = uv_listen((uv_stream_t *)&server->listener, BACKLOG,
-                           on_connection);
+    int number =
+        uv_listen((uv_stream_t *)&server->listener, BACKLOG, on_connection);
     if (number)
         return failed(err, "cannot listen", number);
     uv_run(&server->loop, UV_RUN_DEFAULT);

@@ -13,8 +13,8 @@ int server_new(int fd, struct server **ret_server, struct err *err);
 
 /* Serves until SIGTERM, SIGINT, SIGHUP or the verb `stop`; then cancels what
  * runs, sends what was answered, and returns after at most about a second. */
-int server_run(struct server *server, struct daemon *daemon,
-               struct work *work, struct err *err);
+int server_run(struct server *server, struct daemon *daemon, struct work *work,
+               struct err *err);
 
 /* The outbox's `wake`, from any thread, with the server as context. */
 void server_wake(void *server);

@@ -36,7 +36,8 @@ static int inherited(void)
         getsockopt(SYSTEMD_FD, SOL_SOCKET, SO_DOMAIN, &domain, &size) ||
         !listening || domain != AF_UNIX) {
         log_warn("descriptor %d is not a listening Unix socket; it is not "
-                 "used", SYSTEMD_FD);
+                 "used",
+                 SYSTEMD_FD);
         return -1;
     }
     fcntl(SYSTEMD_FD, F_SETFD, FD_CLOEXEC);
@@ -58,7 +59,8 @@ static int check_folder(const char *path, struct err *err)
     if (!code && st.st_uid != geteuid() && st.st_uid != 0)
         code = err_set(err, ERR_USAGE,
                        "the socket's folder %s belongs to another user; choose "
-                       "another with --socket", folder);
+                       "another with --socket",
+                       folder);
     free(folder);
     return code;
 }
@@ -74,8 +76,8 @@ static int take_lock(const char *path, struct err *err)
     if (fd < 0) {
         code = err_errno(err, ERR_IO, "cannot open %s", name.data);
     } else if (flock(fd, LOCK_EX | LOCK_NB)) {
-        code = err_set(err, ERR_USAGE, "another daemon has the socket %s",
-                       path);
+        code =
+            err_set(err, ERR_USAGE, "another daemon has the socket %s", path);
         close(fd);
     }
     buf_free(&name);
@@ -88,8 +90,9 @@ static bool answers(const struct sockaddr_un *address)
     if (fd < 0)
         return false;
     /* EAGAIN: somebody listens, and is busy. */
-    bool yes = !connect(fd, (const struct sockaddr *)address,
-                        sizeof *address) || errno == EAGAIN;
+    bool yes =
+        !connect(fd, (const struct sockaddr *)address, sizeof *address) ||
+        errno == EAGAIN;
     close(fd);
     return yes;
 }
@@ -104,8 +107,10 @@ static int clear(const struct sockaddr_un *address, struct err *err)
                    ? 0
                    : err_errno(err, ERR_IO, "cannot look at %s", path);
     if (!S_ISSOCK(st.st_mode))
-        return err_set(err, ERR_USAGE, "%s is not a socket; choose another "
-                       "path with --socket", path);
+        return err_set(err, ERR_USAGE,
+                       "%s is not a socket; choose another "
+                       "path with --socket",
+                       path);
     if (answers(address))
         return err_set(err, ERR_USAGE, "another daemon answers on %s", path);
     log_info("%s was left behind by a daemon that has gone; it is replaced",
@@ -122,8 +127,8 @@ static int bind_at(const char *path, struct err *err)
         return code;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     mode_t mask = umask(0177);
-    bool bound = fd >= 0 && !bind(fd, (const struct sockaddr *)&address,
-                                  sizeof address);
+    bool bound =
+        fd >= 0 && !bind(fd, (const struct sockaddr *)&address, sizeof address);
     umask(mask);
     if (bound && !listen(fd, BACKLOG))
         return fd;
@@ -183,8 +188,8 @@ void service_notify(const char *state)
     if (path[0] == '@')
         address.sun_path[0] = '\0';
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
-                                   size);
+    socklen_t length =
+        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size);
     if (fd < 0 || sendto(fd, state, strlen(state), MSG_NOSIGNAL,
                          (const struct sockaddr *)&address, length) < 0)
         log_warn("systemd was not told %s", state);

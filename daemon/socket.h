@@ -9,8 +9,8 @@
 
 struct listener {
     int fd;
-    char *path;  /* removed at the end; NULL: systemd's own */
-    int lock;    /* held while `path` is ours; -1: none */
+    char *path; /* removed at the end; NULL: systemd's own */
+    int lock;   /* held while `path` is ours; -1: none */
 };
 
 /* ERR_USAGE: the path is too long, or another daemon has the socket.  A socket

@@ -6,6 +6,7 @@
 
 enum { MOST_HITS = 1000, MOST_TEXT = 1 << 16, MOST_LEVELS = 100000 };
 
+/* clang-format off */
 #define END {NULL, PARAM_ANY, false, 0, 0}
 #define TEXT(name) {name, PARAM_TEXT, false, 0, 0}
 #define NEEDED_TEXT(name) {name, PARAM_TEXT, true, 0, 0}
@@ -48,6 +49,7 @@ static const struct verb verbs[] = {
     {"update", VERB_CHORE, verb_update, update_params},
     {"wait", VERB_CHORE, verb_wait, manual_params},
 };
+/* clang-format on */
 
 const struct verb *verb_find(const char *name)
 {
@@ -63,8 +65,8 @@ static int check_text(const struct param *param, const cJSON *value,
     if (!cJSON_IsString(value))
         return err_set(err, ERR_USAGE, "%s must be a string", param->name);
     if (strlen(value->valuestring) > MOST_TEXT)
-        return err_set(err, ERR_USAGE, "%s has more than %d bytes",
-                       param->name, MOST_TEXT);
+        return err_set(err, ERR_USAGE, "%s has more than %d bytes", param->name,
+                       MOST_TEXT);
     return 0;
 }
 
@@ -73,10 +75,11 @@ static int check_texts(const struct param *param, const cJSON *value,
 {
     const cJSON *item;
     bool right = cJSON_IsArray(value);
-    cJSON_ArrayForEach(item, value)
+    cJSON_ArrayForEach (item, value)
         right = right && cJSON_IsString(item);
-    return right ? 0 : err_set(err, ERR_USAGE,
-                               "%s must be an array of strings", param->name);
+    return right ? 0
+                 : err_set(err, ERR_USAGE, "%s must be an array of strings",
+                           param->name);
 }
 
 static int check_int(const struct param *param, const cJSON *value,
@@ -95,19 +98,15 @@ static int check_value(const struct param *param, const cJSON *value,
                        struct err *err)
 {
     switch (param->kind) {
-    case PARAM_TEXT:
-        return check_text(param, value, err);
-    case PARAM_TEXTS:
-        return check_texts(param, value, err);
-    case PARAM_INT:
-        return check_int(param, value, err);
+    case PARAM_TEXT: return check_text(param, value, err);
+    case PARAM_TEXTS: return check_texts(param, value, err);
+    case PARAM_INT: return check_int(param, value, err);
     case PARAM_BOOL:
-        return cJSON_IsBool(value) ? 0
-                                   : err_set(err, ERR_USAGE,
-                                             "%s must be true or false",
-                                             param->name);
-    case PARAM_ANY:
-        break;
+        return cJSON_IsBool(value)
+                   ? 0
+                   : err_set(err, ERR_USAGE, "%s must be true or false",
+                             param->name);
+    case PARAM_ANY: break;
     }
     return 0;
 }
@@ -132,7 +131,7 @@ static int unknown(const struct verb *verb, const char *name, struct err *err)
 int verb_check(const struct verb *verb, const cJSON *params, struct err *err)
 {
     const cJSON *value;
-    cJSON_ArrayForEach(value, params) {
+    cJSON_ArrayForEach (value, params) {
         const struct param *param = param_find(verb, value->string);
         if (!param)
             return unknown(verb, value->string, err);

@@ -11,8 +11,8 @@
 struct call {
     struct daemon *daemon;
     struct request *request;
-    const cJSON *params;    /* checked against the table; may be NULL */
-    struct parser *parser;  /* of this thread; NULL on the chores' */
+    const cJSON *params;   /* checked against the table; may be NULL */
+    struct parser *parser; /* of this thread; NULL on the chores' */
 };
 
 /* What a verb's function returns beside 0 and errors: the request was handed
@@ -23,18 +23,18 @@ enum { CALL_LATER = 1 };
 typedef int verb_run(struct call *call, struct json *result, struct err *err);
 
 enum verb_thread {
-    VERB_LOOP,   /* needs no time; `run` is NULL, server.c does it */
-    VERB_QUERY,  /* reads */
-    VERB_CHORE   /* writes, and may wait for the index thread */
+    VERB_LOOP,  /* needs no time; `run` is NULL, server.c does it */
+    VERB_QUERY, /* reads */
+    VERB_CHORE  /* writes, and may wait for the index thread */
 };
 
 enum param_kind { PARAM_TEXT, PARAM_INT, PARAM_BOOL, PARAM_TEXTS, PARAM_ANY };
 
 struct param {
-    const char *name;  /* NULL: end of the list */
+    const char *name; /* NULL: end of the list */
     enum param_kind kind;
     bool required;
-    int64_t least, most;  /* of PARAM_INT */
+    int64_t least, most; /* of PARAM_INT */
 };
 
 struct verb {
@@ -51,10 +51,10 @@ const struct verb *verb_find(const char *name);
  * type or out of bounds. */
 int verb_check(const struct verb *verb, const cJSON *params, struct err *err);
 
-verb_run verb_search;                          /* search.c */
-verb_run verb_ask;                             /* ask.c */
-verb_run verb_toc, verb_get, verb_open;        /* reading.c */
-verb_run verb_add, verb_rm, verb_update, verb_wait;  /* manuals.c */
-verb_run verb_ls, verb_status, verb_failed;    /* status.c */
+verb_run verb_search;                               /* search.c */
+verb_run verb_ask;                                  /* ask.c */
+verb_run verb_toc, verb_get, verb_open;             /* reading.c */
+verb_run verb_add, verb_rm, verb_update, verb_wait; /* manuals.c */
+verb_run verb_ls, verb_status, verb_failed;         /* status.c */
 
 #endif

@@ -13,7 +13,7 @@ enum { QUERY_THREADS = 2, CHORE_THREADS = 1, MOST_THREADS = 4 };
 
 struct pool {
     struct daemon *daemon;
-    bool parses;  /* each of its threads owns a parser */
+    bool parses; /* each of its threads owns a parser */
     pthread_mutex_t lock;
     pthread_cond_t more;
     struct requests queue;
@@ -152,8 +152,7 @@ int work_start(struct daemon *daemon, struct work **ret_work, struct err *err)
 
 static struct pool *pool_of(struct work *work, const struct request *request)
 {
-    return request->verb->thread == VERB_CHORE ? &work->chores
-                                               : &work->queries;
+    return request->verb->thread == VERB_CHORE ? &work->chores : &work->queries;
 }
 
 void work_submit(struct work *work, struct request *request)

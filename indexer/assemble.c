@@ -7,17 +7,18 @@
 struct tree *assemble_skeleton(const struct tree *tree)
 {
     struct tree *bones = tree_new(true);
-    bones->page = (struct page){
-        .role = tree->page.role,
-        .title = tree_copy_text(bones, tree->page.title),
-        .up = tree_copy_text(bones, tree->page.up),
-        .prev = tree_copy_text(bones, tree->page.prev),
-        .next = tree_copy_text(bones, tree->page.next)};
+    bones->page =
+        (struct page){.role = tree->page.role,
+                      .title = tree_copy_text(bones, tree->page.title),
+                      .up = tree_copy_text(bones, tree->page.up),
+                      .prev = tree_copy_text(bones, tree->page.prev),
+                      .next = tree_copy_text(bones, tree->page.next)};
     for (uint32_t f = 0; f < tree->file_count; f++)
         tree_add_file(bones, tree->files[f]);
     for (uint32_t n = 0; n < tree->count; n++) {
         const struct node *node = &tree->nodes[n];
-        tree_add_node(bones, node->parent, node->level, node->title, node->anchor);
+        tree_add_node(bones, node->parent, node->level, node->title,
+                      node->anchor);
         for (uint32_t i = 0; i < node->anchor_count; i++)
             tree_add_anchor(bones, n, node->anchors[i]);
         for (uint32_t i = 0; i < node->origin_count; i++)
@@ -34,10 +35,10 @@ struct tree *assemble_skeleton(const struct tree *tree)
 enum { NOT_PLACED = UINT32_MAX };
 
 struct place {
-    uint32_t parent;    /* piece; TREE_NONE: the root */
-    uint32_t next;      /* piece; TREE_NONE */
-    uint32_t position;  /* in the reading order; NOT_PLACED: not in it */
-    uint32_t child, sibling;  /* lists, in order */
+    uint32_t parent;         /* piece; TREE_NONE: the root */
+    uint32_t next;           /* piece; TREE_NONE */
+    uint32_t position;       /* in the reading order; NOT_PLACED: not in it */
+    uint32_t child, sibling; /* lists, in order */
     bool is_index, left_out;
 };
 
@@ -95,7 +96,8 @@ static uint32_t follow(const struct assembly *assembly, uint32_t from,
 
 static bool is_index_name(const char *path)
 {
-    static const char *const names[] = {"index.html", "index.htm", "index.xhtml"};
+    static const char *const names[] = {"index.html", "index.htm",
+                                        "index.xhtml"};
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (!strcasecmp(name, names[i]))
@@ -134,12 +136,14 @@ static void find_links(struct assembly *assembly)
         struct place *place = &assembly->places[i];
         const struct page *page = &assembly->pieces[i].skeleton->page;
         place->is_index = is_index_name(assembly->pieces[i].path);
-        place->left_out = page->role == PAGE_REDIRECT || page->role == PAGE_SEARCH;
+        place->left_out =
+            page->role == PAGE_REDIRECT || page->role == PAGE_SEARCH;
         place->next = follow(assembly, i, page->next);
     }
     for (uint32_t i = 0; i < assembly->count; i++) {
         struct place *place = &assembly->places[i];
-        place->parent = follow(assembly, i, assembly->pieces[i].skeleton->page.up);
+        place->parent =
+            follow(assembly, i, assembly->pieces[i].skeleton->page.up);
         if (place->parent == TREE_NONE || place->parent == i)
             place->parent = folder_index(assembly, i);
         if (place->parent != TREE_NONE &&
@@ -179,8 +183,8 @@ static void read_in_order(struct assembly *assembly)
     for (uint32_t i = 0; i < assembly->count; i++) {
         if (has_previous[i] || assembly->places[i].next == TREE_NONE)
             continue;
-        for (uint32_t page = i; page != TREE_NONE &&
-             assembly->places[page].position == NOT_PLACED;
+        for (uint32_t page = i;
+             page != TREE_NONE && assembly->places[page].position == NOT_PLACED;
              page = assembly->places[page].next)
             assembly->places[page].position = position++;
     }
@@ -213,8 +217,9 @@ static uint32_t add_page(struct assembly *assembly, uint32_t page,
         struct slice title = node->title;
         if (n == 0 && !title.size)
             title = slice_of(assembly->pieces[page].path);
-        uint32_t index = tree_add_node(outline, n ? first + node->parent : parent,
-                                       node->level, title, node->anchor);
+        uint32_t index =
+            tree_add_node(outline, n ? first + node->parent : parent,
+                          node->level, title, node->anchor);
         for (uint32_t i = 0; i < node->anchor_count; i++)
             tree_add_anchor(outline, index, node->anchors[i]);
         for (uint32_t i = 0; i < node->origin_count; i++)
@@ -278,8 +283,8 @@ static uint32_t link_children(struct assembly *assembly)
 int assemble(const char *manual, const struct piece *pieces, uint32_t count,
              struct tree **ret_outline, struct err *err)
 {
-    struct assembly assembly = {.pieces = pieces, .count = count,
-                                .outline = tree_new(true)};
+    struct assembly assembly = {
+        .pieces = pieces, .count = count, .outline = tree_new(true)};
     assembly.places = mem_alloc(count * sizeof *assembly.places);
     find_links(&assembly);
     cut_circles(&assembly);

@@ -16,8 +16,8 @@
 struct tree *assemble_skeleton(const struct tree *tree);
 
 struct piece {
-    const char *path;       /* relative to the manual's root */
-    struct tree *skeleton;  /* of the file's tree */
+    const char *path;      /* relative to the manual's root */
+    struct tree *skeleton; /* of the file's tree */
 };
 
 /* pieces [count] in byte order of their paths; file i of the outline is piece

@@ -21,9 +21,9 @@
 #include "memory/lexical.h"
 
 enum {
-    BATCH_TREES = 256,            /* trees stored in one transaction */
-    BATCH_POSTINGS = 8 << 20,     /* postings gathered before they are written */
-    REWRITE_SHARE = 4             /* a new epoch when 1/4 of the nodes changed */
+    BATCH_TREES = 256,        /* trees stored in one transaction */
+    BATCH_POSTINGS = 8 << 20, /* postings gathered before they are written */
+    REWRITE_SHARE = 4         /* a new epoch when 1/4 of the nodes changed */
 };
 
 struct update {
@@ -36,16 +36,16 @@ struct update {
 
     struct manual manual;
     struct scan scan;
-    struct file *old_files;       /* [old_file_count] sorted by path */
+    struct file *old_files; /* [old_file_count] sorted by path */
     size_t old_file_count;
-    struct file *files;           /* [scan.count] as they will be */
-    bool *keep_record;            /* [scan.count] the record needs no writing */
-    bool changed;                 /* the generation is to be made anew */
+    struct file *files; /* [scan.count] as they will be */
+    bool *keep_record;  /* [scan.count] the record needs no writing */
+    bool changed;       /* the generation is to be made anew */
 
-    uint32_t *indexed;            /* [indexed_count] files of the outline */
+    uint32_t *indexed; /* [indexed_count] files of the outline */
     uint32_t indexed_count;
     struct tree *outline, *old_outline;
-    uint32_t *old_nodes;          /* [outline->count] */
+    uint32_t *old_nodes; /* [outline->count] */
     uint32_t epoch;
     struct lexical_delta *delta;
 };
@@ -62,7 +62,8 @@ static int step(const struct update *u, int phase, size_t done, size_t total,
     if (u->progress)
         u->progress(u->context, phase, done, total);
     if (u->cancel && atomic_load(u->cancel))
-        return err_set(err, ERR_CANCELLED, "stopped before the update was done");
+        return err_set(err, ERR_CANCELLED,
+                       "stopped before the update was done");
     return 0;
 }
 
@@ -127,8 +128,8 @@ static bool look_up(struct update *u, size_t i)
     file->state = old->state;
     free(file->failure);
     file->failure = mem_strdup(old->failure);
-    u->keep_record[i] = same_stat(old, now) && is_current(old) &&
-                        !u->options->force;
+    u->keep_record[i] =
+        same_stat(old, now) && is_current(old) && !u->options->force;
     return !u->keep_record[i] || was_unread(old);
 }
 
@@ -168,7 +169,8 @@ static int scan(struct update *u, struct err *err)
         code = store_read(u->store, &txn, err);
     if (code)
         return code;
-    code = store_list_files(txn, u->manual.id, &u->old_files, &u->old_file_count, err);
+    code = store_list_files(txn, u->manual.id, &u->old_files,
+                            &u->old_file_count, err);
     store_end(txn);
     if (!code)
         code = scan_folder(u->manual.root, u->manual.ignore, &u->scan, err);
@@ -268,15 +270,15 @@ static int parse(struct update *u, struct err *err)
         const struct file *file = &u->files[i];
         tasks[count] = (struct pool_task){
             .path = arena_copy(&paths, path.data, path.size),
-            .has_known = (file->content.low || file->content.high) &&
-                         is_current(file),
+            .has_known =
+                (file->content.low || file->content.high) && is_current(file),
             .known = file->content};
         file_of[count++] = (uint32_t)i;
         buf_free(&path);
     }
-    struct pool *pool = pool_start(u->store, &u->options->parser,
-                                   u->options->parsers, u->options->force, tasks,
-                                   count);
+    struct pool *pool =
+        pool_start(u->store, &u->options->parser, u->options->parsers,
+                   u->options->force, tasks, count);
     struct batch batch = {0};
     int code = collect_results(u, pool, file_of, count, &batch, err);
     pool_stop(pool);
@@ -340,7 +342,8 @@ static int build_outline(struct update *u, struct err *err)
     struct piece *pieces = mem_alloc(u->indexed_count * sizeof *pieces);
     code = read_pieces(u, pieces, err);
     if (!code)
-        code = assemble(u->manual.name, pieces, u->indexed_count, &u->outline, err);
+        code = assemble(u->manual.name, pieces, u->indexed_count, &u->outline,
+                        err);
     for (uint32_t i = 0; i < u->indexed_count; i++)
         tree_free(pieces[i].skeleton);
     free(pieces);
@@ -391,8 +394,9 @@ static int add_node(struct update *u, struct contents *contents, uint32_t n,
     const struct node *content;
     if (node->source_tree == TREE_NONE)
         return 0;
-    int code = content_of(contents, u->files[u->indexed[node->source_tree]].tree,
-                          node->source_node, &content, err);
+    int code =
+        content_of(contents, u->files[u->indexed[node->source_tree]].tree,
+                   node->source_node, &content, err);
     if (code || !content->block_count) {
         node->words = 0;
         return code;
@@ -403,8 +407,8 @@ static int add_node(struct update *u, struct contents *contents, uint32_t n,
 }
 
 /* The node's content as the old outline had it leaves the postings. */
-static int remove_node(struct update *u, struct contents *contents, uint32_t old,
-                       struct err *err)
+static int remove_node(struct update *u, struct contents *contents,
+                       uint32_t old, struct err *err)
 {
     const struct node *node = &u->old_outline->nodes[old], *content;
     if (node->source_tree == TREE_NONE || !node->words)
@@ -412,8 +416,10 @@ static int remove_node(struct update *u, struct contents *contents, uint32_t old
     struct slice path = u->old_outline->files[node->source_tree];
     const struct file *file = find_old(u, path.data);
     if (!file)
-        return err_set(err, ERR_STORE, "the record of %s is missing", path.data);
-    int code = content_of(contents, file->tree, node->source_node, &content, err);
+        return err_set(err, ERR_STORE, "the record of %s is missing",
+                       path.data);
+    int code =
+        content_of(contents, file->tree, node->source_node, &content, err);
     if (!code)
         lexical_remove(u->delta, node->id, content);
     return code;
@@ -440,7 +446,8 @@ static int rewrite_postings(struct update *u, struct err *err)
             break;
         struct contents contents = {.txn = reading};
         for (; n < u->outline->count && !code &&
-               lexical_delta_size(u->delta) < BATCH_POSTINGS; n++) {
+               lexical_delta_size(u->delta) < BATCH_POSTINGS;
+             n++) {
             code = add_node(u, &contents, n, err);
             if (!code && n % 512 == 0)
                 code = step(u, INDEX_STORE, n, u->outline->count, err);
@@ -481,7 +488,8 @@ static int change_postings(struct update *u, struct store_txn *txn,
             code = remove_node(u, &contents, o, err);
     tree_free(contents.tree);
     free(kept);
-    return code ? code : lexical_apply(txn, u->manual.id, u->epoch, u->delta, err);
+    return code ? code
+                : lexical_apply(txn, u->manual.id, u->epoch, u->delta, err);
 }
 
 static bool much_changed(const struct update *u)
@@ -506,8 +514,10 @@ static int write_files(struct update *u, struct store_txn *txn, struct err *err)
         while (at < u->scan.count &&
                strcmp(u->files[at].path, u->old_files[i].path) < 0)
             at++;
-        if (at == u->scan.count || strcmp(u->files[at].path, u->old_files[i].path))
-            code = store_delete_file(txn, u->manual.id, u->old_files[i].path, err);
+        if (at == u->scan.count ||
+            strcmp(u->files[at].path, u->old_files[i].path))
+            code =
+                store_delete_file(txn, u->manual.id, u->old_files[i].path, err);
     }
     for (size_t i = 0; i < u->scan.count && !code; i++)
         if (!u->keep_record[i])
@@ -532,7 +542,8 @@ static void count_up(struct update *u)
 }
 
 /* The manual may have been taken away or renamed meanwhile. */
-static int check_record(struct update *u, struct store_txn *txn, struct err *err)
+static int check_record(struct update *u, struct store_txn *txn,
+                        struct err *err)
 {
     struct manual now;
     int code = store_get_manual(txn, u->manual.id, &now, err);
@@ -547,8 +558,9 @@ static int check_record(struct update *u, struct store_txn *txn, struct err *err
     u->manual.ignore = now.ignore;
     now.ignore = NULL;
     manual_free(&now);
-    return same ? 0 : err_set(err, ERR_CANCELLED,
-                              "the manual was changed meanwhile");
+    return same ? 0
+                : err_set(err, ERR_CANCELLED,
+                          "the manual was changed meanwhile");
 }
 
 static int flip(struct update *u, struct err *err)
@@ -630,15 +642,18 @@ static int run(struct update *u, struct err *err)
 }
 
 int index_update(struct store *store, uint32_t manual,
-                 const struct index_options *options,
-                 index_progress *progress, void *context,
-                 const atomic_bool *cancel, struct index_report *ret_report,
-                 struct err *err)
+                 const struct index_options *options, index_progress *progress,
+                 void *context, const atomic_bool *cancel,
+                 struct index_report *ret_report, struct err *err)
 {
     double start = clock_seconds();
     struct index_report report = {0};
-    struct update u = {.store = store, .options = options, .progress = progress,
-                       .context = context, .cancel = cancel, .report = &report};
+    struct update u = {.store = store,
+                       .options = options,
+                       .progress = progress,
+                       .context = context,
+                       .cancel = cancel,
+                       .report = &report};
     struct store_txn *txn;
     int code = store_read(store, &txn, err);
     if (code)

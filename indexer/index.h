@@ -12,8 +12,8 @@
 
 struct index_options {
     struct parser_options parser;
-    unsigned parsers;  /* parser processes that work side by side; 0: 1 */
-    bool force;        /* parse every file again */
+    unsigned parsers; /* parser processes that work side by side; 0: 1 */
+    bool force;       /* parse every file again */
 };
 
 enum index_phase { INDEX_SCAN, INDEX_PARSE, INDEX_ASSEMBLE, INDEX_STORE };
@@ -24,14 +24,14 @@ typedef void index_progress(void *context, int phase, size_t done,
                             size_t total);
 
 struct index_report {
-    size_t seen;       /* files of a kind that is read */
-    size_t indexed;    /* of these, in the index now */
-    size_t failed;     /* of these, failed */
-    size_t parsed;     /* parsed in this run */
+    size_t seen;    /* files of a kind that is read */
+    size_t indexed; /* of these, in the index now */
+    size_t failed;  /* of these, failed */
+    size_t parsed;  /* parsed in this run */
     size_t nodes;
-    size_t segments;   /* 0 while no model is in the path */
-    size_t tokens;     /* words */
-    bool changed;      /* a new generation was made */
+    size_t segments; /* 0 while no model is in the path */
+    size_t tokens;   /* words */
+    bool changed;    /* a new generation was made */
     double seconds;
 };
 
@@ -50,9 +50,8 @@ int index_register(struct store *store, const char *root, const char *name,
  * the old generation is still in the store: store_collect, once nobody reads
  * it any more (library_is_settled). */
 int index_update(struct store *store, uint32_t manual,
-                 const struct index_options *options,
-                 index_progress *progress, void *context,
-                 const atomic_bool *cancel, struct index_report *ret_report,
-                 struct err *err);
+                 const struct index_options *options, index_progress *progress,
+                 void *context, const atomic_bool *cancel,
+                 struct index_report *ret_report, struct err *err);
 
 #endif

@@ -53,14 +53,16 @@ static void keys_by_titles(const struct tree *tree, struct key *keys)
             buf_clear(&text);
             buf_put(&text, above, sizeof above);
             buf_put_slice(&text, tree->nodes[c].title);
-            siblings[count++] = (struct key){hash_bytes(text.data, text.size), c};
+            siblings[count++] =
+                (struct key){hash_bytes(text.data, text.size), c};
         }
         buf_free(&text);
         qsort(siblings, count, sizeof *siblings, by_key);
         uint64_t ordinal = 0;
         for (size_t i = 0; i < count; i++) {
             ordinal = i && hash_equal(siblings[i].hash, siblings[i - 1].hash)
-                          ? ordinal + 1 : 0;
+                          ? ordinal + 1
+                          : 0;
             keys[siblings[i].node].hash = siblings[i].hash;
             keys[siblings[i].node].hash.low += ordinal;
         }

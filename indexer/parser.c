@@ -30,11 +30,11 @@ struct parser {
     char *program;
     uint64_t most_memory;
     uint32_t most_seconds;
-    pid_t pid;  /* 0: no process */
+    pid_t pid; /* 0: no process */
     int socket;
-    unsigned requests;  /* that this process was asked */
-    int64_t busy_ms;    /* that it took for them */
-    int64_t deadline;   /* of the request under way, on clock_ms */
+    unsigned requests; /* that this process was asked */
+    int64_t busy_ms;   /* that it took for them */
+    int64_t deadline;  /* of the request under way, on clock_ms */
 };
 
 struct parser *parser_new(const struct parser_options *options)
@@ -91,8 +91,8 @@ static int prepare_attributes(posix_spawnattr_t *attributes)
     if (rc)
         return rc;
     /* A group of its own: what the terminal sends is for the daemon. */
-    short flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                  POSIX_SPAWN_SETSIGDEF;
+    short flags =
+        POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
     posix_spawnattr_setflags(attributes, flags);
     posix_spawnattr_setpgroup(attributes, 0);
     posix_spawnattr_setsigmask(attributes, &none);
@@ -107,8 +107,8 @@ static int prepare_files(posix_spawn_file_actions_t *files, int socket)
         return rc;
     rc = posix_spawn_file_actions_adddup2(files, socket, WIRE_FD);
     for (int fd = 0; fd < 2 && !rc; fd++)
-        rc = posix_spawn_file_actions_addopen(files, fd, "/dev/null", O_RDWR,
-                                              0);
+        rc =
+            posix_spawn_file_actions_addopen(files, fd, "/dev/null", O_RDWR, 0);
     if (rc)
         posix_spawn_file_actions_destroy(files);
     return rc;
@@ -407,8 +407,8 @@ static bool read_text(const struct buf *answer, size_t most, struct slice *text,
     return text_is_utf8(text->data, text->size);
 }
 
-int parser_text(struct parser *parser, struct slice bytes,
-                struct buf *ret_text, struct buf *ret_offsets, struct err *err)
+int parser_text(struct parser *parser, struct slice bytes, struct buf *ret_text,
+                struct buf *ret_offsets, struct err *err)
 {
     struct buf answer = {0};
     int rc = ask(parser, WIRE_TEXT, bytes, &answer, err);

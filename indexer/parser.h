@@ -12,9 +12,9 @@
 struct parser;
 
 struct parser_options {
-    const char *program;    /* path of lectern-parse */
-    uint64_t most_memory;   /* bytes of address space; 0: 2 GiB */
-    uint32_t most_seconds;  /* for one file; 0: 60 */
+    const char *program;   /* path of lectern-parse */
+    uint64_t most_memory;  /* bytes of address space; 0: 2 GiB */
+    uint32_t most_seconds; /* for one file; 0: 60 */
 };
 
 /* Part of the name under which a parsed tree is stored: raised whenever the
@@ -25,7 +25,7 @@ enum { PARSER_VERSION = 1 };
 enum { PARSER_MOST_BYTES = 64 << 20 };
 
 struct parser *parser_new(const struct parser_options *options);
-void parser_free(struct parser *parser);  /* ends the process */
+void parser_free(struct parser *parser); /* ends the process */
 
 /* Parses an HTML file's bytes (the slice must stay valid meanwhile).
  * ERR_FORMAT: not HTML; ERR_LIMIT: too deep, too large, too slow;
@@ -38,7 +38,7 @@ int parser_parse(struct parser *parser, struct slice bytes,
  * decoded, white space folded.  For each byte of ret_text, ret_offsets (array
  * of uint32_t in a buffer) has the offset in `bytes` where the character comes
  * from, and one entry more: the end of the last character. */
-int parser_text(struct parser *parser, struct slice bytes,
-                struct buf *ret_text, struct buf *ret_offsets, struct err *err);
+int parser_text(struct parser *parser, struct slice bytes, struct buf *ret_text,
+                struct buf *ret_offsets, struct err *err);
 
 #endif

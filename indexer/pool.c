@@ -55,7 +55,8 @@ static void work_on(struct pool *pool, struct parser *parser, size_t task,
     if (!ret->unchanged)
         ret->stored = !pool->force && is_stored(pool->store, ret->name);
     if (!ret->unchanged && !ret->stored) {
-        int code = parser_parse(parser, buf_slice(&bytes), &ret->tree, &ret->err);
+        int code =
+            parser_parse(parser, buf_slice(&bytes), &ret->tree, &ret->err);
         ret->broken = code == ERR_IO || code == ERR_INTERNAL;
     }
     buf_free(&bytes);
@@ -98,9 +99,9 @@ static void *run(void *context)
     return NULL;
 }
 
-struct pool *pool_start(struct store *store, const struct parser_options *options,
-                        unsigned threads, bool force,
-                        const struct pool_task *tasks, size_t count)
+struct pool *pool_start(struct store *store,
+                        const struct parser_options *options, unsigned threads,
+                        bool force, const struct pool_task *tasks, size_t count)
 {
     struct pool *pool = mem_alloc(sizeof *pool);
     pool->store = store;
@@ -120,7 +121,7 @@ struct pool *pool_start(struct store *store, const struct parser_options *option
            !pthread_create(&pool->threads[pool->thread_count], NULL, run, pool))
         pool->thread_count++;
     if (count && !pool->thread_count)
-        abort();  /* not even one thread: as out of memory */
+        abort(); /* not even one thread: as out of memory */
     return pool;
 }
 

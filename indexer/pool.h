@@ -11,20 +11,20 @@
 #include "tree/tree.h"
 
 struct pool_task {
-    const char *path;          /* absolute */
-    bool has_known;            /* `known` is the hash of what is indexed */
+    const char *path; /* absolute */
+    bool has_known;   /* `known` is the hash of what is indexed */
     struct hash128 known;
 };
 
 struct pool_result {
     size_t task;
-    struct hash128 content;    /* hash of the bytes; only when read */
-    struct hash128 name;       /* under which its tree is stored */
-    bool unchanged;            /* content is `known` */
-    bool stored;               /* the store has a tree of that name already */
-    struct tree *tree;         /* else this; NULL when failed */
-    struct err err;            /* code 0: fine */
-    bool broken;               /* err is the parser's own fault, not the file's:
+    struct hash128 content; /* hash of the bytes; only when read */
+    struct hash128 name;    /* under which its tree is stored */
+    bool unchanged;         /* content is `known` */
+    bool stored;            /* the store has a tree of that name already */
+    struct tree *tree;      /* else this; NULL when failed */
+    struct err err;         /* code 0: fine */
+    bool broken;            /* err is the parser's own fault, not the file's:
                                   no file would fare better */
 };
 
@@ -34,9 +34,10 @@ struct hash128 pool_tree_name(struct hash128 content);
 struct pool;
 
 /* Starts `threads` parsers on the tasks, which must outlive the pool. */
-struct pool *pool_start(struct store *store, const struct parser_options *options,
-                        unsigned threads, bool force,
-                        const struct pool_task *tasks, size_t count);
+struct pool *pool_start(struct store *store,
+                        const struct parser_options *options, unsigned threads,
+                        bool force, const struct pool_task *tasks,
+                        size_t count);
 
 /* The next result in the order of completion; waits for one.  False: all have
  * been given.  The caller owns ret->tree. */

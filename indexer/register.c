@@ -10,8 +10,8 @@
 /* A folder's name that says nothing: its parent's is taken. */
 static bool is_plain_name(struct slice name)
 {
-    static const char *const plain[] = {"html", "doc", "docs", "htmldocs",
-                                        "manual", "share", "en", "www"};
+    static const char *const plain[] = {"html",   "doc",   "docs", "htmldocs",
+                                        "manual", "share", "en",   "www"};
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         if (name.size == strlen(plain[i]) &&
             !strncasecmp(name.data, plain[i], name.size))
@@ -88,7 +88,8 @@ static int check_folder(const char *root, const char *ignore, struct err *err)
     return count ? 0
                  : err_set(err, ERR_NOT_FOUND,
                            "%s holds no file that Lectern reads (.html, .htm, "
-                           ".xhtml)", root);
+                           ".xhtml)",
+                           root);
 }
 
 /* Adds a record, or changes the one that has this root. */
@@ -99,8 +100,10 @@ static int record(struct store_txn *txn, const struct taken *taken,
     struct manual *old = find_by(taken, NULL, root);
     const struct manual *holder = name ? find_by(taken, name, NULL) : NULL;
     if (holder && holder != old)
-        return err_set(err, ERR_USAGE, "the name %s is taken by %s: choose "
-                                       "another with -c", name, holder->root);
+        return err_set(err, ERR_USAGE,
+                       "the name %s is taken by %s: choose "
+                       "another with -c",
+                       name, holder->root);
     struct manual manual = {0};
     if (old) {
         manual = *old;

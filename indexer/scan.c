@@ -21,14 +21,14 @@ struct seen {
 
 struct walk {
     const char *root;
-    char **ignore;       /* NULL at the end */
+    char **ignore; /* NULL at the end */
     struct scan scan;
     size_t file_capacity;
-    char **pending;      /* paths still to look at, links last */
+    char **pending; /* paths still to look at, links last */
     size_t pending_count, pending_capacity;
     char **links;
     size_t link_count, link_capacity;
-    struct seen *seen;   /* open addressing by inode; inode 0: free */
+    struct seen *seen; /* open addressing by inode; inode 0: free */
     size_t seen_count, seen_slots;
 };
 
@@ -115,7 +115,8 @@ static void add_file(struct walk *walk, const char *path, const struct stat *st,
     if (!st)
         return;
     file->size = (uint64_t)st->st_size;
-    file->mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+    file->mtime_ns =
+        (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
     file->inode = st->st_ino;
 }
 
@@ -135,7 +136,8 @@ static int read_folder(struct walk *walk, int fd, const char *path)
         if (is_ignored(walk, below.data))
             buf_free(&below);
         else if (entry->d_type == DT_LNK)
-            push(&walk->links, &walk->link_count, &walk->link_capacity, below.data);
+            push(&walk->links, &walk->link_count, &walk->link_capacity,
+                 below.data);
         else
             push(&walk->pending, &walk->pending_count, &walk->pending_capacity,
                  below.data);
@@ -220,7 +222,8 @@ int scan_folder(const char *root, const char *ignore, struct scan *ret_scan,
         return code;
     }
     if (walk.scan.count)
-        qsort(walk.scan.files, walk.scan.count, sizeof *walk.scan.files, by_path);
+        qsort(walk.scan.files, walk.scan.count, sizeof *walk.scan.files,
+              by_path);
     *ret_scan = walk.scan;
     return 0;
 }

@@ -8,15 +8,15 @@
 #include "base/err.h"
 
 struct scan_file {
-    char *path;   /* relative to the root, "/" between folders */
+    char *path; /* relative to the root, "/" between folders */
     uint64_t size;
     int64_t mtime_ns;
     uint64_t inode;
-    char *failure;  /* why it cannot be looked at; NULL: it can */
+    char *failure; /* why it cannot be looked at; NULL: it can */
 };
 
 struct scan {
-    struct scan_file *files;  /* [count] in byte order of their paths */
+    struct scan_file *files; /* [count] in byte order of their paths */
     size_t count;
 };
 

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-enum { WIRE_FD = 3 };  /* the child's end */
+enum { WIRE_FD = 3 }; /* the child's end */
 
 enum wire_kind { WIRE_PARSE = 1, WIRE_TEXT = 2 };
 
@@ -23,15 +23,15 @@ struct wire_request {
 };
 
 struct wire_reply {
-    int64_t status;    /* enum err_code */
-    int64_t position;  /* of a failure, -1: none */
+    int64_t status;   /* enum err_code */
+    int64_t position; /* of a failure, -1: none */
     uint64_t size;
 };
 
 /* How the child ends when it is not by a signal. */
 enum wire_exit {
-    WIRE_EXIT_MEMORY = 80,  /* needed more memory than it was given */
-    WIRE_EXIT_JAIL = 81     /* could not lock itself in; nothing was read */
+    WIRE_EXIT_MEMORY = 80, /* needed more memory than it was given */
+    WIRE_EXIT_JAIL = 81    /* could not lock itself in; nothing was read */
 };
 
 /* A text reply: n as 64 bits, n bytes of text, n + 1 offsets of 32 bits. */

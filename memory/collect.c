@@ -11,14 +11,14 @@
 enum { BATCH = 2000 };
 
 struct doomed {
-    struct buf keys;  /* strings, one after the other */
+    struct buf keys; /* strings, one after the other */
     size_t count;
 };
 
 struct references {
-    struct manual *manuals;  /* ascending ids */
+    struct manual *manuals; /* ascending ids */
     size_t manual_count;
-    struct hash128 *trees;   /* sorted */
+    struct hash128 *trees; /* sorted */
     size_t tree_count;
 };
 
@@ -38,7 +38,8 @@ static void references_free(struct references *refs)
     free(refs->trees);
 }
 
-static int gather(struct store_txn *txn, struct references *ret, struct err *err)
+static int gather(struct store_txn *txn, struct references *ret,
+                  struct err *err)
 {
     struct references refs = {0};
     int code = store_list_manuals(txn, &refs.manuals, &refs.manual_count, err);
@@ -50,7 +51,8 @@ static int gather(struct store_txn *txn, struct references *ret, struct err *err
         if (code)
             break;
         void *trees = refs.trees;
-        mem_reserve(&trees, &capacity, refs.tree_count + count, sizeof *refs.trees);
+        mem_reserve(&trees, &capacity, refs.tree_count + count,
+                    sizeof *refs.trees);
         refs.trees = trees;
         for (size_t i = 0; i < count; i++) {
             refs.trees[refs.tree_count++] = files[i].tree;
@@ -92,8 +94,8 @@ static bool keep_postings(const struct references *refs, const char *key)
 static bool keep_tree(const struct references *refs, const char *key)
 {
     struct hash128 name = hash_read((const unsigned char *)key);
-    return refs->tree_count && bsearch(&name, refs->trees, refs->tree_count,
-                                       sizeof name, by_hash);
+    return refs->tree_count &&
+           bsearch(&name, refs->trees, refs->tree_count, sizeof name, by_hash);
 }
 
 /* The first `group` bytes of a key decide; a group that is kept is skipped. */
@@ -126,14 +128,15 @@ static int note_doomed(struct store_txn *txn, size_t which,
     char next[16];
     MDB_cursor *cursor;
     MDB_val key, value;
-    int rc = mdb_cursor_open(txn->mdb, txn->store->tables[collected[which].table],
-                             &cursor);
+    int rc = mdb_cursor_open(
+        txn->mdb, txn->store->tables[collected[which].table], &cursor);
     if (rc)
         return store_error(rc, "cannot look through the store", err);
     rc = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
     while (!rc) {
         if (key.mv_size < group || !collected[which].keep(refs, key.mv_data)) {
-            buf_put_string(&doomed->keys, (struct slice){key.mv_data, key.mv_size});
+            buf_put_string(&doomed->keys,
+                           (struct slice){key.mv_data, key.mv_size});
             doomed->count++;
             rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
             continue;
@@ -146,7 +149,8 @@ static int note_doomed(struct store_txn *txn, size_t which,
     }
     mdb_cursor_close(cursor);
     return rc && rc != MDB_NOTFOUND
-               ? store_error(rc, "cannot look through the store", err) : 0;
+               ? store_error(rc, "cannot look through the store", err)
+               : 0;
 }
 
 static int delete_doomed(struct store *store, int table, struct doomed *doomed,
@@ -176,7 +180,8 @@ static int delete_doomed(struct store *store, int table, struct doomed *doomed,
 
 int store_collect(struct store *store, struct err *err)
 {
-    for (size_t which = 0; which < sizeof collected / sizeof collected[0]; which++) {
+    for (size_t which = 0; which < sizeof collected / sizeof collected[0];
+         which++) {
         struct store_txn *txn;
         struct references refs = {0};
         struct doomed doomed = {0};

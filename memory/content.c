@@ -9,13 +9,13 @@ struct shelved {
     struct tree *tree;
     struct hash128 name;
     size_t users;
-    uint64_t used_at;  /* the greater, the later */
-    bool in_place;     /* false: freed by its last user */
+    uint64_t used_at; /* the greater, the later */
+    bool in_place;    /* false: freed by its last user */
 };
 
 struct contents {
     pthread_mutex_t lock;
-    struct shelved *places[PLACES];  /* NULL: free */
+    struct shelved *places[PLACES]; /* NULL: free */
     size_t bytes;
     uint64_t clock;
 };
@@ -108,7 +108,8 @@ static int take(const struct shelf *shelf, struct contents *contents,
     if (!shelved) {
         struct shelved **place = make_room(contents, tree->arena.used);
         shelved = *place = mem_alloc(sizeof *shelved);
-        *shelved = (struct shelved){.tree = tree, .name = name, .in_place = true};
+        *shelved =
+            (struct shelved){.tree = tree, .name = name, .in_place = true};
         contents->bytes += tree->arena.used;
         tree = NULL;
     }
@@ -128,7 +129,8 @@ int content_open(const struct shelf *shelf, const struct volume *volume,
     struct contents *contents = library_contents(shelf->library);
     *ret = (struct content){.of = contents};
     if (n->source_tree == TREE_NONE || n->source_tree >= outline->file_count)
-        return err_set(err, ERR_NOT_FOUND, "the node has no content of its own");
+        return err_set(err, ERR_NOT_FOUND,
+                       "the node has no content of its own");
     int code = take(shelf, contents, volume->files[n->source_tree].tree,
                     &ret->held, err);
     if (code)

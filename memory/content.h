@@ -8,7 +8,7 @@
 #include "memory/library.h"
 
 struct content {
-    const struct node *node;  /* in its file's tree: blocks, refs; NULL: none */
+    const struct node *node; /* in its file's tree: blocks, refs; NULL: none */
     struct shelved *held;
     struct contents *of;
 };

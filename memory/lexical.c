@@ -14,7 +14,7 @@ static const double PART_OF_WHOLE = 0.3;
 
 struct parse {
     struct query *query;
-    bool stop_words;  /* take them too */
+    bool stop_words; /* take them too */
     bool any_whole;
 };
 
@@ -27,10 +27,10 @@ static void take_query_term(void *context, const struct term_at *at)
         return;
     if (query->count == QUERY_MOST_TERMS || query_find(query, at->term) >= 0)
         return;
-    query->terms[query->count++] = (struct query_term){
-        .term = mem_strndup(at->term.data, at->term.size),
-        .whole = at->whole,
-        .weight = at->part ? PART_OF_WHOLE : 1.0};
+    query->terms[query->count++] =
+        (struct query_term){.term = mem_strndup(at->term.data, at->term.size),
+                            .whole = at->whole,
+                            .weight = at->part ? PART_OF_WHOLE : 1.0};
 }
 
 void query_parse(const char *text, struct query *ret_query)
@@ -77,7 +77,8 @@ static void match_term(const struct volume *volume, struct slice postings,
         if (volume->by_id[at].id != id)
             continue;
         struct match *match = &matches[volume->by_id[at].node * terms + term];
-        match->body = (uint16_t)(packed >> 4 < UINT16_MAX ? packed >> 4 : UINT16_MAX);
+        match->body =
+            (uint16_t)(packed >> 4 < UINT16_MAX ? packed >> 4 : UINT16_MAX);
         match->title = (uint8_t)(packed & 3);
         match->defined = (uint8_t)(packed >> 2 & 3);
     }
@@ -94,13 +95,14 @@ int lexical_match(struct store_txn *txn, const struct volume *volume,
     struct match *matches = mem_alloc(cells);
     for (size_t t = 0; t < terms; t++)
         match_term(volume,
-                   store_get_postings(txn, volume->manual.id, volume->manual.epoch,
+                   store_get_postings(txn, volume->manual.id,
+                                      volume->manual.epoch,
                                       slice_of(query->terms[t].term)),
                    matches, terms, t);
     for (uint32_t n = 1; n < outline->count; n++) {
         uint32_t parent = outline->nodes[n].parent;
         if (parent == 0)
-            continue;  /* the manual's own name says nothing */
+            continue; /* the manual's own name says nothing */
         for (size_t t = 0; t < terms; t++) {
             const struct match *above = &matches[parent * terms + t];
             matches[n * terms + t].path = above->title || above->path;
@@ -114,13 +116,16 @@ double lexical_score(const struct query *query, const struct volume *volume,
                      uint32_t node, const struct match *row)
 {
     double words = volume->outline->nodes[node].words;
-    double body_norm = 1 - B_BODY + B_BODY * words / (volume->mean_words + 1e-9);
-    double title_norm = 1 - B_TITLE + B_TITLE * volume->title_words[node] /
-                                          (volume->mean_title_words + 1e-9);
+    double body_norm =
+        1 - B_BODY + B_BODY * words / (volume->mean_words + 1e-9);
+    double title_norm =
+        1 - B_TITLE +
+        B_TITLE * volume->title_words[node] / (volume->mean_title_words + 1e-9);
     double score = 0;
     for (size_t t = 0; t < query->count; t++) {
-        double tf = row[t].body / body_norm + TITLE * row[t].title / title_norm +
-                    PATH * row[t].path + DEFINED * row[t].defined;
+        double tf = row[t].body / body_norm +
+                    TITLE * row[t].title / title_norm + PATH * row[t].path +
+                    DEFINED * row[t].defined;
         if (tf > 0)
             score += query->terms[t].weight * query->terms[t].idf * tf *
                      (K1 + 1) / (K1 + tf);

@@ -22,7 +22,7 @@ enum { LEXICAL_VERSION = 1 };
 struct lexical_delta;
 struct lexical_delta *lexical_delta_new(void);
 void lexical_delta_free(struct lexical_delta *delta);
-size_t lexical_delta_size(const struct lexical_delta *delta);  /* postings */
+size_t lexical_delta_size(const struct lexical_delta *delta); /* postings */
 
 /* A node with this title and content gains or loses the id.  `add` returns the
  * words of its content. */
@@ -41,10 +41,10 @@ enum { QUERY_MOST_TERMS = 32 };
 
 struct query_term {
     char *term;
-    bool whole;      /* an identifier as a whole */
-    double weight;   /* a word of an identifier that is also there whole: less */
-    double idf;      /* ln(1 + (N - n + .5) / (n + .5)), over all volumes asked */
-    uint32_t nodes;  /* that own content and hold it */
+    bool whole;    /* an identifier as a whole */
+    double weight; /* a word of an identifier that is also there whole: less */
+    double idf;    /* ln(1 + (N - n + .5) / (n + .5)), over all volumes asked */
+    uint32_t nodes; /* that own content and hold it */
 };
 
 struct query {
@@ -61,8 +61,8 @@ int query_find(const struct query *query, struct slice term);
 
 struct match {
     uint16_t body;
-    uint8_t title, defined;  /* at most 3 */
-    uint8_t path;            /* 1: in a title above */
+    uint8_t title, defined; /* at most 3 */
+    uint8_t path;           /* 1: in a title above */
 };
 
 /* matches: [outline->count, query->count], freed by the caller. */

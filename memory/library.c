@@ -11,10 +11,10 @@
 
 struct library {
     struct store *store;
-    pthread_mutex_t lock;  /* which shelf is the present one */
+    pthread_mutex_t lock; /* which shelf is the present one */
     struct shelf *shelf;
     struct contents *contents;
-    size_t shelves;        /* that somebody holds, the present one included */
+    size_t shelves; /* that somebody holds, the present one included */
 };
 
 /* Counts of references are few and short: one lock for all. */
@@ -82,8 +82,10 @@ static void measure(struct volume *volume)
     struct term_maker *maker = term_maker_new();
     double words = 0, title_words = 0;
     for (uint32_t n = 0; n < outline->count; n++) {
-        size_t title = terms_of(maker, outline->nodes[n].title, ignore_term, NULL);
-        volume->title_words[n] = (uint16_t)(title < UINT16_MAX ? title : UINT16_MAX);
+        size_t title =
+            terms_of(maker, outline->nodes[n].title, ignore_term, NULL);
+        volume->title_words[n] =
+            (uint16_t)(title < UINT16_MAX ? title : UINT16_MAX);
         volume->by_id[n] = (struct volume_id){outline->nodes[n].id, n};
         if (!outline->nodes[n].words)
             continue;
@@ -108,7 +110,8 @@ static int match_files(struct volume *volume, struct file *files, size_t count,
     volume->files = mem_alloc(outline->file_count * sizeof *volume->files);
     uint32_t at = 0;
     for (size_t i = 0; i < count; i++) {
-        if (at < outline->file_count && slice_is(outline->files[at], files[i].path))
+        if (at < outline->file_count &&
+            slice_is(outline->files[at], files[i].path))
             volume->files[at++] = files[i];
         else
             file_free(&files[i]);
@@ -127,8 +130,9 @@ static int read_volume(struct store_txn *txn, struct manual *manual,
     struct volume *volume = mem_alloc(sizeof *volume);
     volume->manual = *manual;
     *manual = (struct manual){0};
-    int code = store_get_outline(txn, volume->manual.id, volume->manual.generation,
-                                 &volume->outline, err);
+    int code =
+        store_get_outline(txn, volume->manual.id, volume->manual.generation,
+                          &volume->outline, err);
     if (!code)
         code = store_list_files(txn, volume->manual.id, &files, &count, err);
     if (!code)
@@ -288,9 +292,8 @@ bool shelf_find(const struct shelf *shelf, uint64_t id,
     struct volume_id key = {.id = id};
     for (size_t i = 0; i < shelf->count; i++) {
         const struct volume *volume = shelf->volumes[i];
-        const struct volume_id *found =
-            bsearch(&key, volume->by_id, volume->outline->count, sizeof key,
-                    by_number);
+        const struct volume_id *found = bsearch(
+            &key, volume->by_id, volume->outline->count, sizeof key, by_number);
         if (found) {
             *ret_volume = volume;
             *ret_node = found->node;
@@ -305,7 +308,8 @@ uint32_t *volume_path(const struct volume *volume, uint32_t node,
 {
     const struct node *nodes = volume->outline->nodes;
     size_t count = 1;
-    for (uint32_t n = node; nodes[n].parent != TREE_NONE && nodes[n].parent != 0;
+    for (uint32_t n = node;
+         nodes[n].parent != TREE_NONE && nodes[n].parent != 0;
          n = nodes[n].parent)
         count++;
     uint32_t *path = mem_alloc(count * sizeof *path);

@@ -14,15 +14,15 @@
 /* A manual's generation. */
 struct volume {
     struct manual manual;
-    struct tree *outline;     /* files: paths relative to manual.root */
-    struct file *files;       /* [outline->file_count], in the same order:
+    struct tree *outline;    /* files: paths relative to manual.root */
+    struct file *files;      /* [outline->file_count], in the same order:
                                  outline file i is files[i] */
-    struct volume_id *by_id;  /* [outline->count], by ascending id */
-    uint16_t *title_words;    /* [outline->count] */
-    double mean_words;        /* of nodes that own content */
+    struct volume_id *by_id; /* [outline->count], by ascending id */
+    uint16_t *title_words;   /* [outline->count] */
+    double mean_words;       /* of nodes that own content */
     double mean_title_words;
-    uint32_t owners;          /* nodes that own content */
-    int references;           /* kept by library.c */
+    uint32_t owners; /* nodes that own content */
+    int references;  /* kept by library.c */
 };
 
 struct volume_id {
@@ -32,9 +32,9 @@ struct volume_id {
 
 struct shelf {
     struct store *store;
-    struct volume **volumes;  /* [count], manuals with a generation */
+    struct volume **volumes; /* [count], manuals with a generation */
     size_t count;
-    uint64_t generation;      /* greatest of the volumes */
+    uint64_t generation; /* greatest of the volumes */
     struct library *library;
     int references;
 };

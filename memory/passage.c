@@ -22,8 +22,8 @@ static const double PROSE = 1.15, ORDER = 0.002;
 struct choosing {
     const struct query *query;
     struct term_maker *maker;
-    bool head[QUERY_MOST_TERMS];   /* in the head of the present block */
-    bool here[QUERY_MOST_TERMS];   /* in the present candidate */
+    bool head[QUERY_MOST_TERMS]; /* in the head of the present block */
+    bool here[QUERY_MOST_TERMS]; /* in the present candidate */
     bool *marking;
     /* the best so far */
     double best;
@@ -40,7 +40,8 @@ static void mark(void *context, const struct term_at *at)
         choosing->marking[term] = true;
 }
 
-static void mark_terms(struct choosing *choosing, struct slice text, bool *marks)
+static void mark_terms(struct choosing *choosing, struct slice text,
+                       bool *marks)
 {
     memset(marks, 0, QUERY_MOST_TERMS * sizeof *marks);
     choosing->marking = marks;
@@ -139,7 +140,8 @@ static struct slice without_mark(struct slice line)
     if (mark < line.size && line.data[mark] == '-') {
         mark++;
     } else {
-        while (mark < line.size && line.data[mark] >= '0' && line.data[mark] <= '9')
+        while (mark < line.size && line.data[mark] >= '0' &&
+               line.data[mark] <= '9')
             mark++;
         if (mark == at || mark >= line.size || line.data[mark] != '.')
             return (struct slice){line.data + at, line.size - at};
@@ -193,7 +195,8 @@ static int choose_one(const struct shelf *shelf, const struct route_hit *hit,
         passages->items[passages->count++] = (struct passage){
             .volume = hit->volume,
             .node = hit->node,
-            .text = {arena_copy(&passages->arena, text.data, text.size), text.size},
+            .text = {arena_copy(&passages->arena, text.data, text.size),
+                     text.size},
             .block = origin,
             .kind = choosing.block->kind,
             .score = choosing.best};

@@ -7,17 +7,17 @@
 
 struct passage {
     const struct volume *volume;
-    uint32_t node;        /* in the outline */
-    struct slice text;    /* within one line of one block: what is quoted */
-    struct origin block;  /* the block's origin; file: outline's index */
-    int kind;             /* enum block_kind */
+    uint32_t node;       /* in the outline */
+    struct slice text;   /* within one line of one block: what is quoted */
+    struct origin block; /* the block's origin; file: outline's index */
+    int kind;            /* enum block_kind */
     double score;
 };
 
 struct passages {
-    struct passage *items;  /* [count], in order of the hits */
+    struct passage *items; /* [count], in order of the hits */
     size_t count;
-    struct arena arena;     /* holds the text */
+    struct arena arena; /* holds the text */
 };
 
 /* At most `most` passages from the hits of a routed question, at most one a

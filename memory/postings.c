@@ -16,12 +16,12 @@ enum field { FIELD_TITLE, FIELD_DEFINED, FIELD_BODY, FIELDS };
 struct posting {
     uint64_t id;
     uint32_t counts[FIELDS];
-    bool gone;   /* the id leaves the list */
+    bool gone; /* the id leaves the list */
     uint32_t order;
 };
 
 struct posting_list {
-    uint32_t term, term_size;  /* in delta->names */
+    uint32_t term, term_size; /* in delta->names */
     uint64_t hash;
     struct posting *items;
     size_t count, capacity;
@@ -30,8 +30,8 @@ struct posting_list {
 struct lexical_delta {
     struct posting_list *lists;
     size_t count, capacity;
-    uint32_t *slots;     /* open addressing: list index + 1, 0: free */
-    size_t slot_count;   /* a power of two */
+    uint32_t *slots;   /* open addressing: list index + 1, 0: free */
+    size_t slot_count; /* a power of two */
     struct buf names;
     size_t postings;
     struct term_maker *maker;
@@ -110,7 +110,8 @@ static struct posting_list *list_of(struct lexical_delta *delta,
             return &delta->lists[list];
     }
     void *lists = delta->lists;
-    mem_reserve(&lists, &delta->capacity, delta->count + 1, sizeof *delta->lists);
+    mem_reserve(&lists, &delta->capacity, delta->count + 1,
+                sizeof *delta->lists);
     delta->lists = lists;
     delta->lists[delta->count] =
         (struct posting_list){.term = (uint32_t)delta->names.size,
@@ -282,7 +283,8 @@ int lexical_apply(struct store_txn *txn, uint32_t manual, uint32_t epoch,
         buf_clear(&value);
         merge(store_get_postings(txn, manual, epoch, name),
               &delta->lists[order[i]], &value);
-        code = store_put_postings(txn, manual, epoch, name, buf_slice(&value), err);
+        code = store_put_postings(txn, manual, epoch, name, buf_slice(&value),
+                                  err);
     }
     buf_free(&value);
     free(order);

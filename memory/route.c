@@ -18,12 +18,12 @@ const double route_least_confidence = 0.45;
 /* One volume under a question. */
 struct scope {
     const struct volume *volume;
-    uint32_t from, end;      /* nodes that may be found: [from, end) */
-    uint32_t file;           /* only of this file; TREE_NONE: any */
-    struct match *matches;   /* [outline->count, terms] */
-    double *own;             /* [outline->count] lexical score; 0: owns none */
-    double *whole;           /* [outline->count] score of the sub-tree as one */
-    double *branch;          /* [outline->count] score by which it is chosen */
+    uint32_t from, end;    /* nodes that may be found: [from, end) */
+    uint32_t file;         /* only of this file; TREE_NONE: any */
+    struct match *matches; /* [outline->count, terms] */
+    double *own;           /* [outline->count] lexical score; 0: owns none */
+    double *whole;         /* [outline->count] score of the sub-tree as one */
+    double *branch;        /* [outline->count] score by which it is chosen */
 };
 
 struct ranked {
@@ -71,8 +71,8 @@ static void add_scope(struct routing *routing, const struct volume *volume,
     uint32_t file = path ? find_file(volume, path) : (uint32_t)TREE_NONE;
     if (path && file == TREE_NONE)
         return;
-    routing->scopes[routing->scope_count++] =
-        (struct scope){.volume = volume, .from = from, .end = end, .file = file};
+    routing->scopes[routing->scope_count++] = (struct scope){
+        .volume = volume, .from = from, .end = end, .file = file};
 }
 
 static int choose_scopes(struct routing *routing, const struct shelf *shelf,
@@ -84,14 +84,16 @@ static int choose_scopes(struct routing *routing, const struct shelf *shelf,
         const struct volume *volume;
         uint32_t node;
         if (!shelf_find(shelf, request->under, &volume, &node))
-            return err_set(err, ERR_USAGE, "--under: no such node; lectern toc "
-                                           "shows the nodes there are");
+            return err_set(err, ERR_USAGE,
+                           "--under: no such node; lectern toc "
+                           "shows the nodes there are");
         add_scope(routing, volume, node, volume->outline->nodes[node].end);
     } else if (request->manual) {
         const struct volume *volume = shelf_volume(shelf, request->manual);
         if (!volume)
-            return err_set(err, ERR_USAGE, "no manual named %s is indexed; "
-                                           "lectern ls shows those there are",
+            return err_set(err, ERR_USAGE,
+                           "no manual named %s is indexed; "
+                           "lectern ls shows those there are",
                            request->manual);
         add_scope(routing, volume, 0, volume->outline->count);
     } else {
@@ -145,8 +147,8 @@ static void score_wholes(const struct query *query, struct scope *scope)
             mine[t] += row[t].title || row[t].body;
             double tf = (double)mine[t] / (1.0 + 0.05 * (double)owners[n]) +
                         (row[t].title ? 2.0 : 0.0);
-            scope->whole[n] += query->terms[t].weight * query->terms[t].idf *
-                               tf / (1.0 + tf);
+            scope->whole[n] +=
+                query->terms[t].weight * query->terms[t].idf * tf / (1.0 + tf);
         }
         if (node->parent == TREE_NONE)
             continue;
@@ -164,8 +166,8 @@ static void score_branches(struct scope *scope)
 {
     const struct node *nodes = scope->volume->outline->nodes;
     for (uint32_t n = scope->volume->outline->count; n-- > 0;) {
-        double best = scope->branch[n] > scope->own[n] ? scope->branch[n]
-                                                       : scope->own[n];
+        double best =
+            scope->branch[n] > scope->own[n] ? scope->branch[n] : scope->own[n];
         uint32_t parent = nodes[n].parent;
         if (parent != TREE_NONE && scope->branch[parent] < best)
             scope->branch[parent] = best;
@@ -388,13 +390,15 @@ static void give_result(struct routing *routing, const struct ranking *fused)
 {
     struct route_result *result = routing->result;
     const struct query *query = &routing->query;
-    size_t count = fused->count < routing->request->most ? fused->count
-                                                         : routing->request->most;
+    size_t count = fused->count < routing->request->most
+                       ? fused->count
+                       : routing->request->most;
     result->hits = mem_alloc(count * sizeof *result->hits);
     for (size_t i = 0; i < count; i++) {
         const struct ranked *item = &fused->items[i];
         const struct scope *scope = &routing->scopes[item->scope];
-        double covered = coverage(query, &scope->matches[item->node * query->count]);
+        double covered =
+            coverage(query, &scope->matches[item->node * query->count]);
         result->hits[i] = (struct route_hit){.volume = scope->volume,
                                              .node = item->node,
                                              .score = item->fused,

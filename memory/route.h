@@ -18,20 +18,20 @@ enum route_mode { ROUTE_AUTO, ROUTE_TREE, ROUTE_LEXICAL };
 
 struct route_request {
     const char *query;
-    const char *manual;  /* NULL: all */
-    const char *file;    /* only nodes of this file; NULL: all */
-    uint64_t under;      /* only the sub-tree of this node; 0: all */
-    int mode;            /* enum route_mode */
-    size_t most;         /* hits wanted */
+    const char *manual; /* NULL: all */
+    const char *file;   /* only nodes of this file; NULL: all */
+    uint64_t under;     /* only the sub-tree of this node; 0: all */
+    int mode;           /* enum route_mode */
+    size_t most;        /* hits wanted */
     bool explain;
 };
 
 struct route_hit {
     const struct volume *volume;
     uint32_t node;
-    double score;     /* fused; of no meaning beyond its order */
-    double lexical;   /* BM25 */
-    double coverage;  /* 0..1: share of the question's information (idf) whose
+    double score;    /* fused; of no meaning beyond its order */
+    double lexical;  /* BM25 */
+    double coverage; /* 0..1: share of the question's information (idf) whose
                          terms occur in the node, its title or its path */
 };
 
@@ -39,25 +39,25 @@ struct route_hit {
 struct route_step {
     const struct volume *volume;
     uint32_t node;
-    uint32_t depth;  /* level of the descent */
+    uint32_t depth; /* level of the descent */
     double score;
-    bool kept;       /* false: pruned */
+    bool kept; /* false: pruned */
 };
 
 struct route_term {
-    char *term;      /* as in the index; "=": an identifier as a whole */
-    uint32_t nodes;  /* that hold it */
+    char *term;     /* as in the index; "=": an identifier as a whole */
+    uint32_t nodes; /* that hold it */
     double idf;
 };
 
 struct route_result {
-    struct route_hit *hits;   /* [count], best first */
+    struct route_hit *hits; /* [count], best first */
     size_t count;
     struct route_step *steps; /* [step_count], only with explain */
     size_t step_count;
     struct route_term *terms; /* [term_count] */
     size_t term_count;
-    double confidence;        /* greatest coverage among the first hits */
+    double confidence; /* greatest coverage among the first hits */
 };
 
 /* ERR_USAGE: empty query, unknown manual, node or file.  No hit is not an

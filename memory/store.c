@@ -39,7 +39,7 @@
 enum {
     SCHEMA = 1,
     MOST_READERS = 126,
-    TREE_LEVEL = 3,  /* of zstd */
+    TREE_LEVEL = 3, /* of zstd */
     LOCK_TRIES = 20,
     LOCK_PAUSE_MS = 50
 };
@@ -94,13 +94,15 @@ static int take_lock(const char *folder, int *ret_fd, struct err *err)
         char pid[32] = "";
         ssize_t n = pread(fd, pid, sizeof pid - 1, 0);
         close(fd);
-        return err_set(err, ERR_STORE, "another daemon (pid %s) uses the store %s",
+        return err_set(err, ERR_STORE,
+                       "another daemon (pid %s) uses the store %s",
                        n > 0 ? pid : "unknown", folder);
     }
     char pid[32];
     int size = snprintf(pid, sizeof pid, "%ld", (long)getpid());
     if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)size, 0) < 0) {
-        int code = err_errno(err, ERR_STORE, "cannot write the lock of %s", folder);
+        int code =
+            err_errno(err, ERR_STORE, "cannot write the lock of %s", folder);
         close(fd);
         return code;
     }
@@ -110,7 +112,7 @@ static int take_lock(const char *folder, int *ret_fd, struct err *err)
 
 static int check_schema(struct store *store, MDB_txn *txn, struct err *err)
 {
-    MDB_val key = {6, (void *)(uintptr_t)"schema"}, value;
+    MDB_val key = {6, (void *)(uintptr_t) "schema"}, value;
     uint32_t schema = SCHEMA;
     int rc = mdb_get(txn, store->tables[TABLE_META], &key, &value);
     if (rc == MDB_NOTFOUND) {
@@ -119,7 +121,8 @@ static int check_schema(struct store *store, MDB_txn *txn, struct err *err)
         return rc ? store_error(rc, "cannot write the schema", err) : 0;
     }
     if (rc || value.mv_size != sizeof schema)
-        return store_error(rc ? rc : MDB_CORRUPTED, "cannot read the schema", err);
+        return store_error(rc ? rc : MDB_CORRUPTED, "cannot read the schema",
+                           err);
     memcpy(&schema, value.mv_data, sizeof schema);
     if (schema != SCHEMA)
         return err_set(err, ERR_STORE,
@@ -373,7 +376,8 @@ static int decode_manual(uint32_t id, struct slice value, struct manual *ret,
     manual.words = read_varint(&in);
     if (in.failed) {
         manual_free(&manual);
-        return err_set(err, ERR_STORE, "the record of manual %u is damaged", id);
+        return err_set(err, ERR_STORE, "the record of manual %u is damaged",
+                       id);
     }
     *ret = manual;
     return 0;
@@ -385,7 +389,8 @@ int store_get_manual(struct store_txn *txn, uint32_t id,
     char key[4];
     struct slice value;
     key_u32(key, id);
-    int code = get(txn, TABLE_MANUALS, (struct slice){key, sizeof key}, &value, err);
+    int code =
+        get(txn, TABLE_MANUALS, (struct slice){key, sizeof key}, &value, err);
     if (code == ERR_NOT_FOUND)
         return err_set(err, code, "no manual with number %u", id);
     return code ? code : decode_manual(id, value, ret_manual, err);
@@ -396,7 +401,8 @@ int store_list_manuals(struct store_txn *txn, struct manual **ret_manuals,
 {
     MDB_cursor *cursor;
     MDB_val key, value;
-    int rc = mdb_cursor_open(txn->mdb, txn->store->tables[TABLE_MANUALS], &cursor);
+    int rc =
+        mdb_cursor_open(txn->mdb, txn->store->tables[TABLE_MANUALS], &cursor);
     if (rc)
         return store_error(rc, "cannot list the manuals", err);
     void *items = NULL;
@@ -441,7 +447,8 @@ int store_find_manual(struct store_txn *txn, const char *name,
         }
     }
     free(manuals);
-    return found ? 0 : err_set(err, ERR_NOT_FOUND, "no manual is named %s", name);
+    return found ? 0
+                 : err_set(err, ERR_NOT_FOUND, "no manual is named %s", name);
 }
 
 int store_delete_manual(struct store_txn *txn, uint32_t id, struct err *err)
@@ -452,7 +459,8 @@ int store_delete_manual(struct store_txn *txn, uint32_t id, struct err *err)
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
         MDB_cursor *cursor;
         MDB_val key, value;
-        int rc = mdb_cursor_open(txn->mdb, txn->store->tables[tables[t]], &cursor);
+        int rc =
+            mdb_cursor_open(txn->mdb, txn->store->tables[tables[t]], &cursor);
         if (rc)
             return store_error(rc, "cannot delete a manual", err);
         for (;;) {
@@ -517,7 +525,8 @@ int store_delete_file(struct store_txn *txn, uint32_t manual, const char *path,
     MDB_val k = {key.size, bytes};
     int rc = mdb_del(txn->mdb, txn->store->tables[TABLE_FILES], &k, NULL);
     return rc && rc != MDB_NOTFOUND
-               ? store_error(rc, "cannot delete a file's record", err) : 0;
+               ? store_error(rc, "cannot delete a file's record", err)
+               : 0;
 }
 
 static int decode_file(const void *data, size_t size, struct file *ret,
@@ -545,7 +554,8 @@ static int decode_file(const void *data, size_t size, struct file *ret,
 
 static int by_path(const void *a, const void *b)
 {
-    return strcmp(((const struct file *)a)->path, ((const struct file *)b)->path);
+    return strcmp(((const struct file *)a)->path,
+                  ((const struct file *)b)->path);
 }
 
 int store_list_files(struct store_txn *txn, uint32_t manual,
@@ -556,7 +566,8 @@ int store_list_files(struct store_txn *txn, uint32_t manual,
     key_u32(start, manual);
     MDB_cursor *cursor;
     MDB_val key = {sizeof start, start}, value;
-    int rc = mdb_cursor_open(txn->mdb, txn->store->tables[TABLE_FILES], &cursor);
+    int rc =
+        mdb_cursor_open(txn->mdb, txn->store->tables[TABLE_FILES], &cursor);
     if (rc)
         return store_error(rc, "cannot list the files", err);
     void *items = NULL;
@@ -597,9 +608,10 @@ static int put_packed(struct store_txn *txn, int table, struct slice key,
     buf_reserve(&packed, ZSTD_compressBound(plain.size));
     size_t size = ZSTD_compress(packed.data, packed.capacity, plain.data,
                                 plain.size, TREE_LEVEL);
-    int code = ZSTD_isError(size)
-                   ? err_set(err, ERR_INTERNAL, "zstd: %s", ZSTD_getErrorName(size))
-                   : put(txn, table, key, (struct slice){packed.data, size}, err);
+    int code =
+        ZSTD_isError(size)
+            ? err_set(err, ERR_INTERNAL, "zstd: %s", ZSTD_getErrorName(size))
+            : put(txn, table, key, (struct slice){packed.data, size}, err);
     buf_free(&plain);
     buf_free(&packed);
     return code;
@@ -614,13 +626,15 @@ static int get_packed(struct store_txn *txn, int table, struct slice key,
         return err_set(err, code, "no such tree in the store");
     if (code)
         return code;
-    unsigned long long size = ZSTD_getFrameContentSize(packed.data, packed.size);
+    unsigned long long size =
+        ZSTD_getFrameContentSize(packed.data, packed.size);
     if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR ||
         size > (1ull << 34))
         return err_set(err, ERR_STORE, "a stored tree is damaged");
     struct buf plain = {0};
     buf_reserve(&plain, (size_t)size);
-    size_t got = ZSTD_decompress(plain.data, (size_t)size, packed.data, packed.size);
+    size_t got =
+        ZSTD_decompress(plain.data, (size_t)size, packed.data, packed.size);
     if (ZSTD_isError(got) || got != size)
         code = err_set(err, ERR_STORE, "a stored tree is damaged");
     else if (tree_decode(plain.data, got, ret_tree, err))
@@ -699,7 +713,8 @@ struct slice store_get_postings(struct store_txn *txn, uint32_t manual,
 {
     char key[MDB_MAX_KEY];
     struct slice value = {"", 0};
-    get(txn, TABLE_POSTINGS, postings_key(key, manual, epoch, term), &value, NULL);
+    get(txn, TABLE_POSTINGS, postings_key(key, manual, epoch, term), &value,
+        NULL);
     return value;
 }
 
@@ -713,5 +728,6 @@ int store_put_postings(struct store_txn *txn, uint32_t manual, uint32_t epoch,
     MDB_val k = {key.size, bytes};
     int rc = mdb_del(txn->mdb, txn->store->tables[TABLE_POSTINGS], &k, NULL);
     return rc && rc != MDB_NOTFOUND
-               ? store_error(rc, "cannot delete from the store", err) : 0;
+               ? store_error(rc, "cannot delete from the store", err)
+               : 0;
 }

@@ -42,24 +42,24 @@ int store_read(struct store *store, struct store_txn **ret_txn,
 /* Waits until no other writes. */
 int store_write(struct store *store, struct store_txn **ret_txn,
                 struct err *err);
-int store_commit(struct store_txn *txn, struct err *err);  /* ends it too */
-void store_end(struct store_txn *txn);  /* drops what was written; NULL: ok */
+int store_commit(struct store_txn *txn, struct err *err); /* ends it too */
+void store_end(struct store_txn *txn); /* drops what was written; NULL: ok */
 
 /* ---- Manuals ---- */
 
 struct manual {
-    uint32_t id;          /* 0: store_put_manual gives the next one */
-    uint64_t generation;  /* 0: nothing indexed yet */
-    uint32_t epoch;       /* names its postings; 0: none */
-    uint32_t lexical;     /* LEXICAL_VERSION that made them */
-    char *name;           /* unique */
-    char *root;           /* absolute path of its folder */
-    char *ignore;         /* globs, one a line; "" */
-    int64_t indexed_at;   /* seconds since 1970; 0: never */
+    uint32_t id;         /* 0: store_put_manual gives the next one */
+    uint64_t generation; /* 0: nothing indexed yet */
+    uint32_t epoch;      /* names its postings; 0: none */
+    uint32_t lexical;    /* LEXICAL_VERSION that made them */
+    char *name;          /* unique */
+    char *root;          /* absolute path of its folder */
+    char *ignore;        /* globs, one a line; "" */
+    int64_t indexed_at;  /* seconds since 1970; 0: never */
     /* Totals of the generation. */
     uint64_t files, failed, nodes, words;
 };
-void manual_free(struct manual *manual);  /* its strings, not itself */
+void manual_free(struct manual *manual); /* its strings, not itself */
 
 int store_put_manual(struct store_txn *txn, struct manual *manual,
                      struct err *err);
@@ -79,8 +79,8 @@ int store_delete_manual(struct store_txn *txn, uint32_t id, struct err *err);
 enum file_state { FILE_INDEXED, FILE_FAILED };
 
 struct file {
-    char *path;            /* relative to the manual's root */
-    uint64_t size;         /* at the last look */
+    char *path;    /* relative to the manual's root */
+    uint64_t size; /* at the last look */
     int64_t mtime_ns;
     uint64_t inode;
     struct hash128 content; /* of the bytes */
@@ -88,7 +88,7 @@ struct file {
     int state;              /* enum file_state */
     char *failure;          /* why it failed; "" */
 };
-void file_free(struct file *file);  /* its strings, not itself */
+void file_free(struct file *file); /* its strings, not itself */
 
 int store_put_file(struct store_txn *txn, uint32_t manual,
                    const struct file *file, struct err *err);

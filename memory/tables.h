@@ -17,12 +17,12 @@ enum table {
     TABLES
 };
 
-enum { MDB_MAX_KEY = 511 };  /* LMDB's limit as it is compiled */
+enum { MDB_MAX_KEY = 511 }; /* LMDB's limit as it is compiled */
 
 struct store {
     MDB_env *env;
     MDB_dbi tables[TABLES];
-    int lock;  /* descriptor of the locked file */
+    int lock; /* descriptor of the locked file */
 };
 
 struct store_txn {
@@ -48,7 +48,8 @@ static inline void key_u64(char key[8], uint64_t value)
 static inline uint32_t read_key_u32(const void *key)
 {
     const unsigned char *p = key;
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 |
+           p[3];
 }
 
 static inline uint64_t read_key_u64(const void *key)

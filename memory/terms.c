@@ -11,9 +11,9 @@ enum { MOST_SIGNS = 4 };
 
 struct term_maker {
     struct sb_stemmer *stemmer;
-    struct buf word;   /* the word being read, in lower case */
-    struct buf whole;  /* the identifier being read, "=" first */
-    struct buf run;    /* a run without its invisible characters */
+    struct buf word;  /* the word being read, in lower case */
+    struct buf whole; /* the identifier being read, "=" first */
+    struct buf run;   /* a run without its invisible characters */
 };
 
 /* One run between white space, as it is taken apart. */
@@ -22,7 +22,7 @@ struct run {
     void (*each)(void *context, const struct term_at *at);
     void *context;
     size_t words;
-    bool identifier;  /* its words are parts of one */
+    bool identifier; /* its words are parts of one */
 };
 
 struct term_maker *term_maker_new(void)
@@ -113,7 +113,7 @@ static bool is_word(uint32_t c)
 
 struct shape {
     bool any_word;
-    bool joined;  /* signs before or between words */
+    bool joined; /* signs before or between words */
     bool humps;
 };
 
@@ -156,7 +156,8 @@ static void give_signs(struct run *run, struct slice text)
     if (text.size > MOST_SIGNS)
         return;
     for (size_t i = 0; i < text.size; i++) {
-        if ((unsigned char)text.data[i] <= ' ' || (unsigned char)text.data[i] > 126)
+        if ((unsigned char)text.data[i] <= ' ' ||
+            (unsigned char)text.data[i] > 126)
             return;
         sign |= !strchr("()[]{}\"'`,;.:!?-", text.data[i]) ||
                 (text.size > 1 && strchr(":-", text.data[i]));
@@ -263,15 +264,19 @@ size_t terms_of(struct term_maker *maker, struct slice text,
 bool term_is_stop_word(struct slice word)
 {
     static const char *const words[] = {
-        "a", "about", "all", "am", "an", "and", "any", "are", "as", "at", "be",
-        "been", "being", "but", "by", "can", "could", "did", "do", "does",
-        "doing", "for", "from", "get", "had", "has", "have", "having", "how",
-        "i", "if", "in", "into", "is", "it", "its", "just", "me", "my", "no",
-        "not", "of", "on", "or", "our", "out", "s", "should", "so", "some",
-        "such", "t", "than", "that", "the", "their", "them", "then", "there",
-        "these", "they", "this", "those", "to", "up", "us", "use", "used",
-        "using", "want", "was", "we", "were", "what", "when", "where", "which",
-        "while", "who", "whom", "why", "will", "with", "would", "you", "your"};
+        "a",     "about", "all",   "am",    "an",   "and",    "any",
+        "are",   "as",    "at",    "be",    "been", "being",  "but",
+        "by",    "can",   "could", "did",   "do",   "does",   "doing",
+        "for",   "from",  "get",   "had",   "has",  "have",   "having",
+        "how",   "i",     "if",    "in",    "into", "is",     "it",
+        "its",   "just",  "me",    "my",    "no",   "not",    "of",
+        "on",    "or",    "our",   "out",   "s",    "should", "so",
+        "some",  "such",  "t",     "than",  "that", "the",    "their",
+        "them",  "then",  "there", "these", "they", "this",   "those",
+        "to",    "up",    "us",    "use",   "used", "using",  "want",
+        "was",   "we",    "were",  "what",  "when", "where",  "which",
+        "while", "who",   "whom",  "why",   "will", "with",   "would",
+        "you",   "your"};
     size_t low = 0, high = sizeof words / sizeof words[0];
     while (low < high) {
         size_t middle = (low + high) / 2;

@@ -15,16 +15,16 @@
 
 enum { TERM_MOST = 120 };
 
-struct term_maker;  /* one per thread */
+struct term_maker; /* one per thread */
 struct term_maker *term_maker_new(void);
 void term_maker_free(struct term_maker *maker);
 
 struct term_at {
-    struct slice term;  /* valid during the call */
-    struct slice word;  /* as written, in lower case; a whole: the same */
-    bool capitals;      /* written in capitals, two or more */
-    bool whole;         /* an identifier as a whole */
-    bool part;          /* a word of an identifier */
+    struct slice term; /* valid during the call */
+    struct slice word; /* as written, in lower case; a whole: the same */
+    bool capitals;     /* written in capitals, two or more */
+    bool whole;        /* an identifier as a whole */
+    bool part;         /* a word of an identifier */
 };
 
 /* Calls `each` for every term of the text, in order.  Returns the number of

@@ -68,7 +68,8 @@ static void put_node(const struct tree *tree, uint32_t index, struct buf *out,
     hash_write(node->own, own);
     buf_put_varint(out, node->id);
     buf_put_varint(out, node->source_tree == TREE_NONE
-                            ? 0 : (uint64_t)node->source_tree + 1);
+                            ? 0
+                            : (uint64_t)node->source_tree + 1);
     buf_put_varint(out, node->source_node);
     buf_put_varint(out, node->words);
     buf_put(out, own, sizeof own);

@@ -254,8 +254,8 @@ int tree_seal(struct tree *tree, struct err *err)
                 return err_set(err, ERR_FORMAT, "content of a missing node");
     tree->nodes = arena_alloc(&tree->arena, tree->count * sizeof *tree->nodes);
     memcpy(tree->nodes, pending->nodes, tree->count * sizeof *tree->nodes);
-    tree->files = arena_alloc(&tree->arena,
-                              tree->file_count * sizeof *tree->files);
+    tree->files =
+        arena_alloc(&tree->arena, tree->file_count * sizeof *tree->files);
     if (tree->file_count)
         memcpy(tree->files, pending->files,
                tree->file_count * sizeof *tree->files);

@@ -25,24 +25,24 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-enum { TREE_NONE = UINT32_MAX };  /* "no node" */
+enum { TREE_NONE = UINT32_MAX }; /* "no node" */
 
 /* The values are part of the encoding: append only. */
 enum block_kind {
     BLOCK_PARAGRAPH,
-    BLOCK_CODE,        /* white space exact; info: language */
-    BLOCK_TABLE,       /* a row a line, cells separated by a tab */
-    BLOCK_LIST,        /* an item a line: two spaces a level, "- " or "1. " */
+    BLOCK_CODE,  /* white space exact; info: language */
+    BLOCK_TABLE, /* a row a line, cells separated by a tab */
+    BLOCK_LIST,  /* an item a line: two spaces a level, "- " or "1. " */
     BLOCK_QUOTE,
-    BLOCK_NOTE,        /* admonition; info: its kind (note, tip, warning...) */
-    BLOCK_MATH,        /* TeX source */
-    BLOCK_FIGURE,      /* caption and alternative text */
-    BLOCK_DEFINITION,  /* a term a line, its definition in lines below,
+    BLOCK_NOTE,       /* admonition; info: its kind (note, tip, warning...) */
+    BLOCK_MATH,       /* TeX source */
+    BLOCK_FIGURE,     /* caption and alternative text */
+    BLOCK_DEFINITION, /* a term a line, its definition in lines below,
                           indented by two spaces */
     BLOCK_KINDS
 };
-const char *block_kind_name(int kind);  /* "paragraph", ... */
-int block_kind_from(const char *name);  /* -1: none of that name */
+const char *block_kind_name(int kind); /* "paragraph", ... */
+int block_kind_from(const char *name); /* -1: none of that name */
 
 /* Half-open byte range [from, to) of a file as it is on disk. */
 struct span {
@@ -50,28 +50,28 @@ struct span {
 };
 
 struct origin {
-    uint32_t file;  /* index into tree.files */
+    uint32_t file; /* index into tree.files */
     struct span span;
 };
 
 struct block {
-    int kind;           /* enum block_kind */
-    struct slice text;  /* UTF-8; prose has its white space folded */
+    int kind;          /* enum block_kind */
+    struct slice text; /* UTF-8; prose has its white space folded */
     struct slice info;
-    struct origin origin;  /* from its first to its last character of text */
+    struct origin origin; /* from its first to its last character of text */
 };
 
 /* A link in the text of a node. */
 struct ref {
-    struct slice text;  /* what it reads */
-    struct slice url;   /* as written */
+    struct slice text; /* what it reads */
+    struct slice url;  /* as written */
 };
 
 struct node {
-    uint32_t parent;  /* TREE_NONE: the root */
-    uint32_t end;     /* one past the last node of the sub-tree */
-    uint32_t height;  /* 0: leaf; else 1 + the greatest height of a child */
-    int level;        /* heading level in the source, 1..6; 0: no heading */
+    uint32_t parent; /* TREE_NONE: the root */
+    uint32_t end;    /* one past the last node of the sub-tree */
+    uint32_t height; /* 0: leaf; else 1 + the greatest height of a child */
+    int level;       /* heading level in the source, 1..6; 0: no heading */
     struct slice title;
     struct slice anchor;    /* id by which a browser opens it, or empty */
     struct slice *anchors;  /* [anchor_count] every other id within it */
@@ -79,14 +79,14 @@ struct node {
     struct block *blocks;   /* [block_count] */
     struct ref *refs;       /* [ref_count] */
     uint32_t anchor_count, origin_count, block_count, ref_count;
-    struct hash128 own;     /* title, kinds and text of blocks; never origins */
-    struct hash128 merkle;  /* own, then the children's merkle, in order */
+    struct hash128 own;    /* title, kinds and text of blocks; never origins */
+    struct hash128 merkle; /* own, then the children's merkle, in order */
 
     /* Outlines only. */
-    uint64_t id;           /* never reused, unique across manuals; 0: none */
-    uint32_t source_tree;  /* index of the file's tree, TREE_NONE: no content */
-    uint32_t source_node;  /* node in that tree */
-    uint32_t words;        /* words of own content; 0: it owns none */
+    uint64_t id;          /* never reused, unique across manuals; 0: none */
+    uint32_t source_tree; /* index of the file's tree, TREE_NONE: no content */
+    uint32_t source_node; /* node in that tree */
+    uint32_t words;       /* words of own content; 0: it owns none */
 };
 
 enum page_role {
@@ -104,20 +104,20 @@ struct page {
 };
 
 struct tree {
-    struct node *nodes;  /* [count], pre-order */
+    struct node *nodes; /* [count], pre-order */
     uint32_t count;
     bool outline;
-    struct slice *files;  /* [file_count] paths; a file's tree: 1, "" (itself) */
+    struct slice *files; /* [file_count] paths; a file's tree: 1, "" (itself) */
     uint32_t file_count;
     struct page page;
-    struct arena arena;            /* all text and arrays */
-    struct tree_pending *pending;  /* between tree_new and tree_seal */
+    struct arena arena;           /* all text and arrays */
+    struct tree_pending *pending; /* between tree_new and tree_seal */
 };
 
 /* ---- Making ---- */
 
 struct tree *tree_new(bool outline);
-void tree_free(struct tree *tree);  /* NULL is allowed */
+void tree_free(struct tree *tree); /* NULL is allowed */
 
 /* All text is copied.  `parent` is TREE_NONE for the first node, else the node
  * added last or one of its ancestors.  Returns the node's index. */

@@ -169,8 +169,8 @@ static bool meaning(struct walk *w, const xmlNode *meaning)
 
 static void figure(struct walk *w, const xmlNode *figure)
 {
-    unsigned blocks = DOM_HOLDS_CODE | DOM_HOLDS_TABLE | DOM_HOLDS_LIST |
-                      DOM_HOLDS_HEADING;
+    unsigned blocks =
+        DOM_HOLDS_CODE | DOM_HOLDS_TABLE | DOM_HOLDS_LIST | DOM_HOLDS_HEADING;
     int kind = dom_holds(figure, blocks) ? BLOCK_PARAGRAPH : BLOCK_FIGURE;
     walk_within(w, figure, (struct context){.kind = kind});
 }
@@ -284,8 +284,8 @@ static void line_break(struct walk *w, const xmlNode *element)
     struct slice text = {"", 0};
     if (next && !dom_is_element(next))
         text = dom_text(next)->text;
-    bool space = w->writer.space || !text.size ||
-                 text_space(text.data, text.size, 0);
+    bool space =
+        w->writer.space || !text.size || text_space(text.data, text.size, 0);
     bool prose = w->in.kind == BLOCK_PARAGRAPH || w->in.kind == BLOCK_NOTE ||
                  w->in.kind == BLOCK_QUOTE;
     if (prose && !space)
@@ -306,18 +306,13 @@ static bool plain_block(struct walk *w, const xmlNode *element,
         inner.kind = BLOCK_CODE;
         inner.info = rules_language(element);
         break;
-    case PART_QUOTE:
-        inner.kind = BLOCK_QUOTE;
-        break;
+    case PART_QUOTE: inner.kind = BLOCK_QUOTE; break;
     case PART_NOTE:
         inner.kind = BLOCK_NOTE;
         inner.info = slice_of(rule->info);
         break;
-    case PART_MATH:
-        inner.kind = BLOCK_MATH;
-        break;
-    default:
-        return false;
+    case PART_MATH: inner.kind = BLOCK_MATH; break;
+    default: return false;
     }
     if (walk_is_flat(w))
         return false;
@@ -334,14 +329,10 @@ bool blocks_element(struct walk *w, const xmlNode *element,
             return false;
         list(w, element);
         return true;
-    case PART_ITEM:
-        return item(w, element);
-    case PART_TABLE:
-        return table(w, element);
-    case PART_ROW:
-        return row(w, element);
-    case PART_CELL:
-        return cell(w, element);
+    case PART_ITEM: return item(w, element);
+    case PART_TABLE: return table(w, element);
+    case PART_ROW: return row(w, element);
+    case PART_CELL: return cell(w, element);
     case PART_CAPTION:
         if (w->in.kind != BLOCK_TABLE)
             return false;
@@ -352,31 +343,18 @@ bool blocks_element(struct walk *w, const xmlNode *element,
             return false;
         walk_within(w, element, (struct context){.kind = BLOCK_DEFINITION});
         return true;
-    case PART_TERM:
-        return term(w, element);
-    case PART_MEANING:
-        return meaning(w, element);
+    case PART_TERM: return term(w, element);
+    case PART_MEANING: return meaning(w, element);
     case PART_FIGURE:
         if (walk_is_flat(w) || w->in.kind == BLOCK_FIGURE)
             return false;
         figure(w, element);
         return true;
-    case PART_IMAGE:
-        image(w, element);
-        return true;
-    case PART_DRAWING:
-        drawing(w, element);
-        return true;
-    case PART_MATHML:
-        mathml(w, element);
-        return true;
-    case PART_TEX:
-        tex_script(w, element);
-        return true;
-    case PART_BREAK:
-        line_break(w, element);
-        return true;
-    default:
-        return plain_block(w, element, rule);
+    case PART_IMAGE: image(w, element); return true;
+    case PART_DRAWING: drawing(w, element); return true;
+    case PART_MATHML: mathml(w, element); return true;
+    case PART_TEX: tex_script(w, element); return true;
+    case PART_BREAK: line_break(w, element); return true;
+    default: return plain_block(w, element, rule);
     }
 }

@@ -11,7 +11,7 @@
 enum { DEPTH_MOST = 2000 };
 
 struct depth {
-    uint16_t open[DEPTH_MOST + 1];  /* tags that wait for their end */
+    uint16_t open[DEPTH_MOST + 1]; /* tags that wait for their end */
     unsigned count;
     unsigned of_tag[512];
 };

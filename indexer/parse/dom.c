@@ -70,23 +70,23 @@ static void tell(xmlNode *parent, unsigned what)
 static unsigned held_as(int tag)
 {
     switch (tag) {
-    case GUMBO_TAG_H1: case GUMBO_TAG_H2: case GUMBO_TAG_H3:
-    case GUMBO_TAG_H4: case GUMBO_TAG_H5: case GUMBO_TAG_H6:
-        return DOM_HOLDS_HEADING;
-    case GUMBO_TAG_TABLE:
-        return DOM_HOLDS_TABLE;
-    case GUMBO_TAG_PRE: case GUMBO_TAG_LISTING: case GUMBO_TAG_XMP:
-        return DOM_HOLDS_CODE;
-    case GUMBO_TAG_UL: case GUMBO_TAG_OL: case GUMBO_TAG_DL:
-        return DOM_HOLDS_LIST;
-    case GUMBO_TAG_P:
-        return DOM_HOLDS_PARAGRAPH;
-    case GUMBO_TAG_IMG:
-        return DOM_HOLDS_IMAGE;
-    case GUMBO_TAG_INPUT:
-        return DOM_HOLDS_INPUT;
-    default:
-        return 0;
+    case GUMBO_TAG_H1:
+    case GUMBO_TAG_H2:
+    case GUMBO_TAG_H3:
+    case GUMBO_TAG_H4:
+    case GUMBO_TAG_H5:
+    case GUMBO_TAG_H6: return DOM_HOLDS_HEADING;
+    case GUMBO_TAG_TABLE: return DOM_HOLDS_TABLE;
+    case GUMBO_TAG_PRE:
+    case GUMBO_TAG_LISTING:
+    case GUMBO_TAG_XMP: return DOM_HOLDS_CODE;
+    case GUMBO_TAG_UL:
+    case GUMBO_TAG_OL:
+    case GUMBO_TAG_DL: return DOM_HOLDS_LIST;
+    case GUMBO_TAG_P: return DOM_HOLDS_PARAGRAPH;
+    case GUMBO_TAG_IMG: return DOM_HOLDS_IMAGE;
+    case GUMBO_TAG_INPUT: return DOM_HOLDS_INPUT;
+    default: return 0;
     }
 }
 
@@ -155,8 +155,8 @@ static void add_element(struct copying *c, const GumboElement *from)
     if (from->original_tag.length) {
         size_t at = (size_t)(from->original_tag.data - base);
         element->from = (uint32_t)skeleton_source(c->skeleton, at);
-        element->to = (uint32_t)skeleton_source(
-            c->skeleton, at + from->original_tag.length);
+        element->to = (uint32_t)skeleton_source(c->skeleton,
+                                                at + from->original_tag.length);
     }
     copy_attributes(c, from, node);
     unsigned what = held_as(element->tag);
@@ -239,11 +239,8 @@ static int copy_tree(struct copying *c, const GumboNode *root, struct err *err)
             break;
         case GUMBO_NODE_TEXT:
         case GUMBO_NODE_WHITESPACE:
-        case GUMBO_NODE_CDATA:
-            add_text(c, &child->v.text);
-            break;
-        default:
-            break;
+        case GUMBO_NODE_CDATA: add_text(c, &child->v.text); break;
+        default: break;
         }
     }
     return 0;

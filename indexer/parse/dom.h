@@ -18,28 +18,28 @@
 
 /* What an element holds, however deep. */
 enum dom_holds {
-    DOM_HOLDS_TEXT = 1,     /* more than white space */
+    DOM_HOLDS_TEXT = 1, /* more than white space */
     DOM_HOLDS_HEADING = 2,
     DOM_HOLDS_TABLE = 4,
-    DOM_HOLDS_CODE = 8,     /* <pre> */
-    DOM_HOLDS_LIST = 16,    /* <ul>, <ol>, <dl> */
+    DOM_HOLDS_CODE = 8,  /* <pre> */
+    DOM_HOLDS_LIST = 16, /* <ul>, <ol>, <dl> */
     DOM_HOLDS_IMAGE = 32,
     DOM_HOLDS_INPUT = 64,
     DOM_HOLDS_PARAGRAPH = 128
 };
 
 struct dom_element {
-    int tag;            /* GumboTag */
-    bool foreign;       /* within <svg> or <math> */
-    unsigned holds;     /* enum dom_holds */
-    uint32_t from, to;  /* its start tag in the file; 0, 0: it has none */
+    int tag;           /* GumboTag */
+    bool foreign;      /* within <svg> or <math> */
+    unsigned holds;    /* enum dom_holds */
+    uint32_t from, to; /* its start tag in the file; 0, 0: it has none */
 };
 
 struct dom_text {
-    struct slice text;  /* markup left out, references decoded */
-    uint32_t from, to;  /* where it stands in the file */
+    struct slice text; /* markup left out, references decoded */
+    uint32_t from, to; /* where it stands in the file */
     enum text_mode mode;
-    bool plain;         /* the file has it byte for byte */
+    bool plain; /* the file has it byte for byte */
 };
 
 struct dom {
@@ -63,7 +63,7 @@ static inline bool dom_is_element(const xmlNode *node)
 {
     return node->type == XML_ELEMENT_NODE;
 }
-static inline int dom_tag(const xmlNode *node)  /* GUMBO_TAG_LAST: a text */
+static inline int dom_tag(const xmlNode *node) /* GUMBO_TAG_LAST: a text */
 {
     return dom_is_element(node) ? dom_element(node)->tag : GUMBO_TAG_LAST;
 }

@@ -25,7 +25,7 @@ unsigned entity_windows_1252(unsigned byte)
 size_t entity_encode(unsigned code, char ret_bytes[8])
 {
     char bytes[8];
-    struct buf buf = {bytes, 0, sizeof bytes};  /* never grows: 4 and a NUL */
+    struct buf buf = {bytes, 0, sizeof bytes}; /* never grows: 4 and a NUL */
     text_encode(&buf, code);
     memcpy(ret_bytes, bytes, buf.size);
     return buf.size;
@@ -68,9 +68,9 @@ static size_t decode_number(const char *text, size_t size, char ret_bytes[8],
 /* ---- By name: gumbo knows the 2,231 of them ---- */
 
 struct name {
-    char text[MOST_NAME + 2];  /* without '&', with ';' if there is one */
-    unsigned char size;        /* 0: the place is free */
-    unsigned char used;        /* bytes of the reference, '&' and all */
+    char text[MOST_NAME + 2]; /* without '&', with ';' if there is one */
+    unsigned char size;       /* 0: the place is free */
+    unsigned char used;       /* bytes of the reference, '&' and all */
     unsigned char decoded_size;
     char decoded[8];
 };

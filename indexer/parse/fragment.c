@@ -9,11 +9,11 @@
 struct folding {
     const struct source *source;
     struct buf text;
-    uint32_t *offsets;  /* [text.size] */
+    uint32_t *offsets; /* [text.size] */
     size_t capacity;
-    bool space;         /* white space waits for the next character */
+    bool space; /* white space waits for the next character */
     size_t space_at;
-    size_t end;         /* of the last character in the source */
+    size_t end; /* of the last character in the source */
 };
 
 static void put(struct folding *f, const char *bytes, size_t size, size_t from)

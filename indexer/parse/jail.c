@@ -19,7 +19,7 @@
 #define SANITIZED 0
 #endif
 
-enum { STACK_BYTES = 64 << 20 , STACK_TAKEN = 1 << 20};
+enum { STACK_BYTES = 64 << 20, STACK_TAKEN = 1 << 20 };
 
 /* ---- Memory ---- */
 
@@ -67,8 +67,8 @@ static void count_free(const volatile void *pointer)
 static bool limit_memory(uint64_t most)
 {
     most_held = most;
-    return __sanitizer_install_malloc_and_free_hooks(count_malloc,
-                                                     count_free) > 0;
+    return __sanitizer_install_malloc_and_free_hooks(count_malloc, count_free) >
+           0;
 }
 
 #else
@@ -119,7 +119,7 @@ struct landlock_rules {
 
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
-#define SYS_landlock_restrict_self 446
+#define SYS_landlock_restrict_self  446
 #endif
 
 /* Bits that each version of the interface knows (linux/landlock.h). */

@@ -13,9 +13,9 @@
 #include "base/err.h"
 
 struct jail {
-    uint64_t most_memory;   /* bytes of address space */
-    uint64_t most_seconds;  /* of processor time, for the process's life */
-    int descriptor;         /* the one that may be read and written */
+    uint64_t most_memory;  /* bytes of address space */
+    uint64_t most_seconds; /* of processor time, for the process's life */
+    int descriptor;        /* the one that may be read and written */
 };
 
 /* There is no way back.  Running out of memory ends the process with

@@ -68,12 +68,12 @@ static size_t tag_end(const char *data, size_t at, size_t end, bool *ret_closed)
         if (data[at] == '>')
             return at + 1;
         if (is_space(data[at]) || data[at] == '/') {
-            *ret_closed = data[at] == '/' && at + 1 < end &&
-                          data[at + 1] == '>';
+            *ret_closed =
+                data[at] == '/' && at + 1 < end && data[at + 1] == '>';
             at++;
             continue;
         }
-        at++;  /* even a '=' begins a name */
+        at++; /* even a '=' begins a name */
         while (at < end && !is_space(data[at]) && data[at] != '/' &&
                data[at] != '>' && data[at] != '=')
             at++;
@@ -189,9 +189,7 @@ void lexer_character(const struct source *source, size_t at, size_t end,
     ret->size = 1;
     ret->to = at + 1;
     switch (data[at]) {
-    case '\0':
-        ret->size = 0;
-        return;
+    case '\0': ret->size = 0; return;
     case '\r':
         ret->bytes[0] = '\n';
         if (ret->to < end && data[ret->to] == '\n')
@@ -209,8 +207,7 @@ void lexer_character(const struct source *source, size_t at, size_t end,
         ret->size = 1;
         return;
     }
-    default:
-        plain_character(source, at, end, ret);
+    default: plain_character(source, at, end, ret);
     }
 }
 

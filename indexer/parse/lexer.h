@@ -17,7 +17,7 @@ struct source {
     size_t size;  /* below 4 GiB */
     size_t begin; /* after a byte order mark */
     int encoding;
-    bool xml;     /* XHTML: <a/> is a whole element */
+    bool xml; /* XHTML: <a/> is a whole element */
 };
 
 enum markup_kind { MARKUP_OPEN, MARKUP_CLOSE, MARKUP_OTHER };
@@ -26,22 +26,22 @@ enum markup_kind { MARKUP_OPEN, MARKUP_CLOSE, MARKUP_OTHER };
 struct markup {
     int kind;
     size_t from, to;
-    struct slice name;  /* of the element, as written */
-    bool closed;        /* ends in "/>" */
+    struct slice name; /* of the element, as written */
+    bool closed;       /* ends in "/>" */
 };
 
 /* What the text of an element may hold. */
 enum text_mode {
-    TEXT_MARKUP,      /* tags and character references */
-    TEXT_REFERENCES,  /* <title>, <textarea> */
-    TEXT_RAW          /* <script>, <style>... */
+    TEXT_MARKUP,     /* tags and character references */
+    TEXT_REFERENCES, /* <title>, <textarea> */
+    TEXT_RAW         /* <script>, <style>... */
 };
 
 /* One character, or those of one reference. */
 struct character {
-    char bytes[8];  /* UTF-8 */
-    size_t size;    /* 0: a character that is left out */
-    size_t to;      /* where the next begins */
+    char bytes[8]; /* UTF-8 */
+    size_t size;   /* 0: a character that is left out */
+    size_t to;     /* where the next begins */
 };
 
 /* Is there markup at `at`, and if so, which.  Markup that does not end before

@@ -5,9 +5,9 @@
 #include "base/text.h"
 
 /* Appends a place to one of the arrays and yields it. */
-#define APPEND(o, items, count, capacity)                                     \
-    (grow((void **)&(o)->items, &(o)->capacity, (o)->count,                   \
-          sizeof *(o)->items),                                                \
+#define APPEND(o, items, count, capacity)                                      \
+    (grow((void **)&(o)->items, &(o)->capacity, (o)->count,                    \
+          sizeof *(o)->items),                                                 \
      &(o)->items[(o)->count++])
 
 static void grow(void **items, size_t *capacity, size_t count, size_t size)
@@ -66,8 +66,7 @@ void outline_close(struct outline *o)
 /* Leaves the path where `least` of it or a heading above `level` is last. */
 static void cut(struct outline *o, size_t least, int level)
 {
-    while (o->path_count > least &&
-           o->path[o->path_count - 1].level >= level)
+    while (o->path_count > least && o->path[o->path_count - 1].level >= level)
         o->path_count--;
 }
 
@@ -157,8 +156,8 @@ void outline_block(struct outline *o, int kind, struct slice text,
 {
     struct outline_block *block =
         APPEND(o, blocks, block_count, block_capacity);
-    *block = (struct outline_block){current(o), kind, keep(o, text), info,
-                                    span};
+    *block =
+        (struct outline_block){current(o), kind, keep(o, text), info, span};
     add_origin(o, block->node, span);
     o->fresh = o->anchor_count;
 }
@@ -206,7 +205,7 @@ static bool heads_page(const struct outline *o, struct slice page_title)
 
 struct emission {
     struct tree *tree;
-    uint32_t shift;  /* from a node of the outline to one of the tree */
+    uint32_t shift; /* from a node of the outline to one of the tree */
 };
 
 static uint32_t place_of(const struct emission *e, uint32_t node)
@@ -218,8 +217,7 @@ static void emit_nodes(const struct outline *o, const struct emission *e,
                        struct slice page_title)
 {
     if (e->shift || !o->count)
-        tree_add_node(e->tree, TREE_NONE, 0, page_title,
-                      (struct slice){"", 0});
+        tree_add_node(e->tree, TREE_NONE, 0, page_title, (struct slice){"", 0});
     for (size_t i = 0; i < o->count; i++) {
         const struct outline_node *node = &o->nodes[i];
         uint32_t parent = place_of(e, node->parent);
@@ -244,8 +242,7 @@ static void emit_origins(const struct outline *o, const struct emission *e,
         emit_origin(e, 0, page_span);
     for (size_t i = 0; i < o->origin_count; i++)
         if (page || o->origins[i].node != TREE_NONE)
-            emit_origin(e, place_of(e, o->origins[i].node),
-                        o->origins[i].span);
+            emit_origin(e, place_of(e, o->origins[i].node), o->origins[i].span);
     for (size_t i = 0; !page && i < o->origin_count; i++)
         if (o->origins[i].node == TREE_NONE)
             emit_origin(e, 0, o->origins[i].span);
@@ -255,8 +252,8 @@ static void emit_content(const struct outline *o, const struct emission *e)
 {
     for (size_t i = 0; i < o->block_count; i++) {
         const struct outline_block *b = &o->blocks[i];
-        tree_add_block(e->tree, place_of(e, b->node), b->kind, b->text,
-                       b->info, (struct origin){0, b->span});
+        tree_add_block(e->tree, place_of(e, b->node), b->kind, b->text, b->info,
+                       (struct origin){0, b->span});
     }
     for (size_t i = 0; i < o->ref_count; i++)
         tree_add_ref(e->tree, place_of(e, o->refs[i].node), o->refs[i].text,

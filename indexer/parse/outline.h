@@ -20,10 +20,10 @@
 #include "tree/tree.h"
 
 struct outline_node {
-    uint32_t parent;  /* TREE_NONE: the page */
+    uint32_t parent; /* TREE_NONE: the page */
     int level;
     struct slice title, anchor;
-    struct span span;  /* of the title */
+    struct span span; /* of the title */
 };
 
 /* Things that belong to a node; TREE_NONE: to the page. */
@@ -52,29 +52,29 @@ struct outline_step {
 };
 
 struct outline_section {
-    size_t base;   /* length of the path when it began */
-    size_t place;  /* of its title in the path */
+    size_t base;  /* length of the path when it began */
+    size_t place; /* of its title in the path */
     bool titled;
-    bool strict;   /* its further headings are all below its title */
+    bool strict; /* its further headings are all below its title */
     struct slice id;
 };
 
 struct outline {
-    struct arena arena;  /* texts */
+    struct arena arena; /* texts */
     struct outline_node *nodes;
     size_t count, capacity;
     struct outline_block *blocks;
     size_t block_count, block_capacity;
     struct outline_anchor *anchors;
     size_t anchor_count, anchor_capacity;
-    size_t fresh;  /* anchors since the last text: the next heading's */
+    size_t fresh; /* anchors since the last text: the next heading's */
     struct outline_ref *refs;
     size_t ref_count, ref_capacity;
     struct outline_origin *origins;
     size_t origin_count, origin_capacity;
     struct outline_step *path;
     size_t path_count, path_capacity;
-    struct outline_section *sections;  /* sections[0]: the page */
+    struct outline_section *sections; /* sections[0]: the page */
     size_t section_count, section_capacity;
 };
 
@@ -93,8 +93,7 @@ void outline_heading(struct outline *outline, int level, struct slice title,
 void outline_block(struct outline *outline, int kind, struct slice text,
                    struct slice info, struct span span);
 void outline_anchor(struct outline *outline, struct slice name);
-void outline_ref(struct outline *outline, struct slice text,
-                 struct slice url);
+void outline_ref(struct outline *outline, struct slice text, struct slice url);
 
 /* Adds all to an empty tree.  The page itself is its first node, or, when it
  * has but one heading at the top (or its first reads like the page's title),

@@ -6,9 +6,9 @@
 #include "indexer/parse/writer.h"
 
 enum {
-    MOST_REDIRECT = 400,  /* bytes of text of a page that sends one away */
-    MOST_SEARCH = 800,    /* of a page that is there to search */
-    LEAST_LETTERS = 5     /* of an alphabetical index */
+    MOST_REDIRECT = 400, /* bytes of text of a page that sends one away */
+    MOST_SEARCH = 800,   /* of a page that is there to search */
+    LEAST_LETTERS = 5    /* of an alphabetical index */
 };
 
 /* ---- Links to the neighbours ---- */
@@ -88,18 +88,11 @@ void page_read(struct dom *dom, struct page_facts *ret)
             if (!ret->title.size && dom_tag(at->parent) == GUMBO_TAG_HEAD)
                 read_title(dom, at, ret);
             break;
-        case GUMBO_TAG_META:
-            read_meta(at, ret);
-            break;
+        case GUMBO_TAG_META: read_meta(at, ret); break;
         case GUMBO_TAG_LINK:
-        case GUMBO_TAG_A:
-            read_link(at, ret);
-            break;
-        case GUMBO_TAG_INPUT:
-            ret->asks = true;
-            break;
-        default:
-            break;
+        case GUMBO_TAG_A: read_link(at, ret); break;
+        case GUMBO_TAG_INPUT: ret->asks = true; break;
+        default: break;
         }
     }
 }
@@ -150,8 +143,8 @@ int page_role(const struct page_facts *facts)
     if (facts->asks && facts->text < MOST_SEARCH &&
         title_is(facts, is_search_title))
         return PAGE_SEARCH;
-    bool lettered = facts->letters >= LEAST_LETTERS &&
-                    2 * facts->linked >= facts->text;
+    bool lettered =
+        facts->letters >= LEAST_LETTERS && 2 * facts->linked >= facts->text;
     if ((facts->index_parts || lettered) && title_is(facts, is_index_title))
         return PAGE_INDEX;
     return PAGE_CONTENT;

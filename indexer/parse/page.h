@@ -7,17 +7,17 @@
 #include "tree/tree.h"
 
 struct page_facts {
-    struct slice title;  /* <title>, white space folded; in the DOM's arena */
-    struct span span;    /* where it stands; 0, 0: there is none */
+    struct slice title; /* <title>, white space folded; in the DOM's arena */
+    struct span span;   /* where it stands; 0, 0: there is none */
     struct slice up, prev, next;
-    bool refreshes;      /* to another page */
-    bool asks;           /* there is something to fill in */
+    bool refreshes; /* to another page */
+    bool asks;      /* there is something to fill in */
 
     /* Counted while the page is read. */
-    uint64_t text;           /* bytes of text */
-    uint64_t linked;         /* bytes of it in links */
-    uint64_t letters;        /* headings and links of one character */
-    uint64_t index_parts;    /* elements that only an index has */
+    uint64_t text;        /* bytes of text */
+    uint64_t linked;      /* bytes of it in links */
+    uint64_t letters;     /* headings and links of one character */
+    uint64_t index_parts; /* elements that only an index has */
     struct slice first_heading;
 };
 

@@ -49,8 +49,8 @@ static const unsigned char tags[GUMBO_TAG_LAST + 1] = {
 enum where {
     ON_DIV = 1,
     ON_TABLE = 2,
-    ON_BLOCK = 4,   /* every other element that is a block */
-    ON_PIECE = 8,   /* a heading, code, an item, a row, a cell, a term */
+    ON_BLOCK = 4, /* every other element that is a block */
+    ON_PIECE = 8, /* a heading, code, an item, a row, a cell, a term */
     ON_INLINE = 16,
     ON_BOX = ON_DIV | ON_TABLE | ON_BLOCK,
     ON_ALL = ON_BOX | ON_PIECE | ON_INLINE
@@ -63,10 +63,22 @@ struct class_rule {
     bool index;
 };
 
-#define SECTION(name) {name, ON_DIV, PART_SECTION, false}
-#define NOTE(name) {name, ON_BOX, PART_NOTE, false}
-#define INDEX(name) {name, ON_ALL, PART_INLINE, true}
-#define SKIP(name, where) {name, where, PART_SKIP, false}
+#define SECTION(name)                                                          \
+    {                                                                          \
+        name, ON_DIV, PART_SECTION, false                                      \
+    }
+#define NOTE(name)                                                             \
+    {                                                                          \
+        name, ON_BOX, PART_NOTE, false                                         \
+    }
+#define INDEX(name)                                                            \
+    {                                                                          \
+        name, ON_ALL, PART_INLINE, true                                        \
+    }
+#define SKIP(name, where)                                                      \
+    {                                                                          \
+        name, where, PART_SKIP, false                                          \
+    }
 
 /* In the order of strcmp. */
 static const struct class_rule classes[] = {
@@ -184,9 +196,9 @@ static const struct class_rule classes[] = {
 
 /* Kinds of admonitions: class name and label are the same word. */
 static const char *const note_kinds[] = {
-    "attention", "caution", "danger", "error", "hint",    "important",
-    "info",      "note",    "remark", "see",   "seealso", "tip",
-    "todo",      "warning"};
+    "attention", "caution", "danger", "error",  "hint",
+    "important", "info",    "note",   "remark", "see",
+    "seealso",   "tip",     "todo",   "warning"};
 
 static int compare_rule(const void *key, const void *rule)
 {
@@ -203,13 +215,16 @@ static unsigned place_of(int tag)
     if (tag == GUMBO_TAG_TABLE)
         return ON_TABLE;
     switch (tags[tag]) {
-    case PART_INLINE:
-        return ON_INLINE;
-    case PART_HEADING: case PART_CODE: case PART_ITEM: case PART_ROW:
-    case PART_CELL: case PART_TERM: case PART_MEANING: case PART_CAPTION:
-        return ON_PIECE;
-    default:
-        return ON_BLOCK;
+    case PART_INLINE: return ON_INLINE;
+    case PART_HEADING:
+    case PART_CODE:
+    case PART_ITEM:
+    case PART_ROW:
+    case PART_CELL:
+    case PART_TERM:
+    case PART_MEANING:
+    case PART_CAPTION: return ON_PIECE;
+    default: return ON_BLOCK;
     }
 }
 
@@ -249,8 +264,8 @@ static const char *note_kind(struct slice word)
 static bool is_link_line(const xmlNode *element)
 {
     const xmlNode *link = dom_find(element, GUMBO_TAG_A);
-    return link && (dom_attribute(link, "accesskey") ||
-                    dom_attribute(link, "rel"));
+    return link &&
+           (dom_attribute(link, "accesskey") || dom_attribute(link, "rel"));
 }
 
 static void apply_classes(const xmlNode *element, const char *words,
@@ -310,8 +325,8 @@ static bool is_chrome_role(const xmlNode *element)
 /* A link to its own place that shows a sign and no words. */
 static bool is_permalink(const xmlNode *element)
 {
-    static const char *const signs[] = {"¶", "#", "§", "🔗", "⚓", "∞", "☍", "◆",
-                                        "\xef\x83\x81"};
+    static const char *const signs[] = {"¶", "#", "§", "🔗",           "⚓",
+                                        "∞", "☍", "◆", "\xef\x83\x81"};
     const char *href = dom_attribute(element, "href");
     if (!href || !strchr(href, '#'))
         return false;
@@ -343,7 +358,7 @@ struct rule rules_of(const xmlNode *element)
         return rule;
     const char *id = dom_attribute(element, "id");
     if (id && !strncmp(id, "navrow", 6))
-        rule.part = PART_SKIP;  /* Doxygen's tabs */
+        rule.part = PART_SKIP; /* Doxygen's tabs */
     const char *words = dom_attribute(element, "class");
     if (words)
         apply_classes(element, words, &rule);
@@ -355,7 +370,7 @@ struct rule rules_of(const xmlNode *element)
         rule.part = PART_SKIP;
     } else if (tag == GUMBO_TAG_DIV && rules_has_class(element, "title") &&
                rules_has_class(element->parent, "headertitle")) {
-        rule.part = PART_HEADING;  /* Doxygen */
+        rule.part = PART_HEADING; /* Doxygen */
     }
     if (is_hidden(element) || is_chrome_role(element))
         rule.part = PART_SKIP;

@@ -8,9 +8,9 @@
 
 enum part {
     PART_INLINE,
-    PART_SKIP,     /* chrome, code, what is hidden */
+    PART_SKIP, /* chrome, code, what is hidden */
     PART_BLOCK,
-    PART_SECTION,  /* its first heading is that of a section */
+    PART_SECTION, /* its first heading is that of a section */
     PART_HEADING,
     PART_CODE,
     PART_LIST,
@@ -21,23 +21,23 @@ enum part {
     PART_CAPTION,
     PART_QUOTE,
     PART_NOTE,
-    PART_TERMS,    /* <dl> */
+    PART_TERMS, /* <dl> */
     PART_TERM,
     PART_MEANING,
     PART_FIGURE,
     PART_IMAGE,
-    PART_MATH,     /* displayed: text in TeX */
+    PART_MATH, /* displayed: text in TeX */
     PART_MATHML,
-    PART_TEX,      /* <script type="math/tex"> */
+    PART_TEX, /* <script type="math/tex"> */
     PART_DRAWING,
     PART_BREAK
 };
 
 struct rule {
     enum part part;
-    bool strict;       /* a section whose headings are all below its first */
-    bool index;        /* a piece of an alphabetical index */
-    const char *info;  /* the kind of a note */
+    bool strict;      /* a section whose headings are all below its first */
+    bool index;       /* a piece of an alphabetical index */
+    const char *info; /* the kind of a note */
 };
 
 struct rule rules_of(const xmlNode *element);

@@ -8,8 +8,8 @@ struct making {
     const struct source *source;
     struct skeleton *skeleton;
     struct depth depth;
-    unsigned foreign;  /* open <svg> and <math> */
-    bool no_cdata;     /* no "]]>" follows any more */
+    unsigned foreign; /* open <svg> and <math> */
+    bool no_cdata;    /* no "]]>" follows any more */
 };
 
 /* What follows in the skeleton stands for the source from `at` on. */
@@ -81,7 +81,7 @@ static size_t copy_raw(struct making *m, const struct markup *markup)
 static bool is_void(struct slice name)
 {
     static const char *const names[] = {
-        "area", "base", "br",   "col",   "embed",  "hr",    "img",
+        "area", "base", "br",    "col",   "embed",  "hr",    "img",
         "link", "meta", "input", "param", "source", "track", "wbr"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (lexer_name_is(name, names[i]))
@@ -125,8 +125,8 @@ static size_t copy_other(struct making *m, const struct markup *markup)
     size_t to = markup->to;
     if (m->foreign && !m->no_cdata && to - markup->from >= 9 &&
         !memcmp(data + markup->from, "<![CDATA[", 9)) {
-        const char *end = memmem(data + markup->from,
-                                 source->size - markup->from, "]]>", 3);
+        const char *end =
+            memmem(data + markup->from, source->size - markup->from, "]]>", 3);
         m->no_cdata = !end;
         if (end)
             to = (size_t)(end - data) + 3;
@@ -185,7 +185,7 @@ void skeleton_free(struct skeleton *skeleton)
 size_t skeleton_source(struct skeleton *skeleton, size_t at)
 {
     const struct piece *pieces = skeleton->pieces;
-    size_t low = 0, high = skeleton->count;  /* pieces[low].at <= at */
+    size_t low = 0, high = skeleton->count; /* pieces[low].at <= at */
     if (skeleton->recent + 1 < high && pieces[skeleton->recent].at <= at) {
         low = skeleton->recent;
         for (int i = 0; i < 4; i++)

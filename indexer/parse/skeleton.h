@@ -14,15 +14,15 @@
 
 /* From here to the next piece, places move along with the source's. */
 struct piece {
-    uint32_t at;      /* in the skeleton */
-    uint32_t source;  /* in the file */
+    uint32_t at;     /* in the skeleton */
+    uint32_t source; /* in the file */
 };
 
 struct skeleton {
     struct buf text;
     struct piece *pieces;
     size_t count, capacity;
-    size_t recent;  /* piece that was found last */
+    size_t recent; /* piece that was found last */
 };
 
 /* ERR_LIMIT: nests too deep. */

@@ -3,14 +3,16 @@
 #include "base/text.h"
 #include "indexer/parser.h"
 
-enum { HEAD = 4096 };  /* bytes by which a file is judged */
+enum { HEAD = 4096 }; /* bytes by which a file is judged */
 
 static const struct {
     const char *bytes;
     unsigned size;
     const char *what;
 } signatures[] = {
-    {"\x7f""ELF", 4, "a program"},
+    {"\x7f"
+     "ELF",
+     4, "a program"},
     {"\x89PNG", 4, "a PNG image"},
     {"GIF8", 4, "a GIF image"},
     {"\xff\xd8\xff", 3, "a JPEG image"},

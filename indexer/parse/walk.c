@@ -14,8 +14,8 @@ void walk_flush(struct walk *w)
         outline_block(w->outline, w->in.kind, text, w->in.info, span);
         w->in.labelled = true;
     } else if (w->image.size) {
-        outline_block(w->outline, BLOCK_FIGURE, w->image,
-                      (struct slice){"", 0}, w->image_span);
+        outline_block(w->outline, BLOCK_FIGURE, w->image, (struct slice){"", 0},
+                      w->image_span);
     }
     w->image.size = 0;
 }
@@ -29,17 +29,12 @@ void walk_boundary(struct walk *w)
         else
             writer_space(&w->writer);
         break;
-    case BLOCK_FIGURE:
-        writer_line(&w->writer, 0, "");
-        break;
+    case BLOCK_FIGURE: writer_line(&w->writer, 0, ""); break;
     case BLOCK_LIST:
     case BLOCK_TABLE:
     case BLOCK_CODE:
-    case IN_TITLE:
-        writer_space(&w->writer);
-        break;
-    default:
-        walk_flush(w);
+    case IN_TITLE: writer_space(&w->writer); break;
+    default: walk_flush(w);
     }
 }
 
@@ -121,8 +116,7 @@ static void walk_heading(struct walk *w, const xmlNode *element)
         return;
     const char *id = dom_attribute(element, "id");
     outline_heading(w->outline, rules_level(element), title,
-                    id ? slice_of(id) : (struct slice){"", 0}, span,
-                    first_ref);
+                    id ? slice_of(id) : (struct slice){"", 0}, span, first_ref);
     w->facts->letters += is_one_letter(title);
 }
 

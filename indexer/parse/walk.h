@@ -9,18 +9,18 @@
 #include "indexer/parse/rules.h"
 #include "indexer/parse/writer.h"
 
-enum { IN_TITLE = BLOCK_KINDS };  /* besides the kinds of blocks */
+enum { IN_TITLE = BLOCK_KINDS }; /* besides the kinds of blocks */
 
 /* What kind of block text is for at the moment, and where in it we are. */
 struct context {
     int kind;
     struct slice info;
-    unsigned depth;    /* list: how many lists are around this one */
-    unsigned ordinal;  /* list: number of the next item; 0: it has bullets */
-    unsigned cells;    /* table: in this row so far */
-    bool termed;       /* definition: a term was last */
-    bool meaning;      /* definition: this is not the term */
-    bool labelled;     /* note: its label is behind us */
+    unsigned depth;   /* list: how many lists are around this one */
+    unsigned ordinal; /* list: number of the next item; 0: it has bullets */
+    unsigned cells;   /* table: in this row so far */
+    bool termed;      /* definition: a term was last */
+    bool meaning;     /* definition: this is not the term */
+    bool labelled;    /* note: its label is behind us */
 };
 
 struct walk {
@@ -49,8 +49,7 @@ void walk_flush(struct walk *walk);
 void walk_boundary(struct walk *walk);
 
 /* The children as blocks of their own, of context `inner`. */
-void walk_within(struct walk *walk, const xmlNode *node,
-                 struct context inner);
+void walk_within(struct walk *walk, const xmlNode *node, struct context inner);
 
 /* Blocks in titles, cells and code do not stand for themselves. */
 static inline bool walk_is_flat(const struct walk *walk)

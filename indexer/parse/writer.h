@@ -11,29 +11,28 @@
 
 /* What comes before the next text, should there be any. */
 struct separator {
-    bool line;        /* a new line, unless the block begins here */
-    bool comma;       /* ", ", unless the block begins here */
+    bool line;  /* a new line, unless the block begins here */
+    bool comma; /* ", ", unless the block begins here */
     unsigned tabs;
     unsigned indent;
-    char marker[16];  /* "- ", "12. " */
+    char marker[16]; /* "- ", "12. " */
 };
 
 struct writer {
     const struct dom *dom;
     struct buf text;
-    bool open;       /* there is text */
-    bool exact;      /* white space as written */
-    bool space;      /* white space waits for the next word */
+    bool open;  /* there is text */
+    bool exact; /* white space as written */
+    bool space; /* white space waits for the next word */
     struct separator next;
     struct span span;
-    uint64_t written;  /* bytes of text so far, of all blocks */
+    uint64_t written; /* bytes of text so far, of all blocks */
 };
 
 void writer_text(struct writer *writer, const struct dom_text *text);
 
 /* Text that stands in an attribute of the element at `span`. */
-void writer_literal(struct writer *writer, struct slice text,
-                    struct span span);
+void writer_literal(struct writer *writer, struct slice text, struct span span);
 
 /* The next text is another word; in exact text, in another line. */
 void writer_space(struct writer *writer);

@@ -31,7 +31,8 @@ static struct tree *assembled(const struct page_of *pages)
     uint32_t count = 0;
     for (; pages[count].path; count++) {
         struct tree *tree = page(&pages[count]);
-        pieces[count] = (struct piece){pages[count].path, assemble_skeleton(tree)};
+        pieces[count] =
+            (struct piece){pages[count].path, assemble_skeleton(tree)};
         tree_free(tree);
     }
     struct tree *outline;
@@ -73,7 +74,8 @@ static void up_and_next_links_decide(void **state)
         {"c.html", "Below", "./b.html", "a.html", 0},
         {"z.html", "Book", "", "b.html", 0},
         {NULL, NULL, NULL, NULL, 0}};
-    assert_shape(pages, "M(Book(Notes,First(Notes,Below(Notes)),Second(Notes)))");
+    assert_shape(pages,
+                 "M(Book(Notes,First(Notes,Below(Notes)),Second(Notes)))");
 }
 
 static void folders_have_index_pages(void **state)
@@ -122,14 +124,16 @@ static uint32_t find(const struct tree *tree, const char *title)
 static void ids_are_kept(void **state)
 {
     (void)state;
-    static const struct page_of before[] = {
-        {"a.html", "A", "", "", 0}, {"b.html", "B", "", "", 0},
-        {"c.html", "C", "", "", 0}, {NULL, NULL, NULL, NULL, 0}};
+    static const struct page_of before[] = {{"a.html", "A", "", "", 0},
+                                            {"b.html", "B", "", "", 0},
+                                            {"c.html", "C", "", "", 0},
+                                            {NULL, NULL, NULL, NULL, 0}};
     /* a is gone, b moved to another file, c stays
      * d is new. */
-    static const struct page_of after[] = {
-        {"c.html", "C", "", "", 0}, {"d.html", "D", "", "", 0},
-        {"x/b.html", "B", "", "", 0}, {NULL, NULL, NULL, NULL, 0}};
+    static const struct page_of after[] = {{"c.html", "C", "", "", 0},
+                                           {"d.html", "D", "", "", 0},
+                                           {"x/b.html", "B", "", "", 0},
+                                           {NULL, NULL, NULL, NULL, 0}};
     struct tree *old = assembled(before), *now = assembled(after);
     for (uint32_t n = 0; n < old->count; n++)
         old->nodes[n].id = 100 + n;

@@ -13,8 +13,9 @@
 static void varints_come_back(void **state)
 {
     (void)state;
-    static const uint64_t values[] = {0, 1, 127, 128, 16383, 16384, UINT32_MAX,
-                                      (uint64_t)1 << 63, UINT64_MAX};
+    static const uint64_t values[] = {
+        0,         1, 127, 128, 16383, 16384, UINT32_MAX, (uint64_t)1 << 63,
+        UINT64_MAX};
     static const int64_t signs[] = {0, -1, 1, -64, 64, INT64_MIN, INT64_MAX};
     struct buf buf = {0};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
@@ -58,10 +59,14 @@ static void white_space_folds(void **state)
 {
     (void)state;
     struct buf buf = {0};
-    text_fold_space(&buf, slice_of(" \t a\xC2\xA0\xC2\xA0" "b\n\nc\xE2\x80\x8B" "d "));
-    assert_string_equal(buf.data, "a b c\xE2\x80\x8B" "d");
+    text_fold_space(&buf, slice_of(" \t a\xC2\xA0\xC2\xA0"
+                                   "b\n\nc\xE2\x80\x8B"
+                                   "d "));
+    assert_string_equal(buf.data, "a b c\xE2\x80\x8B"
+                                  "d");
     buf_clear(&buf);
-    text_fold_compare(&buf, slice_of("20.4.1.\xC2\xA0The \xC3\x84pfel_\xE2\x80\x8Btree!"));
+    text_fold_compare(
+        &buf, slice_of("20.4.1.\xC2\xA0The \xC3\x84pfel_\xE2\x80\x8Btree!"));
     assert_string_equal(buf.data, "20 4 1 the \xC3\xA4pfel tree");
     buf_free(&buf);
 }
@@ -74,7 +79,10 @@ static void bad_utf8_is_seen(void **state)
     assert_false(text_is_utf8("\xED\xA0\x80", 3));
     assert_false(text_is_utf8("\xC0\x80", 2));
     size_t size;
-    assert_int_equal(text_decode("\xE4" "b", 2, 0, &size), 0xFFFD);
+    assert_int_equal(text_decode("\xE4"
+                                 "b",
+                                 2, 0, &size),
+                     0xFFFD);
     assert_int_equal(size, 1);
 }
 
@@ -94,11 +102,13 @@ static void json_is_written_and_read(void **state)
     json_end(&json, ']');
     json_field_null(&json, "none");
     json_end(&json, '}');
-    assert_string_equal(buf.data, "{\"a\\\"\":\"x\\n\\u0001\xEF\xBF\xBD\xC3\xA4\","
-                                  "\"list\":[-3,0.50,null,true],\"none\":null}");
+    assert_string_equal(buf.data,
+                        "{\"a\\\"\":\"x\\n\\u0001\xEF\xBF\xBD\xC3\xA4\","
+                        "\"list\":[-3,0.50,null,true],\"none\":null}");
     cJSON *value;
     assert_int_equal(json_parse(buf_slice(&buf), &value, NULL), 0);
-    assert_string_equal(json_get_text(value, "a\"", ""), "x\n\x01\xEF\xBF\xBD\xC3\xA4");
+    assert_string_equal(json_get_text(value, "a\"", ""),
+                        "x\n\x01\xEF\xBF\xBD\xC3\xA4");
     assert_int_equal(json_get_int(value, "none", 7), 7);
     cJSON_Delete(value);
     buf_free(&buf);
@@ -109,7 +119,8 @@ static void json_refuses(void **state)
     (void)state;
     struct err err;
     cJSON *value;
-    assert_int_equal(json_parse(slice_of("{\"a\":}"), &value, &err), ERR_FORMAT);
+    assert_int_equal(json_parse(slice_of("{\"a\":}"), &value, &err),
+                     ERR_FORMAT);
     assert_true(err.position >= 0);
     assert_int_equal(json_parse(slice_of("{} x"), &value, &err), ERR_FORMAT);
     assert_int_equal(json_parse(slice_of(""), &value, &err), ERR_FORMAT);
@@ -141,7 +152,8 @@ static void files_are_read_and_refused(void **state)
     assert_int_equal(file_read_span(path.data, 3, 5, &content, &err), 0);
     assert_string_equal(content.data, "34");
     buf_free(&content);
-    assert_int_equal(file_read_span(path.data, 3, 11, &content, &err), ERR_STALE);
+    assert_int_equal(file_read_span(path.data, 3, 11, &content, &err),
+                     ERR_STALE);
     buf_put_text(&path, "-absent");
     assert_int_equal(file_read(path.data, 10, &content, &err), ERR_IO);
     assert_non_null(strstr(err.message, "No such file"));

@@ -25,17 +25,26 @@ static int parse(struct cli *cli, struct err *err, char **words)
     return arguments_parse(cli, words, err);
 }
 
-#define WORDS(...) (char *[]){(char[]){"lectern"}, __VA_ARGS__, NULL}
-#define W(text) (char[]){text}
+#define WORDS(...)                                                             \
+    (char *[])                                                                 \
+    {                                                                          \
+        (char[]){"lectern"}, __VA_ARGS__, NULL                                 \
+    }
+#define W(text)                                                                \
+    (char[])                                                                   \
+    {                                                                          \
+        text                                                                   \
+    }
 
 static void arguments_are_taken_apart(void **state)
 {
     (void)state;
     struct cli cli;
-    assert_int_equal(parse(&cli, NULL,
-                           WORDS(W("--json"), W("ask"), W("-n5"), W("how"),
-                                 W("--mode=tree"), W("-c"), W("git"), W("--"),
-                                 W("--do"), W("-"))), 0);
+    assert_int_equal(
+        parse(&cli, NULL,
+              WORDS(W("--json"), W("ask"), W("-n5"), W("how"), W("--mode=tree"),
+                    W("-c"), W("git"), W("--"), W("--do"), W("-"))),
+        0);
     assert_string_equal(cli.command->name, "ask");
     assert_true(cli.options.json);
     assert_int_equal(cli.options.count, 5);
@@ -50,7 +59,8 @@ static void arguments_are_taken_apart(void **state)
 
     assert_int_equal(parse(&cli, NULL,
                            WORDS(W("add"), W("--ignore"), W("*.txt"), W("dir"),
-                                 W("--ignore=b"), W("--wait"))), 0);
+                                 W("--ignore=b"), W("--wait"))),
+                     0);
     assert_int_equal(cli.options.ignore.count, 2);
     assert_string_equal(cli.options.ignore.items[1], "b");
     assert_true(cli.options.wait);
@@ -65,8 +75,7 @@ static void wrong_arguments_are_refused(void **state)
         const char *part;
     } cases[] = {
         {WORDS(W("serach"), W("x")), "did you mean 'search'?"},
-        {WORDS(W("ask"), W("x"), W("--expalin")),
-         "did you mean '--explain'?"},
+        {WORDS(W("ask"), W("x"), W("--expalin")), "did you mean '--explain'?"},
         {WORDS(W("ls"), W("--wait")), "ls: unknown option '--wait'"},
         {WORDS(W("ls"), W("-n"), W("3")), "ls: unknown option '-n'"},
         {WORDS(W("--wait"), W("add"), W("x")), "unknown option '--wait'"},
@@ -127,8 +136,8 @@ static void *serve(void *user)
     size_t size = 0;
     while (size + 1 < sizeof fake->request &&
            !memchr(fake->request, '\n', size)) {
-        ssize_t n = read(fd, fake->request + size,
-                         sizeof fake->request - 1 - size);
+        ssize_t n =
+            read(fd, fake->request + size, sizeof fake->request - 1 - size);
         if (n <= 0)
             break;
         size += (size_t)n;
@@ -171,8 +180,8 @@ static int converse(const char *folder, struct slice reply, struct heard *heard,
     snprintf(address.sun_path, sizeof address.sun_path, "%.80s/s", folder);
     unlink(address.sun_path);
     fake.listening = socket(AF_UNIX, SOCK_STREAM, 0);
-    assert_int_equal(bind(fake.listening, (struct sockaddr *)&address,
-                          sizeof address), 0);
+    assert_int_equal(
+        bind(fake.listening, (struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(listen(fake.listening, 1), 0);
     assert_int_equal(pthread_create(&thread, NULL, serve, &fake), 0);
     assert_int_equal(config_load(&config, NULL, NULL), 0);
@@ -184,7 +193,8 @@ static int converse(const char *folder, struct slice reply, struct heard *heard,
     pthread_join(thread, NULL);
     close(fake.listening);
     config_free(&config);
-    assert_string_equal(fake.request, "{\"jsonrpc\":\"2.0\",\"id\":1,"
+    assert_string_equal(fake.request,
+                        "{\"jsonrpc\":\"2.0\",\"id\":1,"
                         "\"method\":\"ls\",\"params\":{\"a\":1}}\n");
     return code;
 }
@@ -203,7 +213,8 @@ static void replies_are_taken_as_they_come(void **state)
                  slice_of("{\"method\":\"progress\",\"params\":{\"id\":1}}\n"
                           "{\"id\":7,\"method\":\"progress\",\"params\":{}}\n"
                           "{\"id\":1,\"result\": {\"x\": 1.50} }\n"),
-                 &heard, &result, &err), 0);
+                 &heard, &result, &err),
+        0);
     assert_string_equal(result.data, "{\"x\": 1.50}");
     assert_int_equal(heard.count, 2);
     assert_string_equal(heard.params, "{}");
@@ -225,17 +236,21 @@ static void replies_are_taken_as_they_come(void **state)
                  slice_of("{\"id\":1,\"error\":{\"code\":-8,\"message\":\"m\","
                           "\"data\":{\"code\":\"store\",\"message\":\"full\","
                           "\"path\":\"/p\",\"position\":5}}}\n"),
-                 &heard, &result, &err), ERR_STORE);
+                 &heard, &result, &err),
+        ERR_STORE);
     assert_string_equal(err.message, "full");
     assert_string_equal(err.path, "/p");
     assert_int_equal(err.position, 5);
     assert_int_equal(
         converse(folder, slice_of("{\"id\":1,\"error\":{\"code\":-32601}}\n"),
-                 &heard, &result, &err), ERR_USAGE);
-    assert_int_equal(converse(folder, slice_of("{\"id\":1,\"resu"), &heard,
-                              &result, &err), ERR_UNREACHABLE);
-    assert_int_equal(converse(folder, slice_of("{\"id\":1}\n"), &heard,
-                              &result, &err), ERR_INTERNAL);
+                 &heard, &result, &err),
+        ERR_USAGE);
+    assert_int_equal(
+        converse(folder, slice_of("{\"id\":1,\"resu"), &heard, &result, &err),
+        ERR_UNREACHABLE);
+    assert_int_equal(
+        converse(folder, slice_of("{\"id\":1}\n"), &heard, &result, &err),
+        ERR_INTERNAL);
     assert_int_equal(result.size, 0);
     buf_free(&result);
     unit_folder_remove(folder);
@@ -275,11 +290,13 @@ static void a_daemon_that_ends_at_once_is_told(void **state)
     unsetenv("XDG_CONFIG_HOME");
     buf_printf(&path, "%s:%s", folder, before ? before : "");
     setenv("PATH", path.data, 1);
-    assert_int_equal(launch(folder, "#!/bin/sh\necho first >&2\n"
+    assert_int_equal(launch(folder,
+                            "#!/bin/sh\necho first >&2\n"
                             "echo '10:00:00 error: it is locked' >&2\n"
-                            "exit 6\n", &err), ERR_STORE);
-    assert_string_equal(err.message,
-                        "the daemon did not start: it is locked");
+                            "exit 6\n",
+                            &err),
+                     ERR_STORE);
+    assert_string_equal(err.message, "the daemon did not start: it is locked");
     assert_int_equal(launch(folder, "#!/bin/sh\nexit 1\n", &err),
                      ERR_UNREACHABLE);
     assert_non_null(strstr(err.message, "exit status 1"));
@@ -335,7 +352,8 @@ static void text_for_people(void **state)
     output_put_bytes(&out, 12345678);
     assert_string_equal(out.data, "9999 10,234 1,234,567 12.3 MB");
     buf_clear(&out);
-    buf_put_text(&out, "a\033[2J\tb\r\n\xC2\x9B" "c\x7F");
+    buf_put_text(&out, "a\033[2J\tb\r\n\xC2\x9B"
+                       "c\x7F");
     output_make_printable(&out);
     assert_string_equal(out.data, "a[2J\tb\nc");
     buf_clear(&out);
@@ -394,7 +412,10 @@ static void bad_questions_are_refused_with_the_line(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "{\"id\":\"x\"}", "[]", "nope", "{\"question\":\"\"}",
+        "{\"id\":\"x\"}",
+        "[]",
+        "nope",
+        "{\"question\":\"\"}",
         "{\"question\":\"q\",\"section\":\"s\"}",
         "{\"question\":\"q\",\"section\":[1]}",
         "{\"question\":\"q\",\"sections\":[\"s\"]}",
@@ -407,8 +428,9 @@ static void bad_questions_are_refused_with_the_line(void **state)
         struct err err = {0};
         struct buf text = {0};
         buf_printf(&text, "{\"question\":\"q\"}\n \n%s\n", bad[i]);
-        assert_int_equal(questions_parse(buf_slice(&text), "f", &questions,
-                                         &err), ERR_USAGE);
+        assert_int_equal(
+            questions_parse(buf_slice(&text), "f", &questions, &err),
+            ERR_USAGE);
         if (strncmp(err.message, "f:3: ", 5) != 0)
             fail_msg("%s", err.message);
         buf_free(&text);

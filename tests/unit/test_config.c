@@ -53,10 +53,10 @@ static void defaults_work_without_a_file(void **state)
     assert_false(config.file_read);
     buf_printf(&path, "%s/.local/share/lectern", folder);
     assert_string_equal(config_text(&config, CONFIG_STORE), path.data);
-    assert_non_null(strstr(config_text(&config, CONFIG_SOCKET),
-                           "/lectern.sock"));
-    assert_non_null(strstr(config_text(&config, CONFIG_PARSER),
-                           "/lectern-parse"));
+    assert_non_null(
+        strstr(config_text(&config, CONFIG_SOCKET), "/lectern.sock"));
+    assert_non_null(
+        strstr(config_text(&config, CONFIG_PARSER), "/lectern-parse"));
     assert_in_range(config_number(&config, CONFIG_PARSERS), 1, 8);
     assert_int_equal(config_number(&config, CONFIG_PARSE_SECONDS), 60);
     assert_int_equal(config_number(&config, CONFIG_PARSE_MEMORY_MB), 2048);

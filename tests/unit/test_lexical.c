@@ -7,9 +7,10 @@
 enum { NODES = 40, ROUNDS = 30, WORDS = 25 };
 
 static const char *const words[WORDS] = {
-    "index", "table", "row", "key", "scan", "page", "cache", "buffer", "lock",
-    "heap", "tree", "hash", "sort", "join", "merge", "loop", "plan", "cost",
-    "work_mem", "pg_stat", "::", "a.b", "--all", "vacuum", "toast"};
+    "index",  "table", "row",    "key",  "scan",     "page",    "cache",
+    "buffer", "lock",  "heap",   "tree", "hash",     "sort",    "join",
+    "merge",  "loop",  "plan",   "cost", "work_mem", "pg_stat", "::",
+    "a.b",    "--all", "vacuum", "toast"};
 
 static struct tree *random_content(uint64_t *seed)
 {

@@ -343,8 +343,7 @@ static void test_origins(void **state)
     assert_int_equal(node->origin_count, 2);
     assert_int_equal(node->origins[0].span.from, strstr(html, "A<") - html);
     assert_int_equal(node->origins[0].span.to, strstr(html, "two") + 3 - html);
-    assert_int_equal(node->origins[1].span.from,
-                     strstr(html, "three") - html);
+    assert_int_equal(node->origins[1].span.from, strstr(html, "three") - html);
     assert_int_equal(tree->nodes[1].origin_count, 1);
     tree_free(tree);
 }
@@ -355,8 +354,8 @@ static void expect_text(const char *html, const char *text)
 {
     struct buf out = {0}, offsets = {0};
     struct err err = {0};
-    assert_int_equal(
-        parser_text(parser, slice_of(html), &out, &offsets, &err), 0);
+    assert_int_equal(parser_text(parser, slice_of(html), &out, &offsets, &err),
+                     0);
     assert_string_equal(out.data ? out.data : "", text);
     buf_free(&out);
     buf_free(&offsets);
@@ -380,8 +379,8 @@ static void test_fragment_offsets(void **state)
     struct buf text = {0}, offsets = {0};
     struct err err = {0};
     static const char html[] = " a <b>\n&eacute;</b>\r\nz";
-    assert_int_equal(
-        parser_text(parser, slice_of(html), &text, &offsets, &err), 0);
+    assert_int_equal(parser_text(parser, slice_of(html), &text, &offsets, &err),
+                     0);
     assert_string_equal(text.data, "a é z");
     static const uint32_t wanted[] = {1, 2, 7, 7, 19, 21, 22};
     assert_int_equal(offsets.size, sizeof wanted);

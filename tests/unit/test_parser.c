@@ -12,7 +12,10 @@ static void test_not_html(void **state)
 {
     (void)state;
     struct err err = {0};
-    assert_int_equal(refusal((struct slice){"\x7f""ELF\x02\x01\x01", 7}, &err),
+    assert_int_equal(refusal((struct slice){"\x7f"
+                                            "ELF\x02\x01\x01",
+                                            7},
+                             &err),
                      ERR_FORMAT);
     assert_non_null(strstr(err.message, "not an HTML file"));
     assert_int_equal(refusal((struct slice){"<p>a\0b", 6}, &err), ERR_FORMAT);
@@ -67,8 +70,8 @@ static pid_t find_child(void)
     for (struct dirent *entry; !found && (entry = readdir(folder));) {
         char path[300], line[300];
         snprintf(path, sizeof path, "/proc/%s/stat", entry->d_name);
-        FILE *file = isdigit((unsigned char)entry->d_name[0])
-                         ? fopen(path, "r") : NULL;
+        FILE *file =
+            isdigit((unsigned char)entry->d_name[0]) ? fopen(path, "r") : NULL;
         if (!file)
             continue;
         char *name = fgets(line, sizeof line, file);
@@ -190,15 +193,9 @@ static void test_no_program(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_not_html),
-        TEST(test_depth),
-        TEST(test_size),
-        TEST(test_jail),
-        TEST(test_crash),
-        TEST(test_time),
-        TEST(test_memory),
-        TEST(test_replaced),
-        TEST(test_no_program),
+        TEST(test_not_html), TEST(test_depth),    TEST(test_size),
+        TEST(test_jail),     TEST(test_crash),    TEST(test_time),
+        TEST(test_memory),   TEST(test_replaced), TEST(test_no_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,8 +64,13 @@ static void what_is_no_request_is_refused(void **state)
 {
     (void)state;
     static const char *const wrong[] = {
-        "[]", "1", "{}", "{\"method\":1}", "{\"method\":\"a\",\"params\":[]}",
-        "{\"method\":\"a\",\"id\":{}}", "{\"method\":\"a\",\"id\":true}",
+        "[]",
+        "1",
+        "{}",
+        "{\"method\":1}",
+        "{\"method\":\"a\",\"params\":[]}",
+        "{\"method\":\"a\",\"id\":{}}",
+        "{\"method\":\"a\",\"id\":true}",
         "{\"method\":\"a\",\"jsonrpc\":\"1.0\"}",
         "{\"method\":\"a\",\"jsonrpc\":2}"};
     struct rpc rpc;
@@ -76,7 +81,8 @@ static void what_is_no_request_is_refused(void **state)
         cJSON_Delete(message);
     }
     assert_int_equal(read_text("{\"method\":\"a\",\"id\":null,\"params\":null}",
-                               &rpc, &message), 0);
+                               &rpc, &message),
+                     0);
     assert_null(rpc.id);
     assert_null(rpc.params);
     cJSON_Delete(message);
@@ -89,8 +95,8 @@ static void answers_carry_the_id(void **state)
     cJSON *message;
     struct buf line = {0};
     struct err err;
-    assert_int_equal(read_text("{\"method\":\"a\",\"id\":\"x\\\"\"}", &rpc,
-                               &message), 0);
+    assert_int_equal(
+        read_text("{\"method\":\"a\",\"id\":\"x\\\"\"}", &rpc, &message), 0);
     rpc_put_result(&line, rpc.id, slice_of("[1]"));
     assert_string_equal(line.data, "{\"jsonrpc\":\"2.0\",\"id\":\"x\\\"\","
                                    "\"result\":[1]}\n");
@@ -148,8 +154,11 @@ static void parameters_are_checked(void **state)
                          ERR_USAGE);
         assert_string_equal(err.message, wrong[i].message);
     }
-    assert_int_equal(check("search", "{\"query\":\"a\",\"n\":1000,"
-                                     "\"manual\":null}", &err), 0);
+    assert_int_equal(check("search",
+                           "{\"query\":\"a\",\"n\":1000,"
+                           "\"manual\":null}",
+                           &err),
+                     0);
     assert_int_equal(verb_check(verb_find("ls"), NULL, &err), 0);
     assert_null(verb_find("nothing"));
     assert_null(verb_find(""));
@@ -181,8 +190,8 @@ static void a_quote_spans_its_own_characters(void **state)
     assert_true(slice_is(find(source, text, offsets, "A&"), "A&amp;"));
     assert_true(slice_is(find(source, text, offsets, "\xC3\xA9t\xC3\xA9"),
                          "\xC3\xA9t\xC3\xA9"));
-    assert_true(slice_is(find(source, text, offsets, "t\xC3\xA9 <"),
-                         "t\xC3\xA9 &lt"));
+    assert_true(
+        slice_is(find(source, text, offsets, "t\xC3\xA9 <"), "t\xC3\xA9 &lt"));
     assert_true(slice_is(find(source, text, offsets, "Use  A"), ""));
     assert_true(slice_is(find(source, text, offsets, "UseA"), ""));
     assert_true(slice_is(find(source, text, offsets, ""), ""));
@@ -191,7 +200,8 @@ static void a_quote_spans_its_own_characters(void **state)
 static void a_space_matches_any_white_space(void **state)
 {
     (void)state;
-    static const char source[] = "a\n \xC2\xA0" "b  c";
+    static const char source[] = "a\n \xC2\xA0"
+                                 "b  c";
     uint32_t offsets[sizeof source];
     for (uint32_t i = 0; i < sizeof source; i++)
         offsets[i] = i;
@@ -250,8 +260,8 @@ static void the_outbox_keeps_its_order(void **state)
     struct request *quiet = request_of("{\"method\":\"ls\"}");
     request_notify(outbox, a, "progress", slice_of("{}"));
     request_answer(outbox, a, 0, slice_of("7"), NULL);
-    request_answer(outbox, b, err_set(&err, ERR_CANCELLED, "x"),
-                   slice_of("7"), &err);
+    request_answer(outbox, b, err_set(&err, ERR_CANCELLED, "x"), slice_of("7"),
+                   &err);
     request_answer(outbox, quiet, 0, slice_of("7"), NULL);
     assert_int_equal(wakes, 4);
     static const char *const expected[] = {"\"progress\"", "\"result\":7",

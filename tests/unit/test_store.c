@@ -25,13 +25,16 @@ static struct tree *small_tree(const char *title)
     return tree;
 }
 
-static void put_manual(struct store *store, const char *name, uint64_t generation,
-                       uint32_t epoch, uint32_t *ret_id)
+static void put_manual(struct store *store, const char *name,
+                       uint64_t generation, uint32_t epoch, uint32_t *ret_id)
 {
     struct store_txn *txn;
-    struct manual manual = {.name = mem_strdup(name), .root = mem_strdup("/r"),
-                            .ignore = mem_strdup(""), .id = *ret_id,
-                            .generation = generation, .epoch = epoch};
+    struct manual manual = {.name = mem_strdup(name),
+                            .root = mem_strdup("/r"),
+                            .ignore = mem_strdup(""),
+                            .id = *ret_id,
+                            .generation = generation,
+                            .epoch = epoch};
     assert_int_equal(store_write(store, &txn, NULL), 0);
     assert_int_equal(store_put_manual(txn, &manual, NULL), 0);
     assert_int_equal(store_commit(txn, NULL), 0);
@@ -58,7 +61,8 @@ static void manuals_are_kept(void **state)
     assert_int_equal(manual.id, a);
     assert_int_equal(manual.generation, 3);
     manual_free(&manual);
-    assert_int_equal(store_find_manual(txn, "gamma", &manual, NULL), ERR_NOT_FOUND);
+    assert_int_equal(store_find_manual(txn, "gamma", &manual, NULL),
+                     ERR_NOT_FOUND);
     assert_int_equal(store_list_manuals(txn, &all, &count, NULL), 0);
     assert_int_equal(count, 2);
     for (size_t i = 0; i < count; i++)
@@ -77,9 +81,11 @@ static void a_second_opening_is_refused(void **state)
     pid_t child = fork();
     if (child == 0) {
         struct err err = {0};
-        struct store_options options = {.folder = folder, .most_bytes = 64 << 20};
+        struct store_options options = {.folder = folder,
+                                        .most_bytes = 64 << 20};
         int code = store_open(&options, &other, &err);
-        _exit(code == ERR_STORE && strstr(err.message, "another daemon") ? 0 : 1);
+        _exit(code == ERR_STORE && strstr(err.message, "another daemon") ? 0
+                                                                         : 1);
     }
     int status;
     waitpid(child, &status, 0);
@@ -128,8 +134,8 @@ static void ids_are_given_once(void **state)
     unit_folder_remove(folder);
 }
 
-static void put_things(struct store *store, uint32_t manual, uint64_t generation,
-                       uint32_t epoch, struct hash128 name)
+static void put_things(struct store *store, uint32_t manual,
+                       uint64_t generation, uint32_t epoch, struct hash128 name)
 {
     struct store_txn *txn;
     struct tree *tree = small_tree("x");
@@ -137,7 +143,8 @@ static void put_things(struct store *store, uint32_t manual, uint64_t generation
     assert_int_equal(store_put_tree(txn, name, tree, NULL), 0);
     assert_int_equal(store_put_outline(txn, manual, generation, tree, NULL), 0);
     assert_int_equal(store_put_postings(txn, manual, epoch, slice_of("term"),
-                                        slice_of("value"), NULL), 0);
+                                        slice_of("value"), NULL),
+                     0);
     assert_int_equal(store_commit(txn, NULL), 0);
     tree_free(tree);
 }
@@ -153,8 +160,8 @@ static void collecting_keeps_what_is_referred_to(void **state)
     put_things(store, id, 1, 6, lost);
     put_things(store, id, 2, 7, kept);
     put_things(store, id + 1, 1, 8, lost);
-    struct file file = {.path = mem_strdup("a.html"), .tree = kept,
-                        .failure = mem_strdup("")};
+    struct file file = {
+        .path = mem_strdup("a.html"), .tree = kept, .failure = mem_strdup("")};
     struct store_txn *txn;
     assert_int_equal(store_write(store, &txn, NULL), 0);
     assert_int_equal(store_put_file(txn, id, &file, NULL), 0);
@@ -170,7 +177,8 @@ static void collecting_keeps_what_is_referred_to(void **state)
     assert_int_equal(store_get_outline(txn, id, 1, &tree, NULL), ERR_NOT_FOUND);
     assert_int_equal(store_get_postings(txn, id, 7, slice_of("term")).size, 5);
     assert_int_equal(store_get_postings(txn, id, 6, slice_of("term")).size, 0);
-    assert_int_equal(store_get_postings(txn, id + 1, 8, slice_of("term")).size, 0);
+    assert_int_equal(store_get_postings(txn, id + 1, 8, slice_of("term")).size,
+                     0);
     store_end(txn);
     store_close(store);
     unit_folder_remove(folder);

@@ -44,7 +44,9 @@ static void identifiers_stay_whole_and_in_parts(void **state)
     assert_terms("findOrphans", "=findorphans findorphan find orphan");
     assert_terms("PostgreSQL GiST", "postgresql gist");
     assert_terms(".pgpass", "=.pgpass pgpass");
-    assert_terms("role_\xE2\x80\x8B" "name", "=role_name role name");
+    assert_terms("role_\xE2\x80\x8B"
+                 "name",
+                 "=role_name role name");
     assert_terms("x :: y", "x =:: y");
 }
 

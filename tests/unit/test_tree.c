@@ -31,7 +31,8 @@ static void add_content(struct tree *tree, uint32_t node, uint64_t *seed)
                        random_text(seed, a, 40), random_text(seed, b, 8),
                        random_origin(seed, tree->file_count));
     for (uint32_t n = unit_below(seed, 3); n > 0; n--)
-        tree_add_ref(tree, node, random_text(seed, a, 20), random_text(seed, b, 20));
+        tree_add_ref(tree, node, random_text(seed, a, 20),
+                     random_text(seed, b, 20));
     for (uint32_t n = unit_below(seed, 3); n > 0; n--)
         tree_add_anchor(tree, node, random_text(seed, a, 10));
     for (uint32_t n = unit_below(seed, 3); n > 0; n--)
@@ -50,7 +51,8 @@ static struct tree *random_tree(uint64_t seed, bool outline)
     uint32_t count = 1 + unit_below(&seed, 60);
     for (uint32_t n = 0; n < count; n++) {
         uint32_t parent = n ? n - 1 : (uint32_t)TREE_NONE;
-        while (n && tree->nodes[parent].parent != TREE_NONE && unit_below(&seed, 2))
+        while (n && tree->nodes[parent].parent != TREE_NONE &&
+               unit_below(&seed, 2))
             parent = tree->nodes[parent].parent;
         char anchor[10];
         struct slice title = random_text(&seed, room, 40);
@@ -145,7 +147,8 @@ static void an_edit_changes_the_path_to_the_root(void **state)
     (void)state;
     int edits = 0;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        struct tree *a = random_tree(seed, false), *b = random_tree(seed, false);
+        struct tree *a = random_tree(seed, false),
+                    *b = random_tree(seed, false);
         uint64_t choice = seed;
         uint32_t edited = unit_below(&choice, a->count);
         tree_add_block(a, edited, BLOCK_PARAGRAPH, slice_of("one"),
@@ -180,7 +183,8 @@ static void origins_do_not_change_hashes(void **state)
                        (struct origin){0, {(uint64_t)i, 10}});
         assert_int_equal(tree_seal(trees[i], NULL), 0);
     }
-    assert_true(hash_equal(trees[0]->nodes[0].merkle, trees[1]->nodes[0].merkle));
+    assert_true(
+        hash_equal(trees[0]->nodes[0].merkle, trees[1]->nodes[0].merkle));
     tree_free(trees[0]);
     tree_free(trees[1]);
 }
@@ -194,7 +198,8 @@ static void damaged_encodings_are_refused(void **state)
     struct buf bytes = {0};
     tree_encode(tree, &bytes);
     for (size_t size = 0; size < bytes.size; size++)
-        assert_int_equal(tree_decode(bytes.data, size, &again, NULL), ERR_FORMAT);
+        assert_int_equal(tree_decode(bytes.data, size, &again, NULL),
+                         ERR_FORMAT);
     /* Any other damage is refused or gives some tree, but nothing worse. */
     for (int round = 0; round < 20000; round++) {
         size_t at = unit_below(&seed, (uint32_t)bytes.size);
@@ -229,7 +234,8 @@ static void walks_meet_children_first(void **state)
             for (uint32_t i = starts[h]; i < starts[h + 1]; i++)
                 assert_int_equal(tree->nodes[order[i]].height, h);
         for (uint32_t n = 1; n < count; n++)
-            assert_true(tree->nodes[n].height < tree->nodes[tree->nodes[n].parent].height);
+            assert_true(tree->nodes[n].height <
+                        tree->nodes[tree->nodes[n].parent].height);
         free(order);
         free(place);
         free(starts);
@@ -247,7 +253,7 @@ static void wrong_order_is_refused(void **state)
     tree_add_node(tree, TREE_NONE, 0, none, none);
     tree_add_node(tree, 0, 0, none, none);
     tree_add_node(tree, 0, 0, none, none);
-    tree_add_node(tree, 1, 0, none, none);  /* 1 is closed by now */
+    tree_add_node(tree, 1, 0, none, none); /* 1 is closed by now */
     assert_int_equal(tree_seal(tree, &err), ERR_FORMAT);
     tree_free(tree);
 }
