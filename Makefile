@@ -80,6 +80,11 @@ unit: $(UNIT) $(addprefix $O/,$(PROGRAMS))  ## unit tests of this BUILD
 	@sh tests/run.sh $O $(UNIT)
 e2e: $(addprefix $O/,$(PROGRAMS)) build/manuals/postgresql  ## end-to-end tests of this BUILD, on a real manual
 	@sh tests/e2e.sh $O build/manuals/postgresql
+$O/tests/bench/%: $O/tests/bench/%.o $O/all.a
+	$(call say,link)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lgumbo -luv -llmdb -lzstd -lstemmer $(BASE_LIBS)
+bench: $O/tests/bench/parse all build/manuals/postgresql  ## measure; prints JSON
+	@$O/tests/bench/parse build/manuals/postgresql build/lectern-parse
 layers:  ## check that each folder includes only what it may
 	@sh tests/layers.sh && echo "layers: fine"
 demo: deps  ## index a real manual and ask it three questions
@@ -134,5 +139,5 @@ help:  ## list the targets
 clean:  ## remove everything that was built
 	rm -rf build
 
-.PHONY: all help clean test unit e2e layers demo deps install
+.PHONY: all help clean test unit e2e bench layers demo deps install
 .SECONDARY:
