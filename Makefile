@@ -79,7 +79,7 @@ test: deps  ## everything: floors, unit and end-to-end tests, again with sanitiz
 unit: $(UNIT) $(addprefix $O/,$(PROGRAMS))  ## unit tests of this BUILD
 	@sh tests/run.sh $O $(UNIT)
 e2e: $(addprefix $O/,$(PROGRAMS)) build/manuals/postgresql  ## end-to-end tests of this BUILD, on a real manual
-	@sh tests/e2e.sh $O build/manuals/postgresql
+	@python3 tests/e2e.py $O build/manuals/postgresql
 $O/tests/bench/%: $O/tests/bench/%.o $O/all.a
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lgumbo -luv -llmdb -lzstd -lstemmer $(BASE_LIBS)

@@ -23,8 +23,8 @@ step "floors" make --no-print-directory layers
 make --no-print-directory build/manuals/postgresql || exit 1
 for build in release asan; do
     step "build ($build)" make --no-print-directory -s -j"$jobs" BUILD=$build all
-    make --no-print-directory -s -j"$jobs" BUILD=$build unit
-    make --no-print-directory -s BUILD=$build e2e
+    step "units ($build)" make --no-print-directory -s -j"$jobs" BUILD=$build unit
+    step "end to end ($build)" make --no-print-directory -s BUILD=$build e2e
 done
-sh tests/acceptance.sh build/release build/manuals/postgresql
+step "acceptance" sh tests/acceptance.sh build/release build/manuals/postgresql
 awk '{p += $1; f += $2} END {printf "%d passed, %d failed\n", p, f; exit f > 0}' "$TEST_TOTALS"

@@ -104,7 +104,8 @@ static bool set_limits(const struct jail *jail)
     struct rlimit none = {0, 0};
     struct rlimit files = {8, 8};
     struct rlimit seconds = {jail->most_seconds, jail->most_seconds + 1};
-    return !setrlimit(RLIMIT_CORE, &none) && !setrlimit(RLIMIT_FSIZE, &none) &&
+    /* Not RLIMIT_FSIZE: a message to a log file would then be fatal. */
+    return !setrlimit(RLIMIT_CORE, &none) &&
            !setrlimit(RLIMIT_NOFILE, &files) &&
            !setrlimit(RLIMIT_CPU, &seconds) && limit_memory(jail->most_memory);
 }
