@@ -370,24 +370,25 @@ def bad_files_cost_only_themselves():
 
 
 def unreadable_files_are_failed():
-    if os.geteuid() == 0 and not shutil.which("setpriv"):
-        return
+    """As nobody where the test runs as root, who may read everything."""
+    prefix = []
+    if os.geteuid() == 0:
+        prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     with house() as h:
+        for program in ("lectern", "lecternd", "lectern-parse"):
+            os.makedirs(os.path.join(h.path, "bin"), exist_ok=True)
+            shutil.copy(os.path.join(BUILD, program), os.path.join(h.path, "bin"))
         h.write("m/good.html", page("Good", "<p>platypus</p>"))
         os.chmod(h.write("m/locked.html", page("Locked", "<p>x</p>")), 0)
-        prefix = []
-        if os.geteuid() == 0:
-            for place in (h.path, os.path.join(h.path, "m")):
-                os.chmod(place, 0o777)
-            prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-            if subprocess.run([*prefix, LECTERN, "version"], capture_output=True).returncode:
-                return  # the build folder is not for others
+        for place in (h.path, os.path.join(h.path, "m"), os.path.join(h.path, "bin")):
+            os.chmod(place, 0o777)
         def run(*args):
-            return subprocess.run([*prefix, LECTERN, *args, "--store", h.store], env=h.env,
-                                  capture_output=True, text=True, timeout=60)
+            return subprocess.run([*prefix, os.path.join(h.path, "bin", "lectern"), *args,
+                                   "--store", h.store], env=h.env, capture_output=True,
+                                  text=True, timeout=60)
         done = run("add", os.path.join(h.path, "m"), "-c", "m", "--wait", "--json")
         report = json.loads(done.stdout)
-        check(report["files"]["failed"] == 1 and report["files"]["indexed"] == 1, report)
+        check(report.get("files") == {"seen": 2, "indexed": 1, "failed": 1}, report)
         run("daemon", "--stop")
 
 
