@@ -17,6 +17,11 @@ int file_read(const char *path, size_t limit, struct buf *ret, struct err *err);
 int file_read_span(const char *path, uint64_t from, uint64_t to,
                    struct buf *ret, struct err *err);
 
+/* Opens /dev/null for those of the descriptors 0, 1 and 2 that are closed: the
+ * next file opened would get the number, and messages would be written into
+ * it.  First thing in every main. */
+void file_open_standard(void);
+
 /* Writes a new file beside `path`, syncs it, and renames it into place. */
 int file_write(const char *path, struct slice content, struct err *err);
 

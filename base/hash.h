@@ -1,5 +1,7 @@
-/* 128-bit content hashes (XXH3): equal content, equal hash.  Not for
- * adversaries: a collision made on purpose mixes two texts up, no more. */
+/* Content hashes (XXH3): equal content, equal hash.  The 128-bit one names
+ * content; it is not for adversaries: a collision made on purpose mixes two
+ * texts up, no more.  The 64-bit one collides at will and only speeds a look-up
+ * that then compares. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 

@@ -39,6 +39,10 @@ void log_line(enum log_level level, const char *format, ...)
     size_t size = (size_t)used + (more > 0 ? (size_t)more : 0);
     if (size > sizeof line - 2)
         size = sizeof line - 2;
+    /* File names and messages from outside forge no lines. */
+    for (size_t i = 0; i < size; i++)
+        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7F)
+            line[i] = '?';
     line[size++] = '\n';
     ssize_t written = write(STDERR_FILENO, line, size);
     (void)written;

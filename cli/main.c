@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 
@@ -90,6 +91,7 @@ int main(int argc, char **argv)
     struct cli cli = {0};
     struct err err = {.position = -1};
     (void)argc;
+    file_open_standard();
     int code = run(&cli, argv, &err);
     if (code)
         print_error(&cli, &err);

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "daemon/jobs.h"
 #include "daemon/quote.h"
 #include "daemon/search.h"
 
@@ -53,7 +54,12 @@ static int choose_quotes(const struct call *call,
             return err_set(err, ERR_CANCELLED, "cancelled");
         if (!quote_is_fresh(passage->volume, passage->block.file))
             answer->fresh = false;
-        if (quote_check(call->parser, passage, &citation->quote, &why)) {
+        int code = quote_check(call->parser, passage, &citation->quote, &why);
+        if (code == ERR_IO || code == ERR_INTERNAL) {
+            *err = why; /* no parser: nothing can be shown to be true */
+            return code;
+        }
+        if (code) {
             log_debug("not quoted: %s", why.message);
             continue;
         }
@@ -166,17 +172,35 @@ static void put_answer(struct json *json, const struct call *call,
     json_field_null(json, "attention");
 }
 
+/* False: a manual that was asked is known to be behind its files, because its
+ * last update failed or one is parsing. */
+static bool is_current(const struct call *call, const struct shelf *shelf)
+{
+    const char *name = json_get_text(call->params, "manual", NULL);
+    for (size_t i = 0; i < shelf->count; i++) {
+        const struct manual *manual = &shelf->volumes[i]->manual;
+        struct job_state state;
+        if (name && strcmp(name, manual->name))
+            continue;
+        jobs_state(call->daemon->jobs, manual->id, &state);
+        if (state.err.code || (state.running && state.counted && state.pending))
+            return false;
+    }
+    return true;
+}
+
 /* Answers from what was routed to. */
 static int answer_from(const struct call *call, const struct shelf *shelf,
                        const struct route_result *route, size_t most,
                        struct json *json, struct err *err)
 {
     struct passages passages = {0};
-    struct answer answer = {.fresh = true};
+    struct answer answer = {.fresh = is_current(call, shelf)};
     int code = 0;
     if (route->count && route->confidence >= route_least_confidence)
         code = passages_choose(shelf, json_get_text(call->params, "query", ""),
-                               route, most + SPARE, &passages, err);
+                               route, most + SPARE, &call->request->cancelled,
+                               &passages, err);
     if (!code)
         code = choose_quotes(call, &passages, most, &answer, err);
     if (!code)

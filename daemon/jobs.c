@@ -65,6 +65,7 @@ struct jobs {
     struct waiter *waiters;
     uint64_t tickets; /* given so far */
     bool stopping, collect;
+    bool unfinished;            /* the last update failed: its trees are kept */
     bool refresh;               /* the thread's: jobs_refresh is due */
     pthread_mutex_t refreshing; /* else an older shelf could come last */
     int64_t told_at;            /* ms: the last notification of progress */
@@ -83,6 +84,7 @@ struct jobs *jobs_new(const struct jobs_options *options)
     pthread_cond_init(&jobs->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     atomic_init(&jobs->cancel, false);
+    jobs->collect = true; /* what a crash left behind */
     return jobs;
 }
 
@@ -352,7 +354,8 @@ static void run(struct jobs *jobs, struct job *job)
     int code = update(jobs, job->manual, &options, &report, &err);
     pthread_mutex_lock(&jobs->lock);
     jobs->current = NULL;
-    jobs->collect = jobs->collect || (!code && report.changed);
+    jobs->collect = jobs->collect || code || report.changed;
+    jobs->unfinished = code != 0;
     if (code)
         job->force = job->force || options.force;
     ended(job, code, &err, &report);
@@ -364,9 +367,10 @@ static void run(struct jobs *jobs, struct job *job)
 static void collect(struct jobs *jobs)
 {
     struct err err;
+    bool trees = !jobs->unfinished;
     jobs->collect = false;
     pthread_mutex_unlock(&jobs->lock);
-    if (store_collect(jobs->options.store, &err))
+    if (store_collect(jobs->options.store, trees, &err))
         log_warn("what was deleted stays in the store for now: %s",
                  err.message);
     pthread_mutex_lock(&jobs->lock);

@@ -201,6 +201,7 @@ int main(int argc, char **argv)
     struct options options = {0};
     struct config config;
     struct err err = {.position = -1};
+    file_open_standard();
     int code = parse_options(argc, argv, &options);
     if (code)
         return code > 0 ? 0 : err_exit_status(code);

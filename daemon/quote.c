@@ -135,7 +135,9 @@ int quote_check(struct parser *parser, const struct passage *passage,
     struct reading reading = {0};
     struct quote quote = {0};
     file_join(&path, volume->manual.root, name.data);
-    int code = file_read_span(path.data, span.from, span.to, &bytes, err);
+    int code = file_read_span(path.data, span.from, span.to, &bytes, err)
+                   ? ERR_STALE
+                   : 0;
     reading.source = buf_slice(&bytes);
     if (!code)
         code = parser_text(parser, reading.source, &reading.text,
@@ -171,9 +173,17 @@ bool quote_is_fresh(const struct volume *volume, uint32_t file)
     const struct file *record = &volume->files[file];
     file_join(&path, volume->manual.root, record->path);
     bool fresh = !stat(path.data, &st) && S_ISREG(st.st_mode) &&
-                 (uint64_t)st.st_size == record->size &&
-                 (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec ==
-                     record->mtime_ns;
+                 (uint64_t)st.st_size == record->size;
+    bool same = fresh && st.st_ino == record->inode &&
+                (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec ==
+                    record->mtime_ns;
+    /* Touched or replaced: its bytes decide. */
+    if (fresh && !same) {
+        struct buf bytes = {0};
+        fresh = !file_read(path.data, PARSER_MOST_BYTES, &bytes, NULL) &&
+                hash_equal(hash_bytes(bytes.data, bytes.size), record->content);
+        buf_free(&bytes);
+    }
     buf_free(&path);
     return fresh;
 }

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "memory/content.h"
 
-enum { DEFAULT_HITS = 10 };
+enum { DEFAULT_HITS = 10, MOST_RESULT = 32 << 20 };
 
 static int mode_of(const char *name, int *ret_mode, struct err *err)
 {
@@ -139,10 +139,17 @@ static int put_results(struct json *json, const struct call *call,
     int code = 0;
     json_key(json, "results");
     json_begin(json, '[');
-    for (size_t i = 0; i < route->count && !code; i++)
-        code = atomic_load(&call->request->cancelled)
-                   ? err_set(err, ERR_CANCELLED, "cancelled")
-                   : put_hit(json, shelf, &route->hits[i], err);
+    for (size_t i = 0; i < route->count && !code; i++) {
+        if (atomic_load(&call->request->cancelled))
+            code = err_set(err, ERR_CANCELLED, "cancelled");
+        else if (json->out->size > MOST_RESULT)
+            code = err_set(err, ERR_LIMIT,
+                           "the first %zu results alone have more than %d MB: "
+                           "ask for fewer with -n",
+                           i, MOST_RESULT >> 20);
+        else
+            code = put_hit(json, shelf, &route->hits[i], err);
+    }
     json_end(json, ']');
     return code;
 }

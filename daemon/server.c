@@ -29,6 +29,7 @@
 
 enum {
     MOST_IN_FLIGHT = 64,     /* requests of a client; then its input waits */
+    SOME_OUTPUT = 1 << 20,   /* unread bytes above which its input waits */
     MOST_OUTPUT = 64 << 20,  /* bytes that a client leaves unread */
     MOST_DRAINED = 16 << 20, /* bytes thrown away before it is closed */
     STOP_MS = 1000,          /* for answers on the way out */
@@ -310,7 +311,9 @@ static void client_go_on(struct client *client)
     struct slice line;
     struct err err;
     int code = 0;
+    uv_stream_t *stream = (uv_stream_t *)&client->pipe;
     while (client->state != CLOSED && client->in_flight < MOST_IN_FLIGHT &&
+           uv_stream_get_write_queue_size(stream) < SOME_OUTPUT &&
            (code = frames_next(&client->frames, PROTOCOL_MOST_REQUEST, &line,
                                &err)) > 0)
         take_line(client, line);
@@ -318,11 +321,12 @@ static void client_go_on(struct client *client)
         return;
     if (code < 0)
         give_up(client, &err);
-    uv_stream_t *stream = (uv_stream_t *)&client->pipe;
     if (client->state == ENDING && !client->in_flight &&
         !uv_stream_get_write_queue_size(stream))
         client_close(client);
-    else if (client->state == OPEN && client->in_flight >= MOST_IN_FLIGHT)
+    else if (client->state == OPEN &&
+             (client->in_flight >= MOST_IN_FLIGHT ||
+              uv_stream_get_write_queue_size(stream) >= SOME_OUTPUT))
         uv_read_stop(stream);
     else if (client->state == OPEN || client->state == DRAINING)
         uv_read_start(stream, on_buffer, on_read);

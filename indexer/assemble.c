@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/url.h"
+
 struct tree *assemble_skeleton(const struct tree *tree)
 {
     struct tree *bones = tree_new(true);
@@ -69,28 +71,13 @@ static uint32_t find_piece(const struct assembly *assembly, const char *path)
 static uint32_t follow(const struct assembly *assembly, uint32_t from,
                        struct slice url)
 {
-    size_t size = 0;
-    while (size < url.size && !strchr("#?", url.data[size]))
-        size++;
-    if (!size || url.data[0] == '/' || memchr(url.data, ':', size))
-        return TREE_NONE;
-    struct buf path = {0};
-    const char *here = assembly->pieces[from].path;
-    const char *slash = strrchr(here, '/');
-    if (slash)
-        buf_put(&path, here, (size_t)(slash - here) + 1);
-    const char *step = url.data, *end = url.data + size;
-    while (end - step >= 3 && !memcmp(step, "../", 3) && path.size) {
-        path.size--;
-        while (path.size && path.data[path.size - 1] != '/')
-            path.size--;
-        step += 3;
-    }
-    if (end - step >= 2 && !memcmp(step, "./", 2))
-        step += 2;
-    buf_put(&path, step, (size_t)(end - step));
-    uint32_t found = find_piece(assembly, path.data);
+    struct buf path = {0}, anchor = {0};
+    uint32_t found = TREE_NONE;
+    if (url.size &&
+        url_resolve(slice_of(assembly->pieces[from].path), url, &path, &anchor))
+        found = find_piece(assembly, path.data);
     buf_free(&path);
+    buf_free(&anchor);
     return found;
 }
 

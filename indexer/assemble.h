@@ -26,7 +26,8 @@ int assemble(const char *manual, const struct piece *pieces, uint32_t count,
              struct tree **ret_outline, struct err *err);
 
 /* Gives each node of `outline` that is also in `old` (NULL: none) its id, by
- * (file, anchor), by path of titles with ordinal, by own hash, in this order;
+ * (file, anchor), by path of titles and own hash, by path of titles with
+ * ordinal, by own hash, in this order;
  * ret_old[n] is its index there, TREE_NONE: it is new.  [outline->count] */
 void assemble_match(struct tree *outline, const struct tree *old,
                     uint32_t *ret_old);

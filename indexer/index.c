@@ -20,6 +20,8 @@
 #include "indexer/scan.h"
 #include "memory/lexical.h"
 
+static const int64_t RACY_NS = 2000000000;
+
 enum {
     BATCH_TREES = 256,        /* trees stored in one transaction */
     BATCH_POSTINGS = 8 << 20, /* postings gathered before they are written */
@@ -35,10 +37,12 @@ struct update {
     struct index_report *report;
 
     struct manual manual;
+    int64_t started_ns; /* since 1970 */
     struct scan scan;
     struct file *old_files; /* [old_file_count] sorted by path */
     size_t old_file_count;
     struct file *files; /* [scan.count] as they will be */
+    bool *known;        /* [scan.count] what is recorded is of this parser */
     bool *keep_record;  /* [scan.count] the record needs no writing */
     bool changed;       /* the generation is to be made anew */
 
@@ -96,22 +100,30 @@ static bool was_unread(const struct file *old)
     return old->state == FILE_FAILED && !old->content.low && !old->content.high;
 }
 
-/* False: another version of the parser made its tree. */
-static bool is_current(const struct file *file)
+/* False: another version of the parser made its tree or failed on it, or the
+ * store has lost the tree. */
+static bool is_current(struct store_txn *txn, const struct file *file)
 {
-    return file->state != FILE_INDEXED ||
-           hash_equal(file->tree, pool_tree_name(file->content));
+    return hash_equal(file->tree, pool_tree_name(file->content)) &&
+           (file->state == FILE_FAILED || store_has_tree(txn, file->tree));
+}
+
+/* A file changed within the last moments may change again without another
+ * time stamp: recorded as of time 0, it is hashed again next time. */
+static int64_t settled(const struct update *u, int64_t mtime_ns)
+{
+    return mtime_ns < u->started_ns - RACY_NS ? mtime_ns : 0;
 }
 
 /* Fills files[i] from the record or as new; true: it has to be read. */
-static bool look_up(struct update *u, size_t i)
+static bool look_up(struct update *u, struct store_txn *txn, size_t i)
 {
     const struct scan_file *now = &u->scan.files[i];
     const struct file *old = find_old(u, now->path);
     struct file *file = &u->files[i];
     *file = (struct file){.path = mem_strdup(now->path),
                           .size = now->size,
-                          .mtime_ns = now->mtime_ns,
+                          .mtime_ns = settled(u, now->mtime_ns),
                           .inode = now->inode,
                           .failure = mem_strdup("")};
     if (now->failure) {
@@ -119,6 +131,8 @@ static bool look_up(struct update *u, size_t i)
         free(file->failure);
         file->failure = mem_strdup(now->failure);
         u->changed |= old && old->state == FILE_INDEXED;
+        if (!old || old->state == FILE_INDEXED)
+            log_warn("%s/%s: %s", u->manual.root, now->path, now->failure);
         return false;
     }
     if (!old)
@@ -128,8 +142,8 @@ static bool look_up(struct update *u, size_t i)
     file->state = old->state;
     free(file->failure);
     file->failure = mem_strdup(old->failure);
-    u->keep_record[i] =
-        same_stat(old, now) && is_current(old) && !u->options->force;
+    u->known[i] = is_current(txn, old) && !u->options->force;
+    u->keep_record[i] = u->known[i] && same_stat(old, now);
     return !u->keep_record[i] || was_unread(old);
 }
 
@@ -158,7 +172,12 @@ static int read_old_outline(struct update *u, struct err *err)
     code = store_get_outline(txn, u->manual.id, u->manual.generation,
                              &u->old_outline, err);
     store_end(txn);
-    return code;
+    if (code != ERR_NOT_FOUND && code != ERR_FORMAT)
+        return code;
+    log_error("%s: the outline of its generation is damaged: it is made anew, "
+              "with other node ids",
+              u->manual.name);
+    return 0;
 }
 
 static int scan(struct update *u, struct err *err)
@@ -174,9 +193,15 @@ static int scan(struct update *u, struct err *err)
     store_end(txn);
     if (!code)
         code = scan_folder(u->manual.root, u->manual.ignore, &u->scan, err);
+    if (!code && !u->scan.count && u->old_file_count && !u->options->force)
+        code = err_set(err, ERR_IO,
+                       "%s has no file left: is a disk not mounted? lectern rm "
+                       "%s, or update --force, if that is meant",
+                       u->manual.root, u->manual.name);
     if (code)
         return code;
     u->files = mem_alloc(u->scan.count * sizeof *u->files);
+    u->known = mem_alloc(u->scan.count * sizeof *u->known);
     u->keep_record = mem_alloc(u->scan.count * sizeof *u->keep_record);
     u->changed = !u->old_outline || any_gone(u) ||
                  u->manual.lexical != LEXICAL_VERSION ||
@@ -198,7 +223,7 @@ static void take_result(struct update *u, size_t i, const struct pool_result *r)
     u->keep_record[i] = false;
     file->state = state;
     file->content = r->content;
-    file->tree = r->err.code ? (struct hash128){0} : r->name;
+    file->tree = r->name;
     free(file->failure);
     file->failure = mem_strdup(r->err.code ? r->err.message : "");
     u->report->parsed += !r->stored;
@@ -256,42 +281,59 @@ static int collect_results(struct update *u, struct pool *pool,
     return code;
 }
 
-static int parse(struct update *u, struct err *err)
+struct reading {
+    struct pool_task *tasks; /* [count] */
+    uint32_t *file_of;       /* [count] index into files */
+    size_t count;
+    struct arena paths;
+};
+
+static int choose_readings(struct update *u, struct reading *reading,
+                           struct err *err)
 {
-    size_t count = 0;
-    struct pool_task *tasks = mem_alloc(u->scan.count * sizeof *tasks);
-    uint32_t *file_of = mem_alloc(u->scan.count * sizeof *file_of);
-    struct arena paths = {0};
+    struct store_txn *txn;
+    int code = store_read(u->store, &txn, err);
+    if (code)
+        return code;
+    reading->tasks = mem_alloc(u->scan.count * sizeof *reading->tasks);
+    reading->file_of = mem_alloc(u->scan.count * sizeof *reading->file_of);
     for (size_t i = 0; i < u->scan.count; i++) {
-        if (!look_up(u, i))
+        if (!look_up(u, txn, i))
             continue;
         struct buf path = {0};
         file_join(&path, u->manual.root, u->scan.files[i].path);
-        const struct file *file = &u->files[i];
-        tasks[count] = (struct pool_task){
-            .path = arena_copy(&paths, path.data, path.size),
-            .has_known =
-                (file->content.low || file->content.high) && is_current(file),
-            .known = file->content};
-        file_of[count++] = (uint32_t)i;
+        reading->tasks[reading->count] = (struct pool_task){
+            .path = arena_copy(&reading->paths, path.data, path.size),
+            .has_known = u->known[i],
+            .known = u->files[i].content};
+        reading->file_of[reading->count++] = (uint32_t)i;
         buf_free(&path);
     }
-    struct pool *pool =
-        pool_start(u->store, &u->options->parser, u->options->parsers,
-                   u->options->force, tasks, count);
+    store_end(txn);
+    return 0;
+}
+
+static int parse(struct update *u, struct err *err)
+{
+    struct reading reading = {0};
     struct batch batch = {0};
-    int code = collect_results(u, pool, file_of, count, &batch, err);
-    pool_stop(pool);
-    if (!code || code == ERR_CANCELLED) {
-        int written = write_batch(u, &batch, code ? NULL : err);
-        code = code ? code : written;
+    int code = choose_readings(u, &reading, err);
+    if (!code) {
+        struct pool *pool =
+            pool_start(u->store, &u->options->parser, u->options->parsers,
+                       u->options->force, reading.tasks, reading.count);
+        code = collect_results(u, pool, reading.file_of, reading.count, &batch,
+                               err);
+        pool_stop(pool);
     }
+    /* What was parsed is kept for the next try, whatever stopped this one. */
+    int written = write_batch(u, &batch, code ? NULL : err);
     for (size_t i = 0; i < batch.count; i++)
         tree_free(batch.trees[i]);
-    arena_free(&paths);
-    free(tasks);
-    free(file_of);
-    return code;
+    arena_free(&reading.paths);
+    free(reading.tasks);
+    free(reading.file_of);
+    return code ? code : written;
 }
 
 /* ---- Assemble ---- */
@@ -357,26 +399,26 @@ static int build_outline(struct update *u, struct err *err)
 /* ---- Postings ---- */
 
 /* Content of nodes in file order: the tree read last is kept. */
-struct contents {
+struct tree_reader {
     struct store_txn *txn;
     struct hash128 name;
     struct tree *tree;
 };
 
-static int content_of(struct contents *contents, struct hash128 name,
+static int content_of(struct tree_reader *reader, struct hash128 name,
                       uint32_t node, const struct node **ret, struct err *err)
 {
-    if (!contents->tree || !hash_equal(contents->name, name)) {
-        tree_free(contents->tree);
-        contents->tree = NULL;
-        int code = store_get_tree(contents->txn, name, &contents->tree, err);
+    if (!reader->tree || !hash_equal(reader->name, name)) {
+        tree_free(reader->tree);
+        reader->tree = NULL;
+        int code = store_get_tree(reader->txn, name, &reader->tree, err);
         if (code)
             return code;
-        contents->name = name;
+        reader->name = name;
     }
-    if (node >= contents->tree->count)
+    if (node >= reader->tree->count)
         return err_set(err, ERR_STORE, "an outline does not fit its trees");
-    *ret = &contents->tree->nodes[node];
+    *ret = &reader->tree->nodes[node];
     return 0;
 }
 
@@ -387,16 +429,15 @@ static bool is_same_node(const struct update *u, uint32_t n)
            hash_equal(u->old_outline->nodes[old].own, u->outline->nodes[n].own);
 }
 
-static int add_node(struct update *u, struct contents *contents, uint32_t n,
+static int add_node(struct update *u, struct tree_reader *reader, uint32_t n,
                     struct err *err)
 {
     struct node *node = &u->outline->nodes[n];
     const struct node *content;
     if (node->source_tree == TREE_NONE)
         return 0;
-    int code =
-        content_of(contents, u->files[u->indexed[node->source_tree]].tree,
-                   node->source_node, &content, err);
+    int code = content_of(reader, u->files[u->indexed[node->source_tree]].tree,
+                          node->source_node, &content, err);
     if (code || !content->block_count) {
         node->words = 0;
         return code;
@@ -407,7 +448,7 @@ static int add_node(struct update *u, struct contents *contents, uint32_t n,
 }
 
 /* The node's content as the old outline had it leaves the postings. */
-static int remove_node(struct update *u, struct contents *contents,
+static int remove_node(struct update *u, struct tree_reader *reader,
                        uint32_t old, struct err *err)
 {
     const struct node *node = &u->old_outline->nodes[old], *content;
@@ -418,8 +459,7 @@ static int remove_node(struct update *u, struct contents *contents,
     if (!file)
         return err_set(err, ERR_STORE, "the record of %s is missing",
                        path.data);
-    int code =
-        content_of(contents, file->tree, node->source_node, &content, err);
+    int code = content_of(reader, file->tree, node->source_node, &content, err);
     if (!code)
         lexical_remove(u->delta, node->id, content);
     return code;
@@ -444,15 +484,15 @@ static int rewrite_postings(struct update *u, struct err *err)
         code = store_read(u->store, &reading, err);
         if (code)
             break;
-        struct contents contents = {.txn = reading};
+        struct tree_reader reader = {.txn = reading};
         for (; n < u->outline->count && !code &&
                lexical_delta_size(u->delta) < BATCH_POSTINGS;
              n++) {
-            code = add_node(u, &contents, n, err);
+            code = add_node(u, &reader, n, err);
             if (!code && n % 512 == 0)
                 code = step(u, INDEX_STORE, n, u->outline->count, err);
         }
-        tree_free(contents.tree);
+        tree_free(reader.tree);
         store_end(reading);
         if (!code)
             code = store_write(u->store, &txn, err);
@@ -472,12 +512,12 @@ static int change_postings(struct update *u, struct store_txn *txn,
                            struct err *err)
 {
     bool *kept = mem_alloc(u->old_outline->count * sizeof *kept);
-    struct contents contents = {.txn = txn};
+    struct tree_reader reader = {.txn = txn};
     int code = give_ids(u, txn, err);
     for (uint32_t n = 0; n < u->outline->count && !code; n++) {
         uint32_t old = u->old_nodes[n];
         if (!is_same_node(u, n)) {
-            code = add_node(u, &contents, n, err);
+            code = add_node(u, &reader, n, err);
             continue;
         }
         kept[old] = true;
@@ -485,8 +525,8 @@ static int change_postings(struct update *u, struct store_txn *txn,
     }
     for (uint32_t o = 0; o < u->old_outline->count && !code; o++)
         if (!kept[o])
-            code = remove_node(u, &contents, o, err);
-    tree_free(contents.tree);
+            code = remove_node(u, &reader, o, err);
+    tree_free(reader.tree);
     free(kept);
     return code ? code
                 : lexical_apply(txn, u->manual.id, u->epoch, u->delta, err);
@@ -494,7 +534,8 @@ static int change_postings(struct update *u, struct store_txn *txn,
 
 static bool much_changed(const struct update *u)
 {
-    if (!u->old_outline || u->manual.lexical != LEXICAL_VERSION)
+    if (!u->old_outline || u->manual.lexical != LEXICAL_VERSION ||
+        u->options->force)
         return true;
     uint32_t same = 0, most = u->outline->count;
     if (u->old_outline->count > most)
@@ -615,6 +656,7 @@ static void update_free(struct update *u)
         file_free(&u->files[i]);
     free(u->old_files);
     free(u->files);
+    free(u->known);
     free(u->keep_record);
     free(u->indexed);
     free(u->old_nodes);
@@ -654,6 +696,9 @@ int index_update(struct store *store, uint32_t manual,
                        .context = context,
                        .cancel = cancel,
                        .report = &report};
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    u.started_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
     struct store_txn *txn;
     int code = store_read(store, &txn, err);
     if (code)

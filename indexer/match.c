@@ -70,14 +70,42 @@ static void keys_by_titles(const struct tree *tree, struct key *keys)
     free(siblings);
 }
 
+/* Path of titles and own hash, so that of equal titles each keeps its text. */
+static void keys_by_titles_and_content(const struct tree *tree,
+                                       struct key *keys)
+{
+    struct hash128 *paths = mem_alloc(tree->count * sizeof *paths);
+    struct buf text = {0};
+    for (uint32_t n = 1; n < tree->count; n++) {
+        const struct node *node = &tree->nodes[n];
+        unsigned char bytes[16];
+        buf_clear(&text);
+        hash_write(paths[node->parent], bytes);
+        buf_put(&text, bytes, sizeof bytes);
+        buf_put_slice(&text, node->title);
+        paths[n] = hash_bytes(text.data, text.size);
+        buf_clear(&text);
+        hash_write(paths[n], bytes);
+        buf_put(&text, bytes, sizeof bytes);
+        hash_write(node->own, bytes);
+        buf_put(&text, bytes, sizeof bytes);
+        keys[n].hash = hash_bytes(text.data, text.size);
+    }
+    buf_free(&text);
+    free(paths);
+}
+
 static void keys_by_content(const struct tree *tree, struct key *keys)
 {
     for (uint32_t n = 1; n < tree->count; n++)
         keys[n].hash = tree->nodes[n].own;
 }
 
+/* next[i]: where the search in the run of equals that starts at i goes on;
+ * what was taken stays taken, so each run is walked once. */
 static const struct key *find_free(const struct key *keys, size_t count,
-                                   struct hash128 hash, const bool *taken)
+                                   struct hash128 hash, const bool *taken,
+                                   uint32_t *next)
 {
     struct key wanted = {hash, 0};
     size_t low = 0, high = count;
@@ -88,10 +116,14 @@ static const struct key *find_free(const struct key *keys, size_t count,
         else
             high = middle;
     }
-    for (; low < count && hash_equal(keys[low].hash, hash); low++)
-        if (!taken[keys[low].node])
-            return &keys[low];
-    return NULL;
+    if (low == count)
+        return NULL;
+    size_t at = next[low] > low ? next[low] : low;
+    while (at < count && hash_equal(keys[at].hash, hash) &&
+           taken[keys[at].node])
+        at++;
+    next[low] = (uint32_t)at;
+    return at < count && hash_equal(keys[at].hash, hash) ? &keys[at] : NULL;
 }
 
 static void match_by(make_keys *make, struct tree *outline,
@@ -99,6 +131,7 @@ static void match_by(make_keys *make, struct tree *outline,
 {
     struct key *now = mem_alloc(outline->count * sizeof *now);
     struct key *before = mem_alloc(old->count * sizeof *before);
+    uint32_t *next = mem_alloc(old->count * sizeof *next);
     make(outline, now);
     make(old, before);
     for (uint32_t n = 0; n < old->count; n++)
@@ -108,13 +141,14 @@ static void match_by(make_keys *make, struct tree *outline,
         if (ret_old[n] != TREE_NONE || (!now[n].hash.low && !now[n].hash.high))
             continue;
         const struct key *found =
-            find_free(before, old->count, now[n].hash, taken);
+            find_free(before, old->count, now[n].hash, taken, next);
         if (!found)
             continue;
         taken[found->node] = true;
         ret_old[n] = found->node;
         outline->nodes[n].id = old->nodes[found->node].id;
     }
+    free(next);
     free(now);
     free(before);
 }
@@ -131,6 +165,7 @@ void assemble_match(struct tree *outline, const struct tree *old,
     ret_old[0] = 0;
     outline->nodes[0].id = old->nodes[0].id;
     match_by(keys_by_anchor, outline, old, taken, ret_old);
+    match_by(keys_by_titles_and_content, outline, old, taken, ret_old);
     match_by(keys_by_titles, outline, old, taken, ret_old);
     match_by(keys_by_content, outline, old, taken, ret_old);
     free(taken);

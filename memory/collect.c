@@ -178,10 +178,12 @@ static int delete_doomed(struct store *store, int table, struct doomed *doomed,
     return 0;
 }
 
-int store_collect(struct store *store, struct err *err)
+int store_collect(struct store *store, bool trees, struct err *err)
 {
     for (size_t which = 0; which < sizeof collected / sizeof collected[0];
          which++) {
+        if (collected[which].table == TABLE_TREES && !trees)
+            continue;
         struct store_txn *txn;
         struct references refs = {0};
         struct doomed doomed = {0};

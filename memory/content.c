@@ -87,6 +87,10 @@ static int read_tree(const struct shelf *shelf, struct hash128 name,
         return code;
     code = store_get_tree(txn, name, ret_tree, err);
     store_end(txn);
+    if (code == ERR_NOT_FOUND || code == ERR_FORMAT)
+        return err_set(err, ERR_STORE,
+                       "the store has lost a file's content: lectern update "
+                       "--force");
     return code;
 }
 

@@ -93,12 +93,17 @@ int lexical_match(struct store_txn *txn, const struct volume *volume,
     if (!mem_mul(outline->count, terms * sizeof(struct match), &cells))
         return err_set(err, ERR_LIMIT, "the manual is too large");
     struct match *matches = mem_alloc(cells);
-    for (size_t t = 0; t < terms; t++)
-        match_term(volume,
-                   store_get_postings(txn, volume->manual.id,
-                                      volume->manual.epoch,
-                                      slice_of(query->terms[t].term)),
-                   matches, terms, t);
+    for (size_t t = 0; t < terms; t++) {
+        struct slice postings;
+        int code =
+            store_get_postings(txn, volume->manual.id, volume->manual.epoch,
+                               slice_of(query->terms[t].term), &postings, err);
+        if (code) {
+            free(matches);
+            return code;
+        }
+        match_term(volume, postings, matches, terms, t);
+    }
     for (uint32_t n = 1; n < outline->count; n++) {
         uint32_t parent = outline->nodes[n].parent;
         if (parent == 0)

@@ -22,7 +22,8 @@ enum { LEXICAL_VERSION = 1 };
 struct lexical_delta;
 struct lexical_delta *lexical_delta_new(void);
 void lexical_delta_free(struct lexical_delta *delta);
-size_t lexical_delta_size(const struct lexical_delta *delta); /* postings */
+size_t lexical_delta_size(const struct lexical_delta *delta); /* terms and
+                                                        postings */
 
 /* A node with this title and content gains or loses the id.  `add` returns the
  * words of its content. */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
+#include "base/url.h"
 #include "memory/content.h"
 #include "memory/terms.h"
 
@@ -22,11 +24,12 @@ static pthread_mutex_t references = PTHREAD_MUTEX_INITIALIZER;
 
 static void volume_free(struct volume *volume)
 {
-    if (volume->outline)
+    if (volume->files)
         for (uint32_t i = 0; i < volume->outline->file_count; i++)
             file_free(&volume->files[i]);
     free(volume->files);
     free(volume->by_id);
+    free(volume->anchors);
     free(volume->title_words);
     tree_free(volume->outline);
     manual_free(&volume->manual);
@@ -74,6 +77,56 @@ static void ignore_term(void *context, const struct term_at *at)
 {
     (void)context;
     (void)at;
+}
+
+static int by_anchor(const void *a, const void *b)
+{
+    const struct volume_anchor *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return x->node < y->node ? -1 : x->node > y->node;
+}
+
+static uint64_t anchor_hash(uint32_t file, struct slice anchor)
+{
+    return hash_bytes64(anchor.data, anchor.size) ^
+           (file + (uint64_t)1) * 0x9E3779B97F4A7C15u;
+}
+
+static void add_anchor(struct volume *volume, size_t *capacity, uint32_t node,
+                       struct slice anchor)
+{
+    void *anchors = volume->anchors;
+    mem_reserve(&anchors, capacity, volume->anchor_count + 1,
+                sizeof *volume->anchors);
+    volume->anchors = anchors;
+    uint32_t file = volume->outline->nodes[node].source_tree;
+    volume->anchors[volume->anchor_count++] =
+        (struct volume_anchor){anchor_hash(file, anchor), node};
+}
+
+/* The first node of a file stands for the file. */
+static void index_anchors(struct volume *volume)
+{
+    const struct tree *outline = volume->outline;
+    bool *met = mem_alloc(outline->file_count * sizeof *met);
+    size_t capacity = 0;
+    for (uint32_t n = 0; n < outline->count; n++) {
+        const struct node *node = &outline->nodes[n];
+        if (node->source_tree == TREE_NONE)
+            continue;
+        if (!met[node->source_tree])
+            add_anchor(volume, &capacity, n, (struct slice){"", 0});
+        met[node->source_tree] = true;
+        if (node->anchor.size)
+            add_anchor(volume, &capacity, n, node->anchor);
+        for (uint32_t i = 0; i < node->anchor_count; i++)
+            add_anchor(volume, &capacity, n, node->anchors[i]);
+    }
+    if (volume->anchor_count)
+        qsort(volume->anchors, volume->anchor_count, sizeof *volume->anchors,
+              by_anchor);
+    free(met);
 }
 
 static void measure(struct volume *volume)
@@ -146,8 +199,22 @@ static int read_volume(struct store_txn *txn, struct manual *manual,
     volume->title_words =
         mem_alloc(volume->outline->count * sizeof *volume->title_words);
     measure(volume);
+    index_anchors(volume);
     *ret_volume = volume;
     return 0;
+}
+
+/* NULL: it is damaged, and the others must not go down with it. */
+static struct volume *try_volume(struct store_txn *txn, struct manual *manual)
+{
+    struct volume *volume = NULL;
+    struct err err;
+    char *name = mem_strdup(manual->name);
+    if (read_volume(txn, manual, &volume, &err))
+        log_error("%s cannot be read and is left out until its next update: %s",
+                  name, err.message);
+    free(name);
+    return volume;
 }
 
 static struct volume *same_volume(const struct shelf *old,
@@ -172,10 +239,10 @@ static int fill_shelf(struct shelf *shelf, const struct shelf *old,
     shelf->volumes = mem_alloc(count * sizeof(struct volume *));
     for (size_t i = 0; i < count; i++) {
         struct volume *volume = same_volume(old, &manuals[i]);
-        if (!volume && manuals[i].generation && !code)
-            code = read_volume(txn, &manuals[i], &volume, err);
+        if (!volume && manuals[i].generation)
+            volume = try_volume(txn, &manuals[i]);
         manual_free(&manuals[i]);
-        if (!volume || code)
+        if (!volume)
             continue;
         pthread_mutex_lock(&references);
         volume->references++;
@@ -321,37 +388,9 @@ uint32_t *volume_path(const struct volume *volume, uint32_t node,
 
 /* ---- Links ---- */
 
-/* "dir/page.html" + "../x.html" -> "x.html", in `out`. */
-static void resolve(struct slice base, struct slice link, struct buf *out)
-{
-    size_t folder = base.size;
-    while (folder && base.data[folder - 1] != '/')
-        folder--;
-    buf_put(out, base.data, link.size ? folder : base.size);
-    for (size_t at = 0; at < link.size;) {
-        size_t from = at;
-        while (at < link.size && link.data[at] != '/')
-            at++;
-        struct slice step = {link.data + from, at - from};
-        bool last = at++ >= link.size;
-        if (slice_is(step, ".") || !step.size)
-            continue;
-        if (slice_is(step, "..")) {
-            size_t size = out->size ? out->size - 1 : 0;
-            while (size && out->data[size - 1] != '/')
-                size--;
-            out->size = size;
-            continue;
-        }
-        buf_put_slice(out, step);
-        if (!last)
-            buf_put_byte(out, '/');
-    }
-}
-
 static bool has_anchor(const struct node *node, struct slice anchor)
 {
-    if (slice_equal(node->anchor, anchor))
+    if (!anchor.size || slice_equal(node->anchor, anchor))
         return true;
     for (uint32_t i = 0; i < node->anchor_count; i++)
         if (slice_equal(node->anchors[i], anchor))
@@ -359,42 +398,59 @@ static bool has_anchor(const struct node *node, struct slice anchor)
     return false;
 }
 
-static bool is_foreign(struct slice url)
+static uint32_t find_anchor(const struct volume *volume, uint32_t file,
+                            struct slice anchor)
 {
-    for (size_t i = 0; i < url.size; i++) {
-        if (url.data[i] == ':')
-            return true;
-        if (url.data[i] == '/' || url.data[i] == '#' || url.data[i] == '?')
-            break;
+    struct volume_anchor key = {anchor_hash(file, anchor), 0};
+    size_t low = 0, high = volume->anchor_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_anchor(&volume->anchors[middle], &key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return url.size && url.data[0] == '/';
+    for (; low < volume->anchor_count && volume->anchors[low].hash == key.hash;
+         low++) {
+        uint32_t node = volume->anchors[low].node;
+        if (volume->outline->nodes[node].source_tree == file &&
+            has_anchor(&volume->outline->nodes[node], anchor))
+            return node;
+    }
+    return TREE_NONE;
+}
+
+static uint32_t find_file(const struct tree *outline, struct slice path)
+{
+    uint32_t low = 0, high = outline->file_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int order = strcmp(outline->files[middle].data, path.data);
+        if (!order)
+            return middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return TREE_NONE;
 }
 
 uint32_t volume_follow(const struct volume *volume, uint32_t node,
                        struct slice url)
 {
     const struct tree *outline = volume->outline;
-    uint32_t source = outline->nodes[node].source_tree;
-    if (source == TREE_NONE || is_foreign(url))
-        return TREE_NONE;
-    const char *hash = url.size ? memchr(url.data, '#', url.size) : NULL;
-    size_t path_size = hash ? (size_t)(hash - url.data) : url.size;
-    struct slice anchor = {"", 0};
-    if (hash)
-        anchor = (struct slice){hash + 1, url.size - path_size - 1};
-    struct buf path = {0};
-    resolve(outline->files[source], (struct slice){url.data, path_size}, &path);
-    uint32_t first = TREE_NONE, found = TREE_NONE;
-    for (uint32_t n = 0; n < outline->count && found == TREE_NONE; n++) {
-        const struct node *there = &outline->nodes[n];
-        if (there->source_tree == TREE_NONE ||
-            !slice_equal(outline->files[there->source_tree], buf_slice(&path)))
-            continue;
-        if (first == TREE_NONE)
-            first = n;
-        if (anchor.size && has_anchor(there, anchor))
-            found = n;
+    uint32_t source = outline->nodes[node].source_tree, found = TREE_NONE;
+    struct buf path = {0}, anchor = {0};
+    if (source != TREE_NONE &&
+        url_resolve(outline->files[source], url, &path, &anchor)) {
+        uint32_t file = find_file(outline, buf_slice(&path));
+        if (file != TREE_NONE)
+            found = find_anchor(volume, file, buf_slice(&anchor));
+        if (file != TREE_NONE && found == TREE_NONE)
+            found = find_anchor(volume, file, (struct slice){"", 0});
     }
     buf_free(&path);
-    return found != TREE_NONE ? found : first;
+    buf_free(&anchor);
+    return found;
 }

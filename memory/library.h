@@ -14,15 +14,23 @@
 /* A manual's generation. */
 struct volume {
     struct manual manual;
-    struct tree *outline;    /* files: paths relative to manual.root */
-    struct file *files;      /* [outline->file_count], in the same order:
+    struct tree *outline;          /* files: paths relative to manual.root */
+    struct file *files;            /* [outline->file_count], in the same order:
                                  outline file i is files[i] */
-    struct volume_id *by_id; /* [outline->count], by ascending id */
-    uint16_t *title_words;   /* [outline->count] */
-    double mean_words;       /* of nodes that own content */
+    struct volume_id *by_id;       /* [outline->count], by ascending id */
+    struct volume_anchor *anchors; /* [anchor_count], by hash, then node */
+    size_t anchor_count;
+    uint16_t *title_words; /* [outline->count] */
+    double mean_words;     /* of nodes that own content */
     double mean_title_words;
     uint32_t owners; /* nodes that own content */
     int references;  /* kept by library.c */
+};
+
+/* A place that a link can name: a file, or an anchor in it. */
+struct volume_anchor {
+    uint64_t hash; /* of the file's index and the anchor ("": the file) */
+    uint32_t node;
 };
 
 struct volume_id {

@@ -1,5 +1,6 @@
 #include "memory/passage.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,14 +18,27 @@ static const double HEAD_SHARE = 0.8;
 /* Hits whose BM25 is below this share of the best are not quoted. */
 static const double LEAST_SHARE = 0.5;
 /* Between equals: prose before tables and code, what stands first. */
-static const double PROSE = 1.15, ORDER = 0.002;
+static const double PROSE = 1.15, ORDER = 0.002, MOST_ORDER = 0.1;
+/* A quote of fewer bytes says little. */
+enum { SHORT = 40 };
+static const double SHORT_SHARE = 0.7;
+
+/* Terms of the query, a bit each. */
+typedef uint32_t term_set;
+static_assert(QUERY_MOST_TERMS <= 32, "a term_set has a bit for each");
+
+struct sentence {
+    size_t from, end; /* in the line */
+    term_set terms;
+};
 
 struct choosing {
     const struct query *query;
     struct term_maker *maker;
-    bool head[QUERY_MOST_TERMS]; /* in the head of the present block */
-    bool here[QUERY_MOST_TERMS]; /* in the present candidate */
-    bool *marking;
+    const atomic_bool *cancel;
+    term_set head;              /* in the head of the present block */
+    struct sentence *sentences; /* [sentence_count] of the present line */
+    size_t sentence_count, sentence_capacity;
     /* the best so far */
     double best;
     struct slice text;
@@ -32,41 +46,45 @@ struct choosing {
     double order;
 };
 
+struct marking {
+    const struct query *query;
+    term_set terms;
+};
+
 static void mark(void *context, const struct term_at *at)
 {
-    struct choosing *choosing = context;
-    int term = query_find(choosing->query, at->term);
+    struct marking *marking = context;
+    int term = query_find(marking->query, at->term);
     if (term >= 0)
-        choosing->marking[term] = true;
+        marking->terms |= (term_set)1 << term;
 }
 
-static void mark_terms(struct choosing *choosing, struct slice text,
-                       bool *marks)
+static term_set terms_in(const struct choosing *choosing, struct slice text)
 {
-    memset(marks, 0, QUERY_MOST_TERMS * sizeof *marks);
-    choosing->marking = marks;
-    terms_of(choosing->maker, text, mark, choosing);
+    struct marking marking = {.query = choosing->query};
+    terms_of(choosing->maker, text, mark, &marking);
+    return marking.terms;
 }
 
 static void consider(struct choosing *choosing, const struct block *block,
-                     struct slice text)
+                     struct slice text, term_set here)
 {
     const struct query *query = choosing->query;
     double score = 0;
-    mark_terms(choosing, text, choosing->here);
     for (size_t t = 0; t < query->count; t++) {
         double information = query->terms[t].weight * query->terms[t].idf;
-        if (choosing->here[t])
+        if (here >> t & 1)
             score += information;
-        else if (choosing->head[t])
+        else if (choosing->head >> t & 1)
             score += HEAD_SHARE * information;
     }
     if (block->kind != BLOCK_CODE && block->kind != BLOCK_TABLE)
         score *= PROSE;
-    if (text.size < 40)
-        score *= 0.7;
+    if (text.size < SHORT)
+        score *= SHORT_SHARE;
     score -= choosing->order;
-    choosing->order += ORDER;
+    if (choosing->order < MOST_ORDER)
+        choosing->order += ORDER;
     if (!choosing->block || score > choosing->best) {
         choosing->best = score;
         choosing->text = text;
@@ -115,21 +133,40 @@ static struct slice shorten(struct slice text)
     return (struct slice){text.data, size};
 }
 
+static void split_sentences(struct choosing *choosing, struct slice line)
+{
+    choosing->sentence_count = 0;
+    for (size_t from = 0; from < line.size;) {
+        size_t end = sentence_end(line, from);
+        void *sentences = choosing->sentences;
+        mem_reserve(&sentences, &choosing->sentence_capacity,
+                    choosing->sentence_count + 1, sizeof *choosing->sentences);
+        choosing->sentences = sentences;
+        choosing->sentences[choosing->sentence_count++] = (struct sentence){
+            from, end,
+            terms_in(choosing, (struct slice){line.data + from, end - from})};
+        from = skip_spaces(line, end);
+    }
+}
+
 /* Windows of whole sentences, one starting at each. */
 static void consider_line(struct choosing *choosing, const struct block *block,
                           struct slice line)
 {
-    for (size_t from = 0; from < line.size;) {
-        size_t first = sentence_end(line, from), end = first;
-        while (end < line.size && end - from < PASSAGE_LEAST) {
-            size_t more = sentence_end(line, skip_spaces(line, end));
-            if (more - from > PASSAGE_MOST)
-                break;
-            end = more;
-        }
-        consider(choosing, block,
-                 shorten((struct slice){line.data + from, end - from}));
-        from = skip_spaces(line, first);
+    split_sentences(choosing, line);
+    for (size_t i = 0; i < choosing->sentence_count; i++) {
+        const struct sentence *first = &choosing->sentences[i], *last = first;
+        const struct sentence *beyond =
+            choosing->sentences + choosing->sentence_count;
+        term_set here = first->terms;
+        while (last + 1 < beyond && last->end - first->from < PASSAGE_LEAST &&
+               last[1].end - first->from <= PASSAGE_MOST)
+            here |= (++last)->terms;
+        struct slice window = {line.data + first->from,
+                               last->end - first->from};
+        struct slice text = shorten(window);
+        consider(choosing, block, text,
+                 text.size < window.size ? terms_in(choosing, text) : here);
     }
 }
 
@@ -156,9 +193,9 @@ static struct slice without_mark(struct slice line)
  * of a short piece of code. */
 static void consider_block(struct choosing *choosing, const struct block *block)
 {
-    memset(choosing->head, 0, sizeof choosing->head);
+    choosing->head = 0;
     if (block->kind == BLOCK_CODE && block->text.size <= PASSAGE_MOST) {
-        consider(choosing, block, block->text);
+        consider(choosing, block, block->text, terms_in(choosing, block->text));
         return;
     }
     for (size_t at = 0; at < block->text.size;) {
@@ -169,7 +206,7 @@ static void consider_block(struct choosing *choosing, const struct block *block)
         struct slice line = {block->text.data + from, at - from};
         at++;
         if (block->kind == BLOCK_DEFINITION && line.size && line.data[0] != ' ')
-            mark_terms(choosing, line, choosing->head);
+            choosing->head = terms_in(choosing, line);
         if (block->kind == BLOCK_LIST || block->kind == BLOCK_DEFINITION)
             line = without_mark(line);
         if (line.size)
@@ -177,16 +214,21 @@ static void consider_block(struct choosing *choosing, const struct block *block)
     }
 }
 
+static bool is_cancelled(const struct choosing *choosing)
+{
+    return choosing->cancel && atomic_load(choosing->cancel);
+}
+
 static int choose_one(const struct shelf *shelf, const struct route_hit *hit,
-                      const struct query *query, struct term_maker *maker,
-                      struct passages *passages, struct err *err)
+                      struct choosing choosing, struct passages *passages,
+                      struct err *err)
 {
     struct content content;
     int code = content_open(shelf, hit->volume, hit->node, &content, err);
     if (code)
         return code;
-    struct choosing choosing = {.query = query, .maker = maker};
-    for (uint32_t b = 0; b < content.node->block_count; b++)
+    for (uint32_t b = 0;
+         b < content.node->block_count && !is_cancelled(&choosing); b++)
         consider_block(&choosing, &content.node->blocks[b]);
     if (choosing.block) {
         struct slice text = choosing.text;
@@ -201,13 +243,16 @@ static int choose_one(const struct shelf *shelf, const struct route_hit *hit,
             .kind = choosing.block->kind,
             .score = choosing.best};
     }
+    free(choosing.sentences);
     content_close(&content);
-    return 0;
+    return is_cancelled(&choosing) ? err_set(err, ERR_CANCELLED, "cancelled")
+                                   : 0;
 }
 
 int passages_choose(const struct shelf *shelf, const char *query_text,
                     const struct route_result *route, size_t most,
-                    struct passages *ret_passages, struct err *err)
+                    const atomic_bool *cancel, struct passages *ret_passages,
+                    struct err *err)
 {
     struct query query;
     query_parse(query_text, &query);
@@ -220,6 +265,8 @@ int passages_choose(const struct shelf *shelf, const char *query_text,
     struct term_maker *maker = term_maker_new();
     struct passages passages = {0};
     passages.items = mem_alloc(most * sizeof *passages.items);
+    struct choosing choosing = {
+        .query = &query, .maker = maker, .cancel = cancel};
     double strongest = 0;
     for (size_t i = 0; i < route->count; i++)
         if (route->hits[i].lexical > strongest)
@@ -227,8 +274,7 @@ int passages_choose(const struct shelf *shelf, const char *query_text,
     int code = 0;
     for (size_t i = 0; i < route->count && passages.count < most && !code; i++)
         if (i == 0 || route->hits[i].lexical >= LEAST_SHARE * strongest)
-            code = choose_one(shelf, &route->hits[i], &query, maker, &passages,
-                              err);
+            code = choose_one(shelf, &route->hits[i], choosing, &passages, err);
     term_maker_free(maker);
     query_free(&query);
     if (code)

@@ -74,7 +74,7 @@ void lexical_delta_free(struct lexical_delta *delta)
 
 size_t lexical_delta_size(const struct lexical_delta *delta)
 {
-    return delta->postings;
+    return delta->postings + delta->count;
 }
 
 static struct slice name_of(const struct lexical_delta *delta, size_t list)
@@ -128,9 +128,10 @@ static void take_term(void *context, const struct term_at *at)
     struct posting_list *list = list_of(delta, at->term);
     struct posting *last = list->count ? &list->items[list->count - 1] : NULL;
     if (!last || last->id != delta->id || last->gone != delta->gone) {
-        void *items = list->items;
-        mem_reserve(&items, &list->capacity, list->count + 1, sizeof *last);
-        list->items = items;
+        if (list->count == list->capacity) {
+            list->capacity += list->capacity / 2 + 1;
+            list->items = mem_resize(list->items, list->capacity, sizeof *last);
+        }
         last = &list->items[list->count];
         *last = (struct posting){.id = delta->id,
                                  .gone = delta->gone,
@@ -279,10 +280,12 @@ int lexical_apply(struct store_txn *txn, uint32_t manual, uint32_t epoch,
     struct buf value = {0};
     int code = 0;
     for (size_t i = 0; i < delta->count && !code; i++) {
-        struct slice name = name_of(delta, order[i]);
+        struct slice name = name_of(delta, order[i]), old;
+        code = store_get_postings(txn, manual, epoch, name, &old, err);
+        if (code)
+            break;
         buf_clear(&value);
-        merge(store_get_postings(txn, manual, epoch, name),
-              &delta->lists[order[i]], &value);
+        merge(old, &delta->lists[order[i]], &value);
         code = store_put_postings(txn, manual, epoch, name, buf_slice(&value),
                                   err);
     }

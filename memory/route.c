@@ -6,7 +6,7 @@
 
 #include "memory/lexical.h"
 
-enum { BEAM = 4, DEPTH = 100, RANK_CONSTANT = 60 };
+enum { BEAM = 4, LEAST_DEPTH = 100, RANK_CONSTANT = 60 };
 static const double WEIGHT_TREE = 0.25, WEIGHT_LEXICAL = 1.0;
 /* What the sub-tree as a whole adds to its best node when a branch is chosen,
  * and what the branch a node stands in adds to the node. */
@@ -87,6 +87,10 @@ static int choose_scopes(struct routing *routing, const struct shelf *shelf,
             return err_set(err, ERR_USAGE,
                            "--under: no such node; lectern toc "
                            "shows the nodes there are");
+        if (request->manual && strcmp(request->manual, volume->manual.name))
+            return err_set(err, ERR_USAGE,
+                           "--under: the node is of %s, not of %s",
+                           volume->manual.name, request->manual);
         add_scope(routing, volume, node, volume->outline->nodes[node].end);
     } else if (request->manual) {
         const struct volume *volume = shelf_volume(shelf, request->manual);
@@ -245,6 +249,13 @@ static void rank_sort(struct ranking *ranking, size_t most)
         ranking->count = most;
 }
 
+/* How many of a ranking are fused: as many as are wanted, if that is more. */
+static size_t depth_of(const struct routing *routing)
+{
+    size_t most = routing->request->most;
+    return most > LEAST_DEPTH ? most : LEAST_DEPTH;
+}
+
 static void rank_lexical(const struct routing *routing, struct ranking *ranking)
 {
     for (size_t s = 0; s < routing->scope_count; s++) {
@@ -253,7 +264,7 @@ static void rank_lexical(const struct routing *routing, struct ranking *ranking)
             if (scope->own[n] > 0)
                 rank_add(ranking, s, n, scope->own[n]);
     }
-    rank_sort(ranking, DEPTH);
+    rank_sort(ranking, depth_of(routing));
 }
 
 static void note_step(struct routing *routing, const struct ranked *item,
@@ -316,7 +327,7 @@ static void rank_tree(struct routing *routing, struct ranking *ranking)
     for (uint32_t depth = 1; beam.count; depth++) {
         struct ranking inner = {0};
         expand(routing, &beam, &inner, ranking);
-        rank_sort(&inner, DEPTH);
+        rank_sort(&inner, depth_of(routing));
         for (size_t i = 0; i < inner.count; i++)
             note_step(routing, &inner.items[i], depth, i < BEAM);
         if (inner.count > BEAM)
@@ -325,7 +336,7 @@ static void rank_tree(struct routing *routing, struct ranking *ranking)
         beam = inner;
     }
     free(beam.items);
-    rank_sort(ranking, DEPTH);
+    rank_sort(ranking, depth_of(routing));
 }
 
 static void fuse(struct ranking *into, const struct ranking *ranking,
@@ -424,7 +435,9 @@ int route_question(const struct shelf *shelf,
     struct routing routing = {.request = request, .result = &result};
     struct ranking fused = {0};
     query_parse(request->query, &routing.query);
-    int code = choose_scopes(&routing, shelf, err);
+    int code = request->query[strspn(request->query, " \t\r\n")]
+                   ? choose_scopes(&routing, shelf, err)
+                   : err_set(err, ERR_USAGE, "the question is empty");
     if (!code)
         code = score_scopes(&routing, shelf, err);
     if (!code) {

@@ -4,7 +4,7 @@
  *   lexical  BM25 over title, path and body (lexical.h);
  *   tree     descent from the root, beam 4 (H2MT 2.4 with terms in place of
  *            memories), each branch scored by its best node and by the whole.
- * Reciprocal rank: k = 60, depth 100, absent = 0. */
+ * Reciprocal rank: k = 60, depth 100 or the hits wanted, absent = 0. */
 #ifndef MEMORY_ROUTE_H
 #define MEMORY_ROUTE_H
 

@@ -7,7 +7,7 @@
  *   manuals    manual u32
  *              -> generation, epoch, version of its postings, name, root,
  *                 ignore, indexed at, files, failed, nodes, words
- *   files      manual u32, XXH3-64 of the path u64
+ *   files      manual u32, path (a long one: its head and a hash of it all)
  *              -> path, size, mtime, inode, content hash 16, tree 16,
  *                 state, failure
  *   trees      name of the tree 16          -> zstd of tree_encode
@@ -286,7 +286,9 @@ static int take_number(struct store_txn *txn, const char *name, uint64_t count,
     int code = get(txn, TABLE_META, slice_of(name), &value, err);
     if (code == ERR_STORE)
         return code;
-    if (!code && value.size == sizeof next)
+    if (!code && value.size != sizeof next)
+        return err_set(err, ERR_STORE, "the counter %s is damaged", name);
+    if (!code)
         memcpy(&next, value.data, sizeof next);
     uint64_t after = next + count;
     code = put(txn, TABLE_META, slice_of(name),
@@ -488,11 +490,19 @@ void file_free(struct file *file)
     file->path = file->failure = NULL;
 }
 
-static struct slice file_key(char key[12], uint32_t manual, const char *path)
+/* The path itself, so that no two files share a key; what is too long ends in
+ * a hash of it all. */
+static struct slice file_key(char key[MDB_MAX_KEY], uint32_t manual,
+                             const char *path)
 {
+    enum { ROOM = MDB_MAX_KEY - 4, HEAD = ROOM - 16 };
+    size_t size = strlen(path);
     key_u32(key, manual);
-    key_u64(key + 4, hash_bytes64(path, strlen(path)));
-    return (struct slice){key, 12};
+    memcpy(key + 4, path, size <= ROOM ? size : HEAD);
+    if (size <= ROOM)
+        return (struct slice){key, 4 + size};
+    hash_write(hash_bytes(path, size), (unsigned char *)key + 4 + HEAD);
+    return (struct slice){key, MDB_MAX_KEY};
 }
 
 int store_put_file(struct store_txn *txn, uint32_t manual,
@@ -510,7 +520,7 @@ int store_put_file(struct store_txn *txn, uint32_t manual,
     buf_put(&value, hash, sizeof hash);
     buf_put_varint(&value, (uint64_t)file->state);
     buf_put_string(&value, slice_of(file->failure));
-    char key[12];
+    char key[MDB_MAX_KEY];
     int code = put(txn, TABLE_FILES, file_key(key, manual, file->path),
                    buf_slice(&value), err);
     buf_free(&value);
@@ -520,7 +530,7 @@ int store_put_file(struct store_txn *txn, uint32_t manual,
 int store_delete_file(struct store_txn *txn, uint32_t manual, const char *path,
                       struct err *err)
 {
-    char bytes[12];
+    char bytes[MDB_MAX_KEY];
     struct slice key = file_key(bytes, manual, path);
     MDB_val k = {key.size, bytes};
     int rc = mdb_del(txn->mdb, txn->store->tables[TABLE_FILES], &k, NULL);
@@ -630,15 +640,15 @@ static int get_packed(struct store_txn *txn, int table, struct slice key,
         ZSTD_getFrameContentSize(packed.data, packed.size);
     if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR ||
         size > (1ull << 34))
-        return err_set(err, ERR_STORE, "a stored tree is damaged");
+        return err_set(err, ERR_FORMAT, "a stored tree is damaged");
     struct buf plain = {0};
     buf_reserve(&plain, (size_t)size);
     size_t got =
         ZSTD_decompress(plain.data, (size_t)size, packed.data, packed.size);
     if (ZSTD_isError(got) || got != size)
-        code = err_set(err, ERR_STORE, "a stored tree is damaged");
+        code = err_set(err, ERR_FORMAT, "a stored tree is damaged");
     else if (tree_decode(plain.data, got, ret_tree, err))
-        code = err_set(err, ERR_STORE, "a stored tree is damaged");
+        code = err_set(err, ERR_FORMAT, "a stored tree is damaged");
     buf_free(&plain);
     return code;
 }
@@ -708,14 +718,17 @@ static struct slice postings_key(char key[MDB_MAX_KEY], uint32_t manual,
     return (struct slice){key, 8 + size};
 }
 
-struct slice store_get_postings(struct store_txn *txn, uint32_t manual,
-                                uint32_t epoch, struct slice term)
+int store_get_postings(struct store_txn *txn, uint32_t manual, uint32_t epoch,
+                       struct slice term, struct slice *ret_value,
+                       struct err *err)
 {
     char key[MDB_MAX_KEY];
-    struct slice value = {"", 0};
-    get(txn, TABLE_POSTINGS, postings_key(key, manual, epoch, term), &value,
-        NULL);
-    return value;
+    int code = get(txn, TABLE_POSTINGS, postings_key(key, manual, epoch, term),
+                   ret_value, err);
+    if (code != ERR_NOT_FOUND)
+        return code;
+    *ret_value = (struct slice){"", 0};
+    return 0;
 }
 
 int store_put_postings(struct store_txn *txn, uint32_t manual, uint32_t epoch,

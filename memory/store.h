@@ -1,8 +1,8 @@
 /* The store: everything Lectern keeps, in one LMDB environment.
  *
  * One daemon opens a store at a time (a lock file says so).  Any thread may
- * read; one at a time may write.  Reads copy out what they return, so a read
- * transaction is as short as its calls.  The tables are drawn at the top of
+ * read; one at a time may write.  Reads copy out what they return (but for
+ * postings), so a read transaction is as short as its calls.  The tables are drawn at the top of
  * store.c.
  *
  * A manual becomes visible, and changes, only by `store_put_manual` with a new
@@ -104,7 +104,7 @@ int store_list_files(struct store_txn *txn, uint32_t manual,
 int store_put_tree(struct store_txn *txn, struct hash128 name,
                    const struct tree *tree, struct err *err);
 bool store_has_tree(struct store_txn *txn, struct hash128 name);
-/* ERR_NOT_FOUND */
+/* ERR_NOT_FOUND; ERR_FORMAT: it is damaged. */
 int store_get_tree(struct store_txn *txn, struct hash128 name,
                    struct tree **ret_tree, struct err *err);
 
@@ -123,8 +123,9 @@ int store_take_ids(struct store_txn *txn, uint64_t count, uint64_t *ret_first,
 /* ---- Postings: bytes under (manual, epoch, term); see lexical.h ---- */
 
 /* The slice is valid until the transaction writes or ends; empty: none. */
-struct slice store_get_postings(struct store_txn *txn, uint32_t manual,
-                                uint32_t epoch, struct slice term);
+int store_get_postings(struct store_txn *txn, uint32_t manual, uint32_t epoch,
+                       struct slice term, struct slice *ret_value,
+                       struct err *err);
 /* An empty value deletes. */
 int store_put_postings(struct store_txn *txn, uint32_t manual, uint32_t epoch,
                        struct slice term, struct slice value, struct err *err);
@@ -135,8 +136,9 @@ int store_take_epoch(struct store_txn *txn, uint32_t *ret_epoch,
 /* ---- Care ---- */
 
 /* Deletes what no manual refers to, in transactions of at most some thousand
- * entries.  Only the thread that indexes may call it, and only when it has
+ * entries; trees only when `trees` (an update that failed goes on with those it
+ * has parsed).  Only the thread that indexes may call it, and only when it has
  * nothing written that still waits to be referred to. */
-int store_collect(struct store *store, struct err *err);
+int store_collect(struct store *store, bool trees, struct err *err);
 
 #endif

@@ -135,7 +135,8 @@ void tree_add_ref(struct tree *tree, uint32_t node, struct slice text,
 struct slice tree_copy_text(struct tree *tree, struct slice text);
 
 /* Computes end, height and hashes.  In an outline node.own is kept as the
- * caller set it.  ERR_FORMAT when there is no node. */
+ * caller set it.  ERR_FORMAT when there is no node, or they are not in pre-order,
+ * or content was added to a node that is not there. */
 int tree_seal(struct tree *tree, struct err *err);
 
 /* ---- Walking ---- */

@@ -1,0 +1,18 @@
+/* Links between the files of a manual. */
+#ifndef BASE_URL_H
+#define BASE_URL_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+
+/* Resolves `url`, as written in the file `base` (a path relative to the
+ * manual's root), to such a path and an anchor (without "#"; may be empty).
+ * Percent signs are decoded, a query is dropped, "." and ".." are followed but
+ * not above the root; an empty path is `base` itself.  False, and the buffers
+ * as they were, when the link leaves the manual: it has a scheme or a host or
+ * starts with "/". */
+bool url_resolve(struct slice base, struct slice url, struct buf *ret_path,
+                 struct buf *ret_anchor);
+
+#endif
