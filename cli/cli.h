@@ -144,6 +144,7 @@ int cmd_open(struct cli *cli, struct err *err);
 int cmd_update(struct cli *cli, struct err *err);
 int cmd_wait(struct cli *cli, struct err *err);
 int cmd_status(struct cli *cli, struct err *err);
+int cmd_failed(struct cli *cli, struct err *err);
 int cmd_eval(struct cli *cli, struct err *err);
 int cmd_doctor(struct cli *cli, struct err *err);
 int cmd_daemon(struct cli *cli, struct err *err);

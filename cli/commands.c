@@ -63,7 +63,7 @@ const uint64_t cli_common_options = BIT(JSON) | BIT(SOCKET) | BIT(CONFIG) |
     (BIT(MANUAL) | BIT(UNDER) | BIT(COUNT) | BIT(MODE) | BIT(EXPLAIN))
 
 const struct command cli_commands[] = {
-    {"add", "DIR", "index a folder of HTML files as a manual",
+    {"add", "DIR", "index a folder of HTML files as a manual; again: rename it",
      BIT(MANUAL) | BIT(IGNORE) | BIT(WAIT), 1, 1, false, cmd_add},
     {"rm", "NAME", "forget a manual; its files stay", 0, 1, 1, false, cmd_rm},
     {"ls", "", "list the manuals", 0, 0, 0, false, cmd_ls},
@@ -85,6 +85,8 @@ const struct command cli_commands[] = {
      cmd_wait},
     {"status", "", "say what the daemon has and does", 0, 0, 0, false,
      cmd_status},
+    {"failed", "", "list the files that could not be indexed, and why",
+     BIT(MANUAL), 0, 0, false, cmd_failed},
     {"eval", "FILE.jsonl", "measure the search on questions with known answers",
      BIT(MANUAL) | BIT(MODE) | BIT(COUNT) | BIT(METHOD), 1, 1, false, cmd_eval},
     {"doctor", "", "check configuration, programs, store and daemon", 0, 0, 0,

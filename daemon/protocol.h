@@ -22,6 +22,7 @@
  *   toc     node, manual, depth         get  *node
  *   update  manual, wait: bool, force   wait  manual
  *   open    *node                       status
+ *   failed  manual
  *   stop    (ends the daemon)
  * A name of a parameter that is not listed is an error. */
 #ifndef DAEMON_PROTOCOL_H

@@ -7,6 +7,8 @@
 #include "indexer/index.h"
 #include "indexer/scan.h"
 
+enum { MOST_NAME = 200 };
+
 /* A folder's name that says nothing: its parent's is taken. */
 static bool is_plain_name(struct slice name)
 {
@@ -72,6 +74,19 @@ static char *free_name(const struct taken *taken, const char *root)
     return name.data;
 }
 
+static int check_name(const char *name, struct err *err)
+{
+    size_t size = name ? strlen(name) : 0;
+    if (size > MOST_NAME)
+        return err_set(err, ERR_USAGE, "a name has at most %d bytes",
+                       MOST_NAME);
+    for (size_t i = 0; i < size; i++)
+        if ((unsigned char)name[i] < ' ' || name[i] == 127)
+            return err_set(err, ERR_USAGE,
+                           "a name has no control characters in it");
+    return 0;
+}
+
 static int check_folder(const char *root, const char *ignore, struct err *err)
 {
     struct stat st;
@@ -130,7 +145,9 @@ int index_register(struct store *store, const char *root, const char *name,
                    const char *ignore, struct manual *ret_manual,
                    struct err *err)
 {
-    int code = check_folder(root, ignore ? ignore : "", err);
+    int code = check_name(name, err);
+    if (!code)
+        code = check_folder(root, ignore ? ignore : "", err);
     struct store_txn *txn;
     if (!code)
         code = store_write(store, &txn, err);

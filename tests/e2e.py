@@ -319,6 +319,96 @@ def changed_files_are_not_quoted_as_they_were():
         check(h.json("ask", "cassowary eggs", "--strict")["fresh"], "fresh again")
 
 
+def touched_and_replaced_files_are_judged_by_their_bytes():
+    with house() as h:
+        path = h.write("m/a.html", page("Birds", "<p>The cassowary lays green eggs.</p>"))
+        folder = os.path.join(h.path, "m")
+        h.json("add", folder, "-c", "m", "--wait")
+        os.utime(path, (1, 1))
+        check(h.json("ask", "cassowary eggs", "--strict")["fresh"], "touched")
+        h.json("update", "-c", "m", "--wait")
+        check(h.json("ask", "cassowary eggs", "--strict")["fresh"], "touched and updated")
+        with open(path + ".new", "w") as file:
+            file.write(page("Birds", "<p>The cassowary lays white eggs.</p>"))
+        os.utime(path + ".new", (1, 1))
+        os.rename(path + ".new", path)
+        h.run("ask", "cassowary eggs", "--strict", code=4)
+        h.json("update", "-c", "m", "--wait")
+        check("white" in h.json("ask", "cassowary eggs")["answer"], "the new bytes")
+
+
+def an_empty_folder_forgets_nothing():
+    with house() as h:
+        h.write("m/a.html", page("A", "<p>aardvark</p>"))
+        folder = os.path.join(h.path, "m")
+        h.json("add", folder, "-c", "m", "--wait")
+        before = h.json("toc", "-c", "m")
+        os.rename(folder, folder + "-away")
+        os.mkdir(folder)
+        h.run("update", "-c", "m", "--wait", code=None)
+        check(h.json("search", "aardvark")["results"], "still there")
+        check(h.json("status")["state"] == "degraded", h.json("status"))
+        check(not json.loads(h.run("ask", "aardvark", "--json", code=None).stdout)["fresh"],
+              "not fresh")
+        os.rmdir(folder)
+        os.rename(folder + "-away", folder)
+        h.json("update", "-c", "m", "--wait")
+        check(h.json("toc", "-c", "m") == before, "the same nodes")
+
+
+def whole(h):
+    """All that a manual shows, without its ids: for comparing two houses."""
+    nodes = []
+    for node in walk(h.json("toc", "-c", "m")):
+        got = h.json("get", node["id"])
+        refs = [(ref["text"], ref["url"], ref["node"] is not None) for ref in got["refs"]]
+        nodes.append((got["path"], node["level"], node["file"], node["anchor"],
+                      node["origins"], got["blocks"], refs))
+    searches = [[(hit["path"], hit["file"], hit["span"], round(hit["score"], 9)) for hit in
+                 h.json("search", question, "-c", "m", "-n", "30")["results"]]
+                for question in ("index", "partial index predicate", "CREATE TABLE", "zebra")]
+    return nodes, searches
+
+
+def random_edits_end_as_a_fresh_index():
+    """Edits, moves, deletions, copies: incremental updates equal indexing anew."""
+    dice = random.Random(7)
+    with house() as h:
+        folder = h.part(("index", "ddl"), "m")
+        h.json("add", folder, "-c", "m", "--wait")
+        for turn in range(12):
+            for _ in range(1 + dice.randrange(4)):
+                pages = sorted(f for f in os.listdir(folder) if f.endswith(".html"))
+                path = os.path.join(folder, dice.choice(pages))
+                deed = dice.randrange(6)
+                if deed == 0 and len(pages) > 5:
+                    os.remove(path)
+                elif deed == 1:
+                    os.rename(path, path[:-5] + "x.html")
+                elif deed == 2:
+                    shutil.copy(path, path[:-5] + f"-{turn}.html")
+                elif deed == 3:
+                    h.write(f"m/new{turn}.html", page(f"New {turn}", "<p>zebra</p>" * turn))
+                else:
+                    text = open(path, encoding="utf-8").read()
+                    at = text.find("</p>", dice.randrange(len(text)))
+                    text = text[:at] + f" zebra {turn}" + text[at:] if at > 0 else text
+                    if deed == 4:
+                        text = text.replace("<h3", "<h3 id='moved'", 1).replace("index", "key", 3)
+                    with open(path, "w", encoding="utf-8") as file:
+                        file.write(text)
+            h.json("update", "-c", "m", "--wait")
+            if turn % 4 == 3:
+                with house() as fresh:
+                    fresh.json("add", folder, "-c", "m", "--wait")
+                    now, anew = whole(h), whole(fresh)
+                    for a, b in zip(now[0], anew[0]):
+                        check(a == b, (turn, a, b))
+                    check(now == anew, (turn, now[1], anew[1]))
+        ids = [node["id"] for node in walk(h.json("toc", "-c", "m"))]
+        check(len(set(ids)) == len(ids), "an id twice")
+
+
 def manuals_come_and_go():
     with house() as h:
         h.write("one/html/a.html", page("A", "<p>aardvark</p>"))
@@ -355,6 +445,10 @@ def bad_files_cost_only_themselves():
         report = h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
         check(report["files"]["seen"] == 7, report)
         check(report["files"]["failed"] in (4, 5), report)
+        reasons = {f["file"]: f["reason"] for f in h.json("failed")["files"]}
+        check(len(reasons) == report["files"]["failed"], reasons)
+        check("No such file" in reasons["dangling.html"] and
+              "deeper" in reasons["deep.html"], reasons)
         check(h.json("search", "platypus")["results"], "the good file")
         quote = h.json("ask", "caf\u00e9 cr\u00e8me")["citations"][0]
         data = open(os.path.join(h.path, "m/latin.html"), "rb").read()
@@ -576,7 +670,10 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          questions_are_answered_with_citations, modes_and_filters,
          what_is_not_there_is_said, links_lead_to_nodes,
          unchanged_files_are_not_parsed_again, edits_are_found_and_ids_kept,
-         changed_files_are_not_quoted_as_they_were, manuals_come_and_go,
+         changed_files_are_not_quoted_as_they_were,
+         touched_and_replaced_files_are_judged_by_their_bytes,
+         an_empty_folder_forgets_nothing, random_edits_end_as_a_fresh_index,
+         manuals_come_and_go,
          bad_files_cost_only_themselves, unreadable_files_are_failed,
          arguments_are_checked, a_second_daemon_is_refused, bad_requests_harm_nobody,
          it_stops_cleanly_and_goes_on, it_answers_while_it_indexes,

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/url.h"
 
 static void varints_come_back(void **state)
 {
@@ -171,6 +172,40 @@ static void arithmetic_is_checked(void **state)
     assert_false(mem_add(SIZE_MAX, 1, &result));
 }
 
+static void assert_url(const char *base, const char *url, const char *path,
+                       const char *anchor)
+{
+    struct buf got_path = {0}, got_anchor = {0};
+    bool ours =
+        url_resolve(slice_of(base), slice_of(url), &got_path, &got_anchor);
+    assert_int_equal(ours, path != NULL);
+    if (path) {
+        assert_string_equal(got_path.data, path);
+        assert_string_equal(got_anchor.data ? got_anchor.data : "", anchor);
+    }
+    buf_free(&got_path);
+    buf_free(&got_anchor);
+}
+
+static void links_are_resolved(void **state)
+{
+    (void)state;
+    assert_url("a/b.html", "c.html", "a/c.html", "");
+    assert_url("a/b.html", "../c.html#x", "c.html", "x");
+    assert_url("a/b.html", "#x%20y", "a/b.html", "x y");
+    assert_url("a/b.html", "", "a/b.html", "");
+    assert_url("a/b.html", "./d/../e.html?q=1#z", "a/e.html", "z");
+    assert_url("a.html", "../../x.html", "x.html", "");
+    assert_url("a.html", "b%2Fc.html", "b/c.html", "");
+    assert_url("a.html", "d/", "d/", "");
+    assert_url("a.html", "100%.html", "100%.html", "");
+    assert_url("a.html", "http://x.org/a.html", NULL, NULL);
+    assert_url("a.html", "mailto:me", NULL, NULL);
+    assert_url("a.html", "/etc/passwd", NULL, NULL);
+    assert_url("a.html", "//x.org/", NULL, NULL);
+    assert_url("a.html", "b.html#a:b", "b.html", "a:b");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +217,7 @@ int main(void)
         cmocka_unit_test(json_refuses),
         cmocka_unit_test(files_are_read_and_refused),
         cmocka_unit_test(arithmetic_is_checked),
+        cmocka_unit_test(links_are_resolved),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }
