@@ -11,9 +11,12 @@ struct arena_chunk {
     _Alignas(16) unsigned char bytes[];
 };
 
+atomic_bool mem_exhausted;
+
 static void *check(void *pointer)
 {
     if (!pointer) {
+        atomic_store(&mem_exhausted, true);
         fputs("out of memory\n", stderr);
         abort();
     }

@@ -5,9 +5,13 @@
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* True once such an end is near: a handler of SIGABRT may ask. */
+extern atomic_bool mem_exhausted;
 
 void *mem_alloc(size_t size);                           /* zeroed */
 void *mem_resize(void *old, size_t count, size_t size); /* tail not zeroed */

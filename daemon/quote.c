@@ -113,16 +113,32 @@ static bool find(const struct reading *reading, struct slice wanted,
     return found;
 }
 
-static bool find_part(const struct reading *reading, struct slice text,
-                      struct quote *quote)
+static size_t line_end(struct slice text, size_t from)
+{
+    const char *end = memchr(text.data + from, '\n', text.size - from);
+    return end ? (size_t)(end - text.data) : text.size;
+}
+
+/* The longest piece that stands there, none shorter than `least`. */
+static bool find_longest(const struct reading *reading, struct slice text,
+                         size_t (*piece_end)(struct slice text, size_t from),
+                         size_t least, struct quote *quote)
 {
     for (size_t at = 0; at < text.size;) {
-        size_t end = part_end(text, at);
-        if (end - at >= LEAST_PART)
+        size_t end = piece_end(text, at);
+        if (end - at >= least)
             find(reading, (struct slice){text.data + at, end - at}, quote);
         at = end > at ? end : at + 1;
     }
     return quote->text.size > 0;
+}
+
+static bool find_part(const struct reading *reading, struct slice text,
+                      struct quote *quote)
+{
+    return find_longest(reading, text, part_end, LEAST_PART, quote) ||
+           find_longest(reading, text, line_end, 1, quote) ||
+           find_longest(reading, text, part_end, 1, quote);
 }
 
 int quote_check(struct parser *parser, const struct passage *passage,
@@ -140,7 +156,8 @@ int quote_check(struct parser *parser, const struct passage *passage,
                    : 0;
     reading.source = buf_slice(&bytes);
     if (!code)
-        code = parser_text(parser, reading.source, &reading.text,
+        code = parser_text(parser, reading.source,
+                           (enum encoding)passage->encoding, &reading.text,
                            &reading.offsets, err);
     if (!code) {
         quote.whole = find(&reading, passage->text, &quote);

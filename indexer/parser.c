@@ -24,7 +24,7 @@
 enum { MOST_REQUESTS = 500 };
 
 /* A reply is at most so many times the request, and a little. */
-enum { MOST_GROWTH = 64, LEAST_REPLY = 1 << 20 };
+enum { MOST_GROWTH = 16, LEAST_REPLY = 1 << 20 };
 
 struct parser {
     char *program;
@@ -33,6 +33,7 @@ struct parser {
     pid_t pid; /* 0: no process */
     int socket;
     unsigned requests; /* that this process was asked */
+    uint64_t number;   /* of the last request, to any process */
     int64_t busy_ms;   /* that it took for them */
     int64_t deadline;  /* of the request under way, on clock_ms */
 };
@@ -114,9 +115,20 @@ static int prepare_files(posix_spawn_file_actions_t *files, int socket)
     return rc;
 }
 
+/* The child needs nothing of the environment; sanitizers have options there. */
+static char **environment(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    extern char **environ;
+    return environ;
+#else
+    static char *none[] = {NULL};
+    return none;
+#endif
+}
+
 static int spawn(struct parser *parser, int socket, pid_t *ret_pid)
 {
-    extern char **environ;
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t files;
     char memory[24], seconds[24];
@@ -132,7 +144,7 @@ static int spawn(struct parser *parser, int socket, pid_t *ret_pid)
     rc = prepare_files(&files, socket);
     if (!rc) {
         rc = posix_spawn(ret_pid, parser->program, &files, &attributes,
-                         arguments, environ);
+                         arguments, environment());
         posix_spawn_file_actions_destroy(&files);
     }
     posix_spawnattr_destroy(&attributes);
@@ -160,11 +172,19 @@ static int start(struct parser *parser, struct err *err)
     return 0;
 }
 
+/* Has it closed its end, or said more than it was asked? */
+static bool is_out_of_step(const struct parser *parser)
+{
+    char byte;
+    return recv(parser->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
+}
+
 /* A process that may take a whole request. */
 static int ready(struct parser *parser, struct err *err)
 {
     if (parser->pid && (parser->requests >= MOST_REQUESTS ||
-                        parser->busy_ms >= parser->most_seconds * 1000LL))
+                        parser->busy_ms >= parser->most_seconds * 1000LL ||
+                        is_out_of_step(parser)))
         end_process(parser, true);
     int status;
     if (parser->pid && waitpid(parser->pid, &status, WNOHANG) == parser->pid) {
@@ -296,20 +316,29 @@ static int take_into(struct parser *parser, struct buf *buf, uint64_t size,
 static int reported(const struct wire_reply *reply, const struct buf *message,
                     struct parser *parser, struct err *err)
 {
-    if (reply->status != ERR_FORMAT && reply->status != ERR_LIMIT)
+    struct slice text = buf_slice(message);
+    if ((reply->status != ERR_FORMAT && reply->status != ERR_LIMIT) ||
+        !text_is_utf8(text.data, text.size))
         return nonsense(parser, err);
+    struct buf clean = {0};
+    for (size_t at = 0, step; at < text.size; at += step) {
+        uint32_t code = text_decode(text.data, text.size, at, &step);
+        if (code >= ' ' && (code < 0x7f || code >= 0xa0))
+            buf_put(&clean, text.data + at, step);
+    }
     int code = (int)reply->status;
-    err_set(err, code, "%.*s", (int)message->size,
-            message->data ? message->data : "");
+    err_set(err, code, "%s", buf_slice(&clean).data);
+    buf_free(&clean);
     if (err)
         err->position = reply->position < -1 ? -1 : reply->position;
     return code;
 }
 
-static int exchange(struct parser *parser, uint64_t kind, struct slice bytes,
-                    struct buf *answer, struct err *err)
+static int exchange(struct parser *parser, struct wire_request request,
+                    struct slice bytes, struct buf *answer, struct err *err)
 {
-    struct wire_request request = {kind, bytes.size};
+    request.number = ++parser->number;
+    request.size = bytes.size;
     int rc = put(parser, &request, sizeof request, err);
     if (!rc)
         rc = put(parser, bytes.data, bytes.size, err);
@@ -318,9 +347,9 @@ static int exchange(struct parser *parser, uint64_t kind, struct slice bytes,
         rc = take(parser, &reply, sizeof reply, err);
     if (rc)
         return rc;
-    uint64_t most = reply.status ? sizeof err->message
+    uint64_t most = reply.status ? sizeof err->message - 1
                                  : LEAST_REPLY + MOST_GROWTH * bytes.size;
-    if (reply.size > most)
+    if (reply.number != request.number || reply.size > most)
         return nonsense(parser, err);
     rc = take_into(parser, answer, reply.size, err);
     if (!rc && reply.status)
@@ -328,8 +357,8 @@ static int exchange(struct parser *parser, uint64_t kind, struct slice bytes,
     return rc;
 }
 
-static int ask(struct parser *parser, uint64_t kind, struct slice bytes,
-               struct buf *answer, struct err *err)
+static int ask(struct parser *parser, struct wire_request request,
+               struct slice bytes, struct buf *answer, struct err *err)
 {
     if (bytes.size > PARSER_MOST_BYTES)
         return err_set(err, ERR_LIMIT, "larger than %d MiB",
@@ -340,47 +369,78 @@ static int ask(struct parser *parser, uint64_t kind, struct slice bytes,
     int64_t began = clock_ms();
     parser->deadline = began + parser->most_seconds * 1000LL;
     parser->requests++;
-    rc = exchange(parser, kind, bytes, answer, err);
+    rc = exchange(parser, request, bytes, answer, err);
     parser->busy_ms += clock_ms() - began;
     return rc;
 }
+
+/* ---- What is believed of a reply ---- */
 
 static bool is_within(struct span span, size_t size)
 {
     return span.from <= span.to && span.to <= size;
 }
 
+static bool is_text(struct slice text)
+{
+    return text_is_utf8(text.data, text.size);
+}
+
+static bool is_plausible_node(const struct node *node, size_t size)
+{
+    bool fine = is_text(node->title) && is_text(node->anchor);
+    for (uint32_t i = 0; i < node->origin_count && fine; i++)
+        fine = is_within(node->origins[i].span, size);
+    for (uint32_t i = 0; i < node->anchor_count && fine; i++)
+        fine = is_text(node->anchors[i]);
+    for (uint32_t i = 0; i < node->block_count && fine; i++) {
+        const struct block *block = &node->blocks[i];
+        fine = is_within(block->origin.span, size) && is_text(block->text) &&
+               is_text(block->info);
+    }
+    for (uint32_t i = 0; i < node->ref_count && fine; i++)
+        fine = is_text(node->refs[i].text) && is_text(node->refs[i].url);
+    return fine;
+}
+
 /* Is it a file's tree, with all its places in that file? */
 static bool is_plausible(const struct tree *tree, size_t size)
 {
-    if (tree->outline || tree->file_count != 1)
+    const struct page *page = &tree->page;
+    bool fine = !tree->outline && tree->file_count == 1 &&
+                !tree->files[0].size && is_text(page->title) &&
+                is_text(page->up) && is_text(page->prev) && is_text(page->next);
+    for (uint32_t n = 0; n < tree->count && fine; n++)
+        fine = is_plausible_node(&tree->nodes[n], size);
+    return fine;
+}
+
+/* A heading takes more than four bytes of a file, and any item some; the bytes
+ * of all text are those of the reply, which is bounded itself. */
+static bool read_tree(const struct buf *answer, size_t size,
+                      struct tree **ret_tree)
+{
+    const struct tree_limits limits = {2 + size / 4, 8 + size};
+    struct tree *tree;
+    if (tree_decode_within(answer->data, answer->size, &limits, &tree, NULL))
         return false;
-    for (uint32_t n = 0; n < tree->count; n++) {
-        const struct node *node = &tree->nodes[n];
-        for (uint32_t i = 0; i < node->origin_count; i++)
-            if (!is_within(node->origins[i].span, size))
-                return false;
-        for (uint32_t i = 0; i < node->block_count; i++)
-            if (!is_within(node->blocks[i].origin.span, size))
-                return false;
-    }
-    return true;
+    bool fine = is_plausible(tree, size);
+    if (fine)
+        *ret_tree = tree;
+    else
+        tree_free(tree);
+    return fine;
 }
 
 int parser_parse(struct parser *parser, struct slice bytes,
                  struct tree **ret_tree, struct err *err)
 {
     struct buf answer = {0};
-    int rc = ask(parser, WIRE_PARSE, bytes, &answer, err);
-    struct tree *tree = NULL;
-    if (!rc && (tree_decode(answer.data, answer.size, &tree, NULL) ||
-                !is_plausible(tree, bytes.size)))
+    struct wire_request request = {.kind = WIRE_PARSE};
+    int rc = ask(parser, request, bytes, &answer, err);
+    if (!rc && !read_tree(&answer, bytes.size, ret_tree))
         rc = nonsense(parser, err);
     buf_free(&answer);
-    if (rc)
-        tree_free(tree);
-    else
-        *ret_tree = tree;
     return rc;
 }
 
@@ -407,11 +467,14 @@ static bool read_text(const struct buf *answer, size_t most, struct slice *text,
     return text_is_utf8(text->data, text->size);
 }
 
-int parser_text(struct parser *parser, struct slice bytes, struct buf *ret_text,
+int parser_text(struct parser *parser, struct slice bytes,
+                enum encoding encoding, struct buf *ret_text,
                 struct buf *ret_offsets, struct err *err)
 {
     struct buf answer = {0};
-    int rc = ask(parser, WIRE_TEXT, bytes, &answer, err);
+    struct wire_request request = {.kind = WIRE_TEXT,
+                                   .encoding = (uint64_t)encoding};
+    int rc = ask(parser, request, bytes, &answer, err);
     struct slice text;
     const char *offsets = NULL;
     if (!rc && !read_text(&answer, bytes.size, &text, &offsets))

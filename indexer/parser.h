@@ -19,7 +19,7 @@ struct parser_options {
 
 /* Part of the name under which a parsed tree is stored: raised whenever the
  * same bytes may give another tree. */
-enum { PARSER_VERSION = 1 };
+enum { PARSER_VERSION = 2 };
 
 /* Largest file that is read. */
 enum { PARSER_MOST_BYTES = 64 << 20 };
@@ -35,10 +35,12 @@ int parser_parse(struct parser *parser, struct slice bytes,
                  struct tree **ret_tree, struct err *err);
 
 /* The text that a span of an HTML file reads: markup removed, entities
- * decoded, white space folded.  For each byte of ret_text, ret_offsets (array
+ * decoded, white space folded.  `encoding` is the whole file's, which its tree
+ * tells (tree->page.encoding).  For each byte of ret_text, ret_offsets (array
  * of uint32_t in a buffer) has the offset in `bytes` where the character comes
  * from, and one entry more: the end of the last character. */
-int parser_text(struct parser *parser, struct slice bytes, struct buf *ret_text,
+int parser_text(struct parser *parser, struct slice bytes,
+                enum encoding encoding, struct buf *ret_text,
                 struct buf *ret_offsets, struct err *err);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/file.h"
 
 /* Results that may wait: bounds memory when the store is slower. */
-enum { MOST_WAITING = 64 };
+enum { MOST_WAITING = 64, MOST_WAITING_BYTES = 256 << 20 };
 
 struct pool {
     struct store *store;
@@ -17,6 +17,7 @@ struct pool {
     bool stopping;
     struct pool_result waiting[MOST_WAITING];
     size_t waiting_count;
+    size_t waiting_bytes;
     pthread_mutex_t lock;
     pthread_cond_t room, ready;
     pthread_t *threads;
@@ -72,15 +73,31 @@ static bool take_task(struct pool *pool, size_t *ret_task)
     return more;
 }
 
+static size_t bytes_of(const struct pool_result *result)
+{
+    return result->tree ? result->tree->arena.used : 0;
+}
+
+/* Even the largest may wait when it does so alone. */
+static bool has_room(const struct pool *pool, size_t bytes)
+{
+    return !pool->waiting_count ||
+           (pool->waiting_count < MOST_WAITING &&
+            pool->waiting_bytes + bytes <= MOST_WAITING_BYTES);
+}
+
 static void give_result(struct pool *pool, const struct pool_result *result)
 {
+    size_t bytes = bytes_of(result);
     pthread_mutex_lock(&pool->lock);
-    while (pool->waiting_count == MOST_WAITING && !pool->stopping)
+    while (!has_room(pool, bytes) && !pool->stopping)
         pthread_cond_wait(&pool->room, &pool->lock);
-    if (pool->waiting_count < MOST_WAITING)
+    if (has_room(pool, bytes)) {
         pool->waiting[pool->waiting_count++] = *result;
-    else
+        pool->waiting_bytes += bytes;
+    } else {
         tree_free(result->tree);
+    }
     pthread_cond_signal(&pool->ready);
     pthread_mutex_unlock(&pool->lock);
 }
@@ -133,8 +150,9 @@ bool pool_next(struct pool *pool, struct pool_result *ret)
         while (!pool->waiting_count)
             pthread_cond_wait(&pool->ready, &pool->lock);
         *ret = pool->waiting[--pool->waiting_count];
+        pool->waiting_bytes -= bytes_of(ret);
         pool->given++;
-        pthread_cond_signal(&pool->room);
+        pthread_cond_broadcast(&pool->room);
         more = true;
     }
     pthread_mutex_unlock(&pool->lock);

@@ -18,11 +18,14 @@ enum { WIRE_FD = 3 }; /* the child's end */
 enum wire_kind { WIRE_PARSE = 1, WIRE_TEXT = 2 };
 
 struct wire_request {
-    uint64_t kind;
+    uint64_t number;   /* of the request; its reply has the same */
+    uint64_t kind;     /* enum wire_kind */
+    uint64_t encoding; /* WIRE_TEXT: of the whole file, enum encoding */
     uint64_t size;
 };
 
 struct wire_reply {
+    uint64_t number;
     int64_t status;   /* enum err_code */
     int64_t position; /* of a failure, -1: none */
     uint64_t size;

@@ -145,6 +145,7 @@ int content_open(const struct shelf *shelf, const struct volume *volume,
                        volume->manual.name);
     }
     ret->node = &ret->held->tree->nodes[n->source_node];
+    ret->page = &ret->held->tree->page;
     return 0;
 }
 

@@ -9,6 +9,7 @@
 
 struct content {
     const struct node *node; /* in its file's tree: blocks, refs; NULL: none */
+    const struct page *page; /* of that file */
     struct shelved *held;
     struct contents *of;
 };

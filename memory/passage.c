@@ -241,6 +241,7 @@ static int choose_one(const struct shelf *shelf, const struct route_hit *hit,
                      text.size},
             .block = origin,
             .kind = choosing.block->kind,
+            .encoding = content.page->encoding,
             .score = choosing.best};
     }
     free(choosing.sentences);

@@ -13,6 +13,7 @@ struct passage {
     struct slice text;   /* within one line of one block: what is quoted */
     struct origin block; /* the block's origin; file: outline's index */
     int kind;            /* enum block_kind */
+    int encoding;        /* of the file: enum encoding */
     double score;
 };
 

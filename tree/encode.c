@@ -1,9 +1,9 @@
-/* The encoding of a tree, version 1.  Varints, signed (zig-zag) varints and
+/* The encoding of a tree, version 2.  Varints, signed (zig-zag) varints and
  * strings are those of base/buf.h; a count comes before its items.
  *
  *   "LT"  version  flags          4 bytes; flags bit 0: outline
  *   files:   string path ...
- *   page:    varint role, string title, up, prev, next
+ *   page:    varint role, varint encoding, string title, up, prev, next
  *   nodes, in pre-order:
  *     varint   distance to the parent (own index - parent's; 0: the root)
  *     varint   level
@@ -22,7 +22,7 @@
 
 #include "tree/tree.h"
 
-enum { VERSION = 1, FLAG_OUTLINE = 1 };
+enum { VERSION = 2, FLAG_OUTLINE = 1 };
 
 /* Bytes that the smallest of each takes, so that a count is believed only as
  * far as the input can hold it. */
@@ -84,6 +84,7 @@ void tree_encode(const struct tree *tree, struct buf *out)
     for (uint32_t i = 0; i < tree->file_count; i++)
         buf_put_string(out, tree->files[i]);
     buf_put_varint(out, (uint64_t)tree->page.role);
+    buf_put_varint(out, (uint64_t)tree->page.encoding);
     buf_put_string(out, tree->page.title);
     buf_put_string(out, tree->page.up);
     buf_put_string(out, tree->page.prev);
@@ -96,23 +97,40 @@ void tree_encode(const struct tree *tree, struct buf *out)
 
 /* ---- Decoding ---- */
 
-static struct origin take_origin(struct tree *tree, struct reader *in,
-                                 uint64_t *last)
+struct decoding {
+    struct tree *tree;
+    struct reader in;
+    struct tree_limits left;
+    uint64_t last; /* end of the span decoded last */
+};
+
+static size_t take_count(struct reader *in, size_t each, size_t *left)
 {
+    size_t count = read_count(in, each);
+    if (count > *left)
+        in->failed = true;
+    if (in->failed)
+        return 0;
+    *left -= count;
+    return count;
+}
+
+static struct origin take_origin(struct decoding *d)
+{
+    struct reader *in = &d->in;
     struct origin origin = {.file = read_u32(in)};
-    origin.span.from = *last + (uint64_t)read_signed(in);
+    origin.span.from = d->last + (uint64_t)read_signed(in);
     uint64_t size = read_varint(in);
     origin.span.to = origin.span.from + size;
     if (origin.span.from > INT64_MAX || size > INT64_MAX ||
-        origin.file >= tree->file_count)
+        origin.file >= d->tree->file_count)
         in->failed = true;
-    *last = origin.span.to;
+    d->last = origin.span.to;
     return origin;
 }
 
-static void take_outline(struct tree *tree, uint32_t node, struct reader *in)
+static void take_outline(struct node *n, struct reader *in)
 {
-    struct node *n = &tree->nodes[node];
     n->id = read_varint(in);
     uint64_t source = read_varint(in);
     n->source_tree = source ? (uint32_t)(source - 1) : (uint32_t)TREE_NONE;
@@ -125,8 +143,41 @@ static void take_outline(struct tree *tree, uint32_t node, struct reader *in)
         in->failed = true;
 }
 
-static void take_node(struct tree *tree, struct reader *in, uint64_t *last)
+static void take_block(struct decoding *d, uint32_t node)
 {
+    uint64_t kind = read_varint(&d->in);
+    struct slice text = read_string(&d->in), info = read_string(&d->in);
+    struct origin origin = take_origin(d);
+    if (kind >= BLOCK_KINDS)
+        d->in.failed = true;
+    else
+        tree_add_block(d->tree, node, (int)kind, text, info, origin);
+}
+
+static void take_items(struct decoding *d, uint32_t node)
+{
+    struct tree *tree = d->tree;
+    struct reader *in = &d->in;
+    size_t *left = &d->left.items;
+    for (size_t n = take_count(in, 1, left); n > 0 && !in->failed; n--)
+        tree_add_anchor(tree, node, read_string(in));
+    for (size_t n = take_count(in, LEAST_ORIGIN, left); n > 0 && !in->failed;
+         n--)
+        tree_add_origin(tree, node, take_origin(d));
+    for (size_t n = take_count(in, LEAST_BLOCK, left); n > 0 && !in->failed;
+         n--)
+        take_block(d, node);
+    for (size_t n = take_count(in, LEAST_REF, left); n > 0 && !in->failed;
+         n--) {
+        struct slice text = read_string(in);
+        tree_add_ref(tree, node, text, read_string(in));
+    }
+}
+
+static void take_node(struct decoding *d)
+{
+    struct tree *tree = d->tree;
+    struct reader *in = &d->in;
     uint32_t index = tree->count;
     uint32_t distance = read_u32(in);
     int level = (int)(read_varint(in) & 7);
@@ -137,68 +188,67 @@ static void take_node(struct tree *tree, struct reader *in, uint64_t *last)
         return;
     uint32_t parent = distance ? index - distance : (uint32_t)TREE_NONE;
     tree_add_node(tree, parent, level, title, anchor);
-    for (size_t n = read_count(in, 1); n > 0 && !in->failed; n--)
-        tree_add_anchor(tree, index, read_string(in));
-    for (size_t n = read_count(in, LEAST_ORIGIN); n > 0 && !in->failed; n--)
-        tree_add_origin(tree, index, take_origin(tree, in, last));
-    for (size_t n = read_count(in, LEAST_BLOCK); n > 0 && !in->failed; n--) {
-        uint64_t kind = read_varint(in);
-        struct slice text = read_string(in), info = read_string(in);
-        struct origin origin = take_origin(tree, in, last);
-        if (kind >= BLOCK_KINDS)
-            in->failed = true;
-        else
-            tree_add_block(tree, index, (int)kind, text, info, origin);
-    }
-    for (size_t n = read_count(in, LEAST_REF); n > 0 && !in->failed; n--) {
-        struct slice text = read_string(in);
-        tree_add_ref(tree, index, text, read_string(in));
-    }
+    take_items(d, index);
     if (tree->outline)
-        take_outline(tree, index, in);
+        take_outline(&tree->nodes[index], in);
 }
 
-static void take_head(struct tree *tree, struct reader *in)
+static void take_head(struct decoding *d)
 {
-    for (size_t n = read_count(in, 1); n > 0 && !in->failed; n--)
+    struct tree *tree = d->tree;
+    struct reader *in = &d->in;
+    for (size_t n = take_count(in, 1, &d->left.items); n > 0 && !in->failed;
+         n--)
         tree_add_file(tree, read_string(in));
-    uint64_t role = read_varint(in);
-    if (role > PAGE_SEARCH)
+    uint64_t role = read_varint(in), encoding = read_varint(in);
+    if (role > PAGE_SEARCH || encoding >= ENCODINGS)
         in->failed = true;
     tree->page.role = (int)(role & 3);
+    tree->page.encoding = in->failed ? 0 : (int)encoding;
     tree->page.title = tree_copy_text(tree, read_string(in));
     tree->page.up = tree_copy_text(tree, read_string(in));
     tree->page.prev = tree_copy_text(tree, read_string(in));
     tree->page.next = tree_copy_text(tree, read_string(in));
 }
 
-int tree_decode(const void *bytes, size_t size, struct tree **ret_tree,
-                struct err *err)
+static int decode(struct decoding *d, struct err *err)
 {
-    struct reader in = reader_of(bytes, size);
-    const unsigned char *magic = read_bytes(&in, 4);
+    struct reader *in = &d->in;
+    take_head(d);
+    for (size_t n = take_count(in, LEAST_NODE, &d->left.nodes);
+         n > 0 && !in->failed; n--)
+        take_node(d);
+    if (!in->failed && in->at == in->size)
+        return tree_seal(d->tree, err);
+    err_set(err, ERR_FORMAT, "a damaged tree at byte %zu", in->at);
+    if (err)
+        err->position = (int64_t)in->at;
+    return ERR_FORMAT;
+}
+
+int tree_decode_within(const void *bytes, size_t size,
+                       const struct tree_limits *limits, struct tree **ret_tree,
+                       struct err *err)
+{
+    struct decoding d = {.in = reader_of(bytes, size), .left = *limits};
+    const unsigned char *magic = read_bytes(&d.in, 4);
     if (!magic || magic[0] != 'L' || magic[1] != 'T')
         return err_set(err, ERR_FORMAT, "not an encoded tree");
     if (magic[2] != VERSION || magic[3] > FLAG_OUTLINE)
         return err_set(err, ERR_FORMAT, "a tree of encoding %d, not %d",
                        magic[2], VERSION);
-    struct tree *tree = tree_new(magic[3] & FLAG_OUTLINE);
-    take_head(tree, &in);
-    uint64_t last = 0;
-    for (size_t n = read_count(&in, LEAST_NODE); n > 0 && !in.failed; n--)
-        take_node(tree, &in, &last);
-    int code = 0;
-    if (in.failed || in.at != in.size) {
-        code = err_set(err, ERR_FORMAT, "a damaged tree at byte %zu", in.at);
-        if (err)
-            err->position = (int64_t)in.at;
-    } else {
-        code = tree_seal(tree, err);
-    }
-    if (code) {
-        tree_free(tree);
-        return code;
-    }
-    *ret_tree = tree;
-    return 0;
+    d.tree = tree_new(magic[3] & FLAG_OUTLINE);
+    int code = decode(&d, err);
+    if (code)
+        tree_free(d.tree);
+    else
+        *ret_tree = d.tree;
+    return code;
+}
+
+int tree_decode(const void *bytes, size_t size, struct tree **ret_tree,
+                struct err *err)
+{
+    static const struct tree_limits none = {SIZE_MAX, SIZE_MAX};
+    return tree_decode_within(bytes, size, &none, ret_tree, err);
 }

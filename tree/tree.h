@@ -96,9 +96,18 @@ enum page_role {
     PAGE_SEARCH    /* a search form; no content */
 };
 
+/* How a file's bytes are read.  The values are part of the encoding: append
+ * only. */
+enum encoding {
+    ENCODING_UTF8, /* a byte that is none reads U+FFFD */
+    ENCODING_WINDOWS_1252,
+    ENCODINGS
+};
+
 /* What a file's page says of its place among the others. */
 struct page {
     int role;                    /* enum page_role */
+    int encoding;                /* of the file: enum encoding */
     struct slice title;          /* <title> */
     struct slice up, prev, next; /* URLs as written, or empty */
 };
@@ -161,5 +170,15 @@ void tree_encode(const struct tree *tree, struct buf *ret);
 /* Takes bytes that nobody has checked.  ERR_FORMAT with a position. */
 int tree_decode(const void *bytes, size_t size, struct tree **ret_tree,
                 struct err *err);
+
+/* The same with a bound on what is believed: an encoded node or item takes few
+ * bytes, and many times as much memory. */
+struct tree_limits {
+    size_t nodes;
+    size_t items; /* files, anchors, origins, blocks and refs together */
+};
+int tree_decode_within(const void *bytes, size_t size,
+                       const struct tree_limits *limits, struct tree **ret_tree,
+                       struct err *err);
 
 #endif

@@ -286,9 +286,7 @@ static void line_break(struct walk *w, const xmlNode *element)
         text = dom_text(next)->text;
     bool space =
         w->writer.space || !text.size || text_space(text.data, text.size, 0);
-    bool prose = w->in.kind == BLOCK_PARAGRAPH || w->in.kind == BLOCK_NOTE ||
-                 w->in.kind == BLOCK_QUOTE;
-    if (prose && !space)
+    if (walk_is_prose(w) && !space)
         walk_flush(w);
     else
         writer_break(&w->writer);

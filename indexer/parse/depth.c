@@ -64,27 +64,41 @@ static const bool passed_over[GUMBO_TAG_LAST + 1] = {
     [GUMBO_TAG_U] = true,
 };
 
+/* All headings count as one: the end tag of any closes that which is open, and
+ * so does the start of the next. */
+static unsigned tag_of(const struct markup *markup)
+{
+    unsigned tag =
+        gumbo_tagn_enum(markup->name.data, (unsigned)markup->name.size);
+    return tag > GUMBO_TAG_H1 && tag <= GUMBO_TAG_H6 ? GUMBO_TAG_H1 : tag;
+}
+
+static void close_tag(struct depth *depth, unsigned tag)
+{
+    unsigned closed = GUMBO_TAG_LAST;
+    while (depth->of_tag[tag] && closed != tag) {
+        closed = depth->open[--depth->count];
+        depth->of_tag[closed]--;
+    }
+}
+
 bool depth_tag(struct depth *depth, const struct markup *markup)
 {
     if (markup->kind == MARKUP_OTHER)
         return true;
-    unsigned tag =
-        gumbo_tagn_enum(markup->name.data, (unsigned)markup->name.size);
+    unsigned tag = tag_of(markup);
     if (passed_over[tag])
         return true;
-    if (markup->kind == MARKUP_OPEN) {
-        if (depth->count == DEPTH_MOST)
-            return false;
-        depth->open[depth->count++] = (uint16_t)tag;
-        depth->of_tag[tag]++;
+    if (markup->kind == MARKUP_CLOSE) {
+        close_tag(depth, tag);
         return true;
     }
-    if (!depth->of_tag[tag])
+    if (tag == GUMBO_TAG_H1 && depth->count &&
+        depth->open[depth->count - 1] == tag)
         return true;
-    unsigned closed;
-    do {
-        closed = depth->open[--depth->count];
-        depth->of_tag[closed]--;
-    } while (closed != tag);
+    if (depth->count == DEPTH_MOST)
+        return false;
+    depth->open[depth->count++] = (uint16_t)tag;
+    depth->of_tag[tag]++;
     return true;
 }

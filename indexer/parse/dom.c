@@ -95,9 +95,14 @@ static const xmlChar *text_of(const char *text)
     return (const xmlChar *)text;
 }
 
-static xmlChar *writable(struct copying *c, const char *text)
+static xmlChar *without_controls(struct copying *c, const char *text)
 {
-    return (xmlChar *)arena_copy(&c->dom->arena, text, strlen(text));
+    char *copy = arena_copy(&c->dom->arena, text, strlen(text)), *to = copy;
+    for (const char *at = copy; *at; at++)
+        if (!lexer_is_control(*at))
+            *to++ = *at;
+    *to = '\0';
+    return (xmlChar *)copy;
 }
 
 static void add_attribute(struct copying *c, xmlNode *node, const char *name,
@@ -119,7 +124,7 @@ static void add_attribute(struct copying *c, xmlNode *node, const char *name,
     text->name = xmlStringText;
     text->parent = (xmlNode *)attribute;
     text->doc = c->dom->doc;
-    text->content = writable(c, value);
+    text->content = without_controls(c, value);
 }
 
 static void copy_attributes(struct copying *c, const GumboElement *from,

@@ -72,11 +72,10 @@ static void read_all(struct folding *f)
     }
 }
 
-void fragment_text(struct slice bytes, struct buf *out)
+void fragment_text(struct slice bytes, int encoding, struct buf *out)
 {
-    struct source source = {.data = bytes.data, .size = bytes.size};
-    if (!text_is_utf8(bytes.data, bytes.size))
-        source.encoding = ENCODING_WINDOWS_1252;
+    struct source source = {
+        .data = bytes.data, .size = bytes.size, .encoding = encoding};
     struct folding f = {.source = &source};
     read_all(&f);
     put(&f, "", 0, 0);

@@ -6,7 +6,7 @@
 
 /* Appends the text with markup removed, references decoded and white space
  * folded, and for each of its bytes the offset it comes from: the reply that
- * indexer/wire.h describes. */
-void fragment_text(struct slice bytes, struct buf *out);
+ * indexer/wire.h describes.  `encoding` is that of the whole file. */
+void fragment_text(struct slice bytes, int encoding, struct buf *out);
 
 #endif

@@ -17,6 +17,7 @@ static int make_tree(struct dom *dom, struct tree **ret_tree, struct err *err)
     int role = page_role(&facts);
     outline_emit(&outline, facts.title, facts.span, role == PAGE_CONTENT, tree);
     tree->page.role = role;
+    tree->page.encoding = dom->source.encoding;
     tree->page.title = tree_copy_text(tree, facts.title);
     tree->page.up = tree_copy_text(tree, facts.up);
     tree->page.prev = tree_copy_text(tree, facts.prev);

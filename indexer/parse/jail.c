@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "indexer/wire.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -23,12 +24,11 @@ enum { STACK_BYTES = 64 << 20, STACK_TAKEN = 1 << 20 };
 
 /* ---- Memory ---- */
 
-/* Every allocation that fails here ends in abort() while errno still says
- * why: base/mem.c checks malloc and calls it. */
+/* Every allocation that fails here ends in abort(): base/mem.c checks them. */
 static void on_abort(int signal)
 {
     (void)signal;
-    if (errno == ENOMEM)
+    if (atomic_load(&mem_exhausted))
         _exit(WIRE_EXIT_MEMORY);
 }
 

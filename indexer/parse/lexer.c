@@ -61,18 +61,20 @@ static size_t value_end(const char *data, size_t at, size_t end)
 }
 
 /* From after a tag's name to after its '>'. */
-static size_t tag_end(const char *data, size_t at, size_t end, bool *ret_closed)
+static size_t tag_end(const char *data, size_t at, size_t end,
+                      struct markup *tag)
 {
-    *ret_closed = false;
     while (at < end) {
         if (data[at] == '>')
             return at + 1;
         if (is_space(data[at]) || data[at] == '/') {
-            *ret_closed =
+            tag->closed =
                 data[at] == '/' && at + 1 < end && data[at + 1] == '>';
             at++;
             continue;
         }
+        if (tag->attributes++ == MOST_ATTRIBUTES)
+            tag->surplus = at;
         at++; /* even a '=' begins a name */
         while (at < end && !is_space(data[at]) && data[at] != '/' &&
                data[at] != '>' && data[at] != '=')
@@ -92,7 +94,7 @@ bool lexer_markup(const struct source *source, size_t at, size_t end,
     const char *data = source->data;
     if (at + 1 >= end || data[at] != '<')
         return false;
-    *ret = (struct markup){MARKUP_OTHER, at, end, {"", 0}, false};
+    *ret = (struct markup){MARKUP_OTHER, at, end, {"", 0}, false, 0, 0};
     size_t name = at + 1;
     if (data[name] == '!') {
         bool comment = end - at >= 4 && !memcmp(data + at, "<!--", 4);
@@ -118,7 +120,7 @@ bool lexer_markup(const struct source *source, size_t at, size_t end,
            data[stop] != '>')
         stop++;
     ret->name = (struct slice){data + name, stop - name};
-    ret->to = tag_end(data, stop, end, &ret->closed);
+    ret->to = tag_end(data, stop, end, ret);
     /* A tag that the file's end cuts off is no tag. */
     if (data[ret->to - 1] == '>')
         ret->kind = close ? MARKUP_CLOSE : MARKUP_OPEN;
@@ -169,16 +171,16 @@ static void plain_character(const struct source *source, size_t at, size_t end,
                             struct character *ret)
 {
     unsigned char byte = (unsigned char)source->data[at];
-    ret->to = at + 1;
-    if (byte >= 0x80 && source->encoding == ENCODING_WINDOWS_1252) {
-        ret->size = entity_encode(entity_windows_1252(byte), ret->bytes);
+    if (byte < 0x80) {
+        ret->bytes[0] = (char)byte;
+        ret->size = !lexer_is_control(ret->bytes[0]);
         return;
     }
+    unsigned code = entity_windows_1252(byte);
     size_t step = 1;
-    if (byte >= 0x80)
-        text_decode(source->data, end, at, &step);
-    memcpy(ret->bytes, source->data + at, step);
-    ret->size = step;
+    if (source->encoding == ENCODING_UTF8)
+        code = text_decode(source->data, end, at, &step);
+    ret->size = entity_encode(code, ret->bytes);
     ret->to = at + step;
 }
 
@@ -189,7 +191,6 @@ void lexer_character(const struct source *source, size_t at, size_t end,
     ret->size = 1;
     ret->to = at + 1;
     switch (data[at]) {
-    case '\0': ret->size = 0; return;
     case '\r':
         ret->bytes[0] = '\n';
         if (ret->to < end && data[ret->to] == '\n')
@@ -201,6 +202,8 @@ void lexer_character(const struct source *source, size_t at, size_t end,
             used = entity_decode(data + at, end - at, ret->bytes, &ret->size);
         if (used) {
             ret->to = at + used;
+            if (ret->size == 1)
+                ret->size = !lexer_is_control(ret->bytes[0]);
             return;
         }
         ret->bytes[0] = '&';
@@ -215,12 +218,12 @@ size_t lexer_plain(const struct source *source, size_t at, size_t end,
                    enum text_mode mode)
 {
     const char *data = source->data;
-    bool ascii = source->encoding != ENCODING_UTF8;
     size_t start = at;
     for (; at < end; at++) {
         char c = data[at];
-        if (c == '\r' || c == '\0' || (c == '<' && mode == TEXT_MARKUP) ||
-            (c == '&' && mode != TEXT_RAW) || (ascii && (c & 0x80)))
+        if ((c == '<' && mode == TEXT_MARKUP) ||
+            (c == '&' && mode != TEXT_RAW) || c == '\r' ||
+            lexer_is_control(c) || (!source->valid && (c & 0x80)))
             break;
     }
     return at - start;

@@ -8,17 +8,20 @@
 #include <stddef.h>
 
 #include "base/buf.h"
-
-enum encoding { ENCODING_UTF8, ENCODING_WINDOWS_1252 };
+#include "tree/tree.h"
 
 /* The bytes that are read. */
 struct source {
     const char *data;
     size_t size;  /* below 4 GiB */
     size_t begin; /* after a byte order mark */
-    int encoding;
-    bool xml; /* XHTML: <a/> is a whole element */
+    int encoding; /* enum encoding */
+    bool valid;   /* it is UTF-8 throughout */
+    bool xml;     /* XHTML: <a/> is a whole element */
 };
+
+/* Attributes of a tag that are read. */
+enum { MOST_ATTRIBUTES = 256 };
 
 enum markup_kind { MARKUP_OPEN, MARKUP_CLOSE, MARKUP_OTHER };
 
@@ -28,6 +31,8 @@ struct markup {
     size_t from, to;
     struct slice name; /* of the element, as written */
     bool closed;       /* ends in "/>" */
+    unsigned attributes;
+    size_t surplus; /* where those beyond MOST_ATTRIBUTES begin; 0: none */
 };
 
 /* What the text of an element may hold. */
@@ -61,13 +66,20 @@ void lexer_character(const struct source *source, size_t at, size_t end,
                      enum text_mode mode, struct character *ret);
 
 /* Bytes from `at` on that stand for themselves: no markup, no references, no
- * line ends to convert, no other encoding. */
+ * line ends to convert, nothing to leave out, no other encoding. */
 size_t lexer_plain(const struct source *source, size_t at, size_t end,
                    enum text_mode mode);
 
 /* Appends what [at, end) reads, markup left out. */
 void lexer_text(const struct source *source, size_t at, size_t end,
                 enum text_mode mode, struct buf *out);
+
+/* Characters that are left out: they mean nothing but to a terminal. */
+static inline bool lexer_is_control(char byte)
+{
+    unsigned char c = (unsigned char)byte;
+    return c == 0x7f || (c < ' ' && (c < '\t' || c > '\r'));
+}
 
 /* ASCII letters without case. */
 bool lexer_name_is(struct slice name, const char *lower);

@@ -52,11 +52,11 @@ static bool send_all(const void *bytes, size_t size)
     return true;
 }
 
-static int answer(uint64_t kind, struct slice bytes, struct buf *out,
-                  struct err *err)
+static int answer(const struct wire_request *request, struct slice bytes,
+                  struct buf *out, struct err *err)
 {
-    if (kind == WIRE_TEXT) {
-        fragment_text(bytes, out);
+    if (request->kind == WIRE_TEXT) {
+        fragment_text(bytes, (int)request->encoding, out);
         return 0;
     }
     struct tree *tree = NULL;
@@ -84,7 +84,7 @@ static bool serve(struct buf *in, struct buf *out)
     struct wire_request request;
     if (!receive(&request, sizeof request) ||
         (request.kind != WIRE_PARSE && request.kind != WIRE_TEXT) ||
-        request.size > PARSER_MOST_BYTES)
+        request.size > PARSER_MOST_BYTES || request.encoding >= ENCODINGS)
         return false;
     shed(in);
     buf_reserve(in, request.size);
@@ -95,12 +95,12 @@ static bool serve(struct buf *in, struct buf *out)
 
     struct err err = {.position = -1};
     shed(out);
-    int rc = answer(request.kind, buf_slice(in), out, &err);
+    int rc = answer(&request, buf_slice(in), out, &err);
     if (rc) {
         buf_clear(out);
         buf_put_text(out, err.message);
     }
-    struct wire_reply reply = {rc, err.position, out->size};
+    struct wire_reply reply = {request.number, rc, err.position, out->size};
     return send_all(&reply, sizeof reply) && send_all(out->data, out->size);
 }
 

@@ -1,8 +1,14 @@
 #include "indexer/parse/rules.h"
 
+#include <ctype.h>
 #include <strings.h>
 
 #include "base/text.h"
+
+enum {
+    MOST_AROUND = 8,   /* elements around a permalink that are looked at */
+    MOST_LANGUAGE = 32 /* bytes of a language's name */
+};
 
 /* ---- Elements ---- */
 
@@ -322,13 +328,40 @@ static bool is_chrome_role(const xmlNode *element)
     return false;
 }
 
+/* Does a link stand in a heading or a term, or in what it leads to? */
+static bool is_at_home(const xmlNode *link, const char *target)
+{
+    const xmlNode *at = link;
+    for (int i = 0; i < MOST_AROUND && at && dom_is_element(at); i++) {
+        const char *id = dom_attribute(at, "id");
+        int part = tags[dom_tag(at)];
+        if (part == PART_HEADING || part == PART_TERM ||
+            (id && !strcmp(id, target)))
+            return true;
+        at = at->parent;
+    }
+    return false;
+}
+
+static bool is_sign(struct slice text, const xmlNode *link, const char *target)
+{
+    static const char *const signs[] = {"¶", "🔗", "⚓",
+                                        "☍", "◆", "\xef\x83\x81"};
+    static const char *const signs_and_words[] = {"#", "§", "∞"};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (slice_is(text, signs[i]))
+            return true;
+    for (size_t i = 0; i < 3; i++)
+        if (slice_is(text, signs_and_words[i]))
+            return is_at_home(link, target);
+    return false;
+}
+
 /* A link to its own place that shows a sign and no words. */
 static bool is_permalink(const xmlNode *element)
 {
-    static const char *const signs[] = {"¶", "#", "§", "🔗",           "⚓",
-                                        "∞", "☍", "◆", "\xef\x83\x81"};
     const char *href = dom_attribute(element, "href");
-    if (!href || !strchr(href, '#'))
+    if (!href || href[0] != '#')
         return false;
     const xmlNode *only = NULL;
     for (const xmlNode *at = dom_next(element, element, false); at;
@@ -343,9 +376,7 @@ static bool is_permalink(const xmlNode *element)
         return false;
     struct buf sign = {0};
     text_fold_space(&sign, dom_text(only)->text);
-    bool found = false;
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        found |= slice_is(buf_slice(&sign), signs[i]);
+    bool found = is_sign(buf_slice(&sign), element, href + 1);
     buf_free(&sign);
     return found;
 }
@@ -385,6 +416,17 @@ int rules_level(const xmlNode *heading)
     return level >= 1 && level <= 6 ? level : 1;
 }
 
+static struct slice only_language(struct slice word)
+{
+    static const char others[] = "+#._-";
+    size_t size = 0;
+    while (size < word.size && size < MOST_LANGUAGE &&
+           (isalnum((unsigned char)word.data[size]) ||
+            memchr(others, word.data[size], sizeof others - 1)))
+        size++;
+    return (struct slice){word.data, size};
+}
+
 static struct slice language_in(const xmlNode *element)
 {
     static const char *const prefixes[] = {"language-", "lang-", "highlight-",
@@ -399,6 +441,7 @@ static struct slice language_in(const xmlNode *element)
                 continue;
             word.data += size;
             word.size -= size;
+            word = only_language(word);
             for (size_t k = 0; k < sizeof none / sizeof *none; k++)
                 if (slice_is(word, none[k]))
                     return (struct slice){"", 0};

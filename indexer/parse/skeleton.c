@@ -8,8 +8,9 @@ struct making {
     const struct source *source;
     struct skeleton *skeleton;
     struct depth depth;
-    unsigned foreign; /* open <svg> and <math> */
-    bool no_cdata;    /* no "]]>" follows any more */
+    unsigned foreign;    /* open <svg> and <math> */
+    unsigned root_parts; /* attributes of <html> and <body> so far */
+    bool no_cdata;       /* no "]]>" follows any more */
 };
 
 /* What follows in the skeleton stands for the source from `at` on. */
@@ -31,18 +32,20 @@ static void mark(struct making *m, size_t at)
 
 static void copy(struct making *m, size_t from, size_t to)
 {
-    mark(m, from);
-    const char *data = m->source->data;
+    const struct source *source = m->source;
     struct buf *out = &m->skeleton->text;
-    if (m->source->encoding == ENCODING_UTF8) {
-        buf_put(out, data + from, to - from);
-        return;
-    }
-    struct character character;
-    for (size_t at = from; at < to; at++) {
+    for (size_t at = from; at < to;) {
+        size_t plain = lexer_plain(source, at, to, TEXT_RAW);
         mark(m, at);
-        lexer_character(m->source, at, at + 1, TEXT_RAW, &character);
+        buf_put(out, source->data + at, plain);
+        at += plain;
+        if (at == to)
+            break;
+        struct character character;
+        lexer_character(source, at, to, TEXT_RAW, &character);
+        mark(m, at);
         buf_put(out, character.bytes, character.size);
+        at = character.to;
     }
 }
 
@@ -69,12 +72,36 @@ static size_t shrink(struct making *m, size_t at)
     return at;
 }
 
+/* Where the attributes begin that are too many for the tree builder, which
+ * compares each with all others: those of one tag, or, since they all end in
+ * one element, of all <html> and <body>.  0: none are. */
+static size_t surplus(struct making *m, const struct markup *markup)
+{
+    if (!markup->attributes || (!lexer_name_is(markup->name, "html") &&
+                                !lexer_name_is(markup->name, "body")))
+        return markup->surplus;
+    if (m->root_parts + markup->attributes > MOST_ATTRIBUTES)
+        return (size_t)(markup->name.data - m->source->data) +
+               markup->name.size;
+    m->root_parts += markup->attributes;
+    return 0;
+}
+
+static void copy_attributes(struct making *m, const struct markup *markup)
+{
+    size_t end = surplus(m, markup);
+    copy(m, markup->from, end ? end : markup->to);
+    if (end && markup->kind != MARKUP_OTHER)
+        copy(m, markup->to - 1 - markup->closed, markup->to);
+}
+
 /* Elements whose text only the tree builder reads right stay as they are. */
 static size_t copy_raw(struct making *m, const struct markup *markup)
 {
     const struct source *source = m->source;
     size_t end = lexer_raw_end(source, markup->to, source->size, markup->name);
-    copy(m, markup->from, end);
+    copy_attributes(m, markup);
+    copy(m, markup->to, end);
     return end;
 }
 
@@ -108,7 +135,7 @@ static size_t copy_tag(struct making *m, const struct markup *markup)
     if (markup->kind == MARKUP_OPEN && !whole &&
         lexer_text_mode(markup->name) != TEXT_MARKUP)
         return copy_raw(m, markup);
-    copy(m, markup->from, markup->to);
+    copy_attributes(m, markup);
     if (whole && !is_void(markup->name)) {
         mark(m, markup->to);
         buf_put_text(&m->skeleton->text, "</");
@@ -131,7 +158,10 @@ static size_t copy_other(struct making *m, const struct markup *markup)
         if (end)
             to = (size_t)(end - data) + 3;
     }
-    copy(m, markup->from, to);
+    if (markup->name.size)
+        copy_attributes(m, markup);
+    else
+        copy(m, markup->from, to);
     return to;
 }
 

@@ -55,6 +55,16 @@ void walk_within(struct walk *w, const xmlNode *node, struct context inner)
         walk_boundary(w);
 }
 
+/* At most `most` bytes, of whole characters. */
+static struct slice cut(struct slice text, size_t most)
+{
+    if (text.size <= most)
+        return text;
+    while (most && (text.data[most] & 0xC0) == 0x80)
+        most--;
+    return (struct slice){text.data, most};
+}
+
 struct buf walk_words(const xmlNode *element, size_t most)
 {
     struct buf raw = {0}, words = {0};
@@ -63,17 +73,11 @@ struct buf walk_words(const xmlNode *element, size_t most)
          at && raw.size < most && steps; at = dom_next(at, element, false)) {
         steps--;
         if (!dom_is_element(at)) {
-            struct slice text = dom_text(at)->text;
-            if (text.size > most)
-                text.size = most;
-            buf_put_slice(&raw, text);
+            buf_put_slice(&raw, cut(dom_text(at)->text, most - raw.size));
         } else if (rules_of(at).part != PART_INLINE) {
             buf_put_byte(&raw, ' ');
         }
     }
-    /* A character may have been cut. */
-    while (raw.size >= most && ((unsigned char)raw.data[raw.size - 1] & 0x80))
-        raw.size--;
     text_fold_space(&words, buf_slice(&raw));
     buf_free(&raw);
     return words;
@@ -182,11 +186,27 @@ static bool is_label(const struct walk *w, const xmlNode *element,
     return label;
 }
 
+/* What is not read: a permalink may still be where its id leads, and what a
+ * block reads stands in the file word for word, so none goes on past a text
+ * that is left out. */
+static void walk_skipped(struct walk *w, const xmlNode *element)
+{
+    int tag = dom_tag(element);
+    if (tag == GUMBO_TAG_A && element->properties)
+        note_anchors(w, element);
+    bool code = tag == GUMBO_TAG_SCRIPT || tag == GUMBO_TAG_STYLE;
+    if (!code && walk_is_prose(w) && w->writer.open &&
+        dom_holds(element, DOM_HOLDS_TEXT))
+        walk_flush(w);
+}
+
 static void walk_element(struct walk *w, const xmlNode *element)
 {
     struct rule rule = rules_of(element);
-    if (rule.part == PART_SKIP)
+    if (rule.part == PART_SKIP) {
+        walk_skipped(w, element);
         return;
+    }
     w->facts->index_parts += rule.index;
     if (element->properties)
         note_anchors(w, element);

@@ -58,6 +58,13 @@ static inline bool walk_is_flat(const struct walk *walk)
            walk->in.kind == BLOCK_CODE;
 }
 
+/* Text that runs on, with no lines of its own. */
+static inline bool walk_is_prose(const struct walk *walk)
+{
+    return walk->in.kind == BLOCK_PARAGRAPH || walk->in.kind == BLOCK_NOTE ||
+           walk->in.kind == BLOCK_QUOTE;
+}
+
 static inline struct span walk_tag_span(const xmlNode *element)
 {
     return (struct span){dom_element(element)->from, dom_element(element)->to};

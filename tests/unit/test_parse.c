@@ -1,5 +1,10 @@
 #include "tests/unit/parsing.h"
 
+#include <unistd.h>
+
+#include "base/file.h"
+#include "daemon/quote.h"
+
 /* What is read from HTML. */
 
 /* ---- Structure ---- */
@@ -99,6 +104,37 @@ static void test_anchors_and_refs(void **state)
     tree_free(tree);
 }
 
+/* The ids of permalinks lead to what they stand in. */
+static void test_permalinks(void **state)
+{
+    (void)state;
+    expect("<h1>T</h1><h3>fs.open()<span><a class=mark href=#o id=o>#</a>"
+           "</span></h3><p>x",
+           "# T\n## fs.open() {o}\nparagraph: x\n");
+    expect("<h2 id=a>A <a href='#a'>§</a></h2><p id=p>one <a href=#p>∞</a></p>"
+           "<section id=s><a href=#s>§</a><h4>B</h4></section>"
+           "<dl><dt>t <a href=#t>#</a><dd>d</dl>",
+           "# A {a}\nparagraph: one\ndefinition: t\\n  d\n## B {s}\n");
+    expect("<p>The <a href='insert.html##'>#</a> and <a href=#inf>∞</a> and "
+           "<a href='x.html#y'>¶</a> signs",
+           "# \nparagraph: The # and ∞ and ¶ signs\n");
+}
+
+static void test_link_text(void **state)
+{
+    (void)state;
+    struct buf html = {0};
+    buf_put_text(&html, "<a href=x>a");
+    for (int i = 0; i < 300; i++)
+        buf_put_text(&html, "é");
+    struct tree *tree = parse_bytes(buf_slice(&html));
+    struct slice text = tree->nodes[0].refs[0].text;
+    assert_int_equal(text.size, 499);
+    assert_true(text_is_utf8(text.data, text.size));
+    tree_free(tree);
+    buf_free(&html);
+}
+
 /* ---- Blocks ---- */
 
 static void test_paragraphs(void **state)
@@ -118,6 +154,36 @@ static void test_code(void **state)
            "<pre><code class='x language-c'>int a;<br>int b;</code></pre>",
            "# \ncode(sql):   SELECT\\t1;\\n\\n  FROM t < u;\n"
            "code(c): int a;\\nint b;\n");
+}
+
+static void test_language(void **state)
+{
+    (void)state;
+    expect("<pre class='language-c++'>1</pre><pre class='brush:sql;'>2</pre>"
+           "<pre class='lang-&lt;b>'>3</pre><pre class='language-text;'>4</pre>"
+           "<pre class='lang-abcdefghijklmnopqrstuvwxyzabcdefghijkl'>5</pre>",
+           "# \ncode(c++): 1\ncode(sql): 2\ncode: 3\ncode: 4\n"
+           "code(abcdefghijklmnopqrstuvwxyzabcdef): 5\n");
+}
+
+/* What a block of prose reads stands in the file without a gap. */
+static void test_left_out(void **state)
+{
+    (void)state;
+    expect("<p>before <span class=headerlink>drop</span> after word"
+           "<p>a <b hidden></b> b<script>var x</script> c"
+           "<p>end <a class=headerlink href=#x>¶</a></p>"
+           "<pre><i class=lineno>1</i>x\n<i class=lineno>2</i>y</pre>",
+           "# \nparagraph: before\nparagraph: after word\n"
+           "paragraph: a b c\nparagraph: end\ncode: x\\ny\n");
+}
+
+static void test_controls(void **state)
+{
+    (void)state;
+    expect("<title>x\x1b[0m</title><h1>T\x1b[0m\x1a</h1><p>a\x7f b&#7;&#27;c\vd"
+           "<p><img alt='e\x1b-f'>",
+           "# T[0m\nparagraph: a bc d\nfigure: e-f\n");
 }
 
 static void test_lists(void **state)
@@ -248,14 +314,16 @@ static void squeeze(struct buf *out, struct slice text)
             buf_put_byte(out, text.data[i]);
 }
 
-static void check_span(struct slice file, const struct block *block)
+static void check_span(struct slice file, enum encoding encoding,
+                       const struct block *block)
 {
     struct span span = block->origin.span;
     assert_true(span.from < span.to && span.to <= file.size);
     struct buf text = {0}, offsets = {0}, folded = {0};
     struct slice part = {file.data + span.from, span.to - span.from};
     struct err err = {0};
-    assert_int_equal(parser_text(parser, part, &text, &offsets, &err), 0);
+    assert_int_equal(parser_text(parser, part, encoding, &text, &offsets, &err),
+                     0);
     assert_int_equal(offsets.size, 4 * (text.size + 1));
     uint32_t ends[2];
     memcpy(&ends[0], offsets.data, 4);
@@ -286,7 +354,8 @@ static void check_spans(struct slice file, uint32_t blocks)
         const struct node *node = &tree->nodes[n];
         assert_true(node->origin_count >= 1);
         for (uint32_t b = 0; b < node->block_count; b++, seen++)
-            check_span(file, &node->blocks[b]);
+            check_span(file, (enum encoding)tree->page.encoding,
+                       &node->blocks[b]);
     }
     assert_int_equal(seen, blocks);
     tree_free(tree);
@@ -333,6 +402,42 @@ static void test_latin1(void **state)
     tree_free(tree);
 }
 
+static void expect_encoding(const char *html, int encoding, const char *shown)
+{
+    struct tree *tree = parse(html);
+    struct buf out = show(tree);
+    assert_int_equal(tree->page.encoding, encoding);
+    assert_string_equal(out.data, shown);
+    buf_free(&out);
+    tree_free(tree);
+}
+
+/* One bad byte does not make a page of UTF-8 one of another encoding. */
+static void test_broken_utf8(void **state)
+{
+    (void)state;
+    expect_encoding("<meta charset=utf-8><p>\xe9", ENCODING_UTF8,
+                    "# \nparagraph: �\n");
+    expect_encoding("<META http-equiv=x content='text/html; Charset = UTF-8'>"
+                    "<p>\xe9t\xe9 <a title='\xe9' id='é\xe9'>x",
+                    ENCODING_UTF8, "# \nparagraph: �t� x\n");
+    expect_encoding("<?xml version='1.0' encoding='utf-8'?><p>\xe9",
+                    ENCODING_UTF8, "# \nparagraph: �\n");
+    expect_encoding("\xef\xbb\xbf<p>\xe9", ENCODING_UTF8, "# \nparagraph: �\n");
+    expect_encoding("<p>é\xe9é", ENCODING_UTF8, "# \nparagraph: é�é\n");
+    expect_encoding("<p>é\xe9", ENCODING_WINDOWS_1252, "# \nparagraph: Ã©é\n");
+    expect_encoding("<!-- <meta charset=utf-8> --><meta charset=latin1>"
+                    "<meta charset=utf-8><p>\xe9",
+                    ENCODING_WINDOWS_1252, "# \nparagraph: é\n");
+    expect_encoding("<meta charset=latin1><p>é", ENCODING_UTF8,
+                    "# \nparagraph: é\n");
+    check_spans(slice_of("<meta charset=utf-8><b title='\xff\xc3'></b><p>é \xe9"
+                         "x\xc3 <b>&eacute;y</b>z\xe2\x82<pre>\xe9</pre>"),
+                2);
+    /* A part is read as the whole is: here, none of it would be bad. */
+    check_spans(slice_of("<p>\xc3\xa9<p>\xe9"), 2);
+}
+
 static void test_origins(void **state)
 {
     (void)state;
@@ -350,20 +455,28 @@ static void test_origins(void **state)
 
 /* ---- Parts of a file ---- */
 
-static void expect_text(const char *html, const char *text)
+static void expect_text_in(enum encoding encoding, const char *html,
+                           const char *text)
 {
     struct buf out = {0}, offsets = {0};
     struct err err = {0};
-    assert_int_equal(parser_text(parser, slice_of(html), &out, &offsets, &err),
-                     0);
+    assert_int_equal(
+        parser_text(parser, slice_of(html), encoding, &out, &offsets, &err), 0);
     assert_string_equal(out.data ? out.data : "", text);
     buf_free(&out);
     buf_free(&offsets);
 }
 
+static void expect_text(const char *html, const char *text)
+{
+    expect_text_in(ENCODING_UTF8, html, text);
+}
+
 static void test_fragments(void **state)
 {
     (void)state;
+    expect_text_in(ENCODING_WINDOWS_1252, "é\x93", "Ã©“");
+    expect_text("é\x93\x07\x1b[0m&#7;", "é�[0m");
     expect_text("", "");
     expect_text("b</td><td>c</td></tr>d<tr>e</table>", "bcde");
     expect_text(" a\n<b>&nbsp;b</b>&lt;i> c ", "a b<i> c");
@@ -379,7 +492,8 @@ static void test_fragment_offsets(void **state)
     struct buf text = {0}, offsets = {0};
     struct err err = {0};
     static const char html[] = " a <b>\n&eacute;</b>\r\nz";
-    assert_int_equal(parser_text(parser, slice_of(html), &text, &offsets, &err),
+    assert_int_equal(parser_text(parser, slice_of(html), ENCODING_UTF8, &text,
+                                 &offsets, &err),
                      0);
     assert_string_equal(text.data, "a é z");
     static const uint32_t wanted[] = {1, 2, 7, 7, 19, 21, 22};
@@ -387,6 +501,56 @@ static void test_fragment_offsets(void **state)
     assert_memory_equal(offsets.data, wanted, sizeof wanted);
     buf_free(&text);
     buf_free(&offsets);
+}
+
+/* A file with `html`, its first block, and what of it can be quoted. */
+static void expect_quote(const char *html, const char *quoted, bool whole)
+{
+    char folder[] = "/tmp/lectern-quote-XXXXXX", name[] = "a.html";
+    struct buf path = {0};
+    assert_non_null(mkdtemp(folder));
+    file_join(&path, folder, name);
+    FILE *file = fopen(path.data, "w");
+    assert_non_null(file);
+    fputs(html, file);
+    fclose(file);
+
+    struct slice files[] = {slice_of(name)};
+    struct tree outline = {.files = files, .file_count = 1};
+    struct volume volume = {.manual = {.root = folder}, .outline = &outline};
+    struct tree *tree = parse(html);
+    const struct block *block = &tree->nodes[0].blocks[0];
+    struct passage passage = {.volume = &volume,
+                              .text = block->text,
+                              .block = block->origin,
+                              .encoding = tree->page.encoding};
+    struct quote quote;
+    struct err err = {0};
+    if (quote_check(parser, &passage, &quote, &err))
+        fail_msg("%s", err.message);
+    assert_string_equal(quote.text.data, quoted);
+    assert_int_equal(quote.whole, whole);
+    quote_free(&quote);
+    tree_free(tree);
+    remove(path.data);
+    remove(folder);
+    buf_free(&path);
+}
+
+static void test_quotes(void **state)
+{
+    (void)state;
+    expect_quote("<p>one <b>two</b>\n three", "one two three", true);
+    expect_quote("<p>before <b class=headerlink>x</b> after", "before", true);
+    /* The file's encoding, not that which the quoted part seems to have. */
+    expect_quote("<p>\xc3\xa9 \xe9 <p>\xe9 \xe9", "Ã© é", true);
+    expect_quote("<meta charset=utf-8><p>caf\xe9 cr\xc3\xa8me", "caf� crème",
+                 true);
+    /* A list goes on past what is left out: the longest that stands there. */
+    expect_quote("<ul><li>one <b class=headerlink>x</b> two; and three</ul>",
+                 "and three", false);
+    expect_quote("<dl><dt>t<dd>d e. f g <b class=headerlink>x</b><dd>h i</dl>",
+                 "d e. f g", false);
 }
 
 int main(void)
@@ -398,8 +562,13 @@ int main(void)
         TEST(test_sections),
         TEST(test_titles),
         TEST(test_anchors_and_refs),
+        TEST(test_permalinks),
+        TEST(test_link_text),
         TEST(test_paragraphs),
         TEST(test_code),
+        TEST(test_language),
+        TEST(test_left_out),
+        TEST(test_controls),
         TEST(test_lists),
         TEST(test_tables),
         TEST(test_definitions),
@@ -411,9 +580,11 @@ int main(void)
         TEST(test_spans),
         TEST(test_spans_utf8),
         TEST(test_latin1),
+        TEST(test_broken_utf8),
         TEST(test_origins),
         TEST(test_fragments),
         TEST(test_fragment_offsets),
+        TEST(test_quotes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,10 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
+
+#include "indexer/wire.h"
 
 /* The parser's process: what it refuses, and what becomes of it. */
 
@@ -23,6 +26,10 @@ static void test_not_html(void **state)
     assert_int_equal(refusal((struct slice){"\xff\xfe<\0", 4}, &err),
                      ERR_FORMAT);
     assert_int_equal(refusal(slice_of("%PDF-1.4 and so on"), &err), ERR_FORMAT);
+    assert_int_equal(refusal(slice_of("<p>\x07\x08\x02 data"), &err),
+                     ERR_FORMAT);
+    assert_int_equal(err.position, 3);
+    expect("<p>a bell\x07", "# \nparagraph: a bell\n");
 }
 
 static struct buf repeat(const char *text, size_t times)
@@ -31,6 +38,13 @@ static struct buf repeat(const char *text, size_t times)
     for (size_t i = 0; i < times; i++)
         buf_put_text(&buf, text);
     return buf;
+}
+
+static void expect_many(const char *html, size_t times)
+{
+    struct buf many = repeat(html, times);
+    tree_free(parse_bytes(buf_slice(&many)));
+    buf_free(&many);
 }
 
 static void test_depth(void **state)
@@ -48,10 +62,40 @@ static void test_depth(void **state)
     buf_put_text(&deep, "x");
     assert_int_equal(refusal(buf_slice(&deep), &err), ERR_LIMIT);
     buf_free(&deep);
-    struct buf flat = repeat("<p><li><td><font size=1>x<br>", 5000);
-    tree_free(parse_bytes(buf_slice(&flat)));
-    buf_free(&flat);
+    expect_many("<p><li><td><font size=1>x<br>", 5000);
+    /* Headings end at the end tag of any, and where the next begins. */
+    expect_many("<h2>S</h3><p>x", 2100);
+    expect_many("<h2><span>S</h2><p>x", 2100);
+    expect_many("<h2>S<p>x", 2100);
     expect("<p>fine again", "# \nparagraph: fine again\n");
+}
+
+/* The tree builder compares each attribute of an element with all others. */
+static void test_attributes(void **state)
+{
+    (void)state;
+    parser_free(parser);
+    parser = new_parser(0, 10);
+    static const char *const wraps[][2] = {
+        {"<p", ">x<b>y</b>"}, {"<p>x<b>y</b><a", ""}, {"<textarea", ">x"}};
+    for (int i = 0; i < 3; i++) {
+        struct buf html = {0};
+        buf_put_text(&html, wraps[i][0]);
+        for (int k = 0; k < 200000; k++)
+            buf_printf(&html, " a%d=1", k);
+        buf_put_text(&html, wraps[i][1]);
+        struct tree *tree = parse_bytes(buf_slice(&html));
+        assert_int_equal(tree->nodes[0].block_count, 1);
+        struct span span = tree->nodes[0].blocks[0].origin.span;
+        assert_int_equal(html.data[span.from], 'x');
+        tree_free(tree);
+        buf_free(&html);
+    }
+    struct buf html = {0};
+    for (int k = 0; k < 200000; k++)
+        buf_printf(&html, "<body a%d>", k);
+    tree_free(parse_bytes(buf_slice(&html)));
+    buf_free(&html);
 }
 
 static void test_size(void **state)
@@ -190,12 +234,136 @@ static void test_no_program(void **state)
     parser_free(none);
 }
 
-int main(void)
+/* ---- An impostor: this program in place of lectern-parse ---- */
+
+/* What the first byte of a request asks for. */
+enum {
+    HONEST = 'h', /* a tree whose title is the process's number */
+    SURPLUS = 's',
+    WRONG_NUMBER = 'w',
+    MANY_NODES = 'n',
+    MANY_ITEMS = 'i',
+    BAD_TEXT = 't',
+    MESSAGE = 'm',
+    BAD_MESSAGE = 'b'
+};
+
+static struct slice no_text = {"", 0};
+
+static void encode_false_tree(int what, size_t size, struct buf *out)
 {
+    char title[24];
+    snprintf(title, sizeof title, "%d", (int)getpid());
+    struct tree *tree = tree_new(false);
+    tree_add_file(tree, no_text);
+    tree_add_node(tree, TREE_NONE, 0,
+                  slice_of(what == BAD_TEXT ? "\xe9" : title), no_text);
+    for (size_t i = 0; what == MANY_NODES && i < 2 + size / 4; i++)
+        tree_add_node(tree, 0, 1, no_text, no_text);
+    for (size_t i = 0; what == MANY_ITEMS && i < 8 + size; i++)
+        tree_add_anchor(tree, 0, no_text);
+    tree_seal(tree, NULL);
+    tree_encode(tree, out);
+    tree_free(tree);
+}
+
+static void reply_falsely(const struct wire_request *request, int what)
+{
+    struct buf out = {0};
+    struct wire_reply reply = {.number = request->number, .position = -1};
+    if (what == WRONG_NUMBER)
+        reply.number--;
+    if (what == MESSAGE || what == BAD_MESSAGE) {
+        reply.status = ERR_FORMAT;
+        buf_put_text(&out,
+                     what == MESSAGE ? "\x1b[31mé\x7f\xc2\x9b\n\rx" : "\xe9");
+    } else {
+        encode_false_tree(what, request->size, &out);
+    }
+    reply.size = out.size;
+    if (write(WIRE_FD, &reply, sizeof reply) < 0 ||
+        write(WIRE_FD, out.data, out.size) < 0)
+        _exit(1);
+    buf_free(&out);
+}
+
+static int impostor(void)
+{
+    struct wire_request request;
+    char bytes[4096];
+    while (recv(WIRE_FD, &request, sizeof request, MSG_WAITALL) > 0 &&
+           recv(WIRE_FD, bytes, request.size, MSG_WAITALL) > 0) {
+        reply_falsely(&request, bytes[0]);
+        if (bytes[0] == SURPLUS)
+            reply_falsely(&request, HONEST);
+    }
+    _exit(0);
+}
+
+static void with_impostor(void)
+{
+    struct parser_options options = {.program = "/proc/self/exe"};
+    parser_free(parser);
+    parser = parser_new(&options);
+}
+
+static int title_of(const char *request)
+{
+    struct tree *tree = parse(request);
+    int title = (int)strtol(tree->nodes[0].title.data, NULL, 10);
+    tree_free(tree);
+    return title;
+}
+
+static void test_false_replies(void **state)
+{
+    (void)state;
+    static const char all[] = {WRONG_NUMBER, MANY_NODES, MANY_ITEMS, BAD_TEXT,
+                               BAD_MESSAGE};
+    with_impostor();
+    for (size_t i = 0; i < sizeof all; i++) {
+        struct err err = {0};
+        int before = title_of("h");
+        char request[] = {all[i], '0', '1', '2', '3'};
+        struct slice bytes = {request, sizeof request};
+        assert_int_equal(refusal(bytes, &err), ERR_CRASH);
+        assert_string_equal(err.message, "the parser's reply makes no sense");
+        assert_int_not_equal(title_of("h"), before);
+    }
+}
+
+static void test_surplus_reply(void **state)
+{
+    (void)state;
+    with_impostor();
+    int first = title_of("h");
+    assert_int_equal(title_of("h"), first);
+    assert_int_equal(title_of("s"), first);
+    usleep(100000);
+    assert_int_not_equal(title_of("h"), first);
+}
+
+static void test_message(void **state)
+{
+    (void)state;
+    with_impostor();
+    struct err err = {0};
+    assert_int_equal(refusal(slice_of("m"), &err), ERR_FORMAT);
+    assert_string_equal(err.message, "[31méx");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && !strcmp(argv[0], "lectern-parse"))
+        return impostor();
     const struct CMUnitTest tests[] = {
-        TEST(test_not_html), TEST(test_depth),    TEST(test_size),
-        TEST(test_jail),     TEST(test_crash),    TEST(test_time),
-        TEST(test_memory),   TEST(test_replaced), TEST(test_no_program),
+        TEST(test_not_html),      TEST(test_depth),
+        TEST(test_size),          TEST(test_jail),
+        TEST(test_crash),         TEST(test_time),
+        TEST(test_memory),        TEST(test_replaced),
+        TEST(test_no_program),    TEST(test_attributes),
+        TEST(test_false_replies), TEST(test_surplus_reply),
+        TEST(test_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,6 +47,7 @@ static struct tree *random_tree(uint64_t seed, bool outline)
     for (uint32_t n = 1 + unit_below(&seed, 3); n > 0; n--)
         tree_add_file(tree, random_text(&seed, room, 30));
     tree->page.role = (int)unit_below(&seed, 4);
+    tree->page.encoding = (int)unit_below(&seed, ENCODINGS);
     tree->page.up = tree_copy_text(tree, random_text(&seed, room, 20));
     uint32_t count = 1 + unit_below(&seed, 60);
     for (uint32_t n = 0; n < count; n++) {
@@ -128,6 +129,7 @@ static void encoding_is_the_identity(void **state)
         assert_int_equal(tree->count, again->count);
         assert_int_equal(tree->file_count, again->file_count);
         assert_int_equal(tree->page.role, again->page.role);
+        assert_int_equal(tree->page.encoding, again->page.encoding);
         assert_same_text(tree->page.up, again->page.up);
         for (uint32_t f = 0; f < tree->file_count; f++)
             assert_same_text(tree->files[f], again->files[f]);
@@ -213,6 +215,32 @@ static void damaged_encodings_are_refused(void **state)
     tree_free(tree);
 }
 
+static void what_is_believed_has_limits(void **state)
+{
+    (void)state;
+    struct tree *tree = random_tree(3, false), *again;
+    assert_int_equal(tree_seal(tree, NULL), 0);
+    struct buf bytes = {0};
+    tree_encode(tree, &bytes);
+    struct tree_limits limits = {tree->count, tree->file_count};
+    for (uint32_t n = 0; n < tree->count; n++) {
+        const struct node *node = &tree->nodes[n];
+        limits.items += (size_t)node->anchor_count + node->origin_count +
+                        node->block_count + node->ref_count;
+    }
+    for (int less = 0; less < 3; less++) {
+        struct tree_limits now = {limits.nodes - (less == 1),
+                                  limits.items - (less == 2)};
+        int code =
+            tree_decode_within(bytes.data, bytes.size, &now, &again, NULL);
+        assert_int_equal(code, less ? ERR_FORMAT : 0);
+        if (!code)
+            tree_free(again);
+    }
+    buf_free(&bytes);
+    tree_free(tree);
+}
+
 static void walks_meet_children_first(void **state)
 {
     (void)state;
@@ -265,6 +293,7 @@ int main(void)
         cmocka_unit_test(an_edit_changes_the_path_to_the_root),
         cmocka_unit_test(origins_do_not_change_hashes),
         cmocka_unit_test(damaged_encodings_are_refused),
+        cmocka_unit_test(what_is_believed_has_limits),
         cmocka_unit_test(walks_meet_children_first),
         cmocka_unit_test(wrong_order_is_refused),
     };
