@@ -17,7 +17,7 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 CFLAGS_release := -O2 -D_FORTIFY_SOURCE=3 -ftrivial-auto-var-init=zero \
         -fstack-protector-strong -fstack-clash-protection
 CFLAGS_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-CFLAGS_tsan := -O1 -fsanitize=thread
+CFLAGS_tsan := -O1 -fsanitize=thread -Wno-maybe-uninitialized
 CFLAGS_cov := -O0 --coverage
 LDFLAGS_release := -Wl,-z,relro,-z,now
 LDFLAGS_asan := -fsanitize=address,undefined
