@@ -571,6 +571,13 @@ def stage_prepare(args):
                 t=text)))
         pairs += [(kind, question, i) for kind, question in asked]
         answers += [(question, answer, i) for question, answer in answered]
+    # A question that fits several nodes of a manual has no right answer.
+    times = {}
+    for _, question, i in pairs:
+        key = nodes[i]["manual"], question.lower()
+        times[key] = times.get(key, 0) + 1
+    pairs = [p for p in pairs
+             if times[nodes[p[2]]["manual"], p[1].lower()] == 1]
     ids = [e.ids for e in tokenizer.encode_batch_fast([p[1] for p in pairs])]
     pairs = [(kind, np.array(q[:64], np.uint16), i, text) for
              (kind, text, i), q in zip(pairs, ids)]
@@ -787,6 +794,16 @@ class Pairs:
         weight = {m: len(p) ** 0.7 for m, p in self.by_manual.items()}
         self.manuals = list(weight)
         self.weights = list(weight.values())
+        # Keys of the latest batches: more negatives for nothing.
+        self.bank, self.bank_nodes = torch.zeros(0, P), []
+
+    def related(self, a, b):
+        return a == b or self.nodes[a]["parent"] in (b, -1) \
+            or self.nodes[b]["parent"] == a
+
+    def remember(self, keys, nodes, most=768):
+        self.bank = torch.cat([keys.detach(), self.bank])[:most]
+        self.bank_nodes = (nodes + self.bank_nodes)[:most]
 
     def batch(self, rng, count, cap):
         """[(question, passage, node)], nodes distinct.  Two of three batches
@@ -824,7 +841,7 @@ class Pairs:
         return segment[:cap]
 
 
-def nce(queries, keys, targets, ban=None, smooth=0.0):
+def nce(queries, keys, targets, ban=None):
     score = queries @ keys.T
     if ban is not None:
         score = score.masked_fill(ban, -1e4)
@@ -844,16 +861,15 @@ def flat_loss(model, pairs, rng, count, cap):
     m = model.encode([b[1] for b in batch], model.lectern.mem0)
     k = model.keys(m)
     targets = torch.arange(len(batch))
-    nodes = pairs.nodes
-    # An ancestor or a child of the right node is not a negative.
-    ban = torch.zeros(len(batch), len(batch), dtype=torch.bool)
-    where = {b[2]: i for i, b in enumerate(batch)}
-    for i, b in enumerate(batch):
-        parent = nodes[b[2]]["parent"]
-        if parent in where:
-            ban[i, where[parent]] = ban[where[parent], i] = True
-    loss, hit = nce(q, k, targets, ban)
-    back = F.cross_entropy((q @ k.T).masked_fill(ban, -1e4).T, targets)
+    # The parent or a child of the right node is not a negative.
+    others = [b[2] for b in batch] + pairs.bank_nodes
+    ban = torch.tensor([[i != j and pairs.related(b[2], other)
+                         for j, other in enumerate(others)]
+                        for i, b in enumerate(batch)])
+    loss, hit = nce(q, torch.cat([k, pairs.bank]), targets, ban)
+    back = F.cross_entropy((q @ k.T).masked_fill(
+        ban[:, :len(batch)], -1e4).T, targets)
+    pairs.remember(k, [b[2] for b in batch])
     total = loss + 0.3 * back + 0.1 * norm_penalty(k)
     tokens = sum(len(b[0]) + len(b[1]) + 4 for b in batch)
     return total, {"flat": loss.item(), "flat_hit": hit, "tokens": tokens}
@@ -937,7 +953,7 @@ def stage_contrast(args):
             ids, weight = text.batch(rng, 6, 384, 0.2)
             value = lm_loss(model, ids, weight)
             return value, {"answer_loss": value.item(), "tokens": ids.size}
-        cap = rng.choice((32, 48, 64, 64, 96, 160))
+        cap = rng.choice((32, 32, 48, 48, 64, 64, 96, 160))
         if step % 4 == 1:
             return tree_loss(model, pairs, rng, 16 if cap > 64 else 24,
                              min(cap, 96))
@@ -1017,7 +1033,8 @@ def stage_eval(args):
     nodes = data["nodes"]
     rng = random.Random(SEED)
     results = {}
-    for manual in sorted({n["manual"] for n in nodes if n["held"]}):
+    for manual in args.manuals or sorted({n["manual"] for n in nodes
+                                          if n["held"]}):
         own = [i for i, n in enumerate(nodes)
                if n["manual"] == manual and n["own"]]
         where = {i: k for k, i in enumerate(own)}
@@ -1064,7 +1081,7 @@ def stage_eval(args):
                         for n in (1, 10)]
     log(args.work, stage="eval", model=found, cap=args.cap,
         segments=args.segments, recall_at_1_and_10=results)
-    if found == "contrast" and not args.stage:
+    if args.no_text:
         return
     text = Text(args.work, data)
     rng = random.Random(SEED)
@@ -1203,7 +1220,10 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--stage", help="eval, export: of this stage")
     parser.add_argument("--questions", type=int, default=300)
+    parser.add_argument("--manuals", nargs="*", help="eval: only of these")
     parser.add_argument("--segments", type=int, default=4)
+    parser.add_argument("--no-text", action="store_true",
+                        help="eval: recall only")
     parser.add_argument("--cap", type=int, default=SEGMENT)
     args = parser.parse_args()
     globals()["stage_" + args.command](args)
