@@ -784,6 +784,8 @@ class Pairs:
                 continue
             self.of_node.setdefault(pair[2], []).append(pair)
             self.by_manual.setdefault(node["manual"], []).append(pair)
+        for pool in self.by_manual.values():  # rare and most like questions
+            pool += [p for p in pool if p[0] == "term"] * 2
         self.all = [p for m in self.by_manual.values() for p in m]
         # Families for the tree: parents with content whose children are asked
         # about.
