@@ -145,7 +145,7 @@ static size_t lay_out(struct model *m, const struct forward_part *part,
     struct workspace *w = &m->work;
     size_t rows = forward_rows(part),
            past = part->cache ? part->cache->length : 0;
-    size_t before = part->host_soft ? 1 : 0;
+    size_t before = part->host_before ? 1 : 0;
     for (size_t i = 0; i < rows; i++) {
         bool token = i >= before && i - before < part->count;
         w->host_ids[row + i] = token ? part->ids[i - before] : 0;
@@ -158,19 +158,17 @@ static int read_inputs(struct model *m, const struct forward_part *parts,
                        size_t count, size_t rows)
 {
     const struct kernels *k = m->kernels;
-    size_t width = m->config.width, row = 0;
+    size_t width = m->config.width, bytes = width * sizeof(float);
+    float *row = m->work.x;
     int code = k->gather(&m->run, m->work.x, m->weights.embedding,
                          m->work.host_ids, rows);
-    for (size_t i = 0; i < count && !code; row += forward_rows(&parts[i++])) {
-        if (!parts[i].host_soft)
-            continue;
-        float *first = m->work.x + row * width;
-        float *last = first + (parts[i].count + 1) * width;
-        code = k->upload(&m->run, first, parts[i].host_soft,
-                         width * sizeof *first);
-        if (!code)
-            code = k->upload(&m->run, last, parts[i].host_soft,
-                             width * sizeof *last);
+    for (size_t i = 0; i < count && !code; i++) {
+        float *next = row + forward_rows(&parts[i]) * width;
+        if (parts[i].host_before)
+            code = k->upload(&m->run, row, parts[i].host_before, bytes);
+        if (parts[i].host_after && !code)
+            code = k->upload(&m->run, next - width, parts[i].host_after, bytes);
+        row = next;
     }
     return code;
 }

@@ -6,7 +6,7 @@
 #include "model/weights.h"
 
 enum {
-    FORWARD_MOST_ROWS = 512, /* tokens at once, but for one long part */
+    FORWARD_MOST_ROWS = 512, /* tokens at once */
     CACHE_PAGE = 64          /* tokens; also the chunk of HiLS */
 };
 
@@ -46,12 +46,13 @@ struct model {
 struct forward_part {
     const int32_t *ids; /* [count] */
     size_t count;
-    const float *host_soft; /* [D] stands before and after; NULL: none */
-    struct cache *cache;    /* NULL: no past, and none is kept */
+    const float *host_before, *host_after; /* [D] soft tokens; NULL: none */
+    struct cache *cache;                   /* NULL: no past, and none is kept */
 };
 static inline size_t forward_rows(const struct forward_part *part)
 {
-    return part->count + (part->host_soft ? 2 : 0);
+    return part->count + (part->host_before != NULL) +
+           (part->host_after != NULL);
 }
 
 /* Leaves the residual stream of all rows, in order, in work.x; keys and values

@@ -206,39 +206,85 @@ static int check_input(const struct model *m, const struct embed_input *input,
     return 0;
 }
 
-/* As many inputs as fit one pass, at least one. */
+static struct forward_part part_of(const struct embed_input *input)
+{
+    return (struct forward_part){.ids = input->ids,
+                                 .count = input->count,
+                                 .host_before = input->soft,
+                                 .host_after = input->soft};
+}
+
+/* As many inputs as fit one pass; 0 when the first one does not. */
 static size_t take_parts(const struct embed_input *inputs, size_t count,
                          struct forward_part *parts, size_t most)
 {
     size_t rows = 0, taken = 0;
     while (taken < count && taken < most) {
-        const struct embed_input *input = &inputs[taken];
-        struct forward_part part = {
-            .ids = input->ids, .count = input->count, .host_soft = input->soft};
+        struct forward_part part = part_of(&inputs[taken]);
         rows += forward_rows(&part);
-        if (taken && rows > FORWARD_MOST_ROWS)
+        if (rows > FORWARD_MOST_ROWS)
             break;
         parts[taken++] = part;
     }
     return taken;
 }
 
+static int embed_parts(struct model *m, const struct forward_part *parts,
+                       size_t count, const struct cancel *cancel, float *ret,
+                       struct err *err)
+{
+    int code = forward(m, parts, count, cancel, err);
+    for (size_t i = 0, row = 0; i < count && !code; i++) {
+        row += forward_rows(&parts[i]);
+        code = forward_state(m, row - 1, ret + i * m->config.width, err);
+    }
+    return code;
+}
+
+/* One input in several passes, by way of a cache. */
+static int embed_long(struct model *m, const struct embed_input *input,
+                      const struct cancel *cancel, float *ret, struct err *err)
+{
+    enum { STEP = FORWARD_MOST_ROWS - 2 };
+    struct cache cache = {0};
+    struct forward_part part = part_of(input);
+    int code = cache_reserve(m, &cache, forward_rows(&part), err);
+    for (size_t from = 0; from < input->count && !code; from += STEP) {
+        size_t left = input->count - from;
+        part = part_of(input);
+        part.cache = &cache;
+        part.ids += from;
+        part.count = left < STEP ? left : STEP;
+        if (from)
+            part.host_before = NULL;
+        if (left > STEP)
+            part.host_after = NULL;
+        code = forward(m, &part, 1, cancel, err);
+        cache.length += forward_rows(&part);
+    }
+    if (!code)
+        code = forward_state(m, forward_rows(&part) - 1, ret, err);
+    cache_free(m, &cache);
+    return code;
+}
+
 int model_embed(struct model *m, const struct embed_input *inputs, size_t count,
                 const struct cancel *cancel, float *ret, struct err *err)
 {
     struct forward_part parts[64];
+    size_t width = m->config.width;
     int code = 0;
     for (size_t i = 0; i < count && !code; i++)
         code = check_input(m, &inputs[i], err);
-    for (size_t from = 0, some; from < count && !code; from += some) {
-        some = take_parts(inputs + from, count - from, parts,
-                          sizeof parts / sizeof parts[0]);
-        code = forward(m, parts, some, cancel, err);
-        for (size_t i = 0, row = 0; i < some && !code; i++) {
-            row += forward_rows(&parts[i]);
-            code = forward_state(m, row - 1, ret + (from + i) * m->config.width,
-                                 err);
-        }
+    for (size_t from = 0; from < count && !code;) {
+        size_t some = take_parts(inputs + from, count - from, parts,
+                                 sizeof parts / sizeof parts[0]);
+        if (some)
+            code = embed_parts(m, parts, some, cancel, ret + from * width, err);
+        else
+            code =
+                embed_long(m, &inputs[from], cancel, ret + from * width, err);
+        from += some ? some : 1;
     }
     return code;
 }

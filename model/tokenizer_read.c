@@ -469,9 +469,8 @@ int tokenizer_open(const char *path, struct tokenizer **ret, struct err *err)
 {
     struct buf json = {0};
     int code = file_read(path, MOST_FILE, &json, err);
-    if (code)
-        return code;
-    code = tokenizer_from(buf_slice(&json), ret, err);
+    if (!code)
+        code = tokenizer_from(buf_slice(&json), ret, err);
     if (code && err)
         err_at(err, path);
     buf_free(&json);

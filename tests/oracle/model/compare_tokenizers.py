@@ -6,8 +6,8 @@
 Without a tokenizer.json, three of 32,000 tokens are trained into WORK: GPT-2's
 pattern, Qwen2's (with NFC) and Llama 3's (ignore_merges).  Lines: two fifths
 from /usr/share/doc and /usr/share/common-licenses, the rest random Unicode,
-white space and pieces that patterns trip over.  Also compares decoding's
-source, the speed on a large text, and long runs.  Ends with 1 on a difference."""
+white space and pieces that patterns trip over.  Then long runs, and the speed
+on a large text.  Ends with 1 on a difference."""
 import json
 import os
 import random
