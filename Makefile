@@ -60,7 +60,7 @@ KERNELS := $(call sources,kernels/ref) \
         $O/kernels/cuda/$(if $(NVCC),cuda,none).o
 KERNEL_LIBS := -Wl,--push-state,--as-needed $(if $(DNNL),-ldnnl -lgomp) $(CUDA_LIBS) -Wl,--pop-state
 $O/kernels/ref/%.o: CFLAGS_ALL += -ffp-contract=off
-$O/kernels/cpu/%.o: CFLAGS_ALL += -ffp-contract=fast $(if $(filter release,$(BUILD)),-O3)
+$O/kernels/cpu/%.o $O/tests/bench/%.o: CFLAGS_ALL += -ffp-contract=fast $(if $(filter release,$(BUILD)),-O3)
 
 BASE_LIBS := -lcjson -lutf8proc -lxxhash -linih -lpthread -lm
 PROGRAMS := lecternd lectern lectern-parse
@@ -110,6 +110,11 @@ unit: $(UNIT) $(addprefix $O/,$(PROGRAMS))  ## unit tests of this BUILD
 	@sh tests/run.sh $O $(UNIT)
 e2e: $(addprefix $O/,$(PROGRAMS)) build/manuals/postgresql  ## end-to-end tests of this BUILD, on a real manual
 	@sh tests/e2e.sh $O build/manuals/postgresql
+$O/tests/bench/%: $O/tests/bench/%.o $O/all.a
+	$(call say,link)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(KERNEL_LIBS) $(BASE_LIBS)
+bench: $(patsubst %.c,$O/%,$(wildcard tests/bench/*.c))  ## measure products beside the processor's own limits (JSON)
+	@for b in $^; do ./$$b || exit 1; done
 layers:  ## check that each folder includes only what it may
 	@sh tests/layers.sh && echo "layers: fine"
 demo: deps  ## index a real manual and ask it three questions
@@ -169,5 +174,5 @@ help:  ## list the targets
 clean:  ## remove everything that was built
 	rm -rf build
 
-.PHONY: all help clean test unit e2e layers demo deps install
+.PHONY: all help clean test unit e2e bench layers demo deps install
 .SECONDARY:

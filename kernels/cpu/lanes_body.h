@@ -117,18 +117,25 @@ INLINE vec exp_of(vec x)
 
 /* ---- Products ---- */
 
-/* m rows by n columns of `rows`; m and n are constants where it is inlined. */
+/* Bytes that are asked for before they are needed, in each stream of a weight:
+ * the processor does not look far enough ahead by itself. */
+enum { AHEAD = 1024 };
+
+/* m rows by n columns of `rows`; m and n are constants where it is inlined.  The
+ * columns are `apart` rows of w, and places of out, from one another. */
 INLINE void rows_tile(float *out, size_t out_step, const float *a,
-                      const char *w, bool bf16, size_t m, size_t n, size_t k,
-                      bool add)
+                      const char *w, size_t apart, bool bf16, size_t m,
+                      size_t n, size_t k, bool add)
 {
     vec acc[4][4] = {{{0}}};
-    size_t l = 0;
+    size_t l = 0, step = apart * k, size = bf16 ? 2 : 4;
     for (; l + WIDTH <= k; l += WIDTH) {
         vec b[4];
         UNROLL
-        for (size_t j = 0; j < n; j++)
-            b[j] = load_weight(w, j * k + l, bf16);
+        for (size_t j = 0; j < n; j++) {
+            b[j] = load_weight(w, j * step + l, bf16);
+            __builtin_prefetch(w + (j * step + l) * size + AHEAD, 0, 3);
+        }
         UNROLL
         for (size_t i = 0; i < m; i++) {
             vec x = load(a + i * k + l);
@@ -143,39 +150,43 @@ INLINE void rows_tile(float *out, size_t out_step, const float *a,
             vec x = load_some(a + i * k + l, k - l);
             UNROLL
             for (size_t j = 0; j < n; j++)
-                acc[i][j] += x * load_some_weight(w, j * k + l, bf16, k - l);
+                acc[i][j] += x * load_some_weight(w, j * step + l, bf16, k - l);
         }
     }
     UNROLL
     for (size_t i = 0; i < m; i++) {
         UNROLL
         for (size_t j = 0; j < n; j++) {
-            float *to = &out[i * out_step + j];
+            float *to = &out[i * out_step + j * apart];
             *to = sum(acc[i][j]) + (add ? *to : 0);
         }
     }
 }
 
+/* Four columns at a time, each from a quarter of its own: four streams of
+ * memory that go on from row to row. */
 INLINE void rows_of(float *out, size_t out_step, const float *a, const char *w,
                     bool bf16, size_t m, size_t n, size_t k, bool add)
 {
-    size_t row = k * (bf16 ? 2 : 4), j = 0;
-    for (; j + 4 <= n; j += 4, out += 4, w += 4 * row) {
+    size_t row = k * (bf16 ? 2 : 4), apart = n / 4, j = 0;
+    for (; j < apart; j++, out++, w += row) {
         size_t i = 0;
         for (; i + 4 <= m; i += 4)
-            rows_tile(out + i * out_step, out_step, a + i * k, w, bf16, 4, 4, k,
-                      add);
+            rows_tile(out + i * out_step, out_step, a + i * k, w, apart, bf16,
+                      4, 4, k, add);
         for (; i + 2 <= m; i += 2)
-            rows_tile(out + i * out_step, out_step, a + i * k, w, bf16, 2, 4, k,
-                      add);
+            rows_tile(out + i * out_step, out_step, a + i * k, w, apart, bf16,
+                      2, 4, k, add);
         if (i < m)
-            rows_tile(out + i * out_step, out_step, a + i * k, w, bf16, 1, 4, k,
-                      add);
+            rows_tile(out + i * out_step, out_step, a + i * k, w, apart, bf16,
+                      1, 4, k, add);
     }
-    for (; j < n; j++, out++, w += row)
+    out += 3 * apart;
+    w += 3 * apart * row;
+    for (j = 4 * apart; j < n; j++, out++, w += row)
         for (size_t i = 0; i < m; i++)
-            rows_tile(out + i * out_step, out_step, a + i * k, w, bf16, 1, 1, k,
-                      add);
+            rows_tile(out + i * out_step, out_step, a + i * k, w, 0, bf16, 1, 1,
+                      k, add);
 }
 
 BODY void rows(float *out, size_t out_step, const float *a, const void *w,
