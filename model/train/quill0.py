@@ -1066,7 +1066,9 @@ def stage_eval(args):
         def ranks(scores):
             right = scores[np.arange(len(asked)),
                            [where[p[2]] for p in asked]]
-            return (scores > right[:, None]).sum(1)
+            more = (scores > right[:, None]).sum(1)
+            equal = (scores == right[:, None]).sum(1) - 1
+            return more + equal // 2
 
         def order(scores):
             return (-scores).argsort(1).argsort(1)
