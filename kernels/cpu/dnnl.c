@@ -7,6 +7,9 @@
  * were done before.  So there are 16 heights of tiles, and for each shape of
  * block at most as many primitives, made when first needed and kept for good.
  *
+ * bf16 weights are packed as bf16 where that pays, else as f32: twice the size
+ * of the file's, but exact.
+ *
  * oneDNN's fast product writes dense matrices only, so a tile's result goes
  * through a buffer.
  *
