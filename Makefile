@@ -8,8 +8,9 @@ BUILD ?= release
 CC ?= cc
 prefix ?= /usr/local
 O := build/$(BUILD)
+comma := ,
 
-PACKAGES := libuv lmdb libxml-2.0 libcjson libutf8proc libxxhash libzstd libseccomp
+PACKAGES := libuv lmdb libxml-2.0 libcjson libutf8proc libxxhash libzstd libseccomp libpcre2-8
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) gumbo 2>/dev/null | sed 's/-I/-isystem /g')
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
@@ -17,7 +18,7 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 CFLAGS_release := -O2 -D_FORTIFY_SOURCE=3 -ftrivial-auto-var-init=zero \
         -fstack-protector-strong -fstack-clash-protection
 CFLAGS_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-CFLAGS_tsan := -O1 -fsanitize=thread
+CFLAGS_tsan := -O1 -fsanitize=thread -Wno-maybe-uninitialized
 CFLAGS_cov := -O0 --coverage
 LDFLAGS_release := -Wl,-z,relro,-z,now
 LDFLAGS_asan := -fsanitize=address,undefined
@@ -41,17 +42,38 @@ PARSE := $(call sources,indexer/parse)
 DAEMON := $(call sources,daemon)
 CLI := $(call sources,cli) $O/daemon/protocol.o
 
+MODEL := $(call sources,model)
+MODEL_LIBS := -lpcre2-8
+
+# Kernels.  DNNL= leaves oneDNN out (as under TSan, which does not understand
+# OpenMP), NVCC= the device; CUDA_ARCHS are the devices' generations.
+DNNL ?= $(if $(filter tsan,$(BUILD)),,1)
+NVCC ?= $(if $(filter tsan,$(BUILD)),,$(firstword $(wildcard /usr/local/cuda/bin/nvcc) $(shell command -v nvcc 2>/dev/null)))
+CUDA_ARCHS ?= 80 90a 100 120
+CUDA_LIBS := $(if $(NVCC),$(firstword $(wildcard $(addsuffix /libcudart_static.a,$(patsubst %/bin/nvcc,%,$(NVCC))/lib64 \
+        /usr/lib/x86_64-linux-gnu))) -lrt -ldl)
+NVCCFLAGS := -std=c++17 -O3 -g -I. -Werror all-warnings \
+        $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$a$(comma)code=sm_$a) \
+        -Xcompiler -fPIE,-Wall,-Wextra,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
+KERNELS := $(call sources,kernels/ref) \
+        $(filter-out %/$(if $(DNNL),no_dnnl,dnnl).o,$(call sources,kernels/cpu)) \
+        $O/kernels/cuda/$(if $(NVCC),cuda,none).o
+KERNEL_LIBS := -Wl,--push-state,--as-needed $(if $(DNNL),-ldnnl -lgomp) $(CUDA_LIBS) -Wl,--pop-state
+$O/kernels/ref/%.o: CFLAGS_ALL += -ffp-contract=off
+$O/kernels/cpu/%.o $O/tests/bench/%.o: CFLAGS_ALL += -ffp-contract=fast $(if $(filter release,$(BUILD)),-O3)
+
 BASE_LIBS := -lcjson -lutf8proc -lxxhash -linih -lpthread -lm
 PROGRAMS := lecternd lectern lectern-parse
+TOOLS := op probe  # for tests and scripts, not installed
 
-all: $(addprefix build/,$(PROGRAMS))  ## build the programs (build/lectern and its two companions)
+all: $(addprefix build/,$(PROGRAMS) $(TOOLS))  ## build the programs (build/lectern and its two companions)
 
 ifeq ($(BUILD),release)
 build/%: $O/%
 	@cp -f $< $@.tmp && mv -f $@.tmp $@
 else
-.PHONY: $(addprefix build/,$(PROGRAMS))
-$(addprefix build/,$(PROGRAMS)): build/%: $O/%
+.PHONY: $(addprefix build/,$(PROGRAMS) $(TOOLS))
+$(addprefix build/,$(PROGRAMS) $(TOOLS)): build/%: $O/%
 endif
 
 $O/lecternd: $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(BASE)
@@ -64,14 +86,22 @@ $O/lectern-parse: $(PARSE) $(TREE) $(filter-out %/config.o,$(BASE))
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lgumbo -lxml2 -lseccomp $(filter-out -linih,$(BASE_LIBS))
 
+$O/op: $O/tests/programs/op.o $O/tests/programs/cases.o $(KERNELS) $(BASE)
+	$(call say,link)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(KERNEL_LIBS) $(BASE_LIBS)
+
+$O/probe: $O/tests/programs/probe.o $(MODEL) $(KERNELS) $(BASE)
+	$(call say,link)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
+
 # ---- Tests ----
 
 # One program for each file of tests/unit, linked with everything but the mains.
-$O/all.a: $(BASE) $(TREE) $(MEMORY) $(INDEXER) $(filter-out %/main.o,$(DAEMON)) $(filter-out %/main.o $(BASE),$(call sources,cli))
+$O/all.a: $(BASE) $(TREE) $(MEMORY) $(INDEXER) $(MODEL) $(KERNELS) $O/tests/programs/cases.o $(filter-out %/main.o,$(DAEMON)) $(filter-out %/main.o $(BASE),$(call sources,cli))
 	@rm -f $@ && ar rcs $@ $^
 $O/tests/unit/%: $O/tests/unit/%.o $O/all.a
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka -luv -llmdb -lzstd -lstemmer $(BASE_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka -luv -llmdb -lzstd -lstemmer $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 UNIT := $(patsubst %.c,$O/%,$(wildcard tests/unit/*.c))
 
 test: deps  ## everything: floors, unit and end-to-end tests, again with sanitizers
@@ -80,11 +110,13 @@ unit: $(UNIT) $(addprefix $O/,$(PROGRAMS))  ## unit tests of this BUILD
 	@sh tests/run.sh $O $(UNIT)
 e2e: $(addprefix $O/,$(PROGRAMS)) build/manuals/postgresql  ## end-to-end tests of this BUILD, on a real manual
 	@python3 tests/e2e.py $O build/manuals/postgresql
+$O/tests/bench/parse: BENCH_LIBS := -lgumbo
 $O/tests/bench/%: $O/tests/bench/%.o $O/all.a
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lgumbo -luv -llmdb -lzstd -lstemmer $(BASE_LIBS)
-bench: $O/tests/bench/parse all build/manuals/postgresql  ## measure; prints JSON
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(BENCH_LIBS) -luv -llmdb -lzstd -lstemmer $(KERNEL_LIBS) $(BASE_LIBS)
+bench: $(patsubst %.c,$O/%,$(wildcard tests/bench/*.c)) all build/manuals/postgresql  ## measure parsing and products beside their limits; prints JSON
 	@$O/tests/bench/parse build/manuals/postgresql build/lectern-parse
+	@$O/tests/bench/products
 layers:  ## check that each folder includes only what it may
 	@sh tests/layers.sh && echo "layers: fine"
 demo: deps  ## index a real manual and ask it three questions
@@ -95,7 +127,7 @@ demo: deps  ## index a real manual and ask it three questions
 
 DEBIAN := gcc g++ make pkg-config python3 libuv1-dev liblmdb-dev libxml2-dev libgumbo-dev \
         libcjson-dev libutf8proc-dev libstemmer-dev libxxhash-dev libzstd-dev \
-        libinih-dev libseccomp-dev libcmocka-dev
+        libinih-dev libseccomp-dev libcmocka-dev libdnnl-dev libpcre2-dev
 MISSING = $(shell for p in $(DEBIAN); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done)
 ROOT = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
@@ -121,7 +153,7 @@ install: all  ## install into $(DESTDIR)$(prefix)
 
 # The flags are part of what an object depends on.
 STAMP := $O/.flags
-FLAGS_NOW := $(CC) $(CFLAGS_ALL)
+FLAGS_NOW := $(CC) $(CFLAGS_ALL) $(NVCC) $(CUDA_ARCHS)
 ifneq ($(shell cat $(STAMP) 2>/dev/null),$(FLAGS_NOW))
 $(shell mkdir -p $O && printf '%s' '$(FLAGS_NOW)' > $(STAMP))
 endif
@@ -130,6 +162,11 @@ $O/%.o: %.c $(STAMP)
 	$(call say,cc  )
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+$O/%.o: %.cu $(STAMP)
+	$(call say,nvcc)
+	@mkdir -p $(@D)
+	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
 -include $(shell find $O -name '*.d' 2>/dev/null)
 

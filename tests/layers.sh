@@ -44,5 +44,6 @@ only "uv\.h" daemon/
 only "lmdb\.h" memory/store.c memory/tables.h memory/collect.c
 only "gumbo\.h" indexer/parse/
 only "libxml" indexer/parse/
+only "pcre2\.h" model/
 only "seccomp\.h" indexer/parse/
 exit $status

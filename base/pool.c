@@ -1,0 +1,175 @@
+/* Invariants, under `mutex`:
+ *   1. `job` is set while one call of pool_parallel_for shares out its work;
+ *      `round` grows with each, and a worker enters each round at most once.
+ *   2. `inside` counts the workers that are within the current round.  The
+ *      caller clears `job` and leaves only when `inside` is 0 and all pieces
+ *      are taken, so no worker touches a job that is over.
+ * Pieces are taken by counting `next` up, outside the mutex. */
+#include "base/pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+enum { MOST_THREADS = 1024, PIECES_A_THREAD = 4 };
+
+struct job {
+    void (*body)(void *argument, size_t from, size_t to);
+    void *argument;
+    size_t count;
+    size_t pieces;
+    atomic_size_t next; /* the first piece that nobody has taken */
+};
+
+struct pool {
+    pthread_mutex_t mutex;
+    pthread_cond_t work; /* a job is there, or stop */
+    pthread_cond_t done; /* inside became 0 */
+    struct job *job;
+    uint64_t round;
+    unsigned inside;
+    bool stop;
+    unsigned threads; /* with the caller */
+    unsigned started;
+    pthread_t *workers; /* [started] */
+};
+
+static void work(struct job *job)
+{
+    size_t each = job->count / job->pieces, more = job->count % job->pieces;
+    for (;;) {
+        size_t i =
+            atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
+        if (i >= job->pieces)
+            return;
+        size_t from = i * each + (i < more ? i : more);
+        job->body(job->argument, from, from + each + (i < more));
+    }
+}
+
+static void *worker(void *argument)
+{
+    struct pool *pool = argument;
+    uint64_t seen = 0;
+    pthread_mutex_lock(&pool->mutex);
+    while (!pool->stop) {
+        if (!pool->job || pool->round == seen) {
+            pthread_cond_wait(&pool->work, &pool->mutex);
+            continue;
+        }
+        seen = pool->round;
+        pool->inside++;
+        struct job *job = pool->job;
+        pthread_mutex_unlock(&pool->mutex);
+        work(job);
+        pthread_mutex_lock(&pool->mutex);
+        if (--pool->inside == 0)
+            pthread_cond_signal(&pool->done);
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    return NULL;
+}
+
+static unsigned usable_cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) < 0)
+        return 1;
+    int cores = CPU_COUNT(&set);
+    return cores > 0 ? (unsigned)cores : 1;
+}
+
+int pool_new(unsigned threads, struct pool **ret, struct err *err)
+{
+    threads = threads ? threads : usable_cores();
+    if (threads > MOST_THREADS)
+        return err_set(err, ERR_LIMIT, "%u threads are more than %d", threads,
+                       MOST_THREADS);
+    struct pool *pool = mem_alloc(sizeof *pool);
+    pthread_mutex_init(&pool->mutex, NULL);
+    pthread_cond_init(&pool->work, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    pool->threads = threads;
+    pool->workers = mem_alloc(threads * sizeof *pool->workers);
+    for (; pool->started + 1 < threads; pool->started++) {
+        int failed =
+            pthread_create(&pool->workers[pool->started], NULL, worker, pool);
+        if (failed) {
+            pool_free(pool);
+            return err_set(err, ERR_LIMIT, "cannot start %u threads", threads);
+        }
+    }
+    *ret = pool;
+    return 0;
+}
+
+void pool_free(struct pool *pool)
+{
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->mutex);
+    pool->stop = true;
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->mutex);
+    for (unsigned i = 0; i < pool->started; i++)
+        pthread_join(pool->workers[i], NULL);
+    pthread_cond_destroy(&pool->done);
+    pthread_cond_destroy(&pool->work);
+    pthread_mutex_destroy(&pool->mutex);
+    free(pool->workers);
+    free(pool);
+}
+
+unsigned pool_threads(const struct pool *pool)
+{
+    return pool->threads;
+}
+
+/* False when somebody else's job is there. */
+static bool enter(struct pool *pool, struct job *job)
+{
+    pthread_mutex_lock(&pool->mutex);
+    bool free_now = !pool->job;
+    if (free_now) {
+        pool->job = job;
+        pool->round++;
+        pthread_cond_broadcast(&pool->work);
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    return free_now;
+}
+
+/* All pieces are taken: waits for those who still work on theirs. */
+static void leave(struct pool *pool)
+{
+    pthread_mutex_lock(&pool->mutex);
+    while (pool->inside)
+        pthread_cond_wait(&pool->done, &pool->mutex);
+    pool->job = NULL;
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+void pool_parallel_for(void *context, size_t count,
+                       void (*body)(void *argument, size_t from, size_t to),
+                       void *argument)
+{
+    struct pool *pool = context;
+    size_t most = (size_t)pool->threads * PIECES_A_THREAD;
+    struct job job = {.body = body,
+                      .argument = argument,
+                      .count = count,
+                      .pieces = count < most ? count : most};
+    if (!count)
+        return;
+    if (count == 1 || pool->started == 0 || !enter(pool, &job)) {
+        body(argument, 0, count);
+        return;
+    }
+    work(&job);
+    leave(pool);
+}

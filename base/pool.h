@@ -1,0 +1,28 @@
+/* A pool of threads that wait in the kernel, never in a loop: on cores shared
+ * with others a spinning team loses more than a wake-up costs.  The caller
+ * works too, and threads that wake up late find nothing left and go back. */
+#ifndef BASE_POOL_H
+#define BASE_POOL_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct pool;
+
+/* `threads` counts the caller; 0: as many as this process may use cores. */
+int pool_new(unsigned threads, struct pool **ret, struct err *err);
+void pool_free(struct pool *pool); /* NULL: ok; nothing may run in it */
+
+unsigned pool_threads(const struct pool *pool);
+
+/* Calls body(argument, from, to) for ranges that cover [0, count) exactly once,
+ * at most four a thread, and returns when all are done; what they wrote is
+ * then visible.  When the pool is busy, within `body` itself or from another
+ * thread, the caller runs the whole range alone.  The first argument is a
+ * `struct pool *`, so that the function fits where a `void *` context does. */
+void pool_parallel_for(void *pool, size_t count,
+                       void (*body)(void *argument, size_t from, size_t to),
+                       void *argument);
+
+#endif

@@ -1,0 +1,145 @@
+/* Attention without a matrix of all scores: for a tile of up to 64 rows, a row
+ * being a query of one head, the keys are taken in blocks of 64, and softmax
+ * runs along (running maximum, running sum).
+ *
+ * All heads that share a key-value head are rows of the same tile, so each key
+ * and value is read once for the group.  Scores are kept transposed, [keys,
+ * rows]: then neither keys nor values are ever rearranged, only the tile's
+ * queries, once. */
+#include <math.h>
+
+#include "kernels/cpu/cpu.h"
+
+enum {
+    ROWS = LANES_ROWS,
+    KEYS = 64,
+    MOST_D = 256 /* above, `ref` does it */
+};
+
+#if __has_attribute(uninitialized)
+#define SCRATCH __attribute__((uninitialized)) _Alignas(64)
+#else
+#define SCRATCH _Alignas(64)
+#endif
+
+struct job {
+    float *out;         /* [m, hq, d] */
+    const float *q;     /* [m, hq, d] */
+    const float *k, *v; /* [n, hkv, d] */
+    size_t m, n, hq, hkv, d, window;
+    size_t group; /* query heads of a key-value head */
+    size_t tiles; /* of each key-value head's m * group rows */
+};
+
+struct tile {
+    size_t head;                 /* of keys and values */
+    size_t first, rows, padded;  /* rows of the head; padded to 16 */
+    size_t from[ROWS], to[ROWS]; /* the keys that each row sees */
+    float most[ROWS], total[ROWS], shrink[ROWS];
+};
+
+/* Where row r of a tile lies in q and out. */
+static size_t place(const struct job *job, const struct tile *tile, size_t r)
+{
+    size_t row = tile->first + r, query = row / job->group;
+    size_t head = tile->head * job->group + row % job->group;
+    return (query * job->hq + head) * job->d;
+}
+
+/* The tile's queries, scaled, a column each: [d, ROWS]. */
+static void load_queries(const struct job *job, const struct tile *tile,
+                         float *queries)
+{
+    float scale = 1 / sqrtf((float)job->d);
+    for (size_t r = 0; r < tile->padded; r++) {
+        const float *q = job->q + place(job, tile, r < tile->rows ? r : 0);
+        for (size_t l = 0; l < job->d; l++)
+            queries[l * ROWS + r] = q[l] * scale;
+    }
+}
+
+static void set_up(const struct job *job, struct tile *tile, size_t index)
+{
+    size_t rows = job->m * job->group;
+    tile->head = index / job->tiles;
+    tile->first = index % job->tiles * ROWS;
+    tile->rows = rows - tile->first < ROWS ? rows - tile->first : ROWS;
+    tile->padded = (tile->rows + 15) / 16 * 16;
+    for (size_t r = 0; r < tile->padded; r++) {
+        size_t row = tile->first + (r < tile->rows ? r : 0);
+        size_t to = job->n - job->m + row / job->group + 1;
+        tile->to[r] = to;
+        tile->from[r] = job->window && to > job->window ? to - job->window : 0;
+        tile->most[r] = LANES_LEAST;
+        tile->total[r] = 0;
+    }
+}
+
+/* Takes keys [key, key + keys) into the tile's sums [rows, d]. */
+static void take_block(const struct job *job, struct tile *tile,
+                       const float *queries, float *sums, size_t key,
+                       size_t keys, bool add)
+{
+    SCRATCH float score[KEYS * ROWS];
+    int32_t from[ROWS], to[ROWS];
+    size_t step = job->hkv * job->d, at = key * step + tile->head * job->d;
+    cpu_lanes->mix(score, ROWS, job->k + at, step, 1, queries, ROWS, keys,
+                   tile->padded, job->d, false);
+    bool whole = true;
+    for (size_t r = 0; r < tile->padded; r++) {
+        size_t first = tile->from[r], end = tile->to[r];
+        whole = whole && first <= key && end >= key + keys;
+        from[r] = first > key
+                      ? (int32_t)(first - key < KEYS ? first - key : KEYS)
+                      : 0;
+        to[r] = end > key ? (int32_t)(end - key < KEYS ? end - key : KEYS) : 0;
+    }
+    cpu_lanes->fold(score, tile->most, tile->total, tile->shrink,
+                    whole ? NULL : from, whole ? NULL : to, keys, tile->padded);
+    for (size_t r = 0; add && r < tile->rows; r++)
+        if (tile->shrink[r] != 1)
+            cpu_lanes->scale(sums + r * job->d, sums + r * job->d, NULL,
+                             tile->shrink[r], job->d);
+    cpu_lanes->mix(sums, job->d, score, 1, ROWS, job->v + at, step, tile->rows,
+                   job->d, keys, add);
+}
+
+static void attend(void *argument, size_t begin, size_t end)
+{
+    const struct job *job = argument;
+    SCRATCH float queries[MOST_D * ROWS];
+    SCRATCH float sums[ROWS * MOST_D];
+    struct tile tile;
+    for (size_t index = begin; index < end; index++) {
+        set_up(job, &tile, index);
+        load_queries(job, &tile, queries);
+        size_t key = tile.from[0], last = tile.to[tile.rows - 1];
+        for (bool add = false; key < last; key += KEYS, add = true)
+            take_block(job, &tile, queries, sums, key,
+                       last - key < KEYS ? last - key : KEYS, add);
+        for (size_t r = 0; r < tile.rows; r++)
+            cpu_lanes->scale(job->out + place(job, &tile, r), sums + r * job->d,
+                             NULL, 1 / tile.total[r], job->d);
+    }
+}
+
+static int attention(struct kernel_run *run, float *out, const float *q,
+                     const float *k, const float *v, size_t m, size_t n,
+                     size_t hq, size_t hkv, size_t d, size_t window)
+{
+    if (d > MOST_D)
+        return kernels_ref()->attention(run, out, q, k, v, m, n, hq, hkv, d,
+                                        window);
+    struct job job = {out, q, k, v, m, n, hq, hkv, d, window, hq / hkv, 0};
+    job.tiles = (m * job.group + ROWS - 1) / ROWS;
+    size_t reach = window && window < n ? window : n;
+    cpu_share(run, hkv * job.tiles,
+              2 * (double)m * (double)hq * (double)reach * (double)d, attend,
+              &job);
+    return KERNEL_OK;
+}
+
+void cpu_fill_attention(struct kernels *table)
+{
+    table->attention = attention;
+}

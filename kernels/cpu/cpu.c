@@ -1,0 +1,96 @@
+#include "kernels/cpu/cpu.h"
+
+#include <pthread.h>
+
+const struct lanes *cpu_lanes;
+bool cpu_bf16;
+
+static struct kernels table;
+
+static bool has(enum cpu_level level)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    switch (level) {
+    case CPU_PLAIN: return true;
+    case CPU_AVX2:
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    case CPU_AVX512:
+        return __builtin_cpu_supports("avx512f") &&
+               __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl") && has(CPU_AVX2);
+    case CPU_BF16:
+        return __builtin_cpu_supports("avx512bf16") && has(CPU_AVX512);
+    }
+    return false;
+#else
+    return level == CPU_PLAIN;
+#endif
+}
+
+/* Intel's avx512_bf16 without AMX is half as fast as its f32; AMD's is twice
+ * as fast. */
+static bool bf16_pays(void)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("amx-bf16") ||
+           (__builtin_cpu_is("amd") && has(CPU_BF16));
+#else
+    return false;
+#endif
+}
+
+static const struct lanes *lanes_for(enum cpu_level level)
+{
+#if defined(__x86_64__)
+    if (level >= CPU_AVX512)
+        return &lanes_avx512;
+    if (level == CPU_AVX2)
+        return &lanes_avx2;
+#endif
+    (void)level;
+    return &lanes_plain;
+}
+
+static void choose(void)
+{
+    enum cpu_level level = CPU_AVX512;
+    while (!has(level))
+        level--;
+    cpu_lanes = lanes_for(level);
+    cpu_bf16 = bf16_pays();
+}
+
+static void fill(void)
+{
+    choose();
+    table = *kernels_ref();
+    table.name = "cpu";
+    cpu_fill_products(&table);
+    cpu_fill_transformer(&table);
+    cpu_fill_attention(&table);
+    cpu_fill_memories(&table);
+}
+
+const struct kernels *kernels_cpu(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, fill);
+    return &table;
+}
+
+bool cpu_limit(enum cpu_level level)
+{
+    kernels_cpu();
+    if (!has(level))
+        return false;
+    cpu_lanes = lanes_for(level);
+    cpu_bf16 = level == CPU_BF16;
+    return true;
+}
+
+void cpu_limit_none(void)
+{
+    choose();
+}

@@ -1,0 +1,43 @@
+/* The processor's table: `ref`, with the operations of this folder over it. */
+#ifndef KERNELS_CPU_CPU_H
+#define KERNELS_CPU_CPU_H
+
+#include "kernels/cpu/lanes.h"
+#include "kernels/kernels.h"
+
+/* What the table may use at most; each includes those before it. */
+enum cpu_level {
+    CPU_PLAIN,
+    CPU_AVX2,
+    CPU_AVX512,
+    CPU_BF16 /* bf16 products even where they gain nothing */
+};
+
+/* For tests: makes the table of kernels_cpu() use no more than `level`, from
+ * now on and everywhere.  False, and nothing changes, when this processor has
+ * less.  No operation may be running. */
+bool cpu_limit(enum cpu_level level);
+void cpu_limit_none(void); /* back to what was chosen for this processor */
+
+/* What was chosen for this processor. */
+extern const struct lanes *cpu_lanes;
+extern bool cpu_bf16; /* bf16 weights are multiplied as bf16 */
+
+/* Runs body over [0, count), on the pool when that is worth its wake-up: `work`
+ * is about the number of multiplications in all. */
+void cpu_share(struct kernel_run *run, size_t count, double work,
+               void (*body)(void *argument, size_t from, size_t to),
+               void *argument);
+
+/* lanes->rows and lanes->mix (dense out and v), shared out by columns. */
+void cpu_rows(struct kernel_run *run, float *out, const float *a, const void *w,
+              bool bf16, size_t m, size_t n, size_t k, bool add);
+void cpu_mix(struct kernel_run *run, float *out, const float *p, size_t p_row,
+             size_t p_column, const float *v, size_t m, size_t n, size_t k);
+
+void cpu_fill_products(struct kernels *table);
+void cpu_fill_transformer(struct kernels *table);
+void cpu_fill_attention(struct kernels *table);
+void cpu_fill_memories(struct kernels *table);
+
+#endif

@@ -1,0 +1,488 @@
+/* Products of many rows by oneDNN.
+ *
+ * A weight [n, k] is cut into blocks of columns (rows of the file), each packed
+ * by itself: oneDNN runs in the calling thread alone, and the threads are ours.
+ * The rows of `a` are cut into tiles: 256 as often as they go in, then the
+ * largest multiple of 16, then, when rows are left, the last 16, some of which
+ * were done before.  So there are 16 heights of tiles, and for each shape of
+ * block at most as many primitives, made when first needed and kept for good.
+ *
+ * bf16 weights are packed as bf16 where that pays, else as f32: twice the size
+ * of the file's, but exact.
+ *
+ * oneDNN's fast product writes dense matrices only, so a tile's result goes
+ * through a buffer.
+ *
+ * Every thread tells OpenMP that it is alone before it enters oneDNN: otherwise
+ * a team of spinning threads is started behind each of ours. */
+#include <dnnl.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/packed.h"
+
+enum {
+    STEP = PACKED_LEAST_ROWS, /* heights of tiles are multiples of it */
+    HEIGHTS = 16,
+    TILE = STEP * HEIGHTS,
+    LEAST_COLUMNS = 64,
+    MOST_COLUMNS = 512,
+    BLOCK_BYTES = 1 << 20 /* of a block in f32, so that it stays in a cache */
+};
+
+/* A product [rows, k] . [k, n], all dense. */
+struct tile {
+    dnnl_primitive_t primitive; /* NULL: not made yet */
+    dnnl_memory_desc_t a, out, scratch;
+    bool failed;
+};
+
+struct shape {
+    size_t n, k;
+    dnnl_data_type_t type;
+    dnnl_memory_desc_t weight; /* as oneDNN wants it packed */
+    size_t bytes;
+    struct tile tiles[HEIGHTS];
+    struct shape *next;
+};
+
+/* Shapes and primitives, for the whole process; they are never freed. */
+static struct {
+    pthread_mutex_t mutex;
+    dnnl_engine_t engine;
+    struct shape *shapes;
+} library = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+struct packed {
+    pthread_mutex_t mutex; /* of what follows, until it is packed */
+    bool done, failed;
+    size_t columns, blocks;     /* of each but the last block */
+    struct shape *shape, *last; /* of each but the last block; of the last */
+    char *data;                 /* blocks, shape->bytes apart */
+};
+
+struct packed *packed_new(void)
+{
+    struct packed *packed = calloc(1, sizeof *packed);
+    if (packed)
+        pthread_mutex_init(&packed->mutex, NULL);
+    return packed;
+}
+
+void packed_free(struct packed *packed)
+{
+    if (!packed)
+        return;
+    pthread_mutex_destroy(&packed->mutex);
+    free(packed->data);
+    free(packed);
+}
+
+static void alone(void)
+{
+    static _Thread_local bool said;
+    if (!said)
+        omp_set_num_threads(1);
+    said = true;
+}
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
+static void *room(size_t bytes)
+{
+    void *memory = NULL;
+    return posix_memalign(&memory, 64, bytes ? bytes : 1) ? NULL : memory;
+}
+
+/* ---- Shapes and primitives; the library's mutex is held ---- */
+
+static bool matrix(dnnl_memory_desc_t *ret, size_t rows, size_t columns,
+                   dnnl_data_type_t type, dnnl_format_tag_t tag)
+{
+    dnnl_dims_t dims = {(dnnl_dim_t)rows, (dnnl_dim_t)columns};
+    return dnnl_memory_desc_init_by_tag(ret, 2, dims, type, tag) ==
+           dnnl_success;
+}
+
+static bool copy_desc(dnnl_memory_desc_t *ret, dnnl_primitive_desc_t desc,
+                      dnnl_query_t what)
+{
+    const dnnl_memory_desc_t *found =
+        dnnl_primitive_desc_query_md(desc, what, 0);
+    if (found)
+        *ret = *found;
+    return found != NULL;
+}
+
+/* The description of a tile's product; the weight as `weight` says. */
+static bool describe(dnnl_primitive_desc_t *ret, struct tile *tile,
+                     const struct shape *shape,
+                     const dnnl_memory_desc_t *weight, size_t rows)
+{
+    dnnl_matmul_desc_t product;
+    dnnl_primitive_attr_t attr = NULL;
+    bool done = matrix(&tile->a, rows, shape->k, shape->type, dnnl_ab) &&
+                matrix(&tile->out, rows, shape->n, dnnl_f32, dnnl_ab) &&
+                dnnl_matmul_desc_init(&product, &tile->a, weight, NULL,
+                                      &tile->out) == dnnl_success &&
+                dnnl_primitive_attr_create(&attr) == dnnl_success &&
+                dnnl_primitive_attr_set_scratchpad_mode(
+                    attr, dnnl_scratchpad_mode_user) == dnnl_success &&
+                dnnl_primitive_desc_create(ret, &product, attr, library.engine,
+                                           NULL) == dnnl_success;
+    if (attr)
+        dnnl_primitive_attr_destroy(attr);
+    return done;
+}
+
+/* NULL when oneDNN cannot. */
+static struct tile *tile_of(struct shape *shape, size_t rows)
+{
+    struct tile *tile = &shape->tiles[rows / STEP - 1];
+    if (tile->primitive || tile->failed)
+        return tile->failed ? NULL : tile;
+    dnnl_primitive_desc_t desc = NULL;
+    tile->failed =
+        !describe(&desc, tile, shape, &shape->weight, rows) ||
+        !copy_desc(&tile->scratch, desc, dnnl_query_scratchpad_md) ||
+        dnnl_primitive_create(&tile->primitive, desc) != dnnl_success;
+    if (desc)
+        dnnl_primitive_desc_destroy(desc);
+    return tile->failed ? NULL : tile;
+}
+
+static struct shape *shape_of(size_t n, size_t k, dnnl_data_type_t type)
+{
+    struct shape *shape = library.shapes;
+    while (shape && (shape->n != n || shape->k != k || shape->type != type))
+        shape = shape->next;
+    if (shape)
+        return shape;
+    if (!library.engine &&
+        dnnl_engine_create(&library.engine, dnnl_cpu, 0) != dnnl_success)
+        return NULL;
+    shape = calloc(1, sizeof *shape);
+    if (!shape)
+        return NULL;
+    shape->n = n;
+    shape->k = k;
+    shape->type = type;
+    struct tile model;
+    dnnl_memory_desc_t any;
+    dnnl_primitive_desc_t desc = NULL;
+    bool done = matrix(&any, k, n, type, dnnl_format_tag_any) &&
+                describe(&desc, &model, shape, &any, TILE) &&
+                copy_desc(&shape->weight, desc, dnnl_query_weights_md);
+    if (desc)
+        dnnl_primitive_desc_destroy(desc);
+    if (!done) {
+        free(shape);
+        return NULL;
+    }
+    shape->bytes = aligned(dnnl_memory_desc_get_size(&shape->weight));
+    shape->next = library.shapes;
+    library.shapes = shape;
+    return shape;
+}
+
+/* ---- Running ---- */
+
+enum { MOST_ARGUMENTS = 4 };
+
+struct argument {
+    int name; /* DNNL_ARG_... */
+    const dnnl_memory_desc_t *desc;
+    void *data;
+};
+
+static bool execute(dnnl_primitive_t primitive,
+                    const struct argument *arguments, int count)
+{
+    dnnl_exec_arg_t passed[MOST_ARGUMENTS];
+    dnnl_stream_t stream = NULL;
+    bool done = dnnl_stream_create(&stream, library.engine,
+                                   dnnl_stream_default_flags) == dnnl_success;
+    int made = 0;
+    for (; done && made < count; made += done) {
+        passed[made].arg = arguments[made].name;
+        done = dnnl_memory_create(&passed[made].memory, arguments[made].desc,
+                                  library.engine,
+                                  arguments[made].data) == dnnl_success;
+    }
+    done = done && dnnl_primitive_execute(primitive, stream, count, passed) ==
+                       dnnl_success;
+    done = done && dnnl_stream_wait(stream) == dnnl_success;
+    while (made > 0)
+        dnnl_memory_destroy(passed[--made].memory);
+    if (stream)
+        dnnl_stream_destroy(stream);
+    return done;
+}
+
+/* ---- Packing ---- */
+
+struct packing {
+    const struct kernel_weight *w;
+    const struct packed *packed;
+    atomic_bool failed;
+};
+
+/* Copies a matrix into another layout. */
+static bool reorder(const dnnl_memory_desc_t *from_desc, void *from,
+                    const dnnl_memory_desc_t *to_desc, void *to)
+{
+    const struct argument arguments[] = {{DNNL_ARG_FROM, from_desc, from},
+                                         {DNNL_ARG_TO, to_desc, to}};
+    dnnl_primitive_desc_t desc = NULL;
+    dnnl_primitive_t primitive = NULL;
+    bool done = dnnl_reorder_primitive_desc_create(
+                    &desc, from_desc, library.engine, to_desc, library.engine,
+                    NULL) == dnnl_success &&
+                dnnl_primitive_create(&primitive, desc) == dnnl_success &&
+                execute(primitive, arguments, 2);
+    if (primitive)
+        dnnl_primitive_destroy(primitive);
+    if (desc)
+        dnnl_primitive_desc_destroy(desc);
+    return done;
+}
+
+static bool pack_block(const struct packing *job, size_t block, void *buffer)
+{
+    const struct packed *packed = job->packed;
+    const struct kernel_weight *w = job->w;
+    const struct shape *shape =
+        block + 1 < packed->blocks ? packed->shape : packed->last;
+    const char *rows = ref_weight_row(w, block * packed->columns);
+    size_t values = shape->n * shape->k;
+    if (w->type == KERNEL_BF16 && shape->type == dnnl_f32)
+        cpu_lanes->from_bf16(buffer, rows, values);
+    else
+        memcpy(buffer, rows, values * kernel_type_size(w->type));
+    dnnl_memory_desc_t plain;
+    return matrix(&plain, shape->k, shape->n, shape->type, dnnl_ba) &&
+           reorder(&plain, buffer, &shape->weight,
+                   packed->data + block * packed->shape->bytes);
+}
+
+static void pack_part(void *argument, size_t from, size_t to)
+{
+    struct packing *job = argument;
+    const struct shape *shape = job->packed->shape;
+    void *buffer = room(shape->n * shape->k * sizeof(float));
+    alone();
+    bool done = buffer != NULL;
+    for (size_t block = from; done && block < to; block++)
+        done = pack_block(job, block, buffer);
+    if (!done)
+        atomic_store(&job->failed, true);
+    free(buffer);
+}
+
+/* Enough blocks for the threads, none too large for a cache. */
+static size_t choose_columns(size_t n, size_t k, unsigned threads)
+{
+    size_t columns = BLOCK_BYTES / (k * sizeof(float) + 1);
+    size_t share = n / (2 * (size_t)(threads ? threads : 1));
+    columns = columns < share ? columns : share;
+    columns = columns > MOST_COLUMNS ? MOST_COLUMNS : columns;
+    columns = columns / LEAST_COLUMNS * LEAST_COLUMNS;
+    return columns ? columns : LEAST_COLUMNS;
+}
+
+static bool lay_out(struct packed *packed, const struct kernel_weight *w,
+                    unsigned threads)
+{
+    bool bf16 = w->type == KERNEL_BF16 && cpu_bf16;
+    dnnl_data_type_t type = bf16 ? dnnl_bf16 : dnnl_f32;
+    size_t columns = choose_columns(w->n, w->k, threads);
+    columns = columns < w->n ? columns : w->n;
+    packed->columns = columns;
+    packed->blocks = (w->n + columns - 1) / columns;
+    pthread_mutex_lock(&library.mutex);
+    packed->shape = shape_of(columns, w->k, type);
+    packed->last = shape_of(w->n - (packed->blocks - 1) * columns, w->k, type);
+    pthread_mutex_unlock(&library.mutex);
+    if (packed->shape && packed->last)
+        packed->data = room(packed->blocks * packed->shape->bytes);
+    return packed->data != NULL;
+}
+
+/* False when it cannot be done, now or ever. */
+static bool pack(struct kernel_run *run, struct packed *packed,
+                 const struct kernel_weight *w)
+{
+    pthread_mutex_lock(&packed->mutex);
+    if (!packed->done && !packed->failed) {
+        struct packing job = {.w = w, .packed = packed};
+        packed->done = lay_out(packed, w, run->pool.threads);
+        if (packed->done)
+            cpu_share(run, packed->blocks, (double)w->n * (double)w->k,
+                      pack_part, &job);
+        if (atomic_load(&job.failed))
+            packed->done = false;
+        packed->failed = !packed->done;
+    }
+    bool done = packed->done;
+    pthread_mutex_unlock(&packed->mutex);
+    return done;
+}
+
+/* ---- Multiplying ---- */
+
+/* The three kinds of tiles of one product: full ones, one of what is left in
+ * steps of 16, one of the last 16 rows. */
+enum { FULL, REST, LAST, KINDS };
+
+struct job {
+    float *out;
+    const char *a; /* [m, k] of the shapes' type */
+    const struct packed *packed;
+    size_t m, n, k, tiles, full, rest, left;
+    size_t a_row;                      /* bytes */
+    const struct tile *tile[KINDS][2]; /* of shape and last; NULL: no use */
+    bool add;
+    atomic_bool failed;
+};
+
+static bool find_tiles(struct job *job)
+{
+    const struct packed *packed = job->packed;
+    const size_t rows[KINDS] = {job->full ? TILE : 0, job->rest,
+                                job->left ? STEP : 0};
+    bool found = true;
+    pthread_mutex_lock(&library.mutex);
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int last = 0; rows[kind] && last < 2; last++) {
+            struct shape *shape = last ? packed->last : packed->shape;
+            job->tile[kind][last] = tile_of(shape, rows[kind]);
+            found = found && job->tile[kind][last];
+        }
+    pthread_mutex_unlock(&library.mutex);
+    return found;
+}
+
+/* Tile `index` of block `block`; `buffer` has room for its result, and behind
+ * that for what oneDNN itself needs. */
+static bool multiply(const struct job *job, size_t block, size_t index,
+                     char *buffer)
+{
+    const struct packed *packed = job->packed;
+    bool last = block + 1 == packed->blocks;
+    const struct shape *shape = last ? packed->last : packed->shape;
+    int kind = index < job->full                 ? FULL
+               : index == job->full && job->rest ? REST
+                                                 : LAST;
+    size_t row = index * TILE, rows = TILE, skip = 0;
+    if (kind == REST) {
+        rows = job->rest;
+    } else if (kind == LAST) {
+        row = job->m - STEP;
+        rows = STEP;
+        skip = STEP - job->left;
+    }
+    const struct tile *tile = job->tile[kind][last];
+    float *result = (float *)(void *)buffer;
+    const struct argument arguments[] = {
+        {DNNL_ARG_SRC, &tile->a,
+         (void *)(uintptr_t)(job->a + row * job->a_row)},
+        {DNNL_ARG_WEIGHTS, &shape->weight,
+         packed->data + block * packed->shape->bytes},
+        {DNNL_ARG_DST, &tile->out, result},
+        {DNNL_ARG_SCRATCHPAD, &tile->scratch,
+         buffer + aligned(rows * shape->n * sizeof(float))}};
+    if (!execute(tile->primitive, arguments, 4))
+        return false;
+    float *out = job->out + row * job->n + block * packed->columns;
+    for (size_t i = skip; i < rows; i++)
+        if (job->add)
+            cpu_lanes->add(out + i * job->n, result + i * shape->n, shape->n);
+        else
+            memcpy(out + i * job->n, result + i * shape->n,
+                   shape->n * sizeof *out);
+    return true;
+}
+
+/* Bytes that multiply() needs at most. */
+static size_t buffer_size(const struct job *job)
+{
+    size_t most = 0;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int last = 0; last < 2; last++)
+            if (job->tile[kind][last]) {
+                size_t need =
+                    dnnl_memory_desc_get_size(&job->tile[kind][last]->scratch);
+                most = need > most ? need : most;
+            }
+    size_t rows = job->m < TILE ? job->m : TILE;
+    return aligned(rows * job->packed->columns * sizeof(float)) + most;
+}
+
+static void product_part(void *argument, size_t from, size_t to)
+{
+    struct job *job = argument;
+    char *buffer = room(buffer_size(job));
+    alone();
+    bool done = buffer != NULL;
+    for (size_t i = from; done && i < to; i++)
+        done = multiply(job, i / job->tiles, i % job->tiles, buffer);
+    if (!done)
+        atomic_store(&job->failed, true);
+    free(buffer);
+}
+
+struct halving {
+    uint16_t *out;
+    const float *a;
+    size_t k;
+};
+
+static void halve_part(void *argument, size_t from, size_t to)
+{
+    const struct halving *job = argument;
+    cpu_lanes->to_bf16(job->out + from * job->k, job->a + from * job->k,
+                       (to - from) * job->k);
+}
+
+int packed_product(struct kernel_run *run, float *out, const float *a,
+                   const struct kernel_weight *w, size_t m, bool add)
+{
+    struct packed *packed = w->packed;
+    alone();
+    if (!w->n || !w->k || !pack(run, packed, w))
+        return KERNEL_UNSUPPORTED;
+    struct job job = {.out = out,
+                      .a = (const char *)a,
+                      .packed = packed,
+                      .m = m,
+                      .n = w->n,
+                      .k = w->k,
+                      .full = m / TILE,
+                      .rest = m % TILE / STEP * STEP,
+                      .left = m % STEP,
+                      .a_row = w->k * sizeof(float),
+                      .add = add};
+    job.tiles = job.full + (job.rest > 0) + (job.left > 0);
+    if (!find_tiles(&job))
+        return KERNEL_UNSUPPORTED;
+    uint16_t *halves = NULL;
+    if (packed->shape->type == dnnl_bf16) {
+        struct halving halving = {NULL, a, w->k};
+        halving.out = halves = room(m * w->k * sizeof *halves);
+        if (!halves)
+            return KERNEL_NO_MEMORY;
+        cpu_share(run, m, (double)m * (double)w->k, halve_part, &halving);
+        job.a = (const char *)halves;
+        job.a_row = w->k * sizeof *halves;
+    }
+    cpu_share(run, packed->blocks * job.tiles,
+              (double)m * (double)w->n * (double)w->k, product_part, &job);
+    free(halves);
+    return atomic_load(&job.failed) ? KERNEL_FAILED : KERNEL_OK;
+}

@@ -1,0 +1,65 @@
+/* The inner loops of the processor's operations, once for each instruction set:
+ * lanes_body.h is compiled by plain.c (any processor), avx2.c and avx512.c.
+ * Everything is f32 with f32 sums; nothing needs alignment. */
+#ifndef KERNELS_CPU_LANES_H
+#define KERNELS_CPU_LANES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct lanes {
+    const char *name;
+
+    /* out [m, n] = a [m, k] . w [n, k]^T (+ out when `add`); rows of out are
+     * `out_step` apart.  Reads w once from memory: for few rows m. */
+    void (*rows)(float *out, size_t out_step, const float *a, const void *w,
+                 bool bf16, size_t m, size_t n, size_t k, bool add);
+
+    /* out [m, n] = p . v [k, n] (+ out when `add`); p(i, l) is at
+     * p[i * p_row + l * p_column]; rows of out and v are out_step, v_step
+     * apart. */
+    void (*mix)(float *out, size_t out_step, const float *p, size_t p_row,
+                size_t p_column, const float *v, size_t v_step, size_t m,
+                size_t n, size_t k, bool add);
+
+    float (*dot)(const float *a, const float *b, size_t count);
+    /* x += y */
+    void (*add)(float *x, const float *y, size_t count);
+    /* out = x * scale * weight (NULL: 1) */
+    void (*scale)(float *out, const float *x, const float *weight, float scale,
+                  size_t count);
+    /* out = gate / (1 + exp(-gate)) * up */
+    void (*swiglu)(float *out, const float *gate, const float *up,
+                   size_t count);
+    /* (x, y) turns by the angles given */
+    void (*rotate)(float *x, float *y, const float *cosine, const float *sine,
+                   size_t count);
+    /* x = exp(x - most); returns their sum */
+    float (*exp_sum)(float *x, float most, size_t count);
+    void (*from_bf16)(float *out, const void *x, size_t count);
+    /* to the nearest, ties to even; a NaN stays one */
+    void (*to_bf16)(uint16_t *out, const float *x, size_t count);
+
+    /* A step of softmax over keys that come in blocks, a column for each query:
+     * score [keys, LANES_ROWS] becomes exp(score - most), where the running
+     * most [rows] and total [rows] take the block in; what was summed up before
+     * must be multiplied by shrink [rows].  Where `from` is given, key j counts
+     * for column r only if from[r] <= j < to[r].  rows is a multiple of 16. */
+    void (*fold)(float *score, float *most, float *total, float *shrink,
+                 const int32_t *from, const int32_t *to, size_t keys,
+                 size_t rows);
+};
+
+enum { LANES_ROWS = 64 };
+
+/* What `most` starts with: so low that any score replaces it, but finite. */
+#define LANES_LEAST (-1e30f)
+
+extern const struct lanes lanes_plain;
+#if defined(__x86_64__)
+extern const struct lanes lanes_avx2;   /* with FMA */
+extern const struct lanes lanes_avx512; /* F, BW, DQ, VL */
+#endif
+
+#endif

@@ -1,0 +1,460 @@
+/* The loops of lanes.h over vectors of LANES_WIDTH floats.  Included once by a
+ * file that defines LANES_WIDTH, LANES_TARGET (the attribute of every function),
+ * LANES_MAX and LANES_MIN (of two vectors; of a NaN and a number the second),
+ * LANES_WIDEN (of bf16), and LANES_TABLE, LANES_NAME.
+ *
+ * a * b + c becomes one instruction: this folder is compiled with
+ * -ffp-contract=fast. */
+#include <string.h>
+
+#include "kernels/cpu/lanes.h"
+
+typedef float vec __attribute__((vector_size(LANES_WIDTH * 4)));
+typedef int32_t ivec __attribute__((vector_size(LANES_WIDTH * 4)));
+typedef uint32_t uvec __attribute__((vector_size(LANES_WIDTH * 4)));
+typedef uint16_t hvec __attribute__((vector_size(LANES_WIDTH * 2)));
+
+#define INLINE static inline __attribute__((always_inline)) LANES_TARGET
+#define BODY   static LANES_TARGET
+#define UNROLL _Pragma("GCC unroll 8")
+
+enum { WIDTH = LANES_WIDTH, TILE_ROWS = 6, TILE_VECS = WIDTH == 16 ? 4 : 2 };
+
+/* ---- Vectors ---- */
+
+INLINE vec load(const float *from)
+{
+    vec v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+INLINE void store(float *to, vec v)
+{
+    memcpy(to, &v, sizeof v);
+}
+
+/* The first `count` lanes, the others 0. */
+INLINE vec load_some(const float *from, size_t count)
+{
+    vec v = {0};
+    memcpy(&v, from, count * sizeof *from);
+    return v;
+}
+
+INLINE void store_some(float *to, vec v, size_t count)
+{
+    memcpy(to, &v, count * sizeof *to);
+}
+
+INLINE vec all(float x)
+{
+    return x - (vec){0};
+}
+
+INLINE vec load_weight(const char *w, size_t at, bool bf16)
+{
+    vec v;
+    hvec h;
+    if (bf16) {
+        memcpy(&h, w + at * 2, sizeof h);
+        return LANES_WIDEN(h);
+    }
+    memcpy(&v, w + at * 4, sizeof v);
+    return v;
+}
+
+INLINE vec load_some_weight(const char *w, size_t at, bool bf16, size_t count)
+{
+    vec v = {0};
+    hvec h = {0};
+    if (bf16) {
+        memcpy(&h, w + at * 2, count * 2);
+        return LANES_WIDEN(h);
+    }
+    memcpy(&v, w + at * 4, count * 4);
+    return v;
+}
+
+INLINE float sum(vec v)
+{
+#if LANES_WIDTH == 16
+    typedef float eight __attribute__((vector_size(32)));
+    eight e = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+              __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+#elif LANES_WIDTH == 8
+    vec e = v;
+#endif
+    typedef float four __attribute__((vector_size(16)));
+#if LANES_WIDTH >= 8
+    four f = __builtin_shufflevector(e, e, 0, 1, 2, 3) +
+             __builtin_shufflevector(e, e, 4, 5, 6, 7);
+#else
+    four f = v;
+#endif
+    return (f[0] + f[2]) + (f[1] + f[3]);
+}
+
+/* Relative error under 2e-7; 0 below -87.3; a NaN stays one. */
+INLINE vec exp_of(vec x)
+{
+    const vec low = all(-87.3f), magic = all(12582912.0f);
+    ivec under = x < low;
+    x = LANES_MAX(low, LANES_MIN(all(88.3f), x));
+    vec n = (x * 1.44269504f + magic) - magic; /* to the nearest integer */
+    vec r = x - n * 0.693359375f;
+    r = r - n * -2.12194440e-4f;
+    vec y = all(1.9875691500e-4f);
+    y = y * r + 1.3981999507e-3f;
+    y = y * r + 8.3334519073e-3f;
+    y = y * r + 4.1665795894e-2f;
+    y = y * r + 1.6666665459e-1f;
+    y = y * r + 5.0000001201e-1f;
+    y = y * (r * r) + r + 1.0f;
+    vec power = (vec)((__builtin_convertvector(n, ivec) + 127) << 23);
+    return (vec)((ivec)(y * power) & ~under);
+}
+
+/* ---- Products ---- */
+
+/* Bytes that are asked for before they are needed, in each stream of a weight:
+ * the processor does not look far enough ahead by itself. */
+enum { AHEAD = 1024 };
+
+/* m rows by n columns of `rows`; m and n are constants where it is inlined.  The
+ * columns are `apart` rows of w, and places of out, from one another. */
+INLINE void rows_tile(float *out, size_t out_step, const float *a,
+                      const char *w, size_t apart, bool bf16, size_t m,
+                      size_t n, size_t k, bool add)
+{
+    vec acc[4][4] = {{{0}}};
+    size_t l = 0, step = apart * k, size = bf16 ? 2 : 4;
+    for (; l + WIDTH <= k; l += WIDTH) {
+        vec b[4];
+        UNROLL
+        for (size_t j = 0; j < n; j++) {
+            b[j] = load_weight(w, j * step + l, bf16);
+            __builtin_prefetch(w + (j * step + l) * size + AHEAD, 0, 3);
+        }
+        UNROLL
+        for (size_t i = 0; i < m; i++) {
+            vec x = load(a + i * k + l);
+            UNROLL
+            for (size_t j = 0; j < n; j++)
+                acc[i][j] += x * b[j];
+        }
+    }
+    if (l < k) {
+        UNROLL
+        for (size_t i = 0; i < m; i++) {
+            vec x = load_some(a + i * k + l, k - l);
+            UNROLL
+            for (size_t j = 0; j < n; j++)
+                acc[i][j] += x * load_some_weight(w, j * step + l, bf16, k - l);
+        }
+    }
+    UNROLL
+    for (size_t i = 0; i < m; i++) {
+        UNROLL
+        for (size_t j = 0; j < n; j++) {
+            float *to = &out[i * out_step + j * apart];
+            *to = sum(acc[i][j]) + (add ? *to : 0);
+        }
+    }
+}
+
+/* Four columns at a time, each from a quarter of its own: four streams of
+ * memory that go on from row to row. */
+INLINE void rows_of(float *out, size_t out_step, const float *a, const char *w,
+                    bool bf16, size_t m, size_t n, size_t k, bool add)
+{
+    size_t row = k * (bf16 ? 2 : 4), apart = n / 4, j = 0;
+    for (; j < apart; j++, out++, w += row) {
+        size_t i = 0;
+        for (; i + 4 <= m; i += 4)
+            rows_tile(out + i * out_step, out_step, a + i * k, w, apart, bf16,
+                      4, 4, k, add);
+        for (; i + 2 <= m; i += 2)
+            rows_tile(out + i * out_step, out_step, a + i * k, w, apart, bf16,
+                      2, 4, k, add);
+        if (i < m)
+            rows_tile(out + i * out_step, out_step, a + i * k, w, apart, bf16,
+                      1, 4, k, add);
+    }
+    out += 3 * apart;
+    w += 3 * apart * row;
+    for (j = 4 * apart; j < n; j++, out++, w += row)
+        for (size_t i = 0; i < m; i++)
+            rows_tile(out + i * out_step, out_step, a + i * k, w, 0, bf16, 1, 1,
+                      k, add);
+}
+
+BODY void rows(float *out, size_t out_step, const float *a, const void *w,
+               bool bf16, size_t m, size_t n, size_t k, bool add)
+{
+    if (bf16)
+        rows_of(out, out_step, a, w, true, m, n, k, add);
+    else
+        rows_of(out, out_step, a, w, false, m, n, k, add);
+}
+
+struct mix {
+    float *out;
+    size_t out_step;
+    const float *p;
+    size_t p_row, p_column;
+    const float *v;
+    size_t v_step, k;
+    bool add;
+};
+
+/* m rows by `vecs` vectors of columns, the last of `last` lanes; m and vecs are
+ * constants where it is inlined. */
+INLINE void mix_tile(const struct mix *t, size_t row, size_t column, size_t m,
+                     size_t vecs, size_t last)
+{
+    vec acc[TILE_ROWS][TILE_VECS];
+    float *out = t->out + row * t->out_step + column;
+    const float *p = t->p + row * t->p_row, *v = t->v + column;
+    bool some = last < WIDTH;
+    UNROLL
+    for (size_t i = 0; i < m; i++) {
+        UNROLL
+        for (size_t c = 0; c < vecs; c++) {
+            const float *at = out + i * t->out_step + c * WIDTH;
+            if (!t->add)
+                acc[i][c] = (vec){0};
+            else
+                acc[i][c] = some ? load_some(at, last) : load(at);
+        }
+    }
+    for (size_t l = 0; l < t->k; l++, v += t->v_step, p += t->p_column) {
+        vec b[TILE_VECS];
+        UNROLL
+        for (size_t c = 0; c < vecs; c++)
+            b[c] = some ? load_some(v, last) : load(v + c * WIDTH);
+        UNROLL
+        for (size_t i = 0; i < m; i++) {
+            float x = p[i * t->p_row];
+            UNROLL
+            for (size_t c = 0; c < vecs; c++)
+                acc[i][c] += x * b[c];
+        }
+    }
+    UNROLL
+    for (size_t i = 0; i < m; i++) {
+        UNROLL
+        for (size_t c = 0; c < vecs; c++) {
+            float *at = out + i * t->out_step + c * WIDTH;
+            if (some)
+                store_some(at, acc[i][c], last);
+            else
+                store(at, acc[i][c]);
+        }
+    }
+}
+
+INLINE void mix_rows(const struct mix *t, size_t m, size_t column, size_t vecs,
+                     size_t last)
+{
+    size_t i = 0;
+    for (; i + TILE_ROWS <= m; i += TILE_ROWS)
+        mix_tile(t, i, column, TILE_ROWS, vecs, last);
+    for (; i + 2 <= m; i += 2)
+        mix_tile(t, i, column, 2, vecs, last);
+    if (i < m)
+        mix_tile(t, i, column, 1, vecs, last);
+}
+
+BODY void mix(float *out, size_t out_step, const float *p, size_t p_row,
+              size_t p_column, const float *v, size_t v_step, size_t m,
+              size_t n, size_t k, bool add)
+{
+    const struct mix t = {out, out_step, p, p_row, p_column, v, v_step, k, add};
+    size_t j = 0;
+    for (; j + TILE_VECS * WIDTH <= n; j += TILE_VECS * WIDTH)
+        mix_rows(&t, m, j, TILE_VECS, WIDTH);
+    for (; j + WIDTH <= n; j += WIDTH)
+        mix_rows(&t, m, j, 1, WIDTH);
+    if (j < n)
+        mix_rows(&t, m, j, 1, n - j);
+}
+
+/* ---- Along one row ---- */
+
+BODY float dot(const float *a, const float *b, size_t count)
+{
+    vec acc[4] = {{0}};
+    size_t i = 0;
+    for (; i + 4 * WIDTH <= count; i += 4 * WIDTH) {
+        UNROLL
+        for (size_t c = 0; c < 4; c++)
+            acc[c] += load(a + i + c * WIDTH) * load(b + i + c * WIDTH);
+    }
+    for (; i + WIDTH <= count; i += WIDTH)
+        acc[0] += load(a + i) * load(b + i);
+    if (i < count)
+        acc[1] += load_some(a + i, count - i) * load_some(b + i, count - i);
+    return sum((acc[0] + acc[1]) + (acc[2] + acc[3]));
+}
+
+BODY void add_to(float *x, const float *y, size_t count)
+{
+    size_t i = 0;
+    for (; i + WIDTH <= count; i += WIDTH)
+        store(x + i, load(x + i) + load(y + i));
+    for (; i < count; i++)
+        x[i] += y[i];
+}
+
+BODY void scale_by(float *out, const float *x, const float *weight, float scale,
+                   size_t count)
+{
+    size_t i = 0;
+    for (; i + WIDTH <= count; i += WIDTH) {
+        vec v = load(x + i) * scale;
+        store(out + i, weight ? v * load(weight + i) : v);
+    }
+    for (; i < count; i++)
+        out[i] = x[i] * scale * (weight ? weight[i] : 1);
+}
+
+INLINE vec silu(vec g)
+{
+    return g / (1.0f + exp_of(-g));
+}
+
+BODY void swiglu(float *out, const float *gate, const float *up, size_t count)
+{
+    size_t i = 0;
+    for (; i + WIDTH <= count; i += WIDTH)
+        store(out + i, silu(load(gate + i)) * load(up + i));
+    if (i < count)
+        store_some(out + i,
+                   silu(load_some(gate + i, count - i)) *
+                       load_some(up + i, count - i),
+                   count - i);
+}
+
+BODY void rotate(float *x, float *y, const float *cosine, const float *sine,
+                 size_t count)
+{
+    size_t i = 0;
+    for (; i + WIDTH <= count; i += WIDTH) {
+        vec a = load(x + i), b = load(y + i);
+        vec c = load(cosine + i), s = load(sine + i);
+        store(x + i, a * c - b * s);
+        store(y + i, b * c + a * s);
+    }
+    for (; i < count; i++) {
+        float a = x[i], b = y[i];
+        x[i] = a * cosine[i] - b * sine[i];
+        y[i] = b * cosine[i] + a * sine[i];
+    }
+}
+
+BODY float exp_sum(float *x, float most, size_t count)
+{
+    vec total = {0};
+    size_t i = 0;
+    for (; i + WIDTH <= count; i += WIDTH) {
+        vec e = exp_of(load(x + i) - most);
+        total += e;
+        store(x + i, e);
+    }
+    if (i < count) {
+        vec e = exp_of(load_some(x + i, count - i) - most);
+        store_some(x + i, e, count - i);
+        total += load_some(x + i, count - i);
+    }
+    return sum(total);
+}
+
+BODY void from_bf16(float *out, const void *x, size_t count)
+{
+    size_t i = 0;
+    for (; i + WIDTH <= count; i += WIDTH)
+        store(out + i, load_weight(x, i, true));
+    if (i < count)
+        store_some(out + i, load_some_weight(x, i, true, count - i), count - i);
+}
+
+INLINE hvec halve(vec x)
+{
+    uvec bits = (uvec)x, nan = (uvec)((bits & 0x7FFFFFFFu) > 0x7F800000u);
+    uvec round = bits + 0x7FFFu + (bits >> 16 & 1u);
+    bits = ((bits | 0x400000u) & nan) | (round & ~nan);
+    return __builtin_convertvector(bits >> 16, hvec);
+}
+
+BODY void to_bf16(uint16_t *out, const float *x, size_t count)
+{
+    size_t i = 0;
+    for (; i + WIDTH <= count; i += WIDTH) {
+        hvec h = halve(load(x + i));
+        memcpy(out + i, &h, sizeof h);
+    }
+    if (i < count) {
+        hvec h = halve(load_some(x + i, count - i));
+        memcpy(out + i, &h, (count - i) * sizeof *out);
+    }
+}
+
+/* ---- Softmax over blocks of keys ---- */
+
+INLINE vec score_at(const float *score, size_t key, const int32_t *from,
+                    const int32_t *to)
+{
+    vec s = load(score + key * LANES_ROWS);
+    if (!from)
+        return s;
+    ivec first, end, at = (int32_t)key - (ivec){0};
+    memcpy(&first, from, sizeof first);
+    memcpy(&end, to, sizeof end);
+    ivec seen = (at >= first) & (at < end);
+    ivec none = (ivec)all(-__builtin_inff());
+    return (vec)(((ivec)s & seen) | (none & ~seen));
+}
+
+INLINE void fold_columns(float *score, float *most, float *total, float *shrink,
+                         const int32_t *from, const int32_t *to, size_t keys)
+{
+    vec before = load(most), now = before;
+    for (size_t j = 0; j < keys; j++)
+        now = LANES_MAX(score_at(score, j, from, to), now);
+    vec less = exp_of(before - now), sums = load(total) * less;
+    for (size_t j = 0; j < keys; j++) {
+        vec e = exp_of(score_at(score, j, from, to) - now);
+        store(score + j * LANES_ROWS, e);
+        sums += e;
+    }
+    store(most, now);
+    store(total, sums);
+    store(shrink, less);
+}
+
+BODY void fold(float *score, float *most, float *total, float *shrink,
+               const int32_t *from, const int32_t *to, size_t keys,
+               size_t rows_)
+{
+    for (size_t r = 0; r < rows_; r += WIDTH)
+        if (from)
+            fold_columns(score + r, most + r, total + r, shrink + r, from + r,
+                         to + r, keys);
+        else
+            fold_columns(score + r, most + r, total + r, shrink + r, NULL, NULL,
+                         keys);
+}
+
+const struct lanes LANES_TABLE = {.name = LANES_NAME,
+                                  .rows = rows,
+                                  .mix = mix,
+                                  .dot = dot,
+                                  .add = add_to,
+                                  .scale = scale_by,
+                                  .swiglu = swiglu,
+                                  .rotate = rotate,
+                                  .exp_sum = exp_sum,
+                                  .from_bf16 = from_bf16,
+                                  .to_bf16 = to_bf16,
+                                  .fold = fold};

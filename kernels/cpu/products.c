@@ -1,0 +1,64 @@
+#include <stdlib.h>
+
+#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/packed.h"
+
+static int weight(struct kernel_run *run, const void *host, int type, size_t n,
+                  size_t k, struct kernel_weight **ret)
+{
+    struct kernel_weight *w = NULL;
+    int code = kernels_ref()->weight(run, host, type, n, k, &w);
+    if (code)
+        return code;
+    w->packed = packed_new();
+    if (!w->packed) {
+        kernels_ref()->weight_free(run, w);
+        return KERNEL_NO_MEMORY;
+    }
+    *ret = w;
+    return KERNEL_OK;
+}
+
+static void weight_free(struct kernel_run *run, struct kernel_weight *w)
+{
+    if (w)
+        packed_free(w->packed);
+    kernels_ref()->weight_free(run, w);
+}
+
+static int product(struct kernel_run *run, float *out, const float *a,
+                   const struct kernel_weight *w, size_t m, bool add)
+{
+    if (m >= PACKED_LEAST_ROWS) {
+        int code = packed_product(run, out, a, w, m, add);
+        if (code != KERNEL_UNSUPPORTED)
+            return code;
+    }
+    if (m)
+        cpu_rows(run, out, a, w->host, w->type == KERNEL_BF16, m, w->n, w->k,
+                 add);
+    return KERNEL_OK;
+}
+
+static int gather(struct kernel_run *run, float *out,
+                  const struct kernel_weight *w, const int32_t *host_row,
+                  size_t m)
+{
+    (void)run;
+    for (size_t i = 0; i < m; i++, out += w->k) {
+        const char *row = ref_weight_row(w, (size_t)host_row[i]);
+        if (w->type == KERNEL_BF16)
+            cpu_lanes->from_bf16(out, row, w->k);
+        else
+            memcpy(out, row, w->k * sizeof *out);
+    }
+    return KERNEL_OK;
+}
+
+void cpu_fill_products(struct kernels *table)
+{
+    table->weight = weight;
+    table->weight_free = weight_free;
+    table->product = product;
+    table->gather = gather;
+}

@@ -1,0 +1,58 @@
+#include "kernels/ref/ref.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+static void *allocate(struct kernel_run *run, size_t bytes)
+{
+    (void)run;
+    void *memory = NULL;
+    return posix_memalign(&memory, 64, bytes ? bytes : 1) ? NULL : memory;
+}
+
+static void release(struct kernel_run *run, void *memory)
+{
+    (void)run;
+    free(memory);
+}
+
+static int upload(struct kernel_run *run, void *to, const void *host,
+                  size_t bytes)
+{
+    (void)run;
+    if (bytes)
+        memcpy(to, host, bytes);
+    return KERNEL_OK;
+}
+
+static int download(struct kernel_run *run, void *host, const void *from,
+                    size_t bytes)
+{
+    return upload(run, host, from, bytes);
+}
+
+void ref_fill_memory(struct kernels *table)
+{
+    table->allocate = allocate;
+    table->release = release;
+    table->upload = upload;
+    table->download = download;
+}
+
+static struct kernels table;
+
+static void fill(void)
+{
+    table.name = "ref";
+    ref_fill_memory(&table);
+    ref_fill_products(&table);
+    ref_fill_transformer(&table);
+    ref_fill_memories(&table);
+}
+
+const struct kernels *kernels_ref(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, fill);
+    return &table;
+}

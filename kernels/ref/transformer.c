@@ -1,0 +1,108 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "kernels/ref/ref.h"
+
+static int rms_norm(struct kernel_run *run, float *out, const float *x,
+                    const float *weight, size_t m, size_t d, float eps)
+{
+    (void)run;
+    for (size_t i = 0; i < m; i++, x += d, out += d) {
+        double sum = 0;
+        for (size_t j = 0; j < d; j++)
+            sum += (double)x[j] * (double)x[j];
+        double scale = 1 / sqrt(sum / (double)d + (double)eps);
+        for (size_t j = 0; j < d; j++)
+            out[j] = (float)((double)x[j] * scale * (double)weight[j]);
+    }
+    return KERNEL_OK;
+}
+
+static int rotary(struct kernel_run *run, float *x,
+                  const int32_t *host_position, const double *host_frequency,
+                  size_t m, size_t h, size_t d)
+{
+    (void)run;
+    size_t half = d / 2;
+    for (size_t i = 0; i < m; i++)
+        for (size_t head = 0; head < h; head++, x += d)
+            for (size_t j = 0; j < half; j++) {
+                double angle = host_position[i] * host_frequency[j];
+                double a = (double)x[j], b = (double)x[j + half];
+                x[j] = (float)(a * cos(angle) - b * sin(angle));
+                x[j + half] = (float)(b * cos(angle) + a * sin(angle));
+            }
+    return KERNEL_OK;
+}
+
+/* One query of one head over keys [from, to); `score` has room for them. */
+static void attend(float *out, const float *q, const float *k, const float *v,
+                   size_t from, size_t to, size_t stride, size_t d,
+                   double *score)
+{
+    double most = -INFINITY, total = 0;
+    for (size_t j = from; j < to; j++) {
+        double sum = 0;
+        for (size_t l = 0; l < d; l++)
+            sum += (double)q[l] * (double)k[j * stride + l];
+        score[j - from] = sum / sqrt((double)d);
+        most = fmax(most, score[j - from]);
+    }
+    for (size_t j = from; j < to; j++)
+        total += score[j - from] = exp(score[j - from] - most);
+    for (size_t l = 0; l < d; l++) {
+        double sum = 0;
+        for (size_t j = from; j < to; j++)
+            sum += score[j - from] * (double)v[j * stride + l];
+        out[l] = (float)(sum / total);
+    }
+}
+
+static int attention(struct kernel_run *run, float *out, const float *q,
+                     const float *k, const float *v, size_t m, size_t n,
+                     size_t hq, size_t hkv, size_t d, size_t window)
+{
+    (void)run;
+    double *score = malloc((n ? n : 1) * sizeof *score);
+    if (!score)
+        return KERNEL_NO_MEMORY;
+    for (size_t i = 0; i < m; i++) {
+        size_t to = n - m + i + 1;
+        size_t from = window && to > window ? to - window : 0;
+        for (size_t head = 0; head < hq; head++) {
+            size_t at = head / (hq / hkv) * d, own = (i * hq + head) * d;
+            attend(out + own, q + own, k + at, v + at, from, to, hkv * d, d,
+                   score);
+        }
+    }
+    free(score);
+    return KERNEL_OK;
+}
+
+static int swiglu(struct kernel_run *run, float *out, const float *gate,
+                  const float *up, size_t count)
+{
+    (void)run;
+    for (size_t i = 0; i < count; i++) {
+        double g = (double)gate[i];
+        out[i] = (float)(g / (1 + exp(-g)) * (double)up[i]);
+    }
+    return KERNEL_OK;
+}
+
+static int add(struct kernel_run *run, float *x, const float *y, size_t count)
+{
+    (void)run;
+    for (size_t i = 0; i < count; i++)
+        x[i] += y[i];
+    return KERNEL_OK;
+}
+
+void ref_fill_transformer(struct kernels *table)
+{
+    table->rms_norm = rms_norm;
+    table->rotary = rotary;
+    table->attention = attention;
+    table->swiglu = swiglu;
+    table->add = add;
+}

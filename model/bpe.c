@@ -1,0 +1,215 @@
+#include "model/bpe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { SHORT = 32 };
+static const uint32_t GONE = UINT32_MAX;
+
+struct bpe_symbol {
+    uint32_t id;            /* GONE: merged into the one before */
+    uint32_t before, after; /* index, or GONE */
+};
+
+/* A merge that was possible when it was put: it still is when the symbol at
+ * `at` and the one after have these ids. */
+struct bpe_entry {
+    uint32_t rank, at;
+    uint32_t left, right, made;
+};
+
+void ids_put(struct ids *ids, int32_t id)
+{
+    void *items = ids->items;
+    mem_reserve(&items, &ids->capacity, ids->count + 1, sizeof *ids->items);
+    ids->items = items;
+    ids->items[ids->count++] = id;
+}
+
+void ids_free(struct ids *ids)
+{
+    free(ids->items);
+    *ids = (struct ids){0};
+}
+
+void bpe_scratch_free(struct bpe_scratch *scratch)
+{
+    free(scratch->symbols);
+    free(scratch->heap);
+    *scratch = (struct bpe_scratch){0};
+}
+
+/* The token of one byte; none: it is left out.  *unknown: the byte before had
+ * no token, then: this one has none. */
+static int32_t symbol_of(const struct bpe *bpe, char byte, bool *unknown)
+{
+    int32_t id = bpe->vocabulary->byte[(unsigned char)byte];
+    bool again = *unknown && bpe->fuse_unknown;
+    *unknown = id < 0;
+    if (id >= 0)
+        return id;
+    return again ? VOCABULARY_NONE : bpe->unknown;
+}
+
+/* Short pieces: look at all neighbours again after each merge. */
+static void encode_short(const struct bpe *bpe, struct slice piece,
+                         struct ids *out)
+{
+    uint32_t ids[SHORT];
+    const struct merge *merges[SHORT]; /* of i and i + 1 */
+    size_t count = 0;
+    bool unknown = false;
+    for (size_t i = 0; i < piece.size; i++) {
+        int32_t id = symbol_of(bpe, piece.data[i], &unknown);
+        if (id >= 0)
+            ids[count++] = (uint32_t)id;
+    }
+    for (size_t i = 0; i + 1 < count; i++)
+        merges[i] = vocabulary_merge(bpe->vocabulary, ids[i], ids[i + 1]);
+    for (;;) {
+        size_t best = SIZE_MAX;
+        for (size_t i = 0; i + 1 < count; i++)
+            if (merges[i] &&
+                (best == SIZE_MAX || merges[i]->rank < merges[best]->rank))
+                best = i;
+        if (best == SIZE_MAX)
+            break;
+        ids[best] = merges[best]->made;
+        count--;
+        memmove(ids + best + 1, ids + best + 2,
+                (count - best - 1) * sizeof *ids);
+        if (best + 1 < count) {
+            memmove(merges + best + 1, merges + best + 2,
+                    (count - best - 2) * sizeof *merges);
+            merges[best] =
+                vocabulary_merge(bpe->vocabulary, ids[best], ids[best + 1]);
+        }
+        if (best > 0)
+            merges[best - 1] =
+                vocabulary_merge(bpe->vocabulary, ids[best - 1], ids[best]);
+    }
+    for (size_t i = 0; i < count; i++)
+        ids_put(out, (int32_t)ids[i]);
+}
+
+static bool before(const struct bpe_entry *a, const struct bpe_entry *b)
+{
+    return a->rank != b->rank ? a->rank < b->rank : a->at < b->at;
+}
+
+static void heap_put(struct bpe_scratch *s, struct bpe_entry entry)
+{
+    void *heap = s->heap;
+    mem_reserve(&heap, &s->heap_capacity, s->heap_count + 1, sizeof *s->heap);
+    s->heap = heap;
+    size_t i = s->heap_count++;
+    while (i > 0 && before(&entry, &s->heap[(i - 1) / 2])) {
+        s->heap[i] = s->heap[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    s->heap[i] = entry;
+}
+
+static struct bpe_entry heap_take(struct bpe_scratch *s)
+{
+    struct bpe_entry top = s->heap[0], last = s->heap[--s->heap_count];
+    size_t i = 0, child;
+    while ((child = 2 * i + 1) < s->heap_count) {
+        if (child + 1 < s->heap_count &&
+            before(&s->heap[child + 1], &s->heap[child]))
+            child++;
+        if (!before(&s->heap[child], &last))
+            break;
+        s->heap[i] = s->heap[child];
+        i = child;
+    }
+    if (s->heap_count)
+        s->heap[i] = last;
+    return top;
+}
+
+static void offer(const struct bpe *bpe, struct bpe_scratch *s, uint32_t at)
+{
+    if (at == GONE || s->symbols[at].after == GONE)
+        return;
+    uint32_t left = s->symbols[at].id,
+             right = s->symbols[s->symbols[at].after].id;
+    const struct merge *merge = vocabulary_merge(bpe->vocabulary, left, right);
+    if (merge)
+        heap_put(s,
+                 (struct bpe_entry){merge->rank, at, left, right, merge->made});
+}
+
+static void apply(const struct bpe *bpe, struct bpe_scratch *s,
+                  const struct bpe_entry *entry)
+{
+    struct bpe_symbol *left = &s->symbols[entry->at];
+    if (left->id != entry->left || left->after == GONE ||
+        s->symbols[left->after].id != entry->right)
+        return;
+    struct bpe_symbol *right = &s->symbols[left->after];
+    left->id = entry->made;
+    left->after = right->after;
+    right->id = GONE;
+    if (left->after != GONE)
+        s->symbols[left->after].before = entry->at;
+    offer(bpe, s, left->before);
+    offer(bpe, s, entry->at);
+}
+
+/* Long pieces (a megabyte of spaces is one): a heap of the possible merges. */
+static void encode_long(const struct bpe *bpe, struct slice piece,
+                        struct bpe_scratch *s, struct ids *out)
+{
+    void *symbols = s->symbols;
+    mem_reserve(&symbols, &s->symbol_capacity, piece.size, sizeof *s->symbols);
+    s->symbols = symbols;
+    uint32_t count = 0;
+    bool unknown = false;
+    for (size_t i = 0; i < piece.size; i++) {
+        int32_t id = symbol_of(bpe, piece.data[i], &unknown);
+        if (id < 0)
+            continue;
+        s->symbols[count] = (struct bpe_symbol){
+            (uint32_t)id, count ? count - 1 : GONE, count + 1};
+        count++;
+    }
+    if (count)
+        s->symbols[count - 1].after = GONE;
+    s->heap_count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        offer(bpe, s, i);
+    while (s->heap_count) {
+        struct bpe_entry entry = heap_take(s);
+        apply(bpe, s, &entry);
+    }
+    for (uint32_t i = 0; count && i != GONE; i = s->symbols[i].after)
+        ids_put(out, (int32_t)s->symbols[i].id);
+}
+
+void bpe_encode(const struct bpe *bpe, struct slice piece,
+                struct bpe_scratch *scratch, struct ids *ids)
+{
+    int32_t id = vocabulary_of_bytes(bpe->vocabulary, piece);
+    unsigned char whole = 0;
+    if (id >= 0) {
+        whole = atomic_load_explicit(&bpe->vocabulary->whole[id],
+                                     memory_order_relaxed);
+        if (bpe->ignore_merges || whole == 1) {
+            ids_put(ids, id);
+            return;
+        }
+    }
+    size_t from = ids->count;
+    if (piece.size <= SHORT)
+        encode_short(bpe, piece, ids);
+    else
+        encode_long(bpe, piece, scratch, ids);
+    if (id >= 0 && whole == 0)
+        atomic_store_explicit(
+            &bpe->vocabulary->whole[id],
+            ids->count == from + 1 && ids->items[from] == id ? 1 : 2,
+            memory_order_relaxed);
+}

@@ -1,0 +1,34 @@
+/* Byte-pair encoding of one piece: of all neighbours that merge, those of the
+ * lowest rank do, the leftmost first, until none does. */
+#ifndef MODEL_BPE_H
+#define MODEL_BPE_H
+
+#include "model/vocabulary.h"
+
+struct ids {
+    int32_t *items;
+    size_t count, capacity;
+};
+void ids_put(struct ids *ids, int32_t id);
+void ids_free(struct ids *ids);
+
+struct bpe {
+    const struct vocabulary *vocabulary;
+    bool ignore_merges; /* a piece that is a token is that token */
+    int32_t unknown;    /* for a byte without a token; or none: left out */
+    bool fuse_unknown;  /* a run of them is one */
+};
+
+/* What one thread works with; zero-initialise. */
+struct bpe_scratch {
+    struct bpe_symbol *symbols;
+    struct bpe_entry *heap;
+    size_t symbol_capacity, heap_capacity, heap_count;
+};
+void bpe_scratch_free(struct bpe_scratch *scratch);
+
+/* Appends the ids of a piece of less than 2^32 - 1 bytes. */
+void bpe_encode(const struct bpe *bpe, struct slice piece,
+                struct bpe_scratch *scratch, struct ids *ids);
+
+#endif

@@ -1,0 +1,38 @@
+/* config.json (and generation_config.json) of a decoder of the Qwen3 kind. */
+#ifndef MODEL_CONFIG_H
+#define MODEL_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum { CONFIG_MOST_STOPS = 16, CONFIG_MOST_LAYERS = 1024 };
+
+struct model_config {
+    size_t vocabulary; /* rows of the embedding */
+    size_t width;      /* D */
+    size_t inner;      /* width of the feed-forward part */
+    size_t layers;
+    size_t heads;     /* Hq, a multiple of key_heads */
+    size_t key_heads; /* Hkv */
+    size_t head;      /* d, even */
+    size_t context;   /* positions it was trained for */
+    float eps;
+    double theta;                     /* of the rotary embedding */
+    bool tied;                        /* the head is the embedding */
+    size_t *window;                   /* [layers] keys a query sees; 0: all */
+    int32_t stops[CONFIG_MOST_STOPS]; /* ids that end an answer */
+    size_t stop_count;
+};
+
+/* `generation`: the text of generation_config.json, empty when there is none;
+ * its stop ids replace those of config.json.  Everything that would change
+ * what the model computes and is not supported is an ERR_FORMAT by name. */
+int model_config_from(struct slice config, struct slice generation,
+                      struct model_config *ret, struct err *err);
+void model_config_free(struct model_config *config);
+
+#endif

@@ -1,0 +1,308 @@
+/* What differs between the two languages, and what is done about it:
+ *
+ *   \s            PCRE2 counts U+180E in         written out
+ *   \w            differs on 3,436 characters    written out
+ *   \h            a hexadecimal digit there      written out
+ *   \p{Han}       Script there, extensions here  \p{sc:Han}
+ *   \p{Letter}    long names of categories       \p{L}
+ *   ^ $           at every line there            PCRE2_MULTILINE
+ *   [a&&b] [a[b]] set operations there           refused
+ *   x{1,3}+       greedy there, possessive here  refused
+ */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "model/pattern.h"
+
+#include <ctype.h>
+#include <pcre2.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+struct pattern {
+    pcre2_code *code;
+    bool jit;
+};
+
+struct pattern_scan {
+    const struct pattern *pattern;
+    pcre2_match_data *match;
+    pcre2_match_context *context;
+    pcre2_jit_stack *stack;
+    bool interpret; /* the compiled code ran out of its stack once */
+};
+
+#define SPACES                                                                 \
+    "\\t-\\r \\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}"     \
+    "\\x{202f}\\x{205f}\\x{3000}"
+#define WORDS                                                                  \
+    "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-"          \
+    "\\x{1f149}\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}"
+
+static const struct {
+    char letter;
+    const char *members;
+} shorthands[] = {
+    {'s', SPACES},
+    {'w', WORDS},
+    {'h', "0-9a-fA-F"},
+};
+
+/* Long names of general categories, and what Unicode calls them. */
+static const struct {
+    const char *name, *category;
+} categories[] = {
+    {"letter", "L"},
+    {"uppercaseletter", "Lu"},
+    {"lowercaseletter", "Ll"},
+    {"mark", "M"},
+    {"number", "N"},
+    {"decimalnumber", "Nd"},
+    {"digit", "Nd"},
+    {"punct", "P"},
+    {"punctuation", "P"},
+    {"symbol", "S"},
+    {"separator", "Z"},
+    {"other", "C"},
+    {"cntrl", "Cc"},
+    {"control", "Cc"},
+    {"any", "Any"},
+};
+
+static bool plain_property(struct slice name)
+{
+    static const char *const kept[] = {"Any", "L&", "Xan", "Xsp", "Xps", "Xwd"};
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+        if (slice_is(name, kept[i]))
+            return true;
+    if (name.size == 0 || name.size > 2 || !strchr("CLMNPSZ", name.data[0]))
+        return name.size && memchr(name.data, ':', name.size);
+    return name.size == 1 || islower((unsigned char)name.data[1]);
+}
+
+static const char *category_of(struct slice name)
+{
+    char folded[24];
+    size_t used = 0;
+    for (size_t i = 0; i < name.size && used + 1 < sizeof folded; i++)
+        if (!strchr(" _-", name.data[i]))
+            folded[used++] = (char)tolower((unsigned char)name.data[i]);
+    folded[used] = '\0';
+    for (size_t i = 0; i < sizeof categories / sizeof categories[0]; i++)
+        if (!strcmp(folded, categories[i].name))
+            return categories[i].category;
+    return NULL;
+}
+
+/* \p{...} or \P{...} at `at` (on the backslash); returns the byte after it. */
+static size_t rewrite_property(struct buf *out, struct slice in, size_t at)
+{
+    const char *close = memchr(in.data + at, '}', in.size - at);
+    if (!close || in.data[at + 2] != '{') {
+        buf_put(out, in.data + at, 2);
+        return at + 2;
+    }
+    size_t end = (size_t)(close - in.data), from = at + 3;
+    bool negated = in.data[from] == '^';
+    from += negated;
+    struct slice name = {in.data + from, end - from};
+    const char *category = plain_property(name) ? NULL : category_of(name);
+    buf_put(out, in.data + at, 3);
+    if (negated)
+        buf_put_byte(out, '^');
+    if (category) {
+        buf_put_text(out, category);
+    } else {
+        if (!plain_property(name))
+            buf_put_text(out, "sc:");
+        buf_put_slice(out, name);
+    }
+    buf_put_byte(out, '}');
+    return end + 1;
+}
+
+static size_t rewrite_escape(struct buf *out, struct slice in, size_t at,
+                             bool in_class)
+{
+    if (at + 1 == in.size) {
+        buf_put_byte(out, '\\');
+        return at + 1;
+    }
+    char letter = in.data[at + 1];
+    if ((letter == 'p' || letter == 'P') && at + 2 < in.size)
+        return rewrite_property(out, in, at);
+    for (size_t i = 0; i < sizeof shorthands / sizeof shorthands[0]; i++) {
+        bool negated = letter == toupper((unsigned char)shorthands[i].letter);
+        if (letter != shorthands[i].letter && !negated)
+            continue;
+        if (in_class && negated)
+            break; /* cannot be written out; differs at U+180E at most */
+        buf_put_text(out, in_class ? "" : negated ? "[^" : "[");
+        buf_put_text(out, shorthands[i].members);
+        buf_put_text(out, in_class ? "" : "]");
+        return at + 2;
+    }
+    buf_put(out, in.data + at, 2);
+    return at + 2;
+}
+
+static int refuse(struct err *err, size_t at, const char *what)
+{
+    return err_set(err, ERR_FORMAT,
+                   "the pattern has %s at byte %zu, which is not supported",
+                   what, at);
+}
+
+/* From one language to the other. */
+static int rewrite(struct buf *out, struct slice in, struct err *err)
+{
+    size_t class_from = 0; /* the byte after [ or [^; 0: not in a class */
+    for (size_t at = 0; at < in.size;) {
+        char c = in.data[at];
+        if (c == '\\') {
+            at = rewrite_escape(out, in, at, class_from > 0);
+            continue;
+        }
+        char next = at + 1 < in.size ? in.data[at + 1] : '\0';
+        if (class_from && c == '&' && next == '&')
+            return refuse(err, at, "an intersection (&&)");
+        if (class_from && c == '[')
+            return refuse(err, at, "a class within a class");
+        if (!class_from && c == '}' && next == '+')
+            return refuse(err, at, "an interval followed by +");
+        if (class_from && c == ']' && at > class_from)
+            class_from = 0;
+        else if (!class_from && c == '[')
+            class_from = at + 1 + (next == '^');
+        buf_put_byte(out, c);
+        at++;
+    }
+    return 0;
+}
+
+static int compile(struct slice regex, uint32_t flags, pcre2_code **ret,
+                   struct err *err)
+{
+    pcre2_compile_context *context = pcre2_compile_context_create(NULL);
+    if (!context)
+        return err_set(err, ERR_LIMIT, "no memory for a pattern");
+    pcre2_set_newline(context, PCRE2_NEWLINE_LF);
+    pcre2_set_parens_nest_limit(context, 64);
+    int number;
+    PCRE2_SIZE at;
+    *ret = pcre2_compile((PCRE2_SPTR)regex.data, regex.size, flags, &number,
+                         &at, context);
+    pcre2_compile_context_free(context);
+    if (*ret)
+        return 0;
+    PCRE2_UCHAR text[200];
+    pcre2_get_error_message(number, text, sizeof text);
+    return err_set(err, ERR_FORMAT, "bad pattern: %s at byte %zu of %.*s",
+                   (const char *)text, at,
+                   (int)(regex.size < 200 ? regex.size : 200), regex.data);
+}
+
+int pattern_compile(struct slice source, bool literal,
+                    struct pattern **ret_pattern, struct err *err)
+{
+    struct buf regex = {0};
+    uint32_t flags = PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE;
+    pcre2_code *code_made;
+    int code = 0;
+    if (source.size > 1 << 16)
+        return err_set(err, ERR_LIMIT, "a pattern of %zu bytes", source.size);
+    if (literal) {
+        flags = PCRE2_UTF | PCRE2_LITERAL;
+        buf_put_slice(&regex, source);
+    } else {
+        code = rewrite(&regex, source, err);
+    }
+    if (!code)
+        code = compile(buf_slice(&regex), flags, &code_made, err);
+    buf_free(&regex);
+    if (code)
+        return code;
+    struct pattern *pattern = mem_alloc(sizeof *pattern);
+    pattern->code = code_made;
+    pattern->jit = pcre2_jit_compile(code_made, PCRE2_JIT_COMPLETE) == 0;
+    *ret_pattern = pattern;
+    return 0;
+}
+
+void pattern_free(struct pattern *pattern)
+{
+    if (!pattern)
+        return;
+    pcre2_code_free(pattern->code);
+    free(pattern);
+}
+
+static void *check(void *made)
+{
+    return made ? made : mem_resize(NULL, SIZE_MAX, 2); /* ends the process */
+}
+
+struct pattern_scan *pattern_scan_new(const struct pattern *pattern)
+{
+    struct pattern_scan *scan = mem_alloc(sizeof *scan);
+    scan->pattern = pattern;
+    scan->interpret = !pattern->jit;
+    scan->match =
+        check(pcre2_match_data_create_from_pattern(pattern->code, NULL));
+    scan->context = check(pcre2_match_context_create(NULL));
+    return scan;
+}
+
+void pattern_scan_free(struct pattern_scan *scan)
+{
+    if (!scan)
+        return;
+    pcre2_match_data_free(scan->match);
+    pcre2_match_context_free(scan->context);
+    if (scan->stack)
+        pcre2_jit_stack_free(scan->stack);
+    free(scan);
+}
+
+/* The compiled code's stack is 32 KiB at first; then up to 8 MiB; then the
+ * interpreter, whose stack is the heap. */
+static void more_stack(struct pattern_scan *scan)
+{
+    enum { FIRST = 32 << 10, MOST = 8 << 20 };
+    if (!scan->stack)
+        scan->stack = pcre2_jit_stack_create(FIRST, MOST, NULL);
+    else
+        scan->interpret = true;
+    if (scan->stack)
+        pcre2_jit_stack_assign(scan->context, NULL, scan->stack);
+}
+
+static int match(struct pattern_scan *scan, struct slice text, size_t from)
+{
+    PCRE2_SPTR data = (PCRE2_SPTR)text.data;
+    if (!scan->interpret)
+        return pcre2_jit_match(scan->pattern->code, data, text.size, from,
+                               PCRE2_NO_UTF_CHECK, scan->match, scan->context);
+    return pcre2_match(scan->pattern->code, data, text.size, from,
+                       PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, scan->match,
+                       scan->context);
+}
+
+int pattern_next(struct pattern_scan *scan, struct slice text, size_t from,
+                 size_t *ret_start, size_t *ret_end, struct err *err)
+{
+    int count = match(scan, text, from);
+    while (count == PCRE2_ERROR_JIT_STACKLIMIT && !scan->interpret) {
+        more_stack(scan);
+        count = match(scan, text, from);
+    }
+    if (count == PCRE2_ERROR_NOMATCH)
+        return 0;
+    if (count < 0)
+        return err_set(err, ERR_LIMIT,
+                       "the tokenizer's pattern gave up at byte %zu (%d)", from,
+                       count);
+    PCRE2_SIZE *range = pcre2_get_ovector_pointer(scan->match);
+    *ret_start = range[0];
+    *ret_end = range[1] < range[0] ? range[0] : range[1];
+    return 1;
+}

@@ -1,0 +1,523 @@
+#include "model/weights.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/safetensors.h"
+
+enum { MOST_FILES = 1024, MOST_INDEX = 64 << 20 };
+
+struct named {
+    const struct tensor *tensor;
+    bool known; /* something asked for it */
+};
+
+/* The open files, and what a backend uses in place but is not in them. */
+struct weight_files {
+    struct safetensors **files; /* [count] */
+    size_t count, capacity;
+    struct named *tensors; /* [tensor_count], by name */
+    size_t tensor_count;
+    void **copies; /* [copy_count] */
+    size_t copy_count, copy_capacity;
+};
+
+/* One walk over all weights: the first checks, the second takes. */
+struct walk {
+    struct weight_files *files;
+    const struct kernels *kernels;
+    struct kernel_run *run;
+    const char *prefix; /* "model." or "" */
+    bool take;
+    struct buf complaints; /* of the first walk */
+    size_t complaint_count;
+    int code; /* of the second: the first failure */
+    struct err *err;
+};
+
+/* ---- Files ---- */
+
+static int open_file(struct weight_files *files, const char *folder,
+                     const char *name, struct err *err)
+{
+    struct buf path = {0};
+    struct safetensors *file = NULL;
+    file_join(&path, folder, name);
+    int code = safetensors_open(path.data, &file, err);
+    if (code && err)
+        err_at(err, path.data);
+    buf_free(&path);
+    if (code)
+        return code;
+    void *items = files->files;
+    mem_reserve(&items, &files->capacity, files->count + 1, sizeof file);
+    files->files = items;
+    files->files[files->count++] = file;
+    return 0;
+}
+
+static bool seen_before(const cJSON *map, const cJSON *item)
+{
+    for (const cJSON *other = map->child; other != item; other = other->next)
+        if (cJSON_IsString(other) &&
+            !strcmp(other->valuestring, item->valuestring))
+            return true;
+    return false;
+}
+
+static int open_named(struct weight_files *files, const char *folder,
+                      const cJSON *root, struct err *err)
+{
+    const cJSON *map = cJSON_GetObjectItemCaseSensitive(root, "weight_map");
+    const cJSON *item, *last = NULL;
+    int code = 0;
+    if (!cJSON_IsObject(map))
+        return err_set(err, ERR_FORMAT, "the index has no \"weight_map\"");
+    cJSON_ArrayForEach (item, map) {
+        const char *name = cJSON_GetStringValue(item);
+        if (!name || strchr(name, '/') || files->count == MOST_FILES)
+            return err_set(err, ERR_FORMAT,
+                           "the index names something else than a file");
+        if ((last && !strcmp(last->valuestring, name)) ||
+            seen_before(map, item))
+            continue;
+        last = item;
+        code = open_file(files, folder, name, err);
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+static int open_index(struct weight_files *files, const char *folder,
+                      const char *path, struct err *err)
+{
+    struct buf text = {0};
+    cJSON *root = NULL;
+    int code = file_read(path, MOST_INDEX, &text, err);
+    if (!code)
+        code = json_parse(buf_slice(&text), &root, err);
+    if (!code)
+        code = open_named(files, folder, root, err);
+    cJSON_Delete(root);
+    buf_free(&text);
+    if (code && err)
+        err_at(err, path);
+    return code;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct named *x = a, *y = b;
+    return strcmp(x->tensor->name.data, y->tensor->name.data);
+}
+
+static int sort_tensors(struct weight_files *files, struct err *err)
+{
+    size_t count = 0;
+    for (size_t f = 0; f < files->count; f++)
+        count += safetensors_count(files->files[f]);
+    files->tensors = mem_alloc(count * sizeof *files->tensors);
+    for (size_t f = 0; f < files->count; f++)
+        for (size_t i = 0; i < safetensors_count(files->files[f]); i++)
+            files->tensors[files->tensor_count++].tensor =
+                safetensors_at(files->files[f], i);
+    if (count)
+        qsort(files->tensors, count, sizeof *files->tensors, compare);
+    for (size_t i = 1; i < count; i++)
+        if (!compare(&files->tensors[i - 1], &files->tensors[i]))
+            return err_set(err, ERR_FORMAT, "tensor %.200s is in two files",
+                           files->tensors[i].tensor->name.data);
+    return 0;
+}
+
+static int open_files(struct weight_files *files, const char *folder,
+                      struct err *err)
+{
+    struct buf path = {0};
+    struct stat st;
+    int code;
+    file_join(&path, folder, "model.safetensors.index.json");
+    if (stat(path.data, &st) == 0)
+        code = open_index(files, folder, path.data, err);
+    else
+        code = open_file(files, folder, "model.safetensors", err);
+    buf_free(&path);
+    return code ? code : sort_tensors(files, err);
+}
+
+static void close_files(struct weight_files *files)
+{
+    for (size_t i = 0; i < files->count; i++)
+        safetensors_close(files->files[i]);
+    for (size_t i = 0; i < files->copy_count; i++)
+        free(files->copies[i]);
+    free(files->files);
+    free(files->tensors);
+    free(files->copies);
+    free(files);
+}
+
+static struct named *find(struct weight_files *files, const char *name)
+{
+    struct tensor wanted = {.name = slice_of(name)};
+    struct named key = {&wanted, false};
+    if (!files->tensor_count)
+        return NULL;
+    return bsearch(&key, files->tensors, files->tensor_count, sizeof key,
+                   compare);
+}
+
+static struct hash128 hash_all(const struct weight_files *files)
+{
+    struct buf all = {0};
+    unsigned char bytes[16];
+    for (size_t i = 0; i < files->tensor_count; i++) {
+        const struct tensor *t = files->tensors[i].tensor;
+        buf_put_string(&all, t->name);
+        buf_put_varint(&all, (uint64_t)t->type);
+        for (int d = 0; d < t->rank; d++)
+            buf_put_varint(&all, t->shape[d]);
+        hash_write(hash_bytes(t->data, t->bytes), bytes);
+        buf_put(&all, bytes, sizeof bytes);
+    }
+    struct hash128 hash = hash_bytes(buf_slice(&all).data, all.size);
+    buf_free(&all);
+    return hash;
+}
+
+/* ---- Checking ---- */
+
+static void complain(struct walk *walk, const char *what, const char *name)
+{
+    buf_printf(&walk->complaints, "%s%s %s", walk->complaint_count ? ", " : "",
+               what, name);
+    walk->complaint_count++;
+}
+
+static bool is_float(const struct tensor *tensor)
+{
+    return tensor->type == TENSOR_F32 || tensor->type == TENSOR_BF16 ||
+           tensor->type == TENSOR_F16;
+}
+
+static void complain_shape(struct walk *walk, const struct tensor *t,
+                           size_t rows, size_t columns)
+{
+    complain(walk, is_float(t) ? "misshapen" : "of another type", t->name.data);
+    if (!is_float(t))
+        return;
+    buf_put_text(&walk->complaints, " [");
+    for (int i = 0; i < t->rank; i++)
+        buf_printf(&walk->complaints, "%s%llu", i ? ", " : "",
+                   (unsigned long long)t->shape[i]);
+    if (columns)
+        buf_printf(&walk->complaints, "] (not [%zu, %zu])", rows, columns);
+    else
+        buf_printf(&walk->complaints, "] (not [%zu])", rows);
+}
+
+/* The tensor [rows, columns], or [rows] when columns is 0; NULL, with a
+ * complaint, when there is none like that. */
+static const struct tensor *ask(struct walk *walk, const char *name,
+                                size_t rows, size_t columns)
+{
+    struct named *named = find(walk->files, name);
+    if (!named) {
+        complain(walk, "missing", name);
+        return NULL;
+    }
+    const struct tensor *t = named->tensor;
+    named->known = true;
+    bool fits = t->rank == (columns ? 2 : 1) && t->shape[0] == rows &&
+                (!columns || t->shape[1] == columns);
+    if (fits && is_float(t))
+        return t;
+    complain_shape(walk, t, rows, columns);
+    return NULL;
+}
+
+/* What other programs leave in a file and no one needs. */
+static bool passed_over(const struct tensor *tensor, bool tied)
+{
+    static const char suffix[] = "rotary_emb.inv_freq";
+    size_t size = sizeof suffix - 1;
+    if (tied && slice_is(tensor->name, "lm_head.weight"))
+        return true;
+    return tensor->name.size >= size &&
+           !memcmp(tensor->name.data + tensor->name.size - size, suffix, size);
+}
+
+static int report(struct walk *walk, bool tied)
+{
+    for (size_t i = 0; i < walk->files->tensor_count; i++) {
+        const struct named *named = &walk->files->tensors[i];
+        if (!named->known && !passed_over(named->tensor, tied))
+            complain(walk, "not known", named->tensor->name.data);
+    }
+    if (!walk->complaint_count)
+        return 0;
+    struct buf *text = &walk->complaints;
+    enum { SHOWN = 500 };
+    bool cut = text->size > SHOWN;
+    return err_set(walk->err, ERR_FORMAT,
+                   "%zu tensors are not as config.json says: %.*s%s",
+                   walk->complaint_count, cut ? SHOWN : (int)text->size,
+                   text->data, cut ? " ..." : "");
+}
+
+/* ---- Taking ---- */
+
+static float of_f16(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31;
+    uint32_t mantissa = h & 0x3FF, bits;
+    float value;
+    if (exponent == 0) {
+        value = (float)mantissa * 0x1p-24f;
+        return sign ? -value : value;
+    }
+    bits = sign | mantissa << 13;
+    bits |= exponent == 31 ? 0x7F800000u : (exponent + 112) << 23;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static void to_floats(const struct tensor *tensor, float *out)
+{
+    size_t count = tensor_values(tensor);
+    const unsigned char *in = tensor->data;
+    if (tensor->type == TENSOR_F32) {
+        memcpy(out, in, count * sizeof *out);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint16_t half;
+        memcpy(&half, in + 2 * i, sizeof half);
+        uint32_t bits = (uint32_t)half << 16;
+        if (tensor->type == TENSOR_F16)
+            out[i] = of_f16(half);
+        else
+            memcpy(&out[i], &bits, sizeof bits);
+    }
+}
+
+static void fail(struct walk *walk, int kernel_code, const char *name)
+{
+    if (!walk->code)
+        walk->code =
+            err_set(walk->err,
+                    kernel_code == KERNEL_NO_MEMORY ? ERR_LIMIT : ERR_INTERNAL,
+                    kernel_code == KERNEL_NO_MEMORY
+                        ? "no memory for the tensor %.200s"
+                        : "the backend refused the tensor %.200s",
+                    name);
+}
+
+static float *host_vector(struct walk *walk, const char *name, size_t rows,
+                          size_t columns)
+{
+    const struct tensor *tensor = ask(walk, name, rows, columns);
+    if (!walk->take || !tensor || walk->code)
+        return NULL;
+    float *values = mem_alloc(tensor_values(tensor) * sizeof *values);
+    to_floats(tensor, values);
+    return values;
+}
+
+static float *vector(struct walk *walk, const char *name, size_t rows,
+                     size_t columns)
+{
+    float *host = host_vector(walk, name, rows, columns);
+    if (!host)
+        return NULL;
+    size_t bytes = rows * (columns ? columns : 1) * sizeof *host;
+    float *values = walk->kernels->allocate(walk->run, bytes);
+    int code = KERNEL_NO_MEMORY;
+    if (values)
+        code = walk->kernels->upload(walk->run, values, host, bytes);
+    free(host);
+    if (code)
+        fail(walk, code, name);
+    return values;
+}
+
+static const void *keep_copy(struct weight_files *files,
+                             const struct tensor *tensor, bool as_floats)
+{
+    size_t size =
+        as_floats ? tensor_values(tensor) * sizeof(float) : tensor->bytes;
+    void *copies = files->copies, *copy = mem_alloc(size);
+    mem_reserve(&copies, &files->copy_capacity, files->copy_count + 1,
+                sizeof copy);
+    files->copies = copies;
+    files->copies[files->copy_count++] = copy;
+    if (as_floats)
+        to_floats(tensor, copy);
+    else
+        memcpy(copy, tensor->data, size);
+    return copy;
+}
+
+static struct kernel_weight *matrix(struct walk *walk, const char *name,
+                                    size_t rows, size_t columns)
+{
+    const struct tensor *tensor = ask(walk, name, rows, columns);
+    if (!walk->take || !tensor || walk->code)
+        return NULL;
+    struct kernel_weight *weight = NULL;
+    int type = tensor->type == TENSOR_BF16 ? KERNEL_BF16 : KERNEL_F32;
+    const void *data = tensor->data;
+    if (tensor->type == TENSOR_F16)
+        data = keep_copy(walk->files, tensor, true);
+    else if ((uintptr_t)data % kernel_type_size(type))
+        data = keep_copy(walk->files, tensor, false);
+    int code =
+        walk->kernels->weight(walk->run, data, type, rows, columns, &weight);
+    if (code)
+        fail(walk, code, name);
+    return weight;
+}
+
+static const char *layer_name(struct walk *walk, char *buffer, size_t size,
+                              size_t layer, const char *name)
+{
+    snprintf(buffer, size, "%slayers.%zu.%s.weight", walk->prefix, layer, name);
+    return buffer;
+}
+
+static void walk_layer(struct walk *walk, const struct model_config *c,
+                       size_t i, struct layer_weights *l)
+{
+    size_t q = c->heads * c->head, kv = c->key_heads * c->head;
+    char buffer[128];
+#define NAME(name) layer_name(walk, buffer, sizeof buffer, i, name)
+    l->input_norm = vector(walk, NAME("input_layernorm"), c->width, 0);
+    l->q = matrix(walk, NAME("self_attn.q_proj"), q, c->width);
+    l->k = matrix(walk, NAME("self_attn.k_proj"), kv, c->width);
+    l->v = matrix(walk, NAME("self_attn.v_proj"), kv, c->width);
+    l->o = matrix(walk, NAME("self_attn.o_proj"), c->width, q);
+    l->q_norm = vector(walk, NAME("self_attn.q_norm"), c->head, 0);
+    l->k_norm = vector(walk, NAME("self_attn.k_norm"), c->head, 0);
+    l->inner_norm = vector(walk, NAME("post_attention_layernorm"), c->width, 0);
+    l->gate = matrix(walk, NAME("mlp.gate_proj"), c->inner, c->width);
+    l->up = matrix(walk, NAME("mlp.up_proj"), c->inner, c->width);
+    l->down = matrix(walk, NAME("mlp.down_proj"), c->width, c->inner);
+#undef NAME
+}
+
+static void walk_projections(struct walk *walk, const char *wq, const char *wk,
+                             size_t width, struct projections *p)
+{
+    const struct named *q = find(walk->files, wq), *k = find(walk->files, wk);
+    if (!q && !k)
+        return;
+    const struct tensor *first = (q ? q : k)->tensor;
+    p->p = first->rank == 2 && first->shape[1] ? (size_t)first->shape[1] : 1;
+    p->wq = vector(walk, wq, width, p->p);
+    p->wk = vector(walk, wk, width, p->p);
+}
+
+static void walk_all(struct walk *walk, const struct model_config *c,
+                     struct model_weights *w)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%sembed_tokens.weight", walk->prefix);
+    w->embedding = matrix(walk, name, c->vocabulary, c->width);
+    if (c->tied)
+        w->head = w->embedding;
+    else
+        w->head = matrix(walk, "lm_head.weight", c->vocabulary, c->width);
+    snprintf(name, sizeof name, "%snorm.weight", walk->prefix);
+    w->norm = vector(walk, name, c->width, 0);
+    for (size_t i = 0; i < c->layers; i++)
+        walk_layer(walk, c, i, &w->layers[i]);
+    if (find(walk->files, "lectern.mem") || find(walk->files, "lectern.mem0")) {
+        w->host_mem = host_vector(walk, "lectern.mem", c->width, 0);
+        w->host_mem0 = host_vector(walk, "lectern.mem0", c->width, 0);
+    }
+    walk_projections(walk, "lectern.recall.wq", "lectern.recall.wk", c->width,
+                     &w->recall);
+    walk_projections(walk, "lectern.pool.wq", "lectern.pool.wk", c->width,
+                     &w->pool);
+}
+
+static void describe(struct model_weights *w, const char *prefix)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%sembed_tokens.weight", prefix);
+    const struct named *embedding = find(w->files, name);
+    int type = embedding->tensor->type;
+    w->type = type == TENSOR_BF16 ? "bf16" : type == TENSOR_F16 ? "f16" : "f32";
+    for (size_t i = 0; i < w->files->tensor_count; i++)
+        w->parameters += tensor_values(w->files->tensors[i].tensor);
+    w->hash = hash_all(w->files);
+}
+
+int model_weights_open(const char *folder, const struct model_config *config,
+                       const struct kernels *kernels, struct kernel_run *run,
+                       struct model_weights *ret, struct err *err)
+{
+    struct model_weights w = {.kernels = kernels};
+    w.files = mem_alloc(sizeof *w.files);
+    w.layers = mem_alloc(config->layers * sizeof *w.layers);
+    struct walk walk = {
+        .files = w.files, .kernels = kernels, .run = run, .err = err};
+    int code = open_files(w.files, folder, err);
+    if (!code) {
+        walk.prefix = find(w.files, "embed_tokens.weight") ? "" : "model.";
+        walk_all(&walk, config, &w);
+        code = report(&walk, config->tied);
+    }
+    if (!code) {
+        walk.take = true;
+        walk_all(&walk, config, &w);
+        code = walk.code;
+    }
+    if (!code)
+        describe(&w, walk.prefix);
+    buf_free(&walk.complaints);
+    if (code)
+        model_weights_close(&w, config, run);
+    else
+        *ret = w;
+    return code;
+}
+
+static void close_layer(struct model_weights *w, struct layer_weights *l,
+                        struct kernel_run *run)
+{
+    float *vectors[] = {l->input_norm, l->q_norm, l->k_norm, l->inner_norm};
+    struct kernel_weight *matrices[] = {l->q,    l->k,  l->v,   l->o,
+                                        l->gate, l->up, l->down};
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
+        w->kernels->release(run, vectors[i]);
+    for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++)
+        if (matrices[i])
+            w->kernels->weight_free(run, matrices[i]);
+}
+
+void model_weights_close(struct model_weights *w,
+                         const struct model_config *config,
+                         struct kernel_run *run)
+{
+    float *vectors[] = {w->norm, w->recall.wq, w->recall.wk, w->pool.wq,
+                        w->pool.wk};
+    for (size_t i = 0; w->layers && i < config->layers; i++)
+        close_layer(w, &w->layers[i], run);
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
+        w->kernels->release(run, vectors[i]);
+    if (w->head && w->head != w->embedding)
+        w->kernels->weight_free(run, w->head);
+    if (w->embedding)
+        w->kernels->weight_free(run, w->embedding);
+    free(w->layers);
+    free(w->host_mem);
+    free(w->host_mem0);
+    close_files(w->files);
+    *w = (struct model_weights){0};
+}

@@ -1,0 +1,391 @@
+/* A model's parts on standard input and output, for scripts that compare them:
+ *
+ *   probe tokenize --model DIR [--time]
+ *       a JSON string a line -> a JSON array of ids a line
+ *   probe logits --model DIR --ids 1,2,3 [--decode N] --out FILE
+ *       tensor `logits` [ids, vocabulary]; the last N ids are fed one by one
+ *   probe embed --model DIR --out FILE
+ *       a JSON string a line -> tensor `embedding` [lines, D]
+ *
+ * and for the last two [--device cpu|cuda] [--backend ref|cpu|cuda]
+ * [--attention auto|full] [--threads N].  Exit status: 0, or 2 and a message. */
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "base/safetensors.h"
+#include "base/text.h"
+#include "model/model.h"
+
+struct options {
+    const char *model, *ids, *out, *backend, *attention, *decode, *threads;
+    bool time;
+};
+
+static int usage(struct err *err, const char *what, const char *value)
+{
+    return err_set(err, ERR_USAGE, "%s %s", what, value);
+}
+
+static int parse_options(int count, char **words, struct options *o,
+                         struct err *err)
+{
+    const struct {
+        const char *name;
+        const char **ret;
+    } known[] = {
+        {"--model", &o->model},
+        {"--ids", &o->ids},
+        {"--out", &o->out},
+        {"--backend", &o->backend},
+        {"--device", &o->backend},
+        {"--decode", &o->decode},
+        {"--attention", &o->attention},
+        {"--threads", &o->threads},
+    };
+    enum { KNOWN = sizeof known / sizeof known[0] };
+    for (int i = 0; i < count; i++) {
+        size_t k = 0;
+        if (!strcmp(words[i], "--time")) {
+            o->time = true;
+            continue;
+        }
+        while (k < KNOWN && strcmp(words[i], known[k].name) != 0)
+            k++;
+        if (k == KNOWN)
+            return usage(err, "no such option:", words[i]);
+        if (i + 1 == count)
+            return usage(err, "a value is missing after", words[i]);
+        *known[k].ret = words[++i];
+    }
+    if (!o->model)
+        return usage(err, "--model is missing", "");
+    if (o->attention && strcmp(o->attention, "auto") != 0 &&
+        strcmp(o->attention, "full") != 0)
+        return usage(err, "not supported yet: --attention", o->attention);
+    return 0;
+}
+
+/* ---- JSON strings, with U+0000 and lone surrogates, which cJSON has not ---- */
+
+static bool hex4(struct slice line, size_t at, uint32_t *ret)
+{
+    uint32_t value = 0;
+    for (size_t i = at; i < at + 4; i++) {
+        char c = i < line.size ? line.data[i] : '\0';
+        uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
+                         : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
+                                                : 16;
+        if (digit == 16)
+            return false;
+        value = value * 16 + digit;
+    }
+    *ret = value;
+    return true;
+}
+
+/* The escape at `at` (after the backslash); returns its bytes, 0: none. */
+static size_t unescape(struct slice line, size_t at, struct buf *out)
+{
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    const char *simple = strchr(from, line.data[at]);
+    uint32_t code, low;
+    if (simple && *simple) {
+        buf_put_byte(out, to[simple - from]);
+        return 1;
+    }
+    if (line.data[at] != 'u' || !hex4(line, at + 1, &code))
+        return 0;
+    if (code >= 0xD800 && code < 0xDC00 && at + 6 < line.size &&
+        line.data[at + 5] == '\\' && line.data[at + 6] == 'u' &&
+        hex4(line, at + 7, &low) && low >= 0xDC00 && low < 0xE000) {
+        text_encode(out, 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00));
+        return 11;
+    }
+    text_encode(out, code);
+    return 5;
+}
+
+static int read_json_string(struct slice line, struct buf *out, struct err *err)
+{
+    size_t at = 1;
+    while (line.size && text_space(line.data, line.size, line.size - 1))
+        line.size--;
+    if (line.size < 2 || line.data[0] != '"' || line.data[line.size - 1] != '"')
+        return err_set(err, ERR_FORMAT, "a line is not a JSON string");
+    line.size--;
+    while (at < line.size) {
+        if (line.data[at] != '\\') {
+            buf_put_byte(out, line.data[at++]);
+            continue;
+        }
+        size_t used = at + 1 < line.size ? unescape(line, at + 1, out) : 0;
+        if (!used)
+            return err_set(err, ERR_FORMAT, "a bad escape in a JSON string");
+        at += 1 + used;
+    }
+    buf_put(out, "", 0);
+    return 0;
+}
+
+/* Calls each(context, text) for each line of standard input. */
+static int for_lines(int (*each)(void *context, struct slice text,
+                                 struct err *err),
+                     void *context, struct err *err)
+{
+    char *line = NULL;
+    size_t capacity = 0;
+    ssize_t size;
+    struct buf text = {0};
+    int code = 0;
+    while (!code && (size = getline(&line, &capacity, stdin)) > 0) {
+        buf_clear(&text);
+        code = read_json_string((struct slice){line, (size_t)size}, &text, err);
+        if (!code)
+            code = each(context, buf_slice(&text), err);
+    }
+    free(line);
+    buf_free(&text);
+    return code;
+}
+
+/* ---- tokenize ---- */
+
+struct tokenize {
+    struct tokenizer *tokenizer;
+    double seconds;
+    size_t bytes;
+};
+
+static int tokenize_line(void *context, struct slice text, struct err *err)
+{
+    struct tokenize *t = context;
+    struct ids ids = {0};
+    double start = clock_seconds();
+    int code = tokenizer_encode(t->tokenizer, text, true, &ids, err);
+    t->seconds += clock_seconds() - start;
+    t->bytes += text.size;
+    for (size_t i = 0; !code && i < ids.count; i++)
+        printf("%s%d", i ? "," : "[", (int)ids.items[i]);
+    if (!code)
+        puts(ids.count ? "]" : "[]");
+    ids_free(&ids);
+    return code;
+}
+
+static int tokenize(const struct options *o, struct err *err)
+{
+    struct tokenize t = {0};
+    struct buf path = {0};
+    file_join(&path, o->model, "tokenizer.json");
+    double start = clock_seconds();
+    int code = tokenizer_open(path.data, &t.tokenizer, err);
+    double loaded = clock_seconds() - start;
+    buf_free(&path);
+    if (code)
+        return code;
+    code = for_lines(tokenize_line, &t, err);
+    if (o->time)
+        fprintf(stderr, "loaded in %.3f s; %zu bytes in %.3f s, %.2f MB/s\n",
+                loaded, t.bytes, t.seconds, (double)t.bytes / 1e6 / t.seconds);
+    tokenizer_close(t.tokenizer);
+    return code;
+}
+
+/* ---- What runs the model ---- */
+
+struct engine {
+    struct pool *pool;
+    struct model *model;
+};
+
+static long number_of(const char *text, long absent)
+{
+    return text ? strtol(text, NULL, 10) : absent;
+}
+
+static const struct kernels *backend(const char *name)
+{
+    const char *reason;
+    if (!name || !strcmp(name, "cpu"))
+        return kernels_cpu();
+    if (!strcmp(name, "ref"))
+        return kernels_ref();
+    return strcmp(name, "cuda") ? NULL : kernels_cuda(&reason);
+}
+
+static int engine_open(struct engine *e, const struct options *o,
+                       bool no_tokenizer, struct err *err)
+{
+    struct model_options options = {.kernels = backend(o->backend),
+                                    .no_tokenizer = no_tokenizer};
+    if (!options.kernels)
+        return usage(err, "no such backend here:", o->backend);
+    int code = pool_new((unsigned)number_of(o->threads, 0), &e->pool, err);
+    if (code)
+        return code;
+    options.pool =
+        (struct kernel_pool){e->pool, pool_parallel_for, pool_threads(e->pool)};
+    return model_open(o->model, &options, &e->model, err);
+}
+
+static void engine_close(struct engine *e)
+{
+    model_close(e->model);
+    pool_free(e->pool);
+}
+
+static int write_rows(const char *path, const char *name, const float *data,
+                      size_t rows, size_t columns, struct err *err)
+{
+    struct tensor tensor = {
+        .name = slice_of(name),
+        .type = TENSOR_F32,
+        .rank = 2,
+        .shape = {rows, columns},
+        .data = data,
+        .bytes = rows * columns * sizeof *data,
+    };
+    if (!path)
+        return usage(err, "--out is missing", "");
+    return safetensors_write(path, &tensor, 1, NULL, err);
+}
+
+/* ---- logits ---- */
+
+static int parse_ids(const char *text, struct ids *ids, struct err *err)
+{
+    while (text && *text) {
+        char *end;
+        errno = 0;
+        long id = strtol(text, &end, 10);
+        if (end == text || errno || id < 0 || id > INT_MAX ||
+            (*end && *end != ','))
+            return usage(err, "not ids:", text);
+        ids_put(ids, (int32_t)id);
+        text = *end ? end + 1 : end;
+    }
+    return ids->count ? 0 : usage(err, "--ids is missing", "");
+}
+
+static int run_ids(struct model *model, const struct ids *ids, size_t decode,
+                   float *logits, struct err *err)
+{
+    size_t vocabulary = model_facts(model)->vocabulary;
+    size_t from = ids->count - (decode < ids->count ? decode : ids->count);
+    struct session *session;
+    int code = session_open(model, &session, err);
+    if (code)
+        return code;
+    code = session_feed(session, ids->items, from, NULL, logits, err);
+    for (size_t i = from; i < ids->count && !code; i++)
+        code = session_feed(session, &ids->items[i], 1, NULL,
+                            logits + i * vocabulary, err);
+    session_close(session);
+    return code;
+}
+
+static int logits(const struct options *o, struct err *err)
+{
+    struct engine e = {0};
+    struct ids ids = {0};
+    float *rows = NULL;
+    int code = parse_ids(o->ids, &ids, err);
+    if (!code)
+        code = engine_open(&e, o, true, err);
+    if (!code) {
+        size_t vocabulary = model_facts(e.model)->vocabulary;
+        rows = mem_resize(NULL, ids.count, vocabulary * sizeof *rows);
+        code =
+            run_ids(e.model, &ids, (size_t)number_of(o->decode, 0), rows, err);
+        if (!code)
+            code =
+                write_rows(o->out, "logits", rows, ids.count, vocabulary, err);
+    }
+    free(rows);
+    ids_free(&ids);
+    engine_close(&e);
+    return code;
+}
+
+/* ---- embed ---- */
+
+struct embed {
+    struct model *model;
+    float *rows; /* [count, width] */
+    size_t count, capacity;
+};
+
+/* As a segment of a leaf: between two mem0, or whole with the special tokens
+ * of a model that was not made for memories. */
+static int embed_line(void *context, struct slice text, struct err *err)
+{
+    struct embed *embed = context;
+    size_t width = model_facts(embed->model)->width;
+    struct embed_input input = {.soft = model_mem0(embed->model)};
+    struct ids ids = {0};
+    void *rows = embed->rows;
+    mem_reserve(&rows, &embed->capacity, embed->count + 1,
+                width * sizeof *embed->rows);
+    embed->rows = rows;
+    int code = tokenizer_encode(model_tokenizer(embed->model), text,
+                                !input.soft, &ids, err);
+    input.ids = ids.items;
+    input.count = ids.count;
+    if (!code)
+        code = model_embed(embed->model, &input, 1, NULL,
+                           embed->rows + embed->count++ * width, err);
+    ids_free(&ids);
+    return code;
+}
+
+static int embed(const struct options *o, struct err *err)
+{
+    struct engine e = {0};
+    struct embed embed = {0};
+    int code = engine_open(&e, o, false, err);
+    if (!code && !model_tokenizer(e.model))
+        code = usage(err, "no tokenizer.json in", o->model);
+    if (!code) {
+        embed.model = e.model;
+        code = for_lines(embed_line, &embed, err);
+    }
+    if (!code)
+        code = write_rows(o->out, "embedding", embed.rows, embed.count,
+                          model_facts(e.model)->width, err);
+    free(embed.rows);
+    engine_close(&e);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int (*run)(const struct options *o, struct err *err);
+    } commands[] = {
+        {"tokenize", tokenize}, {"logits", logits}, {"embed", embed}};
+    struct options options = {0};
+    struct err err = {0};
+    int code = usage(&err, "probe", "tokenize|logits|embed --model DIR ...");
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        if (argc < 2 || strcmp(argv[1], commands[i].name) != 0)
+            continue;
+        code = parse_options(argc - 2, argv + 2, &options, &err);
+        if (!code)
+            code = commands[i].run(&options, &err);
+    }
+    bool named = !err.path[0] || strstr(err.message, err.path);
+    if (code)
+        fprintf(stderr, "probe: %s%s%s\n", named ? "" : err.path,
+                named ? "" : ": ", err.message);
+    return code ? 2 : 0;
+}

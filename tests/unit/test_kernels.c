@@ -1,0 +1,689 @@
+/* Every operation of every table that is there, against `ref`, and all of them
+ * against the golden cases.
+ *
+ * All arrays lie between guards, nowhere aligned; outputs are poisoned before
+ * the call.  Guards and poison are one NaN, so that what is read beyond an
+ * array, or never written, shows in the result, and what is written beyond it
+ * shows in the guard. */
+#include "tests/unit/unit.h"
+
+#include <glob.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/pool.h"
+#include "kernels/cpu/cpu.h"
+#include "kernels/kernels.h"
+#include "kernels/ref/ref.h"
+#include "tests/programs/cases.h"
+
+enum { GUARD = 19, MOST_ARRAYS = 8 };
+
+static const uint32_t poison = 0x7FC0DEADu;
+
+/* The table under test and the arrays of one call. */
+struct bench {
+    const struct kernels *table;
+    struct kernel_run run;
+    char label[64];
+    double bound;
+    const char *skipped; /* the operation last said to be missing */
+    struct {
+        float *block; /* on the device: guard, values, guard */
+        size_t count;
+    } arrays[MOST_ARRAYS];
+    size_t count;
+    uint64_t random;
+};
+
+/* ---- Arrays ---- */
+
+static void fill_poison(float *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        memcpy(&values[i], &poison, sizeof poison);
+}
+
+/* On the device, a copy of `values` (NULL: poison) between guards. */
+static float *put(struct bench *b, const float *values, size_t count)
+{
+    size_t whole = count + 2 * GUARD;
+    float *host = mem_alloc(whole * sizeof *host);
+    fill_poison(host, whole);
+    if (values)
+        memcpy(host + GUARD, values, count * sizeof *host);
+    float *block = b->table->allocate(&b->run, whole * sizeof *block);
+    assert_non_null(block);
+    assert_int_equal(
+        b->table->upload(&b->run, block, host, whole * sizeof *host), 0);
+    free(host);
+    assert_true(b->count < MOST_ARRAYS);
+    b->arrays[b->count].block = block;
+    b->arrays[b->count++].count = count;
+    return block + GUARD;
+}
+
+/* Compares an array that put() gave with what it should hold. */
+static void check(struct bench *b, const char *what, const float *device,
+                  const float *expected, size_t count)
+{
+    float *host = mem_alloc(count * sizeof *host);
+    assert_int_equal(
+        b->table->download(&b->run, host, device, count * sizeof *host), 0);
+    double error = case_error(host, expected, count);
+    if (!(error <= b->bound))
+        fail_msg("%s %s: error %g", b->label, what, error);
+    free(host);
+}
+
+/* Looks at all guards and gives the arrays back. */
+static void settle(struct bench *b, const char *what)
+{
+    float expected[GUARD], host[GUARD];
+    fill_poison(expected, GUARD);
+    for (size_t i = 0; i < b->count; i++) {
+        float *block = b->arrays[i].block;
+        const float *ends[] = {block, block + GUARD + b->arrays[i].count};
+        for (int e = 0; e < 2; e++) {
+            b->table->download(&b->run, host, ends[e], sizeof host);
+            if (memcmp(host, expected, sizeof host) != 0)
+                fail_msg("%s %s: array %zu, guard %d", b->label, what, i, e);
+        }
+        b->table->release(&b->run, block);
+    }
+    b->count = 0;
+}
+
+/* Whether the call did it; a device may lack an operation, others must not. */
+static bool done(struct bench *b, const char *what, int code)
+{
+    if (code == KERNEL_OK)
+        return true;
+    if (code != KERNEL_UNSUPPORTED || strcmp(b->table->name, "cuda") != 0)
+        fail_msg("%s %s: code %d", b->label, what, code);
+    if (b->skipped != what)
+        printf("SKIP %s %s: not on the device yet\n", b->label, what);
+    b->skipped = what;
+    return false;
+}
+
+static float *numbers(struct bench *b, size_t count, float scale)
+{
+    float *values = mem_alloc(count * sizeof *values);
+    for (size_t i = 0; i < count; i++) {
+        double unit = (double)(unit_random(&b->random) >> 11) * 0x1p-53;
+        values[i] = (float)(2 * unit - 1) * scale;
+    }
+    return values;
+}
+
+static float *poisoned(size_t count)
+{
+    float *values = mem_alloc(count * sizeof *values);
+    fill_poison(values, count);
+    return values;
+}
+
+static float *copy(const float *values, size_t count)
+{
+    float *result = mem_alloc(count * sizeof *result);
+    memcpy(result, values, count * sizeof *result);
+    return result;
+}
+
+/* The oracle, without a pool. */
+static struct kernel_run alone;
+static const struct kernels *ref;
+
+/* ---- Products ---- */
+
+/* A weight at an odd address, where a file may have it. */
+static char *weight_bytes(struct bench *b, int type, size_t n, size_t k)
+{
+    float *values = numbers(b, n * k, 1);
+    char *bytes = mem_alloc(n * k * sizeof *values + 1);
+    for (size_t i = 0; i < n * k; i++) {
+        uint16_t half = ref_to_bf16(values[i]);
+        if (type == KERNEL_BF16)
+            memcpy(bytes + 1 + i * sizeof half, &half, sizeof half);
+        else
+            memcpy(bytes + 1 + i * sizeof *values, &values[i], sizeof *values);
+    }
+    free(values);
+    return bytes;
+}
+
+static void drive_product(struct bench *b, int type, size_t m, size_t n,
+                          size_t k)
+{
+    char *bytes = weight_bytes(b, type, n, k);
+    struct kernel_weight *mine = NULL, *theirs = NULL;
+    assert_int_equal(ref->weight(&alone, bytes + 1, type, n, k, &theirs), 0);
+    if (!done(b, "weight",
+              b->table->weight(&b->run, bytes + 1, type, n, k, &mine)))
+        goto out;
+    double bound = b->bound;
+    if (type == KERNEL_BF16 && m >= 16 && !strcmp(b->label, "cpu bf16"))
+        b->bound = 4e-3; /* both factors are rounded to 8 bits */
+    for (int add = 0; add < 2; add++)
+        for (int again = 0; again <= (m >= 16); again++) { /* then packed */
+            float *a = numbers(b, m * k, 1), *before = numbers(b, m * n, 1);
+            float *expected = add ? copy(before, m * n) : poisoned(m * n);
+            ref->product(&alone, expected, a, theirs, m, add);
+            const float *in = put(b, a, m * k);
+            float *out = put(b, add ? before : NULL, m * n);
+            if (done(b, "product",
+                     b->table->product(&b->run, out, in, mine, m, add)))
+                check(b, "product", out, expected, m * n);
+            settle(b, "product");
+            free(a);
+            free(before);
+            free(expected);
+        }
+    b->bound = bound;
+out:
+    b->table->weight_free(&b->run, mine);
+    ref->weight_free(&alone, theirs);
+    free(bytes);
+}
+
+static void drive_products(struct bench *b)
+{
+    static const size_t rows[] = {1, 2, 3, 7, 16, 17, 47};
+    static const size_t shapes[][2] = {{1, 1},    {3, 5},    {17, 33},
+                                       {64, 64},  {65, 127}, {130, 96},
+                                       {333, 40}, {20, 515}};
+    for (int type = KERNEL_F32; type <= KERNEL_BF16; type++) {
+        for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
+            for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
+                drive_product(b, type, rows[r], shapes[s][0], shapes[s][1]);
+        drive_product(b, type, 256, 17, 33);
+        drive_product(b, type, 275, 130, 31);
+    }
+    b->table->weight_free(&b->run, NULL);
+}
+
+static void drive_gather(struct bench *b)
+{
+    static const int32_t row[] = {4, 0, 6, 6, 1};
+    enum { N = 7, M = 5 };
+    for (size_t k = 1; k < 70; k += 17)
+        for (int type = KERNEL_F32; type <= KERNEL_BF16; type++) {
+            char *bytes = weight_bytes(b, type, N, k);
+            struct kernel_weight *mine = NULL, *theirs = NULL;
+            ref->weight(&alone, bytes + 1, type, N, k, &theirs);
+            float *expected = poisoned(M * k);
+            ref->gather(&alone, expected, theirs, row, M);
+            if (done(b, "weight",
+                     b->table->weight(&b->run, bytes + 1, type, N, k, &mine))) {
+                float *out = put(b, NULL, M * k);
+                if (done(b, "gather",
+                         b->table->gather(&b->run, out, mine, row, M)))
+                    check(b, "gather", out, expected, M * k);
+                settle(b, "gather");
+            }
+            b->table->weight_free(&b->run, mine);
+            ref->weight_free(&alone, theirs);
+            free(expected);
+            free(bytes);
+        }
+}
+
+/* ---- The transformer ---- */
+
+static void drive_rms_norm(struct bench *b)
+{
+    static const size_t rows[] = {1, 3, 40},
+                        widths[] = {1, 7, 16, 65, 384, 1003};
+    for (size_t r = 0; r < 3; r++)
+        for (size_t w = 0; w < 6; w++) {
+            size_t m = rows[r], d = widths[w];
+            float *x = numbers(b, m * d, 3), *weight = numbers(b, d, 2);
+            float *expected = poisoned(m * d);
+            ref->rms_norm(&alone, expected, x, weight, m, d, 1e-6f);
+            float *in = put(b, x, m * d), *out = put(b, NULL, m * d);
+            const float *by = put(b, weight, d);
+            if (done(b, "rms_norm",
+                     b->table->rms_norm(&b->run, out, in, by, m, d, 1e-6f))) {
+                check(b, "rms_norm", out, expected, m * d);
+                check(b, "rms_norm, its input", in, x, m * d);
+                b->table->rms_norm(&b->run, in, in, by, m, d, 1e-6f);
+                check(b, "rms_norm in place", in, expected, m * d);
+            }
+            settle(b, "rms_norm");
+            free(x);
+            free(weight);
+            free(expected);
+        }
+}
+
+static void drive_rotary(struct bench *b)
+{
+    static const size_t shapes[][3] = {
+        {1, 1, 2}, {5, 3, 6}, {33, 2, 64}, {4, 5, 128}, {3, 1, 300}};
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        size_t m = shapes[s][0], h = shapes[s][1], d = shapes[s][2];
+        double *frequency = mem_alloc(d / 2 * sizeof *frequency);
+        int32_t *position = mem_alloc(m * sizeof *position);
+        for (size_t i = 0; i < d / 2; i++)
+            frequency[i] = pow(10000, -2.0 * (double)i / (double)d);
+        for (size_t i = 0; i < m; i++)
+            position[i] = (int32_t)unit_below(&b->random, 1000000);
+        float *x = numbers(b, m * h * d, 1), *expected = copy(x, m * h * d);
+        ref->rotary(&alone, expected, position, frequency, m, h, d);
+        float *out = put(b, x, m * h * d);
+        if (done(b, "rotary",
+                 b->table->rotary(&b->run, out, position, frequency, m, h, d)))
+            check(b, "rotary", out, expected, m * h * d);
+        settle(b, "rotary");
+        free(x);
+        free(expected);
+        free(frequency);
+        free(position);
+    }
+}
+
+struct attention {
+    size_t m, n, hq, hkv, d, window;
+};
+
+/* A factor of `scale` makes the softmax sharp. */
+static void drive_attention_of(struct bench *b, struct attention s, float scale)
+{
+    size_t queries = s.m * s.hq * s.d, keys = s.n * s.hkv * s.d;
+    float *q = numbers(b, queries, scale), *k = numbers(b, keys, scale);
+    float *v = numbers(b, keys, 1), *expected = poisoned(queries);
+    ref->attention(&alone, expected, q, k, v, s.m, s.n, s.hq, s.hkv, s.d,
+                   s.window);
+    const float *in = put(b, q, queries), *key = put(b, k, keys);
+    const float *value = put(b, v, keys);
+    float *out = put(b, NULL, queries);
+    if (done(b, "attention",
+             b->table->attention(&b->run, out, in, key, value, s.m, s.n, s.hq,
+                                 s.hkv, s.d, s.window))) {
+        char what[128];
+        snprintf(what, sizeof what,
+                 "attention m%zu n%zu hq%zu hkv%zu d%zu w%zu", s.m, s.n, s.hq,
+                 s.hkv, s.d, s.window);
+        check(b, what, out, expected, queries);
+    }
+    settle(b, "attention");
+    free(q);
+    free(k);
+    free(v);
+    free(expected);
+}
+
+static void drive_attention(struct bench *b)
+{
+    static const struct attention sizes[] = {
+        {1, 1, 1, 1, 1, 0},        {1, 1, 4, 2, 8, 0},
+        {1, 65, 4, 2, 64, 0},      {1, 200, 8, 1, 33, 0},
+        {1, 200, 3, 3, 16, 70},    {2, 3, 2, 1, 5, 0},
+        {7, 7, 2, 2, 64, 0},       {65, 65, 2, 1, 24, 0},
+        {40, 170, 6, 2, 40, 0},    {40, 170, 6, 2, 40, 17},
+        {130, 131, 1, 1, 16, 1},   {33, 64, 16, 1, 8, 64},
+        {5, 9, 80, 1, 4, 3},       {3, 5, 2, 1, 300, 0},
+        {100, 100, 2, 2, 128, 99}, {20, 150, 2, 1, 256, 0}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        drive_attention_of(b, sizes[i], 1);
+        drive_attention_of(b, sizes[i], 20);
+    }
+}
+
+static void drive_swiglu_and_add(struct bench *b)
+{
+    static const size_t counts[] = {1, 15, 16, 17, 1000, 4097, 50001};
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        size_t n = counts[c];
+        /* far beyond where exp overflows */
+        float *x = numbers(b, n, c % 2 ? 300 : 5), *y = numbers(b, n, 2);
+        float *gated = poisoned(n), *sum = copy(x, n);
+        ref->swiglu(&alone, gated, x, y, n);
+        ref->add(&alone, sum, y, n);
+        float *gate = put(b, x, n), *up = put(b, y, n), *out = put(b, NULL, n);
+        float *other = put(b, x, n);
+        if (done(b, "swiglu", b->table->swiglu(&b->run, out, gate, up, n))) {
+            check(b, "swiglu", out, gated, n);
+            b->table->swiglu(&b->run, gate, gate, up, n);
+            check(b, "swiglu over its gate", gate, gated, n);
+        }
+        if (done(b, "add", b->table->add(&b->run, other, up, n)))
+            check(b, "add", other, sum, n);
+        if (done(b, "swiglu", b->table->swiglu(&b->run, up, other, up, n))) {
+            ref->swiglu(&alone, gated, sum, y, n);
+            check(b, "swiglu over its other input", up, gated, n);
+        }
+        settle(b, "swiglu and add");
+        free(x);
+        free(y);
+        free(gated);
+        free(sum);
+    }
+}
+
+/* ---- Memories ---- */
+
+static const size_t memories[][3] = {{1, 1, 1},    {1, 48, 16},  {2, 5, 3},
+                                     {3, 65, 7},   {31, 16, 16}, {33, 100, 64},
+                                     {150, 48, 20}};
+
+static void drive_recall(struct bench *b)
+{
+    for (size_t s = 0; s < sizeof memories / sizeof memories[0]; s++) {
+        size_t n = memories[s][0], d = memories[s][1], p = memories[s][2];
+        float *q = numbers(b, d, 1), *memory = numbers(b, n * d, 1);
+        float *wq = numbers(b, d * p, 1), *wk = numbers(b, d * p, 1);
+        float *expected = poisoned(d);
+        ref->recall(&alone, expected, q, memory, wq, wk, n, d, p);
+        float *out = put(b, NULL, d);
+        const float *in = put(b, q, d), *from = put(b, memory, n * d);
+        const float *by = put(b, wq, d * p), *with = put(b, wk, d * p);
+        if (done(b, "recall",
+                 b->table->recall(&b->run, out, in, from, by, with, n, d, p)))
+            check(b, "recall", out, expected, d);
+        settle(b, "recall");
+        free(q);
+        free(memory);
+        free(wq);
+        free(wk);
+        free(expected);
+    }
+}
+
+static void drive_pool_mean(struct bench *b)
+{
+    for (size_t s = 0; s < sizeof memories / sizeof memories[0]; s++) {
+        size_t n = memories[s][0], d = memories[s][1];
+        float *children = numbers(b, n * d, 1), *expected = poisoned(d);
+        ref->pool_mean(&alone, expected, children, n, d);
+        const float *in = put(b, children, n * d);
+        float *out = put(b, NULL, d);
+        if (done(b, "pool_mean", b->table->pool_mean(&b->run, out, in, n, d)))
+            check(b, "pool_mean", out, expected, d);
+        settle(b, "pool_mean");
+        free(children);
+        free(expected);
+    }
+}
+
+/* With projections, or by cosines when there are none. */
+static void drive_pool_attention_of(struct bench *b, size_t n, size_t d,
+                                    size_t p, bool cosine)
+{
+    float *children = numbers(b, n * d, 1);
+    float *wq = numbers(b, d * p, 1), *wk = numbers(b, d * p, 1);
+    float *expected = poisoned(d), *share = poisoned(n);
+    if (n > 2) /* a vector of zeros has no direction */
+        memset(children + d, 0, d * sizeof *children);
+    ref->pool_attention(&alone, expected, share, children, cosine ? NULL : wq,
+                        cosine ? NULL : wk, 20, n, d, p);
+    const float *in = put(b, children, n * d);
+    const float *by = put(b, wq, d * p), *with = put(b, wk, d * p);
+    float *out = put(b, NULL, d), *weight = put(b, NULL, n);
+    if (done(b, "pool_attention",
+             b->table->pool_attention(&b->run, out, weight, in,
+                                      cosine ? NULL : by, cosine ? NULL : with,
+                                      20, n, d, p))) {
+        check(b, "pool_attention", out, expected, d);
+        check(b, "pool_attention, weights", weight, share, n);
+    }
+    settle(b, "pool_attention");
+    free(children);
+    free(wq);
+    free(wk);
+    free(expected);
+    free(share);
+}
+
+static void drive_pool_attention(struct bench *b)
+{
+    for (size_t s = 0; s < sizeof memories / sizeof memories[0]; s++)
+        for (int cosine = 0; cosine < 2; cosine++)
+            drive_pool_attention_of(b, memories[s][0], memories[s][1],
+                                    memories[s][2], cosine);
+}
+
+static void drive_pool_landmark(struct bench *b)
+{
+    for (size_t s = 0; s < sizeof memories / sizeof memories[0]; s++) {
+        size_t n = memories[s][0], d = memories[s][1];
+        float *children = numbers(b, n * d, 1), *bias = numbers(b, n, 2);
+        float *proxy = numbers(b, d, 1), *expected = poisoned(d), sum = NAN;
+        ref->pool_landmark(&alone, expected, &sum, children, bias, proxy, 20, n,
+                           d);
+        const float *in = put(b, children, n * d), *with = put(b, bias, n);
+        const float *by = put(b, proxy, d);
+        float *out = put(b, NULL, d), *ret_bias = put(b, NULL, 1);
+        if (done(b, "pool_landmark",
+                 b->table->pool_landmark(&b->run, out, ret_bias, in, with, by,
+                                         20, n, d))) {
+            check(b, "pool_landmark", out, expected, d);
+            check(b, "pool_landmark, bias", ret_bias, &sum, 1);
+        }
+        settle(b, "pool_landmark");
+        free(children);
+        free(bias);
+        free(proxy);
+        free(expected);
+    }
+}
+
+/* ---- What must not be lost ---- */
+
+/* One NaN among the inputs is in every output that depends on it.  (One among
+ * the values may also reach queries that do not see it: 0 times NaN.) */
+static void drive_nan(struct bench *b)
+{
+    enum { M = 20, N = 90, D = 40 };
+    float *q = numbers(b, M * D, 1), *k = numbers(b, N * D, 1);
+    float *host = mem_alloc(M * D * sizeof *host);
+    k[80 * D + 3] = NAN; /* the key of query 10 and those after it */
+    float *v = numbers(b, N * D, 1);
+    const float *in = put(b, q, M * D), *keys = put(b, k, N * D);
+    const float *values = put(b, v, N * D);
+    float *out = put(b, NULL, M * D);
+    if (done(b, "attention",
+             b->table->attention(&b->run, out, in, keys, values, M, N, 1, 1, D,
+                                 0))) {
+        b->table->download(&b->run, host, out, M * D * sizeof *host);
+        for (size_t i = 0; i < M; i++)
+            for (size_t l = 0; l < D; l++)
+                if (isnan(host[i * D + l]) != (i >= 10))
+                    fail_msg("%s attention: query %zu", b->label, i);
+    }
+    q[7] = NAN;
+    float *x = put(b, q, M * D);
+    if (done(b, "rms_norm",
+             b->table->rms_norm(&b->run, out, x, x, M, D, 1e-6f))) {
+        b->table->download(&b->run, host, out, M * D * sizeof *host);
+        for (size_t l = 0; l < D; l++)
+            assert_true(isnan(host[l]));
+    }
+    if (done(b, "swiglu", b->table->swiglu(&b->run, out, x, x, D))) {
+        b->table->download(&b->run, host, out, M * D * sizeof *host);
+        for (size_t l = 0; l < D; l++)
+            assert_true(isnan(host[l]) == (l == 7));
+    }
+    settle(b, "NaN");
+    free(q);
+    free(k);
+    free(v);
+    free(host);
+}
+
+static void drive_nothing(struct bench *b)
+{
+    char *bytes = weight_bytes(b, KERNEL_F32, 3, 4);
+    struct kernel_weight *weight = NULL;
+    float *x = put(b, NULL, 12);
+    if (done(b, "weight",
+             b->table->weight(&b->run, bytes + 1, KERNEL_F32, 3, 4, &weight))) {
+        done(b, "product", b->table->product(&b->run, x, x, weight, 0, false));
+        done(b, "gather", b->table->gather(&b->run, x, weight, NULL, 0));
+    }
+    done(b, "rms_norm", b->table->rms_norm(&b->run, x, x, x, 0, 4, 0));
+    done(b, "rotary", b->table->rotary(&b->run, x, NULL, NULL, 0, 2, 4));
+    done(b, "attention",
+         b->table->attention(&b->run, x, x, x, x, 0, 1, 2, 1, 4, 0));
+    done(b, "swiglu", b->table->swiglu(&b->run, x, x, x, 0));
+    done(b, "add", b->table->add(&b->run, x, x, 0));
+    float *host = mem_alloc(12 * sizeof *host), *expected = poisoned(12);
+    b->table->download(&b->run, host, x, 12 * sizeof *host);
+    assert_memory_equal(host, expected, 12 * sizeof *host);
+    b->table->weight_free(&b->run, weight);
+    settle(b, "nothing");
+    free(host);
+    free(expected);
+    free(bytes);
+}
+
+static void drive_golden(struct bench *b)
+{
+    glob_t found;
+    assert_int_equal(glob("tests/golden/*.safetensors", 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        struct safetensors *file = NULL;
+        struct case_result result = {.count = 0};
+        struct err err = {0};
+        if (safetensors_open(found.gl_pathv[i], &file, &err) ||
+            case_run(file, b->table, &b->run, &result, &err))
+            fail_msg("%s: %s", found.gl_pathv[i], err.message);
+        assert_true(result.count > 0);
+        for (size_t o = 0; o < result.count; o++) {
+            const struct case_output *out = &result.outputs[o];
+            assert_true(out->expected);
+            if (done(b, out->tensor.name.data, out->code) &&
+                !(out->error <= b->bound))
+                fail_msg("%s %s %s: error %g", b->label, found.gl_pathv[i],
+                         out->tensor.name.data, out->error);
+        }
+        case_free(&result);
+        safetensors_close(file);
+    }
+    globfree(&found);
+}
+
+/* ---- All tables ---- */
+
+static struct pool *pool;
+
+static void drive_table(const struct kernels *table, const char *label,
+                        double bound, bool threads,
+                        void (*drive)(struct bench *))
+{
+    struct bench b = {.table = table, .bound = bound, .random = 7};
+    if (threads)
+        b.run.pool =
+            (struct kernel_pool){pool, pool_parallel_for, pool_threads(pool)};
+    snprintf(b.label, sizeof b.label, "%s", label);
+    drive(&b);
+}
+
+static void drive_all(void (*drive)(struct bench *))
+{
+    static const char *const names[] = {"cpu plain", "cpu avx2", "cpu avx512",
+                                        "cpu bf16"};
+    ref = kernels_ref();
+    drive_table(ref, "ref", 1e-4, true, drive);
+    drive_table(kernels_cpu(), "cpu alone", 1e-3, false, drive);
+    for (int level = CPU_PLAIN; level <= CPU_BF16; level++)
+        if (cpu_limit((enum cpu_level)level))
+            drive_table(kernels_cpu(), names[level], 1e-3, true, drive);
+        else
+            printf("SKIP %s: not this processor\n", names[level]);
+    cpu_limit_none();
+    const char *reason = NULL;
+    const struct kernels *cuda = kernels_cuda(&reason);
+    if (cuda)
+        drive_table(cuda, "cuda", 1e-3, true, drive);
+    else
+        printf("SKIP cuda: %s\n", reason);
+}
+
+#define DRIVE(operation)                                                       \
+    static void test_##operation(void **state)                                 \
+    {                                                                          \
+        (void)state;                                                           \
+        drive_all(drive_##operation);                                          \
+    }
+DRIVE(products)
+DRIVE(gather)
+DRIVE(rms_norm)
+DRIVE(rotary)
+DRIVE(attention)
+DRIVE(swiglu_and_add)
+DRIVE(recall)
+DRIVE(pool_mean)
+DRIVE(pool_attention)
+DRIVE(pool_landmark)
+DRIVE(nan)
+DRIVE(nothing)
+DRIVE(golden)
+
+static void bf16_is_rounded(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t bits;
+        uint16_t half;
+    } cases[] = {{0x3F800000, 0x3F80}, {0x3F808000, 0x3F80},
+                 {0x3F808001, 0x3F81}, {0x3F818000, 0x3F82},
+                 {0x7F7FFFFF, 0x7F80}, {0xFF800000, 0xFF80},
+                 {0x80000000, 0x8000}, {0x00008001, 0x0001}};
+    static const char *const names[] = {"plain", "avx2", "avx512"};
+    enum { COUNT = sizeof cases / sizeof cases[0] };
+    for (int level = CPU_PLAIN; level <= CPU_AVX512; level++) {
+        if (!cpu_limit((enum cpu_level)level))
+            continue;
+        float values[3 * COUNT + 1], nan = NAN;
+        uint16_t halves[3 * COUNT + 1];
+        for (size_t i = 0; i < 3 * COUNT; i++)
+            memcpy(&values[i], &cases[i % COUNT].bits, sizeof(float));
+        values[3 * COUNT] = nan;
+        cpu_lanes->to_bf16(halves, values, 3 * COUNT + 1);
+        for (size_t i = 0; i < 3 * COUNT; i++) {
+            if (halves[i] != cases[i % COUNT].half ||
+                ref_to_bf16(values[i]) != cases[i % COUNT].half)
+                fail_msg("%s: %08x", names[level], cases[i % COUNT].bits);
+        }
+        assert_true(isnan(ref_from_bf16(halves[3 * COUNT])));
+        assert_true(isnan(ref_from_bf16(ref_to_bf16(nan))));
+    }
+    cpu_limit_none();
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return pool_new(3, &pool, NULL);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    pool_free(pool);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_rms_norm),
+        cmocka_unit_test(test_rotary),
+        cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_swiglu_and_add),
+        cmocka_unit_test(test_recall),
+        cmocka_unit_test(test_pool_mean),
+        cmocka_unit_test(test_pool_attention),
+        cmocka_unit_test(test_pool_landmark),
+        cmocka_unit_test(test_nan),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_golden),
+        cmocka_unit_test(bf16_is_rounded),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,543 @@
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "model/pattern.h"
+#include "model/tokenizer.h"
+#include "model/utf8.h"
+
+#define MODELS "tests/golden/models/"
+
+static const char *const kinds[] = {"tied", "untied", "memory"};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+static cJSON *read_json(const char *path)
+{
+    struct buf text = {0};
+    struct err err = {0};
+    cJSON *root = NULL;
+    if (file_read(path, 1 << 20, &text, &err) ||
+        json_parse(buf_slice(&text), &root, &err))
+        fail_msg("%s: %s", path, err.message);
+    buf_free(&text);
+    return root;
+}
+
+static struct tokenizer *open_kind(const char *kind)
+{
+    char path[128];
+    struct err err = {0};
+    struct tokenizer *tokenizer = NULL;
+    snprintf(path, sizeof path, MODELS "%s/tokenizer.json", kind);
+    if (tokenizer_open(path, &tokenizer, &err))
+        fail_msg("%s: %s", path, err.message);
+    return tokenizer;
+}
+
+static struct ids encode(const struct tokenizer *tokenizer, struct slice text,
+                         bool special)
+{
+    struct ids ids = {0};
+    struct err err = {0};
+    if (tokenizer_encode(tokenizer, text, special, &ids, &err))
+        fail_msg("%s", err.message);
+    return ids;
+}
+
+/* ---- Against Hugging Face's tokenizers (tests/oracle/model) ---- */
+
+static void check_line(const struct tokenizer *tokenizer, const char *kind,
+                       struct slice line, const cJSON *want,
+                       const char *decoded)
+{
+    struct ids ids = encode(tokenizer, line, true);
+    const cJSON *id;
+    size_t i = 0;
+    cJSON_ArrayForEach (id, want) {
+        if (i >= ids.count || ids.items[i] != id->valueint)
+            fail_msg("%s: id %zu of \"%s\" differs", kind, i, line.data);
+        i++;
+    }
+    assert_int_equal(i, ids.count);
+
+    struct buf text = {0}, streamed = {0};
+    struct tokenizer_stream stream = {0};
+    tokenizer_decode(tokenizer, ids.items, ids.count, true, &text);
+    assert_true(slice_is(buf_slice(&text), decoded));
+    for (i = 0; i < ids.count; i++) {
+        tokenizer_stream_put(tokenizer, &stream, ids.items[i], &streamed);
+        assert_int_equal(utf8_well(buf_slice(&streamed)), streamed.size);
+    }
+    tokenizer_stream_end(&stream, &streamed);
+    assert_true(slice_equal(buf_slice(&text), buf_slice(&streamed)));
+    buf_free(&text);
+    buf_free(&streamed);
+    ids_free(&ids);
+}
+
+static void same_ids_as_the_reference(void **state)
+{
+    (void)state;
+    cJSON *lines = read_json(MODELS "lines.json");
+    assert_true(cJSON_GetArraySize(lines) >= 300);
+    for (size_t k = 0; k < KINDS; k++) {
+        char path[128];
+        snprintf(path, sizeof path, MODELS "%s/tokens.json", kinds[k]);
+        cJSON *golden = read_json(path);
+        struct tokenizer *tokenizer = open_kind(kinds[k]);
+        const cJSON *line = lines->child;
+        const cJSON *ids = cJSON_GetObjectItem(golden, "ids")->child;
+        const cJSON *text = cJSON_GetObjectItem(golden, "decoded")->child;
+        for (; line && ids && text;
+             line = line->next, ids = ids->next, text = text->next)
+            check_line(tokenizer, kinds[k], slice_of(line->valuestring), ids,
+                       text->valuestring);
+        assert_true(!line && !ids && !text);
+        tokenizer_close(tokenizer);
+        cJSON_Delete(golden);
+    }
+    cJSON_Delete(lines);
+}
+
+/* ---- Bytes ---- */
+
+/* What `bytes` reads as with U+FFFD (written ?) for each ill-formed part. */
+static void check_repair(const char *bytes, size_t size, const char *want)
+{
+    struct buf text = {0}, marked = {0};
+    utf8_repair(&text, (struct slice){bytes, size});
+    for (size_t i = 0; i < text.size; i++) {
+        if (!strncmp(text.data + i, "\xEF\xBF\xBD", 3)) {
+            buf_put_byte(&marked, '?');
+            i += 2;
+        } else {
+            buf_put_byte(&marked, text.data[i]);
+        }
+    }
+    if (!slice_is(buf_slice(&marked), want))
+        fail_msg("%s came out as %s", want, marked.data);
+    buf_free(&text);
+    buf_free(&marked);
+}
+
+static void ill_formed_parts_are_replaced(void **state)
+{
+    (void)state;
+#define REPAIR(bytes, want) check_repair(bytes, sizeof bytes - 1, want)
+    REPAIR("abc", "abc");
+    REPAIR("a\xFFz", "a?z");
+    REPAIR("a\x80\x80z", "a??z");
+    REPAIR("\xC0\xAF", "??");  /* over-long */
+    REPAIR("\xE2\x82z", "?z"); /* cut off: one part */
+    REPAIR("\xE2\x82", "?");
+    REPAIR("\xF0\x9F\x98", "?");
+    REPAIR("\xF0\x9F\x98\x80", "\xF0\x9F\x98\x80");
+    REPAIR("\xED\xA0\x80", "???"); /* a surrogate */
+    REPAIR("\xE0\x80\x80", "???");
+    REPAIR("\xF4\x90\x80\x80", "????"); /* above U+10FFFF */
+    REPAIR("\xF5", "?");
+    REPAIR("\xF0\x9F\xF0\x9F\x98\x80", "?\xF0\x9F\x98\x80");
+    REPAIR("12345678\xC3\xA9"
+           "12345678\xC3",
+           "12345678\xC3\xA9"
+           "12345678?");
+#undef REPAIR
+}
+
+static void any_bytes_have_ids(void **state)
+{
+    (void)state;
+    uint64_t seed = 5;
+    for (size_t k = 0; k < KINDS; k++) {
+        struct tokenizer *tokenizer = open_kind(kinds[k]);
+        for (int round = 0; round < 300; round++) {
+            char bytes[64];
+            size_t size = unit_below(&seed, sizeof bytes + 1);
+            for (size_t i = 0; i < size; i++)
+                bytes[i] = (char)(unit_below(&seed, 4) ? unit_below(&seed, 256)
+                                                       : 0x80 + i % 64);
+            struct buf repaired = {0};
+            struct slice text = {bytes, size};
+            utf8_repair(&repaired, text);
+            struct ids ids = encode(tokenizer, text, false);
+            struct ids same = encode(tokenizer, buf_slice(&repaired), false);
+            assert_int_equal(ids.count, same.count);
+            if (ids.count)
+                assert_memory_equal(ids.items, same.items,
+                                    ids.count * sizeof *ids.items);
+            ids_free(&ids);
+            ids_free(&same);
+            buf_free(&repaired);
+        }
+        struct ids nul = encode(tokenizer, (struct slice){"a\0b", 3}, false);
+        struct buf text = {0};
+        tokenizer_decode(tokenizer, nul.items, nul.count, true, &text);
+        assert_true(text.size >= 3 &&
+                    !memcmp(text.data + text.size - 3, "a\0b", 3));
+        buf_free(&text);
+        ids_free(&nul);
+        tokenizer_close(tokenizer);
+    }
+}
+
+static void special_tokens_on_request(void **state)
+{
+    (void)state;
+    struct tokenizer *tokenizer = open_kind("memory");
+    int32_t begin = tokenizer_find(tokenizer, slice_of("<|begin|>"));
+    int32_t end = tokenizer_find(tokenizer, slice_of("<|endoftext|>"));
+    assert_true(begin > 0 && end == 0);
+    assert_true(tokenizer_is_special(tokenizer, begin));
+    assert_int_equal(tokenizer_find(tokenizer, slice_of("<|no|>")), -1);
+    assert_false(tokenizer_is_special(tokenizer, -1));
+    assert_false(tokenizer_is_special(tokenizer, 1 << 30));
+    assert_int_equal(tokenizer_bytes(tokenizer, 1 << 30).size, 0);
+    struct ids with = encode(tokenizer, slice_of("hello"), true);
+    struct ids without = encode(tokenizer, slice_of("hello"), false);
+    assert_int_equal(with.count, without.count + 2);
+    assert_int_equal(with.items[0], begin);
+    assert_int_equal(with.items[with.count - 1], end);
+    struct buf text = {0};
+    tokenizer_decode(tokenizer, with.items, with.count, false, &text);
+    assert_string_equal(text.data, "hello");
+    buf_free(&text);
+    ids_free(&with);
+    ids_free(&without);
+    tokenizer_close(tokenizer);
+}
+
+/* Of added tokens that start together the longest is taken, wherever it is in
+ * the file; those to be matched after normalising are written in any form. */
+static void longest_added_token_first(void **state)
+{
+    (void)state;
+    static const char json[] =
+        "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[]},"
+        "\"normalizer\":{\"type\":\"NFC\"},"
+        "\"pre_tokenizer\":{\"type\":\"ByteLevel\","
+        "\"add_prefix_space\":false},\"added_tokens\":["
+        "{\"id\":1,\"content\":\"<a\",\"normalized\":false},"
+        "{\"id\":2,\"content\":\"<a>\",\"normalized\":false},"
+        "{\"id\":3,\"content\":\"<\",\"normalized\":false},"
+        "{\"id\":4,\"content\":\"e\\u0301\",\"normalized\":true}]}";
+    static const int32_t want[] = {2, 0, 1, 0, 3, 4, 4, 3};
+    struct tokenizer *tokenizer = NULL;
+    struct err err = {0};
+    if (tokenizer_from(slice_of(json), &tokenizer, &err))
+        fail_msg("%s", err.message);
+    struct ids ids = encode(tokenizer,
+                            slice_of("<a>a<aa<\xC3\xA9"
+                                     "e\xCC\x81<"),
+                            false);
+    assert_int_equal(ids.count, sizeof want / sizeof want[0]);
+    assert_memory_equal(ids.items, want, sizeof want);
+    ids_free(&ids);
+    tokenizer_close(tokenizer);
+}
+
+/* Quadratic merging would take hours here, not a second. */
+static void long_runs_are_not_quadratic(void **state)
+{
+    (void)state;
+    static const char *const runs[] = {
+        " ", "a", "\n", "ab", "\xE4\xB8\xAD", "\xCC\x81"};
+    enum { SIZE = 1 << 20 };
+    char *text = mem_alloc(SIZE);
+    for (size_t k = 0; k < KINDS; k++) {
+        struct tokenizer *tokenizer = open_kind(kinds[k]);
+        for (size_t r = 0; r < sizeof runs / sizeof runs[0]; r++) {
+            size_t step = strlen(runs[r]),
+                   size = (r ? SIZE / 4 : SIZE) / step * step, total = 0;
+            for (size_t i = 0; i < size; i += step)
+                memcpy(text + i, runs[r], step);
+            struct ids ids =
+                encode(tokenizer, (struct slice){text, size}, false);
+            for (size_t i = 0; i < ids.count; i++)
+                total += tokenizer_bytes(tokenizer, ids.items[i]).size;
+            assert_true(total == size || total == size + 1);
+            ids_free(&ids);
+        }
+        tokenizer_close(tokenizer);
+    }
+    free(text);
+}
+
+/* ---- What a tokenizer.json may say ---- */
+
+/* A tokenizer whose pieces show: every piece of "the-final--countdown" that a
+ * Split can make is a token, of the id of its place in this list. */
+static const char *const countdown[] = {
+    "the",    "-",      "final",      "countdown", "the-",
+    "final-", "-final", "-countdown", "--",        "the-final--countdown"};
+
+static struct tokenizer *countdown_tokenizer(const char *pre_tokenizer)
+{
+    struct buf json = {0};
+    struct err err = {0};
+    struct tokenizer *tokenizer = NULL;
+    buf_put_text(&json, "{\"model\":{\"type\":\"BPE\",\"ignore_merges\":true,"
+                        "\"merges\":[],\"vocab\":{");
+    for (size_t i = 0; i < sizeof countdown / sizeof countdown[0]; i++)
+        buf_printf(&json, "%s\"%s\":%zu", i ? "," : "", countdown[i], i);
+    buf_printf(&json,
+               "}},\"pre_tokenizer\":{\"type\":\"Sequence\","
+               "\"pretokenizers\":[%s,{\"type\":\"ByteLevel\","
+               "\"add_prefix_space\":false,\"use_regex\":false}]}}",
+               pre_tokenizer);
+    if (tokenizer_from(buf_slice(&json), &tokenizer, &err))
+        fail_msg("%s: %s", pre_tokenizer, err.message);
+    buf_free(&json);
+    return tokenizer;
+}
+
+static void check_split(const char *pre_tokenizer, const char *want)
+{
+    struct tokenizer *tokenizer = countdown_tokenizer(pre_tokenizer);
+    struct ids ids = encode(tokenizer, slice_of(countdown[9]), false);
+    struct buf pieces = {0};
+    for (size_t i = 0; i < ids.count; i++)
+        buf_printf(&pieces, "%s%s", i ? " " : "", countdown[ids.items[i]]);
+    assert_string_equal(buf_slice(&pieces).data, want);
+    buf_free(&pieces);
+    ids_free(&ids);
+    tokenizer_close(tokenizer);
+}
+
+static void splits_behave(void **state)
+{
+    (void)state;
+#define SPLIT(how, invert)                                                     \
+    "{\"type\":\"Split\",\"pattern\":{\"String\":\"-\"},\"behavior\":\"" how   \
+    "\",\"invert\":" invert "}"
+    check_split(SPLIT("Removed", "false"), "the final countdown");
+    check_split(SPLIT("Isolated", "false"), "the - final - - countdown");
+    check_split(SPLIT("MergedWithPrevious", "false"),
+                "the- final- - countdown");
+    check_split(SPLIT("MergedWithNext", "false"), "the -final - -countdown");
+    check_split(SPLIT("Contiguous", "false"), "the - final -- countdown");
+    check_split(SPLIT("Removed", "true"), "- - -");
+    check_split("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"-+\"},"
+                "\"behavior\":\"Isolated\",\"invert\":false}",
+                "the - final -- countdown");
+    check_split("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(?=-)\"},"
+                "\"behavior\":\"Isolated\",\"invert\":false}",
+                "the -final - -countdown");
+    check_split("{\"type\":\"Digits\",\"individual_digits\":true}",
+                "the-final--countdown");
+#undef SPLIT
+}
+
+static void bad_files_are_refused(void **state)
+{
+    (void)state;
+#define BPE                                                                    \
+    "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},"        \
+    "\"merges\":[\"a b\"]}"
+#define BYTES "\"pre_tokenizer\":{\"type\":\"ByteLevel\"}"
+    static const struct {
+        const char *json, *says;
+    } cases[] = {
+        {"", "not a JSON value"},
+        {"[]", "no \"model\""},
+        {"{\"model\":null}", "no \"model\""},
+        {"{\"model\":{\"type\":\"Unigram\"}}", "\"Unigram\" is not supported"},
+        {"{\"model\":{\"type\":\"BPE\",\"vocab\":{}}}", "no \"merges\""},
+        {"{\"model\":{\"vocab\":{},\"merges\":[]}," BYTES "}", "is empty"},
+        {"{\"model\":{\"vocab\":{\"a\":-1},\"merges\":[]}," BYTES "}", "not a"},
+        {"{\"model\":{\"vocab\":{\"a\":1e9},\"merges\":[]}," BYTES "}",
+         "not a"},
+        {"{\"model\":{\"vocab\":{\"a\":0.5},\"merges\":[]}," BYTES "}",
+         "not a"},
+        {"{\"model\":{\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}," BYTES "}",
+         "two tokens have the id 0"},
+        {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"a b\"]}," BYTES "}",
+         "takes \"b\", which is not"},
+        {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"a a\"]}," BYTES "}",
+         "makes \"aa\", which is not"},
+        {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[[\"a\"]]}," BYTES "}",
+         "not two tokens"},
+        {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[7]}," BYTES "}",
+         "not two tokens"},
+        {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[],\"dropout\":0.1}," BYTES
+         "}",
+         "dropout"},
+        {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[],\"byte_fallback\":true}"
+         "," BYTES "}",
+         "byte_fallback"},
+        {"{" BPE "}", "no ByteLevel"},
+        {"{" BPE ",\"pre_tokenizer\":{\"type\":\"Metaspace\"}}", "Metaspace"},
+        {"{" BPE ",\"pre_tokenizer\":{\"type\":\"Sequence\"}}",
+         "no \"pretokenizers\""},
+        {"{" BPE ",\"pre_tokenizer\":{\"type\":\"Split\",\"behavior\":"
+         "\"Isolated\",\"pattern\":{\"Regex\":\"(\"}}}",
+         "bad pattern"},
+        {"{" BPE ",\"pre_tokenizer\":{\"type\":\"Split\",\"behavior\":"
+         "\"Isolated\",\"pattern\":{\"Regex\":\"[a&&b]\"}}}",
+         "(&&)"},
+        {"{" BPE ",\"pre_tokenizer\":{\"type\":\"Split\",\"behavior\":"
+         "\"Isolated\"}}",
+         "no pattern"},
+        {"{" BPE ",\"pre_tokenizer\":{\"type\":\"Split\",\"behavior\":"
+         "\"Odd\",\"pattern\":{\"String\":\"-\"}}}",
+         "\"Odd\" is not"},
+        {"{" BPE "," BYTES ",\"normalizer\":{\"type\":\"Lowercase\"}}",
+         "Lowercase"},
+        {"{" BPE "," BYTES ",\"decoder\":{\"type\":\"WordPiece\"}}",
+         "WordPiece"},
+        {"{" BPE "," BYTES ",\"post_processor\":{\"type\":\"Odd\"}}", "Odd"},
+        {"{" BPE "," BYTES ",\"post_processor\":{\"type\":"
+         "\"TemplateProcessing\",\"single\":[]}}",
+         "must have it once"},
+        {"{" BPE "," BYTES ",\"post_processor\":{\"type\":"
+         "\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"x\"}}"
+         "],\"special_tokens\":{}}}",
+         "\"x\", which is not"},
+        {"{" BPE "," BYTES ",\"post_processor\":{\"type\":\"BertProcessing\","
+         "\"cls\":[\"x\",99],\"sep\":[\"x\",99]}}",
+         "no token's"},
+        {"{" BPE "," BYTES ",\"added_tokens\":[{\"id\":0,\"content\":\"x\"}]}",
+         "of another"},
+        {"{" BPE "," BYTES ",\"added_tokens\":[{\"id\":9,\"content\":\"\"}]}",
+         "no content"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct tokenizer *tokenizer = NULL;
+        struct err err = {0};
+        int code = tokenizer_from(slice_of(cases[i].json), &tokenizer, &err);
+        if (code >= 0 || !strstr(err.message, cases[i].says))
+            fail_msg("%s: %d %s", cases[i].json, code, err.message);
+        assert_null(tokenizer);
+    }
+    struct tokenizer *fine = NULL;
+    assert_int_equal(
+        tokenizer_from(slice_of("{" BPE "," BYTES "}"), &fine, NULL), 0);
+    tokenizer_close(fine);
+}
+
+static void files_cut_off_are_refused(void **state)
+{
+    (void)state;
+    struct buf json = {0};
+    struct err err = {0};
+    assert_int_equal(
+        file_read(MODELS "memory/tokenizer.json", 1 << 20, &json, &err), 0);
+    for (size_t size = 0; size + 1 < json.size; size += 1 + size / 16) {
+        struct tokenizer *tokenizer = NULL;
+        char *copy = mem_strndup(json.data, size);
+        assert_true(
+            tokenizer_from((struct slice){copy, size}, &tokenizer, &err) < 0);
+        free(copy);
+    }
+    buf_free(&json);
+    struct tokenizer *none = NULL;
+    assert_int_equal(tokenizer_open("/nonexistent/tokenizer.json", &none, &err),
+                     ERR_IO);
+    assert_non_null(strstr(err.path, "tokenizer.json"));
+}
+
+/* ---- Patterns ---- */
+
+/* All matches in the text, each in brackets. */
+static void check_matches(const char *regex, const char *text, const char *want)
+{
+    struct pattern *pattern = NULL;
+    struct err err = {0};
+    struct buf found = {0};
+    if (pattern_compile(slice_of(regex), false, &pattern, &err))
+        fail_msg("%s: %s", regex, err.message);
+    struct pattern_scan *scan = pattern_scan_new(pattern);
+    size_t at = 0, start, end;
+    while (at <= strlen(text) &&
+           pattern_next(scan, slice_of(text), at, &start, &end, &err) == 1) {
+        buf_printf(&found, "[%.*s]", (int)(end - start), text + start);
+        at = end > start ? end : end + 1;
+    }
+    if (!slice_is(buf_slice(&found), want))
+        fail_msg("%s in \"%s\": %s", regex, text, buf_slice(&found).data);
+    buf_free(&found);
+    pattern_scan_free(scan);
+    pattern_free(pattern);
+}
+
+static void patterns_mean_what_they_did(void **state)
+{
+    (void)state;
+    check_matches("\\s+", "a \xE1\xA0\x8E\xE3\x80\x80 b",
+                  "[ ][\xE3\x80\x80 ]"); /* U+180E is none */
+    check_matches("[^\\s]+", "a\xE1\xA0\x8E b", "[a\xE1\xA0\x8E][b]");
+    check_matches("\\S+", "a\xE1\xA0\x8E b", "[a\xE1\xA0\x8E][b]");
+    /* U+3001 is used with Han, but is not of it. */
+    check_matches("\\p{Han}+", "\xE4\xB8\xAD\xE3\x80\x81\xE4\xB8\xAD",
+                  "[\xE4\xB8\xAD][\xE4\xB8\xAD]");
+    check_matches("\\p{^Han}+",
+                  "a\xE4\xB8\xAD"
+                  "b",
+                  "[a][b]");
+    check_matches("\\p{Letter}+|\\p{Nd}+", "ab12", "[ab][12]");
+    check_matches("\\p{L}+", "a\xC3\xA9z", "[a\xC3\xA9z]");
+    check_matches("\\w+", "a\xCC\x81_1-b", "[a\xCC\x81_1][b]");
+    check_matches("\\h+", "xfFg0", "[fF][0]");
+    check_matches("^a", "a\na", "[a][a]"); /* at every line */
+    check_matches("a{1,2}", "aaa", "[aa][a]");
+    check_matches("[]a]+", "a]b", "[a]]");
+}
+
+static void patterns_that_differ_are_refused(void **state)
+{
+    (void)state;
+    static const char *const refused[] = {
+        "[a&&b]", "[a[b]]", "a{1,3}+", "(", "[", "\\p{NoSuch}", "\\p{", "\\"};
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        struct pattern *pattern = NULL;
+        struct err err = {0};
+        if (pattern_compile(slice_of(refused[i]), false, &pattern, &err) !=
+            ERR_FORMAT)
+            fail_msg("%s was taken", refused[i]);
+    }
+}
+
+/* The compiled code's stack does not hold this; the interpreter's does. */
+static void deep_matches_fall_back(void **state)
+{
+    (void)state;
+    enum { SIZE = 200000 };
+    char *text = mem_alloc(SIZE);
+    memset(text, '1', SIZE);
+    struct pattern *pattern = NULL;
+    struct err err = {0};
+    size_t start, end;
+    assert_int_equal(pattern_compile(slice_of("\\d{1,3}(?=(?:\\d{3})*\\b)"),
+                                     false, &pattern, &err),
+                     0);
+    struct pattern_scan *scan = pattern_scan_new(pattern);
+    int found =
+        pattern_next(scan, (struct slice){text, SIZE}, 0, &start, &end, &err);
+    assert_true(found == 1 || found == ERR_LIMIT);
+    if (found == 1)
+        assert_int_equal(end, SIZE % 3);
+    pattern_scan_free(scan);
+    pattern_free(pattern);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_ids_as_the_reference),
+        cmocka_unit_test(ill_formed_parts_are_replaced),
+        cmocka_unit_test(any_bytes_have_ids),
+        cmocka_unit_test(special_tokens_on_request),
+        cmocka_unit_test(longest_added_token_first),
+        cmocka_unit_test(long_runs_are_not_quadratic),
+        cmocka_unit_test(splits_behave),
+        cmocka_unit_test(bad_files_are_refused),
+        cmocka_unit_test(files_cut_off_are_refused),
+        cmocka_unit_test(patterns_mean_what_they_did),
+        cmocka_unit_test(patterns_that_differ_are_refused),
+        cmocka_unit_test(deep_matches_fall_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
