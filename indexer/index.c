@@ -319,8 +319,10 @@ static int parse(struct update *u, struct err *err)
     struct batch batch = {0};
     int code = choose_readings(u, &reading, err);
     if (!code) {
+        struct parser_options parser = u->options->parser;
+        parser.cancel = u->cancel;
         struct pool *pool =
-            pool_start(u->store, &u->options->parser, u->options->parsers,
+            pool_start(u->store, &parser, u->options->parsers,
                        u->options->force, reading.tasks, reading.count);
         code = collect_results(u, pool, reading.file_of, reading.count, &batch,
                                err);

@@ -21,7 +21,10 @@
 /* A process is retired after so many requests, or when it may have used up
  * `most_seconds`: its limit on processor time is for its whole life, and twice
  * that, so every request has at least its own time. */
-enum { MOST_REQUESTS = 500 };
+enum {
+    CANCEL_MS = 100,
+    /* how often a cancellation is asked after */ MOST_REQUESTS = 500
+};
 
 /* A reply is at most so many times the request, and a little. */
 enum { MOST_GROWTH = 16, LEAST_REPLY = 1 << 20 };
@@ -30,6 +33,7 @@ struct parser {
     char *program;
     uint64_t most_memory;
     uint32_t most_seconds;
+    const atomic_bool *cancel;
     pid_t pid; /* 0: no process */
     int socket;
     unsigned requests; /* that this process was asked */
@@ -45,6 +49,7 @@ struct parser *parser_new(const struct parser_options *options)
     parser->most_memory =
         options->most_memory ? options->most_memory : (uint64_t)2 << 30;
     parser->most_seconds = options->most_seconds ? options->most_seconds : 60;
+    parser->cancel = options->cancel;
     parser->socket = -1;
     return parser;
 }
@@ -238,15 +243,19 @@ static int nonsense(struct parser *parser, struct err *err)
 
 /* ---- Requests ---- */
 
-/* Waits until the socket is ready; ERR_LIMIT at the deadline. */
+/* Waits until the socket is ready; ERR_LIMIT at the deadline, ERR_CANCELLED. */
 static int wait_for(struct parser *parser, short events, struct err *err)
 {
     for (;;) {
         int64_t left = parser->deadline - clock_ms();
         if (left <= 0)
             return too_slow(parser, err);
+        if (parser->cancel && atomic_load(parser->cancel)) {
+            end_process(parser, true);
+            return err_set(err, ERR_CANCELLED, "stopped while parsing");
+        }
         struct pollfd one = {parser->socket, events, 0};
-        int n = poll(&one, 1, (int)(left < 60000 ? left : 60000));
+        int n = poll(&one, 1, (int)(left < CANCEL_MS ? left : CANCEL_MS));
         if (n > 0)
             return 0;
         if (n < 0 && errno != EINTR)

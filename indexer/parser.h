@@ -5,6 +5,8 @@
 #ifndef INDEXER_PARSER_H
 #define INDEXER_PARSER_H
 
+#include <stdatomic.h>
+
 #include "base/buf.h"
 #include "base/err.h"
 #include "tree/tree.h"
@@ -12,9 +14,10 @@
 struct parser;
 
 struct parser_options {
-    const char *program;   /* path of lectern-parse */
-    uint64_t most_memory;  /* bytes of address space; 0: 2 GiB */
-    uint32_t most_seconds; /* for one file; 0: 60 */
+    const char *program;       /* path of lectern-parse */
+    uint64_t most_memory;      /* bytes of address space; 0: 2 GiB */
+    uint32_t most_seconds;     /* for one file; 0: 60 */
+    const atomic_bool *cancel; /* polled while waiting; NULL: never */
 };
 
 /* Part of the name under which a parsed tree is stored: raised whenever the
@@ -29,7 +32,7 @@ void parser_free(struct parser *parser); /* ends the process */
 
 /* Parses an HTML file's bytes (the slice must stay valid meanwhile).
  * ERR_FORMAT: not HTML; ERR_LIMIT: too deep, too large, too slow;
- * ERR_CRASH: the parser died on it; ERR_IO, ERR_INTERNAL: no parser could be
+ * ERR_CRASH: the parser died on it; ERR_CANCELLED; ERR_IO, ERR_INTERNAL: no parser could be
  * started, which is not the file's fault. */
 int parser_parse(struct parser *parser, struct slice bytes,
                  struct tree **ret_tree, struct err *err);
