@@ -2,13 +2,10 @@
 
 #include <utf8proc.h>
 
-uint32_t text_decode(const char *text, size_t size, size_t at, size_t *ret_size)
+uint32_t text_decode_wide(const char *text, size_t size, size_t at,
+                          size_t *ret_size)
 {
     const unsigned char *p = (const unsigned char *)text + at;
-    if (*p < 0x80) {
-        *ret_size = 1;
-        return *p;
-    }
     utf8proc_int32_t code;
     utf8proc_ssize_t n =
         utf8proc_iterate(p, (utf8proc_ssize_t)(size - at), &code);
@@ -43,11 +40,9 @@ bool text_is_utf8(const char *text, size_t size)
     return true;
 }
 
-size_t text_space(const char *text, size_t size, size_t at)
+size_t text_space_wide(const char *text, size_t size, size_t at)
 {
     unsigned char byte = (unsigned char)text[at];
-    if (byte < 0x80)
-        return byte == ' ' || (byte >= 9 && byte <= 13);
     if (byte != 0xC2 && byte != 0xE1 && byte != 0xE2 && byte != 0xE3)
         return 0;
     size_t step;
@@ -106,32 +101,24 @@ void text_fold_compare(struct buf *buf, struct slice text)
     buf_put(buf, "", 0);
 }
 
-bool text_is_letter(uint32_t c)
+bool text_is_letter_wide(uint32_t c)
 {
-    if (c < 0x80)
-        return (c | 32) >= 'a' && (c | 32) <= 'z';
     utf8proc_category_t k = utf8proc_category((utf8proc_int32_t)c);
     return k >= UTF8PROC_CATEGORY_LU && k <= UTF8PROC_CATEGORY_ME;
 }
 
-bool text_is_digit(uint32_t c)
+bool text_is_digit_wide(uint32_t c)
 {
-    if (c < 0x80)
-        return c >= '0' && c <= '9';
     utf8proc_category_t k = utf8proc_category((utf8proc_int32_t)c);
     return k >= UTF8PROC_CATEGORY_ND && k <= UTF8PROC_CATEGORY_NO;
 }
 
-bool text_is_upper(uint32_t c)
+bool text_is_upper_wide(uint32_t c)
 {
-    if (c < 0x80)
-        return c >= 'A' && c <= 'Z';
     return utf8proc_category((utf8proc_int32_t)c) == UTF8PROC_CATEGORY_LU;
 }
 
-uint32_t text_lower(uint32_t c)
+uint32_t text_lower_wide(uint32_t c)
 {
-    if (c < 0x80)
-        return c >= 'A' && c <= 'Z' ? c + 32 : c;
     return (uint32_t)utf8proc_tolower((utf8proc_int32_t)c);
 }

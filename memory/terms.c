@@ -4,16 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
 
 enum { MOST_SIGNS = 4 };
 
+/* Words repeat: the stem made last for each of STEMS places is kept. */
+enum { STEMS = 2048, STEM_WORD = 22 };
+
+struct stem {
+    uint8_t word_size, stem_size; /* 0: free */
+    char word[STEM_WORD], stem[STEM_WORD];
+};
+
 struct term_maker {
     struct sb_stemmer *stemmer;
-    struct buf word;  /* the word being read, in lower case */
-    struct buf whole; /* the identifier being read, "=" first */
-    struct buf run;   /* a run without its invisible characters */
+    struct stem *stems; /* [STEMS] */
+    struct buf word;    /* the word being read, in lower case */
+    struct buf whole;   /* the identifier being read, "=" first */
+    struct buf run;     /* a run without its invisible characters */
 };
 
 /* One run between white space, as it is taken apart. */
@@ -31,6 +41,7 @@ struct term_maker *term_maker_new(void)
     maker->stemmer = sb_stemmer_new("english", "UTF_8");
     if (!maker->stemmer)
         abort();
+    maker->stems = mem_alloc(STEMS * sizeof *maker->stems);
     return maker;
 }
 
@@ -39,6 +50,7 @@ void term_maker_free(struct term_maker *maker)
     if (!maker)
         return;
     sb_stemmer_delete(maker->stemmer);
+    free(maker->stems);
     buf_free(&maker->word);
     buf_free(&maker->whole);
     buf_free(&maker->run);
@@ -55,25 +67,58 @@ static size_t cut(const struct buf *text)
     return size;
 }
 
-static void give_word(struct run *run, struct slice text)
+static struct slice make_stem(struct term_maker *maker, struct slice word)
 {
-    struct buf *word = &run->maker->word;
+    const char *stem = (const char *)sb_stemmer_stem(
+        maker->stemmer, (const sb_symbol *)word.data, (int)word.size);
+    return (struct slice){stem, (size_t)sb_stemmer_length(maker->stemmer)};
+}
+
+static struct slice stem_of(struct term_maker *maker, struct slice word)
+{
+    if (word.size > STEM_WORD)
+        return make_stem(maker, word);
+    struct stem *kept =
+        &maker->stems[hash_bytes64(word.data, word.size) % STEMS];
+    if (kept->word_size != word.size ||
+        memcmp(kept->word, word.data, word.size) != 0) {
+        struct slice stem = make_stem(maker, word);
+        if (stem.size > STEM_WORD)
+            return stem;
+        memcpy(kept->word, word.data, word.size);
+        memcpy(kept->stem, stem.data, stem.size);
+        kept->word_size = (uint8_t)word.size;
+        kept->stem_size = (uint8_t)stem.size;
+    }
+    return (struct slice){kept->stem, kept->stem_size};
+}
+
+/* The word in lower case; whether it is all capitals, two or more. */
+static bool lower_word(struct buf *out, struct slice text)
+{
     bool capitals = true;
     size_t letters = 0;
-    buf_clear(word);
+    buf_clear(out);
     for (size_t at = 0, step; at < text.size; at += step, letters++) {
         uint32_t c = text_decode(text.data, text.size, at, &step);
         capitals &= text_is_upper(c);
-        text_encode(word, text_lower(c));
+        if (c < 0x80)
+            buf_put_byte(out, (int)text_lower(c));
+        else
+            text_encode(out, text_lower(c));
     }
-    size_t size = cut(word);
-    const char *stem = (const char *)sb_stemmer_stem(
-        run->maker->stemmer, (const sb_symbol *)word->data, (int)size);
-    struct term_at at = {
-        .term = {stem, (size_t)sb_stemmer_length(run->maker->stemmer)},
-        .word = {word->data, size},
-        .capitals = capitals && letters > 1,
-        .part = run->identifier};
+    return capitals && letters > 1;
+}
+
+static void give_word(struct run *run, struct slice text)
+{
+    struct buf *word = &run->maker->word;
+    bool capitals = lower_word(word, text);
+    struct slice lower = {word->data, cut(word)};
+    struct term_at at = {.term = stem_of(run->maker, lower),
+                         .word = lower,
+                         .capitals = capitals,
+                         .part = run->identifier};
     run->each(run->context, &at);
     run->words++;
 }
