@@ -62,6 +62,13 @@ KERNEL_LIBS := -Wl,--push-state,--as-needed $(if $(DNNL),-ldnnl -lgomp) $(CUDA_L
 $O/kernels/ref/%.o: CFLAGS_ALL += -ffp-contract=off
 $O/kernels/cpu/%.o $O/tests/bench/%.o: CFLAGS_ALL += -ffp-contract=fast $(if $(filter release,$(BUILD)),-O3)
 
+# The flags are part of what an object and a program depend on.
+STAMP := $O/.flags
+FLAGS_NOW := $(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) DNNL=$(DNNL) NVCC=$(NVCC) $(CUDA_ARCHS)
+ifneq ($(shell cat $(STAMP) 2>/dev/null),$(FLAGS_NOW))
+$(shell mkdir -p $O && printf '%s' '$(FLAGS_NOW)' > $(STAMP))
+endif
+
 BASE_LIBS := -lcjson -lutf8proc -lxxhash -linih -lpthread -lm
 PROGRAMS := lecternd lectern lectern-parse
 TOOLS := op probe  # for tests and scripts, not installed
@@ -76,32 +83,32 @@ else
 $(addprefix build/,$(PROGRAMS) $(TOOLS)): build/%: $O/%
 endif
 
-$O/lecternd: $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(BASE)
+$O/lecternd: $(STAMP) $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(BASE)
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -luv -llmdb -lzstd -lstemmer $(BASE_LIBS)
-$O/lectern: $(CLI) $(BASE)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -luv -llmdb -lzstd -lstemmer $(BASE_LIBS)
+$O/lectern: $(STAMP) $(CLI) $(BASE)
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(BASE_LIBS)
-$O/lectern-parse: $(PARSE) $(TREE) $(filter-out %/config.o,$(BASE))
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(BASE_LIBS)
+$O/lectern-parse: $(STAMP) $(PARSE) $(TREE) $(filter-out %/config.o,$(BASE))
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lgumbo -lxml2 -lseccomp $(filter-out -linih,$(BASE_LIBS))
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lgumbo -lxml2 -lseccomp $(filter-out -linih,$(BASE_LIBS))
 
-$O/op: $O/tests/programs/op.o $O/tests/programs/cases.o $(KERNELS) $(BASE)
+$O/op: $(STAMP) $O/tests/programs/op.o $O/tests/programs/cases.o $(KERNELS) $(BASE)
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(KERNEL_LIBS) $(BASE_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(KERNEL_LIBS) $(BASE_LIBS)
 
-$O/probe: $O/tests/programs/probe.o $(MODEL) $(KERNELS) $(BASE)
+$O/probe: $(STAMP) $O/tests/programs/probe.o $(MODEL) $(KERNELS) $(BASE)
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 
 # ---- Tests ----
 
 # One program for each file of tests/unit, linked with everything but the mains.
-$O/all.a: $(BASE) $(TREE) $(MEMORY) $(INDEXER) $(MODEL) $(KERNELS) $O/tests/programs/cases.o $(filter-out %/main.o,$(DAEMON)) $(filter-out %/main.o $(BASE),$(call sources,cli))
-	@rm -f $@ && ar rcs $@ $^
+$O/all.a: $(STAMP) $(BASE) $(TREE) $(MEMORY) $(INDEXER) $(MODEL) $(KERNELS) $O/tests/programs/cases.o $(filter-out %/main.o,$(DAEMON)) $(filter-out %/main.o $(BASE),$(call sources,cli))
+	@rm -f $@ && ar rcs $@ $(filter %.o,$^)
 $O/tests/unit/%: $O/tests/unit/%.o $O/all.a
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka -luv -llmdb -lzstd -lstemmer $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lcmocka -luv -llmdb -lzstd -lstemmer $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 UNIT := $(patsubst %.c,$O/%,$(wildcard tests/unit/*.c))
 
 test: deps  ## everything: floors, unit and end-to-end tests, again with sanitizers
@@ -113,7 +120,7 @@ e2e: $(addprefix $O/,$(PROGRAMS)) build/manuals/postgresql  ## end-to-end tests 
 $O/tests/bench/parse: BENCH_LIBS := -lgumbo
 $O/tests/bench/%: $O/tests/bench/%.o $O/all.a
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(BENCH_LIBS) -luv -llmdb -lzstd -lstemmer $(KERNEL_LIBS) $(BASE_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(BENCH_LIBS) -luv -llmdb -lzstd -lstemmer $(KERNEL_LIBS) $(BASE_LIBS)
 bench: $(patsubst %.c,$O/%,$(wildcard tests/bench/*.c)) all build/manuals/postgresql  ## measure parsing and products beside their limits; prints JSON
 	@$O/tests/bench/parse build/manuals/postgresql build/lectern-parse
 	@$O/tests/bench/products
@@ -150,13 +157,6 @@ install: all  ## install into $(DESTDIR)$(prefix)
 	install -Dm755 build/lectern $(DESTDIR)$(prefix)/bin/lectern
 	install -Dm755 build/lecternd $(DESTDIR)$(prefix)/bin/lecternd
 	install -Dm755 build/lectern-parse $(DESTDIR)$(prefix)/bin/lectern-parse
-
-# The flags are part of what an object depends on.
-STAMP := $O/.flags
-FLAGS_NOW := $(CC) $(CFLAGS_ALL) $(NVCC) $(CUDA_ARCHS)
-ifneq ($(shell cat $(STAMP) 2>/dev/null),$(FLAGS_NOW))
-$(shell mkdir -p $O && printf '%s' '$(FLAGS_NOW)' > $(STAMP))
-endif
 
 $O/%.o: %.c $(STAMP)
 	$(call say,cc  )
