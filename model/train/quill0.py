@@ -798,6 +798,7 @@ class Pairs:
         self.weights = list(weight.values())
         # Keys of the latest batches: more negatives for nothing.
         self.bank, self.bank_nodes = torch.zeros(0, P), []
+        self.bank_manual = None
 
     def related(self, a, b):
         return a == b or self.nodes[a]["parent"] in (b, -1) \
@@ -807,13 +808,29 @@ class Pairs:
         self.bank = torch.cat([keys.detach(), self.bank])[:most]
         self.bank_nodes = (nodes + self.bank_nodes)[:most]
 
-    def batch(self, rng, count, cap):
-        """[(question, passage, node)], nodes distinct.  Two of three batches
-        are of one manual, neighbours included: hard negatives."""
-        if rng.random() < 0.67:
-            pool = self.by_manual[rng.choices(self.manuals, self.weights)[0]]
+    def batch(self, rng, step, count, cap):
+        """[(question, passage, node)], nodes distinct.  A few steps stay in
+        one manual, whose keys of the steps before are negatives too; now and
+        then a batch is of all manuals.  In a third of the batches rare tokens
+        are exchanged for others, in questions and passages alike: words must
+        match by what they are, also those that training never saw."""
+        turn = random.Random(step // 8)
+        if rng.random() < 0.85:
+            manual = turn.choices(self.manuals, self.weights)[0]
+            pool = self.by_manual[manual]
         else:
-            pool = self.all
+            manual, pool = None, self.all
+        if manual != self.bank_manual:
+            self.bank, self.bank_nodes = torch.zeros(0, P), []
+        exchange = None
+        if rng.random() < 0.33:
+            exchange = np.arange(VOCAB, dtype=np.uint16)
+            rare = exchange[1500:].copy()
+            np.random.default_rng(step).shuffle(rare)
+            exchange[1500:] = rare
+            self.bank, self.bank_nodes = torch.zeros(0, P), []
+            manual = None
+        self.bank_manual = manual
         seen, out = set(), []
         for _ in range(count * 3):
             if len(out) == count:
@@ -822,8 +839,12 @@ class Pairs:
             for pair in pool[at:at + rng.choice((1, 1, 4))]:
                 if pair[2] not in seen and len(out) < count:
                     seen.add(pair[2])
-                    out.append((pair[1], self.passage(pair, rng, cap),
-                                pair[2]))
+                    question = pair[1]
+                    passage = self.passage(pair, rng, cap)
+                    if exchange is not None:
+                        question, passage = exchange[question], exchange[
+                            passage]
+                    out.append((question, passage, pair[2]))
         return out
 
     def passage(self, pair, rng, cap):
@@ -857,8 +878,8 @@ def norm_penalty(keys):
     return (keys.norm(dim=-1).clamp_min(1e-3) / P ** 0.5).log().square().mean()
 
 
-def flat_loss(model, pairs, rng, count, cap):
-    batch = pairs.batch(rng, count, cap)
+def flat_loss(model, pairs, rng, step, count, cap):
+    batch = pairs.batch(rng, step, count, cap)
     q = model.queries(model.encode([b[0] for b in batch], model.lectern.mem))
     m = model.encode([b[1] for b in batch], model.lectern.mem0)
     k = model.keys(m)
@@ -871,7 +892,8 @@ def flat_loss(model, pairs, rng, count, cap):
     loss, hit = nce(q, torch.cat([k, pairs.bank]), targets, ban)
     back = F.cross_entropy((q @ k.T).masked_fill(
         ban[:, :len(batch)], -1e4).T, targets)
-    pairs.remember(k, [b[2] for b in batch])
+    if pairs.bank_manual:
+        pairs.remember(k, [b[2] for b in batch])
     total = loss + 0.3 * back + 0.1 * norm_penalty(k)
     tokens = sum(len(b[0]) + len(b[1]) + 4 for b in batch)
     return total, {"flat": loss.item(), "flat_hit": hit, "tokens": tokens}
@@ -951,7 +973,7 @@ def stage_contrast(args):
     pairs, text = Pairs(data), Text(args.work, data)
 
     def loss(model, step, rng):
-        if step % 8 == 7:  # keep the language
+        if step % 12 == 7:  # keep the language
             ids, weight = text.batch(rng, 6, 384, 0.2)
             value = lm_loss(model, ids, weight)
             return value, {"answer_loss": value.item(), "tokens": ids.size}
@@ -959,7 +981,7 @@ def stage_contrast(args):
         if step % 4 == 1:
             return tree_loss(model, pairs, rng, 16 if cap > 64 else 24,
                              min(cap, 96))
-        return flat_loss(model, pairs, rng, 4096 // (cap + 16), cap)
+        return flat_loss(model, pairs, rng, step, 4096 // (cap + 16), cap)
 
     train(args, "contrast", ["lm", "init"], loss, 0.005, 0.002)
 
@@ -972,7 +994,7 @@ def stage_answers(args):
         if step % 3 == 2:  # keep the memories
             if step % 6 == 2:
                 return tree_loss(model, pairs, rng, 16, 64)
-            return flat_loss(model, pairs, rng, 64, 64)
+            return flat_loss(model, pairs, rng, step, 64, 64)
         ids, weight = text.batch(rng, 8, 448, 0.0)
         value = lm_loss(model, ids, weight)
         return value, {"answer_loss": value.item(), "tokens": ids.size}
@@ -1150,6 +1172,7 @@ def stage_export(args):
         tokenizer = file.read()
     with open(os.path.join(args.dir, "tokenizer.json"), "w") as out:
         out.write(tokenizer)
+    os.chmod(os.path.join(args.dir, "model.safetensors"), 0o644)
     size = os.path.getsize(os.path.join(args.dir, "model.safetensors"))
     log(args.work, stage="export", source=found, bytes=size)
 
