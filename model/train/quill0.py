@@ -166,12 +166,14 @@ class Quill(nn.Module):
         is_soft = np.zeros(ids.shape, bool)
         is_soft[:, 0] = True
         is_soft[np.arange(n), last] = True
-        embeds = self.model.embed_tokens(torch.from_numpy(ids))
+        device = self.cos.device
+        embeds = self.model.embed_tokens(torch.from_numpy(ids).to(device))
         soft = soft.expand(n, D)[:, None]
-        embeds = torch.where(torch.from_numpy(is_soft)[..., None], soft,
-                             embeds)
+        embeds = torch.where(torch.from_numpy(is_soft).to(device)[..., None],
+                             soft, embeds)
         hidden = self.hidden(embeds)
-        return hidden[torch.arange(n), torch.from_numpy(last)]
+        return hidden[torch.arange(n, device=device),
+                      torch.from_numpy(last).to(device)]
 
     def recall(self, query, memories):
         """softmax((q Wq)(L Wk)^T / sqrt(p)) L; query [D], memories [n, D]."""
@@ -186,7 +188,8 @@ class Quill(nn.Module):
             return children[0]
         w = self.lectern.pool
         score = (children @ w.wq) @ (children @ w.wk).T / P ** 0.5
-        score = score.masked_fill(torch.eye(n, dtype=torch.bool), -math.inf)
+        score = score.masked_fill(torch.eye(n, dtype=torch.bool,
+                                            device=score.device), -math.inf)
         weight = score.softmax(-1).sum(0)
         return (weight / weight.sum()) @ children
 
@@ -309,6 +312,7 @@ def train(args, stage, before, batch_loss, matrix_rate, rate):
     model, step, done = Quill(), 0, 0.0
     found, saved = latest(args.work, [stage] + before)
     model.load_state_dict(saved["model"])
+    model.to(args.device)
     optimizer = Optimizer(model, matrix_rate, rate)
     if found == stage:
         optimizer.load(saved["optimizer"])
@@ -735,17 +739,18 @@ class Text:
 def lm_loss(model, ids, weight=None, share=1.0):
     """Cross entropy; `share` < 1: of a random part of the positions, as the
     large vocabulary costs as much as all layers together."""
-    ids = torch.from_numpy(ids)
+    device = model.cos.device
+    ids = torch.from_numpy(ids).to(device)
     hidden = model.hidden(model.model.embed_tokens(ids[:, :-1])).flatten(0, 1)
     target = ids[:, 1:].flatten()
     if weight is not None:
-        w = torch.from_numpy(weight).flatten()
+        w = torch.from_numpy(weight).to(device).flatten()
         keep = w > 0
         loss = F.cross_entropy(model.logits(hidden[keep]), target[keep],
                                reduction="none")
         return (loss * w[keep]).sum() / w[keep].sum()
     if share < 1:
-        keep = torch.rand(len(target)) < share
+        keep = torch.rand(len(target), device=device) < share
         hidden, target = hidden[keep], target[keep]
     return F.cross_entropy(model.logits(hidden), target)
 
@@ -756,12 +761,12 @@ def stage_lm(args):
 
     def loss(model, step, rng):
         if step % 4 == 3:
-            ids, weight = text.batch(rng, 8, 384, 0.3)
+            ids, weight = text.batch(rng, 8 * args.scale, 384, 0.3)
             value = lm_loss(model, ids, weight)
             name = "answer_loss"
         else:
             rows, length = (3, 1024) if step % 16 == 0 else (12, 256)
-            ids = text.rows(rng, rows, length)
+            ids = text.rows(rng, rows * args.scale, length)
             value = lm_loss(model, ids, share=0.5)
             name = "loss"
         begin[0] += ids.size
@@ -776,8 +781,8 @@ def stage_lm(args):
 class Pairs:
     def __init__(self, data):
         self.nodes = data["nodes"]
-        self.by_manual, self.groups = {}, {}
-        self.of_node = {}
+        self.parent = np.array([n["parent"] for n in self.nodes])
+        self.by_manual, self.of_node = {}, {}
         for pair in data["pairs"]:
             node = self.nodes[pair[2]]
             if node["held"]:
@@ -798,22 +803,44 @@ class Pairs:
         self.weights = list(weight.values())
         # Keys of the latest batches: more negatives for nothing.
         self.bank, self.bank_nodes = torch.zeros(0, P), []
+        self.bank_manual = None
 
-    def related(self, a, b):
-        return a == b or self.nodes[a]["parent"] in (b, -1) \
-            or self.nodes[b]["parent"] == a
+    def related(self, batch):
+        """[n, n + bank]: the same node again, its parent or its child."""
+        a = np.array(batch)
+        b = np.array(batch + self.bank_nodes)
+        out = (a[:, None] == b) | (self.parent[a][:, None] == b) | (
+            self.parent[b] == a[:, None])
+        out[np.arange(len(a)), np.arange(len(a))] = False
+        return torch.from_numpy(out)
 
     def remember(self, keys, nodes, most=768):
         self.bank = torch.cat([keys.detach(), self.bank])[:most]
         self.bank_nodes = (nodes + self.bank_nodes)[:most]
 
-    def batch(self, rng, count, cap):
-        """[(question, passage, node)], nodes distinct.  Two of three batches
-        are of one manual, neighbours included: hard negatives."""
-        if rng.random() < 0.67:
-            pool = self.by_manual[rng.choices(self.manuals, self.weights)[0]]
+    def batch(self, rng, step, count, cap):
+        """[(question, passage, node)], nodes distinct.  A few steps stay in
+        one manual, whose keys of the steps before are negatives too; now and
+        then a batch is of all manuals.  In a third of the batches rare tokens
+        are exchanged for others, in questions and passages alike: words must
+        match by what they are, also those that training never saw."""
+        turn = random.Random(step // 8)
+        if rng.random() < 0.85:
+            manual = turn.choices(self.manuals, self.weights)[0]
+            pool = self.by_manual[manual]
         else:
-            pool = self.all
+            manual, pool = None, self.all
+        if manual != self.bank_manual:
+            self.bank, self.bank_nodes = torch.zeros(0, P), []
+        exchange = None
+        if rng.random() < 0.33:
+            exchange = np.arange(VOCAB, dtype=np.uint16)
+            rare = exchange[1500:].copy()
+            np.random.default_rng(step).shuffle(rare)
+            exchange[1500:] = rare
+            self.bank, self.bank_nodes = torch.zeros(0, P), []
+            manual = None
+        self.bank_manual = manual
         seen, out = set(), []
         for _ in range(count * 3):
             if len(out) == count:
@@ -822,8 +849,12 @@ class Pairs:
             for pair in pool[at:at + rng.choice((1, 1, 4))]:
                 if pair[2] not in seen and len(out) < count:
                     seen.add(pair[2])
-                    out.append((pair[1], self.passage(pair, rng, cap),
-                                pair[2]))
+                    question = pair[1]
+                    passage = self.passage(pair, rng, cap)
+                    if exchange is not None:
+                        question, passage = exchange[question], exchange[
+                            passage]
+                    out.append((question, passage, pair[2]))
         return out
 
     def passage(self, pair, rng, cap):
@@ -843,6 +874,57 @@ class Pairs:
         return segment[:cap]
 
 
+class Words:
+    """What the words of a text alone say of it, in as many dimensions as keys
+    have: the mean of its tokens' first embeddings, rare tokens weighing more,
+    whitened.  Keys and queries learn that from every text before they learn
+    better from pairs: questions alone teach far too slowly."""
+
+    def __init__(self, work, data, pairs):
+        self.table = latest(work, ["init"])[1]["model"][
+            "model.embed_tokens.weight"].cpu().numpy()
+        own = [n for n in data["nodes"] if n["own"] and not n["held"]]
+        self.weight = self.rarity([n["segments"][0] for n in own])
+        self.asked = np.minimum(self.weight, self.rarity(
+            [p[1] for p in pairs.all]))
+        rng = random.Random(SEED)
+        rows = np.stack([self.mean(n["segments"][0], self.weight)
+                         for n in rng.sample(own, min(6000, len(own)))])
+        self.middle = rows.mean(0)
+        values, vectors = np.linalg.eigh(np.cov((rows - self.middle).T))
+        self.to = (vectors / np.sqrt(values))[:, ::-1][:, :P].astype(
+            np.float32)
+
+    @staticmethod
+    def rarity(texts):
+        count = np.ones(VOCAB)
+        for text in texts:
+            count[np.unique(text)] += 1
+        return np.maximum(np.log(len(texts) / count), 0).astype(np.float32)
+
+    def mean(self, text, weight):
+        tokens, count = np.unique(text, return_counts=True)
+        row = (weight[tokens] ** 1.5 * np.log1p(count)) @ self.table[tokens]
+        return row / (np.linalg.norm(row) + 1e-6)
+
+    def align(self, model, texts):
+        """Turns the targets to where the model's keys already are."""
+        with torch.no_grad():
+            keys = F.normalize(model.keys(encode_all(
+                model, texts, model.lectern.mem0).to(model.cos.device)), dim=-1)
+        rows = np.stack([self.mean(t, self.weight) for t in texts])
+        rows = (rows - self.middle) @ self.to
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        u, _, v = np.linalg.svd(rows.T @ keys.cpu().numpy())
+        self.to = (self.to @ (u @ v)).astype(np.float32)
+
+    def loss(self, vectors, texts, weight):
+        rows = np.stack([self.mean(t, weight) for t in texts]) - self.middle
+        target = torch.from_numpy((rows @ self.to).astype(np.float32))
+        return 1 - F.cosine_similarity(vectors, target.to(vectors.device),
+                                       dim=-1).mean()
+
+
 def nce(queries, keys, targets, ban=None):
     score = queries @ keys.T
     if ban is not None:
@@ -857,24 +939,28 @@ def norm_penalty(keys):
     return (keys.norm(dim=-1).clamp_min(1e-3) / P ** 0.5).log().square().mean()
 
 
-def flat_loss(model, pairs, rng, count, cap):
-    batch = pairs.batch(rng, count, cap)
+def flat_loss(model, pairs, rng, step, count, cap, words=None):
+    batch = pairs.batch(rng, step, count, cap)
     q = model.queries(model.encode([b[0] for b in batch], model.lectern.mem))
     m = model.encode([b[1] for b in batch], model.lectern.mem0)
     k = model.keys(m)
-    targets = torch.arange(len(batch))
+    targets = torch.arange(len(batch), device=k.device)
     # The parent or a child of the right node is not a negative.
-    others = [b[2] for b in batch] + pairs.bank_nodes
-    ban = torch.tensor([[i != j and pairs.related(b[2], other)
-                         for j, other in enumerate(others)]
-                        for i, b in enumerate(batch)])
-    loss, hit = nce(q, torch.cat([k, pairs.bank]), targets, ban)
+    ban = pairs.related([b[2] for b in batch]).to(k.device)
+    loss, hit = nce(q, torch.cat([k, pairs.bank.to(k.device)]), targets, ban)
     back = F.cross_entropy((q @ k.T).masked_fill(
         ban[:, :len(batch)], -1e4).T, targets)
-    pairs.remember(k, [b[2] for b in batch])
+    if pairs.bank_manual:
+        pairs.remember(k, [b[2] for b in batch])
     total = loss + 0.3 * back + 0.1 * norm_penalty(k)
     tokens = sum(len(b[0]) + len(b[1]) + 4 for b in batch)
-    return total, {"flat": loss.item(), "flat_hit": hit, "tokens": tokens}
+    figures = {"flat": loss.item(), "flat_hit": hit, "tokens": tokens}
+    if words:
+        of_k = words.loss(k, [b[1] for b in batch], words.weight)
+        of_q = words.loss(q, [b[0] for b in batch], words.asked)
+        total = total + 3 * (of_k + of_q)
+        figures.update(words_k=of_k.item(), words_q=of_q.item())
+    return total, figures
 
 
 def tree_loss(model, pairs, rng, count, cap):
@@ -926,14 +1012,15 @@ def tree_loss(model, pairs, rng, count, cap):
         recalled = torch.stack([model.recall(halves[i], m[a:b])
                                 for i, (a, b) in enumerate(slices)])
     memory = model.encode(own, recalled)
-    targets = torch.arange(n)
+    device = q_own.device
+    targets = torch.arange(n, device=device)
     k_mean, k_attention = model.keys(mean), model.keys(attention)
     k_own, k_children = model.keys(memory), model.keys(m)
     by_mean, mean_hit = nce(q_child, k_mean, targets)
     by_attention, attention_hit = nce(q_child, k_attention, targets)
     # The parent's own questions: its memory against the others' and against
     # the children of the others.
-    ban = torch.zeros(n, n + len(texts), dtype=torch.bool)
+    ban = torch.zeros(n, n + len(texts), dtype=torch.bool, device=device)
     for i, (a, b) in enumerate(slices):
         ban[i, n + a:n + b] = True
     by_own, own_hit = nce(q_own, torch.cat([k_own, k_children]), targets, ban)
@@ -949,19 +1036,26 @@ def tree_loss(model, pairs, rng, count, cap):
 def stage_contrast(args):
     data = load_data(args.work)
     pairs, text = Pairs(data), Text(args.work, data)
+    words, aligned = Words(args.work, data, pairs), []
 
     def loss(model, step, rng):
-        if step % 8 == 7:  # keep the language
-            ids, weight = text.batch(rng, 6, 384, 0.2)
+        if not aligned:
+            own = [n for n in data["nodes"] if n["own"] and not n["held"]]
+            words.align(model, [n["segments"][0][:48] for n in random.Random(
+                SEED).sample(own, min(1200, len(own)))])
+            aligned.append(True)
+        if step % 12 == 7 and not args.no_text:  # keep the language
+            ids, weight = text.batch(rng, 6 * args.scale, 384, 0.2)
             value = lm_loss(model, ids, weight)
             return value, {"answer_loss": value.item(), "tokens": ids.size}
         cap = rng.choice((32, 32, 48, 48, 64, 64, 96, 160))
-        if step % 4 == 1:
-            return tree_loss(model, pairs, rng, 16 if cap > 64 else 24,
-                             min(cap, 96))
-        return flat_loss(model, pairs, rng, 4096 // (cap + 16), cap)
+        if step % 5 == 1:
+            return tree_loss(model, pairs, rng, args.scale * (
+                16 if cap > 64 else 24), min(cap, 96))
+        return flat_loss(model, pairs, rng, step,
+                         4096 * args.scale // (cap + 16), cap, words)
 
-    train(args, "contrast", ["lm", "init"], loss, 0.005, 0.002)
+    train(args, "contrast", ["lm", "init"], loss, 0.01, 0.002)
 
 
 def stage_answers(args):
@@ -971,9 +1065,9 @@ def stage_answers(args):
     def loss(model, step, rng):
         if step % 3 == 2:  # keep the memories
             if step % 6 == 2:
-                return tree_loss(model, pairs, rng, 16, 64)
-            return flat_loss(model, pairs, rng, 64, 64)
-        ids, weight = text.batch(rng, 8, 448, 0.0)
+                return tree_loss(model, pairs, rng, 16 * args.scale, 64)
+            return flat_loss(model, pairs, rng, step, 64 * args.scale, 64)
+        ids, weight = text.batch(rng, 8 * args.scale, 448, 0.0)
         value = lm_loss(model, ids, weight)
         return value, {"answer_loss": value.item(), "tokens": ids.size}
 
@@ -1023,7 +1117,7 @@ def encode_all(model, texts, soft, batch=48):
     with torch.no_grad():
         for k in range(0, len(order), batch):
             some = order[k:k + batch]
-            out[some] = model.encode([texts[i] for i in some], soft)
+            out[some] = model.encode([texts[i] for i in some], soft).cpu()
     return out
 
 
@@ -1150,6 +1244,7 @@ def stage_export(args):
         tokenizer = file.read()
     with open(os.path.join(args.dir, "tokenizer.json"), "w") as out:
         out.write(tokenizer)
+    os.chmod(os.path.join(args.dir, "model.safetensors"), 0o644)
     size = os.path.getsize(os.path.join(args.dir, "model.safetensors"))
     log(args.work, stage="export", source=found, bytes=size)
 
@@ -1222,12 +1317,15 @@ def main():
     parser.add_argument("--until", help="HH:MM when the stage ends")
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--scale", type=int, default=1,
+                        help="of a step's texts, for a larger machine")
     parser.add_argument("--stage", help="eval, export: of this stage")
     parser.add_argument("--questions", type=int, default=300)
     parser.add_argument("--manuals", nargs="*", help="eval: only of these")
     parser.add_argument("--segments", type=int, default=4)
     parser.add_argument("--no-text", action="store_true",
-                        help="eval: recall only")
+                        help="eval: recall only; contrast: no language")
     parser.add_argument("--cap", type=int, default=SEGMENT)
     args = parser.parse_args()
     globals()["stage_" + args.command](args)
