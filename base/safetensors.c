@@ -238,6 +238,16 @@ static uint64_t little_endian(const char *bytes)
     return value;
 }
 
+/* At least as many as the header has values, but for one. */
+static size_t count_marks(struct slice text)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < text.size; i++)
+        count +=
+            text.data[i] == ',' || text.data[i] == '{' || text.data[i] == '[';
+    return count;
+}
+
 int safetensors_over(struct slice bytes, struct safetensors **ret,
                      struct err *err)
 {
@@ -245,8 +255,11 @@ int safetensors_over(struct slice bytes, struct safetensors **ret,
     if (bytes.size < 8 || size > bytes.size - 8)
         return err_set(err, ERR_FORMAT, "cut off within its header");
     if (size > SAFETENSORS_MOST_HEADER)
-        return err_set(err, ERR_LIMIT, "a header of more than 100 MB");
+        return err_set(err, ERR_LIMIT, "a header of more than %d MiB",
+                       SAFETENSORS_MOST_HEADER >> 20);
     struct slice text = {bytes.data + 8, (size_t)size};
+    if (count_marks(text) > SAFETENSORS_MOST_VALUES)
+        return err_set(err, ERR_LIMIT, "a header of too many values");
     struct slice data = {text.data + text.size, bytes.size - 8 - text.size};
     struct safetensors *file = mem_alloc(sizeof *file);
     int code = json_parse(text, &file->header, err);
@@ -432,12 +445,42 @@ static int write_file(const char *path, struct slice header,
     return rc;
 }
 
+static int compare_slice(const void *a, const void *b)
+{
+    const struct slice *x = a, *y = b;
+    if (x->size != y->size)
+        return x->size < y->size ? -1 : 1;
+    return x->size ? memcmp(x->data, y->data, x->size) : 0;
+}
+
+static int check_written(const struct tensor *tensors, size_t count,
+                         struct err *err)
+{
+    struct slice *names = mem_resize(NULL, count, sizeof *names);
+    int code = 0;
+    for (size_t i = 0; i < count; i++) {
+        names[i] = tensors[i].name;
+        if (slice_is(names[i], "__metadata__"))
+            code = err_set(err, ERR_USAGE, "a tensor named __metadata__");
+    }
+    qsort(names, count, sizeof *names, compare_slice);
+    for (size_t i = 1; i < count && !code; i++)
+        if (!compare_slice(&names[i - 1], &names[i]))
+            code = err_set(err, ERR_USAGE, "two tensors named '%.*s'",
+                           (int)(names[i].size < 200 ? names[i].size : 200),
+                           names[i].data);
+    free(names);
+    return code;
+}
+
 int safetensors_write(const char *path, const struct tensor *tensors,
                       size_t count, const char *const (*meta)[2],
                       struct err *err)
 {
     struct buf header = {0}, temp = {0};
-    int code = put_header(&header, tensors, count, meta, err);
+    int code = check_written(tensors, count, err);
+    if (!code)
+        code = put_header(&header, tensors, count, meta, err);
     if (!code) {
         buf_printf(&temp, "%s.%ld.tmp", path, (long)getpid());
         if (write_file(temp.data, buf_slice(&header), tensors, count) < 0 ||

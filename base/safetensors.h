@@ -1,6 +1,6 @@
 /* safetensors: named arrays in a file.
  *
- *     u64  n            little-endian, size of the header, at most 100 MB
+ *     u64  n            little-endian, size of the header, at most 16 MiB
  *     n    header       JSON: {"__metadata__": {key: text, ...},
  *                       name: {"dtype": "F32", "shape": [2, 3],
  *                              "data_offsets": [from, to]}, ...}
@@ -9,7 +9,9 @@
  *
  * The reader believes nothing: types are known ones, shape times size is the
  * length (in checked arithmetic), the arrays cover the data exactly, and no
- * name or metadata key occurs twice.  Data is little-endian, row-major and
+ * name or metadata key occurs twice.  A header may have at most 2^20 commas and
+ * opening brackets (about 130,000 matrices): as a tree each of these costs some
+ * 100 bytes.  The format itself allows 100 MB.  Data is little-endian, row-major and
  * nowhere aligned: copy a value out with memcpy, or check the pointer. */
 #ifndef BASE_SAFETENSORS_H
 #define BASE_SAFETENSORS_H
@@ -20,7 +22,11 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { SAFETENSORS_MOST_HEADER = 100000000, TENSOR_MOST_RANK = 8 };
+enum {
+    SAFETENSORS_MOST_HEADER = 16 << 20,
+    SAFETENSORS_MOST_VALUES = 1 << 20, /* commas and opening brackets */
+    TENSOR_MOST_RANK = 8
+};
 
 enum tensor_type {
     TENSOR_F32,
@@ -65,7 +71,8 @@ size_t tensor_values(const struct tensor *tensor);
 
 /* Writes a file beside `path` and renames it into place.  `meta` holds pairs of
  * key and text and ends with a pair whose key is NULL; NULL: none.  ERR_USAGE
- * when a tensor's bytes are not its shape times the size of its type. */
+ * when a tensor's bytes are not its shape times the size of its type, or when
+ * two have one name. */
 int safetensors_write(const char *path, const struct tensor *tensors,
                       size_t count, const char *const (*meta)[2],
                       struct err *err);

@@ -29,7 +29,9 @@ extern "C" {
 
 enum kernel_error {
     KERNEL_OK = 0,
-    KERNEL_NO_MEMORY = -1,   /* here or on the device; the caller survives */
+    KERNEL_NO_MEMORY = -1,   /* here or on the device; the caller survives,
+                                unless it was oneDNN that got none: that may
+                                end the process */
     KERNEL_UNSUPPORTED = -2, /* this backend cannot, or not at these sizes */
     KERNEL_FAILED = -3       /* the library or the device said no */
 };

@@ -69,11 +69,54 @@ static int take_sizes(const cJSON *root, struct model_config *c,
     return 0;
 }
 
+static int not_a(struct err *err, const char *name, const char *what)
+{
+    return err_set(err, ERR_FORMAT, "\"%s\" is not %s", name, what);
+}
+
+/* The members below keep what *ret has when they are absent. */
+static int take_bool(const cJSON *root, const char *name, bool *ret,
+                     struct err *err)
+{
+    const cJSON *item = member(root, name);
+    if (item && !cJSON_IsBool(item))
+        return not_a(err, name, "true or false");
+    *ret = item ? cJSON_IsTrue(item) : *ret;
+    return 0;
+}
+
+static int take_text(const cJSON *root, const char *name, const char **ret,
+                     struct err *err)
+{
+    const cJSON *item = member(root, name);
+    if (item && !cJSON_IsString(item))
+        return not_a(err, name, "a text");
+    *ret = item ? item->valuestring : *ret;
+    return 0;
+}
+
+static int take_number(const cJSON *root, const char *name, double *ret,
+                       struct err *err)
+{
+    const cJSON *item = member(root, name);
+    if (item && !cJSON_IsNumber(item))
+        return not_a(err, name, "a number");
+    *ret = item ? item->valuedouble : *ret;
+    return 0;
+}
+
 /* What this file does not compute must be off. */
 static int check_kind(const cJSON *root, struct err *err)
 {
-    const char *type = json_get_text(root, "model_type", "");
-    const char *act = json_get_text(root, "hidden_act", "silu");
+    const char *type = "", *act = "silu";
+    bool bias = false;
+    int code = take_text(root, "model_type", &type, err);
+    if (!code)
+        code = take_text(root, "hidden_act", &act, err);
+    if (!code)
+        code = take_bool(root, "attention_bias", &bias, err);
+    if (code)
+        return code;
     if (strcmp(type, "qwen3") != 0)
         return err_set(err, ERR_FORMAT,
                        "model_type \"%.60s\" is not supported (qwen3 is)",
@@ -81,35 +124,85 @@ static int check_kind(const cJSON *root, struct err *err)
     if (strcmp(act, "silu") != 0)
         return err_set(err, ERR_FORMAT, "hidden_act \"%.60s\" is not supported",
                        act);
-    if (json_get_bool(root, "attention_bias", false))
+    if (bias)
         return err_set(err, ERR_FORMAT, "attention_bias is not supported");
     if (member(root, "quantization_config"))
         return err_set(err, ERR_FORMAT, "quantised weights are not supported");
     return 0;
 }
 
+static int check_whole(const cJSON *object, struct err *err)
+{
+    double part = 1;
+    int code = take_number(object, "partial_rotary_factor", &part, err);
+    if (!code && part != 1)
+        code =
+            err_set(err, ERR_FORMAT, "partial_rotary_factor is not supported");
+    return code;
+}
+
+/* One of the objects that may say how positions are turned: it must not say
+ * anything but the plain way, and the same for all layers. */
+static int take_rotary_object(const cJSON *root, const char *name,
+                              double *theta, struct err *err)
+{
+    static const char *const kinds[] = {"rope_type", "type"};
+    const cJSON *object = member(root, name), *item;
+    int code = 0;
+    if (!object)
+        return 0;
+    if (!cJSON_IsObject(object))
+        return not_a(err, name, "an object");
+    cJSON_ArrayForEach (item, object)
+        if (cJSON_IsObject(item))
+            return err_set(err, ERR_FORMAT,
+                           "\"%s\" for each type of layer (\"%.60s\") is not "
+                           "supported",
+                           name, item->string);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        const char *kind = "default";
+        code = take_text(object, kinds[i], &kind, err);
+        if (code)
+            return code;
+        if (strcmp(kind, "default") != 0)
+            return err_set(err, ERR_FORMAT,
+                           "rope_type \"%.60s\" is not supported", kind);
+    }
+    code = check_whole(object, err);
+    return code ? code : take_number(object, "rope_theta", theta, err);
+}
+
 /* rope_theta and rope_scaling, or transformers 5's rope_parameters. */
 static int take_rotary(const cJSON *root, struct model_config *c,
                        struct err *err)
 {
-    const cJSON *parameters = member(root, "rope_parameters");
-    const cJSON *scaling =
-        parameters ? parameters : member(root, "rope_scaling");
-    const char *type = json_get_text(scaling, "rope_type", NULL);
-    type = type ? type : json_get_text(scaling, "type", "default");
-    if (strcmp(type, "default") != 0)
-        return err_set(err, ERR_FORMAT, "rope_type \"%.60s\" is not supported",
-                       type);
-    c->theta = json_get_double(root, "rope_theta", 10000);
-    c->theta = json_get_double(parameters, "rope_theta", c->theta);
-    if (!(c->theta > 0) || !isfinite(c->theta))
-        return err_set(err, ERR_FORMAT, "\"rope_theta\" is not positive");
-    if (json_get_double(parameters, "partial_rotary_factor", 1) < 1)
+    double by_parameters = NAN, by_scaling = NAN, eps = 1e-6;
+    c->theta = 10000;
+    int code = take_number(root, "rope_theta", &c->theta, err);
+    if (!code)
+        code = check_whole(root, err);
+    if (!code)
+        code = take_rotary_object(root, "rope_parameters", &by_parameters, err);
+    if (!code)
+        code = take_rotary_object(root, "rope_scaling", &by_scaling, err);
+    if (!code)
+        code = take_number(root, "rms_norm_eps", &eps, err);
+    if (code)
+        return code;
+    if (isless(by_parameters, by_scaling) ||
+        isgreater(by_parameters, by_scaling))
         return err_set(err, ERR_FORMAT,
-                       "partial_rotary_factor is not supported");
-    c->eps = (float)json_get_double(root, "rms_norm_eps", 1e-6);
+                       "two \"rope_theta\" that differ: %g and %g",
+                       by_parameters, by_scaling);
+    if (!isnan(by_scaling))
+        c->theta = by_scaling;
+    if (!isnan(by_parameters))
+        c->theta = by_parameters;
+    if (!(c->theta > 0) || !isfinite(c->theta))
+        return not_a(err, "rope_theta", "positive");
+    c->eps = (float)eps;
     if (!(c->eps >= 0) || !isfinite(c->eps))
-        return err_set(err, ERR_FORMAT, "\"rms_norm_eps\" is not positive");
+        return not_a(err, "rms_norm_eps", "positive");
     return 0;
 }
 
@@ -118,6 +211,8 @@ static int take_layer_types(const cJSON *types, size_t window,
 {
     const cJSON *type;
     size_t i = 0;
+    if (!cJSON_IsArray(types))
+        return not_a(err, "layer_types", "a list");
     if ((size_t)cJSON_GetArraySize(types) != c->layers)
         return err_set(err, ERR_FORMAT,
                        "\"layer_types\" are not as many as layers");
@@ -141,9 +236,11 @@ static int take_windows(const cJSON *root, struct model_config *c,
 {
     size_t window = 0, full;
     const cJSON *types = member(root, "layer_types");
-    bool slides = json_get_bool(root, "use_sliding_window", false);
-    int code = 0;
-    if (slides)
+    const cJSON *none =
+        cJSON_GetObjectItemCaseSensitive(root, "sliding_window");
+    bool slides = false;
+    int code = take_bool(root, "use_sliding_window", &slides, err);
+    if (!code && slides && !cJSON_IsNull(none)) /* null: no window */
         code =
             take_size(root, "sliding_window", 1, 1 << 30, 4096, &window, err);
     if (!code)
@@ -158,25 +255,33 @@ static int take_windows(const cJSON *root, struct model_config *c,
     return 0;
 }
 
-static void take_stop(struct model_config *c, const cJSON *id)
+/* A whole number; what is no id of the vocabulary never comes up. */
+static int take_stop(struct model_config *c, const cJSON *id, struct err *err)
 {
-    if (cJSON_IsNumber(id) && id->valuedouble >= 0 &&
-        id->valuedouble < (double)c->vocabulary &&
+    double value = cJSON_IsNumber(id) ? id->valuedouble : 0.5;
+    if (floor(value) != value)
+        return not_a(err, "eos_token_id", "a whole number or a list of them");
+    if (value >= 0 && value < (double)c->vocabulary &&
         c->stop_count < CONFIG_MOST_STOPS)
-        c->stops[c->stop_count++] = (int32_t)id->valuedouble;
+        c->stops[c->stop_count++] = (int32_t)value;
+    return 0;
 }
 
 /* One id or a list of them. */
-static void take_stops(struct model_config *c, const cJSON *root)
+static int take_stops(struct model_config *c, const cJSON *root,
+                      struct err *err)
 {
     const cJSON *ids = member(root, "eos_token_id"), *id;
+    int code = 0;
     if (!ids)
-        return;
+        return 0;
     c->stop_count = 0;
-    take_stop(c, ids);
-    if (cJSON_IsArray(ids))
-        cJSON_ArrayForEach (id, ids)
-            take_stop(c, id);
+    if (!cJSON_IsArray(ids))
+        return take_stop(c, ids, err);
+    cJSON_ArrayForEach (id, ids)
+        if (!code)
+            code = take_stop(c, id, err);
+    return code;
 }
 
 static int take_generation(struct slice text, struct model_config *c,
@@ -188,9 +293,9 @@ static int take_generation(struct slice text, struct model_config *c,
     int code = json_parse(text, &root, err);
     if (code)
         return code;
-    take_stops(c, root);
+    code = take_stops(c, root, err);
     cJSON_Delete(root);
-    return 0;
+    return code;
 }
 
 int model_config_from(struct slice config, struct slice generation,
@@ -208,11 +313,12 @@ int model_config_from(struct slice config, struct slice generation,
         code = take_rotary(root, &c, err);
     if (!code)
         code = take_windows(root, &c, err);
-    if (!code) {
-        c.tied = json_get_bool(root, "tie_word_embeddings", false);
-        take_stops(&c, root);
+    if (!code)
+        code = take_bool(root, "tie_word_embeddings", &c.tied, err);
+    if (!code)
+        code = take_stops(&c, root, err);
+    if (!code)
         code = take_generation(generation, &c, err);
-    }
     cJSON_Delete(root);
     if (code)
         model_config_free(&c);

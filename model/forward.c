@@ -110,8 +110,8 @@ int cache_reserve(struct model *m, struct cache *cache, size_t needed,
     if (capacity < needed)
         capacity = needed;
     capacity = (capacity + CACHE_PAGE - 1) / CACHE_PAGE * CACHE_PAGE;
-    void *host = mem_alloc(cache->length * row);
-    int code = 0;
+    void *host = malloc(cache->length ? cache->length * row : 1);
+    int code = host ? 0 : KERNEL_NO_MEMORY;
     for (size_t i = 0; i < c->layers && !code; i++) {
         code =
             move(m, &cache->keys[i], cache->length * row, capacity * row, host);

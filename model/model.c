@@ -337,6 +337,8 @@ int model_pool(struct model *m, int policy, const float *children, size_t count,
     float *rows = NULL, *out = NULL, *weight = NULL;
     if (!count)
         return err_set(err, ERR_USAGE, "no children to pool");
+    if (policy != POOL_MEAN && policy != POOL_ATTENTION)
+        return err_set(err, ERR_USAGE, "no such policy of pooling: %d", policy);
     int code = to_device(m, &rows, children, count * width);
     if (!code)
         code = to_device(m, &out, NULL, width);

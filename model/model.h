@@ -5,6 +5,11 @@
  * Nothing of tensors shows here: vectors of `width` floats and logits of
  * `vocabulary` floats, in the caller's memory.
  *
+ * The weights stay mapped while the model is open, and nothing guards the
+ * mapping: to truncate such a file ends the process by SIGBUS when what was cut
+ * off is next needed, and to write in it changes the weights.  Replace a file
+ * by renaming another into its place.
+ *
  * A model and all its sessions belong to one thread at a time: they share what
  * they work in.  The tokenizer is the exception (tokenizer.h). */
 #ifndef MODEL_MODEL_H
@@ -38,7 +43,7 @@ struct cancel {
 
 /* The errors name the file concerned.  ERR_IO: a file is missing (tokenizer.json
  * may be); ERR_FORMAT: a file is not as it should be, or of a kind that is not
- * supported; ERR_LIMIT: no memory. */
+ * supported; ERR_LIMIT: no memory for what the model's size asks for. */
 int model_open(const char *folder, const struct model_options *options,
                struct model **ret, struct err *err);
 void model_close(struct model *model); /* NULL: ok; its sessions first */

@@ -8,6 +8,7 @@
  *   ^ $           at every line there            PCRE2_MULTILINE
  *   [a&&b] [a[b]] set operations there           refused
  *   x{1,3}+       greedy there, possessive here  refused
+ *   \C            no such thing there           refused
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "model/pattern.h"
@@ -205,7 +206,8 @@ int pattern_compile(struct slice source, bool literal,
                     struct pattern **ret_pattern, struct err *err)
 {
     struct buf regex = {0};
-    uint32_t flags = PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE;
+    uint32_t flags = PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE |
+                     PCRE2_NEVER_BACKSLASH_C; /* cuts characters */
     pcre2_code *code_made;
     int code = 0;
     if (source.size > 1 << 16)
@@ -287,6 +289,14 @@ static int match(struct pattern_scan *scan, struct slice text, size_t from)
                        scan->context);
 }
 
+/* A match never checks the text (it is well-formed), so where a match lies
+ * must be a place in it: \K can put one before `from`, or turn it around. */
+static bool is_boundary(struct slice text, size_t at)
+{
+    return at == text.size ||
+           (at < text.size && ((unsigned char)text.data[at] & 0xC0) != 0x80);
+}
+
 int pattern_next(struct pattern_scan *scan, struct slice text, size_t from,
                  size_t *ret_start, size_t *ret_end, struct err *err)
 {
@@ -302,7 +312,13 @@ int pattern_next(struct pattern_scan *scan, struct slice text, size_t from,
                        "the tokenizer's pattern gave up at byte %zu (%d)", from,
                        count);
     PCRE2_SIZE *range = pcre2_get_ovector_pointer(scan->match);
+    if (range[0] < from || range[1] < range[0] ||
+        !is_boundary(text, range[0]) || !is_boundary(text, range[1]))
+        return err_set(err, ERR_FORMAT,
+                       "the tokenizer's pattern matches backwards, or within "
+                       "a character, at byte %zu",
+                       from);
     *ret_start = range[0];
-    *ret_end = range[1] < range[0] ? range[0] : range[1];
+    *ret_end = range[1];
     return 1;
 }

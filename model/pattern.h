@@ -23,7 +23,8 @@ struct pattern_scan *pattern_scan_new(const struct pattern *pattern);
 void pattern_scan_free(struct pattern_scan *scan); /* NULL: ok */
 
 /* The first match at or after `from` in well-formed text: 1 and its range; 0:
- * none; negative: ERR_LIMIT, it took too long. */
+ * none; negative: ERR_LIMIT, it took too long, or ERR_FORMAT, the match is no
+ * range from there on (\K can do that). */
 int pattern_next(struct pattern_scan *scan, struct slice text, size_t from,
                  size_t *ret_start, size_t *ret_end, struct err *err);
 

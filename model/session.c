@@ -18,10 +18,12 @@ struct session {
 int session_open(struct model *model, struct session **ret, struct err *err)
 {
     struct session *session = mem_alloc(sizeof *session);
-    (void)err;
     session->model = model;
-    session->logits =
-        mem_alloc(model->config.vocabulary * sizeof *session->logits);
+    session->logits = calloc(model->config.vocabulary, sizeof *session->logits);
+    if (!session->logits) {
+        session_close(session);
+        return err_set(err, ERR_LIMIT, "no memory left for the model");
+    }
     *ret = session;
     return 0;
 }

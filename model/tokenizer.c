@@ -127,7 +127,7 @@ static size_t after_character(struct slice text, size_t at)
 static int pass_on(struct encoding *e, size_t step, struct slice text,
                    size_t from, size_t to)
 {
-    if (from == to)
+    if (from >= to)
         return 0;
     return run_step(e, step + 1, (struct slice){text.data + from, to - from});
 }

@@ -44,7 +44,8 @@ bool tokenizer_is_special(const struct tokenizer *tokenizer, int32_t id);
 
 /* Appends the ids of `text`, of which each ill-formed part counts as U+FFFD;
  * `special`: with what the post-processor adds around it.  ERR_LIMIT, and
- * nothing appended, when a pattern gives up on the text. */
+ * nothing appended, when a pattern gives up on the text; ERR_FORMAT likewise
+ * when one matches what is no part of it. */
 int tokenizer_encode(const struct tokenizer *tokenizer, struct slice text,
                      bool special, struct ids *ids, struct err *err);
 

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "model/utf8.h"
 
 static const char GPT2[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+|"
                            " ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
@@ -451,6 +452,9 @@ static int take_all(struct tokenizer *t, const cJSON *root, struct err *err)
 int tokenizer_from(struct slice json, struct tokenizer **ret, struct err *err)
 {
     cJSON *root;
+    size_t well = utf8_well(json);
+    if (well < json.size)
+        return err_set(err, ERR_FORMAT, "not UTF-8 at byte %zu", well);
     int code = json_parse(json, &root, err);
     if (code)
         return code;

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/safetensors.h"
 
-enum { MOST_FILES = 1024, MOST_INDEX = 64 << 20 };
+enum { MOST_FILES = 1024, MOST_INDEX = 16 << 20 };
 
 struct named {
     const struct tensor *tensor;
@@ -60,11 +60,11 @@ static int open_file(struct weight_files *files, const char *folder,
     return 0;
 }
 
-static bool seen_before(const cJSON *map, const cJSON *item)
+/* The latest first: most tensors lie in the file of the one before. */
+static bool is_open(const char *const *opened, size_t count, const char *name)
 {
-    for (const cJSON *other = map->child; other != item; other = other->next)
-        if (cJSON_IsString(other) &&
-            !strcmp(other->valuestring, item->valuestring))
+    while (count > 0)
+        if (!strcmp(opened[--count], name))
             return true;
     return false;
 }
@@ -73,20 +73,22 @@ static int open_named(struct weight_files *files, const char *folder,
                       const cJSON *root, struct err *err)
 {
     const cJSON *map = cJSON_GetObjectItemCaseSensitive(root, "weight_map");
-    const cJSON *item, *last = NULL;
-    int code = 0;
+    const char *opened[MOST_FILES];
+    const cJSON *item;
     if (!cJSON_IsObject(map))
         return err_set(err, ERR_FORMAT, "the index has no \"weight_map\"");
     cJSON_ArrayForEach (item, map) {
         const char *name = cJSON_GetStringValue(item);
-        if (!name || strchr(name, '/') || files->count == MOST_FILES)
+        if (!name || strchr(name, '/'))
             return err_set(err, ERR_FORMAT,
                            "the index names something else than a file");
-        if ((last && !strcmp(last->valuestring, name)) ||
-            seen_before(map, item))
+        if (is_open(opened, files->count, name))
             continue;
-        last = item;
-        code = open_file(files, folder, name, err);
+        if (files->count == MOST_FILES)
+            return err_set(err, ERR_FORMAT,
+                           "the index names more than %d files", MOST_FILES);
+        opened[files->count] = name;
+        int code = open_file(files, folder, name, err);
         if (code)
             return code;
     }
@@ -318,14 +320,26 @@ static void fail(struct walk *walk, int kernel_code, const char *name)
                     name);
 }
 
+/* Not mem_alloc: a model that is too large must not end the process. */
+static void *room_for_floats(const struct tensor *tensor)
+{
+    size_t bytes;
+    if (!mem_mul(tensor_values(tensor), sizeof(float), &bytes))
+        return NULL;
+    return malloc(bytes ? bytes : 1);
+}
+
 static float *host_vector(struct walk *walk, const char *name, size_t rows,
                           size_t columns)
 {
     const struct tensor *tensor = ask(walk, name, rows, columns);
     if (!walk->take || !tensor || walk->code)
         return NULL;
-    float *values = mem_alloc(tensor_values(tensor) * sizeof *values);
-    to_floats(tensor, values);
+    float *values = room_for_floats(tensor);
+    if (values)
+        to_floats(tensor, values);
+    else
+        fail(walk, KERNEL_NO_MEMORY, name);
     return values;
 }
 
@@ -346,12 +360,13 @@ static float *vector(struct walk *walk, const char *name, size_t rows,
     return values;
 }
 
+/* NULL: no memory. */
 static const void *keep_copy(struct weight_files *files,
                              const struct tensor *tensor, bool as_floats)
 {
-    size_t size =
-        as_floats ? tensor_values(tensor) * sizeof(float) : tensor->bytes;
-    void *copies = files->copies, *copy = mem_alloc(size);
+    void *copies = files->copies, *copy = room_for_floats(tensor);
+    if (!copy)
+        return NULL;
     mem_reserve(&copies, &files->copy_capacity, files->copy_count + 1,
                 sizeof copy);
     files->copies = copies;
@@ -359,7 +374,7 @@ static const void *keep_copy(struct weight_files *files,
     if (as_floats)
         to_floats(tensor, copy);
     else
-        memcpy(copy, tensor->data, size);
+        memcpy(copy, tensor->data, tensor->bytes);
     return copy;
 }
 
@@ -376,8 +391,10 @@ static struct kernel_weight *matrix(struct walk *walk, const char *name,
         data = keep_copy(walk->files, tensor, true);
     else if ((uintptr_t)data % kernel_type_size(type))
         data = keep_copy(walk->files, tensor, false);
-    int code =
-        walk->kernels->weight(walk->run, data, type, rows, columns, &weight);
+    int code = KERNEL_NO_MEMORY;
+    if (data)
+        code = walk->kernels->weight(walk->run, data, type, rows, columns,
+                                     &weight);
     if (code)
         fail(walk, code, name);
     return weight;

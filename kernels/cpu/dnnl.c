@@ -13,8 +13,9 @@
  * oneDNN's fast product writes dense matrices only, so a tile's result goes
  * through a buffer.
  *
- * Every thread tells OpenMP that it is alone before it enters oneDNN: otherwise
- * a team of spinning threads is started behind each of ours. */
+ * Every thread tells OpenMP that it is alone while it is in oneDNN: otherwise a
+ * team of spinning threads is started behind each of ours.  What the thread had
+ * told OpenMP before is put back after. */
 #include <dnnl.h>
 #include <omp.h>
 #include <pthread.h>
@@ -81,12 +82,12 @@ void packed_free(struct packed *packed)
     free(packed);
 }
 
-static void alone(void)
+/* Returns what omp_set_num_threads is to be given afterwards. */
+static int alone(void)
 {
-    static _Thread_local bool said;
-    if (!said)
-        omp_set_num_threads(1);
-    said = true;
+    int before = omp_get_max_threads();
+    omp_set_num_threads(1);
+    return before;
 }
 
 static size_t aligned(size_t bytes)
@@ -276,10 +277,11 @@ static void pack_part(void *argument, size_t from, size_t to)
     struct packing *job = argument;
     const struct shape *shape = job->packed->shape;
     void *buffer = room(shape->n * shape->k * sizeof(float));
-    alone();
+    int before = alone();
     bool done = buffer != NULL;
     for (size_t block = from; done && block < to; block++)
         done = pack_block(job, block, buffer);
+    omp_set_num_threads(before);
     if (!done)
         atomic_store(&job->failed, true);
     free(buffer);
@@ -428,10 +430,11 @@ static void product_part(void *argument, size_t from, size_t to)
 {
     struct job *job = argument;
     char *buffer = room(buffer_size(job));
-    alone();
+    int before = alone();
     bool done = buffer != NULL;
     for (size_t i = from; done && i < to; i++)
         done = multiply(job, i / job->tiles, i % job->tiles, buffer);
+    omp_set_num_threads(before);
     if (!done)
         atomic_store(&job->failed, true);
     free(buffer);
@@ -450,11 +453,10 @@ static void halve_part(void *argument, size_t from, size_t to)
                        (to - from) * job->k);
 }
 
-int packed_product(struct kernel_run *run, float *out, const float *a,
-                   const struct kernel_weight *w, size_t m, bool add)
+static int product_alone(struct kernel_run *run, float *out, const float *a,
+                         const struct kernel_weight *w, size_t m, bool add)
 {
     struct packed *packed = w->packed;
-    alone();
     if (!w->n || !w->k || !pack(run, packed, w))
         return KERNEL_UNSUPPORTED;
     struct job job = {.out = out,
@@ -485,4 +487,13 @@ int packed_product(struct kernel_run *run, float *out, const float *a,
               (double)m * (double)w->n * (double)w->k, product_part, &job);
     free(halves);
     return atomic_load(&job.failed) ? KERNEL_FAILED : KERNEL_OK;
+}
+
+int packed_product(struct kernel_run *run, float *out, const float *a,
+                   const struct kernel_weight *w, size_t m, bool add)
+{
+    int before = alone();
+    int code = product_alone(run, out, a, w, m, add);
+    omp_set_num_threads(before);
+    return code;
 }

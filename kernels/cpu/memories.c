@@ -73,8 +73,18 @@ static size_t rows_of(const struct scores *s, size_t block)
 
 static void unit(float *out, const float *x, size_t d)
 {
+    const float least = 1e-30F, most = 1e30F;
     float square = cpu_lanes->dot(x, x, d);
-    cpu_lanes->scale(out, x, NULL, square > 0 ? 1 / sqrtf(square) : 0, d);
+    if (square > least && square < most) {
+        cpu_lanes->scale(out, x, NULL, 1 / sqrtf(square), d);
+        return;
+    }
+    /* out of the range of floats, or nearly */
+    double sum = 0;
+    for (size_t i = 0; i < d; i++)
+        sum += (double)x[i] * (double)x[i];
+    for (size_t i = 0; i < d; i++)
+        out[i] = sum > 0 ? (float)((double)x[i] / sqrt(sum)) : 0;
 }
 
 static void project_part(void *argument, size_t from, size_t to)

@@ -79,6 +79,14 @@ static float *load(struct work *work, const char *name, int rank,
     return memory;
 }
 
+static bool same_form(const struct tensor *a, const struct tensor *b)
+{
+    bool same = a->type == b->type && a->rank == b->rank;
+    for (int i = 0; same && i < a->rank; i++)
+        same = a->shape[i] == b->shape[i];
+    return same;
+}
+
 /* Brings an output back and compares it. */
 static void finish(struct work *work, const char *name, int rank,
                    const size_t *shape, const float *memory, int code)
@@ -99,8 +107,7 @@ static void finish(struct work *work, const char *name, int rank,
                      : work->table->download(work->run, data, memory,
                                              out->tensor.bytes);
     const struct tensor *wanted = safetensors_find(work->file, name);
-    out->expected = wanted && wanted->type == TENSOR_F32 &&
-                    wanted->bytes == out->tensor.bytes;
+    out->expected = wanted && same_form(wanted, &out->tensor);
     if (out->expected) {
         float *values_wanted = mem_alloc(wanted->bytes);
         memcpy(values_wanted, wanted->data, wanted->bytes);
@@ -254,4 +261,26 @@ void case_free(struct case_result *result)
     for (size_t i = 0; i < result->count; i++)
         free((void *)(uintptr_t)result->outputs[i].tensor.data);
     result->count = 0;
+}
+
+int case_check(const struct safetensors *file, const struct case_result *result,
+               struct err *err)
+{
+    for (size_t i = 0; i < safetensors_count(file); i++) {
+        const struct tensor *wanted = safetensors_at(file, i);
+        const struct case_output *out = NULL;
+        if (strncmp(wanted->name.data, "out.", 4) != 0)
+            continue;
+        for (size_t o = 0; o < result->count; o++)
+            if (slice_equal(result->outputs[o].tensor.name, wanted->name))
+                out = &result->outputs[o];
+        if (!out)
+            return err_set(err, ERR_FORMAT, "%.200s is no output of this case",
+                           wanted->name.data);
+        if (!same_form(wanted, &out->tensor))
+            return err_set(err, ERR_FORMAT,
+                           "%.200s is of another type or shape than its output",
+                           wanted->name.data);
+    }
+    return 0;
 }

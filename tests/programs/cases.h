@@ -28,6 +28,11 @@ int case_run(const struct safetensors *file, const struct kernels *table,
              struct kernel_run *run, struct case_result *ret, struct err *err);
 void case_free(struct case_result *result);
 
+/* ERR_FORMAT when an `out.*` of the file is not one of the outputs, in name,
+ * type and shape. */
+int case_check(const struct safetensors *file, const struct case_result *result,
+               struct err *err);
+
 /* The largest |a - b| over the largest |b| (or over 1 when b is all zeros);
  * infinite when a value is not a number. */
 double case_error(const float *a, const float *b, size_t count);

@@ -3,7 +3,8 @@
  *     op CASE.safetensors [--backend ref|cpu|cuda] [--out FILE]
  *
  * and prints each output's relative error.  --out writes what was computed.
- * Exit: 0; 1 an error above the bound (1e-4 for ref, else 1e-3); 2 not a case;
+ * Exit: 0; 1 an error above the bound (1e-4 for ref, else 1e-3), or an expected
+ * tensor that is none of the outputs; 2 not a case, or output failed;
  * 5 the backend is not there, or does not have the operation. */
 #include <getopt.h>
 #include <stdio.h>
@@ -74,6 +75,8 @@ static int run_case(const char *path, const struct kernels *table,
     if (case_run(file, table, &run, &result, err))
         goto done;
     status = report(&result, strcmp(table->name, "ref") ? 1e-3 : 1e-4);
+    if (case_check(file, &result, err))
+        status = status ? status : 1;
     if (out && write_outputs(&result, out, err))
         status = 2;
 done:
@@ -112,5 +115,9 @@ int main(int count, char **words)
     if (err.code)
         fprintf(stderr, "op: %s: %s\n", err.path[0] ? err.path : words[optind],
                 err.message);
+    if (fflush(stdout) || ferror(stdout)) {
+        fputs("op: cannot write the output\n", stderr);
+        return 2;
+    }
     return status;
 }

@@ -26,12 +26,26 @@
 
 struct options {
     const char *model, *ids, *out, *backend, *attention, *decode, *threads;
+    long decoded, thread_count;
     bool time;
 };
 
 static int usage(struct err *err, const char *what, const char *value)
 {
     return err_set(err, ERR_USAGE, "%s %s", what, value);
+}
+
+/* `text` as a number from 0 on; 0 when it is absent. */
+static int parse_number(const char *name, const char *text, long *ret,
+                        struct err *err)
+{
+    char *end;
+    errno = 0;
+    long value = text ? strtol(text, &end, 10) : 0;
+    if (text && (end == text || *end || errno || value < 0 || value > INT_MAX))
+        return err_set(err, ERR_USAGE, "%s is not a number: %s", name, text);
+    *ret = value;
+    return 0;
 }
 
 static int parse_options(int count, char **words, struct options *o,
@@ -70,7 +84,8 @@ static int parse_options(int count, char **words, struct options *o,
     if (o->attention && strcmp(o->attention, "auto") != 0 &&
         strcmp(o->attention, "full") != 0)
         return usage(err, "not supported yet: --attention", o->attention);
-    return 0;
+    int code = parse_number("--threads", o->threads, &o->thread_count, err);
+    return code ? code : parse_number("--decode", o->decode, &o->decoded, err);
 }
 
 /* ---- JSON strings, with U+0000 and lone surrogates, which cJSON has not ---- */
@@ -152,6 +167,8 @@ static int for_lines(int (*each)(void *context, struct slice text,
         if (!code)
             code = each(context, buf_slice(&text), err);
     }
+    if (!code && ferror(stdin))
+        code = err_errno(err, ERR_IO, "cannot read the input");
     free(line);
     buf_free(&text);
     return code;
@@ -207,29 +224,25 @@ struct engine {
     struct model *model;
 };
 
-static long number_of(const char *text, long absent)
+static const struct kernels *backend(const char *name, const char **ret_reason)
 {
-    return text ? strtol(text, NULL, 10) : absent;
-}
-
-static const struct kernels *backend(const char *name)
-{
-    const char *reason;
+    *ret_reason = "no such backend";
     if (!name || !strcmp(name, "cpu"))
         return kernels_cpu();
     if (!strcmp(name, "ref"))
         return kernels_ref();
-    return strcmp(name, "cuda") ? NULL : kernels_cuda(&reason);
+    return strcmp(name, "cuda") ? NULL : kernels_cuda(ret_reason);
 }
 
 static int engine_open(struct engine *e, const struct options *o,
                        bool no_tokenizer, struct err *err)
 {
-    struct model_options options = {.kernels = backend(o->backend),
+    const char *reason;
+    struct model_options options = {.kernels = backend(o->backend, &reason),
                                     .no_tokenizer = no_tokenizer};
     if (!options.kernels)
-        return usage(err, "no such backend here:", o->backend);
-    int code = pool_new((unsigned)number_of(o->threads, 0), &e->pool, err);
+        return err_set(err, ERR_USAGE, "%s: %s", o->backend, reason);
+    int code = pool_new((unsigned)o->thread_count, &e->pool, err);
     if (code)
         return code;
     options.pool =
@@ -254,8 +267,6 @@ static int write_rows(const char *path, const char *name, const float *data,
         .data = data,
         .bytes = rows * columns * sizeof *data,
     };
-    if (!path)
-        return usage(err, "--out is missing", "");
     return safetensors_write(path, &tensor, 1, NULL, err);
 }
 
@@ -298,14 +309,14 @@ static int logits(const struct options *o, struct err *err)
     struct engine e = {0};
     struct ids ids = {0};
     float *rows = NULL;
-    int code = parse_ids(o->ids, &ids, err);
+    int code = o->out ? parse_ids(o->ids, &ids, err)
+                      : usage(err, "--out is missing", "");
     if (!code)
         code = engine_open(&e, o, true, err);
     if (!code) {
         size_t vocabulary = model_facts(e.model)->vocabulary;
         rows = mem_resize(NULL, ids.count, vocabulary * sizeof *rows);
-        code =
-            run_ids(e.model, &ids, (size_t)number_of(o->decode, 0), rows, err);
+        code = run_ids(e.model, &ids, (size_t)o->decoded, rows, err);
         if (!code)
             code =
                 write_rows(o->out, "logits", rows, ids.count, vocabulary, err);
@@ -351,7 +362,9 @@ static int embed(const struct options *o, struct err *err)
 {
     struct engine e = {0};
     struct embed embed = {0};
-    int code = engine_open(&e, o, false, err);
+    int code = o->out ? 0 : usage(err, "--out is missing", "");
+    if (!code)
+        code = engine_open(&e, o, false, err);
     if (!code && !model_tokenizer(e.model))
         code = usage(err, "no tokenizer.json in", o->model);
     if (!code) {
@@ -383,6 +396,8 @@ int main(int argc, char **argv)
         if (!code)
             code = commands[i].run(&options, &err);
     }
+    if (!code && (fflush(stdout) || ferror(stdout)))
+        code = err_errno(&err, ERR_IO, "cannot write the output");
     bool named = !err.path[0] || strstr(err.message, err.path);
     if (code)
         fprintf(stderr, "probe: %s%s%s\n", named ? "" : err.path,

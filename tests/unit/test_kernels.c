@@ -410,9 +410,9 @@ static void drive_pool_mean(struct bench *b)
 
 /* With projections, or by cosines when there are none. */
 static void drive_pool_attention_of(struct bench *b, size_t n, size_t d,
-                                    size_t p, bool cosine)
+                                    size_t p, bool cosine, float scale)
 {
-    float *children = numbers(b, n * d, 1);
+    float *children = numbers(b, n * d, scale);
     float *wq = numbers(b, d * p, 1), *wk = numbers(b, d * p, 1);
     float *expected = poisoned(d), *share = poisoned(n);
     if (n > 2) /* a vector of zeros has no direction */
@@ -442,7 +442,11 @@ static void drive_pool_attention(struct bench *b)
     for (size_t s = 0; s < sizeof memories / sizeof memories[0]; s++)
         for (int cosine = 0; cosine < 2; cosine++)
             drive_pool_attention_of(b, memories[s][0], memories[s][1],
-                                    memories[s][2], cosine);
+                                    memories[s][2], cosine, 1);
+    /* directions do not depend on lengths */
+    static const float scales[] = {1e-37F, 1e-25F, 1e-15F, 1e15F, 1e20F, 1e30F};
+    for (size_t s = 0; s < sizeof scales / sizeof scales[0]; s++)
+        drive_pool_attention_of(b, 5, 33, 4, true, scales[s]);
 }
 
 static void drive_pool_landmark(struct bench *b)
@@ -548,7 +552,8 @@ static void drive_golden(struct bench *b)
         struct case_result result = {.count = 0};
         struct err err = {0};
         if (safetensors_open(found.gl_pathv[i], &file, &err) ||
-            case_run(file, b->table, &b->run, &result, &err))
+            case_run(file, b->table, &b->run, &result, &err) ||
+            case_check(file, &result, &err))
             fail_msg("%s: %s", found.gl_pathv[i], err.message);
         assert_true(result.count > 0);
         for (size_t o = 0; o < result.count; o++) {
@@ -563,6 +568,106 @@ static void drive_golden(struct bench *b)
         safetensors_close(file);
     }
     globfree(&found);
+}
+
+/* A safetensors file in memory: a recall from two memories of one number
+ * each, with `more` after its inputs. */
+static int check_case(const char *more, size_t more_bytes, struct err *err)
+{
+    struct buf header = {0}, bytes = {0};
+    static const char zeros[64];
+    buf_printf(&header,
+               "{\"__metadata__\":{\"op\":\"hmt_recall\"},"
+               "\"in.q\":{\"dtype\":\"F32\",\"shape\":[1],"
+               "\"data_offsets\":[0,4]},"
+               "\"in.memory\":{\"dtype\":\"F32\",\"shape\":[2,1],"
+               "\"data_offsets\":[4,12]},"
+               "\"in.wq\":{\"dtype\":\"F32\",\"shape\":[1,1],"
+               "\"data_offsets\":[12,16]},"
+               "\"in.wk\":{\"dtype\":\"F32\",\"shape\":[1,1],"
+               "\"data_offsets\":[16,20]}%s}",
+               more);
+    for (int i = 0; i < 8; i++)
+        buf_put_byte(&bytes, (int)(header.size >> (8 * i) & 255));
+    buf_put_slice(&bytes, buf_slice(&header));
+    buf_put(&bytes, zeros, 20 + more_bytes);
+    struct safetensors *file = NULL;
+    struct case_result result = {.count = 0};
+    if (safetensors_over(buf_slice(&bytes), &file, err) ||
+        case_run(file, ref, &alone, &result, err))
+        fail_msg("%s: %s", more, err->message);
+    int code = case_check(file, &result, err);
+    case_free(&result);
+    safetensors_close(file);
+    buf_free(&header);
+    buf_free(&bytes);
+    return code;
+}
+
+/* What is expected must be compared with something. */
+static void cases_are_checked_whole(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *more;
+        size_t bytes;
+        const char *says;
+    } cases[] = {
+        {",\"out.out\":{\"dtype\":\"I32\",\"shape\":[1],"
+         "\"data_offsets\":[20,24]}",
+         4, "out.out is of another type"},
+        {",\"out.out\":{\"dtype\":\"F32\",\"shape\":[2],"
+         "\"data_offsets\":[20,28]}",
+         8, "out.out is of another type"},
+        {",\"out.out\":{\"dtype\":\"F32\",\"shape\":[1,1],"
+         "\"data_offsets\":[20,24]}",
+         4, "out.out is of another type"},
+        {",\"out.uot\":{\"dtype\":\"F32\",\"shape\":[1],"
+         "\"data_offsets\":[20,24]}",
+         4, "out.uot is no output"},
+    };
+    struct err err = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(check_case(cases[i].more, cases[i].bytes, &err),
+                         ERR_FORMAT);
+        if (!strstr(err.message, cases[i].says))
+            fail_msg("%s: %s", cases[i].says, err.message);
+    }
+    assert_int_equal(check_case("", 0, &err), 0);
+    assert_int_equal(check_case(",\"out.out\":{\"dtype\":\"F32\",\"shape\":[1],"
+                                "\"data_offsets\":[20,24]}",
+                                4, &err),
+                     0);
+}
+
+/* oneDNN works in our threads only, but a caller's own OpenMP is its own. */
+extern int omp_get_max_threads(void) __attribute__((weak));
+extern void omp_set_num_threads(int count) __attribute__((weak));
+
+static void openmp_is_left_as_it_was(void **state)
+{
+    (void)state;
+    enum { SIZE = 64 };
+    if (!omp_get_max_threads || !omp_set_num_threads)
+        skip();
+    struct kernel_run run = {{NULL, NULL, 0}, NULL};
+    const struct kernels *table = kernels_cpu();
+    struct kernel_weight *weight = NULL;
+    float *values = mem_alloc(SIZE * SIZE * sizeof *values);
+    float *out = mem_alloc(SIZE * SIZE * sizeof *out);
+    assert_int_equal(
+        table->weight(&run, values, KERNEL_F32, SIZE, SIZE, &weight), 0);
+    int before = omp_get_max_threads();
+    for (int threads = 3; threads < 6; threads++) {
+        omp_set_num_threads(threads);
+        assert_int_equal(table->product(&run, out, values, weight, SIZE, false),
+                         0);
+        assert_int_equal(omp_get_max_threads(), threads);
+    }
+    omp_set_num_threads(before);
+    table->weight_free(&run, weight);
+    free(values);
+    free(out);
 }
 
 /* ---- All tables ---- */
@@ -670,6 +775,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(openmp_is_left_as_it_was), /* the first product */
         cmocka_unit_test(test_products),
         cmocka_unit_test(test_gather),
         cmocka_unit_test(test_rms_norm),
@@ -684,6 +790,7 @@ int main(void)
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_golden),
         cmocka_unit_test(bf16_is_rounded),
+        cmocka_unit_test(cases_are_checked_whole),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -2,6 +2,8 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -229,6 +231,8 @@ static void same_memories_as_the_reference(void **state)
                          ERR_USAGE);
         assert_int_equal(model_pool(model, POOL_MEAN, memories, 7, alone, NULL),
                          0);
+        assert_int_equal(model_pool(model, 7, memories, 7, got, NULL),
+                         ERR_USAGE);
         float sum = 0;
         for (size_t i = 0; i < 7; i++)
             sum += memories[i * facts->width + 3];
@@ -646,6 +650,106 @@ static void wrong_indexes_are_refused(void **state)
     REFUSED(ERR_IO, "other.safetensors");
 }
 
+/* Many names of tensors, of three files: each is opened once, in time. */
+static void long_indexes_are_read(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    struct model *model = NULL;
+    struct err err = {0};
+    const struct tensor one = {
+        .name = slice_of("rotary_emb.inv_freq"), .type = TENSOR_F32, .rank = 1};
+    write_weights(NULL, 0);
+    assert_int_equal(
+        safetensors_write(in_folder("other.safetensors"), &one, 1, NULL, NULL),
+        0);
+    assert_int_equal(
+        safetensors_write(in_folder("third.safetensors"), NULL, 0, NULL, NULL),
+        0);
+    buf_put_text(&text, "{\"weight_map\":{");
+    for (int i = 0; i < 200000; i++)
+        buf_printf(&text, "%s\"%d\":\"%s.safetensors\"", i ? "," : "", i,
+                   i < 100000 ? "model"
+                   : i % 2    ? "other"
+                              : "third");
+    buf_put_text(&text, "}}");
+    write_text("model.safetensors.index.json", text.data);
+    double start = clock_seconds();
+    if (try_open(folder, kernels_ref(), &model, &err))
+        fail_msg("%s: %s", err.path, err.message);
+    assert_true(clock_seconds() - start < 10);
+    model_close(model);
+    buf_free(&text);
+}
+
+/* Memory is bounded in a child: what a model is too large for is an error. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+enum { BOUNDED = 0 };
+#else
+enum { BOUNDED = 1 };
+#endif
+
+static int open_in_little_memory(size_t more)
+{
+    struct model *model = NULL;
+    struct err err = {0};
+    struct model_options options = {.kernels = kernels_ref()};
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%lu", &pages) != 1)
+        return 1;
+    fclose(file);
+    rlim_t most = pages * (rlim_t)sysconf(_SC_PAGESIZE) + more;
+    if (setrlimit(RLIMIT_AS, &(struct rlimit){most, most}))
+        return 2;
+    int code = model_open(folder, &options, &model, &err);
+    if (code == ERR_LIMIT && strstr(err.message, "embed_tokens"))
+        return 0;
+    fprintf(stderr, "%d %s\n", code, err.message);
+    return 3;
+}
+
+static void no_memory_is_an_error(void **state)
+{
+    (void)state;
+    enum { ROWS = 1 << 19, WIDTH = 44, BYTES = ROWS * WIDTH * 2 };
+    struct safetensors *file = NULL;
+    struct tensor tensors[64];
+    size_t count;
+    if (!BOUNDED)
+        skip();
+    assert_int_equal(
+        safetensors_open(MODELS "memory/model.safetensors", &file, NULL), 0);
+    void *halves = mem_alloc(BYTES);
+    for (count = 0; count < safetensors_count(file); count++) {
+        tensors[count] = *safetensors_at(file, count);
+        if (!slice_is(tensors[count].name, "embed_tokens.weight"))
+            continue;
+        tensors[count].type = TENSOR_F16;
+        tensors[count].shape[0] = ROWS;
+        tensors[count].data = halves;
+        tensors[count].bytes = BYTES;
+    }
+    assert_int_equal(safetensors_write(in_folder("model.safetensors"), tensors,
+                                       count, NULL, NULL),
+                     0);
+    free(halves);
+    safetensors_close(file);
+    write_text("config.json",
+               "{\"model_type\":\"qwen3\",\"vocab_size\":524288,"
+               "\"hidden_size\":44,\"intermediate_size\":90,"
+               "\"num_hidden_layers\":2,\"num_attention_heads\":3,"
+               "\"num_key_value_heads\":3,\"head_dim\":16,"
+               "\"tie_word_embeddings\":true}");
+    /* enough for the mapped file, but not for its copy as f32 */
+    pid_t child = fork();
+    if (!child)
+        _exit(open_in_little_memory((size_t)BYTES * 3 / 2));
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void wrong_tokenizers_are_refused(void **state)
 {
     (void)state;
@@ -681,7 +785,41 @@ static void wrong_configs_are_refused(void **state)
         {"{\"model_type\":\"qwen3\",\"vocab_size\":-1}", "vocab_size"},
         {"{\"model_type\":\"qwen3\",\"vocab_size\":1.5}", "vocab_size"},
         {"{\"model_type\":\"qwen3\",\"vocab_size\":1e300}", "vocab_size"},
+        {"{\"model_type\":7}", "\"model_type\" is not a text"},
         {CONFIG(",\"hidden_act\":\"gelu\""), "gelu"},
+        {CONFIG(",\"hidden_act\":[]"), "\"hidden_act\" is not a text"},
+        {CONFIG(",\"attention_bias\":1"),
+         "\"attention_bias\" is not true or false"},
+        {CONFIG(",\"rms_norm_eps\":\"1e-2\""),
+         "\"rms_norm_eps\" is not a number"},
+        {CONFIG(",\"rope_parameters\":{\"rope_theta\":\"1000000\"}"),
+         "\"rope_theta\" is not a number"},
+        {CONFIG(",\"rope_parameters\":{\"rope_type\":7}"),
+         "\"rope_type\" is not a text"},
+        {CONFIG(",\"rope_parameters\":{\"rope_type\":\"default\"},"
+                "\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4}"),
+         "yarn"},
+        {CONFIG(",\"rope_scaling\":{\"rope_type\":\"default\",\"type\":"
+                "\"mrope\"}"),
+         "mrope"},
+        {CONFIG(",\"rope_parameters\":{\"full_attention\":{\"rope_type\":"
+                "\"default\"}}"),
+         "full_attention"},
+        {CONFIG(",\"rope_parameters\":[]"), "\"rope_parameters\" is not"},
+        {CONFIG(",\"rope_scaling\":\"yarn\""), "\"rope_scaling\" is not"},
+        {CONFIG(",\"rope_parameters\":{\"rope_theta\":1e6},"
+                "\"rope_scaling\":{\"rope_theta\":1e5}"),
+         "that differ"},
+        {CONFIG(",\"rope_parameters\":{\"partial_rotary_factor\":0.5}"),
+         "partial_rotary_factor"},
+        {CONFIG(",\"partial_rotary_factor\":\"0.5\""), "partial_rotary_factor"},
+        {CONFIG(",\"use_sliding_window\":\"no\""),
+         "\"use_sliding_window\" is not"},
+        {CONFIG(",\"layer_types\":{\"a\":\"full_attention\",\"b\":"
+                "\"full_attention\"}"),
+         "\"layer_types\" is not a list"},
+        {CONFIG(",\"eos_token_id\":[1,\"x\"]"), "\"eos_token_id\" is not"},
+        {CONFIG(",\"eos_token_id\":1.5"), "\"eos_token_id\" is not"},
         {CONFIG(",\"attention_bias\":true"), "attention_bias"},
         {CONFIG(",\"quantization_config\":{}"), "quantised"},
         {CONFIG(",\"rope_scaling\":{\"rope_type\":\"yarn\"}"), "yarn"},
@@ -703,6 +841,12 @@ static void wrong_configs_are_refused(void **state)
     }
     write_text("config.json",
                CONFIG(",\"rope_scaling\":null,\"torch_dtype\":\"float32\""));
+    assert_int_equal(try_open(folder, kernels_ref(), &model, NULL), 0);
+    model_close(model);
+    write_text("config.json",
+               CONFIG(",\"use_sliding_window\":true,\"max_window_layers\":0,"
+                      "\"sliding_window\":null"));
+    model = NULL;
     assert_int_equal(try_open(folder, kernels_ref(), &model, NULL), 0);
     model_close(model);
     unlink(in_folder("config.json"));
@@ -811,6 +955,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(weights_cut_off_are_refused,
                                         make_folder, end_folder),
         cmocka_unit_test_setup_teardown(wrong_indexes_are_refused, make_folder,
+                                        end_folder),
+        cmocka_unit_test_setup_teardown(long_indexes_are_read, make_folder,
+                                        end_folder),
+        cmocka_unit_test_setup_teardown(no_memory_is_an_error, make_folder,
                                         end_folder),
         cmocka_unit_test_setup_teardown(wrong_tokenizers_are_refused,
                                         make_folder, end_folder),

@@ -215,6 +215,60 @@ static void a_length_beyond_the_file_is_refused(void **state)
     buf_free(&whole);
 }
 
+static int code_of_size(uint64_t size, const char *fill, size_t step)
+{
+    struct buf buf = {0};
+    struct safetensors *file = NULL;
+    for (int i = 0; i < 8; i++)
+        buf_put_byte(&buf, (int)(size >> (8 * i) & 255));
+    buf_put_byte(&buf, '{');
+    while (buf.size + step < size + 8)
+        buf_put(&buf, fill, step);
+    while (buf.size < size + 7)
+        buf_put_byte(&buf, ' ');
+    buf_put_byte(&buf, '}');
+    int code = safetensors_over(buf_slice(&buf), &file, NULL);
+    safetensors_close(file);
+    buf_free(&buf);
+    return code;
+}
+
+/* As a tree a header is up to 40 times its size. */
+static void large_headers_are_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(code_of_size(SAFETENSORS_MOST_HEADER, " ", 1), 0);
+    assert_int_equal(code_of_size(SAFETENSORS_MOST_HEADER + 8, " ", 1),
+                     ERR_LIMIT);
+    assert_int_equal(code_of_size(8 << 20, "\"\":[[],0],", 11), ERR_LIMIT);
+    assert_int_equal(code_of_size(4 << 20, "\"\":0,", 6), ERR_FORMAT);
+}
+
+static void names_are_written_once(void **state)
+{
+    (void)state;
+    static const float value = 1;
+    struct tensor tensors[3];
+    struct err err = {0};
+    char *folder = unit_folder(), path[400];
+    snprintf(path, sizeof path, "%s/twice.safetensors", folder);
+    for (size_t i = 0; i < 3; i++)
+        tensors[i] = (struct tensor){.name = slice_of("abc"),
+                                     .type = TENSOR_F32,
+                                     .data = &value,
+                                     .bytes = sizeof value};
+    tensors[1].name = slice_of("abd");
+    assert_int_equal(safetensors_write(path, tensors, 3, NULL, &err),
+                     ERR_USAGE);
+    assert_non_null(strstr(err.message, "'abc'"));
+    tensors[2].name = slice_of("__metadata__");
+    assert_int_equal(safetensors_write(path, tensors, 3, NULL, &err),
+                     ERR_USAGE);
+    tensors[2].name = slice_of("ab");
+    assert_int_equal(safetensors_write(path, tensors, 3, NULL, &err), 0);
+    unit_folder_remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +276,8 @@ int main(void)
         cmocka_unit_test(a_file_cut_off_anywhere_is_refused),
         cmocka_unit_test(data_must_be_covered_exactly),
         cmocka_unit_test(a_length_beyond_the_file_is_refused),
+        cmocka_unit_test(large_headers_are_refused),
+        cmocka_unit_test(names_are_written_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

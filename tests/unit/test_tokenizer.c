@@ -417,6 +417,81 @@ static void bad_files_are_refused(void **state)
     tokenizer_close(fine);
 }
 
+/* A tokenizer of ASCII letters that splits by `regex` (as JSON has it). */
+static int split_by(const char *regex, const char *behavior,
+                    struct tokenizer **ret, struct err *err)
+{
+    struct buf json = {0};
+    buf_printf(&json,
+               "{\"model\":{\"type\":\"BPE\",\"merges\":[],\"vocab\":{"
+               "\"a\":0,\"b\":1}},\"pre_tokenizer\":{\"type\":\"Sequence\","
+               "\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":{"
+               "\"Regex\":\"%s\"},\"behavior\":\"%s\",\"invert\":false},"
+               "{\"type\":\"ByteLevel\",\"add_prefix_space\":false}]}}",
+               regex, behavior);
+    int code = tokenizer_from(buf_slice(&json), ret, err);
+    buf_free(&json);
+    return code;
+}
+
+/* Matches are places in well-formed text: nothing else may come of a file. */
+static void matches_within_characters_are_refused(void **state)
+{
+    (void)state;
+    static const char *const behaviors[] = {"Isolated", "Contiguous",
+                                            "Removed"};
+    struct tokenizer *tokenizer = NULL;
+    struct err err = {0};
+    assert_int_equal(split_by("\\\\C", "Isolated", &tokenizer, &err),
+                     ERR_FORMAT);
+    assert_non_null(strstr(err.message, "bad pattern"));
+    /* \K in a lookbehind: a match that starts before where it was asked for */
+    for (size_t i = 0; i < sizeof behaviors / sizeof behaviors[0]; i++) {
+        assert_int_equal(split_by("(?(DEFINE)(?<k>\\\\K))(?<=(?&k)[ab])b",
+                                  behaviors[i], &tokenizer, &err),
+                         0);
+        struct ids ids = {0};
+        int code =
+            tokenizer_encode(tokenizer, slice_of("abbbabb"), true, &ids, &err);
+        assert_int_equal(code, ERR_FORMAT);
+        assert_int_equal(ids.count, 0);
+        ids_free(&ids);
+        tokenizer_close(tokenizer);
+    }
+    /* and in a lookahead: one that ends before it starts */
+    assert_int_equal(split_by("(?(DEFINE)(?<k>b\\\\K))a(?=(?&k))", "Isolated",
+                              &tokenizer, &err),
+                     0);
+    struct ids ids = {0};
+    assert_int_equal(
+        tokenizer_encode(tokenizer, slice_of("abab"), true, &ids, &err),
+        ERR_FORMAT);
+    ids_free(&ids);
+    tokenizer_close(tokenizer);
+}
+
+/* An added token of half a character would cut texts within one. */
+static void files_that_are_not_utf8_are_refused(void **state)
+{
+    (void)state;
+    static const char *const contents[] = {"\xA9", "\x98\x80", "\xC3", "a\xFF",
+                                           "\xED\xA0\x80"};
+    for (size_t i = 0; i < sizeof contents / sizeof contents[0]; i++) {
+        struct tokenizer *tokenizer = NULL;
+        struct buf json = {0};
+        struct err err = {0};
+        buf_printf(&json,
+                   "{" BPE "," BYTES ",\"added_tokens\":[{\"id\":9,"
+                   "\"content\":\"%s\",\"special\":true}]}",
+                   contents[i]);
+        assert_int_equal(tokenizer_from(buf_slice(&json), &tokenizer, &err),
+                         ERR_FORMAT);
+        assert_non_null(strstr(err.message, "not UTF-8"));
+        assert_null(tokenizer);
+        buf_free(&json);
+    }
+}
+
 static void files_cut_off_are_refused(void **state)
 {
     (void)state;
@@ -489,7 +564,8 @@ static void patterns_that_differ_are_refused(void **state)
 {
     (void)state;
     static const char *const refused[] = {
-        "[a&&b]", "[a[b]]", "a{1,3}+", "(", "[", "\\p{NoSuch}", "\\p{", "\\"};
+        "[a&&b]",      "[a[b]]", "a{1,3}+", "(",   "[",
+        "\\p{NoSuch}", "\\p{",   "\\",      "\\C", "a\\Cb"};
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         struct pattern *pattern = NULL;
         struct err err = {0};
@@ -534,6 +610,8 @@ int main(void)
         cmocka_unit_test(long_runs_are_not_quadratic),
         cmocka_unit_test(splits_behave),
         cmocka_unit_test(bad_files_are_refused),
+        cmocka_unit_test(matches_within_characters_are_refused),
+        cmocka_unit_test(files_that_are_not_utf8_are_refused),
         cmocka_unit_test(files_cut_off_are_refused),
         cmocka_unit_test(patterns_mean_what_they_did),
         cmocka_unit_test(patterns_that_differ_are_refused),
