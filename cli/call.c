@@ -95,3 +95,17 @@ void cli_param_true(struct json *json, const char *key, bool truth)
     if (truth)
         json_field_bool(json, key, true);
 }
+
+void cli_param_search(const struct cli *cli, struct json *json)
+{
+    const struct options *options = &cli->options;
+    struct buf query = {0};
+    cli_join_args(cli, 0, &query);
+    json_field_string(json, "query", buf_slice(&query));
+    cli_param_text(json, "manual", options->manual);
+    cli_param_text(json, "under", options->under);
+    cli_param_number(json, "n", options->count);
+    cli_param_text(json, "mode", options->mode);
+    cli_param_true(json, "explain", options->explain);
+    buf_free(&query);
+}

@@ -129,6 +129,8 @@ void cli_disconnect(struct cli *cli);
 void cli_param_text(struct json *json, const char *key, const char *text);
 void cli_param_number(struct json *json, const char *key, long number);
 void cli_param_true(struct json *json, const char *key, bool truth);
+/* The question and what ask and search have in common. */
+void cli_param_search(const struct cli *cli, struct json *json);
 
 /* The arguments from `first` on as one text. */
 void cli_join_args(const struct cli *cli, size_t first, struct buf *out);

@@ -6,19 +6,10 @@
 
 static void build(const struct cli *cli, struct buf *params)
 {
-    const struct options *options = &cli->options;
-    struct buf query = {0};
     struct json json = json_to(params);
-    cli_join_args(cli, 0, &query);
     json_begin(&json, '{');
-    json_field_string(&json, "query", buf_slice(&query));
-    cli_param_text(&json, "manual", options->manual);
-    cli_param_text(&json, "under", options->under);
-    cli_param_number(&json, "n", options->count);
-    cli_param_text(&json, "mode", options->mode);
-    cli_param_true(&json, "explain", options->explain);
+    cli_param_search(cli, &json);
     json_end(&json, '}');
-    buf_free(&query);
 }
 
 static void print_hit(const struct cli *cli, int number, const cJSON *hit)
