@@ -99,14 +99,6 @@ void client_close(struct client *client)
     free(client);
 }
 
-pid_t client_peer(const struct client *client)
-{
-    struct ucred peer = {0};
-    socklen_t size = sizeof peer;
-    getsockopt(client->fd, SOL_SOCKET, SO_PEERCRED, &peer, &size);
-    return peer.pid;
-}
-
 static size_t skip_space(struct slice text, size_t at)
 {
     while (at < text.size && strchr(" \t\r\n", text.data[at]) && text.data[at])

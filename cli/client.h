@@ -4,7 +4,6 @@
 #define CLI_CLIENT_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "base/buf.h"
 #include "base/config.h"
@@ -29,9 +28,6 @@ bool client_nobody(int code);
 int client_open(const struct config *config, const char *config_flag,
                 bool start, struct client **ret_client, struct err *err);
 void client_close(struct client *client);
-
-/* The process at the other end. */
-pid_t client_peer(const struct client *client);
 
 /* Sends a request and waits for its result, which is copied into `ret_result`
  * (empty) as it came.  An interrupt (SIGINT) cancels the request:

@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "indexer/assemble.h"
-#include "indexer/pool.h"
+#include "indexer/parsers.h"
 #include "indexer/scan.h"
 #include "memory/lexical.h"
 
@@ -104,7 +104,7 @@ static bool was_unread(const struct file *old)
  * store has lost the tree. */
 static bool is_current(struct store_txn *txn, const struct file *file)
 {
-    return hash_equal(file->tree, pool_tree_name(file->content)) &&
+    return hash_equal(file->tree, parsers_tree_name(file->content)) &&
            (file->state == FILE_FAILED || store_has_tree(txn, file->tree));
 }
 
@@ -211,7 +211,8 @@ static int scan(struct update *u, struct err *err)
 
 /* ---- Parse ---- */
 
-static void take_result(struct update *u, size_t i, const struct pool_result *r)
+static void take_result(struct update *u, size_t i,
+                        const struct parsers_result *r)
 {
     struct file *file = &u->files[i];
     if (r->err.code)
@@ -255,14 +256,14 @@ static int write_batch(struct update *u, struct batch *batch, struct err *err)
     return store_commit(txn, err);
 }
 
-static int collect_results(struct update *u, struct pool *pool,
+static int collect_results(struct update *u, struct parsers *parsers,
                            const uint32_t *file_of, size_t total,
                            struct batch *batch, struct err *err)
 {
-    struct pool_result result;
+    struct parsers_result result;
     size_t done = 0;
     int code = step(u, INDEX_PARSE, 0, total, err);
-    while (!code && pool_next(pool, &result)) {
+    while (!code && parsers_next(parsers, &result)) {
         if (result.broken) {
             if (err)
                 *err = result.err;
@@ -282,8 +283,8 @@ static int collect_results(struct update *u, struct pool *pool,
 }
 
 struct reading {
-    struct pool_task *tasks; /* [count] */
-    uint32_t *file_of;       /* [count] index into files */
+    struct parsers_task *tasks; /* [count] */
+    uint32_t *file_of;          /* [count] index into files */
     size_t count;
     struct arena paths;
 };
@@ -302,7 +303,7 @@ static int choose_readings(struct update *u, struct reading *reading,
             continue;
         struct buf path = {0};
         file_join(&path, u->manual.root, u->scan.files[i].path);
-        reading->tasks[reading->count] = (struct pool_task){
+        reading->tasks[reading->count] = (struct parsers_task){
             .path = arena_copy(&reading->paths, path.data, path.size),
             .has_known = u->known[i],
             .known = u->files[i].content};
@@ -321,12 +322,12 @@ static int parse(struct update *u, struct err *err)
     if (!code) {
         struct parser_options parser = u->options->parser;
         parser.cancel = u->cancel;
-        struct pool *pool =
-            pool_start(u->store, &parser, u->options->parsers,
-                       u->options->force, reading.tasks, reading.count);
-        code = collect_results(u, pool, reading.file_of, reading.count, &batch,
-                               err);
-        pool_stop(pool);
+        struct parsers *parsers =
+            parsers_start(u->store, &parser, u->options->parsers,
+                          u->options->force, reading.tasks, reading.count);
+        code = collect_results(u, parsers, reading.file_of, reading.count,
+                               &batch, err);
+        parsers_stop(parsers);
     }
     /* What was parsed is kept for the next try, whatever stopped this one. */
     int written = write_batch(u, &batch, code ? NULL : err);

@@ -420,12 +420,13 @@ static uint32_t find_anchor(const struct volume *volume, uint32_t file,
     return TREE_NONE;
 }
 
-static uint32_t find_file(const struct tree *outline, struct slice path)
+uint32_t volume_file(const struct volume *volume, const char *path)
 {
+    const struct tree *outline = volume->outline;
     uint32_t low = 0, high = outline->file_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        int order = strcmp(outline->files[middle].data, path.data);
+        int order = strcmp(outline->files[middle].data, path);
         if (!order)
             return middle;
         if (order < 0)
@@ -444,7 +445,7 @@ uint32_t volume_follow(const struct volume *volume, uint32_t node,
     struct buf path = {0}, anchor = {0};
     if (source != TREE_NONE &&
         url_resolve(outline->files[source], url, &path, &anchor)) {
-        uint32_t file = find_file(outline, buf_slice(&path));
+        uint32_t file = volume_file(volume, path.data);
         if (file != TREE_NONE)
             found = find_anchor(volume, file, buf_slice(&anchor));
         if (file != TREE_NONE && found == TREE_NONE)

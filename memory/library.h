@@ -84,6 +84,9 @@ bool shelf_find(const struct shelf *shelf, uint64_t id,
 uint32_t *volume_path(const struct volume *volume, uint32_t node,
                       size_t *ret_count);
 
+/* Index of the file with this path; TREE_NONE: none. */
+uint32_t volume_file(const struct volume *volume, const char *path);
+
 /* Where a link of `node` leads within the manual: file, anchor resolved
  * against the node's file; TREE_NONE when it leads elsewhere or nowhere. */
 uint32_t volume_follow(const struct volume *volume, uint32_t node,

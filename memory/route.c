@@ -56,19 +56,11 @@ static bool is_candidate(const struct scope *scope, uint32_t node)
            (scope->file == TREE_NONE || n->source_tree == scope->file);
 }
 
-static uint32_t find_file(const struct volume *volume, const char *path)
-{
-    for (uint32_t i = 0; i < volume->outline->file_count; i++)
-        if (slice_is(volume->outline->files[i], path))
-            return i;
-    return TREE_NONE;
-}
-
 static void add_scope(struct routing *routing, const struct volume *volume,
                       uint32_t from, uint32_t end)
 {
     const char *path = routing->request->file;
-    uint32_t file = path ? find_file(volume, path) : (uint32_t)TREE_NONE;
+    uint32_t file = path ? volume_file(volume, path) : (uint32_t)TREE_NONE;
     if (path && file == TREE_NONE)
         return;
     routing->scopes[routing->scope_count++] = (struct scope){

@@ -14,14 +14,6 @@ const char *block_kind_name(int kind)
     return kind >= 0 && kind < BLOCK_KINDS ? kind_names[kind] : "paragraph";
 }
 
-int block_kind_from(const char *name)
-{
-    for (int kind = 0; kind < BLOCK_KINDS; kind++)
-        if (!strcmp(kind_names[kind], name))
-            return kind;
-    return -1;
-}
-
 struct tree *tree_new(bool outline)
 {
     struct tree *tree = mem_alloc(sizeof *tree);

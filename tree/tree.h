@@ -42,7 +42,6 @@ enum block_kind {
     BLOCK_KINDS
 };
 const char *block_kind_name(int kind); /* "paragraph", ... */
-int block_kind_from(const char *name); /* -1: none of that name */
 
 /* Half-open byte range [from, to) of a file as it is on disk. */
 struct span {

@@ -1,7 +1,7 @@
 /* Several parsers at work on a list of files: reading, hashing and parsing
- * happen in the pool's threads, the results come back to the one that asked. */
-#ifndef INDEXER_POOL_H
-#define INDEXER_POOL_H
+ * happen in threads of their own, the results come back to the one that asked. */
+#ifndef INDEXER_PARSERS_H
+#define INDEXER_PARSERS_H
 
 #include <stdbool.h>
 
@@ -10,13 +10,13 @@
 #include "memory/store.h"
 #include "tree/tree.h"
 
-struct pool_task {
+struct parsers_task {
     const char *path; /* absolute */
     bool has_known;   /* `known` is the hash of what is indexed */
     struct hash128 known;
 };
 
-struct pool_result {
+struct parsers_result {
     size_t task;
     struct hash128 content; /* hash of the bytes; only when read */
     struct hash128 name;    /* under which its tree is stored */
@@ -24,26 +24,26 @@ struct pool_result {
     bool stored;            /* the store has a tree of that name already */
     struct tree *tree;      /* else this; NULL when failed */
     struct err err;         /* code 0: fine */
-    bool broken;            /* err is the parser's own fault, not the file's:
+    bool broken;            /* err is not the file's: no parser, or cancelled:
                                   no file would fare better */
 };
 
 /* The name under which the tree of these bytes is stored. */
-struct hash128 pool_tree_name(struct hash128 content);
+struct hash128 parsers_tree_name(struct hash128 content);
 
-struct pool;
+struct parsers;
 
-/* Starts `threads` parsers on the tasks, which must outlive the pool. */
-struct pool *pool_start(struct store *store,
-                        const struct parser_options *options, unsigned threads,
-                        bool force, const struct pool_task *tasks,
-                        size_t count);
+/* Starts `threads` parsers on the tasks, which must outlive them. */
+struct parsers *parsers_start(struct store *store,
+                              const struct parser_options *options,
+                              unsigned threads, bool force,
+                              const struct parsers_task *tasks, size_t count);
 
 /* The next result in the order of completion; waits for one.  False: all have
  * been given.  The caller owns ret->tree. */
-bool pool_next(struct pool *pool, struct pool_result *ret);
+bool parsers_next(struct parsers *parsers, struct parsers_result *ret);
 
 /* Ends it; tasks not yet begun are left undone. */
-void pool_stop(struct pool *pool);
+void parsers_stop(struct parsers *parsers);
 
 #endif

@@ -1,0 +1,182 @@
+#include "indexer/parsers.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+
+/* Results that may wait: bounds memory when the store is slower. */
+enum { MOST_WAITING = 64, MOST_WAITING_BYTES = 256 << 20 };
+
+struct parsers {
+    struct store *store;
+    struct parser_options options;
+    bool force;
+    const struct parsers_task *tasks;
+    size_t count, begun, given;
+    bool stopping;
+    struct parsers_result waiting[MOST_WAITING];
+    size_t waiting_count;
+    size_t waiting_bytes;
+    pthread_mutex_t lock;
+    pthread_cond_t room, ready;
+    pthread_t *threads;
+    unsigned thread_count;
+};
+
+struct hash128 parsers_tree_name(struct hash128 content)
+{
+    unsigned char bytes[17];
+    hash_write(content, bytes);
+    bytes[16] = PARSER_VERSION;
+    return hash_bytes(bytes, sizeof bytes);
+}
+
+static bool is_stored(struct store *store, struct hash128 name)
+{
+    struct store_txn *txn;
+    if (store_read(store, &txn, NULL))
+        return false;
+    bool has = store_has_tree(txn, name);
+    store_end(txn);
+    return has;
+}
+
+static void work_on(struct parsers *parsers, struct parser *parser, size_t task,
+                    struct parsers_result *ret)
+{
+    struct buf bytes = {0};
+    *ret = (struct parsers_result){.task = task};
+    if (file_read(parsers->tasks[task].path, PARSER_MOST_BYTES, &bytes,
+                  &ret->err))
+        return;
+    ret->content = hash_bytes(bytes.data, bytes.size);
+    ret->name = parsers_tree_name(ret->content);
+    ret->unchanged = parsers->tasks[task].has_known && !parsers->force &&
+                     hash_equal(ret->content, parsers->tasks[task].known);
+    if (!ret->unchanged)
+        ret->stored = !parsers->force && is_stored(parsers->store, ret->name);
+    if (!ret->unchanged && !ret->stored) {
+        int code =
+            parser_parse(parser, buf_slice(&bytes), &ret->tree, &ret->err);
+        ret->broken =
+            code == ERR_IO || code == ERR_INTERNAL || code == ERR_CANCELLED;
+    }
+    buf_free(&bytes);
+}
+
+static bool take_task(struct parsers *parsers, size_t *ret_task)
+{
+    pthread_mutex_lock(&parsers->lock);
+    bool more = !parsers->stopping && parsers->begun < parsers->count;
+    if (more)
+        *ret_task = parsers->begun++;
+    pthread_mutex_unlock(&parsers->lock);
+    return more;
+}
+
+static size_t bytes_of(const struct parsers_result *result)
+{
+    return result->tree ? result->tree->arena.used : 0;
+}
+
+/* Even the largest may wait when it does so alone. */
+static bool has_room(const struct parsers *parsers, size_t bytes)
+{
+    return !parsers->waiting_count ||
+           (parsers->waiting_count < MOST_WAITING &&
+            parsers->waiting_bytes + bytes <= MOST_WAITING_BYTES);
+}
+
+static void give_result(struct parsers *parsers,
+                        const struct parsers_result *result)
+{
+    size_t bytes = bytes_of(result);
+    pthread_mutex_lock(&parsers->lock);
+    while (!has_room(parsers, bytes) && !parsers->stopping)
+        pthread_cond_wait(&parsers->room, &parsers->lock);
+    if (has_room(parsers, bytes)) {
+        parsers->waiting[parsers->waiting_count++] = *result;
+        parsers->waiting_bytes += bytes;
+    } else {
+        tree_free(result->tree);
+    }
+    pthread_cond_signal(&parsers->ready);
+    pthread_mutex_unlock(&parsers->lock);
+}
+
+static void *run(void *context)
+{
+    struct parsers *parsers = context;
+    struct parser *parser = parser_new(&parsers->options);
+    size_t task;
+    while (take_task(parsers, &task)) {
+        struct parsers_result result;
+        work_on(parsers, parser, task, &result);
+        give_result(parsers, &result);
+    }
+    parser_free(parser);
+    return NULL;
+}
+
+struct parsers *parsers_start(struct store *store,
+                              const struct parser_options *options,
+                              unsigned threads, bool force,
+                              const struct parsers_task *tasks, size_t count)
+{
+    struct parsers *parsers = mem_alloc(sizeof *parsers);
+    parsers->store = store;
+    parsers->options = *options;
+    parsers->force = force;
+    parsers->tasks = tasks;
+    parsers->count = count;
+    pthread_mutex_init(&parsers->lock, NULL);
+    pthread_cond_init(&parsers->room, NULL);
+    pthread_cond_init(&parsers->ready, NULL);
+    if (threads < 1)
+        threads = 1;
+    if (threads > count)
+        threads = (unsigned)count;
+    parsers->threads = mem_alloc(threads * sizeof *parsers->threads);
+    while (parsers->thread_count < threads &&
+           !pthread_create(&parsers->threads[parsers->thread_count], NULL, run,
+                           parsers))
+        parsers->thread_count++;
+    if (count && !parsers->thread_count)
+        abort(); /* not even one thread: as out of memory */
+    return parsers;
+}
+
+bool parsers_next(struct parsers *parsers, struct parsers_result *ret)
+{
+    bool more = false;
+    pthread_mutex_lock(&parsers->lock);
+    if (parsers->given < parsers->count) {
+        while (!parsers->waiting_count)
+            pthread_cond_wait(&parsers->ready, &parsers->lock);
+        *ret = parsers->waiting[--parsers->waiting_count];
+        parsers->waiting_bytes -= bytes_of(ret);
+        parsers->given++;
+        pthread_cond_broadcast(&parsers->room);
+        more = true;
+    }
+    pthread_mutex_unlock(&parsers->lock);
+    return more;
+}
+
+void parsers_stop(struct parsers *parsers)
+{
+    pthread_mutex_lock(&parsers->lock);
+    parsers->stopping = true;
+    pthread_cond_broadcast(&parsers->room);
+    pthread_mutex_unlock(&parsers->lock);
+    for (unsigned i = 0; i < parsers->thread_count; i++)
+        pthread_join(parsers->threads[i], NULL);
+    for (size_t i = 0; i < parsers->waiting_count; i++)
+        tree_free(parsers->waiting[i].tree);
+    pthread_cond_destroy(&parsers->ready);
+    pthread_cond_destroy(&parsers->room);
+    pthread_mutex_destroy(&parsers->lock);
+    free(parsers->threads);
+    free(parsers);
+}
