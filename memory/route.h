@@ -14,15 +14,17 @@
 #include "base/err.h"
 #include "memory/library.h"
 
-enum route_mode { ROUTE_AUTO, ROUTE_TREE, ROUTE_LEXICAL };
+enum route_mode { ROUTE_AUTO, ROUTE_TREE, ROUTE_DENSE, ROUTE_LEXICAL };
 
 struct route_request {
     const char *query;
-    const char *manual; /* NULL: all */
-    const char *file;   /* only nodes of this file; NULL: all */
-    uint64_t under;     /* only the sub-tree of this node; 0: all */
-    int mode;           /* enum route_mode */
-    size_t most;        /* hits wanted */
+    const char *manual;    /* NULL: all */
+    const char *file;      /* only nodes of this file; NULL: all */
+    uint64_t under;        /* only the sub-tree of this node; 0: all */
+    int mode;              /* enum route_mode */
+    size_t most;           /* hits wanted */
+    const float *vector;   /* the question in key space; NULL: no model */
+    struct hash128 policy; /* of the vectors that it may be compared with */
     bool explain;
 };
 

@@ -52,6 +52,7 @@ struct manual {
     uint64_t generation; /* 0: nothing indexed yet */
     uint32_t epoch;      /* names its postings; 0: none */
     uint32_t lexical;    /* LEXICAL_VERSION that made them */
+    uint64_t vectors;    /* number of its vectors' making; 0: none */
     char *name;          /* unique */
     char *root;          /* absolute path of its folder */
     char *ignore;        /* globs, one a line; "" */
@@ -132,6 +133,28 @@ int store_put_postings(struct store_txn *txn, uint32_t manual, uint32_t epoch,
 /* An epoch number that was never used. */
 int store_take_epoch(struct store_txn *txn, uint32_t *ret_epoch,
                      struct err *err);
+
+/* ---- Memories and vectors: memories.h, vectors.h ---- */
+
+/* Segments of a node, by the hash of its content and of how it was cut.
+ * ERR_NOT_FOUND.  Slices are valid until the transaction writes or ends. */
+int store_put_segments(struct store_txn *txn, struct hash128 name,
+                       struct slice value, struct err *err);
+int store_get_segments(struct store_txn *txn, struct hash128 name,
+                       struct slice *ret_value, struct err *err);
+
+/* A segment's memory, in half precision. */
+int store_put_memory(struct store_txn *txn, struct hash128 name,
+                     const uint16_t *half, size_t width, struct err *err);
+/* ERR_NOT_FOUND; ERR_STORE when it has another width. */
+int store_get_memory(struct store_txn *txn, struct hash128 name,
+                     uint16_t *ret_half, size_t width, struct err *err);
+
+/* Replaces the manual's vectors and counts `manual.vectors` up. */
+int store_put_vectors(struct store_txn *txn, uint32_t manual,
+                      struct slice value, struct err *err);
+int store_get_vectors(struct store_txn *txn, uint32_t manual,
+                      struct slice *ret_value, struct err *err);
 
 /* ---- Care ---- */
 
