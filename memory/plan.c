@@ -1,6 +1,7 @@
 #include "memory/plan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Change them when the same input comes to give other segments or memories. */
 enum { SEGMENTS_VERSION = 1, MEMORIES_VERSION = 1 };
@@ -80,15 +81,29 @@ static struct hash128 memory_name(const struct making *making, uint32_t node,
     return take_name(scratch);
 }
 
-/* Names of the node's L_v and a; its children have theirs. */
+static int by_hash(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct hash128));
+}
+
+/* The name of the node's L_v or a, from those of its children, which may stand
+ * in any order: so does what is computed of them. */
 static struct hash128 children_name(const struct making *making,
                                     const struct plan *plan, uint32_t node,
                                     const char *what, struct buf *scratch)
 {
     const struct node *nodes = making->volume->outline->nodes;
+    void *names = NULL;
+    size_t count = 0, capacity = 0;
+    for (uint32_t c = node + 1; c < nodes[node].end; c = nodes[c].end) {
+        mem_reserve(&names, &capacity, count + 1, sizeof(struct hash128));
+        ((struct hash128 *)names)[count++] = plan->nodes[c].whole;
+    }
+    qsort(names, count, sizeof(struct hash128), by_hash);
     buf_put_text(scratch, what);
-    for (uint32_t c = node + 1; c < nodes[node].end; c = nodes[c].end)
-        put_hash(scratch, plan->nodes[c].whole);
+    for (size_t i = 0; i < count; i++)
+        put_hash(scratch, ((struct hash128 *)names)[i]);
+    free(names);
     return take_name(scratch);
 }
 

@@ -106,7 +106,9 @@ static inline int toy_mean(void *context, int policy, const float *children,
     for (size_t i = 0; i < TOY_WIDTH; i++) {
         double sum = 0, all = 0;
         for (size_t c = 0; c < count; c++) {
-            double weight = policy == AGGREGATE_MEAN ? 1 : (double)(c + 1);
+            double weight = policy == AGGREGATE_MEAN
+                                ? 1
+                                : exp((double)children[c * TOY_WIDTH]);
             sum += weight * (double)children[c * TOY_WIDTH + i];
             all += weight;
         }
@@ -119,9 +121,21 @@ static inline int toy_recall(void *context, const float *query,
                              const float *memories, size_t count, float *ret,
                              struct err *err)
 {
+    double all = 0;
+    (void)err;
     ((struct toy *)context)->recalls++;
-    toy_mean(context, AGGREGATE_ATTENTION, memories, count, ret, err);
-    ret[0] += query[0];
+    for (size_t i = 0; i < TOY_WIDTH; i++)
+        ret[i] = 0;
+    for (size_t c = 0; c < count; c++) {
+        double weight = 0;
+        for (size_t i = 0; i < TOY_WIDTH; i++)
+            weight += (double)(query[i] * memories[c * TOY_WIDTH + i]);
+        all += weight = exp(weight);
+        for (size_t i = 0; i < TOY_WIDTH; i++)
+            ret[i] += (float)weight * memories[c * TOY_WIDTH + i];
+    }
+    for (size_t i = 0; i < TOY_WIDTH; i++)
+        ret[i] /= (float)all;
     return 0;
 }
 
