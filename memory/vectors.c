@@ -11,10 +11,9 @@
 #include "base/mem.h"
 #include "tree/tree.h"
 
-/* The index is asked for this many segments for each node wanted at first, for
- * four times as many as long as they do not suffice, and not at all beyond
- * this share of all: then a scan is as fast. */
-enum { FIRST_SEGMENTS = 3, MOST_SHARE = 8 };
+/* Segments that the index is asked for, for each node wanted.  Where they do
+ * not make up enough nodes, a scan of all costs no more than asking again. */
+enum { SEGMENTS_A_NODE = 3 };
 
 struct vectors {
     struct vector_table table; /* its keys are in the index alone */
@@ -240,25 +239,23 @@ static void take_nodes(struct search *search, const idx_t *rows,
     free(met);
 }
 
-/* False: too many segments would have to be asked for. */
+/* False: there may be more nodes than those found. */
 static bool ask_index(struct search *search)
 {
     const struct vectors *vectors = search->vectors;
-    size_t limit = vectors->table.row_count / MOST_SHARE;
-    bool enough = false, failed = false;
-    for (size_t k = search->most * FIRST_SEGMENTS;
-         k <= limit && !enough && !failed; k *= 4) {
-        float *scores = mem_alloc(k * sizeof *scores);
-        idx_t *rows = mem_alloc(k * sizeof *rows);
-        failed = faiss_Index_search(vectors->index, 1, search->query, (idx_t)k,
-                                    scores, rows) != 0;
-        if (!failed)
-            take_nodes(search, rows, scores, k);
-        enough = !failed && search->count == search->most;
-        free(scores);
-        free(rows);
-    }
-    return enough;
+    size_t rows = vectors->table.row_count;
+    size_t count = search->most * SEGMENTS_A_NODE;
+    if (count > rows)
+        count = rows;
+    float *scores = mem_alloc(count * sizeof *scores);
+    idx_t *found = mem_alloc(count * sizeof *found);
+    bool asked = count && !faiss_Index_search(vectors->index, 1, search->query,
+                                              (idx_t)count, scores, found);
+    if (asked)
+        take_nodes(search, found, scores, count);
+    free(scores);
+    free(found);
+    return asked && (search->count == search->most || count == rows);
 }
 
 size_t vectors_search(const struct vectors *vectors, const float *query,
