@@ -210,7 +210,8 @@ def modes_and_filters():
         explained = h.json("search", "partial index", "--explain")["explain"]
         check(explained["terms"] and any(s["kept"] for s in explained["levels"]) and
               any(not s["kept"] for s in explained["levels"]), explained)
-        h.run("search", "x", "--mode", "dense", code=2)
+        check(explained["hits"][0]["lexical"]["rank"] >= 1 and "terms" in explained["hits"][0], explained)
+        h.run("search", "x", "--mode", "dense", code=5)
         h.run("search", "x", "-c", "nothing", code=2)
         h.run("search", "x", "--under", "n999999", code=2)
 
