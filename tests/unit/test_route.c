@@ -413,6 +413,7 @@ static void only_what_is_asked_for_is_found(void **state)
 {
     (void)state;
     static const char *const below[] = {"Radiator", "Cooling"};
+    static const char *const first[] = {"Water", "Fuel", "Pumps"};
     static const int modes[] = {ROUTE_DENSE, ROUTE_TREE};
     struct house house;
     engine_house(&house, policy);
@@ -426,6 +427,11 @@ static void only_what_is_asked_for_is_found(void **state)
         request.file = "06.html";
         result = routed(&house, &request);
         assert_titles(&result, below, 2);
+        route_result_free(&result);
+        /* Chapters in which nothing is wanted take no place in the beam. */
+        request.file = "01.html";
+        result = routed(&house, &request);
+        assert_titles(&result, first, 3);
         route_result_free(&result);
     }
     close_house(&house);

@@ -1,6 +1,7 @@
 #include "tests/unit/unit.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -169,6 +170,51 @@ static void search_equals_brute_force(void **state)
     free_fixture(f);
 }
 
+/* What one of the threads that ask at once asks and finds. */
+struct asker {
+    const struct fixture *fixture;
+    float query[WIDTH];
+    struct vector_hit hits[2][MOST];
+    size_t counts[2];
+};
+
+static void *ask(void *context)
+{
+    struct asker *asker = context;
+    for (int round = 0; round < 20; round++)
+        for (uint32_t from = 0; from < 2; from++)
+            asker->counts[from] =
+                vectors_search(asker->fixture->vectors, asker->query, from,
+                               OUTLINE, NULL, NULL, MOST, asker->hits[from]);
+    return NULL;
+}
+
+static void threads_do_not_disturb_each_other(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    uint64_t seed = 17;
+    struct fixture *f = make_fixture(23);
+    struct asker askers[THREADS], alone;
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        memset(&askers[i], 0, sizeof askers[i]);
+        askers[i].fixture = f;
+        random_unit(&seed, askers[i].query);
+        assert_int_equal(pthread_create(&threads[i], NULL, ask, &askers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++) {
+        memset(&alone, 0, sizeof alone);
+        alone.fixture = f;
+        memcpy(alone.query, askers[i].query, sizeof alone.query);
+        ask(&alone);
+        assert_memory_equal(&alone, &askers[i], sizeof alone);
+    }
+    free_fixture(f);
+}
+
 static void nodes_are_scored(void **state)
 {
     (void)state;
@@ -255,6 +301,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(search_equals_brute_force),
+        cmocka_unit_test(threads_do_not_disturb_each_other),
         cmocka_unit_test(nodes_are_scored),
         cmocka_unit_test(facts_are_kept),
         cmocka_unit_test(disorder_is_refused),
