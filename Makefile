@@ -120,7 +120,7 @@ e2e: $(addprefix $O/,$(PROGRAMS)) build/manuals/postgresql  ## end-to-end tests 
 $O/tests/bench/parse: BENCH_LIBS := -lgumbo
 $O/tests/bench/%: $O/tests/bench/%.o $O/all.a
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(BENCH_LIBS) -luv -llmdb -lzstd -lstemmer $(KERNEL_LIBS) $(BASE_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(BENCH_LIBS) -luv -llmdb -lzstd -lstemmer $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 bench: $(patsubst %.c,$O/%,$(wildcard tests/bench/*.c)) all build/manuals/postgresql  ## measure parsing and products beside their limits; prints JSON
 	@$O/tests/bench/parse build/manuals/postgresql build/lectern-parse
 	@$O/tests/bench/products
