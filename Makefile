@@ -125,7 +125,7 @@ e2e: $(addprefix $O/,$(PROGRAMS)) build/manuals/postgresql  ## end-to-end tests 
 $O/tests/bench/parse: BENCH_LIBS := -lgumbo
 $O/tests/bench/%: $O/tests/bench/%.o $O/all.a $(FAISS_C)
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(BENCH_LIBS) -luv $(MEMORY_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(BENCH_LIBS) -luv $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 bench: $(patsubst %.c,$O/%,$(wildcard tests/bench/*.c)) all build/manuals/postgresql  ## measure parsing and products beside their limits; prints JSON
 	@$O/tests/bench/parse build/manuals/postgresql build/lectern-parse
 	@$O/tests/bench/products
