@@ -123,6 +123,7 @@ static void set_facts(struct model *m, const char *folder, struct slice config)
         .fingerprint = fingerprint(m, config),
         .stops = c->stops,
         .stop_count = c->stop_count,
+        .answering = c->answering,
     };
 }
 

@@ -22,6 +22,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "kernels/kernels.h"
+#include "model/config.h"
 #include "model/tokenizer.h"
 
 struct model;
@@ -63,6 +64,7 @@ struct model_facts {
     struct hash128 fingerprint; /* of weights, config and tokenizer */
     const int32_t *stops;       /* [stop_count] ids that end an answer */
     size_t stop_count;
+    struct answering answering;
 };
 const struct model_facts *model_facts(const struct model *model);
 /* NULL: the folder has none. */
