@@ -287,6 +287,13 @@ static int take_stops(struct model_config *c, const cJSON *root,
     return code;
 }
 
+/* Three passages at least find room. */
+static int64_t passage_tokens(size_t prompt_tokens)
+{
+    size_t third = prompt_tokens / 3 + 1;
+    return third < PASSAGE_TOKENS ? (int64_t)third : PASSAGE_TOKENS;
+}
+
 /* "lectern": {"prompt_tokens":n,"passages":n,"passage_tokens":n,
  * "answer_threshold":x}, of which any may be absent. */
 static int take_answering(const cJSON *root, struct model_config *c,
@@ -305,7 +312,8 @@ static int take_answering(const cJSON *root, struct model_config *c,
         code =
             take_size(object, "passages", 1, 99, PASSAGES, &ret->passages, err);
     if (!code)
-        code = take_size(object, "passage_tokens", 1, 1 << 20, PASSAGE_TOKENS,
+        code = take_size(object, "passage_tokens", 1, 1 << 20,
+                         passage_tokens(ret->prompt_tokens),
                          &ret->passage_tokens, err);
     if (!code)
         code = take_number(object, "answer_threshold", &ret->threshold, err);

@@ -512,6 +512,7 @@ static void answering_has_defaults(void **state)
     model_config_free(&c);
     assert_int_equal(model_config_from(DECODER("512", ""), none, &c, NULL), 0);
     assert_int_equal(c.answering.prompt_tokens, 256);
+    assert_int_equal(c.answering.passage_tokens, 86);
     model_config_free(&c);
     assert_int_equal(
         model_config_from(DECODER("1024",
