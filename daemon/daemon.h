@@ -8,6 +8,7 @@
 #include "memory/library.h"
 #include "memory/store.h"
 
+struct engine;
 struct jobs;
 struct outbox;
 
@@ -16,6 +17,7 @@ struct daemon {
     struct library *library;
     struct jobs *jobs;
     struct outbox *outbox;
+    struct engine *engine;
     struct parser_options parser;
     int64_t started_ms; /* clock_ms */
 };
