@@ -40,6 +40,7 @@ enum option_id {
     OPTION_STOP,
     OPTION_FOREGROUND,
     OPTION_METHOD,
+    OPTION_MAX_TOKENS,
     OPTIONS
 };
 
@@ -73,7 +74,7 @@ struct options {
     const char *socket, *config, *store;
     const char *manual, *under, *mode, *answer, *method;
     bool explain, jsonl, strict, wait, force, print, stop, foreground;
-    long count, depth;
+    long count, depth, max_tokens;
     struct text_list ignore;
 };
 
@@ -118,6 +119,13 @@ void help_command(const struct command *command);
  * a JSON object, `ret_result` (empty) gets the result as it came. */
 int cli_call(struct cli *cli, const char *method, struct slice params,
              struct buf *ret_result, struct err *err);
+
+/* As cli_call, with what hears the notifications that are no progress; it is
+ * made only once. */
+typedef void cli_hear(void *user, struct slice method, struct slice params);
+int cli_call_hearing(struct cli *cli, const char *method, struct slice params,
+                     cli_hear *hear, void *user, struct buf *ret_result,
+                     struct err *err);
 
 /* As cli_call; prints the result with --json and leaves *ret_value NULL, else
  * parses it.  Free *ret_value with cJSON_Delete. */

@@ -31,8 +31,9 @@ const struct option_spec cli_options[OPTIONS] = {
                         "tell how the results were found", 0, 0},
     [OPTION_JSONL] = {0, "jsonl", NULL, KIND_FLAG, AT(jsonl),
                       "print JSON events, one a line", 0, 0},
-    [OPTION_ANSWER] = {0, "answer", "auto|passages", KIND_CHOICE, AT(answer),
-                       "kind of answer", 0, 0},
+    [OPTION_ANSWER] =
+        {0, "answer", "auto|generated|passages", KIND_CHOICE, AT(answer),
+         "written by the model, passages, or the first where it is sure", 0, 0},
     [OPTION_STRICT] = {0, "strict", NULL, KIND_FLAG, AT(strict),
                        "exit with 4 when the index is stale", 0, 0},
     [OPTION_IGNORE] = {0, "ignore", "GLOB", KIND_LIST, AT(ignore),
@@ -51,6 +52,8 @@ const struct option_spec cli_options[OPTIONS] = {
                            "run the daemon here", 0, 0},
     [OPTION_METHOD] = {0, "method", "passages", KIND_CHOICE, AT(method),
                        "ask each question, too, and score the answers", 0, 0},
+    [OPTION_MAX_TOKENS] = {0, "max-tokens", "N", KIND_NUMBER, AT(max_tokens),
+                           "most tokens that the model writes (96)", 1, 4096},
 };
 
 #define BIT(option) (UINT64_C(1) << OPTION_##option)
@@ -68,8 +71,8 @@ const struct command cli_commands[] = {
     {"rm", "NAME", "forget a manual; its files stay", 0, 1, 1, false, cmd_rm},
     {"ls", "", "list the manuals", 0, 0, 0, false, cmd_ls},
     {"ask", "QUESTION...", "answer from the manuals, with citations",
-     SEARCHING | BIT(JSONL) | BIT(ANSWER) | BIT(STRICT), 1, SIZE_MAX, false,
-     cmd_ask},
+     SEARCHING | BIT(JSONL) | BIT(ANSWER) | BIT(MAX_TOKENS) | BIT(STRICT), 1,
+     SIZE_MAX, false, cmd_ask},
     {"search", "WORDS...", "find sections", SEARCHING, 1, SIZE_MAX, false,
      cmd_search},
     {"toc", "[NODE]", "print the table of contents", BIT(MANUAL) | BIT(DEPTH),
