@@ -192,6 +192,22 @@ static bool find_anywhere(const struct cite_source *sources, size_t count,
     return false;
 }
 
+/* Over the borders of blocks, where no quote goes. */
+static bool find_across(const struct cite_source *sources, size_t count,
+                        struct slice wanted, struct cite *cite)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t s = (cite->source + i) % count;
+        if (!cite_find_across(&sources[s], wanted, &cite->block, &cite->place))
+            continue;
+        cite->source = s;
+        cite->exact = true;
+        cite->status = CITE_REPAIRED;
+        return true;
+    }
+    return false;
+}
+
 static void check(struct slice claim, const struct cite_source *sources,
                   size_t count, struct cite *cite)
 {
@@ -200,6 +216,7 @@ static void check(struct slice claim, const struct cite_source *sources,
     struct slice wanted = buf_slice(&folded);
     if (!find_anywhere(sources, count, wanted, cite) &&
         !find_anywhere(sources, count, without_stop(wanted), cite) &&
+        !find_across(sources, count, without_stop(wanted), cite) &&
         cite_find_near(&sources[cite->source], wanted, &cite->block,
                        &cite->place))
         cite->status = CITE_REPAIRED;

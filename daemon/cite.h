@@ -43,7 +43,8 @@ struct cite_source {
 
 enum cite_status {
     CITE_VERIFIED,  /* stands in the source that was named */
-    CITE_REPAIRED,  /* stands in another one, or reads nearly so there */
+    CITE_REPAIRED,  /* stands in another one or in several blocks, or reads
+                       nearly so */
     CITE_UNVERIFIED /* stands nowhere */
 };
 const char *cite_status_name(int status);
@@ -55,7 +56,7 @@ struct cite {
     /* Unless it is unverified: */
     const struct block *block;
     struct slice place; /* of the block's text: what stands there */
-    bool exact;         /* false: `place` only reads nearly like the claim */
+    bool exact; /* false: what stands there only reads nearly like the claim */
 };
 
 struct cites {
@@ -78,6 +79,11 @@ void cites_text(const struct cites *cites, struct slice answer,
  * space is any run of white space. */
 bool cite_find(struct slice text, struct slice wanted, bool any_case,
                struct slice *ret_place);
+
+/* The same over the borders of blocks; what is found is the part of it in the
+ * block that holds most. */
+bool cite_find_across(const struct cite_source *source, struct slice wanted,
+                      const struct block **ret_block, struct slice *ret_place);
 
 /* The sentence, cell or line of the source that reads most like `wanted`: at
  * least four fifths of the words of both, in the same order. */

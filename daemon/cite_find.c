@@ -87,6 +87,51 @@ bool cite_find(struct slice text, struct slice wanted, bool any_case,
     return false;
 }
 
+/* The part of text [at, end) that is in [from, to), without spaces around. */
+static struct slice overlap(struct slice text, size_t at, size_t end,
+                            size_t from, size_t to)
+{
+    at = at > from ? at : from;
+    end = end < to ? end : to;
+    while (at < end && text.data[at] == ' ')
+        at++;
+    while (end > at && text.data[end - 1] == ' ')
+        end--;
+    return (struct slice){text.data + at, end > at ? end - at : 0};
+}
+
+bool cite_find_across(const struct cite_source *source, struct slice wanted,
+                      const struct block **ret_block, struct slice *ret_place)
+{
+    struct buf whole = {0};
+    struct slice found, best = {0};
+    size_t *ends = mem_alloc((source->count + 1) * sizeof *ends);
+    size_t chosen = 0;
+    for (size_t b = 0; b < source->count; b++) {
+        text_fold_space(&whole, source->blocks[b].text);
+        buf_put_byte(&whole, ' ');
+        ends[b] = whole.size;
+    }
+    struct slice text = buf_slice(&whole);
+    bool any = cite_find(text, wanted, true, &found);
+    size_t at = any ? (size_t)(found.data - text.data) : 0;
+    for (size_t b = 0; b < source->count && any; b++) {
+        struct slice part =
+            overlap(text, at, at + found.size, b ? ends[b - 1] : 0, ends[b]);
+        if (part.size > best.size) {
+            best = part;
+            chosen = b;
+        }
+    }
+    any = best.size &&
+          cite_find(source->blocks[chosen].text, best, false, ret_place);
+    if (any)
+        *ret_block = &source->blocks[chosen];
+    buf_free(&whole);
+    free(ends);
+    return any;
+}
+
 /* ---- Nearly ---- */
 
 enum { MOST_WORDS = 512 };

@@ -161,6 +161,9 @@ static void claims_are_looked_for(void **state)
                 CITE_REPAIRED, 0,
                 "It lays green eggs, and it must not be fed by visitors of the "
                 "park.");
+    /* Over two blocks: the quote is of the one that holds most of it. */
+    assert_cite("of the park. for (i = 0; i < n; i++) a[i] [2]", CITE_REPAIRED,
+                0, "for (i = 0;  i < n; i++)\n    a[i]");
     assert_cite("It lays white stones [1]", CITE_UNVERIFIED, 0, NULL);
     /* Parts of words are not words. */
     assert_cite("he cassowary is a lar [1]", CITE_UNVERIFIED, 0, NULL);
