@@ -14,9 +14,8 @@ static const struct {
     const char *why;
 } rejected[] = {
     {OPTION_MODE, "dense", "it needs an embedding model, and there is none"},
-    {OPTION_METHOD, "h2mt", "it needs a language model, and there is none"},
-    {OPTION_METHOD, "hmt", "it needs a language model, and there is none"},
-    {OPTION_METHOD, "full", "it needs a language model, and there is none"},
+    {OPTION_METHOD, "hmt", "it is not built yet"},
+    {OPTION_METHOD, "full", "it is not built yet"},
 };
 
 static void list_add(struct text_list *list, const char *text)

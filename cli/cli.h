@@ -41,6 +41,7 @@ enum option_id {
     OPTION_FOREGROUND,
     OPTION_METHOD,
     OPTION_MAX_TOKENS,
+    OPTION_ANSWERS,
     OPTIONS
 };
 
@@ -72,7 +73,7 @@ struct text_list {
 struct options {
     bool json, quiet, no_color, help, version;
     const char *socket, *config, *store;
-    const char *manual, *under, *mode, *answer, *method;
+    const char *manual, *under, *mode, *answer, *method, *answers;
     bool explain, jsonl, strict, wait, force, print, stop, foreground;
     long count, depth, max_tokens;
     struct text_list ignore;

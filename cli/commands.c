@@ -50,10 +50,14 @@ const struct option_spec cli_options[OPTIONS] = {
                      "stop the daemon and wait until it is gone", 0, 0},
     [OPTION_FOREGROUND] = {0, "foreground", NULL, KIND_FLAG, AT(foreground),
                            "run the daemon here", 0, 0},
-    [OPTION_METHOD] = {0, "method", "passages", KIND_CHOICE, AT(method),
-                       "ask each question, too, and score the answers", 0, 0},
+    [OPTION_METHOD] = {0, "method", "h2mt|passages", KIND_CHOICE, AT(method),
+                       "--answers generated or --answers passages", 0, 0},
     [OPTION_MAX_TOKENS] = {0, "max-tokens", "N", KIND_NUMBER, AT(max_tokens),
                            "most tokens that the model writes (96)", 1, 4096},
+    [OPTION_ANSWERS] = {0, "answers", "KIND,...", KIND_TEXT, AT(answers),
+                        "ask each question, too, once a kind (auto, generated, "
+                        "passages), and score the answers",
+                        0, 0},
 };
 
 #define BIT(option) (UINT64_C(1) << OPTION_##option)
@@ -91,7 +95,8 @@ const struct command cli_commands[] = {
     {"failed", "", "list the files that could not be indexed, and why",
      BIT(MANUAL), 0, 0, false, cmd_failed},
     {"eval", "FILE.jsonl", "measure the search on questions with known answers",
-     BIT(MANUAL) | BIT(MODE) | BIT(COUNT) | BIT(METHOD), 1, 1, false, cmd_eval},
+     BIT(MANUAL) | BIT(MODE) | BIT(COUNT) | BIT(METHOD) | BIT(ANSWERS), 1, 1,
+     false, cmd_eval},
     {"doctor", "", "check configuration, programs, store and daemon", 0, 0, 0,
      false, cmd_doctor},
     {"daemon", "", "start the daemon, or stop it", BIT(STOP) | BIT(FOREGROUND),
