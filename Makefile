@@ -83,9 +83,9 @@ else
 $(addprefix build/,$(PROGRAMS) $(TOOLS)): build/%: $O/%
 endif
 
-$O/lecternd: $(STAMP) $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(BASE)
+$O/lecternd: $(STAMP) $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(MODEL) $(KERNELS) $(BASE)
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -luv -llmdb -lzstd -lstemmer $(BASE_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -luv -llmdb -lzstd -lstemmer $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 $O/lectern: $(STAMP) $(CLI) $(BASE)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(BASE_LIBS)

@@ -152,9 +152,10 @@ struct answer {
     size_t count, most;
 };
 
-static bool take_token(void *context, int32_t id)
+static bool take_token(void *context, int32_t id, double log_chance)
 {
     struct answer *answer = context;
+    assert_true(log_chance <= 0);
     answer->ids[answer->count++] = id;
     return answer->count < answer->most;
 }
