@@ -13,7 +13,6 @@ static const struct {
     const char *value;
     const char *why;
 } rejected[] = {
-    {OPTION_MODE, "dense", "it needs an embedding model, and there is none"},
     {OPTION_ANSWER, "generated",
      "it needs a language model, and there is none"},
     {OPTION_METHOD, "h2mt", "it needs a language model, and there is none"},

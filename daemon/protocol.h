@@ -10,7 +10,7 @@
  * -32600 not a request, -32601 no such method).  Between a request and its
  * result the daemon may send notifications that carry the request's id:
  *     {"jsonrpc":"2.0","method":"progress","params":{"id":1,"manual":"..",
- *      "phase":"scan|parse|assemble|store","done":n,"total":n}}
+ *      "phase":"scan|parse|assemble|store|memories","done":n,"total":n}}
  * {"method":"cancel","params":{"id":1}} stops a request of the same
  * connection; it then ends with the error `cancelled`.
  *
