@@ -13,7 +13,6 @@ static const struct {
     const char *value;
     const char *why;
 } rejected[] = {
-    {OPTION_MODE, "dense", "it needs an embedding model, and there is none"},
     {OPTION_METHOD, "hmt", "it is not built yet"},
     {OPTION_METHOD, "full", "it is not built yet"},
 };

@@ -20,6 +20,7 @@ enum option_id {
     OPTION_SOCKET,
     OPTION_CONFIG,
     OPTION_STORE,
+    OPTION_MODEL,
     OPTION_QUIET,
     OPTION_NO_COLOR,
     OPTION_HELP,
@@ -72,7 +73,7 @@ struct text_list {
 /* What the arguments said; NULL, false or -1: not given. */
 struct options {
     bool json, quiet, no_color, help, version;
-    const char *socket, *config, *store;
+    const char *socket, *config, *store, *model;
     const char *manual, *under, *mode, *answer, *method, *answers;
     bool explain, jsonl, strict, wait, force, print, stop, foreground;
     long count, depth, max_tokens;
@@ -143,6 +144,10 @@ void cli_param_search(const struct cli *cli, struct json *json);
 
 /* The arguments from `first` on as one text. */
 void cli_join_args(const struct cli *cli, size_t first, struct buf *out);
+
+/* model_check.c: appends what the folder holds, or what is wrong with it:
+ * ERR_MODEL. */
+int cli_check_model(const char *folder, struct buf *detail);
 
 int cmd_add(struct cli *cli, struct err *err);
 int cmd_rm(struct cli *cli, struct err *err);

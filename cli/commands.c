@@ -12,6 +12,10 @@ const struct option_spec cli_options[OPTIONS] = {
     [OPTION_STORE] = {0, "store", "DIR", KIND_TEXT, AT(store),
                       "folder of the index, for a daemon that is started", 0,
                       0},
+    [OPTION_MODEL] = {0, "model", "DIR", KIND_TEXT, AT(model),
+                      "folder of the model, or none, for a daemon that is "
+                      "started",
+                      0, 0},
     [OPTION_QUIET] = {0, "quiet", NULL, KIND_FLAG, AT(quiet),
                       "no progress and no remarks", 0, 0},
     [OPTION_NO_COLOR] = {0, "no-color", NULL, KIND_FLAG, AT(no_color),
@@ -25,8 +29,9 @@ const struct option_spec cli_options[OPTIONS] = {
                       "only this node and what is below it", 0, 0},
     [OPTION_COUNT] = {'n', NULL, "N", KIND_NUMBER, AT(count), "most results", 1,
                       1000},
-    [OPTION_MODE] = {0, "mode", "auto|tree|lexical", KIND_CHOICE, AT(mode),
-                     "how to search", 0, 0},
+    [OPTION_MODE] = {0, "mode", "auto|tree|dense|lexical", KIND_CHOICE,
+                     AT(mode), "fused, down the tree, by meaning or by words",
+                     0, 0},
     [OPTION_EXPLAIN] = {0, "explain", NULL, KIND_FLAG, AT(explain),
                         "tell how the results were found", 0, 0},
     [OPTION_JSONL] = {0, "jsonl", NULL, KIND_FLAG, AT(jsonl),
@@ -63,8 +68,8 @@ const struct option_spec cli_options[OPTIONS] = {
 #define BIT(option) (UINT64_C(1) << OPTION_##option)
 
 const uint64_t cli_common_options = BIT(JSON) | BIT(SOCKET) | BIT(CONFIG) |
-                                    BIT(STORE) | BIT(QUIET) | BIT(NO_COLOR) |
-                                    BIT(HELP);
+                                    BIT(STORE) | BIT(MODEL) | BIT(QUIET) |
+                                    BIT(NO_COLOR) | BIT(HELP);
 
 #define SEARCHING                                                              \
     (BIT(MANUAL) | BIT(UNDER) | BIT(COUNT) | BIT(MODE) | BIT(EXPLAIN))

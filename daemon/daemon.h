@@ -6,6 +6,7 @@
 
 #include "indexer/parser.h"
 #include "memory/library.h"
+#include "memory/memories.h"
 #include "memory/store.h"
 
 struct engine;
@@ -15,10 +16,12 @@ struct outbox;
 struct daemon {
     struct store *store;
     struct library *library;
+    struct engine *engine;
     struct jobs *jobs;
     struct outbox *outbox;
     struct engine *engine;
     struct parser_options parser;
+    struct memory_policy policy;
     int64_t started_ms; /* clock_ms */
 };
 

@@ -10,7 +10,7 @@
  * -32600 not a request, -32601 no such method).  Between a request and its
  * result the daemon may send notifications that carry the request's id:
  *     {"jsonrpc":"2.0","method":"progress","params":{"id":1,"manual":"..",
- *      "phase":"scan|parse|assemble|store","done":n,"total":n}}
+ *      "phase":"scan|parse|assemble|store|memories","done":n,"total":n}}
  * and of an `ask` with "stream", in this order and all before its result:
  *     {"jsonrpc":"2.0","method":"event","params":{"id":1,"event":"route",
  *      "route":[...]}}                          what was found
