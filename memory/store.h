@@ -62,6 +62,7 @@ struct manual {
 };
 void manual_free(struct manual *manual); /* its strings, not itself */
 
+/* `vectors` stays as the store has it: store_put_vectors counts it. */
 int store_put_manual(struct store_txn *txn, struct manual *manual,
                      struct err *err);
 /* ERR_NOT_FOUND.  Free with manual_free. */
@@ -72,7 +73,7 @@ int store_find_manual(struct store_txn *txn, const char *name,
 /* All of them in order of their ids; free each, then the array. */
 int store_list_manuals(struct store_txn *txn, struct manual **ret_manuals,
                        size_t *ret_count, struct err *err);
-/* With all its files and outlines; postings and trees are collected later. */
+/* With all its files, outlines and vectors; the rest is collected later. */
 int store_delete_manual(struct store_txn *txn, uint32_t id, struct err *err);
 
 /* ---- Files of a manual ---- */
@@ -150,17 +151,21 @@ int store_put_memory(struct store_txn *txn, struct hash128 name,
 int store_get_memory(struct store_txn *txn, struct hash128 name,
                      uint16_t *ret_half, size_t width, struct err *err);
 
-/* Replaces the manual's vectors and counts `manual.vectors` up. */
+/* Replaces the manual's vectors and counts `manual.vectors` up.
+ * ERR_NOT_FOUND: no such manual. */
 int store_put_vectors(struct store_txn *txn, uint32_t manual,
                       struct slice value, struct err *err);
+/* ERR_NOT_FOUND.  As with segments, for the slice. */
 int store_get_vectors(struct store_txn *txn, uint32_t manual,
                       struct slice *ret_value, struct err *err);
 
 /* ---- Care ---- */
 
 /* Deletes what no manual refers to, in transactions of at most some thousand
- * entries; trees only when `trees` (an update that failed goes on with those it
- * has parsed).  Only the thread that indexes may call it, and only when it has
+ * entries; trees, segments and memories only when `trees` (an update that failed
+ * goes on with those it has parsed), and segments and memories only when the
+ * vectors of every manual are of its generation (else some are being made).
+ * Only the thread that indexes may call it, and only when it has
  * nothing written that still waits to be referred to. */
 int store_collect(struct store *store, bool trees, struct err *err);
 

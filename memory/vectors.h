@@ -25,7 +25,8 @@ struct vector_table {
     uint32_t *row_nodes; /* [row_count] index into nodes, ascending */
     float *keys;         /* [row_count, width] unit */
     uint32_t name_count;
-    struct hash128 *names; /* [name_count] memories that they were made of */
+    struct hash128 *names; /* [name_count] segments and memories in the store
+                              that they were made of */
 };
 void vector_table_free(struct vector_table *table); /* its arrays */
 

@@ -41,7 +41,7 @@ allow memory "tree kernels base"
 allow daemon "indexer memory model tree base"
 allow cli "base"
 only "uv\.h" daemon/
-only "lmdb\.h" memory/store.c memory/tables.h memory/collect.c
+only "lmdb\.h" memory/store.c memory/tables.h
 only "gumbo\.h" indexer/parse/
 only "libxml" indexer/parse/
 only "pcre2\.h" model/
