@@ -210,7 +210,12 @@ def modes_and_filters():
         explained = h.json("search", "partial index", "--explain")["explain"]
         check(explained["terms"] and any(s["kept"] for s in explained["levels"]) and
               any(not s["kept"] for s in explained["levels"]), explained)
-        h.run("search", "x", "--mode", "dense", code=2)
+        check(explained["hits"][0]["lexical"]["rank"] >= 1 and "terms" in explained["hits"][0], explained)
+        lexical = h.json("search", "partial index", "--mode", "lexical")["results"]
+        weighed = json.loads(talk(h, b'{"jsonrpc":"2.0","id":1,"method":"search","params":'
+                                     b'{"query":"partial index","weights":[1,0,0,0]}}\n'))
+        check(weighed["result"]["results"] == lexical, weighed)
+        h.run("search", "x", "--mode", "dense", code=5)
         h.run("search", "x", "-c", "nothing", code=2)
         h.run("search", "x", "--under", "n999999", code=2)
 
@@ -547,6 +552,9 @@ def bad_requests_harm_nobody():
                            b'{"query":"x","fly":1}}\n', -2),
                           (b'{"jsonrpc":"2.0","id":1,"method":"search","params":'
                            b'{"query":7}}\n', -2),
+                          *((b'{"jsonrpc":"2.0","id":1,"method":"search","params":'
+                             b'{"query":"x","weights":' + weights + b'}}\n', -2)
+                            for weights in (b"7", b"[1,2,3]", b"[1,2,3,4,5]", b"[1,2,3,-4]")),
                           (b"[" * 100000 + b"\n", None)):
             reply = json.loads(talk(h, bad))
             check(code is None or reply["error"]["code"] == code, (bad[:80], reply))

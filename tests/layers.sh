@@ -45,5 +45,6 @@ only "lmdb\.h" memory/store.c memory/tables.h
 only "gumbo\.h" indexer/parse/
 only "libxml" indexer/parse/
 only "pcre2\.h" model/
+only "faiss/" memory/vectors.c
 only "seccomp\.h" indexer/parse/
 exit $status
