@@ -19,7 +19,6 @@ struct daemon {
     struct engine *engine;
     struct jobs *jobs;
     struct outbox *outbox;
-    struct engine *engine;
     struct parser_options parser;
     struct memory_policy policy;
     int64_t started_ms; /* clock_ms */
