@@ -15,9 +15,9 @@ struct outbox;
 struct daemon {
     struct store *store;
     struct library *library;
+    struct engine *engine;
     struct jobs *jobs;
     struct outbox *outbox;
-    struct engine *engine;
     struct parser_options parser;
     int64_t started_ms; /* clock_ms */
 };
