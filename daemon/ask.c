@@ -18,7 +18,8 @@ enum {
     DEFAULT_QUOTES = 4,
     MOST_QUOTES = 20,
     SPARE = 4, /* passages looked at beyond those wanted */
-    DEFAULT_TOKENS = 96
+    DEFAULT_TOKENS = 96,
+    OPEN_MS = 1000 /* waited for a model that is being opened, if need not be */
 };
 
 enum wanted { WANT_AUTO, WANT_GENERATED, WANT_PASSAGES };
@@ -26,8 +27,9 @@ enum wanted { WANT_AUTO, WANT_GENERATED, WANT_PASSAGES };
 struct asking {
     const struct call *call;
     struct shelf *shelf;
-    int wanted;  /* enum wanted */
-    size_t most; /* quotes */
+    int wanted;               /* enum wanted */
+    size_t most;              /* quotes */
+    struct question question; /* as the model saw it */
     struct route_result route;
     struct passages passages;
     struct composed written; /* without its answer */
@@ -39,8 +41,7 @@ struct asking {
 
 static bool has_model(const struct call *call)
 {
-    struct engine *engine = call->daemon->engine;
-    return engine && engine_has_model(engine);
+    return engine_has_model(call->daemon->engine);
 }
 
 static int read_wanted(struct asking *asking, struct err *err)
@@ -83,7 +84,8 @@ static int find(struct asking *asking, struct err *err)
 {
     const struct call *call = asking->call;
     size_t most = asking->most + SPARE;
-    int code = search_route(call, asking->shelf, most, &asking->route, err);
+    int code = search_question(call, asking->shelf, most, &asking->question,
+                               &asking->route, err);
     if (code)
         return code;
     asking->routed = clock_seconds();
@@ -94,6 +96,12 @@ static int find(struct asking *asking, struct err *err)
     return passages_choose(
         asking->shelf, json_get_text(call->params, "query", ""), &asking->route,
         most, &call->request->cancelled, &asking->passages, err);
+}
+
+static void decline(struct asking *asking, const char *why)
+{
+    log_debug("declined: %s", why);
+    snprintf(asking->declined, sizeof asking->declined, "%s", why);
 }
 
 /* A model's answer, unless passages are the better one. */
@@ -109,11 +117,14 @@ static int write_answer(struct asking *asking, struct err *err)
         .sure = !must};
     struct composed *written = &asking->written;
     struct err why = {.position = -1};
+    if (!must && !engine_ready(call->daemon->engine, OPEN_MS)) {
+        decline(asking, "the model is not open");
+        return 0;
+    }
     int code = compose_answer(call, asking->shelf, &asking->passages, &options,
                               written, &why);
     if (!must && (code == ERR_MODEL || code == ERR_LIMIT)) {
-        log_debug("answered with passages: %s", why.message);
-        snprintf(asking->declined, sizeof asking->declined, "%s", why.message);
+        decline(asking, why.message);
         return 0;
     }
     if (code) {
@@ -124,8 +135,7 @@ static int write_answer(struct asking *asking, struct err *err)
         asking->first_token =
             start + (written->pack_ms + written->first_ms) / 1000;
     if (written->declined)
-        snprintf(asking->declined, sizeof asking->declined, "%s",
-                 written->declined);
+        decline(asking, written->declined);
     if (must || !written->declined) {
         asking->kind = written->answer.text.size ? "generated" : "none";
         asking->answer = written->answer;
@@ -202,9 +212,10 @@ static void put_costs(struct json *json, const struct asking *asking)
         packed = first - written->first_ms / 1000;
     json_key(json, "ms");
     json_begin(json, '{');
-    json_field_double(json, "embed", 0, 3);
-    json_field_double(json, "route", (asking->routed - asking->start) * 1000,
-                      3);
+    json_field_double(json, "embed", asking->question.ms, 3);
+    json_field_double(
+        json, "route",
+        (asking->routed - asking->start) * 1000 - asking->question.ms, 3);
     json_field_double(json, "pack", (packed - asking->routed) * 1000, 3);
     json_field_double(json, "first_token",
                       first > 0 ? (first - asking->start) * 1000 : 0, 3);
