@@ -533,7 +533,7 @@ static void broken_folders_are_refused(void **state)
     copy("config.json", 16);
     copy("model.safetensors", 16);
     engine = start(folder);
-    check_refused(engine, "", "tokenizer.json");
+    check_refused(engine, "tokenizer.json", "there is no");
     stop(engine);
     copy("tokenizer.json", 15);
     engine = start(folder);
