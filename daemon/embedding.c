@@ -10,7 +10,7 @@
 enum {
     PIECE_MS = 20,      /* of indexing, that a question waits for */
     LEAST_PIECE = 256,  /* tokens: smaller passes are slower by the token */
-    FIRST_PIECE = 512,  /* before the speed is known */
+    FIRST_PIECE = 256,  /* before the speed is known */
     MOST_TEXTS = 64,    /* of a piece */
     KEYS_A_PIECE = 4096 /* memories */
 };

@@ -82,8 +82,12 @@ static int open_folder(struct engine *engine, struct model **ret,
         return 0;
     }
     model_close(model);
-    err_set(err, ERR_FORMAT, "there is no tokenizer.json");
-    return err_at(err, engine->folder);
+    struct buf path = {0};
+    file_join(&path, engine->folder, "tokenizer.json");
+    err_set(err, ERR_IO, "there is no %s", path.data);
+    err_at(err, path.data);
+    buf_free(&path);
+    return ERR_IO;
 }
 
 static void open_model(struct engine *engine)

@@ -21,6 +21,7 @@ import time
 
 BUILD, MANUAL = (os.path.abspath(path) for path in sys.argv[1:3])
 LECTERN = os.path.join(BUILD, "lectern")
+MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden/models/memory")
 SMALL = ("index", "tutorial", "ddl", "indexes", "sql-abort", "sql-createindex",
          "runtime-config", "bookindex", "legalnotice", "preface")
 
@@ -41,6 +42,7 @@ class House:
         self.path = tempfile.mkdtemp(prefix="lectern-e2e-")
         self.socket = os.path.join(self.path, "s")
         self.store = os.path.join(self.path, "store")
+        self.model = None
         self.env = dict(os.environ, LECTERN_SOCKET=self.socket, NO_COLOR="1",
                         HOME=self.path, XDG_DATA_HOME=self.path,
                         XDG_CONFIG_HOME=self.path, XDG_STATE_HOME=self.path)
@@ -51,6 +53,8 @@ class House:
         command = [LECTERN, *args]
         if store:
             command += ["--store", self.store]
+        if store and self.model:
+            command += ["--model", self.model]
         done = subprocess.run(command, env=self.env, capture_output=True,
                               text=True, input=stdin, timeout=300)
         if code is not None:
@@ -73,6 +77,26 @@ class House:
             if page.endswith(".html") and page.startswith(prefixes):
                 shutil.copy(os.path.join(MANUAL, page), folder)
         return folder
+
+    def copy_model(self):
+        """A model of random weights in a folder of its own."""
+        self.model = os.path.join(self.path, "model")
+        os.makedirs(self.model)
+        for name in ("config.json", "tokenizer.json", "model.safetensors"):
+            shutil.copy(os.path.join(MODEL, name), self.model)
+
+    def manual(self, name):
+        return next(m for m in self.json("status")["manuals"] if m["name"] == name)
+
+    def until(self, reached, what, seconds=60):
+        """Waits until reached() is true, and returns that."""
+        end = time.time() + seconds
+        while time.time() < end:
+            found = reached()
+            if found:
+                return found
+            time.sleep(0.05)
+        raise Failure(f"not in {seconds} s: {what}")
 
     def write(self, path, text):
         path = os.path.join(self.path, path)
@@ -674,6 +698,160 @@ def doctor_finds_nothing_wrong():
             check(key in report.stdout, report.stdout)
 
 
+# ---- Models ----
+
+FEW = ("ddl", "indexes")
+
+
+def memories_follow_updates():
+    with house() as h:
+        h.copy_model()
+        folder = h.part(FEW)
+        added = h.json("add", folder, "-c", "pg", "--wait")
+        check(added["segments"] > 100 and added["encoded"] > 100, added)
+        check("memories" not in added and added["tokens"] > added["segments"], added)
+        status = h.json("status")
+        check(status["model"]["state"] == "ready" and status["state"] == "idle", status)
+        check(status["model"]["path"] == h.model and status["model"]["parameters"] > 1000 and
+              status["model"]["width"] > 0 and status["model"]["backend"] == "cpu", status)
+        check(status["manuals"][0]["memories"] == "current" and
+              status["manuals"][0]["segments"] > 100, status)
+        for mode in ("auto", "tree", "dense"):
+            found = h.json("search", "partial indexes", "-c", "pg", "--mode", mode)
+            check(found["results"] and found["model"] == "model", (mode, found["model"]))
+            check(found["ms"]["embed"] > 0, found["ms"])
+        found = h.json("search", "partial indexes", "--mode", "lexical")
+        check(found["model"] is None and found["ms"]["embed"] < 5, found)
+        again = h.json("update", "-c", "pg", "--wait")
+        check(again["encoded"] == 0 and not again["changed"], again)
+        check(again["segments"] == added["segments"], (again, added))
+        with open(os.path.join(folder, "indexes-partial.html"), "r+b") as file:
+            text = file.read().replace(b"partial", b"halfway")
+            file.seek(0)
+            file.write(text)
+        edited = h.json("update", "-c", "pg", "--wait")
+        check(0 < edited["encoded"] < 30 and edited["changed"], edited)
+        report = h.run("doctor").stdout
+        check("parameters" in report and "segment_tokens" in report, report)
+
+
+def damage(h, how):
+    """Breaks the model in its folder; returns how to mend it."""
+    def put(name, data):
+        path = os.path.join(h.model, name)
+        with open(path + ".new", "wb") as file:
+            file.write(data)
+        os.rename(path + ".new", path)
+
+    if how == "folder":
+        away = h.model + ".away"
+        os.rename(h.model, away)
+        return lambda: os.rename(away, h.model)
+    name = "model.safetensors" if how == "cut" else "tokenizer.json"
+    with open(os.path.join(h.model, name), "rb") as file:
+        right = file.read()
+    put(name, right[:len(right) // 2] if how == "cut" else b'{"model": {"type": "WordPiece"}}')
+    return lambda: put(name, right)
+
+
+def broken_models_leave_search_by_words():
+    names = {"folder": "config.json", "cut": "model.safetensors",
+             "tokenizer": "tokenizer.json"}
+    for how, name in names.items():
+        with house() as h:
+            h.copy_model()
+            mend = damage(h, how)
+            folder = h.part(("indexes",))
+            added = h.json("add", folder, "-c", "pg", "--wait")
+            check(added["nodes"] > 10, (how, added))
+            error = added["memories"]["error"]
+            check(error["code"] == "model" and h.model in error["message"] and
+                  name in error["message"], (how, error))
+            status = h.json("status")
+            check(status["model"]["state"] == "failed" and
+                  status["model"]["error"] == error, (how, status))
+            check(status["state"] == "degraded" and status["manuals"][0]["stale"] is False and
+                  status["manuals"][0]["memories"] == "none", (how, status))
+            check(error["message"] in h.run("status").stdout, how)
+            report = h.run("doctor", code=5).stdout
+            check(error["message"] in report, report)
+            check(h.json("search", "partial indexes")["model"] is None, how)
+            check(h.json("ask", "What is a partial index?")["kind"] == "passages", how)
+            done = h.run("search", "partial indexes", "--mode", "dense", code=5)
+            check(h.model in done.stderr, done.stderr)
+            mend()
+            h.until(lambda: h.manual("pg")["memories"] == "current", f"{how}: mended", 30)
+            status = h.json("status")
+            check(status["model"]["state"] == "ready" and status["state"] == "idle" and
+                  "error" not in status["model"], (how, status))
+            h.run("search", "partial indexes", "--mode", "dense")
+            h.run("doctor")
+
+
+def no_model_is_no_error():
+    with house() as h:
+        h.model = "none"
+        added = h.json("add", h.part(("indexes",)), "-c", "pg", "--wait")
+        check(added["segments"] == 0 and "memories" not in added, added)
+        status = h.json("status")
+        check(status["model"]["state"] == "none" and status["state"] == "idle", status)
+        done = h.run("search", "partial indexes", "--mode", "dense", code=5)
+        check("--model" in done.stderr, done.stderr)
+        h.run("doctor")
+
+
+def a_model_that_goes_away_goes_on():
+    with house() as h:
+        h.copy_model()
+        h.run("add", h.part(("indexes",)), "-c", "pg", "--wait")
+        check(h.json("status")["model"]["changed"] is False, "changed at once")
+        os.rename(h.model, h.model + ".away")
+        model = h.json("status")["model"]
+        check(model["state"] == "ready" and model["changed"] is True, model)
+        h.run("search", "partial indexes", "--mode", "dense")
+        h.run("update", "--force", "--wait")
+
+
+def encoding(h):
+    return h.manual("pg").get("encoding")
+
+
+def memories_survive_a_kill():
+    with house() as h:
+        h.copy_model()
+        folder = h.part(SMALL + ("sql", "functions", "app"))
+        h.run("add", folder, "-c", "pg")
+        seen = h.until(lambda: (encoding(h) or {}).get("done", 0) > 300 and encoding(h),
+                       "segments are encoded")
+        check(seen["done"] < seen["total"], seen)
+        os.kill(h.pid(), signal.SIGKILL)
+        report = h.json("wait", "-c", "pg")
+        check(report["segments"] > 1000, report)
+        check(0 < report["encoded"] <= report["segments"] - 200, (seen, report))
+        check(h.manual("pg")["memories"] == "current", "current")
+        fresh = h.json("search", "partial indexes", "--mode", "dense")["results"]
+        check(fresh, fresh)
+        check(h.json("update", "--wait", "-c", "pg")["encoded"] == 0, "all are there")
+
+
+def updates_do_not_wait_for_memories():
+    with house() as h:
+        h.copy_model()
+        folder = h.part(SMALL + ("sql", "functions", "app"))
+        h.run("add", folder, "-c", "pg")
+        h.until(lambda: (encoding(h) or {}).get("done", 0) > 100, "memories are computed")
+        h.write("notes/a.html", page("Zebras", "<p>Zebras have stripes.</p>"))
+        h.run("add", os.path.join(h.path, "notes"), "-c", "notes")
+        h.until(lambda: h.json("ls")["manuals"][-1]["nodes"] > 0, "the second is indexed", 10)
+        check(h.manual("pg")["memories"] == "computing", "pg's memories came first")
+        check(h.json("search", "zebras")["results"], "the second is found")
+        h.run("wait")
+        for name in ("pg", "notes"):
+            check(h.manual(name)["memories"] == "current", name)
+        log = open(os.path.join(h.store, "lecternd.log")).read()
+        check(log.count("segments encoded") == 2, log[-1000:])
+
+
 TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          questions_are_answered_with_citations, modes_and_filters,
          what_is_not_there_is_said, links_lead_to_nodes,
@@ -686,7 +864,10 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          arguments_are_checked, a_second_daemon_is_refused, bad_requests_harm_nobody,
          it_stops_cleanly_and_goes_on, it_answers_while_it_indexes,
          a_stop_while_indexing_is_quick, kill_at_random_moments,
-         kill_during_the_first_index, evaluation_counts, doctor_finds_nothing_wrong]
+         kill_during_the_first_index, evaluation_counts, doctor_finds_nothing_wrong,
+         memories_follow_updates, broken_models_leave_search_by_words,
+         no_model_is_no_error, a_model_that_goes_away_goes_on, memories_survive_a_kill,
+         updates_do_not_wait_for_memories]
 
 
 def main():

@@ -471,6 +471,109 @@ static void no_model_is_said_so(void **state)
     assert_true(engine_stop(NULL, 0));
 }
 
+static char *folder;
+
+static int make_folder(void **state)
+{
+    (void)state;
+    folder = unit_folder();
+    return 0;
+}
+
+static int end_folder(void **state)
+{
+    (void)state;
+    unit_folder_remove(folder);
+    return 0;
+}
+
+static const char *in_folder(const char *name)
+{
+    static char path[300];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+/* The first `part` of 16 of a file of the model. */
+static void copy(const char *name, size_t part)
+{
+    struct buf from = {0}, bytes = {0};
+    file_join(&from, MODEL, name);
+    assert_int_equal(file_read(from.data, 1 << 24, &bytes, NULL), 0);
+    struct slice some = {bytes.data, bytes.size * part / 16};
+    assert_int_equal(file_write(in_folder(name), some, NULL), 0);
+    buf_free(&from);
+    buf_free(&bytes);
+}
+
+static void check_refused(struct engine *engine, const char *file,
+                          const char *part)
+{
+    struct err err = {0};
+    size_t count;
+    struct engine_state state_of;
+    assert_int_equal(engine_count(engine, slice_of("a"), &count, &err),
+                     ERR_MODEL);
+    if (!strstr(err.message, in_folder(file)) || !strstr(err.message, part))
+        fail_msg("'%s' has not '%s' and '%s'", err.message, in_folder(file),
+                 part);
+    engine_state(engine, &state_of);
+    assert_false(state_of.open);
+    assert_int_equal(state_of.err.code, ERR_MODEL);
+    assert_string_equal(state_of.err.message, err.message);
+    assert_false(engine_ready(engine, 1000));
+}
+
+static void broken_folders_are_refused(void **state)
+{
+    (void)state;
+    struct engine *engine = start(in_folder("absent"));
+    check_refused(engine, "absent/config.json", "");
+    stop(engine);
+    copy("config.json", 16);
+    copy("model.safetensors", 16);
+    engine = start(folder);
+    check_refused(engine, "tokenizer.json", "there is no");
+    stop(engine);
+    copy("tokenizer.json", 15);
+    engine = start(folder);
+    check_refused(engine, "tokenizer.json", "");
+    stop(engine);
+    copy("tokenizer.json", 16);
+    copy("model.safetensors", 8);
+    engine = start(folder);
+    check_refused(engine, "model.safetensors", "");
+    stop(engine);
+}
+
+static void a_mended_model_is_found(void **state)
+{
+    (void)state;
+    struct engine_state state_of;
+    size_t count;
+    copy("config.json", 16);
+    copy("tokenizer.json", 16);
+    copy("model.safetensors", 3);
+    struct engine *engine = start(folder);
+    check_refused(engine, "model.safetensors", "");
+    engine_state(engine, &state_of);
+    assert_false(state_of.changed);
+    copy("model.safetensors", 16);
+    engine_state(engine, &state_of);
+    assert_true(state_of.changed);
+    int64_t end = clock_ms() + 30000;
+    while (!engine_ready(engine, 100) && clock_ms() < end)
+        usleep(100000);
+    assert_int_equal(engine_count(engine, slice_of("a"), &count, NULL), 0);
+    engine_state(engine, &state_of);
+    assert_true(state_of.open && !state_of.changed && !state_of.err.code);
+    unlink(in_folder("config.json"));
+    engine_state(engine, &state_of);
+    assert_true(state_of.open && state_of.changed);
+    assert_int_equal(engine_count(engine, slice_of("a"), &count, NULL), 0);
+    stop(engine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -485,6 +588,10 @@ int main(void)
         cmocka_unit_test(answers_end_when_told),
         cmocka_unit_test(questions_are_served_between_tokens),
         cmocka_unit_test(no_model_is_said_so),
+        cmocka_unit_test_setup_teardown(broken_folders_are_refused, make_folder,
+                                        end_folder),
+        cmocka_unit_test_setup_teardown(a_mended_model_is_found, make_folder,
+                                        end_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
