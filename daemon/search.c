@@ -22,7 +22,7 @@ static int mode_of(const char *name, int *ret_mode, struct err *err)
                    name);
 }
 
-/* "weights": a number for each ranking, in the order of their names. */
+/* "weights": [lexical, terms, dense, tree], to measure what they do. */
 static int weights_of(const cJSON *params, struct route_weights *weights,
                       struct route_request *request, struct err *err)
 {
