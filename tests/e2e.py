@@ -19,6 +19,8 @@ import sys
 import tempfile
 import time
 
+import writing_model
+
 BUILD, MANUAL = (os.path.abspath(path) for path in sys.argv[1:3])
 LECTERN = os.path.join(BUILD, "lectern")
 MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden/models/memory")
@@ -852,6 +854,184 @@ def updates_do_not_wait_for_memories():
         check(log.count("segments encoded") == 2, log[-1000:])
 
 
+# ---- Written answers ----
+
+@contextlib.contextmanager
+def written(text, **answering):
+    """A house with a model that always writes `text`, and a manual about zebras."""
+    with house() as h:
+        h.model = writing_model.make(os.path.join(h.path, "writer"), text, **answering)
+        h.write("m/a.html", page("Animals", "<p>The zebra eats <b>fresh</b> grass in the morning.</p>"))
+        h.write("m/b.html", page("Plants", "<p>Fresh grass is green.</p><p>It grows.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        yield h
+
+
+def events_of(h, *args, code=0):
+    lines = h.run("ask", "What is fresh grass?", "--jsonl", *args, code=code).stdout
+    events = [json.loads(line) for line in lines.splitlines()]
+    names = [event["event"] for event in events]
+    order = sorted(names, key=["route", "token", "citation", "done"].index)
+    check(names == order and names[0] == "route" and names.count("done") == 1, names)
+    tokens = [event["text"] for event in events if event["event"] == "token"]
+    done = events[-1]
+    check("".join(tokens) == done["answer"], (tokens, done["answer"]))
+    cited = [{k: v for k, v in event.items() if k != "event"}
+             for event in events if event["event"] == "citation"]
+    check(cited == done["citations"], (cited, done["citations"]))
+    return tokens, done
+
+
+def written_answers_are_shown_when_they_are_true():
+    nodes, statuses = set(), []
+    for text in ("zebra [1]", "zebra [2]", "ZeBRA [1]"):
+        with written(text) as h:
+            answer = h.json("ask", "What is fresh grass?")
+            check(answer["kind"] == "generated" and answer["model"] == "writer", answer)
+            check(answer["answer"] == text.replace("2", "1"), answer["answer"])
+            check(answer["attention"] == "full" and answer["answer_confidence"] > -0.1, answer)
+            check(answer["tokens"] == {"prompt": answer["tokens"]["prompt"],
+                                       "answer": len(text)}, answer["tokens"])
+            check(0 < answer["ms"]["first_token"] <= answer["ms"]["total"], answer["ms"])
+            [citation] = answer["citations"]
+            data = open(os.path.join(h.path, "m", citation["file"]), "rb").read()
+            check(data[slice(*citation["span"])] == b"zebra" and citation["quote"] == "zebra",
+                  citation)
+            nodes.add(citation["node"])
+            statuses.append(citation["status"])
+            plain = h.run("ask", "What is fresh grass?").stdout
+            check(plain.startswith(f"{answer['answer']}\n\n[1] Animals  a.html"), plain)
+            url = h.run("open", "1", "--print").stdout
+            check("/m/a.html" in url, url)
+            tokens, done = events_of(h)
+            check(len(tokens) == 1 and done["kind"] == "generated", (tokens, done))
+            tokens, done = events_of(h, "--answer", "generated")
+            check(len(tokens) > 3 and done["kind"] == "generated", (tokens, done))
+            passages = h.json("ask", "What is fresh grass?", "--answer", "passages")
+            check(passages["kind"] == "passages" and passages["model"] is None, passages)
+            check(passages["tokens"] == {"prompt": 0, "answer": 0}, passages["tokens"])
+    check(len(nodes) == 1 and sorted(statuses[:2]) == ["repaired", "verified"], statuses)
+    check(statuses[2] == statuses[0], statuses)
+
+
+def written_answers_give_way_when_they_are_not():
+    for text, why in (("okapi [1]", "a citation is not true"), ("zebra", "nothing is cited"),
+                      ("ebr [1]", "a citation is not true"), ("", "nothing was written"),
+                      ("zebra[1]", "nothing is cited")):
+        with written(text) as h:
+            answer = h.json("ask", "What is fresh grass?")
+            check(answer["kind"] == "passages" and answer["declined"] == why, (text, answer))
+            same = h.json("ask", "What is fresh grass?", "--answer", "passages")
+            for key in ("answer", "citations", "confidence", "fresh"):
+                check(answer[key] == same[key], (text, key))
+            tokens, done = events_of(h)
+            check(tokens == [same["answer"]] and done["kind"] == "passages", (text, tokens))
+            shown = h.json("ask", "What is fresh grass?", "--answer", "generated",
+                           code=0 if text else 1)
+            check(shown["answer"] == text and
+                  shown["kind"] == ("generated" if text else "none"), shown)
+            check([c["status"] for c in shown["citations"]] ==
+                  ["unverified"] * text.count(" [1]"), shown)
+            check(shown["declined"] == why, shown)
+
+
+def what_files_no_longer_say_is_not_written():
+    with written("zebra [1]") as h:
+        h.write("m/a.html", page("Animals", "<p>The horse eats <b>fresh</b> grass in the evening.</p>"))
+        answer = json.loads(h.run("ask", "What is fresh grass?", "--json", code=None).stdout)
+        check(answer["kind"] != "generated" and not answer["fresh"], answer)
+        check("zebra" not in answer["answer"], answer)
+
+
+def models_say_how_sure_they_must_be():
+    with written("zebra [1]", answer_threshold=-0.5) as h:
+        check(h.json("ask", "What is fresh grass?")["kind"] == "generated", "sure enough")
+    with written("zebra [1]", answer_threshold=1) as h:
+        answer = h.json("ask", "What is fresh grass?")
+        check(answer["kind"] == "passages" and answer["tokens"]["answer"] == 0, answer)
+        check("not to be shown" in answer["declined"], answer)
+        shown = h.json("ask", "What is fresh grass?", "--answer", "generated")
+        check(shown["kind"] == "generated", shown)
+        answer = h.json("ask", "How long do I bake a sourdough baguette?", "--answer",
+                        "generated", code=1)
+        check(answer["kind"] == "none" and answer["tokens"]["answer"] == 0, answer)
+
+
+def prompts_stay_within_their_budget():
+    long = "".join(f"<p>Fresh grass number {i} is eaten by many and grows again.</p>"
+                   for i in range(400))
+    with written("zebra [1]", prompt_tokens=200, passages=2, passage_tokens=90) as h:
+        h.write("m/c.html", page("Grass", long))
+        h.json("update", "-c", "m", "--wait")
+        answer = h.json("ask", "What is fresh grass?", "--answer", "generated")
+        check(20 < answer["tokens"]["prompt"] <= 200, answer["tokens"])
+        done = h.run("ask", "fresh grass " * 300, "--answer", "generated", code=None)
+        check(done.returncode == 2 or "shorter" in done.stderr, done)
+        check(h.json("ask", "fresh grass " * 300)["kind"] == "passages", "still answered")
+        for number in ("0", "4097", "x"):
+            h.run("ask", "grass", "--max-tokens", number, code=2)
+        one = h.json("ask", "What is fresh grass?", "--answer", "generated",
+                     "--max-tokens", "3")
+        check(one["answer"] == "zeb" and one["tokens"]["answer"] == 3, one)
+
+
+def writing_is_cancelled():
+    with written("zebraz", context=40000) as h:
+        start = time.time()
+        whole = h.json("ask", "What is fresh grass?", "--answer", "generated",
+                       "--max-tokens", "4096")
+        length = time.time() - start
+        check(whole["tokens"]["answer"] == 4096, whole["tokens"])
+        done = subprocess.Popen([LECTERN, "ask", "What is fresh grass?", "--jsonl", "--answer",
+                                 "generated", "--max-tokens", "4096"], env=h.env,
+                                stdout=subprocess.PIPE, text=True)
+        for line in done.stdout:
+            if '"token"' in line:
+                break
+        done.send_signal(signal.SIGINT)
+        rest = done.stdout.read()
+        check(done.wait(timeout=20) == 130 and '"done"' not in rest, (done.returncode, rest[-300:]))
+        start = time.time()
+        h.json("ask", "What is fresh grass?", "--answer", "generated", "--max-tokens", "1")
+        check(time.time() - start < max(0.5, length / 2), (time.time() - start, length))
+
+
+def an_answer_by_a_model_needs_one():
+    with house() as h:
+        h.write("m/a.html", page("Animals", "<p>The zebra eats grass.</p>"))
+        h.run("add", os.path.join(h.path, "m"), "--wait", "--model", "none")
+        done = h.run("ask", "zebra grass", "--answer", "generated", code=5)
+        check("--model" in done.stderr and not done.stdout, done)
+        error = h.json("ask", "zebra grass", "--answer", "generated", code=5)["error"]
+        check(error["code"] == "model", error)
+        check(h.json("ask", "zebra grass")["kind"] == "passages", "passages")
+
+
+def random_weights_harm_nobody():
+    with house() as h:
+        h.copy_model()
+        h.json("add", h.part(("indexes",)), "-c", "pg", "--wait")
+        for question in ("What is a partial index?", "operator class", "CREATE INDEX"):
+            same = h.json("ask", question, "--answer", "passages")
+            answer = h.json("ask", question)
+            check(answer["kind"] == "passages" and answer["citations"] == same["citations"] and
+                  answer["answer"] == same["answer"], answer)
+            shown = json.loads(h.run("ask", question, "--answer", "generated", "--json",
+                                     code=None).stdout)
+            check(shown["kind"] in ("generated", "none"), shown)
+        path = h.write("q.jsonl", json.dumps({"id": "a", "question": "What is a partial index?",
+                                              "answer": "An index over a subset of a table"}))
+        result = h.json("eval", path, "-c", "pg", "--answers", "passages,generated,auto")
+        check([trial["method"] for trial in result["compared"]] ==
+              ["passages", "generated", "auto"], result)
+        check(result["compared"][0]["kinds"] == {"none": 0, "passages": 1, "generated": 0},
+              result["compared"])
+        check(len(result["replies"]) == 3 and result["replies"][0]["rouge_l"] > 0.2, result)
+        check(h.json("eval", path, "-c", "pg", "--method", "passages")["answers"]["rouge_l"] ==
+              result["answers"]["rouge_l"], "method")
+        h.run("eval", path, "--answers", "passages,poems", code=2)
+
+
 TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          questions_are_answered_with_citations, modes_and_filters,
          what_is_not_there_is_said, links_lead_to_nodes,
@@ -867,7 +1047,11 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          kill_during_the_first_index, evaluation_counts, doctor_finds_nothing_wrong,
          memories_follow_updates, broken_models_leave_search_by_words,
          no_model_is_no_error, a_model_that_goes_away_goes_on, memories_survive_a_kill,
-         updates_do_not_wait_for_memories]
+         updates_do_not_wait_for_memories,
+         written_answers_are_shown_when_they_are_true, written_answers_give_way_when_they_are_not,
+         what_files_no_longer_say_is_not_written, models_say_how_sure_they_must_be,
+         prompts_stay_within_their_budget, writing_is_cancelled,
+         an_answer_by_a_model_needs_one, random_weights_harm_nobody]
 
 
 def main():
