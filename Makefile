@@ -77,8 +77,9 @@ endif
 BASE_LIBS := -lcjson -lutf8proc -lxxhash -linih -lpthread -lm
 PROGRAMS := lecternd lectern lectern-parse
 TOOLS := op probe  # for tests and scripts, not installed
+QUILL := $(if $(wildcard model/quill-0/config.json),build/quill-0)
 
-all: $(addprefix build/,$(PROGRAMS) $(TOOLS))  ## build the programs (build/lectern and its two companions)
+all: $(addprefix build/,$(PROGRAMS) $(TOOLS)) $(QUILL)  ## build the programs (build/lectern and its two companions)
 
 ifeq ($(BUILD),release)
 build/%: $O/%
@@ -88,13 +89,17 @@ else
 $(addprefix build/,$(PROGRAMS) $(TOOLS)): build/%: $O/%
 endif
 
-$O/lecternd: $(STAMP) $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(BASE) $(FAISS_C)
+# Our own small model: what a daemon finds beside itself is its default.
+build/quill-0:
+	@ln -sfn ../model/quill-0 $@
+
+$O/lecternd: $(STAMP) $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(MODEL) $(KERNELS) $(BASE) $(FAISS_C)
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -luv $(MEMORY_LIBS) $(BASE_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -luv $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 $O/lectern: $(STAMP) $(CLI) $(BASE)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(BASE_LIBS)
-$O/lectern-parse: $(STAMP) $(PARSE) $(TREE) $(filter-out %/config.o,$(BASE))
+$O/lectern-parse: $(STAMP) $(PARSE) $(TREE) $(filter-out %/config.o %/config_paths.o,$(BASE))
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lgumbo -lxml2 -lseccomp $(filter-out -linih,$(BASE_LIBS))
 
@@ -167,6 +172,7 @@ install: all  ## install into $(DESTDIR)$(prefix)
 	install -Dm755 build/lectern $(DESTDIR)$(prefix)/bin/lectern
 	install -Dm755 build/lecternd $(DESTDIR)$(prefix)/bin/lecternd
 	install -Dm755 build/lectern-parse $(DESTDIR)$(prefix)/bin/lectern-parse
+	$(if $(QUILL),install -Dm644 -t $(DESTDIR)$(prefix)/share/lectern/quill-0 $(wildcard model/quill-0/*.json model/quill-0/*.safetensors))
 
 $O/%.o: %.c $(STAMP)
 	$(call say,cc  )

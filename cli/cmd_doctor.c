@@ -111,6 +111,42 @@ static void check_kernel(struct exam *exam)
         buf_printf(&landlock->detail, "version %ld", version);
 }
 
+static void put_model(struct buf *out, const cJSON *model)
+{
+    buf_put_text(out, ", ");
+    output_put_count(out, json_get_int(model, "parameters", 0));
+    buf_printf(out, " parameters, %s on %s", json_get_text(model, "type", ""),
+               json_get_text(model, "backend", ""));
+}
+
+/* What the daemon says counts, when there is one that has tried. */
+static void check_model(struct exam *exam, const struct cli *cli,
+                        const cJSON *status)
+{
+    struct check *check = add_check(exam, "model");
+    const cJSON *model = cJSON_GetObjectItemCaseSensitive(status, "model");
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(model, "error");
+    const char *folder = config_model(&cli->config);
+    const char *used = json_get_text(model, "path", NULL);
+    if (used)
+        folder = used;
+    if (error) {
+        check->code = ERR_MODEL;
+        buf_put_text(&check->detail, json_get_text(error, "message", folder));
+    } else if (!folder[0] ||
+               !strcmp(json_get_text(model, "state", ""), "none")) {
+        buf_put_text(&check->detail, "none: search goes by words, and answers "
+                                     "are passages");
+    } else {
+        check->code = cli_check_model(folder, &check->detail);
+    }
+    if (!check->code && json_get_int(model, "parameters", 0))
+        put_model(&check->detail, model);
+    if (json_get_bool(model, "changed", false))
+        buf_put_text(&check->detail, "; it has changed since the daemon "
+                                     "opened it: lectern daemon --stop");
+}
+
 static void check_daemon(struct exam *exam, struct cli *cli)
 {
     struct check *check = add_check(exam, "daemon");
@@ -131,6 +167,7 @@ static void check_daemon(struct exam *exam, struct cli *cli)
                          "; this program is version " LECTERN_VERSION
                          ", restart it: lectern daemon --stop");
     }
+    check_model(exam, cli, status);
     cJSON_Delete(status);
     buf_free(&text);
 }

@@ -22,17 +22,26 @@ struct engine_options {
 /* Starts the thread; the model is opened by whoever needs it first. */
 int engine_start(const struct engine_options *options, struct engine **ret,
                  struct err *err);
-/* Ends the work under way at its next token or layer.  False when the thread
- * is still busy at `deadline_ms`: then nothing may be freed.  NULL: true. */
+/* Ends the work under way at its next token or layer, and refuses more with
+ * ERR_CANCELLED; returns at once. */
+void engine_cancel(struct engine *engine);
+/* engine_cancel, once nobody calls any more, then frees all.  False when the
+ * thread is still busy at `deadline_ms`: then nothing may be freed.  NULL:
+ * true. */
 bool engine_stop(struct engine *engine, int64_t deadline_ms);
 
 /* False: no model is configured. */
 bool engine_has_model(const struct engine *engine);
 
+/* Asks for the model to be opened, and waits for that at most `most_ms`.  True:
+ * it is open. */
+bool engine_ready(struct engine *engine, int64_t most_ms);
+
 /* What the model is; strings live as long as the engine. */
 struct engine_state {
     const char *folder;
     bool open;
+    bool changed;             /* its folder, since it was opened or tried */
     struct err err;           /* why it could not be opened; code 0: none */
     struct model_facts facts; /* when open */
 };
@@ -46,6 +55,7 @@ struct engine_embedder {
     struct engine *engine;
     bool indexing;
     const atomic_bool *cancel;
+    double speed; /* tokens a second, measured; 0: not yet */
 };
 void engine_embedder(struct engine *engine, bool indexing,
                      const atomic_bool *cancel, struct engine_embedder *ret);

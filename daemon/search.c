@@ -48,6 +48,14 @@ static int weights_of(const cJSON *params, struct route_weights *weights,
 int search_route(const struct call *call, const struct shelf *shelf,
                  size_t most, struct route_result *ret_route, struct err *err)
 {
+    struct question question;
+    return search_question(call, shelf, most, &question, ret_route, err);
+}
+
+int search_question(const struct call *call, const struct shelf *shelf,
+                    size_t most, struct question *ret_question,
+                    struct route_result *ret_route, struct err *err)
+{
     const cJSON *params = call->params;
     const char *under = json_get_text(params, "under", NULL);
     struct route_request request = {
@@ -66,7 +74,18 @@ int search_route(const struct call *call, const struct shelf *shelf,
     if (under && !node_parse(under, &request.under))
         return err_set(err, ERR_USAGE, "under: '%.100s' does not name a node",
                        under);
-    return route_question(shelf, &request, ret_route, err);
+    struct question question;
+    code = question_embed(call, request.query, request.mode, &question, err);
+    if (code)
+        return code;
+    request.vector = question.vector;
+    request.policy = question.policy;
+    code = route_question(shelf, &request, ret_route, err);
+    question_free(&question);
+    question.vector = NULL;
+    if (!code)
+        *ret_question = question;
+    return code;
 }
 
 void search_generation(struct json *json, const struct call *call,
@@ -209,7 +228,8 @@ int verb_search(struct call *call, struct json *json, struct err *err)
     size_t most = (size_t)json_get_int(call->params, "n", DEFAULT_HITS);
     struct shelf *shelf = library_shelf(call->daemon->library);
     struct route_result route;
-    int code = search_route(call, shelf, most, &route, err);
+    struct question question;
+    int code = search_question(call, shelf, most, &question, &route, err);
     if (!code) {
         double routed = clock_seconds();
         json_begin(json, '{');
@@ -218,10 +238,12 @@ int verb_search(struct call *call, struct json *json, struct err *err)
         search_generation(json, call, shelf);
         code = put_results(json, call, shelf, &route, err);
         search_explain(json, call, &route);
+        json_field_text(json, "model", question.model);
         json_key(json, "ms");
         json_begin(json, '{');
-        json_field_double(json, "embed", 0, 3);
-        json_field_double(json, "route", (routed - start) * 1000, 3);
+        json_field_double(json, "embed", question.ms, 3);
+        json_field_double(json, "route", (routed - start) * 1000 - question.ms,
+                          3);
         json_field_double(json, "total", (clock_seconds() - start) * 1000, 3);
         json_end(json, '}');
         json_end(json, '}');

@@ -4,7 +4,12 @@
 
 #include "base/nearest.h"
 
-enum { MOST_HITS = 1000, MOST_TEXT = 1 << 16, MOST_LEVELS = 100000 };
+enum {
+    MOST_HITS = 1000,
+    MOST_TEXT = 1 << 16,
+    MOST_LEVELS = 100000,
+    MOST_TOKENS = 4096
+};
 
 /* clang-format off */
 #define END {NULL, PARAM_ANY, false, 0, 0}
@@ -23,8 +28,9 @@ static const struct param add_params[] = {
     {"ignore", PARAM_TEXTS, false, 0, 0}, BOOL("wait"), END};
 static const struct param rm_params[] = {NEEDED_TEXT("manual"), END};
 static const struct param search_params[] = {SEARCHING, END};
-static const struct param ask_params[] = {SEARCHING, TEXT("answer"),
-                                          BOOL("strict"), END};
+static const struct param ask_params[] = {
+    SEARCHING,      TEXT("answer"), INT("max_tokens", 1, MOST_TOKENS),
+    BOOL("stream"), BOOL("strict"), END};
 static const struct param toc_params[] = {
     TEXT("node"), TEXT("manual"), INT("depth", 0, MOST_LEVELS), END};
 static const struct param node_params[] = {NEEDED_TEXT("node"), END};

@@ -11,6 +11,15 @@
 
 enum { CONFIG_MOST_STOPS = 16, CONFIG_MOST_LAYERS = 1024 };
 
+/* What the model was taught about answering: the object "lectern". */
+struct answering {
+    size_t prompt_tokens;  /* most in a prompt */
+    size_t passages;       /* most in a prompt */
+    size_t passage_tokens; /* most in one of them, with its title */
+    double threshold;      /* least mean logarithm of the chances of an answer's
+                         tokens; -INFINITY: none, above 0: no answer will do */
+};
+
 struct model_config {
     size_t vocabulary; /* rows of the embedding */
     size_t width;      /* D */
@@ -26,6 +35,7 @@ struct model_config {
     size_t *window;                   /* [layers] keys a query sees; 0: all */
     int32_t stops[CONFIG_MOST_STOPS]; /* ids that end an answer */
     size_t stop_count;
+    struct answering answering;
 };
 
 /* `generation`: the text of generation_config.json, empty when there is none;

@@ -116,6 +116,7 @@ static void set_facts(struct model *m, const char *folder, struct slice config)
         .layers = c->layers,
         .vocabulary = c->vocabulary,
         .context = c->context,
+        .key_width = w->recall.wq ? w->recall.p : c->width,
         .parameters = w->parameters,
         .soft_tokens = w->host_mem != NULL,
         .recall = w->recall.wq != NULL,
@@ -123,6 +124,7 @@ static void set_facts(struct model *m, const char *folder, struct slice config)
         .fingerprint = fingerprint(m, config),
         .stops = c->stops,
         .stop_count = c->stop_count,
+        .answering = c->answering,
     };
 }
 
@@ -157,6 +159,7 @@ void model_close(struct model *m)
     if (!m)
         return;
     workspace_free(m);
+    keys_free(m);
     if (m->weights.kernels)
         model_weights_close(&m->weights, &m->config, &m->run);
     model_config_free(&m->config);

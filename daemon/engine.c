@@ -1,0 +1,414 @@
+/* Tasks wait in two queues; the thread takes them, questions first.
+ *
+ *     engine_do ──► queued ──► running ──► ended ──► engine_do returns
+ *                      └──── cancelled ──────┘
+ *
+ * 1. All fields are read and written under `lock`, but those said to be the
+ *    thread's; opening and running happen without it.
+ * 2. `model` is set once, by the thread, and stays until engine_stop.
+ * 3. A task that is queued or running is not its caller's to touch. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "daemon/engine_folder.h"
+#include "daemon/engine_parts.h"
+#include "daemon/thread.h"
+
+enum {
+    RETRY_MS = 5000, /* least time between two tries to open the model */
+    POLL_MS = 50     /* how soon one who waits sees that he is cancelled */
+};
+
+enum { QUESTIONS, INDEXING, QUEUES };
+enum { STAGE_QUEUED, STAGE_RUNNING, STAGE_ENDED };
+
+struct engine {
+    char *folder; /* NULL: no model */
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t more;  /* for the thread */
+    pthread_cond_t ended; /* for those who wait: a task, or a try to open */
+    struct engine_task *queues[QUEUES];
+    bool wanted; /* the model is to be opened */
+    atomic_bool stopping;
+
+    struct model *model;
+    struct err err; /* why there is no model; code 0: not tried */
+    struct folder_look look;
+    int64_t tried_ms;
+    bool may_pass; /* the error: memory was short */
+
+    struct pool *pool; /* the thread's */
+};
+
+/* ---- Opening, on the engine's thread ---- */
+
+static void fail_open(struct engine *engine, const struct err *cause)
+{
+    struct err err = {.position = -1};
+    bool named = !cause->path[0] || strstr(cause->message, cause->path);
+    err_set(&err, ERR_MODEL, "the model cannot be used: %s%s%s",
+            named ? "" : cause->path, named ? "" : ": ", cause->message);
+    err_at(&err, cause->path[0] ? cause->path : engine->folder);
+    err.position = cause->position;
+    log_warn("%s", err.message);
+    pthread_mutex_lock(&engine->lock);
+    engine->err = err;
+    engine->may_pass = cause->code == ERR_LIMIT;
+    pthread_mutex_unlock(&engine->lock);
+}
+
+static int open_folder(struct engine *engine, struct model **ret,
+                       struct err *err)
+{
+    struct model *model;
+    int code = engine->pool ? 0 : pool_new(0, &engine->pool, err);
+    if (code)
+        return code;
+    struct model_options options = {
+        .kernels = kernels_cpu(),
+        .pool = {engine->pool, pool_parallel_for, pool_threads(engine->pool)}};
+    code = model_open(engine->folder, &options, &model, err);
+    if (code)
+        return code;
+    if (model_tokenizer(model)) {
+        *ret = model;
+        return 0;
+    }
+    model_close(model);
+    struct buf path = {0};
+    file_join(&path, engine->folder, "tokenizer.json");
+    err_set(err, ERR_IO, "there is no %s", path.data);
+    err_at(err, path.data);
+    buf_free(&path);
+    return ERR_IO;
+}
+
+static void open_model(struct engine *engine)
+{
+    struct model *model = NULL;
+    struct err err = {.position = -1};
+    double start = clock_seconds();
+    struct folder_look look = folder_look(engine->folder);
+    if (engine->err.code &&
+        (clock_ms() - engine->tried_ms < RETRY_MS ||
+         (folder_same(look, engine->look) && !engine->may_pass)))
+        return;
+    if (open_folder(engine, &model, &err))
+        fail_open(engine, &err);
+    pthread_mutex_lock(&engine->lock);
+    engine->tried_ms = clock_ms();
+    engine->look = look;
+    engine->model = model;
+    if (model)
+        engine->err = (struct err){.position = -1};
+    pthread_mutex_unlock(&engine->lock);
+    if (model)
+        log_info("model %s: %llu parameters, %s on %s, opened in %.0f ms",
+                 engine->folder,
+                 (unsigned long long)model_facts(model)->parameters,
+                 model_facts(model)->type, model_facts(model)->backend,
+                 (clock_seconds() - start) * 1000);
+}
+
+/* ---- Tasks ---- */
+
+static bool is_cancelled(const struct engine_task *task)
+{
+    return atomic_load(&task->engine->stopping) ||
+           (task->cancel && atomic_load(task->cancel));
+}
+
+static bool asked(void *context)
+{
+    return is_cancelled(context);
+}
+
+struct cancel engine_cancel_of(struct engine_task *task)
+{
+    return (struct cancel){asked, task};
+}
+
+static void end(struct engine_task *task, int code)
+{
+    task->code = code;
+    task->stage = STAGE_ENDED;
+    pthread_cond_broadcast(&task->engine->ended);
+}
+
+static void cancel_task(struct engine_task *task)
+{
+    end(task,
+        err_set(&task->err, ERR_CANCELLED,
+                atomic_load(&task->engine->stopping) ? "the daemon is stopping"
+                                                     : "cancelled"));
+}
+
+static int work(struct engine_task *task)
+{
+    struct engine *engine = task->engine;
+    if (!engine->model)
+        open_model(engine);
+    if (!engine->model) {
+        task->err = engine->err;
+        return task->err.code;
+    }
+    int code = task->run(task, engine->model, &task->err);
+    if (code && code != ERR_CANCELLED && code != ERR_LIMIT)
+        code = task->err.code = ERR_MODEL;
+    return code;
+}
+
+/* With the lock, which is given back meanwhile. */
+static void perform(struct engine_task *task)
+{
+    struct engine *engine = task->engine;
+    task->stage = STAGE_RUNNING;
+    if (is_cancelled(task)) {
+        cancel_task(task);
+        return;
+    }
+    pthread_mutex_unlock(&engine->lock);
+    int code = work(task);
+    pthread_mutex_lock(&engine->lock);
+    end(task, code);
+}
+
+static struct engine_task *take(struct engine *engine, int queue,
+                                bool only_brief)
+{
+    struct engine_task **at = &engine->queues[queue];
+    while (*at && only_brief && !(*at)->brief)
+        at = &(*at)->next;
+    struct engine_task *task = *at;
+    if (task)
+        *at = task->next;
+    return task;
+}
+
+void engine_between(struct engine *engine)
+{
+    struct engine_task *task;
+    pthread_mutex_lock(&engine->lock);
+    while ((task = take(engine, QUESTIONS, true)))
+        perform(task);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+static void *engine_thread(void *context)
+{
+    struct engine *engine = context;
+    struct engine_task *task;
+    pthread_mutex_lock(&engine->lock);
+    while (!atomic_load(&engine->stopping)) {
+        if ((task = take(engine, QUESTIONS, false)) ||
+            (task = take(engine, INDEXING, false))) {
+            perform(task);
+        } else if (engine->wanted) {
+            pthread_mutex_unlock(&engine->lock);
+            if (!engine->model)
+                open_model(engine);
+            pthread_mutex_lock(&engine->lock);
+            engine->wanted = false;
+            pthread_cond_broadcast(&engine->ended);
+        } else {
+            pthread_cond_wait(&engine->more, &engine->lock);
+        }
+    }
+    for (int i = 0; i < QUEUES; i++)
+        while ((task = take(engine, i, false)))
+            cancel_task(task);
+    engine->wanted = false;
+    pthread_cond_broadcast(&engine->ended);
+    pthread_mutex_unlock(&engine->lock);
+    return NULL;
+}
+
+/* ---- From other threads ---- */
+
+static void put(struct engine *engine, struct engine_task *task)
+{
+    struct engine_task **at =
+        &engine->queues[task->indexing ? INDEXING : QUESTIONS];
+    while (*at)
+        at = &(*at)->next;
+    *at = task;
+    pthread_cond_signal(&engine->more);
+}
+
+static void withdraw(struct engine_task *task)
+{
+    struct engine_task **at =
+        &task->engine->queues[task->indexing ? INDEXING : QUESTIONS];
+    while (*at != task)
+        at = &(*at)->next;
+    *at = task->next;
+    cancel_task(task);
+}
+
+static void wait_until(struct engine *engine, int64_t until_ms)
+{
+    struct timespec until = {until_ms / 1000, until_ms % 1000 * 1000000};
+    pthread_cond_timedwait(&engine->ended, &engine->lock, &until);
+}
+
+int engine_do(struct engine *engine, struct engine_task *task, struct err *err)
+{
+    task->engine = engine;
+    task->next = NULL;
+    task->stage = STAGE_QUEUED;
+    task->err = (struct err){.position = -1};
+    if (!engine_has_model(engine))
+        return err_set(err, ERR_MODEL,
+                       "no model is configured: name its folder with `model =`"
+                       " in the configuration, or with --model");
+    pthread_mutex_lock(&engine->lock);
+    if (is_cancelled(task))
+        cancel_task(task);
+    else
+        put(engine, task);
+    while (task->stage != STAGE_ENDED) {
+        if (task->stage == STAGE_QUEUED && is_cancelled(task))
+            withdraw(task);
+        else if (task->cancel)
+            wait_until(engine, clock_ms() + POLL_MS);
+        else
+            pthread_cond_wait(&engine->ended, &engine->lock);
+    }
+    pthread_mutex_unlock(&engine->lock);
+    if (task->code && err)
+        *err = task->err;
+    return task->code;
+}
+
+static int do_nothing(struct engine_task *task, struct model *model,
+                      struct err *err)
+{
+    (void)task;
+    (void)model;
+    (void)err;
+    return 0;
+}
+
+static struct model *opened(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    struct model *model = engine->model;
+    pthread_mutex_unlock(&engine->lock);
+    return model;
+}
+
+int engine_model(struct engine *engine, const atomic_bool *cancel,
+                 const struct model **ret, struct err *err)
+{
+    struct engine_task task = {
+        .run = do_nothing, .brief = true, .cancel = cancel};
+    int code = opened(engine) ? 0 : engine_do(engine, &task, err);
+    if (!code)
+        *ret = opened(engine);
+    return code;
+}
+
+bool engine_has_model(const struct engine *engine)
+{
+    return engine->folder;
+}
+
+bool engine_ready(struct engine *engine, int64_t most_ms)
+{
+    int64_t until = clock_ms() + most_ms;
+    if (!engine_has_model(engine))
+        return false;
+    pthread_mutex_lock(&engine->lock);
+    if (!engine->model && !atomic_load(&engine->stopping)) {
+        engine->wanted = true;
+        pthread_cond_signal(&engine->more);
+    }
+    while (engine->wanted && !engine->model && clock_ms() < until)
+        wait_until(engine, until);
+    bool open = engine->model;
+    pthread_mutex_unlock(&engine->lock);
+    return open;
+}
+
+size_t engine_context(struct engine *engine)
+{
+    const struct model *model = opened(engine);
+    return model ? model_facts(model)->context : 0;
+}
+
+void engine_state(struct engine *engine, struct engine_state *ret)
+{
+    *ret = (struct engine_state){.folder = engine->folder, .err.position = -1};
+    if (!engine_has_model(engine))
+        return;
+    struct folder_look look = folder_look(engine->folder);
+    pthread_mutex_lock(&engine->lock);
+    ret->open = engine->model;
+    ret->err = engine->err;
+    if (engine->model)
+        ret->facts = *model_facts(engine->model);
+    ret->changed =
+        (engine->model || engine->err.code) && !folder_same(look, engine->look);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+/* ---- Start and end ---- */
+
+int engine_start(const struct engine_options *options, struct engine **ret,
+                 struct err *err)
+{
+    struct engine *engine = mem_alloc(sizeof *engine);
+    if (options->folder && options->folder[0])
+        engine->folder = mem_strdup(options->folder);
+    engine->err.position = -1;
+    atomic_init(&engine->stopping, false);
+    pthread_mutex_init(&engine->lock, NULL);
+    pthread_cond_init(&engine->more, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&engine->ended, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    errno = pthread_create(&engine->thread, NULL, engine_thread, engine);
+    if (!errno) {
+        *ret = engine;
+        return 0;
+    }
+    int code = err_errno(err, ERR_IO, "cannot start the engine thread");
+    free(engine->folder);
+    free(engine);
+    return code;
+}
+
+void engine_cancel(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    atomic_store(&engine->stopping, true);
+    pthread_cond_broadcast(&engine->more);
+    pthread_cond_broadcast(&engine->ended);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+bool engine_stop(struct engine *engine, int64_t deadline_ms)
+{
+    if (!engine)
+        return true;
+    engine_cancel(engine);
+    if (!thread_join(engine->thread, deadline_ms))
+        return false;
+    model_close(engine->model);
+    pool_free(engine->pool);
+    pthread_cond_destroy(&engine->ended);
+    pthread_cond_destroy(&engine->more);
+    pthread_mutex_destroy(&engine->lock);
+    free(engine->folder);
+    free(engine);
+    return true;
+}
