@@ -2,7 +2,7 @@
 
 #include "memory/routing.h"
 
-enum { LEAST_DEPTH = 100, RANK_CONSTANT = 60 };
+enum { LEAST_DEPTH = 100 };
 
 void ranking_add(struct ranking *ranking, size_t scope, uint32_t node,
                  double score)
@@ -99,31 +99,70 @@ static size_t merge_nodes(struct fused *items, size_t count)
     return kept;
 }
 
+/* What is worth 0 and what 1 in a ranking. */
+struct scale {
+    double low, high;
+};
+
+/* BM25 has a zero of its own; where a cosine says nothing differs from model
+ * to model and from question to question, so the 100th is worth 0. */
+static struct scale scale_of(const struct ranking *ranking, int which)
+{
+    size_t count = ranking->count < LEAST_DEPTH ? ranking->count : LEAST_DEPTH;
+    bool cosine = which == ROUTE_BY_DENSE || which == ROUTE_BY_TREE;
+    if (!count)
+        return (struct scale){0, 1};
+    return (struct scale){cosine && count > 1 ? ranking->items[count - 1].score
+                                              : 0,
+                          ranking->items[0].score};
+}
+
+static double scaled(const struct scale *scale, double score)
+{
+    if (score >= scale->high)
+        return 1;
+    return score > scale->low
+               ? (score - scale->low) / (scale->high - scale->low)
+               : 0;
+}
+
 static double fused_score(const struct fused *item,
+                          const struct scale scales[ROUTE_RANKINGS],
                           const struct route_weights *weights)
 {
     double score = 0;
     for (int r = 0; r < ROUTE_RANKINGS; r++)
         if (item->by[r].rank)
-            score +=
-                weights->by[r] / (RANK_CONSTANT + (double)item->by[r].rank);
+            score += weights->by[r] * scaled(&scales[r], item->by[r].score);
     return score;
+}
+
+static bool is_weighed(const struct fused *item,
+                       const struct route_weights *weights)
+{
+    for (int r = 0; r < ROUTE_RANKINGS; r++)
+        if (item->by[r].rank && weights->by[r] > 0)
+            return true;
+    return false;
 }
 
 size_t rankings_fuse(const struct ranking rankings[ROUTE_RANKINGS],
                      const struct route_weights *weights, struct fused **ret)
 {
+    struct scale scales[ROUTE_RANKINGS];
     size_t most = 0, count = 0;
-    for (int r = 0; r < ROUTE_RANKINGS; r++)
+    for (int r = 0; r < ROUTE_RANKINGS; r++) {
         most += rankings[r].count;
+        scales[r] = scale_of(&rankings[r], r);
+    }
     struct fused *items = mem_alloc(most * sizeof *items);
     most = put_together(rankings, items);
     if (most)
         qsort(items, most, sizeof *items, by_node);
     most = merge_nodes(items, most);
     for (size_t i = 0; i < most; i++) {
-        items[i].score = fused_score(&items[i], weights);
-        if (items[i].score > 0)
+        items[i].score = fused_score(&items[i], scales, weights);
+        if (is_weighed(&items[i], weights))
             items[count++] = items[i];
     }
     if (count)

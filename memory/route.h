@@ -1,6 +1,6 @@
 /* Routing: which sections answer a question.
  *
- * Rankings of the nodes that own content, fused by reciprocal rank:
+ * Rankings of the nodes that own content, fused by their scores:
  *   lexical  BM25 over title, path and body (lexical.h);
  *   terms    descent from the root, beam 4, each branch scored by its best node
  *            and by the whole;
@@ -8,8 +8,12 @@
  *   tree     descent by memories (H2MT 2.4), each branch scored by the cosine
  *            of its whole sub-tree, each node by its best segment's.
  * The last two need the question's vector, and take part of each manual that
- * has vectors of the same policy.  Reciprocal rank: k = 60, depth 100 or the
- * hits wanted, absent = 0.  Modes:
+ * has vectors of the same policy.
+ *
+ * Fused score = sum of weight times score, each ranking's scores scaled so that
+ * its best is 1 and 0 (cosines: its 100th) is 0; depth 100 or the hits wanted,
+ * absent = 0.  (Reciprocal ranks forget how sure the words are, and lose at the
+ * first place what scores gain: docs/retrieval.md.)  Modes:
  *   auto     all four, weighted;
  *   tree     descent by memories where a manual has them, else by terms;
  *   dense, lexical  the one ranking. */

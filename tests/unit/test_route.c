@@ -311,10 +311,10 @@ static void without_vectors_words_decide(void **state)
             double score = 0;
             for (size_t j = 0; j < lexical.count; j++)
                 if (lexical.hits[j].node == result.hits[i].node)
-                    score += 1.0 / (61.0 + (double)j);
+                    score += lexical.hits[j].score;
             for (size_t j = 0; j < terms.count; j++)
                 if (terms.hits[j].node == result.hits[i].node)
-                    score += 0.25 / (61.0 + (double)j);
+                    score += 0.15 * terms.hits[j].score;
             assert_true(fabs(result.hits[i].score - score) <= 1e-12);
             assert_true(!i || result.hits[i].score <= result.hits[i - 1].score);
             assert_int_equal(result.hits[i].by[ROUTE_BY_DENSE].rank, 0);
@@ -369,7 +369,7 @@ static void weights_decide(void **state)
     struct route_result result = routed(&house, &request);
     for (size_t i = 0; i < result.count; i++)
         assert_int_equal(result.hits[i].by[ROUTE_BY_DENSE].rank, i + 1);
-    assert_true(fabs(result.hits[0].score - 2.0 / 61) <= 1e-12);
+    assert_true(fabs(result.hits[0].score - 2.0) <= 1e-12);
     route_result_free(&result);
     weights = (struct route_weights){{1, 0, 0, 0}};
     result = routed(&house, &request);
@@ -383,17 +383,28 @@ static void weights_decide(void **state)
 static void explained_hits_add_up(void **state)
 {
     (void)state;
-    static const double counts[ROUTE_RANKINGS] = {1, 0.25, 0.1, 0.1};
+    static const double counts[ROUTE_RANKINGS] = {1, 0.15, 0.3, 0.05};
     struct house house;
     engine_house(&house, policy);
     struct route_request request = request_of("water pump", ROUTE_AUTO);
     struct route_result result = routed(&house, &request);
     bool by_terms = false, by_tree = false;
+    double low[ROUTE_RANKINGS] = {0}, high[ROUTE_RANKINGS] = {0};
+    for (size_t i = 0; i < result.count; i++)
+        for (int r = 0; r < ROUTE_RANKINGS; r++) {
+            const struct route_place *place = &result.hits[i].by[r];
+            if (place->rank == 1)
+                high[r] = place->score;
+            bool cosine = r >= ROUTE_BY_DENSE && place->rank;
+            if (cosine && (low[r] == 0 || place->score < low[r]))
+                low[r] = place->score;
+        }
     for (size_t i = 0; i < result.count; i++) {
         double score = 0;
         for (int r = 0; r < ROUTE_RANKINGS; r++)
             if (result.hits[i].by[r].rank)
-                score += counts[r] / (60.0 + result.hits[i].by[r].rank);
+                score += counts[r] * (result.hits[i].by[r].score - low[r]) /
+                         (high[r] - low[r]);
         assert_true(fabs(result.hits[i].score - score) <= 1e-12);
     }
     for (size_t i = 0; i < result.step_count; i++) {
