@@ -181,9 +181,9 @@ static int cut_sentences(struct cutting *c, size_t from, size_t to,
     return 0;
 }
 
-/* Lines from `whole` on are never cut. */
+/* Lines of more than `room` tokens are cut, but never those from `whole` on. */
 static int cut_lines(struct cutting *c, size_t from, size_t to, size_t whole,
-                     struct err *err)
+                     size_t room, struct err *err)
 {
     while (from < to) {
         const char *newline = memchr(c->text.data + from, '\n', to - from);
@@ -193,7 +193,7 @@ static int cut_lines(struct cutting *c, size_t from, size_t to, size_t whole,
         if (!trim(c, &start, &end, start >= whole))
             continue;
         int code = count_tokens(c, start, end, &tokens, err);
-        if (!code && tokens > c->most && start < whole)
+        if (!code && tokens > room && start < whole)
             code = cut_sentences(c, start, end, err);
         else if (!code)
             add_piece(c, start, end, tokens);
@@ -205,23 +205,27 @@ static int cut_lines(struct cutting *c, size_t from, size_t to, size_t whole,
 
 /* ---- Blocks ---- */
 
-/* The block in [at, to), or with what stands before it from `from` on. */
+/* The block in [at, to) with the title that stands before it from `from` on:
+ * some of the block is to go with the title. */
 static int cut_block(struct cutting *c, size_t from, size_t at, size_t to,
                      int kind, struct err *err)
 {
-    size_t start = from, end = to, tokens;
+    size_t start = from, end = to, tokens, title = 0;
     if (!trim(c, &start, &end, true))
         return 0;
     int code = count_tokens(c, start, end, &tokens, err);
-    if (code)
-        return code;
-    if (tokens <= c->most) {
+    if (!code && tokens <= c->most) {
         add_piece(c, start, end, tokens);
         return 0;
     }
+    if (!code && from < at)
+        code = count_tokens(c, from, at, &title, err);
+    if (code)
+        return code;
     c->begins = true;
     bool lines = kind == BLOCK_CODE || kind == BLOCK_TABLE;
-    return cut_lines(c, start, end, lines ? at : end, err);
+    return cut_lines(c, start, end, lines ? at : end,
+                     title < c->most ? c->most - title : c->most, err);
 }
 
 static int cut_blocks(struct cutting *c, const struct node *node,

@@ -14,7 +14,8 @@ enum { PAGE_NODES = 8 };
 struct test_node {
     int parent; /* of the page; -1: its root */
     const char *title;
-    const char *text; /* blocks, separated by '|'; NULL: none */
+    const char *text; /* blocks, separated by '|', those with a $ are code;
+                         NULL: none */
 };
 
 struct test_page {
@@ -58,8 +59,8 @@ static inline struct tree *test_page_tree(const struct test_page *page)
         for (const char *at = node->text; at;) {
             const char *bar = strchr(at, '|');
             struct slice text = {at, bar ? (size_t)(bar - at) : strlen(at)};
-            tree_add_block(tree, n, BLOCK_PARAGRAPH, text, slice_of(""),
-                           (struct origin){0, {0, 1}});
+            tree_add_block(tree, n, *at == '$' ? BLOCK_CODE : BLOCK_PARAGRAPH,
+                           text, slice_of(""), (struct origin){0, {0, 1}});
             at = bar ? bar + 1 : NULL;
         }
     }

@@ -622,6 +622,27 @@ static void failures_put_nothing_in_place(void **state)
     test_library_close(&lib);
 }
 
+/* What the tokenizer cannot read costs its own words, not the manual. */
+static void a_line_beyond_the_tokenizer_is_left_out(void **state)
+{
+    (void)state;
+    struct test_library lib;
+    struct toy toy;
+    struct test_page odd[PAGES];
+    toy_open(&toy, true);
+    test_library_open(&lib);
+    memcpy(odd, pages, sizeof pages);
+    odd[2].nodes[0].text = "before it|$ " TOY_TOO_MUCH " y|after it";
+    test_publish(&lib, odd, PAGES);
+    struct memories_report report;
+    assert_int_equal(update(&lib, &toy, &policies[1], &report, NULL), 0);
+    assert_true(was_encoded(&toy, "C"));
+    assert_true(was_encoded(&toy, "after"));
+    assert_int_equal(report.segments, SEGMENTS + 2);
+    assert_int_equal(vectors_number(&lib), 1);
+    test_library_close(&lib);
+}
+
 static void what_no_vectors_are_made_of_is_collected(void **state)
 {
     (void)state;
@@ -660,6 +681,7 @@ int main(void)
         cmocka_unit_test(another_policy_encodes_what_it_concerns),
         cmocka_unit_test(what_was_encoded_stays),
         cmocka_unit_test(failures_put_nothing_in_place),
+        cmocka_unit_test(a_line_beyond_the_tokenizer_is_left_out),
         cmocka_unit_test(what_no_vectors_are_made_of_is_collected),
     };
     return cmocka_run_group_tests_name("memories", tests, NULL, NULL);

@@ -260,6 +260,9 @@ static void cuts_are_where_they_should_be(void **state)
         "T\nIt is so.", "It is (not so.)", "Said e.g. here and then",
         "he went on and on for", "long. End."};
     check_cut("T", BLOCK_PARAGRAPH, prose, 1, 6, sentences, 5);
+    static const char *const full[] = {"It is so. Then it is."};
+    static const char *const with_title[] = {"T\nIt is so.", "Then it is."};
+    check_cut("T", BLOCK_PARAGRAPH, full, 1, 6, with_title, 2);
     static const char *const code[] = {
         "a = 1\n\n    b = 2\nthis line is much longer than six tokens\nend"};
     static const char *const lines[] = {
