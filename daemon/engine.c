@@ -6,7 +6,9 @@
  * 1. All fields are read and written under `lock`, but those said to be the
  *    thread's; opening and running happen without it.
  * 2. `model` is set once, by the thread, and stays until engine_stop.
- * 3. A task that is queued or running is not its caller's to touch. */
+ * 3. A task that is queued or running is not its caller's to touch.
+ * 4. The thread and its pool keep the usual priority, also for indexing: Linux
+ *    lets a thread become nicer, but not go back. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>

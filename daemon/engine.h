@@ -61,7 +61,8 @@ void engine_embedder(struct engine *engine, bool indexing,
                      const atomic_bool *cancel, struct engine_embedder *ret);
 
 /* An answer after `prompt`.  `piece` is called on the engine thread with text
- * as soon as whole characters are there; false ends the answer. */
+ * as soon as whole characters are there, and must not call the engine; false
+ * ends the answer.  Between tokens the thread embeds other questions. */
 struct engine_prompt {
     struct slice text;
     size_t most;        /* tokens */
