@@ -334,6 +334,16 @@ static int take_generation(struct slice text, struct model_config *c,
     return code;
 }
 
+/* Takes "lectern" out: what it says changes no memory. */
+static struct hash128 hash_of(cJSON *root)
+{
+    cJSON_DeleteItemFromObjectCaseSensitive(root, "lectern");
+    char *text = cJSON_PrintUnformatted(root);
+    struct hash128 hash = hash_bytes(text ? text : "", text ? strlen(text) : 0);
+    cJSON_free(text);
+    return hash;
+}
+
 int model_config_from(struct slice config, struct slice generation,
                       struct model_config *ret, struct err *err)
 {
@@ -357,6 +367,8 @@ int model_config_from(struct slice config, struct slice generation,
         code = take_answering(root, &c, err);
     if (!code)
         code = take_generation(generation, &c, err);
+    if (!code)
+        c.hash = hash_of(root);
     cJSON_Delete(root);
     if (code)
         model_config_free(&c);

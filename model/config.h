@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/hash.h"
 
 enum { CONFIG_MOST_STOPS = 16, CONFIG_MOST_LAYERS = 1024 };
 
@@ -36,6 +37,7 @@ struct model_config {
     int32_t stops[CONFIG_MOST_STOPS]; /* ids that end an answer */
     size_t stop_count;
     struct answering answering;
+    struct hash128 hash; /* of config.json, but for what is about answering */
 };
 
 /* `generation`: the text of generation_config.json, empty when there is none;

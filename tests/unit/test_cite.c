@@ -64,6 +64,41 @@ static void markers_are_counted(void **state)
         }
 }
 
+static void pieces_do_not_matter(void **state)
+{
+    (void)state;
+    static const char signs[] = "  [[[]]]112349ab.(\n\xC3\xA9";
+    uint64_t seed = 11;
+    for (int turn = 0; turn < 3000; turn++) {
+        char text[40], whole[4096];
+        size_t size = unit_below(&seed, sizeof text - 1);
+        for (size_t i = 0; i < size; i++)
+            text[i] = signs[unit_below(&seed, sizeof signs - 1)];
+        text[size] = '\0';
+        struct cite_reader one = {.sources = 3}, many = {.sources = 3};
+        snprintf(whole, sizeof whole, "%s",
+                 read_in_pieces(&one, text, sizeof text));
+        const char *pieced =
+            read_in_pieces(&many, text, 1 + unit_below(&seed, 5));
+        /* A character in two pieces comes as two bytes that are none. */
+        if (!memchr(text, '\xC3', size) && !memchr(text, '\xA9', size)) {
+            assert_string_equal(pieced, whole);
+            assert_int_equal(many.count, one.count);
+        }
+        for (size_t i = 0; i < one.count; i++) {
+            char marker[32];
+            snprintf(marker, sizeof marker, " [%zu]", i + 1);
+            assert_int_equal(one.marks[i].end - one.marks[i].at,
+                             strlen(marker));
+            assert_memory_equal(whole + one.marks[i].at, marker,
+                                strlen(marker));
+            assert_in_range(one.marks[i].named, 1, 3);
+        }
+        cite_reader_free(&one);
+        cite_reader_free(&many);
+    }
+}
+
 static void text_is_held_back_no_longer_than_needed(void **state)
 {
     (void)state;
@@ -223,6 +258,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(markers_are_counted),
+        cmocka_unit_test(pieces_do_not_matter),
         cmocka_unit_test(text_is_held_back_no_longer_than_needed),
         cmocka_unit_test(claims_are_looked_for),
         cmocka_unit_test(what_is_nearly_right_gives_way_to_the_source),

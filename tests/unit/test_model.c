@@ -511,8 +511,16 @@ static void answering_has_defaults(void **state)
     assert_true(c.answering.threshold == (double)-INFINITY);
     model_config_free(&c);
     assert_int_equal(model_config_from(DECODER("512", ""), none, &c, NULL), 0);
+    struct hash128 hash = c.hash;
     assert_int_equal(c.answering.prompt_tokens, 256);
     assert_int_equal(c.answering.passage_tokens, 86);
+    model_config_free(&c);
+    assert_int_equal(
+        model_config_from(
+            DECODER("512", ",\"lectern\":{\"answer_threshold\":1}"), none, &c,
+            NULL),
+        0);
+    assert_true(hash_equal(c.hash, hash));
     model_config_free(&c);
     assert_int_equal(
         model_config_from(DECODER("1024",
@@ -525,6 +533,7 @@ static void answering_has_defaults(void **state)
     assert_int_equal(c.answering.passages, 3);
     assert_int_equal(c.answering.passage_tokens, 130);
     assert_true(c.answering.threshold == -1.5);
+    assert_false(hash_equal(c.hash, hash));
     model_config_free(&c);
 }
 
