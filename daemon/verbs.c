@@ -42,7 +42,7 @@ static const struct param cancel_params[] = {{"id", PARAM_ANY, true, 0, 0},
 
 static const struct verb verbs[] = {
     {"add", VERB_CHORE, verb_add, add_params},
-    {"ask", VERB_QUERY, verb_ask, ask_params},
+    {"ask", VERB_ANSWER, verb_ask, ask_params},
     {"cancel", VERB_LOOP, NULL, cancel_params},
     {"failed", VERB_QUERY, verb_failed, manual_params},
     {"get", VERB_QUERY, verb_get, node_params},

@@ -996,6 +996,25 @@ def writing_is_cancelled():
         check(time.time() - start < max(0.5, length / 2), (time.time() - start, length))
 
 
+def answers_that_are_written_keep_nobody_waiting():
+    with written("zebraz", context=40000) as h:
+        question = [LECTERN, "ask", "What is fresh grass?", "--jsonl", "--answer", "generated",
+                    "--max-tokens", "4096"]
+        paths = [os.path.join(h.path, f"out{i}") for i in range(2)]
+        asked = []
+        for path in paths:
+            with open(path, "wb") as file:
+                asked.append(subprocess.Popen(question, env=h.env, stdout=file))
+        h.until(lambda: all(os.path.getsize(path) for path in paths), "both have begun", 10)
+        h.json("status")
+        h.json("search", "grass")
+        h.json("ask", "What is fresh grass?", "--answer", "passages")
+        check(all(one.poll() is None for one in asked), "others waited for an answer")
+        for one, path in zip(asked, paths):
+            check(one.wait(timeout=60) == 0, one.returncode)
+            check('"event":"done"' in open(path).readlines()[-1], path)
+
+
 def an_answer_by_a_model_needs_one():
     with house() as h:
         h.write("m/a.html", page("Animals", "<p>The zebra eats grass.</p>"))
@@ -1051,6 +1070,7 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          written_answers_are_shown_when_they_are_true, written_answers_give_way_when_they_are_not,
          what_files_no_longer_say_is_not_written, models_say_how_sure_they_must_be,
          prompts_stay_within_their_budget, writing_is_cancelled,
+         answers_that_are_written_keep_nobody_waiting,
          an_answer_by_a_model_needs_one, random_weights_harm_nobody]
 
 
