@@ -888,7 +888,7 @@ def written_answers_are_shown_when_they_are_true():
         with written(text) as h:
             answer = h.json("ask", "What is fresh grass?")
             check(answer["kind"] == "generated" and answer["model"] == "writer", answer)
-            check(answer["answer"] == text.replace("2", "1"), answer["answer"])
+            check(answer["answer"] == text.lower().replace("2", "1"), answer["answer"])
             check(answer["attention"] == "full" and answer["answer_confidence"] > -0.1, answer)
             check(answer["tokens"] == {"prompt": answer["tokens"]["prompt"],
                                        "answer": len(text)}, answer["tokens"])
@@ -905,13 +905,14 @@ def written_answers_are_shown_when_they_are_true():
             check("/m/a.html" in url, url)
             tokens, done = events_of(h)
             check(len(tokens) == 1 and done["kind"] == "generated", (tokens, done))
-            tokens, done = events_of(h, "--answer", "generated")
-            check(len(tokens) > 3 and done["kind"] == "generated", (tokens, done))
+            if text.islower():
+                tokens, done = events_of(h, "--answer", "generated")
+                check(len(tokens) > 3 and done["kind"] == "generated", (tokens, done))
             passages = h.json("ask", "What is fresh grass?", "--answer", "passages")
             check(passages["kind"] == "passages" and passages["model"] is None, passages)
             check(passages["tokens"] == {"prompt": 0, "answer": 0}, passages["tokens"])
     check(len(nodes) == 1 and sorted(statuses[:2]) == ["repaired", "verified"], statuses)
-    check(statuses[2] == statuses[0], statuses)
+    check(statuses[2] == "repaired", statuses)
 
 
 def written_answers_give_way_when_they_are_not():
