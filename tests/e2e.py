@@ -942,6 +942,24 @@ def what_files_no_longer_say_is_not_written():
         answer = json.loads(h.run("ask", "What is fresh grass?", "--json", code=None).stdout)
         check(answer["kind"] != "generated" and not answer["fresh"], answer)
         check("zebra" not in answer["answer"], answer)
+        shown = h.json("ask", "What is fresh grass?", "--answer", "generated", "--strict", code=4)
+        check(not shown["fresh"] and shown["citations"][0]["status"] == "unverified", shown)
+    # Half of what was written is still there.
+    with written("Fgz;\tma [1]") as h:
+        path = h.write("m/c.html", page("Fresh grass", "<p>What fresh grass is: Fgz; ma</p>"))
+        h.json("update", "-c", "m", "--wait")
+        check(h.json("ask", "What is fresh grass?")["kind"] == "generated", "true at first")
+        h.write("m/c.html", page("Fresh grass", "<p>What fresh grass is: Fgq; ma</p>"))
+        answer = h.json("ask", "What is fresh grass?", "--answer", "generated")
+        check(answer["citations"][0]["status"] == "unverified", answer["citations"])
+        check(answer["declined"] == "a citation is not true" and not answer["fresh"], answer)
+    # The file that was read has changed, and nothing of it is cited.
+    with written("zebra") as h:
+        shown = h.json("ask", "What is fresh grass?", "--answer", "generated", "--strict")
+        check(shown["fresh"], shown)
+        h.write("m/a.html", page("Animals", "<p>The horse eats <b>fresh</b> grass at noon.</p>"))
+        shown = h.json("ask", "What is fresh grass?", "--answer", "generated", "--strict", code=4)
+        check(not shown["fresh"], shown)
 
 
 def models_say_how_sure_they_must_be():
