@@ -75,8 +75,11 @@ static void print_answer(const struct cli *cli, const cJSON *result,
 {
     const cJSON *explain = cJSON_GetObjectItemCaseSensitive(result, "explain");
     if (is_none(result)) {
+        const char *why = json_get_text(result, "declined", NULL);
         if (!cli->options.quiet)
-            fputs("Nothing in the manuals answers this.\n", stderr);
+            fputs(why ? "The model has written nothing.\n"
+                      : "Nothing in the manuals answers this.\n",
+                  stderr);
     } else {
         print_text(cli, result, shown);
         print_citations(cli, result);
@@ -157,6 +160,8 @@ int cmd_ask(struct cli *cli, struct err *err)
                    : cli_call(cli, "ask", buf_slice(&params), &text, err);
     if (!code)
         code = json_parse(buf_slice(&text), &result, err);
+    if (code && listener.shown.size)
+        putchar('\n');
     if (!code) {
         answer_save(cli, result);
         judge(cli, result);

@@ -962,6 +962,24 @@ def what_files_no_longer_say_is_not_written():
         check(not shown["fresh"], shown)
 
 
+def terminals_are_told_nothing():
+    """Control characters of a model or a manual are text for programs and nothing for people."""
+    with written("\x1bGzeb\x7f [1]") as h:
+        h.write("m/c.html", page("Quag\u009b31mga", "<p>The quagga\u009b2J is fresh\x7f grass.</p>"))
+        h.json("update", "-c", "m", "--wait")
+        for question in (("What is fresh grass?", "--answer", "generated"), ("quagga grass",)):
+            for form in ((), ("--json",), ("--jsonl",)):
+                out = h.run("ask", *question, *form).stdout
+                check(not any(c in out for c in "\x1b\x7f\x9b"), (question, form, out))
+        told = h.json("ask", "What is fresh grass?", "--answer", "generated")["answer"]
+        check(told == "\x1bGzeb\x7f [1]", told)
+        check("\x9b" in h.json("toc", "-c", "m")["children"][2]["title"], "titles are whole")
+        h.model = writing_model.make(os.path.join(h.path, "writer"), "")
+        h.run("daemon", "--stop")
+        done = h.run("ask", "What is fresh grass?", "--answer", "generated", code=1)
+        check("nothing" in done.stderr and "manuals" not in done.stderr, done.stderr)
+
+
 def models_say_how_sure_they_must_be():
     with written("zebra [1]", answer_threshold=-0.5) as h:
         check(h.json("ask", "What is fresh grass?")["kind"] == "generated", "sure enough")
@@ -1087,7 +1105,8 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          no_model_is_no_error, a_model_that_goes_away_goes_on, memories_survive_a_kill,
          updates_do_not_wait_for_memories,
          written_answers_are_shown_when_they_are_true, written_answers_give_way_when_they_are_not,
-         what_files_no_longer_say_is_not_written, models_say_how_sure_they_must_be,
+         what_files_no_longer_say_is_not_written, terminals_are_told_nothing,
+         models_say_how_sure_they_must_be,
          prompts_stay_within_their_budget, writing_is_cancelled,
          answers_that_are_written_keep_nobody_waiting,
          an_answer_by_a_model_needs_one, random_weights_harm_nobody]
