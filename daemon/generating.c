@@ -32,6 +32,23 @@ static void hand_over(struct generation *g, size_t from)
         g->refused = !g->prompt->piece(g->prompt->context, text);
 }
 
+/* Adds the token's text, but for what is none: special tokens, and the NULs
+ * that would end the text for who reads it. */
+static void put_text(struct generation *g, int32_t id)
+{
+    struct buf *text = &g->answer.text;
+    size_t to = text->size;
+    if (tokenizer_is_special(g->tokenizer, id))
+        return;
+    tokenizer_stream_put(g->tokenizer, &g->stream, id, text);
+    for (size_t at = to; at < text->size; at++)
+        if (text->data[at])
+            text->data[to++] = text->data[at];
+    text->size = to;
+    if (text->data)
+        text->data[to] = '\0';
+}
+
 static bool take_token(void *context, int32_t id, double log_chance)
 {
     struct generation *g = context;
@@ -39,7 +56,7 @@ static bool take_token(void *context, int32_t id, double log_chance)
     if (!g->answer.tokens++)
         g->answer.first_ms = ms_since(g->start);
     g->log_sum += log_chance;
-    tokenizer_stream_put(g->tokenizer, &g->stream, id, &g->answer.text);
+    put_text(g, id);
     hand_over(g, from);
     engine_between(g->task->engine);
     return !g->refused;

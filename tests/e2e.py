@@ -974,8 +974,12 @@ def terminals_are_told_nothing():
         told = h.json("ask", "What is fresh grass?", "--answer", "generated")["answer"]
         check(told == "\x1bGzeb\x7f [1]", told)
         check("\x9b" in h.json("toc", "-c", "m")["children"][2]["title"], "titles are whole")
-        h.model = writing_model.make(os.path.join(h.path, "writer"), "")
         h.run("daemon", "--stop")
+        h.model = writing_model.make(os.path.join(h.path, "writer"), "ze\0bra [1]")
+        told = h.json("ask", "What is fresh grass?")
+        check(told["kind"] == "generated" and told["answer"] == "zebra [1]", told)
+        h.run("daemon", "--stop")
+        h.model = writing_model.make(os.path.join(h.path, "writer"), "")
         done = h.run("ask", "What is fresh grass?", "--answer", "generated", code=1)
         check("nothing" in done.stderr and "manuals" not in done.stderr, done.stderr)
 
