@@ -984,6 +984,31 @@ def terminals_are_told_nothing():
         check("nothing" in done.stderr and "manuals" not in done.stderr, done.stderr)
 
 
+def evaluation_scores_answers_by_kind():
+    with written("zebra [1]") as h:
+        lines = [{"id": "a", "question": "What is fresh grass?", "answer": ["a horse", "The Zebra"]},
+                 {"id": "b", "question": "What grows in the morning?", "answer": "okapi"},
+                 {"id": "c", "question": "How long do I bake a baguette?", "answer": "long"},
+                 {"id": "d", "question": "grass"}]
+        path = h.write("q.jsonl", "\n".join(map(json.dumps, lines)))
+        result = h.json("eval", path, "-c", "m", "--answers", "auto,passages")
+        auto, passages = result["compared"]
+        replies = {(r["id"], r["method"]): r for r in result["replies"]}
+        # Markers are no words of an answer.
+        check(replies["a", "auto"]["f1"] == replies["a", "auto"]["rouge_l"] == 1, replies)
+        check(auto["scored"] == 3 and abs(auto["f1"]["value"] - 1 / 3) < 1e-3, auto)
+        check(auto["f1"]["low"] <= auto["f1"]["value"] <= auto["f1"]["high"], auto)
+        check(auto["kinds"]["none"] == auto["abstentions"] >= 1, auto)
+        written_ones = [i for i in "abc" if replies[i, "auto"]["kind"] == "generated"]
+        check("a" in written_ones and "c" not in written_ones, written_ones)
+        for method in ("auto", "passages"):
+            there = auto["by_kind"]["generated"][method]
+            right = sum(replies[i, method]["rouge_l"] for i in written_ones) / len(written_ones)
+            check(there["scored"] == len(written_ones), there)
+            check(abs(there["rouge_l"]["value"] - right) < 1e-3, (there, right))
+        check(passages["by_kind"]["generated"]["auto"]["scored"] == 0, passages["by_kind"])
+
+
 def models_say_how_sure_they_must_be():
     with written("zebra [1]", answer_threshold=-0.5) as h:
         check(h.json("ask", "What is fresh grass?")["kind"] == "generated", "sure enough")
@@ -1109,7 +1134,7 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          no_model_is_no_error, a_model_that_goes_away_goes_on, memories_survive_a_kill,
          updates_do_not_wait_for_memories,
          written_answers_are_shown_when_they_are_true, written_answers_give_way_when_they_are_not,
-         what_files_no_longer_say_is_not_written, terminals_are_told_nothing,
+         what_files_no_longer_say_is_not_written, terminals_are_told_nothing, evaluation_scores_answers_by_kind,
          models_say_how_sure_they_must_be,
          prompts_stay_within_their_budget, writing_is_cancelled,
          answers_that_are_written_keep_nobody_waiting,
