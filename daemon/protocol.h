@@ -31,7 +31,8 @@
  *           stream: bool, strict
  *   toc     node, manual, depth         get  *node
  *   update  manual, wait: bool, force   wait  manual
- *   open    *node                       status
+ *   open    *node
+ *   status  open: bool (the model is opened first, or tried)
  *   failed  manual
  *   stop    (ends the daemon)
  * A name of a parameter that is not listed is an error. */

@@ -702,6 +702,26 @@ def doctor_finds_nothing_wrong():
 
 # ---- Models ----
 
+def doctor_looks_at_the_model_in_use():
+    with house() as h:
+        folder = writing_model.make(os.path.join(h.path, "writer"), "zebra")
+        config = os.path.join(folder, "config.json")
+        right = open(config).read()
+        h.write("writer/config.json", right.replace('"qwen3"', '"bert"'))
+        ini = h.write("lectern/lectern.ini", f"model = {folder}\n")
+        done = h.run("doctor", code=5)
+        check("FAIL  model" in done.stdout and "bert" in done.stdout, done.stdout)
+        h.run("daemon", "--stop")
+        h.write("writer/config.json", right)
+        check("parameters" in h.run("doctor").stdout, "opened")
+        h.write("lectern/lectern.ini", "model = none\n")
+        check("configured is none: lectern daemon --stop" in h.run("doctor").stdout, ini)
+        h.run("daemon", "--stop")
+        check("none: search goes by words" in h.run("doctor").stdout, "none")
+        h.write("lectern/lectern.ini", f"model = {folder}\n")
+        check(f"configured is {folder}" in h.run("doctor").stdout, "one more is configured")
+
+
 FEW = ("ddl", "indexes")
 
 
@@ -1130,6 +1150,7 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          it_stops_cleanly_and_goes_on, it_answers_while_it_indexes,
          a_stop_while_indexing_is_quick, kill_at_random_moments,
          kill_during_the_first_index, evaluation_counts, doctor_finds_nothing_wrong,
+         doctor_looks_at_the_model_in_use,
          memories_follow_updates, broken_models_leave_search_by_words,
          no_model_is_no_error, a_model_that_goes_away_goes_on, memories_survive_a_kill,
          updates_do_not_wait_for_memories,
