@@ -954,6 +954,8 @@ def written_answers_give_way_when_they_are_not():
             check([c["status"] for c in shown["citations"]] ==
                   ["unverified"] * text.count(" [1]"), shown)
             check(shown["declined"] == why, shown)
+            told = h.run("ask", "What is fresh grass?", "--answer", "generated", code=None)
+            check((f"not to be relied on: {why}" in told.stderr) == bool(text), told)
 
 
 def what_files_no_longer_say_is_not_written():
@@ -1002,6 +1004,33 @@ def terminals_are_told_nothing():
         h.model = writing_model.make(os.path.join(h.path, "writer"), "")
         done = h.run("ask", "What is fresh grass?", "--answer", "generated", code=1)
         check("nothing" in done.stderr and "manuals" not in done.stderr, done.stderr)
+
+
+def run_on_terminal(h, *args):
+    """What a person sees who runs it."""
+    leader, follower = os.openpty()
+    done = subprocess.Popen([LECTERN, *args], env=dict(h.env, TERM="xterm"), stdin=follower,
+                            stdout=follower, stderr=follower)
+    os.close(follower)
+    seen = b""
+    with contextlib.suppress(OSError):  # its other end is closed
+        while data := os.read(leader, 4096):
+            seen += data
+    os.close(leader)
+    check(done.wait(timeout=20) == 0, seen)
+    return seen.decode().replace("\r\n", "\n")
+
+
+def people_watch_the_model_write():
+    question = ("ask", "What is fresh grass?", "--answer", "generated")
+    for text, seen in (("zebra [1]", "zebra [1]\n\n[1] Animals  a.html\n"),
+                       ("ZEBRa [1]", "ZEBRa [1]\n\nlectern: what follows is as the manuals have it\n"
+                                     "zebra [1]\n\n[1] Animals  a.html\n"),
+                       ("ze\x1bbra", "zebra\nlectern: this is not to be relied on: "
+                                     "nothing is cited\n")):
+        with written(text) as h:
+            shown = run_on_terminal(h, *question)
+            check(shown == seen, shown)
 
 
 def evaluation_scores_answers_by_kind():
@@ -1155,7 +1184,8 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          no_model_is_no_error, a_model_that_goes_away_goes_on, memories_survive_a_kill,
          updates_do_not_wait_for_memories,
          written_answers_are_shown_when_they_are_true, written_answers_give_way_when_they_are_not,
-         what_files_no_longer_say_is_not_written, terminals_are_told_nothing, evaluation_scores_answers_by_kind,
+         what_files_no_longer_say_is_not_written, terminals_are_told_nothing, people_watch_the_model_write,
+         evaluation_scores_answers_by_kind,
          models_say_how_sure_they_must_be,
          prompts_stay_within_their_budget, writing_is_cancelled,
          answers_that_are_written_keep_nobody_waiting,
