@@ -110,6 +110,18 @@ static int generate(struct engine_task *task, struct model *model,
     return code;
 }
 
+/* What a manual says is text, also where a tokenizer would take it for more. */
+static int check_no_special(const struct generation *g, size_t from,
+                            struct err *err)
+{
+    for (size_t i = from; i < g->ids.count; i++)
+        if (tokenizer_is_special(g->tokenizer, g->ids.items[i]))
+            return err_set(err, ERR_LIMIT,
+                           "a passage or the question holds what the model "
+                           "takes for a special token");
+    return 0;
+}
+
 /* The prompt with what the tokenizer puts before a text, but nothing behind:
  * the answer goes on from there. */
 static int encode_prompt(struct generation *g, struct err *err)
@@ -121,6 +133,8 @@ static int encode_prompt(struct generation *g, struct err *err)
     if (!code)
         code = tokenizer_encode(g->tokenizer, g->prompt->text, false, &g->ids,
                                 err);
+    if (!code)
+        code = check_no_special(g, wrapping.before, err);
     engine_wrapping_free(&wrapping);
     return code;
 }
