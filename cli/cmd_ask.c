@@ -36,10 +36,13 @@ static bool is_none(const cJSON *result)
 static void print_citations(const struct cli *cli, const cJSON *result)
 {
     const cJSON *citation;
+    const char *before = "\n";
     cJSON_ArrayForEach (citation,
                         cJSON_GetObjectItemCaseSensitive(result, "citations")) {
         const cJSON *path = cJSON_GetObjectItemCaseSensitive(citation, "path");
         struct buf line = {0};
+        fputs(before, stdout);
+        before = "";
         buf_printf(&line, "[%lld] ", (long long)json_get_int(citation, "n", 0));
         output_put_title_path(&line, path);
         buf_put_text(&line, "  ");
@@ -60,14 +63,24 @@ static void print_text(const struct cli *cli, const cJSON *result,
     size_t size = strlen(answer);
     bool same = shown->size && slice_is(buf_slice(shown), answer);
     if (shown->size && !same) {
+        fputs("\n\n", stdout);
+        fflush(stdout);
         output_remark(cli, "what follows is as the manuals have it");
-        putchar('\n');
     }
     if (!same)
         output_text(answer);
     if (size && answer[size - 1] != '\n')
         putchar('\n');
-    putchar('\n');
+}
+
+/* Why it would not have been shown, had it not been asked for. */
+static void remark_declined(const struct cli *cli, const cJSON *result)
+{
+    const char *why = json_get_text(result, "declined", NULL);
+    if (!why || strcmp(json_get_text(result, "kind", ""), "generated") != 0)
+        return;
+    fflush(stdout);
+    output_remark(cli, "this is not to be relied on: %s", why);
 }
 
 static void print_answer(const struct cli *cli, const cJSON *result,
@@ -75,11 +88,15 @@ static void print_answer(const struct cli *cli, const cJSON *result,
 {
     const cJSON *explain = cJSON_GetObjectItemCaseSensitive(result, "explain");
     if (is_none(result)) {
+        const char *why = json_get_text(result, "declined", NULL);
         if (!cli->options.quiet)
-            fputs("Nothing in the manuals answers this.\n", stderr);
+            fputs(why ? "The model has written nothing.\n"
+                      : "Nothing in the manuals answers this.\n",
+                  stderr);
     } else {
         print_text(cli, result, shown);
         print_citations(cli, result);
+        remark_declined(cli, result);
     }
     if (cli->options.explain && explain) {
         struct buf text = {0};
@@ -157,6 +174,8 @@ int cmd_ask(struct cli *cli, struct err *err)
                    : cli_call(cli, "ask", buf_slice(&params), &text, err);
     if (!code)
         code = json_parse(buf_slice(&text), &result, err);
+    if (code && listener.shown.size)
+        putchar('\n');
     if (!code) {
         answer_save(cli, result);
         judge(cli, result);

@@ -119,22 +119,20 @@ static void put_model(struct buf *out, const cJSON *model)
                json_get_text(model, "backend", ""));
 }
 
-/* What the daemon says counts, when there is one that has tried. */
+/* What the daemon says counts, when there is one. */
 static void check_model(struct exam *exam, const struct cli *cli,
                         const cJSON *status)
 {
     struct check *check = add_check(exam, "model");
     const cJSON *model = cJSON_GetObjectItemCaseSensitive(status, "model");
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(model, "error");
-    const char *folder = config_model(&cli->config);
-    const char *used = json_get_text(model, "path", NULL);
-    if (used)
-        folder = used;
+    const char *configured = config_model(&cli->config);
+    const char *folder = model ? json_get_text(model, "path", "") : configured;
+    const char *state = json_get_text(model, "state", "");
     if (error) {
         check->code = ERR_MODEL;
         buf_put_text(&check->detail, json_get_text(error, "message", folder));
-    } else if (!folder[0] ||
-               !strcmp(json_get_text(model, "state", ""), "none")) {
+    } else if (!folder[0]) {
         buf_put_text(&check->detail, "none: search goes by words, and answers "
                                      "are passages");
     } else {
@@ -142,6 +140,13 @@ static void check_model(struct exam *exam, const struct cli *cli,
     }
     if (!check->code && json_get_int(model, "parameters", 0))
         put_model(&check->detail, model);
+    if (!check->code && !strcmp(state, "closed"))
+        buf_put_text(&check->detail, ", not opened yet");
+    if (strcmp(folder, configured) != 0)
+        buf_printf(&check->detail,
+                   "; the daemon was started so, configured is %s: lectern "
+                   "daemon --stop",
+                   config_text(&cli->config, CONFIG_MODEL));
     if (json_get_bool(model, "changed", false))
         buf_put_text(&check->detail, "; it has changed since the daemon "
                                      "opened it: lectern daemon --stop");
@@ -153,7 +158,8 @@ static void check_daemon(struct exam *exam, struct cli *cli)
     struct buf text = {0};
     struct err err = {0};
     cJSON *status = NULL;
-    check->code = cli_call(cli, "status", slice_of("{}"), &text, &err);
+    check->code =
+        cli_call(cli, "status", slice_of("{\"open\":true}"), &text, &err);
     if (!check->code)
         check->code = json_parse(buf_slice(&text), &status, &err);
     if (check->code) {

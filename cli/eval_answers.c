@@ -84,6 +84,38 @@ static void judge_citations(const struct question *question,
     }
 }
 
+/* Bytes of the marker that `text` starts with, " [N]" of N citations at most;
+ * 0: none. */
+static size_t marker(const char *text, int citations)
+{
+    char *end;
+    if (text[0] != ' ' || text[1] != '[' || text[2] < '1' || text[2] > '9')
+        return 0;
+    long number = strtol(text + 2, &end, 10);
+    return *end == ']' && number <= citations ? (size_t)(end + 1 - text) : 0;
+}
+
+/* The markers are no words of the answer. */
+static void score_text(const struct question *question, const char *answer,
+                       struct reply *reply)
+{
+    struct buf text = {0};
+    for (const char *at = answer; *at;) {
+        size_t size = marker(at, reply->citations);
+        if (!size)
+            buf_put_byte(&text, *at);
+        at += size ? size : 1;
+    }
+    buf_put_text(&text, "");
+    for (size_t i = 0; i < question->answers.count; i++) {
+        const char *reference = question->answers.items[i];
+        reply->f1 = fmax(reply->f1, score_f1(text.data, reference));
+        reply->rouge_l =
+            fmax(reply->rouge_l, score_rouge_l(text.data, reference));
+    }
+    buf_free(&text);
+}
+
 void reply_judge(const struct question *question, const char *right_node,
                  cJSON *result, struct reply *ret)
 {
@@ -98,11 +130,7 @@ void reply_judge(const struct question *question, const char *right_node,
     if (ret->kind == REPLY_NONE)
         return;
     judge_citations(question, right_node, ret);
-    for (size_t i = 0; i < question->answers.count; i++) {
-        const char *reference = question->answers.items[i];
-        ret->f1 = fmax(ret->f1, score_f1(answer, reference));
-        ret->rouge_l = fmax(ret->rouge_l, score_rouge_l(answer, reference));
-    }
+    score_text(question, answer, ret);
 }
 
 /* ---- What they add up to ---- */

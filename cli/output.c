@@ -46,9 +46,19 @@ void output_dim(const struct cli *cli, const char *text)
         fputs("\033[0m", stdout);
 }
 
+/* JSON escapes the other control characters itself. */
 void output_json(struct slice value)
 {
-    fwrite(value.data, 1, value.size, stdout);
+    size_t from = 0;
+    for (size_t at = 0, step; at < value.size; at += step) {
+        uint32_t c = text_decode(value.data, value.size, at, &step);
+        if (!is_control(c) || c < 0x20)
+            continue;
+        fwrite(value.data + from, 1, at - from, stdout);
+        printf("\\u%04x", (unsigned)c);
+        from = at + step;
+    }
+    fwrite(value.data + from, 1, value.size - from, stdout);
     putchar('\n');
 }
 

@@ -17,16 +17,21 @@ static struct citation *add(struct answer *answer)
 }
 
 int answer_cite(const struct call *call, struct answer *answer,
-                const struct passage *passage, int status, struct err *err)
+                const struct passage *passage, int status, bool part,
+                struct err *err)
 {
     struct quote quote = {0};
     if (atomic_load(&call->request->cancelled))
         return err_set(err, ERR_CANCELLED, "cancelled");
-    if (!quote_is_fresh(passage->volume, passage->block.file))
-        answer->fresh = false;
+    bool fresh = quote_is_fresh(passage->volume, passage->block.file);
+    answer->fresh = answer->fresh && fresh;
     int code = quote_check(call->parser, passage, &quote, err);
     if (code)
         return code;
+    if (!quote.whole && !fresh && !part) {
+        quote_free(&quote);
+        return err_set(err, ERR_STALE, "the file has only a part of it now");
+    }
     if (!quote.whole && status == CITE_VERIFIED)
         status = CITE_REPAIRED;
     *add(answer) = (struct citation){*passage, quote, status};
@@ -64,7 +69,8 @@ int answer_from_passages(const struct call *call,
     for (size_t i = 0; i < passages->count && answer->count < most; i++) {
         const struct passage *passage = &passages->items[i];
         struct err why = {.position = -1};
-        int code = answer_cite(call, answer, passage, CITE_VERIFIED, &why);
+        int code =
+            answer_cite(call, answer, passage, CITE_VERIFIED, true, &why);
         if (answer_is_lost(code)) {
             *err = why;
             return code;

@@ -22,9 +22,11 @@ struct answer {
 };
 
 /* Adds a citation of the passage, with `status` or a worse one.  An error:
- * nothing was added, the passage cannot be found in its file (any more). */
+ * nothing was added, the passage cannot be found in its file (any more).
+ * `part`: in a file that has changed a part of it will do, as well. */
 int answer_cite(const struct call *call, struct answer *answer,
-                const struct passage *passage, int status, struct err *err);
+                const struct passage *passage, int status, bool part,
+                struct err *err);
 
 /* Whether the error of answer_cite is worse than that: there is no parser, so
  * nothing can be shown to be true, or the request was cancelled. */

@@ -168,28 +168,25 @@ static bool find_in(const struct cite_source *source, struct slice wanted,
         if (!cite_find(block->text, wanted, any_case, &cite->place))
             continue;
         cite->block = block;
-        cite->exact = true;
+        cite->exact = !any_case;
         return true;
     }
     return false;
 }
 
-/* In the source that is named, or else in the first that has it. */
+/* In the source that is named, or else in the next that has it. */
 static bool find_anywhere(const struct cite_source *sources, size_t count,
                           struct slice wanted, struct cite *cite)
 {
     size_t named = cite->source;
-    for (int any_case = 0; any_case < 2; any_case++) {
-        if (find_in(&sources[named], wanted, any_case, cite)) {
-            cite->status = CITE_VERIFIED;
-            return true;
-        }
-    }
-    for (size_t s = 0; s < count; s++) {
-        if (s == named || !find_in(&sources[s], wanted, true, cite))
+    for (size_t i = 0; i < count; i++) {
+        size_t s = (named + i) % count;
+        if (!find_in(&sources[s], wanted, false, cite) &&
+            !find_in(&sources[s], wanted, true, cite))
             continue;
         cite->source = s;
-        cite->status = CITE_REPAIRED;
+        cite->status =
+            s == named && cite->exact ? CITE_VERIFIED : CITE_REPAIRED;
         return true;
     }
     return false;

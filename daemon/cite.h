@@ -44,7 +44,7 @@ struct cite_source {
 enum cite_status {
     CITE_VERIFIED,  /* stands in the source that was named */
     CITE_REPAIRED,  /* stands in another one or in several blocks, or reads
-                       nearly so */
+                       nearly so, as in other letter case */
     CITE_UNVERIFIED /* stands nowhere */
 };
 const char *cite_status_name(int status);

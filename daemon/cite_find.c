@@ -54,20 +54,58 @@ static bool is_word(uint32_t c)
     return text_is_letter(c) || text_is_digit(c) || c == '_';
 }
 
-static uint32_t last_character(struct slice text, size_t end)
+/* 0 at the end of the text. */
+static uint32_t character_at(struct slice text, size_t at)
 {
-    size_t at = end - 1, step;
-    while (at && ((unsigned char)text.data[at] & 0xC0) == 0x80)
-        at--;
-    return text_decode(text.data, text.size, at, &step);
+    size_t step;
+    return at < text.size ? text_decode(text.data, text.size, at, &step) : 0;
+}
+
+/* Where the character before `at` starts. */
+static size_t step_back(struct slice text, size_t at)
+{
+    while (at && ((unsigned char)text.data[--at] & 0xC0) == 0x80)
+        ;
+    return at;
+}
+
+static uint32_t character_before(struct slice text, size_t at)
+{
+    return at ? character_at(text, step_back(text, at)) : 0;
+}
+
+static bool is_hyphen(uint32_t c)
+{
+    return c == '-' || c == 0x2010 || c == 0x2011 || c == 0x2212;
+}
+
+/* Whether `sign`, between the two, makes one word of them: "read-only",
+ * "can't", "1.5"; also "-1" after anything. */
+static bool joins(uint32_t before, uint32_t sign, uint32_t after)
+{
+    if (is_hyphen(sign))
+        return is_word(after);
+    if (sign == '.' || sign == ',')
+        return text_is_digit(before) && text_is_digit(after);
+    return (sign == '\'' || sign == 0x2019) && is_word(before) &&
+           is_word(after);
 }
 
 /* False inside a word. */
 static bool is_edge(struct slice text, size_t at)
 {
-    size_t step;
-    return at == 0 || at >= text.size || !is_word(last_character(text, at)) ||
-           !is_word(text_decode(text.data, text.size, at, &step));
+    uint32_t before = character_before(text, at);
+    uint32_t after = character_at(text, at);
+    size_t step = 0;
+    if (is_word(before) && is_word(after))
+        return false;
+    if (is_word(after))
+        return !joins(character_before(text, step_back(text, at)), before,
+                      after);
+    if (!is_word(before) || !after)
+        return true;
+    text_decode(text.data, text.size, at, &step);
+    return !joins(before, after, character_at(text, at + step));
 }
 
 bool cite_find(struct slice text, struct slice wanted, bool any_case,
@@ -113,7 +151,7 @@ bool cite_find_across(const struct cite_source *source, struct slice wanted,
         ends[b] = whole.size;
     }
     struct slice text = buf_slice(&whole);
-    bool any = cite_find(text, wanted, true, &found);
+    bool any = cite_find(text, wanted, false, &found);
     size_t at = any ? (size_t)(found.data - text.data) : 0;
     for (size_t b = 0; b < source->count && any; b++) {
         struct slice part =

@@ -199,7 +199,8 @@ static int cite_one(const struct writing *writing, struct cite *cite,
         passage.block.file = file;
         passage.kind = cite->block->kind;
         passage.text = without_mark(cite);
-        code = answer_cite(writing->call, answer, &passage, cite->status, &why);
+        code = answer_cite(writing->call, answer, &passage, cite->status, false,
+                           &why);
     }
     if (answer_is_lost(code)) {
         *err = why;
@@ -224,9 +225,20 @@ static const char *judge(const struct writing *writing,
             return "a citation is not true";
     if (cites->unmarked)
         return "its end is not cited";
-    if (mean_log < writing->answering.threshold)
+    if (!(mean_log >= writing->answering.threshold))
         return "the model is not sure";
     return NULL;
+}
+
+/* Whether what the model read is what the files say now. */
+static bool is_fresh(const struct writing *writing)
+{
+    for (size_t i = 0; i < writing->prompt.passages; i++) {
+        const struct passage *passage = &writing->passages->items[i];
+        if (!quote_is_fresh(passage->volume, passage->block.file))
+            return false;
+    }
+    return true;
 }
 
 static int check(struct writing *writing, struct composed *ret, struct err *err)
@@ -234,6 +246,7 @@ static int check(struct writing *writing, struct composed *ret, struct err *err)
     struct cites cites;
     struct slice text = buf_slice(&writing->text);
     int code = 0;
+    ret->answer.fresh = is_fresh(writing);
     cites_check(&writing->reader, text, writing->sources, &cites);
     for (size_t i = 0; i < cites.count && !code; i++)
         code = cite_one(writing, &cites.items[i], &ret->answer, err);

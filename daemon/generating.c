@@ -32,6 +32,23 @@ static void hand_over(struct generation *g, size_t from)
         g->refused = !g->prompt->piece(g->prompt->context, text);
 }
 
+/* Adds the token's text, but for what is none: special tokens, and the NULs
+ * that would end the text for who reads it. */
+static void put_text(struct generation *g, int32_t id)
+{
+    struct buf *text = &g->answer.text;
+    size_t to = text->size;
+    if (tokenizer_is_special(g->tokenizer, id))
+        return;
+    tokenizer_stream_put(g->tokenizer, &g->stream, id, text);
+    for (size_t at = to; at < text->size; at++)
+        if (text->data[at])
+            text->data[to++] = text->data[at];
+    text->size = to;
+    if (text->data)
+        text->data[to] = '\0';
+}
+
 static bool take_token(void *context, int32_t id, double log_chance)
 {
     struct generation *g = context;
@@ -39,7 +56,7 @@ static bool take_token(void *context, int32_t id, double log_chance)
     if (!g->answer.tokens++)
         g->answer.first_ms = ms_since(g->start);
     g->log_sum += log_chance;
-    tokenizer_stream_put(g->tokenizer, &g->stream, id, &g->answer.text);
+    put_text(g, id);
     hand_over(g, from);
     engine_between(g->task->engine);
     return !g->refused;
@@ -93,6 +110,18 @@ static int generate(struct engine_task *task, struct model *model,
     return code;
 }
 
+/* What a manual says is text, also where a tokenizer would take it for more. */
+static int check_no_special(const struct generation *g, size_t from,
+                            struct err *err)
+{
+    for (size_t i = from; i < g->ids.count; i++)
+        if (tokenizer_is_special(g->tokenizer, g->ids.items[i]))
+            return err_set(err, ERR_LIMIT,
+                           "a passage or the question holds what the model "
+                           "takes for a special token");
+    return 0;
+}
+
 /* The prompt with what the tokenizer puts before a text, but nothing behind:
  * the answer goes on from there. */
 static int encode_prompt(struct generation *g, struct err *err)
@@ -104,6 +133,8 @@ static int encode_prompt(struct generation *g, struct err *err)
     if (!code)
         code = tokenizer_encode(g->tokenizer, g->prompt->text, false, &g->ids,
                                 err);
+    if (!code)
+        code = check_no_special(g, wrapping.before, err);
     engine_wrapping_free(&wrapping);
     return code;
 }

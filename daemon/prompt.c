@@ -240,9 +240,10 @@ static int put_source(struct packing *packing,
     int code = take(&window, buf_slice(&head), packing->counter, err);
     if (code > 0)
         code = window.room ? begin(&window, packing->counter, err) : 0;
-    if (code > 0 && window.to > window.from) {
+    if (code > 0) {
         int grown = grow(&window, packing->counter, err);
-        code = grown < 0 ? grown : 1;
+        bool empty = window.first == window.last && window.to == window.from;
+        code = grown < 0 ? grown : !empty;
     }
     if (code > 0) {
         buf_put_slice(&packing->text, buf_slice(&head));

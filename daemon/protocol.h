@@ -14,7 +14,9 @@
  * and of an `ask` with "stream", in this order and all before its result:
  *     {"jsonrpc":"2.0","method":"event","params":{"id":1,"event":"route",
  *      "route":[...]}}                          what was found
- *     ... "event":"token","text":"..."          the answer's text, in pieces
+ *     ... "event":"token","text":"..."          the answer's text, in pieces;
+ *                                               of a citation that is repaired
+ *                                               the result has other words
  *     ... "event":"citation","n":1,...          each, checked
  * Where a model's answer may still give way to passages ("answer": "auto"), no
  * token comes before it was checked.
@@ -29,7 +31,8 @@
  *           stream: bool, strict
  *   toc     node, manual, depth         get  *node
  *   update  manual, wait: bool, force   wait  manual
- *   open    *node                       status
+ *   open    *node
+ *   status  open: bool (the model is opened first, or tried)
  *   failed  manual
  *   stop    (ends the daemon)
  * A name of a parameter that is not listed is an error. */

@@ -8,6 +8,8 @@
 #include "daemon/result.h"
 #include "memory/vectors.h"
 
+enum { OPEN_MS = 30000 };
+
 struct manuals {
     struct manual *items;
     size_t count;
@@ -222,6 +224,8 @@ int verb_status(struct call *call, struct json *json, struct err *err)
 {
     struct manuals manuals = {0};
     const char *state;
+    if (json_get_bool(call->params, "open", false))
+        engine_ready(call->daemon->engine, OPEN_MS);
     int code = manuals_read(call->daemon->store, &manuals, err);
     if (code)
         return code;

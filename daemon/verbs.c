@@ -36,13 +36,14 @@ static const struct param toc_params[] = {
 static const struct param node_params[] = {NEEDED_TEXT("node"), END};
 static const struct param update_params[] = {TEXT("manual"), BOOL("wait"),
                                              BOOL("force"), END};
+static const struct param status_params[] = {BOOL("open"), END};
 static const struct param manual_params[] = {TEXT("manual"), END};
 static const struct param cancel_params[] = {{"id", PARAM_ANY, true, 0, 0},
                                              END};
 
 static const struct verb verbs[] = {
     {"add", VERB_CHORE, verb_add, add_params},
-    {"ask", VERB_QUERY, verb_ask, ask_params},
+    {"ask", VERB_ANSWER, verb_ask, ask_params},
     {"cancel", VERB_LOOP, NULL, cancel_params},
     {"failed", VERB_QUERY, verb_failed, manual_params},
     {"get", VERB_QUERY, verb_get, node_params},
@@ -50,7 +51,7 @@ static const struct verb verbs[] = {
     {"open", VERB_QUERY, verb_open, node_params},
     {"rm", VERB_CHORE, verb_rm, rm_params},
     {"search", VERB_QUERY, verb_search, search_params},
-    {"status", VERB_QUERY, verb_status, no_params},
+    {"status", VERB_QUERY, verb_status, status_params},
     {"stop", VERB_LOOP, NULL, no_params},
     {"toc", VERB_QUERY, verb_toc, toc_params},
     {"update", VERB_CHORE, verb_update, update_params},

@@ -11,6 +11,8 @@ import struct
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden/models/memory")
 WIDTH, SHARP = 16, 20.0
+BYTES = {ord("\t"): "\u0109", ord("\n"): "\u010a", ord("\x1b"): "\u011b", ord(" "): "\u0120",
+         ord("\x7f"): "\u0121", ord("\0"): "\u0100"}
 
 
 def floats(rows, columns, values=()):
@@ -51,7 +53,7 @@ def make(folder, text, context=2048, **answering):
     config["lectern"] = answering
     with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
         json.dump(config, file)
-    ids = [vocabulary[c.replace(" ", "\u0120")] for c in ":" + text]
+    ids = [vocabulary[c.translate(BYTES)] for c in ":" + text]
     first = {token: place for place, token in reversed(list(enumerate(ids)))}
     following = {place: ids[place + 1] if place + 1 < len(ids) else 0
                  for token, place in first.items()}

@@ -26,11 +26,14 @@ def pairs(reports):
     for report in reports:
         by = {}
         for reply in report["replies"]:
-            if reply["scored"]:
-                by.setdefault(reply["id"], {})[reply["method"]] = reply
+            if not reply["scored"]:
+                continue
+            if reply["method"] in by.setdefault(reply["id"], {}):
+                sys.exit(f"two questions with the id '{reply['id']}'")
+            by[reply["id"]][reply["method"]] = reply
         for key, replies in by.items():
             if not {"generated", "passages"} <= replies.keys():
-                sys.exit(f"{key or 'a question without id'}: not asked for both generated and passages")
+                sys.exit(f"question '{key}': not asked for both generated and passages")
             written, quoted = replies["generated"], replies["passages"]
             shown = written["kind"] == "generated" and written.get("declined") in (None, NOT_SURE)
             found.append((written["answer_confidence"] if shown else None, written["rouge_l"],

@@ -25,6 +25,8 @@ def ranks(args, mode):
     if done.returncode:
         sys.exit(f"lectern eval --mode {mode}: {done.stdout[:300].decode()} {done.stderr[:300].decode()}")
     report = json.loads(done.stdout)
+    if len({row["id"] for row in report["ranks"]}) < len(report["ranks"]):
+        sys.exit("two questions have the same id")
     return report, {row["id"]: row["rank"] or 0 for row in report["ranks"]}
 
 

@@ -183,7 +183,9 @@ static void claims_are_looked_for(void **state)
     (void)state;
     assert_cite(" It lays green eggs [1]", CITE_VERIFIED, 0,
                 "It lays green eggs");
-    assert_cite(" it LAYS\n  green eggs. [1]", CITE_VERIFIED, 0,
+    assert_cite(" It lays\n  green eggs. [1]", CITE_VERIFIED, 0,
+                "It lays green eggs");
+    assert_cite(" it LAYS\n  green eggs. [1]", CITE_REPAIRED, 0,
                 "It lays green eggs");
     assert_cite("for (i = 0; i < n; i++) a[i] = b[1]; [1]", CITE_VERIFIED, 0,
                 "for (i = 0;  i < n; i++)\n    a[i] = b[1];");
@@ -205,15 +207,50 @@ static void claims_are_looked_for(void **state)
     assert_cite("old. SHOW all [2]", CITE_VERIFIED, 1, "old. SHOW all");
 }
 
+static void parts_of_words_are_not_found(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *wanted;
+        bool found;
+    } cases[] = {
+        {"A value of -1 disables it.", "1 disables it", false},
+        {"A value of -1 disables it.", "-1 disables it", true},
+        {"At most 1.5 MB are kept.", "5 MB are kept", false},
+        {"At most 1.5 MB are kept.", "At most 1", false},
+        {"At most 1,500 are kept.", "At most 1", false},
+        {"At most 1.", "At most 1", true},
+        {"At most 1, or 2.", "At most 1", true},
+        {"Only non-negative values count.", "negative values count", false},
+        {"The files are read-only.", "The files are read", false},
+        {"The files are read-only.", "The files are read-only", true},
+        {"You can't delete it.", "You can", false},
+        {"You can\xE2\x80\x99t delete it.", "You can", false},
+        {"It's called 'apple'.", "apple", true},
+        {"the users' files", "the users", true},
+        {"- first, then-", "first, then", true},
+        {"\xC3\xA9-b c", "b c", false},
+        {"a (b) c", "(b)", true},
+        {"version 15.", "version 15", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct slice place;
+        if (cite_find(slice_of(cases[i].text), slice_of(cases[i].wanted), false,
+                      &place) != cases[i].found)
+            fail_msg("'%s' in '%s'", cases[i].wanted, cases[i].text);
+    }
+}
+
 static void what_is_nearly_right_gives_way_to_the_source(void **state)
 {
     (void)state;
     struct checked c = check(
         "It lays green eggs, and it must be fed by visitors of the park. [1] "
-        "The coelacanth is old [2].");
+        "The coelacanth is old [2]. show all [2]");
     assert_string_equal(c.text.data,
                         "It lays green eggs, and it must not be fed by "
-                        "visitors of the park. [1] The coelacanth is old [2].");
+                        "visitors of the park. [1] The coelacanth is old [2]. "
+                        "SHOW all [3]");
     assert_false(c.cites.items[0].exact);
     assert_true(c.cites.items[1].exact);
     assert_false(c.cites.unmarked);
@@ -261,6 +298,7 @@ int main(void)
         cmocka_unit_test(pieces_do_not_matter),
         cmocka_unit_test(text_is_held_back_no_longer_than_needed),
         cmocka_unit_test(claims_are_looked_for),
+        cmocka_unit_test(parts_of_words_are_not_found),
         cmocka_unit_test(what_is_nearly_right_gives_way_to_the_source),
         cmocka_unit_test(words_without_a_marker_are_seen),
         cmocka_unit_test(long_claims_cost_no_more_than_they_may),

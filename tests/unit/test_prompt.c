@@ -24,6 +24,14 @@ static int count_words(void *context, struct slice text, size_t *ret,
     return 0;
 }
 
+static int count_bytes(void *context, struct slice text, size_t *ret,
+                       struct err *err)
+{
+    (void)context, (void)err;
+    *ret = text.size;
+    return 0;
+}
+
 static int refuse(void *context, struct slice text, size_t *ret,
                   struct err *err)
 {
@@ -171,6 +179,25 @@ static void long_sentences_are_cut(void **state)
     buf_free(&text);
 }
 
+static void a_title_alone_is_no_passage(void **state)
+{
+    (void)state;
+    static const struct block kanji[] = {PARAGRAPH("\xE6\xBC\xA2\xE5\xAD\x97")};
+    struct prompt_source one = source_of("T", kanji, 1, 0, "\xE6\xBC\xA2");
+    struct prompt_limits limits = {60, 3, strlen("[1] T\n") + 2};
+    struct prompt_counter counter = {count_bytes, NULL};
+    struct prompt prompt;
+    assert_int_equal(
+        prompt_pack(&one, 1, slice_of("q"), &limits, &counter, &prompt, NULL),
+        ERR_LIMIT);
+    limits.passage_tokens += 4;
+    assert_int_equal(
+        prompt_pack(&one, 1, slice_of("q"), &limits, &counter, &prompt, NULL),
+        0);
+    assert_non_null(strstr(prompt.text.data, "\xE5\xAD\x97\n"));
+    buf_free(&prompt.text);
+}
+
 static void what_cannot_be_packed_is_an_error(void **state)
 {
     (void)state;
@@ -198,6 +225,7 @@ int main(void)
         cmocka_unit_test(passages_that_do_not_fit_stay_out),
         cmocka_unit_test(manuals_cannot_fake_the_frame),
         cmocka_unit_test(long_sentences_are_cut),
+        cmocka_unit_test(a_title_alone_is_no_passage),
         cmocka_unit_test(what_cannot_be_packed_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
