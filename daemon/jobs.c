@@ -214,23 +214,26 @@ static void run(struct jobs *jobs, struct job *job)
         jobs_settle(jobs);
 }
 
-/* What an update or a making of memories left behind, when it did not come to
- * its end, waits in the store for the next one. */
-static bool is_unfinished(const struct jobs *jobs)
+/* What waits in the store for work that did not come to its end. */
+static unsigned unfinished(const struct jobs *jobs)
 {
-    for (const struct job *job = jobs->all; job; job = job->next)
-        if (job->partial || job->wanted || job->memory_err.code)
-            return true;
-    return false;
+    unsigned keep = 0;
+    for (const struct job *job = jobs->all; job; job = job->next) {
+        if (job->partial)
+            keep |= KEEP_TREES;
+        if (job->wanted || job->memory_err.code)
+            keep |= KEEP_MEMORIES;
+    }
+    return keep;
 }
 
 static void collect(struct jobs *jobs)
 {
     struct err err;
-    bool trees = !is_unfinished(jobs);
+    unsigned keep = unfinished(jobs);
     jobs->collect = false;
     pthread_mutex_unlock(&jobs->lock);
-    if (store_collect(jobs->options.store, trees, &err))
+    if (store_collect(jobs->options.store, keep, &err))
         log_warn("what was deleted stays in the store for now: %s",
                  err.message);
     pthread_mutex_lock(&jobs->lock);
