@@ -50,6 +50,7 @@ struct jobs *jobs_new(const struct jobs_options *options)
     pthread_condattr_destroy(&monotonic);
     atomic_init(&jobs->cancel, false);
     jobs->collect = true; /* what a crash left behind */
+    jobs->look_at = clock_ms();
     return jobs;
 }
 
@@ -255,14 +256,18 @@ static void *index_thread(void *context)
     pthread_mutex_lock(&jobs->lock);
     while (!jobs->stopping) {
         struct job *update, *memories;
-        int64_t due;
+        int64_t due, look_at = jobs_look_at(jobs);
         choose(jobs, &update, &memories, &due);
+        if (look_at && (!due || look_at < due))
+            due = look_at;
         if (update)
             run(jobs, update);
         else if (memories)
             jobs_encode(jobs, memories);
         else if (jobs->collect && library_is_settled(jobs->options.library))
             collect(jobs);
+        else if (look_at && look_at <= clock_ms())
+            jobs_look(jobs);
         else
             rest(jobs, jobs->collect ? clock_ms() + SETTLE_MS : due);
     }
