@@ -240,6 +240,12 @@ static void collect(struct jobs *jobs)
     pthread_mutex_lock(&jobs->lock);
 }
 
+/* Nobody reads what is no longer referred to. */
+static bool may_collect(const struct jobs *jobs)
+{
+    return !jobs->refresh && library_is_settled(jobs->options.library);
+}
+
 static void rest(struct jobs *jobs, int64_t due)
 {
     struct timespec until = {due / 1000, due % 1000 * 1000000};
@@ -264,12 +270,13 @@ static void *index_thread(void *context)
             run(jobs, update);
         else if (memories)
             jobs_encode(jobs, memories);
-        else if (jobs->collect && library_is_settled(jobs->options.library))
+        else if (jobs->collect && may_collect(jobs))
             collect(jobs);
         else if (look_at && look_at <= clock_ms())
             jobs_look(jobs);
         else
-            rest(jobs, jobs->collect ? clock_ms() + SETTLE_MS : due);
+            rest(jobs, jobs->collect && !jobs->refresh ? clock_ms() + SETTLE_MS
+                                                       : due);
     }
     pthread_mutex_unlock(&jobs->lock);
     return NULL;

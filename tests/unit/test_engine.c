@@ -194,6 +194,10 @@ static void plain_models_embed_by_their_last_token(void **state)
     assert_int_equal(e.embedder.embed(&e, &input, 1, got, NULL), 0);
     assert_int_equal(model_embed(model, &whole, 1, NULL, want, NULL), 0);
     check_near(got, want, facts.width);
+    struct embed_text empty = {0};
+    assert_int_equal(e.embedder.embed(&e, &empty, 1, got, NULL), 0);
+    for (size_t i = 0; i < facts.width && all.count == plain.count; i++)
+        assert_true(got[i] <= 0 && got[i] >= 0);
     free(plain.ids);
     ids_free(&all);
     model_close(model);
