@@ -810,6 +810,20 @@ def broken_models_leave_search_by_words():
             h.run("doctor")
 
 
+def a_broken_model_does_not_fill_the_store():
+    with house() as h:
+        h.copy_model()
+        damage(h, "cut")
+        sizes = []
+        for round in range(12):
+            letters = random.Random(round).choices("abcdefghijklmnopqrstuvwxyz", k=400000)
+            h.write("m/a.html", page("Letters", "<p>%s</p>" % "".join(letters)))
+            h.run(*(["update"] if round else ["add", os.path.join(h.path, "m")]), "--wait")
+            time.sleep(0.4)
+            sizes.append(h.json("status")["store"]["bytes"])
+        check(sizes[-1] < 1.5 * sizes[3], sizes)
+
+
 def no_model_is_no_error():
     with house() as h:
         h.model = "none"
@@ -1225,7 +1239,8 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          kill_during_the_first_index, evaluation_counts, doctor_finds_nothing_wrong,
          doctor_looks_at_the_model_in_use,
          memories_follow_updates, broken_models_leave_search_by_words,
-         no_model_is_no_error, a_model_that_goes_away_goes_on, another_model_is_used, memories_survive_a_kill,
+         a_broken_model_does_not_fill_the_store, no_model_is_no_error,
+         a_model_that_goes_away_goes_on, another_model_is_used, memories_survive_a_kill,
          updates_do_not_wait_for_memories,
          written_answers_are_shown_when_they_are_true, written_answers_give_way_when_they_are_not,
          what_files_no_longer_say_is_not_written, terminals_are_told_nothing, people_watch_the_model_write,
