@@ -268,12 +268,12 @@ static void *index_thread(void *context)
             due = look_at;
         if (update)
             run(jobs, update);
+        else if (look_at && look_at <= clock_ms())
+            jobs_look(jobs);
         else if (memories)
             jobs_encode(jobs, memories);
         else if (jobs->collect && may_collect(jobs))
             collect(jobs);
-        else if (look_at && look_at <= clock_ms())
-            jobs_look(jobs);
         else
             rest(jobs, jobs->collect && !jobs->refresh ? clock_ms() + SETTLE_MS
                                                        : due);

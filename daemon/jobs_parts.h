@@ -70,8 +70,8 @@ void jobs_progress(void *context, int phase, size_t done, size_t total);
 /* jobs_memories.c: computes the memories of the job's manual; gives the lock
  * back meanwhile. */
 void jobs_encode(struct jobs *jobs, struct job *job);
-/* When nothing else is to be done: has the model changed?  Then all memories are
- * made again.  Gives the lock back meanwhile.  When to do so; 0: never. */
+/* From time to time: has the model changed?  Then all memories are made again.
+ * Gives the lock back meanwhile.  When to do so; 0: never. */
 void jobs_look(struct jobs *jobs);
 int64_t jobs_look_at(const struct jobs *jobs);
 /* An update waits: memories make room for it. */
