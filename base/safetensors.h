@@ -47,7 +47,7 @@ struct tensor {
 
 struct safetensors;
 
-/* Maps the file; it must not shrink while it is open. */
+/* Reads the whole file: what becomes of it afterwards changes nothing. */
 int safetensors_open(const char *path, struct safetensors **ret,
                      struct err *err);
 /* The same over bytes that stay where they are until safetensors_close. */

@@ -147,9 +147,9 @@ static void check_model(struct exam *exam, const struct cli *cli,
                    "; the daemon was started so, configured is %s: lectern "
                    "daemon --stop",
                    config_text(&cli->config, CONFIG_MODEL));
-    if (json_get_bool(model, "changed", false))
-        buf_put_text(&check->detail, "; it has changed since the daemon "
-                                     "opened it: lectern daemon --stop");
+    if (json_get_bool(model, "changed", false) && !error)
+        buf_put_text(&check->detail, "; its folder has changed, the daemon "
+                                     "will take what is there now");
 }
 
 static void check_daemon(struct exam *exam, struct cli *cli)

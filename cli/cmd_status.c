@@ -43,7 +43,8 @@ static void put_model(struct buf *out, const cJSON *status)
         buf_put_text(out, strcmp(state, "closed") ? "" : ", not opened yet");
     }
     if (json_get_bool(model, "changed", false) && !error)
-        buf_put_text(out, ", its folder has changed since it was opened");
+        buf_put_text(out, ", its folder has changed: what is there now "
+                          "will be taken");
     buf_put_byte(out, '\n');
 }
 

@@ -88,6 +88,7 @@ static size_t wrap(const struct engine_wrapping *wrapping,
     return count;
 }
 
+/* A text of no tokens, around which the tokenizer puts none, is zeros. */
 static int embed_wrapped(struct model *model, const struct embedding *e,
                          const struct cancel *cancel, struct err *err)
 {
@@ -98,8 +99,11 @@ static int embed_wrapped(struct model *model, const struct embedding *e,
         int32_t *ids = mem_alloc((most + 1) * sizeof *ids);
         struct embed_input input = {.ids = ids};
         input.count = wrap(e->wrapping, &e->texts[i], facts->context, ids);
-        code = model_embed(model, &input, 1, cancel, e->ret + i * facts->width,
-                           err);
+        float *ret = e->ret + i * facts->width;
+        if (input.count)
+            code = model_embed(model, &input, 1, cancel, ret, err);
+        else
+            memset(ret, 0, facts->width * sizeof *ret);
         free(ids);
     }
     return code;

@@ -5,7 +5,7 @@
  *
  * 1. All fields are read and written under `lock`, but those said to be the
  *    thread's; opening and running happen without it.
- * 2. `model` is set once, by the thread, and stays until engine_stop.
+ * 2. `model` is set by the thread alone, and never while somebody holds one.
  * 3. A task that is queued or running is not its caller's to touch.
  * 4. The thread and its pool keep the usual priority, also for indexing: Linux
  *    lets a thread become nicer, but not go back. */
@@ -15,109 +15,13 @@
 #include <time.h>
 
 #include "base/file.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/pool.h"
-#include "daemon/engine_folder.h"
 #include "daemon/engine_parts.h"
 #include "daemon/thread.h"
 
-enum {
-    RETRY_MS = 5000, /* least time between two tries to open the model */
-    POLL_MS = 50     /* how soon one who waits sees that he is cancelled */
-};
-
-enum { QUESTIONS, INDEXING, QUEUES };
+enum { POLL_MS = 50 /* how soon one who waits sees that he is cancelled */ };
 enum { STAGE_QUEUED, STAGE_RUNNING, STAGE_ENDED };
-
-struct engine {
-    char *folder; /* NULL: no model */
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t more;  /* for the thread */
-    pthread_cond_t ended; /* for those who wait: a task, or a try to open */
-    struct engine_task *queues[QUEUES];
-    bool wanted; /* the model is to be opened */
-    atomic_bool stopping;
-
-    struct model *model;
-    struct err err; /* why there is no model; code 0: not tried */
-    struct folder_look look;
-    int64_t tried_ms;
-    bool may_pass; /* the error: memory was short */
-
-    struct pool *pool; /* the thread's */
-};
-
-/* ---- Opening, on the engine's thread ---- */
-
-static void fail_open(struct engine *engine, const struct err *cause)
-{
-    struct err err = {.position = -1};
-    bool named = !cause->path[0] || strstr(cause->message, cause->path);
-    err_set(&err, ERR_MODEL, "the model cannot be used: %s%s%s",
-            named ? "" : cause->path, named ? "" : ": ", cause->message);
-    err_at(&err, cause->path[0] ? cause->path : engine->folder);
-    err.position = cause->position;
-    log_warn("%s", err.message);
-    pthread_mutex_lock(&engine->lock);
-    engine->err = err;
-    engine->may_pass = cause->code == ERR_LIMIT;
-    pthread_mutex_unlock(&engine->lock);
-}
-
-static int open_folder(struct engine *engine, struct model **ret,
-                       struct err *err)
-{
-    struct model *model;
-    int code = engine->pool ? 0 : pool_new(0, &engine->pool, err);
-    if (code)
-        return code;
-    struct model_options options = {
-        .kernels = kernels_cpu(),
-        .pool = {engine->pool, pool_parallel_for, pool_threads(engine->pool)}};
-    code = model_open(engine->folder, &options, &model, err);
-    if (code)
-        return code;
-    if (model_tokenizer(model)) {
-        *ret = model;
-        return 0;
-    }
-    model_close(model);
-    struct buf path = {0};
-    file_join(&path, engine->folder, "tokenizer.json");
-    err_set(err, ERR_IO, "there is no %s", path.data);
-    err_at(err, path.data);
-    buf_free(&path);
-    return ERR_IO;
-}
-
-static void open_model(struct engine *engine)
-{
-    struct model *model = NULL;
-    struct err err = {.position = -1};
-    double start = clock_seconds();
-    struct folder_look look = folder_look(engine->folder);
-    if (engine->err.code &&
-        (clock_ms() - engine->tried_ms < RETRY_MS ||
-         (folder_same(look, engine->look) && !engine->may_pass)))
-        return;
-    if (open_folder(engine, &model, &err))
-        fail_open(engine, &err);
-    pthread_mutex_lock(&engine->lock);
-    engine->tried_ms = clock_ms();
-    engine->look = look;
-    engine->model = model;
-    if (model)
-        engine->err = (struct err){.position = -1};
-    pthread_mutex_unlock(&engine->lock);
-    if (model)
-        log_info("model %s: %llu parameters, %s on %s, opened in %.0f ms",
-                 engine->folder,
-                 (unsigned long long)model_facts(model)->parameters,
-                 model_facts(model)->type, model_facts(model)->backend,
-                 (clock_seconds() - start) * 1000);
-}
 
 /* ---- Tasks ---- */
 
@@ -156,7 +60,7 @@ static int work(struct engine_task *task)
 {
     struct engine *engine = task->engine;
     if (!engine->model)
-        open_model(engine);
+        engine_open(engine);
     if (!engine->model) {
         task->err = engine->err;
         return task->err.code;
@@ -209,13 +113,14 @@ static void *engine_thread(void *context)
     struct engine_task *task;
     pthread_mutex_lock(&engine->lock);
     while (!atomic_load(&engine->stopping)) {
+        engine_take_next(engine);
         if ((task = take(engine, QUESTIONS, false)) ||
             (task = take(engine, INDEXING, false))) {
             perform(task);
         } else if (engine->wanted) {
             pthread_mutex_unlock(&engine->lock);
             if (!engine->model)
-                open_model(engine);
+                engine_open(engine);
             pthread_mutex_lock(&engine->lock);
             engine->wanted = false;
             pthread_cond_broadcast(&engine->ended);
@@ -254,7 +159,7 @@ static void withdraw(struct engine_task *task)
     cancel_task(task);
 }
 
-static void wait_until(struct engine *engine, int64_t until_ms)
+void engine_wait(struct engine *engine, int64_t until_ms)
 {
     struct timespec until = {until_ms / 1000, until_ms % 1000 * 1000000};
     pthread_cond_timedwait(&engine->ended, &engine->lock, &until);
@@ -279,7 +184,7 @@ int engine_do(struct engine *engine, struct engine_task *task, struct err *err)
         if (task->stage == STAGE_QUEUED && is_cancelled(task))
             withdraw(task);
         else if (task->cancel)
-            wait_until(engine, clock_ms() + POLL_MS);
+            engine_wait(engine, clock_ms() + POLL_MS);
         else
             pthread_cond_wait(&engine->ended, &engine->lock);
     }
@@ -289,75 +194,20 @@ int engine_do(struct engine *engine, struct engine_task *task, struct err *err)
     return task->code;
 }
 
-static int do_nothing(struct engine_task *task, struct model *model,
-                      struct err *err)
-{
-    (void)task;
-    (void)model;
-    (void)err;
-    return 0;
-}
+/* ---- Holding ---- */
 
-static struct model *opened(struct engine *engine)
+void engine_hold(struct engine *engine)
 {
     pthread_mutex_lock(&engine->lock);
-    struct model *model = engine->model;
+    engine->holders++;
     pthread_mutex_unlock(&engine->lock);
-    return model;
 }
 
-int engine_model(struct engine *engine, const atomic_bool *cancel,
-                 const struct model **ret, struct err *err)
+void engine_release(struct engine *engine)
 {
-    struct engine_task task = {
-        .run = do_nothing, .brief = true, .cancel = cancel};
-    int code = opened(engine) ? 0 : engine_do(engine, &task, err);
-    if (!code)
-        *ret = opened(engine);
-    return code;
-}
-
-bool engine_has_model(const struct engine *engine)
-{
-    return engine->folder;
-}
-
-bool engine_ready(struct engine *engine, int64_t most_ms)
-{
-    int64_t until = clock_ms() + most_ms;
-    if (!engine_has_model(engine))
-        return false;
     pthread_mutex_lock(&engine->lock);
-    if (!engine->model && !atomic_load(&engine->stopping)) {
-        engine->wanted = true;
-        pthread_cond_signal(&engine->more);
-    }
-    while (engine->wanted && !engine->model && clock_ms() < until)
-        wait_until(engine, until);
-    bool open = engine->model;
-    pthread_mutex_unlock(&engine->lock);
-    return open;
-}
-
-size_t engine_context(struct engine *engine)
-{
-    const struct model *model = opened(engine);
-    return model ? model_facts(model)->context : 0;
-}
-
-void engine_state(struct engine *engine, struct engine_state *ret)
-{
-    *ret = (struct engine_state){.folder = engine->folder, .err.position = -1};
-    if (!engine_has_model(engine))
-        return;
-    struct folder_look look = folder_look(engine->folder);
-    pthread_mutex_lock(&engine->lock);
-    ret->open = engine->model;
-    ret->err = engine->err;
-    if (engine->model)
-        ret->facts = *model_facts(engine->model);
-    ret->changed =
-        (engine->model || engine->err.code) && !folder_same(look, engine->look);
+    engine->holders--;
+    pthread_cond_signal(&engine->more);
     pthread_mutex_unlock(&engine->lock);
 }
 
@@ -405,6 +255,7 @@ bool engine_stop(struct engine *engine, int64_t deadline_ms)
     engine_cancel(engine);
     if (!thread_join(engine->thread, deadline_ms))
         return false;
+    model_close(engine->next);
     model_close(engine->model);
     pool_free(engine->pool);
     pthread_cond_destroy(&engine->ended);

@@ -4,7 +4,8 @@
  *
  * A model that cannot be opened or fails is an error (ERR_MODEL) for those who
  * ask, not for the daemon: search goes on by words.  It is tried again when
- * its folder has changed, at most every some seconds. */
+ * its folder has changed, at most every some seconds.  When the folder of an
+ * open model has changed, what it holds now takes its place (engine_renew). */
 #ifndef DAEMON_ENGINE_H
 #define DAEMON_ENGINE_H
 
@@ -30,6 +31,12 @@ void engine_cancel(struct engine *engine);
  * true. */
 bool engine_stop(struct engine *engine, int64_t deadline_ms);
 
+/* For one who looks from time to time, and holds nothing: where the folder of an
+ * open model has changed since it was opened, but not since the last look, opens
+ * what it holds now, which takes the model's place once nobody holds that.  One
+ * that cannot be opened takes nobody's.  How often the model was exchanged. */
+uint64_t engine_renew(struct engine *engine);
+
 /* False: no model is configured. */
 bool engine_has_model(const struct engine *engine);
 
@@ -37,12 +44,18 @@ bool engine_has_model(const struct engine *engine);
  * it is open. */
 bool engine_ready(struct engine *engine, int64_t most_ms);
 
-/* What the model is; strings live as long as the engine. */
+/* While somebody holds the model it is not exchanged: what is asked of it, and
+ * its strings, belong together.  All that follows is for those who hold it. */
+void engine_hold(struct engine *engine);
+void engine_release(struct engine *engine);
+
+/* What the model is; strings live as long as it is held. */
 struct engine_state {
     const char *folder;
     bool open;
     bool changed;             /* its folder, since it was opened or tried */
-    struct err err;           /* why it could not be opened; code 0: none */
+    struct err err;           /* why it, or what its folder holds by now, could
+                                 not be opened; code 0: none */
     struct model_facts facts; /* when open */
 };
 void engine_state(struct engine *engine, struct engine_state *ret);

@@ -50,6 +50,7 @@ struct jobs *jobs_new(const struct jobs_options *options)
     pthread_condattr_destroy(&monotonic);
     atomic_init(&jobs->cancel, false);
     jobs->collect = true; /* what a crash left behind */
+    jobs->look_at = clock_ms();
     return jobs;
 }
 
@@ -214,26 +215,35 @@ static void run(struct jobs *jobs, struct job *job)
         jobs_settle(jobs);
 }
 
-/* What an update or a making of memories left behind, when it did not come to
- * its end, waits in the store for the next one. */
-static bool is_unfinished(const struct jobs *jobs)
+/* What waits in the store for work that did not come to its end. */
+static unsigned unfinished(const struct jobs *jobs)
 {
-    for (const struct job *job = jobs->all; job; job = job->next)
-        if (job->partial || job->wanted || job->memory_err.code)
-            return true;
-    return false;
+    unsigned keep = 0;
+    for (const struct job *job = jobs->all; job; job = job->next) {
+        if (job->partial)
+            keep |= KEEP_TREES;
+        if (job->wanted || job->memory_err.code)
+            keep |= KEEP_MEMORIES;
+    }
+    return keep;
 }
 
 static void collect(struct jobs *jobs)
 {
     struct err err;
-    bool trees = !is_unfinished(jobs);
+    unsigned keep = unfinished(jobs);
     jobs->collect = false;
     pthread_mutex_unlock(&jobs->lock);
-    if (store_collect(jobs->options.store, trees, &err))
+    if (store_collect(jobs->options.store, keep, &err))
         log_warn("what was deleted stays in the store for now: %s",
                  err.message);
     pthread_mutex_lock(&jobs->lock);
+}
+
+/* Nobody reads what is no longer referred to. */
+static bool may_collect(const struct jobs *jobs)
+{
+    return !jobs->refresh && library_is_settled(jobs->options.library);
 }
 
 static void rest(struct jobs *jobs, int64_t due)
@@ -252,16 +262,21 @@ static void *index_thread(void *context)
     pthread_mutex_lock(&jobs->lock);
     while (!jobs->stopping) {
         struct job *update, *memories;
-        int64_t due;
+        int64_t due, look_at = jobs_look_at(jobs);
         choose(jobs, &update, &memories, &due);
+        if (look_at && (!due || look_at < due))
+            due = look_at;
         if (update)
             run(jobs, update);
+        else if (look_at && look_at <= clock_ms())
+            jobs_look(jobs);
         else if (memories)
             jobs_encode(jobs, memories);
-        else if (jobs->collect && library_is_settled(jobs->options.library))
+        else if (jobs->collect && may_collect(jobs))
             collect(jobs);
         else
-            rest(jobs, jobs->collect ? clock_ms() + SETTLE_MS : due);
+            rest(jobs, jobs->collect && !jobs->refresh ? clock_ms() + SETTLE_MS
+                                                       : due);
     }
     pthread_mutex_unlock(&jobs->lock);
     return NULL;

@@ -5,7 +5,8 @@
  * before and is tried again after 30 s, then twice as long, at most 1 h.  With a
  * model its memories follow; while they cannot be made the manual is searched
  * by words, and they are tried again likewise, or once the model's folder has
- * changed. */
+ * changed.  Another model that is put into that folder is used, and all memories
+ * made again, once what is being made is done. */
 #ifndef DAEMON_JOBS_H
 #define DAEMON_JOBS_H
 

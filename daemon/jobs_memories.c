@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "daemon/jobs_parts.h"
 
-enum { MODEL_RETRY_MS = 5000 }; /* the engine looks whether it has changed */
+enum { MODEL_LOOK_MS = 5000 }; /* until a model may have changed */
 
 static const struct volume *volume_of(const struct shelf *shelf,
                                       uint32_t manual)
@@ -29,6 +29,7 @@ static int encode(struct jobs *jobs, uint32_t manual,
 {
     struct engine_embedder e;
     struct embedder_facts facts;
+    engine_hold(jobs->options.engine);
     engine_embedder(jobs->options.engine, true, &jobs->cancel, &e);
     int code = e.embedder.facts(&e, &facts, err);
     struct shelf *shelf = library_shelf(jobs->options.library);
@@ -38,6 +39,7 @@ static int encode(struct jobs *jobs, uint32_t manual,
             memories_update(shelf, volume, &e.embedder, &jobs->options.policy,
                             on_progress, jobs, &jobs->cancel, report, err);
     shelf_release(shelf);
+    engine_release(jobs->options.engine);
     jobs->refresh = jobs->refresh || (!code && report->changed);
     if (code || !jobs->refresh)
         return code;
@@ -55,7 +57,7 @@ static void fail(struct jobs *jobs, struct job *job, const struct err *err)
                  err->message);
     job->memory_err = *err;
     job->memory_delay =
-        no_model ? MODEL_RETRY_MS : jobs_back_off(job->memory_delay);
+        no_model ? MODEL_LOOK_MS : jobs_back_off(job->memory_delay);
     job->memory_at = clock_ms() + job->memory_delay;
 }
 
@@ -109,4 +111,30 @@ void jobs_encode(struct jobs *jobs, struct job *job)
     pthread_cond_broadcast(&jobs->changed);
     if (!job->forgotten)
         jobs_settle(jobs);
+}
+
+static void want_all(struct jobs *jobs)
+{
+    for (struct job *job = jobs->all; job; job = job->next) {
+        if (job->forgotten)
+            continue;
+        job->wanted = job->wanted ? job->wanted : ++jobs->tickets;
+        job->memory_at = 0;
+    }
+}
+
+int64_t jobs_look_at(const struct jobs *jobs)
+{
+    return engine_has_model(jobs->options.engine) ? jobs->look_at : 0;
+}
+
+void jobs_look(struct jobs *jobs)
+{
+    pthread_mutex_unlock(&jobs->lock);
+    uint64_t exchanges = engine_renew(jobs->options.engine);
+    pthread_mutex_lock(&jobs->lock);
+    if (exchanges != jobs->exchanges)
+        want_all(jobs);
+    jobs->exchanges = exchanges;
+    jobs->look_at = clock_ms() + MODEL_LOOK_MS;
 }

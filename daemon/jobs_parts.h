@@ -51,6 +51,8 @@ struct jobs {
     bool stopping, collect;
     bool refresh;               /* the thread's: jobs_refresh is due */
     pthread_mutex_t refreshing; /* else an older shelf could come last */
+    int64_t look_at;            /* the thread's: when to look at the model */
+    uint64_t exchanges;         /* the thread's: of models, that it knows of */
     int64_t told_at;            /* ms: the last notification of progress */
     atomic_bool cancel;         /* stops index_update */
 };
@@ -68,6 +70,10 @@ void jobs_progress(void *context, int phase, size_t done, size_t total);
 /* jobs_memories.c: computes the memories of the job's manual; gives the lock
  * back meanwhile. */
 void jobs_encode(struct jobs *jobs, struct job *job);
+/* From time to time: has the model changed?  Then all memories are made again.
+ * Gives the lock back meanwhile.  When to do so; 0: never. */
+void jobs_look(struct jobs *jobs);
+int64_t jobs_look_at(const struct jobs *jobs);
 /* An update waits: memories make room for it. */
 bool jobs_update_is_due(const struct jobs *jobs);
 

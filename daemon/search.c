@@ -45,13 +45,6 @@ static int weights_of(const cJSON *params, struct route_weights *weights,
     return 0;
 }
 
-int search_route(const struct call *call, const struct shelf *shelf,
-                 size_t most, struct route_result *ret_route, struct err *err)
-{
-    struct question question;
-    return search_question(call, shelf, most, &question, ret_route, err);
-}
-
 int search_question(const struct call *call, const struct shelf *shelf,
                     size_t most, struct question *ret_question,
                     struct route_result *ret_route, struct err *err)

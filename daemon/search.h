@@ -6,11 +6,8 @@
 #include "daemon/result.h"
 #include "memory/route.h"
 
-/* Routes the question that the parameters hold, for `most` hits. */
-int search_route(const struct call *call, const struct shelf *shelf,
-                 size_t most, struct route_result *ret_route, struct err *err);
-
-/* The same, and says what the model did; *ret_question without its vector. */
+/* Routes the question that the parameters hold, for `most` hits, and says what
+ * the model did; *ret_question without its vector. */
 int search_question(const struct call *call, const struct shelf *shelf,
                     size_t most, struct question *ret_question,
                     struct route_result *ret_route, struct err *err);

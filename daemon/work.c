@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "daemon/engine.h"
 #include "daemon/thread.h"
 
 enum { MOST_THREADS = 4 };
@@ -34,6 +35,15 @@ static int cancelled(struct err *err)
     return err_set(err, ERR_CANCELLED, "cancelled");
 }
 
+/* One model for all that it asks. */
+static int run_verb(struct call *call, struct json *json, struct err *err)
+{
+    engine_hold(call->daemon->engine);
+    int code = call->request->verb->run(call, json, err);
+    engine_release(call->daemon->engine);
+    return code;
+}
+
 static void run(struct pool *pool, struct request *request,
                 struct parser *parser)
 {
@@ -47,7 +57,7 @@ static void run(struct pool *pool, struct request *request,
     if (atomic_load(&request->cancelled))
         code = cancelled(&err);
     else
-        code = request->verb->run(&call, &json, &err);
+        code = run_verb(&call, &json, &err);
     /* A chore that is done is done, and says so. */
     if (!code && pool->parses && atomic_load(&request->cancelled))
         code = cancelled(&err);

@@ -30,14 +30,6 @@ struct references {
     bool unfinished;      /* some manual's vectors are not of its generation */
 };
 
-static int by_hash(const void *a, const void *b)
-{
-    const struct hash128 *x = a, *y = b;
-    if (x->high != y->high)
-        return x->high < y->high ? -1 : 1;
-    return x->low < y->low ? -1 : x->low > y->low;
-}
-
 static void references_free(struct references *refs)
 {
     for (size_t i = 0; i < refs->manual_count; i++)
@@ -61,14 +53,14 @@ static void add_names(struct names *names, const struct hash128 *items,
 static void sort_names(struct names *names)
 {
     if (names->count)
-        qsort(names->items, names->count, sizeof *names->items, by_hash);
+        qsort(names->items, names->count, sizeof *names->items, hash_compare);
 }
 
 static bool has_name(const struct names *names, const char *key)
 {
     struct hash128 name = hash_read((const unsigned char *)key);
-    return names->count &&
-           bsearch(&name, names->items, names->count, sizeof name, by_hash);
+    return names->count && bsearch(&name, names->items, names->count,
+                                   sizeof name, hash_compare);
 }
 
 static int gather_trees(struct store_txn *txn, struct references *refs,
@@ -162,13 +154,13 @@ static const struct {
     int table;
     size_t group;
     bool (*keep)(const struct references *refs, const char *key);
-    bool work; /* that an update which failed goes on with */
+    unsigned kept; /* KEEP_.. */
 } collected[] = {
-    {TABLE_OUTLINES, 12, keep_outline, false},
-    {TABLE_POSTINGS, 8, keep_postings, false},
-    {TABLE_TREES, 16, keep_tree, true},
-    {TABLE_SEGMENTS, 16, keep_made_of, true},
-    {TABLE_MEMORIES, 16, keep_made_of, true},
+    {TABLE_OUTLINES, 12, keep_outline, 0},
+    {TABLE_POSTINGS, 8, keep_postings, 0},
+    {TABLE_TREES, 16, keep_tree, KEEP_TREES},
+    {TABLE_SEGMENTS, 16, keep_made_of, KEEP_MEMORIES},
+    {TABLE_MEMORIES, 16, keep_made_of, KEEP_MEMORIES},
 };
 
 /* The first key after all that start with `group`; false: there is none. */
@@ -240,11 +232,11 @@ static int delete_doomed(struct store *store, int table, struct doomed *doomed,
     return 0;
 }
 
-int store_collect(struct store *store, bool trees, struct err *err)
+int store_collect(struct store *store, unsigned keep, struct err *err)
 {
     for (size_t which = 0; which < sizeof collected / sizeof collected[0];
          which++) {
-        if (collected[which].work && !trees)
+        if (collected[which].kept & keep)
             continue;
         struct store_txn *txn;
         struct references refs = {0};

@@ -54,10 +54,9 @@ struct encode_pass {
 static int by_name(const void *a, const void *b)
 {
     const struct missing *x = a, *y = b;
-    if (x->name.high != y->name.high)
-        return x->name.high < y->name.high ? -1 : 1;
-    if (x->name.low != y->name.low)
-        return x->name.low < y->name.low ? -1 : 1;
+    int order = hash_compare(&x->name, &y->name);
+    if (order)
+        return order;
     return x->at < y->at ? -1 : x->at > y->at;
 }
 

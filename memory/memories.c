@@ -40,11 +40,6 @@ struct hash128 memories_policy(const struct memory_policy *policy,
 
 /* ---- The table ---- */
 
-static int by_hash(const void *a, const void *b)
-{
-    return memcmp(a, b, sizeof(struct hash128));
-}
-
 /* Names of what the vectors are made of, each once. */
 static void list_names(struct work *work)
 {
@@ -55,7 +50,7 @@ static void list_names(struct work *work)
     memcpy(names, plan->names, plan->segments * sizeof *names);
     for (uint32_t n = 0; n < table->node_count; n++)
         names[plan->segments + n] = plan->nodes[n].kept_under;
-    qsort(names, count, sizeof *names, by_hash);
+    qsort(names, count, sizeof *names, hash_compare);
     for (size_t i = 0; i < count; i++)
         if (!i || !hash_equal(names[i], names[kept - 1]))
             names[kept++] = names[i];
@@ -141,6 +136,12 @@ static int make(struct work *work, struct err *err)
     return code;
 }
 
+/* The store has vectors, but they could not be read. */
+static bool are_damaged(const struct volume *volume)
+{
+    return volume->manual.vectors && !volume->vectors;
+}
+
 /* ERR_NOT_FOUND: there are none, or they are not of this generation. */
 static int find_current(const struct making *making,
                         struct memories_report *report, struct err *err)
@@ -153,10 +154,11 @@ static int find_current(const struct making *making,
     if (code)
         return code;
     code = store_get_vectors(txn, manual->id, &bytes, err);
-    if (!code && (vector_table_head(bytes, &head, NULL) ||
-                  head.generation != manual->generation ||
-                  !hash_equal(head.policy, memories_policy(&making->policy,
-                                                           &making->facts))))
+    if (!code &&
+        (are_damaged(making->volume) || vector_table_head(bytes, &head, NULL) ||
+         head.generation != manual->generation ||
+         !hash_equal(head.policy,
+                     memories_policy(&making->policy, &making->facts))))
         code = ERR_NOT_FOUND;
     store_end(txn);
     *report = (struct memories_report){.segments = head.segments,

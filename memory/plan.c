@@ -81,11 +81,6 @@ static struct hash128 memory_name(const struct making *making, uint32_t node,
     return take_name(scratch);
 }
 
-static int by_hash(const void *a, const void *b)
-{
-    return memcmp(a, b, sizeof(struct hash128));
-}
-
 /* The name of the node's L_v or a, from those of its children, which may stand
  * in any order: so does what is computed of them. */
 static struct hash128 children_name(const struct making *making,
@@ -99,7 +94,7 @@ static struct hash128 children_name(const struct making *making,
         mem_reserve(&names, &capacity, count + 1, sizeof(struct hash128));
         ((struct hash128 *)names)[count++] = plan->nodes[c].whole;
     }
-    qsort(names, count, sizeof(struct hash128), by_hash);
+    qsort(names, count, sizeof(struct hash128), hash_compare);
     buf_put_text(scratch, what);
     for (size_t i = 0; i < count; i++)
         put_hash(scratch, ((struct hash128 *)names)[i]);
@@ -142,8 +137,7 @@ bool plan_recalls(const struct making *making, uint32_t node)
 
 size_t plan_reads(const struct making *making, const struct segment *segment)
 {
-    size_t context = making->facts.context;
-    size_t most = context > 3 ? context - 2 : 1; /* the soft tokens */
+    size_t most = making->facts.context;
     return segment->tokens < most ? segment->tokens : most;
 }
 

@@ -166,7 +166,6 @@ static void give_hits(struct routing *routing, const struct fused *fused,
         result->hits[i] = (struct route_hit){.volume = scope->volume,
                                              .node = item->node,
                                              .score = item->score,
-                                             .lexical = scope->own[item->node],
                                              .coverage = covered};
         for (int r = 0; r < ROUTE_RANKINGS; r++)
             result->hits[i].by[r] = item->by[r];

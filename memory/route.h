@@ -65,7 +65,6 @@ struct route_hit {
     const struct volume *volume;
     uint32_t node;
     double score;    /* fused; of no meaning beyond its order */
-    double lexical;  /* BM25 */
     double coverage; /* 0..1: share of the question's information (idf) whose
                          terms occur in the node, its title or its path */
     struct route_place by[ROUTE_RANKINGS];

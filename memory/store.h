@@ -161,12 +161,17 @@ int store_get_vectors(struct store_txn *txn, uint32_t manual,
 
 /* ---- Care ---- */
 
+/* Work that did not come to its end, and goes on with what it left behind. */
+enum {
+    KEEP_TREES = 1,   /* an update */
+    KEEP_MEMORIES = 2 /* a making of memories, of any manual */
+};
+
 /* Deletes what no manual refers to, in transactions of at most some thousand
- * entries; trees, segments and memories only when `trees` (an update that failed
- * goes on with those it has parsed), and segments and memories only when the
- * vectors of every manual are of its generation (else some are being made).
+ * entries, but for what `keep` says.  Segments and memories also stay while the
+ * vectors of some manual are not of its generation: they are yet to be made.
  * Only the thread that indexes may call it, and only when it has
  * nothing written that still waits to be referred to. */
-int store_collect(struct store *store, bool trees, struct err *err);
+int store_collect(struct store *store, unsigned keep, struct err *err);
 
 #endif

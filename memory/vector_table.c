@@ -79,7 +79,7 @@ static void take_head(struct reader *in, struct vector_table *table)
     table->policy = take_name(in);
     table->generation = read_varint(in);
     table->width = read_u32(in);
-    if (table->width > MOST_WIDTH)
+    if (!table->width || table->width > MOST_WIDTH)
         in->failed = true;
     table->segments = read_varint(in);
     table->tokens = read_varint(in);

@@ -120,11 +120,6 @@ uint64_t vectors_generation(const struct vectors *vectors)
     return vectors->table.generation;
 }
 
-size_t vectors_width(const struct vectors *vectors)
-{
-    return vectors->table.width;
-}
-
 size_t vectors_segments(const struct vectors *vectors)
 {
     return vectors->table.row_count;

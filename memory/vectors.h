@@ -49,7 +49,6 @@ void vectors_close(struct vectors *vectors); /* NULL: ok */
 
 struct hash128 vectors_policy(const struct vectors *vectors);
 uint64_t vectors_generation(const struct vectors *vectors);
-size_t vectors_width(const struct vectors *vectors);
 size_t vectors_segments(const struct vectors *vectors);
 
 struct vector_hit {

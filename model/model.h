@@ -5,10 +5,8 @@
  * Nothing of tensors shows here: vectors of `width` floats and logits of
  * `vocabulary` floats, in the caller's memory.
  *
- * The weights stay mapped while the model is open, and nothing guards the
- * mapping: to truncate such a file ends the process by SIGBUS when what was cut
- * off is next needed, and to write in it changes the weights.  Replace a file
- * by renaming another into its place.
+ * All files are read when the model is opened: what becomes of them afterwards
+ * changes nothing.
  *
  * A model and all its sessions belong to one thread at a time: they share what
  * they work in.  The tokenizer is the exception (tokenizer.h). */

@@ -810,6 +810,20 @@ def broken_models_leave_search_by_words():
             h.run("doctor")
 
 
+def a_broken_model_does_not_fill_the_store():
+    with house() as h:
+        h.copy_model()
+        damage(h, "cut")
+        sizes = []
+        for round in range(12):
+            letters = random.Random(round).choices("abcdefghijklmnopqrstuvwxyz", k=400000)
+            h.write("m/a.html", page("Letters", "<p>%s</p>" % "".join(letters)))
+            h.run(*(["update"] if round else ["add", os.path.join(h.path, "m")]), "--wait")
+            time.sleep(0.4)
+            sizes.append(h.json("status")["store"]["bytes"])
+        check(sizes[-1] < 1.5 * sizes[3], sizes)
+
+
 def no_model_is_no_error():
     with house() as h:
         h.model = "none"
@@ -832,6 +846,30 @@ def a_model_that_goes_away_goes_on():
         check(model["state"] == "ready" and model["changed"] is True, model)
         h.run("search", "partial indexes", "--mode", "dense")
         h.run("update", "--force", "--wait")
+
+
+def another_model_is_used():
+    with house() as h:
+        h.copy_model()
+        h.run("add", h.part(("indexes",)), "-c", "pg", "--wait")
+        with open(os.path.join(h.model, "model.safetensors"), "r+b") as file:
+            right = file.read()
+            file.truncate(1000)
+        h.run("search", "partial indexes", "--mode", "dense")
+        h.until(lambda: "error" in h.json("status")["model"], "what is no model is refused", 30)
+        status = h.json("status")
+        check(status["model"]["state"] == "ready" and status["model"]["changed"] and
+              status["manuals"][0]["memories"] == "current", status)
+        h.run("search", "partial indexes", "--mode", "dense")
+        with open(os.path.join(h.model, "model.safetensors"), "r+b") as file:
+            file.write(right[:-2] + bytes([right[-2] ^ 1]) + right[-1:])
+        h.until(lambda: h.json("status")["model"]["changed"] is False, "the model is taken", 30)
+        h.until(lambda: h.manual("pg")["memories"] == "current", "memories are made again")
+        status = h.json("status")
+        check("error" not in status["model"] and status["state"] == "idle", status)
+        h.run("search", "partial indexes", "--mode", "dense")
+        log = open(os.path.join(h.store, "lecternd.log")).read()
+        check(log.count("segments encoded") == 2, log[-1000:])
 
 
 def encoding(h):
@@ -1201,7 +1239,8 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          kill_during_the_first_index, evaluation_counts, doctor_finds_nothing_wrong,
          doctor_looks_at_the_model_in_use,
          memories_follow_updates, broken_models_leave_search_by_words,
-         no_model_is_no_error, a_model_that_goes_away_goes_on, memories_survive_a_kill,
+         a_broken_model_does_not_fill_the_store, no_model_is_no_error,
+         a_model_that_goes_away_goes_on, another_model_is_used, memories_survive_a_kill,
          updates_do_not_wait_for_memories,
          written_answers_are_shown_when_they_are_true, written_answers_give_way_when_they_are_not,
          what_files_no_longer_say_is_not_written, terminals_are_told_nothing, people_watch_the_model_write,

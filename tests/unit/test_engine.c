@@ -194,6 +194,10 @@ static void plain_models_embed_by_their_last_token(void **state)
     assert_int_equal(e.embedder.embed(&e, &input, 1, got, NULL), 0);
     assert_int_equal(model_embed(model, &whole, 1, NULL, want, NULL), 0);
     check_near(got, want, facts.width);
+    struct embed_text empty = {0};
+    assert_int_equal(e.embedder.embed(&e, &empty, 1, got, NULL), 0);
+    for (size_t i = 0; i < facts.width && all.count == plain.count; i++)
+        assert_true(got[i] <= 0 && got[i] >= 0);
     free(plain.ids);
     ids_free(&all);
     model_close(model);
@@ -574,6 +578,66 @@ static void a_mended_model_is_found(void **state)
     stop(engine);
 }
 
+static struct hash128 fingerprint(struct engine *engine)
+{
+    struct engine_state state_of;
+    engine_state(engine, &state_of);
+    assert_true(state_of.open);
+    return state_of.facts.fingerprint;
+}
+
+/* Its last weight changes. */
+static void write_into(const char *name)
+{
+    FILE *file = fopen(in_folder(name), "r+");
+    assert_non_null(file);
+    fseek(file, -2, SEEK_END);
+    int byte = getc(file);
+    fseek(file, -2, SEEK_END);
+    putc(byte ^ 1, file);
+    fclose(file);
+}
+
+static void another_model_takes_its_place(void **state)
+{
+    (void)state;
+    struct engine_state state_of;
+    copy("config.json", 16);
+    copy("tokenizer.json", 16);
+    copy("model.safetensors", 16);
+    struct engine *engine = start(folder);
+    assert_int_equal(engine_renew(engine), 0);
+    assert_true(engine_ready(engine, 30000));
+    struct hash128 first = fingerprint(engine);
+    assert_int_equal(engine_renew(engine) + engine_renew(engine), 0);
+    write_into("model.safetensors");
+    assert_int_equal(engine_renew(engine), 0); /* it may still change */
+    engine_hold(engine);
+    assert_int_equal(engine_renew(engine), 0);
+    assert_int_equal(engine_renew(engine), 0);
+    assert_true(hash_equal(fingerprint(engine), first));
+    engine_release(engine);
+    for (int i = 0; i < 300 && !engine_renew(engine); i++)
+        usleep(100000);
+    assert_int_equal(engine_renew(engine), 1);
+    assert_false(hash_equal(fingerprint(engine), first));
+    first = fingerprint(engine);
+    copy("tokenizer.json", 3);
+    assert_int_equal(engine_renew(engine) + engine_renew(engine), 2);
+    engine_state(engine, &state_of);
+    assert_true(state_of.open && state_of.changed);
+    assert_int_equal(state_of.err.code, ERR_MODEL);
+    assert_non_null(strstr(state_of.err.message, "tokenizer.json"));
+    assert_true(hash_equal(fingerprint(engine), first));
+    copy("tokenizer.json", 16);
+    write_into("model.safetensors");
+    engine_renew(engine);
+    assert_int_equal(engine_renew(engine), 2);
+    engine_state(engine, &state_of);
+    assert_true(!state_of.changed && !state_of.err.code);
+    stop(engine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -590,6 +654,8 @@ int main(void)
         cmocka_unit_test(no_model_is_said_so),
         cmocka_unit_test_setup_teardown(broken_folders_are_refused, make_folder,
                                         end_folder),
+        cmocka_unit_test_setup_teardown(another_model_takes_its_place,
+                                        make_folder, end_folder),
         cmocka_unit_test_setup_teardown(a_mended_model_is_found, make_folder,
                                         end_folder),
     };

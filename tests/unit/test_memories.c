@@ -502,6 +502,41 @@ static void what_is_current_is_left_alone(void **state)
     test_library_close(&lib);
 }
 
+static void put_damaged(struct test_library *lib, size_t part)
+{
+    struct store_txn *txn;
+    struct slice bytes;
+    assert_int_equal(store_write(lib->store, &txn, NULL), 0);
+    assert_int_equal(store_get_vectors(txn, lib->manual, &bytes, NULL), 0);
+    char *copy = mem_strndup(bytes.data, bytes.size);
+    bytes = (struct slice){copy, bytes.size * part / 16};
+    assert_int_equal(store_put_vectors(txn, lib->manual, bytes, NULL), 0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+    free(copy);
+    assert_int_equal(library_refresh(lib->library, NULL), 0);
+}
+
+/* Also when their head still says that they are current. */
+static void damaged_vectors_are_made_again(void **state)
+{
+    (void)state;
+    struct test_library lib;
+    struct toy toy;
+    toy_open(&toy, true);
+    test_library_open(&lib);
+    test_publish(&lib, pages, PAGES);
+    check_update(&lib, &toy, &policies[1], SEGMENTS);
+    for (size_t part = 0; part < 16; part += 5) {
+        put_damaged(&lib, part);
+        check_update(&lib, &toy, &policies[1], 0);
+        assert_int_equal(library_refresh(lib.library, NULL), 0);
+        struct shelf *shelf = library_shelf(lib.library);
+        assert_non_null(shelf->volumes[0]->vectors);
+        shelf_release(shelf);
+    }
+    test_library_close(&lib);
+}
+
 static void another_policy_encodes_what_it_concerns(void **state)
 {
     (void)state;
@@ -581,7 +616,7 @@ static void what_was_encoded_stays(void **state)
         assert_int_equal(toy.calls, after);
         assert_int_equal(vectors_number(&lib), 0);
         size_t encoded = toy.encoded;
-        assert_int_equal(store_collect(lib.store, true, NULL), 0);
+        assert_int_equal(store_collect(lib.store, 0, NULL), 0);
         toy_open(&toy, true);
         check_update(&lib, &toy, &policies[1], MANY_ENCODED - encoded);
         read_table(&lib, &parts);
@@ -656,14 +691,15 @@ static void what_no_vectors_are_made_of_is_collected(void **state)
     memcpy(edited, pages, sizeof pages);
     edited[2].nodes[0].text = "other";
     test_publish(&lib, edited, PAGES);
-    assert_int_equal(store_collect(lib.store, true, NULL), 0);
+    assert_int_equal(store_collect(lib.store, 0, NULL), 0);
     check_update(&lib, &toy, &policies[1], 2);
     test_publish(&lib, pages, PAGES); /* back, while the old ones are there */
     check_update(&lib, &toy, &policies[1], 0);
-    assert_int_equal(store_collect(lib.store, false, NULL), 0);
+    assert_int_equal(store_collect(lib.store, KEEP_TREES | KEEP_MEMORIES, NULL),
+                     0);
     test_publish(&lib, edited, PAGES);
     check_update(&lib, &toy, &policies[1], 0);
-    assert_int_equal(store_collect(lib.store, true, NULL), 0);
+    assert_int_equal(store_collect(lib.store, 0, NULL), 0);
     test_publish(&lib, pages, PAGES); /* and when they are gone */
     check_update(&lib, &toy, &policies[1], 2);
     assert_int_equal(toy.tokenized, 3); /* cut, and both encoded */
@@ -678,6 +714,7 @@ int main(void)
         cmocka_unit_test(an_edit_encodes_its_segment_and_the_ancestors),
         cmocka_unit_test(a_moved_file_encodes_nothing),
         cmocka_unit_test(what_is_current_is_left_alone),
+        cmocka_unit_test(damaged_vectors_are_made_again),
         cmocka_unit_test(another_policy_encodes_what_it_concerns),
         cmocka_unit_test(what_was_encoded_stays),
         cmocka_unit_test(failures_put_nothing_in_place),

@@ -180,7 +180,7 @@ static void collecting_keeps_what_is_referred_to(void **state)
     assert_int_equal(store_put_file(txn, id, &file, NULL), 0);
     assert_int_equal(store_commit(txn, NULL), 0);
     file_free(&file);
-    assert_int_equal(store_collect(store, true, NULL), 0);
+    assert_int_equal(store_collect(store, 0, NULL), 0);
     struct tree *tree;
     assert_int_equal(store_read(store, &txn, NULL), 0);
     assert_true(store_has_tree(txn, kept));
@@ -190,8 +190,7 @@ static void collecting_keeps_what_is_referred_to(void **state)
     assert_int_equal(store_get_outline(txn, id, 1, &tree, NULL), ERR_NOT_FOUND);
     assert_int_equal(postings_size(txn, id, 7, slice_of("term")), 5);
     assert_int_equal(postings_size(txn, id, 6, slice_of("term")), 0);
-    assert_int_equal(postings_size(txn, id + 1, 8, slice_of("term")),
-                     0);
+    assert_int_equal(postings_size(txn, id + 1, 8, slice_of("term")), 0);
     store_end(txn);
     store_close(store);
     unit_folder_remove(folder);
@@ -239,9 +238,10 @@ static void a_deleted_manual_takes_its_files_along(void **state)
 static void colliding_paths_are_two_files(void **state)
 {
     (void)state;
-    static const char *const paths[] = {
-        "\xb8\xfe\x6c\x39\x23\xa4\x4b\xbe" "AAAAAAAA0123456789a.html",
-        "\xb8\xfe\x6c\x39\x23\xa4\x4b\xbe" "BBBBBBBB0123456789a.html"};
+    static const char *const paths[] = {"\xb8\xfe\x6c\x39\x23\xa4\x4b\xbe"
+                                        "AAAAAAAA0123456789a.html",
+                                        "\xb8\xfe\x6c\x39\x23\xa4\x4b\xbe"
+                                        "BBBBBBBB0123456789a.html"};
     char *folder = unit_folder(), longer[600] = {0};
     struct store *store = open_store(folder);
     struct store_txn *txn;
@@ -419,19 +419,19 @@ static void memories_are_collected_when_vectors_are_current(void **state)
     struct vector_table table = some_vectors(5, 4, 6);
     vector_table_encode(&table, &bytes);
     put_vectors(store, id, buf_slice(&bytes));
-    assert_int_equal(store_collect(store, true, NULL), 0);
+    assert_int_equal(store_collect(store, 0, NULL), 0);
     check_memory(store, lost, 0); /* of generation 5, not 6 */
     table.generation = 6;
     buf_clear(&bytes);
     vector_table_encode(&table, &bytes);
     put_vectors(store, id, buf_slice(&bytes));
     put_manual(store, "being encoded", 1, 1, &other);
-    assert_int_equal(store_collect(store, true, NULL), 0);
+    assert_int_equal(store_collect(store, 0, NULL), 0);
     check_memory(store, lost, 0);
     put_manual(store, "not indexed yet", 0, 0, &other);
-    assert_int_equal(store_collect(store, false, NULL), 0);
+    assert_int_equal(store_collect(store, KEEP_MEMORIES, NULL), 0);
     check_memory(store, lost, 0);
-    assert_int_equal(store_collect(store, true, NULL), 0);
+    assert_int_equal(store_collect(store, KEEP_TREES, NULL), 0);
     check_memory(store, lost, ERR_NOT_FOUND);
     check_memory(store, kept, 0);
     vector_table_free(&table);

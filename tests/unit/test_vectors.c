@@ -248,7 +248,6 @@ static void facts_are_kept(void **state)
     struct fixture *f = make_fixture(1);
     assert_true(hash_equal(vectors_policy(f->vectors), (struct hash128){1, 2}));
     assert_int_equal(vectors_generation(f->vectors), 7);
-    assert_int_equal(vectors_width(f->vectors), WIDTH);
     assert_int_equal(vectors_segments(f->vectors), f->row_count);
     assert_null(f->table.keys);
     free_fixture(f);

@@ -89,7 +89,7 @@ static inline int toy_embed(void *context, const struct embed_text *texts,
     toy->calls++;
     assert_true(count > 0);
     for (size_t i = 0; i < count; i++) {
-        assert_true(texts[i].count <= toy->facts.context - 2);
+        assert_true(texts[i].count <= toy->facts.context);
         toy_embed_one(&texts[i], ret + i * TOY_WIDTH);
         if (texts[i].soft == EMBED_SUMMARY)
             toy->summaries++;
