@@ -275,6 +275,8 @@ int safetensors_over(struct slice bytes, struct safetensors **ret,
     return 0;
 }
 
+enum { MOST_READ = 256 << 20 }; /* bytes; a larger file is mapped */
+
 static int read_all(int fd, char *to, size_t size, struct err *err)
 {
     for (size_t at = 0; at < size;) {
@@ -288,9 +290,9 @@ static int read_all(int fd, char *to, size_t size, struct err *err)
     return 0;
 }
 
-/* Not a mapping of the file: to truncate that would end the process, and to
- * write in it change the arrays.  Not mem_alloc: nor must one that is too
- * large. */
+/* To truncate a mapped file ends the process, and to write in it changes the
+ * arrays: one that is small enough is read, not mapped.  (Not by mem_alloc,
+ * which ends the process when there is no room.) */
 static int take_file(int fd, void **ret_map, size_t *ret_size, struct err *err)
 {
     struct stat st;
@@ -299,11 +301,13 @@ static int take_file(int fd, void **ret_map, size_t *ret_size, struct err *err)
     if (st.st_size < 8)
         return err_set(err, ERR_FORMAT, "cut off within its header");
     size_t size = (size_t)st.st_size;
-    void *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool reads = size <= MOST_READ;
+    void *map = reads ? mmap(NULL, size, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                      : mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (map == MAP_FAILED)
         return err_errno(err, ERR_LIMIT, "no room for its %zu bytes", size);
-    int code = read_all(fd, map, size, err);
+    int code = reads ? read_all(fd, map, size, err) : 0;
     if (code) {
         munmap(map, size);
         return code;

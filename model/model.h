@@ -5,8 +5,8 @@
  * Nothing of tensors shows here: vectors of `width` floats and logits of
  * `vocabulary` floats, in the caller's memory.
  *
- * All files are read when the model is opened: what becomes of them afterwards
- * changes nothing.
+ * Weights of up to 256 MiB a file are read when the model is opened; larger ones
+ * stay mapped (safetensors.h says what that asks for).
  *
  * A model and all its sessions belong to one thread at a time: they share what
  * they work in.  The tokenizer is the exception (tokenizer.h). */
