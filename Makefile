@@ -45,6 +45,11 @@ CLI := $(call sources,cli) $O/daemon/protocol.o
 MODEL := $(call sources,model)
 MODEL_LIBS := -lpcre2-8
 
+# FAISS: Debian's library, and its C API, which Debian leaves out.
+FAISS_C := build/faiss/libfaiss_c.a
+MEMORY_LIBS := -Wl,--push-state,--as-needed -lfaiss -lblas -llapack -lgomp -lstdc++ \
+        -Wl,--pop-state -llmdb -lzstd -lstemmer
+
 # Kernels.  DNNL= leaves oneDNN out (as under TSan, which does not understand
 # OpenMP), NVCC= the device; CUDA_ARCHS are the devices' generations.
 DNNL ?= $(if $(filter tsan,$(BUILD)),,1)
@@ -72,8 +77,9 @@ endif
 BASE_LIBS := -lcjson -lutf8proc -lxxhash -linih -lpthread -lm
 PROGRAMS := lecternd lectern lectern-parse
 TOOLS := op probe  # for tests and scripts, not installed
+QUILL := $(if $(wildcard model/quill-0/config.json),build/quill-0)
 
-all: $(addprefix build/,$(PROGRAMS) $(TOOLS))  ## build the programs (build/lectern and its two companions)
+all: $(addprefix build/,$(PROGRAMS) $(TOOLS)) $(QUILL)  ## build the programs (build/lectern and its two companions)
 
 ifeq ($(BUILD),release)
 build/%: $O/%
@@ -83,13 +89,17 @@ else
 $(addprefix build/,$(PROGRAMS) $(TOOLS)): build/%: $O/%
 endif
 
-$O/lecternd: $(STAMP) $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(BASE)
+# Our own small model: what a daemon finds beside itself is its default.
+build/quill-0:
+	@ln -sfn ../model/quill-0 $@
+
+$O/lecternd: $(STAMP) $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(MODEL) $(KERNELS) $(BASE) $(FAISS_C)
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -luv -llmdb -lzstd -lstemmer $(BASE_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -luv $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 $O/lectern: $(STAMP) $(CLI) $(BASE)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(BASE_LIBS)
-$O/lectern-parse: $(STAMP) $(PARSE) $(TREE) $(filter-out %/config.o,$(BASE))
+$O/lectern-parse: $(STAMP) $(PARSE) $(TREE) $(filter-out %/config.o %/config_paths.o,$(BASE))
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lgumbo -lxml2 -lseccomp $(filter-out -linih,$(BASE_LIBS))
 
@@ -106,9 +116,9 @@ $O/probe: $(STAMP) $O/tests/programs/probe.o $(MODEL) $(KERNELS) $(BASE)
 # One program for each file of tests/unit, linked with everything but the mains.
 $O/all.a: $(STAMP) $(BASE) $(TREE) $(MEMORY) $(INDEXER) $(MODEL) $(KERNELS) $O/tests/programs/cases.o $(filter-out %/main.o,$(DAEMON)) $(filter-out %/main.o $(BASE),$(call sources,cli))
 	@rm -f $@ && ar rcs $@ $(filter %.o,$^)
-$O/tests/unit/%: $O/tests/unit/%.o $O/all.a
+$O/tests/unit/%: $O/tests/unit/%.o $O/all.a $(FAISS_C)
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lcmocka -luv -llmdb -lzstd -lstemmer $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lcmocka -luv $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 UNIT := $(patsubst %.c,$O/%,$(wildcard tests/unit/*.c))
 
 test: deps  ## everything: floors, unit and end-to-end tests, again with sanitizers
@@ -118,9 +128,9 @@ unit: $(UNIT) $(addprefix $O/,$(PROGRAMS))  ## unit tests of this BUILD
 e2e: $(addprefix $O/,$(PROGRAMS)) build/manuals/postgresql  ## end-to-end tests of this BUILD, on a real manual
 	@python3 tests/e2e.py $O build/manuals/postgresql
 $O/tests/bench/parse: BENCH_LIBS := -lgumbo
-$O/tests/bench/%: $O/tests/bench/%.o $O/all.a
+$O/tests/bench/%: $O/tests/bench/%.o $O/all.a $(FAISS_C)
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(BENCH_LIBS) -luv -llmdb -lzstd -lstemmer $(KERNEL_LIBS) $(BASE_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(BENCH_LIBS) -luv $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 bench: $(patsubst %.c,$O/%,$(wildcard tests/bench/*.c)) all build/manuals/postgresql  ## measure parsing and products beside their limits; prints JSON
 	@$O/tests/bench/parse build/manuals/postgresql build/lectern-parse
 	@$O/tests/bench/products
@@ -134,15 +144,20 @@ demo: deps  ## index a real manual and ask it three questions
 
 DEBIAN := gcc g++ make pkg-config python3 libuv1-dev liblmdb-dev libxml2-dev libgumbo-dev \
         libcjson-dev libutf8proc-dev libstemmer-dev libxxhash-dev libzstd-dev \
-        libinih-dev libseccomp-dev libcmocka-dev libdnnl-dev libpcre2-dev
+        libinih-dev libseccomp-dev libcmocka-dev libdnnl-dev libpcre2-dev libfaiss-dev
 MISSING = $(shell for p in $(DEBIAN); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done)
 ROOT = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-deps:  ## install the Debian packages that are missing (asks for root only then)
+deps:  ## install the Debian packages that are missing (asks for root only then), build FAISS's C API
 	@missing="$(MISSING)"; if [ -n "$$missing" ]; then echo "installing: $$missing"; mkdir -p build; \
 	  $(ROOT) apt-get update -qq && \
 	  DEBIAN_FRONTEND=noninteractive $(ROOT) apt-get install -y -qq --no-install-recommends $$missing >build/apt.log 2>&1 || \
 	  { cat build/apt.log; exit 1; }; fi
+	@$(MAKE) --no-print-directory -s $(FAISS_C)
+
+$(FAISS_C):
+	$(call say,c++ )
+	$(Q)sh memory/faiss.sh $(@D)
 
 # PostgreSQL's manual, unpacked from its Debian package without installing it.
 build/manuals/postgresql:
@@ -157,6 +172,7 @@ install: all  ## install into $(DESTDIR)$(prefix)
 	install -Dm755 build/lectern $(DESTDIR)$(prefix)/bin/lectern
 	install -Dm755 build/lecternd $(DESTDIR)$(prefix)/bin/lecternd
 	install -Dm755 build/lectern-parse $(DESTDIR)$(prefix)/bin/lectern-parse
+	$(if $(QUILL),install -Dm644 -t $(DESTDIR)$(prefix)/share/lectern/quill-0 $(wildcard model/quill-0/*.json model/quill-0/*.safetensors))
 
 $O/%.o: %.c $(STAMP)
 	$(call say,cc  )

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <ini.h>
-#include <pwd.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +13,29 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 
-enum { MOST_LINE = 4096, MOST_PARSERS = 64, DEFAULT_PARSERS = 8 };
+enum {
+    MOST_LINE = 4096,
+    MOST_PARSERS = 64,
+    DEFAULT_PARSERS = 8,
+    MOST_SEGMENT = 4096
+};
 
 enum kind { KIND_PATH, KIND_NUMBER, KIND_CHOICE };
 
 static void default_store(struct buf *out);
 static void default_parsers(struct buf *out);
 static void default_parser(struct buf *out);
+static void default_model(struct buf *out);
+
+static const char no_model[] = "none";
+
+static const char *const log_levels[] = {[LOG_LEVEL_ERROR] = "error",
+                                         [LOG_LEVEL_WARN] = "warn",
+                                         [LOG_LEVEL_INFO] = "info",
+                                         [LOG_LEVEL_DEBUG] = "debug",
+                                         [LOG_LEVEL_DEBUG + 1] = NULL};
+static const char *const aggregates[] = {"mean", "attention", NULL};
+static const char *const recalls[] = {"off", "aggregate", "children", NULL};
 
 static const struct key {
     const char *name;
@@ -29,6 +44,7 @@ static const struct key {
     void (*compute)(struct buf *out); /* what finds it */
     long low, high;                   /* bounds of a number */
     const char *help;
+    const char *const *choices;
 } keys[CONFIG_KEYS] = {
     [CONFIG_SOCKET] = {"socket", KIND_PATH, NULL, config_default_socket, 0, 0,
                        "socket of the daemon"},
@@ -44,74 +60,22 @@ static const struct key {
                                 64, 1 << 20, "most memory of a parser, in MiB"},
     [CONFIG_LOG] = {"log", KIND_CHOICE, "info", NULL, 0, 0,
                     "least severe messages that are logged: error, warn, info "
-                    "or debug"},
+                    "or debug",
+                    log_levels},
+    [CONFIG_MODEL] = {"model", KIND_PATH, NULL, default_model, 0, 0,
+                      "folder of the language model, or none"},
+    [CONFIG_AGGREGATE] = {"aggregate", KIND_CHOICE, "mean", NULL, 0, 0,
+                          "how the memories of a section's parts become one: "
+                          "mean or attention",
+                          aggregates},
+    [CONFIG_RECALL] = {"recall", KIND_CHOICE, "aggregate", NULL, 0, 0,
+                       "what a section with parts recalls of them while it is "
+                       "encoded: off, aggregate or children",
+                       recalls},
+    [CONFIG_SEGMENT_TOKENS] = {"segment_tokens", KIND_NUMBER, "256", NULL, 32,
+                               MOST_SEGMENT,
+                               "most tokens of a segment, the unit of memory"},
 };
-
-static const char *const log_levels[] = {
-    [LOG_LEVEL_ERROR] = "error",
-    [LOG_LEVEL_WARN] = "warn",
-    [LOG_LEVEL_INFO] = "info",
-    [LOG_LEVEL_DEBUG] = "debug",
-};
-enum { LOG_LEVELS = sizeof log_levels / sizeof log_levels[0] };
-
-static const char *home(void)
-{
-    const char *folder = getenv("HOME");
-    if (folder && folder[0] == '/')
-        return folder;
-    const struct passwd *user = getpwuid(getuid());
-    return user && user->pw_dir ? user->pw_dir : "/";
-}
-
-void config_put_path(const char *path, const char *folder, struct buf *out)
-{
-    if (path[0] == '/') {
-        buf_put_text(out, path);
-    } else if (path[0] == '~' && path[1] == '/') {
-        file_join(out, home(), path + 2);
-    } else if (folder) {
-        file_join(out, folder, path);
-    } else {
-        char *here = getcwd(NULL, 0);
-        file_join(out, here ? here : "/", path);
-        free(here);
-    }
-}
-
-void config_user_folder(const char *variable, const char *fallback,
-                        struct buf *out)
-{
-    const char *folder = getenv(variable);
-    if (folder && folder[0] == '/') {
-        file_join(out, folder, "lectern");
-        return;
-    }
-    file_join(out, home(), fallback);
-    buf_put_text(out, "/lectern");
-}
-
-void config_default_socket(struct buf *out)
-{
-    const char *folder = getenv("XDG_RUNTIME_DIR");
-    if (folder && folder[0] == '/')
-        file_join(out, folder, "lectern/lectern.sock");
-    else
-        buf_printf(out, "/tmp/lectern-%ld/lectern.sock", (long)getuid());
-}
-
-void config_beside(const char *program, struct buf *out)
-{
-    char self[4096];
-    ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (size > 0) {
-        self[size] = '\0';
-        *strrchr(self, '/') = '\0';
-        file_join(out, self[0] ? self : "/", program);
-    } else {
-        buf_put_text(out, program);
-    }
-}
 
 static void default_store(struct buf *out)
 {
@@ -132,6 +96,22 @@ static void default_parser(struct buf *out)
     config_beside("lectern-parse", out);
 }
 
+/* As it is built, then as it is installed. */
+static void default_model(struct buf *out)
+{
+    static const char *const places[] = {"quill-0", "../share/lectern/quill-0"};
+    struct buf path = {0};
+    for (size_t i = 0; i < 2 && !out->size; i++) {
+        buf_clear(&path);
+        config_beside(places[i], &path);
+        if (access(path.data, F_OK) == 0)
+            buf_put_slice(out, buf_slice(&path));
+    }
+    if (!out->size)
+        buf_put_text(out, no_model);
+    buf_free(&path);
+}
+
 static int check_number(const struct key *key, const char *text,
                         struct err *err)
 {
@@ -145,17 +125,31 @@ static int check_number(const struct key *key, const char *text,
     return 0;
 }
 
-static int check_level(const char *text, struct err *err)
+static int choice_of(const struct key *key, const char *text)
+{
+    for (int i = 0; key->choices[i]; i++)
+        if (!strcmp(key->choices[i], text))
+            return i;
+    return -1;
+}
+
+static int check_choice(const struct key *key, const char *text,
+                        struct err *err)
 {
     struct nearest nearest = nearest_to(text);
-    for (int i = 0; i < LOG_LEVELS; i++) {
-        if (!strcmp(text, log_levels[i]))
-            return 0;
-        nearest_try(&nearest, log_levels[i]);
+    struct buf words = {0};
+    if (choice_of(key, text) >= 0)
+        return 0;
+    for (size_t i = 0; key->choices[i]; i++) {
+        const char *gap = key->choices[i + 1] ? ", " : " or ";
+        buf_put_text(&words, i ? gap : "");
+        buf_put_text(&words, key->choices[i]);
+        nearest_try(&nearest, key->choices[i]);
     }
-    return err_set(err, ERR_USAGE,
-                   "log must be error, warn, info or debug, not '%s'%s", text,
-                   nearest_hint(&nearest));
+    int code = err_set(err, ERR_USAGE, "%s must be %s, not '%s'%s", key->name,
+                       words.data, text, nearest_hint(&nearest));
+    buf_free(&words);
+    return code;
 }
 
 /* Checks a value and puts it in place; `folder` is where relative paths start,
@@ -171,10 +165,12 @@ static int put(struct config *config, enum config_key which, const char *text,
     else if (key->kind == KIND_NUMBER)
         code = check_number(key, text, err);
     else if (key->kind == KIND_CHOICE)
-        code = check_level(text, err);
+        code = check_choice(key, text, err);
     if (code)
         return code;
-    if (key->kind == KIND_PATH)
+    bool path = key->kind == KIND_PATH &&
+                (which != CONFIG_MODEL || strcmp(text, no_model) != 0);
+    if (path)
         config_put_path(text, folder, &value);
     else
         buf_put_text(&value, text);
@@ -348,12 +344,20 @@ uint64_t config_number(const struct config *config, enum config_key key)
     return strtoull(config->values[key].text, NULL, 10);
 }
 
+const char *config_model(const struct config *config)
+{
+    const char *folder = config->values[CONFIG_MODEL].text;
+    return strcmp(folder, no_model) != 0 ? folder : "";
+}
+
+int config_choice(const struct config *config, enum config_key key)
+{
+    return choice_of(&keys[key], config->values[key].text);
+}
+
 enum log_level config_log_level(const struct config *config)
 {
-    for (int i = 0; i < LOG_LEVELS; i++)
-        if (!strcmp(config->values[CONFIG_LOG].text, log_levels[i]))
-            return (enum log_level)i;
-    return LOG_LEVEL_INFO;
+    return (enum log_level)config_choice(config, CONFIG_LOG);
 }
 
 void config_put_source(const struct config *config, enum config_key key,

@@ -24,6 +24,10 @@ enum config_key {
     CONFIG_PARSE_SECONDS,   /* most time for one file */
     CONFIG_PARSE_MEMORY_MB, /* most memory of a parser */
     CONFIG_LOG,             /* error, warn, info or debug */
+    CONFIG_MODEL,           /* folder of the model, or "none" */
+    CONFIG_AGGREGATE,       /* how the memories of parts become one */
+    CONFIG_RECALL,          /* what an inner node is encoded with */
+    CONFIG_SEGMENT_TOKENS,  /* most tokens of a segment */
     CONFIG_KEYS
 };
 
@@ -56,7 +60,11 @@ int config_set(struct config *config, enum config_key key, const char *text,
                struct err *err);
 
 const char *config_text(const struct config *config, enum config_key key);
+/* The model's folder; "": none. */
+const char *config_model(const struct config *config);
 uint64_t config_number(const struct config *config, enum config_key key);
+/* Which of its choices the value is, counted as its help lists them. */
+int config_choice(const struct config *config, enum config_key key);
 enum log_level config_log_level(const struct config *config);
 
 /* Appends where the value comes from: "default", "/path/lectern.ini:3",

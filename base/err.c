@@ -23,6 +23,7 @@ static const struct {
     {ERR_STALE, "stale", 4},
     {ERR_CANCELLED, "cancelled", 130},
     {ERR_INTERNAL, "internal", 1},
+    {ERR_MODEL, "model", 5},
 };
 
 static void fill(struct err *err, int code, const char *format, va_list args)

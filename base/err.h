@@ -22,7 +22,8 @@ enum err_code {
     ERR_STORE = -8,       /* the store failed, is locked or of another schema */
     ERR_STALE = -9,       /* answered, but from a stale index (--strict) */
     ERR_CANCELLED = -10,  /* stopped on request */
-    ERR_INTERNAL = -11    /* a bug: an invariant of ours does not hold */
+    ERR_INTERNAL = -11,   /* a bug: an invariant of ours does not hold */
+    ERR_MODEL = -12       /* no model, or it cannot be used */
 };
 
 struct err {

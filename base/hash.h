@@ -22,6 +22,15 @@ static inline bool hash_equal(struct hash128 a, struct hash128 b)
     return a.low == b.low && a.high == b.high;
 }
 
+/* For qsort and bsearch, of struct hash128. */
+static inline int hash_compare(const void *a, const void *b)
+{
+    const struct hash128 *x = a, *y = b;
+    if (x->high != y->high)
+        return x->high < y->high ? -1 : 1;
+    return x->low < y->low ? -1 : x->low > y->low;
+}
+
 /* 16 bytes, most significant first: the form in keys and encodings. */
 void hash_write(struct hash128 hash, unsigned char bytes[16]);
 struct hash128 hash_read(const unsigned char bytes[16]);

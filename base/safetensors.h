@@ -47,7 +47,9 @@ struct tensor {
 
 struct safetensors;
 
-/* Maps the file; it must not shrink while it is open. */
+/* Reads a file of up to 256 MiB: what becomes of it afterwards changes nothing.
+ * A larger one is mapped and must not shrink or be written in while it is open;
+ * to rename another into its place is safe. */
 int safetensors_open(const char *path, struct safetensors **ret,
                      struct err *err);
 /* The same over bytes that stay where they are until safetensors_close. */

@@ -13,12 +13,8 @@ static const struct {
     const char *value;
     const char *why;
 } rejected[] = {
-    {OPTION_MODE, "dense", "it needs an embedding model, and there is none"},
-    {OPTION_ANSWER, "generated",
-     "it needs a language model, and there is none"},
-    {OPTION_METHOD, "h2mt", "it needs a language model, and there is none"},
-    {OPTION_METHOD, "hmt", "it needs a language model, and there is none"},
-    {OPTION_METHOD, "full", "it needs a language model, and there is none"},
+    {OPTION_METHOD, "hmt", "it is not built yet"},
+    {OPTION_METHOD, "full", "it is not built yet"},
 };
 
 static void list_add(struct text_list *list, const char *text)
@@ -248,7 +244,7 @@ static int check_args(const struct cli *cli, struct err *err)
 int arguments_parse(struct cli *cli, char **argv, struct err *err)
 {
     bool only_words = false;
-    cli->options.count = cli->options.depth = -1;
+    cli->options.count = cli->options.depth = cli->options.max_tokens = -1;
     /* Errors about the arguments themselves obey --json, too. */
     for (char **arg = argv + 1; *arg && strcmp(*arg, "--") != 0; arg++)
         if (!strcmp(*arg, "--json") || !strcmp(*arg, "--jsonl"))

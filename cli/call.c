@@ -8,13 +8,24 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 
+struct ears {
+    struct progress progress;
+    cli_hear *hear; /* NULL: nobody */
+    void *user;
+};
+
 static void on_notification(void *user, struct slice method,
                             struct slice params)
 {
-    struct progress *progress = user;
+    struct ears *ears = user;
+    struct progress *progress = &ears->progress;
     cJSON *object;
-    if (!progress->on || !slice_is(method, "\"progress\"") ||
-        json_parse(params, &object, NULL))
+    if (!slice_is(method, "\"progress\"")) {
+        if (ears->hear)
+            ears->hear(ears->user, method, params);
+        return;
+    }
+    if (!progress->on || json_parse(params, &object, NULL))
         return;
     struct buf label = {0};
     buf_printf(&label, "%s  %s", json_get_text(object, "manual", ""),
@@ -32,19 +43,26 @@ void cli_disconnect(struct cli *cli)
     cli->client = NULL;
 }
 
-static int call_once(struct cli *cli, const char *method, struct slice params,
-                     struct buf *ret_result, struct err *err)
+int cli_call_hearing(struct cli *cli, const char *method, struct slice params,
+                     cli_hear *hear, void *user, struct buf *ret_result,
+                     struct err *err)
 {
-    struct progress progress = {.on = cli->progress};
+    struct ears ears = {{.on = cli->progress}, hear, user};
     int code = 0;
     if (!cli->client)
         code = client_open(&cli->config, cli->options.config, true,
                            &cli->client, err);
     if (!code)
-        code = client_call(cli->client, method, params, on_notification,
-                           &progress, ret_result, err);
-    progress_clear(&progress);
+        code = client_call(cli->client, method, params, on_notification, &ears,
+                           ret_result, err);
+    progress_clear(&ears.progress);
     return code;
+}
+
+static int call_once(struct cli *cli, const char *method, struct slice params,
+                     struct buf *ret_result, struct err *err)
+{
+    return cli_call_hearing(cli, method, params, NULL, NULL, ret_result, err);
 }
 
 /* Whether a request may be made twice with the effect of once. */

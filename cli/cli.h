@@ -20,6 +20,7 @@ enum option_id {
     OPTION_SOCKET,
     OPTION_CONFIG,
     OPTION_STORE,
+    OPTION_MODEL,
     OPTION_QUIET,
     OPTION_NO_COLOR,
     OPTION_HELP,
@@ -40,6 +41,8 @@ enum option_id {
     OPTION_STOP,
     OPTION_FOREGROUND,
     OPTION_METHOD,
+    OPTION_MAX_TOKENS,
+    OPTION_ANSWERS,
     OPTIONS
 };
 
@@ -70,10 +73,10 @@ struct text_list {
 /* What the arguments said; NULL, false or -1: not given. */
 struct options {
     bool json, quiet, no_color, help, version;
-    const char *socket, *config, *store;
-    const char *manual, *under, *mode, *answer, *method;
+    const char *socket, *config, *store, *model;
+    const char *manual, *under, *mode, *answer, *method, *answers;
     bool explain, jsonl, strict, wait, force, print, stop, foreground;
-    long count, depth;
+    long count, depth, max_tokens;
     struct text_list ignore;
 };
 
@@ -119,6 +122,13 @@ void help_command(const struct command *command);
 int cli_call(struct cli *cli, const char *method, struct slice params,
              struct buf *ret_result, struct err *err);
 
+/* As cli_call, with what hears the notifications that are no progress; it is
+ * made only once. */
+typedef void cli_hear(void *user, struct slice method, struct slice params);
+int cli_call_hearing(struct cli *cli, const char *method, struct slice params,
+                     cli_hear *hear, void *user, struct buf *ret_result,
+                     struct err *err);
+
 /* As cli_call; prints the result with --json and leaves *ret_value NULL, else
  * parses it.  Free *ret_value with cJSON_Delete. */
 int cli_request(struct cli *cli, const char *method, struct slice params,
@@ -134,6 +144,10 @@ void cli_param_search(const struct cli *cli, struct json *json);
 
 /* The arguments from `first` on as one text. */
 void cli_join_args(const struct cli *cli, size_t first, struct buf *out);
+
+/* model_check.c: appends what the folder holds, or what is wrong with it:
+ * ERR_MODEL. */
+int cli_check_model(const char *folder, struct buf *detail);
 
 int cmd_add(struct cli *cli, struct err *err);
 int cmd_rm(struct cli *cli, struct err *err);

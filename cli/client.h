@@ -46,6 +46,12 @@ bool client_member(struct slice object, const char *key,
 int launch_daemon(const struct config *config, const char *config_flag,
                   int *ret_fd, struct err *err);
 
+/* The daemon's words by the configuration: lecternd and what it is told.
+ * [LAUNCH_WORDS], the last ones NULL; they point into the arguments. */
+enum { LAUNCH_WORDS = 12 };
+void launch_words(const struct config *config, const char *config_flag,
+                  char **ret_words);
+
 /* Appends the path of one of our programs: beside the running one, else in
  * $PATH.  False when there is none. */
 bool launch_find(const char *program, struct buf *out);

@@ -1,10 +1,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/answer.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+
+/* People may watch a model write; scripts get events for the asking. */
+static bool is_streamed(const struct cli *cli)
+{
+    const struct options *options = &cli->options;
+    bool generated = options->answer && !strcmp(options->answer, "generated");
+    return options->jsonl ||
+           (generated && !options->json && isatty(STDOUT_FILENO));
+}
 
 static void build(const struct cli *cli, struct buf *params)
 {
@@ -12,6 +22,8 @@ static void build(const struct cli *cli, struct buf *params)
     json_begin(&json, '{');
     cli_param_search(cli, &json);
     cli_param_text(&json, "answer", cli->options.answer);
+    cli_param_number(&json, "max_tokens", cli->options.max_tokens);
+    cli_param_true(&json, "stream", is_streamed(cli));
     cli_param_true(&json, "strict", cli->options.strict);
     json_end(&json, '}');
 }
@@ -24,34 +36,67 @@ static bool is_none(const cJSON *result)
 static void print_citations(const struct cli *cli, const cJSON *result)
 {
     const cJSON *citation;
+    const char *before = "\n";
     cJSON_ArrayForEach (citation,
                         cJSON_GetObjectItemCaseSensitive(result, "citations")) {
         const cJSON *path = cJSON_GetObjectItemCaseSensitive(citation, "path");
         struct buf line = {0};
+        fputs(before, stdout);
+        before = "";
         buf_printf(&line, "[%lld] ", (long long)json_get_int(citation, "n", 0));
         output_put_title_path(&line, path);
         buf_put_text(&line, "  ");
         output_put_place(&line, citation);
+        if (!strcmp(json_get_text(citation, "status", ""), "unverified"))
+            buf_put_text(&line, "  (not verified)");
         output_dim(cli, line.data);
         putchar('\n');
         buf_free(&line);
     }
 }
 
-static void print_answer(const struct cli *cli, const cJSON *result)
+/* The answer, unless it was shown as it came. */
+static void print_text(const struct cli *cli, const cJSON *result,
+                       const struct buf *shown)
+{
+    const char *answer = json_get_text(result, "answer", "");
+    size_t size = strlen(answer);
+    bool same = shown->size && slice_is(buf_slice(shown), answer);
+    if (shown->size && !same) {
+        fputs("\n\n", stdout);
+        fflush(stdout);
+        output_remark(cli, "what follows is as the manuals have it");
+    }
+    if (!same)
+        output_text(answer);
+    if (size && answer[size - 1] != '\n')
+        putchar('\n');
+}
+
+/* Why it would not have been shown, had it not been asked for. */
+static void remark_declined(const struct cli *cli, const cJSON *result)
+{
+    const char *why = json_get_text(result, "declined", NULL);
+    if (!why || strcmp(json_get_text(result, "kind", ""), "generated") != 0)
+        return;
+    fflush(stdout);
+    output_remark(cli, "this is not to be relied on: %s", why);
+}
+
+static void print_answer(const struct cli *cli, const cJSON *result,
+                         const struct buf *shown)
 {
     const cJSON *explain = cJSON_GetObjectItemCaseSensitive(result, "explain");
     if (is_none(result)) {
+        const char *why = json_get_text(result, "declined", NULL);
         if (!cli->options.quiet)
-            fputs("Nothing in the manuals answers this.\n", stderr);
+            fputs(why ? "The model has written nothing.\n"
+                      : "Nothing in the manuals answers this.\n",
+                  stderr);
     } else {
-        const char *answer = json_get_text(result, "answer", "");
-        size_t size = strlen(answer);
-        output_text(answer);
-        if (size && answer[size - 1] != '\n')
-            putchar('\n');
-        putchar('\n');
+        print_text(cli, result, shown);
         print_citations(cli, result);
+        remark_declined(cli, result);
     }
     if (cli->options.explain && explain) {
         struct buf text = {0};
@@ -63,38 +108,47 @@ static void print_answer(const struct cli *cli, const cJSON *result)
     }
 }
 
-static void print_event(const char *event, const char *key, const cJSON *value)
+/* An object with "event" in front, but for the members that are not wanted. */
+static void print_event(const char *event, const cJSON *object)
 {
+    const cJSON *member;
     cJSON *line = cJSON_CreateObject();
     cJSON_AddStringToObject(line, "event", event);
-    if (key) {
-        cJSON_AddItemToObject(line, key, cJSON_Duplicate(value, true));
-    } else {
-        const cJSON *member;
-        cJSON_ArrayForEach (member, value)
+    cJSON_ArrayForEach (member, object)
+        if (strcmp(member->string, "id") != 0 &&
+            strcmp(member->string, "event") != 0)
             cJSON_AddItemToObject(line, member->string,
                                   cJSON_Duplicate(member, true));
-    }
     char *text = cJSON_PrintUnformatted(line);
     if (text)
         output_json(slice_of(text));
+    fflush(stdout);
     free(text);
     cJSON_Delete(line);
 }
 
-static void print_events(cJSON *result)
+/* What is printed while the answer comes. */
+struct listener {
+    const struct cli *cli;
+    struct buf shown; /* of the answer */
+};
+
+static void hear(void *user, struct slice method, struct slice params)
 {
-    cJSON *route = cJSON_DetachItemFromObjectCaseSensitive(result, "route");
-    cJSON *citations =
-        cJSON_DetachItemFromObjectCaseSensitive(result, "citations");
-    const cJSON *citation;
-    if (route)
-        print_event("route", "route", route);
-    cJSON_ArrayForEach (citation, citations)
-        print_event("citation", NULL, citation);
-    print_event("done", NULL, result);
-    cJSON_Delete(route);
-    cJSON_Delete(citations);
+    struct listener *listener = user;
+    cJSON *object;
+    if (!slice_is(method, "\"event\"") || json_parse(params, &object, NULL))
+        return;
+    const char *event = json_get_text(object, "event", "");
+    if (listener->cli->options.jsonl) {
+        print_event(event, object);
+    } else if (!strcmp(event, "token")) {
+        const char *text = json_get_text(object, "text", "");
+        buf_put_text(&listener->shown, text);
+        output_text(text);
+        fflush(stdout);
+    }
+    cJSON_Delete(object);
 }
 
 static void judge(struct cli *cli, const cJSON *result)
@@ -111,22 +165,29 @@ static void judge(struct cli *cli, const cJSON *result)
 int cmd_ask(struct cli *cli, struct err *err)
 {
     struct buf params = {0}, text = {0};
+    struct listener listener = {.cli = cli};
     cJSON *result = NULL;
     build(cli, &params);
-    int code = cli_call(cli, "ask", buf_slice(&params), &text, err);
+    int code = is_streamed(cli)
+                   ? cli_call_hearing(cli, "ask", buf_slice(&params), hear,
+                                      &listener, &text, err)
+                   : cli_call(cli, "ask", buf_slice(&params), &text, err);
     if (!code)
         code = json_parse(buf_slice(&text), &result, err);
+    if (code && listener.shown.size)
+        putchar('\n');
     if (!code) {
         answer_save(cli, result);
         judge(cli, result);
         if (cli->options.jsonl)
-            print_events(result);
+            print_event("done", result);
         else if (cli->options.json)
             output_json(buf_slice(&text));
         else
-            print_answer(cli, result);
+            print_answer(cli, result, &listener.shown);
     }
     cJSON_Delete(result);
+    buf_free(&listener.shown);
     buf_free(&text);
     buf_free(&params);
     return code;

@@ -93,19 +93,10 @@ static int stop(struct cli *cli, struct err *err)
 static int run_here(struct cli *cli, struct err *err)
 {
     struct buf program = {0}, file = {0};
-    union {
-        const char *read[9];
-        char *const *argv;
-    } words = {.read = {"lecternd", "--foreground", "--socket",
-                        config_text(&cli->config, CONFIG_SOCKET), "--store",
-                        config_text(&cli->config, CONFIG_STORE)}};
-    char *argv[9];
-    if (cli->options.config) {
+    char *argv[LAUNCH_WORDS];
+    if (cli->options.config)
         config_put_path(cli->options.config, NULL, &file);
-        words.read[6] = "--config";
-        words.read[7] = file.data;
-    }
-    memcpy(argv, words.read, sizeof argv);
+    launch_words(&cli->config, file.data, argv);
     int code =
         protocol_check_path(config_text(&cli->config, CONFIG_SOCKET), err);
     if (!code && !launch_find("lecternd", &program))

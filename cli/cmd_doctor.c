@@ -111,13 +111,55 @@ static void check_kernel(struct exam *exam)
         buf_printf(&landlock->detail, "version %ld", version);
 }
 
+static void put_model(struct buf *out, const cJSON *model)
+{
+    buf_put_text(out, ", ");
+    output_put_count(out, json_get_int(model, "parameters", 0));
+    buf_printf(out, " parameters, %s on %s", json_get_text(model, "type", ""),
+               json_get_text(model, "backend", ""));
+}
+
+/* What the daemon says counts, when there is one. */
+static void check_model(struct exam *exam, const struct cli *cli,
+                        const cJSON *status)
+{
+    struct check *check = add_check(exam, "model");
+    const cJSON *model = cJSON_GetObjectItemCaseSensitive(status, "model");
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(model, "error");
+    const char *configured = config_model(&cli->config);
+    const char *folder = model ? json_get_text(model, "path", "") : configured;
+    const char *state = json_get_text(model, "state", "");
+    if (error) {
+        check->code = ERR_MODEL;
+        buf_put_text(&check->detail, json_get_text(error, "message", folder));
+    } else if (!folder[0]) {
+        buf_put_text(&check->detail, "none: search goes by words, and answers "
+                                     "are passages");
+    } else {
+        check->code = cli_check_model(folder, &check->detail);
+    }
+    if (!check->code && json_get_int(model, "parameters", 0))
+        put_model(&check->detail, model);
+    if (!check->code && !strcmp(state, "closed"))
+        buf_put_text(&check->detail, ", not opened yet");
+    if (strcmp(folder, configured) != 0)
+        buf_printf(&check->detail,
+                   "; the daemon was started so, configured is %s: lectern "
+                   "daemon --stop",
+                   config_text(&cli->config, CONFIG_MODEL));
+    if (json_get_bool(model, "changed", false) && !error)
+        buf_put_text(&check->detail, "; its folder has changed, the daemon "
+                                     "will take what is there now");
+}
+
 static void check_daemon(struct exam *exam, struct cli *cli)
 {
     struct check *check = add_check(exam, "daemon");
     struct buf text = {0};
     struct err err = {0};
     cJSON *status = NULL;
-    check->code = cli_call(cli, "status", slice_of("{}"), &text, &err);
+    check->code =
+        cli_call(cli, "status", slice_of("{\"open\":true}"), &text, &err);
     if (!check->code)
         check->code = json_parse(buf_slice(&text), &status, &err);
     if (check->code) {
@@ -131,6 +173,7 @@ static void check_daemon(struct exam *exam, struct cli *cli)
                          "; this program is version " LECTERN_VERSION
                          ", restart it: lectern daemon --stop");
     }
+    check_model(exam, cli, status);
     cJSON_Delete(status);
     buf_free(&text);
 }

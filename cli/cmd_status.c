@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "cli/cli.h"
 #include "cli/output.h"
 
@@ -24,6 +26,50 @@ static void put_store(struct buf *out, const cJSON *status)
     buf_printf(out, "\nwatching  %s\n", json_get_text(watch, "mode", "no"));
 }
 
+static void put_model(struct buf *out, const cJSON *status)
+{
+    const cJSON *model = cJSON_GetObjectItemCaseSensitive(status, "model");
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(model, "error");
+    int64_t parameters = json_get_int(model, "parameters", 0);
+    buf_printf(out, "model     %s", json_get_text(model, "path", "none"));
+    if (error) {
+        buf_printf(out, "\n          %s", json_get_text(error, "message", ""));
+    } else if (parameters) {
+        buf_put_text(out, ", ");
+        output_put_count(out, parameters);
+        buf_printf(out, " parameters, %s", json_get_text(model, "backend", ""));
+    } else if (model) {
+        const char *state = json_get_text(model, "state", "none");
+        buf_put_text(out, strcmp(state, "closed") ? "" : ", not opened yet");
+    }
+    if (json_get_bool(model, "changed", false) && !error)
+        buf_put_text(out, ", its folder has changed: what is there now "
+                          "will be taken");
+    buf_put_byte(out, '\n');
+}
+
+static void put_memories(struct buf *out, const cJSON *manual)
+{
+    const char *memories = json_get_text(manual, "memories", "none");
+    const cJSON *encoding =
+        cJSON_GetObjectItemCaseSensitive(manual, "encoding");
+    const cJSON *error =
+        cJSON_GetObjectItemCaseSensitive(manual, "memories_error");
+    if (!strcmp(memories, "computing"))
+        buf_put_text(out, ", memories are computed");
+    else if (!strcmp(memories, "older"))
+        buf_put_text(out, ", older memories");
+    if (encoding) {
+        buf_put_text(out, ": ");
+        output_put_count(out, json_get_int(encoding, "done", 0));
+        buf_put_text(out, " of ");
+        output_put_count(out, json_get_int(encoding, "total", 0));
+    }
+    if (error)
+        buf_printf(out, "\n    no new memories: %s",
+                   json_get_text(error, "message", ""));
+}
+
 static void put_manual(struct buf *out, const cJSON *manual)
 {
     int64_t pending = json_get_int(manual, "pending", 0);
@@ -39,6 +85,7 @@ static void put_manual(struct buf *out, const cJSON *manual)
     }
     if (json_get_bool(manual, "stale", false))
         buf_put_text(out, ", stale");
+    put_memories(out, manual);
     buf_printf(out, "\n    %s\n", json_get_text(manual, "root", ""));
 }
 
@@ -52,6 +99,7 @@ int cmd_status(struct cli *cli, struct err *err)
         const cJSON *manuals =
             cJSON_GetObjectItemCaseSensitive(status, "manuals");
         put_daemon(&out, status);
+        put_model(&out, status);
         put_store(&out, status);
         buf_printf(&out, "manuals   %d\n", cJSON_GetArraySize(manuals));
         cJSON_ArrayForEach (manual, manuals)

@@ -12,6 +12,10 @@ const struct option_spec cli_options[OPTIONS] = {
     [OPTION_STORE] = {0, "store", "DIR", KIND_TEXT, AT(store),
                       "folder of the index, for a daemon that is started", 0,
                       0},
+    [OPTION_MODEL] = {0, "model", "DIR", KIND_TEXT, AT(model),
+                      "folder of the model, or none, for a daemon that is "
+                      "started",
+                      0, 0},
     [OPTION_QUIET] = {0, "quiet", NULL, KIND_FLAG, AT(quiet),
                       "no progress and no remarks", 0, 0},
     [OPTION_NO_COLOR] = {0, "no-color", NULL, KIND_FLAG, AT(no_color),
@@ -25,14 +29,18 @@ const struct option_spec cli_options[OPTIONS] = {
                       "only this node and what is below it", 0, 0},
     [OPTION_COUNT] = {'n', NULL, "N", KIND_NUMBER, AT(count), "most results", 1,
                       1000},
-    [OPTION_MODE] = {0, "mode", "auto|tree|lexical", KIND_CHOICE, AT(mode),
-                     "how to search", 0, 0},
+    [OPTION_MODE] = {0, "mode", "auto|tree|dense|lexical", KIND_CHOICE,
+                     AT(mode), "fused, down the tree, by meaning or by words",
+                     0, 0},
     [OPTION_EXPLAIN] = {0, "explain", NULL, KIND_FLAG, AT(explain),
                         "tell how the results were found", 0, 0},
     [OPTION_JSONL] = {0, "jsonl", NULL, KIND_FLAG, AT(jsonl),
                       "print JSON events, one a line", 0, 0},
-    [OPTION_ANSWER] = {0, "answer", "auto|passages", KIND_CHOICE, AT(answer),
-                       "kind of answer", 0, 0},
+    [OPTION_ANSWER] =
+        {0, "answer", "auto|generated|passages", KIND_CHOICE, AT(answer),
+         "what the model writes, where it is sure, always or never; "
+         "else passages",
+         0, 0},
     [OPTION_STRICT] = {0, "strict", NULL, KIND_FLAG, AT(strict),
                        "exit with 4 when the index is stale", 0, 0},
     [OPTION_IGNORE] = {0, "ignore", "GLOB", KIND_LIST, AT(ignore),
@@ -49,15 +57,21 @@ const struct option_spec cli_options[OPTIONS] = {
                      "stop the daemon and wait until it is gone", 0, 0},
     [OPTION_FOREGROUND] = {0, "foreground", NULL, KIND_FLAG, AT(foreground),
                            "run the daemon here", 0, 0},
-    [OPTION_METHOD] = {0, "method", "passages", KIND_CHOICE, AT(method),
-                       "ask each question, too, and score the answers", 0, 0},
+    [OPTION_METHOD] = {0, "method", "h2mt|passages", KIND_CHOICE, AT(method),
+                       "--answers generated or --answers passages", 0, 0},
+    [OPTION_MAX_TOKENS] = {0, "max-tokens", "N", KIND_NUMBER, AT(max_tokens),
+                           "most tokens that the model writes (96)", 1, 4096},
+    [OPTION_ANSWERS] = {0, "answers", "KIND,...", KIND_TEXT, AT(answers),
+                        "ask each question, too, once a kind (auto, generated, "
+                        "passages), and score the answers",
+                        0, 0},
 };
 
 #define BIT(option) (UINT64_C(1) << OPTION_##option)
 
 const uint64_t cli_common_options = BIT(JSON) | BIT(SOCKET) | BIT(CONFIG) |
-                                    BIT(STORE) | BIT(QUIET) | BIT(NO_COLOR) |
-                                    BIT(HELP);
+                                    BIT(STORE) | BIT(MODEL) | BIT(QUIET) |
+                                    BIT(NO_COLOR) | BIT(HELP);
 
 #define SEARCHING                                                              \
     (BIT(MANUAL) | BIT(UNDER) | BIT(COUNT) | BIT(MODE) | BIT(EXPLAIN))
@@ -68,8 +82,8 @@ const struct command cli_commands[] = {
     {"rm", "NAME", "forget a manual; its files stay", 0, 1, 1, false, cmd_rm},
     {"ls", "", "list the manuals", 0, 0, 0, false, cmd_ls},
     {"ask", "QUESTION...", "answer from the manuals, with citations",
-     SEARCHING | BIT(JSONL) | BIT(ANSWER) | BIT(STRICT), 1, SIZE_MAX, false,
-     cmd_ask},
+     SEARCHING | BIT(JSONL) | BIT(ANSWER) | BIT(MAX_TOKENS) | BIT(STRICT), 1,
+     SIZE_MAX, false, cmd_ask},
     {"search", "WORDS...", "find sections", SEARCHING, 1, SIZE_MAX, false,
      cmd_search},
     {"toc", "[NODE]", "print the table of contents", BIT(MANUAL) | BIT(DEPTH),
@@ -87,10 +101,12 @@ const struct command cli_commands[] = {
      cmd_status},
     {"failed", "", "list the files that could not be indexed, and why",
      BIT(MANUAL), 0, 0, false, cmd_failed},
-    {"eval", "FILE.jsonl", "measure the search on questions with known answers",
-     BIT(MANUAL) | BIT(MODE) | BIT(COUNT) | BIT(METHOD), 1, 1, false, cmd_eval},
-    {"doctor", "", "check configuration, programs, store and daemon", 0, 0, 0,
-     false, cmd_doctor},
+    {"eval", "FILE.jsonl",
+     "measure search and answers on questions with known answers",
+     BIT(MANUAL) | BIT(MODE) | BIT(COUNT) | BIT(METHOD) | BIT(ANSWERS), 1, 1,
+     false, cmd_eval},
+    {"doctor", "", "check configuration, programs, store, daemon and model", 0,
+     0, 0, false, cmd_doctor},
     {"daemon", "", "start the daemon, or stop it", BIT(STOP) | BIT(FOREGROUND),
      0, 0, false, cmd_daemon},
     {"completion", "bash", "print a completion script", 0, 1, 1, true,

@@ -83,18 +83,32 @@ static int open_log(struct launch *launch, struct err *err)
     return 0;
 }
 
-static int spawn(struct launch *launch, struct err *err)
+void launch_words(const struct config *config, const char *config_flag,
+                  char **ret_words)
 {
     union {
-        const char *read[8];
+        const char *read[LAUNCH_WORDS];
         char *const *argv;
     } words = {.read = {"lecternd", "--socket",
-                        config_text(launch->config, CONFIG_SOCKET), "--store",
-                        config_text(launch->config, CONFIG_STORE),
-                        launch->config_flag ? "--config" : NULL,
-                        launch->config_flag, NULL}};
-    char *argv[8];
-    memcpy(argv, words.read, sizeof argv);
+                        config_text(config, CONFIG_SOCKET), "--store",
+                        config_text(config, CONFIG_STORE)}};
+    size_t count = 5;
+    if (config_flag) {
+        words.read[count++] = "--config";
+        words.read[count++] = config_flag;
+    }
+    /* Otherwise the daemon finds the same one by itself. */
+    if (config->values[CONFIG_MODEL].source == CONFIG_FROM_FLAG) {
+        words.read[count++] = "--model";
+        words.read[count++] = config_text(config, CONFIG_MODEL);
+    }
+    memcpy(ret_words, words.read, sizeof words.read);
+}
+
+static int spawn(struct launch *launch, struct err *err)
+{
+    char *argv[LAUNCH_WORDS];
+    launch_words(launch->config, launch->config_flag, argv);
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, usual;

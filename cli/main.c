@@ -59,6 +59,8 @@ static int configure(struct cli *cli, struct err *err)
         code = config_set(&cli->config, CONFIG_SOCKET, options->socket, err);
     if (!code && options->store)
         code = config_set(&cli->config, CONFIG_STORE, options->store, err);
+    if (!code && options->model)
+        code = config_set(&cli->config, CONFIG_MODEL, options->model, err);
     return code;
 }
 

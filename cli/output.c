@@ -46,9 +46,19 @@ void output_dim(const struct cli *cli, const char *text)
         fputs("\033[0m", stdout);
 }
 
+/* JSON escapes the other control characters itself. */
 void output_json(struct slice value)
 {
-    fwrite(value.data, 1, value.size, stdout);
+    size_t from = 0;
+    for (size_t at = 0, step; at < value.size; at += step) {
+        uint32_t c = text_decode(value.data, value.size, at, &step);
+        if (!is_control(c) || c < 0x20)
+            continue;
+        fwrite(value.data + from, 1, at - from, stdout);
+        printf("\\u%04x", (unsigned)c);
+        from = at + step;
+    }
+    fwrite(value.data + from, 1, value.size - from, stdout);
     putchar('\n');
 }
 
@@ -236,7 +246,11 @@ bool output_put_index_summary(struct buf *out, const cJSON *result)
     int64_t seen = json_get_int(result, "files", -1);
     int64_t failed = json_get_int(result, "failed", 0);
     int64_t nodes = json_get_int(result, "nodes", -1);
+    int64_t segments = json_get_int(result, "segments", 0);
     double seconds = json_get_double(result, "seconds", -1);
+    const cJSON *memories =
+        cJSON_GetObjectItemCaseSensitive(result, "memories");
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(memories, "error");
     if (cJSON_IsObject(files)) {
         seen = json_get_int(files, "seen", -1);
         failed = json_get_int(files, "failed", 0);
@@ -251,10 +265,18 @@ bool output_put_index_summary(struct buf *out, const cJSON *result)
         output_put_count(out, nodes);
         buf_put_text(out, nodes == 1 ? " node" : " nodes");
     }
+    if (segments > 0) {
+        buf_put_text(out, ", ");
+        output_put_count(out, segments);
+        buf_put_text(out, segments == 1 ? " segment" : " segments");
+    }
     if (seconds >= 0)
         buf_printf(out, ", %.1f s", seconds);
     buf_put_text(out, " (");
     output_put_count(out, failed);
     buf_put_text(out, " failed)\n");
+    if (error)
+        buf_printf(out, "    no new memories: %s\n",
+                   json_get_text(error, "message", ""));
     return true;
 }

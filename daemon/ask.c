@@ -1,235 +1,284 @@
-/* Answers: without a model, the best passages themselves, each found again in
- * its file before it is quoted. */
-#include <stdlib.h>
-
+/* Answers: what a model writes about the best passages, when there is one and
+ * what it wrote stands in them, else the passages themselves.  Every quote is
+ * found again in its file first.
+ *
+ *     route ──► passages ──► written ──► checked ──► "generated"
+ *       │           │           └─ auto: declined ─┐
+ *       │           └──────── "passages" ◄─────────┘
+ *       └─ too little confidence: "none" */
 #include "base/file.h"
 #include "base/log.h"
-#include "base/mem.h"
+#include "daemon/engine.h"
+#include "daemon/event.h"
+#include "daemon/compose.h"
 #include "daemon/jobs.h"
-#include "daemon/quote.h"
 #include "daemon/search.h"
 
 enum {
     DEFAULT_QUOTES = 4,
     MOST_QUOTES = 20,
-    SPARE = 4,     /* passages looked at beyond those wanted */
-    ROUTE_HITS = 5 /* shown under "route" */
+    SPARE = 4, /* passages looked at beyond those wanted */
+    DEFAULT_TOKENS = 96,
+    OPEN_MS = 1000 /* waited for a model that is being opened, if need not be */
 };
 
-struct citation {
-    const struct passage *passage;
-    struct quote quote;
+enum wanted { WANT_AUTO, WANT_GENERATED, WANT_PASSAGES };
+
+struct asking {
+    const struct call *call;
+    struct shelf *shelf;
+    int wanted;               /* enum wanted */
+    size_t most;              /* quotes */
+    struct question question; /* as the model saw it */
+    struct route_result route;
+    struct passages passages;
+    struct composed written; /* without its answer */
+    char declined[sizeof((struct err *)0)->message];
+    const char *kind;
+    struct answer answer;
+    double start, routed, first_token; /* clock_seconds, 0: none */
 };
 
-struct answer {
-    struct citation *citations;
-    size_t count;
-    bool fresh;
-};
-
-static int check_answer(const struct call *call, struct err *err)
+static bool has_model(const struct call *call)
 {
-    const char *kind = json_get_text(call->params, "answer", "auto");
-    if (!strcmp(kind, "auto") || !strcmp(kind, "passages"))
-        return 0;
-    if (!strcmp(kind, "generated"))
-        return err_set(err, ERR_USAGE,
-                       "a generated answer needs a model, and none is loaded");
-    return err_set(err, ERR_USAGE,
-                   "answer must be auto, passages or generated, not '%.40s'",
-                   kind);
+    return engine_has_model(call->daemon->engine);
 }
 
-/* Keeps the passages that can be quoted, at most `most`. */
-static int choose_quotes(const struct call *call,
-                         const struct passages *passages, size_t most,
-                         struct answer *answer, struct err *err)
+static int read_wanted(struct asking *asking, struct err *err)
 {
-    answer->citations = mem_alloc(most * sizeof *answer->citations);
-    for (size_t i = 0; i < passages->count && answer->count < most; i++) {
-        const struct passage *passage = &passages->items[i];
-        struct citation *citation = &answer->citations[answer->count];
-        struct err why;
-        if (atomic_load(&call->request->cancelled))
-            return err_set(err, ERR_CANCELLED, "cancelled");
-        if (!quote_is_fresh(passage->volume, passage->block.file))
-            answer->fresh = false;
-        int code = quote_check(call->parser, passage, &citation->quote, &why);
-        if (code == ERR_IO || code == ERR_INTERNAL) {
-            *err = why; /* no parser: nothing can be shown to be true */
-            return code;
-        }
-        if (code) {
-            log_debug("not quoted: %s", why.message);
-            continue;
-        }
-        citation->passage = passage;
-        answer->count++;
+    static const char *const names[] = {[WANT_AUTO] = "auto",
+                                        [WANT_GENERATED] = "generated",
+                                        [WANT_PASSAGES] = "passages"};
+    const char *name = json_get_text(asking->call->params, "answer", "auto");
+    asking->wanted = -1;
+    for (int i = 0; i < (int)(sizeof names / sizeof names[0]); i++)
+        if (!strcmp(name, names[i]))
+            asking->wanted = i;
+    if (asking->wanted < 0)
+        return err_set(err, ERR_USAGE,
+                       "answer must be auto, generated or passages, not "
+                       "'%.40s'",
+                       name);
+    if (asking->wanted == WANT_GENERATED && !has_model(asking->call))
+        return err_set(err, ERR_MODEL,
+                       "a generated answer needs a model, and none is "
+                       "configured: name its folder with `model =` in the "
+                       "configuration, or with --model");
+    return 0;
+}
+
+/* ---- What the answer is made of ---- */
+
+static void send_route(const struct asking *asking)
+{
+    struct buf params = {0};
+    if (!event_wanted(asking->call))
+        return;
+    struct json json = event_begin(asking->call, "route", &params);
+    json_key(&json, "route");
+    answer_put_route(&json, &asking->route);
+    event_send(asking->call, &json);
+}
+
+static int find(struct asking *asking, struct err *err)
+{
+    const struct call *call = asking->call;
+    size_t most = asking->most + SPARE;
+    int code = search_question(call, asking->shelf, most, &asking->question,
+                               &asking->route, err);
+    if (code)
+        return code;
+    asking->routed = clock_seconds();
+    send_route(asking);
+    if (!asking->route.count ||
+        asking->route.confidence < route_least_confidence)
+        return 0;
+    return passages_choose(
+        asking->shelf, json_get_text(call->params, "query", ""), &asking->route,
+        most, &call->request->cancelled, &asking->passages, err);
+}
+
+static void decline(struct asking *asking, const char *why)
+{
+    log_debug("declined: %s", why);
+    snprintf(asking->declined, sizeof asking->declined, "%s", why);
+}
+
+/* A model's answer, unless passages are the better one. */
+static int write_answer(struct asking *asking, struct err *err)
+{
+    const struct call *call = asking->call;
+    bool must = asking->wanted == WANT_GENERATED;
+    double start = clock_seconds();
+    struct compose_options options = {
+        .most =
+            (size_t)json_get_int(call->params, "max_tokens", DEFAULT_TOKENS),
+        .live = must,
+        .sure = !must};
+    struct composed *written = &asking->written;
+    struct err why = {.position = -1};
+    if (!must && !engine_ready(call->daemon->engine, OPEN_MS)) {
+        decline(asking, "the model is not open");
+        return 0;
+    }
+    int code = compose_answer(call, asking->shelf, &asking->passages, &options,
+                              written, &why);
+    if (!must && (code == ERR_MODEL || code == ERR_LIMIT)) {
+        decline(asking, why.message);
+        return 0;
+    }
+    if (code) {
+        *err = why;
+        return code;
+    }
+    if (written->tokens)
+        asking->first_token =
+            start + (written->pack_ms + written->first_ms) / 1000;
+    if (written->declined)
+        decline(asking, written->declined);
+    if (must || !written->declined) {
+        asking->kind = written->answer.text.size ? "generated" : "none";
+        asking->answer = written->answer;
+    } else {
+        answer_free(&written->answer);
     }
     return 0;
 }
 
-static void answer_free(struct answer *answer)
+static int quote_passages(struct asking *asking, struct err *err)
 {
-    for (size_t i = 0; i < answer->count; i++)
-        quote_free(&answer->citations[i].quote);
-    free(answer->citations);
+    asking->answer.fresh = true;
+    int code = answer_from_passages(asking->call, &asking->passages,
+                                    asking->most, &asking->answer, err);
+    asking->kind = asking->answer.count ? "passages" : "none";
+    return code;
 }
 
-static void put_text(struct json *json, const struct answer *answer)
+/* What was not sent while it was written. */
+static void send_answer(const struct asking *asking)
 {
-    struct buf text = {0};
+    const struct answer *answer = &asking->answer;
+    bool live =
+        asking->wanted == WANT_GENERATED && !strcmp(asking->kind, "generated");
+    if (!event_wanted(asking->call))
+        return;
+    if (!live && answer->text.size)
+        event_token(asking->call, buf_slice(&answer->text));
     for (size_t i = 0; i < answer->count; i++) {
-        const struct citation *citation = &answer->citations[i];
-        const struct passage *passage = citation->passage;
-        bool code = passage->kind == BLOCK_CODE && citation->quote.whole;
-        buf_put_text(&text, i ? "\n\n" : "");
-        buf_put_slice(&text,
-                      code ? passage->text : buf_slice(&citation->quote.text));
-        buf_printf(&text, " [%zu]", i + 1);
+        struct buf params = {0};
+        struct json json = event_begin(asking->call, "citation", &params);
+        answer_put_citation_members(&json, answer, i);
+        event_send(asking->call, &json);
     }
-    json_field_string(json, "answer", buf_slice(&text));
-    buf_free(&text);
 }
 
-static void put_citation(struct json *json, size_t number,
-                         const struct citation *citation)
+static int answer(struct asking *asking, struct err *err)
 {
-    const struct passage *passage = citation->passage;
-    const struct volume *volume = passage->volume;
-    const struct node *node = &volume->outline->nodes[passage->node];
-    json_begin(json, '{');
-    json_field_int(json, "n", (int64_t)number);
-    result_node_id(json, "node", volume, passage->node);
-    json_field_text(json, "manual", volume->manual.name);
-    result_path(json, volume, passage->node);
-    json_field_string(json, "file",
-                      volume->outline->files[passage->block.file]);
-    if (node->anchor.size)
-        json_field_string(json, "anchor", node->anchor);
-    else
-        json_field_null(json, "anchor");
-    json_key(json, "span");
-    result_span(json, citation->quote.span);
-    json_field_string(json, "quote", buf_slice(&citation->quote.text));
-    json_field_text(json, "status",
-                    citation->quote.whole ? "verified" : "repaired");
-    json_end(json, '}');
+    int code = find(asking, err);
+    if (!code && asking->passages.count && asking->wanted != WANT_PASSAGES &&
+        has_model(asking->call))
+        code = write_answer(asking, err);
+    if (!code && !asking->kind)
+        code = quote_passages(asking, err);
+    if (!code)
+        send_answer(asking);
+    return code;
 }
 
-static void put_route(struct json *json, const struct route_result *route)
-{
-    json_key(json, "route");
-    json_begin(json, '[');
-    for (size_t i = 0; i < route->count && i < ROUTE_HITS; i++) {
-        const struct route_hit *hit = &route->hits[i];
-        json_begin(json, '{');
-        result_node_id(json, "node", hit->volume, hit->node);
-        json_field_string(json, "title",
-                          hit->volume->outline->nodes[hit->node].title);
-        result_path(json, hit->volume, hit->node);
-        json_field_double(json, "score", hit->score, 6);
-        json_end(json, '}');
-    }
-    json_end(json, ']');
-}
-
-static void put_costs(struct json *json, double start, double routed)
-{
-    double now = clock_seconds();
-    json_key(json, "ms");
-    json_begin(json, '{');
-    json_field_double(json, "embed", 0, 3);
-    json_field_double(json, "route", (routed - start) * 1000, 3);
-    json_field_double(json, "pack", (now - routed) * 1000, 3);
-    json_field_double(json, "first_token", 0, 3);
-    json_field_double(json, "total", (now - start) * 1000, 3);
-    json_end(json, '}');
-    json_key(json, "tokens");
-    json_begin(json, '{');
-    json_field_int(json, "prompt", 0);
-    json_field_int(json, "answer", 0);
-    json_end(json, '}');
-}
-
-static void put_answer(struct json *json, const struct call *call,
-                       const struct shelf *shelf, const struct answer *answer,
-                       const struct route_result *route)
-{
-    json_field_text(json, "kind", answer->count ? "passages" : "none");
-    put_text(json, answer);
-    search_generation(json, call, shelf);
-    json_field_bool(json, "fresh", answer->fresh);
-    json_key(json, "citations");
-    json_begin(json, '[');
-    for (size_t i = 0; i < answer->count; i++)
-        put_citation(json, i + 1, &answer->citations[i]);
-    json_end(json, ']');
-    put_route(json, route);
-    json_field_double(json, "confidence", route->confidence, 4);
-    search_explain(json, call, route);
-    json_field_null(json, "model");
-    json_field_null(json, "attention");
-}
+/* ---- The result ---- */
 
 /* False: a manual that was asked is known to be behind its files, because its
  * last update failed or one is parsing. */
-static bool is_current(const struct call *call, const struct shelf *shelf)
+static bool is_current(const struct asking *asking)
 {
-    const char *name = json_get_text(call->params, "manual", NULL);
-    for (size_t i = 0; i < shelf->count; i++) {
-        const struct manual *manual = &shelf->volumes[i]->manual;
+    const char *name = json_get_text(asking->call->params, "manual", NULL);
+    for (size_t i = 0; i < asking->shelf->count; i++) {
+        const struct manual *manual = &asking->shelf->volumes[i]->manual;
         struct job_state state;
         if (name && strcmp(name, manual->name))
             continue;
-        jobs_state(call->daemon->jobs, manual->id, &state);
+        jobs_state(asking->call->daemon->jobs, manual->id, &state);
         if (state.err.code || (state.running && state.counted && state.pending))
             return false;
     }
     return true;
 }
 
-/* Answers from what was routed to. */
-static int answer_from(const struct call *call, const struct shelf *shelf,
-                       const struct route_result *route, size_t most,
-                       struct json *json, struct err *err)
+static void put_costs(struct json *json, const struct asking *asking)
 {
-    struct passages passages = {0};
-    struct answer answer = {.fresh = is_current(call, shelf)};
-    int code = 0;
-    if (route->count && route->confidence >= route_least_confidence)
-        code = passages_choose(shelf, json_get_text(call->params, "query", ""),
-                               route, most + SPARE, &call->request->cancelled,
-                               &passages, err);
-    if (!code)
-        code = choose_quotes(call, &passages, most, &answer, err);
-    if (!code)
-        put_answer(json, call, shelf, &answer, route);
-    answer_free(&answer);
-    passages_free(&passages);
-    return code;
+    const struct composed *written = &asking->written;
+    double now = clock_seconds(), packed = now, first = asking->first_token;
+    if (first > 0)
+        packed = first - written->first_ms / 1000;
+    json_key(json, "ms");
+    json_begin(json, '{');
+    json_field_double(json, "embed", asking->question.ms, 3);
+    json_field_double(
+        json, "route",
+        (asking->routed - asking->start) * 1000 - asking->question.ms, 3);
+    json_field_double(json, "pack", (packed - asking->routed) * 1000, 3);
+    json_field_double(json, "first_token",
+                      first > 0 ? (first - asking->start) * 1000 : 0, 3);
+    json_field_double(json, "total", (now - asking->start) * 1000, 3);
+    json_end(json, '}');
+    json_key(json, "tokens");
+    json_begin(json, '{');
+    json_field_int(json, "prompt", (int64_t)written->prompt_tokens);
+    json_field_int(json, "answer", (int64_t)written->tokens);
+    json_end(json, '}');
+}
+
+static void put_model(struct json *json, const struct asking *asking)
+{
+    const struct composed *written = &asking->written;
+    bool shown = !strcmp(asking->kind, "generated");
+    json_field_text(json, "model", shown ? written->model : NULL);
+    json_field_text(json, "attention", shown ? "full" : NULL);
+    if (written->tokens)
+        json_field_double(json, "answer_confidence", written->mean_log, 4);
+    if (asking->declined[0])
+        json_field_text(json, "declined", asking->declined);
+}
+
+static void put_result(struct json *json, const struct asking *asking)
+{
+    const struct answer *answer = &asking->answer;
+    json_begin(json, '{');
+    json_field_text(json, "kind", asking->kind);
+    json_field_string(json, "answer", buf_slice(&answer->text));
+    search_generation(json, asking->call, asking->shelf);
+    json_field_bool(json, "fresh", answer->fresh && is_current(asking));
+    json_key(json, "citations");
+    json_begin(json, '[');
+    for (size_t i = 0; i < answer->count; i++)
+        answer_put_citation(json, answer, i);
+    json_end(json, ']');
+    json_key(json, "route");
+    answer_put_route(json, &asking->route);
+    json_field_double(json, "confidence", asking->route.confidence, 4);
+    search_explain(json, asking->call, &asking->route);
+    put_model(json, asking);
+    put_costs(json, asking);
+    json_end(json, '}');
 }
 
 int verb_ask(struct call *call, struct json *json, struct err *err)
 {
-    double start = clock_seconds();
-    size_t most = (size_t)json_get_int(call->params, "n", DEFAULT_QUOTES);
-    if (most > MOST_QUOTES)
-        most = MOST_QUOTES;
-    struct route_result route;
-    int code = check_answer(call, err);
+    struct asking asking = {.call = call, .start = clock_seconds()};
+    asking.most = (size_t)json_get_int(call->params, "n", DEFAULT_QUOTES);
+    if (asking.most > MOST_QUOTES)
+        asking.most = MOST_QUOTES;
+    int code = read_wanted(&asking, err);
     if (code)
         return code;
-    struct shelf *shelf = library_shelf(call->daemon->library);
-    code = search_route(call, shelf, most + SPARE, &route, err);
-    if (!code) {
-        double routed = clock_seconds();
-        json_begin(json, '{');
-        code = answer_from(call, shelf, &route, most, json, err);
-        put_costs(json, start, routed);
-        json_end(json, '}');
-        route_result_free(&route);
-    }
-    shelf_release(shelf);
+    asking.shelf = library_shelf(call->daemon->library);
+    code = answer(&asking, err);
+    if (!code)
+        put_result(json, &asking);
+    answer_free(&asking.answer);
+    passages_free(&asking.passages);
+    if (asking.routed > 0)
+        route_result_free(&asking.route);
+    shelf_release(asking.shelf);
     return code;
 }

@@ -6,17 +6,21 @@
 
 #include "indexer/parser.h"
 #include "memory/library.h"
+#include "memory/memories.h"
 #include "memory/store.h"
 
+struct engine;
 struct jobs;
 struct outbox;
 
 struct daemon {
     struct store *store;
     struct library *library;
+    struct engine *engine;
     struct jobs *jobs;
     struct outbox *outbox;
     struct parser_options parser;
+    struct memory_policy policy;
     int64_t started_ms; /* clock_ms */
 };
 

@@ -2,14 +2,19 @@
  * those who wait for it.
  *
  * A manual's update that fails (folder gone, disk full) keeps the generation
- * before and is tried again after 30 s, then twice as long, at most 1 h. */
+ * before and is tried again after 30 s, then twice as long, at most 1 h.  With a
+ * model its memories follow; while they cannot be made the manual is searched
+ * by words, and they are tried again likewise, or once the model's folder has
+ * changed.  Another model that is put into that folder is used, and all memories
+ * made again, once what is being made is done. */
 #ifndef DAEMON_JOBS_H
 #define DAEMON_JOBS_H
 
 #include "base/json.h"
+#include "daemon/engine.h"
 #include "daemon/request.h"
 #include "indexer/index.h"
-#include "memory/library.h"
+#include "memory/memories.h"
 
 struct jobs;
 
@@ -17,7 +22,9 @@ struct jobs_options {
     struct store *store;
     struct library *library;
     struct outbox *outbox;
+    struct engine *engine;
     struct index_options index;
+    struct memory_policy policy;
 };
 
 struct jobs *jobs_new(const struct jobs_options *options);
@@ -30,7 +37,7 @@ void jobs_update(struct jobs *jobs, uint32_t manual, const char *name,
                  bool force);
 
 /* Takes the request over: it is answered when all that was asked for so far
- * has ended, for the manual or (0) for all of them, and meanwhile told of the
+ * has ended, memories included, for the manual or (0) for all of them, and meanwhile told of the
  * progress.  Result: job_report, or for all {"manuals":[job_report...]}. */
 void jobs_wait(struct jobs *jobs, struct request *request, uint32_t manual);
 
@@ -50,10 +57,13 @@ void jobs_collect(struct jobs *jobs);
 /* A manual's update as it stands. */
 struct job_state {
     bool queued, running;
-    size_t pending;   /* files still to parse */
-    bool counted;     /* pending is known */
-    struct err err;   /* of the last update; code 0: none */
-    int64_t retry_ms; /* until it is tried again; -1: not planned */
+    size_t pending;            /* files still to parse */
+    bool counted;              /* pending is known */
+    struct err err;            /* of the last update; code 0: none */
+    int64_t retry_ms;          /* until it is tried again; -1: not planned */
+    bool encoding;             /* memories are computed, or will be */
+    size_t encoded, to_encode; /* segments, once that is under way */
+    struct err memory_err;     /* of the last time */
 };
 void jobs_state(struct jobs *jobs, uint32_t manual, struct job_state *ret);
 

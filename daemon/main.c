@@ -9,6 +9,7 @@
 #include "base/config.h"
 #include "base/file.h"
 #include "base/version.h"
+#include "daemon/engine.h"
 #include "daemon/jobs.h"
 #include "daemon/request.h"
 #include "daemon/server.h"
@@ -18,13 +19,14 @@
 enum { STOP_MS = 800 }; /* for the threads, once the loop has ended */
 
 struct options {
-    const char *socket, *store, *config, *log;
+    const char *socket, *store, *config, *log, *model;
 };
 
 static void usage(void)
 {
     puts("usage: lecternd [--foreground] [--socket PATH] [--store DIR]\n"
-         "                [--config FILE] [--log error|warn|info|debug]\n"
+         "                [--model DIR|none] [--config FILE]\n"
+         "                [--log error|warn|info|debug]\n"
          "\n"
          "Keeps manuals indexed and answers `lectern`, which starts it when\n"
          "none runs.  It stays in the foreground; SIGTERM ends it.");
@@ -36,6 +38,7 @@ static int parse_options(int argc, char **argv, struct options *options)
     static const struct option known[] = {
         {"socket", required_argument, NULL, 's'},
         {"store", required_argument, NULL, 'd'},
+        {"model", required_argument, NULL, 'm'},
         {"config", required_argument, NULL, 'c'},
         {"log", required_argument, NULL, 'l'},
         {"foreground", no_argument, NULL, 'f'},
@@ -46,6 +49,7 @@ static int parse_options(int argc, char **argv, struct options *options)
         switch (option) {
         case 's': options->socket = optarg; break;
         case 'd': options->store = optarg; break;
+        case 'm': options->model = optarg; break;
         case 'c': options->config = optarg; break;
         case 'l': options->log = optarg; break;
         case 'f': break;
@@ -69,6 +73,8 @@ static int configure(const struct options *options, struct config *config,
         code = config_set(config, CONFIG_SOCKET, options->socket, err);
     if (!code && options->store)
         code = config_set(config, CONFIG_STORE, options->store, err);
+    if (!code && options->model)
+        code = config_set(config, CONFIG_MODEL, options->model, err);
     if (!code && options->log)
         code = config_set(config, CONFIG_LOG, options->log, err);
     if (code)
@@ -115,6 +121,14 @@ static int queue_all(struct service *service, struct err *err)
     return 0;
 }
 
+static struct memory_policy memory_policy(const struct config *config)
+{
+    return (struct memory_policy){
+        .aggregate = config_choice(config, CONFIG_AGGREGATE),
+        .recall = config_choice(config, CONFIG_RECALL),
+        .segment_tokens = config_number(config, CONFIG_SEGMENT_TOKENS)};
+}
+
 static int open_all(struct service *service, const struct config *config,
                     struct err *err)
 {
@@ -127,6 +141,9 @@ static int open_all(struct service *service, const struct config *config,
     if (!code)
         code = listener_open(config_text(config, CONFIG_SOCKET),
                              &service->listener, err);
+    struct engine_options engine = {.folder = config_model(config)};
+    if (!code)
+        code = engine_start(&engine, &daemon->engine, err);
     if (!code)
         code = server_new(service->listener.fd, &service->server, err);
     return code;
@@ -138,11 +155,14 @@ static int start_threads(struct service *service, const struct config *config,
     struct daemon *daemon = &service->daemon;
     daemon->started_ms = clock_ms();
     daemon->parser = parser_options(config);
+    daemon->policy = memory_policy(config);
     daemon->outbox = outbox_new(server_wake, service->server);
     struct jobs_options options = {
         .store = daemon->store,
         .library = daemon->library,
         .outbox = daemon->outbox,
+        .engine = daemon->engine,
+        .policy = daemon->policy,
         .index = {.parser = daemon->parser,
                   .parsers = (unsigned)config_number(config, CONFIG_PARSERS)}};
     daemon->jobs = jobs_new(&options);
@@ -162,8 +182,11 @@ static void close_all(struct service *service, int status)
     int64_t deadline = clock_ms() + STOP_MS;
     if (daemon->jobs)
         jobs_cancel(daemon->jobs);
+    if (daemon->engine)
+        engine_cancel(daemon->engine);
     if ((service->work && !work_stop(service->work, deadline)) ||
-        (daemon->jobs && !jobs_stop(daemon->jobs, deadline))) {
+        (daemon->jobs && !jobs_stop(daemon->jobs, deadline)) ||
+        !engine_stop(daemon->engine, deadline)) {
         log_warn("a thread is still busy and is cut off");
         listener_close(&service->listener);
         _exit(status);

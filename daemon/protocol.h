@@ -10,7 +10,16 @@
  * -32600 not a request, -32601 no such method).  Between a request and its
  * result the daemon may send notifications that carry the request's id:
  *     {"jsonrpc":"2.0","method":"progress","params":{"id":1,"manual":"..",
- *      "phase":"scan|parse|assemble|store","done":n,"total":n}}
+ *      "phase":"scan|parse|assemble|store|memories","done":n,"total":n}}
+ * and of an `ask` with "stream", in this order and all before its result:
+ *     {"jsonrpc":"2.0","method":"event","params":{"id":1,"event":"route",
+ *      "route":[...]}}                          what was found
+ *     ... "event":"token","text":"..."          the answer's text, in pieces;
+ *                                               of a citation that is repaired
+ *                                               the result has other words
+ *     ... "event":"citation","n":1,...          each, checked
+ * Where a model's answer may still give way to passages ("answer": "auto"), no
+ * token comes before it was checked.
  * {"method":"cancel","params":{"id":1}} stops a request of the same
  * connection; it then ends with the error `cancelled`.
  *
@@ -18,10 +27,12 @@
  *   add     *dir (absolute), name, ignore: [glob], wait: bool
  *   rm      *manual                     ls
  *   search  *query, manual, under, file, n, mode, explain
- *   ask     *query, manual, under, file, n, mode, explain, answer, strict
+ *   ask     *query, manual, under, file, n, mode, explain, answer, max_tokens,
+ *           stream: bool, strict
  *   toc     node, manual, depth         get  *node
  *   update  manual, wait: bool, force   wait  manual
- *   open    *node                       status
+ *   open    *node
+ *   status  open: bool (the model is opened first, or tried)
  *   failed  manual
  *   stop    (ends the daemon)
  * A name of a parameter that is not listed is an error. */

@@ -74,8 +74,7 @@ bool quote_find(struct slice source, struct slice text, const uint32_t *offsets,
     return true;
 }
 
-/* End of the sentence, cell or line that starts at `from`. */
-static size_t part_end(struct slice text, size_t from)
+size_t quote_part_end(struct slice text, size_t from)
 {
     for (size_t at = from; at < text.size; at++) {
         char c = text.data[at];
@@ -136,9 +135,9 @@ static bool find_longest(const struct reading *reading, struct slice text,
 static bool find_part(const struct reading *reading, struct slice text,
                       struct quote *quote)
 {
-    return find_longest(reading, text, part_end, LEAST_PART, quote) ||
+    return find_longest(reading, text, quote_part_end, LEAST_PART, quote) ||
            find_longest(reading, text, line_end, 1, quote) ||
-           find_longest(reading, text, part_end, 1, quote);
+           find_longest(reading, text, quote_part_end, 1, quote);
 }
 
 int quote_check(struct parser *parser, const struct passage *passage,

@@ -23,6 +23,9 @@ void quote_free(struct quote *quote);
 bool quote_find(struct slice source, struct slice text, const uint32_t *offsets,
                 struct slice wanted, struct span *ret_span);
 
+/* End of the sentence, cell or line that starts at `from`. */
+size_t quote_part_end(struct slice text, size_t from);
+
 /* False: the file is not the one that was indexed. */
 bool quote_is_fresh(const struct volume *volume, uint32_t file);
 

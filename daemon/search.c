@@ -9,6 +9,7 @@ static int mode_of(const char *name, int *ret_mode, struct err *err)
 {
     static const char *const names[] = {[ROUTE_AUTO] = "auto",
                                         [ROUTE_TREE] = "tree",
+                                        [ROUTE_DENSE] = "dense",
                                         [ROUTE_LEXICAL] = "lexical"};
     for (int i = 0; i < (int)(sizeof names / sizeof names[0]); i++) {
         if (!strcmp(name, names[i])) {
@@ -16,15 +17,37 @@ static int mode_of(const char *name, int *ret_mode, struct err *err)
             return 0;
         }
     }
-    if (!strcmp(name, "dense"))
-        return err_set(err, ERR_USAGE,
-                       "mode dense needs a model, and none is loaded");
     return err_set(err, ERR_USAGE,
-                   "mode must be auto, tree or lexical, not '%.40s'", name);
+                   "mode must be auto, tree, dense or lexical, not '%.40s'",
+                   name);
 }
 
-int search_route(const struct call *call, const struct shelf *shelf,
-                 size_t most, struct route_result *ret_route, struct err *err)
+/* "weights": [lexical, terms, dense, tree], to measure what they do. */
+static int weights_of(const cJSON *params, struct route_weights *weights,
+                      struct route_request *request, struct err *err)
+{
+    const cJSON *item,
+        *array = cJSON_GetObjectItemCaseSensitive(params, "weights");
+    int count = 0;
+    if (!array || cJSON_IsNull(array))
+        return 0;
+    cJSON_ArrayForEach (item, array) {
+        if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) ||
+            count == ROUTE_RANKINGS)
+            break;
+        weights->by[count++] = item->valuedouble;
+    }
+    if (!cJSON_IsArray(array) || item || count < ROUTE_RANKINGS)
+        return err_set(err, ERR_USAGE,
+                       "weights must be an array of %d numbers, none below 0",
+                       ROUTE_RANKINGS);
+    request->weights = weights;
+    return 0;
+}
+
+int search_question(const struct call *call, const struct shelf *shelf,
+                    size_t most, struct question *ret_question,
+                    struct route_result *ret_route, struct err *err)
 {
     const cJSON *params = call->params;
     const char *under = json_get_text(params, "under", NULL);
@@ -34,14 +57,28 @@ int search_route(const struct call *call, const struct shelf *shelf,
         .file = json_get_text(params, "file", NULL),
         .most = most,
         .explain = json_get_bool(params, "explain", false)};
+    struct route_weights weights;
     int code =
         mode_of(json_get_text(params, "mode", "auto"), &request.mode, err);
+    if (!code)
+        code = weights_of(params, &weights, &request, err);
     if (code)
         return code;
     if (under && !node_parse(under, &request.under))
         return err_set(err, ERR_USAGE, "under: '%.100s' does not name a node",
                        under);
-    return route_question(shelf, &request, ret_route, err);
+    struct question question;
+    code = question_embed(call, request.query, request.mode, &question, err);
+    if (code)
+        return code;
+    request.vector = question.vector;
+    request.policy = question.policy;
+    code = route_question(shelf, &request, ret_route, err);
+    question_free(&question);
+    question.vector = NULL;
+    if (!code)
+        *ret_question = question;
+    return code;
 }
 
 void search_generation(struct json *json, const struct call *call,
@@ -75,12 +112,35 @@ static void explain_steps(struct json *json, const struct route_result *route)
     for (size_t i = 0; i < route->step_count; i++) {
         const struct route_step *step = &route->steps[i];
         json_begin(json, '{');
+        json_field_text(json, "by", route_ranking_names[step->ranking]);
         json_field_int(json, "depth", step->depth);
         result_node_id(json, "node", step->volume, step->node);
         json_field_string(json, "title",
                           step->volume->outline->nodes[step->node].title);
         json_field_double(json, "score", step->score, 6);
         json_field_bool(json, "kept", step->kept);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+static void explain_hits(struct json *json, const struct route_result *route)
+{
+    json_key(json, "hits");
+    json_begin(json, '[');
+    for (size_t i = 0; i < route->count; i++) {
+        const struct route_hit *hit = &route->hits[i];
+        json_begin(json, '{');
+        result_node_id(json, "node", hit->volume, hit->node);
+        for (int r = 0; r < ROUTE_RANKINGS; r++) {
+            if (!hit->by[r].rank)
+                continue;
+            json_key(json, route_ranking_names[r]);
+            json_begin(json, '{');
+            json_field_int(json, "rank", hit->by[r].rank);
+            json_field_double(json, "score", hit->by[r].score, 6);
+            json_end(json, '}');
+        }
         json_end(json, '}');
     }
     json_end(json, ']');
@@ -95,6 +155,7 @@ void search_explain(struct json *json, const struct call *call,
     json_begin(json, '{');
     explain_terms(json, route);
     explain_steps(json, route);
+    explain_hits(json, route);
     json_field_double(json, "confidence", route->confidence, 4);
     json_end(json, '}');
 }
@@ -160,7 +221,8 @@ int verb_search(struct call *call, struct json *json, struct err *err)
     size_t most = (size_t)json_get_int(call->params, "n", DEFAULT_HITS);
     struct shelf *shelf = library_shelf(call->daemon->library);
     struct route_result route;
-    int code = search_route(call, shelf, most, &route, err);
+    struct question question;
+    int code = search_question(call, shelf, most, &question, &route, err);
     if (!code) {
         double routed = clock_seconds();
         json_begin(json, '{');
@@ -169,10 +231,12 @@ int verb_search(struct call *call, struct json *json, struct err *err)
         search_generation(json, call, shelf);
         code = put_results(json, call, shelf, &route, err);
         search_explain(json, call, &route);
+        json_field_text(json, "model", question.model);
         json_key(json, "ms");
         json_begin(json, '{');
-        json_field_double(json, "embed", 0, 3);
-        json_field_double(json, "route", (routed - start) * 1000, 3);
+        json_field_double(json, "embed", question.ms, 3);
+        json_field_double(json, "route", (routed - start) * 1000 - question.ms,
+                          3);
         json_field_double(json, "total", (clock_seconds() - start) * 1000, 3);
         json_end(json, '}');
         json_end(json, '}');

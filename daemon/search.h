@@ -2,12 +2,15 @@
 #ifndef DAEMON_SEARCH_H
 #define DAEMON_SEARCH_H
 
+#include "daemon/question.h"
 #include "daemon/result.h"
 #include "memory/route.h"
 
-/* Routes the question that the parameters hold, for `most` hits. */
-int search_route(const struct call *call, const struct shelf *shelf,
-                 size_t most, struct route_result *ret_route, struct err *err);
+/* Routes the question that the parameters hold, for `most` hits, and says what
+ * the model did; *ret_question without its vector. */
+int search_question(const struct call *call, const struct shelf *shelf,
+                    size_t most, struct question *ret_question,
+                    struct route_result *ret_route, struct err *err);
 
 /* "generation" of what is searched. */
 void search_generation(struct json *json, const struct call *call,

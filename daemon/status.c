@@ -6,6 +6,9 @@
 #include "base/version.h"
 #include "daemon/jobs.h"
 #include "daemon/result.h"
+#include "memory/vectors.h"
+
+enum { OPEN_MS = 30000 };
 
 struct manuals {
     struct manual *items;
@@ -35,12 +38,68 @@ static const char *state_name(const struct job_state *state)
 {
     return state->running    ? "indexing"
            : state->queued   ? "queued"
+           : state->encoding ? "encoding"
            : state->err.code ? "failed"
                              : "idle";
 }
 
+/* What vectors must have been made by, to be current. */
+struct wanted {
+    bool known; /* the model is open */
+    struct hash128 policy;
+};
+
+static struct wanted wanted_policy(struct daemon *daemon)
+{
+    struct engine_embedder e;
+    struct embedder_facts facts;
+    if (!engine_context(daemon->engine))
+        return (struct wanted){0};
+    engine_embedder(daemon->engine, false, NULL, &e);
+    if (e.embedder.facts(&e, &facts, NULL))
+        return (struct wanted){0};
+    return (struct wanted){true, memories_policy(&daemon->policy, &facts)};
+}
+
+static const char *memories_name(const struct volume *volume,
+                                 const struct job_state *state,
+                                 const struct wanted *wanted)
+{
+    const struct vectors *vectors = volume ? volume->vectors : NULL;
+    if (state->encoding)
+        return "computing";
+    if (!vectors)
+        return "none";
+    bool current =
+        vectors_generation(vectors) == volume->manual.generation &&
+        (!wanted->known || hash_equal(vectors_policy(vectors), wanted->policy));
+    return current ? "current" : "older";
+}
+
+static void put_memories(struct json *json, const struct volume *volume,
+                         const struct job_state *state,
+                         const struct wanted *wanted)
+{
+    bool any = volume && volume->vectors;
+    json_field_text(json, "memories", memories_name(volume, state, wanted));
+    json_field_int(json, "segments",
+                   any ? (int64_t)vectors_segments(volume->vectors) : 0);
+    if (state->to_encode) {
+        json_key(json, "encoding");
+        json_begin(json, '{');
+        json_field_int(json, "done", (int64_t)state->encoded);
+        json_field_int(json, "total", (int64_t)state->to_encode);
+        json_end(json, '}');
+    }
+    if (state->memory_err.code) {
+        json_key(json, "memories_error");
+        rpc_error_data(json, &state->memory_err);
+    }
+}
+
 static void put_manual(struct json *json, const struct manual *manual,
-                       const struct job_state *state)
+                       const struct job_state *state,
+                       const struct volume *volume, const struct wanted *wanted)
 {
     json_begin(json, '{');
     json_field_text(json, "name", manual->name);
@@ -64,6 +123,7 @@ static void put_manual(struct json *json, const struct manual *manual,
     }
     if (state->retry_ms >= 0)
         json_field_double(json, "retry_in", (double)state->retry_ms / 1000, 1);
+    put_memories(json, volume, state, wanted);
     json_end(json, '}');
 }
 
@@ -72,16 +132,20 @@ static void put_manuals(struct json *json, const struct call *call,
                         const struct manuals *manuals, const char **ret_state)
 {
     bool busy = false, failed = false;
+    struct shelf *shelf = library_shelf(call->daemon->library);
+    struct wanted wanted = wanted_policy(call->daemon);
     json_key(json, "manuals");
     json_begin(json, '[');
     for (size_t i = 0; i < manuals->count; i++) {
         struct job_state state;
         jobs_state(call->daemon->jobs, manuals->items[i].id, &state);
-        busy = busy || state.running || state.queued;
-        failed = failed || state.err.code;
-        put_manual(json, &manuals->items[i], &state);
+        busy = busy || state.running || state.queued || state.encoding;
+        failed = failed || state.err.code || state.memory_err.code;
+        put_manual(json, &manuals->items[i], &state,
+                   shelf_volume(shelf, manuals->items[i].name), &wanted);
     }
     json_end(json, ']');
+    shelf_release(shelf);
     *ret_state = busy ? "indexing" : failed ? "degraded" : "idle";
 }
 
@@ -99,6 +163,39 @@ int verb_ls(struct call *call, struct json *json, struct err *err)
     return 0;
 }
 
+static void put_model_facts(struct json *json, const struct model_facts *facts)
+{
+    json_field_text(json, "name", facts->name);
+    json_field_text(json, "type", facts->type);
+    json_field_int(json, "parameters", (int64_t)facts->parameters);
+    json_field_int(json, "width", (int64_t)facts->width);
+    json_field_int(json, "context", (int64_t)facts->context);
+    json_field_bool(json, "recalls", facts->soft_tokens && facts->recall);
+    json_field_text(json, "backend", facts->backend);
+}
+
+static void put_model(struct json *json, struct engine *engine)
+{
+    struct engine_state state;
+    engine_state(engine, &state);
+    json_key(json, "model");
+    json_begin(json, '{');
+    json_field_text(json, "state",
+                    !state.folder    ? "none"
+                    : state.open     ? "ready"
+                    : state.err.code ? "failed"
+                                     : "closed");
+    json_field_text(json, "path", state.folder);
+    if (state.open)
+        put_model_facts(json, &state.facts);
+    if (state.err.code) {
+        json_key(json, "error");
+        rpc_error_data(json, &state.err);
+    }
+    json_field_bool(json, "changed", state.changed);
+    json_end(json, '}');
+}
+
 static void put_daemon(struct json *json, const struct call *call)
 {
     struct shelf *shelf = library_shelf(call->daemon->library);
@@ -110,7 +207,7 @@ static void put_daemon(struct json *json, const struct call *call)
     json_field_double(json, "uptime",
                       (double)(clock_ms() - call->daemon->started_ms) / 1000,
                       1);
-    json_field_null(json, "model");
+    put_model(json, call->daemon->engine);
     json_key(json, "store");
     json_begin(json, '{');
     json_field_int(json, "bytes", (int64_t)used);
@@ -127,6 +224,8 @@ int verb_status(struct call *call, struct json *json, struct err *err)
 {
     struct manuals manuals = {0};
     const char *state;
+    if (json_get_bool(call->params, "open", false))
+        engine_ready(call->daemon->engine, OPEN_MS);
     int code = manuals_read(call->daemon->store, &manuals, err);
     if (code)
         return code;

@@ -4,7 +4,12 @@
 
 #include "base/nearest.h"
 
-enum { MOST_HITS = 1000, MOST_TEXT = 1 << 16, MOST_LEVELS = 100000 };
+enum {
+    MOST_HITS = 1000,
+    MOST_TEXT = 1 << 16,
+    MOST_LEVELS = 100000,
+    MOST_TOKENS = 4096
+};
 
 /* clang-format off */
 #define END {NULL, PARAM_ANY, false, 0, 0}
@@ -14,7 +19,8 @@ enum { MOST_HITS = 1000, MOST_TEXT = 1 << 16, MOST_LEVELS = 100000 };
 #define INT(name, least, most) {name, PARAM_INT, false, least, most}
 #define SEARCHING                                                        \
     NEEDED_TEXT("query"), TEXT("manual"), TEXT("under"), TEXT("file"),   \
-        INT("n", 1, MOST_HITS), TEXT("mode"), BOOL("explain")
+        INT("n", 1, MOST_HITS), TEXT("mode"), BOOL("explain"),           \
+        {"weights", PARAM_ANY, false, 0, 0}
 
 static const struct param no_params[] = {END};
 static const struct param add_params[] = {
@@ -22,20 +28,22 @@ static const struct param add_params[] = {
     {"ignore", PARAM_TEXTS, false, 0, 0}, BOOL("wait"), END};
 static const struct param rm_params[] = {NEEDED_TEXT("manual"), END};
 static const struct param search_params[] = {SEARCHING, END};
-static const struct param ask_params[] = {SEARCHING, TEXT("answer"),
-                                          BOOL("strict"), END};
+static const struct param ask_params[] = {
+    SEARCHING,      TEXT("answer"), INT("max_tokens", 1, MOST_TOKENS),
+    BOOL("stream"), BOOL("strict"), END};
 static const struct param toc_params[] = {
     TEXT("node"), TEXT("manual"), INT("depth", 0, MOST_LEVELS), END};
 static const struct param node_params[] = {NEEDED_TEXT("node"), END};
 static const struct param update_params[] = {TEXT("manual"), BOOL("wait"),
                                              BOOL("force"), END};
+static const struct param status_params[] = {BOOL("open"), END};
 static const struct param manual_params[] = {TEXT("manual"), END};
 static const struct param cancel_params[] = {{"id", PARAM_ANY, true, 0, 0},
                                              END};
 
 static const struct verb verbs[] = {
     {"add", VERB_CHORE, verb_add, add_params},
-    {"ask", VERB_QUERY, verb_ask, ask_params},
+    {"ask", VERB_ANSWER, verb_ask, ask_params},
     {"cancel", VERB_LOOP, NULL, cancel_params},
     {"failed", VERB_QUERY, verb_failed, manual_params},
     {"get", VERB_QUERY, verb_get, node_params},
@@ -43,7 +51,7 @@ static const struct verb verbs[] = {
     {"open", VERB_QUERY, verb_open, node_params},
     {"rm", VERB_CHORE, verb_rm, rm_params},
     {"search", VERB_QUERY, verb_search, search_params},
-    {"status", VERB_QUERY, verb_status, no_params},
+    {"status", VERB_QUERY, verb_status, status_params},
     {"stop", VERB_LOOP, NULL, no_params},
     {"toc", VERB_QUERY, verb_toc, toc_params},
     {"update", VERB_CHORE, verb_update, update_params},

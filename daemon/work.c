@@ -7,9 +7,10 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "daemon/engine.h"
 #include "daemon/thread.h"
 
-enum { QUERY_THREADS = 2, CHORE_THREADS = 1, MOST_THREADS = 4 };
+enum { MOST_THREADS = 4 };
 
 struct pool {
     struct daemon *daemon;
@@ -23,12 +24,24 @@ struct pool {
 };
 
 struct work {
-    struct pool queries, chores;
+    struct pool pools[VERB_THREADS]; /* none for VERB_LOOP */
 };
+
+static const unsigned threads_of[VERB_THREADS] = {
+    [VERB_QUERY] = 2, [VERB_ANSWER] = 4, [VERB_CHORE] = 1};
 
 static int cancelled(struct err *err)
 {
     return err_set(err, ERR_CANCELLED, "cancelled");
+}
+
+/* One model for all that it asks. */
+static int run_verb(struct call *call, struct json *json, struct err *err)
+{
+    engine_hold(call->daemon->engine);
+    int code = call->request->verb->run(call, json, err);
+    engine_release(call->daemon->engine);
+    return code;
 }
 
 static void run(struct pool *pool, struct request *request,
@@ -44,7 +57,7 @@ static void run(struct pool *pool, struct request *request,
     if (atomic_load(&request->cancelled))
         code = cancelled(&err);
     else
-        code = request->verb->run(&call, &json, &err);
+        code = run_verb(&call, &json, &err);
     /* A chore that is done is done, and says so. */
     if (!code && pool->parses && atomic_load(&request->cancelled))
         code = cancelled(&err);
@@ -126,11 +139,11 @@ static bool pool_join(struct pool *pool, int64_t deadline_ms)
 
 bool work_stop(struct work *work, int64_t deadline_ms)
 {
-    pool_end(&work->queries);
-    pool_end(&work->chores);
-    if (!pool_join(&work->queries, deadline_ms) ||
-        !pool_join(&work->chores, deadline_ms))
-        return false;
+    for (int i = 0; i < VERB_THREADS; i++)
+        pool_end(&work->pools[i]);
+    for (int i = 0; i < VERB_THREADS; i++)
+        if (!pool_join(&work->pools[i], deadline_ms))
+            return false;
     free(work);
     return true;
 }
@@ -138,11 +151,11 @@ bool work_stop(struct work *work, int64_t deadline_ms)
 int work_start(struct daemon *daemon, struct work **ret_work, struct err *err)
 {
     struct work *work = mem_alloc(sizeof *work);
-    pool_init(&work->queries, daemon, true);
-    pool_init(&work->chores, daemon, false);
-    int code = pool_start(&work->queries, QUERY_THREADS, err);
-    if (!code)
-        code = pool_start(&work->chores, CHORE_THREADS, err);
+    int code = 0;
+    for (int i = 0; i < VERB_THREADS; i++)
+        pool_init(&work->pools[i], daemon, i != VERB_CHORE);
+    for (int i = 0; i < VERB_THREADS && !code; i++)
+        code = pool_start(&work->pools[i], threads_of[i], err);
     if (code)
         work_stop(work, clock_ms() + 10000);
     else
@@ -152,7 +165,7 @@ int work_start(struct daemon *daemon, struct work **ret_work, struct err *err)
 
 static struct pool *pool_of(struct work *work, const struct request *request)
 {
-    return request->verb->thread == VERB_CHORE ? &work->chores : &work->queries;
+    return &work->pools[request->verb->thread];
 }
 
 void work_submit(struct work *work, struct request *request)

@@ -1,5 +1,6 @@
-/* The threads that run verbs: two for questions, one for chores, so that a
- * chore that waits for the index thread never keeps a question waiting. */
+/* The threads that run verbs: some that only read, some for answers and one
+ * for chores, so that neither an answer that is being written nor a chore that
+ * waits for the index thread keeps others waiting. */
 #ifndef DAEMON_WORK_H
 #define DAEMON_WORK_H
 
@@ -10,8 +11,8 @@ struct work;
 /* `daemon` must outlive it. */
 int work_start(struct daemon *daemon, struct work **ret_work, struct err *err);
 
-/* Hands a request of a VERB_QUERY or VERB_CHORE over; it comes back through
- * the outbox. */
+/* Hands a request over, not of a VERB_LOOP; it comes back through the
+ * outbox. */
 void work_submit(struct work *work, struct request *request);
 
 /* Takes back a request that no thread has begun; false: it is not queued. */

@@ -1,5 +1,6 @@
 /* Deleting what no manual refers to: old outlines, postings of old epochs,
- * trees of files that changed or went.
+ * trees of files that changed or went, segments and memories that no vectors
+ * were made of.
  *
  * Two passes a table: a reading one that notes the keys to go, then writing
  * transactions of at most BATCH deletions, so that nobody waits long. */
@@ -7,6 +8,7 @@
 #include <string.h>
 
 #include "memory/tables.h"
+#include "memory/vectors.h"
 
 enum { BATCH = 2000 };
 
@@ -15,27 +17,85 @@ struct doomed {
     size_t count;
 };
 
+struct names {
+    struct hash128 *items; /* sorted, once all are there */
+    size_t count, capacity;
+};
+
 struct references {
     struct manual *manuals; /* ascending ids */
     size_t manual_count;
-    struct hash128 *trees; /* sorted */
-    size_t tree_count;
+    struct names trees;
+    struct names made_of; /* segments and memories */
+    bool unfinished;      /* some manual's vectors are not of its generation */
 };
-
-static int by_hash(const void *a, const void *b)
-{
-    const struct hash128 *x = a, *y = b;
-    if (x->high != y->high)
-        return x->high < y->high ? -1 : 1;
-    return x->low < y->low ? -1 : x->low > y->low;
-}
 
 static void references_free(struct references *refs)
 {
     for (size_t i = 0; i < refs->manual_count; i++)
         manual_free(&refs->manuals[i]);
     free(refs->manuals);
-    free(refs->trees);
+    free(refs->trees.items);
+    free(refs->made_of.items);
+}
+
+static void add_names(struct names *names, const struct hash128 *items,
+                      size_t count)
+{
+    void *all = names->items;
+    mem_reserve(&all, &names->capacity, names->count + count, sizeof *items);
+    names->items = all;
+    if (count)
+        memcpy(names->items + names->count, items, count * sizeof *items);
+    names->count += count;
+}
+
+static void sort_names(struct names *names)
+{
+    if (names->count)
+        qsort(names->items, names->count, sizeof *names->items, hash_compare);
+}
+
+static bool has_name(const struct names *names, const char *key)
+{
+    struct hash128 name = hash_read((const unsigned char *)key);
+    return names->count && bsearch(&name, names->items, names->count,
+                                   sizeof name, hash_compare);
+}
+
+static int gather_trees(struct store_txn *txn, struct references *refs,
+                        uint32_t manual, struct err *err)
+{
+    struct file *files;
+    size_t count;
+    int code = store_list_files(txn, manual, &files, &count, err);
+    if (code)
+        return code;
+    for (size_t i = 0; i < count; i++) {
+        add_names(&refs->trees, &files[i].tree, 1);
+        file_free(&files[i]);
+    }
+    free(files);
+    return 0;
+}
+
+static int gather_made_of(struct store_txn *txn, struct references *refs,
+                          const struct manual *manual, struct err *err)
+{
+    struct slice value;
+    struct vector_table head;
+    int code = store_get_vectors(txn, manual->id, &value, err);
+    if (code == ERR_STORE)
+        return code;
+    if (code || vector_table_head(value, &head, NULL)) {
+        refs->unfinished = refs->unfinished || manual->generation;
+        return 0;
+    }
+    if (head.generation != manual->generation)
+        refs->unfinished = true;
+    add_names(&refs->made_of, head.names, head.name_count);
+    vector_table_free(&head);
+    return 0;
 }
 
 static int gather(struct store_txn *txn, struct references *ret,
@@ -43,29 +103,17 @@ static int gather(struct store_txn *txn, struct references *ret,
 {
     struct references refs = {0};
     int code = store_list_manuals(txn, &refs.manuals, &refs.manual_count, err);
-    size_t capacity = 0;
     for (size_t m = 0; m < refs.manual_count && !code; m++) {
-        struct file *files;
-        size_t count;
-        code = store_list_files(txn, refs.manuals[m].id, &files, &count, err);
-        if (code)
-            break;
-        void *trees = refs.trees;
-        mem_reserve(&trees, &capacity, refs.tree_count + count,
-                    sizeof *refs.trees);
-        refs.trees = trees;
-        for (size_t i = 0; i < count; i++) {
-            refs.trees[refs.tree_count++] = files[i].tree;
-            file_free(&files[i]);
-        }
-        free(files);
+        code = gather_trees(txn, &refs, refs.manuals[m].id, err);
+        if (!code)
+            code = gather_made_of(txn, &refs, &refs.manuals[m], err);
     }
     if (code) {
         references_free(&refs);
         return code;
     }
-    if (refs.tree_count)
-        qsort(refs.trees, refs.tree_count, sizeof *refs.trees, by_hash);
+    sort_names(&refs.trees);
+    sort_names(&refs.made_of);
     *ret = refs;
     return 0;
 }
@@ -93,9 +141,12 @@ static bool keep_postings(const struct references *refs, const char *key)
 
 static bool keep_tree(const struct references *refs, const char *key)
 {
-    struct hash128 name = hash_read((const unsigned char *)key);
-    return refs->tree_count &&
-           bsearch(&name, refs->trees, refs->tree_count, sizeof name, by_hash);
+    return has_name(&refs->trees, key);
+}
+
+static bool keep_made_of(const struct references *refs, const char *key)
+{
+    return refs->unfinished || has_name(&refs->made_of, key);
 }
 
 /* The first `group` bytes of a key decide; a group that is kept is skipped. */
@@ -103,10 +154,13 @@ static const struct {
     int table;
     size_t group;
     bool (*keep)(const struct references *refs, const char *key);
+    unsigned kept; /* KEEP_.. */
 } collected[] = {
-    {TABLE_OUTLINES, 12, keep_outline},
-    {TABLE_POSTINGS, 8, keep_postings},
-    {TABLE_TREES, 16, keep_tree},
+    {TABLE_OUTLINES, 12, keep_outline, 0},
+    {TABLE_POSTINGS, 8, keep_postings, 0},
+    {TABLE_TREES, 16, keep_tree, KEEP_TREES},
+    {TABLE_SEGMENTS, 16, keep_made_of, KEEP_MEMORIES},
+    {TABLE_MEMORIES, 16, keep_made_of, KEEP_MEMORIES},
 };
 
 /* The first key after all that start with `group`; false: there is none. */
@@ -178,11 +232,11 @@ static int delete_doomed(struct store *store, int table, struct doomed *doomed,
     return 0;
 }
 
-int store_collect(struct store *store, bool trees, struct err *err)
+int store_collect(struct store *store, unsigned keep, struct err *err)
 {
     for (size_t which = 0; which < sizeof collected / sizeof collected[0];
          which++) {
-        if (collected[which].table == TABLE_TREES && !trees)
+        if (collected[which].kept & keep)
             continue;
         struct store_txn *txn;
         struct references refs = {0};

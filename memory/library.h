@@ -23,8 +23,9 @@ struct volume {
     uint16_t *title_words; /* [outline->count] */
     double mean_words;     /* of nodes that own content */
     double mean_title_words;
-    uint32_t owners; /* nodes that own content */
-    int references;  /* kept by library.c */
+    uint32_t owners;         /* nodes that own content */
+    struct vectors *vectors; /* NULL: no memories yet */
+    int references;          /* kept by library.c */
 };
 
 /* A place that a link can name: a file, or an anchor in it. */

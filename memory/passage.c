@@ -15,7 +15,7 @@ enum { PASSAGE_LEAST = 160, PASSAGE_MOST = 480 };
 /* What a term in the head of a definition (the term defined) is worth to the
  * sentences below it. */
 static const double HEAD_SHARE = 0.8;
-/* Hits whose BM25 is below this share of the best are not quoted. */
+/* Hits whose score is below this share of the best are not quoted. */
 static const double LEAST_SHARE = 0.5;
 /* Between equals: prose before tables and code, what stands first. */
 static const double PROSE = 1.15, ORDER = 0.002, MOST_ORDER = 0.1;
@@ -268,13 +268,10 @@ int passages_choose(const struct shelf *shelf, const char *query_text,
     passages.items = mem_alloc(most * sizeof *passages.items);
     struct choosing choosing = {
         .query = &query, .maker = maker, .cancel = cancel};
-    double strongest = 0;
-    for (size_t i = 0; i < route->count; i++)
-        if (route->hits[i].lexical > strongest)
-            strongest = route->hits[i].lexical;
+    double least = route->count ? LEAST_SHARE * route->hits[0].score : 0;
     int code = 0;
     for (size_t i = 0; i < route->count && passages.count < most && !code; i++)
-        if (i == 0 || route->hits[i].lexical >= LEAST_SHARE * strongest)
+        if (route->hits[i].score >= least)
             code = choose_one(shelf, &route->hits[i], choosing, &passages, err);
     term_maker_free(maker);
     query_free(&query);

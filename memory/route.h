@@ -1,10 +1,22 @@
 /* Routing: which sections answer a question.
  *
- * Two rankings of the nodes that own content, fused by reciprocal rank:
+ * Rankings of the nodes that own content, fused by their scores:
  *   lexical  BM25 over title, path and body (lexical.h);
- *   tree     descent from the root, beam 4 (H2MT 2.4 with terms in place of
- *            memories), each branch scored by its best node and by the whole.
- * Reciprocal rank: k = 60, depth 100 or the hits wanted, absent = 0. */
+ *   terms    descent from the root, beam 4, each branch scored by its best node
+ *            and by the whole;
+ *   dense    nodes by their best segment's cosine with the question;
+ *   tree     descent by memories (H2MT 2.4), each branch scored by the cosine
+ *            of its whole sub-tree, each node by its best segment's.
+ * The last two need the question's vector, and take part of each manual that
+ * has vectors of the same policy.
+ *
+ * Fused score = sum of weight times score, each ranking's scores scaled so that
+ * its best is 1 and 0 (cosines: its 100th) is 0; depth 100 or the hits wanted,
+ * absent = 0.  (Reciprocal ranks forget how sure the words are, and lose at the
+ * first place what scores gain: docs/retrieval.md.)  Modes:
+ *   auto     all four, weighted;
+ *   tree     descent by memories where a manual has them, else by terms;
+ *   dense, lexical  the one ranking. */
 #ifndef MEMORY_ROUTE_H
 #define MEMORY_ROUTE_H
 
@@ -14,29 +26,53 @@
 #include "base/err.h"
 #include "memory/library.h"
 
-enum route_mode { ROUTE_AUTO, ROUTE_TREE, ROUTE_LEXICAL };
+enum route_mode { ROUTE_AUTO, ROUTE_TREE, ROUTE_DENSE, ROUTE_LEXICAL };
+
+enum route_ranking {
+    ROUTE_BY_LEXICAL,
+    ROUTE_BY_TERMS,
+    ROUTE_BY_DENSE,
+    ROUTE_BY_TREE,
+    ROUTE_RANKINGS
+};
+extern const char *const route_ranking_names[ROUTE_RANKINGS];
+
+/* What each ranking counts in the fused one. */
+struct route_weights {
+    double by[ROUTE_RANKINGS];
+};
 
 struct route_request {
     const char *query;
-    const char *manual; /* NULL: all */
-    const char *file;   /* only nodes of this file; NULL: all */
-    uint64_t under;     /* only the sub-tree of this node; 0: all */
-    int mode;           /* enum route_mode */
-    size_t most;        /* hits wanted */
+    const char *manual;    /* NULL: all */
+    const char *file;      /* only nodes of this file; NULL: all */
+    uint64_t under;        /* only the sub-tree of this node; 0: all */
+    int mode;              /* enum route_mode */
+    size_t most;           /* hits wanted */
+    const float *vector;   /* the question in key space; NULL: no model */
+    struct hash128 policy; /* of the vectors that it may be compared with */
     bool explain;
+    /* Of mode auto; NULL: the standard ones.  For measuring what weights do. */
+    const struct route_weights *weights;
+};
+
+struct route_place {
+    uint32_t rank; /* from 1; 0: not in this ranking */
+    double score;  /* in this ranking */
 };
 
 struct route_hit {
     const struct volume *volume;
     uint32_t node;
     double score;    /* fused; of no meaning beyond its order */
-    double lexical;  /* BM25 */
     double coverage; /* 0..1: share of the question's information (idf) whose
                          terms occur in the node, its title or its path */
+    struct route_place by[ROUTE_RANKINGS];
 };
 
-/* One node that the descent looked at. */
+/* One node that a descent looked at. */
 struct route_step {
+    int ranking; /* ROUTE_BY_TERMS or ROUTE_BY_TREE */
     const struct volume *volume;
     uint32_t node;
     uint32_t depth; /* level of the descent */
@@ -60,7 +96,8 @@ struct route_result {
     double confidence; /* greatest coverage among the first hits */
 };
 
-/* ERR_USAGE: empty query, unknown manual, node or file.  No hit is not an
+/* ERR_USAGE: empty query, unknown manual, node or file.  ERR_MODEL: mode dense
+ * without a vector, or where no manual has vectors for it.  No hit is not an
  * error.  Free the result with route_result_free. */
 int route_question(const struct shelf *shelf,
                    const struct route_request *request,

@@ -6,17 +6,22 @@
  *              "next-manual" "next-node" "next-epoch"  u64, next to be given
  *   manuals    manual u32
  *              -> generation, epoch, version of its postings, name, root,
- *                 ignore, indexed at, files, failed, nodes, words
+ *                 ignore, indexed at, files, failed, nodes, words,
+ *                 vectors (since schema 2)
  *   files      manual u32, path (a long one: its head and a hash of it all)
  *              -> path, size, mtime, inode, content hash 16, tree 16,
  *                 state, failure
  *   trees      name of the tree 16          -> zstd of tree_encode
  *   outlines   manual u32, generation u64   -> zstd of tree_encode
  *   postings   manual u32, epoch u32, term  -> as lexical.c draws them
+ *   segments   hash of what was cut 16      -> as segment.c draws them
+ *   memories   hash of what was encoded 16  -> f16 each of its values
+ *   vectors    manual u32                   -> as vector_table.c draws them
  *
  * Invariants:
  *   1. What a manual's record refers to (its outline, its epoch's postings,
- *      its files' trees) is in the store before the record is.
+ *      its files' trees) is in the store before the record is; likewise the
+ *      segments and memories that its vectors name.
  *   2. Ids of manuals, nodes and epochs are given once, also across crashes:
  *      the counter moves in the transaction that uses the id.
  *   3. Whatever no record refers to may be deleted at any time (collect.c). */
@@ -37,7 +42,8 @@
 #include "memory/tables.h"
 
 enum {
-    SCHEMA = 1,
+    SCHEMA = 2,
+    OLDEST_SCHEMA = 1, /* that is read as it is */
     MOST_READERS = 126,
     TREE_LEVEL = 3, /* of zstd */
     LOCK_TRIES = 20,
@@ -110,32 +116,39 @@ static int take_lock(const char *folder, int *ret_fd, struct err *err)
     return 0;
 }
 
+static int stamp_schema(struct store *store, MDB_txn *txn, struct err *err)
+{
+    uint32_t schema = SCHEMA;
+    MDB_val key = {6, (void *)(uintptr_t) "schema"};
+    MDB_val value = {sizeof schema, &schema};
+    int rc = mdb_put(txn, store->tables[TABLE_META], &key, &value, 0);
+    return rc ? store_error(rc, "cannot write the schema", err) : 0;
+}
+
 static int check_schema(struct store *store, MDB_txn *txn, struct err *err)
 {
     MDB_val key = {6, (void *)(uintptr_t) "schema"}, value;
-    uint32_t schema = SCHEMA;
+    uint32_t schema;
     int rc = mdb_get(txn, store->tables[TABLE_META], &key, &value);
-    if (rc == MDB_NOTFOUND) {
-        value = (MDB_val){sizeof schema, &schema};
-        rc = mdb_put(txn, store->tables[TABLE_META], &key, &value, 0);
-        return rc ? store_error(rc, "cannot write the schema", err) : 0;
-    }
+    if (rc == MDB_NOTFOUND)
+        return stamp_schema(store, txn, err);
     if (rc || value.mv_size != sizeof schema)
         return store_error(rc ? rc : MDB_CORRUPTED, "cannot read the schema",
                            err);
     memcpy(&schema, value.mv_data, sizeof schema);
-    if (schema != SCHEMA)
+    if (schema < OLDEST_SCHEMA || schema > SCHEMA)
         return err_set(err, ERR_STORE,
                        "the store has schema %u, this program knows %d: use "
                        "the program that wrote it, or another --store",
                        schema, SCHEMA);
-    return 0;
+    return schema < SCHEMA ? stamp_schema(store, txn, err) : 0;
 }
 
 static int open_tables(struct store *store, struct err *err)
 {
-    static const char *const names[TABLES] = {"meta",  "manuals",  "files",
-                                              "trees", "outlines", "postings"};
+    static const char *const names[TABLES] = {
+        "meta",     "manuals",  "files",    "trees",  "outlines",
+        "postings", "segments", "memories", "vectors"};
     MDB_txn *txn;
     int rc = mdb_txn_begin(store->env, NULL, 0, &txn);
     if (rc)
@@ -255,8 +268,8 @@ void store_end(struct store_txn *txn)
     free(txn);
 }
 
-static int put(struct store_txn *txn, int table, struct slice key,
-               struct slice value, struct err *err)
+int table_put(struct store_txn *txn, int table, struct slice key,
+              struct slice value, struct err *err)
 {
     MDB_val k = {key.size, (void *)(uintptr_t)key.data};
     MDB_val v = {value.size, (void *)(uintptr_t)value.data};
@@ -264,9 +277,8 @@ static int put(struct store_txn *txn, int table, struct slice key,
     return rc ? store_error(rc, "cannot write to the store", err) : 0;
 }
 
-/* 0, ERR_NOT_FOUND (without a message) or ERR_STORE. */
-static int get(struct store_txn *txn, int table, struct slice key,
-               struct slice *ret_value, struct err *err)
+int table_get(struct store_txn *txn, int table, struct slice key,
+              struct slice *ret_value, struct err *err)
 {
     MDB_val k = {key.size, (void *)(uintptr_t)key.data}, v;
     int rc = mdb_get(txn->mdb, txn->store->tables[table], &k, &v);
@@ -283,7 +295,7 @@ static int take_number(struct store_txn *txn, const char *name, uint64_t count,
 {
     struct slice value;
     uint64_t next = 1;
-    int code = get(txn, TABLE_META, slice_of(name), &value, err);
+    int code = table_get(txn, TABLE_META, slice_of(name), &value, err);
     if (code == ERR_STORE)
         return code;
     if (!code && value.size != sizeof next)
@@ -291,8 +303,8 @@ static int take_number(struct store_txn *txn, const char *name, uint64_t count,
     if (!code)
         memcpy(&next, value.data, sizeof next);
     uint64_t after = next + count;
-    code = put(txn, TABLE_META, slice_of(name),
-               (struct slice){(const char *)&after, sizeof after}, err);
+    code = table_put(txn, TABLE_META, slice_of(name),
+                     (struct slice){(const char *)&after, sizeof after}, err);
     if (!code)
         *ret_first = next;
     return code;
@@ -324,16 +336,9 @@ void manual_free(struct manual *manual)
     manual->name = manual->root = manual->ignore = NULL;
 }
 
-int store_put_manual(struct store_txn *txn, struct manual *manual,
-                     struct err *err)
+int manual_write(struct store_txn *txn, const struct manual *manual,
+                 struct err *err)
 {
-    if (!manual->id) {
-        uint64_t id;
-        int code = take_number(txn, "next-manual", 1, &id, err);
-        if (code)
-            return code;
-        manual->id = (uint32_t)id;
-    }
     struct buf value = {0};
     buf_put_varint(&value, manual->generation);
     buf_put_varint(&value, manual->epoch);
@@ -346,18 +351,28 @@ int store_put_manual(struct store_txn *txn, struct manual *manual,
     buf_put_varint(&value, manual->failed);
     buf_put_varint(&value, manual->nodes);
     buf_put_varint(&value, manual->words);
+    buf_put_varint(&value, manual->vectors);
     char key[4];
     key_u32(key, manual->id);
-    int code = put(txn, TABLE_MANUALS, (struct slice){key, sizeof key},
-                   buf_slice(&value), err);
+    int code = table_put(txn, TABLE_MANUALS, (struct slice){key, sizeof key},
+                         buf_slice(&value), err);
     buf_free(&value);
     return code;
 }
 
-static char *take_text(struct reader *in)
+int store_put_manual(struct store_txn *txn, struct manual *manual,
+                     struct err *err)
 {
-    struct slice text = read_string(in);
-    return mem_strndup(text.data, text.size);
+    struct manual old = {0};
+    uint64_t id = manual->id;
+    int code = id ? store_get_manual(txn, manual->id, &old, err)
+                  : take_number(txn, "next-manual", 1, &id, err);
+    if (code && code != ERR_NOT_FOUND)
+        return code;
+    manual->id = (uint32_t)id;
+    manual->vectors = old.vectors;
+    manual_free(&old);
+    return manual_write(txn, manual, err);
 }
 
 static int decode_manual(uint32_t id, struct slice value, struct manual *ret,
@@ -376,6 +391,7 @@ static int decode_manual(uint32_t id, struct slice value, struct manual *ret,
     manual.failed = read_varint(&in);
     manual.nodes = read_varint(&in);
     manual.words = read_varint(&in);
+    manual.vectors = in.at < in.size ? read_varint(&in) : 0;
     if (in.failed) {
         manual_free(&manual);
         return err_set(err, ERR_STORE, "the record of manual %u is damaged",
@@ -391,8 +407,8 @@ int store_get_manual(struct store_txn *txn, uint32_t id,
     char key[4];
     struct slice value;
     key_u32(key, id);
-    int code =
-        get(txn, TABLE_MANUALS, (struct slice){key, sizeof key}, &value, err);
+    int code = table_get(txn, TABLE_MANUALS, (struct slice){key, sizeof key},
+                         &value, err);
     if (code == ERR_NOT_FOUND)
         return err_set(err, code, "no manual with number %u", id);
     return code ? code : decode_manual(id, value, ret_manual, err);
@@ -455,7 +471,8 @@ int store_find_manual(struct store_txn *txn, const char *name,
 
 int store_delete_manual(struct store_txn *txn, uint32_t id, struct err *err)
 {
-    static const int tables[] = {TABLE_MANUALS, TABLE_FILES, TABLE_OUTLINES};
+    static const int tables[] = {TABLE_MANUALS, TABLE_FILES, TABLE_OUTLINES,
+                                 TABLE_VECTORS};
     char start[4];
     key_u32(start, id);
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
@@ -481,133 +498,6 @@ int store_delete_manual(struct store_txn *txn, uint32_t id, struct err *err)
     return 0;
 }
 
-/* ---- Files ---- */
-
-void file_free(struct file *file)
-{
-    free(file->path);
-    free(file->failure);
-    file->path = file->failure = NULL;
-}
-
-/* The path itself, so that no two files share a key; what is too long ends in
- * a hash of it all. */
-static struct slice file_key(char key[MDB_MAX_KEY], uint32_t manual,
-                             const char *path)
-{
-    enum { ROOM = MDB_MAX_KEY - 4, HEAD = ROOM - 16 };
-    size_t size = strlen(path);
-    key_u32(key, manual);
-    memcpy(key + 4, path, size <= ROOM ? size : HEAD);
-    if (size <= ROOM)
-        return (struct slice){key, 4 + size};
-    hash_write(hash_bytes(path, size), (unsigned char *)key + 4 + HEAD);
-    return (struct slice){key, MDB_MAX_KEY};
-}
-
-int store_put_file(struct store_txn *txn, uint32_t manual,
-                   const struct file *file, struct err *err)
-{
-    struct buf value = {0};
-    unsigned char hash[16];
-    buf_put_string(&value, slice_of(file->path));
-    buf_put_varint(&value, file->size);
-    buf_put_signed(&value, file->mtime_ns);
-    buf_put_varint(&value, file->inode);
-    hash_write(file->content, hash);
-    buf_put(&value, hash, sizeof hash);
-    hash_write(file->tree, hash);
-    buf_put(&value, hash, sizeof hash);
-    buf_put_varint(&value, (uint64_t)file->state);
-    buf_put_string(&value, slice_of(file->failure));
-    char key[MDB_MAX_KEY];
-    int code = put(txn, TABLE_FILES, file_key(key, manual, file->path),
-                   buf_slice(&value), err);
-    buf_free(&value);
-    return code;
-}
-
-int store_delete_file(struct store_txn *txn, uint32_t manual, const char *path,
-                      struct err *err)
-{
-    char bytes[MDB_MAX_KEY];
-    struct slice key = file_key(bytes, manual, path);
-    MDB_val k = {key.size, bytes};
-    int rc = mdb_del(txn->mdb, txn->store->tables[TABLE_FILES], &k, NULL);
-    return rc && rc != MDB_NOTFOUND
-               ? store_error(rc, "cannot delete a file's record", err)
-               : 0;
-}
-
-static int decode_file(const void *data, size_t size, struct file *ret,
-                       struct err *err)
-{
-    struct reader in = reader_of(data, size);
-    struct file file = {.path = take_text(&in)};
-    file.size = read_varint(&in);
-    file.mtime_ns = read_signed(&in);
-    file.inode = read_varint(&in);
-    const unsigned char *hash = read_bytes(&in, 32);
-    if (hash) {
-        file.content = hash_read(hash);
-        file.tree = hash_read(hash + 16);
-    }
-    file.state = (int)read_u32(&in);
-    file.failure = take_text(&in);
-    if (in.failed) {
-        file_free(&file);
-        return err_set(err, ERR_STORE, "the record of a file is damaged");
-    }
-    *ret = file;
-    return 0;
-}
-
-static int by_path(const void *a, const void *b)
-{
-    return strcmp(((const struct file *)a)->path,
-                  ((const struct file *)b)->path);
-}
-
-int store_list_files(struct store_txn *txn, uint32_t manual,
-                     struct file **ret_files, size_t *ret_count,
-                     struct err *err)
-{
-    char start[4];
-    key_u32(start, manual);
-    MDB_cursor *cursor;
-    MDB_val key = {sizeof start, start}, value;
-    int rc =
-        mdb_cursor_open(txn->mdb, txn->store->tables[TABLE_FILES], &cursor);
-    if (rc)
-        return store_error(rc, "cannot list the files", err);
-    void *items = NULL;
-    size_t count = 0, capacity = 0;
-    int code = 0;
-    rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-    while (!rc && !code && !memcmp(key.mv_data, start, sizeof start)) {
-        mem_reserve(&items, &capacity, count + 1, sizeof(struct file));
-        code = decode_file(value.mv_data, value.mv_size,
-                           (struct file *)items + count, err);
-        count += !code;
-        if (!code)
-            rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
-    }
-    mdb_cursor_close(cursor);
-    if (!code && rc && rc != MDB_NOTFOUND)
-        code = store_error(rc, "cannot list the files", err);
-    if (code) {
-        for (size_t i = 0; i < count; i++)
-            file_free((struct file *)items + i);
-        free(items);
-        return code;
-    }
-    if (count)
-        qsort(items, count, sizeof(struct file), by_path);
-    *ret_files = items;
-    *ret_count = count;
-    return 0;
-}
-
 /* ---- Trees and outlines ---- */
 
 static int put_packed(struct store_txn *txn, int table, struct slice key,
@@ -621,7 +511,8 @@ static int put_packed(struct store_txn *txn, int table, struct slice key,
     int code =
         ZSTD_isError(size)
             ? err_set(err, ERR_INTERNAL, "zstd: %s", ZSTD_getErrorName(size))
-            : put(txn, table, key, (struct slice){packed.data, size}, err);
+            : table_put(txn, table, key, (struct slice){packed.data, size},
+                        err);
     buf_free(&plain);
     buf_free(&packed);
     return code;
@@ -631,7 +522,7 @@ static int get_packed(struct store_txn *txn, int table, struct slice key,
                       struct tree **ret_tree, struct err *err)
 {
     struct slice packed;
-    int code = get(txn, table, key, &packed, err);
+    int code = table_get(txn, table, key, &packed, err);
     if (code == ERR_NOT_FOUND)
         return err_set(err, code, "no such tree in the store");
     if (code)
@@ -670,7 +561,7 @@ bool store_has_tree(struct store_txn *txn, struct hash128 name)
 {
     unsigned char key[16];
     struct slice value;
-    return get(txn, TABLE_TREES, tree_key(key, name), &value, NULL) == 0;
+    return table_get(txn, TABLE_TREES, tree_key(key, name), &value, NULL) == 0;
 }
 
 int store_get_tree(struct store_txn *txn, struct hash128 name,
@@ -723,8 +614,9 @@ int store_get_postings(struct store_txn *txn, uint32_t manual, uint32_t epoch,
                        struct err *err)
 {
     char key[MDB_MAX_KEY];
-    int code = get(txn, TABLE_POSTINGS, postings_key(key, manual, epoch, term),
-                   ret_value, err);
+    int code =
+        table_get(txn, TABLE_POSTINGS, postings_key(key, manual, epoch, term),
+                  ret_value, err);
     if (code != ERR_NOT_FOUND)
         return code;
     *ret_value = (struct slice){"", 0};
@@ -737,7 +629,7 @@ int store_put_postings(struct store_txn *txn, uint32_t manual, uint32_t epoch,
     char bytes[MDB_MAX_KEY];
     struct slice key = postings_key(bytes, manual, epoch, term);
     if (value.size)
-        return put(txn, TABLE_POSTINGS, key, value, err);
+        return table_put(txn, TABLE_POSTINGS, key, value, err);
     MDB_val k = {key.size, bytes};
     int rc = mdb_del(txn->mdb, txn->store->tables[TABLE_POSTINGS], &k, NULL);
     return rc && rc != MDB_NOTFOUND

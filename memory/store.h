@@ -52,6 +52,7 @@ struct manual {
     uint64_t generation; /* 0: nothing indexed yet */
     uint32_t epoch;      /* names its postings; 0: none */
     uint32_t lexical;    /* LEXICAL_VERSION that made them */
+    uint64_t vectors;    /* number of its vectors' making; 0: none */
     char *name;          /* unique */
     char *root;          /* absolute path of its folder */
     char *ignore;        /* globs, one a line; "" */
@@ -61,6 +62,7 @@ struct manual {
 };
 void manual_free(struct manual *manual); /* its strings, not itself */
 
+/* `vectors` stays as the store has it: store_put_vectors counts it. */
 int store_put_manual(struct store_txn *txn, struct manual *manual,
                      struct err *err);
 /* ERR_NOT_FOUND.  Free with manual_free. */
@@ -71,7 +73,7 @@ int store_find_manual(struct store_txn *txn, const char *name,
 /* All of them in order of their ids; free each, then the array. */
 int store_list_manuals(struct store_txn *txn, struct manual **ret_manuals,
                        size_t *ret_count, struct err *err);
-/* With all its files and outlines; postings and trees are collected later. */
+/* With all its files, outlines and vectors; the rest is collected later. */
 int store_delete_manual(struct store_txn *txn, uint32_t id, struct err *err);
 
 /* ---- Files of a manual ---- */
@@ -133,12 +135,43 @@ int store_put_postings(struct store_txn *txn, uint32_t manual, uint32_t epoch,
 int store_take_epoch(struct store_txn *txn, uint32_t *ret_epoch,
                      struct err *err);
 
+/* ---- Memories and vectors: memories.h, vectors.h ---- */
+
+/* Segments of a node, by the hash of its content and of how it was cut.
+ * ERR_NOT_FOUND.  Slices are valid until the transaction writes or ends. */
+int store_put_segments(struct store_txn *txn, struct hash128 name,
+                       struct slice value, struct err *err);
+int store_get_segments(struct store_txn *txn, struct hash128 name,
+                       struct slice *ret_value, struct err *err);
+
+/* A segment's memory, in half precision. */
+int store_put_memory(struct store_txn *txn, struct hash128 name,
+                     const uint16_t *half, size_t width, struct err *err);
+/* ERR_NOT_FOUND; ERR_STORE when it has another width. */
+int store_get_memory(struct store_txn *txn, struct hash128 name,
+                     uint16_t *ret_half, size_t width, struct err *err);
+
+/* Replaces the manual's vectors and counts `manual.vectors` up.
+ * ERR_NOT_FOUND: no such manual. */
+int store_put_vectors(struct store_txn *txn, uint32_t manual,
+                      struct slice value, struct err *err);
+/* ERR_NOT_FOUND.  As with segments, for the slice. */
+int store_get_vectors(struct store_txn *txn, uint32_t manual,
+                      struct slice *ret_value, struct err *err);
+
 /* ---- Care ---- */
 
+/* Work that did not come to its end, and goes on with what it left behind. */
+enum {
+    KEEP_TREES = 1,   /* an update */
+    KEEP_MEMORIES = 2 /* a making of memories, of any manual */
+};
+
 /* Deletes what no manual refers to, in transactions of at most some thousand
- * entries; trees only when `trees` (an update that failed goes on with those it
- * has parsed).  Only the thread that indexes may call it, and only when it has
+ * entries, but for what `keep` says.  Segments and memories also stay while the
+ * vectors of some manual are not of its generation: they are yet to be made.
+ * Only the thread that indexes may call it, and only when it has
  * nothing written that still waits to be referred to. */
-int store_collect(struct store *store, bool trees, struct err *err);
+int store_collect(struct store *store, unsigned keep, struct err *err);
 
 #endif

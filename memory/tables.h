@@ -1,5 +1,5 @@
-/* The inside of the store, shared by store.c and collect.c: the only two files
- * that know LMDB. */
+/* The inside of the store, shared by store*.c and collect.c:
+ * the only files that know LMDB. */
 #ifndef MEMORY_TABLES_H
 #define MEMORY_TABLES_H
 
@@ -14,6 +14,9 @@ enum table {
     TABLE_TREES,
     TABLE_OUTLINES,
     TABLE_POSTINGS,
+    TABLE_SEGMENTS,
+    TABLE_MEMORIES,
+    TABLE_VECTORS,
     TABLES
 };
 
@@ -32,6 +35,23 @@ struct store_txn {
 
 /* Fills `err` from a code of LMDB; always ERR_STORE. */
 int store_error(int mdb_code, const char *what, struct err *err);
+
+int table_put(struct store_txn *txn, int table, struct slice key,
+              struct slice value, struct err *err);
+/* 0, ERR_NOT_FOUND (without a message) or ERR_STORE. */
+int table_get(struct store_txn *txn, int table, struct slice key,
+              struct slice *ret_value, struct err *err);
+
+/* A string of a record, to be freed. */
+static inline char *take_text(struct reader *in)
+{
+    struct slice text = read_string(in);
+    return mem_strndup(text.data, text.size);
+}
+
+/* The record as it stands in `manual`. */
+int manual_write(struct store_txn *txn, const struct manual *manual,
+                 struct err *err);
 
 static inline void key_u32(char key[4], uint32_t value)
 {

@@ -7,6 +7,9 @@
 #include "base/json.h"
 #include "base/mem.h"
 
+/* Of answers, where config.json has no word about them. */
+enum { MOST_PROMPT = 4096, PASSAGES = 8, PASSAGE_TOKENS = 512 };
+
 static const cJSON *member(const cJSON *object, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
@@ -284,6 +287,39 @@ static int take_stops(struct model_config *c, const cJSON *root,
     return code;
 }
 
+/* Three passages at least find room. */
+static int64_t passage_tokens(size_t prompt_tokens)
+{
+    size_t third = prompt_tokens / 3 + 1;
+    return third < PASSAGE_TOKENS ? (int64_t)third : PASSAGE_TOKENS;
+}
+
+/* "lectern": {"prompt_tokens":n,"passages":n,"passage_tokens":n,
+ * "answer_threshold":x}, of which any may be absent. */
+static int take_answering(const cJSON *root, struct model_config *c,
+                          struct err *err)
+{
+    const cJSON *object = member(root, "lectern");
+    struct answering *ret = &c->answering;
+    int64_t half = c->context / 2 ? (int64_t)(c->context / 2) : 1;
+    ret->threshold = -INFINITY;
+    if (object && !cJSON_IsObject(object))
+        return not_a(err, "lectern", "an object");
+    int code = take_size(object, "prompt_tokens", 1, 1 << 30,
+                         half < MOST_PROMPT ? half : MOST_PROMPT,
+                         &ret->prompt_tokens, err);
+    if (!code)
+        code =
+            take_size(object, "passages", 1, 99, PASSAGES, &ret->passages, err);
+    if (!code)
+        code = take_size(object, "passage_tokens", 1, 1 << 20,
+                         passage_tokens(ret->prompt_tokens),
+                         &ret->passage_tokens, err);
+    if (!code)
+        code = take_number(object, "answer_threshold", &ret->threshold, err);
+    return code;
+}
+
 static int take_generation(struct slice text, struct model_config *c,
                            struct err *err)
 {
@@ -296,6 +332,16 @@ static int take_generation(struct slice text, struct model_config *c,
     code = take_stops(c, root, err);
     cJSON_Delete(root);
     return code;
+}
+
+/* Takes "lectern" out: what it says changes no memory. */
+static struct hash128 hash_of(cJSON *root)
+{
+    cJSON_DeleteItemFromObjectCaseSensitive(root, "lectern");
+    char *text = cJSON_PrintUnformatted(root);
+    struct hash128 hash = hash_bytes(text ? text : "", text ? strlen(text) : 0);
+    cJSON_free(text);
+    return hash;
 }
 
 int model_config_from(struct slice config, struct slice generation,
@@ -318,7 +364,11 @@ int model_config_from(struct slice config, struct slice generation,
     if (!code)
         code = take_stops(&c, root, err);
     if (!code)
+        code = take_answering(root, &c, err);
+    if (!code)
         code = take_generation(generation, &c, err);
+    if (!code)
+        c.hash = hash_of(root);
     cJSON_Delete(root);
     if (code)
         model_config_free(&c);

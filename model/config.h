@@ -8,8 +8,18 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/hash.h"
 
 enum { CONFIG_MOST_STOPS = 16, CONFIG_MOST_LAYERS = 1024 };
+
+/* What the model was taught about answering: the object "lectern". */
+struct answering {
+    size_t prompt_tokens;  /* most in a prompt */
+    size_t passages;       /* most in a prompt */
+    size_t passage_tokens; /* most in one of them, with its title */
+    double threshold;      /* least mean logarithm of the chances of an answer's
+                         tokens; -INFINITY: none, above 0: no answer will do */
+};
 
 struct model_config {
     size_t vocabulary; /* rows of the embedding */
@@ -26,6 +36,8 @@ struct model_config {
     size_t *window;                   /* [layers] keys a query sees; 0: all */
     int32_t stops[CONFIG_MOST_STOPS]; /* ids that end an answer */
     size_t stop_count;
+    struct answering answering;
+    struct hash128 hash; /* of config.json, but for what is about answering */
 };
 
 /* `generation`: the text of generation_config.json, empty when there is none;

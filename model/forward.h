@@ -29,6 +29,12 @@ struct workspace {
     int32_t *host_ids, *host_positions; /* [rows] */
 };
 
+/* The recall projections as weights of products: [0] Wk, [1] Wq. */
+struct key_weights {
+    float *host[2]; /* [p, D] */
+    struct kernel_weight *weight[2];
+};
+
 struct model {
     const struct kernels *kernels;
     struct kernel_run run;
@@ -36,6 +42,7 @@ struct model {
     struct model_weights weights;
     struct tokenizer *tokenizer;
     struct workspace work;
+    struct key_weights keys;
     double *frequencies; /* [d / 2] */
     struct model_facts facts;
     char *name;
@@ -71,6 +78,7 @@ int cache_reserve(struct model *model, struct cache *cache, size_t needed,
                   struct err *err);
 void cache_free(struct model *model, struct cache *cache);
 void workspace_free(struct model *model);
+void keys_free(struct model *model);
 
 /* A backend's refusal as one of our errors. */
 int forward_error(int kernel_code, struct err *err);

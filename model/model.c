@@ -31,16 +31,15 @@ static int read_file(const char *folder, const char *name, bool optional,
     return code;
 }
 
-static int open_config(struct model *m, const char *folder, struct buf *config,
-                       struct err *err)
+static int open_config(struct model *m, const char *folder, struct err *err)
 {
-    struct buf generation = {0};
-    int code = read_file(folder, "config.json", false, config, err);
+    struct buf config = {0}, generation = {0};
+    int code = read_file(folder, "config.json", false, &config, err);
     if (!code)
         code =
             read_file(folder, "generation_config.json", true, &generation, err);
     if (!code) {
-        code = model_config_from(buf_slice(config), buf_slice(&generation),
+        code = model_config_from(buf_slice(&config), buf_slice(&generation),
                                  &m->config, err);
         struct buf path = {0};
         file_join(&path, folder, "config.json");
@@ -48,6 +47,7 @@ static int open_config(struct model *m, const char *folder, struct buf *config,
             err_at(err, path.data);
         buf_free(&path);
     }
+    buf_free(&config);
     buf_free(&generation);
     return code;
 }
@@ -82,11 +82,11 @@ static void set_frequencies(struct model *m)
         m->frequencies[i] = pow(m->config.theta, -(double)i / (double)half);
 }
 
-static struct hash128 fingerprint(const struct model *m, struct slice config)
+static struct hash128 fingerprint(const struct model *m)
 {
     unsigned char bytes[3][16] = {{0}};
     hash_write(m->weights.hash, bytes[0]);
-    hash_write(hash_bytes(config.data, config.size), bytes[1]);
+    hash_write(m->config.hash, bytes[1]);
     if (m->tokenizer)
         hash_write(tokenizer_hash(m->tokenizer), bytes[2]);
     return hash_bytes(bytes, sizeof bytes);
@@ -103,7 +103,7 @@ static char *name_of(const char *folder)
     return mem_strndup(folder + from, end - from);
 }
 
-static void set_facts(struct model *m, const char *folder, struct slice config)
+static void set_facts(struct model *m, const char *folder)
 {
     const struct model_config *c = &m->config;
     const struct model_weights *w = &m->weights;
@@ -116,13 +116,15 @@ static void set_facts(struct model *m, const char *folder, struct slice config)
         .layers = c->layers,
         .vocabulary = c->vocabulary,
         .context = c->context,
+        .key_width = w->recall.wq ? w->recall.p : c->width,
         .parameters = w->parameters,
         .soft_tokens = w->host_mem != NULL,
         .recall = w->recall.wq != NULL,
         .pool = w->pool.wq != NULL,
-        .fingerprint = fingerprint(m, config),
+        .fingerprint = fingerprint(m),
         .stops = c->stops,
         .stop_count = c->stop_count,
+        .answering = c->answering,
     };
 }
 
@@ -130,10 +132,9 @@ int model_open(const char *folder, const struct model_options *options,
                struct model **ret, struct err *err)
 {
     struct model *m = mem_alloc(sizeof *m);
-    struct buf config = {0};
     m->kernels = options->kernels;
     m->run = (struct kernel_run){options->pool, options->stream};
-    int code = open_config(m, folder, &config, err);
+    int code = open_config(m, folder, err);
     if (!code && !options->no_tokenizer)
         code = open_tokenizer(m, folder, err);
     if (!code)
@@ -143,12 +144,11 @@ int model_open(const char *folder, const struct model_options *options,
         err_at(err, folder);
     if (!code) {
         set_frequencies(m);
-        set_facts(m, folder, buf_slice(&config));
+        set_facts(m, folder);
         *ret = m;
     } else {
         model_close(m);
     }
-    buf_free(&config);
     return code;
 }
 
@@ -157,6 +157,7 @@ void model_close(struct model *m)
     if (!m)
         return;
     workspace_free(m);
+    keys_free(m);
     if (m->weights.kernels)
         model_weights_close(&m->weights, &m->config, &m->run);
     model_config_free(&m->config);

@@ -5,10 +5,8 @@
  * Nothing of tensors shows here: vectors of `width` floats and logits of
  * `vocabulary` floats, in the caller's memory.
  *
- * The weights stay mapped while the model is open, and nothing guards the
- * mapping: to truncate such a file ends the process by SIGBUS when what was cut
- * off is next needed, and to write in it changes the weights.  Replace a file
- * by renaming another into its place.
+ * Weights of up to 256 MiB a file are read when the model is opened; larger ones
+ * stay mapped (safetensors.h says what that asks for).
  *
  * A model and all its sessions belong to one thread at a time: they share what
  * they work in.  The tokenizer is the exception (tokenizer.h). */
@@ -22,6 +20,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "kernels/kernels.h"
+#include "model/config.h"
 #include "model/tokenizer.h"
 
 struct model;
@@ -55,7 +54,8 @@ struct model_facts {
     size_t width;        /* D */
     size_t layers;
     size_t vocabulary;
-    size_t context; /* most positions */
+    size_t context;   /* most positions */
+    size_t key_width; /* p: of keys */
     uint64_t parameters;
     bool soft_tokens;           /* mem and mem0: made for memories */
     bool recall;                /* and the projections of recall */
@@ -63,6 +63,7 @@ struct model_facts {
     struct hash128 fingerprint; /* of weights, config and tokenizer */
     const int32_t *stops;       /* [stop_count] ids that end an answer */
     size_t stop_count;
+    struct answering answering;
 };
 const struct model_facts *model_facts(const struct model *model);
 /* NULL: the folder has none. */
@@ -91,6 +92,11 @@ int model_embed(struct model *model, const struct embed_input *inputs,
  * ERR_USAGE when the model has no projections for it. */
 int model_recall(struct model *model, const float *query, const float *memories,
                  size_t count, float *ret, struct err *err);
+
+/* ret [count, key_width]: vectors [count, width] by the recall projection of
+ * memories, Wk, or of queries, Wq; without projections as they are. */
+int model_keys(struct model *model, const float *vectors, size_t count,
+               bool query, float *ret, struct err *err);
 
 enum pool_policy { POOL_MEAN, POOL_ATTENTION };
 
@@ -128,13 +134,16 @@ struct generate_options {
     const struct cancel *cancel;
 };
 
+/* `log_chance`: ln of the token's chance at temperature 1. */
+typedef bool generate_token(void *context, int32_t id, double log_chance);
+
 /* Chooses a token after what was read, hands it to `token`, reads it, and so
  * on until a stop (which is neither handed over nor read), `most`, the end of
  * the context, or a false from `token`.  *ret_count: tokens handed over, also
  * on failure. */
 int session_generate(struct session *session,
                      const struct generate_options *options,
-                     bool (*token)(void *context, int32_t id), void *context,
-                     size_t *ret_count, struct err *err);
+                     generate_token *token, void *context, size_t *ret_count,
+                     struct err *err);
 
 #endif

@@ -43,3 +43,14 @@ int32_t sample_draw(const float *logits, size_t count, double temperature,
     }
     return best;
 }
+
+double sample_log_chance(const float *logits, size_t count, int32_t id)
+{
+    int32_t best = sample_greedy(logits, count);
+    double sum = 0;
+    if (best < 0)
+        return NAN;
+    for (size_t i = 0; i < count; i++)
+        sum += weight_of(logits[i], logits[best], 1);
+    return (double)logits[id] - (double)logits[best] - log(sum);
+}

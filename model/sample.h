@@ -14,4 +14,7 @@ int32_t sample_greedy(const float *logits, size_t count);
 int32_t sample_draw(const float *logits, size_t count, double temperature,
                     uint64_t *state);
 
+/* ln softmax(logits)[id]; NaN when the logits are no numbers. */
+double sample_log_chance(const float *logits, size_t count, int32_t id);
+
 #endif

@@ -144,8 +144,8 @@ static bool is_stop(const struct session *s,
 }
 
 int session_generate(struct session *s, const struct generate_options *options,
-                     bool (*token)(void *context, int32_t id), void *context,
-                     size_t *ret_count, struct err *err)
+                     generate_token *token, void *context, size_t *ret_count,
+                     struct err *err)
 {
     uint64_t state = options->seed;
     *ret_count = 0;
@@ -161,7 +161,10 @@ int session_generate(struct session *s, const struct generate_options *options,
         if (is_stop(s, options, id))
             return 0;
         ++*ret_count;
-        if (!token(context, id) || s->cache.length == s->model->config.context)
+        double log_chance =
+            sample_log_chance(s->logits, s->model->config.vocabulary, id);
+        if (!token(context, id, log_chance) ||
+            s->cache.length == s->model->config.context)
             return 0;
         int code = session_feed(s, &id, 1, options->cancel, NULL, err);
         if (code)

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/half.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/safetensors.h"
@@ -274,21 +275,6 @@ static int report(struct walk *walk, bool tied)
 
 /* ---- Taking ---- */
 
-static float of_f16(uint16_t h)
-{
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31;
-    uint32_t mantissa = h & 0x3FF, bits;
-    float value;
-    if (exponent == 0) {
-        value = (float)mantissa * 0x1p-24f;
-        return sign ? -value : value;
-    }
-    bits = sign | mantissa << 13;
-    bits |= exponent == 31 ? 0x7F800000u : (exponent + 112) << 23;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 static void to_floats(const struct tensor *tensor, float *out)
 {
     size_t count = tensor_values(tensor);
@@ -302,7 +288,7 @@ static void to_floats(const struct tensor *tensor, float *out)
         memcpy(&half, in + 2 * i, sizeof half);
         uint32_t bits = (uint32_t)half << 16;
         if (tensor->type == TENSOR_F16)
-            out[i] = of_f16(half);
+            out[i] = half_value(half);
         else
             memcpy(&out[i], &bits, sizeof bits);
     }

@@ -2,7 +2,7 @@
  *
  * They lie in `model.safetensors`, or in the files that
  * `model.safetensors.index.json` names, under the names transformers gives
- * them (with or without the leading "model."), and stay mapped while in use.
+ * them (with or without the leading "model.").
  * Our own, all optional, and each pair whole or not at all:
  *
  *   lectern.mem, lectern.mem0            [D]     soft tokens

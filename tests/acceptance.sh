@@ -24,7 +24,7 @@ promise() {  # promise NAME COMMAND...
         echo "FAILED  $name" >&3
     fi
 }
-bounded() {  # bounded JSON-FILE 'KEY>=LEAST' 'KEY<=MOST'...: numbers in the file
+bounded() {  # bounded JSON-FILE 'KEY/KEY>=LEAST' 'KEY|KEY<=MOST'...: numbers in the file
     python3 - "$@" <<'PY'
 import json, re, sys
 values = json.load(open(sys.argv[1]))
@@ -32,7 +32,7 @@ fine = True
 for want in sys.argv[2:]:
     key, sign, bound = re.fullmatch(r"(.*)([<>])=(.*)", want).groups()
     value = values
-    for part in key.split("/"):
+    for part in key.split("|" if "|" in key else "/"):
         value = value[part]
     print(f"        {key} {value:.4g} ({'at least' if sign == '>' else 'at most'} {bound})")
     fine &= value >= float(bound) if sign == ">" else value <= float(bound)
@@ -40,7 +40,10 @@ sys.exit(not fine)
 PY
 }
 
-"$lectern" add "$manual" -c pg --wait --store "$work/store" || exit 1
+"$lectern" add "$manual" -c pg --wait --json --store "$work/store" --model "$here/../model/quill-0" \
+    >"$work/added.json" || exit 1
+cat "$work/added.json"
+promise "every section of the manual has memories" bounded "$work/added.json" 'segments>=8000' 'files/failed<=0'
 "$lectern" toc -c pg --json >"$work/toc.json"
 python3 "$here/oracle/index_terms.py" "$manual" >"$work/terms.jsonl" || exit 1
 promise "every heading of level 1 to 3 is in the toc, under its parent" \
@@ -49,6 +52,12 @@ python3 "$here/oracle/fts5_baseline.py" "$manual" "$work/terms.jsonl"
 "$lectern" eval "$work/terms.jsonl" -c pg --json >"$work/eval.json"
 promise "index terms find their section at least as often as SQLite's BM25 does" \
     bounded "$work/eval.json" 'recall@1/value>=.63' 'recall@5/value>=.87' 'recall@10/value>=.92'
+python3 "$here/oracle/reword.py" "$work/terms.jsonl" --count 600 --seed 1 >"$work/reworded.jsonl"
+python3 "$here/oracle/compare_modes.py" --lectern "$lectern" --socket "$LECTERN_SOCKET" -c pg \
+    "$work/reworded.jsonl" >"$work/modes.json"
+promise "memories do not make search worse than words alone, on 600 reworded index terms" \
+    bounded "$work/modes.json" 'modes|auto|minus lexical|recall@1|difference>=0' \
+    'modes|auto|minus lexical|recall@10|difference>=0'
 promise "200 index terms are asked, every quote is literal" \
     python3 "$here/oracle/ask_sample.py" --lectern "$lectern" --socket "$LECTERN_SOCKET" \
     -c pg --questions "$work/terms.jsonl" --seed 1 --count 200 --root "$manual" --json \

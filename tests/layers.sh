@@ -41,9 +41,10 @@ allow memory "tree kernels base"
 allow daemon "indexer memory model tree base"
 allow cli "base"
 only "uv\.h" daemon/
-only "lmdb\.h" memory/store.c memory/tables.h memory/collect.c
+only "lmdb\.h" memory/store.c memory/tables.h
 only "gumbo\.h" indexer/parse/
 only "libxml" indexer/parse/
 only "pcre2\.h" model/
+only "faiss/" memory/vectors.c
 only "seccomp\.h" indexer/parse/
 exit $status

@@ -3,16 +3,19 @@
 
     quill0.py tokenizer WORK       byte-level BPE of the training manuals
     quill0.py prepare WORK         nodes, segments, questions as token ids
-    quill0.py init WORK            word vectors from co-occurrence, the model
-    quill0.py lm WORK              language modelling
+    quill0.py vectors WORK         word vectors from co-occurrence
+    quill0.py words WORK           a bag of words learned from questions
+    quill0.py build WORK           a model that computes what the bag does
+    quill0.py pool WORK            weights of children when they are pooled
     quill0.py contrast WORK        questions towards sections, recall, pooling
     quill0.py answers WORK         short grounded answers
     quill0.py eval WORK            recall on held-out manuals, against BM25
     quill0.py export WORK DIR      config.json, tokenizer.json, safetensors
-    quill0.py check WORK DIR       against transformers; the golden file
+    quill0.py check WORK DIR       against transformers and the engine
 
-The training stages take --until HH:MM (local time) or --steps, go on from
-WORK/STAGE.pt when it exists, and append to WORK/log.jsonl.
+The training stages take --until HH:MM (local time) or --steps, begin from the
+stage before, keep the best checkpoint as WORK/STAGE.pt, and append to
+WORK/log.jsonl.
 """
 import argparse
 import datetime
@@ -22,6 +25,7 @@ import os
 import pickle
 import random
 import re
+import subprocess
 import sys
 import time
 
@@ -32,11 +36,14 @@ from torch import nn
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SEED = 20
-VOCAB, D, LAYERS, HQ, HKV, HEAD, FFN, CONTEXT, P = (
-    16384, 256, 5, 4, 2, 64, 704, 1024, 64)
+VOCAB, D, LAYERS, HQ, HKV, HEAD, FFN, CONTEXT = (
+    16384, 256, 4, 4, 4, 64, 640, 1024)
+P, POOL = 256, 64  # widths of the projections of recall and of pooling
+FREE = D - 6  # dimensions of an embedding that hold a word's vector
 THETA, EPS = 10000.0, 1e-6
 SCALE = 0.25  # of embeddings and of the last norm: memories re-enter as inputs
 SEGMENT = 256
+PROBE = ("sphinx", "zsh", "ntpsec")  # their questions choose checkpoints
 END, PAD = 0, 1
 SPECIAL = ["<|end|>", "<|pad|>"]
 # Newlines never join other text, so blocks may be tokenized one by one.
@@ -56,9 +63,9 @@ class Norm(nn.Module):
         return F.rms_norm(x, (x.shape[-1],), self.weight, EPS)
 
 
-def linear(inputs, outputs, std):
+def linear(inputs, outputs):
     layer = nn.Linear(inputs, outputs, bias=False)
-    nn.init.normal_(layer.weight, std=std)
+    nn.init.zeros_(layer.weight)
     return layer
 
 
@@ -70,10 +77,10 @@ def rotate(x, cos, sin):
 class Attention(nn.Module):
     def __init__(self):
         super().__init__()
-        self.q_proj = linear(D, HQ * HEAD, D ** -0.5)
-        self.k_proj = linear(D, HKV * HEAD, D ** -0.5)
-        self.v_proj = linear(D, HKV * HEAD, D ** -0.5)
-        self.o_proj = linear(HQ * HEAD, D, SCALE * D ** -0.5 / LAYERS ** 0.5)
+        self.q_proj = linear(D, HQ * HEAD)
+        self.k_proj = linear(D, HKV * HEAD)
+        self.v_proj = linear(D, HKV * HEAD)
+        self.o_proj = linear(HQ * HEAD, D)
         self.q_norm, self.k_norm = Norm(HEAD), Norm(HEAD)
 
     def forward(self, x, cos, sin):
@@ -91,9 +98,9 @@ class Attention(nn.Module):
 class Mlp(nn.Module):
     def __init__(self):
         super().__init__()
-        self.gate_proj = linear(D, FFN, D ** -0.5)
-        self.up_proj = linear(D, FFN, D ** -0.5)
-        self.down_proj = linear(FFN, D, SCALE * FFN ** -0.5 / LAYERS ** 0.5)
+        self.gate_proj = linear(D, FFN)
+        self.up_proj = linear(D, FFN)
+        self.down_proj = linear(FFN, D)
 
     def forward(self, x):
         return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
@@ -102,8 +109,8 @@ class Mlp(nn.Module):
 class Layer(nn.Module):
     def __init__(self):
         super().__init__()
-        self.input_layernorm, self.self_attn = Norm(D), Attention()
-        self.post_attention_layernorm, self.mlp = Norm(D), Mlp()
+        self.input_layernorm, self.self_attn = Norm(D, SCALE), Attention()
+        self.post_attention_layernorm, self.mlp = Norm(D, SCALE), Mlp()
 
     def forward(self, x, cos, sin):
         x = x + self.self_attn(self.input_layernorm(x), cos, sin)
@@ -114,16 +121,14 @@ class Decoder(nn.Module):
     def __init__(self):
         super().__init__()
         self.embed_tokens = nn.Embedding(VOCAB, D)
-        nn.init.normal_(self.embed_tokens.weight, std=SCALE)
         self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
         self.norm = Norm(D, SCALE)
 
 
 class Projections(nn.Module):
-    def __init__(self):
+    def __init__(self, width):
         super().__init__()
-        # |m W| is about sqrt(P) * 8^(1/2) at the start.
-        w = torch.randn(D, P) / (SCALE * D ** 0.5)
+        w = torch.randn(D, width) / (SCALE * D ** 0.5)
         self.wq = nn.Parameter(w.clone())
         self.wk = nn.Parameter(w.clone())
 
@@ -131,9 +136,9 @@ class Projections(nn.Module):
 class Extra(nn.Module):
     def __init__(self):
         super().__init__()
-        self.mem = nn.Parameter(torch.randn(D) * SCALE)
-        self.mem0 = nn.Parameter(torch.randn(D) * SCALE)
-        self.recall, self.pool = Projections(), Projections()
+        self.mem = nn.Parameter(torch.zeros(D))
+        self.mem0 = nn.Parameter(torch.zeros(D))
+        self.recall, self.pool = Projections(P), Projections(POOL)
 
 
 class Quill(nn.Module):
@@ -158,6 +163,18 @@ class Quill(nn.Module):
 
     def encode(self, texts, soft):
         """E_t of each text (a list of ids): soft is [D] or [n, D]."""
+        # In a few groups of near lengths: less padding.
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+        size = max(8, -(-len(order) // 4))
+        soft = soft.expand(len(texts), D)
+        groups = [order[k:k + size] for k in range(0, len(order), size)]
+        rows = torch.cat([self.encode_group([texts[i] for i in group],
+                                            soft[group]) for group in groups])
+        back = torch.empty(len(order), dtype=torch.long)
+        back[torch.tensor(order)] = torch.arange(len(order))
+        return rows[back.to(rows.device)]
+
+    def encode_group(self, texts, soft):
         n, longest = len(texts), max(map(len, texts))
         ids = np.full((n, longest + 2), PAD, np.int64)
         last = np.array([len(t) + 1 for t in texts])
@@ -168,9 +185,8 @@ class Quill(nn.Module):
         is_soft[np.arange(n), last] = True
         device = self.cos.device
         embeds = self.model.embed_tokens(torch.from_numpy(ids).to(device))
-        soft = soft.expand(n, D)[:, None]
         embeds = torch.where(torch.from_numpy(is_soft).to(device)[..., None],
-                             soft, embeds)
+                             soft[:, None], embeds)
         hidden = self.hidden(embeds)
         return hidden[torch.arange(n, device=device),
                       torch.from_numpy(last).to(device)]
@@ -187,7 +203,7 @@ class Quill(nn.Module):
         if n == 1:
             return children[0]
         w = self.lectern.pool
-        score = (children @ w.wq) @ (children @ w.wk).T / P ** 0.5
+        score = (children @ w.wq) @ (children @ w.wk).T / POOL ** 0.5
         score = score.masked_fill(torch.eye(n, dtype=torch.bool,
                                             device=score.device), -math.inf)
         weight = score.softmax(-1).sum(0)
@@ -201,75 +217,14 @@ class Quill(nn.Module):
         return questions @ self.lectern.recall.wq / P ** 0.5
 
 
-# ---- optimizer: Muon for the layers' matrices, Adam for the rest ----
-
-
-def orthogonal(g, steps=5):
-    a, b, c = 3.4445, -4.7750, 2.0315
-    x = g / (g.norm() + 1e-7)
-    flip = x.shape[0] > x.shape[1]
-    if flip:
-        x = x.T
-    for _ in range(steps):
-        y = x @ x.T
-        x = a * x + (b * y + c * y @ y) @ x
-    return x.T if flip else x
-
-
-class Optimizer:
-    def __init__(self, model, matrix_rate, rate):
-        self.matrices, vectors, tables = [], [], []
-        for name, p in model.named_parameters():
-            if p.ndim == 2 and ".layers." in name:
-                self.matrices.append((p, torch.zeros_like(p)))
-            elif "embed" in name:
-                tables.append(p)
-            else:
-                vectors.append(p)
-        self.matrix_rate = matrix_rate
-        self.adam = torch.optim.AdamW(
-            [{"params": tables, "base": rate}, {"params": vectors,
-                                                "base": rate}],
-            betas=(0.9, 0.98), eps=1e-10, weight_decay=0.0)
-        self.parameters = list(model.parameters())
-
-    def step(self, factor):
-        norm = nn.utils.clip_grad_norm_(self.parameters, 1.0)
-        with torch.no_grad():
-            for p, m in self.matrices:
-                if p.grad is None:
-                    continue
-                m.lerp_(p.grad, 0.05)
-                u = orthogonal(p.grad.lerp(m, 0.95))
-                p.mul_(1 - 0.01 * self.matrix_rate * factor)
-                p.add_(u, alpha=-self.matrix_rate * factor
-                       * max(1, p.shape[0] / p.shape[1]) ** 0.5)
-        for group in self.adam.param_groups:
-            group["lr"] = group["base"] * factor
-        self.adam.step()
-        for p in self.parameters:
-            p.grad = None
-        return norm.item()
-
-    def state(self):
-        return {"adam": self.adam.state_dict(),
-                "momentum": [m for _, m in self.matrices]}
-
-    def load(self, state):
-        self.adam.load_state_dict(state["adam"])
-        for (_, m), saved in zip(self.matrices, state["momentum"]):
-            m.copy_(saved)
-
-
 # ---- stages' common loop ----
 
 
 class Clock:
-    """How much of a stage is done: by time or by steps, over restarts."""
+    """How much of a stage is done: by time or by steps."""
 
-    def __init__(self, args, done):
-        self.steps, self.done0 = args.steps, done
-        self.begin, self.end = time.time(), None
+    def __init__(self, args):
+        self.steps, self.begin, self.end = args.steps, time.time(), None
         if args.until:
             hour, minute = map(int, args.until.split(":"))
             now = datetime.datetime.now()
@@ -278,8 +233,7 @@ class Clock:
 
     def progress(self, step):
         if self.end:
-            now = time.time()
-            return min(1.0, self.done0 + (1 - self.done0) * (now - self.begin)
+            return min(1.0, (time.time() - self.begin)
                        / max(1.0, self.end - self.begin))
         return min(1.0, step / self.steps)
 
@@ -297,42 +251,64 @@ def save(path, value):
     os.replace(path + ".part", path)
 
 
-def latest(work, stages):
-    for stage in stages:
-        path = os.path.join(work, stage + ".pt")
-        if os.path.exists(path):
-            return stage, torch.load(path, weights_only=False)
-    sys.exit("nothing of %s in %s" % (", ".join(stages), work))
+def saved(work, name):
+    path = os.path.join(work, name + ".pt")
+    if not os.path.exists(path):
+        sys.exit("no " + path)
+    return torch.load(path, map_location="cpu")
 
 
-def train(args, stage, before, batch_loss, matrix_rate, rate):
-    """batch_loss(model, step, rng) -> loss, {figures}."""
+def train(args, stage, before, probe, batch_loss, fixed, begin=None,
+          every=150):
+    """batch_loss(model, step, rng) -> loss, {figures}; parameters of `fixed`
+    (parts of names) stay.  `begin(model)` changes what it begins from.  Keeps
+    what the probe found best, the beginning included."""
     torch.set_num_threads(args.threads)
     path = os.path.join(args.work, stage + ".pt")
-    model, step, done = Quill(), 0, 0.0
-    found, saved = latest(args.work, [stage] + before)
-    model.load_state_dict(saved["model"])
+    model = Quill()
+    model.load_state_dict(saved(args.work, before))
+    if begin:
+        begin(model)
     model.to(args.device)
-    optimizer = Optimizer(model, matrix_rate, rate)
-    if found == stage:
-        optimizer.load(saved["optimizer"])
-        step, done = saved["step"], saved["done"]
-        if done >= 1:
-            done = 0.0  # more time was given: warm up and anneal again
-    clock = Clock(args, done)
-    log(args.work, stage=stage, event="start", step=step, source=found)
-    sums, tokens, noted, kept = {}, 0, time.time(), time.time()
+    # The table stays as the bag learned it: steps of so few texts, and the
+    # language's above all, would spoil rare words.
+    for name, p in model.named_parameters():
+        p.requires_grad_(not any(part in name for part in fixed))
+    optimizer = torch.optim.Adam(
+        [p for p in model.parameters() if p.requires_grad], lr=args.rate,
+        betas=(0.9, 0.98))
+    clock, step, sums, tokens, best = Clock(args), 0, {}, 0, -1.0
+    noted = probed = time.time()
+
+    def measure():
+        found = probe(model)
+        good = sum(found)
+        log(args.work, stage=stage, step=step, probe=found, kept=good > best)
+        if good > best:
+            save(path, model.state_dict())
+        return max(good, best)
+
+    best = measure()
     while True:
         progress = clock.progress(step)
         if progress >= 1:
             break
         rng = random.Random(SEED * 1000003 + step)
         torch.manual_seed(SEED * 1000003 + step)
-        factor = min(1.0, (progress - done + 0.01) / 0.03,
-                     (1 - progress) / 0.4 + 0.02)
+        for group in optimizer.param_groups:
+            group["lr"] = args.rate * min(1.0, (step + 1) / 20,
+                                          (1 - progress) / 0.6 + 0.02)
         loss, figures = batch_loss(model, step, rng)
         loss.backward()
-        figures["norm"] = optimizer.step(factor)
+        for name, p in model.named_parameters():
+            # What is written to the marks and the tokens' weights stays: a
+            # little there changes a lot.
+            if p.grad is not None and ("o_proj" in name or "down_" in name):
+                p.grad[:6] = 0
+        figures["norm"] = nn.utils.clip_grad_norm_(model.parameters(),
+                                                   1.0).item()
+        optimizer.step()
+        optimizer.zero_grad()
         step += 1
         tokens += figures.pop("tokens")
         for key, value in figures.items():
@@ -343,13 +319,9 @@ def train(args, stage, before, batch_loss, matrix_rate, rate):
                                                         - clock.begin)),
                 **{k: round(sum(v) / len(v), 4) for k, v in sums.items()})
             sums, noted = {}, time.time()
-        if time.time() - kept > 90:
-            kept = time.time()
-            save(path, {"model": model.state_dict(), "step": step,
-                        "optimizer": optimizer.state(), "done": progress})
-    save(path, {"model": model.state_dict(), "step": step,
-                "optimizer": optimizer.state(), "done": 1.0})
-    log(args.work, stage=stage, event="end", step=step, tokens=tokens)
+        if time.time() - probed > every:
+            best, probed = measure(), time.time()
+    measure()
 
 
 # ---- data ----
@@ -612,10 +584,154 @@ def training_stream(data):
     return np.concatenate(parts)
 
 
-def stage_init(args):
-    """Embeddings start as word vectors: a factored table of co-occurrence
-    (positive pointwise mutual information, window of 6), with some noise
-    that keeps rare words apart."""
+# ---- questions and their sections ----
+
+
+class Pairs:
+    """Questions and the nodes they ask for; training manuals only."""
+
+    def __init__(self, data):
+        self.nodes = data["nodes"]
+        self.parent = np.array([n["parent"] for n in self.nodes])
+        self.by_manual, self.of_node = {}, {}
+        for pair in data["pairs"]:
+            node = self.nodes[pair[2]]
+            if node["held"] or node["manual"] in PROBE:
+                continue
+            self.of_node.setdefault(pair[2], []).append(pair)
+            self.by_manual.setdefault(node["manual"], []).append(pair)
+        for pool in self.by_manual.values():  # rare and most like questions
+            pool += [p for p in pool if p[0] == "term"] * 2
+        self.all = [p for m in self.by_manual.values() for p in m]
+        # Families for the tree: parents with content whose children are asked
+        # about.
+        self.families = [
+            i for i, n in enumerate(self.nodes)
+            if not n["held"] and len(n["children"]) > 1 and i in self.of_node
+            and sum(c in self.of_node for c in n["children"]) > 1]
+        self.manuals = list(self.by_manual)
+        self.weights = [len(p) ** 0.7 for p in self.by_manual.values()]
+
+    def related(self, nodes):
+        """[n, n]: the parent or a child of the right node: no negative."""
+        a = np.array(nodes)
+        out = (self.parent[a][:, None] == a) | (
+            self.parent[a] == a[:, None]) | (a[:, None] == a)
+        np.fill_diagonal(out, False)
+        return torch.from_numpy(out)
+
+    def mine(self, bag):
+        """Keys of all asked sections, for `near`."""
+        self.asked = sorted(self.of_node)
+        with torch.no_grad():
+            self.keys = torch.cat([
+                bag.key([self.nodes[i]["segments"][0][:96]
+                         for i in self.asked[k:k + 1000]], False).cpu()
+                for k in range(0, len(self.asked), 1000)])
+
+    def near(self, rng, count, cap, size=16):
+        """Like `batch`, of groups of sections that the bag finds alike: a few
+        hundred of one kind are harder to tell apart than any of a manual."""
+        seeds = [rng.randrange(len(self.asked)) for _ in range(count // size)]
+        alike = self.keys[seeds] @ self.keys.T
+        alike[alike > 0.95] = -1  # copies
+        alike[torch.arange(len(seeds)), seeds] = 1
+        seen, out = set(), []
+        for k in alike.topk(size, 1).indices.flatten().tolist():
+            node = self.asked[k]
+            if node not in seen:
+                seen.add(node)
+                pair = rng.choice(self.of_node[node])
+                out.append((pair[1], self.passage(pair, rng, cap), node))
+        return out
+
+    def batch(self, rng, count, cap, same):
+        """[(question, passage, node)], nodes distinct; of one manual with the
+        chance `same`."""
+        pool = self.all
+        if rng.random() < same:
+            pool = self.by_manual[rng.choices(self.manuals, self.weights)[0]]
+        seen, out = set(), []
+        for _ in range(count * 3):
+            if len(out) == count:
+                break
+            pair = rng.choice(pool)
+            if pair[2] not in seen:
+                seen.add(pair[2])
+                out.append((pair[1], self.passage(pair, rng, cap), pair[2]))
+        return out
+
+    def passage(self, pair, rng, cap):
+        node = self.nodes[pair[2]]
+        segments = node["segments"]
+        segment = segments[0]
+        if pair[0] in ("term", "cloze") and len(segments) > 1:
+            # The segment that shares most words with the question.
+            words = set(pair[1].tolist())
+            segment = max(segments[:6], key=lambda s: len(
+                words & set(s.tolist())))
+        title = min(node["title"] + 1, len(segment))
+        if segment is segments[0] and len(segment) > title + 8:
+            chance = 0.35 if pair[0] == "heading" else 0.15
+            if rng.random() < chance:
+                segment = segment[title:]
+        return segment[:cap]
+
+
+class Probe:
+    """Questions of training manuals that no training asks: what a checkpoint
+    is chosen by."""
+
+    def __init__(self, data, most=200, cap=64):
+        self.manuals = []
+        for manual in PROBE:
+            own = [i for i, n in enumerate(data["nodes"])
+                   if n["manual"] == manual and n["own"]]
+            own = random.Random(SEED).sample(own, min(300, len(own)))
+            where = {i: k for k, i in enumerate(own)}
+            asked = [p for p in data["pairs"] if p[2] in where]
+            asked = random.Random(SEED).sample(asked, min(most, len(asked)))
+            self.manuals.append((
+                [p[1] for p in asked],
+                [data["nodes"][i]["segments"][0][:cap] for i in own],
+                torch.tensor([where[p[2]] for p in asked])))
+
+    def model(self, model):
+        with torch.no_grad():
+            return self.recall(
+                lambda texts: model.queries(encode_all(
+                    model, texts, model.lectern.mem)),
+                lambda texts: F.normalize(model.keys(encode_all(
+                    model, texts, model.lectern.mem0)), dim=-1))
+
+    def recall(self, queries, keys):
+        """Mean recall@1 and @10; keys are unit vectors."""
+        found = []
+        for asked, passages, right in self.manuals:
+            score = (queries(asked) @ keys(passages).T).cpu()
+            rank = (score > score.gather(1, right[:, None])).sum(1)
+            found.append([(rank < n).float().mean().item() for n in (1, 10)])
+        return [round(x, 4) for x in np.mean(found, 0).tolist()]
+
+
+def nce(queries, keys, ban=None):
+    """Question i to key i, and back less; ban: neither right nor wrong."""
+    score = queries @ keys.T
+    if ban is not None:
+        score = score.masked_fill(ban, -1e4)
+    n = len(score)
+    targets = torch.arange(n, device=score.device)
+    loss = F.cross_entropy(score, targets) \
+        + 0.3 * F.cross_entropy(score[:, :n].T, targets)
+    return loss, (score.argmax(-1) == targets).float().mean().item()
+
+
+# ---- bags of words: what the model begins with ----
+
+
+def stage_vectors(args):
+    """WORK/vectors.pt: word vectors, a factored table of co-occurrence
+    (positive pointwise mutual information, window of 6)."""
     torch.manual_seed(SEED)
     torch.set_num_threads(args.threads)
     stream = torch.from_numpy(training_stream(load_data(args.work))
@@ -627,27 +743,309 @@ def stage_init(args):
             minlength=VOCAB * VOCAB).float() / distance
     counts = counts.view(VOCAB, VOCAB)
     counts += counts.T.clone()
-    total = counts.sum()
     row = counts.sum(0)
     context = row ** 0.75
     context /= context.sum()
     expected = row[:, None] * context[None]
     counts.div_(expected.clamp_min_(1e-9)).clamp_min_(1.0).log_()
     del expected
-    u, s, _ = torch.svd_lowrank(counts, q=D + 32, niter=2)
-    vectors = F.normalize(u[:, :D] * s[:D] ** 0.5, dim=-1) * D ** 0.5
-    # A rotation spreads the strongest directions over all dimensions.
-    q, _ = torch.linalg.qr(torch.randn(D, D))
-    vectors = vectors @ q
+    u, s, _ = torch.svd_lowrank(counts, q=FREE + 32, niter=2)
+    vectors = F.normalize(u[:, :FREE] * s[:FREE] ** 0.5, dim=-1)
     vectors[row < 1] = 0
-    mixed = 0.85 * vectors + 0.5 * torch.randn(VOCAB, D)
-    model = Quill()
+    save(os.path.join(args.work, "vectors.pt"), {"vectors": vectors})
+    log(args.work, stage="vectors", train_tokens=len(stream))
+
+
+def stem(word):
+    for end in ("ations", "ation", "ings", "ing", "ers", "ies", "ied", "es",
+                "ed", "er", "s", "e"):
+        if word.endswith(end) and len(word) - len(end) >= 3:
+            word = word[:-len(end)] + "i" * (end in ("ies", "ied"))
+            break
+    if len(word) > 3 and word[-1] == word[-2]:
+        word = word[:-1]
+    return word[:-1] + "i" if len(word) > 3 and word[-1] == "y" else word
+
+
+def tokens_forms(tokenizer):
+    """For every token the number of its form: without case, the mark or space
+    before it, and endings.  And which tokens hold a newline."""
+    numbers, forms, newline = {}, [], []
+    for i in range(VOCAB):
+        text = tokenizer.decode([i])
+        form = stem(re.sub(r"^[\W_]+", "", text).lower()) or text
+        forms.append(numbers.setdefault(form, len(numbers)))
+        newline.append("\n" in text)
+    return torch.tensor(forms), torch.tensor(newline)
+
+
+class Bag(nn.Module):
+    """A text as the weighted mean of its tokens' vectors: exactly what the
+    model computes that `build` makes of it.  A token weighs by what it is, in
+    questions and in passages apart, and in passages less after newlines:
+    titles weigh more."""
+
+    def __init__(self, newline):
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(VOCAB, FREE))
+        self.asked = nn.Parameter(torch.zeros(VOCAB))
+        self.said = nn.Parameter(torch.zeros(VOCAB))
+        # Of a passage's tokens, after n newlines: first * sink / (sink + n).
+        self.first = nn.Parameter(torch.tensor(1.0))
+        self.log_sink = nn.Parameter(torch.tensor(0.7))
+        self.matrix = nn.Parameter(torch.eye(FREE, P))
+        self.bias = nn.Parameter(torch.zeros(P))
+        self.log_scale = nn.Parameter(torch.tensor(3.0))
+        self.register_buffer("newline", newline)
+
+    def sink(self):
+        return self.log_sink.exp().clamp_min(1.05)
+
+    def mean(self, texts, question):
+        ids = torch.from_numpy(np.concatenate(texts).astype(np.int64))
+        begin = torch.tensor(np.cumsum([0] + [len(t) for t in texts[:-1]]))
+        row = torch.tensor(np.repeat(np.arange(len(texts)),
+                                     [len(t) for t in texts]))
+        ids, begin, row = (x.to(self.table.device) for x in (ids, begin, row))
+        weight = (self.asked if question else self.said)[ids]
+        if not question:
+            lines = self.newline[ids].float().cumsum(0)
+            before = lines[begin] - self.newline[ids[begin]].float()
+            lines = lines - before[row]
+            weight = weight + self.first * self.sink() / (self.sink() + lines)
+        weight = weight.clamp(-9, 5).exp()
+        total = torch.zeros(len(texts), device=weight.device).index_add(
+            0, row, weight)
+        return F.embedding_bag(ids, F.normalize(self.table, dim=-1), begin,
+                               mode="sum", per_sample_weights=weight
+                               ) / total[:, None]
+
+    def key(self, texts, question):
+        mean = self.mean(texts, question)
+        return F.normalize(mean @ self.matrix + self.bias, dim=-1)
+
+    def start(self, vectors, forms, passages):
+        """Vectors of co-occurrence, a random one of the form, a random one of
+        the token; weights of rarity; whitened by the passages."""
+        seen = torch.ones(VOCAB)
+        for text in passages:
+            seen[np.unique(text).astype(np.int64)] += 1
+        rarity = (len(passages) / seen).log().clamp_min(0.07)
+        # Their strongest directions are damped: words are to be told apart.
+        u, s, _ = torch.svd_lowrank(vectors - vectors.mean(0), q=FREE, niter=2)
+        vectors = F.normalize(u * s ** 0.5, dim=-1)
+        form = F.normalize(torch.randn(int(forms.max()) + 1, FREE), dim=-1)
+        own = F.normalize(torch.randn(VOCAB, FREE), dim=-1)
+        with torch.no_grad():
+            self.table.copy_(F.normalize(
+                vectors + form[forms] + 0.5 * own, dim=-1))
+            self.asked.copy_(1.5 * (rarity / 5).log())
+            self.said.copy_(self.asked)
+            rows = self.mean([t[:128] for t in passages[:8000]], False)
+            middle = rows.mean(0)
+            values, to = torch.linalg.eigh((rows - middle).T @ (rows - middle)
+                                           / len(rows))
+            to = to / values.clamp_min(1e-6).sqrt() @ to.T / P ** 0.5
+            self.matrix.zero_()
+            self.matrix[:, :FREE] = to
+            self.bias.copy_(-middle @ self.matrix)
+
+
+def some_words(segment, weight, rng):
+    """A question of a text's own words: neighbours, or rare ones."""
+    segment = segment[:128]
+    count = rng.randint(3, 8)
+    if rng.random() < 0.5:
+        at = rng.randrange(max(1, len(segment) - count))
+        return segment[at:at + count]
+    words = np.unique(segment)
+    noise = [-math.log(-math.log(rng.random())) for _ in words]
+    return words[np.argsort(-(weight[words] + noise))[:count]]
+
+
+def stage_words(args):
+    """WORK/words.pt: a bag of words learned from questions and sections; a
+    hundred times cheaper than the model, so it sees all of them many times."""
+    torch.manual_seed(SEED)
+    torch.set_num_threads(args.threads)
+    data = load_data(args.work)
+    pairs, probe = Pairs(data), Probe(data)
+    forms, newline = tokens_forms(load_tokenizer(args.work))
+    bag = Bag(newline)
+    own = [n["segments"][0] for n in data["nodes"]
+           if n["own"] and not n["held"]]
+    random.Random(SEED).shuffle(own)
+    vectors = torch.load(os.path.join(args.work, "vectors.pt"))["vectors"]
+    bag.start(vectors, forms, own)
+    bag.to(args.device)
+    rarity = bag.said.detach().cpu().numpy().copy()
+    optimizer = torch.optim.Adam(
+        [{"params": [bag.table], "base": 0.0015},  # slow: words, not texts
+         {"params": [bag.asked, bag.said], "base": 0.01},
+         {"params": [bag.matrix, bag.bias], "base": 0.001},
+         {"params": [bag.first, bag.log_sink, bag.log_scale], "base": 0.03}],
+        betas=(0.9, 0.98))
+    path = os.path.join(args.work, "words.pt")
+    clock, step, noted, losses, best = Clock(args), 0, time.time(), [], -1
+
+    def measure(progress):
+        with torch.no_grad():
+            found = probe.recall(lambda t: bag.key(t, True),
+                                 lambda t: bag.key(t, False))
+        log(args.work, stage="words", step=step, progress=round(progress, 3),
+            loss=round(sum(losses) / max(1, len(losses)), 3), probe=found,
+            first=round(bag.first.item(), 3), sink=round(bag.sink().item(), 3))
+        if found[1] > best:
+            save(path, bag.state_dict())
+        return max(best, found[1])
+
+    best = measure(0.0)
+    while clock.progress(step) < 1:
+        progress = clock.progress(step)
+        rng = random.Random(SEED * 1000003 + step)
+        cap = rng.choice((64, 128, 128, 192))
+        if progress >= 0.3 and step % 8:
+            if not hasattr(pairs, "keys") or step % 150 == 1:
+                pairs.mine(bag)
+            batch = pairs.near(rng, 512, cap)
+        else:
+            batch = pairs.batch(rng, 512, cap, 0.6)
+        for k, (_, passage, node) in enumerate(batch):
+            if rng.random() < 0.1:
+                batch[k] = some_words(passage, rarity, rng), passage, node
+        q = bag.key([b[0] for b in batch], True)
+        m = bag.key([b[1] for b in batch], False)
+        ban = pairs.related([b[2] for b in batch]).to(q.device)
+        loss, _ = nce(q * bag.log_scale.exp(), m, ban)
+        optimizer.zero_grad()
+        loss.backward()
+        factor = min(1.0, (step + 1) / 10, 0.02 + 1 - progress)
+        for group in optimizer.param_groups:
+            group["lr"] = group["base"] * factor
+        optimizer.step()
+        losses.append(loss.item())
+        step += 1
+        if time.time() - noted > 30:
+            best, losses = measure(progress), []
+            noted = time.time()
+    measure(1.0)
+
+
+# ---- the model made of the bag ----
+
+# What the first dimensions of embeddings are: the same for all tokens, the
+# token's weight in questions and in passages, the marks of mem and of mem0,
+# and of tokens that hold a newline.
+SAME, ASKED, SAID, MEM, MEM0, NEWLINE = range(6)
+TOKEN, MARK = 1.5, 3.0  # of SAME and NEWLINE; of the marks
+NAT = 0.03 * TOKEN  # of a weight's nat
+GAIN = 8.0  # of a mean of unit vectors, in the residual stream
+
+
+def build_embeddings(model, bag):
+    rows = model.model.embed_tokens.weight
+    rows.zero_()
+    rows[:, SAME] = TOKEN
+    rows[:, ASKED] = NAT * (bag.asked - bag.asked.median()).clamp(-6, 6)
+    rows[:, SAID] = NAT * (bag.said - bag.said.median()).clamp(-6, 6)
+    rows[bag.newline, NEWLINE] = TOKEN
+    rest = (SCALE ** 2 * D - rows.square().sum(1, keepdim=True)).sqrt()
+    rows[:, 6:] = rest * F.normalize(bag.table, dim=-1)
+    model.lectern.mem[MEM] = model.lectern.mem0[MEM0] = MARK
+    return rest.mean()
+
+
+def build_lines(attention, bag):
+    """Layer 0, head 0: how many newlines came before raises a token's weight
+    or does not.  A token looks at the soft token before the text (weight
+    `sink`) and at newlines (1 each), all else is e^-11.  Heads 1, 2: the token
+    before and the one before that, not yet passed on."""
+    soft, low = [MEM, MEM0], HEAD // 2 - 1  # the slowest rotation
+    q, k = attention.q_proj.weight, attention.k_proj.weight
+    v, o = attention.v_proj.weight, attention.o_proj.weight
+    gain = 0.7
+    near = 1 - bag.sink().log() / (8 * gain)
+    q[low, SAME] = 1
+    k[low, soft] = 1
+    k[low, SAME] = -1
+    k[low, NEWLINE] = 1 + near
+    k[low - 1, NEWLINE] = (1 - near ** 2).sqrt()
+    v[0, soft] = 1 / (SCALE * D ** 0.5)
+    o[SAID, 0] = NAT * bag.first
+    attention.q_norm.weight[[low - 1, low]] = gain
+    fast = torch.arange(8)  # pairs of the fastest rotations
+    angle = THETA ** (-2.0 * fast / HEAD)
+    for head in (1, 2):
+        first = head * HEAD
+        q[first + fast, SAME] = (head * angle).cos()
+        q[first + fast + HEAD // 2, SAME] = -(head * angle).sin()
+        k[first + fast, SAME] = 1
+    attention.q_norm.weight[:8] = 4
+    attention.q_norm.weight[HEAD // 2:HEAD // 2 + 8] = 4
+    v[HEAD:, 6:] = torch.randn(HKV * HEAD - HEAD, FREE) * FREE ** -0.5
+
+
+def build_mean(attention, gain):
+    """A soft token looks at all tokens by their weights and takes the mean of
+    their vectors."""
+    soft, low = [MEM, MEM0], HEAD // 2 - 1
+    for head in range(HKV):
+        q = attention.q_proj.weight[head * HEAD:]
+        k = attention.k_proj.weight[head * HEAD:]
+        q[low - 1, MEM] = q[low, MEM0] = 1
+        k[low - 2, SAME] = 1
+        k[low - 1, ASKED] = k[low, SAID] = 1
+        k[low - 1, soft] = k[low, soft] = -1
+    attention.q_norm.weight[[low - 1, low]] = TOKEN / NAT / 8
+    attention.v_proj.weight[:, 6:] = torch.eye(D)[:, 6:]
+    attention.o_proj.weight[6:, :] = gain * torch.eye(D)[6:, :]
+
+
+def load_bag(work):
+    bag = Bag(torch.zeros(VOCAB, dtype=torch.bool))
+    bag.load_state_dict(saved(work, "words"))
+    return bag
+
+
+def stage_build(args):
+    """WORK/build.pt: a model that computes the bag's keys."""
+    torch.manual_seed(SEED)
+    torch.set_num_threads(args.threads)
+    data = load_data(args.work)
+    bag = load_bag(args.work)
+    model, probe = Quill(), Probe(data)
     with torch.no_grad():
-        model.model.embed_tokens.weight.copy_(mixed * SCALE)
-    save(os.path.join(args.work, "init.pt"), {"model": model.state_dict()})
-    log(args.work, stage="init", train_tokens=len(stream),
+        length = build_embeddings(model, bag)
+        for i, layer in enumerate(model.model.layers):
+            if i == 0:
+                build_lines(layer.self_attn, bag)
+            else:
+                build_mean(layer.self_attn, GAIN / length if i == 1 else 0.0)
+            layer.mlp.gate_proj.weight.normal_(std=SCALE)
+            layer.mlp.up_proj.weight.normal_(std=SCALE)
+            layer.mlp.down_proj.weight.normal_(std=0.05 * SCALE * FFN ** -0.5)
+            layer.mlp.down_proj.weight[:6] = 0
+        own = [n["segments"][0][:128] for n in data["nodes"]
+               if n["own"] and not n["held"]]
+        texts = random.Random(SEED).sample(own, 300)
+        asked = random.Random(SEED).sample(Pairs(data).all, 300)
+        asked = [p[1] for p in asked]
+        w = model.lectern.recall
+        w.wk.zero_()
+        w.wk[6:] = bag.matrix / GAIN
+        w.wk[MEM] = w.wk[MEM0] = bag.bias / MARK
+        w.wq.copy_(w.wk)
+        keys = model.keys(encode_all(model, texts, model.lectern.mem0))
+        queries = encode_all(model, asked, model.lectern.mem) @ w.wq
+        close = [F.cosine_similarity(a, b).mean().item() for a, b in (
+            (keys, bag.key(texts, False)), (queries, bag.key(asked, True)))]
+        # Keys of length sqrt(P), scores of the bag's scale.
+        w.wk *= P ** 0.5 / keys.norm(dim=-1).mean()
+        w.wq *= bag.log_scale.exp() / queries.norm(dim=-1).mean()
+    save(os.path.join(args.work, "build.pt"), model.state_dict())
+    log(args.work, stage="build", cosine_to_the_bag=close,
         parameters=sum(p.numel() for p in model.parameters()),
-        pairs=int(total))
+        probe=probe.model(model))
 
 
 # ---- language modelling ----
@@ -657,7 +1055,6 @@ class Text:
     """Rows for language modelling: manuals, and grounded answers."""
 
     def __init__(self, work, data):
-        self.stream = training_stream(data)
         self.tokenizer = load_tokenizer(work)
         self.data = data
         nodes = data["nodes"]
@@ -728,210 +1125,171 @@ class Text:
                 at += len(both)
         return ids, weight
 
-    def rows(self, rng, rows, length):
-        ids = np.zeros((rows, length + 1), np.int64)
-        for r in range(rows):
-            at = rng.randrange(len(self.stream) - length - 1)
-            ids[r] = self.stream[at:at + length + 1]
-        return ids
 
-
-def lm_loss(model, ids, weight=None, share=1.0):
-    """Cross entropy; `share` < 1: of a random part of the positions, as the
-    large vocabulary costs as much as all layers together."""
+def lm_loss(model, ids, weight=None):
+    """Cross entropy."""
     device = model.cos.device
     ids = torch.from_numpy(ids).to(device)
     hidden = model.hidden(model.model.embed_tokens(ids[:, :-1])).flatten(0, 1)
     target = ids[:, 1:].flatten()
-    if weight is not None:
-        w = torch.from_numpy(weight).to(device).flatten()
-        keep = w > 0
-        loss = F.cross_entropy(model.logits(hidden[keep]), target[keep],
-                               reduction="none")
-        return (loss * w[keep]).sum() / w[keep].sum()
-    if share < 1:
-        keep = torch.rand(len(target), device=device) < share
-        hidden, target = hidden[keep], target[keep]
-    return F.cross_entropy(model.logits(hidden), target)
+    if weight is None:
+        return F.cross_entropy(model.logits(hidden), target)
+    w = torch.from_numpy(weight).to(device).flatten()
+    keep = w > 0
+    loss = F.cross_entropy(model.logits(hidden[keep]), target[keep],
+                           reduction="none")
+    return (loss * w[keep]).sum() / w[keep].sum()
 
 
-def stage_lm(args):
-    text = Text(args.work, load_data(args.work))
-    begin = [0]
+# ---- pooling ----
+
+
+class Families:
+    """Memories of families' children and keys of questions about them, all
+    computed once: padded to the widest family."""
+
+    def __init__(self, model, data, families, of_node, rng, cap=96, widest=40):
+        texts, asked, self.manual = [], [], []
+        own, family = [], []
+        for i in families:
+            children = [c for c in data["nodes"][i]["children"]
+                        if data["nodes"][c]["own"]]
+            if len(children) > widest:
+                at = rng.randrange(len(children) - widest + 1)
+                children = children[at:at + widest]
+            questions = [p for c in children for p in of_node.get(c, [])]
+            if not questions:
+                continue
+            for p in rng.sample(questions, min(6, len(questions))):
+                asked.append(p[1])
+                family.append(len(own))
+            own.append((len(texts), len(children)))
+            texts += [data["nodes"][c]["segments"][0][:cap] for c in children]
+            self.manual.append(data["nodes"][i]["manual"])
+        memories = encode_all(model, texts, model.lectern.mem0, 192)
+        width = max(n for _, n in own)
+        self.children = torch.zeros(len(own), width, D)
+        self.there = torch.zeros(len(own), width, dtype=torch.bool)
+        for f, (at, n) in enumerate(own):
+            self.children[f, :n] = memories[at:at + n]
+            self.there[f, :n] = True
+        with torch.no_grad():
+            self.queries = model.queries(encode_all(
+                model, asked, model.lectern.mem, 512))
+        self.family = torch.tensor(family)
+        self.of_manual = {m: torch.tensor([
+            f for f, x in enumerate(self.manual) if x == m])
+            for m in dict.fromkeys(self.manual)}
+
+    def aggregates(self, model, some, drop):
+        """Quill.pool of many families, some children left out."""
+        children, there = self.children[some], self.there[some]
+        if drop:
+            keep = there & (torch.rand(there.shape)
+                            > drop * torch.rand(len(there), 1))
+            there = torch.where(keep.sum(1, keepdim=True) < 3, there, keep)
+        w = model.lectern.pool
+        score = (children @ w.wq) @ (children @ w.wk).transpose(1, 2)
+        hidden = ~there[:, None] | torch.eye(there.shape[1], dtype=torch.bool)
+        weight = (score / POOL ** 0.5).masked_fill(hidden, -1e9).softmax(-1)
+        weight = (weight * there[..., None]).sum(1)
+        weight = weight / weight.sum(-1, keepdim=True)
+        return (weight[:, None] @ children)[:, 0]
+
+    def scores(self, model, some, drop=0.0):
+        """Of the questions about these families: with each of them; right."""
+        place = torch.full((len(self.children),), -1)
+        place[some] = torch.arange(len(some))
+        rows = (place[self.family] >= 0).nonzero()[:, 0]
+        keys = unit(model.keys(self.aggregates(model, some, drop)))
+        return self.queries[rows] @ keys.T, place[self.family[rows]]
+
+    def measure(self, model):
+        """Mean reciprocal rank, recall@1 and @10: families of one manual
+        against each other."""
+        found = []
+        with torch.no_grad():
+            for some in self.of_manual.values():
+                score, right = self.scores(model, some)
+                rank = (score > score.gather(1, right[:, None])).sum(1)
+                found.append(torch.stack([1 / (1 + rank), rank < 1,
+                                          rank < 10], 1).float())
+        return [round(x, 4) for x in torch.cat(found).mean(0).tolist()]
+
+
+def stage_pool(args, nodes=13000):
+    """The pooling projections alone; the rest of the model stays."""
+    torch.set_num_threads(args.threads)
+    path = os.path.join(args.work, "families.pt")
+    if os.path.exists(path):
+        learn, probe, others = torch.load(path, weights_only=False)
+    else:
+        data = load_data(args.work)
+        model = Quill()
+        model.load_state_dict(saved(args.work, "build"))
+        of_node, rng = {}, random.Random(SEED)
+        for p in data["pairs"]:
+            of_node.setdefault(p[2], []).append(p)
+        size = [sum(data["nodes"][c]["own"] for c in n["children"])
+                for n in data["nodes"]]
+        every = [i for i, n in enumerate(data["nodes"])
+                 if not n["held"] and size[i] > 1]
+        rng.shuffle(every)
+        probe = [i for i in every if data["nodes"][i]["manual"] in PROBE]
+        # Two children weigh the same whatever the projections are.
+        every = [i for i in every if size[i] > 2
+                 and data["nodes"][i]["manual"] not in PROBE]
+        learn, others, count = [], [], 0
+        for k, i in enumerate(every):
+            (others if k % 6 == 5 else learn).append(i)
+            count += min(size[i], 40)
+            if count > nodes:
+                break
+        learn, probe, others = (
+            Families(model, data, some, of_node, rng)
+            for some in (learn, probe, others))
+        save(path, (learn, probe, others))
+    log(args.work, stage="pool", families=[
+        len(x.children) for x in (learn, probe, others)], questions=[
+        len(x.queries) for x in (learn, probe, others)])
+    manuals = list(learn.of_manual)
+    weights = [len(learn.of_manual[m]) ** 0.7 for m in manuals]
+
+    def begin(model):
+        """From the mean towards the children least like their siblings in
+        the keys' space: as much as the probe likes."""
+        w = model.lectern.pool
+        u, s, _ = torch.linalg.svd(model.lectern.recall.wk.data)
+        w.wq.data = u[:, :POOL] * s[:POOL] / 4
+        base, found = -w.wq.data.clone(), {}
+        for gain in (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0):
+            w.wk.data = gain * base
+            found[gain] = sum(measure(model))
+        gain = max(found, key=found.get)
+        w.wk.data = gain * base
+        log(args.work, stage="pool", begins_with=gain)
 
     def loss(model, step, rng):
-        if step % 4 == 3:
-            ids, weight = text.batch(rng, 8 * args.scale, 384, 0.3)
-            value = lm_loss(model, ids, weight)
-            name = "answer_loss"
+        if step % 2:
+            some = learn.of_manual[rng.choices(manuals, weights)[0]]
         else:
-            rows, length = (3, 1024) if step % 16 == 0 else (12, 256)
-            ids = text.rows(rng, rows * args.scale, length)
-            value = lm_loss(model, ids, share=0.5)
-            name = "loss"
-        begin[0] += ids.size
-        return value, {name: value.item(), "tokens": ids.size}
+            some = torch.arange(len(learn.children))
+        some = some[torch.randperm(len(some))[:256]]
+        score, right = learn.scores(model, some, 0.5)
+        total = F.cross_entropy(score, right)
+        return total, {"loss": total.item(), "tokens": 0, "hit": (
+            score.argmax(-1) == right).float().mean().item()}
 
-    train(args, "lm", ["init"], loss, 0.01, 0.003)
+    def measure(model):
+        a, b = probe.measure(model), others.measure(model)
+        log(args.work, stage="pool", probe_manuals=a, other_families=b)
+        return [a[0], b[0]]
+
+    train(args, "pool", "build", measure, loss,
+          ("model.", "lectern.mem", "lectern.recall"), begin, 10)
 
 
 # ---- contrast ----
-
-
-class Pairs:
-    def __init__(self, data):
-        self.nodes = data["nodes"]
-        self.parent = np.array([n["parent"] for n in self.nodes])
-        self.by_manual, self.of_node = {}, {}
-        for pair in data["pairs"]:
-            node = self.nodes[pair[2]]
-            if node["held"]:
-                continue
-            self.of_node.setdefault(pair[2], []).append(pair)
-            self.by_manual.setdefault(node["manual"], []).append(pair)
-        for pool in self.by_manual.values():  # rare and most like questions
-            pool += [p for p in pool if p[0] == "term"] * 2
-        self.all = [p for m in self.by_manual.values() for p in m]
-        # Families for the tree: parents with content whose children are asked
-        # about.
-        self.families = [
-            i for i, n in enumerate(self.nodes)
-            if not n["held"] and len(n["children"]) > 1 and i in self.of_node
-            and sum(c in self.of_node for c in n["children"]) > 1]
-        weight = {m: len(p) ** 0.7 for m, p in self.by_manual.items()}
-        self.manuals = list(weight)
-        self.weights = list(weight.values())
-        # Keys of the latest batches: more negatives for nothing.
-        self.bank, self.bank_nodes = torch.zeros(0, P), []
-        self.bank_manual = None
-
-    def related(self, batch):
-        """[n, n + bank]: the same node again, its parent or its child."""
-        a = np.array(batch)
-        b = np.array(batch + self.bank_nodes)
-        out = (a[:, None] == b) | (self.parent[a][:, None] == b) | (
-            self.parent[b] == a[:, None])
-        out[np.arange(len(a)), np.arange(len(a))] = False
-        return torch.from_numpy(out)
-
-    def remember(self, keys, nodes, most=768):
-        self.bank = torch.cat([keys.detach(), self.bank])[:most]
-        self.bank_nodes = (nodes + self.bank_nodes)[:most]
-
-    def batch(self, rng, step, count, cap):
-        """[(question, passage, node)], nodes distinct.  A few steps stay in
-        one manual, whose keys of the steps before are negatives too; now and
-        then a batch is of all manuals.  In a third of the batches rare tokens
-        are exchanged for others, in questions and passages alike: words must
-        match by what they are, also those that training never saw."""
-        turn = random.Random(step // 8)
-        if rng.random() < 0.85:
-            manual = turn.choices(self.manuals, self.weights)[0]
-            pool = self.by_manual[manual]
-        else:
-            manual, pool = None, self.all
-        if manual != self.bank_manual:
-            self.bank, self.bank_nodes = torch.zeros(0, P), []
-        exchange = None
-        if rng.random() < 0.33:
-            exchange = np.arange(VOCAB, dtype=np.uint16)
-            rare = exchange[1500:].copy()
-            np.random.default_rng(step).shuffle(rare)
-            exchange[1500:] = rare
-            self.bank, self.bank_nodes = torch.zeros(0, P), []
-            manual = None
-        self.bank_manual = manual
-        seen, out = set(), []
-        for _ in range(count * 3):
-            if len(out) == count:
-                break
-            at = rng.randrange(len(pool))
-            for pair in pool[at:at + rng.choice((1, 1, 4))]:
-                if pair[2] not in seen and len(out) < count:
-                    seen.add(pair[2])
-                    question = pair[1]
-                    passage = self.passage(pair, rng, cap)
-                    if exchange is not None:
-                        question, passage = exchange[question], exchange[
-                            passage]
-                    out.append((question, passage, pair[2]))
-        return out
-
-    def passage(self, pair, rng, cap):
-        node = self.nodes[pair[2]]
-        segments = node["segments"]
-        segment = segments[0]
-        if pair[0] in ("term", "cloze") and len(segments) > 1:
-            # The segment that shares most words with the question.
-            words = set(pair[1].tolist())
-            segment = max(segments[:6], key=lambda s: len(
-                words & set(s.tolist())))
-        title = min(node["title"] + 1, len(segment))
-        if segment is segments[0] and len(segment) > title + 8:
-            chance = 0.35 if pair[0] == "heading" else 0.15
-            if rng.random() < chance:
-                segment = segment[title:]
-        return segment[:cap]
-
-
-class Words:
-    """What the words of a text alone say of it, in as many dimensions as keys
-    have: the mean of its tokens' first embeddings, rare tokens weighing more,
-    whitened.  Keys and queries learn that from every text before they learn
-    better from pairs: questions alone teach far too slowly."""
-
-    def __init__(self, work, data, pairs):
-        self.table = latest(work, ["init"])[1]["model"][
-            "model.embed_tokens.weight"].cpu().numpy()
-        own = [n for n in data["nodes"] if n["own"] and not n["held"]]
-        self.weight = self.rarity([n["segments"][0] for n in own])
-        self.asked = np.minimum(self.weight, self.rarity(
-            [p[1] for p in pairs.all]))
-        rng = random.Random(SEED)
-        rows = np.stack([self.mean(n["segments"][0], self.weight)
-                         for n in rng.sample(own, min(6000, len(own)))])
-        self.middle = rows.mean(0)
-        values, vectors = np.linalg.eigh(np.cov((rows - self.middle).T))
-        self.to = (vectors / np.sqrt(values))[:, ::-1][:, :P].astype(
-            np.float32)
-
-    @staticmethod
-    def rarity(texts):
-        count = np.ones(VOCAB)
-        for text in texts:
-            count[np.unique(text)] += 1
-        return np.maximum(np.log(len(texts) / count), 0).astype(np.float32)
-
-    def mean(self, text, weight):
-        tokens, count = np.unique(text, return_counts=True)
-        row = (weight[tokens] ** 1.5 * np.log1p(count)) @ self.table[tokens]
-        return row / (np.linalg.norm(row) + 1e-6)
-
-    def align(self, model, texts):
-        """Turns the targets to where the model's keys already are."""
-        with torch.no_grad():
-            keys = F.normalize(model.keys(encode_all(
-                model, texts, model.lectern.mem0).to(model.cos.device)), dim=-1)
-        rows = np.stack([self.mean(t, self.weight) for t in texts])
-        rows = (rows - self.middle) @ self.to
-        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        u, _, v = np.linalg.svd(rows.T @ keys.cpu().numpy())
-        self.to = (self.to @ (u @ v)).astype(np.float32)
-
-    def loss(self, vectors, texts, weight):
-        rows = np.stack([self.mean(t, weight) for t in texts]) - self.middle
-        target = torch.from_numpy((rows @ self.to).astype(np.float32))
-        return 1 - F.cosine_similarity(vectors, target.to(vectors.device),
-                                       dim=-1).mean()
-
-
-def nce(queries, keys, targets, ban=None):
-    score = queries @ keys.T
-    if ban is not None:
-        score = score.masked_fill(ban, -1e4)
-    loss = F.cross_entropy(score, targets)
-    hit = (score.argmax(-1) == targets).float().mean().item()
-    return loss, hit
 
 
 def norm_penalty(keys):
@@ -939,28 +1297,21 @@ def norm_penalty(keys):
     return (keys.norm(dim=-1).clamp_min(1e-3) / P ** 0.5).log().square().mean()
 
 
-def flat_loss(model, pairs, rng, step, count, cap, words=None):
-    batch = pairs.batch(rng, step, count, cap)
+def unit(keys):
+    """Ranking is by unit keys; scores are as of keys of length sqrt(P)."""
+    return F.normalize(keys, dim=-1) * P ** 0.5
+
+
+def flat_loss(model, pairs, rng, count, cap):
+    batch = pairs.near(rng, count, cap, 8) if rng.random() < 0.7 \
+        else pairs.batch(rng, count, cap, 0.7)
     q = model.queries(model.encode([b[0] for b in batch], model.lectern.mem))
-    m = model.encode([b[1] for b in batch], model.lectern.mem0)
-    k = model.keys(m)
-    targets = torch.arange(len(batch), device=k.device)
-    # The parent or a child of the right node is not a negative.
+    k = model.keys(model.encode([b[1] for b in batch], model.lectern.mem0))
     ban = pairs.related([b[2] for b in batch]).to(k.device)
-    loss, hit = nce(q, torch.cat([k, pairs.bank.to(k.device)]), targets, ban)
-    back = F.cross_entropy((q @ k.T).masked_fill(
-        ban[:, :len(batch)], -1e4).T, targets)
-    if pairs.bank_manual:
-        pairs.remember(k, [b[2] for b in batch])
-    total = loss + 0.3 * back + 0.1 * norm_penalty(k)
+    loss, hit = nce(q, unit(k), ban)
     tokens = sum(len(b[0]) + len(b[1]) + 4 for b in batch)
-    figures = {"flat": loss.item(), "flat_hit": hit, "tokens": tokens}
-    if words:
-        of_k = words.loss(k, [b[1] for b in batch], words.weight)
-        of_q = words.loss(q, [b[0] for b in batch], words.asked)
-        total = total + 3 * (of_k + of_q)
-        figures.update(words_k=of_k.item(), words_q=of_q.item())
-    return total, figures
+    return loss + 0.1 * norm_penalty(k), {
+        "flat": loss.item(), "flat_hit": hit, "tokens": tokens}
 
 
 def tree_loss(model, pairs, rng, count, cap):
@@ -1013,20 +1364,21 @@ def tree_loss(model, pairs, rng, count, cap):
                                 for i, (a, b) in enumerate(slices)])
     memory = model.encode(own, recalled)
     device = q_own.device
-    targets = torch.arange(n, device=device)
-    k_mean, k_attention = model.keys(mean), model.keys(attention)
+    k_mean, k_attention = (unit(model.keys(x)) for x in (mean, attention))
     k_own, k_children = model.keys(memory), model.keys(m)
-    by_mean, mean_hit = nce(q_child, k_mean, targets)
-    by_attention, attention_hit = nce(q_child, k_attention, targets)
+    penalty = norm_penalty(k_own) + norm_penalty(k_children)
+    k_own, k_children = unit(k_own), unit(k_children)
+    by_mean, mean_hit = nce(q_child, k_mean)
+    by_attention, attention_hit = nce(q_child, k_attention)
     # The parent's own questions: its memory against the others' and against
     # the children of the others.
     ban = torch.zeros(n, n + len(texts), dtype=torch.bool, device=device)
     for i, (a, b) in enumerate(slices):
         ban[i, n + a:n + b] = True
-    by_own, own_hit = nce(q_own, torch.cat([k_own, k_children]), targets, ban)
-    by_descent, descent_hit = nce(q_child, k_own, targets)
+    by_own, own_hit = nce(q_own, torch.cat([k_own, k_children]), ban)
+    by_descent, descent_hit = nce(q_child, k_own)
     total = by_own + 0.5 * by_descent + 0.5 * by_mean + 0.5 * by_attention \
-        + 0.1 * (norm_penalty(k_own) + norm_penalty(k_children))
+        + 0.1 * penalty
     tokens = sum(map(len, texts + own + child_questions + own_questions))
     return total, {"tree_own": by_own.item(), "own_hit": own_hit,
                    "mean_hit": mean_hit, "attention_hit": attention_hit,
@@ -1035,55 +1387,43 @@ def tree_loss(model, pairs, rng, count, cap):
 
 def stage_contrast(args):
     data = load_data(args.work)
-    pairs, text = Pairs(data), Text(args.work, data)
-    words, aligned = Words(args.work, data, pairs), []
+    pairs, probe = Pairs(data), Probe(data)
+    pairs.mine(load_bag(args.work))
 
     def loss(model, step, rng):
-        if not aligned:
-            own = [n for n in data["nodes"] if n["own"] and not n["held"]]
-            words.align(model, [n["segments"][0][:48] for n in random.Random(
-                SEED).sample(own, min(1200, len(own)))])
-            aligned.append(True)
-        if step % 12 == 7 and not args.no_text:  # keep the language
-            ids, weight = text.batch(rng, 6 * args.scale, 384, 0.2)
-            value = lm_loss(model, ids, weight)
-            return value, {"answer_loss": value.item(), "tokens": ids.size}
-        cap = rng.choice((32, 32, 48, 48, 64, 64, 96, 160))
-        if step % 5 == 1:
-            return tree_loss(model, pairs, rng, args.scale * (
-                16 if cap > 64 else 24), min(cap, 96))
-        return flat_loss(model, pairs, rng, step,
-                         4096 * args.scale // (cap + 16), cap, words)
+        cap = rng.choice((48, 64, 96, 128))
+        if step % 4 == 1:
+            return tree_loss(model, pairs, rng, 20 * args.scale, min(cap, 96))
+        return flat_loss(model, pairs, rng, args.scale * 8000 // (cap + 16),
+                         cap)
 
-    train(args, "contrast", ["lm", "init"], loss, 0.01, 0.002)
+    train(args, "contrast", "pool", probe.model, loss,
+          ("embed", "q_proj", "k_proj", "q_norm", "k_norm"))
 
 
 def stage_answers(args):
     data = load_data(args.work)
-    pairs, text = Pairs(data), Text(args.work, data)
+    pairs, text, probe = Pairs(data), Text(args.work, data), Probe(data)
+    pairs.mine(load_bag(args.work))
 
     def loss(model, step, rng):
-        if step % 3 == 2:  # keep the memories
-            if step % 6 == 2:
-                return tree_loss(model, pairs, rng, 16 * args.scale, 64)
-            return flat_loss(model, pairs, rng, step, 64 * args.scale, 64)
-        ids, weight = text.batch(rng, 8 * args.scale, 448, 0.0)
+        if step % 2:  # keep the memories
+            if step % 4 == 1:
+                return tree_loss(model, pairs, rng, 20 * args.scale, 64)
+            return flat_loss(model, pairs, rng, 100 * args.scale, 96)
+        ids, weight = text.batch(rng, 8 * args.scale, 448, 0.1)
         value = lm_loss(model, ids, weight)
         return value, {"answer_loss": value.item(), "tokens": ids.size}
 
-    train(args, "answers", ["contrast", "lm"], loss, 0.003, 0.001)
+    train(args, "answers", "contrast", probe.model, loss, ("embed",))
 
 
 # ---- measuring ----
 
-ALL = ["answers", "contrast", "lm", "init"]
-
-
-def load_model(work, stage=None):
-    found, saved = latest(work, [stage] if stage else ALL)
+def load_model(args):
     model = Quill()
-    model.load_state_dict(saved["model"])
-    return model.eval(), found
+    model.load_state_dict(saved(args.work, args.stage))
+    return model.eval()
 
 
 def bm25(documents, queries, k1=1.2, b=0.75):
@@ -1113,11 +1453,66 @@ def bm25(documents, queries, k1=1.2, b=0.75):
 
 def encode_all(model, texts, soft, batch=48):
     order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-    out = torch.zeros(len(texts), D)
+    out = torch.zeros(len(texts), D, device=model.cos.device)
     with torch.no_grad():
         for k in range(0, len(order), batch):
             some = order[k:k + batch]
-            out[some] = model.encode([texts[i] for i in some], soft).cpu()
+            out[some] = model.encode(
+                [texts[i] for i in some],
+                soft[some] if soft.ndim > 1 else soft)
+    return out
+
+
+def ranks(scores, right):
+    """Of the right one in each row; equals share their places."""
+    own = scores[np.arange(len(right)), right][:, None]
+    return (scores > own).sum(1) + ((scores == own).sum(1) - 1) // 2
+
+
+def recalls(rank):
+    return [round(float((rank < n).mean()), 3) for n in (1, 10)]
+
+
+def measure_parents(model, nodes, own, asked, memories, queries):
+    """Children's questions find the aggregate of their family; parents'
+    questions their parent's memory, by what it recalled."""
+    at = {i: k for k, i in enumerate(own)}
+    families = [(i, [at[c] for c in nodes[i]["children"] if c in at])
+                for i in own]
+    families = [(i, c) for i, c in families if len(c) > 1]
+    if not families:
+        return {}
+    family = {i: f for f, (i, _) in enumerate(families)}
+    of_child = {c: f for f, (_, children) in enumerate(families)
+                for c in children}
+    children_ask = [r for r, p in enumerate(asked) if at[p[2]] in of_child]
+    parents_ask = [r for r, p in enumerate(asked) if p[2] in family]
+    keys = F.normalize(model.keys(memories), dim=-1)
+    mean = torch.stack([memories[c].mean(0) for _, c in families])
+    attention = torch.stack([model.pool(memories[c]) for _, c in families])
+    texts = [nodes[i]["segments"][0][:SEGMENT // 2] for i, _ in families]
+    halves = encode_all(model, texts, model.lectern.mem)
+    by_children = torch.stack([model.recall(halves[f], memories[c])
+                               for f, (_, c) in enumerate(families)])
+    out = {"families": len(families), "n_children": len(children_ask),
+           "n_parents": len(parents_ask)}
+    mine = np.array([of_child[at[asked[r][2]]] for r in children_ask])
+    for name, vectors in (("mean", mean), ("attention", attention)):
+        score = queries[children_ask] @ F.normalize(
+            model.keys(vectors), dim=-1).T
+        out["aggregate " + name] = recalls(ranks(score.numpy(), mine))
+    where = [at[i] for i, _ in families]
+    right = np.array([at[asked[r][2]] for r in parents_ask])
+    for name, soft in (("off", model.lectern.mem0), ("aggregate", mean),
+                       ("children", by_children)):
+        own_keys = F.normalize(model.keys(encode_all(model, texts, soft)),
+                               dim=-1)
+        all_keys = keys.clone()
+        all_keys[where] = own_keys
+        out["recall %s, parents' questions" % name] = recalls(ranks(
+            (queries[parents_ask] @ all_keys.T).numpy(), right))
+        out["recall %s, children's questions" % name] = recalls(ranks(
+            (queries[children_ask] @ own_keys.T).numpy(), mine))
     return out
 
 
@@ -1125,17 +1520,16 @@ def stage_eval(args):
     torch.set_num_threads(args.threads)
     data = load_data(args.work)
     tokenizer = load_tokenizer(args.work)
-    model, found = load_model(args.work, args.stage)
+    model = load_model(args)
     nodes = data["nodes"]
-    rng = random.Random(SEED)
-    results = {}
     for manual in args.manuals or sorted({n["manual"] for n in nodes
                                           if n["held"]}):
+        rng = random.Random(SEED)
         own = [i for i, n in enumerate(nodes)
                if n["manual"] == manual and n["own"]]
         where = {i: k for k, i in enumerate(own)}
-        asked = [p for p in data["pairs"] if p[2] in where]
-        asked = rng.sample(asked, min(args.questions, len(asked)))
+        every = [p for p in data["pairs"] if p[2] in where]
+        asked = rng.sample(every, min(args.questions, len(every)))
         documents = []
         for i in own:
             text = tokenizer.decode(np.concatenate(
@@ -1143,42 +1537,39 @@ def stage_eval(args):
             documents.append([w.lower() for w in WORD.findall(text)])
         lexical = bm25(documents, [[w.lower() for w in WORD.findall(p[3])]
                                    for p in asked])
-        texts, owner = [], []
+        texts, owner, first = [], [], []
         for k, i in enumerate(own):
+            first.append(len(texts))
             for segment in nodes[i]["segments"][:args.segments]:
                 texts.append(segment[:args.cap])
                 owner.append(k)
         with torch.no_grad():
-            keys = F.normalize(model.keys(encode_all(
-                model, texts, model.lectern.mem0)), dim=-1)
+            memories = encode_all(model, texts, model.lectern.mem0)
+            keys = F.normalize(model.keys(memories), dim=-1)
             q = model.queries(encode_all(model, [p[1] for p in asked],
                                          model.lectern.mem))
             score = q @ keys.T
+            parents = {} if args.no_parents else measure_parents(
+                model, nodes, own, asked, memories[first], q)
         dense = np.full((len(asked), len(own)), -1e9, np.float32)
         np.maximum.at(dense.T, np.array(owner), score.numpy().T)
-
-        def ranks(scores):
-            right = scores[np.arange(len(asked)),
-                           [where[p[2]] for p in asked]]
-            more = (scores > right[:, None]).sum(1)
-            equal = (scores == right[:, None]).sum(1) - 1
-            return more + equal // 2
+        right = np.array([where[p[2]] for p in asked])
 
         def order(scores):
             return (-scores).argsort(1).argsort(1)
         fused = 1 / (60 + order(lexical)) + 0.5 / (60 + order(dense))
+        results = {}
         for name, scores in (("bm25", lexical), ("dense", dense),
                              ("fused", fused)):
-            rank = ranks(scores)
+            rank = ranks(scores, right)
             for kind in ["all", "heading", "term", "cloze", "link"]:
                 mask = np.array([kind in ("all", p[0]) for p in asked])
                 if mask.sum():
-                    results.setdefault(manual, {}).setdefault(kind, {
-                        "n": int(mask.sum())})[name] = [
-                        round(float((rank[mask] < n).mean()), 3)
-                        for n in (1, 10)]
-    log(args.work, stage="eval", model=found, cap=args.cap,
-        segments=args.segments, recall_at_1_and_10=results)
+                    results.setdefault(kind, {"n": int(mask.sum())})[
+                        name] = recalls(rank[mask])
+        log(args.work, stage="eval", model=args.stage, manual=manual,
+            cap=args.cap, segments=args.segments, recall_at_1_and_10=results,
+            parents=parents)
     if args.no_text:
         return
     text = Text(args.work, data)
@@ -1194,13 +1585,14 @@ def stage_eval(args):
             losses.append(lm_loss(model, ids, weight).item())
             if k < 6:
                 out = generate(model, prompt)
-                shown.append({"asked": tokenizer.decode(prompt.tolist())[-120:],
+                shown.append({"asked": tokenizer.decode(
+                                  prompt.tolist())[-120:],
                               "right": tokenizer.decode(target.tolist()),
                               "given": tokenizer.decode(out)})
         rows = [lm_loss(model, segment[None].astype(np.int64)).item()
                 for n in nodes if n["held"] and rng.random() < 0.03
                 for segment in n["segments"][:1] if len(segment) > 64]
-    log(args.work, stage="eval", model=found, held_loss=round(
+    log(args.work, stage="eval", model=args.stage, held_loss=round(
         sum(rows) / len(rows), 3), held_answer_loss=round(
         sum(losses) / len(losses), 3), answers=shown)
 
@@ -1222,7 +1614,7 @@ def generate(model, prompt, most=48):
 
 def stage_export(args):
     from safetensors.torch import save_file
-    model, found = load_model(args.work, args.stage)
+    model, found = load_model(args), args.stage
     os.makedirs(args.dir, exist_ok=True)
     tensors = {k: v.to(torch.bfloat16).contiguous()
                for k, v in model.state_dict().items()}
@@ -1236,7 +1628,11 @@ def stage_export(args):
         CONTEXT, "rms_norm_eps": EPS, "rope_theta": THETA, "hidden_act":
         "silu", "tie_word_embeddings": True, "attention_bias": False,
         "attention_dropout": 0.0, "use_sliding_window": False,
-        "torch_dtype": "bfloat16", "eos_token_id": END, "pad_token_id": PAD}
+        "torch_dtype": "bfloat16", "eos_token_id": END, "pad_token_id": PAD,
+        # What answers are prompted with; 1: none is sure enough to be shown
+        # unasked.
+        "lectern": {"prompt_tokens": 448, "passages": 3,
+                    "passage_tokens": 130, "answer_threshold": 1}}
     with open(os.path.join(args.dir, "config.json"), "w") as out:
         json.dump(config, out, indent=2)
         out.write("\n")
@@ -1300,17 +1696,35 @@ def stage_check(args):
         for name in ("mean", "attention", "children"):
             golden["parent." + name] = ours.encode(
                 [golden["ids.5"].numpy()], golden["recall." + name])[0]
-    save_file(golden, os.path.join(args.dir, "golden.safetensors"))
-    log(args.work, stage="check", f32_against_transformers=worst,
-        bf16_against_f32=rough, least_cosine_of_memories=cosine)
-    if worst > 1e-4 or cosine < 0.99999:
-        sys.exit("the exported model differs from transformers'")
+    save_file(golden, os.path.join(args.work, "golden.safetensors"))
+    figures = {"f32_against_transformers": worst, "bf16_against_f32": rough,
+               "least_cosine_of_memories": cosine}
+    if args.probe:
+        tokenizer = load_tokenizer(args.work)
+        texts = [tokenizer.decode(golden["ids.%d" % k].tolist())
+                 for k in range(20)]
+        rows = os.path.join(args.work, "probe.safetensors")
+        subprocess.run([args.probe, "embed", "--model", args.dir, "--out",
+                        rows], text=True, check=True,
+                       input="".join(json.dumps(t) + "\n" for t in texts))
+        engine = load_file(rows)["embedding"].float()
+        with torch.no_grad():
+            mine = torch.stack([ours.encode(
+                [tokenizer.encode(t).ids], mem0)[0] for t in texts])
+        figures["engine_relative"] = ((engine - mine).norm(dim=1)
+                                      / mine.norm(dim=1)).max().item()
+        figures["engine_cosine"] = F.cosine_similarity(engine,
+                                                       mine).min().item()
+    log(args.work, stage="check", **figures)
+    if worst > 1e-4 or cosine < 0.99999 or figures.get(
+            "engine_cosine", 1) < 0.9999:
+        sys.exit("the exported model differs from transformers' or ours")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    stages = ["tokenizer", "prepare", "init", "lm", "contrast", "answers",
-              "eval", "export", "check"]
+    stages = ["tokenizer", "prepare", "vectors", "words", "build", "pool",
+              "contrast", "answers", "eval", "export", "check"]
     parser.add_argument("command", choices=stages)
     parser.add_argument("work")
     parser.add_argument("dir", nargs="?")
@@ -1320,12 +1734,17 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--scale", type=int, default=1,
                         help="of a step's texts, for a larger machine")
-    parser.add_argument("--stage", help="eval, export: of this stage")
+    parser.add_argument("--rate", type=float, default=5e-5)
+    parser.add_argument("--stage", default="pool",
+                        help="eval, export: of this stage")
     parser.add_argument("--questions", type=int, default=300)
     parser.add_argument("--manuals", nargs="*", help="eval: only of these")
     parser.add_argument("--segments", type=int, default=4)
     parser.add_argument("--no-text", action="store_true",
-                        help="eval: recall only; contrast: no language")
+                        help="eval: recall only")
+    parser.add_argument("--no-parents", action="store_true",
+                        help="eval: no aggregates, no recall")
+    parser.add_argument("--probe", help="check: the engine's build/probe")
     parser.add_argument("--cap", type=int, default=SEGMENT)
     args = parser.parse_args()
     globals()["stage_" + args.command](args)

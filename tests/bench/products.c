@@ -16,56 +16,11 @@
 #include "base/pool.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/kernels.h"
+#include "tests/bench/rate.h"
 
 static const struct kernels *table;
 static struct kernel_run run;
 static struct pool *pool;
-static double seconds = 0.3;
-
-struct rate {
-    double wall; /* best, by the clock */
-    double core; /* best, by the time that our threads ran: of one core */
-};
-
-static double core_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static struct rate best_of(struct rate a, struct rate b)
-{
-    return (struct rate){larger(a.wall, b.wall), larger(a.core, b.core)};
-}
-
-/* The best rates of `body`, which does `amount` of something.  Bodies are
- * repeated until they take a millisecond: shorter times mean nothing. */
-static struct rate rate(void (*body)(void *), void *argument, double amount)
-{
-    struct rate best = {0, 0};
-    double start = clock_seconds(), now = start;
-    body(argument); /* packs, touches pages */
-    do {
-        double wall = clock_seconds(), core = core_seconds();
-        double times = 0;
-        do {
-            body(argument);
-            times++;
-            now = clock_seconds();
-        } while (now - wall < 1e-3);
-        struct rate got = {times * amount / (now - wall),
-                           times * amount / (core_seconds() - core)};
-        best = best_of(best, got);
-    } while (now - start < seconds);
-    return best;
-}
-
 /* ---- Peaks ---- */
 
 enum { CHAINS = 12, TURNS = 200000 };
@@ -279,7 +234,7 @@ int main(int count, char **words)
         {300, 1024, 1024}, {64, 1024, 1024},  {16, 1024, 1024}};
     enum { SHAPES = sizeof shapes / sizeof shapes[0] };
     if (count > 1)
-        seconds = strtod(words[1], NULL);
+        rate_seconds = strtod(words[1], NULL);
     struct err err = {0};
     if (pool_new(0, &pool, &err)) {
         fprintf(stderr, "products: %s\n", err.message);

@@ -85,7 +85,6 @@ static void wrong_arguments_are_refused(void **state)
         {WORDS(W("ask"), W("x"), W("--mode=")), "--mode takes"},
         {WORDS(W("ask"), W("x"), W("--mode=au")), "--mode takes"},
         {WORDS(W("ask"), W("x"), W("--mode=auto|tree")), "--mode takes"},
-        {WORDS(W("ask"), W("x"), W("--mode=dense")), "embedding model"},
         {WORDS(W("ask"), W("x"), W("--strict=yes")), "takes no value"},
         {WORDS(W("ask"), W("x"), W("-n0")), "from 1 to 1000"},
         {WORDS(W("ask"), W("x"), W("-n"), W("1e2")), "from 1 to 1000"},

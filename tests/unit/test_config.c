@@ -99,6 +99,26 @@ static void values_know_their_source(void **state)
     config_free(&config);
 }
 
+static void a_model_may_be_none(void **state)
+{
+    (void)state;
+    struct config config;
+    struct buf expected = {0};
+    write_file("model = quill\naggregate = attention\nrecall = off\n"
+               "segment_tokens = 32\n");
+    assert_int_equal(config_load(&config, file, NULL), 0);
+    buf_printf(&expected, "%s/quill", folder);
+    assert_string_equal(config_model(&config), expected.data);
+    assert_int_equal(config_choice(&config, CONFIG_AGGREGATE), 1);
+    assert_int_equal(config_choice(&config, CONFIG_RECALL), 0);
+    assert_int_equal(config_number(&config, CONFIG_SEGMENT_TOKENS), 32);
+    assert_int_equal(config_set(&config, CONFIG_MODEL, "none", NULL), 0);
+    assert_string_equal(config_text(&config, CONFIG_MODEL), "none");
+    assert_string_equal(config_model(&config), "");
+    buf_free(&expected);
+    config_free(&config);
+}
+
 static void bad_files_are_refused_with_the_line(void **state)
 {
     (void)state;
@@ -112,6 +132,10 @@ static void bad_files_are_refused_with_the_line(void **state)
         {"parsers = 3x\n", ":1: parsers must be a number"},
         {"parse_seconds = 0\n", ":1: parse_seconds must be"},
         {"log = loud\n", ":1: log must be error, warn, info or debug"},
+        {"aggregate = media\n", "must be mean or attention"},
+        {"recall = child\n", "did you mean 'children'?"},
+        {"segment_tokens = 31\n", "segment_tokens must be"},
+        {"model =\n", "model has no value"},
         {"log = warning\n", "did you mean 'warn'?"},
         {"\n\nnonsense\n", ":3: not a line of the form"},
         {"store =\n", ":1: store has no value"},
@@ -207,6 +231,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(values_know_their_source, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_model_may_be_none, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bad_files_are_refused_with_the_line,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_file_asked_for_must_be_there, set_up,

@@ -152,9 +152,10 @@ struct answer {
     size_t count, most;
 };
 
-static bool take_token(void *context, int32_t id)
+static bool take_token(void *context, int32_t id, double log_chance)
 {
     struct answer *answer = context;
+    assert_true(log_chance <= 0);
     answer->ids[answer->count++] = id;
     return answer->count < answer->most;
 }
@@ -489,6 +490,51 @@ static void facts_are_told(void **state)
         model_close(model);
     }
     assert_false(hash_equal(prints[0], prints[1]));
+}
+
+static void answering_has_defaults(void **state)
+{
+    (void)state;
+    struct model_config c = {0};
+#define DECODER(context, more)                                                 \
+    slice_of(                                                                  \
+        "{\"model_type\":\"qwen3\",\"vocab_size\":9,\"hidden_size\":4,"        \
+        "\"intermediate_size\":4,\"num_hidden_layers\":1,"                     \
+        "\"num_attention_heads\":1,\"max_position_embeddings\":" context more  \
+        "}")
+    const struct slice none = {"", 0};
+    assert_int_equal(model_config_from(DECODER("32768", ""), none, &c, NULL),
+                     0);
+    assert_int_equal(c.answering.prompt_tokens, 4096);
+    assert_int_equal(c.answering.passages, 8);
+    assert_int_equal(c.answering.passage_tokens, 512);
+    assert_true(c.answering.threshold == (double)-INFINITY);
+    model_config_free(&c);
+    assert_int_equal(model_config_from(DECODER("512", ""), none, &c, NULL), 0);
+    struct hash128 hash = c.hash;
+    assert_int_equal(c.answering.prompt_tokens, 256);
+    assert_int_equal(c.answering.passage_tokens, 86);
+    model_config_free(&c);
+    assert_int_equal(
+        model_config_from(
+            DECODER("512", ",\"lectern\":{\"answer_threshold\":1}"), none, &c,
+            NULL),
+        0);
+    assert_true(hash_equal(c.hash, hash));
+    model_config_free(&c);
+    assert_int_equal(
+        model_config_from(DECODER("1024",
+                                  ",\"lectern\":{\"prompt_tokens\":448,"
+                                  "\"passages\":3,\"passage_tokens\":130,"
+                                  "\"answer_threshold\":-1.5}"),
+                          none, &c, NULL),
+        0);
+    assert_int_equal(c.answering.prompt_tokens, 448);
+    assert_int_equal(c.answering.passages, 3);
+    assert_int_equal(c.answering.passage_tokens, 130);
+    assert_true(c.answering.threshold == -1.5);
+    assert_false(hash_equal(c.hash, hash));
+    model_config_free(&c);
 }
 
 /* ---- Folders that are not as they should be ---- */
@@ -832,6 +878,10 @@ static void wrong_configs_are_refused(void **state)
          "sliding_window"},
         {CONFIG(",\"use_sliding_window\":true,\"sliding_window\":0"),
          "sliding_window"},
+        {CONFIG(",\"lectern\":[]"), "\"lectern\" is not an object"},
+        {CONFIG(",\"lectern\":{\"passages\":0}"), "\"passages\" is not"},
+        {CONFIG(",\"lectern\":{\"answer_threshold\":\"low\"}"),
+         "\"answer_threshold\" is not a number"},
     };
     struct model *model = NULL;
     write_weights(NULL, 0);
@@ -950,6 +1000,7 @@ int main(void)
         cmocka_unit_test(answers_stop),
         cmocka_unit_test(draws_follow_the_odds),
         cmocka_unit_test(facts_are_told),
+        cmocka_unit_test(answering_has_defaults),
         cmocka_unit_test_setup_teardown(wrong_weights_are_named, make_folder,
                                         end_folder),
         cmocka_unit_test_setup_teardown(weights_cut_off_are_refused,

@@ -1,6 +1,7 @@
 #include "tests/unit/unit.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -269,6 +270,35 @@ static void names_are_written_once(void **state)
     unit_folder_remove(folder);
 }
 
+/* As `cp` over a file does. */
+static void a_file_may_change_once_it_is_open(void **state)
+{
+    (void)state;
+    static const float values[3000] = {[0] = 1, [2999] = 2};
+    struct tensor tensor = {.name = slice_of("a"),
+                            .type = TENSOR_F32,
+                            .rank = 1,
+                            .shape = {3000},
+                            .data = values,
+                            .bytes = sizeof values};
+    struct safetensors *file;
+    char *folder = unit_folder(), path[400];
+    snprintf(path, sizeof path, "%s/a.safetensors", folder);
+    assert_int_equal(safetensors_write(path, &tensor, 1, NULL, NULL), 0);
+    assert_int_equal(safetensors_open(path, &file, NULL), 0);
+    FILE *out = fopen(path, "r+");
+    assert_non_null(out);
+    for (size_t i = 0; i < 2 * sizeof values; i++)
+        putc(7, out);
+    fclose(out);
+    const struct tensor *got = safetensors_at(file, 0);
+    assert_memory_equal(got->data, values, sizeof values);
+    assert_int_equal(truncate(path, 1), 0);
+    assert_memory_equal(got->data, values, sizeof values);
+    safetensors_close(file);
+    unit_folder_remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +308,7 @@ int main(void)
         cmocka_unit_test(a_length_beyond_the_file_is_refused),
         cmocka_unit_test(large_headers_are_refused),
         cmocka_unit_test(names_are_written_once),
+        cmocka_unit_test(a_file_may_change_once_it_is_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

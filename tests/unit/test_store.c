@@ -1,10 +1,14 @@
 #include "tests/unit/unit.h"
 
+#include <lmdb.h>
+#include <math.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/half.h"
 #include "memory/store.h"
+#include "memory/vectors.h"
 
 static struct store *open_store(const char *folder)
 {
@@ -176,7 +180,7 @@ static void collecting_keeps_what_is_referred_to(void **state)
     assert_int_equal(store_put_file(txn, id, &file, NULL), 0);
     assert_int_equal(store_commit(txn, NULL), 0);
     file_free(&file);
-    assert_int_equal(store_collect(store, true, NULL), 0);
+    assert_int_equal(store_collect(store, 0, NULL), 0);
     struct tree *tree;
     assert_int_equal(store_read(store, &txn, NULL), 0);
     assert_true(store_has_tree(txn, kept));
@@ -186,8 +190,7 @@ static void collecting_keeps_what_is_referred_to(void **state)
     assert_int_equal(store_get_outline(txn, id, 1, &tree, NULL), ERR_NOT_FOUND);
     assert_int_equal(postings_size(txn, id, 7, slice_of("term")), 5);
     assert_int_equal(postings_size(txn, id, 6, slice_of("term")), 0);
-    assert_int_equal(postings_size(txn, id + 1, 8, slice_of("term")),
-                     0);
+    assert_int_equal(postings_size(txn, id + 1, 8, slice_of("term")), 0);
     store_end(txn);
     store_close(store);
     unit_folder_remove(folder);
@@ -235,9 +238,10 @@ static void a_deleted_manual_takes_its_files_along(void **state)
 static void colliding_paths_are_two_files(void **state)
 {
     (void)state;
-    static const char *const paths[] = {
-        "\xb8\xfe\x6c\x39\x23\xa4\x4b\xbe" "AAAAAAAA0123456789a.html",
-        "\xb8\xfe\x6c\x39\x23\xa4\x4b\xbe" "BBBBBBBB0123456789a.html"};
+    static const char *const paths[] = {"\xb8\xfe\x6c\x39\x23\xa4\x4b\xbe"
+                                        "AAAAAAAA0123456789a.html",
+                                        "\xb8\xfe\x6c\x39\x23\xa4\x4b\xbe"
+                                        "BBBBBBBB0123456789a.html"};
     char *folder = unit_folder(), longer[600] = {0};
     struct store *store = open_store(folder);
     struct store_txn *txn;
@@ -292,6 +296,317 @@ static void a_full_store_says_so(void **state)
     unit_folder_remove(folder);
 }
 
+/* ---- Memories and vectors ---- */
+
+static uint64_t vectors_of(struct store *store, uint32_t id)
+{
+    struct store_txn *txn;
+    struct manual manual;
+    assert_int_equal(store_read(store, &txn, NULL), 0);
+    assert_int_equal(store_get_manual(txn, id, &manual, NULL), 0);
+    store_end(txn);
+    manual_free(&manual);
+    return manual.vectors;
+}
+
+static void put_vectors(struct store *store, uint32_t id, struct slice bytes)
+{
+    struct store_txn *txn;
+    assert_int_equal(store_write(store, &txn, NULL), 0);
+    assert_int_equal(store_put_vectors(txn, id, bytes, NULL), 0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+}
+
+static void vectors_are_counted(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    uint32_t id = 0;
+    struct store_txn *txn;
+    struct slice bytes;
+    put_manual(store, "m", 1, 1, &id);
+    assert_int_equal(vectors_of(store, id), 0);
+    put_vectors(store, id, slice_of("first"));
+    put_vectors(store, id, slice_of("second"));
+    assert_int_equal(vectors_of(store, id), 2);
+    put_manual(store, "m", 2, 1, &id); /* by one who does not know of them */
+    assert_int_equal(vectors_of(store, id), 2);
+    assert_int_equal(store_write(store, &txn, NULL), 0);
+    assert_int_equal(store_get_vectors(txn, id, &bytes, NULL), 0);
+    assert_true(slice_is(bytes, "second"));
+    assert_int_equal(store_put_vectors(txn, id + 1, bytes, NULL),
+                     ERR_NOT_FOUND);
+    assert_int_equal(store_delete_manual(txn, id, NULL), 0);
+    assert_int_equal(store_get_vectors(txn, id, &bytes, NULL), ERR_NOT_FOUND);
+    store_end(txn);
+    store_close(store);
+    unit_folder_remove(folder);
+}
+
+enum { WIDTH = 5 };
+
+static void put_memory(struct store *store, struct hash128 name)
+{
+    struct store_txn *txn;
+    uint16_t half[WIDTH] = {0, 1, 0x3C00, 0xFFFF, (uint16_t)name.low};
+    assert_int_equal(store_write(store, &txn, NULL), 0);
+    assert_int_equal(store_put_memory(txn, name, half, WIDTH, NULL), 0);
+    assert_int_equal(store_put_segments(txn, name, slice_of("segments"), NULL),
+                     0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+}
+
+static void check_memory(struct store *store, struct hash128 name, int want)
+{
+    struct store_txn *txn;
+    uint16_t half[WIDTH];
+    struct slice value;
+    assert_int_equal(store_read(store, &txn, NULL), 0);
+    assert_int_equal(store_get_memory(txn, name, half, WIDTH, NULL), want);
+    assert_int_equal(store_get_segments(txn, name, &value, NULL), want);
+    if (!want) {
+        assert_int_equal(half[3], 0xFFFF);
+        assert_int_equal(half[4], name.low);
+        assert_true(slice_is(value, "segments"));
+        assert_int_equal(store_get_memory(txn, name, half, WIDTH + 1, NULL),
+                         ERR_STORE);
+    }
+    store_end(txn);
+}
+
+static struct vector_table some_vectors(uint64_t generation, uint32_t nodes,
+                                        uint32_t rows)
+{
+    uint64_t seed = generation;
+    struct vector_table table = {.policy = {4, 5},
+                                 .generation = generation,
+                                 .width = 3,
+                                 .segments = rows + 2,
+                                 .tokens = 1000,
+                                 .node_count = nodes,
+                                 .row_count = rows,
+                                 .name_count = 2};
+    table.nodes = mem_alloc(nodes * sizeof *table.nodes);
+    table.wholes = mem_alloc(3 * nodes * sizeof *table.wholes);
+    table.row_nodes = mem_alloc(rows * sizeof *table.row_nodes);
+    table.keys = mem_alloc(3 * rows * sizeof *table.keys);
+    table.names = mem_alloc(2 * sizeof *table.names);
+    table.names[0] = (struct hash128){1, 1};
+    table.names[1] = (struct hash128){2, 2};
+    for (uint32_t i = 0; i < nodes; i++)
+        table.nodes[i] = unit_random(&seed);
+    for (uint32_t i = 0; i < rows; i++)
+        table.row_nodes[i] = i * nodes / rows;
+    for (uint32_t i = 0; i < 3 * nodes; i++)
+        table.wholes[i] = (float)unit_below(&seed, 2001) / 1000 - 1;
+    for (uint32_t i = 0; i < 3 * rows; i++)
+        table.keys[i] = (float)unit_below(&seed, 2001) / 1000 - 1;
+    return table;
+}
+
+static void memories_are_collected_when_vectors_are_current(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    const struct hash128 kept = {1, 1}, lost = {3, 3};
+    uint32_t id = 0, other = 0;
+    struct buf bytes = {0};
+    put_manual(store, "m", 6, 1, &id);
+    put_memory(store, kept);
+    put_memory(store, lost);
+    struct vector_table table = some_vectors(5, 4, 6);
+    vector_table_encode(&table, &bytes);
+    put_vectors(store, id, buf_slice(&bytes));
+    assert_int_equal(store_collect(store, 0, NULL), 0);
+    check_memory(store, lost, 0); /* of generation 5, not 6 */
+    table.generation = 6;
+    buf_clear(&bytes);
+    vector_table_encode(&table, &bytes);
+    put_vectors(store, id, buf_slice(&bytes));
+    put_manual(store, "being encoded", 1, 1, &other);
+    assert_int_equal(store_collect(store, 0, NULL), 0);
+    check_memory(store, lost, 0);
+    put_manual(store, "not indexed yet", 0, 0, &other);
+    assert_int_equal(store_collect(store, KEEP_MEMORIES, NULL), 0);
+    check_memory(store, lost, 0);
+    assert_int_equal(store_collect(store, KEEP_TREES, NULL), 0);
+    check_memory(store, lost, ERR_NOT_FOUND);
+    check_memory(store, kept, 0);
+    vector_table_free(&table);
+    buf_free(&bytes);
+    store_close(store);
+    unit_folder_remove(folder);
+}
+
+static void vectors_are_read_as_they_were(void **state)
+{
+    (void)state;
+    struct vector_table table = some_vectors(7, 20, 30), got, head;
+    struct buf bytes = {0};
+    vector_table_encode(&table, &bytes);
+    assert_int_equal(vector_table_decode(buf_slice(&bytes), &got, NULL), 0);
+    assert_int_equal(vector_table_head(buf_slice(&bytes), &head, NULL), 0);
+    assert_true(hash_equal(got.policy, table.policy));
+    assert_int_equal(got.generation, 7);
+    assert_int_equal(got.segments, 32);
+    assert_int_equal(got.tokens, 1000);
+    assert_int_equal(got.node_count, 20);
+    assert_int_equal(got.row_count, 30);
+    assert_int_equal(head.name_count, 2);
+    assert_int_equal(head.tokens, 1000);
+    assert_memory_equal(head.names, table.names, 2 * sizeof *head.names);
+    assert_memory_equal(got.nodes, table.nodes, 20 * sizeof *got.nodes);
+    assert_memory_equal(got.row_nodes, table.row_nodes,
+                        30 * sizeof *got.row_nodes);
+    for (int i = 0; i < 90; i++)
+        assert_true(fabsf(got.keys[i] - table.keys[i]) <= 0x1p-11f);
+    for (int i = 0; i < 60; i++)
+        assert_true(got.wholes[i] == half_value(half_of(table.wholes[i])));
+    vector_table_free(&table);
+    vector_table_free(&got);
+    vector_table_free(&head);
+    buf_free(&bytes);
+}
+
+static void damaged_vectors_are_refused(void **state)
+{
+    (void)state;
+    struct vector_table table = some_vectors(7, 20, 30), got;
+    struct buf bytes = {0};
+    uint64_t seed = 11;
+    vector_table_encode(&table, &bytes);
+    for (size_t size = 0; size < bytes.size; size++) {
+        char *cut = memcpy(mem_alloc(size), bytes.data, size);
+        assert_int_equal(
+            vector_table_decode((struct slice){cut, size}, &got, NULL),
+            ERR_FORMAT);
+        free(cut);
+    }
+    for (int i = 0; i < 20000; i++) {
+        char *copy = memcpy(mem_alloc(bytes.size), bytes.data, bytes.size);
+        for (uint32_t n = 1 + unit_below(&seed, 3); n > 0; n--)
+            copy[unit_below(&seed, i % 2 ? 60 : (uint32_t)bytes.size)] =
+                (char)unit_below(&seed, 256);
+        struct slice slice = {copy, bytes.size};
+        if (!vector_table_head(slice, &got, NULL))
+            vector_table_free(&got);
+        if (!vector_table_decode(slice, &got, NULL)) {
+            for (uint32_t r = 0; r < got.row_count; r++)
+                assert_true(got.row_nodes[r] < got.node_count);
+            for (size_t k = 0; k < got.row_count * got.width; k++)
+                assert_true(isfinite(got.keys[k]));
+            vector_table_free(&got);
+        }
+        free(copy);
+    }
+    vector_table_free(&table);
+    buf_free(&bytes);
+}
+
+static void halves_round_to_the_nearest(void **state)
+{
+    (void)state;
+    for (uint32_t h = 0; h < 0x10000; h++) {
+        float value = half_value((uint16_t)h);
+        if ((h & 0x7FFF) > 0x7C00)
+            assert_true(isnan(value) && (half_of(value) & 0x7FFF) > 0x7C00);
+        else
+            assert_int_equal(half_of(value), h);
+        if ((h & 0x7FFF) >= 0x7C00 || (h & 0x7FFF) == 0x7BFF)
+            continue;
+        float next = half_value((uint16_t)(h + 1));
+        float middle = (value + next) / 2;
+        assert_int_equal(half_of(middle), h + (h & 1)); /* ties to even */
+        assert_int_equal(half_of(nextafterf(middle, value)), h);
+        assert_int_equal(half_of(nextafterf(middle, next)), h + 1);
+    }
+    assert_int_equal(half_of(65519.99F), 0x7BFF);
+    assert_int_equal(half_of(65520), 0x7C00);
+    assert_int_equal(half_of(-1e30F), 0xFC00);
+}
+
+/* ---- Schemas ---- */
+
+static MDB_env *open_tables(const char *folder, MDB_txn **ret_txn)
+{
+    MDB_env *env;
+    assert_int_equal(mdb_env_create(&env), 0);
+    mdb_env_set_maxdbs(env, 20);
+    mdb_env_set_mapsize(env, 64 << 20);
+    assert_int_equal(mdb_env_open(env, folder, 0, 0600), 0);
+    assert_int_equal(mdb_txn_begin(env, NULL, 0, ret_txn), 0);
+    return env;
+}
+
+/* Gives the store another schema; ret: the one it had. */
+static uint32_t stamp(const char *folder, uint32_t schema)
+{
+    MDB_txn *txn;
+    MDB_dbi meta;
+    MDB_val key = {6, (char[]){"schema"}}, value;
+    uint32_t old;
+    MDB_env *env = open_tables(folder, &txn);
+    assert_int_equal(mdb_dbi_open(txn, "meta", 0, &meta), 0);
+    assert_int_equal(mdb_get(txn, meta, &key, &value), 0);
+    memcpy(&old, value.mv_data, sizeof old);
+    value = (MDB_val){sizeof schema, &schema};
+    assert_int_equal(mdb_put(txn, meta, &key, &value, 0), 0);
+    assert_int_equal(mdb_txn_commit(txn), 0);
+    mdb_env_close(env);
+    return old;
+}
+
+/* A manual's record as schema 1 had it, and no tables of schema 2. */
+static void make_old(const char *folder, uint32_t id)
+{
+    static const char *const tables[] = {"segments", "memories", "vectors"};
+    char bytes[4] = {0, 0, 0, (char)id};
+    MDB_txn *txn;
+    MDB_dbi table;
+    MDB_val key = {4, bytes}, value;
+    MDB_env *env = open_tables(folder, &txn);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(mdb_dbi_open(txn, tables[i], 0, &table), 0);
+        assert_int_equal(mdb_drop(txn, table, 1), 0);
+    }
+    assert_int_equal(mdb_dbi_open(txn, "manuals", 0, &table), 0);
+    assert_int_equal(mdb_get(txn, table, &key, &value), 0);
+    struct buf record = {0};
+    buf_put(&record, value.mv_data, value.mv_size - 1);
+    value = (MDB_val){record.size, record.data};
+    assert_int_equal(mdb_put(txn, table, &key, &value, 0), 0);
+    assert_int_equal(mdb_txn_commit(txn), 0);
+    mdb_env_close(env);
+    buf_free(&record);
+    stamp(folder, 1);
+}
+
+static void a_store_of_schema_1_opens(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    uint32_t id = 0;
+    put_manual(store, "m", 3, 1, &id);
+    store_close(store);
+    make_old(folder, id);
+    store = open_store(folder);
+    assert_int_equal(vectors_of(store, id), 0);
+    put_vectors(store, id, slice_of("v"));
+    assert_int_equal(vectors_of(store, id), 1);
+    store_close(store);
+    assert_int_equal(stamp(folder, 3), 2);
+    struct err err = {0};
+    struct store_options options = {.folder = folder, .most_bytes = 64 << 20};
+    assert_int_equal(store_open(&options, &store, &err), ERR_STORE);
+    assert_non_null(strstr(err.message, "schema 3"));
+    stamp(folder, 0);
+    assert_int_equal(store_open(&options, &store, &err), ERR_STORE);
+    unit_folder_remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +618,12 @@ int main(void)
         cmocka_unit_test(a_deleted_manual_takes_its_files_along),
         cmocka_unit_test(colliding_paths_are_two_files),
         cmocka_unit_test(a_full_store_says_so),
+        cmocka_unit_test(vectors_are_counted),
+        cmocka_unit_test(memories_are_collected_when_vectors_are_current),
+        cmocka_unit_test(vectors_are_read_as_they_were),
+        cmocka_unit_test(damaged_vectors_are_refused),
+        cmocka_unit_test(halves_round_to_the_nearest),
+        cmocka_unit_test(a_store_of_schema_1_opens),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
 }

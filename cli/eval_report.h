@@ -1,0 +1,17 @@
+/* How `lectern eval` shows what it measured. */
+#ifndef CLI_EVAL_REPORT_H
+#define CLI_EVAL_REPORT_H
+
+#include "base/json.h"
+#include "cli/score.h"
+
+void report_field_score(struct json *json, const char *key,
+                        const struct score *score);
+/* "ms": median and 95 % quantile. */
+void report_field_times(struct json *json, const double ms[2]);
+
+/* For people; nothing where there are no values. */
+void report_print_score(const char *name, const struct score *score);
+void report_print_times(const double ms[2]);
+
+#endif

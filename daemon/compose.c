@@ -1,0 +1,303 @@
+#include "daemon/compose.h"
+
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "daemon/engine.h"
+#include "daemon/event.h"
+#include "daemon/prompt.h"
+#include "memory/content.h"
+
+enum { WRAPPING = 16 /* tokens that a tokenizer may put around a prompt */ };
+
+struct writing {
+    const struct call *call;
+    const struct shelf *shelf;
+    const struct passages *passages;
+    const struct compose_options *options;
+    struct answering answering; /* of the model */
+    size_t context, most;       /* tokens: positions, answer */
+    struct content *contents;   /* [count], of the first passages */
+    struct cite_source *sources;
+    size_t count;
+    struct prompt prompt;
+    struct cite_reader reader;
+    struct buf text; /* as it came out of the reader */
+};
+
+static struct engine *engine_of(const struct writing *writing)
+{
+    return writing->call->daemon->engine;
+}
+
+/* ---- The prompt ---- */
+
+static int count_tokens(void *context, struct slice text, size_t *ret,
+                        struct err *err)
+{
+    return engine_count(context, text, ret, err);
+}
+
+static int learn_model(struct writing *writing, struct composed *ret,
+                       struct err *err)
+{
+    struct engine_state state;
+    size_t tokens;
+    int code = engine_count(engine_of(writing), slice_of(""), &tokens, err);
+    if (code)
+        return code;
+    engine_state(engine_of(writing), &state);
+    writing->answering = state.facts.answering;
+    writing->context = state.facts.context;
+    writing->most = writing->options->most;
+    if (writing->most > writing->context / 2)
+        writing->most = writing->context / 2;
+    ret->model = state.facts.name;
+    return 0;
+}
+
+static int open_sources(struct writing *writing, struct err *err)
+{
+    const struct passages *passages = writing->passages;
+    size_t most = passages->count;
+    if (most > writing->answering.passages)
+        most = writing->answering.passages;
+    writing->contents = mem_alloc(most * sizeof *writing->contents);
+    writing->sources = mem_alloc(most * sizeof *writing->sources);
+    for (size_t i = 0; i < most; i++) {
+        struct content *content = &writing->contents[i];
+        int code = content_open(writing->shelf, passages->items[i].volume,
+                                passages->items[i].node, content, err);
+        if (code)
+            return code;
+        writing->sources[i] = (struct cite_source){content->node->blocks,
+                                                   content->node->block_count};
+        writing->count++;
+    }
+    return 0;
+}
+
+/* The passage's sentence in the blocks of its section. */
+static struct prompt_source prompt_source(const struct passage *passage,
+                                          const struct cite_source *source)
+{
+    const struct volume *volume = passage->volume;
+    struct prompt_source ret = {.title =
+                                    volume->outline->nodes[passage->node].title,
+                                .blocks = source->blocks,
+                                .count = source->count};
+    for (size_t b = 0; b < source->count; b++) {
+        const struct block *block = &source->blocks[b];
+        const char *at = NULL;
+        if (block->origin.span.from == passage->block.span.from &&
+            block->origin.span.to == passage->block.span.to)
+            at = memmem(block->text.data, block->text.size, passage->text.data,
+                        passage->text.size);
+        if (!at)
+            continue;
+        ret.block = b;
+        ret.from = (size_t)(at - block->text.data);
+        ret.to = ret.from + passage->text.size;
+        break;
+    }
+    return ret;
+}
+
+static int pack(struct writing *writing, struct err *err)
+{
+    size_t room = writing->context - writing->most;
+    struct prompt_limits limits = {
+        .tokens = room > WRAPPING ? room - WRAPPING : 0,
+        .passages = writing->count,
+        .passage_tokens = writing->answering.passage_tokens};
+    if (limits.tokens > writing->answering.prompt_tokens)
+        limits.tokens = writing->answering.prompt_tokens;
+    struct prompt_counter counter = {count_tokens, engine_of(writing)};
+    struct prompt_source *sources = mem_alloc(writing->count * sizeof *sources);
+    for (size_t i = 0; i < writing->count; i++)
+        sources[i] =
+            prompt_source(&writing->passages->items[i], &writing->sources[i]);
+    const char *query = json_get_text(writing->call->params, "query", "");
+    int code = prompt_pack(sources, writing->count, slice_of(query), &limits,
+                           &counter, &writing->prompt, err);
+    free(sources);
+    return code;
+}
+
+/* ---- The answer ---- */
+
+static void show(struct writing *writing, size_t from)
+{
+    struct slice text = {writing->text.data + from, writing->text.size - from};
+    if (text.size && writing->options->live && event_wanted(writing->call))
+        event_token(writing->call, text);
+}
+
+/* On the engine's thread, while the writing's own waits. */
+static bool take_piece(void *context, struct slice piece)
+{
+    struct writing *writing = context;
+    size_t from = writing->text.size;
+    cite_read(&writing->reader, piece, &writing->text);
+    show(writing, from);
+    return true;
+}
+
+static int write_text(struct writing *writing, struct composed *ret,
+                      struct err *err)
+{
+    struct engine_prompt prompt = {.text = buf_slice(&writing->prompt.text),
+                                   .most = writing->most,
+                                   .cancel = &writing->call->request->cancelled,
+                                   .piece = take_piece,
+                                   .context = writing};
+    struct engine_answer written;
+    writing->reader.sources = writing->prompt.passages;
+    int code = engine_generate(engine_of(writing), &prompt, &written, err);
+    if (code)
+        return code;
+    size_t from = writing->text.size;
+    cite_read_end(&writing->reader, &writing->text);
+    show(writing, from);
+    ret->prompt_tokens = written.prompt_tokens;
+    ret->tokens = written.tokens;
+    ret->mean_log = written.mean_log;
+    ret->first_ms = written.first_ms;
+    buf_free(&written.text);
+    return 0;
+}
+
+/* ---- Its citations ---- */
+
+/* Without the mark of a list's item, which is not in the file. */
+static struct slice without_mark(const struct cite *cite)
+{
+    struct slice text = cite->place;
+    size_t at = 0;
+    if (cite->block->kind != BLOCK_LIST &&
+        cite->block->kind != BLOCK_DEFINITION)
+        return text;
+    while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9')
+        at++;
+    if (at + 1 < text.size && text.data[at] == (at ? '.' : '-') &&
+        text.data[at + 1] == ' ')
+        return (struct slice){text.data + at + 2, text.size - at - 2};
+    return text;
+}
+
+static int cite_one(const struct writing *writing, struct cite *cite,
+                    struct answer *answer, struct err *err)
+{
+    struct passage passage = writing->passages->items[cite->source];
+    struct err why = {.position = -1};
+    int code = ERR_NOT_FOUND;
+    if (cite->status != CITE_UNVERIFIED) {
+        uint32_t file = passage.block.file;
+        passage.block = cite->block->origin;
+        passage.block.file = file;
+        passage.kind = cite->block->kind;
+        passage.text = without_mark(cite);
+        code = answer_cite(writing->call, answer, &passage, cite->status, false,
+                           &why);
+    }
+    if (answer_is_lost(code)) {
+        *err = why;
+        return code;
+    }
+    if (code) {
+        cite->status = CITE_UNVERIFIED;
+        answer_cite_unverified(answer, &passage);
+    }
+    return 0;
+}
+
+static const char *judge(const struct writing *writing,
+                         const struct cites *cites, double mean_log)
+{
+    if (!writing->text.size)
+        return "nothing was written";
+    if (!cites->count)
+        return "nothing is cited";
+    for (size_t i = 0; i < cites->count; i++)
+        if (cites->items[i].status == CITE_UNVERIFIED)
+            return "a citation is not true";
+    if (cites->unmarked)
+        return "its end is not cited";
+    if (!(mean_log >= writing->answering.threshold))
+        return "the model is not sure";
+    return NULL;
+}
+
+/* Whether what the model read is what the files say now. */
+static bool is_fresh(const struct writing *writing)
+{
+    for (size_t i = 0; i < writing->prompt.passages; i++) {
+        const struct passage *passage = &writing->passages->items[i];
+        if (!quote_is_fresh(passage->volume, passage->block.file))
+            return false;
+    }
+    return true;
+}
+
+static int check(struct writing *writing, struct composed *ret, struct err *err)
+{
+    struct cites cites;
+    struct slice text = buf_slice(&writing->text);
+    int code = 0;
+    ret->answer.fresh = is_fresh(writing);
+    cites_check(&writing->reader, text, writing->sources, &cites);
+    for (size_t i = 0; i < cites.count && !code; i++)
+        code = cite_one(writing, &cites.items[i], &ret->answer, err);
+    cites_text(&cites, text, &ret->answer.text);
+    ret->declined = judge(writing, &cites, ret->mean_log);
+    cites_free(&cites);
+    return code;
+}
+
+static int compose(struct writing *writing, struct composed *ret,
+                   struct err *err)
+{
+    double start = clock_seconds();
+    int code = learn_model(writing, ret, err);
+    if (!code && writing->options->sure && writing->answering.threshold > 0) {
+        ret->declined = "the model's answers are not to be shown";
+        return 0;
+    }
+    if (!code)
+        code = open_sources(writing, err);
+    if (!code)
+        code = pack(writing, err);
+    ret->pack_ms = (clock_seconds() - start) * 1000;
+    if (!code)
+        log_debug("prompt of %zu passages, %zu tokens:\n%s",
+                  writing->prompt.passages, writing->prompt.tokens,
+                  writing->prompt.text.data);
+    if (!code)
+        code = write_text(writing, ret, err);
+    return code ? code : check(writing, ret, err);
+}
+
+int compose_answer(const struct call *call, const struct shelf *shelf,
+                   const struct passages *passages,
+                   const struct compose_options *options, struct composed *ret,
+                   struct err *err)
+{
+    struct writing writing = {
+        .call = call, .shelf = shelf, .passages = passages, .options = options};
+    struct composed composed = {.answer.fresh = true};
+    int code = compose(&writing, &composed, err);
+    for (size_t i = 0; i < writing.count; i++)
+        content_close(&writing.contents[i]);
+    free(writing.contents);
+    free(writing.sources);
+    buf_free(&writing.prompt.text);
+    cite_reader_free(&writing.reader);
+    buf_free(&writing.text);
+    if (code)
+        answer_free(&composed.answer);
+    else
+        *ret = composed;
+    return code;
+}

@@ -1,0 +1,106 @@
+/* The engine thread: owns the model.  It opens it when it is first needed, and
+ * does one piece of work at a time, questions before indexing; a piece of
+ * indexing is about 20 ms, so that a question does not wait longer.
+ *
+ * A model that cannot be opened or fails is an error (ERR_MODEL) for those who
+ * ask, not for the daemon: search goes on by words.  It is tried again when
+ * its folder has changed, at most every some seconds.  When the folder of an
+ * open model has changed, what it holds now takes its place (engine_renew). */
+#ifndef DAEMON_ENGINE_H
+#define DAEMON_ENGINE_H
+
+#include <stdatomic.h>
+
+#include "memory/embedder.h"
+#include "model/model.h"
+
+struct engine;
+
+struct engine_options {
+    const char *folder; /* of the model; NULL or "": none */
+};
+
+/* Starts the thread; the model is opened by whoever needs it first. */
+int engine_start(const struct engine_options *options, struct engine **ret,
+                 struct err *err);
+/* Ends the work under way at its next token or layer, and refuses more with
+ * ERR_CANCELLED; returns at once. */
+void engine_cancel(struct engine *engine);
+/* engine_cancel, once nobody calls any more, then frees all.  False when the
+ * thread is still busy at `deadline_ms`: then nothing may be freed.  NULL:
+ * true. */
+bool engine_stop(struct engine *engine, int64_t deadline_ms);
+
+/* For one who looks from time to time, and holds nothing: where the folder of an
+ * open model has changed since it was opened, but not since the last look, opens
+ * what it holds now, which takes the model's place once nobody holds that.  One
+ * that cannot be opened takes nobody's.  How often the model was exchanged. */
+uint64_t engine_renew(struct engine *engine);
+
+/* False: no model is configured. */
+bool engine_has_model(const struct engine *engine);
+
+/* Asks for the model to be opened, and waits for that at most `most_ms`.  True:
+ * it is open. */
+bool engine_ready(struct engine *engine, int64_t most_ms);
+
+/* While somebody holds the model it is not exchanged: what is asked of it, and
+ * its strings, belong together.  All that follows is for those who hold it. */
+void engine_hold(struct engine *engine);
+void engine_release(struct engine *engine);
+
+/* What the model is; strings live as long as it is held. */
+struct engine_state {
+    const char *folder;
+    bool open;
+    bool changed;             /* its folder, since it was opened or tried */
+    struct err err;           /* why it, or what its folder holds by now, could
+                                 not be opened; code 0: none */
+    struct model_facts facts; /* when open */
+};
+void engine_state(struct engine *engine, struct engine_state *ret);
+
+/* The model for memory's questions.  The work of `indexing` goes after
+ * questions; `cancel` (NULL: never) ends it.  Lives in *ret, which the caller
+ * keeps as long as it is used. */
+struct engine_embedder {
+    struct embedder embedder;
+    struct engine *engine;
+    bool indexing;
+    const atomic_bool *cancel;
+    double speed; /* tokens a second, measured; 0: not yet */
+};
+void engine_embedder(struct engine *engine, bool indexing,
+                     const atomic_bool *cancel, struct engine_embedder *ret);
+
+/* An answer after `prompt`.  `piece` is called on the engine thread with text
+ * as soon as whole characters are there, and must not call the engine; false
+ * ends the answer.  Between tokens the thread embeds other questions. */
+struct engine_prompt {
+    struct slice text;
+    size_t most;        /* tokens */
+    double temperature; /* 0: greedy */
+    uint64_t seed;
+    const atomic_bool *cancel;
+    bool (*piece)(void *context, struct slice text);
+    void *context;
+};
+
+struct engine_answer {
+    struct buf text; /* freed by the caller */
+    size_t prompt_tokens, tokens;
+    bool ended;      /* by a stop of the model's, not for length */
+    double mean_log; /* mean natural logarithm of its tokens' chances */
+    double first_ms, total_ms;
+};
+
+int engine_generate(struct engine *engine, const struct engine_prompt *prompt,
+                    struct engine_answer *ret, struct err *err);
+
+/* Tokens of a text; thread-safe once the model is open. */
+int engine_count(struct engine *engine, struct slice text, size_t *ret,
+                 struct err *err);
+/* Most positions, prompt and answer together; 0: no open model. */
+size_t engine_context(struct engine *engine);
+
+#endif

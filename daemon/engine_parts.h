@@ -1,0 +1,86 @@
+/* What the engine's own files share; engine.c says who may touch what. */
+#ifndef DAEMON_ENGINE_PARTS_H
+#define DAEMON_ENGINE_PARTS_H
+
+#include <pthread.h>
+
+#include "daemon/engine.h"
+#include "daemon/engine_folder.h"
+
+enum { QUESTIONS, INDEXING, QUEUES };
+
+struct engine {
+    char *folder; /* NULL: no model */
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t more;  /* for the thread */
+    pthread_cond_t ended; /* for those who wait: a task, or a try to open */
+    struct engine_task *queues[QUEUES];
+    bool wanted; /* the model is to be opened */
+    atomic_bool stopping;
+    size_t holders;
+
+    struct model *model;
+    struct err err;          /* why there is no model, or no newer one */
+    struct folder_look look; /* of the model, or of what is none */
+    int64_t tried_ms;
+    bool may_pass; /* the error: memory was short */
+
+    struct model *next; /* takes the place of `model`; NULL: none */
+    struct folder_look next_look;
+    struct folder_look seen;    /* the last time that it was looked at */
+    struct folder_look refused; /* of what could not take that place */
+    uint64_t exchanges;
+
+    struct pool *pool; /* the thread's */
+};
+
+/* One piece of work.  It lies with the caller, who waits for its end; the
+ * fields from `engine` on are the engine's. */
+struct engine_task {
+    int (*run)(struct engine_task *task, struct model *model, struct err *err);
+    void *context;
+    bool indexing;             /* after all questions */
+    bool brief;                /* may be done between the tokens of an answer */
+    const atomic_bool *cancel; /* NULL: never */
+
+    struct engine *engine;
+    struct engine_task *next;
+    int stage, code;
+    struct err err;
+};
+
+/* Opens the model if need be, runs the task on the engine's thread and waits
+ * for its end.  What fails is ERR_MODEL, but for ERR_LIMIT and ERR_CANCELLED. */
+int engine_do(struct engine *engine, struct engine_task *task, struct err *err);
+
+/* For `run`: asked by the model while it works. */
+struct cancel engine_cancel_of(struct engine_task *task);
+/* For `run`, on the engine's thread: does the brief questions that wait. */
+void engine_between(struct engine *engine);
+
+/* Waits, with the lock, for something to end. */
+void engine_wait(struct engine *engine, int64_t until_ms);
+
+/* On the engine's thread, without the lock: tries to open the model, unless it
+ * was in vain and nothing has changed.  With the lock: the next model takes its
+ * place when nobody holds the one before. */
+void engine_open(struct engine *engine);
+void engine_take_next(struct engine *engine);
+
+/* Opens the model if need be.  While it is held its facts and its tokenizer may
+ * be read by any thread.  For all else there is engine_do. */
+int engine_model(struct engine *engine, const atomic_bool *cancel,
+                 const struct model **ret, struct err *err);
+
+/* What the tokenizer adds around a text. */
+struct engine_wrapping {
+    struct ids ids; /* with some text in between */
+    size_t before;  /* ids[0 ... before) */
+    size_t after;   /* the last ones */
+};
+int engine_wrapping(const struct tokenizer *tokenizer,
+                    struct engine_wrapping *ret, struct err *err);
+void engine_wrapping_free(struct engine_wrapping *wrapping);
+
+#endif

@@ -1,0 +1,140 @@
+/* The memories of manuals, after their updates. */
+#include "base/file.h"
+#include "base/log.h"
+#include "daemon/jobs_parts.h"
+
+enum { MODEL_LOOK_MS = 5000 }; /* until a model may have changed */
+
+static const struct volume *volume_of(const struct shelf *shelf,
+                                      uint32_t manual)
+{
+    for (size_t i = 0; i < shelf->count; i++)
+        if (shelf->volumes[i]->manual.id == manual)
+            return shelf->volumes[i];
+    return NULL;
+}
+
+static void on_progress(void *context, size_t done, size_t total)
+{
+    struct jobs *jobs = context;
+    jobs_progress(jobs, PHASE_MEMORIES, done, total);
+    pthread_mutex_lock(&jobs->lock);
+    if (jobs_update_is_due(jobs))
+        atomic_store(&jobs->cancel, true);
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+static int encode(struct jobs *jobs, uint32_t manual,
+                  struct memories_report *report, struct err *err)
+{
+    struct engine_embedder e;
+    struct embedder_facts facts;
+    engine_hold(jobs->options.engine);
+    engine_embedder(jobs->options.engine, true, &jobs->cancel, &e);
+    int code = e.embedder.facts(&e, &facts, err);
+    struct shelf *shelf = library_shelf(jobs->options.library);
+    const struct volume *volume = volume_of(shelf, manual);
+    if (!code && volume)
+        code =
+            memories_update(shelf, volume, &e.embedder, &jobs->options.policy,
+                            on_progress, jobs, &jobs->cancel, report, err);
+    shelf_release(shelf);
+    engine_release(jobs->options.engine);
+    jobs->refresh = jobs->refresh || (!code && report->changed);
+    if (code || !jobs->refresh)
+        return code;
+    code = jobs_refresh(jobs, err);
+    jobs->refresh = code != 0;
+    return code;
+}
+
+static void fail(struct jobs *jobs, struct job *job, const struct err *err)
+{
+    bool no_model =
+        err->code == ERR_MODEL && !engine_context(jobs->options.engine);
+    if (strcmp(err->message, job->memory_err.message) != 0)
+        log_warn("%s: its memories are not up to date: %s", job->name,
+                 err->message);
+    job->memory_err = *err;
+    job->memory_delay =
+        no_model ? MODEL_LOOK_MS : jobs_back_off(job->memory_delay);
+    job->memory_at = clock_ms() + job->memory_delay;
+}
+
+/* Interrupted: its turn comes again.  When nobody asked for that, the manual
+ * is not what it was, and is looked at first. */
+static void interrupt(struct jobs *jobs, struct job *job, uint64_t ticket)
+{
+    if (job->forgotten)
+        return;
+    job->wanted = ticket;
+    if (!atomic_load(&jobs->cancel) && !job->queued)
+        job->queued = ticket;
+}
+
+static void ended(struct jobs *jobs, struct job *job, int code,
+                  const struct err *err, const struct memories_report *report)
+{
+    uint64_t ticket = job->encoding;
+    job->encoding = 0;
+    if (code == ERR_CANCELLED) {
+        interrupt(jobs, job, ticket);
+    } else if (code) {
+        fail(jobs, job, err);
+    } else {
+        if (report->encoded)
+            log_info("%s: %zu of %zu segments encoded, %.1f s", job->name,
+                     report->encoded, report->segments, report->seconds);
+        job->memories = *report;
+        job->memory_err = (struct err){.position = -1};
+        job->memory_delay = 0;
+    }
+}
+
+void jobs_encode(struct jobs *jobs, struct job *job)
+{
+    struct memories_report report = {0};
+    struct err err = {.position = -1};
+    job->encoding = job->wanted ? job->wanted : ++jobs->tickets;
+    job->wanted = 0;
+    job->memory_at = 0;
+    job->phase = PHASE_MEMORIES;
+    job->done = job->total = 0;
+    jobs->current = job;
+    atomic_store(&jobs->cancel, false);
+    pthread_mutex_unlock(&jobs->lock);
+    int code = encode(jobs, job->manual, &report, &err);
+    pthread_mutex_lock(&jobs->lock);
+    jobs->current = NULL;
+    jobs->collect = jobs->collect || report.changed;
+    ended(jobs, job, code, &err, &report);
+    pthread_cond_broadcast(&jobs->changed);
+    if (!job->forgotten)
+        jobs_settle(jobs);
+}
+
+static void want_all(struct jobs *jobs)
+{
+    for (struct job *job = jobs->all; job; job = job->next) {
+        if (job->forgotten)
+            continue;
+        job->wanted = job->wanted ? job->wanted : ++jobs->tickets;
+        job->memory_at = 0;
+    }
+}
+
+int64_t jobs_look_at(const struct jobs *jobs)
+{
+    return engine_has_model(jobs->options.engine) ? jobs->look_at : 0;
+}
+
+void jobs_look(struct jobs *jobs)
+{
+    pthread_mutex_unlock(&jobs->lock);
+    uint64_t exchanges = engine_renew(jobs->options.engine);
+    pthread_mutex_lock(&jobs->lock);
+    if (exchanges != jobs->exchanges)
+        want_all(jobs);
+    jobs->exchanges = exchanges;
+    jobs->look_at = clock_ms() + MODEL_LOOK_MS;
+}

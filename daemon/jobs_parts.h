@@ -1,0 +1,80 @@
+/* What the files of the index thread share; jobs.c says who may touch what. */
+#ifndef DAEMON_JOBS_PARTS_H
+#define DAEMON_JOBS_PARTS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "daemon/jobs.h"
+
+/* Beside `enum index_phase`. */
+enum { PHASE_MEMORIES = INDEX_STORE + 1 };
+
+enum { FIRST_RETRY_MS = 30 * 1000, LONGEST_RETRY_MS = 3600 * 1000 };
+
+struct job {
+    struct job *next;
+    uint32_t manual;
+    char *name;
+    uint64_t queued, running;  /* tickets of updates; 0: it is not */
+    uint64_t wanted, encoding; /* the same of memories */
+    bool force;                /* the queued one */
+    bool forgotten;            /* its end is awaited */
+    int phase;                 /* of what runs */
+    size_t done, total;
+    bool partial;                  /* an update that failed left trees behind */
+    struct index_report report;    /* of the last that ended well */
+    struct err err;                /* of the last; code 0: it ended well */
+    int64_t retry_delay, retry_at; /* ms; 0: no retry is due */
+    struct memories_report memories; /* the same of memories */
+    struct err memory_err;
+    int64_t memory_delay, memory_at;
+};
+
+struct waiter {
+    struct waiter *next;
+    struct request *request;
+    uint32_t manual; /* 0: all */
+    uint64_t ticket;
+};
+
+struct jobs {
+    struct jobs_options options;
+    pthread_t thread;
+    bool started;
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* something to do, or a job has ended */
+    struct job *all;
+    struct job *current; /* the running one */
+    struct waiter *waiters;
+    uint64_t tickets; /* given so far */
+    bool stopping, collect;
+    bool refresh;               /* the thread's: jobs_refresh is due */
+    pthread_mutex_t refreshing; /* else an older shelf could come last */
+    int64_t look_at;            /* the thread's: when to look at the model */
+    uint64_t exchanges;         /* the thread's: of models, that it knows of */
+    int64_t told_at;            /* ms: the last notification of progress */
+    atomic_bool cancel;         /* stops index_update */
+};
+
+/* All of these with the lock. */
+struct job *jobs_find(const struct jobs *jobs, uint32_t manual);
+/* Doubles a delay, within bounds. */
+int64_t jobs_back_off(int64_t delay);
+
+/* jobs_wait.c: answers everyone whose wait is over; notes how far the running
+ * job is, and tells them from time to time (without the lock). */
+void jobs_settle(struct jobs *jobs);
+void jobs_progress(void *context, int phase, size_t done, size_t total);
+
+/* jobs_memories.c: computes the memories of the job's manual; gives the lock
+ * back meanwhile. */
+void jobs_encode(struct jobs *jobs, struct job *job);
+/* From time to time: has the model changed?  Then all memories are made again.
+ * Gives the lock back meanwhile.  When to do so; 0: never. */
+void jobs_look(struct jobs *jobs);
+int64_t jobs_look_at(const struct jobs *jobs);
+/* An update waits: memories make room for it. */
+bool jobs_update_is_due(const struct jobs *jobs);
+
+#endif

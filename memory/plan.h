@@ -1,0 +1,62 @@
+/* What a manual's memories are made of, known before any is: the segments of
+ * every node, and the names of all that is encoded, by hashing alone.
+ *
+ *   memory of a segment   what its encoder sees: model, tokenizer, text, how
+ *                         many tokens; when it recalls: L, what (by policy),
+ *                         and the name of that
+ *   c, of a whole node    its segments' memories and counts, and a's name
+ *   a, of its children    how they are aggregated, and the names of their c
+ *
+ * So an edit renames its segments, and those of its ancestors that recall. */
+#ifndef MEMORY_PLAN_H
+#define MEMORY_PLAN_H
+
+#include "memory/content.h"
+#include "memory/memories.h"
+#include "memory/segment.h"
+
+/* One making of a manual's vectors. */
+struct making {
+    const struct shelf *shelf;
+    const struct volume *volume;
+    const struct embedder *embedder;
+    struct embedder_facts facts;
+    struct memory_policy policy; /* recall as the model can */
+    const atomic_bool *cancel;
+};
+
+struct node_plan {
+    struct segments segments;
+    size_t first;              /* of its segments, among the manual's */
+    uint64_t own, below;       /* tokens: of its segments, of its descendants */
+    struct hash128 kept_under; /* its segments in the store */
+    struct hash128 recalls;    /* name of L_v */
+    struct hash128 whole;      /* name of c */
+};
+
+struct plan {
+    struct node_plan *nodes; /* [outline->count] */
+    struct hash128 *names;   /* [segments] of memories */
+    size_t segments, tokens;
+};
+
+/* Nodes whose segments the store does not have are cut, and theirs put there. */
+int plan_make(const struct making *making, struct plan *ret, struct err *err);
+void plan_free(struct plan *plan, const struct volume *volume);
+
+/* Segments of this node recall. */
+bool plan_recalls(const struct making *making, uint32_t node);
+
+/* Tokens of the segment that the encoder reads. */
+size_t plan_reads(const struct making *making, const struct segment *segment);
+
+/* ERR_CANCELLED when it was asked for. */
+int making_poll(const struct making *making, struct err *err);
+
+/* The content of a node: of its file's tree, or, when it has none, the outline's
+ * node.  Close *ret_content after use. */
+int making_open(const struct making *making, uint32_t node,
+                struct content *ret_content, const struct node **ret_node,
+                struct err *err);
+
+#endif

@@ -1,0 +1,23 @@
+/* The pass over a manual's nodes, children before their parents, that fills its
+ * table of vectors. */
+#ifndef MEMORY_POSTORDER_H
+#define MEMORY_POSTORDER_H
+
+#include "memory/encode.h"
+#include "memory/vectors.h"
+
+/* Zeroed but for making, plan, encoder, and table with its arrays allocated. */
+struct work {
+    struct making *making;
+    struct plan plan;
+    struct encoder encoder;
+    float *wholes;   /* [nodes, width] c of those that are done */
+    uint32_t *order; /* [nodes] by height */
+    uint32_t *rows;  /* [nodes] first row of those that have any */
+    struct vector_table table;
+};
+
+/* Fills wholes, table.wholes and table.keys. */
+int postorder(struct work *work, struct err *err);
+
+#endif

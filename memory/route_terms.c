@@ -1,0 +1,150 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "memory/routing.h"
+
+/* What the sub-tree as a whole adds to its best node when a branch is chosen,
+ * and what the branch a node stands in adds to the node. */
+static const double WHOLE_BRANCH = 0.3, CONTEXT = 0.1;
+
+/* ---- Scores ---- */
+
+static void weigh_terms(struct routing *routing)
+{
+    struct query *query = &routing->query;
+    double owners = 0;
+    for (size_t s = 0; s < routing->scope_count; s++) {
+        const struct scope *scope = &routing->scopes[s];
+        owners += scope->volume->owners;
+        for (uint32_t n = 0; n < scope->volume->outline->count; n++) {
+            if (!scope->volume->outline->nodes[n].words)
+                continue;
+            const struct match *row = &scope->matches[n * query->count];
+            for (size_t t = 0; t < query->count; t++)
+                query->terms[t].nodes += row[t].body || row[t].title;
+        }
+    }
+    for (size_t t = 0; t < query->count; t++) {
+        double nodes = query->terms[t].nodes;
+        query->terms[t].idf = log(1 + (owners - nodes + 0.5) / (nodes + 0.5));
+    }
+}
+
+/* A sub-tree as one text: for every term the number of its nodes that hold it,
+ * against the share that chance would give, saturated; the title of its own
+ * root weighs more. */
+static void score_wholes(const struct query *query, struct scope *scope)
+{
+    const struct tree *outline = scope->volume->outline;
+    size_t terms = query->count;
+    float *held = mem_alloc(outline->count * terms * sizeof *held);
+    float *owners = mem_alloc(outline->count * sizeof *owners);
+    for (uint32_t n = outline->count; n-- > 0;) {
+        const struct node *node = &outline->nodes[n];
+        const struct match *row = &scope->matches[n * terms];
+        float *mine = &held[n * terms];
+        owners[n] += node->words ? 1 : 0;
+        for (size_t t = 0; t < terms; t++) {
+            mine[t] += row[t].title || row[t].body;
+            double tf = (double)mine[t] / (1.0 + 0.05 * (double)owners[n]) +
+                        (row[t].title ? 2.0 : 0.0);
+            scope->whole[n] +=
+                query->terms[t].weight * query->terms[t].idf * tf / (1.0 + tf);
+        }
+        if (node->parent == TREE_NONE)
+            continue;
+        owners[node->parent] += owners[n];
+        for (size_t t = 0; t < terms; t++)
+            held[node->parent * terms + t] += mine[t];
+    }
+    free(held);
+    free(owners);
+}
+
+/* A mean washes out what one section says, so a branch is worth its best node
+ * and a little of the whole; 0: nothing in it can be found. */
+static void score_branches(struct scope *scope)
+{
+    const struct node *nodes = scope->volume->outline->nodes;
+    for (uint32_t n = scope->volume->outline->count; n-- > 0;) {
+        double best =
+            scope->branch[n] > scope->own[n] ? scope->branch[n] : scope->own[n];
+        uint32_t parent = nodes[n].parent;
+        if (parent != TREE_NONE && scope->branch[parent] < best)
+            scope->branch[parent] = best;
+        scope->branch[n] = best > 0 ? best + WHOLE_BRANCH * scope->whole[n] : 0;
+    }
+}
+
+int score_terms(struct routing *routing, const struct shelf *shelf,
+                struct err *err)
+{
+    struct store_txn *txn;
+    int code = store_read(shelf->store, &txn, err);
+    if (code)
+        return code;
+    for (size_t s = 0; s < routing->scope_count && !code; s++)
+        code = lexical_match(txn, routing->scopes[s].volume, &routing->query,
+                             &routing->scopes[s].matches, err);
+    store_end(txn);
+    if (code)
+        return code;
+    weigh_terms(routing);
+    for (size_t s = 0; s < routing->scope_count; s++) {
+        struct scope *scope = &routing->scopes[s];
+        uint32_t count = scope->volume->outline->count;
+        scope->own = mem_alloc(count * sizeof *scope->own);
+        scope->branch = mem_alloc(count * sizeof *scope->branch);
+        for (uint32_t n = scope->from; n < scope->end; n++)
+            if (scope_accepts(scope, n))
+                scope->own[n] =
+                    lexical_score(&routing->query, scope->volume, n,
+                                  &scope->matches[n * routing->query.count]);
+        scope->whole = mem_alloc(count * sizeof *scope->whole);
+        score_wholes(&routing->query, scope);
+        score_branches(scope);
+    }
+    return 0;
+}
+
+/* ---- Rankings ---- */
+
+void rank_lexical(struct routing *routing, struct ranking *ranking)
+{
+    for (size_t s = 0; s < routing->scope_count; s++) {
+        const struct scope *scope = &routing->scopes[s];
+        for (uint32_t n = scope->from; n < scope->end; n++)
+            if (scope->own[n] > 0)
+                ranking_add(ranking, s, n, scope->own[n]);
+    }
+    ranking_sort(ranking, ranking_depth(routing));
+}
+
+static bool enters(const struct routing *routing, const struct scope *scope)
+{
+    return routing->request->mode != ROUTE_TREE || !scope->vectors;
+}
+
+static double branch_score(const struct routing *routing,
+                           const struct scope *scope, uint32_t node)
+{
+    (void)routing;
+    return scope->branch[node] > 0 ? scope->branch[node] : NOTHING;
+}
+
+static double leaf_score(const struct routing *routing,
+                         const struct scope *scope, uint32_t node)
+{
+    (void)routing;
+    uint32_t parent = scope->volume->outline->nodes[node].parent;
+    double context = parent == TREE_NONE ? 0 : scope->whole[parent];
+    return scope->own[node] > 0 ? scope->own[node] + CONTEXT * context
+                                : NOTHING;
+}
+
+void rank_terms(struct routing *routing, struct ranking *ranking)
+{
+    static const struct descent by_terms = {ROUTE_BY_TERMS, enters,
+                                            branch_score, leaf_score};
+    descend(routing, &by_terms, ranking);
+}

@@ -1,0 +1,129 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/tables.h"
+
+void file_free(struct file *file)
+{
+    free(file->path);
+    free(file->failure);
+    file->path = file->failure = NULL;
+}
+
+/* The path itself, so that no two files share a key; what is too long ends in
+ * a hash of it all. */
+static struct slice file_key(char key[MDB_MAX_KEY], uint32_t manual,
+                             const char *path)
+{
+    enum { ROOM = MDB_MAX_KEY - 4, HEAD = ROOM - 16 };
+    size_t size = strlen(path);
+    key_u32(key, manual);
+    memcpy(key + 4, path, size <= ROOM ? size : HEAD);
+    if (size <= ROOM)
+        return (struct slice){key, 4 + size};
+    hash_write(hash_bytes(path, size), (unsigned char *)key + 4 + HEAD);
+    return (struct slice){key, MDB_MAX_KEY};
+}
+
+int store_put_file(struct store_txn *txn, uint32_t manual,
+                   const struct file *file, struct err *err)
+{
+    struct buf value = {0};
+    unsigned char hash[16];
+    buf_put_string(&value, slice_of(file->path));
+    buf_put_varint(&value, file->size);
+    buf_put_signed(&value, file->mtime_ns);
+    buf_put_varint(&value, file->inode);
+    hash_write(file->content, hash);
+    buf_put(&value, hash, sizeof hash);
+    hash_write(file->tree, hash);
+    buf_put(&value, hash, sizeof hash);
+    buf_put_varint(&value, (uint64_t)file->state);
+    buf_put_string(&value, slice_of(file->failure));
+    char key[MDB_MAX_KEY];
+    int code = table_put(txn, TABLE_FILES, file_key(key, manual, file->path),
+                         buf_slice(&value), err);
+    buf_free(&value);
+    return code;
+}
+
+int store_delete_file(struct store_txn *txn, uint32_t manual, const char *path,
+                      struct err *err)
+{
+    char bytes[MDB_MAX_KEY];
+    struct slice key = file_key(bytes, manual, path);
+    MDB_val k = {key.size, bytes};
+    int rc = mdb_del(txn->mdb, txn->store->tables[TABLE_FILES], &k, NULL);
+    return rc && rc != MDB_NOTFOUND
+               ? store_error(rc, "cannot delete a file's record", err)
+               : 0;
+}
+
+static int decode_file(const void *data, size_t size, struct file *ret,
+                       struct err *err)
+{
+    struct reader in = reader_of(data, size);
+    struct file file = {.path = take_text(&in)};
+    file.size = read_varint(&in);
+    file.mtime_ns = read_signed(&in);
+    file.inode = read_varint(&in);
+    const unsigned char *hash = read_bytes(&in, 32);
+    if (hash) {
+        file.content = hash_read(hash);
+        file.tree = hash_read(hash + 16);
+    }
+    file.state = (int)read_u32(&in);
+    file.failure = take_text(&in);
+    if (in.failed) {
+        file_free(&file);
+        return err_set(err, ERR_STORE, "the record of a file is damaged");
+    }
+    *ret = file;
+    return 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct file *)a)->path,
+                  ((const struct file *)b)->path);
+}
+
+int store_list_files(struct store_txn *txn, uint32_t manual,
+                     struct file **ret_files, size_t *ret_count,
+                     struct err *err)
+{
+    char start[4];
+    key_u32(start, manual);
+    MDB_cursor *cursor;
+    MDB_val key = {sizeof start, start}, value;
+    int rc =
+        mdb_cursor_open(txn->mdb, txn->store->tables[TABLE_FILES], &cursor);
+    if (rc)
+        return store_error(rc, "cannot list the files", err);
+    void *items = NULL;
+    size_t count = 0, capacity = 0;
+    int code = 0;
+    rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    while (!rc && !code && !memcmp(key.mv_data, start, sizeof start)) {
+        mem_reserve(&items, &capacity, count + 1, sizeof(struct file));
+        code = decode_file(value.mv_data, value.mv_size,
+                           (struct file *)items + count, err);
+        count += !code;
+        if (!code)
+            rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+    }
+    mdb_cursor_close(cursor);
+    if (!code && rc && rc != MDB_NOTFOUND)
+        code = store_error(rc, "cannot list the files", err);
+    if (code) {
+        for (size_t i = 0; i < count; i++)
+            file_free((struct file *)items + i);
+        free(items);
+        return code;
+    }
+    if (count)
+        qsort(items, count, sizeof(struct file), by_path);
+    *ret_files = items;
+    *ret_count = count;
+    return 0;
+}

@@ -1,0 +1,16 @@
+/* Reading a manual's generation into memory: what library.c keeps. */
+#ifndef MEMORY_VOLUME_H
+#define MEMORY_VOLUME_H
+
+#include "memory/library.h"
+
+/* Takes the manual's record over, also on failure.  Vectors that are damaged
+ * are logged and left out. */
+int volume_read(struct store_txn *txn, struct manual *manual,
+                struct volume **ret_volume, struct err *err);
+void volume_free(struct volume *volume);
+
+/* The node with this id, TREE_NONE: none. */
+uint32_t volume_find(const struct volume *volume, uint64_t id);
+
+#endif

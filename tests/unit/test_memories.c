@@ -1,0 +1,725 @@
+#include "tests/unit/manuals.h"
+#include "tests/unit/toy.h"
+
+#include <math.h>
+
+#include "base/half.h"
+#include "memory/content.h"
+#include "memory/memories.h"
+#include "memory/segment.h"
+#include "memory/vectors.h"
+#include "model/model.h"
+
+/* With L = 8: A2 has two segments, all others one. */
+enum { L = 8, PAGES = 3, NODES = 9, SEGMENTS = 10, INNER = 4 };
+static const struct test_page pages[PAGES] = {
+    {"a.html",
+     {{-1, "A", "about things"},
+      {0, "A1", "first text"},
+      {0, "A2", "second text|a2b goes on with other words"}}},
+    {"b.html",
+     {{-1, "B", NULL},
+      {0, "B1", "inner text"},
+      {1, "B11", "deep text one"},
+      {1, "B12", "deep text two"}}},
+    {"c.html", {{-1, "C", "last"}}},
+};
+
+static const struct memory_policy policies[] = {
+    {AGGREGATE_MEAN, RECALL_OFF, L},
+    {AGGREGATE_MEAN, RECALL_AGGREGATE, L},
+    {AGGREGATE_MEAN, RECALL_CHILDREN, L},
+    {AGGREGATE_ATTENTION, RECALL_OFF, L},
+    {AGGREGATE_ATTENTION, RECALL_AGGREGATE, L},
+    {AGGREGATE_ATTENTION, RECALL_CHILDREN, L},
+};
+enum { POLICIES = sizeof policies / sizeof policies[0] };
+
+static int update(struct test_library *lib, struct toy *toy,
+                  const struct memory_policy *policy,
+                  struct memories_report *ret, struct err *err)
+{
+    struct shelf *shelf = library_shelf(lib->library);
+    const struct volume *volume = shelf_volume(shelf, "manual");
+    toy->tokenized = toy->calls = toy->summaries = toy->recalls = 0;
+    toy->encoded = 0;
+    int code = memories_update(shelf, volume, &toy->embedder, policy, NULL,
+                               NULL, &toy->cancel, ret, err);
+    shelf_release(shelf);
+    return code;
+}
+
+/* Updates, and what was encoded is as many segments. */
+static void check_update(struct test_library *lib, struct toy *toy,
+                         const struct memory_policy *policy, size_t encoded)
+{
+    struct memories_report report;
+    struct err err = {0};
+    if (update(lib, toy, policy, &report, &err))
+        fail_msg("%s", err.message);
+    assert_true(report.changed);
+    assert_int_equal(report.encoded, encoded);
+    assert_int_equal(toy->encoded, encoded);
+}
+
+static bool was_encoded(const struct toy *toy, const char *first)
+{
+    for (size_t i = 0; i < toy->encoded; i++)
+        if (toy->firsts[i] == toy_id(first, strlen(first)))
+            return true;
+    return false;
+}
+
+static void read_table(struct test_library *lib, struct vector_table *ret)
+{
+    struct store_txn *txn;
+    struct slice bytes;
+    assert_int_equal(store_read(lib->store, &txn, NULL), 0);
+    assert_int_equal(store_get_vectors(txn, lib->manual, &bytes, NULL), 0);
+    assert_int_equal(vector_table_decode(bytes, ret, NULL), 0);
+    store_end(txn);
+}
+
+static uint64_t vectors_number(struct test_library *lib)
+{
+    struct store_txn *txn;
+    struct manual manual;
+    assert_int_equal(store_read(lib->store, &txn, NULL), 0);
+    assert_int_equal(store_get_manual(txn, lib->manual, &manual, NULL), 0);
+    store_end(txn);
+    manual_free(&manual);
+    return manual.vectors;
+}
+
+/* ---- The equations, node by node ---- */
+
+struct expected {
+    const struct shelf *shelf;
+    const struct volume *volume;
+    const struct embedder *embedder;
+    const struct memory_policy *policy;
+    struct embedder_facts facts;
+    float *wholes;             /* [nodes, width] c */
+    float *keys;               /* [nodes, key_width] M_v */
+    uint64_t *tokens;          /* [nodes] of sub-trees */
+    struct vector_table table; /* to compare with */
+    uint32_t row;
+    double worst;
+};
+
+static void compare(struct expected *x, const float *want, const float *got)
+{
+    double square = 0;
+    for (size_t i = 0; i < x->facts.key_width; i++) {
+        double difference = fabs((double)want[i] - (double)got[i]);
+        if (!(difference <= x->worst))
+            x->worst = difference;
+        square += (double)got[i] * (double)got[i];
+    }
+    assert_true(fabs(square - 1) < 4e-3);
+}
+
+static void make_unit(float *values, size_t count)
+{
+    double square = 0;
+    for (size_t i = 0; i < count; i++)
+        square += (double)values[i] * (double)values[i];
+    for (size_t i = 0; i < count; i++)
+        values[i] = (float)((double)values[i] / sqrt(square));
+}
+
+/* m of one segment: E_mem0, or E_r with r recalled by E_mem of the first half
+ * from `memories` [count, width]. */
+static void memory_of(struct expected *x, struct slice text,
+                      const float *memories, size_t count, float *ret)
+{
+    const struct embedder *e = x->embedder;
+    struct embed_ids ids = {0};
+    float *query = mem_alloc(x->facts.width * sizeof *query);
+    float *recalled = mem_alloc(x->facts.width * sizeof *query);
+    assert_int_equal(e->tokenize(e->context, text, &ids, NULL), 0);
+    assert_true(ids.count <= L);
+    struct embed_text input = {ids.ids, ids.count, EMBED_ALONE, NULL};
+    if (count) {
+        input.soft = EMBED_SUMMARY;
+        input.count = ids.count < L / 2 ? ids.count : L / 2;
+        assert_int_equal(e->embed(e->context, &input, 1, query, NULL), 0);
+        assert_int_equal(
+            e->recall(e->context, query, memories, count, recalled, NULL), 0);
+        input = (struct embed_text){ids.ids, ids.count, EMBED_RECALL, recalled};
+    }
+    assert_int_equal(e->embed(e->context, &input, 1, ret, NULL), 0);
+    for (size_t i = 0; i < x->facts.width; i++)
+        ret[i] = half_value(half_of(ret[i]));
+    free(ids.ids);
+    free(query);
+    free(recalled);
+}
+
+static void expect_node(struct expected *x, uint32_t n)
+{
+    const struct node *nodes = x->volume->outline->nodes;
+    const struct embedder *e = x->embedder;
+    size_t width = x->facts.width, keys = x->facts.key_width, count = 0;
+    float *children = mem_alloc(NODES * width * sizeof *children);
+    float *a = mem_alloc(width * sizeof *a), *m = mem_alloc(width * sizeof *m);
+    float *key = mem_alloc(keys * sizeof *key);
+    float *sum_key = mem_alloc(keys * sizeof *key);
+    float *sum = mem_alloc(width * sizeof *sum);
+    double below = 0, own = 0;
+    for (uint32_t c = n + 1; c < nodes[n].end; c = nodes[c].end) {
+        memcpy(children + count++ * width, x->wholes + c * width,
+               width * sizeof *children);
+        below += (double)x->tokens[c];
+    }
+    if (count)
+        assert_int_equal(e->aggregate(e->context, x->policy->aggregate,
+                                      children, count, a, NULL),
+                         0);
+    const float *from = x->policy->recall == RECALL_CHILDREN ? children : a;
+    size_t from_count =
+        x->policy->recall == RECALL_CHILDREN ? count : count > 0;
+    if (x->policy->recall == RECALL_OFF)
+        from_count = 0;
+    struct content content = {0};
+    const struct node *node = &nodes[n];
+    if (node->source_tree != TREE_NONE) {
+        assert_int_equal(content_open(x->shelf, x->volume, n, &content, NULL),
+                         0);
+        node = content.node;
+    }
+    struct segments segments;
+    struct buf text = {0};
+    segment_text(node, &text);
+    assert_int_equal(segment_node(node, L, e, &segments, NULL), 0);
+    for (size_t s = 0; s < segments.count; s++) {
+        const struct segment *segment = &segments.items[s];
+        memory_of(x,
+                  (struct slice){text.data + segment->from,
+                                 segment->to - segment->from},
+                  from, from_count, m);
+        assert_int_equal(e->keys(e->context, m, 1, key, NULL), 0);
+        own += segment->tokens;
+        for (size_t i = 0; i < width; i++)
+            sum[i] += m[i] / (float)segments.count;
+        for (size_t i = 0; i < keys; i++)
+            sum_key[i] += (float)segment->tokens * key[i];
+        if (nodes[n].words) {
+            assert_int_equal(x->table.row_nodes[x->row], n);
+            compare(x, key, x->table.keys + x->row++ * keys);
+        }
+    }
+    make_unit(sum_key, keys);
+    if (count)
+        assert_int_equal(e->keys(e->context, a, 1, key, NULL), 0);
+    for (size_t i = 0; i < width; i++)
+        x->wholes[n * width + i] =
+            (float)((own * (double)sum[i] + below * (double)a[i]) /
+                    (own + below));
+    for (size_t i = 0; i < keys; i++)
+        x->keys[n * keys + i] =
+            (float)((own * (double)sum_key[i] + below * (double)key[i]) /
+                    (own + below));
+    if (!count)
+        memcpy(x->keys + n * keys, sum_key, keys * sizeof *key);
+    make_unit(x->keys + n * keys, keys);
+    compare(x, x->keys + n * keys, x->table.wholes + n * keys);
+    x->tokens[n] = (uint64_t)(own + below);
+    content_close(&content);
+    segments_free(&segments);
+    buf_free(&text);
+    free(children);
+    free(a);
+    free(m);
+    free(key);
+    free(sum_key);
+    free(sum);
+}
+
+/* Rows come in the order of nodes, memories in that of heights: two walks. */
+static void expect_all(struct expected *x)
+{
+    const struct tree *outline = x->volume->outline;
+    uint32_t *first_rows = mem_alloc((NODES + 1) * sizeof *first_rows);
+    for (uint32_t r = x->table.row_count; r-- > 0;)
+        first_rows[x->table.row_nodes[r]] = r;
+    for (uint32_t n = outline->count; n-- > 0;) {
+        x->row = first_rows[n];
+        expect_node(x, n);
+    }
+    free(first_rows);
+}
+
+/* The greatest difference from what is in the store. */
+static double check_equations(struct test_library *lib,
+                              const struct embedder *embedder,
+                              const struct memory_policy *policy)
+{
+    struct shelf *shelf = library_shelf(lib->library);
+    struct expected x = {.shelf = shelf,
+                         .volume = shelf_volume(shelf, "manual"),
+                         .embedder = embedder,
+                         .policy = policy};
+    assert_int_equal(embedder->facts(embedder->context, &x.facts, NULL), 0);
+    read_table(lib, &x.table);
+    assert_int_equal(x.table.node_count, NODES);
+    assert_int_equal(x.table.generation, lib->generation);
+    assert_true(hash_equal(x.table.policy, memories_policy(policy, &x.facts)));
+    x.wholes = mem_alloc(NODES * x.facts.width * sizeof(float));
+    x.keys = mem_alloc(NODES * x.facts.key_width * sizeof(float));
+    x.tokens = mem_alloc(NODES * sizeof *x.tokens);
+    expect_all(&x);
+    assert_int_equal(x.tokens[0], x.table.tokens);
+    for (uint32_t n = 0; n < NODES; n++)
+        assert_int_equal(x.table.nodes[n], x.volume->outline->nodes[n].id);
+    free(x.wholes);
+    free(x.keys);
+    free(x.tokens);
+    vector_table_free(&x.table);
+    shelf_release(shelf);
+    return x.worst;
+}
+
+static void vectors_follow_the_equations(void **state)
+{
+    (void)state;
+    for (size_t p = 0; p < POLICIES; p++) {
+        struct test_library lib;
+        struct toy toy;
+        toy_open(&toy, true);
+        test_library_open(&lib);
+        test_publish(&lib, pages, PAGES);
+        check_update(&lib, &toy, &policies[p], SEGMENTS);
+        assert_true(check_equations(&lib, &toy.embedder, &policies[p]) < 1e-3);
+        assert_int_equal(vectors_number(&lib), 1);
+        test_library_close(&lib);
+    }
+}
+
+/* ---- The small model that was trained for memories ---- */
+
+enum { KEYS = 16 };
+
+struct real {
+    struct embedder embedder;
+    struct model *model;
+};
+
+static int real_facts(void *context, struct embedder_facts *ret,
+                      struct err *err)
+{
+    const struct real *real = context;
+    const struct model_facts *facts = model_facts(real->model);
+    (void)err;
+    *ret = (struct embedder_facts){
+        .width = facts->width,
+        .key_width = KEYS,
+        .context = facts->context,
+        .recalls = true,
+        .model = facts->fingerprint,
+        .tokenizer = tokenizer_hash(model_tokenizer(real->model))};
+    return 0;
+}
+
+static int real_tokenize(void *context, struct slice text,
+                         struct embed_ids *ret, struct err *err)
+{
+    const struct real *real = context;
+    struct ids ids = {0};
+    int code =
+        tokenizer_encode(model_tokenizer(real->model), text, false, &ids, err);
+    void *items = ret->ids;
+    mem_reserve(&items, &ret->capacity, ret->count + ids.count,
+                sizeof *ret->ids);
+    ret->ids = items;
+    for (size_t i = 0; i < ids.count; i++)
+        ret->ids[ret->count++] = ids.items[i];
+    free(ids.items);
+    return code;
+}
+
+static int real_embed(void *context, const struct embed_text *texts,
+                      size_t count, float *ret, struct err *err)
+{
+    const struct real *real = context;
+    struct embed_input *inputs = mem_alloc(count * sizeof *inputs);
+    for (size_t i = 0; i < count; i++)
+        inputs[i] = (struct embed_input){
+            texts[i].ids, texts[i].count,
+            texts[i].soft == EMBED_SUMMARY ? model_mem(real->model)
+            : texts[i].soft == EMBED_ALONE ? model_mem0(real->model)
+                                           : texts[i].recall};
+    int code = model_embed(real->model, inputs, count, NULL, ret, err);
+    free(inputs);
+    return code;
+}
+
+static int real_recall(void *context, const float *query, const float *memories,
+                       size_t count, float *ret, struct err *err)
+{
+    const struct real *real = context;
+    return model_recall(real->model, query, memories, count, ret, err);
+}
+
+static int real_aggregate(void *context, int policy, const float *children,
+                          size_t count, float *ret, struct err *err)
+{
+    const struct real *real = context;
+    return model_pool(real->model,
+                      policy == AGGREGATE_MEAN ? POOL_MEAN : POOL_ATTENTION,
+                      children, count, ret, err);
+}
+
+/* Through a fixed matrix: keys are no memories. */
+static int real_keys(void *context, const float *memories, size_t count,
+                     float *ret, struct err *err)
+{
+    const struct real *real = context;
+    size_t width = model_facts(real->model)->width;
+    (void)err;
+    for (size_t m = 0; m < count; m++) {
+        uint64_t seed = 5;
+        for (size_t k = 0; k < KEYS; k++) {
+            ret[m * KEYS + k] = 0;
+            for (size_t i = 0; i < width; i++)
+                ret[m * KEYS + k] += memories[m * width + i] *
+                                     ((float)unit_below(&seed, 200) - 99.5F);
+        }
+        make_unit(ret + m * KEYS, KEYS);
+    }
+    return 0;
+}
+
+static void so_do_those_of_a_model(void **state)
+{
+    (void)state;
+    struct real real = {.embedder = {.context = &real,
+                                     .facts = real_facts,
+                                     .tokenize = real_tokenize,
+                                     .embed = real_embed,
+                                     .recall = real_recall,
+                                     .aggregate = real_aggregate,
+                                     .keys = real_keys}};
+    struct model_options options = {.kernels = kernels_cpu()};
+    struct err err = {0};
+    if (model_open("tests/golden/models/memory", &options, &real.model, &err))
+        fail_msg("%s: %s", err.path, err.message);
+    for (size_t p = 0; p < POLICIES; p++) {
+        struct test_library lib;
+        struct memories_report report;
+        test_library_open(&lib);
+        test_publish(&lib, pages, PAGES);
+        struct shelf *shelf = library_shelf(lib.library);
+        if (memories_update(shelf, shelf->volumes[0], &real.embedder,
+                            &policies[p], NULL, NULL, NULL, &report, &err))
+            fail_msg("%s", err.message);
+        shelf_release(shelf);
+        assert_true(report.encoded > SEGMENTS);
+        double worst = check_equations(&lib, &real.embedder, &policies[p]);
+        if (!(worst < 3e-3))
+            fail_msg("policy %zu: off by %g", p, worst);
+        test_library_close(&lib);
+    }
+    model_close(real.model);
+}
+
+/* ---- What is encoded again ---- */
+
+static void an_edit_encodes_its_segment_and_the_ancestors(void **state)
+{
+    (void)state;
+    for (size_t p = 0; p < POLICIES; p++) {
+        bool recalls = policies[p].recall != RECALL_OFF;
+        struct test_library lib;
+        struct toy toy;
+        struct test_page edited[PAGES];
+        struct vector_table before, after;
+        toy_open(&toy, true);
+        test_library_open(&lib);
+        test_publish(&lib, pages, PAGES);
+        check_update(&lib, &toy, &policies[p], SEGMENTS);
+        read_table(&lib, &before);
+        memcpy(edited, pages, sizeof pages);
+        edited[0].nodes[2].text = "second text|a2c goes on with others";
+        test_publish(&lib, edited, PAGES);
+        check_update(&lib, &toy, &policies[p], recalls ? 3 : 1);
+        assert_true(was_encoded(&toy, "a2c"));
+        assert_int_equal(was_encoded(&toy, "A"), recalls);
+        assert_int_equal(was_encoded(&toy, "manual"), recalls);
+        read_table(&lib, &after);
+        assert_int_equal(vectors_number(&lib), 2);
+        for (uint32_t n = 0; n < NODES; n++) {
+            bool same = !memcmp(before.wholes + n * TOY_WIDTH,
+                                after.wholes + n * TOY_WIDTH,
+                                TOY_WIDTH * sizeof(float));
+            assert_int_equal(same, n != 0 && n != 1 && n != 3);
+        }
+        vector_table_free(&before);
+        vector_table_free(&after);
+        test_library_close(&lib);
+    }
+}
+
+static void a_moved_file_encodes_nothing(void **state)
+{
+    (void)state;
+    for (size_t p = 0; p < POLICIES; p++) {
+        struct test_library lib;
+        struct toy toy;
+        struct test_page moved[PAGES] = {pages[1], pages[2], pages[0]};
+        moved[2].path = "z.html";
+        toy_open(&toy, true);
+        test_library_open(&lib);
+        test_publish(&lib, pages, PAGES);
+        check_update(&lib, &toy, &policies[p], SEGMENTS);
+        test_publish(&lib, moved, PAGES);
+        check_update(&lib, &toy, &policies[p], 0);
+        assert_int_equal(toy.calls + toy.tokenized, 0);
+        assert_true(check_equations(&lib, &toy.embedder, &policies[p]) < 1e-3);
+        test_library_close(&lib);
+    }
+}
+
+static void what_is_current_is_left_alone(void **state)
+{
+    (void)state;
+    struct test_library lib;
+    struct memories_report first, second;
+    struct toy toy;
+    toy_open(&toy, true);
+    test_library_open(&lib);
+    test_publish(&lib, pages, PAGES);
+    assert_int_equal(update(&lib, &toy, &policies[1], &first, NULL), 0);
+    assert_int_equal(update(&lib, &toy, &policies[1], &second, NULL), 0);
+    assert_true(first.changed && !second.changed);
+    assert_int_equal(first.segments, SEGMENTS);
+    assert_int_equal(second.segments, SEGMENTS);
+    assert_int_equal(first.tokens, second.tokens);
+    assert_int_equal(first.encoded_tokens, first.tokens);
+    assert_int_equal(second.encoded, 0);
+    assert_int_equal(toy.calls + toy.tokenized, 0);
+    assert_int_equal(vectors_number(&lib), 1);
+    test_library_close(&lib);
+}
+
+static void put_damaged(struct test_library *lib, size_t part)
+{
+    struct store_txn *txn;
+    struct slice bytes;
+    assert_int_equal(store_write(lib->store, &txn, NULL), 0);
+    assert_int_equal(store_get_vectors(txn, lib->manual, &bytes, NULL), 0);
+    char *copy = mem_strndup(bytes.data, bytes.size);
+    bytes = (struct slice){copy, bytes.size * part / 16};
+    assert_int_equal(store_put_vectors(txn, lib->manual, bytes, NULL), 0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+    free(copy);
+    assert_int_equal(library_refresh(lib->library, NULL), 0);
+}
+
+/* Also when their head still says that they are current. */
+static void damaged_vectors_are_made_again(void **state)
+{
+    (void)state;
+    struct test_library lib;
+    struct toy toy;
+    toy_open(&toy, true);
+    test_library_open(&lib);
+    test_publish(&lib, pages, PAGES);
+    check_update(&lib, &toy, &policies[1], SEGMENTS);
+    for (size_t part = 0; part < 16; part += 5) {
+        put_damaged(&lib, part);
+        check_update(&lib, &toy, &policies[1], 0);
+        assert_int_equal(library_refresh(lib.library, NULL), 0);
+        struct shelf *shelf = library_shelf(lib.library);
+        assert_non_null(shelf->volumes[0]->vectors);
+        shelf_release(shelf);
+    }
+    test_library_close(&lib);
+}
+
+static void another_policy_encodes_what_it_concerns(void **state)
+{
+    (void)state;
+    struct test_library lib;
+    struct memory_policy longer = {AGGREGATE_MEAN, RECALL_OFF, 100};
+    struct toy toy;
+    toy_open(&toy, true);
+    test_library_open(&lib);
+    test_publish(&lib, pages, PAGES);
+    check_update(&lib, &toy, &policies[0], SEGMENTS);
+    assert_int_equal(toy.summaries + toy.recalls, 0);
+    check_update(&lib, &toy, &policies[1], INNER);
+    assert_int_equal(toy.summaries + toy.recalls, 0); /* of one a_v */
+    check_update(&lib, &toy, &policies[2], INNER);
+    assert_int_equal(toy.summaries, INNER - 1); /* B has one child */
+    assert_int_equal(toy.recalls, INNER - 1);
+    check_update(&lib, &toy, &policies[4], INNER);
+    check_update(&lib, &toy, &policies[3], 0);
+    check_update(&lib, &toy, &longer, 1); /* A2 whole */
+    toy.facts.model.low = 9;
+    check_update(&lib, &toy, &longer, SEGMENTS - 1);
+    /* A model that does not recall: as if it were off. */
+    toy.facts.recalls = false;
+    check_update(&lib, &toy, &policies[0], 2); /* A2 in two */
+    struct memories_report report;
+    assert_int_equal(update(&lib, &toy, &policies[1], &report, NULL), 0);
+    assert_false(report.changed);
+    test_library_close(&lib);
+}
+
+/* ---- Interrupted ---- */
+
+enum { MANY = 400 };
+
+/* As many pages with a leaf each below them; some leaves are the same. */
+static void publish_many(struct test_library *lib)
+{
+    struct test_page *many = mem_alloc(MANY * sizeof *many);
+    char(*names)[3][32] = mem_alloc(MANY * sizeof *names);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(names[i][0], 32, "p%03d.html", i);
+        snprintf(names[i][1], 32, "P%03d", i);
+        snprintf(names[i][2], 32, "text number %d", i / 2);
+        many[i] = (struct test_page){
+            names[i][0], {{-1, names[i][1], "p"}, {0, "Leaf", names[i][2]}}};
+    }
+    test_publish(lib, many, MANY);
+    free(many);
+    free(names);
+}
+
+enum { MANY_ENCODED = MANY + MANY / 2 + 1 };
+
+static void what_was_encoded_stays(void **state)
+{
+    (void)state;
+    struct vector_table whole, parts;
+    struct test_library lib;
+    struct toy toy;
+    toy_open(&toy, true);
+    test_library_open(&lib);
+    publish_many(&lib);
+    check_update(&lib, &toy, &policies[1], MANY_ENCODED);
+    size_t calls = toy.calls;
+    read_table(&lib, &whole);
+    test_library_close(&lib);
+    assert_true(calls >= MANY_ENCODED / 64 && calls <= MANY_ENCODED / 50 + 4);
+    for (size_t after = 1; after < calls; after++) {
+        struct memories_report report;
+        struct err err = {0};
+        toy_open(&toy, true);
+        test_library_open(&lib);
+        publish_many(&lib);
+        toy.cancel_after = after;
+        assert_int_equal(update(&lib, &toy, &policies[1], &report, &err),
+                         ERR_CANCELLED);
+        assert_int_equal(toy.calls, after);
+        assert_int_equal(vectors_number(&lib), 0);
+        size_t encoded = toy.encoded;
+        assert_int_equal(store_collect(lib.store, 0, NULL), 0);
+        toy_open(&toy, true);
+        check_update(&lib, &toy, &policies[1], MANY_ENCODED - encoded);
+        read_table(&lib, &parts);
+        assert_memory_equal(whole.wholes, parts.wholes,
+                            whole.node_count * TOY_WIDTH * sizeof(float));
+        assert_memory_equal(whole.keys, parts.keys,
+                            whole.row_count * TOY_WIDTH * sizeof(float));
+        vector_table_free(&parts);
+        test_library_close(&lib);
+    }
+    vector_table_free(&whole);
+}
+
+static void failures_put_nothing_in_place(void **state)
+{
+    (void)state;
+    struct test_library lib;
+    struct memories_report report;
+    struct err err = {0};
+    struct toy toy;
+    toy_open(&toy, true);
+    test_library_open(&lib);
+    test_publish(&lib, pages, PAGES);
+    struct shelf *old = library_shelf(lib.library);
+    toy.broken = true;
+    assert_int_equal(update(&lib, &toy, &policies[1], &report, &err),
+                     ERR_MODEL);
+    toy.broken = false;
+    test_publish(&lib, pages, PAGES - 1);
+    assert_int_equal(memories_update(old, old->volumes[0], &toy.embedder,
+                                     &policies[1], NULL, NULL, NULL, &report,
+                                     &err),
+                     ERR_CANCELLED);
+    assert_non_null(strstr(err.message, "changed meanwhile"));
+    assert_int_equal(vectors_number(&lib), 0);
+    shelf_release(old);
+    check_update(&lib, &toy, &policies[1], 1); /* the root */
+    test_library_close(&lib);
+}
+
+/* What the tokenizer cannot read costs its own words, not the manual. */
+static void a_line_beyond_the_tokenizer_is_left_out(void **state)
+{
+    (void)state;
+    struct test_library lib;
+    struct toy toy;
+    struct test_page odd[PAGES];
+    toy_open(&toy, true);
+    test_library_open(&lib);
+    memcpy(odd, pages, sizeof pages);
+    odd[2].nodes[0].text = "before it|$ " TOY_TOO_MUCH " y|after it";
+    test_publish(&lib, odd, PAGES);
+    struct memories_report report;
+    assert_int_equal(update(&lib, &toy, &policies[1], &report, NULL), 0);
+    assert_true(was_encoded(&toy, "C"));
+    assert_true(was_encoded(&toy, "after"));
+    assert_int_equal(report.segments, SEGMENTS + 2);
+    assert_int_equal(vectors_number(&lib), 1);
+    test_library_close(&lib);
+}
+
+static void what_no_vectors_are_made_of_is_collected(void **state)
+{
+    (void)state;
+    struct test_library lib;
+    struct toy toy;
+    struct test_page edited[PAGES];
+    toy_open(&toy, true);
+    test_library_open(&lib);
+    test_publish(&lib, pages, PAGES);
+    check_update(&lib, &toy, &policies[1], SEGMENTS);
+    memcpy(edited, pages, sizeof pages);
+    edited[2].nodes[0].text = "other";
+    test_publish(&lib, edited, PAGES);
+    assert_int_equal(store_collect(lib.store, 0, NULL), 0);
+    check_update(&lib, &toy, &policies[1], 2);
+    test_publish(&lib, pages, PAGES); /* back, while the old ones are there */
+    check_update(&lib, &toy, &policies[1], 0);
+    assert_int_equal(store_collect(lib.store, KEEP_TREES | KEEP_MEMORIES, NULL),
+                     0);
+    test_publish(&lib, edited, PAGES);
+    check_update(&lib, &toy, &policies[1], 0);
+    assert_int_equal(store_collect(lib.store, 0, NULL), 0);
+    test_publish(&lib, pages, PAGES); /* and when they are gone */
+    check_update(&lib, &toy, &policies[1], 2);
+    assert_int_equal(toy.tokenized, 3); /* cut, and both encoded */
+    test_library_close(&lib);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(vectors_follow_the_equations),
+        cmocka_unit_test(so_do_those_of_a_model),
+        cmocka_unit_test(an_edit_encodes_its_segment_and_the_ancestors),
+        cmocka_unit_test(a_moved_file_encodes_nothing),
+        cmocka_unit_test(what_is_current_is_left_alone),
+        cmocka_unit_test(damaged_vectors_are_made_again),
+        cmocka_unit_test(another_policy_encodes_what_it_concerns),
+        cmocka_unit_test(what_was_encoded_stays),
+        cmocka_unit_test(failures_put_nothing_in_place),
+        cmocka_unit_test(a_line_beyond_the_tokenizer_is_left_out),
+        cmocka_unit_test(what_no_vectors_are_made_of_is_collected),
+    };
+    return cmocka_run_group_tests_name("memories", tests, NULL, NULL);
+}
