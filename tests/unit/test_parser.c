@@ -23,8 +23,9 @@ static void test_not_html(void **state)
     assert_non_null(strstr(err.message, "not an HTML file"));
     assert_int_equal(refusal((struct slice){"<p>a\0b", 6}, &err), ERR_FORMAT);
     assert_int_equal(err.position, 4);
-    assert_int_equal(refusal((struct slice){"\xff\xfe<\0", 4}, &err),
+    assert_int_equal(refusal((struct slice){"\xff\xfe<\0p\0>\0\0\0", 10}, &err),
                      ERR_FORMAT);
+    assert_int_equal(err.position, 8);
     assert_int_equal(refusal(slice_of("%PDF-1.4 and so on"), &err), ERR_FORMAT);
     assert_int_equal(refusal(slice_of("<p>\x07\x08\x02 data"), &err),
                      ERR_FORMAT);
@@ -230,7 +231,8 @@ static void test_no_program(void **state)
     struct parser *none = parser_new(&options);
     struct tree *tree;
     struct err err = {0};
-    assert_int_equal(parser_parse(none, slice_of("x"), &tree, &err), ERR_IO);
+    assert_int_equal(
+        parser_parse(none, slice_of("x"), PARSER_HTML, &tree, &err), ERR_IO);
     parser_free(none);
 }
 
