@@ -160,14 +160,16 @@ static struct counts count_utf8(struct slice bytes)
     return counts;
 }
 
-/* What reads as UTF-8 is UTF-8, whatever it calls itself. */
+/* What reads as UTF-8 is UTF-8, whatever it calls itself, and however many bytes
+ * of it are broken. */
 static int choose(struct slice bytes, int named)
 {
     struct counts counts = count_utf8(bytes);
-    bool wide = named >= 0 && charset_is_wide(named);
-    if (!counts.bad && !(wide && counts.good && counts.good < FEW_WIDE))
+    if (named == ENCODING_UTF8 || (!counts.good && !counts.bad))
         return ENCODING_UTF8;
-    if (named == ENCODING_UTF8 || counts.good > counts.bad)
+    bool enough =
+        named < 0 || !charset_is_wide(named) || counts.good >= FEW_WIDE;
+    if (counts.good > counts.bad && enough)
         return ENCODING_UTF8;
     return named >= 0 ? named : ENCODING_WINDOWS_1252;
 }
