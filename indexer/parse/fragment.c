@@ -62,12 +62,15 @@ static void read_characters(struct folding *f, size_t at, size_t end,
     }
 }
 
-/* Elements whose text nobody reads. */
-static bool is_code(const struct markup *markup)
+/* Elements whose text nobody reads, wherever they stand. */
+static bool is_unread(const struct source *source, const struct markup *markup)
 {
-    return markup->kind == MARKUP_OPEN &&
-           (lexer_name_is(markup->name, "script") ||
-            lexer_name_is(markup->name, "style"));
+    struct slice name = markup->name;
+    if (markup->kind != MARKUP_OPEN || (source->xml && markup->closed))
+        return false;
+    return lexer_name_is(name, "script") || lexer_name_is(name, "style") ||
+           (source->xml && (lexer_name_is(name, "indexterm") ||
+                            lexer_name_is(name, "remark")));
 }
 
 /* Returns where what follows the markup begins. */
@@ -78,7 +81,7 @@ static size_t read_markup(struct folding *f, const struct markup *markup)
     if (lexer_cdata(source, markup, &raw)) {
         size_t from = (size_t)(raw.data - source->data);
         read_characters(f, from, from + raw.size, TEXT_RAW);
-    } else if (is_code(markup) && !(source->xml && markup->closed)) {
+    } else if (is_unread(source, markup)) {
         return lexer_raw_end(source, markup->to, source->size, markup->name);
     }
     return markup->to;

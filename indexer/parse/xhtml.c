@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "indexer/parse/build.h"
 #include "indexer/parse/docbook.h"
-#include "indexer/parse/entity.h"
 
 enum { MOST_DOCTYPE = 1 << 16 }; /* bytes of a document type declaration */
 
@@ -22,7 +21,6 @@ struct reading {
     bool closed; /* it was both start and end */
     bool is_docbook;
     xmlEntity entity; /* the one asked for last */
-    char text[40];    /* what it stands for */
     struct err err;   /* the first */
 };
 
@@ -120,6 +118,15 @@ struct shape {
     bool hidden;
 };
 
+/* Names of XML are of one case. */
+static int tag_of(const char *name)
+{
+    GumboTag tag = gumbo_tag_enum(name);
+    bool same = tag != GUMBO_TAG_UNKNOWN &&
+                !strcmp(gumbo_normalized_tagname(tag), name);
+    return same ? (int)tag : GUMBO_TAG_UNKNOWN;
+}
+
 static struct shape shape_of(struct reading *r, const char *name,
                              const xmlChar *space)
 {
@@ -136,11 +143,25 @@ static struct shape shape_of(struct reading *r, const char *name,
             docbook_open(&r->docbook, "");
         shape.foreign = !html;
         if (html || math || svg)
-            shape.tag = (int)gumbo_tag_enum(name);
+            shape.tag = tag_of(name);
     }
     if (shape.tag != GUMBO_TAG_UNKNOWN)
         shape.name = gumbo_normalized_tagname((GumboTag)shape.tag);
     return shape;
+}
+
+/* libxml2 leaves references in values as they are. */
+static void add_attribute(struct reading *r, const char *name, const char *from,
+                          const char *to)
+{
+    struct source value = {.data = from, .size = (size_t)(to - from)};
+    struct buf text = {0};
+    lexer_text(&value, 0, value.size, TEXT_REFERENCES, &text);
+    if (r->is_docbook)
+        docbook_attribute(&r->build, name, buf_slice(&text));
+    else
+        build_attribute(&r->build, name, buf_slice(&text));
+    buf_free(&text);
 }
 
 static void add_attributes(struct reading *r, int count,
@@ -148,13 +169,10 @@ static void add_attributes(struct reading *r, int count,
 {
     for (int i = 0; i < count; i++, attributes += 5) {
         const char *name = (const char *)attributes[0];
-        const char *value = (const char *)attributes[3];
-        struct slice text = {value,
-                             (size_t)((const char *)attributes[4] - value)};
-        if (r->is_docbook)
-            docbook_attribute(&r->build, name, text);
-        else if (!attributes[1] || !strcmp(name, "id"))
-            build_attribute(&r->build, name, text);
+        bool prefixed = attributes[1] != NULL;
+        if (!prefixed || !strcmp(name, "id") || !strcmp(name, "href"))
+            add_attribute(r, name, (const char *)attributes[3],
+                          (const char *)attributes[4]);
     }
 }
 
@@ -211,25 +229,31 @@ static void on_end(void *context, const xmlChar *local, const xmlChar *prefix,
         docbook_close(&r->docbook);
 }
 
-/* Every entity is said to be one that is built in: nothing is declared, looked
- * up or expanded.  HTML's read as in HTML, others as they stand. */
+/* Nothing is declared, looked up or expanded: in text every entity is said to
+ * be one that is built in, in values one that nobody knows more of.  What they
+ * read is for the lexer to say. */
 static xmlEntity *on_entity(void *context, const xmlChar *name)
 {
+    static xmlChar text[] = "x";
     struct reading *r = context;
-    char reference[sizeof r->text];
-    int size = snprintf(reference, sizeof reference, "&%s;", name);
-    size_t decoded = 0;
-    if (size < (int)sizeof reference &&
-        entity_decode(reference, (size_t)size, r->text, &decoded) ==
-            (size_t)size)
-        r->text[decoded] = '\0';
-    else
-        memcpy(r->text, "?", 2);
     r->entity = (xmlEntity){.type = XML_ENTITY_DECL,
                             .name = name,
-                            .etype = XML_INTERNAL_PREDEFINED_ENTITY,
-                            .content = (xmlChar *)r->text,
-                            .length = (int)strlen(r->text)};
+                            .etype = XML_INTERNAL_GENERAL_ENTITY};
+    if (r->parser->instate != XML_PARSER_ATTRIBUTE_VALUE) {
+        r->entity.etype = XML_INTERNAL_PREDEFINED_ENTITY;
+        r->entity.content = text;
+        r->entity.length = sizeof text - 1;
+    }
+    return &r->entity;
+}
+
+/* Those of declarations are said to be in files, which are not read. */
+static xmlEntity *on_parameter(void *context, const xmlChar *name)
+{
+    struct reading *r = context;
+    r->entity = (xmlEntity){.type = XML_ENTITY_DECL,
+                            .name = name,
+                            .etype = XML_EXTERNAL_PARAMETER_ENTITY};
     return &r->entity;
 }
 
@@ -257,6 +281,7 @@ static int parse(struct reading *r, struct err *err)
                                       .startElementNs = on_start,
                                       .endElementNs = on_end,
                                       .getEntity = on_entity,
+                                      .getParameterEntity = on_parameter,
                                       .serror = on_error};
     r->parser->userData = r;
     xmlCtxtUseOptions(r->parser, XML_PARSE_NONET | XML_PARSE_IGNORE_ENC);
