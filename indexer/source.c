@@ -1,9 +1,10 @@
 #include "indexer/source.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "base/file.h"
@@ -70,9 +71,13 @@ bool source_is_wanted(const char *path)
     if (kind == KINDS || !kinds[kind].docbook)
         return kind < KINDS;
     char head[HEAD + 1];
-    gzFile file = gzopen(path, "rbe"); /* reads what is not packed as it is */
-    if (!file)
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    gzFile file = fd < 0 ? NULL : gzdopen(fd, "rb"); /* packed or not */
+    if (!file) {
+        if (fd >= 0)
+            close(fd);
         return false;
+    }
     int size = gzread(file, head, HEAD);
     gzclose(file);
     head[size > 0 ? size : 0] = '\0';
