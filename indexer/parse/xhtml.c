@@ -7,7 +7,10 @@
 #include "indexer/parse/build.h"
 #include "indexer/parse/docbook.h"
 
-enum { MOST_DOCTYPE = 1 << 16 }; /* bytes of a document type declaration */
+enum {
+    MOST_DOCTYPE = 1 << 16, /* bytes of a document type declaration */
+    MOST_NESTED = 250       /* elements; libxml2's own limit is a little more */
+};
 
 static const char xhtml_space[] = "http://www.w3.org/1999/xhtml";
 static const char svg_space[] = "http://www.w3.org/2000/svg";
@@ -57,6 +60,7 @@ static int fail_at(struct err *err, int code, size_t at, const char *message)
 static int check_size(const struct source *source, struct err *err)
 {
     struct markup markup;
+    size_t depth = 0;
     for (size_t at = 0; at < source->size;) {
         const char *next = memchr(source->data + at, '<', source->size - at);
         if (!next)
@@ -71,6 +75,11 @@ static int check_size(const struct source *source, struct err *err)
             return fail_at(err, ERR_LIMIT, at,
                            "its document type declaration is larger than "
                            "64 KiB");
+        depth += markup.kind == MARKUP_OPEN && !markup.closed;
+        depth -= markup.kind == MARKUP_CLOSE && depth;
+        if (depth > MOST_NESTED)
+            return fail_at(err, ERR_LIMIT, at,
+                           "nests deeper than 250 elements");
         at = markup.to;
     }
     return 0;

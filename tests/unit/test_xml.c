@@ -171,7 +171,7 @@ static void expect_limit(struct buf *xml, const char *message)
     struct tree *tree = NULL;
     struct err err = {0};
     int rc = parser_parse(parser, buf_slice(xml), format, &tree, &err);
-    assert_true(rc == ERR_LIMIT || rc == ERR_FORMAT);
+    assert_int_equal(rc, strstr(message, "not ") ? ERR_FORMAT : ERR_LIMIT);
     assert_non_null(strstr(err.message, message));
     buf_free(xml);
 }
@@ -213,7 +213,13 @@ static void test_bombs(void **state)
     buf_put_text(&xml, HTML "<body>");
     for (int i = 0; i < 200000; i++)
         buf_put_text(&xml, "<div>");
-    expect_limit(&xml, "depth");
+    expect_limit(&xml, "nests deeper than 250 elements");
+    for (int i = 0; i < 250; i++)
+        buf_put_text(&xml, i ? "<div>" : "<html>");
+    for (int i = 250; i-- > 0;)
+        buf_put_text(&xml, i ? "</div>" : "</html>");
+    tree_free(parse_format(buf_slice(&xml)));
+    buf_free(&xml);
     buf_put_text(&xml, HTML "<body><p");
     for (int i = 0; i < 200000; i++)
         buf_printf(&xml, " a%d='1'", i);
