@@ -238,6 +238,16 @@ static void on_end(void *context, const xmlChar *local, const xmlChar *prefix,
         docbook_close(&r->docbook);
 }
 
+/* The only entity there is; its last use may have left it a text. */
+static xmlEntity *entity_of(struct reading *r, const xmlChar *name,
+                            xmlEntityType type)
+{
+    xmlFree(r->entity.orig);
+    r->entity =
+        (xmlEntity){.type = XML_ENTITY_DECL, .name = name, .etype = type};
+    return &r->entity;
+}
+
 /* Nothing is declared, looked up or expanded: in text every entity is said to
  * be one that is built in, in values one that nobody knows more of.  What they
  * read is for the lexer to say. */
@@ -245,25 +255,18 @@ static xmlEntity *on_entity(void *context, const xmlChar *name)
 {
     static xmlChar text[] = "x";
     struct reading *r = context;
-    r->entity = (xmlEntity){.type = XML_ENTITY_DECL,
-                            .name = name,
-                            .etype = XML_INTERNAL_GENERAL_ENTITY};
-    if (r->parser->instate != XML_PARSER_ATTRIBUTE_VALUE) {
-        r->entity.etype = XML_INTERNAL_PREDEFINED_ENTITY;
-        r->entity.content = text;
-        r->entity.length = sizeof text - 1;
-    }
-    return &r->entity;
+    if (r->parser->instate == XML_PARSER_ATTRIBUTE_VALUE)
+        return entity_of(r, name, XML_INTERNAL_GENERAL_ENTITY);
+    xmlEntity *entity = entity_of(r, name, XML_INTERNAL_PREDEFINED_ENTITY);
+    entity->content = text;
+    entity->length = sizeof text - 1;
+    return entity;
 }
 
 /* Those of declarations are said to be in files, which are not read. */
 static xmlEntity *on_parameter(void *context, const xmlChar *name)
 {
-    struct reading *r = context;
-    r->entity = (xmlEntity){.type = XML_ENTITY_DECL,
-                            .name = name,
-                            .etype = XML_EXTERNAL_PARAMETER_ENTITY};
-    return &r->entity;
+    return entity_of(context, name, XML_EXTERNAL_PARAMETER_ENTITY);
 }
 
 static void on_error(void *context, xmlError *error)
@@ -298,6 +301,7 @@ static int parse(struct reading *r, struct err *err)
     if (!r->parser->wellFormed && !r->err.code)
         fail_at(&r->err, ERR_FORMAT, r->at, "not well-formed XML");
     xmlFreeParserCtxt(r->parser);
+    xmlFree(r->entity.orig);
     if (r->err.code && err)
         *err = r->err;
     return r->err.code;

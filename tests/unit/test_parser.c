@@ -75,13 +75,33 @@ static void test_depth(void **state)
 static void test_depth_bombs(void **state)
 {
     (void)state;
-    static const char *const bombs[] = {
-        "<div>",        "<ul><li>",   "<table><tr><td>", "<blockquote>",
-        "<span>",       "<svg>",      "<math><mrow>",    "<dl><dd>",
-        "<object>",     "<button>",   "<template>",      "<x-y>",
-        "<h1><div>",    "<select>",   "<ruby><rt>",      "<frameset>",
-        "<a><div></a>", "<p><table>", "<b><p>",          "<!--",
-        "</div>",       "<![CDATA[",  "<title>",         "&lt"};
+    static const char *const bombs[] = {"<div>",
+                                        "<ul><li>",
+                                        "<table><tr><td>",
+                                        "<blockquote>",
+                                        "<span>",
+                                        "<svg>",
+                                        "<math><mrow>",
+                                        "<dl><dd>",
+                                        "<object>",
+                                        "<button>",
+                                        "<template>",
+                                        "<x-y>",
+                                        "<h1><div>",
+                                        "<select>",
+                                        "<ruby><rt>",
+                                        "<frameset>",
+                                        "<a><div></a>",
+                                        "<p><table>",
+                                        "<b><p>",
+                                        "<!--",
+                                        "<b>",
+                                        "<em><i>",
+                                        "<font size=1><br>",
+                                        "</div>",
+                                        "<![CDATA[",
+                                        "<title>",
+                                        "&lt"};
     parser_free(parser);
     parser = new_parser(0, 5);
     for (size_t i = 0; i < sizeof bombs / sizeof *bombs; i++) {
@@ -232,7 +252,7 @@ static void test_crash(void **state)
     (void)state;
     struct err err = {0};
     /* Keeps the parser busy until it is killed. */
-    struct buf slow = repeat("<b>", 300000);
+    struct buf slow = repeat("<b><p>", 1000000);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, kill_child, NULL), 0);
     int rc = refusal(buf_slice(&slow), &err);
@@ -255,7 +275,7 @@ static void test_time(void **state)
     parser_free(parser);
     parser = new_parser(0, 1);
     struct err err = {0};
-    struct buf slow = repeat("<b>", 300000);
+    struct buf slow = repeat("<b><p>", 1000000);
     assert_int_equal(refusal(buf_slice(&slow), &err), ERR_LIMIT);
     assert_string_equal(err.message, "took longer than 1 s");
     buf_free(&slow);
