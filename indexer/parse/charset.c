@@ -200,17 +200,17 @@ bool charset_is_loaded(int encoding)
 /* ---- Converters ---- */
 
 /* All `size` bytes as UTF-8: how many bytes; 0: they are no characters; -1: not
- * whole ones. */
+ * whole ones.  With `holds`, it may keep a character back until it has seen the
+ * next. */
 static int convert(iconv_t converter, const char *bytes, size_t size,
-                   char ret_text[8])
+                   bool holds, char ret_text[8])
 {
     char copy[4], *in = copy, *out = ret_text;
     size_t left = 8;
     memcpy(copy, bytes, size);
     bool fine = iconv(converter, &in, &size, &out, &left) != (size_t)-1;
     bool more = !fine && errno == EINVAL;
-    /* Some keep a character back until they have seen the next. */
-    if (iconv(converter, NULL, NULL, &out, &left) == (size_t)-1)
+    if (holds && iconv(converter, NULL, NULL, &out, &left) == (size_t)-1)
         fine = false;
     return fine ? (int)(8 - left) : more ? -1 : 0;
 }
@@ -219,7 +219,7 @@ static void make_table(iconv_t converter, uint16_t table[128])
 {
     for (unsigned i = 0; i < 128; i++) {
         char byte = (char)(0x80 + i), text[8];
-        int size = convert(converter, &byte, 1, text);
+        int size = convert(converter, &byte, 1, true, text);
         size_t step;
         table[i] = REPLACEMENT;
         if (size > 0)
@@ -285,15 +285,28 @@ static size_t decode_utf16(struct slice bytes, size_t at, bool big,
     return step;
 }
 
+/* Bytes of the shortest character that may begin here. */
+static size_t least_step(int encoding, struct slice bytes, size_t at)
+{
+    switch (encoding) {
+    case ENCODING_SHIFT_JIS: return 1;
+    case ENCODING_GB18030:
+        return at + 1 < bytes.size && isdigit((unsigned char)bytes.data[at + 1])
+                   ? 4
+                   : 2;
+    default: return 2;
+    }
+}
+
 /* A byte that begins no character takes the next with it, unless that is
  * ASCII: markup is never swallowed. */
 static size_t decode_wide(int encoding, struct slice bytes, size_t at,
                           char ret_text[8], size_t *ret_size)
 {
     size_t left = bytes.size - at, most = left < 4 ? left : 4;
-    for (size_t step = encoding == ENCODING_SHIFT_JIS ? 1 : 2; step <= most;
-         step++) {
-        int size = convert(opened[encoding], bytes.data + at, step, ret_text);
+    for (size_t step = least_step(encoding, bytes, at); step <= most; step++) {
+        int size = convert(opened[encoding], bytes.data + at, step,
+                           encoding == ENCODING_BIG5, ret_text);
         if (!size)
             break;
         if (size > 0) {
