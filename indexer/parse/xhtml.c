@@ -300,6 +300,7 @@ static int parse(struct reading *r, struct err *err)
     xmlParseDocument(r->parser);
     if (!r->parser->wellFormed && !r->err.code)
         fail_at(&r->err, ERR_FORMAT, r->at, "not well-formed XML");
+    xmlFreeDoc(r->parser->myDoc); /* where declarations ended up */
     xmlFreeParserCtxt(r->parser);
     xmlFree(r->entity.orig);
     if (r->err.code && err)

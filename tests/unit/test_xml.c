@@ -84,6 +84,8 @@ static void test_not_well_formed(void **state)
                    "not well-formed XML: line 1: Opening and ending tag");
     expect_refused(HTML "<body>&", ERR_FORMAT, 50, "not well-formed XML");
     expect_refused("plain", ERR_FORMAT, 0, "not well-formed XML");
+    expect_refused("<!DOCTYPE html [<!ENTITY a 'b'>", ERR_FORMAT, 31,
+                   "not well-formed XML");
     expect_refused("", ERR_FORMAT, -1, "not well-formed XML");
     expect_refused(HTML "<p a='1' a='2'/></html>", ERR_FORMAT, 57,
                    "not well-formed XML: line 1: Attribute a redefined");
