@@ -10,7 +10,7 @@ prefix ?= /usr/local
 O := build/$(BUILD)
 comma := ,
 
-PACKAGES := libuv lmdb libxml-2.0 libcjson libutf8proc libxxhash libzstd libseccomp libpcre2-8
+PACKAGES := libuv lmdb zlib libxml-2.0 libcjson libutf8proc libxxhash libzstd libseccomp libpcre2-8
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) gumbo 2>/dev/null | sed 's/-I/-isystem /g')
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
@@ -95,7 +95,7 @@ build/quill-0:
 
 $O/lecternd: $(STAMP) $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(MODEL) $(KERNELS) $(BASE) $(FAISS_C)
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -luv $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -luv -lz $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 $O/lectern: $(STAMP) $(CLI) $(BASE)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(BASE_LIBS)
@@ -118,7 +118,7 @@ $O/all.a: $(STAMP) $(BASE) $(TREE) $(MEMORY) $(INDEXER) $(MODEL) $(KERNELS) $O/t
 	@rm -f $@ && ar rcs $@ $(filter %.o,$^)
 $O/tests/unit/%: $O/tests/unit/%.o $O/all.a $(FAISS_C)
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lcmocka -luv $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lcmocka -luv -lz $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 UNIT := $(patsubst %.c,$O/%,$(wildcard tests/unit/*.c))
 
 test: deps  ## everything: floors, unit and end-to-end tests, again with sanitizers
@@ -130,7 +130,7 @@ e2e: $(addprefix $O/,$(PROGRAMS)) build/manuals/postgresql  ## end-to-end tests 
 $O/tests/bench/parse: BENCH_LIBS := -lgumbo
 $O/tests/bench/%: $O/tests/bench/%.o $O/all.a $(FAISS_C)
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(BENCH_LIBS) -luv $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(BENCH_LIBS) -luv -lz $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 bench: $(patsubst %.c,$O/%,$(wildcard tests/bench/*.c)) all build/manuals/postgresql  ## measure parsing and products beside their limits; prints JSON
 	@$O/tests/bench/parse build/manuals/postgresql build/lectern-parse
 	@$O/tests/bench/products
@@ -144,7 +144,7 @@ demo: deps  ## index a real manual and ask it three questions
 
 DEBIAN := gcc g++ make pkg-config python3 libuv1-dev liblmdb-dev libxml2-dev libgumbo-dev \
         libcjson-dev libutf8proc-dev libstemmer-dev libxxhash-dev libzstd-dev \
-        libinih-dev libseccomp-dev libcmocka-dev libdnnl-dev libpcre2-dev libfaiss-dev
+        libinih-dev libseccomp-dev zlib1g-dev libcmocka-dev libdnnl-dev libpcre2-dev libfaiss-dev
 MISSING = $(shell for p in $(DEBIAN); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done)
 ROOT = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 

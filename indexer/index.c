@@ -104,7 +104,8 @@ static bool was_unread(const struct file *old)
  * store has lost the tree. */
 static bool is_current(struct store_txn *txn, const struct file *file)
 {
-    return hash_equal(file->tree, parsers_tree_name(file->content)) &&
+    return hash_equal(file->tree,
+                      parsers_tree_name(file->content, file->path)) &&
            (file->state == FILE_FAILED || store_has_tree(txn, file->tree));
 }
 

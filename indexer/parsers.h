@@ -28,8 +28,8 @@ struct parsers_result {
                                   no file would fare better */
 };
 
-/* The name under which the tree of these bytes is stored. */
-struct hash128 parsers_tree_name(struct hash128 content);
+/* The name under which the tree of a file of that name and content is stored. */
+struct hash128 parsers_tree_name(struct hash128 content, const char *path);
 
 struct parsers;
 

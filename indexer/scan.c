@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "indexer/source.h"
 
 struct seen {
     dev_t device;
@@ -89,18 +90,6 @@ static bool is_ignored(const struct walk *walk, const char *path)
     return false;
 }
 
-static bool is_read(const char *path)
-{
-    static const char *const endings[] = {".html", ".htm", ".xhtml"};
-    size_t size = strlen(path);
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        size_t ending = strlen(endings[i]);
-        if (size > ending && !strcasecmp(path + size - ending, endings[i]))
-            return true;
-    }
-    return false;
-}
-
 static void add_file(struct walk *walk, const char *path, const struct stat *st,
                      const char *failure)
 {
@@ -152,7 +141,7 @@ static void look_at(struct walk *walk, const char *path)
     struct stat st;
     buf_printf(&full, "%s/%s", walk->root, path);
     if (stat(full.data, &st) < 0) {
-        if (is_read(path))
+        if (source_is_named(path))
             add_file(walk, path, NULL, strerror(errno));
     } else if (S_ISDIR(st.st_mode)) {
         if (!seen_before(walk, st.st_dev, st.st_ino)) {
@@ -160,10 +149,11 @@ static void look_at(struct walk *walk, const char *path)
             if (fd < 0 || read_folder(walk, fd, path) < 0)
                 add_file(walk, path, NULL, strerror(errno));
         }
-    } else if (is_read(path)) {
+    } else if (source_is_named(path)) {
         if (!S_ISREG(st.st_mode))
             add_file(walk, path, &st, "not a regular file");
-        else if (!seen_before(walk, st.st_dev, st.st_ino))
+        else if (source_is_wanted(full.data) &&
+                 !seen_before(walk, st.st_dev, st.st_ino))
             add_file(walk, path, &st, NULL);
     }
     buf_free(&full);

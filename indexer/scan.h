@@ -20,7 +20,7 @@ struct scan {
     size_t count;
 };
 
-/* All files below `root` that Lectern reads (.html, .htm, .xhtml), except
+/* All files below `root` that Lectern reads (indexer/source.h), except
  * hidden ones and those that one of the globs in `ignore` (one a line) matches,
  * by path or by name.  A file or folder met twice (by links) counts once, under
  * its own path where it has one.  ERR_IO: the root cannot be read. */

@@ -8,6 +8,7 @@ PostgreSQL's manual as HTML, of which most tests index a small part.  Each test
 is a function below; with NAMEs only these run.
 """
 import contextlib
+import gzip
 import json
 import os
 import random
@@ -492,6 +493,68 @@ def bad_files_cost_only_themselves():
         h.write("m/deep.html", page("Mended", "<p>wombat</p>"))
         h.json("update", "-c", "m", "--wait")
         check(h.json("search", "wombat")["results"], "the mended file")
+
+
+def quotes_are_the_files_own_bytes():
+    """In every encoding, packed or not, as HTML and as XML."""
+    korean, latin = "\uc124\uce58 \ubc29\ubc95", "caf\u00e9 cr\u00e8me"
+    declared = "<meta charset=%s><h1>T</h1><p>x</p><p>%s %s.</p>"
+    xml = ("<?xml version='1.0' encoding='%s'?><html xmlns='http://www.w3.org/1999/xhtml'>"
+           "<body><h1>T</h1><p>x</p><p>%s %s.</p></body></html>")
+    docbook = ("<?xml version='1.0' encoding='%s'?><!DOCTYPE article PUBLIC '-//OASIS//DTD "
+               "DocBook XML V4.5//EN' ''><article><title>T</title><para>%s %s.</para></article>")
+    files = {  # name: template, encoding, a word that only this file has, text
+        "k.html": (declared, "euc-kr", "quokka", korean),
+        "g.html": (declared, "gb18030", "wombat", korean),
+        "r.html": (declared, "iso-8859-15", "numbat", latin),
+        "w.html": ("\ufeff<!-- %s --><h1>T</h1><p>x</p><p>%s %s.</p>", "utf-16-le", "dingo",
+                   korean),
+        "p.html.gz": (declared, "euc-kr", "bilby", korean),
+        "x.xhtml": (xml, "euc-kr", "potoroo", korean),
+        "d.xml": (docbook, "iso-8859-1", "kowari", latin),
+    }
+    with house() as h:
+        for name, (template, encoding, word, text) in files.items():
+            data = (template % (encoding, word, text)).encode(encoding)
+            h.write("m/" + name, gzip.compress(data) if name.endswith(".gz") else data)
+        h.write("m/feed.xml", "<rss/>")
+        report = h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        check(report["files"] == {"seen": 7, "indexed": 7, "failed": 0}, report)
+        for name, (_, encoding, word, text) in files.items():
+            quote = h.json("ask", word)["citations"][0]
+            data = open(os.path.join(h.path, "m", name), "rb").read()
+            if name.endswith(".gz"):
+                data = gzip.decompress(data)
+            source = data[quote["span"][0]:quote["span"][1]].decode(encoding)
+            check(quote["file"] == name and quote["status"] == "verified", quote)
+            check(source == quote["quote"] == f"{word} {text}.", (source, quote))
+
+
+def bombs_are_named():
+    with house() as h:
+        html = "<html xmlns='http://www.w3.org/1999/xhtml'>"
+        h.write("m/good.html", page("Good", "<p>platypus</p>"))
+        h.write("m/zip.html.gz", gzip.compress(b" " * (65 << 20)))
+        h.write("m/cut.html.gz", gzip.compress(b"<p>text")[:-9])
+        h.write("m/wide.xhtml", html + "<p" + "".join(f" a{i}=''" for i in range(50000)) +
+                "/></html>")
+        h.write("m/deep.xhtml", html + "<p>" * 200000)
+        h.write("m/bold.html", "<b>" * 200000)
+        h.write("m/nul.html", b"<p>a\0b")
+        h.write("m/line.html", b"<p>" + b"x " * (50 << 20))
+        os.symlink("loop.html", os.path.join(h.path, "m/loop.html"))
+        os.symlink(".", os.path.join(h.path, "m/round"))
+        report = h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        check(report["files"] == {"seen": 9, "indexed": 1, "failed": 8}, report)
+        reasons = {f["file"]: f["reason"] for f in h.json("failed")["files"]}
+        for name, words in {"zip.html.gz": "MiB decompressed", "cut.html.gz": "end early",
+                            "wide.xhtml": "256 attributes", "deep.xhtml": "deeper than 250",
+                            "bold.html": "nests deeper", "nul.html": "byte 0x00",
+                            "line.html": "bytes, more than",
+                            "loop.html": "Too many levels"}.items():
+            check(words in reasons.get(name, ""), (name, reasons))
+        check(h.json("search", "platypus")["results"], "the good file")
+        check(report["seconds"] < 20, report)
 
 
 def unreadable_files_are_failed():
@@ -1232,7 +1295,8 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          touched_and_replaced_files_are_judged_by_their_bytes,
          an_empty_folder_forgets_nothing, random_edits_end_as_a_fresh_index,
          manuals_come_and_go,
-         bad_files_cost_only_themselves, unreadable_files_are_failed,
+         bad_files_cost_only_themselves, quotes_are_the_files_own_bytes,
+         bombs_are_named, unreadable_files_are_failed,
          arguments_are_checked, a_second_daemon_is_refused, bad_requests_harm_nobody,
          it_stops_cleanly_and_goes_on, it_answers_while_it_indexes,
          a_stop_while_indexing_is_quick, kill_at_random_moments,

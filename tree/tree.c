@@ -14,6 +14,23 @@ const char *block_kind_name(int kind)
     return kind >= 0 && kind < BLOCK_KINDS ? kind_names[kind] : "paragraph";
 }
 
+static const char *const encoding_names[ENCODINGS] = {
+    "utf-8",          "windows-1252", "utf-16le",     "utf-16be",
+    "ibm866",         "iso-8859-2",   "iso-8859-3",   "iso-8859-4",
+    "iso-8859-5",     "iso-8859-6",   "iso-8859-7",   "iso-8859-8",
+    "iso-8859-10",    "iso-8859-13",  "iso-8859-14",  "iso-8859-15",
+    "iso-8859-16",    "koi8-r",       "koi8-u",       "macintosh",
+    "x-mac-cyrillic", "windows-874",  "windows-1250", "windows-1251",
+    "windows-1253",   "windows-1254", "windows-1255", "windows-1256",
+    "windows-1257",   "windows-1258", "gb18030",      "big5",
+    "euc-jp",         "shift_jis",    "euc-kr"};
+
+const char *encoding_name(int encoding)
+{
+    bool known = encoding >= 0 && encoding < ENCODINGS;
+    return encoding_names[known ? encoding : ENCODING_UTF8];
+}
+
 struct tree *tree_new(bool outline)
 {
     struct tree *tree = mem_alloc(sizeof *tree);

@@ -130,7 +130,7 @@ static void follow_foreign(struct making *m, const struct markup *markup)
 static size_t copy_tag(struct making *m, const struct markup *markup)
 {
     follow_foreign(m, markup);
-    bool whole = markup->closed && m->source->xml && !m->foreign &&
+    bool whole = markup->closed && m->source->xhtml && !m->foreign &&
                  markup->kind == MARKUP_OPEN;
     if (markup->kind == MARKUP_OPEN && !whole &&
         lexer_text_mode(markup->name) != TEXT_MARKUP)
@@ -168,7 +168,7 @@ static size_t copy_other(struct making *m, const struct markup *markup)
 static int make(struct making *m, struct err *err)
 {
     const struct source *source = m->source;
-    for (size_t at = source->begin; at < source->size;) {
+    for (size_t at = 0; at < source->size;) {
         struct markup markup;
         if (!lexer_markup(source, at, source->size, &markup)) {
             at = shrink(m, at);

@@ -1,4 +1,4 @@
-#include "tests/unit/parsing.h"
+#include "tests/unit/spans.h"
 
 #include <unistd.h>
 
@@ -305,62 +305,6 @@ static void test_xhtml(void **state)
 
 /* ---- Places in the file ---- */
 
-/* What a block's span reads must be the block's words.  Marks that only the
- * block has (bullets, commas between terms) are left out of the comparison. */
-static void squeeze(struct buf *out, struct slice text)
-{
-    for (size_t i = 0; i < text.size; i++)
-        if (!strchr(" \n\t,-", text.data[i]))
-            buf_put_byte(out, text.data[i]);
-}
-
-static void check_span(struct slice file, enum encoding encoding,
-                       const struct block *block)
-{
-    struct span span = block->origin.span;
-    assert_true(span.from < span.to && span.to <= file.size);
-    struct buf text = {0}, offsets = {0}, folded = {0};
-    struct slice part = {file.data + span.from, span.to - span.from};
-    struct err err = {0};
-    assert_int_equal(parser_text(parser, part, encoding, &text, &offsets, &err),
-                     0);
-    assert_int_equal(offsets.size, 4 * (text.size + 1));
-    uint32_t ends[2];
-    memcpy(&ends[0], offsets.data, 4);
-    memcpy(&ends[1], offsets.data + 4 * text.size, 4);
-    assert_int_equal(ends[0], 0);
-    assert_int_equal(ends[1], part.size);
-    if (block->kind == BLOCK_PARAGRAPH || block->kind == BLOCK_CODE ||
-        block->kind == BLOCK_NOTE) {
-        text_fold_space(&folded, block->text);
-        assert_string_equal(text.data, folded.data);
-    } else {
-        struct buf read = {0};
-        squeeze(&folded, block->text);
-        squeeze(&read, buf_slice(&text));
-        assert_string_equal(read.data, folded.data);
-        buf_free(&read);
-    }
-    buf_free(&text);
-    buf_free(&offsets);
-    buf_free(&folded);
-}
-
-static void check_spans(struct slice file, uint32_t blocks)
-{
-    struct tree *tree = parse_bytes(file);
-    uint32_t seen = 0;
-    for (uint32_t n = 0; n < tree->count; n++) {
-        const struct node *node = &tree->nodes[n];
-        assert_true(node->origin_count >= 1);
-        for (uint32_t b = 0; b < node->block_count; b++, seen++)
-            check_span(file, (enum encoding)tree->page.encoding,
-                       &node->blocks[b]);
-    }
-    assert_int_equal(seen, blocks);
-    tree_free(tree);
-}
-
 static const char page[] =
     "<title>T</title>\r\n<h1>T &mdash; <i>x</i></h1>\r\n"
     "<p>\r\n Caf\xe9 &lt;b&gt; <b>bold</b>ly &amp more &#8364;\r\n</p>"
@@ -458,13 +402,11 @@ static void test_origins(void **state)
 static void expect_text_in(enum encoding encoding, const char *html,
                            const char *text)
 {
-    struct buf out = {0}, offsets = {0};
-    struct err err = {0};
-    assert_int_equal(
-        parser_text(parser, slice_of(html), encoding, &out, &offsets, &err), 0);
+    struct buf out = {0}, places = {0};
+    read_part(slice_of(html), encoding, &out, &places);
     assert_string_equal(out.data ? out.data : "", text);
     buf_free(&out);
-    buf_free(&offsets);
+    buf_free(&places);
 }
 
 static void expect_text(const char *html, const char *text)
@@ -486,21 +428,19 @@ static void test_fragments(void **state)
     expect_text("<a title='>'>x</a", "x");
 }
 
-static void test_fragment_offsets(void **state)
+static void test_fragment_places(void **state)
 {
     (void)state;
-    struct buf text = {0}, offsets = {0};
-    struct err err = {0};
+    struct buf text = {0}, places = {0};
     static const char html[] = " a <b>\n&eacute;</b>\r\nz";
-    assert_int_equal(parser_text(parser, slice_of(html), ENCODING_UTF8, &text,
-                                 &offsets, &err),
-                     0);
+    read_part(slice_of(html), ENCODING_UTF8, &text, &places);
     assert_string_equal(text.data, "a é z");
-    static const uint32_t wanted[] = {1, 2, 7, 7, 19, 21, 22};
-    assert_int_equal(offsets.size, sizeof wanted);
-    assert_memory_equal(offsets.data, wanted, sizeof wanted);
+    static const struct text_place wanted[] = {{1, 2},  {2, 7},   {7, 15},
+                                               {7, 15}, {19, 21}, {21, 22}};
+    assert_int_equal(places.size, sizeof wanted);
+    assert_memory_equal(places.data, wanted, sizeof wanted);
     buf_free(&text);
-    buf_free(&offsets);
+    buf_free(&places);
 }
 
 /* A file with `html`, its first block, and what of it can be quoted. */
@@ -583,7 +523,7 @@ int main(void)
         TEST(test_broken_utf8),
         TEST(test_origins),
         TEST(test_fragments),
-        TEST(test_fragment_offsets),
+        TEST(test_fragment_places),
         TEST(test_quotes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
