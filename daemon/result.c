@@ -20,6 +20,8 @@ void result_path(struct json *json, const struct volume *volume, uint32_t node)
         json_string(json, volume->outline->nodes[path[i]].title);
     json_end(json, ']');
     free(path);
+    if (volume->outline->nodes[node].level == TREE_LEVEL_ENTRY)
+        json_field_bool(json, "entry", true);
 }
 
 void result_span(struct json *json, struct span span)

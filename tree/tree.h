@@ -27,6 +27,10 @@
 
 enum { TREE_NONE = UINT32_MAX }; /* "no node" */
 
+/* Level of a reference entry: a function, an option, a parameter described
+ * under its section, deeper than any heading. */
+enum { TREE_LEVEL_ENTRY = 7 };
+
 /* The values are part of the encoding: append only. */
 enum block_kind {
     BLOCK_PARAGRAPH,
@@ -70,7 +74,8 @@ struct node {
     uint32_t parent; /* TREE_NONE: the root */
     uint32_t end;    /* one past the last node of the sub-tree */
     uint32_t height; /* 0: leaf; else 1 + the greatest height of a child */
-    int level;       /* heading level in the source, 1..6; 0: no heading */
+    int level;       /* heading level in the source, 1..6; 0: no heading;
+                        TREE_LEVEL_ENTRY */
     struct slice title;
     struct slice anchor;    /* id by which a browser opens it, or empty */
     struct slice *anchors;  /* [anchor_count] every other id within it */

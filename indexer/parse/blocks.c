@@ -92,7 +92,8 @@ static bool is_layout(const struct walk *w, const xmlNode *table)
     if (role && (!strcmp(role, "presentation") || !strcmp(role, "none")))
         return true;
     if (dom_holds(table, DOM_HOLDS_TABLE) || w->in.kind == BLOCK_NOTE ||
-        rules_has_class(table, "highlighttable"))
+        rules_has_class(table, "highlighttable") ||
+        rules_has_class(table, "boxed"))
         return true;
     unsigned blocks = DOM_HOLDS_CODE | DOM_HOLDS_LIST | DOM_HOLDS_PARAGRAPH;
     if (!dom_holds(table, blocks))
@@ -339,7 +340,8 @@ bool blocks_element(struct walk *w, const xmlNode *element,
     case PART_TERMS:
         if (walk_is_flat(w))
             return false;
-        walk_within(w, element, (struct context){.kind = BLOCK_DEFINITION});
+        if (!entries_list(w, element))
+            walk_within(w, element, (struct context){.kind = BLOCK_DEFINITION});
         return true;
     case PART_TERM: return term(w, element);
     case PART_MEANING: return meaning(w, element);

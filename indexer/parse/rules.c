@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "indexer/parse/reference.h"
 
 enum {
     MOST_AROUND = 8,   /* elements around a permalink that are looked at */
@@ -96,6 +97,8 @@ static const struct class_rule classes[] = {
     SECTION("article"),
     SECTION("bibliodiv"),
     SECTION("bibliography"),
+    {"blockList", ON_BLOCK | ON_PIECE, PART_BLOCK, false},
+    {"blockListLast", ON_BLOCK | ON_PIECE, PART_BLOCK, false},
     {"blockquote", ON_DIV, PART_QUOTE, false},
     SECTION("book"),
     SKIP("bottom-nav", ON_BOX),
@@ -116,6 +119,7 @@ static const struct class_rule classes[] = {
     {"epigraph", ON_DIV, PART_QUOTE, false},
     {"figure", ON_DIV, PART_FIGURE, false},
     SKIP("footer", ON_BOX),
+    {"func-types-title", ON_PIECE, PART_BLOCK, false},
     INDEX("genindex-jumpbox"),
     INDEX("genindextable"),
     SECTION("glossary"),
@@ -123,7 +127,9 @@ static const struct class_rule classes[] = {
     SKIP("gutter", ON_ALL),
     SKIP("hash-link", ON_INLINE),
     SKIP("headerlink", ON_ALL),
+    SKIP("hideme", ON_BLOCK),
     SKIP("id_link", ON_INLINE),
+    {"implementors-toggle", ON_BLOCK, PART_SECTION, false},
     NOTE("important"),
     {"index", ON_DIV, PART_SECTION, true},
     INDEX("index-cp"),
@@ -150,8 +156,10 @@ static const struct class_rule classes[] = {
     SKIP("md-header", ON_BOX),
     SKIP("md-sidebar", ON_BOX),
     {"mediaobject", ON_DIV, PART_FIGURE, false},
+    {"member-list", ON_BLOCK, PART_BLOCK, false},
     SKIP("menu-bar", ON_BOX),
     SKIP("menu-title", ON_ALL),
+    {"method-toggle", ON_BLOCK, PART_SECTION, false},
     SKIP("mw-editsection", ON_INLINE),
     SKIP("mw-jump-link", ON_INLINE),
     SKIP("nav", ON_TABLE),
@@ -161,6 +169,7 @@ static const struct class_rule classes[] = {
     SKIP("navheader", ON_BOX),
     SKIP("navigation", ON_DIV | ON_TABLE),
     SKIP("navpath", ON_BOX),
+    SKIP("notable-traits", ON_INLINE),
     NOTE("note"),
     SECTION("part"),
     SECTION("partintro"),
@@ -174,6 +183,7 @@ static const struct class_rule classes[] = {
     SECTION("refsection"),
     SECTION("refsynopsisdiv"),
     SKIP("related", ON_DIV),
+    SKIP("rightside", ON_INLINE),
     SKIP("rst-footer-buttons", ON_BOX),
     SKIP("rst-versions", ON_BOX),
     SECTION("sect1"),
@@ -403,6 +413,8 @@ struct rule rules_of(const xmlNode *element)
                rules_has_class(element->parent, "headertitle")) {
         rule.part = PART_HEADING; /* Doxygen */
     }
+    if (tag == GUMBO_TAG_SECTION && reference_is_bare(element))
+        rule.part = PART_BLOCK;
     if (is_hidden(element) || is_chrome_role(element))
         rule.part = PART_SKIP;
     if (rule.part == PART_NOTE && !rule.info)
