@@ -9,11 +9,11 @@
  *
  * A <dl> is a list of entries when a tool marked its terms as signatures
  * (Sphinx, Texinfo, SWI-Prolog), or when at least half of its terms have an
- * anchor of their own or read like an option, and a meaning has at least
- * LEAST_WORDS words on average.  All others (glossaries, terms with a line of
+ * anchor of their own and are set as code, or read like an option, and a
+ * meaning has at least LEAST_WORDS words on average.  All others (glossaries, terms with a line of
  * meaning each) stay definitions in their section. */
 
-enum { LEAST_WORDS = 12, MOST_LOOK = 64 };
+enum { LEAST_WORDS = 25, MOST_LOOK = 64 };
 
 static bool has_any_class(const xmlNode *element, const char *const *names)
 {
@@ -75,33 +75,43 @@ bool reference_is_signatures(const xmlNode *list)
             has_class_like(list, "first-def") || is_signature(term));
 }
 
-/* Has the term an anchor, or does it read "-x"? */
-static bool is_named(const xmlNode *term)
+/* Does the term read "-x"? */
+static bool is_option(const xmlNode *term)
 {
-    bool begun = false;
-    if (dom_attribute(term, "id"))
-        return true;
     for (const xmlNode *at = dom_next(term, term, false); at;
          at = dom_next(at, term, false)) {
-        if (dom_is_element(at)) {
-            if (dom_attribute(at, "id") ||
-                (dom_tag(at) == GUMBO_TAG_A && dom_attribute(at, "name")))
-                return true;
+        if (dom_is_element(at))
             continue;
-        }
         struct slice text = dom_text(at)->text;
         size_t from = 0, step;
         while (from < text.size &&
                (step = text_space(text.data, text.size, from)) > 0)
             from += step;
-        if (begun || from == text.size)
-            continue;
-        begun = true;
-        if (from + 1 < text.size && text.data[from] == '-' &&
-            text.data[from + 1] > ' ')
-            return true;
+        if (from < text.size)
+            return from + 1 < text.size && text.data[from] == '-' &&
+                   text.data[from + 1] > ' ';
     }
     return false;
+}
+
+/* Has it an anchor, and is any of it set as code is? */
+static bool is_named_code(const xmlNode *term)
+{
+    bool anchor = dom_attribute(term, "id") != NULL, code = false;
+    for (const xmlNode *at = dom_next(term, term, false); at;
+         at = dom_next(at, term, false)) {
+        int tag = dom_tag(at);
+        anchor |= dom_is_element(at) && dom_attribute(at, "id");
+        anchor |= tag == GUMBO_TAG_A && dom_attribute(at, "name");
+        code |= tag == GUMBO_TAG_CODE || tag == GUMBO_TAG_TT ||
+                tag == GUMBO_TAG_SAMP || tag == GUMBO_TAG_KBD;
+    }
+    return anchor && code;
+}
+
+static bool is_named(const xmlNode *term)
+{
+    return is_named_code(term) || is_option(term);
 }
 
 static size_t words_in(const xmlNode *meaning)
