@@ -11,6 +11,7 @@
 static const double K1 = 0.9, B_BODY = 0.2, B_TITLE = 0.6;
 static const double TITLE = 20.0, DEFINED = 1.5, PATH = 1.5;
 static const double PART_OF_WHOLE = 0.3;
+static const double SECTION = 8.0;
 
 struct parse {
     struct query *query;
@@ -127,9 +128,12 @@ double lexical_score(const struct query *query, const struct volume *volume,
         1 - B_TITLE +
         B_TITLE * volume->title_words[node] / (volume->mean_title_words + 1e-9);
     double score = 0;
+    double path = volume->outline->nodes[node].level == TREE_LEVEL_ENTRY
+                      ? SECTION
+                      : PATH;
     for (size_t t = 0; t < query->count; t++) {
         double tf = row[t].body / body_norm +
-                    TITLE * row[t].title / title_norm + PATH * row[t].path +
+                    TITLE * row[t].title / title_norm + path * row[t].path +
                     DEFINED * row[t].defined;
         if (tf > 0)
             score += query->terms[t].weight * query->terms[t].idf * tf *
