@@ -353,7 +353,8 @@ static int read_pieces(struct update *u, struct piece *pieces, struct err *err)
         code = store_get_tree(txn, file->tree, &tree, err);
         if (code)
             break;
-        pieces[i] = (struct piece){file->path, assemble_skeleton(tree)};
+        pieces[i] =
+            (struct piece){file->path, assemble_skeleton(tree), file->tree};
         tree_free(tree);
     }
     store_end(txn);

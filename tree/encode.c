@@ -1,9 +1,10 @@
-/* The encoding of a tree, version 2.  Varints, signed (zig-zag) varints and
+/* The encoding of a tree, version 3.  Varints, signed (zig-zag) varints and
  * strings are those of base/buf.h; a count comes before its items.
  *
  *   "LT"  version  flags          4 bytes; flags bit 0: outline
  *   files:   string path ...
  *   page:    varint role, varint encoding, string title, up, prev, next
+ *     links: varint kind of contents, string url, varint depth ...
  *   nodes, in pre-order:
  *     varint   distance to the parent (own index - parent's; 0: the root)
  *     varint   level
@@ -22,11 +23,17 @@
 
 #include "tree/tree.h"
 
-enum { VERSION = 2, FLAG_OUTLINE = 1 };
+enum { VERSION = 3, FLAG_OUTLINE = 1 };
 
 /* Bytes that the smallest of each takes, so that a count is believed only as
  * far as the input can hold it. */
-enum { LEAST_NODE = 8, LEAST_ORIGIN = 3, LEAST_BLOCK = 6, LEAST_REF = 2 };
+enum {
+    LEAST_NODE = 8,
+    LEAST_ORIGIN = 3,
+    LEAST_BLOCK = 6,
+    LEAST_REF = 2,
+    LEAST_LINK = 2
+};
 
 static void put_origin(struct buf *out, struct origin origin, uint64_t *last)
 {
@@ -75,6 +82,16 @@ static void put_node(const struct tree *tree, uint32_t index, struct buf *out,
     buf_put(out, own, sizeof own);
 }
 
+static void put_links(const struct page *page, struct buf *out)
+{
+    buf_put_varint(out, (uint64_t)page->contents);
+    buf_put_varint(out, page->link_count);
+    for (uint32_t i = 0; i < page->link_count; i++) {
+        buf_put_string(out, page->links[i].url);
+        buf_put_varint(out, page->links[i].depth);
+    }
+}
+
 void tree_encode(const struct tree *tree, struct buf *out)
 {
     buf_put_text(out, "LT");
@@ -89,6 +106,7 @@ void tree_encode(const struct tree *tree, struct buf *out)
     buf_put_string(out, tree->page.up);
     buf_put_string(out, tree->page.prev);
     buf_put_string(out, tree->page.next);
+    put_links(&tree->page, out);
     buf_put_varint(out, tree->count);
     uint64_t last = 0;
     for (uint32_t i = 0; i < tree->count; i++)
@@ -193,6 +211,24 @@ static void take_node(struct decoding *d)
         take_outline(&tree->nodes[index], in);
 }
 
+static void take_links(struct decoding *d)
+{
+    struct reader *in = &d->in;
+    struct page *page = &d->tree->page;
+    uint64_t kind = read_varint(in);
+    size_t count = take_count(in, LEAST_LINK, &d->left.items);
+    if (kind >= CONTENTS_KINDS)
+        in->failed = true;
+    if (in->failed)
+        return;
+    page->contents = (int)kind;
+    page->links = arena_alloc(&d->tree->arena, count * sizeof *page->links);
+    for (size_t i = 0; i < count && !in->failed; i++) {
+        struct slice url = tree_copy_text(d->tree, read_string(in));
+        page->links[page->link_count++] = (struct page_link){url, read_u32(in)};
+    }
+}
+
 static void take_head(struct decoding *d)
 {
     struct tree *tree = d->tree;
@@ -209,6 +245,7 @@ static void take_head(struct decoding *d)
     tree->page.up = tree_copy_text(tree, read_string(in));
     tree->page.prev = tree_copy_text(tree, read_string(in));
     tree->page.next = tree_copy_text(tree, read_string(in));
+    take_links(d);
 }
 
 static int decode(struct decoding *d, struct err *err)

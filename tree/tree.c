@@ -50,6 +50,15 @@ struct slice tree_copy_text(struct tree *tree, struct slice text)
                           text.size};
 }
 
+struct page_link *tree_copy_links(struct tree *tree,
+                                  const struct page_link *links, size_t count)
+{
+    struct page_link *copy = arena_alloc(&tree->arena, count * sizeof *copy);
+    if (count)
+        memcpy(copy, links, count * sizeof *copy);
+    return copy;
+}
+
 uint32_t tree_add_node(struct tree *tree, uint32_t parent, int level,
                        struct slice title, struct slice anchor)
 {

@@ -100,6 +100,22 @@ enum page_role {
     PAGE_SEARCH    /* a search form; no content */
 };
 
+/* What a page's list of links to others says.  The values are part of the
+ * encoding: append only. */
+enum page_contents {
+    CONTENTS_NONE,
+    CONTENTS_BELOW,  /* made by a generator: what lies below this page */
+    CONTENTS_WHOLE,  /* made by a generator: the whole manual */
+    CONTENTS_FRAMES, /* the page is but a frame around these */
+    CONTENTS_GUESS,  /* the page is hardly more than links */
+    CONTENTS_KINDS
+};
+
+struct page_link {
+    struct slice url; /* as written, without an anchor */
+    uint32_t depth;   /* in lists within lists; 0: the outermost */
+};
+
 /* How a file's bytes are read.  The values are part of the encoding: append
  * only. */
 enum encoding {
@@ -114,6 +130,9 @@ struct page {
     int encoding;                /* of the file: enum encoding */
     struct slice title;          /* <title> */
     struct slice up, prev, next; /* URLs as written, or empty */
+    int contents;                /* enum page_contents */
+    struct page_link *links;     /* [link_count] in order */
+    uint32_t link_count;
 };
 
 struct tree {
@@ -146,6 +165,9 @@ void tree_add_ref(struct tree *tree, uint32_t node, struct slice text,
                   struct slice url);
 /* A copy of `text` that lives as long as the tree. */
 struct slice tree_copy_text(struct tree *tree, struct slice text);
+/* The same of links, whose texts must be copied already. */
+struct page_link *tree_copy_links(struct tree *tree,
+                                  const struct page_link *links, size_t count);
 
 /* Computes end, height and hashes.  In an outline node.own is kept as the
  * caller set it.  ERR_FORMAT when there is no node, or they are not in pre-order,

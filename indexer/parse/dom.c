@@ -10,9 +10,10 @@ enum { MOST_DEPTH = 2500 };
 
 /* The attributes that anybody here looks at. */
 static const char *const attributes[] = {
-    "accesskey", "alt",  "aria-hidden", "class", "content", "display",
-    "encoding",  "href", "http-equiv",  "id",    "hidden",  "name",
-    "rel",       "role", "start",       "style", "summary", "type"};
+    "accesskey", "alt",      "aria-hidden", "class",      "colspan", "content",
+    "display",   "encoding", "href",        "http-equiv", "id",      "hidden",
+    "name",      "rel",      "role",        "rowspan",    "src",     "start",
+    "style",     "summary",  "type"};
 
 struct level {
     const GumboVector *children;

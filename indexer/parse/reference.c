@@ -13,7 +13,7 @@
  * meaning has at least LEAST_WORDS words on average.  All others (glossaries, terms with a line of
  * meaning each) stay definitions in their section. */
 
-enum { LEAST_WORDS = 25, MOST_LOOK = 64 };
+enum { LEAST_WORDS = 15, MOST_LOOK = 64 };
 
 static bool has_any_class(const xmlNode *element, const char *const *names)
 {

@@ -6,8 +6,25 @@
 
 struct page_of {
     const char *path, *title, *up, *next;
-    int role;
+    int role, contents;
+    const char *links; /* "a.html >b.html": ">" for every level */
 };
+
+static void add_links(struct tree *tree, const char *words)
+{
+    struct page_link links[16];
+    uint32_t count = 0;
+    while (*words) {
+        uint32_t depth = (uint32_t)strspn(words, ">");
+        size_t size = strcspn(words + depth, " ");
+        struct slice url = {words + depth, size};
+        links[count++] = (struct page_link){tree_copy_text(tree, url), depth};
+        words += depth + size;
+        words += strspn(words, " ");
+    }
+    tree->page.links = tree_copy_links(tree, links, count);
+    tree->page.link_count = count;
+}
 
 static struct tree *page(const struct page_of *p)
 {
@@ -16,7 +33,10 @@ static struct tree *page(const struct page_of *p)
     tree->page.role = p->role;
     tree->page.up = tree_copy_text(tree, slice_of(p->up));
     tree->page.next = tree_copy_text(tree, slice_of(p->next));
+    tree->page.contents = p->contents;
+    add_links(tree, p->links);
     tree_add_node(tree, TREE_NONE, 1, slice_of(p->title), slice_of(p->title));
+    tree_add_origin(tree, 0, (struct origin){0, {1, 4}});
     tree_add_node(tree, 0, 2, slice_of("Notes"), slice_of(""));
     tree_add_block(tree, 1, BLOCK_PARAGRAPH, slice_of(p->title), slice_of(""),
                    (struct origin){0, {5, 9}});
@@ -31,8 +51,9 @@ static struct tree *assembled(const struct page_of *pages)
     uint32_t count = 0;
     for (; pages[count].path; count++) {
         struct tree *tree = page(&pages[count]);
-        pieces[count] =
-            (struct piece){pages[count].path, assemble_skeleton(tree)};
+        pieces[count].path = pages[count].path;
+        pieces[count].skeleton = assemble_skeleton(tree);
+        pieces[count].content = tree->nodes[1].own;
         tree_free(tree);
     }
     struct tree *outline;
@@ -69,11 +90,11 @@ static void up_and_next_links_decide(void **state)
 {
     (void)state;
     static const struct page_of pages[] = {
-        {"a.html", "Second", "z.html", "", 0},
-        {"b.html", "First", "z.html#top", "c.html", 0},
-        {"c.html", "Below", "./b.html", "a.html", 0},
-        {"z.html", "Book", "", "b.html", 0},
-        {NULL, NULL, NULL, NULL, 0}};
+        {"a.html", "Second", "z.html", "", 0, 0, ""},
+        {"b.html", "First", "z.html#top", "c.html", 0, 0, ""},
+        {"c.html", "Below", "./b.html", "a.html", 0, 0, ""},
+        {"z.html", "Book", "", "b.html", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     assert_shape(pages,
                  "M(Book(Notes,First(Notes,Below(Notes)),Second(Notes)))");
 }
@@ -82,24 +103,126 @@ static void folders_have_index_pages(void **state)
 {
     (void)state;
     static const struct page_of pages[] = {
-        {"a.html", "A", "", "", 0},
-        {"b/index.html", "B", "", "", 0},
-        {"b/x.html", "X", "", "", 0},
-        {"c/y.html", "Y", "", "", 0},
-        {"index.html", "Top", "", "", 0},
-        {"r.html", "R", "", "", PAGE_REDIRECT},
-        {NULL, NULL, NULL, NULL, 0}};
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"b/index.html", "B", "", "", 0, 0, ""},
+        {"b/x.html", "X", "", "", 0, 0, ""},
+        {"c/y.html", "Y", "", "", 0, 0, ""},
+        {"index.html", "Top", "", "", 0, 0, ""},
+        {"r.html", "R", "", "", PAGE_REDIRECT, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     assert_shape(pages, "M(Top(Notes,B(Notes,X(Notes)),A(Notes),Y(Notes)))");
+}
+
+static void generators_list_contents(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, CONTENTS_BELOW, "x.html"},
+        {"b.html", "B", "", "", 0, 0, ""},
+        {"i/index.html", "I", "", "", 0, CONTENTS_BELOW, "../a.html"},
+        {"index.html", "Top", "", "", 0, CONTENTS_BELOW,
+         "b.html i/index.html a.html >x.html >y.html"},
+        {"x.html", "X", "", "", 0, CONTENTS_GUESS, "index.html y.html"},
+        {"y.html", "Y", "", "", 0, 0, ""},
+        {"z.html", "Z", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Top(Notes,B(Notes),I(Notes),"
+                        "A(Notes,X(Notes),Y(Notes)),Z(Notes)))");
+}
+
+/* mdBook: every page has the whole list. */
+static void whole_lists_nest(void **state)
+{
+    (void)state;
+    static const char list[] = "index.html c.html >b.html >a.html d.html";
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, CONTENTS_WHOLE, list},
+        {"b.html", "B", "", "", 0, CONTENTS_WHOLE, list},
+        {"c.html", "C", "", "", 0, CONTENTS_WHOLE, list},
+        {"d.html", "D", "", "", 0, CONTENTS_WHOLE, list},
+        {"index.html", "Top", "", "", 0, CONTENTS_WHOLE, list},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Top(Notes,C(Notes,B(Notes),A(Notes)),D(Notes)))");
+}
+
+static void lists_by_hand_lead_away_from_the_top(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"all.html", "All", "", "", 0, CONTENTS_GUESS,
+         "a.html b.html c.html lang.html x.html index.html"},
+        {"b.html", "B", "", "", 0, 0, ""},
+        {"c.html", "C", "", "", 0, CONTENTS_GUESS, "lang.html b.html"},
+        {"index.html", "Top", "", "", 0, CONTENTS_GUESS, "lang.html all.html"},
+        {"lang.html", "Language", "", "", 0, CONTENTS_GUESS,
+         "c.html a.html index.html"},
+        {"x.html", "X", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Top(Notes,Language(Notes,C(Notes),A(Notes)),"
+                        "All(Notes,B(Notes),X(Notes))))");
+}
+
+static void menus_give_way_to_their_pages(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"b.html", "B", "", "", 0, 0, ""},
+        {"index.html", "Top", "", "", 0, CONTENTS_FRAMES,
+         "tabs.html main.html"},
+        {"main.html", "Main", "", "", 0, 0, ""},
+        {"tabs.html", "Tabs", "", "", 0, CONTENTS_GUESS, "b.html a.html"},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Top(Notes,B(Notes),A(Notes),Main(Notes)))");
+}
+
+static void javadoc_keeps_packages_and_classes(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"index.html", "Overview", "", "", 0, CONTENTS_BELOW,
+         "org/b/package-summary.html org/package-summary.html"},
+        {"org/A.html", "A", "", "", 0, 0, ""},
+        {"org/B.html", "B", "", "", 0, 0, ""},
+        {"org/b/C.html", "C", "", "", 0, 0, ""},
+        {"org/b/package-summary.html", "org.b", "", "", 0, CONTENTS_BELOW,
+         "C.html"},
+        {"org/class-use/A.html", "Use", "", "", 0, 0, ""},
+        {"org/package-summary.html", "org", "", "", 0, CONTENTS_BELOW,
+         "B.html A.html"},
+        {"org/package-tree.html", "Tree", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Overview(Notes,org.b(Notes,C(Notes)),"
+                        "org(Notes,B(Notes),A(Notes))))");
+}
+
+static void equal_pages_stand_once(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"b.html", "A", "", "", 0, 0, ""},
+        {"c.html", "C", "b.html", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(A(Notes,C(Notes)))");
+    struct tree *outline = assembled(pages);
+    assert_int_equal(outline->file_count, 3);
+    const struct node *a = &outline->nodes[1];
+    assert_int_equal(a->origin_count, 2);
+    assert_int_equal(a->origins[0].file, 0);
+    assert_int_equal(a->origins[1].file, 1);
+    tree_free(outline);
 }
 
 static void circles_are_cut(void **state)
 {
     (void)state;
     static const struct page_of pages[] = {
-        {"a.html", "A", "b.html", "b.html", 0},
-        {"b.html", "B", "a.html", "a.html", 0},
-        {"s.html", "S", "s.html", "s.html", 0},
-        {NULL, NULL, NULL, NULL, 0}};
+        {"a.html", "A", "b.html", "b.html", 0, 0, ""},
+        {"b.html", "B", "a.html", "a.html", 0, 0, ""},
+        {"s.html", "S", "s.html", "s.html", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     assert_shape(pages, "M(A(Notes,B(Notes)),S(Notes))");
 }
 
@@ -107,9 +230,9 @@ static void links_that_lead_nowhere_do_no_harm(void **state)
 {
     (void)state;
     static const struct page_of pages[] = {
-        {"a.html", "A", "../../../etc/passwd", "http://x/", 0},
-        {"b.html", "B", "missing.html", "#", 0},
-        {NULL, NULL, NULL, NULL, 0}};
+        {"a.html", "A", "../../../etc/passwd", "http://x/", 0, 0, ""},
+        {"b.html", "B", "missing.html", "#", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     assert_shape(pages, "M(A(Notes),B(Notes))");
 }
 
@@ -124,16 +247,18 @@ static uint32_t find(const struct tree *tree, const char *title)
 static void ids_are_kept(void **state)
 {
     (void)state;
-    static const struct page_of before[] = {{"a.html", "A", "", "", 0},
-                                            {"b.html", "B", "", "", 0},
-                                            {"c.html", "C", "", "", 0},
-                                            {NULL, NULL, NULL, NULL, 0}};
+    static const struct page_of before[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"b.html", "B", "", "", 0, 0, ""},
+        {"c.html", "C", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     /* a is gone, b moved to another file, c stays
      * d is new. */
-    static const struct page_of after[] = {{"c.html", "C", "", "", 0},
-                                           {"d.html", "D", "", "", 0},
-                                           {"x/b.html", "B", "", "", 0},
-                                           {NULL, NULL, NULL, NULL, 0}};
+    static const struct page_of after[] = {
+        {"c.html", "C", "", "", 0, 0, ""},
+        {"d.html", "D", "", "", 0, 0, ""},
+        {"x/b.html", "B", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     struct tree *old = assembled(before), *now = assembled(after);
     for (uint32_t n = 0; n < old->count; n++)
         old->nodes[n].id = 100 + n;
@@ -158,8 +283,9 @@ static void ids_are_kept(void **state)
 static void nothing_before_means_all_new(void **state)
 {
     (void)state;
-    static const struct page_of pages[] = {{"a.html", "A", "", "", 0},
-                                           {NULL, NULL, NULL, NULL, 0}};
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     struct tree *now = assembled(pages);
     uint32_t matched[8];
     assemble_match(now, NULL, matched);
@@ -173,6 +299,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(up_and_next_links_decide),
         cmocka_unit_test(folders_have_index_pages),
+        cmocka_unit_test(generators_list_contents),
+        cmocka_unit_test(whole_lists_nest),
+        cmocka_unit_test(lists_by_hand_lead_away_from_the_top),
+        cmocka_unit_test(menus_give_way_to_their_pages),
+        cmocka_unit_test(javadoc_keeps_packages_and_classes),
+        cmocka_unit_test(equal_pages_stand_once),
         cmocka_unit_test(circles_are_cut),
         cmocka_unit_test(links_that_lead_nowhere_do_no_harm),
         cmocka_unit_test(ids_are_kept),
