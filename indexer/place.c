@@ -1,9 +1,11 @@
 #include "indexer/place.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/text.h"
 #include "base/url.h"
 
 enum { NOT_PLACED = UINT32_MAX, MOST_NESTED = 32 };
@@ -22,6 +24,7 @@ struct page_place {
     uint32_t distance; /* lists between the top and it; NOT_PLACED: no way */
     uint64_t listed;   /* order among siblings by lists; UINT64_MAX: none */
     struct offer offer;
+    bool surely; /* listed so by its generator */
     bool is_index, through;
 };
 
@@ -86,7 +89,6 @@ static bool is_named(const char *path, const char *const *names)
     return false;
 }
 
-static const char *const index_names[] = {"index", NULL};
 static const char *const summary_names[] = {"package-summary", NULL};
 
 /* Does `path` lie below the folder of `above`? */
@@ -131,23 +133,37 @@ static uint32_t folder_index(const struct placing *p, uint32_t page)
 
 /* ---- What is left out ---- */
 
+/* Of "index.html" and "Index.html" in one folder the second is another. */
+static bool is_index(const struct placing *p, uint32_t piece)
+{
+    static const char *const names[] = {"index", NULL};
+    const char *path = p->pieces[piece].path, *name = name_of(path);
+    if (!is_named(path, names) || page_at(p, piece)->role == PAGE_INDEX)
+        return false;
+    if (!strncmp(name, "index", 5))
+        return true;
+    struct buf plain = {0};
+    buf_put(&plain, path, (size_t)(name - path));
+    buf_put_text(&plain, "index");
+    buf_put_text(&plain, name + 5);
+    bool alone = find_piece(p, plain.data) == TREE_NONE;
+    buf_free(&plain);
+    return alone;
+}
+
 /* What javadoc makes besides the pages of packages and classes. */
 static bool is_besides(const char *path)
 {
-    static const char *const names[] = {"allclasses",
-                                        "allclasses-frame",
-                                        "allclasses-index",
-                                        "allclasses-noframe",
-                                        "allpackages-index",
-                                        "help-doc",
-                                        "index-all",
-                                        "overview-frame",
-                                        "overview-tree",
-                                        "package-frame",
-                                        "package-tree",
-                                        "package-use",
-                                        NULL};
-    return is_named(path, names) || strstr(path, "class-use/");
+    static const char *const names[] = {
+        "allclasses",        "allclasses-frame",
+        "allclasses-index",  "allclasses-noframe",
+        "allpackages-index", "help-doc",
+        "index-all",         "overview-frame",
+        "overview-tree",     "overview-summary",
+        "package-frame",     "package-tree",
+        "package-use",       NULL};
+    return is_named(path, names) || strstr(path, "class-use/") ||
+           strstr(path, "src-html/");
 }
 
 struct content_key {
@@ -182,6 +198,14 @@ static void find_equals(struct placing *p)
     free(keys);
 }
 
+/* mdBook's page with the whole book once more. */
+static bool is_print(const struct placing *p, uint32_t piece)
+{
+    static const char *const names[] = {"print", NULL};
+    return page_at(p, piece)->contents == CONTENTS_WHOLE &&
+           is_named(p->pieces[piece].path, names);
+}
+
 static void look_at(struct placing *p)
 {
     bool javadoc = false;
@@ -193,10 +217,10 @@ static void look_at(struct placing *p)
         int role = page_at(p, i)->role;
         p->places[i].left_out = role == PAGE_REDIRECT || role == PAGE_SEARCH ||
                                 (javadoc && is_besides(path)) ||
-                                p->places[i].same != i;
+                                is_print(p, i) || p->places[i].same != i;
         p->pages[i] = (struct page_place){
-            .is_index = is_named(path, index_names) ||
-                        (javadoc && is_named(path, summary_names)),
+            .is_index =
+                is_index(p, i) || (javadoc && is_named(path, summary_names)),
             .distance = NOT_PLACED,
             .listed = UINT64_MAX,
             .offer = {.lister = TREE_NONE}};
@@ -305,6 +329,25 @@ static void read_list(struct placing *p, uint32_t lister)
     }
 }
 
+/* Neither heading nor text. */
+static bool is_empty(const struct placing *p, uint32_t piece)
+{
+    const struct tree *bones = p->pieces[piece].skeleton;
+    return bones->count == 1 && !bones->nodes[0].level &&
+           !bones->nodes[0].words;
+}
+
+static bool is_titled_contents(const struct placing *p, uint32_t piece)
+{
+    struct buf title = {0};
+    text_fold_compare(&title, p->pieces[piece].skeleton->nodes[0].title);
+    struct slice folded = buf_slice(&title);
+    bool found =
+        slice_is(folded, "contents") || slice_is(folded, "table of contents");
+    buf_free(&title);
+    return found;
+}
+
 /* A page that only tells where others are. */
 static bool is_menu(const struct placing *p, uint32_t piece)
 {
@@ -313,10 +356,13 @@ static bool is_menu(const struct placing *p, uint32_t piece)
         "menu",     "left", "navigation",        "navbar",
         "nav",      "map",  "sitemap",           "frames",
         "sidebar",  NULL};
+    int contents = page_at(p, piece)->contents;
+    if (contents == CONTENTS_FRAMES || is_empty(p, piece))
+        return true;
     if (p->pages[piece].is_index)
         return false;
-    if (is_named(p->pieces[piece].path, names) &&
-        page_at(p, piece)->contents != CONTENTS_NONE)
+    if (contents && (is_named(p->pieces[piece].path, names) ||
+                     is_titled_contents(p, piece)))
         return true;
     uint32_t lister = p->pages[piece].offer.lister;
     return lister != TREE_NONE &&
@@ -369,8 +415,13 @@ static void open_menus(struct placing *p)
 {
     for (uint32_t i = 0; i < p->count; i++) {
         struct page_place *page = &p->pages[i];
-        if (page->offer.lister != TREE_NONE)
-            page->listed = (uint64_t)page->offer.at << 20;
+        if (page->offer.lister == TREE_NONE)
+            continue;
+        int kind = page_at(p, page->offer.lister)->contents;
+        page->listed = (uint64_t)page->offer.at << 20;
+        page->surely = kind == CONTENTS_WHOLE ||
+                       (kind == CONTENTS_BELOW &&
+                        page->offer.parent == p->places[i].parent);
     }
     for (uint32_t i = 0; i < p->count; i++) {
         struct place *place = &p->places[i];
@@ -386,10 +437,93 @@ static void open_menus(struct placing *p)
         p->places[i].left_out |= p->pages[i].through;
 }
 
+/* The number that the title begins with, "4.2" of "Section 4.2. Views". */
+static struct slice number_of(struct slice title)
+{
+    static const char *const words[] = {"Section ", "Chapter ", "Part ",
+                                        "Annex ", "Appendix "};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t size = strlen(words[i]);
+        if (title.size > size && !strncasecmp(title.data, words[i], size))
+            title = (struct slice){title.data + size, title.size - size};
+    }
+    size_t end = 0, at = 0;
+    while (at < title.size) {
+        size_t from = at;
+        while (at < title.size && isdigit((unsigned char)title.data[at]))
+            at++;
+        if (at == from && at < title.size &&
+            isupper((unsigned char)title.data[at]))
+            at++;
+        if (at == from)
+            break;
+        if (at < title.size && !strchr(". \t:", title.data[at]))
+            return (struct slice){title.data, 0};
+        end = at;
+        if (at == title.size || title.data[at] != '.')
+            break;
+        at++;
+    }
+    return (struct slice){title.data, end};
+}
+
+struct numbered {
+    uint32_t parent;
+    struct slice number;
+    uint32_t piece;
+};
+
+static int by_number(const void *a, const void *b)
+{
+    const struct numbered *x = a, *y = b;
+    if (x->parent != y->parent)
+        return x->parent < y->parent ? -1 : 1;
+    size_t size =
+        x->number.size < y->number.size ? x->number.size : y->number.size;
+    int order = memcmp(x->number.data, y->number.data, size);
+    if (order || x->number.size == y->number.size)
+        return order;
+    return x->number.size < y->number.size ? -1 : 1;
+}
+
+/* Of pages that stand side by side for want of better, "4.2" goes below "4". */
+static void nest_by_number(struct placing *p)
+{
+    struct numbered *all = mem_alloc(p->count * sizeof *all);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        struct slice number = number_of(p->pieces[i].skeleton->nodes[0].title);
+        if (number.size && !p->places[i].left_out)
+            all[count++] = (struct numbered){p->places[i].parent, number, i};
+    }
+    if (count)
+        qsort(all, count, sizeof *all, by_number);
+    for (uint32_t i = 0; i < count; i++) {
+        struct numbered above = all[i];
+        uint32_t page = above.piece;
+        const struct offer *offer = &p->pages[page].offer;
+        bool sure = follow(p, page, page_at(p, page)->up) != TREE_NONE ||
+                    (offer->lister != TREE_NONE &&
+                     page_at(p, offer->lister)->contents == CONTENTS_BELOW);
+        while (above.number.size &&
+               above.number.data[above.number.size - 1] != '.')
+            above.number.size--;
+        if (sure || !above.number.size)
+            continue;
+        above.number.size--;
+        const struct numbered *found =
+            bsearch(&above, all, count, sizeof *all, by_number);
+        if (found)
+            p->places[page].parent = found->piece;
+    }
+    free(all);
+}
+
 static void find_parents(struct placing *p)
 {
     for (uint32_t i = 0; i < p->count; i++)
         p->places[i].parent = choose_parent(p, i);
+    nest_by_number(p);
     cut_circles(p);
     open_menus(p);
 }
@@ -459,6 +593,10 @@ static int by_place(const void *a, const void *b, void *context)
     const struct placing *p = context;
     uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
     const struct page_place *x = &p->pages[i], *y = &p->pages[j];
+    uint64_t first = x->surely ? x->listed : UINT64_MAX,
+             second = y->surely ? y->listed : UINT64_MAX;
+    if (first != second)
+        return first < second ? -1 : 1;
     if (x->position != y->position)
         return x->position < y->position ? -1 : 1;
     if (x->listed != y->listed)

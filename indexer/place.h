@@ -8,8 +8,10 @@
  *   - the page nearest to the top that is hardly more than a list of links and
  *     has one to it; of several as near, the one with the fewest links;
  *   - the index page of its folder, or of the nearest folder above;
- * and else the manual's root.  Pages under one parent stand in the order of the
- * "next" links, then in that of the list that has them, then by path.
+ * and else the manual's root; where no generator's word is known, a page whose
+ * title is numbered "4.2" goes below its neighbour "4".  Pages under one parent
+ * stand in the order of a generator's list, then in that of the "next" links,
+ * then in that of a list by hand, then by path.
  *
  * Redirects, pages to search and what else a generator makes besides its text
  * are left out.  A page of contents that only repeats where the others are

@@ -1,6 +1,7 @@
 /* Reference entries while the page is walked: a list of terms of which each
  * is a node of its own, and boxes that hold an entry whole. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "indexer/parse/reference.h"
@@ -38,6 +39,9 @@ static void add_name(struct entry *e, const xmlNode *element)
         e->id = slice_of(id);
     if (!walk_title(e->walk, element, &title, &span))
         return;
+    /* Texinfo's category, where there is none. */
+    if (title.size > 2 && !memcmp(title.data, ": ", 2))
+        title = (struct slice){title.data + 2, title.size - 2};
     if (!e->signature.size)
         e->span = span;
     else

@@ -89,6 +89,7 @@ struct class_rule {
 
 /* In the order of strcmp. */
 static const struct class_rule classes[] = {
+    SKIP("ChildLinks", ON_BLOCK),
     SECTION("acknowledgements"),
     NOTE("admonition"),
     NOTE("admonitionblock"),
@@ -110,6 +111,7 @@ static const struct class_rule classes[] = {
     SECTION("chapter"),
     SKIP("clipboard-copy", ON_ALL),
     SECTION("colophon"),
+    SKIP("contents-heading", ON_PIECE),
     SKIP("copy-button", ON_ALL),
     SKIP("copybtn", ON_ALL),
     SKIP("copybutton", ON_ALL),
@@ -195,6 +197,8 @@ static const struct class_rule classes[] = {
     SECTION("sect5"),
     SECTION("section"),
     SECTION("set"),
+    SKIP("shortcontents", ON_DIV),
+    SKIP("shortcontents-heading", ON_PIECE),
     SECTION("simplesect"),
     SKIP("skip-link", ON_ALL),
     SKIP("sphinxsidebar", ON_BOX),
@@ -287,6 +291,15 @@ static bool is_link_line(const xmlNode *element)
            (dom_attribute(link, "accesskey") || dom_attribute(link, "rel"));
 }
 
+/* Texinfo's contents are a list; Doxygen calls so what a page contains. */
+static bool begins_with_list(const xmlNode *element)
+{
+    const xmlNode *first = element->children;
+    while (first && !dom_is_element(first))
+        first = first->next;
+    return first && dom_tag(first) == GUMBO_TAG_UL;
+}
+
 static void apply_classes(const xmlNode *element, const char *words,
                           struct rule *rule)
 {
@@ -311,7 +324,7 @@ static void apply_classes(const xmlNode *element, const char *words,
             rule->part = found->part;
         rule->strict |= found->part == PART_SECTION;
     }
-    if (local && contents)
+    if (contents && (local || begins_with_list(element)))
         rule->part = PART_SKIP;
 }
 
@@ -328,6 +341,19 @@ static bool is_hidden(const xmlNode *element)
     value = dom_attribute(element, "style");
     value = value ? strstr(value, "display:") : NULL;
     return value && !strncmp(value + 8 + strspn(value + 8, " "), "none", 4);
+}
+
+static bool is_chrome_id(const char *id)
+{
+    static const char *const ids[] = {
+        "column2",           "footer",     "footer-text", "gtoc", "toc",
+        "table-of-contents", "versioninfo"};
+    if (!id)
+        return false;
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (!strcmp(id, ids[i]))
+            return true;
+    return !strncmp(id, "navrow", 6); /* Doxygen's tabs */
 }
 
 static bool is_chrome_role(const xmlNode *element)
@@ -400,9 +426,8 @@ struct rule rules_of(const xmlNode *element)
     struct rule rule = {.part = tags[tag]};
     if (!element->properties || tag == GUMBO_TAG_BODY || tag == GUMBO_TAG_HTML)
         return rule;
-    const char *id = dom_attribute(element, "id");
-    if (id && !strncmp(id, "navrow", 6))
-        rule.part = PART_SKIP; /* Doxygen's tabs */
+    if (is_chrome_id(dom_attribute(element, "id")))
+        rule.part = PART_SKIP;
     const char *words = dom_attribute(element, "class");
     if (words)
         apply_classes(element, words, &rule);
