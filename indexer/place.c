@@ -357,10 +357,12 @@ static bool is_menu(const struct placing *p, uint32_t piece)
         "nav",      "map",  "sitemap",           "frames",
         "sidebar",  NULL};
     int contents = page_at(p, piece)->contents;
-    if (contents == CONTENTS_FRAMES || is_empty(p, piece))
-        return true;
     if (p->pages[piece].is_index)
         return false;
+    if (contents == CONTENTS_FRAMES || is_empty(p, piece))
+        return true;
+    if (folder_index(p, piece) == TREE_NONE)
+        return false; /* it heads a work of its own */
     if (contents && (is_named(p->pieces[piece].path, names) ||
                      is_titled_contents(p, piece)))
         return true;

@@ -33,6 +33,8 @@ static const struct recogniser recognisers[] = {
     {GUMBO_TAG_DIV, "item-name", CONTENTS_BELOW},
     {GUMBO_TAG_TH, "colFirst", CONTENTS_BELOW}, /* javadoc */
     {GUMBO_TAG_DIV, "col-first", CONTENTS_BELOW},
+    {GUMBO_TAG_A, "toptoclink", CONTENTS_GUESS}, /* Scribble: a row each */
+    {GUMBO_TAG_A, "toclink", CONTENTS_GUESS},
     {GUMBO_TAG_OL, "chapter", CONTENTS_WHOLE}, /* mdBook */
 };
 
@@ -118,8 +120,7 @@ static uint32_t depth_in(const xmlNode *link, const xmlNode *box)
 
 static void read_box(struct reading *r, const xmlNode *box)
 {
-    for (const xmlNode *at = dom_next(box, box, false); at;
-         at = dom_next(at, box, false)) {
+    for (const xmlNode *at = box; at; at = dom_next(at, box, false)) {
         const char *url = NULL;
         if (dom_tag(at) == GUMBO_TAG_A)
             url = dom_attribute(at, "href");

@@ -174,7 +174,7 @@ static void menus_give_way_to_their_pages(void **state)
         {"main.html", "Main", "", "", 0, 0, ""},
         {"tabs.html", "Tabs", "", "", 0, CONTENTS_GUESS, "b.html a.html"},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
-    assert_shape(pages, "M(B(Notes),A(Notes),Main(Notes))");
+    assert_shape(pages, "M(Top(Notes,B(Notes),A(Notes),Main(Notes)))");
 }
 
 static void javadoc_keeps_packages_and_classes(void **state)
