@@ -488,6 +488,24 @@ static int by_number(const void *a, const void *b)
     return x->number.size < y->number.size ? -1 : 1;
 }
 
+/* "rm-A.html" for "rm-A-1.html", where it is a neighbour; else TREE_NONE. */
+static uint32_t named_above(const struct placing *p, uint32_t page)
+{
+    const char *path = p->pieces[page].path, *name = name_of(path);
+    const char *dash = strrchr(name, '-'), *dot = strrchr(name, '.');
+    uint32_t found = TREE_NONE;
+    if (!dash || !dot || dash == name || dot < dash)
+        return found;
+    struct buf above = {0};
+    buf_put(&above, path, (size_t)(dash - path));
+    buf_put_text(&above, dot);
+    found = find_piece(p, above.data);
+    buf_free(&above);
+    bool beside =
+        found != TREE_NONE && p->places[found].parent == p->places[page].parent;
+    return beside ? found : (uint32_t)TREE_NONE;
+}
+
 /* Of pages that stand side by side for want of better, "4.2" goes below "4". */
 static void nest_by_number(struct placing *p)
 {
@@ -515,8 +533,9 @@ static void nest_by_number(struct placing *p)
         above.number.size--;
         const struct numbered *found =
             bsearch(&above, all, count, sizeof *all, by_number);
-        if (found)
-            p->places[page].parent = found->piece;
+        uint32_t parent = found ? found->piece : named_above(p, page);
+        if (parent != TREE_NONE)
+            p->places[page].parent = parent;
     }
     free(all);
 }
