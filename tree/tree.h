@@ -35,7 +35,9 @@ enum { TREE_LEVEL_ENTRY = 7 };
 enum block_kind {
     BLOCK_PARAGRAPH,
     BLOCK_CODE,  /* white space exact; info: language */
-    BLOCK_TABLE, /* a row a line, cells separated by a tab */
+    BLOCK_TABLE, /* a row a line, cells separated by a tab; what a cell spans
+                    besides its own place is empty; info: "head=N", the first N
+                    rows are headers */
     BLOCK_LIST,  /* an item a line: two spaces a level, "- " or "1. " */
     BLOCK_QUOTE,
     BLOCK_NOTE,       /* admonition; info: its kind (note, tip, warning...) */
@@ -201,7 +203,7 @@ int tree_decode(const void *bytes, size_t size, struct tree **ret_tree,
  * bytes, and many times as much memory. */
 struct tree_limits {
     size_t nodes;
-    size_t items; /* files, anchors, origins, blocks and refs together */
+    size_t items; /* files, links, anchors, origins, blocks and refs */
 };
 int tree_decode_within(const void *bytes, size_t size,
                        const struct tree_limits *limits, struct tree **ret_tree,

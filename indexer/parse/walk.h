@@ -11,16 +11,25 @@
 
 enum { IN_TITLE = BLOCK_KINDS }; /* besides the kinds of blocks */
 
+enum { GRID_MOST = 64 }; /* columns whose spans are followed */
+
+/* Where we are in a table. */
+struct grid {
+    unsigned column;             /* of the next cell */
+    unsigned tabs;               /* so far in this row */
+    unsigned spanned[GRID_MOST]; /* rows below that a cell still covers */
+};
+
 /* What kind of block text is for at the moment, and where in it we are. */
 struct context {
     int kind;
     struct slice info;
-    unsigned depth;   /* list: how many lists are around this one */
-    unsigned ordinal; /* list: number of the next item; 0: it has bullets */
-    unsigned cells;   /* table: in this row so far */
-    bool termed;      /* definition: a term was last */
-    bool meaning;     /* definition: this is not the term */
-    bool labelled;    /* note: its label is behind us */
+    unsigned depth;    /* list: how many lists are around this one */
+    unsigned ordinal;  /* list: number of the next item; 0: it has bullets */
+    struct grid *grid; /* table: its columns */
+    bool termed;       /* definition: a term was last */
+    bool meaning;      /* definition: this is not the term */
+    bool labelled;     /* note: its label is behind us */
 };
 
 struct walk {

@@ -201,9 +201,13 @@ static void test_tables(void **state)
     expect("<table><caption>Cap</caption><thead><tr><th>A</th><th>B</th></tr>"
            "</thead><tr><td>1</td><td></td><td><p>x</p><p>y</p></td></tr>"
            "<tr><td></td><td>2\n 3</td></tr></table>",
-           "# \nparagraph: Cap\ntable: A\\tB\\n1\\t\\tx y\\n\\t2 3\n");
+           "# \nparagraph: Cap\ntable(head=1): A\\tB\\n1\\t\\tx y\\n\\t2 3\n");
     expect("<table><tr><td><p>lay</p><pre>out</pre></td></tr></table>",
            "# \nparagraph: lay\ncode: out\n");
+    expect("<table><tr><th rowspan=2>A<th colspan=2>B<th>C<tr><th>b<th>c<th>d"
+           "<tr><td rowspan=2>1<td>2<td>3<tr><td>4<td colspan=x>5</table>",
+           "# \ntable(head=2): A\\tB\\t\\tC\\n\\tb\\tc\\td\\n1\\t2\\t3"
+           "\\n\\t4\\t5\n");
     expect("<table>stray<tr><td>cell</table>",
            "# \nparagraph: stray\ntable: cell\n");
 }

@@ -39,6 +39,20 @@ static void add_content(struct tree *tree, uint32_t node, uint64_t *seed)
         tree_add_origin(tree, node, random_origin(seed, tree->file_count));
 }
 
+static void add_links(struct tree *tree, uint64_t *seed)
+{
+    char room[20];
+    struct page_link links[5];
+    uint32_t count = unit_below(seed, 6);
+    for (uint32_t i = 0; i < count; i++)
+        links[i] = (struct page_link){
+            tree_copy_text(tree, random_text(seed, room, 20)),
+            unit_below(seed, 9)};
+    tree->page.contents = (int)unit_below(seed, CONTENTS_KINDS);
+    tree->page.links = tree_copy_links(tree, links, count);
+    tree->page.link_count = count;
+}
+
 /* A random tree, not sealed. */
 static struct tree *random_tree(uint64_t seed, bool outline)
 {
@@ -49,6 +63,7 @@ static struct tree *random_tree(uint64_t seed, bool outline)
     tree->page.role = (int)unit_below(&seed, 4);
     tree->page.encoding = (int)unit_below(&seed, ENCODINGS);
     tree->page.up = tree_copy_text(tree, random_text(&seed, room, 20));
+    add_links(tree, &seed);
     uint32_t count = 1 + unit_below(&seed, 60);
     for (uint32_t n = 0; n < count; n++) {
         uint32_t parent = n ? n - 1 : (uint32_t)TREE_NONE;
@@ -57,7 +72,7 @@ static struct tree *random_tree(uint64_t seed, bool outline)
             parent = tree->nodes[parent].parent;
         char anchor[10];
         struct slice title = random_text(&seed, room, 40);
-        tree_add_node(tree, parent, (int)unit_below(&seed, 7), title,
+        tree_add_node(tree, parent, (int)unit_below(&seed, 8), title,
                       random_text(&seed, anchor, 10));
         add_content(tree, n, &seed);
         if (outline) {
@@ -131,6 +146,13 @@ static void encoding_is_the_identity(void **state)
         assert_int_equal(tree->page.role, again->page.role);
         assert_int_equal(tree->page.encoding, again->page.encoding);
         assert_same_text(tree->page.up, again->page.up);
+        assert_int_equal(tree->page.contents, again->page.contents);
+        assert_int_equal(tree->page.link_count, again->page.link_count);
+        for (uint32_t i = 0; i < tree->page.link_count; i++) {
+            assert_same_text(tree->page.links[i].url, again->page.links[i].url);
+            assert_int_equal(tree->page.links[i].depth,
+                             again->page.links[i].depth);
+        }
         for (uint32_t f = 0; f < tree->file_count; f++)
             assert_same_text(tree->files[f], again->files[f]);
         for (uint32_t n = 0; n < tree->count; n++)
@@ -222,7 +244,8 @@ static void what_is_believed_has_limits(void **state)
     assert_int_equal(tree_seal(tree, NULL), 0);
     struct buf bytes = {0};
     tree_encode(tree, &bytes);
-    struct tree_limits limits = {tree->count, tree->file_count};
+    struct tree_limits limits = {tree->count, (size_t)tree->file_count +
+                                                  tree->page.link_count};
     for (uint32_t n = 0; n < tree->count; n++) {
         const struct node *node = &tree->nodes[n];
         limits.items += (size_t)node->anchor_count + node->origin_count +
