@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "indexer/place.h"
+#include "indexer/repeated.h"
 
 struct tree *assemble_skeleton(const struct tree *tree)
 {
@@ -33,6 +34,11 @@ struct tree *assemble_skeleton(const struct tree *tree)
             tree_add_origin(bones, n, node->origins[i]);
         bones->nodes[n].own = node->own;
         bones->nodes[n].words = node->block_count > 0;
+        bones->nodes[n].text_count = node->block_count;
+        bones->nodes[n].texts =
+            arena_alloc(&bones->arena, node->block_count * sizeof(uint64_t));
+        for (uint32_t b = 0; b < node->block_count; b++)
+            bones->nodes[n].texts[b] = repeated_block_hash(&node->blocks[b]);
     }
     tree_seal(bones, NULL);
     return bones;
@@ -45,7 +51,58 @@ struct assembly {
     uint32_t count;
     struct place *places;
     struct tree *outline;
+    struct repeated blocks, titles;
 };
+
+/* What stands on most pages is no content of one. */
+static void drop_repeated(struct assembly *assembly, struct node *made,
+                          const struct node *node)
+{
+    struct tree *outline = assembly->outline;
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < node->text_count; t++)
+        count += repeated_has(&assembly->blocks, node->texts[t]);
+    if (!count)
+        return;
+    made->dropped = arena_alloc(&outline->arena, count * sizeof *made->dropped);
+    for (uint32_t t = 0; t < node->text_count; t++)
+        if (repeated_has(&assembly->blocks, node->texts[t]))
+            made->dropped[made->dropped_count++] = t;
+    made->words = node->text_count > count;
+    struct buf own = {0};
+    unsigned char bytes[16];
+    hash_write(node->own, bytes);
+    buf_put(&own, bytes, sizeof bytes);
+    for (uint32_t i = 0; i < count; i++)
+        buf_put_varint(&own, made->dropped[i]);
+    made->own = hash_bytes(own.data, own.size);
+    buf_free(&own);
+}
+
+/* The node that heads the page: not a banner above its only section. */
+static uint32_t head_of(const struct assembly *assembly,
+                        const struct tree *bones)
+{
+    const struct node *top = &bones->nodes[0];
+    if (bones->count < 2 || bones->nodes[1].end != bones->count ||
+        !repeated_has(&assembly->titles, repeated_hash(top->title)))
+        return 0;
+    for (uint32_t t = 0; t < top->text_count; t++)
+        if (!repeated_has(&assembly->blocks, top->texts[t]))
+            return 0;
+    return 1;
+}
+
+static void copy_places(struct assembly *assembly, uint32_t page,
+                        const struct node *node, uint32_t index)
+{
+    struct tree *outline = assembly->outline;
+    for (uint32_t i = 0; i < node->anchor_count; i++)
+        tree_add_anchor(outline, index, node->anchors[i]);
+    for (uint32_t i = 0; i < node->origin_count; i++)
+        tree_add_origin(outline, index,
+                        (struct origin){page, node->origins[i].span});
+}
 
 /* Copies a page's nodes below `parent`; returns the index of its root. */
 static uint32_t add_page(struct assembly *assembly, uint32_t page,
@@ -53,26 +110,27 @@ static uint32_t add_page(struct assembly *assembly, uint32_t page,
 {
     struct tree *outline = assembly->outline;
     const struct tree *bones = assembly->pieces[page].skeleton;
-    uint32_t first = outline->count;
-    for (uint32_t n = 0; n < bones->count; n++) {
+    uint32_t first = outline->count, head = head_of(assembly, bones);
+    for (uint32_t n = head; n < bones->count; n++) {
         const struct node *node = &bones->nodes[n];
         struct slice title = node->title;
-        if (n == 0 && !title.size)
+        if (n == head && !title.size)
             title = slice_of(assembly->pieces[page].path);
-        uint32_t index =
-            tree_add_node(outline, n ? first + node->parent : parent,
-                          node->level, title, node->anchor);
-        for (uint32_t i = 0; i < node->anchor_count; i++)
-            tree_add_anchor(outline, index, node->anchors[i]);
-        for (uint32_t i = 0; i < node->origin_count; i++)
-            tree_add_origin(outline, index,
-                            (struct origin){page, node->origins[i].span});
+        uint32_t index = tree_add_node(
+            outline, n > head ? first + node->parent - head : parent,
+            node->level, title, node->anchor);
+        copy_places(assembly, page, node, index);
         struct node *made = &outline->nodes[index];
         made->own = node->own;
         made->words = node->words;
         made->source_tree = page;
         made->source_node = n;
+        drop_repeated(assembly, made, node);
     }
+    if (head && bones->nodes[0].anchor.size)
+        tree_add_anchor(outline, first, bones->nodes[0].anchor);
+    for (uint32_t i = 0; head && i < bones->nodes[0].anchor_count; i++)
+        tree_add_anchor(outline, first, bones->nodes[0].anchors[i]);
     return first;
 }
 
@@ -121,6 +179,8 @@ int assemble(const char *manual, const struct piece *pieces, uint32_t count,
     struct assembly assembly = {
         .pieces = pieces, .count = count, .outline = tree_new(true)};
     assembly.places = mem_alloc(count * sizeof *assembly.places);
+    repeated_blocks(pieces, count, &assembly.blocks);
+    repeated_titles(pieces, count, &assembly.titles);
     uint32_t first = place_pages(pieces, count, assembly.places);
     for (uint32_t i = 0; i < count; i++)
         tree_add_file(assembly.outline, slice_of(pieces[i].path));
@@ -130,6 +190,8 @@ int assemble(const char *manual, const struct piece *pieces, uint32_t count,
     add_pages(&assembly, first);
     add_equals(&assembly);
     free(assembly.places);
+    repeated_free(&assembly.blocks);
+    repeated_free(&assembly.titles);
     int code = tree_seal(assembly.outline, err);
     if (code)
         tree_free(assembly.outline);

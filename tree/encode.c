@@ -15,6 +15,7 @@
  *     refs:    string text, string url ...
  *     outline: varint id, varint source tree + 1 (0: none), varint source
  *              node, varint words, 16 bytes own hash
+ *     dropped: varint block - the one before ...
  *
  * "Previous to" is the end of the span decoded last, so that spans, which
  * mostly follow one another, take few bytes.  Heights, ends and hashes of
@@ -80,6 +81,11 @@ static void put_node(const struct tree *tree, uint32_t index, struct buf *out,
     buf_put_varint(out, node->source_node);
     buf_put_varint(out, node->words);
     buf_put(out, own, sizeof own);
+    buf_put_varint(out, node->dropped_count);
+    for (uint32_t i = 0, before = 0; i < node->dropped_count; i++) {
+        buf_put_varint(out, node->dropped[i] - before);
+        before = node->dropped[i];
+    }
 }
 
 static void put_links(const struct page *page, struct buf *out)
@@ -147,8 +153,24 @@ static struct origin take_origin(struct decoding *d)
     return origin;
 }
 
-static void take_outline(struct node *n, struct reader *in)
+static void take_dropped(struct decoding *d, struct node *n)
 {
+    size_t count = take_count(&d->in, 1, &d->left.items);
+    uint64_t block = 0;
+    n->dropped = arena_alloc(&d->tree->arena, count * sizeof *n->dropped);
+    for (size_t i = 0; i < count && !d->in.failed; i++) {
+        uint64_t step = read_varint(&d->in);
+        block += step;
+        if (step > UINT32_MAX || block > UINT32_MAX || (i && !step))
+            d->in.failed = true;
+        else
+            n->dropped[n->dropped_count++] = (uint32_t)block;
+    }
+}
+
+static void take_outline(struct decoding *d, struct node *n)
+{
+    struct reader *in = &d->in;
     n->id = read_varint(in);
     uint64_t source = read_varint(in);
     n->source_tree = source ? (uint32_t)(source - 1) : (uint32_t)TREE_NONE;
@@ -159,6 +181,8 @@ static void take_outline(struct node *n, struct reader *in)
         n->own = hash_read(own);
     if (source > TREE_NONE)
         in->failed = true;
+    if (!in->failed)
+        take_dropped(d, n);
 }
 
 static void take_block(struct decoding *d, uint32_t node)
@@ -208,7 +232,7 @@ static void take_node(struct decoding *d)
     tree_add_node(tree, parent, level, title, anchor);
     take_items(d, index);
     if (tree->outline)
-        take_outline(&tree->nodes[index], in);
+        take_outline(d, &tree->nodes[index]);
 }
 
 static void take_links(struct decoding *d)

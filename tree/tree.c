@@ -316,3 +316,22 @@ void tree_node_text(const struct node *node, struct buf *ret)
     }
     buf_put(ret, "", 0);
 }
+
+struct node *tree_node_kept(const struct node *content,
+                            const struct node *outline)
+{
+    struct node *kept =
+        mem_alloc(sizeof *kept + content->block_count * sizeof *kept->blocks);
+    struct block *blocks = (struct block *)(void *)(kept + 1);
+    uint32_t count = 0, drop = 0;
+    for (uint32_t b = 0; b < content->block_count; b++) {
+        if (drop < outline->dropped_count && outline->dropped[drop] == b)
+            drop++;
+        else
+            blocks[count++] = content->blocks[b];
+    }
+    *kept = *content;
+    kept->blocks = blocks;
+    kept->block_count = count;
+    return kept;
+}

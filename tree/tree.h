@@ -93,6 +93,11 @@ struct node {
     uint32_t source_tree; /* index of the file's tree, TREE_NONE: no content */
     uint32_t source_node; /* node in that tree */
     uint32_t words;       /* words of own content; 0: it owns none */
+    uint32_t *dropped;    /* [dropped_count] blocks of the source node that are
+                             none of its content here, ascending */
+    uint32_t dropped_count;
+    uint32_t text_count; /* skeletons of files (indexer/assemble.h) only: */
+    uint64_t *texts;     /* [text_count] hashes of its blocks' texts */
 };
 
 enum page_role {
@@ -187,6 +192,11 @@ void tree_by_height(const struct tree *tree, uint32_t *order, uint32_t *starts);
 
 /* Number of ancestors: 0 for the root. */
 uint32_t tree_depth(const struct tree *tree, uint32_t node);
+
+/* A copy of a file's node without the blocks that the outline's drops, in one
+ * piece of memory that the caller frees; its texts are the file's tree's. */
+struct node *tree_node_kept(const struct node *content,
+                            const struct node *outline);
 
 /* The whole own text: blocks separated by an empty line. */
 void tree_node_text(const struct node *node, struct buf *ret);

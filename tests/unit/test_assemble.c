@@ -215,6 +215,49 @@ static void equal_pages_stand_once(void **state)
     tree_free(outline);
 }
 
+/* Pages of a banner, a line on most of them and a section each. */
+static void what_most_pages_say_is_dropped(void **state)
+{
+    (void)state;
+    struct piece pieces[9] = {0};
+    char paths[9][8], title[8];
+    struct origin origin = {0, {1, 2}};
+    for (uint32_t i = 0; i < 9; i++) {
+        struct tree *tree = tree_new(false);
+        tree_add_file(tree, slice_of(""));
+        tree_add_node(tree, TREE_NONE, 1, slice_of("Banner"), slice_of("b"));
+        snprintf(title, sizeof title, "S%u", i);
+        tree_add_node(tree, 0, 2, slice_of(title), slice_of(""));
+        tree_add_block(tree, 0, BLOCK_PARAGRAPH, slice_of("Home | Next"),
+                       slice_of(""), origin);
+        tree_add_block(tree, 1, BLOCK_PARAGRAPH, slice_of(title), slice_of(""),
+                       origin);
+        tree_add_block(tree, 1, i < 5 ? BLOCK_PARAGRAPH : BLOCK_CODE,
+                       slice_of("made by hand"), slice_of(""), origin);
+        assert_int_equal(tree_seal(tree, NULL), 0);
+        snprintf(paths[i], sizeof paths[i], "%u.html", i);
+        pieces[i].path = paths[i];
+        pieces[i].skeleton = assemble_skeleton(tree);
+        tree_free(tree);
+    }
+    for (uint32_t count = 9; count >= 7; count -= 2) {
+        struct tree *outline;
+        assert_int_equal(assemble("M", pieces, count, &outline, NULL), 0);
+        const struct node *node = &outline->nodes[1];
+        assert_int_equal(outline->count, count == 9 ? 10 : 15);
+        if (count == 9) {
+            assert_true(slice_is(node->title, "S0"));
+            assert_true(slice_is(node->anchors[0], "b"));
+            assert_int_equal(node->dropped_count, 1);
+            assert_int_equal(node->dropped[0], 1);
+            assert_int_equal(outline->nodes[9].dropped_count, 0);
+        }
+        tree_free(outline);
+    }
+    for (uint32_t i = 0; i < 9; i++)
+        tree_free(pieces[i].skeleton);
+}
+
 static void circles_are_cut(void **state)
 {
     (void)state;
@@ -305,6 +348,7 @@ int main(void)
         cmocka_unit_test(menus_give_way_to_their_pages),
         cmocka_unit_test(javadoc_keeps_packages_and_classes),
         cmocka_unit_test(equal_pages_stand_once),
+        cmocka_unit_test(what_most_pages_say_is_dropped),
         cmocka_unit_test(circles_are_cut),
         cmocka_unit_test(links_that_lead_nowhere_do_no_harm),
         cmocka_unit_test(ids_are_kept),

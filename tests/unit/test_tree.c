@@ -81,6 +81,10 @@ static struct tree *random_tree(uint64_t seed, bool outline)
             node->own.low = unit_random(&seed);
             node->words = unit_below(&seed, 1000);
             node->source_node = unit_below(&seed, 1000);
+            node->dropped_count = unit_below(&seed, 3);
+            node->dropped = arena_alloc(&tree->arena, 2 * sizeof(uint32_t));
+            node->dropped[0] = unit_below(&seed, 9);
+            node->dropped[1] = 9 + unit_below(&seed, 9);
             if (unit_below(&seed, 2))
                 node->source_tree = unit_below(&seed, 1000);
         }
@@ -112,6 +116,9 @@ static void assert_same_node(const struct node *a, const struct node *b)
     assert_same_text(a->anchor, b->anchor);
     assert_true(hash_equal(a->own, b->own));
     assert_true(hash_equal(a->merkle, b->merkle));
+    assert_int_equal(a->dropped_count, b->dropped_count);
+    for (uint32_t i = 0; i < a->dropped_count; i++)
+        assert_int_equal(a->dropped[i], b->dropped[i]);
     assert_int_equal(a->anchor_count, b->anchor_count);
     for (uint32_t i = 0; i < a->anchor_count; i++)
         assert_same_text(a->anchors[i], b->anchors[i]);
