@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/url.h"
+#include "indexer/repeated.h"
 
 enum { NOT_PLACED = UINT32_MAX, MOST_NESTED = 32 };
 
@@ -198,26 +199,20 @@ static void find_equals(struct placing *p)
     free(keys);
 }
 
-/* mdBook's page with the whole book once more. */
-static bool is_print(const struct placing *p, uint32_t piece)
-{
-    static const char *const names[] = {"print", NULL};
-    return page_at(p, piece)->contents == CONTENTS_WHOLE &&
-           is_named(p->pieces[piece].path, names);
-}
-
 static void look_at(struct placing *p)
 {
     bool javadoc = false;
     for (uint32_t i = 0; i < p->count; i++)
         javadoc |= is_named(p->pieces[i].path, summary_names);
     find_equals(p);
+    bool *wholes = mem_alloc(p->count * sizeof *wholes);
+    repeated_wholes(p->pieces, p->count, wholes);
     for (uint32_t i = 0; i < p->count; i++) {
         const char *path = p->pieces[i].path;
         int role = page_at(p, i)->role;
         p->places[i].left_out = role == PAGE_REDIRECT || role == PAGE_SEARCH ||
-                                (javadoc && is_besides(path)) ||
-                                is_print(p, i) || p->places[i].same != i;
+                                (javadoc && is_besides(path)) || wholes[i] ||
+                                p->places[i].same != i;
         p->pages[i] = (struct page_place){
             .is_index =
                 is_index(p, i) || (javadoc && is_named(path, summary_names)),
@@ -232,6 +227,7 @@ static void look_at(struct placing *p)
         for (uint32_t k = 0; k < page->link_count; k++)
             p->targets[i][k] = follow(p, i, page->links[k].url);
     }
+    free(wholes);
 }
 
 /* ---- Lists of contents ---- */

@@ -13,8 +13,8 @@
  * stand in the order of a generator's list, then in that of the "next" links,
  * then in that of a list by hand, then by path.
  *
- * Redirects, pages to search and what else a generator makes besides its text
- * are left out.  A page of contents that only repeats where the others are
+ * Redirects, pages to search, pages that have all others once more and what else
+ * a generator makes besides its text are left out.  A page of contents that only repeats where the others are
  * (a menu in a frame) is left out as well, and its pages move up in its place.
  * Of pages with equal content the first by path stands for all. */
 #ifndef INDEXER_PLACE_H

@@ -4,7 +4,14 @@
 
 #include "base/text.h"
 
-enum { LEAST_PAGES = 8, MOST_TEXT = 2000 };
+enum {
+    LEAST_PAGES = 8,
+    MOST_TEXT = 2000,
+    LEAST_TEXTS = 200, /* of a page that has others once more */
+    LEAST_COVERED = 5, /* of such another */
+    MOST_CANDIDATES = 50,
+    MOST_SHARED = 16 /* pages that a text stands on which tells something */
+};
 
 struct sight {
     uint64_t hash;
@@ -72,20 +79,26 @@ static void take_common(struct sights *sights, struct repeated *ret)
     free(sights->items);
 }
 
-void repeated_blocks(const struct piece *pieces, uint32_t count,
-                     struct repeated *ret)
+static void see_blocks(struct sights *sights, const struct piece *pieces,
+                       uint32_t count)
 {
-    struct sights sights = {0};
     for (uint32_t i = 0; i < count; i++) {
         const struct tree *bones = pieces[i].skeleton;
         bool content = false;
         for (uint32_t n = 0; n < bones->count; n++) {
             content |= bones->nodes[n].text_count > 0;
             for (uint32_t t = 0; t < bones->nodes[n].text_count; t++)
-                see(&sights, bones->nodes[n].texts[t], i);
+                see(sights, bones->nodes[n].texts[t], i);
         }
-        sights.pages += content;
+        sights->pages += content;
     }
+}
+
+void repeated_blocks(const struct piece *pieces, uint32_t count,
+                     struct repeated *ret)
+{
+    struct sights sights = {0};
+    see_blocks(&sights, pieces, count);
     take_common(&sights, ret);
 }
 
@@ -101,6 +114,80 @@ void repeated_titles(const struct piece *pieces, uint32_t count,
         see(&sights, repeated_hash(bones->nodes[0].title), i);
     }
     take_common(&sights, ret);
+}
+
+/* The run of sights with the hash at `at`. */
+static size_t run_end(const struct sights *sights, size_t at)
+{
+    size_t end = at + 1;
+    while (end < sights->count &&
+           sights->items[end].hash == sights->items[at].hash)
+        end++;
+    return end;
+}
+
+struct tally {
+    uint32_t texts, elsewhere, shared;
+};
+
+/* Of texts that do not stand on many pages. */
+static void tally_pages(const struct sights *sights, struct tally *tallies)
+{
+    for (size_t at = 0, end; at < sights->count; at = end) {
+        end = run_end(sights, at);
+        bool elsewhere = sights->items[end - 1].page != sights->items[at].page;
+        for (size_t i = at; i < end && end - at <= MOST_SHARED; i++) {
+            tallies[sights->items[i].page].texts++;
+            tallies[sights->items[i].page].elsewhere += elsewhere;
+        }
+    }
+}
+
+static bool is_most(uint32_t part, uint32_t whole)
+{
+    return part >= whole - whole / 10;
+}
+
+/* How many other pages stand on this one. */
+static uint32_t count_covered(const struct sights *sights, uint32_t page,
+                              struct tally *tallies, uint32_t count)
+{
+    uint32_t covered = 0;
+    for (uint32_t i = 0; i < count; i++)
+        tallies[i].shared = 0;
+    for (size_t at = 0, end; at < sights->count; at = end) {
+        end = run_end(sights, at);
+        bool here = false;
+        for (size_t i = at; i < end && end - at <= MOST_SHARED; i++)
+            here |= sights->items[i].page == page;
+        for (size_t i = at; i < end && here; i++)
+            tallies[sights->items[i].page].shared++;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        covered += i != page && tallies[i].texts >= LEAST_COVERED &&
+                   2 * tallies[i].texts < tallies[page].texts &&
+                   is_most(tallies[i].shared, tallies[i].texts);
+    return covered;
+}
+
+void repeated_wholes(const struct piece *pieces, uint32_t count, bool *ret)
+{
+    struct sights sights = {0};
+    struct tally *tallies = mem_alloc(count * sizeof *tallies);
+    uint32_t candidates = 0;
+    see_blocks(&sights, pieces, count);
+    if (sights.count)
+        qsort(sights.items, sights.count, sizeof *sights.items, by_hash);
+    tally_pages(&sights, tallies);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tally *tally = &tallies[i];
+        ret[i] = tally->texts >= LEAST_TEXTS &&
+                 is_most(tally->elsewhere, tally->texts) &&
+                 candidates++ < MOST_CANDIDATES &&
+                 count_covered(&sights, i, tallies, count) >= LEAST_PAGES;
+    }
+    free(tallies);
+    free(sights.items);
 }
 
 void repeated_free(struct repeated *repeated)

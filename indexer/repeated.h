@@ -16,6 +16,11 @@ void repeated_blocks(const struct piece *pieces, uint32_t count,
 /* The same of the titles of pages that have sections. */
 void repeated_titles(const struct piece *pieces, uint32_t count,
                      struct repeated *ret);
+/* ret[i]: page i is the manual, or much of it, once more on one page: nearly
+ * all of its texts stand elsewhere, and whole other pages, each less than half
+ * of it, on it.  [count] */
+void repeated_wholes(const struct piece *pieces, uint32_t count, bool *ret);
+
 void repeated_free(struct repeated *repeated);
 
 bool repeated_has(const struct repeated *repeated, uint64_t hash);

@@ -76,6 +76,14 @@ static void shape(const struct tree *tree, uint32_t node, struct buf *out)
         buf_put_byte(out, ')');
 }
 
+static uint32_t find(const struct tree *tree, const char *title)
+{
+    for (uint32_t n = 0; n < tree->count; n++)
+        if (slice_is(tree->nodes[n].title, title))
+            return n;
+    return TREE_NONE;
+}
+
 static void assert_shape(const struct page_of *pages, const char *expected)
 {
     struct tree *outline = assembled(pages);
@@ -258,6 +266,41 @@ static void what_most_pages_say_is_dropped(void **state)
         tree_free(pieces[i].skeleton);
 }
 
+/* Nine pages of 30 texts each, the last with all of them once more. */
+static void the_whole_once_more_is_left_out(void **state)
+{
+    (void)state;
+    struct piece pieces[10] = {0};
+    char paths[10][8], text[16];
+    struct origin origin = {0, {1, 2}};
+    for (uint32_t i = 0; i < 10; i++) {
+        struct tree *tree = tree_new(false);
+        snprintf(paths[i], sizeof paths[i], "%u.html", i);
+        tree_add_file(tree, slice_of(""));
+        tree_add_node(tree, TREE_NONE, 1, slice_of(paths[i]), slice_of(""));
+        for (uint32_t t = 0; t < 300; t++) {
+            snprintf(text, sizeof text, "text %u", t);
+            if (i == 9 ? t < 270 : t / 30 == i)
+                tree_add_block(tree, 0, BLOCK_PARAGRAPH, slice_of(text),
+                               slice_of(""), origin);
+        }
+        assert_int_equal(tree_seal(tree, NULL), 0);
+        pieces[i].path = paths[i];
+        pieces[i].skeleton = assemble_skeleton(tree);
+        tree_free(tree);
+    }
+    struct tree *outline;
+    assert_int_equal(assemble("M", pieces, 10, &outline, NULL), 0);
+    assert_int_equal(outline->count, 10);
+    assert_int_equal(find(outline, "9.html"), TREE_NONE);
+    tree_free(outline);
+    assert_int_equal(assemble("M", pieces + 3, 7, &outline, NULL), 0);
+    assert_int_equal(outline->count, 8);
+    tree_free(outline);
+    for (uint32_t i = 0; i < 10; i++)
+        tree_free(pieces[i].skeleton);
+}
+
 static void circles_are_cut(void **state)
 {
     (void)state;
@@ -277,14 +320,6 @@ static void links_that_lead_nowhere_do_no_harm(void **state)
         {"b.html", "B", "missing.html", "#", 0, 0, ""},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
     assert_shape(pages, "M(A(Notes),B(Notes))");
-}
-
-static uint32_t find(const struct tree *tree, const char *title)
-{
-    for (uint32_t n = 0; n < tree->count; n++)
-        if (slice_is(tree->nodes[n].title, title))
-            return n;
-    return TREE_NONE;
 }
 
 static void ids_are_kept(void **state)
@@ -349,6 +384,7 @@ int main(void)
         cmocka_unit_test(javadoc_keeps_packages_and_classes),
         cmocka_unit_test(equal_pages_stand_once),
         cmocka_unit_test(what_most_pages_say_is_dropped),
+        cmocka_unit_test(the_whole_once_more_is_left_out),
         cmocka_unit_test(circles_are_cut),
         cmocka_unit_test(links_that_lead_nowhere_do_no_harm),
         cmocka_unit_test(ids_are_kept),
