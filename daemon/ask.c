@@ -103,6 +103,7 @@ static void put_citation(struct json *json, size_t number,
     result_node_id(json, "node", volume, passage->node);
     json_field_text(json, "manual", volume->manual.name);
     result_path(json, volume, passage->node);
+    result_entry(json, volume, passage->node);
     json_field_string(json, "file",
                       volume->outline->files[passage->block.file]);
     if (node->anchor.size)
@@ -128,6 +129,7 @@ static void put_route(struct json *json, const struct route_result *route)
         json_field_string(json, "title",
                           hit->volume->outline->nodes[hit->node].title);
         result_path(json, hit->volume, hit->node);
+        result_entry(json, hit->volume, hit->node);
         json_field_double(json, "score", hit->score, 6);
         json_end(json, '}');
     }

@@ -20,6 +20,10 @@ void result_path(struct json *json, const struct volume *volume, uint32_t node)
         json_string(json, volume->outline->nodes[path[i]].title);
     json_end(json, ']');
     free(path);
+}
+
+void result_entry(struct json *json, const struct volume *volume, uint32_t node)
+{
     if (volume->outline->nodes[node].level == TREE_LEVEL_ENTRY)
         json_field_bool(json, "entry", true);
 }

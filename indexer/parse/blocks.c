@@ -250,7 +250,7 @@ static void image(struct walk *w, const xmlNode *image)
     if (!text || !*text)
         return;
     struct span span = walk_tag_span(image);
-    if (w->in.kind == BLOCK_FIGURE) {
+    if (w->in.kind == BLOCK_FIGURE || w->in.kind == IN_TITLE) {
         walk_boundary(w);
         writer_literal(&w->writer, slice_of(text), span);
         walk_boundary(w);

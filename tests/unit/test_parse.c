@@ -81,6 +81,7 @@ static void test_titles(void **state)
            "<h2 id=q><a class=anchor href='#q'>#</a>Quick &amp; dirty</h2>"
            "<h2><a class=header href='#r' id=r>Rest</a></h2>",
            "# 2.1. The xy\n## Quick & dirty {q}\n## Rest {r}\n");
+    expect("<h1>Menu <img alt='[Help]' src=h.png></h1>", "# Menu [Help]\n");
 }
 
 static void test_anchors_and_refs(void **state)
