@@ -24,7 +24,7 @@ void result_path(struct json *json, const struct volume *volume, uint32_t node)
 
 void result_entry(struct json *json, const struct volume *volume, uint32_t node)
 {
-    if (volume->outline->nodes[node].level == TREE_LEVEL_ENTRY)
+    if (volume->outline->nodes[node].entry)
         json_field_bool(json, "entry", true);
 }
 

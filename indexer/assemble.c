@@ -32,6 +32,7 @@ struct tree *assemble_skeleton(const struct tree *tree)
             tree_add_anchor(bones, n, node->anchors[i]);
         for (uint32_t i = 0; i < node->origin_count; i++)
             tree_add_origin(bones, n, node->origins[i]);
+        bones->nodes[n].entry = node->entry;
         bones->nodes[n].own = node->own;
         bones->nodes[n].words = node->block_count > 0;
         bones->nodes[n].text_count = node->block_count;
@@ -121,6 +122,7 @@ static uint32_t add_page(struct assembly *assembly, uint32_t page,
             node->level, title, node->anchor);
         copy_places(assembly, page, node, index);
         struct node *made = &outline->nodes[index];
+        made->entry = node->entry;
         made->own = node->own;
         made->words = node->words;
         made->source_tree = page;

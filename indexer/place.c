@@ -355,17 +355,17 @@ static bool is_menu(const struct placing *p, uint32_t piece)
     int contents = page_at(p, piece)->contents;
     if (p->pages[piece].is_index)
         return false;
-    if (contents == CONTENTS_FRAMES || is_empty(p, piece))
+    uint32_t lister = p->pages[piece].offer.lister;
+    bool framed =
+        lister != TREE_NONE && page_at(p, lister)->contents == CONTENTS_FRAMES;
+    if (contents == CONTENTS_FRAMES || (framed && is_empty(p, piece)))
         return true;
     if (folder_index(p, piece) == TREE_NONE)
         return false; /* it heads a work of its own */
     if (contents && (is_named(p->pieces[piece].path, names) ||
                      is_titled_contents(p, piece)))
         return true;
-    uint32_t lister = p->pages[piece].offer.lister;
-    return lister != TREE_NONE &&
-           page_at(p, lister)->contents == CONTENTS_FRAMES &&
-           page_at(p, piece)->contents == CONTENTS_GUESS;
+    return framed && contents == CONTENTS_GUESS;
 }
 
 static void read_lists(struct placing *p)

@@ -129,7 +129,7 @@ double lexical_score(const struct query *query, const struct volume *volume,
     double title_norm =
         1 - B_TITLE +
         B_TITLE * volume->title_words[node] / (volume->mean_title_words + 1e-9);
-    bool entry = volume->outline->nodes[node].level == TREE_LEVEL_ENTRY;
+    bool entry = volume->outline->nodes[node].entry;
     double title = entry ? NAME : TITLE, path = entry ? SECTION : PATH;
     double score = 0;
     for (size_t t = 0; t < query->count; t++) {

@@ -143,7 +143,7 @@ static void measure(struct volume *volume)
         if (!outline->nodes[n].words)
             continue;
         volume->owners++;
-        if (outline->nodes[n].level == TREE_LEVEL_ENTRY)
+        if (outline->nodes[n].entry)
             continue;
         sections++;
         words += outline->nodes[n].words;

@@ -179,7 +179,7 @@ static uint32_t take_node(struct lexical_delta *delta, uint64_t id, bool gone,
 {
     delta->id = id;
     delta->gone = gone;
-    delta->entry = content->level == TREE_LEVEL_ENTRY;
+    delta->entry = content->entry;
     delta->field = FIELD_TITLE;
     terms_of(delta->maker, content->title, take_term, delta);
     size_t words = 0;

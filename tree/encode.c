@@ -7,7 +7,7 @@
  *     links: varint kind of contents, string url, varint depth ...
  *   nodes, in pre-order:
  *     varint   distance to the parent (own index - parent's; 0: the root)
- *     varint   level
+ *     varint   level, and 8 for an entry
  *     string   title, string anchor
  *     anchors: string ...
  *     origins: varint file, signed from - previous to, varint to - from ...
@@ -49,7 +49,7 @@ static void put_node(const struct tree *tree, uint32_t index, struct buf *out,
 {
     const struct node *node = &tree->nodes[index];
     buf_put_varint(out, index ? index - node->parent : 0);
-    buf_put_varint(out, (uint64_t)node->level);
+    buf_put_varint(out, (uint64_t)node->level | (node->entry ? 8 : 0));
     buf_put_string(out, node->title);
     buf_put_string(out, node->anchor);
     buf_put_varint(out, node->anchor_count);
@@ -222,14 +222,17 @@ static void take_node(struct decoding *d)
     struct reader *in = &d->in;
     uint32_t index = tree->count;
     uint32_t distance = read_u32(in);
-    int level = (int)(read_varint(in) & 7);
+    uint64_t level = read_varint(in);
     struct slice title = read_string(in), anchor = read_string(in);
     if (distance > index || (distance == 0) != (index == 0))
+        in->failed = true;
+    if (level > 15)
         in->failed = true;
     if (in->failed)
         return;
     uint32_t parent = distance ? index - distance : (uint32_t)TREE_NONE;
-    tree_add_node(tree, parent, level, title, anchor);
+    tree_add_node(tree, parent, (int)(level & 7), title, anchor);
+    tree->nodes[index].entry = level & 8;
     take_items(d, index);
     if (tree->outline)
         take_outline(d, &tree->nodes[index]);

@@ -27,8 +27,7 @@
 
 enum { TREE_NONE = UINT32_MAX }; /* "no node" */
 
-/* Level of a reference entry: a function, an option, a parameter described
- * under its section, deeper than any heading. */
+/* Level of a reference entry that no heading names: deeper than any. */
 enum { TREE_LEVEL_ENTRY = 7 };
 
 /* The values are part of the encoding: append only. */
@@ -78,6 +77,8 @@ struct node {
     uint32_t height; /* 0: leaf; else 1 + the greatest height of a child */
     int level;       /* heading level in the source, 1..6; 0: no heading;
                         TREE_LEVEL_ENTRY */
+    bool entry;      /* a reference entry: a function, an option, a parameter
+                   described under its section */
     struct slice title;
     struct slice anchor;    /* id by which a browser opens it, or empty */
     struct slice *anchors;  /* [anchor_count] every other id within it */

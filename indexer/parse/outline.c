@@ -143,7 +143,8 @@ static void descend(struct outline *o, struct outline_node node,
     for (size_t i = first_ref; i < o->ref_count; i++)
         o->refs[i].node = index;
     struct outline_step *step = APPEND(o, path, path_count, path_capacity);
-    *step = (struct outline_step){index, node.level};
+    *step = (struct outline_step){index,
+                                  node.entry ? TREE_LEVEL_ENTRY : node.level};
     add_origin(o, index, node.span);
 }
 
@@ -162,18 +163,21 @@ static struct slice shorten(struct slice text)
     return (struct slice){text.data, size};
 }
 
-bool outline_heading(struct outline *o, int level, struct slice title,
-                     struct slice own_id, struct span span, size_t first_ref)
+bool outline_heading(struct outline *o, int level, bool entry,
+                     struct slice title, struct slice own_id, struct span span,
+                     size_t first_ref)
 {
     struct outline_section *section = &o->sections[o->section_count - 1];
     struct slice id = section->titled ? (struct slice){"", 0} : section->id;
-    struct slice name = level == TREE_LEVEL_ENTRY ? shorten(title) : title;
-    cut_to_parent(o, section, level);
-    descend(
-        o,
-        (struct outline_node){
-            .level = level, .title = keep(o, name), .anchor = id, .span = span},
-        own_id, first_ref);
+    struct slice name = entry ? shorten(title) : title;
+    cut_to_parent(o, section, entry ? TREE_LEVEL_ENTRY : level);
+    descend(o,
+            (struct outline_node){.level = level,
+                                  .entry = entry,
+                                  .title = keep(o, name),
+                                  .anchor = id,
+                                  .span = span},
+            own_id, first_ref);
     return name.size == title.size;
 }
 
@@ -186,6 +190,7 @@ bool outline_entry(struct outline *o, struct slice signature,
     section->titled = true;
     descend(o,
             (struct outline_node){.level = TREE_LEVEL_ENTRY,
+                                  .entry = true,
                                   .title = keep(o, title),
                                   .anchor = section->id,
                                   .span = span},
@@ -240,13 +245,14 @@ static bool same_title(struct slice a, struct slice b)
 /* Is the first heading the page's own? */
 static bool heads_page(const struct outline *o, struct slice page_title)
 {
-    if (!o->count || o->nodes[0].level == TREE_LEVEL_ENTRY)
+    if (!o->count || o->nodes[0].entry)
         return false;
     if (same_title(o->nodes[0].title, page_title))
         return true;
     size_t tops = 0;
     for (size_t i = 0; i < o->count; i++)
-        tops += o->nodes[i].parent == TREE_NONE;
+        tops += o->nodes[i].parent == TREE_NONE &&
+                o->nodes[i].level <= o->nodes[0].level;
     return tops == 1;
 }
 
@@ -270,7 +276,9 @@ static void emit_nodes(const struct outline *o, const struct emission *e,
         uint32_t parent = place_of(e, node->parent);
         if (!e->shift && !i)
             parent = TREE_NONE;
-        tree_add_node(e->tree, parent, node->level, node->title, node->anchor);
+        uint32_t index = tree_add_node(e->tree, parent, node->level,
+                                       node->title, node->anchor);
+        e->tree->nodes[index].entry = node->entry;
     }
 }
 

@@ -24,6 +24,7 @@
 struct outline_node {
     uint32_t parent; /* TREE_NONE: the page */
     int level;
+    bool entry;
     struct slice title, anchor;
     struct span span; /* of the title */
 };
@@ -89,8 +90,9 @@ void outline_close(struct outline *outline);
 /* `own_id` is the heading's own, or empty; refs from `first_ref` on are in
  * the title.  An entry's title is the beginning of what its heading reads;
  * false: that is not all of it. */
-bool outline_heading(struct outline *outline, int level, struct slice title,
-                     struct slice own_id, struct span span, size_t first_ref);
+bool outline_heading(struct outline *outline, int level, bool entry,
+                     struct slice title, struct slice own_id, struct span span,
+                     size_t first_ref);
 
 /* A reference entry: titles the section that was opened last, below whatever
  * is being read.  Title and result are as a heading's. */

@@ -110,7 +110,8 @@ bool walk_title(struct walk *w, const xmlNode *heading, struct slice *ret_title,
     return found;
 }
 
-static void walk_heading(struct walk *w, const xmlNode *element)
+static void walk_heading(struct walk *w, const xmlNode *element,
+                         const struct rule *rule)
 {
     size_t first_ref = w->outline->ref_count;
     struct slice title;
@@ -120,8 +121,9 @@ static void walk_heading(struct walk *w, const xmlNode *element)
     w->facts->letters += is_one_letter(title);
     const char *id = dom_attribute(element, "id");
     bool entry = reference_is_heading(element);
-    int level = entry ? TREE_LEVEL_ENTRY : rules_level(element);
-    bool whole = outline_heading(w->outline, level, title,
+    int level =
+        rule->part == PART_HEADING ? rules_level(element) : TREE_LEVEL_ENTRY;
+    bool whole = outline_heading(w->outline, level, entry, title,
                                  id ? slice_of(id) : (struct slice){"", 0},
                                  span, first_ref);
     if (entry && dom_tag(element) == GUMBO_TAG_PRE)
@@ -224,7 +226,7 @@ static void walk_element(struct walk *w, const xmlNode *element)
     bool flat = w->in.kind == IN_TITLE || w->in.kind == BLOCK_NOTE;
     bool heading = rule.part == PART_HEADING || reference_is_heading(element);
     if (heading && !flat) {
-        walk_heading(w, element);
+        walk_heading(w, element, &rule);
     } else if (rule.part == PART_SECTION && w->in.kind != IN_TITLE) {
         walk_section(w, element, &rule);
     } else if (dom_tag(element) == GUMBO_TAG_A) {

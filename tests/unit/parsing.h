@@ -79,7 +79,7 @@ static inline struct buf show(const struct tree *tree)
         const struct node *node = &tree->nodes[n];
         for (uint32_t d = tree_depth(tree, n); d > 0; d--)
             buf_put_byte(&out, '#');
-        buf_put_text(&out, node->level == TREE_LEVEL_ENTRY ? "* " : "# ");
+        buf_put_text(&out, node->entry ? "* " : "# ");
         show_text(&out, node->title);
         if (node->anchor.size)
             buf_printf(&out, " {%.*s}", (int)node->anchor.size,

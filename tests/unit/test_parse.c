@@ -53,6 +53,9 @@ static void test_levels(void **state)
     expect("<title>Page</title><h2>A</h2><h3>B</h3><h2>C</h2>",
            "# Page\n## A\n### B\n## C\n");
     expect("<title>A</title><h2>A</h2><h2>B</h2>", "# A\n## B\n");
+    expect("<title>Page</title><div class=section><h3>A</h3></div><h4>Notes"
+           "</h4>x",
+           "# A\n## Notes\nparagraph: x\n");
     expect("<p>No heading at all", "# \nparagraph: No heading at all\n");
     expect("", "# \n");
 }

@@ -80,6 +80,18 @@ static void test_doxygen(void **state)
            "paragraph: Does.\n## Macros\n##* #define M {m}\nparagraph: One.\n");
 }
 
+/* What a heading names has the heading's level. */
+static void test_levels(void **state)
+{
+    (void)state;
+    struct tree *tree = parse("<h1>T</h1><h2 class=memtitle>f()</h2><p>Does."
+                              "<h2>Other</h2><p>x");
+    assert_true(tree->nodes[1].entry && !tree->nodes[2].entry);
+    assert_int_equal(tree->nodes[1].level, 2);
+    assert_int_equal(tree->nodes[2].parent, 0);
+    tree_free(tree);
+}
+
 static void test_rustdoc(void **state)
 {
     (void)state;
@@ -139,6 +151,7 @@ static void test_long_signature(void **state)
     buf_put_text(&html, ")<dd>x</dl>");
     struct tree *tree = parse_bytes(buf_slice(&html));
     const struct node *entry = &tree->nodes[1];
+    assert_true(entry->entry);
     assert_int_equal(entry->level, TREE_LEVEL_ENTRY);
     assert_in_range(entry->title.size, 180, 200);
     assert_true(text_is_utf8(entry->title.data, entry->title.size));
@@ -204,9 +217,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_sphinx),           TEST(test_named_terms),
         TEST(test_definitions_stay), TEST(test_texinfo),
-        TEST(test_doxygen),          TEST(test_rustdoc),
-        TEST(test_javadoc),          TEST(test_others),
-        TEST(test_long_signature),   TEST(test_contents),
+        TEST(test_doxygen),          TEST(test_levels),
+        TEST(test_rustdoc),          TEST(test_javadoc),
+        TEST(test_others),           TEST(test_long_signature),
+        TEST(test_contents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

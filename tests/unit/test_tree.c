@@ -74,6 +74,7 @@ static struct tree *random_tree(uint64_t seed, bool outline)
         struct slice title = random_text(&seed, room, 40);
         tree_add_node(tree, parent, (int)unit_below(&seed, 8), title,
                       random_text(&seed, anchor, 10));
+        tree->nodes[n].entry = unit_below(&seed, 2);
         add_content(tree, n, &seed);
         if (outline) {
             struct node *node = &tree->nodes[n];
@@ -109,6 +110,7 @@ static void assert_same_node(const struct node *a, const struct node *b)
     assert_int_equal(a->end, b->end);
     assert_int_equal(a->height, b->height);
     assert_int_equal(a->level, b->level);
+    assert_int_equal(a->entry, b->entry);
     assert_true(a->id == b->id && a->words == b->words);
     assert_int_equal(a->source_tree, b->source_tree);
     assert_int_equal(a->source_node, b->source_node);
