@@ -7,8 +7,9 @@
 enum {
     LEAST_PAGES = 8,
     MOST_TEXT = 2000,
-    LEAST_TEXTS = 200, /* of a page that has others once more */
-    LEAST_COVERED = 5, /* of such another */
+    LEAST_TEXTS = 200,  /* of a page that has others once more */
+    LEAST_COVERED = 5,  /* of such another */
+    LEAST_TELLING = 40, /* bytes of a text that tells pages apart */
     MOST_CANDIDATES = 50,
     MOST_SHARED = 16 /* pages that a text stands on which tells something */
 };
@@ -24,13 +25,16 @@ struct sights {
     uint32_t pages;
 };
 
+/* The last bit tells whether it is a text that two pages hardly have by
+ * chance. */
 uint64_t repeated_hash(struct slice text)
 {
     struct buf folded = {0};
     text_fold_compare(&folded, text);
-    uint64_t hash = folded.size ? hash_bytes64(folded.data, folded.size) : 0;
+    uint64_t hash = hash_bytes64(folded.data, folded.size) >> 2;
+    bool any = folded.size > 0, telling = folded.size >= LEAST_TELLING;
     buf_free(&folded);
-    return hash;
+    return any ? hash << 2 | 2 | telling : 0;
 }
 
 uint64_t repeated_block_hash(const struct block *block)
@@ -130,13 +134,19 @@ struct tally {
     uint32_t texts, elsewhere, shared;
 };
 
-/* Of texts that do not stand on many pages. */
+/* Not a short text, nor one on many pages. */
+static bool tells(const struct sights *sights, size_t at, size_t end)
+{
+    return end - at <= MOST_SHARED && (sights->items[at].hash & 1);
+}
+
+/* Of texts that tell pages apart. */
 static void tally_pages(const struct sights *sights, struct tally *tallies)
 {
     for (size_t at = 0, end; at < sights->count; at = end) {
         end = run_end(sights, at);
         bool elsewhere = sights->items[end - 1].page != sights->items[at].page;
-        for (size_t i = at; i < end && end - at <= MOST_SHARED; i++) {
+        for (size_t i = at; i < end && tells(sights, at, end); i++) {
             tallies[sights->items[i].page].texts++;
             tallies[sights->items[i].page].elsewhere += elsewhere;
         }
@@ -158,7 +168,7 @@ static uint32_t count_covered(const struct sights *sights, uint32_t page,
     for (size_t at = 0, end; at < sights->count; at = end) {
         end = run_end(sights, at);
         bool here = false;
-        for (size_t i = at; i < end && end - at <= MOST_SHARED; i++)
+        for (size_t i = at; i < end && tells(sights, at, end); i++)
             here |= sights->items[i].page == page;
         for (size_t i = at; i < end && here; i++)
             tallies[sights->items[i].page].shared++;

@@ -203,7 +203,6 @@ static const struct class_rule classes[] = {
     SKIP("skip-link", ON_ALL),
     SKIP("sphinxsidebar", ON_BOX),
     SKIP("sphinxsidebarwrapper", ON_BOX),
-    SKIP("srclink", ON_INLINE),
     SKIP("sub-nav", ON_BOX),
     SKIP("subNav", ON_BOX),
     SKIP("table-of-contents", ON_BOX),

@@ -271,7 +271,7 @@ static void the_whole_once_more_is_left_out(void **state)
 {
     (void)state;
     struct piece pieces[10] = {0};
-    char paths[10][8], text[16];
+    char paths[10][8], text[80];
     struct origin origin = {0, {1, 2}};
     for (uint32_t i = 0; i < 10; i++) {
         struct tree *tree = tree_new(false);
@@ -279,7 +279,8 @@ static void the_whole_once_more_is_left_out(void **state)
         tree_add_file(tree, slice_of(""));
         tree_add_node(tree, TREE_NONE, 1, slice_of(paths[i]), slice_of(""));
         for (uint32_t t = 0; t < 300; t++) {
-            snprintf(text, sizeof text, "text %u", t);
+            snprintf(text, sizeof text,
+                     "text %u of more words than two pages have by chance", t);
             if (i == 9 ? t < 270 : t / 30 == i)
                 tree_add_block(tree, 0, BLOCK_PARAGRAPH, slice_of(text),
                                slice_of(""), origin);

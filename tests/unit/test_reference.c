@@ -99,8 +99,9 @@ static void test_rustdoc(void **state)
            "implementors-toggle' open><summary><section id=impl class=impl>"
            "<h3 class=code-header>impl Vec</h3></section></summary>"
            "<div class=impl-items><details class='toggle method-toggle' open>"
-           "<summary><section id=method.new class=method><a class=srclink"
-           " href=s>source</a><h4 class=code-header>fn new()</h4></section>"
+           "<summary><section id=method.new class=method><span class=rightside"
+           "><a href=s>source</a></span><h4 class=code-header>fn "
+           "new()</h4></section>"
            "</summary><div class=docblock><p>Makes.<h5>Examples</h5>x</div>"
            "</details></div></details><h2>Traits</h2>",
            "# Vec\n## Implementations\n### impl Vec {impl}\n"
