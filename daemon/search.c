@@ -183,6 +183,7 @@ static int put_hit(struct json *json, const struct shelf *shelf,
         result_node_id(json, "node", hit->volume, hit->node);
         json_field_text(json, "manual", hit->volume->manual.name);
         result_path(json, hit->volume, hit->node);
+        result_entry(json, hit->volume, hit->node);
         result_place(json, hit->volume, hit->node);
         json_field_double(json, "score", hit->score, 6);
         json_field_double(json, "coverage", hit->coverage, 4);

@@ -354,7 +354,8 @@ static int read_pieces(struct update *u, struct piece *pieces, struct err *err)
         code = store_get_tree(txn, file->tree, &tree, err);
         if (code)
             break;
-        pieces[i] = (struct piece){file->path, assemble_skeleton(tree)};
+        pieces[i] =
+            (struct piece){file->path, assemble_skeleton(tree), file->tree};
         tree_free(tree);
     }
     store_end(txn);
@@ -442,12 +443,14 @@ static int add_node(struct update *u, struct tree_reader *reader, uint32_t n,
         return 0;
     int code = content_of(reader, u->files[u->indexed[node->source_tree]].tree,
                           node->source_node, &content, err);
-    if (code || !content->block_count) {
+    if (code || content->block_count == node->dropped_count) {
         node->words = 0;
         return code;
     }
-    uint32_t words = lexical_add(u->delta, node->id, content);
+    struct node *kept = tree_node_kept(content, node);
+    uint32_t words = lexical_add(u->delta, node->id, kept);
     node->words = words ? words : 1;
+    free(kept);
     return 0;
 }
 
@@ -464,9 +467,12 @@ static int remove_node(struct update *u, struct tree_reader *reader,
         return err_set(err, ERR_STORE, "the record of %s is missing",
                        path.data);
     int code = content_of(reader, file->tree, node->source_node, &content, err);
-    if (!code)
-        lexical_remove(u->delta, node->id, content);
-    return code;
+    if (code)
+        return code;
+    struct node *kept = tree_node_kept(content, node);
+    lexical_remove(u->delta, node->id, kept);
+    free(kept);
+    return 0;
 }
 
 /* All nodes into a new epoch, in transactions nobody sees. */

@@ -6,10 +6,13 @@
 
 /* BM25F.  A term in the title weighs as TITLE occurrences in the body, among
  * the terms a node defines as DEFINED, in a title above as PATH; body and title
- * are normalised by their lengths with their own B.  Set on every second of
- * PostgreSQL's index terms. */
+ * are normalised by their lengths with their own B.  A reference entry is a
+ * part of its section: the title above it weighs as SECTION, its own as NAME,
+ * and words of an identifier in that are among what it defines.  Set on every
+ * second of PostgreSQL's index terms. */
 static const double K1 = 0.9, B_BODY = 0.2, B_TITLE = 0.6;
 static const double TITLE = 20.0, DEFINED = 1.5, PATH = 1.5;
+static const double NAME = 10.0, SECTION = 8.0;
 static const double PART_OF_WHOLE = 0.3;
 
 struct parse {
@@ -126,10 +129,12 @@ double lexical_score(const struct query *query, const struct volume *volume,
     double title_norm =
         1 - B_TITLE +
         B_TITLE * volume->title_words[node] / (volume->mean_title_words + 1e-9);
+    bool entry = volume->outline->nodes[node].entry;
+    double title = entry ? NAME : TITLE, path = entry ? SECTION : PATH;
     double score = 0;
     for (size_t t = 0; t < query->count; t++) {
         double tf = row[t].body / body_norm +
-                    TITLE * row[t].title / title_norm + PATH * row[t].path +
+                    title * row[t].title / title_norm + path * row[t].path +
                     DEFINED * row[t].defined;
         if (tf > 0)
             score += query->terms[t].weight * query->terms[t].idf * tf *

@@ -39,6 +39,7 @@ struct lexical_delta {
     uint64_t id;
     bool gone;
     enum field field;
+    bool entry; /* it is a reference entry */
 };
 
 struct lexical_delta *lexical_delta_new(void)
@@ -138,7 +139,8 @@ static void take_term(void *context, const struct term_at *at)
                                  .order = (uint32_t)list->count++};
         delta->postings++;
     }
-    last->counts[delta->field]++;
+    bool within = delta->entry && delta->field == FIELD_TITLE && at->part;
+    last->counts[within ? FIELD_DEFINED : delta->field]++;
 }
 
 /* The end of what names the subject of a table's row: its first cell, or the
@@ -177,6 +179,7 @@ static uint32_t take_node(struct lexical_delta *delta, uint64_t id, bool gone,
 {
     delta->id = id;
     delta->gone = gone;
+    delta->entry = content->entry;
     delta->field = FIELD_TITLE;
     terms_of(delta->maker, content->title, take_term, delta);
     size_t words = 0;

@@ -99,7 +99,7 @@ static void measure(struct volume *volume)
 {
     const struct tree *outline = volume->outline;
     struct term_maker *maker = term_maker_new();
-    double words = 0, title_words = 0;
+    double words = 0, title_words = 0, sections = 0;
     for (uint32_t n = 0; n < outline->count; n++) {
         size_t title =
             terms_of(maker, outline->nodes[n].title, ignore_term, NULL);
@@ -109,14 +109,17 @@ static void measure(struct volume *volume)
         if (!outline->nodes[n].words)
             continue;
         volume->owners++;
+        if (outline->nodes[n].entry)
+            continue;
+        sections++;
         words += outline->nodes[n].words;
         title_words += volume->title_words[n];
     }
     term_maker_free(maker);
     qsort(volume->by_id, outline->count, sizeof *volume->by_id, by_number);
-    if (volume->owners) {
-        volume->mean_words = words / volume->owners;
-        volume->mean_title_words = title_words / volume->owners;
+    if (sections) {
+        volume->mean_words = words / sections;
+        volume->mean_title_words = title_words / sections;
     }
 }
 

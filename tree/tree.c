@@ -67,6 +67,15 @@ struct slice tree_copy_text(struct tree *tree, struct slice text)
                           text.size};
 }
 
+struct page_link *tree_copy_links(struct tree *tree,
+                                  const struct page_link *links, size_t count)
+{
+    struct page_link *copy = arena_alloc(&tree->arena, count * sizeof *copy);
+    if (count)
+        memcpy(copy, links, count * sizeof *copy);
+    return copy;
+}
+
 uint32_t tree_add_node(struct tree *tree, uint32_t parent, int level,
                        struct slice title, struct slice anchor)
 {
@@ -323,4 +332,23 @@ void tree_node_text(const struct node *node, struct buf *ret)
         buf_put_slice(ret, node->blocks[b].text);
     }
     buf_put(ret, "", 0);
+}
+
+struct node *tree_node_kept(const struct node *content,
+                            const struct node *outline)
+{
+    struct node *kept =
+        mem_alloc(sizeof *kept + content->block_count * sizeof *kept->blocks);
+    struct block *blocks = (struct block *)(void *)(kept + 1);
+    uint32_t count = 0, drop = 0;
+    for (uint32_t b = 0; b < content->block_count; b++) {
+        if (drop < outline->dropped_count && outline->dropped[drop] == b)
+            drop++;
+        else
+            blocks[count++] = content->blocks[b];
+    }
+    *kept = *content;
+    kept->blocks = blocks;
+    kept->block_count = count;
+    return kept;
 }

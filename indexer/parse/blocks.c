@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "indexer/parse/walk.h"
 
-enum { MOST_INDENT = 16, MOST_LOOKAHEAD = 8 };
+enum { MOST_INDENT = 16, MOST_LOOKAHEAD = 8, MOST_SPAN = 1000 };
 
 /* ---- Lists ---- */
 
@@ -92,7 +92,8 @@ static bool is_layout(const struct walk *w, const xmlNode *table)
     if (role && (!strcmp(role, "presentation") || !strcmp(role, "none")))
         return true;
     if (dom_holds(table, DOM_HOLDS_TABLE) || w->in.kind == BLOCK_NOTE ||
-        rules_has_class(table, "highlighttable"))
+        rules_has_class(table, "highlighttable") ||
+        rules_has_class(table, "boxed"))
         return true;
     unsigned blocks = DOM_HOLDS_CODE | DOM_HOLDS_LIST | DOM_HOLDS_PARAGRAPH;
     if (!dom_holds(table, blocks))
@@ -100,12 +101,50 @@ static bool is_layout(const struct walk *w, const xmlNode *table)
     return dom_holds(table, DOM_HOLDS_HEADING) || filled_cells(table) < 2;
 }
 
+/* Is it a row of <thead>, or one of <th> alone? */
+static bool is_header(const xmlNode *row)
+{
+    unsigned headers = 0;
+    if (dom_tag(row->parent) == GUMBO_TAG_THEAD)
+        return true;
+    for (const xmlNode *at = row->children; at; at = at->next) {
+        if (dom_tag(at) == GUMBO_TAG_TD)
+            return false;
+        headers += dom_tag(at) == GUMBO_TAG_TH;
+    }
+    return headers > 0;
+}
+
+/* "head=2": the first two rows are headers; empty: none is. */
+static struct slice headers_of(struct walk *w, const xmlNode *table)
+{
+    char info[24];
+    unsigned rows = 0;
+    for (const xmlNode *at = dom_next(table, table, false); at;
+         at = dom_next(at, table, dom_tag(at) == GUMBO_TAG_TR)) {
+        if (dom_tag(at) != GUMBO_TAG_TR)
+            continue;
+        if (!is_header(at))
+            break;
+        rows++;
+    }
+    if (!rows)
+        return (struct slice){"", 0};
+    int size = snprintf(info, sizeof info, "head=%u", rows);
+    return (struct slice){arena_copy(&w->dom->arena, info, (size_t)size),
+                          (size_t)size};
+}
+
 static bool table(struct walk *w, const xmlNode *table)
 {
     if (walk_is_flat(w))
         return false;
     if (!is_layout(w, table)) {
-        walk_within(w, table, (struct context){.kind = BLOCK_TABLE});
+        struct grid grid = {0};
+        walk_within(w, table,
+                    (struct context){.kind = BLOCK_TABLE,
+                                     .grid = &grid,
+                                     .info = headers_of(w, table)});
         return true;
     }
     struct context inner = {.kind = BLOCK_PARAGRAPH};
@@ -115,22 +154,47 @@ static bool table(struct walk *w, const xmlNode *table)
     return true;
 }
 
+static unsigned count_of(const xmlNode *cell, const char *name)
+{
+    const char *value = dom_attribute(cell, name);
+    long count = value ? strtol(value, NULL, 10) : 1;
+    return count < 1 ? 1 : count > MOST_SPAN ? MOST_SPAN : (unsigned)count;
+}
+
 static bool row(struct walk *w, const xmlNode *row)
 {
+    struct grid *grid = w->in.grid;
     if (w->in.kind != BLOCK_TABLE)
         return false;
     writer_line(&w->writer, 0, "");
-    w->in.cells = 0;
+    for (unsigned c = grid->column; c < GRID_MOST; c++)
+        grid->spanned[c] -= grid->spanned[c] > 0;
+    grid->column = grid->tabs = 0;
     walk_children(w, row);
     return true;
 }
 
+/* Passes the columns that cells of rows above cover. */
+static void pass_spanned(struct grid *grid)
+{
+    while (grid->column < GRID_MOST && grid->spanned[grid->column]) {
+        grid->spanned[grid->column]--;
+        grid->column++;
+    }
+}
+
 static bool cell(struct walk *w, const xmlNode *cell)
 {
+    struct grid *grid = w->in.grid;
     if (w->in.kind != BLOCK_TABLE)
         return false;
-    if (w->in.cells++)
-        w->writer.next.tabs++;
+    pass_spanned(grid);
+    w->writer.next.tabs += grid->column - grid->tabs;
+    grid->tabs = grid->column;
+    unsigned rows = count_of(cell, "rowspan"), i = count_of(cell, "colspan");
+    for (; i > 0; i--, grid->column++)
+        if (grid->column < GRID_MOST)
+            grid->spanned[grid->column] = rows - 1;
     walk_children(w, cell);
     writer_space(&w->writer);
     return true;
@@ -186,7 +250,7 @@ static void image(struct walk *w, const xmlNode *image)
     if (!text || !*text)
         return;
     struct span span = walk_tag_span(image);
-    if (w->in.kind == BLOCK_FIGURE) {
+    if (w->in.kind == BLOCK_FIGURE || w->in.kind == IN_TITLE) {
         walk_boundary(w);
         writer_literal(&w->writer, slice_of(text), span);
         walk_boundary(w);
@@ -339,7 +403,8 @@ bool blocks_element(struct walk *w, const xmlNode *element,
     case PART_TERMS:
         if (walk_is_flat(w))
             return false;
-        walk_within(w, element, (struct context){.kind = BLOCK_DEFINITION});
+        if (!entries_list(w, element))
+            walk_within(w, element, (struct context){.kind = BLOCK_DEFINITION});
         return true;
     case PART_TERM: return term(w, element);
     case PART_MEANING: return meaning(w, element);

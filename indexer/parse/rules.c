@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "indexer/parse/reference.h"
 
 enum {
     MOST_AROUND = 8,   /* elements around a permalink that are looked at */
@@ -88,6 +89,7 @@ struct class_rule {
 
 /* In the order of strcmp. */
 static const struct class_rule classes[] = {
+    SKIP("ChildLinks", ON_BLOCK),
     SECTION("acknowledgements"),
     NOTE("admonition"),
     NOTE("admonitionblock"),
@@ -96,6 +98,8 @@ static const struct class_rule classes[] = {
     SECTION("article"),
     SECTION("bibliodiv"),
     SECTION("bibliography"),
+    {"blockList", ON_BLOCK | ON_PIECE, PART_BLOCK, false},
+    {"blockListLast", ON_BLOCK | ON_PIECE, PART_BLOCK, false},
     {"blockquote", ON_DIV, PART_QUOTE, false},
     SECTION("book"),
     SKIP("bottom-nav", ON_BOX),
@@ -107,6 +111,7 @@ static const struct class_rule classes[] = {
     SECTION("chapter"),
     SKIP("clipboard-copy", ON_ALL),
     SECTION("colophon"),
+    SKIP("contents-heading", ON_PIECE),
     SKIP("copy-button", ON_ALL),
     SKIP("copybtn", ON_ALL),
     SKIP("copybutton", ON_ALL),
@@ -116,6 +121,7 @@ static const struct class_rule classes[] = {
     {"epigraph", ON_DIV, PART_QUOTE, false},
     {"figure", ON_DIV, PART_FIGURE, false},
     SKIP("footer", ON_BOX),
+    {"func-types-title", ON_PIECE, PART_BLOCK, false},
     INDEX("genindex-jumpbox"),
     INDEX("genindextable"),
     SECTION("glossary"),
@@ -123,7 +129,9 @@ static const struct class_rule classes[] = {
     SKIP("gutter", ON_ALL),
     SKIP("hash-link", ON_INLINE),
     SKIP("headerlink", ON_ALL),
+    SKIP("hideme", ON_BLOCK),
     SKIP("id_link", ON_INLINE),
+    {"implementors-toggle", ON_BLOCK, PART_SECTION, false},
     NOTE("important"),
     {"index", ON_DIV, PART_SECTION, true},
     INDEX("index-cp"),
@@ -150,8 +158,10 @@ static const struct class_rule classes[] = {
     SKIP("md-header", ON_BOX),
     SKIP("md-sidebar", ON_BOX),
     {"mediaobject", ON_DIV, PART_FIGURE, false},
+    {"member-list", ON_BLOCK, PART_BLOCK, false},
     SKIP("menu-bar", ON_BOX),
     SKIP("menu-title", ON_ALL),
+    {"method-toggle", ON_BLOCK, PART_SECTION, false},
     SKIP("mw-editsection", ON_INLINE),
     SKIP("mw-jump-link", ON_INLINE),
     SKIP("nav", ON_TABLE),
@@ -161,6 +171,9 @@ static const struct class_rule classes[] = {
     SKIP("navheader", ON_BOX),
     SKIP("navigation", ON_DIV | ON_TABLE),
     SKIP("navpath", ON_BOX),
+    SKIP("navsetbottom", ON_BOX),
+    SKIP("navsettop", ON_BOX),
+    SKIP("notable-traits", ON_INLINE),
     NOTE("note"),
     SECTION("part"),
     SECTION("partintro"),
@@ -174,6 +187,7 @@ static const struct class_rule classes[] = {
     SECTION("refsection"),
     SECTION("refsynopsisdiv"),
     SKIP("related", ON_DIV),
+    SKIP("rightside", ON_INLINE),
     SKIP("rst-footer-buttons", ON_BOX),
     SKIP("rst-versions", ON_BOX),
     SECTION("sect1"),
@@ -183,6 +197,8 @@ static const struct class_rule classes[] = {
     SECTION("sect5"),
     SECTION("section"),
     SECTION("set"),
+    SKIP("shortcontents", ON_DIV),
+    SKIP("shortcontents-heading", ON_PIECE),
     SECTION("simplesect"),
     SKIP("skip-link", ON_ALL),
     SKIP("sphinxsidebar", ON_BOX),
@@ -192,6 +208,7 @@ static const struct class_rule classes[] = {
     SKIP("table-of-contents", ON_BOX),
     NOTE("tip"),
     SKIP("toc", ON_BOX),
+    SKIP("tocset", ON_BOX),
     SKIP("top-nav", ON_BOX),
     SKIP("topNav", ON_BOX),
     NOTE("warning"),
@@ -274,6 +291,15 @@ static bool is_link_line(const xmlNode *element)
            (dom_attribute(link, "accesskey") || dom_attribute(link, "rel"));
 }
 
+/* Texinfo's contents are a list; Doxygen calls so what a page contains. */
+static bool begins_with_list(const xmlNode *element)
+{
+    const xmlNode *first = element->children;
+    while (first && !dom_is_element(first))
+        first = first->next;
+    return first && dom_tag(first) == GUMBO_TAG_UL;
+}
+
 static void apply_classes(const xmlNode *element, const char *words,
                           struct rule *rule)
 {
@@ -298,7 +324,7 @@ static void apply_classes(const xmlNode *element, const char *words,
             rule->part = found->part;
         rule->strict |= found->part == PART_SECTION;
     }
-    if (local && contents)
+    if (contents && (local || begins_with_list(element)))
         rule->part = PART_SKIP;
 }
 
@@ -315,6 +341,19 @@ static bool is_hidden(const xmlNode *element)
     value = dom_attribute(element, "style");
     value = value ? strstr(value, "display:") : NULL;
     return value && !strncmp(value + 8 + strspn(value + 8, " "), "none", 4);
+}
+
+static bool is_chrome_id(const char *id)
+{
+    static const char *const ids[] = {
+        "column2",           "footer",     "footer-text", "gtoc", "toc",
+        "table-of-contents", "versioninfo"};
+    if (!id)
+        return false;
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (!strcmp(id, ids[i]))
+            return true;
+    return !strncmp(id, "navrow", 6); /* Doxygen's tabs */
 }
 
 static bool is_chrome_role(const xmlNode *element)
@@ -387,9 +426,8 @@ struct rule rules_of(const xmlNode *element)
     struct rule rule = {.part = tags[tag]};
     if (!element->properties || tag == GUMBO_TAG_BODY || tag == GUMBO_TAG_HTML)
         return rule;
-    const char *id = dom_attribute(element, "id");
-    if (id && !strncmp(id, "navrow", 6))
-        rule.part = PART_SKIP; /* Doxygen's tabs */
+    if (is_chrome_id(dom_attribute(element, "id")))
+        rule.part = PART_SKIP;
     const char *words = dom_attribute(element, "class");
     if (words)
         apply_classes(element, words, &rule);
@@ -403,6 +441,8 @@ struct rule rules_of(const xmlNode *element)
                rules_has_class(element->parent, "headertitle")) {
         rule.part = PART_HEADING; /* Doxygen */
     }
+    if (tag == GUMBO_TAG_SECTION && reference_is_bare(element))
+        rule.part = PART_BLOCK;
     if (is_hidden(element) || is_chrome_role(element))
         rule.part = PART_SKIP;
     if (rule.part == PART_NOTE && !rule.info)

@@ -1,6 +1,7 @@
 #include "indexer/parse/walk.h"
 
 #include "base/text.h"
+#include "indexer/parse/reference.h"
 
 enum { MOST_LINK_TEXT = 500, MOST_LABEL = 64 };
 
@@ -92,10 +93,8 @@ static bool is_one_letter(struct slice text)
 
 /* ---- Headings and sections ---- */
 
-/* Reads the title as if it were a block; its refs and anchors are those from
- * `first` on. */
-static bool read_title(struct walk *w, const xmlNode *heading,
-                       struct slice *ret_title, struct span *ret_span)
+bool walk_title(struct walk *w, const xmlNode *heading, struct slice *ret_title,
+                struct span *ret_span)
 {
     walk_flush(w);
     struct context outer = w->in;
@@ -111,17 +110,27 @@ static bool read_title(struct walk *w, const xmlNode *heading,
     return found;
 }
 
-static void walk_heading(struct walk *w, const xmlNode *element)
+static void walk_heading(struct walk *w, const xmlNode *element,
+                         const struct rule *rule)
 {
     size_t first_ref = w->outline->ref_count;
     struct slice title;
     struct span span;
-    if (!read_title(w, element, &title, &span))
+    if (!walk_title(w, element, &title, &span))
         return;
-    const char *id = dom_attribute(element, "id");
-    outline_heading(w->outline, rules_level(element), title,
-                    id ? slice_of(id) : (struct slice){"", 0}, span, first_ref);
     w->facts->letters += is_one_letter(title);
+    const char *id = dom_attribute(element, "id");
+    bool entry = reference_is_heading(element);
+    int level =
+        rule->part == PART_HEADING ? rules_level(element) : TREE_LEVEL_ENTRY;
+    bool whole = outline_heading(w->outline, level, entry, title,
+                                 id ? slice_of(id) : (struct slice){"", 0},
+                                 span, first_ref);
+    if (entry && dom_tag(element) == GUMBO_TAG_PRE)
+        walk_within(w, element, (struct context){.kind = BLOCK_CODE});
+    else if (!whole)
+        outline_block(w->outline, BLOCK_DEFINITION, title,
+                      (struct slice){"", 0}, span);
 }
 
 static void walk_section(struct walk *w, const xmlNode *element,
@@ -157,7 +166,7 @@ static void walk_link(struct walk *w, const xmlNode *element)
     w->facts->letters += is_one_letter(w->outline->refs[index].text);
 }
 
-static void note_anchors(struct walk *w, const xmlNode *element)
+void walk_anchors(struct walk *w, const xmlNode *element)
 {
     const char *id = dom_attribute(element, "id");
     if (id)
@@ -193,7 +202,7 @@ static void walk_skipped(struct walk *w, const xmlNode *element)
 {
     int tag = dom_tag(element);
     if (tag == GUMBO_TAG_A && element->properties)
-        note_anchors(w, element);
+        walk_anchors(w, element);
     bool code = tag == GUMBO_TAG_SCRIPT || tag == GUMBO_TAG_STYLE;
     if (!code && walk_is_prose(w) && w->writer.open &&
         dom_holds(element, DOM_HOLDS_TEXT))
@@ -209,35 +218,40 @@ static void walk_element(struct walk *w, const xmlNode *element)
     }
     w->facts->index_parts += rule.index;
     if (element->properties)
-        note_anchors(w, element);
+        walk_anchors(w, element);
     if (is_label(w, element, rule.part)) {
         w->in.labelled = true;
         return;
     }
     bool flat = w->in.kind == IN_TITLE || w->in.kind == BLOCK_NOTE;
-    if (rule.part == PART_HEADING && !flat) {
-        walk_heading(w, element);
+    bool heading = rule.part == PART_HEADING || reference_is_heading(element);
+    if (heading && !flat) {
+        walk_heading(w, element, &rule);
     } else if (rule.part == PART_SECTION && w->in.kind != IN_TITLE) {
         walk_section(w, element, &rule);
     } else if (dom_tag(element) == GUMBO_TAG_A) {
         walk_link(w, element);
     } else if (rule.part == PART_INLINE) {
         walk_children(w, element);
-    } else if (!blocks_element(w, element, &rule)) {
+    } else if (!entries_box(w, element) && !blocks_element(w, element, &rule)) {
         walk_boundary(w);
         walk_children(w, element);
         walk_boundary(w);
     }
 }
 
+void walk_node(struct walk *w, const xmlNode *node)
+{
+    if (dom_is_element(node))
+        walk_element(w, node);
+    else
+        writer_text(&w->writer, dom_text(node));
+}
+
 void walk_children(struct walk *w, const xmlNode *node)
 {
-    for (const xmlNode *child = node->children; child; child = child->next) {
-        if (dom_is_element(child))
-            walk_element(w, child);
-        else
-            writer_text(&w->writer, dom_text(child));
-    }
+    for (const xmlNode *child = node->children; child; child = child->next)
+        walk_node(w, child);
 }
 
 void walk_page(struct dom *dom, struct outline *outline,

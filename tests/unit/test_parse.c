@@ -53,6 +53,9 @@ static void test_levels(void **state)
     expect("<title>Page</title><h2>A</h2><h3>B</h3><h2>C</h2>",
            "# Page\n## A\n### B\n## C\n");
     expect("<title>A</title><h2>A</h2><h2>B</h2>", "# A\n## B\n");
+    expect("<title>Page</title><div class=section><h3>A</h3></div><h4>Notes"
+           "</h4>x",
+           "# A\n## Notes\nparagraph: x\n");
     expect("<p>No heading at all", "# \nparagraph: No heading at all\n");
     expect("", "# \n");
 }
@@ -81,6 +84,7 @@ static void test_titles(void **state)
            "<h2 id=q><a class=anchor href='#q'>#</a>Quick &amp; dirty</h2>"
            "<h2><a class=header href='#r' id=r>Rest</a></h2>",
            "# 2.1. The xy\n## Quick & dirty {q}\n## Rest {r}\n");
+    expect("<h1>Menu <img alt='[Help]' src=h.png></h1>", "# Menu [Help]\n");
 }
 
 static void test_anchors_and_refs(void **state)
@@ -201,9 +205,13 @@ static void test_tables(void **state)
     expect("<table><caption>Cap</caption><thead><tr><th>A</th><th>B</th></tr>"
            "</thead><tr><td>1</td><td></td><td><p>x</p><p>y</p></td></tr>"
            "<tr><td></td><td>2\n 3</td></tr></table>",
-           "# \nparagraph: Cap\ntable: A\\tB\\n1\\t\\tx y\\n\\t2 3\n");
+           "# \nparagraph: Cap\ntable(head=1): A\\tB\\n1\\t\\tx y\\n\\t2 3\n");
     expect("<table><tr><td><p>lay</p><pre>out</pre></td></tr></table>",
            "# \nparagraph: lay\ncode: out\n");
+    expect("<table><tr><th rowspan=2>A<th colspan=2>B<th>C<tr><th>b<th>c<th>d"
+           "<tr><td rowspan=2>1<td>2<td>3<tr><td>4<td colspan=x>5</table>",
+           "# \ntable(head=2): A\\tB\\t\\tC\\n\\tb\\tc\\td\\n1\\t2\\t3"
+           "\\n\\t4\\t5\n");
     expect("<table>stray<tr><td>cell</table>",
            "# \nparagraph: stray\ntable: cell\n");
 }
