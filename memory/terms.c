@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "memory/script.h"
 
 enum { MOST_SIGNS = 4 };
 
@@ -93,6 +94,13 @@ static struct slice stem_of(struct term_maker *maker, struct slice word)
     return (struct slice){kept->stem, kept->stem_size};
 }
 
+/* In lower case; the wide forms of ASCII that stand in CJK text as ASCII. */
+static uint32_t folded(uint32_t c)
+{
+    enum { WIDE_FIRST = 0xFF01, WIDE_LAST = 0xFF5E, WIDE = 0xFEE0 };
+    return text_lower(c >= WIDE_FIRST && c <= WIDE_LAST ? c - WIDE : c);
+}
+
 /* The word in lower case; whether it is all capitals, two or more. */
 static bool lower_word(struct buf *out, struct slice text)
 {
@@ -105,7 +113,7 @@ static bool lower_word(struct buf *out, struct slice text)
         if (c < 0x80)
             buf_put_byte(out, (int)text_lower(c));
         else
-            text_encode(out, text_lower(c));
+            text_encode(out, folded(c));
     }
     return capitals && letters > 1;
 }
@@ -123,11 +131,17 @@ static void give_word(struct run *run, struct slice text)
     run->words++;
 }
 
-static void give_whole(struct run *run)
+static void give_whole(struct run *run, struct slice text, bool part)
 {
     struct buf *whole = &run->maker->whole;
+    buf_clear(whole);
+    buf_put_byte(whole, '=');
+    for (size_t at = 0, step; at < text.size; at += step)
+        text_encode(whole,
+                    folded(text_decode(text.data, text.size, at, &step)));
     struct slice term = {whole->data, cut(whole)};
-    struct term_at at = {.term = term, .word = term, .whole = true};
+    struct term_at at = {
+        .term = term, .word = term, .whole = true, .part = part};
     run->each(run->context, &at);
 }
 
@@ -177,6 +191,14 @@ static bool is_hump(struct slice text, size_t at, uint32_t before)
     return is_small(text_decode(text.data, text.size, at + step, &next));
 }
 
+/* C++ and C#. */
+static bool ends_in_sign(struct slice run)
+{
+    const char *end = run.data + run.size;
+    return (run.size > 1 && end[-1] == '#') ||
+           (run.size > 2 && end[-1] == '+' && end[-2] == '+');
+}
+
 static struct shape shape_of(struct slice run)
 {
     struct shape shape = {0};
@@ -192,6 +214,7 @@ static struct shape shape_of(struct slice run)
         sign = !is_word(c);
         before = c;
     }
+    shape.joined |= shape.any_word && ends_in_sign(run);
     return shape;
 }
 
@@ -209,11 +232,7 @@ static void give_signs(struct run *run, struct slice text)
     }
     if (!sign)
         return;
-    struct buf *whole = &run->maker->whole;
-    buf_clear(whole);
-    buf_put_byte(whole, '=');
-    buf_put_slice(whole, text);
-    give_whole(run);
+    give_whole(run, text, false);
 }
 
 /* The humps of one word: "find", "Orphans". */
@@ -264,26 +283,120 @@ static struct slice visible(struct buf *out, struct slice text)
     return buf_slice(out);
 }
 
+/* The names that a longer identifier is put together from: pg_class in
+ * pg_catalog.pg_class, no-verify in --no-verify. */
+static void give_names(struct run *run, struct slice text)
+{
+    for (size_t at = 0, step; at < text.size;) {
+        size_t from = at, end = at;
+        bool joined = false, joint = false;
+        for (; at < text.size; at += step) {
+            uint32_t c = text_decode(text.data, text.size, at, &step);
+            if (is_word(c)) {
+                joined |= joint;
+                joint = false;
+                end = at + step;
+            } else if (c == '_' || c == '-') {
+                joint = end > from;
+                from += end == from;
+            } else {
+                break;
+            }
+        }
+        if (joined && end - from < text.size)
+            give_whole(run, (struct slice){text.data + from, end - from}, true);
+        at += at < text.size ? step : 0;
+    }
+}
+
+/* What no identifier goes on through; "->" is none. */
+static bool is_break(struct slice text, size_t at, uint32_t c)
+{
+    if (c >= 0x80)
+        return !is_word(c);
+    return c == '>' ? !at || text.data[at - 1] != '-'
+                    : strchr("()[]{}<\"'`,;=|&", (int)c) != NULL;
+}
+
+static void give_piece(struct run *run, struct slice text)
+{
+    text = unwrap(text);
+    struct shape shape = shape_of(text);
+    run->identifier = shape.joined || shape.humps;
+    if (run->identifier) {
+        give_whole(run, text, false);
+        give_names(run, text);
+    }
+    give_parts(run, text);
+}
+
 static void give_run(struct run *run, struct slice text)
 {
-    text = visible(&run->maker->run, text);
-    struct slice inner = unwrap(text);
-    struct shape shape = shape_of(inner);
-    if (!shape.any_word) {
+    if (!shape_of(text).any_word) {
         give_signs(run, text);
         return;
     }
-    run->identifier = shape.joined || shape.humps;
-    if (run->identifier) {
-        struct buf *whole = &run->maker->whole;
-        buf_clear(whole);
-        buf_put_byte(whole, '=');
-        for (size_t at = 0, step; at < inner.size; at += step)
-            text_encode(whole, text_lower(text_decode(inner.data, inner.size,
-                                                      at, &step)));
-        give_whole(run);
+    for (size_t at = 0, from = 0, step; at < text.size; at += step) {
+        uint32_t c = text_decode(text.data, text.size, at, &step);
+        bool at_break = is_break(text, at, c);
+        if (!at_break && at + step < text.size)
+            continue;
+        size_t end = at_break ? at : at + step;
+        if (end > from)
+            give_piece(run, (struct slice){text.data + from, end - from});
+        from = at + step;
     }
-    give_parts(run, inner);
+}
+
+/* ---- Scripts without spaces ---- */
+
+/* Neighbours overlap, so that whatever a reader takes for a word is there; a
+ * character that stands alone is a term. */
+static void give_bigrams(struct run *run, struct slice text)
+{
+    size_t before = 0, step;
+    for (size_t at = 0; at < text.size; at += step) {
+        text_decode(text.data, text.size, at, &step);
+        bool alone = step == text.size;
+        if (at || alone) {
+            struct slice pair = {text.data + before, at + step - before};
+            struct term_at given = {.term = pair, .word = pair};
+            run->each(run->context, &given);
+            run->words++;
+        }
+        before = at;
+    }
+}
+
+static bool may_hold_cjk(struct slice text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if ((unsigned char)text.data[i] >= CJK_LEAST_BYTE)
+            return true;
+    return false;
+}
+
+static void give_scripts(struct run *run, struct slice text)
+{
+    text = visible(&run->maker->run, text);
+    if (!may_hold_cjk(text)) {
+        give_run(run, text);
+        return;
+    }
+    for (size_t at = 0, step; at < text.size;) {
+        size_t from = at;
+        enum script script =
+            script_of(text_decode(text.data, text.size, at, &step));
+        for (at += step; at < text.size; at += step)
+            if (script_of(text_decode(text.data, text.size, at, &step)) !=
+                script)
+                break;
+        struct slice stretch = {text.data + from, at - from};
+        if (script == SCRIPT_CJK)
+            give_bigrams(run, stretch);
+        else if (script == SCRIPT_SPACED)
+            give_run(run, stretch);
+    }
 }
 
 size_t terms_of(struct term_maker *maker, struct slice text,
@@ -301,41 +414,7 @@ size_t terms_of(struct term_maker *maker, struct slice text,
         size_t from = at;
         while (at < text.size && !text_space(text.data, text.size, at))
             at++;
-        give_run(&run, (struct slice){text.data + from, at - from});
+        give_scripts(&run, (struct slice){text.data + from, at - from});
     }
     return run.words;
-}
-
-bool term_is_stop_word(struct slice word)
-{
-    static const char *const words[] = {
-        "a",     "about", "all",   "am",    "an",   "and",    "any",
-        "are",   "as",    "at",    "be",    "been", "being",  "but",
-        "by",    "can",   "could", "did",   "do",   "does",   "doing",
-        "for",   "from",  "get",   "had",   "has",  "have",   "having",
-        "how",   "i",     "if",    "in",    "into", "is",     "it",
-        "its",   "just",  "me",    "my",    "no",   "not",    "of",
-        "on",    "or",    "our",   "out",   "s",    "should", "so",
-        "some",  "such",  "t",     "than",  "that", "the",    "their",
-        "them",  "then",  "there", "these", "they", "this",   "those",
-        "to",    "up",    "us",    "use",   "used", "using",  "want",
-        "was",   "we",    "were",  "what",  "when", "where",  "which",
-        "while", "who",   "whom",  "why",   "will", "with",   "would",
-        "you",   "your"};
-    size_t low = 0, high = sizeof words / sizeof words[0];
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        size_t size = strlen(words[middle]);
-        int order = memcmp(word.data, words[middle],
-                           word.size < size ? word.size : size);
-        if (!order)
-            order = word.size < size ? -1 : word.size > size;
-        if (!order)
-            return true;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return false;
 }
