@@ -1,30 +1,20 @@
 #include "memory/terms.h"
 
-#include <libstemmer.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "memory/script.h"
+#include "memory/stems.h"
 
 enum { MOST_SIGNS = 4 };
 
-/* Words repeat: the stem made last for each of STEMS places is kept. */
-enum { STEMS = 2048, STEM_WORD = 22 };
-
-struct stem {
-    uint8_t word_size, stem_size; /* 0: free */
-    char word[STEM_WORD], stem[STEM_WORD];
-};
-
 struct term_maker {
-    struct sb_stemmer *stemmer;
-    struct stem *stems; /* [STEMS] */
-    struct buf word;    /* the word being read, in lower case */
-    struct buf whole;   /* the identifier being read, "=" first */
-    struct buf run;     /* a run without its invisible characters */
+    struct stems *stems;
+    struct buf word;  /* the word being read, in lower case */
+    struct buf whole; /* the identifier being read, "=" first */
+    struct buf run;   /* a run without its invisible characters */
 };
 
 /* One run between white space, as it is taken apart. */
@@ -39,10 +29,7 @@ struct run {
 struct term_maker *term_maker_new(void)
 {
     struct term_maker *maker = mem_alloc(sizeof *maker);
-    maker->stemmer = sb_stemmer_new("english", "UTF_8");
-    if (!maker->stemmer)
-        abort();
-    maker->stems = mem_alloc(STEMS * sizeof *maker->stems);
+    maker->stems = stems_new();
     return maker;
 }
 
@@ -50,8 +37,7 @@ void term_maker_free(struct term_maker *maker)
 {
     if (!maker)
         return;
-    sb_stemmer_delete(maker->stemmer);
-    free(maker->stems);
+    stems_free(maker->stems);
     buf_free(&maker->word);
     buf_free(&maker->whole);
     buf_free(&maker->run);
@@ -66,32 +52,6 @@ static size_t cut(const struct buf *text)
     for (size = TERM_MOST; (text->data[size] & 0xC0) == 0x80; size--)
         ;
     return size;
-}
-
-static struct slice make_stem(struct term_maker *maker, struct slice word)
-{
-    const char *stem = (const char *)sb_stemmer_stem(
-        maker->stemmer, (const sb_symbol *)word.data, (int)word.size);
-    return (struct slice){stem, (size_t)sb_stemmer_length(maker->stemmer)};
-}
-
-static struct slice stem_of(struct term_maker *maker, struct slice word)
-{
-    if (word.size > STEM_WORD)
-        return make_stem(maker, word);
-    struct stem *kept =
-        &maker->stems[hash_bytes64(word.data, word.size) % STEMS];
-    if (kept->word_size != word.size ||
-        memcmp(kept->word, word.data, word.size) != 0) {
-        struct slice stem = make_stem(maker, word);
-        if (stem.size > STEM_WORD)
-            return stem;
-        memcpy(kept->word, word.data, word.size);
-        memcpy(kept->stem, stem.data, stem.size);
-        kept->word_size = (uint8_t)word.size;
-        kept->stem_size = (uint8_t)stem.size;
-    }
-    return (struct slice){kept->stem, kept->stem_size};
 }
 
 /* In lower case; the wide forms of ASCII that stand in CJK text as ASCII. */
@@ -123,7 +83,7 @@ static void give_word(struct run *run, struct slice text)
     struct buf *word = &run->maker->word;
     bool capitals = lower_word(word, text);
     struct slice lower = {word->data, cut(word)};
-    struct term_at at = {.term = stem_of(run->maker, lower),
+    struct term_at at = {.term = stem_of(run->maker->stems, lower),
                          .word = lower,
                          .capitals = capitals,
                          .part = run->identifier};
