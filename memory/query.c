@@ -107,7 +107,7 @@ static bool whole_is_known(const struct query *query, uint32_t within)
 static double common_weight(const struct query_term *term, double owners,
                             double mean_words)
 {
-    double expected = owners * (1 - exp(-term->frequency * 1e-6 * mean_words));
+    double expected = owners * (1 - exp(-1e-6 * term->frequency * mean_words));
     double share = (term->nodes + 0.5) / (expected + 0.5);
     return fmin(1, fmax(COMMON_LEAST, pow(share, COMMON_POWER)));
 }

@@ -24,6 +24,7 @@ struct run {
     void *context;
     size_t words;
     bool identifier; /* its words are parts of one */
+    struct slice piece;
 };
 
 struct term_maker *term_maker_new(void)
@@ -256,11 +257,12 @@ static void give_names(struct run *run, struct slice text)
                 joined |= joint;
                 joint = false;
                 end = at + step;
-            } else if (c == '_' || c == '-') {
-                joint = end > from;
-                from += end == from;
-            } else {
+            } else if (c != '_' && c != '-') {
                 break;
+            } else if (end > from) {
+                joint = true;
+            } else {
+                from = end = at + step;
             }
         }
         if (joined && end - from < text.size)
@@ -269,33 +271,11 @@ static void give_names(struct run *run, struct slice text)
     }
 }
 
-/* What no identifier goes on through; "->" is none. */
-static bool is_break(struct slice text, size_t at, uint32_t c)
+/* Calls `give` for what stands between breaks. */
+static void split(struct run *run, struct slice text,
+                  bool (*is_break)(struct slice text, size_t at, uint32_t c),
+                  void (*give)(struct run *run, struct slice text))
 {
-    if (c >= 0x80)
-        return !is_word(c);
-    return c == '>' ? !at || text.data[at - 1] != '-'
-                    : strchr("()[]{}<\"'`,;=|&", (int)c) != NULL;
-}
-
-static void give_piece(struct run *run, struct slice text)
-{
-    text = unwrap(text);
-    struct shape shape = shape_of(text);
-    run->identifier = shape.joined || shape.humps;
-    if (run->identifier) {
-        give_whole(run, text, false);
-        give_names(run, text);
-    }
-    give_parts(run, text);
-}
-
-static void give_run(struct run *run, struct slice text)
-{
-    if (!shape_of(text).any_word) {
-        give_signs(run, text);
-        return;
-    }
     for (size_t at = 0, from = 0, step; at < text.size; at += step) {
         uint32_t c = text_decode(text.data, text.size, at, &step);
         bool at_break = is_break(text, at, c);
@@ -303,9 +283,52 @@ static void give_run(struct run *run, struct slice text)
             continue;
         size_t end = at_break ? at : at + step;
         if (end > from)
-            give_piece(run, (struct slice){text.data + from, end - from});
+            give(run, unwrap((struct slice){text.data + from, end - from}));
         from = at + step;
     }
+}
+
+/* An identifier never goes on through these; */
+static bool ends_identifier(struct slice text, size_t at, uint32_t c)
+{
+    (void)text;
+    (void)at;
+    return c < 0x80 ? c && strchr("\"'`,;|", (int)c) : !is_word(c);
+}
+
+/* these hold smaller ones: std::vector<int>, f(my_name).  "->" does not. */
+static bool ends_inner(struct slice text, size_t at, uint32_t c)
+{
+    if (c == '>')
+        return !at || text.data[at - 1] != '-';
+    return c < 0x80 && c && strchr("()[]{}<=&", (int)c);
+}
+
+static void give_inner(struct run *run, struct slice text)
+{
+    if (text.size < run->piece.size && shape_of(text).joined)
+        give_whole(run, text, true);
+    give_names(run, text);
+}
+
+static void give_piece(struct run *run, struct slice text)
+{
+    struct shape shape = shape_of(text);
+    run->identifier = shape.joined || shape.humps;
+    run->piece = text;
+    if (run->identifier) {
+        give_whole(run, text, false);
+        split(run, text, ends_inner, give_inner);
+    }
+    give_parts(run, text);
+}
+
+static void give_run(struct run *run, struct slice text)
+{
+    if (shape_of(text).any_word)
+        split(run, text, ends_identifier, give_piece);
+    else
+        give_signs(run, text);
 }
 
 /* ---- Scripts without spaces ---- */

@@ -4,7 +4,7 @@
 
 #include "memory/lexical.h"
 
-enum { NODES = 40, ROUNDS = 30, WORDS = 25 };
+enum { NODES = 40, MOST_ALIASES = 4, ROUNDS = 30, WORDS = 25 };
 
 static const char *const words[WORDS] = {
     "index",  "table", "row",    "key",  "scan",     "page",    "cache",
@@ -51,10 +51,10 @@ static void assert_same_epochs(struct store *store, uint32_t a, uint32_t b)
         for (size_t t = 0; t < query.count; t++) {
             struct slice term = slice_of(query.terms[t].term);
             struct slice first, second;
-            assert_int_equal(
-                store_get_postings(txn, 1, a, term, &first, NULL), 0);
-            assert_int_equal(
-                store_get_postings(txn, 1, b, term, &second, NULL), 0);
+            assert_int_equal(store_get_postings(txn, 1, a, term, &first, NULL),
+                             0);
+            assert_int_equal(store_get_postings(txn, 1, b, term, &second, NULL),
+                             0);
             assert_true(slice_equal(first, second));
         }
         query_free(&query);
@@ -72,6 +72,27 @@ static void apply(struct store *store, uint32_t epoch,
     assert_int_equal(lexical_delta_size(delta), 0);
 }
 
+/* Some nodes have names in the index, as their titles decide. */
+static void change_aliases(struct lexical_delta *delta, uint64_t id,
+                           const struct tree *content, bool gone)
+{
+    size_t names = content->nodes[0].title.size % MOST_ALIASES;
+    for (size_t i = 0; i < names; i++) {
+        struct slice name = slice_of(words[(id + i) % WORDS]);
+        if (gone)
+            lexical_remove_alias(delta, id, name);
+        else
+            lexical_add_alias(delta, id, name);
+    }
+}
+
+static void add(struct lexical_delta *delta, uint64_t id,
+                const struct tree *content)
+{
+    lexical_add(delta, id, &content->nodes[0]);
+    change_aliases(delta, id, content, false);
+}
+
 /* Nodes come, go and change in epoch 1; after each round an epoch of its own
  * made of what is there then must hold the same postings. */
 static void changes_in_place_equal_a_fresh_index(void **state)
@@ -86,17 +107,19 @@ static void changes_in_place_equal_a_fresh_index(void **state)
         for (uint32_t n = 0; n < NODES; n++) {
             if (unit_below(&seed, 3))
                 continue;
-            if (now[n])
+            if (now[n]) {
                 lexical_remove(delta, n + 1, &now[n]->nodes[0]);
+                change_aliases(delta, n + 1, now[n], true);
+            }
             tree_free(now[n]);
             now[n] = unit_below(&seed, 4) ? random_content(&seed) : NULL;
             if (now[n])
-                lexical_add(delta, n + 1, &now[n]->nodes[0]);
+                add(delta, n + 1, now[n]);
         }
         apply(store, 1, delta);
         for (uint32_t n = 0; n < NODES; n++)
             if (now[n])
-                lexical_add(delta, n + 1, &now[n]->nodes[0]);
+                add(delta, n + 1, now[n]);
         apply(store, 2 + round, delta);
         assert_same_epochs(store, 1, 2 + round);
     }
