@@ -8,13 +8,15 @@
 
 /* What a part of an identifier counts that is known as a whole. */
 static const double PART_OF_WHOLE = 0.3;
-/* A common word counts the share of what English would have of it, to this
- * power, but not less than LEAST. */
-static const double COMMON_POWER = 0.5, COMMON_LEAST = 0.1;
+/* A common word counts in full where it is in TIMES as many nodes as English
+ * would have it in, else the less, but not less than LEAST.  Set on questions
+ * about manuals held out of everything else (docs/retrieval.md). */
+static const double TIMES = 20, LEAST = 0.02;
 
 struct parse {
     struct query *query;
     bool stop_words; /* take them too */
+    bool sentence;   /* some were left out: not keywords alone */
     uint32_t within; /* wholes of the identifier that is being read */
 };
 
@@ -46,8 +48,10 @@ static void take_term(void *context, const struct term_at *at)
     struct query *query = parse->query;
     if (at->whole && !at->part)
         parse->within = 0;
-    if (is_left_out(parse, at))
+    if (is_left_out(parse, at)) {
+        parse->sentence = true;
         return;
+    }
     int index = query_find(query, at->term);
     if (index < 0 && query->count < QUERY_MOST_TERMS) {
         index = (int)query->count++;
@@ -70,6 +74,9 @@ void query_parse(const char *text, struct query *ret_query)
     struct parse parse = {.query = ret_query};
     ret_query->count = 0;
     terms_of(maker, slice_of(text), take_term, &parse);
+    /* Who gives keywords means each of them. */
+    for (size_t t = 0; t < ret_query->count && !parse.sentence; t++)
+        ret_query->terms[t].frequency = 0;
     parse.stop_words = true;
     if (!ret_query->count)
         terms_of(maker, slice_of(text), take_term, &parse);
@@ -102,14 +109,12 @@ static bool whole_is_known(const struct query *query, uint32_t within)
     return false;
 }
 
-/* How much of what chance would give, were the manuals English like any
- * other. */
 static double common_weight(const struct query_term *term, double owners,
                             double mean_words)
 {
-    double expected = owners * (1 - exp(-1e-6 * term->frequency * mean_words));
-    double share = (term->nodes + 0.5) / (expected + 0.5);
-    return fmin(1, fmax(COMMON_LEAST, pow(share, COMMON_POWER)));
+    double english = owners * (1 - exp(-1e-6 * term->frequency * mean_words));
+    double share = (term->nodes + 0.5) / (english + 0.5);
+    return fmin(1, fmax(LEAST, share / TIMES));
 }
 
 void query_weigh(struct query *query, double owners, double mean_words)
