@@ -40,6 +40,13 @@ static const char *const stop_words[] = {
     "weren", "what",  "when",   "where",  "which",   "while",  "who",  "whom",
     "why",   "will",  "with",   "won",    "would",   "wouldn", "you",  "your"};
 
+static const char *const phrase_words[] = {
+    "a",    "about", "all",   "an",    "and", "any",   "as",   "at",
+    "but",  "by",    "for",   "from",  "if",  "in",    "into", "its",
+    "no",   "not",   "of",    "on",    "or",  "out",   "s",    "some",
+    "such", "t",     "than",  "that",  "the", "their", "to",   "up",
+    "when", "where", "which", "while", "with"};
+
 static const char *const in_1500[] = {
     "also", "back",  "because", "before", "come",  "comes",  "even",  "first",
     "give", "go",    "goes",    "going",  "good",  "know",   "knows", "like",
@@ -196,6 +203,11 @@ static const char *const in_40[] = {
 bool word_is_stop_word(struct slice word)
 {
     return HOLDS(stop_words, word);
+}
+
+bool word_is_of_phrases(struct slice word)
+{
+    return HOLDS(phrase_words, word);
 }
 
 unsigned word_frequency(struct slice word)

@@ -11,6 +11,10 @@
 /* A word without weight in a question: "how", "the", "is", ... */
 bool word_is_stop_word(struct slice word);
 
+/* A stop word that a title or a list of keywords may hold, too ("of", "the");
+ * the others ("how", "you", "is") are of sentences. */
+bool word_is_of_phrases(struct slice word);
+
 /* Roughly how often, in a million words of English, the word and those of its
  * stem stand; 0: it is none of the common ones, or it may well be a subject. */
 unsigned word_frequency(struct slice word);

@@ -16,7 +16,7 @@ static const double TIMES = 20, LEAST = 0.02;
 struct parse {
     struct query *query;
     bool stop_words; /* take them too */
-    bool sentence;   /* some were left out: not keywords alone */
+    bool sentence;   /* it is one, not a phrase or keywords */
     uint32_t within; /* wholes of the identifier that is being read */
 };
 
@@ -49,7 +49,7 @@ static void take_term(void *context, const struct term_at *at)
     if (at->whole && !at->part)
         parse->within = 0;
     if (is_left_out(parse, at)) {
-        parse->sentence = true;
+        parse->sentence |= !word_is_of_phrases(at->word);
         return;
     }
     int index = query_find(query, at->term);
@@ -74,7 +74,7 @@ void query_parse(const char *text, struct query *ret_query)
     struct parse parse = {.query = ret_query};
     ret_query->count = 0;
     terms_of(maker, slice_of(text), take_term, &parse);
-    /* Who gives keywords means each of them. */
+    /* A phrase means each of its words. */
     for (size_t t = 0; t < ret_query->count && !parse.sentence; t++)
         ret_query->terms[t].frequency = 0;
     parse.stop_words = true;

@@ -42,17 +42,17 @@ static void conversation_counts_less_than_the_subject(void **state)
     query_free(&query);
 }
 
-static void keywords_are_all_meant(void **state)
+static void words_of_a_phrase_are_all_meant(void **state)
 {
     (void)state;
     struct query query;
-    query_parse("random number", &query);
-    put_nodes(&query, (uint32_t[]){3, 1});
+    query_parse("number, random, of a table", &query);
+    put_nodes(&query, (uint32_t[]){1, 3, 9});
     query_weigh(&query, 1000, 200);
     assert_true(weight_of(&query, "number") >= 1);
     query_free(&query);
-    query_parse("a random number", &query);
-    put_nodes(&query, (uint32_t[]){3, 1});
+    query_parse("How is a random number made?", &query);
+    put_nodes(&query, (uint32_t[]){3, 1, 1});
     query_weigh(&query, 1000, 200);
     assert_true(weight_of(&query, "number") < 0.1);
     query_free(&query);
@@ -200,7 +200,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conversation_counts_less_than_the_subject),
-        cmocka_unit_test(keywords_are_all_meant),
+        cmocka_unit_test(words_of_a_phrase_are_all_meant),
         cmocka_unit_test(capitals_are_no_conversation),
         cmocka_unit_test(parts_stand_in_for_the_whole),
         cmocka_unit_test(misspelt_words_become_the_nearest),
