@@ -14,6 +14,21 @@ static const double TITLE = 20.0, DEFINED = 1.5, PATH = 1.5;
  * may be many of them. */
 static const double ALIAS = 10.0;
 
+/* Postings of version 1 knew no aliases: they serve until the manual is updated
+ * next. */
+static struct match unpack(uint64_t packed, uint32_t version)
+{
+    struct match match = {.title = (uint8_t)(packed & 3),
+                          .defined = (uint8_t)(packed >> 2 & 3)};
+    packed >>= 4;
+    if (version > 1) {
+        match.alias = (uint8_t)(packed & 3);
+        packed >>= 2;
+    }
+    match.body = (uint16_t)(packed < UINT16_MAX ? packed : UINT16_MAX);
+    return match;
+}
+
 /* Postings and by_id both ascend, so one walk over each finds all. */
 static void match_term(const struct volume *volume, struct slice postings,
                        struct match *matches, size_t terms, size_t term)
@@ -30,12 +45,8 @@ static void match_term(const struct volume *volume, struct slice postings,
             break;
         if (volume->by_id[at].id != id)
             continue;
-        struct match *match = &matches[volume->by_id[at].node * terms + term];
-        match->body =
-            (uint16_t)(packed >> 6 < UINT16_MAX ? packed >> 6 : UINT16_MAX);
-        match->title = (uint8_t)(packed & 3);
-        match->defined = (uint8_t)(packed >> 2 & 3);
-        match->alias = (uint8_t)(packed >> 4 & 3);
+        matches[volume->by_id[at].node * terms + term] =
+            unpack(packed, volume->manual.lexical);
     }
 }
 

@@ -1,5 +1,6 @@
 #include "tests/unit/unit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "memory/lexical.h"
@@ -130,9 +131,86 @@ static void changes_in_place_equal_a_fresh_index(void **state)
     unit_folder_remove(folder);
 }
 
+static struct match match_of(struct store *store, uint32_t version)
+{
+    struct node node = {.words = 1};
+    struct tree outline = {.nodes = &node, .count = 1};
+    struct volume_id by_id = {.id = 7};
+    struct volume volume = {
+        .manual = {.id = 1, .epoch = version, .lexical = version},
+        .outline = &outline,
+        .by_id = &by_id};
+    struct query query;
+    struct store_txn *txn;
+    struct match *matches;
+    query_parse("heap", &query);
+    assert_int_equal(store_read(store, &txn, NULL), 0);
+    assert_int_equal(lexical_match(txn, &volume, &query, &matches, NULL), 0);
+    store_end(txn);
+    query_free(&query);
+    struct match match = matches[0];
+    free(matches);
+    return match;
+}
+
+static void put_posting(struct store *store, uint32_t epoch, uint64_t packed)
+{
+    struct buf value = {0};
+    struct store_txn *txn;
+    buf_put_varint(&value, 7);
+    buf_put_varint(&value, packed);
+    assert_int_equal(store_write(store, &txn, NULL), 0);
+    assert_int_equal(store_put_postings(txn, 1, epoch, slice_of("heap"),
+                                        buf_slice(&value), NULL),
+                     0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+    buf_free(&value);
+}
+
+static void postings_are_read_as_their_version_has_them(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    put_posting(store, 1, 5 << 4 | 2 << 2 | 1);
+    put_posting(store, 2, 5 << 6 | 3 << 4 | 2 << 2 | 1);
+    for (uint32_t version = 1; version <= 2; version++) {
+        struct match match = match_of(store, version);
+        assert_int_equal(match.title, 1);
+        assert_int_equal(match.defined, 2);
+        assert_int_equal(match.alias, version == 2 ? 3 : 0);
+        assert_int_equal(match.body, 5);
+    }
+    store_close(store);
+    unit_folder_remove(folder);
+}
+
+/* A name in the index finds a node that does not hold it otherwise. */
+static void aliases_find_their_node(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    struct lexical_delta *delta = lexical_delta_new();
+    struct node node = {.title = slice_of("Storage")};
+    lexical_add(delta, 7, &node);
+    lexical_add_alias(delta, 7, slice_of("heap, files of a"));
+    apply(store, 2, delta);
+    struct match match = match_of(store, 2);
+    assert_true(match_holds(&match));
+    assert_int_equal(match.alias, 1);
+    assert_int_equal(match.title, 0);
+    assert_int_equal(match.body, 0);
+    lexical_delta_free(delta);
+    store_close(store);
+    unit_folder_remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(postings_are_read_as_their_version_has_them),
+        cmocka_unit_test(aliases_find_their_node),
         cmocka_unit_test(changes_in_place_equal_a_fresh_index),
     };
     return cmocka_run_group_tests_name("lexical", tests, NULL, NULL);
