@@ -93,9 +93,8 @@ static int find(struct asking *asking, struct err *err)
     if (!asking->route.count ||
         asking->route.confidence < route_least_confidence)
         return 0;
-    return passages_choose(
-        asking->shelf, json_get_text(call->params, "query", ""), &asking->route,
-        most, &call->request->cancelled, &asking->passages, err);
+    return passages_choose(asking->shelf, &asking->route, most,
+                           &call->request->cancelled, &asking->passages, err);
 }
 
 static void decline(struct asking *asking, const char *why)

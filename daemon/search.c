@@ -98,8 +98,11 @@ static void explain_terms(struct json *json, const struct route_result *route)
     for (size_t i = 0; i < route->term_count; i++) {
         json_begin(json, '{');
         json_field_text(json, "term", route->terms[i].term);
+        if (route->terms[i].written)
+            json_field_text(json, "written", route->terms[i].written);
         json_field_int(json, "nodes", route->terms[i].nodes);
         json_field_double(json, "idf", route->terms[i].idf, 4);
+        json_field_double(json, "weight", route->terms[i].weight, 4);
         json_end(json, '}');
     }
     json_end(json, ']');

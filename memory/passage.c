@@ -250,19 +250,23 @@ static int choose_one(const struct shelf *shelf, const struct route_hit *hit,
                                    : 0;
 }
 
-int passages_choose(const struct shelf *shelf, const char *query_text,
-                    const struct route_result *route, size_t most,
-                    const atomic_bool *cancel, struct passages *ret_passages,
-                    struct err *err)
+/* The terms as they were routed by. */
+static struct query query_of(const struct route_result *route)
 {
-    struct query query;
-    query_parse(query_text, &query);
-    for (size_t t = 0; t < query.count; t++) {
-        query.terms[t].idf = 1;
-        for (size_t r = 0; r < route->term_count; r++)
-            if (!strcmp(route->terms[r].term, query.terms[t].term))
-                query.terms[t].idf = route->terms[r].idf;
-    }
+    struct query query = {.count = route->term_count};
+    for (size_t t = 0; t < query.count; t++)
+        query.terms[t] =
+            (struct query_term){.term = mem_strdup(route->terms[t].term),
+                                .idf = route->terms[t].idf,
+                                .weight = route->terms[t].weight};
+    return query;
+}
+
+int passages_choose(const struct shelf *shelf, const struct route_result *route,
+                    size_t most, const atomic_bool *cancel,
+                    struct passages *ret_passages, struct err *err)
+{
+    struct query query = query_of(route);
     struct term_maker *maker = term_maker_new();
     struct passages passages = {0};
     passages.items = mem_alloc(most * sizeof *passages.items);
