@@ -6,6 +6,7 @@
     quill0.py vectors WORK         word vectors from co-occurrence
     quill0.py words WORK           a bag of words learned from questions
     quill0.py build WORK           a model that computes what the bag does
+    quill0.py pool WORK            weights of children when they are pooled
     quill0.py contrast WORK        questions towards sections, recall, pooling
     quill0.py answers WORK         short grounded answers
     quill0.py eval WORK            recall on held-out manuals, against BM25
@@ -257,14 +258,17 @@ def saved(work, name):
     return torch.load(path, map_location="cpu")
 
 
-def train(args, stage, before, probe, batch_loss, fixed):
+def train(args, stage, before, probe, batch_loss, fixed, begin=None,
+          every=150):
     """batch_loss(model, step, rng) -> loss, {figures}; parameters of `fixed`
-    (parts of names) stay.  Keeps what the probe found best, the beginning
-    included."""
+    (parts of names) stay.  `begin(model)` changes what it begins from.  Keeps
+    what the probe found best, the beginning included."""
     torch.set_num_threads(args.threads)
     path = os.path.join(args.work, stage + ".pt")
     model = Quill()
     model.load_state_dict(saved(args.work, before))
+    if begin:
+        begin(model)
     model.to(args.device)
     # The table stays as the bag learned it: steps of so few texts, and the
     # language's above all, would spoil rare words.
@@ -315,7 +319,7 @@ def train(args, stage, before, probe, batch_loss, fixed):
                                                         - clock.begin)),
                 **{k: round(sum(v) / len(v), 4) for k, v in sums.items()})
             sums, noted = {}, time.time()
-        if time.time() - probed > 150:
+        if time.time() - probed > every:
             best, probed = measure(), time.time()
     measure()
 
@@ -1137,6 +1141,154 @@ def lm_loss(model, ids, weight=None):
     return (loss * w[keep]).sum() / w[keep].sum()
 
 
+# ---- pooling ----
+
+
+class Families:
+    """Memories of families' children and keys of questions about them, all
+    computed once: padded to the widest family."""
+
+    def __init__(self, model, data, families, of_node, rng, cap=96, widest=40):
+        texts, asked, self.manual = [], [], []
+        own, family = [], []
+        for i in families:
+            children = [c for c in data["nodes"][i]["children"]
+                        if data["nodes"][c]["own"]]
+            if len(children) > widest:
+                at = rng.randrange(len(children) - widest + 1)
+                children = children[at:at + widest]
+            questions = [p for c in children for p in of_node.get(c, [])]
+            if not questions:
+                continue
+            for p in rng.sample(questions, min(6, len(questions))):
+                asked.append(p[1])
+                family.append(len(own))
+            own.append((len(texts), len(children)))
+            texts += [data["nodes"][c]["segments"][0][:cap] for c in children]
+            self.manual.append(data["nodes"][i]["manual"])
+        memories = encode_all(model, texts, model.lectern.mem0, 192)
+        width = max(n for _, n in own)
+        self.children = torch.zeros(len(own), width, D)
+        self.there = torch.zeros(len(own), width, dtype=torch.bool)
+        for f, (at, n) in enumerate(own):
+            self.children[f, :n] = memories[at:at + n]
+            self.there[f, :n] = True
+        with torch.no_grad():
+            self.queries = model.queries(encode_all(
+                model, asked, model.lectern.mem, 512))
+        self.family = torch.tensor(family)
+        self.of_manual = {m: torch.tensor([
+            f for f, x in enumerate(self.manual) if x == m])
+            for m in dict.fromkeys(self.manual)}
+
+    def aggregates(self, model, some, drop):
+        """Quill.pool of many families, some children left out."""
+        children, there = self.children[some], self.there[some]
+        if drop:
+            keep = there & (torch.rand(there.shape)
+                            > drop * torch.rand(len(there), 1))
+            there = torch.where(keep.sum(1, keepdim=True) < 3, there, keep)
+        w = model.lectern.pool
+        score = (children @ w.wq) @ (children @ w.wk).transpose(1, 2)
+        hidden = ~there[:, None] | torch.eye(there.shape[1], dtype=torch.bool)
+        weight = (score / POOL ** 0.5).masked_fill(hidden, -1e9).softmax(-1)
+        weight = (weight * there[..., None]).sum(1)
+        weight = weight / weight.sum(-1, keepdim=True)
+        return (weight[:, None] @ children)[:, 0]
+
+    def scores(self, model, some, drop=0.0):
+        """Of the questions about these families: with each of them; right."""
+        place = torch.full((len(self.children),), -1)
+        place[some] = torch.arange(len(some))
+        rows = (place[self.family] >= 0).nonzero()[:, 0]
+        keys = unit(model.keys(self.aggregates(model, some, drop)))
+        return self.queries[rows] @ keys.T, place[self.family[rows]]
+
+    def measure(self, model):
+        """Mean reciprocal rank, recall@1 and @10: families of one manual
+        against each other."""
+        found = []
+        with torch.no_grad():
+            for some in self.of_manual.values():
+                score, right = self.scores(model, some)
+                rank = (score > score.gather(1, right[:, None])).sum(1)
+                found.append(torch.stack([1 / (1 + rank), rank < 1,
+                                          rank < 10], 1).float())
+        return [round(x, 4) for x in torch.cat(found).mean(0).tolist()]
+
+
+def stage_pool(args, nodes=13000):
+    """The pooling projections alone; the rest of the model stays."""
+    torch.set_num_threads(args.threads)
+    path = os.path.join(args.work, "families.pt")
+    if os.path.exists(path):
+        learn, probe, others = torch.load(path, weights_only=False)
+    else:
+        data = load_data(args.work)
+        model = Quill()
+        model.load_state_dict(saved(args.work, "build"))
+        of_node, rng = {}, random.Random(SEED)
+        for p in data["pairs"]:
+            of_node.setdefault(p[2], []).append(p)
+        size = [sum(data["nodes"][c]["own"] for c in n["children"])
+                for n in data["nodes"]]
+        every = [i for i, n in enumerate(data["nodes"])
+                 if not n["held"] and size[i] > 1]
+        rng.shuffle(every)
+        probe = [i for i in every if data["nodes"][i]["manual"] in PROBE]
+        # Two children weigh the same whatever the projections are.
+        every = [i for i in every if size[i] > 2
+                 and data["nodes"][i]["manual"] not in PROBE]
+        learn, others, count = [], [], 0
+        for k, i in enumerate(every):
+            (others if k % 6 == 5 else learn).append(i)
+            count += min(size[i], 40)
+            if count > nodes:
+                break
+        learn, probe, others = (
+            Families(model, data, some, of_node, rng)
+            for some in (learn, probe, others))
+        save(path, (learn, probe, others))
+    log(args.work, stage="pool", families=[
+        len(x.children) for x in (learn, probe, others)], questions=[
+        len(x.queries) for x in (learn, probe, others)])
+    manuals = list(learn.of_manual)
+    weights = [len(learn.of_manual[m]) ** 0.7 for m in manuals]
+
+    def begin(model):
+        """From the mean towards the children least like their siblings in
+        the keys' space: as much as the probe likes."""
+        w = model.lectern.pool
+        u, s, _ = torch.linalg.svd(model.lectern.recall.wk.data)
+        w.wq.data = u[:, :POOL] * s[:POOL] / 4
+        base, found = -w.wq.data.clone(), {}
+        for gain in (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0):
+            w.wk.data = gain * base
+            found[gain] = sum(measure(model))
+        gain = max(found, key=found.get)
+        w.wk.data = gain * base
+        log(args.work, stage="pool", begins_with=gain)
+
+    def loss(model, step, rng):
+        if step % 2:
+            some = learn.of_manual[rng.choices(manuals, weights)[0]]
+        else:
+            some = torch.arange(len(learn.children))
+        some = some[torch.randperm(len(some))[:256]]
+        score, right = learn.scores(model, some, 0.5)
+        total = F.cross_entropy(score, right)
+        return total, {"loss": total.item(), "tokens": 0, "hit": (
+            score.argmax(-1) == right).float().mean().item()}
+
+    def measure(model):
+        a, b = probe.measure(model), others.measure(model)
+        log(args.work, stage="pool", probe_manuals=a, other_families=b)
+        return [a[0], b[0]]
+
+    train(args, "pool", "build", measure, loss,
+          ("model.", "lectern.mem", "lectern.recall"), begin, 10)
+
+
 # ---- contrast ----
 
 
@@ -1245,7 +1397,7 @@ def stage_contrast(args):
         return flat_loss(model, pairs, rng, args.scale * 8000 // (cap + 16),
                          cap)
 
-    train(args, "contrast", "build", probe.model, loss,
+    train(args, "contrast", "pool", probe.model, loss,
           ("embed", "q_proj", "k_proj", "q_norm", "k_norm"))
 
 
@@ -1476,7 +1628,11 @@ def stage_export(args):
         CONTEXT, "rms_norm_eps": EPS, "rope_theta": THETA, "hidden_act":
         "silu", "tie_word_embeddings": True, "attention_bias": False,
         "attention_dropout": 0.0, "use_sliding_window": False,
-        "torch_dtype": "bfloat16", "eos_token_id": END, "pad_token_id": PAD}
+        "torch_dtype": "bfloat16", "eos_token_id": END, "pad_token_id": PAD,
+        # What answers are prompted with; 1: none is sure enough to be shown
+        # unasked.
+        "lectern": {"prompt_tokens": 448, "passages": 3,
+                    "passage_tokens": 130, "answer_threshold": 1}}
     with open(os.path.join(args.dir, "config.json"), "w") as out:
         json.dump(config, out, indent=2)
         out.write("\n")
@@ -1567,8 +1723,8 @@ def stage_check(args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    stages = ["tokenizer", "prepare", "vectors", "words", "build", "contrast",
-              "answers", "eval", "export", "check"]
+    stages = ["tokenizer", "prepare", "vectors", "words", "build", "pool",
+              "contrast", "answers", "eval", "export", "check"]
     parser.add_argument("command", choices=stages)
     parser.add_argument("work")
     parser.add_argument("dir", nargs="?")
@@ -1579,7 +1735,7 @@ def main():
     parser.add_argument("--scale", type=int, default=1,
                         help="of a step's texts, for a larger machine")
     parser.add_argument("--rate", type=float, default=5e-5)
-    parser.add_argument("--stage", default="build",
+    parser.add_argument("--stage", default="pool",
                         help="eval, export: of this stage")
     parser.add_argument("--questions", type=int, default=300)
     parser.add_argument("--manuals", nargs="*", help="eval: only of these")
