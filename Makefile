@@ -71,7 +71,7 @@ endif
 
 BASE_LIBS := -lcjson -lutf8proc -lxxhash -linih -lpthread -lm
 PROGRAMS := lecternd lectern lectern-parse
-TOOLS := op probe  # for tests and scripts, not installed
+TOOLS := op probe trees  # for tests and scripts, not installed
 
 all: $(addprefix build/,$(PROGRAMS) $(TOOLS))  ## build the programs (build/lectern and its two companions)
 
@@ -100,6 +100,10 @@ $O/op: $(STAMP) $O/tests/programs/op.o $O/tests/programs/cases.o $(KERNELS) $(BA
 $O/probe: $(STAMP) $O/tests/programs/probe.o $(MODEL) $(KERNELS) $(BASE)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
+
+$O/trees: $(STAMP) $O/tests/programs/trees.o $O/indexer/parser.o $(TREE) $(BASE)
+	$(call say,link)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(BASE_LIBS)
 
 # ---- Tests ----
 
