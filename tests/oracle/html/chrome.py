@@ -29,6 +29,13 @@ GENERATORS = {
     "hand": [".nosearch", ".searchmenu"],
     "ada": [], "vim2html": [], "yodl": [],
 }
+# Printed contents: lists of what stands on this page or below it.
+CONTENTS = {
+    "docbook": [".toc", ".list-of-examples", ".list-of-figures", ".list-of-tables", ".list-of-equations"],
+    "sphinx": [".contents"], "texinfo": [".contents", ".shortcontents", ".Contents_element"],
+    "latex2html": [".ChildLinks"], "doc2tex": [".toc"], "doxygen": [".toc", ".contents_element", "#SEC_Contents"],
+    "nodejs": ["#toc"], "hand": [".fancy_toc"], "scribble": [".toc"],
+}
 COMMENTS = ("Navigation Panel", "End of Navigation Panel")  # LaTeX2HTML's
 
 
@@ -42,25 +49,25 @@ def is_hidden(found):
 
 
 @functools.lru_cache(maxsize=None)
-def rules(generator):
-    listed = set(EVERYWHERE + GENERATORS[generator])
+def rules(generator, contents):
+    listed = set(CONTENTS.get(generator, []) if contents else EVERYWHERE + GENERATORS[generator])
     return {kind: {rule.strip(kind + "]") for rule in listed if rule[0] == kind} for kind in ".#["} | {
         "tag": {rule for rule in listed if rule[0].isalpha()}}
 
 
-def is_chrome(generator, tag, rest):
-    known = rules(generator)
+def is_listed(generator, contents, tag, rest):
+    known = rules(generator, contents)
     if tag in known["tag"]:
         return True
     if not rest.strip():
         return False
     found = attributes(rest)
-    return (is_hidden(found) or found.get("role", "") in known["["] or found.get("id", "") in known["#"]
+    return (not contents and is_hidden(found) or found.get("role", "") in known["["] or found.get("id", "") in known["#"]
             or any(name in known["."] for name in found.get("class", "").split()))
 
 
-def regions(source, generator):
-    """[(from, to)], where the content of each outermost element that is chrome stands."""
+def regions(source, generator, contents=False):
+    """[(from, to)], where the content of each outermost element that is chrome (or contents) stands."""
     found, inside, depth, start = [], None, 0, 0
     tags = list(PART.finditer(source))
     at = 0
@@ -69,10 +76,10 @@ def regions(source, generator):
         at += 1
         comment, tag = part.group("comment"), (part.group("tag") or "").lower()
         if inside is None:
-            if comment and comment.strip() == COMMENTS[0]:
+            if not contents and comment and comment.strip() == COMMENTS[0]:
                 inside, start, first = "comment", part.end(), at
             elif tag and tag not in VOID and not part.group("close") and not part.group("rest").endswith("/") \
-                    and is_chrome(generator, tag, part.group("rest")):
+                    and is_listed(generator, contents, tag, part.group("rest")):
                 inside, start, first, depth = tag, part.end(), at, 1
         elif inside == "comment":
             if comment and comment.strip() == COMMENTS[1]:

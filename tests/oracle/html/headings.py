@@ -5,7 +5,8 @@
 
 Title, level and order of h1 to h3 must agree, before files are assembled. Set aside: chrome as
 chrome.py tells it, titles that stand on more than half of the manual's pages, and the label of
-an admonition ("Note"), which is no heading of the text. A file differs for one cause, the first that explains it; see cause(). The check fails below
+an admonition ("Note"), which is no heading of the text. Headings of Lectern's that the source has as no
+<h1> to <h3> of that text (Doxygen's <div class="title">) are counted as `made`. A file differs for one cause, the first that explains it; see cause(). The check fails below
 99 % of the files that pandoc can read.
 """
 import difflib
@@ -20,7 +21,7 @@ from collections import Counter
 import chrome
 import manuals
 
-SIGNS = re.compile(r"[\s¶§#🔗]+$")
+SIGNS = re.compile(r"^[\s◆]+|[\s¶§#🔗◆]+$")
 NEEDED = 0.99
 
 
@@ -65,7 +66,7 @@ def headers(value, found):
 
 def with_pandoc(path):
     """[(level, title)], or a sentence: why pandoc cannot read the file."""
-    source = manuals.read_text(path)
+    source = UNSEEN.sub("", manuals.read_text(path))
     try:
         done = subprocess.run(["pandoc", "-f", "html", "-t", "json", "+RTS", "-M4g", "-RTS"], input=source.encode(),
                               capture_output=True, timeout=300, check=False)
@@ -76,7 +77,7 @@ def with_pandoc(path):
     found = []
     sys.setrecursionlimit(100000)
     headers(json.loads(done.stdout)["blocks"], found)
-    return [(level, clean(title)) for level, title in found]
+    return found
 
 
 # ---- Lectern ----
@@ -88,6 +89,7 @@ def with_lectern(tree):
 
 # ---- What is no heading of the text, told from the source ----
 
+UNSEEN = re.compile(r"""<a\s[^>]*aria-hidden\s*=\s*["']?true[^>]*>[^<]*</a>""", re.I)
 HEADING = re.compile(r"<h([1-3])(?=[\s>/])[^>]*>(.*?)</h\1\s*>", re.S | re.I)
 LABEL = re.compile(r"""<div[^>]*\sclass\s*=\s*["']?(?:[^"'>]*\s)?(?:admonition|note|tip|caution|warning|important)(?=["'\s>])"""
                    r"""[^>]*>\s*(?:<(?:table|tbody|tr|td|th|span)[^>]*>\s*|<img[^>]*>\s*|</td>\s*)*"""
@@ -95,12 +97,15 @@ LABEL = re.compile(r"""<div[^>]*\sclass\s*=\s*["']?(?:[^"'>]*\s)?(?:admonition|n
 TAG = re.compile(r"<[^>]*>")
 
 
+def counted(matches):
+    return Counter((int(heading.group(1)), clean(html.unescape(TAG.sub("", heading.group(2))))) for heading in matches)
+
+
 def set_aside(source, generator):
     """Headings in chrome, and the labels of admonitions."""
     found = [heading for start, end in chrome.regions(source, generator)
              for heading in HEADING.finditer(source, start, end)]
-    found += LABEL.finditer(source)
-    return Counter((int(heading.group(1)), clean(html.unescape(TAG.sub("", heading.group(2))))) for heading in found)
+    return counted(found + list(LABEL.finditer(source)))
 
 
 # ---- Comparing ----
@@ -141,7 +146,10 @@ def check(args, manual, report):
     files = manual.sample(args.sample)
     paths = [os.path.join(manual.root, file) for file in files]
     theirs = dict(zip(files, manuals.in_parallel(
-        args.jobs, lambda path: args.memory.get("pandoc headings 1", path, with_pandoc), paths)))
+        args.jobs, lambda path: args.memory.get("pandoc headings 3", path, with_pandoc), paths)))
+    for file, found in theirs.items():
+        if not isinstance(found, str):
+            theirs[file] = [(level, clean(title)) for level, title in found]
     ours, failures = {}, {}
     for file, tree in manuals.trees(args.build, manual, files):
         if "failure" in tree:
@@ -154,17 +162,18 @@ def check(args, manual, report):
             pages.update(set(found))
     everywhere = {heading for heading, count in pages.items() if len(files) > 4 and count * 2 > len(files)}
     result = {"manual": manual.name, "files": len(files), "failed": len(failures), "unreadable": 0, "agree": 0,
-              "headings": 0, "lost": 0, "added": 0, "causes": Counter()}
+              "headings": 0, "made": 0, "lost": 0, "added": 0, "causes": Counter()}
     for file in files:
         wanted = theirs[file]
         if isinstance(wanted, str):
             result["unreadable"] += 1
             report({"manual": manual.name, "file": file, "cause": "pandoc cannot read it", "why": wanted})
             continue
-        aside = set_aside(manuals.read_text(os.path.join(manual.root, file)), manual.generator)
+        source = manuals.read_text(os.path.join(manual.root, file))
+        aside, elements = set_aside(source, manual.generator), counted(HEADING.finditer(source))
         for heading in everywhere:
             aside[heading] += len(wanted)
-        spare = Counter(wanted)
+        spare, made = Counter(wanted), []
         spare.subtract(ours.get(file, []))
         kept = []
         for heading in wanted:
@@ -173,7 +182,13 @@ def check(args, manual, report):
                 spare[heading] -= 1
             elif heading[1]:
                 kept.append(heading)
-        got = [heading for heading in ours.get(file, []) if heading[1]]
+        got = []
+        for heading in ours.get(file, []):
+            if heading in kept or elements[heading]:
+                got.append(heading)
+            elif heading[1]:
+                result["made"] += 1
+                made.append(heading)
         lost, extra = differences(kept, got)
         result["headings"] += len(kept)
         result["lost"] += len(lost)
@@ -183,7 +198,7 @@ def check(args, manual, report):
             continue
         why = "file failed" if file in failures else cause(lost, extra)
         result["causes"][why] += 1
-        report({"manual": manual.name, "file": file, "cause": why, "lost": lost[:8], "added": extra[:8],
+        report({"manual": manual.name, "file": file, "cause": why, "lost": lost[:8], "added": extra[:8], "made": made[:4],
                 "why": failures.get(file)})
     readable = len(files) - result["unreadable"]
     result["rate"] = round(result["agree"] / readable, 5) if readable else 1.0

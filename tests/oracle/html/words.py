@@ -3,12 +3,11 @@
 
     words.py FOLDER [NAME...] [--sample N] [--details FILE]
 
-Set aside: lines that stand on more than half of the manual's pages, and chrome as chrome.py tells it
-(how much of it reached a block all the same is `chrome_kept`). w3m lays the cells of a table
+Set aside: lines that stand on more than half of the manual's pages, and `chrome` and printed `contents`
+as chrome.py tells them (how much of them reached a block all the same is `..._kept`). w3m lays the cells of a table
 side by side, so that their lines mix; it is given the page with cells as blocks, one after the other.
 A word is a run of letters and digits; words that only one side splits ("foo2", "foo 2") are found.
-Runs of words that are nowhere and stand in links are `contents`: printed contents and ways to other pages;
-`rate` leaves them out, `rate_with_contents` does not. Pages that are taken for an index, a redirect or a search form have no blocks: they are counted apart
+Words in no block are `linked` when they stand in runs of links, else `gone`; `moved` are out of order. Pages that are taken for an index, a redirect or a search form have no blocks: they are counted apart
 and named. The check fails below 99.5 % in any manual.
 """
 import json
@@ -23,17 +22,19 @@ import chrome
 import manuals
 
 NEEDED = 0.995
-LINK, LINK_END, CHROME, CHROME_END = "\ue000\ue001\ue002\ue003"
+LINK, LINK_END, CHROME, CHROME_END, LIST, LIST_END = MARKS = "\ue000\ue001\ue002\ue003\ue004\ue005"
 CELLS = {"table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th"}
-WORD = re.compile(r"[^\W_]+|[\ue000-\ue003]")
+WORD = re.compile(r"[^\W_]+|[\ue000-\ue005]")
 NEUTRAL = re.compile(r"\d+|.|[ivxlc]+")
 
 
 def for_w3m(source, generator):
     """Cells as blocks, pictures as their alternative text, links and chrome between marks."""
     marks = {}
-    for start, end in chrome.regions(source, generator):
-        marks[start], marks[end] = CHROME, CHROME_END
+    for contents, first, last in (True, LIST, LIST_END), (False, CHROME, CHROME_END):
+        for start, end in chrome.regions(source, generator, contents):
+            marks[start] = marks.get(start, "") + first
+            marks[end] = marks.get(end, "") + last
     out, at = [], 0
     for part in chrome.PART.finditer(source):
         out.append(source[at:part.start()])
@@ -56,7 +57,7 @@ def for_w3m(source, generator):
 
 def with_w3m(path, generator):
     """The page's lines, folded, with marks, without empty ones."""
-    source = for_w3m(re.sub("[\0\ue000-\ue003]", "", manuals.read_text(path)), generator)
+    source = for_w3m(re.sub("[\0\ue000-\ue005]", "", manuals.read_text(path)), generator)
     done = subprocess.run(["w3m", "-dump", "-T", "text/html", "-I", "UTF-8", "-O", "UTF-8", "-cols", "20000",
                            "-o", "display_ins_del=0"], input=source.encode(),
                           capture_output=True, timeout=300, check=True)
@@ -65,29 +66,28 @@ def with_w3m(path, generator):
 
 
 class Word(str):
-    """A word of w3m's; `linked` and `chrome` say where it stands."""
-    linked = chrome = False
+    """A word of w3m's, and where it stands."""
+    linked = chrome = contents = False
 
 
 def words_of_lines(lines, everywhere):
     """The words of all lines but those that stand everywhere; marks are read and left out."""
-    words, linked, aside = [], False, False
+    words, on = [], set()
     for line in lines:
         common = plain(line) in everywhere
         for text in WORD.findall(line):
-            if text in (LINK, LINK_END):
-                linked = text == LINK
-            elif text in (CHROME, CHROME_END):
-                aside = text == CHROME
+            if text in MARKS:
+                mark = MARKS.index(text)
+                (on.discard if mark % 2 else on.add)(MARKS[mark - mark % 2])
             elif not common:
                 word = Word(text)
-                word.linked, word.chrome = linked, aside
+                word.linked, word.chrome, word.contents = LINK in on, CHROME in on, LIST in on
                 words.append(word)
     return words
 
 
 def plain(line):
-    return manuals.squeeze(re.sub("[\ue000-\ue003]", "", line))
+    return manuals.squeeze(re.sub("[\ue000-\ue005]", "", line))
 
 
 def words_of_tree(tree):
@@ -95,6 +95,7 @@ def words_of_tree(tree):
     for node in tree["nodes"]:
         words += WORD.findall(manuals.fold(node["title"]))
         for block in node["blocks"]:
+            words += WORD.findall(manuals.fold(block["info"] if block["kind"] == "note" else ""))
             words += WORD.findall(manuals.fold(block["text"]))
     return words
 
@@ -133,8 +134,9 @@ def is_contents(run):
 def judge(theirs, ours):
     """Counts, and [(run of words that are nowhere, after which)]."""
     aside = Counter(word for word in theirs if word.chrome)
-    theirs = [word for word in theirs if not word.chrome]
-    counts = Counter(words=len(theirs), chrome=aside.total())
+    listed = Counter(word for word in theirs if word.contents and not word.chrome)
+    theirs = [word for word in theirs if not word.chrome and not word.contents]
+    counts = Counter(words=len(theirs), chrome=aside.total(), contents=listed.total())
     spare, missing, before = Counter(), [], []
     for both, a, b in align(theirs, ours):
         if both or "".join(a) == "".join(b):
@@ -145,6 +147,7 @@ def judge(theirs, ours):
                 missing.append((a, " ".join(before)))
         before = (before + a)[-6:]
     counts["chrome_kept"] = (aside & spare).total()
+    counts["contents_kept"] = (listed & spare).total()
     gone = []
     for run, context in missing:
         lost = []
@@ -155,7 +158,7 @@ def judge(theirs, ours):
             else:
                 lost.append(word)
         if lost:
-            what = "contents" if is_contents(lost) else "gone"
+            what = "linked" if is_contents(lost) else "gone"
             counts[what] += len(lost)
             gone.append((what, lost, context))
     return counts, gone
@@ -165,7 +168,7 @@ def check(args, manual, report):
     files = manual.sample(args.sample)
     paths = [os.path.join(manual.root, file) for file in files]
     pages = dict(zip(files, manuals.in_parallel(
-        args.jobs, lambda path: args.memory.get("w3m 2" + manual.generator, path,
+        args.jobs, lambda path: args.memory.get("w3m 3" + manual.generator, path,
                                                 lambda path: with_w3m(path, manual.generator)), paths)))
     counts = Counter(line for lines in pages.values() for line in set(map(plain, lines)))
     everywhere = {line for line, count in counts.items() if len(files) > 4 and count * 2 > len(files)}
@@ -188,8 +191,7 @@ def check(args, manual, report):
                     for what, run, after in sorted(gone, key=lambda g: (g[0] != "gone", -len(g[1])))[:12]]})
     due = total["words"]
     return {"manual": manual.name, "files": len(files), **total, "pages_aside": roles,
-            "rate": round(total["in_order"] / (due - total["contents"]), 5) if due > total["contents"] else 1.0,
-            "rate_with_contents": round(total["in_order"] / due, 5) if due else 1.0}
+            "rate": round(total["in_order"] / due, 5) if due else 1.0}
 
 
 def main():
