@@ -71,7 +71,7 @@ endif
 
 BASE_LIBS := -lcjson -lutf8proc -lxxhash -linih -lpthread -lm
 PROGRAMS := lecternd lectern lectern-parse
-TOOLS := op probe trees  # for tests and scripts, not installed
+TOOLS := op probe trees html5lib  # for tests and scripts, not installed
 
 all: $(addprefix build/,$(PROGRAMS) $(TOOLS))  ## build the programs (build/lectern and its two companions)
 
@@ -104,6 +104,10 @@ $O/probe: $(STAMP) $O/tests/programs/probe.o $(MODEL) $(KERNELS) $(BASE)
 $O/trees: $(STAMP) $O/tests/programs/trees.o $O/indexer/parser.o $(TREE) $(BASE)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(BASE_LIBS)
+
+$O/html5lib: $(STAMP) $O/tests/programs/html5lib.o $(filter-out %/main.o %/jail.o,$(PARSE)) $(TREE) $(BASE)
+	$(call say,link)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lgumbo -lxml2 $(BASE_LIBS)
 
 # ---- Tests ----
 
