@@ -286,7 +286,7 @@ def large_page():
     section = ("<div class='section'><h2 id='s{0}'>Section {0}</h2><p>Some <em>words</em> &mdash; and a "
                "<a href='p{0}.html#x'>link</a> to <code>name_{0}()</code>.</p><pre>int main(void)\n{{\n}}\n</pre><table><tr>"
                "<th>a<th>b<tr><td>1<td>2</table><ul><li>one<li>two<dl><dt>term<dd>meaning</dl></ul></div>\n")
-    text = "".join(section.format(n) for n in range(34000))
+    text = "".join(section.format(n) for n in range(38200))
     return page(text)
 
 
@@ -298,9 +298,11 @@ def memory_of_parser(build, path):
         process.stdin.flush()
         reply = json.loads(process.stdout.readline())
         with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
-            child = file.read().split()[0]
-        with open(f"/proc/{child}/status", encoding="ascii") as file:
-            peak = next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) << 10
+            children = file.read().split()
+        peak = 0
+        for child in children:
+            with open(f"/proc/{child}/status", encoding="ascii") as file:
+                peak = next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) << 10
         process.stdin.close()
     return peak, reply.get("failure") or f"{len(reply['nodes'])} nodes"
 
