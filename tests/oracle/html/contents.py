@@ -166,7 +166,7 @@ def showhide(page, _):
         elif what == "text" and heading:
             text += name
         elif what == "end" and name == "a" and heading:
-            found.append(Entry(1, None, manuals.squeeze(text)))
+            found.append(Entry(1, None, manuals.squeeze(text).lstrip("▼► ")))
             heading = False
         elif index in starts:
             found.append(Entry(2, *starts[index]))
@@ -201,7 +201,7 @@ PRINTED = {
 
 
 def printed(manual, page, reader, *rest):
-    """The entries of the first two depths whose target is a file of the manual."""
+    """The entries of the first two depths whose target is a file of the manual, or a heading in it."""
     kept = []
     for entry in reader(Page(os.path.join(manual.root, page)), *rest):
         if entry.depth > 2:
@@ -220,10 +220,22 @@ def printed(manual, page, reader, *rest):
                 continue
         else:
             entry.file = entry.anchor = ""
-        if not kept and entry.depth == 2:
+        if not kept and entry.depth == 2 or not has_heading(manual, entry):
             continue
         kept.append(entry)
     return kept
+
+
+def has_heading(manual, entry):
+    """Is there a heading at the entry's target?  A place within a section can be no node."""
+    if not getattr(entry, "anchor", ""):
+        return True
+    source = manuals.read_text(os.path.join(manual.root, entry.file))
+    place = re.search(r"""\s(?:id|name)\s*=\s*["']?""" + re.escape(entry.anchor) + r"""(?=["'\s>])""", source)
+    if not place:
+        return False
+    around = source[max(0, place.start() - 60):place.end() + 300]
+    return bool(re.search(r"<(?:h[1-6]|dt|section)(?=[\s>])", around, re.I))
 
 
 def bare(title):
@@ -253,8 +265,10 @@ class Tree:
         if not entry.file:
             return self.by_title.get(bare(entry.title))
         if entry.anchor:
-            return (self.by_anchor.get((entry.file, entry.anchor)) or self.by_title.get((entry.file, bare(entry.title)))
-                    or self.numbered(entry))
+            node = self.by_anchor.get((entry.file, entry.anchor))
+            if node and same_title(entry.title, node["title"]):
+                return node
+            return (self.by_title.get((entry.file, bare(entry.title))) or node or self.numbered(entry))
         return self.by_file.get(entry.file)
 
     def numbered(self, entry):

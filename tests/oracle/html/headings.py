@@ -3,8 +3,8 @@
 
     headings.py FOLDER [NAME...] [--sample N] [--details FILE]
 
-Title, level and order of h1 to h3 must agree, before files are assembled. Set aside: chrome as
-chrome.py tells it, titles that stand on more than half of the manual's pages, and the label of
+Title, level and order of h1 to h3 must agree, before files are assembled. Set aside: chrome and
+printed contents as chrome.py tells them, titles that stand on more than half of the manual's pages, and the label of
 an admonition ("Note"), which is no heading of the text. Headings of Lectern's that the source has as no
 <h1> to <h3> of that text (Doxygen's <div class="title">) are counted as `made`. A file differs for one cause, the first that explains it; see cause(). The check fails below
 99 % of the files that pandoc can read.
@@ -102,8 +102,9 @@ def counted(matches):
 
 
 def set_aside(source, generator):
-    """Headings in chrome, and the labels of admonitions."""
-    found = [heading for start, end in chrome.regions(source, generator)
+    """Headings in chrome and printed contents, and the labels of admonitions."""
+    parts = chrome.regions(source, generator) + chrome.regions(source, generator, contents=True)
+    found = [heading for start, end in parts
              for heading in HEADING.finditer(source, start, end)]
     return counted(found + list(LABEL.finditer(source)))
 

@@ -91,13 +91,19 @@ def plain(line):
 
 
 def words_of_tree(tree):
-    words = []
+    """Of titles and blocks as they stand in the file: what follows a reference entry comes after it. The
+    blocks of one node stay in its order."""
+    pieces = []
     for node in tree["nodes"]:
-        words += WORD.findall(manuals.fold(node["title"]))
+        place = node.get("span", [0])[0]
+        pieces.append((place, node["title"]))
         for block in node["blocks"]:
-            words += WORD.findall(manuals.fold(block["info"] if block["kind"] == "note" else ""))
-            words += WORD.findall(manuals.fold(block["text"]))
-    return words
+            place = max(place, block["span"][0])
+            if block["kind"] == "note":
+                pieces.append((place, block["info"]))
+            pieces.append((place, block["text"]))
+    pieces.sort(key=lambda piece: piece[0])
+    return [word for _, text in pieces for word in WORD.findall(manuals.fold(text))]
 
 
 def align(theirs, ours):
