@@ -4,8 +4,8 @@
     leaks.py FOLDER [NAME...] [--details FILE]
 
 Such lines are chrome and reach no memory. Each manual is indexed by a private daemon, and the text of all
-its nodes is read back; a line counts once a page. Code, lines of fewer than three letters and
-manuals of fewer than eight pages with content are left out.
+its nodes is read back; a line counts once a page. Code, definitions, rows of a word or two, lines of
+fewer than three letters and manuals of fewer than eight pages with content are left out.
 """
 import json
 import os
@@ -16,10 +16,13 @@ import house
 import manuals
 
 
-def lines_of(text):
-    for line in text.split("\n"):
+def lines_of(block):
+    """Labels that entries of every page have ("Returns:") are no chrome: definitions and short rows are left out."""
+    if block["kind"] in ("code", "definition"):
+        return
+    for line in block["text"].split("\n"):
         line = manuals.fold(line).lstrip("-•0123456789. ")
-        if sum(char.isalpha() for char in line) >= 3:
+        if sum(char.isalpha() for char in line) >= 3 and (block["kind"] != "table" or len(line.split()) > 2):
             yield line
 
 
@@ -31,7 +34,7 @@ def pages_of(home, manual):
         if "blocks" not in got:
             raise SystemExit(f"get {node['id']}: {got}")
         for block in got["blocks"]:
-            pages[block["file"]].update(lines_of(block["text"]) if block["kind"] != "code" else ())
+            pages[block["file"]].update(lines_of(block))
             words += len(block["text"].split())
     return pages, words
 
