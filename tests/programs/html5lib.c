@@ -122,6 +122,15 @@ static void put_attributes(struct lines *lines, int depth,
 
 /* ---- Gumbo's ---- */
 
+static struct slice name_of(const GumboElement *element)
+{
+    if (element->tag != GUMBO_TAG_UNKNOWN)
+        return slice_of(gumbo_normalized_tagname(element->tag));
+    GumboStringPiece name = element->original_tag;
+    gumbo_tag_from_original_text(&name);
+    return (struct slice){name.data, name.length};
+}
+
 static void show_gumbo(struct lines *lines, const GumboNode *node, int depth)
 {
     switch (node->type) {
@@ -135,13 +144,8 @@ static void show_gumbo(struct lines *lines, const GumboNode *node, int depth)
     default: return;
     }
     const GumboElement *element = &node->v.element;
-    GumboStringPiece name = element->original_tag;
-    if (element->tag == GUMBO_TAG_UNKNOWN)
-        gumbo_tag_from_original_text(&name);
-    else
-        name.data = gumbo_normalized_tagname(element->tag),
-        name.length = strlen(name.data);
-    put_element(lines, depth, name.data, name.length);
+    struct slice name = name_of(element);
+    put_element(lines, depth, name.data, name.size);
     struct attributes attributes = {.count = 0};
     for (unsigned i = 0; i < element->attributes.length; i++) {
         const GumboAttribute *attribute = element->attributes.data[i];
