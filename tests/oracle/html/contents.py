@@ -200,6 +200,10 @@ PRINTED = {
 }
 
 
+# Pages that are printed in the contents and kept out of the tree.
+WITHOUT_CONTENT = {"index", "contents", "tableofcontents", "search", "searchpage"}
+
+
 def printed(manual, page, reader, *rest):
     """The entries of the first two depths whose target is a file of the manual, or a heading in it."""
     kept = []
@@ -287,6 +291,8 @@ def compare(tree, page, entries):
     for entry in entries:
         node = tree.find(entry)
         under = tree.parent.get(node["id"]) if node else None
+        if not node and bare(entry.title) in WITHOUT_CONTENT:
+            continue
         found.append((entry, node))
         if entry.depth == 1:
             above = node
