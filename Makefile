@@ -113,9 +113,9 @@ $O/probe: $(STAMP) $O/tests/programs/probe.o $(MODEL) $(KERNELS) $(BASE)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 
-$O/trees: $(STAMP) $O/tests/programs/trees.o $O/indexer/parser.o $(TREE) $(BASE)
+$O/trees: $(STAMP) $O/tests/programs/trees.o $O/indexer/parser.o $O/indexer/source.o $(TREE) $(BASE)
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(BASE_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lz $(BASE_LIBS)
 
 $O/html5lib: $(STAMP) $O/tests/programs/html5lib.o $(filter-out %/main.o %/jail.o,$(PARSE)) $(TREE) $(BASE)
 	$(call say,link)

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "indexer/parse/html.h"
+#include "indexer/parser.h"
 
 enum { MOST_BYTES = 64 << 20 };
 
@@ -18,7 +19,7 @@ static int encode(const char *folder, const char *path)
     struct tree *tree = NULL;
     struct err err;
     int rc = file_read(path, MOST_BYTES, &bytes, &err);
-    if (!rc && !html_parse(buf_slice(&bytes), &tree, NULL)) {
+    if (!rc && !html_parse(buf_slice(&bytes), PARSER_HTML, &tree, NULL)) {
         const char *slash = strrchr(path, '/');
         tree_encode(tree, &out);
         file_join(&place, folder, slash ? slash + 1 : path);

@@ -1,10 +1,12 @@
 /* Fuzz target: any bytes as a page.  What is read must be a whole tree: texts
- * are UTF-8, spans lie in the bytes, and encoding keeps all of it. */
+ * are UTF-8, spans lie in the bytes, and encoding keeps all of it.  Bytes that
+ * end in X are read as XML. */
 #include <stdlib.h>
 
 #include "base/text.h"
 #include "indexer/parse/fragment.h"
 #include "indexer/parse/html.h"
+#include "indexer/parser.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_text(struct slice text)
@@ -41,13 +43,13 @@ static void check_node(const struct tree *tree, uint32_t n, size_t size)
     }
 }
 
-static void check_fragments(struct slice bytes, int encoding)
+static void check_fragments(struct slice bytes, int format, int encoding)
 {
     struct buf out = {0};
     size_t from = bytes.size / 3;
     fragment_text(
         (struct slice){bytes.data + from, bytes.size - from - bytes.size / 4},
-        encoding, &out);
+        format, encoding, &out);
     buf_free(&out);
 }
 
@@ -56,12 +58,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct slice bytes = {(const char *)data, size};
     struct tree *tree = NULL, *again = NULL;
     struct err err = {.position = -1};
-    if (html_parse(bytes, &tree, &err))
+    int format = size && data[size - 1] == 'X' ? PARSER_XML : PARSER_HTML;
+    if (html_parse(bytes, format, &tree, &err))
         return 0;
     CHECK(tree->count && tree->file_count <= 1);
     for (uint32_t n = 0; n < tree->count; n++)
         check_node(tree, n, size);
-    check_fragments(bytes, tree->page.encoding);
+    check_fragments(bytes, format, tree->page.encoding);
 
     struct buf encoded = {0}, twice = {0};
     tree_encode(tree, &encoded);

@@ -194,10 +194,7 @@ static void show_ours(struct lines *lines, const xmlNode *node, int depth)
 /* Empty when it is refused. */
 static struct buf our_tree(struct slice data)
 {
-    struct source source = {.data = data.data,
-                            .size = data.size,
-                            .encoding = ENCODING_UTF8,
-                            .valid = true};
+    struct source source = {.data = data.data, .size = data.size};
     struct lines lines = {.open = false};
     struct dom dom;
     struct err err;

@@ -8,9 +8,8 @@
  * root). */
 #include <stdio.h>
 
-#include "base/file.h"
 #include "base/json.h"
-#include "indexer/parser.h"
+#include "indexer/source.h"
 
 static void put_span(struct json *json, const char *key, struct span span)
 {
@@ -78,7 +77,7 @@ static void put_tree(struct json *json, const struct tree *tree)
     size_t known = sizeof roles / sizeof *roles;
     json_field_text(json, "role",
                     (size_t)page->role < known ? roles[page->role] : "other");
-    json_field_int(json, "encoding", page->encoding);
+    json_field_text(json, "encoding", encoding_name(page->encoding));
     json_field_string(json, "title", page->title);
     json_field_string(json, "up", page->up);
     json_field_string(json, "prev", page->prev);
@@ -94,9 +93,12 @@ static int read_tree(struct parser *parser, const char *path,
                      struct tree **ret_tree, struct err *err)
 {
     struct buf bytes = {0};
-    int rc = file_read(path, PARSER_MOST_BYTES, &bytes, err);
+    int rc = source_read(path, &bytes, err);
     if (!rc)
-        rc = parser_parse(parser, buf_slice(&bytes), ret_tree, err);
+        rc = source_unpack(path, &bytes, err);
+    if (!rc)
+        rc = parser_parse(parser, buf_slice(&bytes), source_format(path),
+                          ret_tree, err);
     buf_free(&bytes);
     return rc;
 }
