@@ -131,20 +131,21 @@ static void test_book(void **state)
 static void test_docbook_parts(void **state)
 {
     (void)state;
-    expect_xml("<article xmlns='http://docbook.org/ns/docbook' "
-               "xmlns:xlink='http://www.w3.org/1999/xlink' version='5.0'>"
-               "<info><title>A</title></info>"
-               "<section xml:id='x'><title>S</title>"
-               "<variablelist><title>V</title><varlistentry><term>-a</term>"
-               "<listitem><para>all</para></listitem></varlistentry>"
-               "</variablelist><orderedlist><listitem><para>one</para>"
-               "</listitem></orderedlist><table><title>T</title><tgroup "
-               "cols='2'><thead><row><entry>h</entry><entry>i</entry></row>"
-               "</thead><tbody><row><entry>a</entry><entry>b</entry></row>"
-               "</tbody></tgroup></table><blockquote><para>q</para>"
-               "</blockquote></section></article>",
-               "# A\n## S {x}\ndefinition: V\ndefinition: -a\\n  all\n"
-               "list: 1. one\nparagraph: T\ntable: h\\ti\\na\\tb\nquote: q\n");
+    expect_xml(
+        "<article xmlns='http://docbook.org/ns/docbook' "
+        "xmlns:xlink='http://www.w3.org/1999/xlink' version='5.0'>"
+        "<info><title>A</title></info>"
+        "<section xml:id='x'><title>S</title>"
+        "<variablelist><title>V</title><varlistentry><term>-a</term>"
+        "<listitem><para>all</para></listitem></varlistentry>"
+        "</variablelist><orderedlist><listitem><para>one</para>"
+        "</listitem></orderedlist><table><title>T</title><tgroup "
+        "cols='2'><thead><row><entry>h</entry><entry>i</entry></row>"
+        "</thead><tbody><row><entry>a</entry><entry>b</entry></row>"
+        "</tbody></tgroup></table><blockquote><para>q</para>"
+        "</blockquote></section></article>",
+        "# A\n## S {x}\ndefinition: V\ndefinition: -a\\n  all\n"
+        "list: 1. one\nparagraph: T\ntable(head=1): h\\ti\\na\\tb\nquote: q\n");
 }
 
 static void test_reference(void **state)
