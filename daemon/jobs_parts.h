@@ -18,7 +18,9 @@ struct job {
     char *name;
     uint64_t queued, running;  /* tickets of updates; 0: it is not */
     uint64_t wanted, encoding; /* the same of memories */
-    bool force;                /* the queued one */
+    uint64_t marked;           /* the same of changes that are not queued */
+    bool behind;               /* what runs, or failed, is for such changes */
+    bool force, retry;         /* the queued one */
     bool forgotten;            /* its end is awaited */
     int phase;                 /* of what runs */
     size_t done, total;

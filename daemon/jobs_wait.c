@@ -9,8 +9,8 @@ enum { PROGRESS_MS = 100 };
 
 static bool outstanding(const struct job *job, uint64_t ticket)
 {
-    const uint64_t tickets[] = {job->queued, job->running, job->wanted,
-                                job->encoding};
+    const uint64_t tickets[] = {job->marked, job->queued, job->running,
+                                job->wanted, job->encoding};
     for (size_t i = 0; i < sizeof tickets / sizeof tickets[0]; i++)
         if (tickets[i] && tickets[i] <= ticket)
             return true;

@@ -156,6 +156,11 @@ static int start_threads(struct service *service, const struct config *config,
     daemon->started_ms = clock_ms();
     daemon->parser = parser_options(config);
     daemon->policy = memory_policy(config);
+    daemon->watch = watch_new(config_choice(config, CONFIG_WATCH));
+    daemon->sweep_ms =
+        (int64_t)config_number(config, CONFIG_SWEEP_SECONDS) * 1000;
+    daemon->poll_ms =
+        (int64_t)config_number(config, CONFIG_POLL_SECONDS) * 1000;
     daemon->outbox = outbox_new(server_wake, service->server);
     struct jobs_options options = {
         .store = daemon->store,
@@ -164,6 +169,7 @@ static int start_threads(struct service *service, const struct config *config,
         .engine = daemon->engine,
         .policy = daemon->policy,
         .index = {.parser = daemon->parser,
+                  .watch = daemon->watch,
                   .parsers = (unsigned)config_number(config, CONFIG_PARSERS)}};
     daemon->jobs = jobs_new(&options);
     int code = queue_all(service, err);
@@ -193,6 +199,7 @@ static void close_all(struct service *service, int status)
     }
     server_free(service->server);
     outbox_free(daemon->outbox);
+    watch_free(daemon->watch);
     library_close(daemon->library);
     if (daemon->store)
         store_close(daemon->store);

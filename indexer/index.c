@@ -115,6 +115,12 @@ static int64_t settled(const struct update *u, int64_t mtime_ns)
     return mtime_ns < u->started_ns - RACY_NS ? mtime_ns : 0;
 }
 
+/* One of a later day stays so, and is hashed each time. */
+static bool settles(const struct update *u, int64_t mtime_ns)
+{
+    return !settled(u, mtime_ns) && mtime_ns < u->started_ns + RACY_NS;
+}
+
 /* Fills files[i] from the record or as new; true: it has to be read. */
 static bool look_up(struct update *u, struct store_txn *txn, size_t i)
 {
@@ -126,6 +132,7 @@ static bool look_up(struct update *u, struct store_txn *txn, size_t i)
                           .mtime_ns = settled(u, now->mtime_ns),
                           .inode = now->inode,
                           .failure = mem_strdup("")};
+    u->report->unsettled += settles(u, now->mtime_ns);
     if (now->failure) {
         file->state = FILE_FAILED;
         free(file->failure);
@@ -142,7 +149,9 @@ static bool look_up(struct update *u, struct store_txn *txn, size_t i)
     file->state = old->state;
     free(file->failure);
     file->failure = mem_strdup(old->failure);
-    u->known[i] = is_current(txn, old) && !u->options->force;
+    bool again =
+        u->options->force || (u->options->retry && old->state == FILE_FAILED);
+    u->known[i] = is_current(txn, old) && !again;
     u->keep_record[i] = u->known[i] && same_stat(old, now);
     return !u->keep_record[i] || was_unread(old);
 }
@@ -192,7 +201,8 @@ static int scan(struct update *u, struct err *err)
                             &u->old_file_count, err);
     store_end(txn);
     if (!code)
-        code = scan_folder(u->manual.root, u->manual.ignore, &u->scan, err);
+        code = watch_scan(u->options->watch, u->manual.id, u->manual.root,
+                          u->manual.ignore, &u->scan, err);
     if (!code && !u->scan.count && u->old_file_count && !u->options->force)
         code = err_set(err, ERR_IO,
                        "%s has no file left: is a disk not mounted? lectern rm "
@@ -649,6 +659,15 @@ static int make_generation(struct update *u, struct err *err)
     return code;
 }
 
+/* Nothing to write. */
+static bool is_same(const struct update *u)
+{
+    bool same = !u->changed;
+    for (size_t i = 0; i < u->scan.count; i++)
+        same = same && u->keep_record[i];
+    return same;
+}
+
 /* ---- All of it ---- */
 
 static void update_free(struct update *u)
@@ -681,7 +700,7 @@ static int run(struct update *u, struct err *err)
         code = make_generation(u, err);
     if (!code)
         code = step(u, INDEX_STORE, 1, 1, err);
-    if (!code)
+    if (!code && !is_same(u))
         code = flip(u, err);
     return code;
 }
