@@ -408,6 +408,7 @@ void jobs_state(struct jobs *jobs, uint32_t manual, struct job_state *ret)
             ret->retry_ms = job->retry_at - clock_ms();
         ret->encoding = job->wanted || job->encoding;
         ret->memory_err = job->memory_err;
+        ret->encoded_so_far = job->encoded;
         if (job->encoding) {
             ret->encoded = job->done;
             ret->to_encode = job->total;

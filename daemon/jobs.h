@@ -79,6 +79,7 @@ struct job_state {
     int64_t retry_ms;          /* until it is tried again; -1: not planned */
     bool encoding;             /* memories are computed, or will be */
     size_t encoded, to_encode; /* segments, once that is under way */
+    uint64_t encoded_so_far;   /* since the daemon started */
     struct err memory_err;     /* of the last time */
 };
 void jobs_state(struct jobs *jobs, uint32_t manual, struct job_state *ret);

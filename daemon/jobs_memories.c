@@ -25,7 +25,8 @@ static void on_progress(void *context, size_t done, size_t total)
 }
 
 static int encode(struct jobs *jobs, uint32_t manual,
-                  struct memories_report *report, struct err *err)
+                  struct memories_report *report, size_t *ret_encoded,
+                  struct err *err)
 {
     struct engine_embedder e;
     struct embedder_facts facts;
@@ -38,6 +39,7 @@ static int encode(struct jobs *jobs, uint32_t manual,
             memories_update(shelf, volume, &e.embedder, &jobs->options.policy,
                             on_progress, jobs, &jobs->cancel, report, err);
     shelf_release(shelf);
+    *ret_encoded = e.encoded;
     jobs->refresh = jobs->refresh || (!code && report->changed);
     if (code || !jobs->refresh)
         return code;
@@ -93,6 +95,7 @@ void jobs_encode(struct jobs *jobs, struct job *job)
 {
     struct memories_report report = {0};
     struct err err = {.position = -1};
+    size_t encoded;
     job->encoding = job->wanted ? job->wanted : ++jobs->tickets;
     job->wanted = 0;
     job->memory_at = 0;
@@ -101,8 +104,9 @@ void jobs_encode(struct jobs *jobs, struct job *job)
     jobs->current = job;
     atomic_store(&jobs->cancel, false);
     pthread_mutex_unlock(&jobs->lock);
-    int code = encode(jobs, job->manual, &report, &err);
+    int code = encode(jobs, job->manual, &report, &encoded, &err);
     pthread_mutex_lock(&jobs->lock);
+    job->encoded += encoded;
     jobs->current = NULL;
     jobs->collect = jobs->collect || report.changed;
     ended(jobs, job, code, &err, &report);

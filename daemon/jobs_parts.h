@@ -30,6 +30,7 @@ struct job {
     int64_t retry_delay, retry_at; /* ms; 0: no retry is due */
     struct memories_report memories; /* the same of memories */
     struct err memory_err;
+    uint64_t encoded; /* segments in all, also of those that were interrupted */
     int64_t memory_delay, memory_at;
 };
 

@@ -83,6 +83,7 @@ static void put_memories(struct json *json, const struct volume *volume,
     json_field_text(json, "memories", memories_name(volume, state, wanted));
     json_field_int(json, "segments",
                    any ? (int64_t)vectors_segments(volume->vectors) : 0);
+    json_field_int(json, "encoded", (int64_t)state->encoded_so_far);
     if (state->to_encode) {
         json_key(json, "encoding");
         json_begin(json, '{');
