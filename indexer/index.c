@@ -45,6 +45,7 @@ struct update {
     bool *known;        /* [scan.count] what is recorded is of this parser */
     bool *keep_record;  /* [scan.count] the record needs no writing */
     bool changed;       /* the generation is to be made anew */
+    struct skeletons *skeletons;
 
     uint32_t *indexed; /* [indexed_count] files of the outline */
     uint32_t indexed_count;
@@ -351,6 +352,21 @@ static int parse(struct update *u, struct err *err)
 
 /* ---- Assemble ---- */
 
+static int read_skeleton(struct update *u, struct store_txn *txn,
+                         struct hash128 name, struct tree **ret,
+                         struct err *err)
+{
+    struct tree *tree;
+    int code = store_get_tree(txn, name, &tree, err);
+    if (code)
+        return code;
+    struct tree *skeleton = assemble_skeleton(tree);
+    tree_free(tree);
+    skeletons_add(u->skeletons, name, skeleton);
+    *ret = skeleton;
+    return 0;
+}
+
 static int read_pieces(struct update *u, struct piece *pieces, struct err *err)
 {
     struct store_txn *txn;
@@ -359,12 +375,10 @@ static int read_pieces(struct update *u, struct piece *pieces, struct err *err)
         return code;
     for (uint32_t i = 0; i < u->indexed_count && !code; i++) {
         const struct file *file = &u->files[u->indexed[i]];
-        struct tree *tree;
-        code = store_get_tree(txn, file->tree, &tree, err);
-        if (code)
-            break;
-        pieces[i] = (struct piece){file->path, assemble_skeleton(tree)};
-        tree_free(tree);
+        pieces[i] = (struct piece){file->path,
+                                   skeletons_find(u->skeletons, file->tree)};
+        if (!pieces[i].skeleton)
+            code = read_skeleton(u, txn, file->tree, &pieces[i].skeleton, err);
     }
     store_end(txn);
     return code;
@@ -399,8 +413,6 @@ static int build_outline(struct update *u, struct err *err)
     if (!code)
         code = assemble(u->manual.name, pieces, u->indexed_count, &u->outline,
                         err);
-    for (uint32_t i = 0; i < u->indexed_count; i++)
-        tree_free(pieces[i].skeleton);
     free(pieces);
     if (code)
         return code;
@@ -717,7 +729,8 @@ int index_update(struct store *store, uint32_t manual,
                        .progress = progress,
                        .context = context,
                        .cancel = cancel,
-                       .report = &report};
+                       .report = &report,
+                       .skeletons = options->skeletons};
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     u.started_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
@@ -727,6 +740,8 @@ int index_update(struct store *store, uint32_t manual,
         return code;
     code = store_get_manual(txn, manual, &u.manual, err);
     store_end(txn);
+    if (!u.skeletons)
+        u.skeletons = skeletons_new(0);
     if (!code)
         code = run(&u, err);
     if (!code) {
@@ -739,6 +754,9 @@ int index_update(struct store *store, uint32_t manual,
         report.seconds = clock_seconds() - start;
         *ret_report = report;
     }
+    skeletons_end_round(u.skeletons);
+    if (!options->skeletons)
+        skeletons_free(u.skeletons);
     update_free(&u);
     return code;
 }

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "indexer/parser.h"
+#include "indexer/skeletons.h"
 #include "indexer/watch.h"
 #include "memory/store.h"
 
@@ -17,6 +18,7 @@ struct index_options {
     bool force;          /* parse every file again */
     bool retry;          /* parse files again that have failed */
     struct watch *watch; /* NULL: folders are only scanned */
+    struct skeletons *skeletons; /* NULL: none are kept between updates */
 };
 
 enum index_phase { INDEX_SCAN, INDEX_PARSE, INDEX_ASSEMBLE, INDEX_STORE };

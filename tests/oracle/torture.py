@@ -288,28 +288,29 @@ class Tokens:
         return [self.known[text] for text in texts]
 
 
-def owns(shown):
-    return [(node["title"],) + tuple((b["kind"], b["text"]) for b in node["blocks"])
-            for node in shown]
+def hashes(shown):
+    """Of each node: its own content, and its content with all that is below it."""
+    own = [hash((node["title"],) + tuple((b["kind"], b["text"]) for b in node["blocks"]))
+           for node in shown]
+    whole, below = own[:], []
+    for i in range(len(shown) - 1, -1, -1):
+        depth = shown[i]["depth"]
+        children = [w for d, w in below if d == depth + 1]
+        while below and below[-1][0] > depth:
+            below.pop()
+        whole[i] = hash((own[i], *children))
+        below.append((depth, whole[i]))
+    return own, whole
 
 
 def bound(before, after, tokens, recalls):
-    """Most segments that may be encoded between two views: of nodes whose own content is new, and,
-    where nodes recall their parts, of what stands above a change.  A node of t tokens has at most
+    """Most segments that may be encoded between two views: those of nodes whose own content is new
+    or, where nodes recall their parts, that stand above a change.  A node of t tokens has at most
     1 + 2 t / LIMIT segments: two neighbours never fit into one."""
-    known = collections.Counter(owns(before))
-    contents, changed, above = owns(after), set(), []
-    for i, (node, own) in enumerate(zip(after, contents)):
-        del above[node["depth"]:]
-        if own not in known:
-            changed.add(i)
-        if recalls:
-            changed.update(above if own not in known else ())
-        above.append(i)
-    if recalls and len(before) != len(after):
-        changed.update(i for i, node in enumerate(after) if node["depth"] < 2)
-    texts = ["\n".join([own[0]] + [text for _, text in own[1:]])
-             for own in (contents[i] for i in sorted(changed))]
+    known, now = hashes(before)[recalls], hashes(after)[recalls]
+    known = set(known)
+    texts = ["\n".join([node["title"]] + [b["text"] for b in node["blocks"]])
+             for node, name in zip(after, now) if name not in known]
     return sum(1 + 2 * count // LIMIT for count in tokens.count(texts))
 
 
