@@ -119,7 +119,7 @@ void jobs_update_marked(struct jobs *jobs, uint32_t manual)
     int64_t soon = clock_ms() + SOON_MS;
     if (job && job->marked && !job->err.code) {
         enqueue(jobs, job);
-    } else if (job && job->marked && job->retry_at > soon) {
+    } else if (job && job->marked && !job->partial && job->retry_at > soon) {
         job->retry_at = soon;
         pthread_cond_broadcast(&jobs->changed);
     }

@@ -40,7 +40,8 @@ void jobs_retry(struct jobs *jobs, uint32_t manual, const char *name);
 
 /* Files of the manual may have changed: it is behind until an update that
  * begins after this has ended.  That is asked for by jobs_update_marked, once
- * its files rest; a manual that fails is tried again soon. */
+ * its files rest; one whose folder could not be scanned is tried again soon, what
+ * failed later waits for its own next try. */
 void jobs_mark(struct jobs *jobs, uint32_t manual);
 void jobs_update_marked(struct jobs *jobs, uint32_t manual);
 
