@@ -199,6 +199,7 @@ static uint64_t take_ticket(struct jobs *jobs, struct job *job)
     if (job->marked && (!ticket || job->marked < ticket))
         ticket = job->marked;
     job->behind = job->behind || job->marked;
+    job->settling = !ticket && !job->err.code;
     job->queued = job->marked = 0;
     return ticket ? ticket : ++jobs->tickets;
 }
@@ -421,8 +422,8 @@ bool jobs_is_current(struct jobs *jobs, uint32_t manual)
 {
     pthread_mutex_lock(&jobs->lock);
     const struct job *job = jobs_find(jobs, manual);
-    bool parsing = job && job->running && job->phase == INDEX_PARSE &&
-                   job->total > job->done;
+    bool parsing = job && job->running && !job->settling &&
+                   job->phase == INDEX_PARSE && job->total > job->done;
     bool current =
         !job || (!job->err.code && !job->marked && !job->behind && !parsing);
     pthread_mutex_unlock(&jobs->lock);
