@@ -276,7 +276,8 @@ static void run(struct jobs *jobs, struct job *job)
         job->retry = job->retry || options.retry;
     }
     ended(job, code, &err, &report);
-    if (!code && engine_has_model(jobs->options.engine)) {
+    bool same = job->settling && !report.changed;
+    if (!code && !same && engine_has_model(jobs->options.engine)) {
         job->wanted = job->wanted ? job->wanted : ticket;
         job->memory_at = 0;
     }
@@ -398,7 +399,7 @@ void jobs_state(struct jobs *jobs, uint32_t manual, struct job_state *ret)
     const struct job *job = jobs_find(jobs, manual);
     if (job) {
         ret->queued = job->queued;
-        ret->running = job->running;
+        ret->running = job->running && !job->settling;
         ret->err = job->err;
         ret->counted =
             !job->queued && (!job->running || job->phase != INDEX_SCAN);
