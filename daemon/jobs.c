@@ -34,7 +34,6 @@
 
 enum {
     SETTLE_MS = 100, /* until readers of an older generation are asked after */
-    SOON_MS = 2000,  /* for what failed, when its files have changed */
     SETTLED_MS = 2100, /* until a file's time stamp tells its changes apart */
     NICENESS = 10      /* questions come first */
 };
@@ -63,8 +62,7 @@ struct job *jobs_find(const struct jobs *jobs, uint32_t manual)
     return job;
 }
 
-/* With the lock. */
-static void enqueue(struct jobs *jobs, struct job *job)
+void jobs_enqueue(struct jobs *jobs, struct job *job)
 {
     if (!job->queued)
         job->queued = job->marked ? job->marked : ++jobs->tickets;
@@ -88,7 +86,7 @@ static void ask(struct jobs *jobs, uint32_t manual, const char *name,
     job->name = mem_strdup(name);
     job->force = job->force || force;
     job->retry = job->retry || retry;
-    enqueue(jobs, job);
+    jobs_enqueue(jobs, job);
     pthread_mutex_unlock(&jobs->lock);
 }
 
@@ -101,39 +99,6 @@ void jobs_update(struct jobs *jobs, uint32_t manual, const char *name,
 void jobs_retry(struct jobs *jobs, uint32_t manual, const char *name)
 {
     ask(jobs, manual, name, false, true);
-}
-
-void jobs_mark(struct jobs *jobs, uint32_t manual)
-{
-    pthread_mutex_lock(&jobs->lock);
-    struct job *job = jobs_find(jobs, manual);
-    if (job && !job->marked && !job->forgotten)
-        job->marked = ++jobs->tickets;
-    pthread_mutex_unlock(&jobs->lock);
-}
-
-void jobs_update_marked(struct jobs *jobs, uint32_t manual)
-{
-    pthread_mutex_lock(&jobs->lock);
-    struct job *job = jobs_find(jobs, manual);
-    int64_t soon = clock_ms() + SOON_MS;
-    if (job && job->marked && !job->err.code) {
-        enqueue(jobs, job);
-    } else if (job && job->marked && !job->partial && job->retry_at > soon) {
-        job->retry_at = soon;
-        pthread_cond_broadcast(&jobs->changed);
-    }
-    pthread_mutex_unlock(&jobs->lock);
-}
-
-void jobs_look(struct jobs *jobs, uint32_t manual)
-{
-    pthread_mutex_lock(&jobs->lock);
-    for (struct job *job = jobs->all; job; job = job->next)
-        if ((!manual || job->manual == manual) && !job->err.code &&
-            !job->forgotten)
-            enqueue(jobs, job);
-    pthread_mutex_unlock(&jobs->lock);
 }
 
 /* ---- The thread ---- */
@@ -218,6 +183,7 @@ static void ended(struct job *job, int code, const struct err *err,
         job->err = (struct err){.position = -1};
         job->retry_delay = 0;
         job->behind = false;
+        job->rests_until = clock_ms() + (int64_t)(report->seconds * 1000);
         if (report->unsettled)
             job->retry_at = clock_ms() + SETTLED_MS;
     } else if (code != ERR_CANCELLED) {
@@ -417,18 +383,6 @@ void jobs_state(struct jobs *jobs, uint32_t manual, struct job_state *ret)
         }
     }
     pthread_mutex_unlock(&jobs->lock);
-}
-
-bool jobs_is_current(struct jobs *jobs, uint32_t manual)
-{
-    pthread_mutex_lock(&jobs->lock);
-    const struct job *job = jobs_find(jobs, manual);
-    bool parsing = job && job->running && !job->settling &&
-                   job->phase == INDEX_PARSE && job->total > job->done;
-    bool current =
-        !job || (!job->err.code && !job->marked && !job->behind && !parsing);
-    pthread_mutex_unlock(&jobs->lock);
-    return current;
 }
 
 void jobs_cancel(struct jobs *jobs)

@@ -40,7 +40,7 @@ void jobs_retry(struct jobs *jobs, uint32_t manual, const char *name);
 
 /* Files of the manual may have changed: it is behind until an update that
  * begins after this has ended.  That is asked for by jobs_update_marked, once
- * its files rest; one whose folder could not be scanned is tried again soon, what
+ * its files rest, and takes at most half of the time; one whose folder could not be scanned is tried again soon, what
  * failed later waits for its own next try. */
 void jobs_mark(struct jobs *jobs, uint32_t manual);
 void jobs_update_marked(struct jobs *jobs, uint32_t manual);
@@ -48,8 +48,8 @@ void jobs_update_marked(struct jobs *jobs, uint32_t manual);
 /* Asks for an update of the manual, or (0) of all, but for those that fail. */
 void jobs_look(struct jobs *jobs, uint32_t manual);
 
-/* False: the manual is known to be behind its files: they
- * changed, are being parsed, or its last update failed. */
+/* False: the manual is known to be behind its files: they changed, are being
+ * parsed, or its last update failed. */
 bool jobs_is_current(struct jobs *jobs, uint32_t manual);
 
 /* Takes the request over: it is answered when all that was asked for so far

@@ -29,6 +29,7 @@ struct job {
     struct index_report report;    /* of the last that ended well */
     struct err err;                /* of the last; code 0: it ended well */
     int64_t retry_delay, retry_at; /* ms; 0: no retry is due */
+    int64_t rests_until;           /* ms; before it changes start no update */
     struct memories_report memories; /* the same of memories */
     struct err memory_err;
     uint64_t encoded; /* segments in all, also of those that were interrupted */
@@ -61,6 +62,8 @@ struct jobs {
 
 /* All of these with the lock. */
 struct job *jobs_find(const struct jobs *jobs, uint32_t manual);
+/* Queues its update, also between memories. */
+void jobs_enqueue(struct jobs *jobs, struct job *job);
 /* Doubles a delay, within bounds. */
 int64_t jobs_back_off(int64_t delay);
 

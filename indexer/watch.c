@@ -1,11 +1,4 @@
-/* A place is a folder that is watched, under the number inotify gave it; one
- * folder may be in several manuals.  An interest is a manual's in a place:
- *
- *     a folder of the manual        every name
- *     the folder above the root,    one name: the folder or the file itself
- *     or above where a link leads   may be replaced
- *
- * 1. Places and manuals are read and changed under `lock`, and no call waits
+/* 1. Places and manuals are read and changed under `lock`, and no call waits
  *    for the disk while it is held: a folder is opened before.
  * 2. After a scan that came to its end, a manual's interests are those the scan
  *    renewed; places without interest are gone. */
@@ -24,9 +17,9 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "indexer/places.h"
 
 enum {
-    FIRST_BUCKETS = 256,
     READ_BYTES = 1 << 16,
     MOST_READS = 64 /* then others have their turn */
 };
@@ -48,27 +41,13 @@ struct watched {
     bool dirty; /* while events are taken */
 };
 
-struct interest {
-    struct interest *next;
-    struct watched *watched;
-    uint64_t round;
-    char *name; /* NULL: all */
-};
-
-struct place {
-    struct place *next; /* of its bucket */
-    int number;
-    struct interest *interests;
-};
-
 struct watch {
     int mode;
     int fd;       /* -1: no inotify */
     bool refused; /* the system gave no instance */
     pthread_mutex_t lock;
     struct watched *manuals;
-    struct place **buckets; /* [bucket_count], a power of two */
-    size_t bucket_count, place_count;
+    struct places places;
     uint64_t overflows;
     int64_t last_event;
 };
@@ -85,8 +64,7 @@ struct watch *watch_new(int mode)
     watch->mode = mode;
     watch->fd = -1;
     pthread_mutex_init(&watch->lock, NULL);
-    watch->bucket_count = FIRST_BUCKETS;
-    watch->buckets = mem_alloc(FIRST_BUCKETS * sizeof *watch->buckets);
+    places_init(&watch->places);
     if (mode == WATCH_AUTO || mode == WATCH_INOTIFY) {
         watch->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
         watch->refused = watch->fd < 0;
@@ -103,124 +81,11 @@ int watch_descriptor(const struct watch *watch)
     return watch->fd;
 }
 
-/* ---- Places ---- */
-
-static struct place **bucket_of(const struct watch *watch, int number)
-{
-    return &watch->buckets[(size_t)number & (watch->bucket_count - 1)];
-}
-
-static struct place *find_place(const struct watch *watch, int number)
-{
-    struct place *place = *bucket_of(watch, number);
-    while (place && place->number != number)
-        place = place->next;
-    return place;
-}
-
-static void grow(struct watch *watch)
-{
-    struct place **old = watch->buckets;
-    size_t count = watch->bucket_count;
-    watch->bucket_count *= 2;
-    watch->buckets = mem_alloc(watch->bucket_count * sizeof *old);
-    for (size_t i = 0; i < count; i++)
-        for (struct place *place = old[i], *next; place; place = next) {
-            struct place **bucket = bucket_of(watch, place->number);
-            next = place->next;
-            place->next = *bucket;
-            *bucket = place;
-        }
-    free(old);
-}
-
-static struct place *add_place(struct watch *watch, int number)
-{
-    struct place *place = find_place(watch, number);
-    if (place)
-        return place;
-    if (watch->place_count >= watch->bucket_count)
-        grow(watch);
-    struct place **bucket = bucket_of(watch, number);
-    place = mem_alloc(sizeof *place);
-    place->number = number;
-    place->next = *bucket;
-    *bucket = place;
-    watch->place_count++;
-    return place;
-}
-
-static void free_interest(struct interest *interest)
-{
-    free(interest->name);
-    free(interest);
-}
-
-static void remove_place(struct watch *watch, struct place *place)
-{
-    struct place **at = bucket_of(watch, place->number);
-    while (*at != place)
-        at = &(*at)->next;
-    *at = place->next;
-    while (place->interests) {
-        struct interest *next = place->interests->next;
-        free_interest(place->interests);
-        place->interests = next;
-    }
-    free(place);
-    watch->place_count--;
-}
-
-static void renew(struct place *place, struct watched *watched,
-                  const char *name)
-{
-    struct interest *interest = place->interests;
-    while (interest &&
-           (interest->watched != watched || !interest->name != !name ||
-            (name && strcmp(interest->name, name))))
-        interest = interest->next;
-    if (!interest) {
-        interest = mem_alloc(sizeof *interest);
-        interest->watched = watched;
-        interest->name = name ? mem_strdup(name) : NULL;
-        interest->next = place->interests;
-        place->interests = interest;
-    }
-    interest->round = watched->round;
-}
-
-/* Ends the manual's interests older than `round`. */
-static void drop_older(struct watch *watch, const struct watched *watched,
-                       uint64_t round)
-{
-    for (size_t i = 0; i < watch->bucket_count; i++)
-        for (struct place *place = watch->buckets[i], *next; place;
-             place = next) {
-            struct interest **at = &place->interests;
-            next = place->next;
-            while (*at) {
-                struct interest *interest = *at;
-                if (interest->watched != watched || interest->round >= round) {
-                    at = &interest->next;
-                    continue;
-                }
-                *at = interest->next;
-                free_interest(interest);
-            }
-            if (!place->interests) {
-                inotify_rm_watch(watch->fd, place->number);
-                remove_place(watch, place);
-            }
-        }
-}
-
 void watch_free(struct watch *watch)
 {
     if (!watch)
         return;
-    for (size_t i = 0; i < watch->bucket_count; i++)
-        while (watch->buckets[i])
-            remove_place(watch, watch->buckets[i]);
+    places_free(&watch->places);
     while (watch->manuals) {
         struct watched *next = watch->manuals->next;
         free(watch->manuals);
@@ -229,7 +94,6 @@ void watch_free(struct watch *watch)
     if (watch->fd >= 0)
         close(watch->fd);
     pthread_mutex_destroy(&watch->lock);
-    free(watch->buckets);
     free(watch);
 }
 
@@ -283,7 +147,8 @@ static void add(struct scanning *scanning, int fd, const char *name)
                                    changes_a_folder | changes_a_file |
                                        IN_DELETE_SELF | IN_MOVE_SELF);
     if (number >= 0)
-        renew(add_place(watch, number), watched, name);
+        place_renew(places_add(&watch->places, number), watched, watched->round,
+                    name);
     else if (!name || errno != EACCES)
         watched->limited = true;
     pthread_mutex_unlock(&watch->lock);
@@ -366,6 +231,12 @@ static struct watched *begin(struct watch *watch, uint32_t manual)
     return watched;
 }
 
+static void unwatch(void *context, int number)
+{
+    const struct watch *watch = context;
+    inotify_rm_watch(watch->fd, number);
+}
+
 static void say(const struct watched *watched, const char *root)
 {
     if (watched->limited && !watched->was_limited)
@@ -389,7 +260,8 @@ int watch_scan(struct watch *watch, uint32_t manual, const char *root,
     int code = scan_visited(root, ignore, &visitor, ret_scan, err);
     pthread_mutex_lock(&watch->lock);
     if (!code)
-        drop_older(watch, scanning.watched, scanning.watched->round);
+        places_drop(&watch->places, scanning.watched, scanning.watched->round,
+                    unwatch, watch);
     say(scanning.watched, root);
     pthread_mutex_unlock(&watch->lock);
     return code;
@@ -403,7 +275,7 @@ void watch_forget(struct watch *watch, uint32_t manual)
     struct watched *watched = find_manual(watch, manual);
     if (watched) {
         struct watched **at = &watch->manuals;
-        drop_older(watch, watched, UINT64_MAX);
+        places_drop(&watch->places, watched, UINT64_MAX, unwatch, watch);
         while (*at != watched)
             at = &(*at)->next;
         *at = watched->next;
@@ -438,14 +310,14 @@ static void take(struct watch *watch, const struct inotify_event *event)
             w->dirty = true;
         return;
     }
-    struct place *place = find_place(watch, event->wd);
+    struct place *place = places_find(&watch->places, event->wd);
     if (!place)
         return;
     for (struct interest *i = place->interests; i; i = i->next)
         if (concerns(i, event))
             i->watched->dirty = true;
     if (event->mask & IN_IGNORED)
-        remove_place(watch, place);
+        places_remove(&watch->places, place);
 }
 
 static void take_all(struct watch *watch, const void *events, size_t size)
@@ -524,7 +396,7 @@ void watch_state(struct watch *watch, struct watch_state *ret)
     *ret = (struct watch_state){.mode = watch->fd >= 0 ? WATCH_INOTIFY
                                         : watch->mode == WATCH_OFF ? WATCH_OFF
                                                                    : WATCH_POLL,
-                                .folders = watch->place_count,
+                                .folders = watch->places.count,
                                 .limited = watch->refused,
                                 .overflows = watch->overflows,
                                 .last_event = watch->last_event};
