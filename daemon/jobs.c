@@ -86,6 +86,7 @@ static void ask(struct jobs *jobs, uint32_t manual, const char *name,
     job->name = mem_strdup(name);
     job->force = job->force || force;
     job->retry = job->retry || retry;
+    job->asked = true;
     jobs_enqueue(jobs, job);
     pthread_mutex_unlock(&jobs->lock);
 }
@@ -164,7 +165,8 @@ static uint64_t take_ticket(struct jobs *jobs, struct job *job)
     if (job->marked && (!ticket || job->marked < ticket))
         ticket = job->marked;
     job->behind = job->behind || job->marked;
-    job->settling = !ticket && !job->err.code;
+    job->quiet = !job->asked && !job->marked && !job->err.code;
+    job->asked = false;
     job->queued = job->marked = 0;
     return ticket ? ticket : ++jobs->tickets;
 }
@@ -224,6 +226,7 @@ static void run(struct jobs *jobs, struct job *job)
     struct err err = {.position = -1};
     options.force = job->force;
     options.retry = job->retry;
+    bool settling = !job->queued && !job->marked && !job->err.code;
     uint64_t ticket = take_ticket(jobs, job);
     job->running = ticket;
     job->force = job->retry = false;
@@ -242,7 +245,7 @@ static void run(struct jobs *jobs, struct job *job)
         job->retry = job->retry || options.retry;
     }
     ended(job, code, &err, &report);
-    bool same = job->settling && !report.changed;
+    bool same = settling && !report.changed;
     if (!code && !same && engine_has_model(jobs->options.engine)) {
         job->wanted = job->wanted ? job->wanted : ticket;
         job->memory_at = 0;
@@ -365,7 +368,7 @@ void jobs_state(struct jobs *jobs, uint32_t manual, struct job_state *ret)
     const struct job *job = jobs_find(jobs, manual);
     if (job) {
         ret->queued = job->queued;
-        ret->running = job->running && !job->settling;
+        ret->running = job->running && !job->quiet;
         ret->err = job->err;
         ret->counted =
             !job->queued && (!job->running || job->phase != INDEX_SCAN);

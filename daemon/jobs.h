@@ -46,7 +46,9 @@ void jobs_retry(struct jobs *jobs, uint32_t manual, const char *name);
 void jobs_mark(struct jobs *jobs, uint32_t manual);
 void jobs_update_marked(struct jobs *jobs, uint32_t manual);
 
-/* Asks for an update of the manual, or (0) of all, but for those that fail. */
+/* Asks for an update of the manual, or (0) of all, but for those that fail.  All
+ * of them: changes that matter are known without it, so what it finds to read
+ * does not make the manuals stale. */
 void jobs_look(struct jobs *jobs, uint32_t manual);
 
 /* False: the manual is known to be behind its files: they changed, are being

@@ -41,8 +41,10 @@ void jobs_look(struct jobs *jobs, uint32_t manual)
     pthread_mutex_lock(&jobs->lock);
     for (struct job *job = jobs->all; job; job = job->next)
         if ((!manual || job->manual == manual) && !job->err.code &&
-            !job->forgotten)
+            !job->forgotten) {
+            job->asked = job->asked || manual;
             jobs_enqueue(jobs, job);
+        }
     pthread_mutex_unlock(&jobs->lock);
 }
 
@@ -50,7 +52,7 @@ bool jobs_is_current(struct jobs *jobs, uint32_t manual)
 {
     pthread_mutex_lock(&jobs->lock);
     const struct job *job = jobs_find(jobs, manual);
-    bool parsing = job && job->running && !job->settling &&
+    bool parsing = job && job->running && !job->quiet &&
                    job->phase == INDEX_PARSE && job->total > job->done;
     bool current =
         !job || (!job->err.code && !job->marked && !job->behind && !parsing);

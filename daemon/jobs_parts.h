@@ -21,7 +21,8 @@ struct job {
     uint64_t marked;           /* the same of changes that are not queued */
     bool behind;               /* what runs, or failed, is for such changes */
     bool force, retry;         /* the queued one */
-    bool settling;             /* what runs only looks at time stamps again */
+    bool asked;                /* for the queued one, by someone */
+    bool quiet;                /* what runs: nobody, and no change is known */
     bool forgotten;            /* its end is awaited */
     int phase;                 /* of what runs */
     size_t done, total;
