@@ -228,6 +228,12 @@ static void take_result(struct update *u, size_t i,
     struct file *file = &u->files[i];
     if (r->err.code)
         log_warn("%s/%s: %s", u->manual.root, file->path, r->err.message);
+    /* Its stat is another's: it is read again next time. */
+    if (r->moved) {
+        file->mtime_ns = 0;
+        u->keep_record[i] = false;
+        u->report->unsettled++;
+    }
     if (r->unchanged)
         return;
     int state = r->err.code ? FILE_FAILED : FILE_INDEXED;
@@ -317,7 +323,10 @@ static int choose_readings(struct update *u, struct reading *reading,
         reading->tasks[reading->count] = (struct parsers_task){
             .path = arena_copy(&reading->paths, path.data, path.size),
             .has_known = u->known[i],
-            .known = u->files[i].content};
+            .known = u->files[i].content,
+            .size = u->scan.files[i].size,
+            .mtime_ns = u->scan.files[i].mtime_ns,
+            .inode = u->scan.files[i].inode};
         reading->file_of[reading->count++] = (uint32_t)i;
         buf_free(&path);
     }

@@ -109,7 +109,9 @@ def view_and_search(daemon, dice_seed):
         for mode in ("lexical", "auto", "tree", "dense"):
             result = daemon.call("search", query=" ".join(words), manual="m", mode=mode, n=1000)
             if not result["fresh"]:
-                raise RuntimeError(f"not fresh at rest: {words}")
+                old = [(hit["file"], hit["path"]) for hit in result["results"] if not hit["fresh"]]
+                raise RuntimeError(f"not fresh at rest: {daemon.house}, {words}, {old}, "
+                                   f"{state(daemon)[1]}")
             found.append((mode, words, {place[hit["node"]]: hit["score"]
                                         for hit in result["results"]}))
     return shown, found
