@@ -157,12 +157,12 @@ bool quote_is_fresh(const struct volume *volume, uint32_t file)
     struct buf path = {0};
     const struct file *record = &volume->files[file];
     file_join(&path, volume->manual.root, record->path);
-    bool fresh = !stat(path.data, &st) && S_ISREG(st.st_mode) &&
-                 (uint64_t)st.st_size == record->size;
-    bool same = fresh && st.st_ino == record->inode &&
+    bool fresh = !stat(path.data, &st) && S_ISREG(st.st_mode);
+    bool same = fresh && (uint64_t)st.st_size == record->size &&
+                st.st_ino == record->inode &&
                 (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec ==
                     record->mtime_ns;
-    /* Touched or replaced: its bytes decide. */
+    /* Touched or replaced, or it was when it was indexed: its bytes decide. */
     if (fresh && !same) {
         struct buf bytes = {0};
         fresh = !file_read(path.data, PARSER_MOST_BYTES, &bytes, NULL) &&

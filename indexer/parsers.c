@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "indexer/source.h"
 
@@ -43,14 +44,25 @@ static bool is_stored(struct store *store, struct hash128 name)
     return has;
 }
 
+static bool is_as_met(const struct parsers_task *task)
+{
+    struct stat st;
+    return !stat(task->path, &st) && (uint64_t)st.st_size == task->size &&
+           st.st_ino == task->inode &&
+           (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec ==
+               task->mtime_ns;
+}
+
 static void work_on(struct parsers *parsers, struct parser *parser, size_t task,
                     struct parsers_result *ret)
 {
     const char *path = parsers->tasks[task].path;
     struct buf bytes = {0};
     *ret = (struct parsers_result){.task = task};
+    bool met = is_as_met(&parsers->tasks[task]);
     if (source_read(path, &bytes, &ret->err))
         return;
+    ret->moved = !met || !is_as_met(&parsers->tasks[task]);
     ret->content = hash_bytes(bytes.data, bytes.size);
     ret->name = parsers_tree_name(ret->content, path);
     ret->unchanged = parsers->tasks[task].has_known && !parsers->force &&

@@ -23,6 +23,7 @@ struct seen {
 struct walk {
     const char *root;
     char **ignore; /* NULL at the end */
+    const struct scan_visitor *visitor;
     struct scan scan;
     size_t file_capacity;
     char **pending; /* paths still to look at, links last */
@@ -111,6 +112,8 @@ static void add_file(struct walk *walk, const char *path, const struct stat *st,
 
 static int read_folder(struct walk *walk, int fd, const char *path)
 {
+    if (walk->visitor)
+        walk->visitor->folder(walk->visitor->context, fd);
     DIR *folder = fdopendir(fd);
     if (!folder) {
         close(fd);
@@ -133,6 +136,16 @@ static int read_folder(struct walk *walk, int fd, const char *path)
     }
     closedir(folder);
     return 0;
+}
+
+static void visit_link(const struct walk *walk, const char *path)
+{
+    struct buf full = {0};
+    if (!walk->visitor)
+        return;
+    buf_printf(&full, "%s/%s", walk->root, path);
+    walk->visitor->link(walk->visitor->context, full.data);
+    buf_free(&full);
 }
 
 static void look_at(struct walk *walk, const char *path)
@@ -177,9 +190,12 @@ static void walk_all(struct walk *walk)
     while (walk->pending_count || walk->link_count) {
         if (!walk->pending_count) {
             qsort(walk->links, walk->link_count, sizeof *walk->links, by_name);
-            while (walk->link_count)
+            while (walk->link_count) {
+                char *link = walk->links[--walk->link_count];
+                visit_link(walk, link);
                 push(&walk->pending, &walk->pending_count,
-                     &walk->pending_capacity, walk->links[--walk->link_count]);
+                     &walk->pending_capacity, link);
+            }
         }
         char *path = walk->pending[--walk->pending_count];
         look_at(walk, path);
@@ -187,13 +203,26 @@ static void walk_all(struct walk *walk)
     }
 }
 
+bool scan_reads(const char *name)
+{
+    return name[0] != '.' && source_is_named(name);
+}
+
 int scan_folder(const char *root, const char *ignore, struct scan *ret_scan,
                 struct err *err)
+{
+    return scan_visited(root, ignore, NULL, ret_scan, err);
+}
+
+int scan_visited(const char *root, const char *ignore,
+                 const struct scan_visitor *visitor, struct scan *ret_scan,
+                 struct err *err)
 {
     int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_errno(err, ERR_IO, "cannot read the folder %s", root);
-    struct walk walk = {.root = root, .ignore = split_lines(ignore)};
+    struct walk walk = {
+        .root = root, .ignore = split_lines(ignore), .visitor = visitor};
     struct stat st;
     if (fstat(fd, &st) == 0)
         seen_before(&walk, st.st_dev, st.st_ino);
