@@ -11,7 +11,7 @@ static const double PART_OF_WHOLE = 0.3;
 /* A common word counts in full where it is in TIMES as many nodes as English
  * would have it in, else the less, but not less than LEAST.  Set on questions
  * about manuals held out of everything else (docs/retrieval.md). */
-static const double TIMES = 20, LEAST = 0.02;
+static const double TIMES = 5, LEAST = 0.02;
 
 struct parse {
     struct query *query;
