@@ -60,10 +60,14 @@ static bool add_element(struct copying *c, const GumboElement *from)
     return true;
 }
 
-static void add_text(struct copying *c, const GumboText *from)
+/* What the tree builder took for white space may stand for more: text that
+ * has no place there, which it left out. */
+static void add_text(struct copying *c, const GumboNode *from)
 {
-    if (from->original_text.data)
-        build_text(&c->build, span_of(c, from->original_text));
+    GumboStringPiece text = from->v.text.original_text;
+    if (text.data)
+        build_text(&c->build, span_of(c, text),
+                   from->type == GUMBO_NODE_WHITESPACE);
 }
 
 static int copy_tree(struct copying *c, const GumboNode *root, struct err *err)
@@ -85,7 +89,7 @@ static int copy_tree(struct copying *c, const GumboNode *root, struct err *err)
             break;
         case GUMBO_NODE_TEXT:
         case GUMBO_NODE_WHITESPACE:
-        case GUMBO_NODE_CDATA: add_text(c, &child->v.text); break;
+        case GUMBO_NODE_CDATA: add_text(c, child); break;
         default: break;
         }
     }
@@ -139,14 +143,14 @@ const char *dom_attribute(const xmlNode *element, const char *name)
 }
 
 /* What a section of raw text reads; 0: it is no such section, or empty. */
-static size_t cdata_size(const struct dom *dom, const struct markup *markup)
+static size_t cdata_size(const struct dom *dom, const struct markup *markup,
+                         enum text_mode mode)
 {
     struct slice raw;
-    if (!lexer_cdata(&dom->source, markup, &raw))
+    if (!lexer_cdata(&dom->source, markup, mode, &raw))
         return 0;
     struct buf text = {0};
-    size_t from = (size_t)(raw.data - dom->source.data);
-    lexer_text(&dom->source, from, from + raw.size, TEXT_RAW, &text);
+    lexer_raw(&dom->source, raw, &text);
     size_t size = text.size;
     buf_free(&text);
     return size;
@@ -168,9 +172,8 @@ void dom_place(const struct dom *dom, const struct dom_text *text, size_t from,
     bool begun = false;
     *ret_from = *ret_to = text->from;
     while (at < text->to && decoded < to) {
-        if (text->mode == TEXT_MARKUP &&
-            lexer_markup(source, at, text->to, &markup)) {
-            size_t size = cdata_size(dom, &markup);
+        if (lexer_text_markup(source, at, text->to, text->mode, &markup)) {
+            size_t size = cdata_size(dom, &markup, text->mode);
             if (!size) {
                 at = markup.to;
                 continue;
