@@ -22,7 +22,8 @@ struct seen {
 
 struct walk {
     const char *root;
-    char **ignore; /* NULL at the end */
+    char *real_root; /* without links; NULL: unknown */
+    char **ignore;   /* NULL at the end */
     struct scan scan;
     size_t file_capacity;
     char **pending; /* paths still to look at, links last */
@@ -135,6 +136,35 @@ static int read_folder(struct walk *walk, int fd, const char *path)
     return 0;
 }
 
+/* A link to a folder that is not below the root: it may hold anything. */
+static bool leads_outside(const struct walk *walk, const char *full)
+{
+    struct stat st;
+    if (lstat(full, &st) < 0 || !S_ISLNK(st.st_mode))
+        return false;
+    char *real = realpath(full, NULL);
+    size_t size = walk->real_root ? strlen(walk->real_root) : 0;
+    bool inside = real && size && !strncmp(real, walk->real_root, size) &&
+                  (size == 1 || real[size] == '/' || !real[size]);
+    free(real);
+    return !inside;
+}
+
+static void look_in(struct walk *walk, const char *path, const char *full,
+                    const struct stat *st)
+{
+    if (leads_outside(walk, full)) {
+        add_file(walk, path, NULL,
+                 "a link to a folder outside of the manual's is not followed");
+        return;
+    }
+    if (seen_before(walk, st->st_dev, st->st_ino))
+        return;
+    int fd = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || read_folder(walk, fd, path) < 0)
+        add_file(walk, path, NULL, strerror(errno));
+}
+
 static void look_at(struct walk *walk, const char *path)
 {
     struct buf full = {0};
@@ -144,11 +174,7 @@ static void look_at(struct walk *walk, const char *path)
         if (source_is_named(path))
             add_file(walk, path, NULL, strerror(errno));
     } else if (S_ISDIR(st.st_mode)) {
-        if (!seen_before(walk, st.st_dev, st.st_ino)) {
-            int fd = open(full.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-            if (fd < 0 || read_folder(walk, fd, path) < 0)
-                add_file(walk, path, NULL, strerror(errno));
-        }
+        look_in(walk, path, full.data, &st);
     } else if (source_is_named(path)) {
         if (!S_ISREG(st.st_mode))
             add_file(walk, path, &st, "not a regular file");
@@ -193,7 +219,9 @@ int scan_folder(const char *root, const char *ignore, struct scan *ret_scan,
     int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_errno(err, ERR_IO, "cannot read the folder %s", root);
-    struct walk walk = {.root = root, .ignore = split_lines(ignore)};
+    struct walk walk = {.root = root,
+                        .real_root = realpath(root, NULL),
+                        .ignore = split_lines(ignore)};
     struct stat st;
     if (fstat(fd, &st) == 0)
         seen_before(&walk, st.st_dev, st.st_ino);
@@ -204,6 +232,7 @@ int scan_folder(const char *root, const char *ignore, struct scan *ret_scan,
     for (char **glob = walk.ignore; *glob; glob++)
         free(*glob);
     free(walk.ignore);
+    free(walk.real_root);
     free(walk.pending);
     free(walk.links);
     free(walk.seen);
