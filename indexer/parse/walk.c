@@ -1,6 +1,7 @@
 #include "indexer/parse/walk.h"
 
 #include "base/text.h"
+#include "indexer/parse/classes.h"
 #include "indexer/parse/reference.h"
 
 enum { MOST_LINK_TEXT = 500, MOST_LABEL = 64 };
@@ -190,7 +191,7 @@ static bool is_label(const struct walk *w, const xmlNode *element,
         part != PART_TERM && part != PART_CAPTION)
         return false;
     struct buf words = walk_words(element, MOST_LABEL);
-    bool label = words.size && rules_is_label(buf_slice(&words));
+    bool label = words.size && classes_is_label(buf_slice(&words));
     buf_free(&words);
     return label;
 }

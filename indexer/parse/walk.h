@@ -1,6 +1,7 @@
 /* The walk over a page in document order: text to the writer, blocks and
  * headings to the outline.  walk.c goes from element to element, blocks.c
- * knows the kinds of blocks, entries.c reference entries. */
+ * knows the kinds of blocks, tables.c and figures.c the larger of them,
+ * entries.c reference entries. */
 #ifndef INDEXER_PARSE_WALK_H
 #define INDEXER_PARSE_WALK_H
 
@@ -48,7 +49,7 @@ struct walk {
 void walk_page(struct dom *dom, struct outline *outline,
                struct page_facts *facts);
 
-/* ---- Between walk.c, blocks.c and entries.c ---- */
+/* ---- Between walk.c and the others ---- */
 
 void walk_children(struct walk *walk, const xmlNode *node);
 void walk_node(struct walk *walk, const xmlNode *node);
@@ -96,6 +97,14 @@ struct buf walk_words(const xmlNode *element, size_t most);
 /* False: not a kind of block. */
 bool blocks_element(struct walk *walk, const xmlNode *element,
                     const struct rule *rule);
+
+bool figures_element(struct walk *walk, const xmlNode *element,
+                     const struct rule *rule);
+
+/* False: not here. */
+bool tables_table(struct walk *walk, const xmlNode *table);
+bool tables_row(struct walk *walk, const xmlNode *row);
+bool tables_cell(struct walk *walk, const xmlNode *cell);
 
 /* False: it holds no reference entries, or not here. */
 bool entries_list(struct walk *walk, const xmlNode *list);
