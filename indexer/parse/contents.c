@@ -169,7 +169,8 @@ static int read_guessed(struct reading *r, const xmlNode *top)
         skip = dom_is_element(at) && rules_of(at).part == PART_SKIP &&
                dom_tag(at) != GUMBO_TAG_HEAD;
         const char *url = NULL;
-        if (!skip && dom_tag(at) == GUMBO_TAG_A)
+        int tag = dom_tag(at);
+        if (!skip && (tag == GUMBO_TAG_A || tag == GUMBO_TAG_AREA))
             url = dom_attribute(at, "href");
         if (url)
             add_link(r, url, depth_in(at, top));

@@ -1,3 +1,6 @@
+#include <ctype.h>
+#include <stdlib.h>
+
 #include "indexer/parse/classes.h"
 #include "indexer/parse/walk.h"
 
@@ -16,24 +19,99 @@ static bool is_tex(const xmlNode *image, const char *text)
     return text[0] == '\\' || text[0] == '$' || classes_has(image, "math");
 }
 
+/* Signs that stand for bullets, rules and arrows say nothing. */
+static bool has_words(struct slice text)
+{
+    size_t letters = 0;
+    for (size_t i = 0; i < text.size; i++)
+        letters += isalnum((unsigned char)text.data[i]) || text.data[i] & 0x80;
+    return letters > 1;
+}
+
+static bool is_label(struct slice text)
+{
+    if (text.size > 2 && text.data[0] == '[' && text.data[text.size - 1] == ']')
+        text = (struct slice){text.data + 1, text.size - 2};
+    return classes_is_label(text);
+}
+
+void figures_flush(struct walk *w, bool text)
+{
+    struct slice last = {"", 0};
+    for (size_t i = 0; i < w->image_count; i++) {
+        const struct walk_image *image = &w->images[i];
+        bool alone = !text && !i;
+        if (slice_equal(image->text, last) ||
+            (!alone && (image->button || !has_words(image->text))))
+            continue;
+        last = image->text;
+        outline_block(w->outline, BLOCK_FIGURE, image->text,
+                      (struct slice){"", 0}, image->span);
+    }
+    w->image_count = 0;
+}
+
+/* Is it all that a link shows?  Such are mostly there to turn pages. */
+static bool is_button(const xmlNode *image)
+{
+    const xmlNode *link = image->parent;
+    return dom_tag(link) == GUMBO_TAG_A && !dom_holds(link, DOM_HOLDS_TEXT);
+}
+
+static void keep_image(struct walk *w, const xmlNode *image, struct slice text)
+{
+    if (w->in.kind == BLOCK_NOTE && is_label(text))
+        return;
+    void *images = w->images;
+    mem_reserve(&images, &w->image_capacity, w->image_count + 1,
+                sizeof *w->images);
+    w->images = images;
+    w->images[w->image_count++] =
+        (struct walk_image){text, walk_tag_span(image), is_button(image)};
+}
+
+/* In lists, tables and definitions, it stands among the rest. */
+static void put_image(struct walk *w, const xmlNode *image, struct slice text)
+{
+    if (is_button(image) || !has_words(text))
+        return;
+    writer_space(&w->writer);
+    writer_literal(&w->writer, text, walk_tag_span(image));
+    writer_space(&w->writer);
+}
+
 static void image(struct walk *w, const xmlNode *image)
 {
-    const char *text = dom_attribute(image, "alt");
-    if (!text || !*text)
+    const char *alt = dom_attribute(image, "alt");
+    if (!alt || !*alt)
         return;
+    struct slice text = slice_of(alt);
     struct span span = walk_tag_span(image);
     if (w->in.kind == BLOCK_FIGURE || w->in.kind == IN_TITLE) {
         walk_boundary(w);
-        writer_literal(&w->writer, slice_of(text), span);
+        writer_literal(&w->writer, text, span);
         walk_boundary(w);
-    } else if (w->in.kind == BLOCK_MATH || is_tex(image, text)) {
-        writer_literal(&w->writer, slice_of(text), span);
-    } else if (!walk_is_flat(w) && !w->writer.open && !w->image.size &&
-               !(w->in.kind == BLOCK_NOTE &&
-                 classes_is_label(slice_of(text)))) {
-        w->image = slice_of(text);
-        w->image_span = span;
+    } else if (w->in.kind == BLOCK_MATH || is_tex(image, alt)) {
+        writer_literal(&w->writer, text, span);
+    } else if (walk_is_prose(w)) {
+        keep_image(w, image, text);
+    } else if (w->in.kind != BLOCK_CODE) {
+        put_image(w, image, text);
     }
+}
+
+/* A link drawn on an image. */
+static void area(struct walk *w, const xmlNode *area)
+{
+    const char *alt = dom_attribute(area, "alt");
+    const char *url = dom_attribute(area, "href");
+    if (!alt || !*alt)
+        return;
+    if (url) {
+        outline_ref(w->outline, slice_of(alt), slice_of(url));
+        w->facts->linked += strlen(alt);
+    }
+    image(w, area);
 }
 
 /* Text in a drawing stands where it is drawn: no order, no lines. */
@@ -122,6 +200,7 @@ bool figures_element(struct walk *w, const xmlNode *element,
         figure(w, element);
         return true;
     case PART_IMAGE: image(w, element); return true;
+    case PART_AREA: area(w, element); return true;
     case PART_DRAWING: drawing(w, element); return true;
     case PART_MATHML: mathml(w, element); return true;
     case PART_TEX: tex_script(w, element); return true;

@@ -26,6 +26,7 @@ enum part {
     PART_MEANING,
     PART_FIGURE,
     PART_IMAGE,
+    PART_AREA, /* of an image map */
     PART_MATH, /* displayed: text in TeX */
     PART_MATHML,
     PART_TEX, /* <script type="math/tex"> */

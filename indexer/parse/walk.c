@@ -1,5 +1,7 @@
 #include "indexer/parse/walk.h"
 
+#include <stdlib.h>
+
 #include "base/text.h"
 #include "indexer/parse/classes.h"
 #include "indexer/parse/reference.h"
@@ -12,14 +14,13 @@ void walk_flush(struct walk *w)
 {
     struct slice text;
     struct span span;
-    if (writer_take(&w->writer, &text, &span)) {
+    bool taken = writer_take(&w->writer, &text, &span);
+    if (taken) {
         outline_block(w->outline, w->in.kind, text, w->in.info, span);
         w->in.labelled = true;
-    } else if (w->image.size) {
-        outline_block(w->outline, BLOCK_FIGURE, w->image, (struct slice){"", 0},
-                      w->image_span);
     }
-    w->image.size = 0;
+    if (w->image_count)
+        figures_flush(w, taken);
 }
 
 void walk_boundary(struct walk *w)
@@ -262,11 +263,11 @@ void walk_page(struct dom *dom, struct outline *outline,
     w.writer.dom = dom;
     w.in.kind = BLOCK_PARAGRAPH;
     w.in.info = (struct slice){"", 0};
-    w.image = (struct slice){"", 0};
     walk_children(&w, (const xmlNode *)dom->doc);
     walk_flush(&w);
     facts->text = w.writer.written;
     if (outline->count)
         facts->first_heading = outline->nodes[0].title;
+    free(w.images);
     buf_free(&w.writer.text);
 }

@@ -33,16 +33,23 @@ struct context {
     bool labelled;     /* note: its label is behind us */
 };
 
+/* An image in prose: its words stand in no text, so they are a figure after the
+ * block they are in. */
+struct walk_image {
+    struct slice text;
+    struct span span;
+    bool button;
+};
+
 struct walk {
     struct dom *dom;
     struct outline *outline;
     struct page_facts *facts;
     struct writer writer;
     struct context in;
-    unsigned entries; /* reference entries around, in lists or boxes */
-    /* An image with words in an otherwise empty paragraph is a figure. */
-    struct slice image;
-    struct span image_span;
+    unsigned entries;          /* reference entries around, in lists or boxes */
+    struct walk_image *images; /* [image_count] of the block being read */
+    size_t image_count, image_capacity;
 };
 
 /* Reads the whole page, and counts what page_facts wants counted. */
@@ -98,6 +105,8 @@ struct buf walk_words(const xmlNode *element, size_t most);
 bool blocks_element(struct walk *walk, const xmlNode *element,
                     const struct rule *rule);
 
+/* The images of a block that has text, or has none, become figures. */
+void figures_flush(struct walk *walk, bool text);
 bool figures_element(struct walk *walk, const xmlNode *element,
                      const struct rule *rule);
 

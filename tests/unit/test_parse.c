@@ -241,13 +241,31 @@ static void test_figures_and_math(void **state)
 {
     (void)state;
     expect("<figure><img alt='A cat'><figcaption>Fig. 1</figcaption></figure>"
-           "<p><img alt=alone></p><p>text <img alt=icon></p>"
+           "<p><img alt=alone></p><p>text <img alt=icon> on</p>"
            "<p>x <math><mi>E</mi><annotation encoding='application/x-tex'>"
            "E=mc^2</annotation></math> y</p>"
            "<math display=block><mi>z</mi></math>"
            "<div class=math>\\[ a &lt; b \\]</div>",
-           "# \nfigure: A cat\\nFig. 1\nfigure: alone\nparagraph: text\n"
+           "# \nfigure: A cat\\nFig. 1\nfigure: alone\nparagraph: text on\n"
+           "figure: icon\n"
            "paragraph: x E=mc^2 y\nmath: z\nmath: \\[ a < b \\]\n");
+}
+
+/* Signs say nothing, and links that are but an image turn pages. */
+static void test_images(void **state)
+{
+    (void)state;
+    expect("<p><img alt=Logo> a <img alt='-'> <img alt=Logo></p>",
+           "# \nparagraph: a\nfigure: Logo\n");
+    expect("<p>a <a href=b><img alt=Next></a></p>", "# \nparagraph: a\n");
+    expect("<ul><li><img alt='*'>one <img alt=File>menu</ul>",
+           "# \nlist: - one File menu\n");
+    expect("<table><tr><td><img alt=yes><td>b<td><a href=b><img alt=up></a>"
+           "</table>",
+           "# \ntable: yes\\tb\n");
+    expect("<div class=note><img alt='[Note]'>a</div>", "# \nnote(note): a\n");
+    expect("<map><area href=a.html alt='Part A'><area alt='Part B'></map>",
+           "# \nfigure: Part A\nfigure: Part B\n");
 }
 
 /* ---- Pages ---- */
@@ -522,6 +540,7 @@ int main(void)
         TEST(test_definitions),
         TEST(test_notes_and_quotes),
         TEST(test_figures_and_math),
+        TEST(test_images),
         TEST(test_chrome),
         TEST(test_roles),
         TEST(test_xhtml),
