@@ -31,6 +31,7 @@ enum part {
     PART_MATHML,
     PART_TEX, /* <script type="math/tex"> */
     PART_DRAWING,
+    PART_NOFRAMES, /* what a page of frames is without them */
     PART_BREAK
 };
 

@@ -180,6 +180,22 @@ void walk_anchors(struct walk *w, const xmlNode *element)
         outline_anchor(w->outline, slice_of(name));
 }
 
+/* The tree builder leaves markup in <noframes> as it is. */
+static void walk_noframes(struct walk *w, const xmlNode *element)
+{
+    struct buf buf = {0};
+    for (const xmlNode *at = element->children; at; at = at->next) {
+        struct dom_text text = *dom_text(at);
+        text.mode = TEXT_MARKUP;
+        text.plain = false;
+        buf_clear(&buf);
+        lexer_text(&w->dom->source, text.from, text.to, text.mode, &buf);
+        text.text = buf_slice(&buf);
+        writer_text(&w->writer, &text);
+    }
+    buf_free(&buf);
+}
+
 /* ---- Elements ---- */
 
 /* "Note" above or before the text of a note. */
@@ -233,6 +249,10 @@ static void walk_element(struct walk *w, const xmlNode *element)
         walk_section(w, element, &rule);
     } else if (dom_tag(element) == GUMBO_TAG_A) {
         walk_link(w, element);
+    } else if (rule.part == PART_NOFRAMES) {
+        walk_boundary(w);
+        walk_noframes(w, element);
+        walk_boundary(w);
     } else if (rule.part == PART_INLINE) {
         walk_children(w, element);
     } else if (!entries_box(w, element) && !blocks_element(w, element, &rule)) {

@@ -268,6 +268,15 @@ static void test_images(void **state)
            "# \nfigure: Part A\nfigure: Part B\n");
 }
 
+static void test_noframes(void **state)
+{
+    (void)state;
+    expect("<frameset><frame src=a.html><noframes>Go to <a href=b.html>b</a>"
+           " &amp; read.</noframes></frameset>",
+           "# \nparagraph: Go to b & read.\n");
+    expect("<body><p>a<noframes>b</noframes></body>", "# \nparagraph: a\n");
+}
+
 /* ---- Pages ---- */
 
 static void test_chrome(void **state)
@@ -541,6 +550,7 @@ int main(void)
         TEST(test_notes_and_quotes),
         TEST(test_figures_and_math),
         TEST(test_images),
+        TEST(test_noframes),
         TEST(test_chrome),
         TEST(test_roles),
         TEST(test_xhtml),
