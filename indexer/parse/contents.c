@@ -169,8 +169,7 @@ static int read_guessed(struct reading *r, const xmlNode *top)
         skip = dom_is_element(at) && rules_of(at).part == PART_SKIP &&
                dom_tag(at) != GUMBO_TAG_HEAD;
         const char *url = NULL;
-        int tag = dom_tag(at);
-        if (!skip && (tag == GUMBO_TAG_A || tag == GUMBO_TAG_AREA))
+        if (!skip && dom_tag(at) == GUMBO_TAG_A)
             url = dom_attribute(at, "href");
         if (url)
             add_link(r, url, depth_in(at, top));

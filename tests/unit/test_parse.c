@@ -264,8 +264,13 @@ static void test_images(void **state)
            "</table>",
            "# \ntable: yes\\tb\n");
     expect("<div class=note><img alt='[Note]'>a</div>", "# \nnote(note): a\n");
-    expect("<map><area href=a.html alt='Part A'><area alt='Part B'></map>",
-           "# \nfigure: Part A\nfigure: Part B\n");
+    static const char map[] =
+        "<map><area href=a.html alt='Part A'><area alt='Part B'></map>";
+    struct buf page = {0};
+    buf_printf(&page, "<p>a</p>%s", map);
+    expect(page.data, "# \nparagraph: a\nfigure: Part A\nfigure: Part B\n");
+    expect(map, "# \n"); /* the page is a menu in a frame */
+    buf_free(&page);
 }
 
 static void test_noframes(void **state)
