@@ -22,8 +22,7 @@ struct seen {
 
 struct walk {
     const char *root;
-    char *real_root; /* without links; NULL: unknown */
-    char **ignore;   /* NULL at the end */
+    char **ignore; /* NULL at the end */
     struct scan scan;
     size_t file_capacity;
     char **pending; /* paths still to look at, links last */
