@@ -32,6 +32,7 @@ struct walk {
     size_t link_count, link_capacity;
     struct seen *seen; /* open addressing by inode; inode 0: free */
     size_t seen_count, seen_slots;
+    char *real_root; /* without links; NULL: unknown */
 };
 
 static char **split_lines(const char *text)
@@ -89,6 +90,20 @@ static bool is_ignored(const struct walk *walk, const char *path)
         if (!fnmatch(*glob, path, 0) || !fnmatch(*glob, name, 0))
             return true;
     return false;
+}
+
+/* A link to a folder that is not below the root: it may hold anything. */
+static bool leads_outside(const struct walk *walk, const char *full)
+{
+    struct stat st;
+    if (lstat(full, &st) < 0 || !S_ISLNK(st.st_mode))
+        return false;
+    char *real = realpath(full, NULL);
+    size_t size = walk->real_root ? strlen(walk->real_root) : 0;
+    bool inside = real && size && !strncmp(real, walk->real_root, size) &&
+                  (size == 1 || real[size] == '/' || !real[size]);
+    free(real);
+    return !inside;
 }
 
 static void add_file(struct walk *walk, const char *path, const struct stat *st,
@@ -157,7 +172,11 @@ static void look_at(struct walk *walk, const char *path)
         if (source_is_named(path))
             add_file(walk, path, NULL, strerror(errno));
     } else if (S_ISDIR(st.st_mode)) {
-        if (!seen_before(walk, st.st_dev, st.st_ino)) {
+        if (leads_outside(walk, full.data)) {
+            add_file(walk, path, NULL,
+                     "a link to a folder outside of the manual's is not "
+                     "followed");
+        } else if (!seen_before(walk, st.st_dev, st.st_ino)) {
             int fd = open(full.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
             if (fd < 0 || read_folder(walk, fd, path) < 0)
                 add_file(walk, path, NULL, strerror(errno));
@@ -227,12 +246,14 @@ int scan_visited(const char *root, const char *ignore,
     if (fstat(fd, &st) == 0)
         seen_before(&walk, st.st_dev, st.st_ino);
     int code = 0;
+    walk.real_root = realpath(root, NULL);
     if (read_folder(&walk, fd, "") < 0)
         code = err_errno(err, ERR_IO, "cannot read the folder %s", root);
     walk_all(&walk);
     for (char **glob = walk.ignore; *glob; glob++)
         free(*glob);
     free(walk.ignore);
+    free(walk.real_root);
     free(walk.pending);
     free(walk.links);
     free(walk.seen);

@@ -24,7 +24,9 @@ struct scan {
 /* All files below `root` that Lectern reads (indexer/source.h), except
  * hidden ones and those that one of the globs in `ignore` (one a line) matches,
  * by path or by name.  A file or folder met twice (by links) counts once, under
- * its own path where it has one.  ERR_IO: the root cannot be read. */
+ * its own path where it has one.  Links are followed to regular files, wherever
+ * these are, and to folders below the root; one to another folder is listed
+ * with its failure.  ERR_IO: the root cannot be read. */
 int scan_folder(const char *root, const char *ignore, struct scan *ret_scan,
                 struct err *err);
 void scan_free(struct scan *scan);

@@ -152,17 +152,30 @@ static bool only_space(struct slice text)
     return true;
 }
 
+static void keep_space(struct buf *text)
+{
+    size_t kept = 0;
+    for (size_t at = 0; at < text->size; at++)
+        if (strchr(" \n\t\f", text->data[at]))
+            text->data[kept++] = text->data[at];
+    text->size = kept;
+}
+
 /* Decodes the source's bytes; who builds the tree need not have read them. */
-static char *read_text(struct build *build, struct dom_text *text)
+static char *read_text(struct build *build, struct dom_text *text, bool space)
 {
     const struct source *source = &build->dom.source;
     size_t from = text->from, to = text->to;
     size_t plain = lexer_plain(source, from, to, text->mode);
-    text->plain = plain == to - from;
+    bool space_alone =
+        !space || only_space((struct slice){source->data + from, plain});
+    text->plain = plain == to - from && space_alone;
     struct buf buf = {0};
     struct slice decoded = {source->data + from, plain};
     if (!text->plain) {
         lexer_text(source, from, to, text->mode, &buf);
+        if (space)
+            keep_space(&buf);
         decoded = buf_slice(&buf);
     }
     char *copy = arena_copy(&build->dom.arena, decoded.data, decoded.size);
@@ -171,17 +184,37 @@ static char *read_text(struct build *build, struct dom_text *text)
     return copy;
 }
 
-void build_text(struct build *build, struct span span)
+static enum text_mode mode_in(const struct build *build, const xmlNode *parent)
+{
+    const struct dom_element *element = dom_element(parent);
+    if (build->dom.source.xml)
+        return TEXT_MARKUP;
+    if (!element->foreign)
+        return lexer_text_mode(slice_of((const char *)parent->name));
+    switch (element->tag) {
+    case GUMBO_TAG_MI:
+    case GUMBO_TAG_MO:
+    case GUMBO_TAG_MN:
+    case GUMBO_TAG_MS:
+    case GUMBO_TAG_MTEXT:
+    case GUMBO_TAG_FOREIGNOBJECT:
+    case GUMBO_TAG_DESC:
+    case GUMBO_TAG_TITLE: return TEXT_EMBEDDED;
+    default: return TEXT_FOREIGN;
+    }
+}
+
+void build_text(struct build *build, struct span span, bool space)
 {
     xmlNode *parent = build->open[build->depth];
     xmlNode *node = add_node(build, XML_TEXT_NODE);
     struct dom_text *text = arena_alloc(&build->dom.arena, sizeof *text);
     text->from = (uint32_t)span.from;
     text->to = (uint32_t)span.to;
-    if (!build->dom.source.xml && !dom_element(parent)->foreign)
-        text->mode = lexer_text_mode(slice_of((const char *)parent->name));
+    text->mode = mode_in(build, parent);
     node->name = xmlStringText;
-    node->content = (xmlChar *)read_text(build, text);
+    node->content =
+        (xmlChar *)read_text(build, text, space && text->mode == TEXT_MARKUP);
     node->_private = text;
     if (!only_space(text->text))
         tell(parent, DOM_HOLDS_TEXT);

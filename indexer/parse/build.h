@@ -23,8 +23,8 @@ bool build_open(struct build *build, const char *name, int tag, bool foreign,
 /* Of the element opened last; kept if anybody asks for one of that name. */
 void build_attribute(struct build *build, const char *name, struct slice value);
 
-/* The text that stands at `span`. */
-void build_text(struct build *build, struct span span);
+/* The text that stands at `span`; of running text, only its white space. */
+void build_text(struct build *build, struct span span, bool space);
 
 void build_close(struct build *build);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "indexer/parse/classes.h"
 #include "indexer/parse/rules.h"
 
 enum {
@@ -45,7 +46,7 @@ static const struct recogniser *recognise(const xmlNode *element)
     int tag = dom_tag(element);
     for (size_t i = 0; i < sizeof recognisers / sizeof *recognisers; i++)
         if (recognisers[i].tag == tag &&
-            rules_has_class(element, recognisers[i].class))
+            classes_has(element, recognisers[i].class))
             return &recognisers[i];
     return NULL;
 }

@@ -2,28 +2,29 @@
 
 #include "base/text.h"
 #include "indexer/parse/build.h"
+#include "indexer/parse/scratch.h"
 #include "indexer/parse/skeleton.h"
 
 struct level {
-    const GumboVector *children;
-    unsigned next;
+    GumboNode *node;
+    unsigned next; /* of its children */
 };
 
 struct copying {
     struct build build;
     struct skeleton *skeleton;
+    struct scratch scratch; /* gumbo's tree, until it is copied */
     struct level levels[MOST_DEPTH + 1];
 };
 
-static void *allocate(void *arena, size_t size)
+static void *allocate(void *scratch, size_t size)
 {
-    return arena_alloc(arena, size);
+    return scratch_take(scratch, size);
 }
 
-static void release(void *arena, void *pointer)
+static void release(void *scratch, void *pointer)
 {
-    (void)arena;
-    (void)pointer;
+    scratch_give(scratch, pointer);
 }
 
 /* The place in the source of a piece of the skeleton. */
@@ -45,9 +46,10 @@ static const char *name_of(struct copying *c, const GumboElement *element)
     return arena_copy(&c->build.dom.arena, name.data, name.length);
 }
 
-static bool add_element(struct copying *c, const GumboElement *from)
+static bool add_element(struct copying *c, GumboNode *node)
 {
     struct build *build = &c->build;
+    const GumboElement *from = &node->v.element;
     if (!build_open(build, name_of(c, from), (int)from->tag,
                     from->tag_namespace != GUMBO_NAMESPACE_HTML,
                     span_of(c, from->original_tag)))
@@ -56,40 +58,85 @@ static bool add_element(struct copying *c, const GumboElement *from)
         const GumboAttribute *attribute = from->attributes.data[i];
         build_attribute(build, attribute->name, slice_of(attribute->value));
     }
-    c->levels[build->depth] = (struct level){&from->children, 0};
+    c->levels[build->depth] = (struct level){node, 0};
     return true;
 }
 
-static void add_text(struct copying *c, const GumboText *from)
+/* What the tree builder took for white space may stand for more: text that
+ * has no place there, which it left out. */
+static void add_text(struct copying *c, const GumboNode *from)
 {
-    if (from->original_text.data)
-        build_text(&c->build, span_of(c, from->original_text));
+    GumboStringPiece text = from->v.text.original_text;
+    if (text.data)
+        build_text(&c->build, span_of(c, text),
+                   from->type == GUMBO_NODE_WHITESPACE);
 }
 
-static int copy_tree(struct copying *c, const GumboNode *root, struct err *err)
+static void give_element(struct copying *c, GumboNode *node)
 {
-    add_element(c, &root->v.element);
+    struct scratch *scratch = &c->scratch;
+    GumboElement *element = &node->v.element;
+    for (unsigned i = 0; i < element->attributes.length; i++) {
+        GumboAttribute *attribute = element->attributes.data[i];
+        scratch_give(scratch, (void *)(uintptr_t)attribute->name);
+        scratch_give(scratch, (void *)(uintptr_t)attribute->value);
+        scratch_give(scratch, attribute);
+    }
+    scratch_give(scratch, element->attributes.data);
+    scratch_give(scratch, element->children.data);
+    scratch_give(scratch, node);
+}
+
+static void give_text(struct copying *c, GumboNode *node)
+{
+    scratch_give(&c->scratch, (void *)(uintptr_t)node->v.text.text);
+    scratch_give(&c->scratch, node);
+}
+
+/* Gives each node back once it is copied. */
+static int copy_tree(struct copying *c, GumboNode *root, struct err *err)
+{
+    add_element(c, root);
     while (c->build.depth) {
         struct level *level = &c->levels[c->build.depth];
-        if (level->next == level->children->length) {
+        GumboVector *children = &level->node->v.element.children;
+        if (level->next == children->length) {
+            give_element(c, level->node);
             build_close(&c->build);
             continue;
         }
-        const GumboNode *child = level->children->data[level->next++];
+        GumboNode *child = children->data[level->next++];
         switch (child->type) {
         case GUMBO_NODE_ELEMENT:
         case GUMBO_NODE_TEMPLATE:
-            if (!add_element(c, &child->v.element))
+            if (!add_element(c, child))
                 return err_set(err, ERR_LIMIT, "nests deeper than %d elements",
                                MOST_DEPTH);
             break;
         case GUMBO_NODE_TEXT:
         case GUMBO_NODE_WHITESPACE:
-        case GUMBO_NODE_CDATA: add_text(c, &child->v.text); break;
-        default: break;
+        case GUMBO_NODE_CDATA:
+            add_text(c, child);
+            give_text(c, child);
+            break;
+        default: give_text(c, child);
         }
     }
     return 0;
+}
+
+/* Gumbo's own way to free its tree recurses. */
+static GumboNode *read_tree(struct copying *c)
+{
+    const struct buf *text = &c->skeleton->text;
+    GumboOptions options = kGumboDefaultOptions;
+    options.max_errors = 0;
+    options.allocator = allocate;
+    options.deallocator = release;
+    options.userdata = &c->scratch;
+    return gumbo_parse_with_options(&options, text->data ? text->data : "",
+                                    text->size)
+        ->root;
 }
 
 int dom_parse(const struct source *source, struct dom *ret, struct err *err)
@@ -98,27 +145,16 @@ int dom_parse(const struct source *source, struct dom *ret, struct err *err)
     int rc = skeleton_make(source, &skeleton, err);
     if (rc)
         return rc;
-    /* Gumbo's tree is left to the arena: its own way to free it recurses. */
-    struct arena scratch = {0};
-    GumboOptions options = kGumboDefaultOptions;
-    options.max_errors = 0;
-    options.allocator = allocate;
-    options.deallocator = release;
-    options.userdata = &scratch;
-    const GumboOutput *output = gumbo_parse_with_options(
-        &options, skeleton.text.data ? skeleton.text.data : "",
-        skeleton.text.size);
-
     struct copying *copying = mem_alloc(sizeof *copying);
-    build_init(&copying->build, source);
     copying->skeleton = &skeleton;
-    rc = copy_tree(copying, output->root, err);
+    build_init(&copying->build, source);
+    rc = copy_tree(copying, read_tree(copying), err);
     if (rc)
         dom_free(&copying->build.dom);
     else
         *ret = copying->build.dom;
+    scratch_free(&copying->scratch);
     free(copying);
-    arena_free(&scratch);
     skeleton_free(&skeleton);
     return rc;
 }
@@ -139,14 +175,14 @@ const char *dom_attribute(const xmlNode *element, const char *name)
 }
 
 /* What a section of raw text reads; 0: it is no such section, or empty. */
-static size_t cdata_size(const struct dom *dom, const struct markup *markup)
+static size_t cdata_size(const struct dom *dom, const struct markup *markup,
+                         enum text_mode mode)
 {
     struct slice raw;
-    if (!lexer_cdata(&dom->source, markup, &raw))
+    if (!lexer_cdata(&dom->source, markup, mode, &raw))
         return 0;
     struct buf text = {0};
-    size_t from = (size_t)(raw.data - dom->source.data);
-    lexer_text(&dom->source, from, from + raw.size, TEXT_RAW, &text);
+    lexer_raw(&dom->source, raw, &text);
     size_t size = text.size;
     buf_free(&text);
     return size;
@@ -168,9 +204,8 @@ void dom_place(const struct dom *dom, const struct dom_text *text, size_t from,
     bool begun = false;
     *ret_from = *ret_to = text->from;
     while (at < text->to && decoded < to) {
-        if (text->mode == TEXT_MARKUP &&
-            lexer_markup(source, at, text->to, &markup)) {
-            size_t size = cdata_size(dom, &markup);
+        if (lexer_text_markup(source, at, text->to, text->mode, &markup)) {
+            size_t size = cdata_size(dom, &markup, text->mode);
             if (!size) {
                 at = markup.to;
                 continue;

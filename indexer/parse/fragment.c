@@ -78,7 +78,7 @@ static size_t read_markup(struct folding *f, const struct markup *markup)
 {
     const struct source *source = &f->source;
     struct slice raw;
-    if (lexer_cdata(source, markup, &raw)) {
+    if (lexer_cdata(source, markup, TEXT_MARKUP, &raw)) {
         size_t from = (size_t)(raw.data - source->data);
         read_characters(f, from, from + raw.size, TEXT_RAW);
     } else if (is_unread(source, markup)) {

@@ -18,7 +18,9 @@ static int make_tree(struct dom *dom, struct tree **ret_tree, struct err *err)
 
     struct tree *tree = tree_new(false);
     int role = page_role(&facts);
-    outline_emit(&outline, facts.title, facts.span, role == PAGE_CONTENT, tree);
+    bool map = facts.areas && !facts.text && !outline.count;
+    bool content = role == PAGE_CONTENT && !map;
+    outline_emit(&outline, facts.title, facts.span, content, tree);
     tree->page.role = role;
     tree->page.title = tree_copy_text(tree, facts.title);
     tree->page.up = tree_copy_text(tree, facts.up);

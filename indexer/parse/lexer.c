@@ -23,6 +23,11 @@ bool lexer_name_is(struct slice name, const char *lower)
            !strncasecmp(name.data, lower, name.size);
 }
 
+static bool has_markup(enum text_mode mode)
+{
+    return mode == TEXT_MARKUP || mode == TEXT_FOREIGN || mode == TEXT_EMBEDDED;
+}
+
 /* One past the next `byte`, or `end`. */
 static size_t after(const char *data, size_t at, size_t end, char byte)
 {
@@ -139,9 +144,10 @@ static size_t xml_other_end(const char *data, size_t at, size_t end)
 }
 
 bool lexer_cdata(const struct source *source, const struct markup *markup,
-                 struct slice *ret_text)
+                 enum text_mode mode, struct slice *ret_text)
 {
-    if (!source->xml || !begins(source->data, markup->from, markup->to, cdata))
+    if ((!source->xml && mode == TEXT_MARKUP) ||
+        !begins(source->data, markup->from, markup->to, cdata))
         return false;
     size_t from = markup->from + strlen(cdata), to = markup->to;
     if (to - from >= 3 && !memcmp(source->data + to - 3, "]]>", 3))
@@ -219,6 +225,19 @@ bool lexer_markup(const struct source *source, size_t at, size_t end,
     return true;
 }
 
+bool lexer_text_markup(const struct source *source, size_t at, size_t end,
+                       enum text_mode mode, struct markup *ret)
+{
+    if (!has_markup(mode))
+        return false;
+    if (mode != TEXT_MARKUP && begins(source->data, at, end, cdata)) {
+        size_t to = after_text(source->data, at, end, "]]>");
+        *ret = (struct markup){.kind = MARKUP_OTHER, .from = at, .to = to};
+        return true;
+    }
+    return lexer_markup(source, at, end, ret);
+}
+
 enum text_mode lexer_text_mode(struct slice name)
 {
     static const struct {
@@ -259,10 +278,16 @@ size_t lexer_raw_end(const struct source *source, size_t at, size_t end,
 
 /* ---- Characters ---- */
 
+/* Of the characters that mean nothing, a NUL is left out of running text
+ * alone. */
 static void plain_character(const struct source *source, size_t at, size_t end,
-                            struct character *ret)
+                            enum text_mode mode, struct character *ret)
 {
     unsigned char byte = (unsigned char)source->data[at];
+    if (!byte && mode != TEXT_MARKUP && mode != TEXT_EMBEDDED) {
+        ret->size = entity_encode(0xFFFD, ret->bytes);
+        return;
+    }
     if (byte < 0x80) {
         ret->bytes[0] = (char)byte;
         ret->size = !lexer_is_control(ret->bytes[0]);
@@ -300,7 +325,7 @@ void lexer_character(const struct source *source, size_t at, size_t end,
         ret->size = 1;
         return;
     }
-    default: plain_character(source, at, end, ret);
+    default: plain_character(source, at, end, mode, ret);
     }
 }
 
@@ -311,15 +336,14 @@ size_t lexer_plain(const struct source *source, size_t at, size_t end,
     size_t start = at;
     for (; at < end; at++) {
         char c = data[at];
-        if ((c == '<' && mode == TEXT_MARKUP) ||
-            (c == '&' && mode != TEXT_RAW) || c == '\r' || lexer_is_control(c))
+        if ((c == '<' && has_markup(mode)) || (c == '&' && mode != TEXT_RAW) ||
+            c == '\r' || lexer_is_control(c))
             break;
     }
     return at - start;
 }
 
-static void put_raw(const struct source *source, struct slice raw,
-                    struct buf *out)
+void lexer_raw(const struct source *source, struct slice raw, struct buf *out)
 {
     size_t from = (size_t)(raw.data - source->data);
     lexer_text(source, from, from + raw.size, TEXT_RAW, out);
@@ -335,11 +359,11 @@ void lexer_text(const struct source *source, size_t at, size_t end,
         if (at == end)
             break;
         struct markup markup;
-        if (mode == TEXT_MARKUP && lexer_markup(source, at, end, &markup)) {
+        if (lexer_text_markup(source, at, end, mode, &markup)) {
             at = markup.to;
             struct slice raw;
-            if (lexer_cdata(source, &markup, &raw))
-                put_raw(source, raw, out);
+            if (lexer_cdata(source, &markup, mode, &raw))
+                lexer_raw(source, raw, out);
             continue;
         }
         struct character character;

@@ -36,6 +36,8 @@ struct markup {
 /* What the text of an element may hold. */
 enum text_mode {
     TEXT_MARKUP,     /* tags and character references */
+    TEXT_FOREIGN,    /* and sections of raw text: within <svg> and <math> */
+    TEXT_EMBEDDED,   /* the same, where these hold HTML */
     TEXT_REFERENCES, /* <title>, <textarea> */
     TEXT_RAW         /* <script>, <style>... */
 };
@@ -52,10 +54,14 @@ struct character {
 bool lexer_markup(const struct source *source, size_t at, size_t end,
                   struct markup *ret);
 
-/* A section of XML whose text stands in it raw; `markup` is what lexer_markup
+/* The same within text of that mode. */
+bool lexer_text_markup(const struct source *source, size_t at, size_t end,
+                       enum text_mode mode, struct markup *ret);
+
+/* A section whose text stands in it raw; `markup` is what lexer_text_markup
  * found.  False: it is none. */
 bool lexer_cdata(const struct source *source, const struct markup *markup,
-                 struct slice *ret_text);
+                 enum text_mode mode, struct slice *ret_text);
 
 /* How the text in an element of that name is to be read. */
 enum text_mode lexer_text_mode(struct slice name);
@@ -76,6 +82,9 @@ size_t lexer_plain(const struct source *source, size_t at, size_t end,
 /* Appends what [at, end) reads, markup left out. */
 void lexer_text(const struct source *source, size_t at, size_t end,
                 enum text_mode mode, struct buf *out);
+
+/* Appends what a section of raw text reads. */
+void lexer_raw(const struct source *source, struct slice raw, struct buf *out);
 
 /* Characters that are left out: they mean nothing but to a terminal. */
 static inline bool lexer_is_control(char byte)

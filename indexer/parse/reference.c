@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "indexer/parse/classes.h"
 #include "indexer/parse/rules.h"
 
 /* ---- Lists of terms ----
@@ -18,7 +19,7 @@ enum { LEAST_WORDS = 15, MOST_LOOK = 64 };
 static bool has_any_class(const xmlNode *element, const char *const *names)
 {
     for (; *names; names++)
-        if (rules_has_class(element, *names))
+        if (classes_has(element, *names))
             return true;
     return false;
 }
@@ -231,13 +232,12 @@ bool reference_is_heading(const xmlNode *element)
     if (tag == GUMBO_TAG_PRE)
         return is_ocaml(element);
     if (tag == GUMBO_TAG_P) /* Scribble */
-        return element->properties && rules_has_class(element, "RForeground") &&
+        return element->properties && classes_has(element, "RForeground") &&
                holds_anchor(element, GUMBO_TAG_A, "(");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         if (heads[i].tag == tag &&
-            (!heads[i].class || rules_has_class(element, heads[i].class)) &&
-            (!heads[i].around ||
-             rules_has_class(element->parent, heads[i].around)))
+            (!heads[i].class || classes_has(element, heads[i].class)) &&
+            (!heads[i].around || classes_has(element->parent, heads[i].around)))
             return true;
     return false;
 }
@@ -258,7 +258,7 @@ bool reference_is_bare(const xmlNode *section)
 static const xmlNode *child_of_class(const xmlNode *element, const char *name)
 {
     const xmlNode *child = element->children;
-    while (child && !(dom_is_element(child) && rules_has_class(child, name)))
+    while (child && !(dom_is_element(child) && classes_has(child, name)))
         child = child->next;
     return child;
 }
@@ -275,12 +275,12 @@ const xmlNode *reference_name_in(const xmlNode *box)
 {
     if (dom_tag(box) != GUMBO_TAG_DIV || !box->properties)
         return NULL;
-    if (rules_has_class(box, "top")) /* Haddock */
+    if (classes_has(box, "top")) /* Haddock */
         return child_of_class(box, "src");
-    if (!rules_has_class(box, "memitem")) /* Doxygen before 1.8.14 */
+    if (!classes_has(box, "memitem")) /* Doxygen before 1.8.14 */
         return NULL;
     const xmlNode *before = element_before(box);
-    if (before && rules_has_class(before, "memtitle"))
+    if (before && classes_has(before, "memtitle"))
         return NULL;
     return child_of_class(box, "memproto");
 }

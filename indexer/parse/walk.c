@@ -1,6 +1,9 @@
 #include "indexer/parse/walk.h"
 
+#include <stdlib.h>
+
 #include "base/text.h"
+#include "indexer/parse/classes.h"
 #include "indexer/parse/reference.h"
 
 enum { MOST_LINK_TEXT = 500, MOST_LABEL = 64 };
@@ -11,14 +14,13 @@ void walk_flush(struct walk *w)
 {
     struct slice text;
     struct span span;
-    if (writer_take(&w->writer, &text, &span)) {
+    bool taken = writer_take(&w->writer, &text, &span);
+    if (taken) {
         outline_block(w->outline, w->in.kind, text, w->in.info, span);
         w->in.labelled = true;
-    } else if (w->image.size) {
-        outline_block(w->outline, BLOCK_FIGURE, w->image, (struct slice){"", 0},
-                      w->image_span);
     }
-    w->image.size = 0;
+    if (w->image_count)
+        figures_flush(w, taken);
 }
 
 void walk_boundary(struct walk *w)
@@ -178,6 +180,22 @@ void walk_anchors(struct walk *w, const xmlNode *element)
         outline_anchor(w->outline, slice_of(name));
 }
 
+/* The tree builder leaves markup in <noframes> as it is. */
+static void walk_noframes(struct walk *w, const xmlNode *element)
+{
+    struct buf buf = {0};
+    for (const xmlNode *at = element->children; at; at = at->next) {
+        struct dom_text text = *dom_text(at);
+        text.mode = TEXT_MARKUP;
+        text.plain = false;
+        buf_clear(&buf);
+        lexer_text(&w->dom->source, text.from, text.to, text.mode, &buf);
+        text.text = buf_slice(&buf);
+        writer_text(&w->writer, &text);
+    }
+    buf_free(&buf);
+}
+
 /* ---- Elements ---- */
 
 /* "Note" above or before the text of a note. */
@@ -190,7 +208,7 @@ static bool is_label(const struct walk *w, const xmlNode *element,
         part != PART_TERM && part != PART_CAPTION)
         return false;
     struct buf words = walk_words(element, MOST_LABEL);
-    bool label = words.size && rules_is_label(buf_slice(&words));
+    bool label = words.size && classes_is_label(buf_slice(&words));
     buf_free(&words);
     return label;
 }
@@ -231,6 +249,10 @@ static void walk_element(struct walk *w, const xmlNode *element)
         walk_section(w, element, &rule);
     } else if (dom_tag(element) == GUMBO_TAG_A) {
         walk_link(w, element);
+    } else if (rule.part == PART_NOFRAMES) {
+        walk_boundary(w);
+        walk_noframes(w, element);
+        walk_boundary(w);
     } else if (rule.part == PART_INLINE) {
         walk_children(w, element);
     } else if (!entries_box(w, element) && !blocks_element(w, element, &rule)) {
@@ -261,11 +283,11 @@ void walk_page(struct dom *dom, struct outline *outline,
     w.writer.dom = dom;
     w.in.kind = BLOCK_PARAGRAPH;
     w.in.info = (struct slice){"", 0};
-    w.image = (struct slice){"", 0};
     walk_children(&w, (const xmlNode *)dom->doc);
     walk_flush(&w);
     facts->text = w.writer.written;
     if (outline->count)
         facts->first_heading = outline->nodes[0].title;
+    free(w.images);
     buf_free(&w.writer.text);
 }

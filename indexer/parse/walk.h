@@ -1,6 +1,7 @@
 /* The walk over a page in document order: text to the writer, blocks and
  * headings to the outline.  walk.c goes from element to element, blocks.c
- * knows the kinds of blocks, entries.c reference entries. */
+ * knows the kinds of blocks, tables.c and figures.c the larger of them,
+ * entries.c reference entries. */
 #ifndef INDEXER_PARSE_WALK_H
 #define INDEXER_PARSE_WALK_H
 
@@ -32,23 +33,30 @@ struct context {
     bool labelled;     /* note: its label is behind us */
 };
 
+/* An image in prose: its words stand in no text, so they are a figure after the
+ * block they are in. */
+struct walk_image {
+    struct slice text;
+    struct span span;
+    bool button;
+};
+
 struct walk {
     struct dom *dom;
     struct outline *outline;
     struct page_facts *facts;
     struct writer writer;
     struct context in;
-    unsigned entries; /* reference entries around, in lists or boxes */
-    /* An image with words in an otherwise empty paragraph is a figure. */
-    struct slice image;
-    struct span image_span;
+    unsigned entries;          /* reference entries around, in lists or boxes */
+    struct walk_image *images; /* [image_count] of the block being read */
+    size_t image_count, image_capacity;
 };
 
 /* Reads the whole page, and counts what page_facts wants counted. */
 void walk_page(struct dom *dom, struct outline *outline,
                struct page_facts *facts);
 
-/* ---- Between walk.c, blocks.c and entries.c ---- */
+/* ---- Between walk.c and the others ---- */
 
 void walk_children(struct walk *walk, const xmlNode *node);
 void walk_node(struct walk *walk, const xmlNode *node);
@@ -96,6 +104,16 @@ struct buf walk_words(const xmlNode *element, size_t most);
 /* False: not a kind of block. */
 bool blocks_element(struct walk *walk, const xmlNode *element,
                     const struct rule *rule);
+
+/* The images of a block that has text, or has none, become figures. */
+void figures_flush(struct walk *walk, bool text);
+bool figures_element(struct walk *walk, const xmlNode *element,
+                     const struct rule *rule);
+
+/* False: not here. */
+bool tables_table(struct walk *walk, const xmlNode *table);
+bool tables_row(struct walk *walk, const xmlNode *row);
+bool tables_cell(struct walk *walk, const xmlNode *cell);
 
 /* False: it holds no reference entries, or not here. */
 bool entries_list(struct walk *walk, const xmlNode *list);

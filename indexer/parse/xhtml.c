@@ -110,7 +110,7 @@ static bool next_tag(struct reading *r, struct markup *tag)
         r->at = tag->to;
     } while (tag->kind == MARKUP_OTHER);
     if (r->build.depth && tag->from > text)
-        build_text(&r->build, (struct span){text, tag->from});
+        build_text(&r->build, (struct span){text, tag->from}, false);
     return true;
 }
 

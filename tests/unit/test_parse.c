@@ -241,13 +241,45 @@ static void test_figures_and_math(void **state)
 {
     (void)state;
     expect("<figure><img alt='A cat'><figcaption>Fig. 1</figcaption></figure>"
-           "<p><img alt=alone></p><p>text <img alt=icon></p>"
+           "<p><img alt=alone></p><p>text <img alt=icon> on</p>"
            "<p>x <math><mi>E</mi><annotation encoding='application/x-tex'>"
            "E=mc^2</annotation></math> y</p>"
            "<math display=block><mi>z</mi></math>"
            "<div class=math>\\[ a &lt; b \\]</div>",
-           "# \nfigure: A cat\\nFig. 1\nfigure: alone\nparagraph: text\n"
+           "# \nfigure: A cat\\nFig. 1\nfigure: alone\nparagraph: text on\n"
+           "figure: icon\n"
            "paragraph: x E=mc^2 y\nmath: z\nmath: \\[ a < b \\]\n");
+}
+
+/* Signs say nothing, and links that are but an image turn pages. */
+static void test_images(void **state)
+{
+    (void)state;
+    expect("<p><img alt=Logo> a <img alt='-'> <img alt=Logo></p>",
+           "# \nparagraph: a\nfigure: Logo\n");
+    expect("<p>a <a href=b><img alt=Next></a></p>", "# \nparagraph: a\n");
+    expect("<ul><li><img alt='*'>one <img alt=File>menu</ul>",
+           "# \nlist: - one File menu\n");
+    expect("<table><tr><td><img alt=yes><td>b<td><a href=b><img alt=up></a>"
+           "</table>",
+           "# \ntable: yes\\tb\n");
+    expect("<div class=note><img alt='[Note]'>a</div>", "# \nnote(note): a\n");
+    static const char map[] =
+        "<map><area href=a.html alt='Part A'><area alt='Part B'></map>";
+    struct buf page = {0};
+    buf_printf(&page, "<p>a</p>%s", map);
+    expect(page.data, "# \nparagraph: a\nfigure: Part A\nfigure: Part B\n");
+    expect(map, "# \n"); /* the page is a menu in a frame */
+    buf_free(&page);
+}
+
+static void test_noframes(void **state)
+{
+    (void)state;
+    expect("<frameset><frame src=a.html><noframes>Go to <a href=b.html>b</a>"
+           " &amp; read.</noframes></frameset>",
+           "# \nparagraph: Go to b & read.\n");
+    expect("<body><p>a<noframes>b</noframes></body>", "# \nparagraph: a\n");
 }
 
 /* ---- Pages ---- */
@@ -522,6 +554,8 @@ int main(void)
         TEST(test_definitions),
         TEST(test_notes_and_quotes),
         TEST(test_figures_and_math),
+        TEST(test_images),
+        TEST(test_noframes),
         TEST(test_chrome),
         TEST(test_roles),
         TEST(test_xhtml),

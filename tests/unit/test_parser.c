@@ -296,6 +296,19 @@ static void test_memory(void **state)
     expect("<p>next", "# \nparagraph: next\n");
 }
 
+/* Of the tree builder's tree and ours, never more than one is there whole. */
+static void test_two_trees(void **state)
+{
+    (void)state;
+    parser_free(parser);
+    parser = new_parser(256 << 20, 0);
+    struct buf large = repeat("<p>text<b>s</b>", 200000);
+    struct tree *tree = parse_bytes(buf_slice(&large));
+    assert_int_equal(tree->nodes[0].block_count, 200000);
+    tree_free(tree);
+    buf_free(&large);
+}
+
 static void test_replaced(void **state)
 {
     (void)state;
@@ -444,11 +457,12 @@ int main(int argc, char **argv)
         TEST(test_not_html),      TEST(test_depth),
         TEST(test_size),          TEST(test_jail),
         TEST(test_crash),         TEST(test_time),
-        TEST(test_memory),        TEST(test_replaced),
-        TEST(test_no_program),    TEST(test_attributes),
-        TEST(test_false_replies), TEST(test_surplus_reply),
-        TEST(test_message),       TEST(test_depth_bombs),
-        TEST(test_long_line),     TEST(test_nul_bytes),
+        TEST(test_memory),        TEST(test_two_trees),
+        TEST(test_replaced),      TEST(test_no_program),
+        TEST(test_attributes),    TEST(test_false_replies),
+        TEST(test_surplus_reply), TEST(test_message),
+        TEST(test_depth_bombs),   TEST(test_long_line),
+        TEST(test_nul_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

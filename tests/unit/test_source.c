@@ -128,6 +128,37 @@ static void test_links(void **state)
                     "pipe.html: not a regular file\nsub/a.html\n");
 }
 
+static void test_links_outside(void **state)
+{
+    (void)state;
+    struct buf other = {0}, file = {0}, sibling = {0};
+    buf_printf(&other, "%s-other", folder);
+    assert_int_equal(mkdir(other.data, 0755), 0);
+    buf_printf(&file, "%s/a.html", other.data);
+    assert_int_equal(file_write(file.data, slice_of("x"), NULL), 0);
+    assert_int_equal(symlink(file.data, path_of("a.html")), 0);
+    assert_int_equal(symlink(other.data, path_of("other")), 0);
+    assert_int_equal(symlink("..", path_of("above")), 0);
+    assert_int_equal(symlink("/dev/null", path_of("null.html")), 0);
+    /* Not below the root, though its name begins alike. */
+    buf_printf(&sibling, "%s2", folder);
+    assert_int_equal(mkdir(sibling.data, 0755), 0);
+    assert_int_equal(symlink(sibling.data, path_of("sibling")), 0);
+    static const char outside[] =
+        ": a link to a folder outside of the manual's is not followed\n";
+    struct buf shown = {0};
+    buf_printf(&shown, "a.html\nabove%snull.html: not a regular file\n",
+               outside);
+    buf_printf(&shown, "other%ssibling%s", outside, outside);
+    expect_scan("", shown.data);
+    rmdir(sibling.data);
+    unit_folder_remove(other.data);
+    buf_free(&other);
+    buf_free(&file);
+    buf_free(&sibling);
+    buf_free(&shown);
+}
+
 static void test_no_permission(void **state)
 {
     (void)state;
@@ -293,10 +324,11 @@ static void test_changing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FOLDER_TEST(test_names),        FOLDER_TEST(test_scan),
-        FOLDER_TEST(test_links),        FOLDER_TEST(test_no_permission),
-        FOLDER_TEST(test_packed),       FOLDER_TEST(test_zip_bomb),
-        FOLDER_TEST(test_packed_quote), FOLDER_TEST(test_changing),
+        FOLDER_TEST(test_names),         FOLDER_TEST(test_scan),
+        FOLDER_TEST(test_links),         FOLDER_TEST(test_no_permission),
+        FOLDER_TEST(test_links_outside), FOLDER_TEST(test_packed),
+        FOLDER_TEST(test_zip_bomb),      FOLDER_TEST(test_packed_quote),
+        FOLDER_TEST(test_changing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
