@@ -195,20 +195,29 @@ static void what_does_not_matter(void **state)
     assert_false(changed(bed, 1));
 }
 
-static void links_that_lead_elsewhere(void **state)
+static void links_to_folders(void **state)
 {
     struct bed *bed = *state;
-    make_folder(bed, "far");
-    make_folder(bed, "far/v1");
-    write_file(bed, "far/v1/e.html", "e");
-    assert_int_equal(symlink(at(bed, "far/v1"), at(bed, "m/current")), 0);
+    make_folder(bed, "m/skipped/v1");
+    write_file(bed, "m/skipped/v1/e.html", "e");
+    assert_int_equal(symlink(at(bed, "m/skipped/v1"), at(bed, "m/current")), 0);
     expect(bed, 3);
-    write_file(bed, "far/v1/e.html", "changed behind the link");
+    write_file(bed, "m/skipped/v1/e.html", "changed behind the link");
     expect(bed, 3);
-    move(bed, "far/v1", "far/v0");
+    move(bed, "m/skipped/v1", "m/skipped/v0");
     expect(bed, 2);
-    move(bed, "far/v0", "far/v1");
+    move(bed, "m/skipped/v0", "m/skipped/v1");
     expect(bed, 3);
+}
+
+static void links_out_of_the_manual(void **state)
+{
+    struct bed *bed = *state;
+    assert_int_equal(symlink(at(bed, "out"), at(bed, "m/outside")), 0);
+    expect(bed, 3); /* the link itself, as failed */
+    write_file(bed, "out/c.html", "changed behind the link");
+    scan(bed, 1, "m");
+    assert_int_equal(bed->files, 3);
 }
 
 static void link_to_a_file(void **state)
@@ -414,7 +423,8 @@ int main(void)
         TEST(files_that_move),
         TEST(folders_that_come_and_go),
         TEST(what_does_not_matter),
-        TEST(links_that_lead_elsewhere),
+        TEST(links_to_folders),
+        TEST(links_out_of_the_manual),
         TEST(link_to_a_file),
         TEST(the_root_goes_and_comes_back),
         TEST(manuals_that_share_folders),
