@@ -449,18 +449,18 @@ def random_edits_end_as_a_fresh_index():
 
 def a_section_that_becomes_an_entry_is_found_as_one():
     """The same title and text count otherwise: postings must not stay as they were."""
-    text = "<p>The value in use is what the server has until it is told another.</p>"
+    text = "<p>The value in use is what the server has, and it stays so until it is told another.</p>"
     section = f"<h2 id='v'>vacuum_cost</h2>{text}"
     entry = f"<dl><dt id='v'><code>vacuum_cost</code></dt><dd>{text}</dd></dl>"
     with house() as h:
         for i in range(12):
-            h.write(f"m/p{i}.html", page(f"Page {i}", f"<p>Of {i}.</p><h2>Vacuum</h2><p>{i}</p>"))
+            h.write(f"m/p{i}.html", page(f"Page {i}", f"<p>Vacuum {i}.</p>"))
         h.write("m/p3.html", page("Page 3", section))
-        folder = os.path.dirname(h.write("m/p4.html", page("Page 4", "<p>Of 4.</p>")))
+        folder = os.path.dirname(h.write("m/p4.html", page("Page 4", "<p>Other settings.</p>")))
 
         def hit(at):
-            found = at.json("search", "vacuum others", "-c", "m", "-n", "40")["results"]
-            return [{key: hit[key] for key in ("entry", "score", "coverage")}
+            found = at.json("search", "vacuum settings", "-c", "m", "--mode", "lexical")["results"]
+            return [(hit.get("entry"), hit["score"], hit["coverage"])
                     for hit in found if hit["path"][-1] == "vacuum_cost"]
 
         h.json("add", folder, "-c", "m", "--wait")
