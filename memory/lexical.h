@@ -95,10 +95,11 @@ struct match {
     uint8_t path;                  /* 1: in a title above */
 };
 
-/* Does the node itself hold the term? */
+/* Does the node itself hold the term?  What only `defined` tells is in the name
+ * of a reference entry. */
 static inline bool match_holds(const struct match *match)
 {
-    return match->body || match->title || match->alias;
+    return match->body || match->title || match->defined || match->alias;
 }
 
 /* matches: [outline->count, query->count], freed by the caller. */

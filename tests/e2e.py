@@ -470,6 +470,7 @@ def a_section_that_becomes_an_entry_is_found_as_one():
             with house() as fresh:
                 fresh.json("add", folder, "-c", "m", "--wait")
                 check(hit(h) and hit(h) == hit(fresh), (hit(h), hit(fresh)))
+                check(hit(h)[0][2] > 0, "a word in an entry's name is none of the question's")
 
 
 # ---- Watching ----
