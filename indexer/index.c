@@ -457,11 +457,14 @@ static int content_of(struct tree_reader *reader, struct hash128 name,
     return 0;
 }
 
+/* Its postings are: an entry's words count otherwise than a section's. */
 static bool is_same_node(const struct update *u, uint32_t n)
 {
-    uint32_t old = u->old_nodes[n];
-    return old != TREE_NONE &&
-           hash_equal(u->old_outline->nodes[old].own, u->outline->nodes[n].own);
+    if (u->old_nodes[n] == TREE_NONE)
+        return false;
+    const struct node *now = &u->outline->nodes[n],
+                      *old = &u->old_outline->nodes[u->old_nodes[n]];
+    return hash_equal(old->own, now->own) && old->entry == now->entry;
 }
 
 static int add_node(struct update *u, struct tree_reader *reader, uint32_t n,

@@ -15,7 +15,7 @@
 
 /* Raised whenever the same text gives other terms or postings: a manual whose
  * postings were made by another version gets new ones. */
-enum { LEXICAL_VERSION = 2 };
+enum { LEXICAL_VERSION = 3 };
 
 /* ---- Writing ---- */
 
@@ -95,10 +95,11 @@ struct match {
     uint8_t path;                  /* 1: in a title above */
 };
 
-/* Does the node itself hold the term? */
+/* Does the node itself hold the term?  What only `defined` tells is in the name
+ * of a reference entry. */
 static inline bool match_holds(const struct match *match)
 {
-    return match->body || match->title || match->alias;
+    return match->body || match->title || match->defined || match->alias;
 }
 
 /* matches: [outline->count, query->count], freed by the caller. */

@@ -447,6 +447,32 @@ def random_edits_end_as_a_fresh_index():
         check(len(set(ids)) == len(ids), "an id twice")
 
 
+def a_section_that_becomes_an_entry_is_found_as_one():
+    """The same title and text count otherwise: postings must not stay as they were."""
+    text = "<p>The value in use is what the server has, and it stays so until it is told another.</p>"
+    section = f"<h2 id='v'>vacuum_cost</h2>{text}"
+    entry = f"<dl><dt id='v'><code>vacuum_cost</code></dt><dd>{text}</dd></dl>"
+    with house() as h:
+        for i in range(12):
+            h.write(f"m/p{i}.html", page(f"Page {i}", f"<p>Vacuum {i}.</p>"))
+        h.write("m/p3.html", page("Page 3", section))
+        folder = os.path.dirname(h.write("m/p4.html", page("Page 4", "<p>Other settings.</p>")))
+
+        def hit(at):
+            found = at.json("search", "vacuum settings", "-c", "m", "--mode", "lexical")["results"]
+            return [(hit.get("entry"), hit["score"], hit["coverage"])
+                    for hit in found if hit["path"][-1] == "vacuum_cost"]
+
+        h.json("add", folder, "-c", "m", "--wait")
+        for body in (entry, section):
+            h.write("m/p3.html", page("Page 3", body))
+            h.json("update", "-c", "m", "--wait")
+            with house() as fresh:
+                fresh.json("add", folder, "-c", "m", "--wait")
+                check(hit(h) and hit(h) == hit(fresh), (hit(h), hit(fresh)))
+                check(hit(h)[0][2] > 0, "a word in an entry's name is none of the question's")
+
+
 # ---- Watching ----
 
 @contextlib.contextmanager
@@ -1493,6 +1519,7 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          changed_files_are_not_quoted_as_they_were,
          touched_and_replaced_files_are_judged_by_their_bytes,
          an_empty_folder_forgets_nothing, random_edits_end_as_a_fresh_index,
+         a_section_that_becomes_an_entry_is_found_as_one,
          edits_are_found_without_asking, a_change_is_known_before_it_is_indexed,
          a_checkout_ends_as_a_fresh_index, what_changed_while_it_was_down_is_found,
          a_manual_that_goes_and_comes_back, without_inotify_folders_are_rescanned,

@@ -17,6 +17,8 @@
  *              node, varint words, 16 bytes own hash
  *     dropped: varint block - the one before ...
  *
+ * Version 2, which is read still, has no links, entries or dropped blocks.
+ *
  * "Previous to" is the end of the span decoded last, so that spans, which
  * mostly follow one another, take few bytes.  Heights, ends and hashes of
  * content are computed again on decoding. */
@@ -24,7 +26,7 @@
 
 #include "tree/tree.h"
 
-enum { VERSION = 3, FLAG_OUTLINE = 1 };
+enum { VERSION = 3, OLDEST_VERSION = 2, FLAG_OUTLINE = 1 };
 
 /* Bytes that the smallest of each takes, so that a count is believed only as
  * far as the input can hold it. */
@@ -125,6 +127,7 @@ struct decoding {
     struct tree *tree;
     struct reader in;
     struct tree_limits left;
+    int version;
     uint64_t last; /* end of the span decoded last */
 };
 
@@ -181,7 +184,7 @@ static void take_outline(struct decoding *d, struct node *n)
         n->own = hash_read(own);
     if (source > TREE_NONE)
         in->failed = true;
-    if (!in->failed)
+    if (!in->failed && d->version > 2)
         take_dropped(d, n);
 }
 
@@ -226,7 +229,7 @@ static void take_node(struct decoding *d)
     struct slice title = read_string(in), anchor = read_string(in);
     if (distance > index || (distance == 0) != (index == 0))
         in->failed = true;
-    if (level > 15)
+    if (level > (d->version > 2 ? 15 : 7))
         in->failed = true;
     if (in->failed)
         return;
@@ -272,7 +275,8 @@ static void take_head(struct decoding *d)
     tree->page.up = tree_copy_text(tree, read_string(in));
     tree->page.prev = tree_copy_text(tree, read_string(in));
     tree->page.next = tree_copy_text(tree, read_string(in));
-    take_links(d);
+    if (d->version > 2)
+        take_links(d);
 }
 
 static int decode(struct decoding *d, struct err *err)
@@ -298,9 +302,11 @@ int tree_decode_within(const void *bytes, size_t size,
     const unsigned char *magic = read_bytes(&d.in, 4);
     if (!magic || magic[0] != 'L' || magic[1] != 'T')
         return err_set(err, ERR_FORMAT, "not an encoded tree");
-    if (magic[2] != VERSION || magic[3] > FLAG_OUTLINE)
+    d.version = magic[2];
+    if (d.version < OLDEST_VERSION || d.version > VERSION ||
+        magic[3] > FLAG_OUTLINE)
         return err_set(err, ERR_FORMAT, "a tree of encoding %d, not %d",
-                       magic[2], VERSION);
+                       d.version, VERSION);
     d.tree = tree_new(magic[3] & FLAG_OUTLINE);
     int code = decode(&d, err);
     if (code)

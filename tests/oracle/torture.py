@@ -107,12 +107,13 @@ def view_and_search(daemon, dice_seed):
         if number % 2:
             words = dice.choice(shown)["title"].split()[:6] or words
         for mode in ("lexical", "auto", "tree", "dense"):
-            result = daemon.call("search", query=" ".join(words), manual="m", mode=mode, n=1000)
+            result = daemon.call("search", query=" ".join(words), manual="m", mode=mode, n=1000,
+                                 explain=True)
             if not result["fresh"]:
                 old = [(hit["file"], hit["path"]) for hit in result["results"] if not hit["fresh"]]
                 raise RuntimeError(f"not fresh at rest: {daemon.house}, {words}, {old}, "
                                    f"{state(daemon)[1]}")
-            found.append((mode, words, {place[hit["node"]]: hit["score"]
+            found.append((mode, words, {place[hit["node"]]: (hit["score"], hit["coverage"])
                                         for hit in result["results"]}))
     return shown, found
 
@@ -133,7 +134,7 @@ def compare(now, anew):
     for (mode, words, a), (_, _, b) in zip(now[1], anew[1]):
         if a.keys() != b.keys():
             raise Different(f"{mode} {words}: found {sorted(a.keys() ^ b.keys())} in one only")
-        apart = max((abs(a[place] - b[place]) for place in a), default=0)
+        apart = max((abs(x - y) for place in a for x, y in zip(a[place], b[place])), default=0)
         if mode == "lexical" and apart > 1e-6 or not apart <= TOLERANCE:
             raise Different(f"{mode} {words}: scores {apart} apart")
         if mode == "dense":
@@ -153,7 +154,9 @@ class Folder:
         self.deeds = collections.Counter()
         pages = sorted(f for f in os.listdir(args.manual) if f.endswith(".html"))
         chosen = [f for f in pages if f.startswith(("index.", "ddl", "indexes", "sql-create"))]
-        for name in (chosen or pages)[:args.pages * 2 // 3]:
+        if len(chosen) < 10:
+            chosen = sorted(pages, key=lambda name: name != "index.html")
+        for name in chosen[:args.pages * 2 // 3]:
             shutil.copy(os.path.join(args.manual, name), self.root)
 
     def pages(self):
@@ -243,6 +246,32 @@ class Folder:
                 file.write(f"<html><head><title>{title}</title></head><body><h1>{title}</h1>"
                            f"<p>{self.words()}</p><h2>{self.words()}</h2><p>{self.words()}</p>")
 
+    def repeat(self, _path):
+        """A line on about half of the pages, so that it comes to be on most, or is no longer."""
+        line = f"<p>A line on many pages, number {self.dice.randrange(3)}.</p>".encode()
+        for path in self.pages():
+            with open(path, "rb") as file:
+                data = file.read()
+            if self.dice.random() < 0.2:
+                with open(path, "wb") as file:
+                    file.write(data.replace(line, b""))
+            elif line not in data and self.dice.random() < 0.4:
+                start = data.find(b"</h1>") + 5
+                with open(path, "wb") as file:
+                    file.write(data[:start] + line + data[start:] if start > 5 else data + line)
+
+    def heading_or_entry(self, path):
+        """The same title and text, now as a section, now as an entry."""
+        text = b"An okapi that is told of by name, and that stays so until it is told another way."
+        section = b'<h2 id="turned">vacuum_table_index</h2><p>' + text + b'</p>'
+        entry = (b'<dl><dt id="turned"><code>vacuum_table_index</code></dt>'
+                 b'<dd><p>' + text + b'</p></dd></dl>')
+        with open(path, "rb") as file:
+            data = file.read()
+        other = data.replace(section, entry) if section in data else data.replace(entry, section)
+        with open(path, "wb") as file:
+            file.write(other if other != data else data + section)
+
     def delete(self, path):
         if len(self.pages()) > 10:
             os.remove(path)
@@ -268,7 +297,7 @@ class Folder:
     def do(self):
         deed = self.dice.choice((self.by_rename,) * 4 + (self.in_place,) * 3 + (
             self.in_halves, self.touch, self.touch, self.rename, self.move, self.move, self.swap,
-            self.copy, self.create, self.delete, self.out, self.back, self.move_folder))
+            self.copy, self.create, self.repeat, self.heading_or_entry, self.heading_or_entry, self.delete, self.out, self.back, self.move_folder))
         deed(self.dice.choice(self.pages()))
         self.deeds[deed.__name__] += 1
 

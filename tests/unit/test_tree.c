@@ -222,6 +222,40 @@ static void origins_do_not_change_hashes(void **state)
     tree_free(trees[1]);
 }
 
+/* An outline as version 2 wrote it: stores hold such until their next update. */
+static void the_version_before_is_read(void **state)
+{
+    static const unsigned char before[] =
+        "LT\2\1"
+        "\1\1f"                    /* files */
+        "\1\1\1t\1u\0\0"           /* page */
+        "\2"                       /* nodes */
+        "\0\0\1m\0\0\0\0\0"        /* the root */
+        "\7\0\0\0"                 /* outline: id 7, no source */
+        "0123456789abcdef"         /* own */
+        "\1\2\1c\1a\0\1\0\6\4\0\0" /* a child, from 3 to 7 of the file */
+        "\11\1\2\3"
+        "fedcba9876543210";
+    struct tree *tree;
+    (void)state;
+    assert_int_equal(tree_decode(before, sizeof before - 1, &tree, NULL), 0);
+    assert_int_equal(tree->count, 2);
+    assert_int_equal(tree->page.encoding, ENCODING_WINDOWS_1252);
+    assert_int_equal(tree->page.link_count, 0);
+    assert_int_equal(tree->nodes[0].id, 7);
+    const struct node *child = &tree->nodes[1];
+    assert_true(slice_is(child->title, "c") && slice_is(child->anchor, "a"));
+    assert_int_equal(child->level, 2);
+    assert_false(child->entry);
+    assert_int_equal(child->origins[0].span.to, 7);
+    assert_int_equal(child->id, 9);
+    assert_int_equal(child->source_tree, 0);
+    assert_int_equal(child->source_node, 2);
+    assert_int_equal(child->words, 3);
+    assert_int_equal(child->dropped_count, 0);
+    tree_free(tree);
+}
+
 static void damaged_encodings_are_refused(void **state)
 {
     (void)state;
@@ -324,6 +358,7 @@ int main(void)
         cmocka_unit_test(encoding_is_the_identity),
         cmocka_unit_test(an_edit_changes_the_path_to_the_root),
         cmocka_unit_test(origins_do_not_change_hashes),
+        cmocka_unit_test(the_version_before_is_read),
         cmocka_unit_test(damaged_encodings_are_refused),
         cmocka_unit_test(what_is_believed_has_limits),
         cmocka_unit_test(walks_meet_children_first),
