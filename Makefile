@@ -1,6 +1,6 @@
 # Lectern.  `make help` lists what there is.
 #
-#   BUILD=release|asan|tsan|cov   kind of build; objects live in build/$(BUILD)
+#   BUILD=release|asan|tsan|cov|fuzz   kind of build; objects live in build/$(BUILD)
 #   WERROR=1                      warnings are errors (as in continuous tests)
 #   V=1                           show the commands
 
@@ -10,7 +10,7 @@ prefix ?= /usr/local
 O := build/$(BUILD)
 comma := ,
 
-PACKAGES := libuv lmdb libxml-2.0 libcjson libutf8proc libxxhash libzstd libseccomp libpcre2-8
+PACKAGES := libuv lmdb zlib libxml-2.0 libcjson libutf8proc libxxhash libzstd libseccomp libpcre2-8
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) gumbo 2>/dev/null | sed 's/-I/-isystem /g')
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
@@ -20,10 +20,12 @@ CFLAGS_release := -O2 -D_FORTIFY_SOURCE=3 -ftrivial-auto-var-init=zero \
 CFLAGS_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 CFLAGS_tsan := -O1 -fsanitize=thread -Wno-maybe-uninitialized
 CFLAGS_cov := -O0 --coverage
+CFLAGS_fuzz := -O1 -w -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 LDFLAGS_release := -Wl,-z,relro,-z,now
 LDFLAGS_asan := -fsanitize=address,undefined
 LDFLAGS_tsan := -fsanitize=thread
 LDFLAGS_cov := --coverage
+LDFLAGS_fuzz := -fsanitize=address,undefined
 CFLAGS_ALL := -std=c17 -D_GNU_SOURCE -g -fPIE $(WARN) $(if $(WERROR),-Werror) \
         -include base/banned.h -I. $(PKG_CFLAGS) $(CFLAGS_$(BUILD)) $(CFLAGS)
 LDFLAGS_ALL := -pie $(LDFLAGS_$(BUILD)) $(LDFLAGS)
@@ -76,7 +78,7 @@ endif
 
 BASE_LIBS := -lcjson -lutf8proc -lxxhash -linih -lpthread -lm
 PROGRAMS := lecternd lectern lectern-parse
-TOOLS := op probe  # for tests and scripts, not installed
+TOOLS := op probe trees html5lib  # for tests and scripts, not installed
 QUILL := $(if $(wildcard model/quill-0/config.json),build/quill-0)
 
 all: $(addprefix build/,$(PROGRAMS) $(TOOLS)) $(QUILL)  ## build the programs (build/lectern and its two companions)
@@ -95,7 +97,7 @@ build/quill-0:
 
 $O/lecternd: $(STAMP) $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(MODEL) $(KERNELS) $(BASE) $(FAISS_C)
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -luv $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -luv -lz $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 $O/lectern: $(STAMP) $(CLI) $(BASE)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(BASE_LIBS)
@@ -111,6 +113,14 @@ $O/probe: $(STAMP) $O/tests/programs/probe.o $(MODEL) $(KERNELS) $(BASE)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 
+$O/trees: $(STAMP) $O/tests/programs/trees.o $O/indexer/parser.o $O/indexer/source.o $(TREE) $(BASE)
+	$(call say,link)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lz $(BASE_LIBS)
+
+$O/html5lib: $(STAMP) $O/tests/programs/html5lib.o $(filter-out %/main.o %/jail.o,$(PARSE)) $(TREE) $(BASE)
+	$(call say,link)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lgumbo -lxml2 $(BASE_LIBS)
+
 # ---- Tests ----
 
 # One program for each file of tests/unit, linked with everything but the mains.
@@ -118,7 +128,11 @@ $O/all.a: $(STAMP) $(BASE) $(TREE) $(MEMORY) $(INDEXER) $(MODEL) $(KERNELS) $O/t
 	@rm -f $@ && ar rcs $@ $(filter %.o,$^)
 $O/tests/unit/%: $O/tests/unit/%.o $O/all.a $(FAISS_C)
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lcmocka -luv $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lcmocka -luv -lz $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
+# The parser's own parts, which the daemon has not.
+$O/tests/unit/test_dom: $(STAMP) $O/tests/unit/test_dom.o $(filter-out %/main.o %/jail.o,$(PARSE)) $(TREE) $(BASE)
+	$(call say,link)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lcmocka -lgumbo -lxml2 $(BASE_LIBS)
 UNIT := $(patsubst %.c,$O/%,$(wildcard tests/unit/*.c))
 
 test: deps  ## everything: floors, unit and end-to-end tests, again with sanitizers
@@ -130,10 +144,26 @@ e2e: $(addprefix $O/,$(PROGRAMS)) build/manuals/postgresql  ## end-to-end tests 
 $O/tests/bench/parse: BENCH_LIBS := -lgumbo
 $O/tests/bench/%: $O/tests/bench/%.o $O/all.a $(FAISS_C)
 	$(call say,link)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(BENCH_LIBS) -luv $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(BENCH_LIBS) -luv -lz $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 bench: $(patsubst %.c,$O/%,$(wildcard tests/bench/*.c)) all build/manuals/postgresql  ## measure parsing and products beside their limits; prints JSON
 	@$O/tests/bench/parse build/manuals/postgresql build/lectern-parse
 	@$O/tests/bench/products
+# Without a fuzzer a target is linked with replay.c.
+FUZZ_SECONDS ?= 60
+FUZZERS := $(patsubst %,$O/tests/fuzz/%,html tree)
+FUZZED := $(filter-out %/main.o %/jail.o,$(PARSE)) $(TREE) $(BASE)
+$O/tests/fuzz/encode: $(STAMP) $O/tests/fuzz/encode.o $(FUZZED)
+$(FUZZERS): $O/tests/fuzz/%: $(STAMP) $O/tests/fuzz/%.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(FUZZED)
+$(FUZZERS): LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
+$(FUZZERS) $O/tests/fuzz/encode:
+	$(call say,link)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lgumbo -lxml2 $(BASE_LIBS)
+fuzzers: $(FUZZERS) $O/tests/fuzz/encode
+fuzz:  ## fuzz the HTML reader and the tree decoder, FUZZ_SECONDS each (needs clang); see docs/fuzz.md
+	@$(MAKE) --no-print-directory -s BUILD=fuzz CC=clang fuzzers
+	@sh tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)
+replay: fuzzers  ## run the fuzz targets of this BUILD over their corpora
+	@sh tests/fuzz/replay.sh $O
 layers:  ## check that each folder includes only what it may
 	@sh tests/layers.sh && echo "layers: fine"
 demo: deps  ## index a real manual and ask it three questions
@@ -144,7 +174,7 @@ demo: deps  ## index a real manual and ask it three questions
 
 DEBIAN := gcc g++ make pkg-config python3 libuv1-dev liblmdb-dev libxml2-dev libgumbo-dev \
         libcjson-dev libutf8proc-dev libstemmer-dev libxxhash-dev libzstd-dev \
-        libinih-dev libseccomp-dev libcmocka-dev libdnnl-dev libpcre2-dev libfaiss-dev
+        libinih-dev libseccomp-dev zlib1g-dev libcmocka-dev libdnnl-dev libpcre2-dev libfaiss-dev
 MISSING = $(shell for p in $(DEBIAN); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done)
 ROOT = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
@@ -192,5 +222,5 @@ help:  ## list the targets
 clean:  ## remove everything that was built
 	rm -rf build
 
-.PHONY: all help clean test unit e2e bench layers demo deps install
+.PHONY: all help clean test unit e2e bench fuzz fuzzers replay layers demo deps install
 .SECONDARY:

@@ -17,7 +17,8 @@ enum {
     MOST_LINE = 4096,
     MOST_PARSERS = 64,
     DEFAULT_PARSERS = 8,
-    MOST_SEGMENT = 4096
+    MOST_SEGMENT = 4096,
+    MOST_INTERVAL = 86400
 };
 
 enum kind { KIND_PATH, KIND_NUMBER, KIND_CHOICE };
@@ -36,6 +37,8 @@ static const char *const log_levels[] = {[LOG_LEVEL_ERROR] = "error",
                                          [LOG_LEVEL_DEBUG + 1] = NULL};
 static const char *const aggregates[] = {"mean", "attention", NULL};
 static const char *const recalls[] = {"off", "aggregate", "children", NULL};
+
+static const char *const watches[] = {"auto", "inotify", "poll", "off", NULL};
 
 static const struct key {
     const char *name;
@@ -75,6 +78,17 @@ static const struct key {
     [CONFIG_SEGMENT_TOKENS] = {"segment_tokens", KIND_NUMBER, "256", NULL, 32,
                                MOST_SEGMENT,
                                "most tokens of a segment, the unit of memory"},
+    [CONFIG_WATCH] = {"watch", KIND_CHOICE, "auto", NULL, 0, 0,
+                      "how changed files are noticed: auto, inotify (on file "
+                      "systems that others write to, too), poll or off",
+                      watches},
+    [CONFIG_SWEEP_SECONDS] = {"sweep_seconds", KIND_NUMBER, "300", NULL, 1,
+                              MOST_INTERVAL,
+                              "seconds between rescans of watched manuals"},
+    [CONFIG_POLL_SECONDS] = {"poll_seconds", KIND_NUMBER, "30", NULL, 1,
+                             MOST_INTERVAL,
+                             "seconds between rescans of manuals that inotify "
+                             "does not cover"},
 };
 
 static void default_store(struct buf *out)

@@ -96,6 +96,19 @@ int cli_request(struct cli *cli, const char *method, struct slice params,
     return code;
 }
 
+void cli_judge_freshness(struct cli *cli, const cJSON *result)
+{
+    bool stale = !json_get_bool(result, "fresh", true);
+    bool partial = !json_get_bool(result, "complete", true);
+    bool strict = cli->options.strict;
+    if (strict && (stale || partial))
+        cli->status = err_exit_status(ERR_STALE);
+    if (stale)
+        output_remark(cli, "the index is behind the files: lectern update");
+    else if (strict && partial)
+        output_remark(cli, "the index is not complete: lectern status");
+}
+
 void cli_param_text(struct json *json, const char *key, const char *text)
 {
     if (text)

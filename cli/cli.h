@@ -36,6 +36,7 @@ enum option_id {
     OPTION_IGNORE,
     OPTION_WAIT,
     OPTION_FORCE,
+    OPTION_RETRY,
     OPTION_DEPTH,
     OPTION_PRINT,
     OPTION_STOP,
@@ -75,7 +76,7 @@ struct options {
     bool json, quiet, no_color, help, version;
     const char *socket, *config, *store, *model;
     const char *manual, *under, *mode, *answer, *method, *answers;
-    bool explain, jsonl, strict, wait, force, print, stop, foreground;
+    bool explain, jsonl, strict, wait, force, retry, print, stop, foreground;
     long count, depth, max_tokens;
     struct text_list ignore;
 };
@@ -139,6 +140,10 @@ void cli_disconnect(struct cli *cli);
 void cli_param_text(struct json *json, const char *key, const char *text);
 void cli_param_number(struct json *json, const char *key, long number);
 void cli_param_true(struct json *json, const char *key, bool truth);
+/* A result with "fresh" and "complete": says what is amiss, and with --strict
+ * makes that the exit status. */
+void cli_judge_freshness(struct cli *cli, const cJSON *result);
+
 /* The question and what ask and search have in common. */
 void cli_param_search(const struct cli *cli, struct json *json);
 

@@ -153,13 +153,9 @@ static void hear(void *user, struct slice method, struct slice params)
 
 static void judge(struct cli *cli, const cJSON *result)
 {
-    bool stale = !json_get_bool(result, "fresh", true);
     if (is_none(result))
         cli->status = err_exit_status(ERR_NOT_FOUND);
-    if (stale && cli->options.strict)
-        cli->status = err_exit_status(ERR_STALE);
-    if (stale)
-        output_remark(cli, "the index is behind the files: lectern update");
+    cli_judge_freshness(cli, result);
 }
 
 int cmd_ask(struct cli *cli, struct err *err)

@@ -9,6 +9,7 @@ static void build(const struct cli *cli, struct buf *params)
     struct json json = json_to(params);
     json_begin(&json, '{');
     cli_param_search(cli, &json);
+    cli_param_true(&json, "strict", cli->options.strict);
     json_end(&json, '}');
 }
 
@@ -66,6 +67,7 @@ int cmd_search(struct cli *cli, struct err *err)
         if (!cJSON_GetArraySize(
                 cJSON_GetObjectItemCaseSensitive(result, "results")))
             cli->status = err_exit_status(ERR_NOT_FOUND);
+        cli_judge_freshness(cli, result);
         if (cli->options.json)
             output_json(buf_slice(&text));
         else

@@ -18,12 +18,35 @@ static void put_daemon(struct buf *out, const cJSON *status)
 static void put_store(struct buf *out, const cJSON *status)
 {
     const cJSON *store = cJSON_GetObjectItemCaseSensitive(status, "store");
-    const cJSON *watch = cJSON_GetObjectItemCaseSensitive(status, "watch");
     buf_put_text(out, "store     ");
     output_put_bytes(out, json_get_double(store, "bytes", 0));
     buf_put_text(out, " of at most ");
     output_put_bytes(out, json_get_double(store, "map", 0));
-    buf_printf(out, "\nwatching  %s\n", json_get_text(watch, "mode", "no"));
+    buf_put_byte(out, '\n');
+}
+
+static void put_watch(struct buf *out, const cJSON *status)
+{
+    const cJSON *watch = cJSON_GetObjectItemCaseSensitive(status, "watch");
+    int64_t overflows = json_get_int(watch, "overflows", 0);
+    double ago = json_get_double(watch, "last_event", -1);
+    buf_printf(out, "watching  %s, ", json_get_text(watch, "mode", "off"));
+    output_put_count(out, json_get_int(watch, "folders", 0));
+    buf_put_text(out, " folders");
+    if (ago >= 0)
+        buf_printf(out, ", last change %.0f s ago", ago);
+    if (overflows) {
+        buf_put_text(out, ", ");
+        output_put_count(out, overflows);
+        buf_put_text(out, " times too many changes at once");
+    }
+    if (json_get_bool(watch, "limited", false))
+        buf_put_text(out,
+                     "\n          the system allows too few watches: raise "
+                     "fs.inotify.max_user_watches and "
+                     "max_user_instances; until then manuals are "
+                     "rescanned from time to time");
+    buf_put_byte(out, '\n');
 }
 
 static void put_model(struct buf *out, const cJSON *status)
@@ -101,6 +124,7 @@ int cmd_status(struct cli *cli, struct err *err)
         put_daemon(&out, status);
         put_model(&out, status);
         put_store(&out, status);
+        put_watch(&out, status);
         buf_printf(&out, "manuals   %d\n", cJSON_GetArraySize(manuals));
         cJSON_ArrayForEach (manual, manuals)
             put_manual(&out, manual);

@@ -192,9 +192,11 @@ static bool same_title(const cJSON *a, const cJSON *b)
     return same;
 }
 
-static bool ends_with(const cJSON *path, const cJSON *section)
+/* `below`: titles at the end of the path that are left aside. */
+static bool ends_with(const cJSON *path, int below, const cJSON *section)
 {
-    int length = cJSON_GetArraySize(path), size = cJSON_GetArraySize(section);
+    int length = cJSON_GetArraySize(path) - below;
+    int size = cJSON_GetArraySize(section);
     if (!size || size > length)
         return false;
     for (int i = 0; i < size; i++)
@@ -225,15 +227,24 @@ static bool holds(const char *text, const struct text_list *passages)
     return found;
 }
 
+static bool leads_to(const struct question *question, const cJSON *path,
+                     int below)
+{
+    const cJSON *section;
+    if (ends_with(path, below, question->section))
+        return true;
+    cJSON_ArrayForEach (section, question->sections)
+        if (ends_with(path, below, section))
+            return true;
+    return false;
+}
+
 bool question_is_right(const struct question *question, const cJSON *result)
 {
     const cJSON *path = cJSON_GetObjectItemCaseSensitive(result, "path");
-    const cJSON *section;
-    if (ends_with(path, question->section))
+    bool entry = json_get_bool(result, "entry", false);
+    if (leads_to(question, path, 0) || (entry && leads_to(question, path, 1)))
         return true;
-    cJSON_ArrayForEach (section, question->sections)
-        if (ends_with(path, section))
-            return true;
     const char *quote = json_get_text(result, "quote", "");
     return question->evidence.count &&
            holds(json_get_text(result, "text", quote), &question->evidence);

@@ -30,11 +30,9 @@ void questions_free(struct questions *questions);
 bool question_has_place(const struct question *question);
 
 /* Whether `result` (a search result or a citation: "path", and "text" or
- * "quote") is right: its path ends with a right section, or its text holds an
- * evidence passage; case, white space and punctuation folded.
- *
- * A reference entry directly below a right section is to count as well, but
- * entries are not nodes yet and a plain child is not an entry: none counts. */
+ * "quote") is right: its path ends with a right section, it is a reference
+ * entry ("entry") directly below one, or its text holds an evidence passage;
+ * case, white space and punctuation folded. */
 bool question_is_right(const struct question *question, const cJSON *result);
 
 #endif

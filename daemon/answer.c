@@ -100,6 +100,7 @@ void answer_put_citation_members(struct json *json, const struct answer *answer,
     result_node_id(json, "node", volume, passage->node);
     json_field_text(json, "manual", volume->manual.name);
     result_path(json, volume, passage->node);
+    result_entry(json, volume, passage->node);
     json_field_string(json, "file",
                       volume->outline->files[passage->block.file]);
     if (node->anchor.size)
@@ -130,6 +131,7 @@ void answer_put_route(struct json *json, const struct route_result *route)
         json_field_string(json, "title",
                           hit->volume->outline->nodes[hit->node].title);
         result_path(json, hit->volume, hit->node);
+        result_entry(json, hit->volume, hit->node);
         json_field_double(json, "score", hit->score, 6);
         json_end(json, '}');
     }

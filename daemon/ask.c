@@ -11,7 +11,7 @@
 #include "daemon/engine.h"
 #include "daemon/event.h"
 #include "daemon/compose.h"
-#include "daemon/jobs.h"
+#include "daemon/freshness.h"
 #include "daemon/search.h"
 
 enum {
@@ -93,9 +93,8 @@ static int find(struct asking *asking, struct err *err)
     if (!asking->route.count ||
         asking->route.confidence < route_least_confidence)
         return 0;
-    return passages_choose(
-        asking->shelf, json_get_text(call->params, "query", ""), &asking->route,
-        most, &call->request->cancelled, &asking->passages, err);
+    return passages_choose(asking->shelf, &asking->route, most,
+                           &call->request->cancelled, &asking->passages, err);
 }
 
 static void decline(struct asking *asking, const char *why)
@@ -187,23 +186,6 @@ static int answer(struct asking *asking, struct err *err)
 
 /* ---- The result ---- */
 
-/* False: a manual that was asked is known to be behind its files, because its
- * last update failed or one is parsing. */
-static bool is_current(const struct asking *asking)
-{
-    const char *name = json_get_text(asking->call->params, "manual", NULL);
-    for (size_t i = 0; i < asking->shelf->count; i++) {
-        const struct manual *manual = &asking->shelf->volumes[i]->manual;
-        struct job_state state;
-        if (name && strcmp(name, manual->name))
-            continue;
-        jobs_state(asking->call->daemon->jobs, manual->id, &state);
-        if (state.err.code || (state.running && state.counted && state.pending))
-            return false;
-    }
-    return true;
-}
-
 static void put_costs(struct json *json, const struct asking *asking)
 {
     const struct composed *written = &asking->written;
@@ -243,11 +225,13 @@ static void put_model(struct json *json, const struct asking *asking)
 static void put_result(struct json *json, const struct asking *asking)
 {
     const struct answer *answer = &asking->answer;
+    struct freshness fresh = freshness_of(asking->call, asking->shelf);
     json_begin(json, '{');
     json_field_text(json, "kind", asking->kind);
     json_field_string(json, "answer", buf_slice(&answer->text));
     search_generation(json, asking->call, asking->shelf);
-    json_field_bool(json, "fresh", answer->fresh && is_current(asking));
+    json_field_bool(json, "fresh", answer->fresh && fresh.current);
+    json_field_bool(json, "complete", fresh.complete);
     json_key(json, "citations");
     json_begin(json, '[');
     for (size_t i = 0; i < answer->count; i++)

@@ -10,6 +10,7 @@
 #include "memory/store.h"
 
 struct engine;
+struct watch;
 struct jobs;
 struct outbox;
 
@@ -21,7 +22,9 @@ struct daemon {
     struct outbox *outbox;
     struct parser_options parser;
     struct memory_policy policy;
-    int64_t started_ms; /* clock_ms */
+    struct watch *watch;
+    int64_t sweep_ms, poll_ms; /* between rescans */
+    int64_t started_ms;        /* clock_ms */
 };
 
 #endif

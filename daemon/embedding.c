@@ -291,6 +291,7 @@ static int embed(void *context, const struct embed_text *texts, size_t count,
         code = perform(self, run_embedding, &piece, err);
         if (!code)
             measure(self, tokens, piece.seconds);
+        self->encoded += code ? 0 : some;
     }
     engine_wrapping_free(&wrapping);
     return code;

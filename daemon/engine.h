@@ -68,7 +68,8 @@ struct engine_embedder {
     struct engine *engine;
     bool indexing;
     const atomic_bool *cancel;
-    double speed; /* tokens a second, measured; 0: not yet */
+    double speed;   /* tokens a second, measured; 0: not yet */
+    size_t encoded; /* texts so far, the question's not */
 };
 void engine_embedder(struct engine *engine, bool indexing,
                      const atomic_bool *cancel, struct engine_embedder *ret);

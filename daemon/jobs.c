@@ -34,7 +34,8 @@
 
 enum {
     SETTLE_MS = 100, /* until readers of an older generation are asked after */
-    NICENESS = 10    /* questions come first */
+    SETTLED_MS = 2100, /* until a file's time stamp tells its changes apart */
+    NICENESS = 10      /* questions come first */
 };
 
 struct jobs *jobs_new(const struct jobs_options *options)
@@ -62,8 +63,17 @@ struct job *jobs_find(const struct jobs *jobs, uint32_t manual)
     return job;
 }
 
-void jobs_update(struct jobs *jobs, uint32_t manual, const char *name,
-                 bool force)
+void jobs_enqueue(struct jobs *jobs, struct job *job)
+{
+    if (!job->queued)
+        job->queued = job->marked ? job->marked : ++jobs->tickets;
+    if (jobs->current && jobs->current->encoding)
+        atomic_store(&jobs->cancel, true);
+    pthread_cond_broadcast(&jobs->changed);
+}
+
+static void ask(struct jobs *jobs, uint32_t manual, const char *name,
+                bool force, bool retry)
 {
     pthread_mutex_lock(&jobs->lock);
     struct job *job = jobs_find(jobs, manual);
@@ -75,14 +85,22 @@ void jobs_update(struct jobs *jobs, uint32_t manual, const char *name,
     }
     free(job->name);
     job->name = mem_strdup(name);
-    uint64_t ticket = ++jobs->tickets;
-    if (!job->queued)
-        job->queued = ticket;
     job->force = job->force || force;
-    if (jobs->current && jobs->current->encoding)
-        atomic_store(&jobs->cancel, true);
-    pthread_cond_broadcast(&jobs->changed);
+    job->retry = job->retry || retry;
+    job->asked = true;
+    jobs_enqueue(jobs, job);
     pthread_mutex_unlock(&jobs->lock);
+}
+
+void jobs_update(struct jobs *jobs, uint32_t manual, const char *name,
+                 bool force)
+{
+    ask(jobs, manual, name, force, false);
+}
+
+void jobs_retry(struct jobs *jobs, uint32_t manual, const char *name)
+{
+    ask(jobs, manual, name, false, true);
 }
 
 /* ---- The thread ---- */
@@ -141,17 +159,36 @@ bool jobs_update_is_due(const struct jobs *jobs)
     return update;
 }
 
+/* The update that begins serves all that was asked for. */
+static uint64_t take_ticket(struct jobs *jobs, struct job *job)
+{
+    uint64_t ticket = job->queued;
+    if (job->marked && (!ticket || job->marked < ticket))
+        ticket = job->marked;
+    job->behind = job->behind || job->marked;
+    job->quiet = !job->asked && !job->marked && !job->err.code;
+    job->asked = false;
+    job->queued = job->marked = 0;
+    return ticket ? ticket : ++jobs->tickets;
+}
+
 static void ended(struct job *job, int code, const struct err *err,
                   const struct index_report *report)
 {
     job->running = 0;
     job->partial = code && job->phase != INDEX_SCAN;
     if (!code) {
-        log_info("%s: %zu files, %zu failed, %zu parsed, %.1f s", job->name,
+        log_line(report->changed || report->parsed ? LOG_LEVEL_INFO
+                                                   : LOG_LEVEL_DEBUG,
+                 "%s: %zu files, %zu failed, %zu parsed, %.1f s", job->name,
                  report->seen, report->failed, report->parsed, report->seconds);
         job->report = *report;
         job->err = (struct err){.position = -1};
         job->retry_delay = 0;
+        job->behind = false;
+        job->rests_until = clock_ms() + (int64_t)(report->seconds * 1000);
+        if (report->unsettled)
+            job->retry_at = clock_ms() + SETTLED_MS;
     } else if (code != ERR_CANCELLED) {
         job->err = *err;
         job->retry_delay = jobs_back_off(job->retry_delay);
@@ -189,10 +226,11 @@ static void run(struct jobs *jobs, struct job *job)
     struct index_report report = {0};
     struct err err = {.position = -1};
     options.force = job->force;
-    uint64_t ticket = job->queued ? job->queued : ++jobs->tickets;
+    options.retry = job->retry;
+    bool settling = !job->queued && !job->marked && !job->err.code;
+    uint64_t ticket = take_ticket(jobs, job);
     job->running = ticket;
-    job->queued = 0;
-    job->force = false;
+    job->force = job->retry = false;
     job->retry_at = 0;
     job->phase = INDEX_SCAN;
     job->done = job->total = 0;
@@ -203,10 +241,13 @@ static void run(struct jobs *jobs, struct job *job)
     pthread_mutex_lock(&jobs->lock);
     jobs->current = NULL;
     jobs->collect = jobs->collect || code || report.changed;
-    if (code)
+    if (code) {
         job->force = job->force || options.force;
+        job->retry = job->retry || options.retry;
+    }
     ended(job, code, &err, &report);
-    if (!code && engine_has_model(jobs->options.engine)) {
+    bool same = settling && !report.changed;
+    if (!code && !same && engine_has_model(jobs->options.engine)) {
         job->wanted = job->wanted ? job->wanted : ticket;
         job->memory_at = 0;
     }
@@ -262,14 +303,14 @@ static void *index_thread(void *context)
     pthread_mutex_lock(&jobs->lock);
     while (!jobs->stopping) {
         struct job *update, *memories;
-        int64_t due, look_at = jobs_look_at(jobs);
+        int64_t due, look_at = jobs_renew_at(jobs);
         choose(jobs, &update, &memories, &due);
         if (look_at && (!due || look_at < due))
             due = look_at;
         if (update)
             run(jobs, update);
         else if (look_at && look_at <= clock_ms())
-            jobs_look(jobs);
+            jobs_renew_model(jobs);
         else if (memories)
             jobs_encode(jobs, memories);
         else if (jobs->collect && may_collect(jobs))
@@ -309,7 +350,7 @@ int jobs_forget(struct jobs *jobs, uint32_t manual, struct err *err)
     struct job *job = jobs_find(jobs, manual);
     if (job) {
         job->forgotten = true;
-        job->queued = job->wanted = 0;
+        job->queued = job->marked = job->wanted = 0;
         job->retry_at = job->memory_at = 0;
     }
     while (job && (job->running || job->encoding) && !jobs->stopping) {
@@ -342,16 +383,18 @@ void jobs_state(struct jobs *jobs, uint32_t manual, struct job_state *ret)
     const struct job *job = jobs_find(jobs, manual);
     if (job) {
         ret->queued = job->queued;
-        ret->running = job->running;
+        ret->running = job->running && !job->quiet;
         ret->err = job->err;
         ret->counted =
             !job->queued && (!job->running || job->phase != INDEX_SCAN);
         if (job->running && job->phase == INDEX_PARSE)
             ret->pending = job->total - job->done;
-        if (job->retry_at)
+        ret->behind = job->marked || job->behind;
+        if (job->retry_at && job->err.code)
             ret->retry_ms = job->retry_at - clock_ms();
         ret->encoding = job->wanted || job->encoding;
         ret->memory_err = job->memory_err;
+        ret->encoded_so_far = job->encoded;
         if (job->encoding) {
             ret->encoded = job->done;
             ret->to_encode = job->total;

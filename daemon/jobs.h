@@ -36,6 +36,26 @@ int jobs_start(struct jobs *jobs, struct err *err);
 void jobs_update(struct jobs *jobs, uint32_t manual, const char *name,
                  bool force);
 
+/* Asks for it with files that have failed parsed again. */
+void jobs_retry(struct jobs *jobs, uint32_t manual, const char *name);
+
+/* Files of the manual may have changed: it is behind until an update that
+ * begins after this has ended.  That is asked for by jobs_update_marked, once
+ * its files rest.  Such updates take at most half of the time; of manuals that
+ * fail, those whose folder could not be scanned are tried again soon, the others
+ * when their next try is due. */
+void jobs_mark(struct jobs *jobs, uint32_t manual);
+void jobs_update_marked(struct jobs *jobs, uint32_t manual);
+
+/* Asks for an update of the manual, or (0) of all, but for those that fail.  All
+ * of them: changes that matter are known without it, so what it finds to read
+ * does not make the manuals stale. */
+void jobs_look(struct jobs *jobs, uint32_t manual);
+
+/* False: the manual is known to be behind its files: they changed, are being
+ * parsed, or its last update failed. */
+bool jobs_is_current(struct jobs *jobs, uint32_t manual);
+
 /* Takes the request over: it is answered when all that was asked for so far
  * has ended, memories included, for the manual or (0) for all of them, and meanwhile told of the
  * progress.  Result: job_report, or for all {"manuals":[job_report...]}. */
@@ -57,12 +77,14 @@ void jobs_collect(struct jobs *jobs);
 /* A manual's update as it stands. */
 struct job_state {
     bool queued, running;
+    bool behind;               /* files changed, and are not indexed yet */
     size_t pending;            /* files still to parse */
     bool counted;              /* pending is known */
     struct err err;            /* of the last update; code 0: none */
     int64_t retry_ms;          /* until it is tried again; -1: not planned */
     bool encoding;             /* memories are computed, or will be */
     size_t encoded, to_encode; /* segments, once that is under way */
+    uint64_t encoded_so_far;   /* since the daemon started */
     struct err memory_err;     /* of the last time */
 };
 void jobs_state(struct jobs *jobs, uint32_t manual, struct job_state *ret);

@@ -25,7 +25,8 @@ static void on_progress(void *context, size_t done, size_t total)
 }
 
 static int encode(struct jobs *jobs, uint32_t manual,
-                  struct memories_report *report, struct err *err)
+                  struct memories_report *report, size_t *ret_encoded,
+                  struct err *err)
 {
     struct engine_embedder e;
     struct embedder_facts facts;
@@ -40,6 +41,7 @@ static int encode(struct jobs *jobs, uint32_t manual,
                             on_progress, jobs, &jobs->cancel, report, err);
     shelf_release(shelf);
     engine_release(jobs->options.engine);
+    *ret_encoded = e.encoded;
     jobs->refresh = jobs->refresh || (!code && report->changed);
     if (code || !jobs->refresh)
         return code;
@@ -95,6 +97,7 @@ void jobs_encode(struct jobs *jobs, struct job *job)
 {
     struct memories_report report = {0};
     struct err err = {.position = -1};
+    size_t encoded;
     job->encoding = job->wanted ? job->wanted : ++jobs->tickets;
     job->wanted = 0;
     job->memory_at = 0;
@@ -103,8 +106,9 @@ void jobs_encode(struct jobs *jobs, struct job *job)
     jobs->current = job;
     atomic_store(&jobs->cancel, false);
     pthread_mutex_unlock(&jobs->lock);
-    int code = encode(jobs, job->manual, &report, &err);
+    int code = encode(jobs, job->manual, &report, &encoded, &err);
     pthread_mutex_lock(&jobs->lock);
+    job->encoded += encoded;
     jobs->current = NULL;
     jobs->collect = jobs->collect || report.changed;
     ended(jobs, job, code, &err, &report);
@@ -123,12 +127,12 @@ static void want_all(struct jobs *jobs)
     }
 }
 
-int64_t jobs_look_at(const struct jobs *jobs)
+int64_t jobs_renew_at(const struct jobs *jobs)
 {
     return engine_has_model(jobs->options.engine) ? jobs->look_at : 0;
 }
 
-void jobs_look(struct jobs *jobs)
+void jobs_renew_model(struct jobs *jobs)
 {
     pthread_mutex_unlock(&jobs->lock);
     uint64_t exchanges = engine_renew(jobs->options.engine);

@@ -18,7 +18,11 @@ struct job {
     char *name;
     uint64_t queued, running;  /* tickets of updates; 0: it is not */
     uint64_t wanted, encoding; /* the same of memories */
-    bool force;                /* the queued one */
+    uint64_t marked;           /* the same of changes that are not queued */
+    bool behind;               /* what runs, or failed, is for such changes */
+    bool force, retry;         /* the queued one */
+    bool asked;                /* for the queued one, by someone */
+    bool quiet;                /* what runs: nobody, and no change is known */
     bool forgotten;            /* its end is awaited */
     int phase;                 /* of what runs */
     size_t done, total;
@@ -26,8 +30,10 @@ struct job {
     struct index_report report;    /* of the last that ended well */
     struct err err;                /* of the last; code 0: it ended well */
     int64_t retry_delay, retry_at; /* ms; 0: no retry is due */
+    int64_t rests_until;           /* ms; before it changes start no update */
     struct memories_report memories; /* the same of memories */
     struct err memory_err;
+    uint64_t encoded; /* segments in all, also of those that were interrupted */
     int64_t memory_delay, memory_at;
 };
 
@@ -59,6 +65,8 @@ struct jobs {
 
 /* All of these with the lock. */
 struct job *jobs_find(const struct jobs *jobs, uint32_t manual);
+/* Queues its update, also between memories. */
+void jobs_enqueue(struct jobs *jobs, struct job *job);
 /* Doubles a delay, within bounds. */
 int64_t jobs_back_off(int64_t delay);
 
@@ -72,8 +80,8 @@ void jobs_progress(void *context, int phase, size_t done, size_t total);
 void jobs_encode(struct jobs *jobs, struct job *job);
 /* From time to time: has the model changed?  Then all memories are made again.
  * Gives the lock back meanwhile.  When to do so; 0: never. */
-void jobs_look(struct jobs *jobs);
-int64_t jobs_look_at(const struct jobs *jobs);
+void jobs_renew_model(struct jobs *jobs);
+int64_t jobs_renew_at(const struct jobs *jobs);
 /* An update waits: memories make room for it. */
 bool jobs_update_is_due(const struct jobs *jobs);
 

@@ -9,7 +9,9 @@ enum { PROGRESS_MS = 100 };
 
 static bool outstanding(const struct job *job, uint64_t ticket)
 {
-    const uint64_t tickets[] = {job->queued, job->running, job->wanted,
+    /* What fails is not waited for. */
+    uint64_t marked = job->err.code && job->partial ? 0 : job->marked;
+    const uint64_t tickets[] = {marked, job->queued, job->running, job->wanted,
                                 job->encoding};
     for (size_t i = 0; i < sizeof tickets / sizeof tickets[0]; i++)
         if (tickets[i] && tickets[i] <= ticket)

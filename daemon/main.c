@@ -16,7 +16,10 @@
 #include "daemon/socket.h"
 #include "daemon/work.h"
 
-enum { STOP_MS = 800 }; /* for the threads, once the loop has ended */
+enum {
+    STOP_MS = 800,             /* for the threads, once the loop has ended */
+    MOST_SKELETONS = 128 << 20 /* bytes */
+};
 
 struct options {
     const char *socket, *store, *config, *log, *model;
@@ -88,6 +91,7 @@ struct service {
     struct listener listener;
     struct server *server;
     struct work *work;
+    struct skeletons *skeletons;
 };
 
 static struct parser_options parser_options(const struct config *config)
@@ -156,6 +160,12 @@ static int start_threads(struct service *service, const struct config *config,
     daemon->started_ms = clock_ms();
     daemon->parser = parser_options(config);
     daemon->policy = memory_policy(config);
+    service->skeletons = skeletons_new(MOST_SKELETONS);
+    daemon->watch = watch_new(config_choice(config, CONFIG_WATCH));
+    daemon->sweep_ms =
+        (int64_t)config_number(config, CONFIG_SWEEP_SECONDS) * 1000;
+    daemon->poll_ms =
+        (int64_t)config_number(config, CONFIG_POLL_SECONDS) * 1000;
     daemon->outbox = outbox_new(server_wake, service->server);
     struct jobs_options options = {
         .store = daemon->store,
@@ -164,6 +174,8 @@ static int start_threads(struct service *service, const struct config *config,
         .engine = daemon->engine,
         .policy = daemon->policy,
         .index = {.parser = daemon->parser,
+                  .watch = daemon->watch,
+                  .skeletons = service->skeletons,
                   .parsers = (unsigned)config_number(config, CONFIG_PARSERS)}};
     daemon->jobs = jobs_new(&options);
     int code = queue_all(service, err);
@@ -193,6 +205,8 @@ static void close_all(struct service *service, int status)
     }
     server_free(service->server);
     outbox_free(daemon->outbox);
+    watch_free(daemon->watch);
+    skeletons_free(service->skeletons);
     library_close(daemon->library);
     if (daemon->store)
         store_close(daemon->store);

@@ -118,8 +118,10 @@ int verb_rm(struct call *call, struct json *json, struct err *err)
         if (code)
             jobs_update(jobs, manual.id, manual.name, false);
     }
-    if (!code)
+    if (!code) {
+        watch_forget(call->daemon->watch, manual.id);
         code = jobs_refresh(jobs, err);
+    }
     if (!code) {
         jobs_collect(jobs);
         json_begin(json, '{');

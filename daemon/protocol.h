@@ -26,14 +26,14 @@
  * Verbs and parameters (all optional unless marked *):
  *   add     *dir (absolute), name, ignore: [glob], wait: bool
  *   rm      *manual                     ls
- *   search  *query, manual, under, file, n, mode, explain
+ *   search  *query, manual, under, file, n, mode, explain, strict
  *   ask     *query, manual, under, file, n, mode, explain, answer, max_tokens,
  *           stream: bool, strict
  *   toc     node, manual, depth         get  *node
  *   update  manual, wait: bool, force   wait  manual
  *   open    *node
  *   status  open: bool (the model is opened first, or tried)
- *   failed  manual
+ *   failed  manual, retry: bool
  *   stop    (ends the daemon)
  * A name of a parameter that is not listed is an error. */
 #ifndef DAEMON_PROTOCOL_H

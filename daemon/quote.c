@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "indexer/source.h"
 
 enum { LEAST_PART = 16 }; /* bytes of a sentence that is quoted alone */
 
@@ -30,28 +31,7 @@ static size_t match_at(struct slice text, size_t at, struct slice wanted)
     return at;
 }
 
-/* Where the character ends that starts at `from` in the source and reads
- * `read` in the text; `next` is where the one after it starts, with markup
- * perhaps between the two. */
-static size_t character_end(struct slice source, size_t from, size_t next,
-                            struct slice read)
-{
-    size_t at = from;
-    if (next - from >= read.size &&
-        !memcmp(source.data + from, read.data, read.size))
-        at = from + read.size;
-    if (source.data[from] == '&' && next > from + 1) {
-        at = from + 1;
-        while (at < next && (source.data[at] == '#' ||
-                             text_is_letter((unsigned char)source.data[at]) ||
-                             text_is_digit((unsigned char)source.data[at])))
-            at++;
-        at += at < next && source.data[at] == ';';
-    }
-    return at > from ? at : next;
-}
-
-bool quote_find(struct slice source, struct slice text, const uint32_t *offsets,
+bool quote_find(struct slice text, const struct text_place *places,
                 struct slice wanted, struct span *ret_span)
 {
     size_t at = 0, end = 0;
@@ -61,16 +41,7 @@ bool quote_find(struct slice source, struct slice text, const uint32_t *offsets,
         at++;
     if (!end)
         return false;
-    size_t last = end - 1;
-    while (last > at && ((unsigned char)text.data[last] & 0xC0) == 0x80)
-        last--;
-    size_t from = offsets[at], next = offsets[end];
-    if (offsets[last] >= source.size || next > source.size ||
-        next <= offsets[last] || from > offsets[last])
-        return false;
-    ret_span->from = from;
-    ret_span->to = character_end(source, offsets[last], next,
-                                 (struct slice){text.data + last, end - last});
+    *ret_span = (struct span){places[at].from, places[end - 1].to};
     return true;
 }
 
@@ -88,19 +59,18 @@ size_t quote_part_end(struct slice text, size_t from)
 }
 
 struct reading {
-    struct slice source;
-    struct buf text, offsets;
+    struct buf text, places;
 };
 
 static bool find(const struct reading *reading, struct slice wanted,
                  struct quote *quote)
 {
-    const void *offsets = reading->offsets.data;
+    const void *places = reading->places.data;
     struct buf folded = {0};
     struct span span;
     text_fold_space(&folded, wanted);
     bool found = folded.size > quote->text.size &&
-                 quote_find(reading->source, buf_slice(&reading->text), offsets,
+                 quote_find(buf_slice(&reading->text), places,
                             buf_slice(&folded), &span);
     if (found) {
         buf_free(&quote->text);
@@ -150,14 +120,13 @@ int quote_check(struct parser *parser, const struct passage *passage,
     struct reading reading = {0};
     struct quote quote = {0};
     file_join(&path, volume->manual.root, name.data);
-    int code = file_read_span(path.data, span.from, span.to, &bytes, err)
+    int code = source_read_span(path.data, span.from, span.to, &bytes, err)
                    ? ERR_STALE
                    : 0;
-    reading.source = buf_slice(&bytes);
     if (!code)
-        code = parser_text(parser, reading.source,
+        code = parser_text(parser, buf_slice(&bytes), source_format(path.data),
                            (enum encoding)passage->encoding, &reading.text,
-                           &reading.offsets, err);
+                           &reading.places, err);
     if (!code) {
         quote.whole = find(&reading, passage->text, &quote);
         if (!quote.whole && !find_part(&reading, passage->text, &quote))
@@ -171,7 +140,7 @@ int quote_check(struct parser *parser, const struct passage *passage,
         *ret_quote = quote;
     }
     buf_free(&reading.text);
-    buf_free(&reading.offsets);
+    buf_free(&reading.places);
     buf_free(&bytes);
     buf_free(&path);
     return code;
@@ -188,12 +157,12 @@ bool quote_is_fresh(const struct volume *volume, uint32_t file)
     struct buf path = {0};
     const struct file *record = &volume->files[file];
     file_join(&path, volume->manual.root, record->path);
-    bool fresh = !stat(path.data, &st) && S_ISREG(st.st_mode) &&
-                 (uint64_t)st.st_size == record->size;
-    bool same = fresh && st.st_ino == record->inode &&
+    bool fresh = !stat(path.data, &st) && S_ISREG(st.st_mode);
+    bool same = fresh && (uint64_t)st.st_size == record->size &&
+                st.st_ino == record->inode &&
                 (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec ==
                     record->mtime_ns;
-    /* Touched or replaced: its bytes decide. */
+    /* Touched or replaced, or it was when it was indexed: its bytes decide. */
     if (fresh && !same) {
         struct buf bytes = {0};
         fresh = !file_read(path.data, PARSER_MOST_BYTES, &bytes, NULL) &&

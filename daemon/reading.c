@@ -39,6 +39,7 @@ static void put_node(struct json *json, const struct volume *volume,
     json_field_string(json, "title", n->title);
     json_field_int(json, "level", tree_depth(volume->outline, node));
     result_place(json, volume, node);
+    result_entry(json, volume, node);
     put_origins(json, volume, n);
 }
 

@@ -22,6 +22,12 @@ void result_path(struct json *json, const struct volume *volume, uint32_t node)
     free(path);
 }
 
+void result_entry(struct json *json, const struct volume *volume, uint32_t node)
+{
+    if (volume->outline->nodes[node].entry)
+        json_field_bool(json, "entry", true);
+}
+
 void result_span(struct json *json, struct span span)
 {
     json_begin(json, '[');

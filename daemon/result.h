@@ -11,6 +11,10 @@ void result_node_id(struct json *json, const char *key,
 /* "path": titles from the top to the node. */
 void result_path(struct json *json, const struct volume *volume, uint32_t node);
 
+/* "entry": true, when the node is a reference entry. */
+void result_entry(struct json *json, const struct volume *volume,
+                  uint32_t node);
+
 /* "file", "anchor" and "span" of the node's first origin; null where there is
  * none. */
 void result_place(struct json *json, const struct volume *volume,

@@ -1,6 +1,9 @@
 #include "daemon/search.h"
 
 #include "base/file.h"
+#include "base/mem.h"
+#include "daemon/freshness.h"
+#include "daemon/quote.h"
 #include "memory/content.h"
 
 enum { DEFAULT_HITS = 10, MOST_RESULT = 32 << 20 };
@@ -98,8 +101,11 @@ static void explain_terms(struct json *json, const struct route_result *route)
     for (size_t i = 0; i < route->term_count; i++) {
         json_begin(json, '{');
         json_field_text(json, "term", route->terms[i].term);
+        if (route->terms[i].written)
+            json_field_text(json, "written", route->terms[i].written);
         json_field_int(json, "nodes", route->terms[i].nodes);
         json_field_double(json, "idf", route->terms[i].idf, 4);
+        json_field_double(json, "weight", route->terms[i].weight, 4);
         json_end(json, '}');
     }
     json_end(json, ']');
@@ -173,8 +179,38 @@ static int own_text(const struct shelf *shelf, const struct route_hit *hit,
     return 0;
 }
 
+/* Files that were looked at: results share them. */
+struct looked {
+    const struct volume *volume;
+    uint32_t file;
+    bool fresh;
+};
+
+struct looks {
+    struct looked *items; /* [count] */
+    size_t count;
+    bool fresh; /* all of them */
+};
+
+static bool is_fresh(struct looks *looks, const struct route_hit *hit)
+{
+    const struct node *node = &hit->volume->outline->nodes[hit->node];
+    if (!node->origin_count)
+        return true;
+    uint32_t file = node->origins[0].file;
+    for (size_t i = looks->count; i-- > 0;)
+        if (looks->items[i].volume == hit->volume &&
+            looks->items[i].file == file)
+            return looks->items[i].fresh;
+    bool fresh = quote_is_fresh(hit->volume, file);
+    looks->items[looks->count++] = (struct looked){hit->volume, file, fresh};
+    looks->fresh = looks->fresh && fresh;
+    return fresh;
+}
+
 static int put_hit(struct json *json, const struct shelf *shelf,
-                   const struct route_hit *hit, struct err *err)
+                   const struct route_hit *hit, struct looks *looks,
+                   struct err *err)
 {
     struct buf text = {0};
     int code = own_text(shelf, hit, &text, err);
@@ -183,9 +219,11 @@ static int put_hit(struct json *json, const struct shelf *shelf,
         result_node_id(json, "node", hit->volume, hit->node);
         json_field_text(json, "manual", hit->volume->manual.name);
         result_path(json, hit->volume, hit->node);
+        result_entry(json, hit->volume, hit->node);
         result_place(json, hit->volume, hit->node);
         json_field_double(json, "score", hit->score, 6);
         json_field_double(json, "coverage", hit->coverage, 4);
+        json_field_bool(json, "fresh", is_fresh(looks, hit));
         json_field_string(json, "text", buf_slice(&text));
         json_end(json, '}');
     }
@@ -198,6 +236,9 @@ static int put_results(struct json *json, const struct call *call,
                        const struct route_result *route, struct err *err)
 {
     int code = 0;
+    struct freshness fresh = freshness_of(call, shelf);
+    struct looks looks = {
+        .items = mem_alloc(route->count * sizeof *looks.items), .fresh = true};
     json_key(json, "results");
     json_begin(json, '[');
     for (size_t i = 0; i < route->count && !code; i++) {
@@ -209,9 +250,12 @@ static int put_results(struct json *json, const struct call *call,
                            "ask for fewer with -n",
                            i, MOST_RESULT >> 20);
         else
-            code = put_hit(json, shelf, &route->hits[i], err);
+            code = put_hit(json, shelf, &route->hits[i], &looks, err);
     }
     json_end(json, ']');
+    json_field_bool(json, "fresh", looks.fresh && fresh.current);
+    json_field_bool(json, "complete", fresh.complete);
+    free(looks.items);
     return code;
 }
 

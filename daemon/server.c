@@ -26,6 +26,7 @@
 #include "daemon/request.h"
 #include "daemon/socket.h"
 #include "daemon/verbs.h"
+#include "daemon/watching.h"
 
 enum {
     MOST_IN_FLIGHT = 64,     /* requests of a client; then its input waits */
@@ -61,6 +62,7 @@ struct server {
     uv_signal_t signals[SIGNALS];
     struct daemon *daemon;
     struct work *work;
+    struct watching *watching;
     struct client *clients;
     unsigned client_count;
     size_t in_flight;
@@ -255,6 +257,7 @@ static void take_line(struct client *client, struct slice line)
         run_here(client, verb, &rpc);
     } else {
         struct request *request = request_new(message, &rpc, verb);
+        watching_read(client->server->watching);
         request_link(client, request);
         work_submit(client->server->work, request);
         return;
@@ -393,6 +396,7 @@ static void server_end(struct server *server)
         client_close(server->clients);
     close_handle((uv_handle_t *)&server->mail);
     close_handle((uv_handle_t *)&server->limit);
+    watching_stop(server->watching);
     for (int i = 0; i < SIGNALS; i++)
         close_handle((uv_handle_t *)&server->signals[i]);
 }
@@ -511,6 +515,9 @@ int server_run(struct server *server, struct daemon *daemon, struct work *work,
         uv_listen((uv_stream_t *)&server->listener, BACKLOG, on_connection);
     if (number)
         return failed(err, "cannot listen", number);
+    int code = watching_start(daemon, &server->loop, &server->watching, err);
+    if (code)
+        return code;
     uv_run(&server->loop, UV_RUN_DEFAULT);
     return 0;
 }
@@ -528,6 +535,7 @@ void server_free(struct server *server)
     uv_walk(&server->loop, close_any, NULL);
     uv_run(&server->loop, UV_RUN_DEFAULT);
     uv_loop_close(&server->loop);
+    watching_free(server->watching);
     free(server);
 }
 

@@ -1,5 +1,5 @@
 /* The loop thread: clients, their requests and the answers.  It never
- * computes and never waits on the disk.  The only user of libuv. */
+ * computes and never waits on the disk.  With watching.c, the only user of libuv. */
 #ifndef DAEMON_SERVER_H
 #define DAEMON_SERVER_H
 

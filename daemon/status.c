@@ -38,6 +38,7 @@ static const char *state_name(const struct job_state *state)
 {
     return state->running    ? "indexing"
            : state->queued   ? "queued"
+           : state->behind   ? "changed"
            : state->encoding ? "encoding"
            : state->err.code ? "failed"
                              : "idle";
@@ -84,6 +85,7 @@ static void put_memories(struct json *json, const struct volume *volume,
     json_field_text(json, "memories", memories_name(volume, state, wanted));
     json_field_int(json, "segments",
                    any ? (int64_t)vectors_segments(volume->vectors) : 0);
+    json_field_int(json, "encoded", (int64_t)state->encoded_so_far);
     if (state->to_encode) {
         json_key(json, "encoding");
         json_begin(json, '{');
@@ -95,6 +97,21 @@ static void put_memories(struct json *json, const struct volume *volume,
         json_key(json, "memories_error");
         rpc_error_data(json, &state->memory_err);
     }
+}
+
+/* What is still to be done, as far as it is known. */
+static void put_backlog(struct json *json, const struct job_state *state)
+{
+    json_key(json, "backlog");
+    json_begin(json, '{');
+    json_field_bool(json, "changed", state->behind || state->queued);
+    if (state->counted)
+        json_field_int(json, "files", (int64_t)state->pending);
+    else
+        json_field_null(json, "files");
+    json_field_int(json, "segments",
+                   (int64_t)(state->to_encode - state->encoded));
+    json_end(json, '}');
 }
 
 static void put_manual(struct json *json, const struct manual *manual,
@@ -114,9 +131,11 @@ static void put_manual(struct json *json, const struct manual *manual,
     else
         json_field_null(json, "pending");
     json_field_bool(json, "stale",
-                    state->running || state->queued || state->err.code);
+                    state->running || state->queued || state->behind ||
+                        state->err.code);
     json_field_int(json, "indexed_at", manual->indexed_at);
     json_field_text(json, "state", state_name(state));
+    put_backlog(json, state);
     if (state->err.code) {
         json_key(json, "error");
         rpc_error_data(json, &state->err);
@@ -139,7 +158,8 @@ static void put_manuals(struct json *json, const struct call *call,
     for (size_t i = 0; i < manuals->count; i++) {
         struct job_state state;
         jobs_state(call->daemon->jobs, manuals->items[i].id, &state);
-        busy = busy || state.running || state.queued || state.encoding;
+        busy = busy || state.running || state.queued || state.encoding ||
+               (state.behind && !state.err.code);
         failed = failed || state.err.code || state.memory_err.code;
         put_manual(json, &manuals->items[i], &state,
                    shelf_volume(shelf, manuals->items[i].name), &wanted);
@@ -196,6 +216,24 @@ static void put_model(struct json *json, struct engine *engine)
     json_end(json, '}');
 }
 
+static void put_watch(struct json *json, struct watch *watch)
+{
+    struct watch_state state;
+    watch_state(watch, &state);
+    json_key(json, "watch");
+    json_begin(json, '{');
+    json_field_text(json, "mode", watch_mode_name(state.mode));
+    json_field_int(json, "folders", (int64_t)state.folders);
+    json_field_bool(json, "limited", state.limited);
+    json_field_int(json, "overflows", (int64_t)state.overflows);
+    if (state.last_event)
+        json_field_double(json, "last_event",
+                          (double)(clock_ms() - state.last_event) / 1000, 3);
+    else
+        json_field_null(json, "last_event");
+    json_end(json, '}');
+}
+
 static void put_daemon(struct json *json, const struct call *call)
 {
     struct shelf *shelf = library_shelf(call->daemon->library);
@@ -213,10 +251,7 @@ static void put_daemon(struct json *json, const struct call *call)
     json_field_int(json, "bytes", (int64_t)used);
     json_field_int(json, "map", (int64_t)map);
     json_end(json, '}');
-    json_key(json, "watch");
-    json_begin(json, '{');
-    json_field_text(json, "mode", "off");
-    json_end(json, '}');
+    put_watch(json, call->daemon->watch);
     shelf_release(shelf);
 }
 
@@ -241,15 +276,18 @@ int verb_status(struct call *call, struct json *json, struct err *err)
 /* ---- failed ---- */
 
 static int put_failed(struct json *json, struct store_txn *txn,
-                      const struct manual *manual, struct err *err)
+                      const struct manual *manual, bool *ret_any,
+                      struct err *err)
 {
     struct file *files;
     size_t count;
     int code = store_list_files(txn, manual->id, &files, &count, err);
     if (code)
         return code;
+    *ret_any = false;
     for (size_t i = 0; i < count; i++) {
         if (files[i].state == FILE_FAILED) {
+            *ret_any = true;
             json_begin(json, '{');
             json_field_text(json, "manual", manual->name);
             json_field_text(json, "file", files[i].path);
@@ -267,13 +305,19 @@ static int put_all_failed(const struct call *call, const char *only,
 {
     struct manuals manuals = {0};
     struct store_txn *txn;
+    bool retry = json_get_bool(call->params, "retry", false);
     int code = store_read(call->daemon->store, &txn, err);
     if (code)
         return code;
     code = store_list_manuals(txn, &manuals.items, &manuals.count, err);
-    for (size_t i = 0; i < manuals.count && !code; i++)
-        if (!only || !strcmp(only, manuals.items[i].name))
-            code = put_failed(json, txn, &manuals.items[i], err);
+    for (size_t i = 0; i < manuals.count && !code; i++) {
+        const struct manual *manual = &manuals.items[i];
+        bool any = false;
+        if (!only || !strcmp(only, manual->name))
+            code = put_failed(json, txn, manual, &any, err);
+        if (any && retry)
+            jobs_retry(call->daemon->jobs, manual->id, manual->name);
+    }
     store_end(txn);
     manuals_free(&manuals);
     return code;

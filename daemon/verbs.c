@@ -27,7 +27,7 @@ static const struct param add_params[] = {
     NEEDED_TEXT("dir"), TEXT("name"),
     {"ignore", PARAM_TEXTS, false, 0, 0}, BOOL("wait"), END};
 static const struct param rm_params[] = {NEEDED_TEXT("manual"), END};
-static const struct param search_params[] = {SEARCHING, END};
+static const struct param search_params[] = {SEARCHING, BOOL("strict"), END};
 static const struct param ask_params[] = {
     SEARCHING,      TEXT("answer"), INT("max_tokens", 1, MOST_TOKENS),
     BOOL("stream"), BOOL("strict"), END};
@@ -38,6 +38,7 @@ static const struct param update_params[] = {TEXT("manual"), BOOL("wait"),
                                              BOOL("force"), END};
 static const struct param status_params[] = {BOOL("open"), END};
 static const struct param manual_params[] = {TEXT("manual"), END};
+static const struct param failed_params[] = {TEXT("manual"), BOOL("retry"), END};
 static const struct param cancel_params[] = {{"id", PARAM_ANY, true, 0, 0},
                                              END};
 
@@ -45,7 +46,7 @@ static const struct verb verbs[] = {
     {"add", VERB_CHORE, verb_add, add_params},
     {"ask", VERB_ANSWER, verb_ask, ask_params},
     {"cancel", VERB_LOOP, NULL, cancel_params},
-    {"failed", VERB_QUERY, verb_failed, manual_params},
+    {"failed", VERB_QUERY, verb_failed, failed_params},
     {"get", VERB_QUERY, verb_get, node_params},
     {"ls", VERB_QUERY, verb_ls, no_params},
     {"open", VERB_QUERY, verb_open, node_params},

@@ -1,9 +1,4 @@
-/* Several files become one tree.
- *
- * A page's parent is the page that its "up" link names; without one, the index
- * page of its folder or of the nearest folder above; else the manual's root.
- * Pages under one parent stand in the order of the "next" links, those without
- * after them by path. */
+/* Several files become one tree; place.h tells where each stands. */
 #ifndef INDEXER_ASSEMBLE_H
 #define INDEXER_ASSEMBLE_H
 
@@ -16,8 +11,9 @@
 struct tree *assemble_skeleton(const struct tree *tree);
 
 struct piece {
-    const char *path;      /* relative to the manual's root */
-    struct tree *skeleton; /* of the file's tree */
+    const char *path;       /* relative to the manual's root */
+    struct tree *skeleton;  /* of the file's tree */
+    struct hash128 content; /* equal for equal files; 0, 0: not known */
 };
 
 /* pieces [count] in byte order of their paths; file i of the outline is piece

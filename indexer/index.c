@@ -45,6 +45,7 @@ struct update {
     bool *known;        /* [scan.count] what is recorded is of this parser */
     bool *keep_record;  /* [scan.count] the record needs no writing */
     bool changed;       /* the generation is to be made anew */
+    struct skeletons *skeletons;
 
     uint32_t *indexed; /* [indexed_count] files of the outline */
     uint32_t indexed_count;
@@ -104,7 +105,8 @@ static bool was_unread(const struct file *old)
  * store has lost the tree. */
 static bool is_current(struct store_txn *txn, const struct file *file)
 {
-    return hash_equal(file->tree, parsers_tree_name(file->content)) &&
+    return hash_equal(file->tree,
+                      parsers_tree_name(file->content, file->path)) &&
            (file->state == FILE_FAILED || store_has_tree(txn, file->tree));
 }
 
@@ -113,6 +115,12 @@ static bool is_current(struct store_txn *txn, const struct file *file)
 static int64_t settled(const struct update *u, int64_t mtime_ns)
 {
     return mtime_ns < u->started_ns - RACY_NS ? mtime_ns : 0;
+}
+
+/* One of a later day stays so, and is hashed each time. */
+static bool settles(const struct update *u, int64_t mtime_ns)
+{
+    return !settled(u, mtime_ns) && mtime_ns < u->started_ns + RACY_NS;
 }
 
 /* Fills files[i] from the record or as new; true: it has to be read. */
@@ -126,6 +134,7 @@ static bool look_up(struct update *u, struct store_txn *txn, size_t i)
                           .mtime_ns = settled(u, now->mtime_ns),
                           .inode = now->inode,
                           .failure = mem_strdup("")};
+    u->report->unsettled += settles(u, now->mtime_ns);
     if (now->failure) {
         file->state = FILE_FAILED;
         free(file->failure);
@@ -142,7 +151,9 @@ static bool look_up(struct update *u, struct store_txn *txn, size_t i)
     file->state = old->state;
     free(file->failure);
     file->failure = mem_strdup(old->failure);
-    u->known[i] = is_current(txn, old) && !u->options->force;
+    bool again =
+        u->options->force || (u->options->retry && old->state == FILE_FAILED);
+    u->known[i] = is_current(txn, old) && !again;
     u->keep_record[i] = u->known[i] && same_stat(old, now);
     return !u->keep_record[i] || was_unread(old);
 }
@@ -192,7 +203,8 @@ static int scan(struct update *u, struct err *err)
                             &u->old_file_count, err);
     store_end(txn);
     if (!code)
-        code = scan_folder(u->manual.root, u->manual.ignore, &u->scan, err);
+        code = watch_scan(u->options->watch, u->manual.id, u->manual.root,
+                          u->manual.ignore, &u->scan, err);
     if (!code && !u->scan.count && u->old_file_count && !u->options->force)
         code = err_set(err, ERR_IO,
                        "%s has no file left: is a disk not mounted? lectern rm "
@@ -217,6 +229,12 @@ static void take_result(struct update *u, size_t i,
     struct file *file = &u->files[i];
     if (r->err.code)
         log_warn("%s/%s: %s", u->manual.root, file->path, r->err.message);
+    /* Its stat is another's: it is read again next time. */
+    if (r->moved) {
+        file->mtime_ns = 0;
+        u->keep_record[i] = false;
+        u->report->unsettled++;
+    }
     if (r->unchanged)
         return;
     int state = r->err.code ? FILE_FAILED : FILE_INDEXED;
@@ -306,7 +324,10 @@ static int choose_readings(struct update *u, struct reading *reading,
         reading->tasks[reading->count] = (struct parsers_task){
             .path = arena_copy(&reading->paths, path.data, path.size),
             .has_known = u->known[i],
-            .known = u->files[i].content};
+            .known = u->files[i].content,
+            .size = u->scan.files[i].size,
+            .mtime_ns = u->scan.files[i].mtime_ns,
+            .inode = u->scan.files[i].inode};
         reading->file_of[reading->count++] = (uint32_t)i;
         buf_free(&path);
     }
@@ -341,6 +362,21 @@ static int parse(struct update *u, struct err *err)
 
 /* ---- Assemble ---- */
 
+static int read_skeleton(struct update *u, struct store_txn *txn,
+                         struct hash128 name, struct tree **ret,
+                         struct err *err)
+{
+    struct tree *tree;
+    int code = store_get_tree(txn, name, &tree, err);
+    if (code)
+        return code;
+    struct tree *skeleton = assemble_skeleton(tree);
+    tree_free(tree);
+    skeletons_add(u->skeletons, name, skeleton);
+    *ret = skeleton;
+    return 0;
+}
+
 static int read_pieces(struct update *u, struct piece *pieces, struct err *err)
 {
     struct store_txn *txn;
@@ -349,12 +385,10 @@ static int read_pieces(struct update *u, struct piece *pieces, struct err *err)
         return code;
     for (uint32_t i = 0; i < u->indexed_count && !code; i++) {
         const struct file *file = &u->files[u->indexed[i]];
-        struct tree *tree;
-        code = store_get_tree(txn, file->tree, &tree, err);
-        if (code)
-            break;
-        pieces[i] = (struct piece){file->path, assemble_skeleton(tree)};
-        tree_free(tree);
+        pieces[i] = (struct piece){
+            file->path, skeletons_find(u->skeletons, file->tree), file->tree};
+        if (!pieces[i].skeleton)
+            code = read_skeleton(u, txn, file->tree, &pieces[i].skeleton, err);
     }
     store_end(txn);
     return code;
@@ -389,8 +423,6 @@ static int build_outline(struct update *u, struct err *err)
     if (!code)
         code = assemble(u->manual.name, pieces, u->indexed_count, &u->outline,
                         err);
-    for (uint32_t i = 0; i < u->indexed_count; i++)
-        tree_free(pieces[i].skeleton);
     free(pieces);
     if (code)
         return code;
@@ -425,11 +457,14 @@ static int content_of(struct tree_reader *reader, struct hash128 name,
     return 0;
 }
 
+/* Its postings are: an entry's words count otherwise than a section's. */
 static bool is_same_node(const struct update *u, uint32_t n)
 {
-    uint32_t old = u->old_nodes[n];
-    return old != TREE_NONE &&
-           hash_equal(u->old_outline->nodes[old].own, u->outline->nodes[n].own);
+    if (u->old_nodes[n] == TREE_NONE)
+        return false;
+    const struct node *now = &u->outline->nodes[n],
+                      *old = &u->old_outline->nodes[u->old_nodes[n]];
+    return hash_equal(old->own, now->own) && old->entry == now->entry;
 }
 
 static int add_node(struct update *u, struct tree_reader *reader, uint32_t n,
@@ -441,12 +476,14 @@ static int add_node(struct update *u, struct tree_reader *reader, uint32_t n,
         return 0;
     int code = content_of(reader, u->files[u->indexed[node->source_tree]].tree,
                           node->source_node, &content, err);
-    if (code || !content->block_count) {
+    if (code || content->block_count == node->dropped_count) {
         node->words = 0;
         return code;
     }
-    uint32_t words = lexical_add(u->delta, node->id, content);
+    struct node *kept = tree_node_kept(content, node);
+    uint32_t words = lexical_add(u->delta, node->id, kept);
     node->words = words ? words : 1;
+    free(kept);
     return 0;
 }
 
@@ -463,9 +500,12 @@ static int remove_node(struct update *u, struct tree_reader *reader,
         return err_set(err, ERR_STORE, "the record of %s is missing",
                        path.data);
     int code = content_of(reader, file->tree, node->source_node, &content, err);
-    if (!code)
-        lexical_remove(u->delta, node->id, content);
-    return code;
+    if (code)
+        return code;
+    struct node *kept = tree_node_kept(content, node);
+    lexical_remove(u->delta, node->id, kept);
+    free(kept);
+    return 0;
 }
 
 /* All nodes into a new epoch, in transactions nobody sees. */
@@ -649,6 +689,15 @@ static int make_generation(struct update *u, struct err *err)
     return code;
 }
 
+/* Nothing to write. */
+static bool is_same(const struct update *u)
+{
+    bool same = !u->changed;
+    for (size_t i = 0; i < u->scan.count; i++)
+        same = same && u->keep_record[i];
+    return same;
+}
+
 /* ---- All of it ---- */
 
 static void update_free(struct update *u)
@@ -681,7 +730,7 @@ static int run(struct update *u, struct err *err)
         code = make_generation(u, err);
     if (!code)
         code = step(u, INDEX_STORE, 1, 1, err);
-    if (!code)
+    if (!code && !is_same(u))
         code = flip(u, err);
     return code;
 }
@@ -698,7 +747,8 @@ int index_update(struct store *store, uint32_t manual,
                        .progress = progress,
                        .context = context,
                        .cancel = cancel,
-                       .report = &report};
+                       .report = &report,
+                       .skeletons = options->skeletons};
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     u.started_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
@@ -708,6 +758,8 @@ int index_update(struct store *store, uint32_t manual,
         return code;
     code = store_get_manual(txn, manual, &u.manual, err);
     store_end(txn);
+    if (!u.skeletons)
+        u.skeletons = skeletons_new(0);
     if (!code)
         code = run(&u, err);
     if (!code) {
@@ -720,6 +772,9 @@ int index_update(struct store *store, uint32_t manual,
         report.seconds = clock_seconds() - start;
         *ret_report = report;
     }
+    skeletons_end_round(u.skeletons);
+    if (!options->skeletons)
+        skeletons_free(u.skeletons);
     update_free(&u);
     return code;
 }

@@ -8,12 +8,17 @@
 
 #include "base/err.h"
 #include "indexer/parser.h"
+#include "indexer/skeletons.h"
+#include "indexer/watch.h"
 #include "memory/store.h"
 
 struct index_options {
     struct parser_options parser;
-    unsigned parsers; /* parser processes that work side by side; 0: 1 */
-    bool force;       /* parse every file again */
+    unsigned parsers;    /* parser processes that work side by side; 0: 1 */
+    bool force;          /* parse every file again */
+    bool retry;          /* parse files again that have failed */
+    struct watch *watch; /* NULL: folders are only scanned */
+    struct skeletons *skeletons; /* NULL: none are kept between updates */
 };
 
 enum index_phase { INDEX_SCAN, INDEX_PARSE, INDEX_ASSEMBLE, INDEX_STORE };
@@ -24,10 +29,11 @@ typedef void index_progress(void *context, int phase, size_t done,
                             size_t total);
 
 struct index_report {
-    size_t seen;    /* files of a kind that is read */
-    size_t indexed; /* of these, in the index now */
-    size_t failed;  /* of these, failed */
-    size_t parsed;  /* parsed in this run */
+    size_t seen;      /* files of a kind that is read */
+    size_t indexed;   /* of these, in the index now */
+    size_t failed;    /* of these, failed */
+    size_t parsed;    /* parsed in this run */
+    size_t unsettled; /* changed so lately that they may change unnoticed */
     size_t nodes;
     size_t segments; /* 0 while no model is in the path */
     size_t tokens;   /* words */

@@ -442,10 +442,12 @@ static bool read_tree(const struct buf *answer, size_t size,
 }
 
 int parser_parse(struct parser *parser, struct slice bytes,
-                 struct tree **ret_tree, struct err *err)
+                 enum parser_format format, struct tree **ret_tree,
+                 struct err *err)
 {
     struct buf answer = {0};
-    struct wire_request request = {.kind = WIRE_PARSE};
+    struct wire_request request = {.kind = WIRE_PARSE,
+                                   .format = (uint64_t)format};
     int rc = ask(parser, request, bytes, &answer, err);
     if (!rc && !read_tree(&answer, bytes.size, ret_tree))
         rc = nonsense(parser, err);
@@ -453,9 +455,9 @@ int parser_parse(struct parser *parser, struct slice bytes,
     return rc;
 }
 
-/* False unless the reply is text and offsets as promised. */
+/* False unless the reply is text and places as promised. */
 static bool read_text(const struct buf *answer, size_t most, struct slice *text,
-                      const char **offsets)
+                      struct slice *places)
 {
     uint64_t n;
     if (answer->size < sizeof n)
@@ -464,33 +466,33 @@ static bool read_text(const struct buf *answer, size_t most, struct slice *text,
     if (n > answer->size || wire_text_size(n) != answer->size)
         return false;
     *text = (struct slice){answer->data + sizeof n, n};
-    *offsets = answer->data + sizeof n + n;
+    *places = (struct slice){text->data + n, answer->size - sizeof n - n};
     uint32_t before = 0;
-    for (uint64_t i = 0; i <= n; i++) {
-        uint32_t offset;
-        memcpy(&offset, *offsets + i * sizeof offset, sizeof offset);
-        if (offset < before || offset > most)
+    for (uint64_t i = 0; i < n; i++) {
+        struct text_place place;
+        memcpy(&place, places->data + i * sizeof place, sizeof place);
+        if (place.from < before || place.to <= place.from || place.to > most)
             return false;
-        before = offset;
+        before = place.from;
     }
     return text_is_utf8(text->data, text->size);
 }
 
 int parser_text(struct parser *parser, struct slice bytes,
-                enum encoding encoding, struct buf *ret_text,
-                struct buf *ret_offsets, struct err *err)
+                enum parser_format format, enum encoding encoding,
+                struct buf *ret_text, struct buf *ret_places, struct err *err)
 {
     struct buf answer = {0};
     struct wire_request request = {.kind = WIRE_TEXT,
+                                   .format = (uint64_t)format,
                                    .encoding = (uint64_t)encoding};
     int rc = ask(parser, request, bytes, &answer, err);
-    struct slice text;
-    const char *offsets = NULL;
-    if (!rc && !read_text(&answer, bytes.size, &text, &offsets))
+    struct slice text, places;
+    if (!rc && !read_text(&answer, bytes.size, &text, &places))
         rc = nonsense(parser, err);
     if (!rc) {
         buf_put_slice(ret_text, text);
-        buf_put(ret_offsets, offsets, (text.size + 1) * sizeof(uint32_t));
+        buf_put_slice(ret_places, places);
     }
     buf_free(&answer);
     return rc;

@@ -22,28 +22,40 @@ struct parser_options {
 
 /* Part of the name under which a parsed tree is stored: raised whenever the
  * same bytes may give another tree. */
-enum { PARSER_VERSION = 2 };
+enum { PARSER_VERSION = 4 };
 
 /* Largest file that is read. */
 enum { PARSER_MOST_BYTES = 64 << 20 };
 
+/* How a file is read: indexer/source.h tells by its name. */
+enum parser_format {
+    PARSER_HTML,
+    PARSER_XML, /* XHTML or DocBook, well-formed */
+    PARSER_FORMATS
+};
+
 struct parser *parser_new(const struct parser_options *options);
 void parser_free(struct parser *parser); /* ends the process */
 
-/* Parses an HTML file's bytes (the slice must stay valid meanwhile).
- * ERR_FORMAT: not HTML; ERR_LIMIT: too deep, too large, too slow;
+/* Parses a file's bytes (the slice must stay valid meanwhile).
+ * ERR_FORMAT: not of that format; ERR_LIMIT: too deep, too large, too slow;
  * ERR_CRASH: the parser died on it; ERR_CANCELLED; ERR_IO, ERR_INTERNAL: no parser could be
  * started, which is not the file's fault. */
 int parser_parse(struct parser *parser, struct slice bytes,
-                 struct tree **ret_tree, struct err *err);
+                 enum parser_format format, struct tree **ret_tree,
+                 struct err *err);
 
-/* The text that a span of an HTML file reads: markup removed, entities
- * decoded, white space folded.  `encoding` is the whole file's, which its tree
- * tells (tree->page.encoding).  For each byte of ret_text, ret_offsets (array
- * of uint32_t in a buffer) has the offset in `bytes` where the character comes
- * from, and one entry more: the end of the last character. */
+/* Where in the bytes a character of the text comes from. */
+struct text_place {
+    uint32_t from, to;
+};
+
+/* The text that a span of a file reads: markup removed, entities decoded, white
+ * space folded.  `encoding` is the whole file's, which its tree tells
+ * (tree->page.encoding).  ret_places has the place of each byte of ret_text:
+ * an array of struct text_place in a buffer. */
 int parser_text(struct parser *parser, struct slice bytes,
-                enum encoding encoding, struct buf *ret_text,
-                struct buf *ret_offsets, struct err *err);
+                enum parser_format format, enum encoding encoding,
+                struct buf *ret_text, struct buf *ret_places, struct err *err);
 
 #endif

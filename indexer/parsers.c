@@ -2,8 +2,9 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
-#include "base/file.h"
+#include "indexer/source.h"
 
 /* Results that may wait: bounds memory when the store is slower. */
 enum { MOST_WAITING = 64, MOST_WAITING_BYTES = 256 << 20 };
@@ -24,11 +25,12 @@ struct parsers {
     unsigned thread_count;
 };
 
-struct hash128 parsers_tree_name(struct hash128 content)
+struct hash128 parsers_tree_name(struct hash128 content, const char *path)
 {
-    unsigned char bytes[17];
+    unsigned char bytes[18];
     hash_write(content, bytes);
     bytes[16] = PARSER_VERSION;
+    bytes[17] = (unsigned char)source_format(path);
     return hash_bytes(bytes, sizeof bytes);
 }
 
@@ -42,23 +44,35 @@ static bool is_stored(struct store *store, struct hash128 name)
     return has;
 }
 
+static bool is_as_met(const struct parsers_task *task)
+{
+    struct stat st;
+    return !stat(task->path, &st) && (uint64_t)st.st_size == task->size &&
+           st.st_ino == task->inode &&
+           (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec ==
+               task->mtime_ns;
+}
+
 static void work_on(struct parsers *parsers, struct parser *parser, size_t task,
                     struct parsers_result *ret)
 {
+    const char *path = parsers->tasks[task].path;
     struct buf bytes = {0};
     *ret = (struct parsers_result){.task = task};
-    if (file_read(parsers->tasks[task].path, PARSER_MOST_BYTES, &bytes,
-                  &ret->err))
+    bool met = is_as_met(&parsers->tasks[task]);
+    if (source_read(path, &bytes, &ret->err))
         return;
+    ret->moved = !met || !is_as_met(&parsers->tasks[task]);
     ret->content = hash_bytes(bytes.data, bytes.size);
-    ret->name = parsers_tree_name(ret->content);
+    ret->name = parsers_tree_name(ret->content, path);
     ret->unchanged = parsers->tasks[task].has_known && !parsers->force &&
                      hash_equal(ret->content, parsers->tasks[task].known);
     if (!ret->unchanged)
         ret->stored = !parsers->force && is_stored(parsers->store, ret->name);
-    if (!ret->unchanged && !ret->stored) {
-        int code =
-            parser_parse(parser, buf_slice(&bytes), &ret->tree, &ret->err);
+    if (!ret->unchanged && !ret->stored &&
+        !source_unpack(path, &bytes, &ret->err)) {
+        int code = parser_parse(parser, buf_slice(&bytes), source_format(path),
+                                &ret->tree, &ret->err);
         ret->broken =
             code == ERR_IO || code == ERR_INTERNAL || code == ERR_CANCELLED;
     }

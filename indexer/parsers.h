@@ -14,6 +14,9 @@ struct parsers_task {
     const char *path; /* absolute */
     bool has_known;   /* `known` is the hash of what is indexed */
     struct hash128 known;
+    uint64_t size; /* the file as it was when the scan met it */
+    int64_t mtime_ns;
+    uint64_t inode;
 };
 
 struct parsers_result {
@@ -21,15 +24,16 @@ struct parsers_result {
     struct hash128 content; /* hash of the bytes; only when read */
     struct hash128 name;    /* under which its tree is stored */
     bool unchanged;         /* content is `known` */
-    bool stored;            /* the store has a tree of that name already */
-    struct tree *tree;      /* else this; NULL when failed */
-    struct err err;         /* code 0: fine */
-    bool broken;            /* err is not the file's: no parser, or cancelled:
+    bool moved;  /* what was read is not, or not surely, what the scan met */
+    bool stored; /* the store has a tree of that name already */
+    struct tree *tree; /* else this; NULL when failed */
+    struct err err;    /* code 0: fine */
+    bool broken;       /* err is not the file's: no parser, or cancelled:
                                   no file would fare better */
 };
 
-/* The name under which the tree of these bytes is stored. */
-struct hash128 parsers_tree_name(struct hash128 content);
+/* The name under which the tree of a file of that name and content is stored. */
+struct hash128 parsers_tree_name(struct hash128 content, const char *path);
 
 struct parsers;
 

@@ -6,6 +6,7 @@
 
 #include "indexer/index.h"
 #include "indexer/scan.h"
+#include "indexer/source.h"
 
 enum { MOST_NAME = 200 };
 
@@ -102,8 +103,8 @@ static int check_folder(const char *root, const char *ignore, struct err *err)
     scan_free(&scan);
     return count ? 0
                  : err_set(err, ERR_NOT_FOUND,
-                           "%s holds no file that Lectern reads (.html, .htm, "
-                           ".xhtml)",
+                           "%s holds no file that Lectern reads (" SOURCE_NAMES
+                           ")",
                            root);
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "indexer/source.h"
 
 struct seen {
     dev_t device;
@@ -22,6 +23,7 @@ struct seen {
 struct walk {
     const char *root;
     char **ignore; /* NULL at the end */
+    const struct scan_visitor *visitor;
     struct scan scan;
     size_t file_capacity;
     char **pending; /* paths still to look at, links last */
@@ -30,6 +32,7 @@ struct walk {
     size_t link_count, link_capacity;
     struct seen *seen; /* open addressing by inode; inode 0: free */
     size_t seen_count, seen_slots;
+    char *real_root; /* without links; NULL: unknown */
 };
 
 static char **split_lines(const char *text)
@@ -89,16 +92,18 @@ static bool is_ignored(const struct walk *walk, const char *path)
     return false;
 }
 
-static bool is_read(const char *path)
+/* A link to a folder that is not below the root: it may hold anything. */
+static bool leads_outside(const struct walk *walk, const char *full)
 {
-    static const char *const endings[] = {".html", ".htm", ".xhtml"};
-    size_t size = strlen(path);
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        size_t ending = strlen(endings[i]);
-        if (size > ending && !strcasecmp(path + size - ending, endings[i]))
-            return true;
-    }
-    return false;
+    struct stat st;
+    if (lstat(full, &st) < 0 || !S_ISLNK(st.st_mode))
+        return false;
+    char *real = realpath(full, NULL);
+    size_t size = walk->real_root ? strlen(walk->real_root) : 0;
+    bool inside = real && size && !strncmp(real, walk->real_root, size) &&
+                  (size == 1 || real[size] == '/' || !real[size]);
+    free(real);
+    return !inside;
 }
 
 static void add_file(struct walk *walk, const char *path, const struct stat *st,
@@ -122,6 +127,8 @@ static void add_file(struct walk *walk, const char *path, const struct stat *st,
 
 static int read_folder(struct walk *walk, int fd, const char *path)
 {
+    if (walk->visitor)
+        walk->visitor->folder(walk->visitor->context, fd);
     DIR *folder = fdopendir(fd);
     if (!folder) {
         close(fd);
@@ -146,24 +153,39 @@ static int read_folder(struct walk *walk, int fd, const char *path)
     return 0;
 }
 
+static void visit_link(const struct walk *walk, const char *path)
+{
+    struct buf full = {0};
+    if (!walk->visitor)
+        return;
+    buf_printf(&full, "%s/%s", walk->root, path);
+    walk->visitor->link(walk->visitor->context, full.data);
+    buf_free(&full);
+}
+
 static void look_at(struct walk *walk, const char *path)
 {
     struct buf full = {0};
     struct stat st;
     buf_printf(&full, "%s/%s", walk->root, path);
     if (stat(full.data, &st) < 0) {
-        if (is_read(path))
+        if (source_is_named(path))
             add_file(walk, path, NULL, strerror(errno));
     } else if (S_ISDIR(st.st_mode)) {
-        if (!seen_before(walk, st.st_dev, st.st_ino)) {
+        if (leads_outside(walk, full.data)) {
+            add_file(walk, path, NULL,
+                     "a link to a folder outside of the manual's is not "
+                     "followed");
+        } else if (!seen_before(walk, st.st_dev, st.st_ino)) {
             int fd = open(full.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
             if (fd < 0 || read_folder(walk, fd, path) < 0)
                 add_file(walk, path, NULL, strerror(errno));
         }
-    } else if (is_read(path)) {
+    } else if (source_is_named(path)) {
         if (!S_ISREG(st.st_mode))
             add_file(walk, path, &st, "not a regular file");
-        else if (!seen_before(walk, st.st_dev, st.st_ino))
+        else if (source_is_wanted(full.data) &&
+                 !seen_before(walk, st.st_dev, st.st_ino))
             add_file(walk, path, &st, NULL);
     }
     buf_free(&full);
@@ -187,9 +209,12 @@ static void walk_all(struct walk *walk)
     while (walk->pending_count || walk->link_count) {
         if (!walk->pending_count) {
             qsort(walk->links, walk->link_count, sizeof *walk->links, by_name);
-            while (walk->link_count)
+            while (walk->link_count) {
+                char *link = walk->links[--walk->link_count];
+                visit_link(walk, link);
                 push(&walk->pending, &walk->pending_count,
-                     &walk->pending_capacity, walk->links[--walk->link_count]);
+                     &walk->pending_capacity, link);
+            }
         }
         char *path = walk->pending[--walk->pending_count];
         look_at(walk, path);
@@ -197,23 +222,38 @@ static void walk_all(struct walk *walk)
     }
 }
 
+bool scan_reads(const char *name)
+{
+    return name[0] != '.' && source_is_named(name);
+}
+
 int scan_folder(const char *root, const char *ignore, struct scan *ret_scan,
                 struct err *err)
+{
+    return scan_visited(root, ignore, NULL, ret_scan, err);
+}
+
+int scan_visited(const char *root, const char *ignore,
+                 const struct scan_visitor *visitor, struct scan *ret_scan,
+                 struct err *err)
 {
     int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_errno(err, ERR_IO, "cannot read the folder %s", root);
-    struct walk walk = {.root = root, .ignore = split_lines(ignore)};
+    struct walk walk = {
+        .root = root, .ignore = split_lines(ignore), .visitor = visitor};
     struct stat st;
     if (fstat(fd, &st) == 0)
         seen_before(&walk, st.st_dev, st.st_ino);
     int code = 0;
+    walk.real_root = realpath(root, NULL);
     if (read_folder(&walk, fd, "") < 0)
         code = err_errno(err, ERR_IO, "cannot read the folder %s", root);
     walk_all(&walk);
     for (char **glob = walk.ignore; *glob; glob++)
         free(*glob);
     free(walk.ignore);
+    free(walk.real_root);
     free(walk.pending);
     free(walk.links);
     free(walk.seen);

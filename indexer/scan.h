@@ -2,6 +2,7 @@
 #ifndef INDEXER_SCAN_H
 #define INDEXER_SCAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,12 +21,30 @@ struct scan {
     size_t count;
 };
 
-/* All files below `root` that Lectern reads (.html, .htm, .xhtml), except
+/* All files below `root` that Lectern reads (indexer/source.h), except
  * hidden ones and those that one of the globs in `ignore` (one a line) matches,
  * by path or by name.  A file or folder met twice (by links) counts once, under
- * its own path where it has one.  ERR_IO: the root cannot be read. */
+ * its own path where it has one.  Links are followed to regular files, wherever
+ * these are, and to folders below the root; one to another folder is listed
+ * with its failure.  ERR_IO: the root cannot be read. */
 int scan_folder(const char *root, const char *ignore, struct scan *ret_scan,
                 struct err *err);
 void scan_free(struct scan *scan);
+
+/* Told of what a scan is about to look at, so that who watches it from then on
+ * misses nothing. */
+struct scan_visitor {
+    void *context;
+    void (*folder)(void *context, int fd);         /* before it is read */
+    void (*link)(void *context, const char *path); /* a symbolic link */
+};
+
+/* scan_folder with a visitor (NULL: none). */
+int scan_visited(const char *root, const char *ignore,
+                 const struct scan_visitor *visitor, struct scan *ret_scan,
+                 struct err *err);
+
+/* Whether a file of this name is one that a scan may find. */
+bool scan_reads(const char *name);
 
 #endif

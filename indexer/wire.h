@@ -20,6 +20,7 @@ enum wire_kind { WIRE_PARSE = 1, WIRE_TEXT = 2 };
 struct wire_request {
     uint64_t number;   /* of the request; its reply has the same */
     uint64_t kind;     /* enum wire_kind */
+    uint64_t format;   /* enum parser_format */
     uint64_t encoding; /* WIRE_TEXT: of the whole file, enum encoding */
     uint64_t size;
 };
@@ -37,10 +38,10 @@ enum wire_exit {
     WIRE_EXIT_JAIL = 81    /* could not lock itself in; nothing was read */
 };
 
-/* A text reply: n as 64 bits, n bytes of text, n + 1 offsets of 32 bits. */
+/* A text reply: n as 64 bits, n bytes of text, n struct text_place. */
 static inline uint64_t wire_text_size(uint64_t n)
 {
-    return 8 + n + 4 * (n + 1);
+    return 8 + n + 8 * n;
 }
 
 #endif

@@ -145,6 +145,8 @@ int content_open(const struct shelf *shelf, const struct volume *volume,
                        volume->manual.name);
     }
     ret->node = &ret->held->tree->nodes[n->source_node];
+    if (n->dropped_count)
+        ret->node = ret->kept = tree_node_kept(ret->node, n);
     ret->page = &ret->held->tree->page;
     return 0;
 }
@@ -159,5 +161,6 @@ void content_close(struct content *content)
     pthread_mutex_unlock(&content->of->lock);
     if (last)
         shelved_free(shelved);
+    free(content->kept);
     *content = (struct content){0};
 }

@@ -11,6 +11,7 @@ struct content {
     const struct node *node; /* in its file's tree: blocks, refs; NULL: none */
     const struct page *page; /* of that file */
     struct shelved *held;
+    struct node *kept; /* node, when blocks of it are dropped */
     struct contents *of;
 };
 

@@ -6,58 +6,30 @@
 
 /* BM25F.  A term in the title weighs as TITLE occurrences in the body, among
  * the terms a node defines as DEFINED, in a title above as PATH; body and title
- * are normalised by their lengths with their own B.  Set on every second of
- * PostgreSQL's index terms. */
+ * are normalised by their lengths with their own B.  A reference entry is a
+ * part of its section: the title above it weighs as SECTION, its own as NAME,
+ * and words of an identifier in that are among what it defines.  Set on every
+ * second of PostgreSQL's index terms. */
 static const double K1 = 0.9, B_BODY = 0.2, B_TITLE = 0.6;
 static const double TITLE = 20.0, DEFINED = 1.5, PATH = 1.5;
-static const double PART_OF_WHOLE = 0.3;
+static const double NAME = 10.0, SECTION = 8.0;
+/* An index entry names what the node is about, as its title does, but there
+ * may be many of them. */
+static const double ALIAS = 10.0;
 
-struct parse {
-    struct query *query;
-    bool stop_words; /* take them too */
-    bool any_whole;
-};
-
-static void take_query_term(void *context, const struct term_at *at)
+/* Postings of version 1 knew no aliases: they serve until the manual is updated
+ * next. */
+static struct match unpack(uint64_t packed, uint32_t version)
 {
-    struct parse *parse = context;
-    struct query *query = parse->query;
-    if (!parse->stop_words && !at->whole && !at->part && !at->capitals &&
-        term_is_stop_word(at->word))
-        return;
-    if (query->count == QUERY_MOST_TERMS || query_find(query, at->term) >= 0)
-        return;
-    query->terms[query->count++] =
-        (struct query_term){.term = mem_strndup(at->term.data, at->term.size),
-                            .whole = at->whole,
-                            .weight = at->part ? PART_OF_WHOLE : 1.0};
-}
-
-void query_parse(const char *text, struct query *ret_query)
-{
-    struct term_maker *maker = term_maker_new();
-    struct parse parse = {.query = ret_query};
-    ret_query->count = 0;
-    terms_of(maker, slice_of(text), take_query_term, &parse);
-    parse.stop_words = true;
-    if (!ret_query->count)
-        terms_of(maker, slice_of(text), take_query_term, &parse);
-    term_maker_free(maker);
-}
-
-void query_free(struct query *query)
-{
-    for (size_t i = 0; i < query->count; i++)
-        free(query->terms[i].term);
-    query->count = 0;
-}
-
-int query_find(const struct query *query, struct slice term)
-{
-    for (size_t i = 0; i < query->count; i++)
-        if (slice_is(term, query->terms[i].term))
-            return (int)i;
-    return -1;
+    struct match match = {.title = (uint8_t)(packed & 3),
+                          .defined = (uint8_t)(packed >> 2 & 3)};
+    packed >>= 4;
+    if (version > 1) {
+        match.alias = (uint8_t)(packed & 3);
+        packed >>= 2;
+    }
+    match.body = (uint16_t)(packed < UINT16_MAX ? packed : UINT16_MAX);
+    return match;
 }
 
 /* Postings and by_id both ascend, so one walk over each finds all. */
@@ -76,11 +48,8 @@ static void match_term(const struct volume *volume, struct slice postings,
             break;
         if (volume->by_id[at].id != id)
             continue;
-        struct match *match = &matches[volume->by_id[at].node * terms + term];
-        match->body =
-            (uint16_t)(packed >> 4 < UINT16_MAX ? packed >> 4 : UINT16_MAX);
-        match->title = (uint8_t)(packed & 3);
-        match->defined = (uint8_t)(packed >> 2 & 3);
+        matches[volume->by_id[at].node * terms + term] =
+            unpack(packed, volume->manual.lexical);
     }
 }
 
@@ -126,11 +95,13 @@ double lexical_score(const struct query *query, const struct volume *volume,
     double title_norm =
         1 - B_TITLE +
         B_TITLE * volume->title_words[node] / (volume->mean_title_words + 1e-9);
+    bool entry = volume->outline->nodes[node].entry;
+    double title = entry ? NAME : TITLE, path = entry ? SECTION : PATH;
     double score = 0;
     for (size_t t = 0; t < query->count; t++) {
         double tf = row[t].body / body_norm +
-                    TITLE * row[t].title / title_norm + PATH * row[t].path +
-                    DEFINED * row[t].defined;
+                    title * row[t].title / title_norm + path * row[t].path +
+                    DEFINED * row[t].defined + ALIAS * row[t].alias;
         if (tf > 0)
             score += query->terms[t].weight * query->terms[t].idf * tf *
                      (K1 + 1) / (K1 + tf);

@@ -2,9 +2,9 @@
  *
  * Writing: a delta gathers what nodes lose and gain, then is applied to the
  * postings of an epoch.  Reading: a question's terms, and for the nodes of a
- * volume how often each occurs in title, path (titles above), body and among the terms
- * it defines; scored
- * by BM25 with fields (Robertson, Zaragoza, Taylor 2004). */
+ * volume how often each occurs in title, path (titles above), body, among the
+ * terms it defines and in the names that the manual's index gives it (aliases);
+ * scored by BM25 with fields (Robertson, Zaragoza, Taylor 2004). */
 #ifndef MEMORY_LEXICAL_H
 #define MEMORY_LEXICAL_H
 
@@ -15,7 +15,7 @@
 
 /* Raised whenever the same text gives other terms or postings: a manual whose
  * postings were made by another version gets new ones. */
-enum { LEXICAL_VERSION = 1 };
+enum { LEXICAL_VERSION = 3 };
 
 /* ---- Writing ---- */
 
@@ -32,6 +32,14 @@ uint32_t lexical_add(struct lexical_delta *delta, uint64_t id,
 void lexical_remove(struct lexical_delta *delta, uint64_t id,
                     const struct node *content);
 
+/* A name that an entry of the manual's index gives the node.  Directly after
+ * the node's `add` or `remove`; a node whose names change is removed and added
+ * with all of them. */
+void lexical_add_alias(struct lexical_delta *delta, uint64_t id,
+                       struct slice text);
+void lexical_remove_alias(struct lexical_delta *delta, uint64_t id,
+                          struct slice text);
+
 /* Writes the delta into the postings of (manual, epoch) and empties it. */
 int lexical_apply(struct store_txn *txn, uint32_t manual, uint32_t epoch,
                   struct lexical_delta *delta, struct err *err);
@@ -42,10 +50,18 @@ enum { QUERY_MOST_TERMS = 32 };
 
 struct query_term {
     char *term;
-    bool whole;    /* an identifier as a whole */
-    double weight; /* a word of an identifier that is also there whole: less */
-    double idf;    /* ln(1 + (N - n + .5) / (n + .5)), over all volumes asked */
+    char *word;         /* in lower case, not stemmed */
+    char *written;      /* NULL; when no node holds what the question has: that,
+                        and `term` is the nearest one that is held */
+    double trust;       /* 0..1: that `term` is meant; 1: as it is written */
+    bool whole;         /* an identifier, or a name in one */
+    uint32_t within;    /* a bit for each whole of the query it is a part of */
+    unsigned frequency; /* word_frequency; 0: it counts in full */
+    /* From query_weigh. */
     uint32_t nodes; /* that own content and hold it */
+    double idf;     /* ln(1 + (N - n + .5) / (n + .5)), over all asked */
+    double weight;  /* what it counts */
+    double missing; /* information that a node which holds it still lacks */
 };
 
 struct query {
@@ -60,11 +76,31 @@ void query_free(struct query *query);
 /* Index of a term in the query, -1: not in it. */
 int query_find(const struct query *query, struct slice term);
 
+/* idf and weights, from the terms' `nodes`, of `owners` nodes with content of
+ * `mean_words` words.  A part counts less where the whole is known; a common
+ * word less where the manuals have it more rarely than English has: a question
+ * may hold it whatever it is about. */
+void query_weigh(struct query *query, double owners, double mean_words);
+
+/* Terms that no node of these volumes holds become the nearest that one does:
+ * one edit away (4 letters or more) or two (8 or more; with the same first
+ * letter). */
+int query_correct(struct query *query, struct store_txn *txn,
+                  const struct volume *const *volumes, size_t count,
+                  struct err *err);
+
 struct match {
     uint16_t body;
-    uint8_t title, defined; /* at most 3 */
-    uint8_t path;           /* 1: in a title above */
+    uint8_t title, defined, alias; /* at most 3 */
+    uint8_t path;                  /* 1: in a title above */
 };
+
+/* Does the node itself hold the term?  What only `defined` tells is in the name
+ * of a reference entry. */
+static inline bool match_holds(const struct match *match)
+{
+    return match->body || match->title || match->defined || match->alias;
+}
 
 /* matches: [outline->count, query->count], freed by the caller. */
 int lexical_match(struct store_txn *txn, const struct volume *volume,

@@ -21,7 +21,7 @@ struct volume {
     struct volume_anchor *anchors; /* [anchor_count], by hash, then node */
     size_t anchor_count;
     uint16_t *title_words; /* [outline->count] */
-    double mean_words;     /* of nodes that own content */
+    double mean_words;     /* of sections that own content, entries aside */
     double mean_title_words;
     uint32_t owners;         /* nodes that own content */
     struct vectors *vectors; /* NULL: no memories yet */

@@ -15,13 +15,16 @@ enum { PASSAGE_LEAST = 160, PASSAGE_MOST = 480 };
 /* What a term in the head of a definition (the term defined) is worth to the
  * sentences below it. */
 static const double HEAD_SHARE = 0.8;
+/* What a term in a label above (a short line that ends no sentence), or in the
+ * node's title, is worth to the sentences below. */
+static const double LABEL_SHARE = 0.8, TITLE_SHARE = 0.5;
 /* Hits whose score is below this share of the best are not quoted. */
 static const double LEAST_SHARE = 0.5;
 /* Between equals: prose before tables and code, what stands first. */
 static const double PROSE = 1.15, ORDER = 0.002, MOST_ORDER = 0.1;
 /* A quote of fewer bytes says little. */
 enum { SHORT = 40 };
-static const double SHORT_SHARE = 0.7;
+static const double SHORT_SHARE = 0.4;
 
 /* Terms of the query, a bit each. */
 typedef uint32_t term_set;
@@ -37,6 +40,8 @@ struct choosing {
     struct term_maker *maker;
     const atomic_bool *cancel;
     term_set head;              /* in the head of the present block */
+    term_set label;             /* in the label above it */
+    term_set title;             /* in the node's title */
     struct sentence *sentences; /* [sentence_count] of the present line */
     size_t sentence_count, sentence_capacity;
     /* the best so far */
@@ -77,6 +82,10 @@ static void consider(struct choosing *choosing, const struct block *block,
             score += information;
         else if (choosing->head >> t & 1)
             score += HEAD_SHARE * information;
+        else if (choosing->label >> t & 1)
+            score += LABEL_SHARE * information;
+        else if (choosing->title >> t & 1)
+            score += TITLE_SHARE * information;
     }
     if (block->kind != BLOCK_CODE && block->kind != BLOCK_TABLE)
         score *= PROSE;
@@ -214,6 +223,13 @@ static void consider_block(struct choosing *choosing, const struct block *block)
     }
 }
 
+static bool is_label(const struct block *block)
+{
+    struct slice text = block->text;
+    return block->kind == BLOCK_PARAGRAPH && text.size && text.size < SHORT &&
+           !strchr(".?!", text.data[text.size - 1]);
+}
+
 static bool is_cancelled(const struct choosing *choosing)
 {
     return choosing->cancel && atomic_load(choosing->cancel);
@@ -227,9 +243,14 @@ static int choose_one(const struct shelf *shelf, const struct route_hit *hit,
     int code = content_open(shelf, hit->volume, hit->node, &content, err);
     if (code)
         return code;
+    choosing.title = terms_in(&choosing, content.node->title);
     for (uint32_t b = 0;
-         b < content.node->block_count && !is_cancelled(&choosing); b++)
-        consider_block(&choosing, &content.node->blocks[b]);
+         b < content.node->block_count && !is_cancelled(&choosing); b++) {
+        const struct block *block = &content.node->blocks[b];
+        consider_block(&choosing, block);
+        if (is_label(block))
+            choosing.label = terms_in(&choosing, block->text);
+    }
     if (choosing.block) {
         struct slice text = choosing.text;
         struct origin origin = choosing.block->origin;
@@ -250,19 +271,23 @@ static int choose_one(const struct shelf *shelf, const struct route_hit *hit,
                                    : 0;
 }
 
-int passages_choose(const struct shelf *shelf, const char *query_text,
-                    const struct route_result *route, size_t most,
-                    const atomic_bool *cancel, struct passages *ret_passages,
-                    struct err *err)
+/* The terms as they were routed by. */
+static struct query query_of(const struct route_result *route)
 {
-    struct query query;
-    query_parse(query_text, &query);
-    for (size_t t = 0; t < query.count; t++) {
-        query.terms[t].idf = 1;
-        for (size_t r = 0; r < route->term_count; r++)
-            if (!strcmp(route->terms[r].term, query.terms[t].term))
-                query.terms[t].idf = route->terms[r].idf;
-    }
+    struct query query = {.count = route->term_count};
+    for (size_t t = 0; t < query.count; t++)
+        query.terms[t] =
+            (struct query_term){.term = mem_strdup(route->terms[t].term),
+                                .idf = route->terms[t].idf,
+                                .weight = route->terms[t].weight};
+    return query;
+}
+
+int passages_choose(const struct shelf *shelf, const struct route_result *route,
+                    size_t most, const atomic_bool *cancel,
+                    struct passages *ret_passages, struct err *err)
+{
+    struct query query = query_of(route);
     struct term_maker *maker = term_maker_new();
     struct passages passages = {0};
     passages.items = mem_alloc(most * sizeof *passages.items);

@@ -26,10 +26,9 @@ struct passages {
 /* At most `most` passages from the hits of a routed question, at most one a
  * node, and none from hits that are far weaker than the strongest.  `cancel`
  * (NULL: never) is polled: ERR_CANCELLED. */
-int passages_choose(const struct shelf *shelf, const char *query,
-                    const struct route_result *route, size_t most,
-                    const atomic_bool *cancel, struct passages *ret_passages,
-                    struct err *err);
+int passages_choose(const struct shelf *shelf, const struct route_result *route,
+                    size_t most, const atomic_bool *cancel,
+                    struct passages *ret_passages, struct err *err);
 void passages_free(struct passages *passages);
 
 #endif

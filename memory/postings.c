@@ -1,17 +1,19 @@
 /* Postings of a term, sorted by node id:
  *
  *   varint  node id - the one before (the first: from 0)
- *   varint  body << 4 | min(defined, 3) << 2 | min(title, 3)
+ *   varint  body << 6 | min(alias, 3) << 4 | min(defined, 3) << 2 |
+ *           min(title, 3)
  *   ...
  *
- * where `body`, `title` and `defined` count the term's occurrences in all the
- * text, in the title, and among the terms that definitions define. */
+ * where `body`, `title`, `defined` and `alias` count the term's occurrences in
+ * all the text, in the title, among the terms that definitions define, and in
+ * the names that the manual's index gives the node. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "memory/lexical.h"
 
-enum field { FIELD_TITLE, FIELD_DEFINED, FIELD_BODY, FIELDS };
+enum field { FIELD_TITLE, FIELD_DEFINED, FIELD_ALIAS, FIELD_BODY, FIELDS };
 
 struct posting {
     uint64_t id;
@@ -39,6 +41,7 @@ struct lexical_delta {
     uint64_t id;
     bool gone;
     enum field field;
+    bool entry; /* it is a reference entry */
 };
 
 struct lexical_delta *lexical_delta_new(void)
@@ -138,7 +141,8 @@ static void take_term(void *context, const struct term_at *at)
                                  .order = (uint32_t)list->count++};
         delta->postings++;
     }
-    last->counts[delta->field]++;
+    bool within = delta->entry && delta->field == FIELD_TITLE && at->part;
+    last->counts[within ? FIELD_DEFINED : delta->field]++;
 }
 
 /* The end of what names the subject of a table's row: its first cell, or the
@@ -177,6 +181,7 @@ static uint32_t take_node(struct lexical_delta *delta, uint64_t id, bool gone,
 {
     delta->id = id;
     delta->gone = gone;
+    delta->entry = content->entry;
     delta->field = FIELD_TITLE;
     terms_of(delta->maker, content->title, take_term, delta);
     size_t words = 0;
@@ -202,6 +207,27 @@ void lexical_remove(struct lexical_delta *delta, uint64_t id,
     take_node(delta, id, true, content);
 }
 
+static void take_alias(struct lexical_delta *delta, uint64_t id, bool gone,
+                       struct slice text)
+{
+    delta->id = id;
+    delta->gone = gone;
+    delta->field = FIELD_ALIAS;
+    terms_of(delta->maker, text, take_term, delta);
+}
+
+void lexical_add_alias(struct lexical_delta *delta, uint64_t id,
+                       struct slice text)
+{
+    take_alias(delta, id, false, text);
+}
+
+void lexical_remove_alias(struct lexical_delta *delta, uint64_t id,
+                          struct slice text)
+{
+    take_alias(delta, id, true, text);
+}
+
 /* By id; for one id first what leaves, then what comes. */
 static int by_id(const void *a, const void *b)
 {
@@ -213,11 +239,15 @@ static int by_id(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
+static uint64_t few(uint32_t count)
+{
+    return count < 3 ? count : 3;
+}
+
 static uint64_t pack(const uint32_t counts[FIELDS])
 {
-    uint64_t title = counts[FIELD_TITLE] < 3 ? counts[FIELD_TITLE] : 3;
-    uint64_t defined = counts[FIELD_DEFINED] < 3 ? counts[FIELD_DEFINED] : 3;
-    return (uint64_t)counts[FIELD_BODY] << 4 | defined << 2 | title;
+    return (uint64_t)counts[FIELD_BODY] << 6 | few(counts[FIELD_ALIAS]) << 4 |
+           few(counts[FIELD_DEFINED]) << 2 | few(counts[FIELD_TITLE]);
 }
 
 struct writer {

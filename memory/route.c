@@ -143,8 +143,8 @@ static double coverage(const struct query *query, const struct match *row)
         double information = query->terms[t].weight * query->terms[t].idf;
         if (is_incidental(&query->terms[t]))
             continue;
-        all += information;
-        if (row[t].body || row[t].title || row[t].path)
+        all += information + query->terms[t].missing;
+        if (match_holds(&row[t]) || row[t].path)
             found += information;
     }
     return all > 0 ? found / all : query->count > 0;
@@ -175,6 +175,16 @@ static void give_hits(struct routing *routing, const struct fused *fused,
     result->count = count;
 }
 
+static struct route_term give_term(const struct query_term *term)
+{
+    return (struct route_term){
+        .term = mem_strdup(term->term),
+        .written = term->written ? mem_strdup(term->written) : NULL,
+        .nodes = term->nodes,
+        .idf = term->idf,
+        .weight = term->weight};
+}
+
 static void give_terms(struct routing *routing)
 {
     struct route_result *result = routing->result;
@@ -182,9 +192,7 @@ static void give_terms(struct routing *routing)
     result->terms = mem_alloc(query->count * sizeof *result->terms);
     result->term_count = query->count;
     for (size_t t = 0; t < query->count; t++)
-        result->terms[t] =
-            (struct route_term){mem_strdup(query->terms[t].term),
-                                query->terms[t].nodes, query->terms[t].idf};
+        result->terms[t] = give_term(&query->terms[t]);
 }
 
 static void free_routing(struct routing *routing)
@@ -236,8 +244,10 @@ int route_question(const struct shelf *shelf,
 
 void route_result_free(struct route_result *result)
 {
-    for (size_t t = 0; t < result->term_count; t++)
+    for (size_t t = 0; t < result->term_count; t++) {
         free(result->terms[t].term);
+        free(result->terms[t].written);
+    }
     free(result->terms);
     free(result->hits);
     free(result->steps);

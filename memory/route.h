@@ -82,8 +82,11 @@ struct route_step {
 
 struct route_term {
     char *term;     /* as in the index; "=": an identifier as a whole */
+    char *written;  /* as the question has it, when no node holds that and
+                       `term` is the nearest one; else NULL */
     uint32_t nodes; /* that hold it */
     double idf;
+    double weight; /* what it counts */
 };
 
 struct route_result {

@@ -12,22 +12,20 @@ static const double WHOLE_BRANCH = 0.3, CONTEXT = 0.1;
 static void weigh_terms(struct routing *routing)
 {
     struct query *query = &routing->query;
-    double owners = 0;
+    double owners = 0, words = 0;
     for (size_t s = 0; s < routing->scope_count; s++) {
         const struct scope *scope = &routing->scopes[s];
         owners += scope->volume->owners;
+        words += scope->volume->owners * scope->volume->mean_words;
         for (uint32_t n = 0; n < scope->volume->outline->count; n++) {
             if (!scope->volume->outline->nodes[n].words)
                 continue;
             const struct match *row = &scope->matches[n * query->count];
             for (size_t t = 0; t < query->count; t++)
-                query->terms[t].nodes += row[t].body || row[t].title;
+                query->terms[t].nodes += match_holds(&row[t]);
         }
     }
-    for (size_t t = 0; t < query->count; t++) {
-        double nodes = query->terms[t].nodes;
-        query->terms[t].idf = log(1 + (owners - nodes + 0.5) / (nodes + 0.5));
-    }
+    query_weigh(query, owners, owners > 0 ? words / owners : 0);
 }
 
 /* A sub-tree as one text: for every term the number of its nodes that hold it,
@@ -45,9 +43,9 @@ static void score_wholes(const struct query *query, struct scope *scope)
         float *mine = &held[n * terms];
         owners[n] += node->words ? 1 : 0;
         for (size_t t = 0; t < terms; t++) {
-            mine[t] += row[t].title || row[t].body;
+            mine[t] += match_holds(&row[t]);
             double tf = (double)mine[t] / (1.0 + 0.05 * (double)owners[n]) +
-                        (row[t].title ? 2.0 : 0.0);
+                        (row[t].title || row[t].alias ? 2.0 : 0.0);
             scope->whole[n] +=
                 query->terms[t].weight * query->terms[t].idf * tf / (1.0 + tf);
         }
@@ -76,6 +74,18 @@ static void score_branches(struct scope *scope)
     }
 }
 
+static int correct_terms(struct routing *routing, struct store_txn *txn,
+                         struct err *err)
+{
+    size_t count = routing->scope_count;
+    const struct volume **volumes = mem_alloc(count * sizeof(*volumes));
+    for (size_t s = 0; s < count; s++)
+        volumes[s] = routing->scopes[s].volume;
+    int code = query_correct(&routing->query, txn, volumes, count, err);
+    free(volumes);
+    return code;
+}
+
 int score_terms(struct routing *routing, const struct shelf *shelf,
                 struct err *err)
 {
@@ -83,6 +93,7 @@ int score_terms(struct routing *routing, const struct shelf *shelf,
     int code = store_read(shelf->store, &txn, err);
     if (code)
         return code;
+    code = correct_terms(routing, txn, err);
     for (size_t s = 0; s < routing->scope_count && !code; s++)
         code = lexical_match(txn, routing->scopes[s].volume, &routing->query,
                              &routing->scopes[s].matches, err);

@@ -636,3 +636,29 @@ int store_put_postings(struct store_txn *txn, uint32_t manual, uint32_t epoch,
                ? store_error(rc, "cannot delete from the store", err)
                : 0;
 }
+
+int store_each_term(struct store_txn *txn, uint32_t manual, uint32_t epoch,
+                    struct slice prefix,
+                    bool (*each)(void *context, struct slice term, size_t size),
+                    void *context, struct err *err)
+{
+    char bytes[MDB_MAX_KEY];
+    struct slice from = postings_key(bytes, manual, epoch, prefix);
+    MDB_cursor *cursor;
+    int rc =
+        mdb_cursor_open(txn->mdb, txn->store->tables[TABLE_POSTINGS], &cursor);
+    if (rc)
+        return store_error(rc, "cannot read the store", err);
+    MDB_val key = {from.size, bytes}, value;
+    rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    while (!rc && key.mv_size >= from.size &&
+           !memcmp(key.mv_data, bytes, from.size) &&
+           each(context,
+                (struct slice){(char *)key.mv_data + 8, key.mv_size - 8},
+                value.mv_size))
+        rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+    mdb_cursor_close(cursor);
+    return rc && rc != MDB_NOTFOUND
+               ? store_error(rc, "cannot read the store", err)
+               : 0;
+}

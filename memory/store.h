@@ -131,6 +131,12 @@ int store_get_postings(struct store_txn *txn, uint32_t manual, uint32_t epoch,
 /* An empty value deletes. */
 int store_put_postings(struct store_txn *txn, uint32_t manual, uint32_t epoch,
                        struct slice term, struct slice value, struct err *err);
+/* The terms that start with `prefix`, in byte order, and the bytes of their
+ * postings, until `each` returns false. */
+int store_each_term(struct store_txn *txn, uint32_t manual, uint32_t epoch,
+                    struct slice prefix,
+                    bool (*each)(void *context, struct slice term, size_t size),
+                    void *context, struct err *err);
 /* An epoch number that was never used. */
 int store_take_epoch(struct store_txn *txn, uint32_t *ret_epoch,
                      struct err *err);

@@ -1,29 +1,20 @@
 #include "memory/terms.h"
 
-#include <libstemmer.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "memory/script.h"
+#include "memory/stems.h"
 
 enum { MOST_SIGNS = 4 };
 
-/* Words repeat: the stem made last for each of STEMS places is kept. */
-enum { STEMS = 2048, STEM_WORD = 22 };
-
-struct stem {
-    uint8_t word_size, stem_size; /* 0: free */
-    char word[STEM_WORD], stem[STEM_WORD];
-};
-
 struct term_maker {
-    struct sb_stemmer *stemmer;
-    struct stem *stems; /* [STEMS] */
-    struct buf word;    /* the word being read, in lower case */
-    struct buf whole;   /* the identifier being read, "=" first */
-    struct buf run;     /* a run without its invisible characters */
+    struct stems *stems;
+    struct buf word;  /* the word being read, in lower case */
+    struct buf whole; /* the identifier being read, "=" first */
+    struct buf run;   /* a run without its invisible characters */
 };
 
 /* One run between white space, as it is taken apart. */
@@ -33,15 +24,13 @@ struct run {
     void *context;
     size_t words;
     bool identifier; /* its words are parts of one */
+    struct slice piece;
 };
 
 struct term_maker *term_maker_new(void)
 {
     struct term_maker *maker = mem_alloc(sizeof *maker);
-    maker->stemmer = sb_stemmer_new("english", "UTF_8");
-    if (!maker->stemmer)
-        abort();
-    maker->stems = mem_alloc(STEMS * sizeof *maker->stems);
+    maker->stems = stems_new();
     return maker;
 }
 
@@ -49,8 +38,7 @@ void term_maker_free(struct term_maker *maker)
 {
     if (!maker)
         return;
-    sb_stemmer_delete(maker->stemmer);
-    free(maker->stems);
+    stems_free(maker->stems);
     buf_free(&maker->word);
     buf_free(&maker->whole);
     buf_free(&maker->run);
@@ -67,30 +55,11 @@ static size_t cut(const struct buf *text)
     return size;
 }
 
-static struct slice make_stem(struct term_maker *maker, struct slice word)
+/* In lower case; the wide forms of ASCII that stand in CJK text as ASCII. */
+static uint32_t folded(uint32_t c)
 {
-    const char *stem = (const char *)sb_stemmer_stem(
-        maker->stemmer, (const sb_symbol *)word.data, (int)word.size);
-    return (struct slice){stem, (size_t)sb_stemmer_length(maker->stemmer)};
-}
-
-static struct slice stem_of(struct term_maker *maker, struct slice word)
-{
-    if (word.size > STEM_WORD)
-        return make_stem(maker, word);
-    struct stem *kept =
-        &maker->stems[hash_bytes64(word.data, word.size) % STEMS];
-    if (kept->word_size != word.size ||
-        memcmp(kept->word, word.data, word.size) != 0) {
-        struct slice stem = make_stem(maker, word);
-        if (stem.size > STEM_WORD)
-            return stem;
-        memcpy(kept->word, word.data, word.size);
-        memcpy(kept->stem, stem.data, stem.size);
-        kept->word_size = (uint8_t)word.size;
-        kept->stem_size = (uint8_t)stem.size;
-    }
-    return (struct slice){kept->stem, kept->stem_size};
+    enum { WIDE_FIRST = 0xFF01, WIDE_LAST = 0xFF5E, WIDE = 0xFEE0 };
+    return text_lower(c >= WIDE_FIRST && c <= WIDE_LAST ? c - WIDE : c);
 }
 
 /* The word in lower case; whether it is all capitals, two or more. */
@@ -105,7 +74,7 @@ static bool lower_word(struct buf *out, struct slice text)
         if (c < 0x80)
             buf_put_byte(out, (int)text_lower(c));
         else
-            text_encode(out, text_lower(c));
+            text_encode(out, folded(c));
     }
     return capitals && letters > 1;
 }
@@ -115,7 +84,7 @@ static void give_word(struct run *run, struct slice text)
     struct buf *word = &run->maker->word;
     bool capitals = lower_word(word, text);
     struct slice lower = {word->data, cut(word)};
-    struct term_at at = {.term = stem_of(run->maker, lower),
+    struct term_at at = {.term = stem_of(run->maker->stems, lower),
                          .word = lower,
                          .capitals = capitals,
                          .part = run->identifier};
@@ -123,11 +92,17 @@ static void give_word(struct run *run, struct slice text)
     run->words++;
 }
 
-static void give_whole(struct run *run)
+static void give_whole(struct run *run, struct slice text, bool part)
 {
     struct buf *whole = &run->maker->whole;
+    buf_clear(whole);
+    buf_put_byte(whole, '=');
+    for (size_t at = 0, step; at < text.size; at += step)
+        text_encode(whole,
+                    folded(text_decode(text.data, text.size, at, &step)));
     struct slice term = {whole->data, cut(whole)};
-    struct term_at at = {.term = term, .word = term, .whole = true};
+    struct term_at at = {
+        .term = term, .word = term, .whole = true, .part = part};
     run->each(run->context, &at);
 }
 
@@ -177,6 +152,14 @@ static bool is_hump(struct slice text, size_t at, uint32_t before)
     return is_small(text_decode(text.data, text.size, at + step, &next));
 }
 
+/* C++ and C#. */
+static bool ends_in_sign(struct slice run)
+{
+    const char *end = run.data + run.size;
+    return (run.size > 1 && end[-1] == '#') ||
+           (run.size > 2 && end[-1] == '+' && end[-2] == '+');
+}
+
 static struct shape shape_of(struct slice run)
 {
     struct shape shape = {0};
@@ -192,6 +175,7 @@ static struct shape shape_of(struct slice run)
         sign = !is_word(c);
         before = c;
     }
+    shape.joined |= shape.any_word && ends_in_sign(run);
     return shape;
 }
 
@@ -209,11 +193,7 @@ static void give_signs(struct run *run, struct slice text)
     }
     if (!sign)
         return;
-    struct buf *whole = &run->maker->whole;
-    buf_clear(whole);
-    buf_put_byte(whole, '=');
-    buf_put_slice(whole, text);
-    give_whole(run);
+    give_whole(run, text, false);
 }
 
 /* The humps of one word: "find", "Orphans". */
@@ -264,26 +244,142 @@ static struct slice visible(struct buf *out, struct slice text)
     return buf_slice(out);
 }
 
+/* The names that a longer identifier is put together from: pg_class in
+ * pg_catalog.pg_class, no-verify in --no-verify. */
+static void give_names(struct run *run, struct slice text)
+{
+    for (size_t at = 0, step; at < text.size;) {
+        size_t from = at, end = at;
+        bool joined = false, joint = false;
+        for (; at < text.size; at += step) {
+            uint32_t c = text_decode(text.data, text.size, at, &step);
+            if (is_word(c)) {
+                joined |= joint;
+                joint = false;
+                end = at + step;
+            } else if (c != '_' && c != '-') {
+                break;
+            } else if (end > from) {
+                joint = true;
+            } else {
+                from = end = at + step;
+            }
+        }
+        if (joined && end - from < text.size)
+            give_whole(run, (struct slice){text.data + from, end - from}, true);
+        at += at < text.size ? step : 0;
+    }
+}
+
+/* Calls `give` for what stands between breaks. */
+static void split(struct run *run, struct slice text,
+                  bool (*is_break)(struct slice text, size_t at, uint32_t c),
+                  void (*give)(struct run *run, struct slice text))
+{
+    for (size_t at = 0, from = 0, step; at < text.size; at += step) {
+        uint32_t c = text_decode(text.data, text.size, at, &step);
+        bool at_break = is_break(text, at, c);
+        if (!at_break && at + step < text.size)
+            continue;
+        size_t end = at_break ? at : at + step;
+        if (end > from)
+            give(run, unwrap((struct slice){text.data + from, end - from}));
+        from = at + step;
+    }
+}
+
+/* An identifier never goes on through these; */
+static bool ends_identifier(struct slice text, size_t at, uint32_t c)
+{
+    (void)text;
+    (void)at;
+    return c < 0x80 ? c && strchr("\"'`,;|", (int)c) : !is_word(c);
+}
+
+/* these hold smaller ones: std::vector<int>, f(my_name).  "->" does not. */
+static bool ends_inner(struct slice text, size_t at, uint32_t c)
+{
+    if (c == '>')
+        return !at || text.data[at - 1] != '-';
+    return c < 0x80 && c && strchr("()[]{}<=&", (int)c);
+}
+
+static void give_inner(struct run *run, struct slice text)
+{
+    if (text.size < run->piece.size && shape_of(text).joined)
+        give_whole(run, text, true);
+    give_names(run, text);
+}
+
+static void give_piece(struct run *run, struct slice text)
+{
+    struct shape shape = shape_of(text);
+    run->identifier = shape.joined || shape.humps;
+    run->piece = text;
+    if (run->identifier) {
+        give_whole(run, text, false);
+        split(run, text, ends_inner, give_inner);
+    }
+    give_parts(run, text);
+}
+
 static void give_run(struct run *run, struct slice text)
 {
-    text = visible(&run->maker->run, text);
-    struct slice inner = unwrap(text);
-    struct shape shape = shape_of(inner);
-    if (!shape.any_word) {
+    if (shape_of(text).any_word)
+        split(run, text, ends_identifier, give_piece);
+    else
         give_signs(run, text);
+}
+
+/* ---- Scripts without spaces ---- */
+
+/* Neighbours overlap, so that whatever a reader takes for a word is there; a
+ * character that stands alone is a term. */
+static void give_bigrams(struct run *run, struct slice text)
+{
+    size_t before = 0, step;
+    for (size_t at = 0; at < text.size; at += step) {
+        text_decode(text.data, text.size, at, &step);
+        bool alone = step == text.size;
+        if (at || alone) {
+            struct slice pair = {text.data + before, at + step - before};
+            struct term_at given = {.term = pair, .word = pair};
+            run->each(run->context, &given);
+            run->words++;
+        }
+        before = at;
+    }
+}
+
+static bool may_hold_cjk(struct slice text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if ((unsigned char)text.data[i] >= CJK_LEAST_BYTE)
+            return true;
+    return false;
+}
+
+static void give_scripts(struct run *run, struct slice text)
+{
+    text = visible(&run->maker->run, text);
+    if (!may_hold_cjk(text)) {
+        give_run(run, text);
         return;
     }
-    run->identifier = shape.joined || shape.humps;
-    if (run->identifier) {
-        struct buf *whole = &run->maker->whole;
-        buf_clear(whole);
-        buf_put_byte(whole, '=');
-        for (size_t at = 0, step; at < inner.size; at += step)
-            text_encode(whole, text_lower(text_decode(inner.data, inner.size,
-                                                      at, &step)));
-        give_whole(run);
+    for (size_t at = 0, step; at < text.size;) {
+        size_t from = at;
+        enum script script =
+            script_of(text_decode(text.data, text.size, at, &step));
+        for (at += step; at < text.size; at += step)
+            if (script_of(text_decode(text.data, text.size, at, &step)) !=
+                script)
+                break;
+        struct slice stretch = {text.data + from, at - from};
+        if (script == SCRIPT_CJK)
+            give_bigrams(run, stretch);
+        else if (script == SCRIPT_SPACED)
+            give_run(run, stretch);
     }
-    give_parts(run, inner);
 }
 
 size_t terms_of(struct term_maker *maker, struct slice text,
@@ -301,41 +397,7 @@ size_t terms_of(struct term_maker *maker, struct slice text,
         size_t from = at;
         while (at < text.size && !text_space(text.data, text.size, at))
             at++;
-        give_run(&run, (struct slice){text.data + from, at - from});
+        give_scripts(&run, (struct slice){text.data + from, at - from});
     }
     return run.words;
-}
-
-bool term_is_stop_word(struct slice word)
-{
-    static const char *const words[] = {
-        "a",     "about", "all",   "am",    "an",   "and",    "any",
-        "are",   "as",    "at",    "be",    "been", "being",  "but",
-        "by",    "can",   "could", "did",   "do",   "does",   "doing",
-        "for",   "from",  "get",   "had",   "has",  "have",   "having",
-        "how",   "i",     "if",    "in",    "into", "is",     "it",
-        "its",   "just",  "me",    "my",    "no",   "not",    "of",
-        "on",    "or",    "our",   "out",   "s",    "should", "so",
-        "some",  "such",  "t",     "than",  "that", "the",    "their",
-        "them",  "then",  "there", "these", "they", "this",   "those",
-        "to",    "up",    "us",    "use",   "used", "using",  "want",
-        "was",   "we",    "were",  "what",  "when", "where",  "which",
-        "while", "who",   "whom",  "why",   "will", "with",   "would",
-        "you",   "your"};
-    size_t low = 0, high = sizeof words / sizeof words[0];
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        size_t size = strlen(words[middle]);
-        int order = memcmp(word.data, words[middle],
-                           word.size < size ? word.size : size);
-        if (!order)
-            order = word.size < size ? -1 : word.size > size;
-        if (!order)
-            return true;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return false;
 }

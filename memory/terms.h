@@ -1,11 +1,14 @@
 /* Text to index terms.
  *
  * A word becomes its stem (English Snowball), in lower case.  What stands
- * between white space and is joined by signs (pg_stat_activity, foo.bar(),
- * --no-verify, a::b, SQLITE_BUSY) is an identifier: it becomes one more term,
- * whole, in lower case after a "=", besides the words it is made of; so do the
- * humps of findOrphans.  A short run of signs alone (::, ->, ||) is a term as
- * well.  Terms are at most TERM_MOST bytes; longer ones are cut. */
+ * between white space, brackets, quotes, "," ";" "=" "|" "&" and is joined by
+ * signs (pg_stat_activity, foo.bar(), --no-verify, std::vector, SQLITE_BUSY) is
+ * an identifier: it becomes one more term, whole, in lower case after a "=",
+ * besides the words it is made of; so do the names it is put together from
+ * (pg_class in pg_catalog.pg_class), and the humps of findOrphans.  A short run
+ * of signs alone (::, ->, ||) is a term as well.  Chinese, Japanese and Korean
+ * text becomes pairs of neighbouring characters.  Terms are at most TERM_MOST
+ * bytes; longer ones are cut. */
 #ifndef MEMORY_TERMS_H
 #define MEMORY_TERMS_H
 
@@ -23,8 +26,8 @@ struct term_at {
     struct slice term; /* valid during the call */
     struct slice word; /* as written, in lower case; a whole: the same */
     bool capitals;     /* written in capitals, two or more */
-    bool whole;        /* an identifier as a whole */
-    bool part;         /* a word of an identifier */
+    bool whole;        /* an identifier, or a name in one */
+    bool part;         /* of an identifier: a word or a name in it */
 };
 
 /* Calls `each` for every term of the text, in order.  Returns the number of
@@ -32,9 +35,5 @@ struct term_at {
 size_t terms_of(struct term_maker *maker, struct slice text,
                 void (*each)(void *context, const struct term_at *at),
                 void *context);
-
-/* A word without weight in a question: "how", "the", "is", ...; `word` in
- * lower case, not stemmed. */
-bool term_is_stop_word(struct slice word);
 
 #endif

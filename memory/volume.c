@@ -95,11 +95,22 @@ static void index_anchors(struct volume *volume)
     free(met);
 }
 
+static bool has_sections(const struct tree *outline)
+{
+    for (uint32_t n = 0; n < outline->count; n++)
+        if (outline->nodes[n].words && !outline->nodes[n].entry)
+            return true;
+    return false;
+}
+
+/* Means are of sections: entries are parts of them.  A manual of nothing but
+ * entries has theirs. */
 static void measure(struct volume *volume)
 {
     const struct tree *outline = volume->outline;
     struct term_maker *maker = term_maker_new();
-    double words = 0, title_words = 0;
+    bool sections = has_sections(outline);
+    double words = 0, title_words = 0, measured = 0;
     for (uint32_t n = 0; n < outline->count; n++) {
         size_t title =
             terms_of(maker, outline->nodes[n].title, ignore_term, NULL);
@@ -109,14 +120,17 @@ static void measure(struct volume *volume)
         if (!outline->nodes[n].words)
             continue;
         volume->owners++;
+        if (sections && outline->nodes[n].entry)
+            continue;
+        measured++;
         words += outline->nodes[n].words;
         title_words += volume->title_words[n];
     }
     term_maker_free(maker);
     qsort(volume->by_id, outline->count, sizeof *volume->by_id, by_number);
-    if (volume->owners) {
-        volume->mean_words = words / volume->owners;
-        volume->mean_title_words = title_words / volume->owners;
+    if (measured > 0) {
+        volume->mean_words = words / measured;
+        volume->mean_title_words = title_words / measured;
     }
 }
 

@@ -26,5 +26,8 @@ for build in release asan; do
     step "units ($build)" make --no-print-directory -s -j"$jobs" BUILD=$build unit
     step "end to end ($build)" make --no-print-directory -s BUILD=$build e2e
 done
+step "instruments of HTML reading" python3 tests/oracle/html/self_test.py build/release
+step "html5lib's cases" sh tests/html5lib.sh build/release
+step "fuzz corpora (asan)" make --no-print-directory -s -j"$jobs" BUILD=asan replay
 step "acceptance" sh tests/acceptance.sh build/release build/manuals/postgresql
 awk '{p += $1; f += $2} END {printf "%d passed, %d failed\n", p, f; exit f > 0}' "$TEST_TOTALS"

@@ -8,7 +8,9 @@ PostgreSQL's manual as HTML, of which most tests index a small part.  Each test
 is a function below; with NAMEs only these run.
 """
 import contextlib
+import gzip
 import json
+import mmap
 import os
 import random
 import shutil
@@ -50,6 +52,11 @@ class House:
                         XDG_CONFIG_HOME=self.path, XDG_STATE_HOME=self.path)
         for name in ("BROWSER", "EDITOR"):
             self.env.pop(name, None)
+        self.configure(watch="off")  # most tests say themselves when to look
+
+    def configure(self, **keys):
+        self.write("lectern/lectern.ini",
+                   "".join(f"{key} = {value}\n" for key, value in keys.items()))
 
     def run(self, *args, code=0, store=True, stdin=None):
         command = [LECTERN, *args]
@@ -440,6 +447,225 @@ def random_edits_end_as_a_fresh_index():
         check(len(set(ids)) == len(ids), "an id twice")
 
 
+def a_section_that_becomes_an_entry_is_found_as_one():
+    """The same title and text count otherwise: postings must not stay as they were."""
+    text = "<p>The value in use is what the server has, and it stays so until it is told another.</p>"
+    section = f"<h2 id='v'>vacuum_cost</h2>{text}"
+    entry = f"<dl><dt id='v'><code>vacuum_cost</code></dt><dd>{text}</dd></dl>"
+    with house() as h:
+        for i in range(12):
+            h.write(f"m/p{i}.html", page(f"Page {i}", f"<p>Vacuum {i}.</p>"))
+        h.write("m/p3.html", page("Page 3", section))
+        folder = os.path.dirname(h.write("m/p4.html", page("Page 4", "<p>Other settings.</p>")))
+
+        def hit(at):
+            found = at.json("search", "vacuum settings", "-c", "m", "--mode", "lexical")["results"]
+            return [(hit.get("entry"), hit["score"], hit["coverage"])
+                    for hit in found if hit["path"][-1] == "vacuum_cost"]
+
+        h.json("add", folder, "-c", "m", "--wait")
+        for body in (entry, section):
+            h.write("m/p3.html", page("Page 3", body))
+            h.json("update", "-c", "m", "--wait")
+            with house() as fresh:
+                fresh.json("add", folder, "-c", "m", "--wait")
+                check(hit(h) and hit(h) == hit(fresh), (hit(h), hit(fresh)))
+                check(hit(h)[0][2] > 0, "a word in an entry's name is none of the question's")
+
+
+# ---- Watching ----
+
+@contextlib.contextmanager
+def watching(**keys):
+    with house() as h:
+        h.configure(watch="auto", **keys)
+        yield h
+
+
+def found(h, word):
+    return [hit["path"][-1] for hit in h.json("search", word, code=None)["results"]]
+
+
+def edits_are_found_without_asking():
+    with watching() as h:
+        folder = h.part(("index", "ddl"), "m")
+        h.json("add", folder, "-c", "m", "--wait")
+        watch = h.json("status")["watch"]
+        check(watch["mode"] == "inotify" and watch["folders"] >= 1 and not watch["limited"]
+              and watch["overflows"] == 0, watch)
+        check("inotify" in h.run("status").stdout, "status")
+
+        def within(seconds, word, path):
+            start = time.time()
+            h.until(lambda: found(h, word) == path, f"{word} in {path}", seconds)
+            return time.time() - start
+        h.write("m/new.html", page("New", "<p>quetzal</p>"))
+        within(2, "quetzal", ["New"])
+        h.write("m/.new.html~", page("New", "<p>okapi</p>"))
+        os.rename(os.path.join(folder, ".new.html~"), os.path.join(folder, "new.html"))
+        within(2, "okapi", ["New"])
+        check(not found(h, "quetzal"), "the text before")
+        h.write("deep/x/y/z.html", page("Deep", "<p>tapir</p>"))
+        os.rename(os.path.join(h.path, "deep"), os.path.join(folder, "deep"))
+        within(2, "tapir", ["Deep"])
+        h.write("m/deep/x/y/z.html", page("Deeper", "<p>tapir</p>"))
+        within(2, "tapir", ["Deeper"])
+        os.makedirs(os.path.join(folder, "a/b/c/d"))
+        h.write("m/a/b/c/d/e.html", page("Five down", "<p>kakapo</p>"))
+        within(2, "kakapo", ["Five down"])
+        shutil.rmtree(os.path.join(folder, "deep"))
+        within(2, "tapir", [])
+        os.rename(os.path.join(folder, "new.html"), os.path.join(h.path, "gone.html"))
+        within(2, "okapi", [])
+        check(h.json("status")["watch"]["last_event"] < 10, h.json("status")["watch"])
+
+
+def a_change_is_known_before_it_is_indexed():
+    """What is asked right after a write is never silently stale, and `wait` waits for it."""
+    with watching() as h:
+        h.write("m/a.html", page("Birds", "<p>The cassowary lays green eggs.</p>"))
+        h.write("m/b.html", page("Fish", "<p>The coelacanth is old.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        asked = b'{"jsonrpc":"2.0","id":1,"method":"search","params":{"query":"cassowary"}}\n'
+        for turn in range(10):
+            h.json("wait", "-c", "m")
+            check(json.loads(talk(h, asked))["result"]["fresh"], "fresh at rest")
+            h.write("m/b.html", page("Fish", f"<p>The coelacanth is {turn} years old.</p>"))
+            result = json.loads(talk(h, asked))["result"]
+            check(not result["fresh"] and result["results"][0]["fresh"], result)
+            h.write("m/a.html", page("Birds", f"<p>The cassowary lays {turn} green eggs.</p>"))
+            hit = json.loads(talk(h, asked))["result"]["results"][0]
+            check(not hit["fresh"], hit)
+            h.json("wait", "-c", "m")
+            check(f"lays {turn} green" in h.json("search", "cassowary", "--strict")
+                  ["results"][0]["text"], turn)
+        h.run("ask", "cassowary eggs", "--strict")
+        h.write("m/none.html", "")
+        os.chmod(os.path.join(h.path, "m/none.html"), 0)
+        os.symlink("/nowhere", os.path.join(h.path, "m/lost.html"))
+        h.json("wait", "-c", "m")
+        result = h.json("search", "cassowary", "--strict", code=4)
+        check(result["fresh"] and not result["complete"], result)
+        h.run("ask", "cassowary eggs", "--strict", code=4)
+        h.run("ask", "cassowary eggs")
+
+
+def a_checkout_ends_as_a_fresh_index():
+    with watching() as h:
+        folder = h.part(("index", "ddl"), "m")
+
+        def git(*args):
+            subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *args],
+                           cwd=folder, check=True, capture_output=True, env=h.env)
+        h.write("m/zebra.html", page("Zebra", "<p>zebra</p>"))
+        git("init", "-q", "-b", "one")
+        git("add", "-A")
+        git("commit", "-qm", "one")
+        git("checkout", "-qb", "two")
+        pages = sorted(f for f in os.listdir(folder) if f.endswith(".html"))
+        for i, name in enumerate(pages):
+            path = os.path.join(folder, name)
+            if i % 5 == 0:
+                os.remove(path)
+            elif i % 5 == 1:
+                os.makedirs(os.path.join(folder, f"part{i % 3}"), exist_ok=True)
+                os.rename(path, os.path.join(folder, f"part{i % 3}", name))
+            elif i % 5 == 2:
+                text = open(path, encoding="utf-8").read()
+                h.write("m/" + name, text.replace("</p>", f" zebra {i}</p>", 2))
+        git("add", "-A")
+        git("commit", "-qm", "two")
+        h.json("add", folder, "-c", "m", "--wait")
+        for branch in ("one", "two", "one"):
+            git("checkout", "-q", branch)
+            h.json("wait", "-c", "m")
+            with house() as fresh:
+                fresh.json("add", folder, "-c", "m", "--wait")
+                now, anew = whole(h), whole(fresh)
+                for a, b in zip(now[0], anew[0]):
+                    check(a == b, (branch, a, b))
+                check(now == anew, (branch, now[1], anew[1]))
+
+
+def what_changed_while_it_was_down_is_found():
+    with watching() as h:
+        folder = h.part(("index", "ddl"), "m")
+        h.write("m/a.html", page("A", "<p>aardvark</p>"))
+        h.json("add", folder, "-c", "m", "--wait")
+        h.stop()
+        h.write("m/a.html", page("A", "<p>bobolink</p>"))
+        h.write("m/sub/b.html", page("B", "<p>caracal</p>"))
+        os.remove(os.path.join(folder, "ddl-alter.html"))
+        h.json("wait", "-c", "m")
+        check(found(h, "bobolink") == ["A"] and found(h, "caracal") == ["B"] and
+              not found(h, "aardvark"), "after the restart")
+        h.write("m/sub/b.html", page("B", "<p>dugong</p>"))
+        h.until(lambda: found(h, "dugong"), "watched again", 2)
+
+
+def a_manual_that_goes_and_comes_back():
+    with watching() as h:
+        folder = h.part(("ddl",), "m")
+        h.json("add", folder, "-c", "m", "--wait")
+        os.rename(folder, folder + "-away")
+        h.until(lambda: h.json("status")["state"] == "degraded", "it is missed", 5)
+        check(h.json("search", "table", code=4, *["--strict"])["fresh"] is False, "stale")
+        os.rename(folder + "-away", folder)
+        h.until(lambda: h.json("status")["state"] == "idle", "it is back", 5)
+        h.write("m/a.html", page("A", "<p>aardvark</p>"))
+        h.until(lambda: found(h, "aardvark"), "watched again", 2)
+        h.run("rm", "m")
+        check(h.json("status")["watch"]["folders"] == 0, h.json("status")["watch"])
+        h.write("m/b.html", page("B", "<p>bobolink</p>"))
+        h.json("wait")
+        check(not h.json("ls")["manuals"], "it stays away")
+
+
+def without_inotify_folders_are_rescanned():
+    with watching(poll_seconds=1) as h:
+        h.configure(watch="poll", poll_seconds=1)
+        h.write("m/a.html", page("A", "<p>aardvark</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        watch = h.json("status")["watch"]
+        check(watch["mode"] == "poll" and watch["folders"] == 0, watch)
+        h.write("m/a.html", page("A", "<p>bobolink</p>"))
+        h.until(lambda: found(h, "bobolink"), "polled", 4)
+    with watching(sweep_seconds=1) as h:
+        path = h.write("m/a.html", page("A", "<p>aardvark</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        time.sleep(2.5)
+        before = h.json("status")["watch"]["last_event"]
+        check(before is None or before > 2, "scans are no events")
+        with open(path, "r+b") as file:  # inotify does not see what a map writes
+            file.truncate(len(page("A", "<p>aardvark</p>")))
+            time.sleep(0.5)
+            h.json("wait", "-c", "m")
+            with mmap.mmap(file.fileno(), 0) as bytes_of:
+                at = bytes_of.find(b"aardvark")
+                bytes_of[at:at + 8] = b"bobolink"
+                bytes_of.flush()
+                h.until(lambda: found(h, "bobolink"), "swept", 5)
+
+
+def failed_files_are_tried_again():
+    with watching() as h:
+        h.write("m/good.html", page("Good", "<p>platypus</p>"))
+        h.write("m/deep.html", "<div>" * 300000 + "x")
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        check([f["file"] for f in h.json("failed")["files"]] == ["deep.html"], "failed")
+        log = os.path.join(h.store, "lecternd.log")
+        count = lambda: open(log).read().count("deep.html:")
+        check(count() == 1, open(log).read())
+        h.json("update", "--wait")
+        check(count() == 1, "an unchanged file that fails is left alone")
+        check(len(h.json("failed", "--retry", "--wait")["files"]) == 1, "it still fails")
+        check(count() == 2, "it was tried again")
+        h.json("wait")
+        h.write("m/deep.html", page("Deep", "<p>echidna</p>"))
+        h.until(lambda: found(h, "echidna"), "it is mended", 2)
+        check(not h.json("failed", "--retry")["files"], "none fails")
+
+
 def manuals_come_and_go():
     with house() as h:
         h.write("one/html/a.html", page("A", "<p>aardvark</p>"))
@@ -492,6 +718,68 @@ def bad_files_cost_only_themselves():
         h.write("m/deep.html", page("Mended", "<p>wombat</p>"))
         h.json("update", "-c", "m", "--wait")
         check(h.json("search", "wombat")["results"], "the mended file")
+
+
+def quotes_are_the_files_own_bytes():
+    """In every encoding, packed or not, as HTML and as XML."""
+    korean, latin = "\uc124\uce58 \ubc29\ubc95", "caf\u00e9 cr\u00e8me"
+    declared = "<meta charset=%s><h1>T</h1><p>x</p><p>%s %s.</p>"
+    xml = ("<?xml version='1.0' encoding='%s'?><html xmlns='http://www.w3.org/1999/xhtml'>"
+           "<body><h1>T</h1><p>x</p><p>%s %s.</p></body></html>")
+    docbook = ("<?xml version='1.0' encoding='%s'?><!DOCTYPE article PUBLIC '-//OASIS//DTD "
+               "DocBook XML V4.5//EN' ''><article><title>T</title><para>%s %s.</para></article>")
+    files = {  # name: template, encoding, a word that only this file has, text
+        "k.html": (declared, "euc-kr", "quokka", korean),
+        "g.html": (declared, "gb18030", "wombat", korean),
+        "r.html": (declared, "iso-8859-15", "numbat", latin),
+        "w.html": ("\ufeff<!-- %s --><h1>T</h1><p>x</p><p>%s %s.</p>", "utf-16-le", "dingo",
+                   korean),
+        "p.html.gz": (declared, "euc-kr", "bilby", korean),
+        "x.xhtml": (xml, "euc-kr", "potoroo", korean),
+        "d.xml": (docbook, "iso-8859-1", "kowari", latin),
+    }
+    with house() as h:
+        for name, (template, encoding, word, text) in files.items():
+            data = (template % (encoding, word, text)).encode(encoding)
+            h.write("m/" + name, gzip.compress(data) if name.endswith(".gz") else data)
+        h.write("m/feed.xml", "<rss/>")
+        report = h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        check(report["files"] == {"seen": 7, "indexed": 7, "failed": 0}, report)
+        for name, (_, encoding, word, text) in files.items():
+            quote = h.json("ask", word)["citations"][0]
+            data = open(os.path.join(h.path, "m", name), "rb").read()
+            if name.endswith(".gz"):
+                data = gzip.decompress(data)
+            source = data[quote["span"][0]:quote["span"][1]].decode(encoding)
+            check(quote["file"] == name and quote["status"] == "verified", quote)
+            check(source == quote["quote"] == f"{word} {text}.", (source, quote))
+
+
+def bombs_are_named():
+    with house() as h:
+        html = "<html xmlns='http://www.w3.org/1999/xhtml'>"
+        h.write("m/good.html", page("Good", "<p>platypus</p>"))
+        h.write("m/zip.html.gz", gzip.compress(b" " * (65 << 20)))
+        h.write("m/cut.html.gz", gzip.compress(b"<p>text")[:-9])
+        h.write("m/wide.xhtml", html + "<p" + "".join(f" a{i}=''" for i in range(50000)) +
+                "/></html>")
+        h.write("m/deep.xhtml", html + "<p>" * 200000)
+        h.write("m/bold.html", "<b>" * 200000)
+        h.write("m/nul.html", b"<p>a\0b")
+        h.write("m/line.html", b"<p>" + b"x " * (50 << 20))
+        os.symlink("loop.html", os.path.join(h.path, "m/loop.html"))
+        os.symlink(".", os.path.join(h.path, "m/round"))
+        report = h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        check(report["files"] == {"seen": 9, "indexed": 1, "failed": 8}, report)
+        reasons = {f["file"]: f["reason"] for f in h.json("failed")["files"]}
+        for name, words in {"zip.html.gz": "MiB decompressed", "cut.html.gz": "end early",
+                            "wide.xhtml": "256 attributes", "deep.xhtml": "deeper than 250",
+                            "bold.html": "nests deeper", "nul.html": "byte 0x00",
+                            "line.html": "bytes, more than",
+                            "loop.html": "Too many levels"}.items():
+            check(words in reasons.get(name, ""), (name, reasons))
+        check(h.json("search", "platypus")["results"], "the good file")
+        check(report["seconds"] < 20, report)
 
 
 def unreadable_files_are_failed():
@@ -1231,8 +1519,14 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          changed_files_are_not_quoted_as_they_were,
          touched_and_replaced_files_are_judged_by_their_bytes,
          an_empty_folder_forgets_nothing, random_edits_end_as_a_fresh_index,
+         a_section_that_becomes_an_entry_is_found_as_one,
+         edits_are_found_without_asking, a_change_is_known_before_it_is_indexed,
+         a_checkout_ends_as_a_fresh_index, what_changed_while_it_was_down_is_found,
+         a_manual_that_goes_and_comes_back, without_inotify_folders_are_rescanned,
+         failed_files_are_tried_again,
          manuals_come_and_go,
-         bad_files_cost_only_themselves, unreadable_files_are_failed,
+         bad_files_cost_only_themselves, quotes_are_the_files_own_bytes,
+         bombs_are_named, unreadable_files_are_failed,
          arguments_are_checked, a_second_daemon_is_refused, bad_requests_harm_nobody,
          it_stops_cleanly_and_goes_on, it_answers_while_it_indexes,
          a_stop_while_indexing_is_quick, kill_at_random_moments,

@@ -1,12 +1,13 @@
-/* The encoding of a tree, version 2.  Varints, signed (zig-zag) varints and
+/* The encoding of a tree, version 3.  Varints, signed (zig-zag) varints and
  * strings are those of base/buf.h; a count comes before its items.
  *
  *   "LT"  version  flags          4 bytes; flags bit 0: outline
  *   files:   string path ...
  *   page:    varint role, varint encoding, string title, up, prev, next
+ *     links: varint kind of contents, string url, varint depth ...
  *   nodes, in pre-order:
  *     varint   distance to the parent (own index - parent's; 0: the root)
- *     varint   level
+ *     varint   level, and 8 for an entry
  *     string   title, string anchor
  *     anchors: string ...
  *     origins: varint file, signed from - previous to, varint to - from ...
@@ -14,6 +15,9 @@
  *     refs:    string text, string url ...
  *     outline: varint id, varint source tree + 1 (0: none), varint source
  *              node, varint words, 16 bytes own hash
+ *     dropped: varint block - the one before ...
+ *
+ * Version 2, which is read still, has no links, entries or dropped blocks.
  *
  * "Previous to" is the end of the span decoded last, so that spans, which
  * mostly follow one another, take few bytes.  Heights, ends and hashes of
@@ -22,11 +26,17 @@
 
 #include "tree/tree.h"
 
-enum { VERSION = 2, FLAG_OUTLINE = 1 };
+enum { VERSION = 3, OLDEST_VERSION = 2, FLAG_OUTLINE = 1 };
 
 /* Bytes that the smallest of each takes, so that a count is believed only as
  * far as the input can hold it. */
-enum { LEAST_NODE = 8, LEAST_ORIGIN = 3, LEAST_BLOCK = 6, LEAST_REF = 2 };
+enum {
+    LEAST_NODE = 8,
+    LEAST_ORIGIN = 3,
+    LEAST_BLOCK = 6,
+    LEAST_REF = 2,
+    LEAST_LINK = 2
+};
 
 static void put_origin(struct buf *out, struct origin origin, uint64_t *last)
 {
@@ -41,7 +51,7 @@ static void put_node(const struct tree *tree, uint32_t index, struct buf *out,
 {
     const struct node *node = &tree->nodes[index];
     buf_put_varint(out, index ? index - node->parent : 0);
-    buf_put_varint(out, (uint64_t)node->level);
+    buf_put_varint(out, (uint64_t)node->level | (node->entry ? 8 : 0));
     buf_put_string(out, node->title);
     buf_put_string(out, node->anchor);
     buf_put_varint(out, node->anchor_count);
@@ -73,6 +83,21 @@ static void put_node(const struct tree *tree, uint32_t index, struct buf *out,
     buf_put_varint(out, node->source_node);
     buf_put_varint(out, node->words);
     buf_put(out, own, sizeof own);
+    buf_put_varint(out, node->dropped_count);
+    for (uint32_t i = 0, before = 0; i < node->dropped_count; i++) {
+        buf_put_varint(out, node->dropped[i] - before);
+        before = node->dropped[i];
+    }
+}
+
+static void put_links(const struct page *page, struct buf *out)
+{
+    buf_put_varint(out, (uint64_t)page->contents);
+    buf_put_varint(out, page->link_count);
+    for (uint32_t i = 0; i < page->link_count; i++) {
+        buf_put_string(out, page->links[i].url);
+        buf_put_varint(out, page->links[i].depth);
+    }
 }
 
 void tree_encode(const struct tree *tree, struct buf *out)
@@ -89,6 +114,7 @@ void tree_encode(const struct tree *tree, struct buf *out)
     buf_put_string(out, tree->page.up);
     buf_put_string(out, tree->page.prev);
     buf_put_string(out, tree->page.next);
+    put_links(&tree->page, out);
     buf_put_varint(out, tree->count);
     uint64_t last = 0;
     for (uint32_t i = 0; i < tree->count; i++)
@@ -101,6 +127,7 @@ struct decoding {
     struct tree *tree;
     struct reader in;
     struct tree_limits left;
+    int version;
     uint64_t last; /* end of the span decoded last */
 };
 
@@ -129,8 +156,24 @@ static struct origin take_origin(struct decoding *d)
     return origin;
 }
 
-static void take_outline(struct node *n, struct reader *in)
+static void take_dropped(struct decoding *d, struct node *n)
 {
+    size_t count = take_count(&d->in, 1, &d->left.items);
+    uint64_t block = 0;
+    n->dropped = arena_alloc(&d->tree->arena, count * sizeof *n->dropped);
+    for (size_t i = 0; i < count && !d->in.failed; i++) {
+        uint64_t step = read_varint(&d->in);
+        block += step;
+        if (step > UINT32_MAX || block > UINT32_MAX || (i && !step))
+            d->in.failed = true;
+        else
+            n->dropped[n->dropped_count++] = (uint32_t)block;
+    }
+}
+
+static void take_outline(struct decoding *d, struct node *n)
+{
+    struct reader *in = &d->in;
     n->id = read_varint(in);
     uint64_t source = read_varint(in);
     n->source_tree = source ? (uint32_t)(source - 1) : (uint32_t)TREE_NONE;
@@ -141,6 +184,8 @@ static void take_outline(struct node *n, struct reader *in)
         n->own = hash_read(own);
     if (source > TREE_NONE)
         in->failed = true;
+    if (!in->failed && d->version > 2)
+        take_dropped(d, n);
 }
 
 static void take_block(struct decoding *d, uint32_t node)
@@ -180,17 +225,38 @@ static void take_node(struct decoding *d)
     struct reader *in = &d->in;
     uint32_t index = tree->count;
     uint32_t distance = read_u32(in);
-    int level = (int)(read_varint(in) & 7);
+    uint64_t level = read_varint(in);
     struct slice title = read_string(in), anchor = read_string(in);
     if (distance > index || (distance == 0) != (index == 0))
+        in->failed = true;
+    if (level > (d->version > 2 ? 15 : 7))
         in->failed = true;
     if (in->failed)
         return;
     uint32_t parent = distance ? index - distance : (uint32_t)TREE_NONE;
-    tree_add_node(tree, parent, level, title, anchor);
+    tree_add_node(tree, parent, (int)(level & 7), title, anchor);
+    tree->nodes[index].entry = level & 8;
     take_items(d, index);
     if (tree->outline)
-        take_outline(&tree->nodes[index], in);
+        take_outline(d, &tree->nodes[index]);
+}
+
+static void take_links(struct decoding *d)
+{
+    struct reader *in = &d->in;
+    struct page *page = &d->tree->page;
+    uint64_t kind = read_varint(in);
+    size_t count = take_count(in, LEAST_LINK, &d->left.items);
+    if (kind >= CONTENTS_KINDS)
+        in->failed = true;
+    if (in->failed)
+        return;
+    page->contents = (int)kind;
+    page->links = arena_alloc(&d->tree->arena, count * sizeof *page->links);
+    for (size_t i = 0; i < count && !in->failed; i++) {
+        struct slice url = tree_copy_text(d->tree, read_string(in));
+        page->links[page->link_count++] = (struct page_link){url, read_u32(in)};
+    }
 }
 
 static void take_head(struct decoding *d)
@@ -209,6 +275,8 @@ static void take_head(struct decoding *d)
     tree->page.up = tree_copy_text(tree, read_string(in));
     tree->page.prev = tree_copy_text(tree, read_string(in));
     tree->page.next = tree_copy_text(tree, read_string(in));
+    if (d->version > 2)
+        take_links(d);
 }
 
 static int decode(struct decoding *d, struct err *err)
@@ -234,9 +302,11 @@ int tree_decode_within(const void *bytes, size_t size,
     const unsigned char *magic = read_bytes(&d.in, 4);
     if (!magic || magic[0] != 'L' || magic[1] != 'T')
         return err_set(err, ERR_FORMAT, "not an encoded tree");
-    if (magic[2] != VERSION || magic[3] > FLAG_OUTLINE)
+    d.version = magic[2];
+    if (d.version < OLDEST_VERSION || d.version > VERSION ||
+        magic[3] > FLAG_OUTLINE)
         return err_set(err, ERR_FORMAT, "a tree of encoding %d, not %d",
-                       magic[2], VERSION);
+                       d.version, VERSION);
     d.tree = tree_new(magic[3] & FLAG_OUTLINE);
     int code = decode(&d, err);
     if (code)

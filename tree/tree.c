@@ -14,6 +14,23 @@ const char *block_kind_name(int kind)
     return kind >= 0 && kind < BLOCK_KINDS ? kind_names[kind] : "paragraph";
 }
 
+static const char *const encoding_names[ENCODINGS] = {
+    "utf-8",          "windows-1252", "utf-16le",     "utf-16be",
+    "ibm866",         "iso-8859-2",   "iso-8859-3",   "iso-8859-4",
+    "iso-8859-5",     "iso-8859-6",   "iso-8859-7",   "iso-8859-8",
+    "iso-8859-10",    "iso-8859-13",  "iso-8859-14",  "iso-8859-15",
+    "iso-8859-16",    "koi8-r",       "koi8-u",       "macintosh",
+    "x-mac-cyrillic", "windows-874",  "windows-1250", "windows-1251",
+    "windows-1253",   "windows-1254", "windows-1255", "windows-1256",
+    "windows-1257",   "windows-1258", "gb18030",      "big5",
+    "euc-jp",         "shift_jis",    "euc-kr"};
+
+const char *encoding_name(int encoding)
+{
+    bool known = encoding >= 0 && encoding < ENCODINGS;
+    return encoding_names[known ? encoding : ENCODING_UTF8];
+}
+
 struct tree *tree_new(bool outline)
 {
     struct tree *tree = mem_alloc(sizeof *tree);
@@ -48,6 +65,15 @@ struct slice tree_copy_text(struct tree *tree, struct slice text)
         return (struct slice){"", 0};
     return (struct slice){arena_copy(&tree->arena, text.data, text.size),
                           text.size};
+}
+
+struct page_link *tree_copy_links(struct tree *tree,
+                                  const struct page_link *links, size_t count)
+{
+    struct page_link *copy = arena_alloc(&tree->arena, count * sizeof *copy);
+    if (count)
+        memcpy(copy, links, count * sizeof *copy);
+    return copy;
 }
 
 uint32_t tree_add_node(struct tree *tree, uint32_t parent, int level,
@@ -306,4 +332,23 @@ void tree_node_text(const struct node *node, struct buf *ret)
         buf_put_slice(ret, node->blocks[b].text);
     }
     buf_put(ret, "", 0);
+}
+
+struct node *tree_node_kept(const struct node *content,
+                            const struct node *outline)
+{
+    struct node *kept =
+        mem_alloc(sizeof *kept + content->block_count * sizeof *kept->blocks);
+    struct block *blocks = (struct block *)(void *)(kept + 1);
+    uint32_t count = 0, drop = 0;
+    for (uint32_t b = 0; b < content->block_count; b++) {
+        if (drop < outline->dropped_count && outline->dropped[drop] == b)
+            drop++;
+        else
+            blocks[count++] = content->blocks[b];
+    }
+    *kept = *content;
+    kept->blocks = blocks;
+    kept->block_count = count;
+    return kept;
 }

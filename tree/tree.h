@@ -27,11 +27,16 @@
 
 enum { TREE_NONE = UINT32_MAX }; /* "no node" */
 
+/* Level of a reference entry that no heading names: deeper than any. */
+enum { TREE_LEVEL_ENTRY = 7 };
+
 /* The values are part of the encoding: append only. */
 enum block_kind {
     BLOCK_PARAGRAPH,
     BLOCK_CODE,  /* white space exact; info: language */
-    BLOCK_TABLE, /* a row a line, cells separated by a tab */
+    BLOCK_TABLE, /* a row a line, cells separated by a tab; what a cell spans
+                    besides its own place is empty; info: "head=N", the first N
+                    rows are headers */
     BLOCK_LIST,  /* an item a line: two spaces a level, "- " or "1. " */
     BLOCK_QUOTE,
     BLOCK_NOTE,       /* admonition; info: its kind (note, tip, warning...) */
@@ -70,7 +75,10 @@ struct node {
     uint32_t parent; /* TREE_NONE: the root */
     uint32_t end;    /* one past the last node of the sub-tree */
     uint32_t height; /* 0: leaf; else 1 + the greatest height of a child */
-    int level;       /* heading level in the source, 1..6; 0: no heading */
+    int level;       /* heading level in the source, 1..6; 0: no heading;
+                        TREE_LEVEL_ENTRY */
+    bool entry;      /* a reference entry: a function, an option, a parameter
+                   described under its section */
     struct slice title;
     struct slice anchor;    /* id by which a browser opens it, or empty */
     struct slice *anchors;  /* [anchor_count] every other id within it */
@@ -86,6 +94,11 @@ struct node {
     uint32_t source_tree; /* index of the file's tree, TREE_NONE: no content */
     uint32_t source_node; /* node in that tree */
     uint32_t words;       /* words of own content; 0: it owns none */
+    uint32_t *dropped;    /* [dropped_count] blocks of the source node that are
+                             none of its content here, ascending */
+    uint32_t dropped_count;
+    uint32_t text_count; /* skeletons of files (indexer/assemble.h) only: */
+    uint64_t *texts;     /* [text_count] hashes of its blocks' texts */
 };
 
 enum page_role {
@@ -95,13 +108,63 @@ enum page_role {
     PAGE_SEARCH    /* a search form; no content */
 };
 
+/* What a page's list of links to others says.  The values are part of the
+ * encoding: append only. */
+enum page_contents {
+    CONTENTS_NONE,
+    CONTENTS_BELOW,  /* made by a generator: what lies below this page */
+    CONTENTS_WHOLE,  /* made by a generator: the whole manual */
+    CONTENTS_FRAMES, /* the page is but a frame around these */
+    CONTENTS_GUESS,  /* the page is hardly more than links */
+    CONTENTS_KINDS
+};
+
+struct page_link {
+    struct slice url; /* as written, without an anchor */
+    uint32_t depth;   /* in lists within lists; 0: the outermost */
+};
+
 /* How a file's bytes are read.  The values are part of the encoding: append
  * only. */
 enum encoding {
     ENCODING_UTF8, /* a byte that is none reads U+FFFD */
     ENCODING_WINDOWS_1252,
+    ENCODING_UTF_16LE,
+    ENCODING_UTF_16BE,
+    ENCODING_IBM866,
+    ENCODING_ISO_8859_2,
+    ENCODING_ISO_8859_3,
+    ENCODING_ISO_8859_4,
+    ENCODING_ISO_8859_5,
+    ENCODING_ISO_8859_6,
+    ENCODING_ISO_8859_7,
+    ENCODING_ISO_8859_8,
+    ENCODING_ISO_8859_10,
+    ENCODING_ISO_8859_13,
+    ENCODING_ISO_8859_14,
+    ENCODING_ISO_8859_15,
+    ENCODING_ISO_8859_16,
+    ENCODING_KOI8_R,
+    ENCODING_KOI8_U,
+    ENCODING_MACINTOSH,
+    ENCODING_MAC_CYRILLIC,
+    ENCODING_WINDOWS_874,
+    ENCODING_WINDOWS_1250,
+    ENCODING_WINDOWS_1251,
+    ENCODING_WINDOWS_1253,
+    ENCODING_WINDOWS_1254,
+    ENCODING_WINDOWS_1255,
+    ENCODING_WINDOWS_1256,
+    ENCODING_WINDOWS_1257,
+    ENCODING_WINDOWS_1258,
+    ENCODING_GB18030,
+    ENCODING_BIG5,
+    ENCODING_EUC_JP,
+    ENCODING_SHIFT_JIS,
+    ENCODING_EUC_KR,
     ENCODINGS
 };
+const char *encoding_name(int encoding); /* "utf-8", ... */
 
 /* What a file's page says of its place among the others. */
 struct page {
@@ -109,6 +172,9 @@ struct page {
     int encoding;                /* of the file: enum encoding */
     struct slice title;          /* <title> */
     struct slice up, prev, next; /* URLs as written, or empty */
+    int contents;                /* enum page_contents */
+    struct page_link *links;     /* [link_count] in order */
+    uint32_t link_count;
 };
 
 struct tree {
@@ -141,6 +207,9 @@ void tree_add_ref(struct tree *tree, uint32_t node, struct slice text,
                   struct slice url);
 /* A copy of `text` that lives as long as the tree. */
 struct slice tree_copy_text(struct tree *tree, struct slice text);
+/* The same of links, whose texts must be copied already. */
+struct page_link *tree_copy_links(struct tree *tree,
+                                  const struct page_link *links, size_t count);
 
 /* Computes end, height and hashes.  In an outline node.own is kept as the
  * caller set it.  ERR_FORMAT when there is no node, or they are not in pre-order,
@@ -159,6 +228,11 @@ void tree_by_height(const struct tree *tree, uint32_t *order, uint32_t *starts);
 /* Number of ancestors: 0 for the root. */
 uint32_t tree_depth(const struct tree *tree, uint32_t node);
 
+/* A copy of a file's node without the blocks that the outline's drops, in one
+ * piece of memory that the caller frees; its texts are the file's tree's. */
+struct node *tree_node_kept(const struct node *content,
+                            const struct node *outline);
+
 /* The whole own text: blocks separated by an empty line. */
 void tree_node_text(const struct node *node, struct buf *ret);
 
@@ -174,7 +248,7 @@ int tree_decode(const void *bytes, size_t size, struct tree **ret_tree,
  * bytes, and many times as much memory. */
 struct tree_limits {
     size_t nodes;
-    size_t items; /* files, anchors, origins, blocks and refs together */
+    size_t items; /* files, links, anchors, origins, blocks and refs */
 };
 int tree_decode_within(const void *bytes, size_t size,
                        const struct tree_limits *limits, struct tree **ret_tree,

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "indexer/parse/language.h"
 #include "indexer/parse/walk.h"
 
 enum { MOST_INDENT = 16, MOST_LOOKAHEAD = 8 };
@@ -61,81 +62,6 @@ static bool item(struct walk *w, const xmlNode *item)
     return true;
 }
 
-/* ---- Tables ---- */
-
-/* The most cells with text that a row has; counts no further than two. */
-static unsigned filled_cells(const xmlNode *table)
-{
-    unsigned most = 0, now = 0;
-    bool skip = false;
-    for (const xmlNode *at = dom_next(table, table, false); at;
-         at = dom_next(at, table, skip)) {
-        int tag = dom_tag(at);
-        skip = tag == GUMBO_TAG_TD || tag == GUMBO_TAG_TH;
-        if (tag == GUMBO_TAG_TR)
-            now = 0;
-        if (!skip || !dom_holds(at, DOM_HOLDS_TEXT) ||
-            rules_of(at).part == PART_SKIP)
-            continue;
-        if (++now > most)
-            most = now;
-        if (most > 1)
-            break;
-    }
-    return most;
-}
-
-/* A table that only puts things beside each other. */
-static bool is_layout(const struct walk *w, const xmlNode *table)
-{
-    const char *role = dom_attribute(table, "role");
-    if (role && (!strcmp(role, "presentation") || !strcmp(role, "none")))
-        return true;
-    if (dom_holds(table, DOM_HOLDS_TABLE) || w->in.kind == BLOCK_NOTE ||
-        rules_has_class(table, "highlighttable"))
-        return true;
-    unsigned blocks = DOM_HOLDS_CODE | DOM_HOLDS_LIST | DOM_HOLDS_PARAGRAPH;
-    if (!dom_holds(table, blocks))
-        return false;
-    return dom_holds(table, DOM_HOLDS_HEADING) || filled_cells(table) < 2;
-}
-
-static bool table(struct walk *w, const xmlNode *table)
-{
-    if (walk_is_flat(w))
-        return false;
-    if (!is_layout(w, table)) {
-        walk_within(w, table, (struct context){.kind = BLOCK_TABLE});
-        return true;
-    }
-    struct context inner = {.kind = BLOCK_PARAGRAPH};
-    if (w->in.kind == BLOCK_NOTE || w->in.kind == BLOCK_QUOTE)
-        inner = w->in;
-    walk_within(w, table, inner);
-    return true;
-}
-
-static bool row(struct walk *w, const xmlNode *row)
-{
-    if (w->in.kind != BLOCK_TABLE)
-        return false;
-    writer_line(&w->writer, 0, "");
-    w->in.cells = 0;
-    walk_children(w, row);
-    return true;
-}
-
-static bool cell(struct walk *w, const xmlNode *cell)
-{
-    if (w->in.kind != BLOCK_TABLE)
-        return false;
-    if (w->in.cells++)
-        w->writer.next.tabs++;
-    walk_children(w, cell);
-    writer_space(&w->writer);
-    return true;
-}
-
 /* ---- Definitions ---- */
 
 /* Each group of terms and what they mean is a block. */
@@ -165,113 +91,7 @@ static bool meaning(struct walk *w, const xmlNode *meaning)
     return true;
 }
 
-/* ---- Figures and mathematics ---- */
-
-static void figure(struct walk *w, const xmlNode *figure)
-{
-    unsigned blocks =
-        DOM_HOLDS_CODE | DOM_HOLDS_TABLE | DOM_HOLDS_LIST | DOM_HOLDS_HEADING;
-    int kind = dom_holds(figure, blocks) ? BLOCK_PARAGRAPH : BLOCK_FIGURE;
-    walk_within(w, figure, (struct context){.kind = kind});
-}
-
-static bool is_tex(const xmlNode *image, const char *text)
-{
-    return text[0] == '\\' || text[0] == '$' || rules_has_class(image, "math");
-}
-
-static void image(struct walk *w, const xmlNode *image)
-{
-    const char *text = dom_attribute(image, "alt");
-    if (!text || !*text)
-        return;
-    struct span span = walk_tag_span(image);
-    if (w->in.kind == BLOCK_FIGURE) {
-        walk_boundary(w);
-        writer_literal(&w->writer, slice_of(text), span);
-        walk_boundary(w);
-    } else if (w->in.kind == BLOCK_MATH || is_tex(image, text)) {
-        writer_literal(&w->writer, slice_of(text), span);
-    } else if (!walk_is_flat(w) && !w->writer.open && !w->image.size &&
-               !(w->in.kind == BLOCK_NOTE && rules_is_label(slice_of(text)))) {
-        w->image = slice_of(text);
-        w->image_span = span;
-    }
-}
-
-/* Text in a drawing stands where it is drawn: no order, no lines. */
-static void drawing_text(struct walk *w, const xmlNode *drawing)
-{
-    bool skip = false;
-    for (const xmlNode *at = dom_next(drawing, drawing, false); at;
-         at = dom_next(at, drawing, skip)) {
-        skip = false;
-        if (dom_is_element(at)) {
-            const char *name = (const char *)at->name;
-            skip = !strcmp(name, "title") || !strcmp(name, "desc") ||
-                   !strcmp(name, "style") || !strcmp(name, "script") ||
-                   !strcmp(name, "metadata");
-            writer_space(&w->writer);
-        } else {
-            writer_text(&w->writer, dom_text(at));
-        }
-    }
-}
-
-static void drawing(struct walk *w, const xmlNode *drawing)
-{
-    if (!dom_holds(drawing, DOM_HOLDS_TEXT) || w->in.kind == IN_TITLE)
-        return;
-    if (walk_is_flat(w) || w->in.kind == BLOCK_FIGURE) {
-        walk_boundary(w);
-        drawing_text(w, drawing);
-        walk_boundary(w);
-        return;
-    }
-    walk_flush(w);
-    struct context outer = w->in;
-    struct separator next = w->writer.next;
-    w->in = (struct context){.kind = BLOCK_FIGURE};
-    w->writer.next = (struct separator){0};
-    drawing_text(w, drawing);
-    walk_flush(w);
-    w->in = outer;
-    w->writer.next = next;
-}
-
-/* The TeX source that a formula in MathML carries along, or NULL. */
-static const xmlNode *tex_of(const xmlNode *formula)
-{
-    for (const xmlNode *at = dom_next(formula, formula, false); at;
-         at = dom_next(at, formula, false)) {
-        if (!dom_is_element(at) || strcmp((const char *)at->name, "annotation"))
-            continue;
-        const char *encoding = dom_attribute(at, "encoding");
-        if (encoding && strstr(encoding, "tex"))
-            return at;
-    }
-    return NULL;
-}
-
-static void mathml(struct walk *w, const xmlNode *formula)
-{
-    const xmlNode *tex = tex_of(formula);
-    const char *display = dom_attribute(formula, "display");
-    const xmlNode *source = tex ? tex : formula;
-    if (display && !strcmp(display, "block") && !walk_is_flat(w))
-        walk_within(w, source, (struct context){.kind = BLOCK_MATH});
-    else
-        walk_children(w, source);
-}
-
-static void tex_script(struct walk *w, const xmlNode *script)
-{
-    const char *type = dom_attribute(script, "type");
-    if (strstr(type, "display") && !walk_is_flat(w))
-        walk_within(w, script, (struct context){.kind = BLOCK_MATH});
-    else
-        walk_children(w, script);
-}
+/* ---- Line breaks ---- */
 
 /* Without white space beside it, a <br> ends the block: what a block reads
  * stands in the file, and there nothing is between the words. */
@@ -302,7 +122,7 @@ static bool plain_block(struct walk *w, const xmlNode *element,
     switch (rule->part) {
     case PART_CODE:
         inner.kind = BLOCK_CODE;
-        inner.info = rules_language(element);
+        inner.info = language_of(element);
         break;
     case PART_QUOTE: inner.kind = BLOCK_QUOTE; break;
     case PART_NOTE:
@@ -328,9 +148,9 @@ bool blocks_element(struct walk *w, const xmlNode *element,
         list(w, element);
         return true;
     case PART_ITEM: return item(w, element);
-    case PART_TABLE: return table(w, element);
-    case PART_ROW: return row(w, element);
-    case PART_CELL: return cell(w, element);
+    case PART_TABLE: return tables_table(w, element);
+    case PART_ROW: return tables_row(w, element);
+    case PART_CELL: return tables_cell(w, element);
     case PART_CAPTION:
         if (w->in.kind != BLOCK_TABLE)
             return false;
@@ -339,20 +159,14 @@ bool blocks_element(struct walk *w, const xmlNode *element,
     case PART_TERMS:
         if (walk_is_flat(w))
             return false;
-        walk_within(w, element, (struct context){.kind = BLOCK_DEFINITION});
+        if (!entries_list(w, element))
+            walk_within(w, element, (struct context){.kind = BLOCK_DEFINITION});
         return true;
     case PART_TERM: return term(w, element);
     case PART_MEANING: return meaning(w, element);
-    case PART_FIGURE:
-        if (walk_is_flat(w) || w->in.kind == BLOCK_FIGURE)
-            return false;
-        figure(w, element);
-        return true;
-    case PART_IMAGE: image(w, element); return true;
-    case PART_DRAWING: drawing(w, element); return true;
-    case PART_MATHML: mathml(w, element); return true;
-    case PART_TEX: tex_script(w, element); return true;
     case PART_BREAK: line_break(w, element); return true;
-    default: return plain_block(w, element, rule);
+    default:
+        return figures_element(w, element, rule) ||
+               plain_block(w, element, rule);
     }
 }

@@ -14,9 +14,10 @@ struct depth {
     uint16_t open[DEPTH_MOST + 1]; /* tags that wait for their end */
     unsigned count;
     unsigned of_tag[512];
+    unsigned formatting; /* <b> and its like that wait for theirs */
 };
 
-/* False: deeper than DEPTH_MOST. */
+/* False: deeper than DEPTH_MOST, or far deeper in formatting. */
 bool depth_tag(struct depth *depth, const struct markup *markup);
 
 #endif

@@ -1,142 +1,40 @@
 #include "indexer/parse/dom.h"
 
-#include <libxml/parserInternals.h>
-
 #include "base/text.h"
+#include "indexer/parse/build.h"
+#include "indexer/parse/scratch.h"
 #include "indexer/parse/skeleton.h"
 
-/* Formatting that is closed late nests deeper than its tags tell. */
-enum { MOST_DEPTH = 2500 };
-
-/* The attributes that anybody here looks at. */
-static const char *const attributes[] = {
-    "accesskey", "alt",  "aria-hidden", "class", "content", "display",
-    "encoding",  "href", "http-equiv",  "id",    "hidden",  "name",
-    "rel",       "role", "start",       "style", "summary", "type"};
-
 struct level {
-    const GumboVector *children;
-    unsigned next;
-    xmlNode *node;
+    GumboNode *node;
+    unsigned next; /* of its children */
 };
 
 struct copying {
-    struct dom *dom;
+    struct build build;
     struct skeleton *skeleton;
-    size_t depth;
+    struct scratch scratch; /* gumbo's tree, until it is copied */
     struct level levels[MOST_DEPTH + 1];
 };
 
-static void *allocate(void *arena, size_t size)
+static void *allocate(void *scratch, size_t size)
 {
-    return arena_alloc(arena, size);
+    return scratch_take(scratch, size);
 }
 
-static void release(void *arena, void *pointer)
+static void release(void *scratch, void *pointer)
 {
-    (void)arena;
-    (void)pointer;
+    scratch_give(scratch, pointer);
 }
 
-static xmlNode *add_node(struct copying *c, xmlElementType type)
+/* The place in the source of a piece of the skeleton. */
+static struct span span_of(struct copying *c, GumboStringPiece piece)
 {
-    xmlNode *parent = c->levels[c->depth].node;
-    xmlNode *node = arena_alloc(&c->dom->arena, sizeof *node);
-    node->type = type;
-    node->doc = c->dom->doc;
-    node->parent = parent;
-    node->prev = parent->last;
-    if (parent->last)
-        parent->last->next = node;
-    else
-        parent->children = node;
-    parent->last = node;
-    return node;
-}
-
-/* Tells every ancestor; stops where it is known, so this is linear in all. */
-static void tell(xmlNode *parent, unsigned what)
-{
-    for (; parent && dom_is_element(parent); parent = parent->parent) {
-        struct dom_element *element = parent->_private;
-        if ((element->holds & what) == what)
-            return;
-        element->holds |= what;
-    }
-}
-
-/* ---- Elements ---- */
-
-static unsigned held_as(int tag)
-{
-    switch (tag) {
-    case GUMBO_TAG_H1:
-    case GUMBO_TAG_H2:
-    case GUMBO_TAG_H3:
-    case GUMBO_TAG_H4:
-    case GUMBO_TAG_H5:
-    case GUMBO_TAG_H6: return DOM_HOLDS_HEADING;
-    case GUMBO_TAG_TABLE: return DOM_HOLDS_TABLE;
-    case GUMBO_TAG_PRE:
-    case GUMBO_TAG_LISTING:
-    case GUMBO_TAG_XMP: return DOM_HOLDS_CODE;
-    case GUMBO_TAG_UL:
-    case GUMBO_TAG_OL:
-    case GUMBO_TAG_DL: return DOM_HOLDS_LIST;
-    case GUMBO_TAG_P: return DOM_HOLDS_PARAGRAPH;
-    case GUMBO_TAG_IMG: return DOM_HOLDS_IMAGE;
-    case GUMBO_TAG_INPUT: return DOM_HOLDS_INPUT;
-    default: return 0;
-    }
-}
-
-static const xmlChar *text_of(const char *text)
-{
-    return (const xmlChar *)text;
-}
-
-static xmlChar *without_controls(struct copying *c, const char *text)
-{
-    char *copy = arena_copy(&c->dom->arena, text, strlen(text)), *to = copy;
-    for (const char *at = copy; *at; at++)
-        if (!lexer_is_control(*at))
-            *to++ = *at;
-    *to = '\0';
-    return (xmlChar *)copy;
-}
-
-static void add_attribute(struct copying *c, xmlNode *node, const char *name,
-                          const char *value)
-{
-    struct arena *arena = &c->dom->arena;
-    xmlAttr *attribute = arena_alloc(arena, sizeof *attribute);
-    xmlNode *text = arena_alloc(arena, sizeof *text);
-    attribute->type = XML_ATTRIBUTE_NODE;
-    attribute->name = text_of(name);
-    attribute->parent = node;
-    attribute->doc = c->dom->doc;
-    attribute->children = attribute->last = text;
-    attribute->next = node->properties;
-    if (node->properties)
-        node->properties->prev = attribute;
-    node->properties = attribute;
-    text->type = XML_TEXT_NODE;
-    text->name = xmlStringText;
-    text->parent = (xmlNode *)attribute;
-    text->doc = c->dom->doc;
-    text->content = without_controls(c, value);
-}
-
-static void copy_attributes(struct copying *c, const GumboElement *from,
-                            xmlNode *to)
-{
-    for (unsigned i = 0; i < from->attributes.length; i++) {
-        const GumboAttribute *attribute = from->attributes.data[i];
-        for (size_t k = 0; k < sizeof attributes / sizeof *attributes; k++)
-            if (attribute->name[0] == attributes[k][0] &&
-                !strcmp(attribute->name, attributes[k]))
-                add_attribute(c, to, attributes[k], attribute->value);
-    }
+    if (!piece.length)
+        return (struct span){0, 0};
+    size_t at = (size_t)(piece.data - c->skeleton->text.data);
+    size_t from = skeleton_source(c->skeleton, at);
+    return (struct span){from, skeleton_source(c->skeleton, at + piece.length)};
 }
 
 static const char *name_of(struct copying *c, const GumboElement *element)
@@ -145,118 +43,100 @@ static const char *name_of(struct copying *c, const GumboElement *element)
         return gumbo_normalized_tagname(element->tag);
     GumboStringPiece name = element->original_tag;
     gumbo_tag_from_original_text(&name);
-    return arena_copy(&c->dom->arena, name.data, name.length);
+    return arena_copy(&c->build.dom.arena, name.data, name.length);
 }
 
-static void add_element(struct copying *c, const GumboElement *from)
+static bool add_element(struct copying *c, GumboNode *node)
 {
-    const char *base = c->skeleton->text.data;
-    xmlNode *node = add_node(c, XML_ELEMENT_NODE);
-    struct dom_element *element = arena_alloc(&c->dom->arena, sizeof *element);
-    node->name = text_of(name_of(c, from));
-    node->_private = element;
-    element->tag = (int)from->tag;
-    element->foreign = from->tag_namespace != GUMBO_NAMESPACE_HTML;
-    if (from->original_tag.length) {
-        size_t at = (size_t)(from->original_tag.data - base);
-        element->from = (uint32_t)skeleton_source(c->skeleton, at);
-        element->to = (uint32_t)skeleton_source(c->skeleton,
-                                                at + from->original_tag.length);
+    struct build *build = &c->build;
+    const GumboElement *from = &node->v.element;
+    if (!build_open(build, name_of(c, from), (int)from->tag,
+                    from->tag_namespace != GUMBO_NAMESPACE_HTML,
+                    span_of(c, from->original_tag)))
+        return false;
+    for (unsigned i = 0; i < from->attributes.length; i++) {
+        const GumboAttribute *attribute = from->attributes.data[i];
+        build_attribute(build, attribute->name, slice_of(attribute->value));
     }
-    copy_attributes(c, from, node);
-    unsigned what = held_as(element->tag);
-    if (what)
-        tell(node->parent, what);
-    struct level *level = &c->levels[++c->depth];
-    *level = (struct level){&from->children, 0, node};
-}
-
-/* ---- Text ---- */
-
-static bool only_space(struct slice text)
-{
-    for (size_t at = 0, step; at < text.size; at += step) {
-        step = text_space(text.data, text.size, at);
-        if (!step)
-            return false;
-    }
+    c->levels[build->depth] = (struct level){node, 0};
     return true;
 }
 
-/* Decodes the file's bytes; the tree builder saw one letter. */
-static char *read_text(struct copying *c, struct dom_text *text)
+/* What the tree builder took for white space may stand for more: text that
+ * has no place there, which it left out. */
+static void add_text(struct copying *c, const GumboNode *from)
 {
-    const struct source *source = &c->dom->source;
-    size_t from = text->from, to = text->to;
-    size_t plain = lexer_plain(source, from, to, text->mode);
-    text->plain = plain == to - from;
-    struct buf buf = {0};
-    struct slice decoded = {source->data + from, plain};
-    if (!text->plain) {
-        lexer_text(source, from, to, text->mode, &buf);
-        decoded = buf_slice(&buf);
+    GumboStringPiece text = from->v.text.original_text;
+    if (text.data)
+        build_text(&c->build, span_of(c, text),
+                   from->type == GUMBO_NODE_WHITESPACE);
+}
+
+static void give_element(struct copying *c, GumboNode *node)
+{
+    struct scratch *scratch = &c->scratch;
+    GumboElement *element = &node->v.element;
+    for (unsigned i = 0; i < element->attributes.length; i++) {
+        GumboAttribute *attribute = element->attributes.data[i];
+        scratch_give(scratch, (void *)(uintptr_t)attribute->name);
+        scratch_give(scratch, (void *)(uintptr_t)attribute->value);
+        scratch_give(scratch, attribute);
     }
-    char *copy = arena_copy(&c->dom->arena, decoded.data, decoded.size);
-    text->text = (struct slice){copy, decoded.size};
-    buf_free(&buf);
-    return copy;
+    scratch_give(scratch, element->attributes.data);
+    scratch_give(scratch, element->children.data);
+    scratch_give(scratch, node);
 }
 
-static void add_text(struct copying *c, const GumboText *from)
+static void give_text(struct copying *c, GumboNode *node)
 {
-    if (!from->original_text.data)
-        return;
-    xmlNode *parent = c->levels[c->depth].node;
-    xmlNode *node = add_node(c, XML_TEXT_NODE);
-    struct dom_text *text = arena_alloc(&c->dom->arena, sizeof *text);
-    size_t at = (size_t)(from->original_text.data - c->skeleton->text.data);
-    size_t end = at + from->original_text.length;
-    text->from = (uint32_t)skeleton_source(c->skeleton, at);
-    text->to = (uint32_t)skeleton_source(c->skeleton, end);
-    if (!dom_element(parent)->foreign)
-        text->mode = lexer_text_mode(slice_of((const char *)parent->name));
-    node->name = xmlStringText;
-    node->content = (xmlChar *)read_text(c, text);
-    node->_private = text;
-    if (!only_space(text->text))
-        tell(parent, DOM_HOLDS_TEXT);
+    scratch_give(&c->scratch, (void *)(uintptr_t)node->v.text.text);
+    scratch_give(&c->scratch, node);
 }
 
-/* ---- The whole ---- */
-
-static int copy_tree(struct copying *c, const GumboNode *root, struct err *err)
+/* Gives each node back once it is copied. */
+static int copy_tree(struct copying *c, GumboNode *root, struct err *err)
 {
-    add_element(c, &root->v.element);
-    while (c->depth) {
-        struct level *level = &c->levels[c->depth];
-        if (level->next == level->children->length) {
-            c->depth--;
+    add_element(c, root);
+    while (c->build.depth) {
+        struct level *level = &c->levels[c->build.depth];
+        GumboVector *children = &level->node->v.element.children;
+        if (level->next == children->length) {
+            give_element(c, level->node);
+            build_close(&c->build);
             continue;
         }
-        const GumboNode *child = level->children->data[level->next++];
+        GumboNode *child = children->data[level->next++];
         switch (child->type) {
         case GUMBO_NODE_ELEMENT:
         case GUMBO_NODE_TEMPLATE:
-            if (c->depth == MOST_DEPTH)
+            if (!add_element(c, child))
                 return err_set(err, ERR_LIMIT, "nests deeper than %d elements",
                                MOST_DEPTH);
-            add_element(c, &child->v.element);
             break;
         case GUMBO_NODE_TEXT:
         case GUMBO_NODE_WHITESPACE:
-        case GUMBO_NODE_CDATA: add_text(c, &child->v.text); break;
-        default: break;
+        case GUMBO_NODE_CDATA:
+            add_text(c, child);
+            give_text(c, child);
+            break;
+        default: give_text(c, child);
         }
     }
     return 0;
 }
 
-static xmlDoc *new_document(struct arena *arena)
+/* Gumbo's own way to free its tree recurses. */
+static GumboNode *read_tree(struct copying *c)
 {
-    xmlDoc *doc = arena_alloc(arena, sizeof *doc);
-    doc->type = XML_HTML_DOCUMENT_NODE;
-    doc->doc = doc;
-    return doc;
+    const struct buf *text = &c->skeleton->text;
+    GumboOptions options = kGumboDefaultOptions;
+    options.max_errors = 0;
+    options.allocator = allocate;
+    options.deallocator = release;
+    options.userdata = &c->scratch;
+    return gumbo_parse_with_options(&options, text->data ? text->data : "",
+                                    text->size)
+        ->root;
 }
 
 int dom_parse(const struct source *source, struct dom *ret, struct err *err)
@@ -265,31 +145,17 @@ int dom_parse(const struct source *source, struct dom *ret, struct err *err)
     int rc = skeleton_make(source, &skeleton, err);
     if (rc)
         return rc;
-    /* Gumbo's tree is left to the arena: its own way to free it recurses. */
-    struct arena scratch = {0};
-    struct dom dom = {.source = *source};
-    dom.doc = new_document(&dom.arena);
-    GumboOptions options = kGumboDefaultOptions;
-    options.max_errors = 0;
-    options.allocator = allocate;
-    options.deallocator = release;
-    options.userdata = &scratch;
-    const GumboOutput *output = gumbo_parse_with_options(
-        &options, skeleton.text.data ? skeleton.text.data : "",
-        skeleton.text.size);
-
     struct copying *copying = mem_alloc(sizeof *copying);
-    copying->dom = &dom;
     copying->skeleton = &skeleton;
-    copying->levels[0].node = (xmlNode *)dom.doc;
-    rc = copy_tree(copying, output->root, err);
-    free(copying);
-    arena_free(&scratch);
-    skeleton_free(&skeleton);
+    build_init(&copying->build, source);
+    rc = copy_tree(copying, read_tree(copying), err);
     if (rc)
-        arena_free(&dom.arena);
+        dom_free(&copying->build.dom);
     else
-        *ret = dom;
+        *ret = copying->build.dom;
+    scratch_free(&copying->scratch);
+    free(copying);
+    skeleton_free(&skeleton);
     return rc;
 }
 
@@ -308,6 +174,21 @@ const char *dom_attribute(const xmlNode *element, const char *name)
     return NULL;
 }
 
+/* What a section of raw text reads; 0: it is no such section, or empty. */
+static size_t cdata_size(const struct dom *dom, const struct markup *markup,
+                         enum text_mode mode)
+{
+    struct slice raw;
+    if (!lexer_cdata(&dom->source, markup, mode, &raw))
+        return 0;
+    struct buf text = {0};
+    lexer_raw(&dom->source, raw, &text);
+    size_t size = text.size;
+    buf_free(&text);
+    return size;
+}
+
+/* A section of raw text is one place: outside of it, it would be markup. */
 void dom_place(const struct dom *dom, const struct dom_text *text, size_t from,
                size_t to, uint64_t *ret_from, uint64_t *ret_to)
 {
@@ -323,12 +204,16 @@ void dom_place(const struct dom *dom, const struct dom_text *text, size_t from,
     bool begun = false;
     *ret_from = *ret_to = text->from;
     while (at < text->to && decoded < to) {
-        if (text->mode == TEXT_MARKUP &&
-            lexer_markup(source, at, text->to, &markup)) {
-            at = markup.to;
-            continue;
+        if (lexer_text_markup(source, at, text->to, text->mode, &markup)) {
+            size_t size = cdata_size(dom, &markup, text->mode);
+            if (!size) {
+                at = markup.to;
+                continue;
+            }
+            character = (struct character){.size = size, .to = markup.to};
+        } else {
+            lexer_character(source, at, text->to, text->mode, &character);
         }
-        lexer_character(source, at, text->to, text->mode, &character);
         decoded += character.size;
         if (!begun && decoded > from) {
             *ret_from = at;

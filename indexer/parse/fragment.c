@@ -5,25 +5,27 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "indexer/parse/lexer.h"
+#include "indexer/parse/transcode.h"
+#include "indexer/parser.h"
 
 struct folding {
-    const struct source *source;
+    struct source source;
+    const struct transcoded *file;
     struct buf text;
-    uint32_t *offsets; /* [text.size] */
+    struct text_place *places; /* [text.size] */
     size_t capacity;
     bool space; /* white space waits for the next character */
-    size_t space_at;
-    size_t end; /* of the last character in the source */
+    struct text_place space_at;
 };
 
-static void put(struct folding *f, const char *bytes, size_t size, size_t from)
+static void put(struct folding *f, const char *bytes, size_t size,
+                struct text_place place)
 {
-    void *offsets = f->offsets;
-    mem_reserve(&offsets, &f->capacity, f->text.size + size + 1,
-                sizeof *f->offsets);
-    f->offsets = offsets;
+    void *places = f->places;
+    mem_reserve(&places, &f->capacity, f->text.size + size, sizeof place);
+    f->places = places;
     for (size_t i = 0; i < size; i++)
-        f->offsets[f->text.size + i] = (uint32_t)from;
+        f->places[f->text.size + i] = place;
     buf_put(&f->text, bytes, size);
 }
 
@@ -31,11 +33,14 @@ static void put(struct folding *f, const char *bytes, size_t size, size_t from)
 static void fold(struct folding *f, const struct character *character,
                  size_t from)
 {
+    struct span span = transcode_span(f->file, from, character->to);
+    struct text_place place = {(uint32_t)span.from, (uint32_t)span.to};
     for (size_t at = 0, step; at < character->size; at += step) {
         step = text_space(character->bytes, character->size, at);
         if (step) {
             if (!f->space)
-                f->space_at = from;
+                f->space_at = place;
+            f->space_at.to = place.to;
             f->space = true;
             continue;
         }
@@ -43,27 +48,53 @@ static void fold(struct folding *f, const struct character *character,
         if (f->space && f->text.size)
             put(f, " ", 1, f->space_at);
         f->space = false;
-        put(f, character->bytes + at, step, from);
-        f->end = character->to;
+        put(f, character->bytes + at, step, place);
     }
 }
 
-/* Elements whose text nobody reads. */
-static bool is_code(struct slice name)
+static void read_characters(struct folding *f, size_t at, size_t end,
+                            enum text_mode mode)
 {
-    return lexer_name_is(name, "script") || lexer_name_is(name, "style");
+    struct character character;
+    for (; at < end; at = character.to) {
+        lexer_character(&f->source, at, end, mode, &character);
+        fold(f, &character, at);
+    }
+}
+
+/* Elements whose text nobody reads, wherever they stand. */
+static bool is_unread(const struct source *source, const struct markup *markup)
+{
+    struct slice name = markup->name;
+    if (markup->kind != MARKUP_OPEN || (source->xml && markup->closed))
+        return false;
+    return lexer_name_is(name, "script") || lexer_name_is(name, "style") ||
+           (source->xml && (lexer_name_is(name, "indexterm") ||
+                            lexer_name_is(name, "remark")));
+}
+
+/* Returns where what follows the markup begins. */
+static size_t read_markup(struct folding *f, const struct markup *markup)
+{
+    const struct source *source = &f->source;
+    struct slice raw;
+    if (lexer_cdata(source, markup, TEXT_MARKUP, &raw)) {
+        size_t from = (size_t)(raw.data - source->data);
+        read_characters(f, from, from + raw.size, TEXT_RAW);
+    } else if (is_unread(source, markup)) {
+        return lexer_raw_end(source, markup->to, source->size, markup->name);
+    }
+    return markup->to;
 }
 
 static void read_all(struct folding *f)
 {
-    const struct source *source = f->source;
-    struct markup markup;
-    struct character character;
+    const struct source *source = &f->source;
     for (size_t at = 0; at < source->size;) {
+        struct markup markup;
+        struct character character;
         if (lexer_markup(source, at, source->size, &markup)) {
-            at = markup.to;
-            if (markup.kind == MARKUP_OPEN && is_code(markup.name))
-                at = lexer_raw_end(source, at, source->size, markup.name);
+            at = read_markup(f, &markup);
             continue;
         }
         lexer_character(source, at, source->size, TEXT_MARKUP, &character);
@@ -72,18 +103,22 @@ static void read_all(struct folding *f)
     }
 }
 
-void fragment_text(struct slice bytes, int encoding, struct buf *out)
+void fragment_text(struct slice bytes, int format, int encoding,
+                   struct buf *out)
 {
-    struct source source = {
-        .data = bytes.data, .size = bytes.size, .encoding = encoding};
-    struct folding f = {.source = &source};
+    struct transcoded file;
+    transcode(bytes, 0, encoding, &file);
+    struct folding f = {.source = {.data = file.text.data,
+                                   .size = file.text.size,
+                                   .xml = format == PARSER_XML},
+                        .file = &file};
     read_all(&f);
-    put(&f, "", 0, 0);
-    f.offsets[f.text.size] = (uint32_t)f.end;
     uint64_t size = f.text.size;
     buf_put(out, &size, sizeof size);
     buf_put_slice(out, buf_slice(&f.text));
-    buf_put(out, f.offsets, (f.text.size + 1) * sizeof *f.offsets);
+    if (f.places)
+        buf_put(out, f.places, f.text.size * sizeof *f.places);
     buf_free(&f.text);
-    free(f.offsets);
+    free(f.places);
+    transcode_free(&file);
 }

@@ -5,8 +5,10 @@
 #include "base/buf.h"
 
 /* Appends the text with markup removed, references decoded and white space
- * folded, and for each of its bytes the offset it comes from: the reply that
- * indexer/wire.h describes.  `encoding` is that of the whole file. */
-void fragment_text(struct slice bytes, int encoding, struct buf *out);
+ * folded, and for each of its bytes the place it comes from: the reply that
+ * indexer/wire.h describes.  `format` (enum parser_format) and `encoding` are
+ * those of the whole file. */
+void fragment_text(struct slice bytes, int format, int encoding,
+                   struct buf *out);
 
 #endif

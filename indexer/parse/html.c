@@ -1,9 +1,12 @@
 #include "indexer/parse/html.h"
 
+#include "indexer/parse/contents.h"
 #include "indexer/parse/outline.h"
 #include "indexer/parse/page.h"
 #include "indexer/parse/sniff.h"
 #include "indexer/parse/walk.h"
+#include "indexer/parse/xhtml.h"
+#include "indexer/parser.h"
 
 static int make_tree(struct dom *dom, struct tree **ret_tree, struct err *err)
 {
@@ -15,13 +18,15 @@ static int make_tree(struct dom *dom, struct tree **ret_tree, struct err *err)
 
     struct tree *tree = tree_new(false);
     int role = page_role(&facts);
-    outline_emit(&outline, facts.title, facts.span, role == PAGE_CONTENT, tree);
+    bool map = facts.areas && !facts.text && !outline.count;
+    bool content = role == PAGE_CONTENT && !map;
+    outline_emit(&outline, facts.title, facts.span, content, tree);
     tree->page.role = role;
-    tree->page.encoding = dom->source.encoding;
     tree->page.title = tree_copy_text(tree, facts.title);
     tree->page.up = tree_copy_text(tree, facts.up);
     tree->page.prev = tree_copy_text(tree, facts.prev);
     tree->page.next = tree_copy_text(tree, facts.next);
+    contents_read(dom, &facts, tree);
     outline_free(&outline);
     int rc = tree_seal(tree, err);
     if (rc)
@@ -31,16 +36,62 @@ static int make_tree(struct dom *dom, struct tree **ret_tree, struct err *err)
     return rc;
 }
 
-int html_parse(struct slice bytes, struct tree **ret_tree, struct err *err)
+/* ---- From places in the text to places in the file ---- */
+
+static void move(const struct transcoded *file, struct span *span)
 {
-    struct source source;
+    *span = transcode_span(file, span->from, span->to);
+}
+
+static void move_all(const struct transcoded *file, struct tree *tree)
+{
+    if (!file->count && !file->begin)
+        return;
+    for (uint32_t n = 0; n < tree->count; n++) {
+        struct node *node = &tree->nodes[n];
+        for (uint32_t i = 0; i < node->origin_count; i++)
+            move(file, &node->origins[i].span);
+        for (uint32_t i = 0; i < node->block_count; i++)
+            move(file, &node->blocks[i].origin.span);
+    }
+}
+
+/* ---- The whole ---- */
+
+static int parse_text(struct slice text, int format, struct tree **ret_tree,
+                      struct err *err)
+{
+    bool xml = format == PARSER_XML;
+    struct source source = {.data = text.data,
+                            .size = text.size,
+                            .xml = xml,
+                            .xhtml = !xml && sniff_is_xhtml(text)};
     struct dom dom;
-    int rc = sniff_source(bytes, &source, err);
-    if (!rc)
-        rc = dom_parse(&source, &dom, err);
+    int rc =
+        xml ? xhtml_parse(&source, &dom, err) : dom_parse(&source, &dom, err);
     if (rc)
         return rc;
     rc = make_tree(&dom, ret_tree, err);
     dom_free(&dom);
+    return rc;
+}
+
+int html_parse(struct slice bytes, int format, struct tree **ret_tree,
+               struct err *err)
+{
+    struct transcoded file;
+    int encoding;
+    int rc = sniff_file(bytes, &file, &encoding, err);
+    if (rc)
+        return rc;
+    rc = parse_text(file.text, format, ret_tree, err);
+    if (!rc) {
+        (*ret_tree)->page.encoding = encoding;
+        move_all(&file, *ret_tree);
+    } else if (err && err->position >= 0) {
+        size_t at = (size_t)err->position;
+        err->position = (int64_t)transcode_span(&file, at, at).from;
+    }
+    transcode_free(&file);
     return rc;
 }

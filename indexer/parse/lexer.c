@@ -5,6 +5,8 @@
 #include "base/text.h"
 #include "indexer/parse/entity.h"
 
+static const char cdata[] = "<![CDATA[";
+
 static bool is_letter(char c)
 {
     return (c | 32) >= 'a' && (c | 32) <= 'z';
@@ -19,6 +21,11 @@ bool lexer_name_is(struct slice name, const char *lower)
 {
     return name.size == strlen(lower) &&
            !strncasecmp(name.data, lower, name.size);
+}
+
+static bool has_markup(enum text_mode mode)
+{
+    return mode == TEXT_MARKUP || mode == TEXT_FOREIGN || mode == TEXT_EMBEDDED;
 }
 
 /* One past the next `byte`, or `end`. */
@@ -88,6 +95,101 @@ static size_t tag_end(const char *data, size_t at, size_t end,
     return end;
 }
 
+/* ---- Markup of XML ---- */
+
+static size_t after_text(const char *data, size_t at, size_t end,
+                         const char *text)
+{
+    const char *found =
+        at < end ? memmem(data + at, end - at, text, strlen(text)) : NULL;
+    return found ? (size_t)(found - data) + strlen(text) : end;
+}
+
+static bool begins(const char *data, size_t at, size_t end, const char *text)
+{
+    return end - at >= strlen(text) && !memcmp(data + at, text, strlen(text));
+}
+
+/* A declaration, which may hold others between '[' and ']'. */
+static size_t declaration_end(const char *data, size_t at, size_t end)
+{
+    bool subset = false;
+    while (at < end) {
+        char c = data[at];
+        if (begins(data, at, end, "<!--"))
+            at = after_text(data, at + 4, end, "-->");
+        else if (begins(data, at, end, "<?"))
+            at = after_text(data, at + 2, end, "?>");
+        else if (c == '"' || c == '\'')
+            at = after(data, at + 1, end, c);
+        else if (c == '>' && !subset)
+            return at + 1;
+        else {
+            subset = c == '[' || (subset && c != ']');
+            at++;
+        }
+    }
+    return end;
+}
+
+static size_t xml_other_end(const char *data, size_t at, size_t end)
+{
+    if (begins(data, at, end, "<?"))
+        return after_text(data, at + 2, end, "?>");
+    if (begins(data, at, end, "<!--"))
+        return after_text(data, at + 4, end, "-->");
+    if (begins(data, at, end, cdata))
+        return after_text(data, at, end, "]]>");
+    return declaration_end(data, at + 1, end);
+}
+
+bool lexer_cdata(const struct source *source, const struct markup *markup,
+                 enum text_mode mode, struct slice *ret_text)
+{
+    if ((!source->xml && mode == TEXT_MARKUP) ||
+        !begins(source->data, markup->from, markup->to, cdata))
+        return false;
+    size_t from = markup->from + strlen(cdata), to = markup->to;
+    if (to - from >= 3 && !memcmp(source->data + to - 3, "]]>", 3))
+        to -= 3;
+    *ret_text = (struct slice){source->data + from, to - from};
+    return true;
+}
+
+/* ---- Markup of either ---- */
+
+static size_t name_end(const char *data, size_t at, size_t end)
+{
+    while (at < end && !is_space(data[at]) && data[at] != '/' &&
+           data[at] != '>')
+        at++;
+    return at;
+}
+
+/* A tag whose name begins at `name`. */
+static void read_tag(const char *data, size_t name, size_t end, bool close,
+                     struct markup *ret)
+{
+    size_t stop = name_end(data, name, end);
+    ret->name = (struct slice){data + name, stop - name};
+    ret->to = tag_end(data, stop, end, ret);
+    /* A tag that the file's end cuts off is no tag. */
+    if (data[ret->to - 1] == '>')
+        ret->kind = close ? MARKUP_CLOSE : MARKUP_OPEN;
+}
+
+static void xml_markup(const char *data, size_t at, size_t end,
+                       struct markup *ret)
+{
+    size_t name = at + 1;
+    if (data[name] == '!' || data[name] == '?') {
+        ret->to = xml_other_end(data, at, end);
+        return;
+    }
+    bool close = data[name] == '/';
+    read_tag(data, name + close, end, close, ret);
+}
+
 bool lexer_markup(const struct source *source, size_t at, size_t end,
                   struct markup *ret)
 {
@@ -95,6 +197,10 @@ bool lexer_markup(const struct source *source, size_t at, size_t end,
     if (at + 1 >= end || data[at] != '<')
         return false;
     *ret = (struct markup){MARKUP_OTHER, at, end, {"", 0}, false, 0, 0};
+    if (source->xml) {
+        xml_markup(data, at, end, ret);
+        return true;
+    }
     size_t name = at + 1;
     if (data[name] == '!') {
         bool comment = end - at >= 4 && !memcmp(data + at, "<!--", 4);
@@ -115,16 +221,21 @@ bool lexer_markup(const struct source *source, size_t at, size_t end,
             ret->to = after(data, name, end, '>');
         return close;
     }
-    size_t stop = name;
-    while (stop < end && !is_space(data[stop]) && data[stop] != '/' &&
-           data[stop] != '>')
-        stop++;
-    ret->name = (struct slice){data + name, stop - name};
-    ret->to = tag_end(data, stop, end, ret);
-    /* A tag that the file's end cuts off is no tag. */
-    if (data[ret->to - 1] == '>')
-        ret->kind = close ? MARKUP_CLOSE : MARKUP_OPEN;
+    read_tag(data, name, end, close, ret);
     return true;
+}
+
+bool lexer_text_markup(const struct source *source, size_t at, size_t end,
+                       enum text_mode mode, struct markup *ret)
+{
+    if (!has_markup(mode))
+        return false;
+    if (mode != TEXT_MARKUP && begins(source->data, at, end, cdata)) {
+        size_t to = after_text(source->data, at, end, "]]>");
+        *ret = (struct markup){.kind = MARKUP_OTHER, .from = at, .to = to};
+        return true;
+    }
+    return lexer_markup(source, at, end, ret);
 }
 
 enum text_mode lexer_text_mode(struct slice name)
@@ -167,19 +278,23 @@ size_t lexer_raw_end(const struct source *source, size_t at, size_t end,
 
 /* ---- Characters ---- */
 
+/* Of the characters that mean nothing, a NUL is left out of running text
+ * alone. */
 static void plain_character(const struct source *source, size_t at, size_t end,
-                            struct character *ret)
+                            enum text_mode mode, struct character *ret)
 {
     unsigned char byte = (unsigned char)source->data[at];
+    if (!byte && mode != TEXT_MARKUP && mode != TEXT_EMBEDDED) {
+        ret->size = entity_encode(0xFFFD, ret->bytes);
+        return;
+    }
     if (byte < 0x80) {
         ret->bytes[0] = (char)byte;
         ret->size = !lexer_is_control(ret->bytes[0]);
         return;
     }
-    unsigned code = entity_windows_1252(byte);
-    size_t step = 1;
-    if (source->encoding == ENCODING_UTF8)
-        code = text_decode(source->data, end, at, &step);
+    size_t step;
+    uint32_t code = text_decode(source->data, end, at, &step);
     ret->size = entity_encode(code, ret->bytes);
     ret->to = at + step;
 }
@@ -210,7 +325,7 @@ void lexer_character(const struct source *source, size_t at, size_t end,
         ret->size = 1;
         return;
     }
-    default: plain_character(source, at, end, ret);
+    default: plain_character(source, at, end, mode, ret);
     }
 }
 
@@ -221,12 +336,17 @@ size_t lexer_plain(const struct source *source, size_t at, size_t end,
     size_t start = at;
     for (; at < end; at++) {
         char c = data[at];
-        if ((c == '<' && mode == TEXT_MARKUP) ||
-            (c == '&' && mode != TEXT_RAW) || c == '\r' ||
-            lexer_is_control(c) || (!source->valid && (c & 0x80)))
+        if ((c == '<' && has_markup(mode)) || (c == '&' && mode != TEXT_RAW) ||
+            c == '\r' || lexer_is_control(c))
             break;
     }
     return at - start;
+}
+
+void lexer_raw(const struct source *source, struct slice raw, struct buf *out)
+{
+    size_t from = (size_t)(raw.data - source->data);
+    lexer_text(source, from, from + raw.size, TEXT_RAW, out);
 }
 
 void lexer_text(const struct source *source, size_t at, size_t end,
@@ -239,8 +359,11 @@ void lexer_text(const struct source *source, size_t at, size_t end,
         if (at == end)
             break;
         struct markup markup;
-        if (mode == TEXT_MARKUP && lexer_markup(source, at, end, &markup)) {
+        if (lexer_text_markup(source, at, end, mode, &markup)) {
             at = markup.to;
+            struct slice raw;
+            if (lexer_cdata(source, &markup, mode, &raw))
+                lexer_raw(source, raw, out);
             continue;
         }
         struct character character;

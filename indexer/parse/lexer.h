@@ -10,14 +10,12 @@
 #include "base/buf.h"
 #include "tree/tree.h"
 
-/* The bytes that are read. */
+/* The text that is read: UTF-8 throughout. */
 struct source {
     const char *data;
-    size_t size;  /* below 4 GiB */
-    size_t begin; /* after a byte order mark */
-    int encoding; /* enum encoding */
-    bool valid;   /* it is UTF-8 throughout */
-    bool xml;     /* XHTML: <a/> is a whole element */
+    size_t size; /* below 4 GiB */
+    bool xhtml;  /* <a/> is a whole element */
+    bool xml;    /* well-formed XML: CDATA is text, names are as they please */
 };
 
 /* Attributes of a tag that are read. */
@@ -38,6 +36,8 @@ struct markup {
 /* What the text of an element may hold. */
 enum text_mode {
     TEXT_MARKUP,     /* tags and character references */
+    TEXT_FOREIGN,    /* and sections of raw text: within <svg> and <math> */
+    TEXT_EMBEDDED,   /* the same, where these hold HTML */
     TEXT_REFERENCES, /* <title>, <textarea> */
     TEXT_RAW         /* <script>, <style>... */
 };
@@ -54,6 +54,15 @@ struct character {
 bool lexer_markup(const struct source *source, size_t at, size_t end,
                   struct markup *ret);
 
+/* The same within text of that mode. */
+bool lexer_text_markup(const struct source *source, size_t at, size_t end,
+                       enum text_mode mode, struct markup *ret);
+
+/* A section whose text stands in it raw; `markup` is what lexer_text_markup
+ * found.  False: it is none. */
+bool lexer_cdata(const struct source *source, const struct markup *markup,
+                 enum text_mode mode, struct slice *ret_text);
+
 /* How the text in an element of that name is to be read. */
 enum text_mode lexer_text_mode(struct slice name);
 
@@ -66,13 +75,16 @@ void lexer_character(const struct source *source, size_t at, size_t end,
                      enum text_mode mode, struct character *ret);
 
 /* Bytes from `at` on that stand for themselves: no markup, no references, no
- * line ends to convert, nothing to leave out, no other encoding. */
+ * line ends to convert, nothing to leave out. */
 size_t lexer_plain(const struct source *source, size_t at, size_t end,
                    enum text_mode mode);
 
 /* Appends what [at, end) reads, markup left out. */
 void lexer_text(const struct source *source, size_t at, size_t end,
                 enum text_mode mode, struct buf *out);
+
+/* Appends what a section of raw text reads. */
+void lexer_raw(const struct source *source, struct slice raw, struct buf *out);
 
 /* Characters that are left out: they mean nothing but to a terminal. */
 static inline bool lexer_is_control(char byte)

@@ -15,10 +15,11 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "indexer/parse/entity.h"
+#include "indexer/parse/charset.h"
 #include "indexer/parse/fragment.h"
 #include "indexer/parse/html.h"
 #include "indexer/parse/jail.h"
+#include "indexer/parse/xhtml.h"
 #include "indexer/parser.h"
 #include "indexer/wire.h"
 
@@ -56,11 +57,11 @@ static int answer(const struct wire_request *request, struct slice bytes,
                   struct buf *out, struct err *err)
 {
     if (request->kind == WIRE_TEXT) {
-        fragment_text(bytes, (int)request->encoding, out);
+        fragment_text(bytes, (int)request->format, (int)request->encoding, out);
         return 0;
     }
     struct tree *tree = NULL;
-    int rc = html_parse(bytes, &tree, err);
+    int rc = html_parse(bytes, (int)request->format, &tree, err);
     if (rc)
         return rc;
     tree_encode(tree, out);
@@ -84,7 +85,8 @@ static bool serve(struct buf *in, struct buf *out)
     struct wire_request request;
     if (!receive(&request, sizeof request) ||
         (request.kind != WIRE_PARSE && request.kind != WIRE_TEXT) ||
-        request.size > PARSER_MOST_BYTES || request.encoding >= ENCODINGS)
+        request.size > PARSER_MOST_BYTES || request.encoding >= ENCODINGS ||
+        request.format >= PARSER_FORMATS)
         return false;
     shed(in);
     buf_reserve(in, request.size);
@@ -129,6 +131,8 @@ int main(int argc, char **argv)
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     close_range(WIRE_FD + 1, ~0U, 0);
+    charset_load();
+    xhtml_load();
     struct err err = {.position = -1};
     if (jail_enter(&jail, &err)) {
         fprintf(stderr, "lectern-parse: %s\n", err.message);

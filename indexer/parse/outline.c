@@ -4,6 +4,8 @@
 
 #include "base/text.h"
 
+enum { MOST_SIGNATURE = 200 }; /* bytes of an entry's title */
+
 /* Appends a place to one of the arrays and yields it. */
 #define APPEND(o, items, count, capacity)                                      \
     (grow((void **)&(o)->items, &(o)->capacity, (o)->count,                    \
@@ -79,7 +81,8 @@ static void cut_to_outer(struct outline *o, int level)
     if (!outer)
         return;
     const struct outline_section *section = &o->sections[outer - 1];
-    cut(o, section->place + 1, section->strict ? 0 : level);
+    bool all = section->strict && level < TREE_LEVEL_ENTRY;
+    cut(o, section->place + 1, all ? 0 : level);
     if (!section->strict && o->path_count == section->place + 1)
         cut(o, section->place, level + 1);
 }
@@ -127,29 +130,78 @@ static void add_origin(struct outline *o, uint32_t node, struct span span)
     *origin = (struct outline_origin){node, span};
 }
 
-void outline_heading(struct outline *o, int level, struct slice title,
-                     struct slice own_id, struct span span, size_t first_ref)
+/* Adds a node at the end of the path. */
+static void descend(struct outline *o, struct outline_node node,
+                    struct slice own_id, size_t first_ref)
 {
-    struct outline_section *section = &o->sections[o->section_count - 1];
-    struct slice id = section->titled ? (struct slice){"", 0} : section->id;
-    cut_to_parent(o, section, level);
-
     uint32_t index = (uint32_t)o->count;
     struct slice nearest = claim_anchors(o, index);
-    struct outline_node *node = APPEND(o, nodes, count, capacity);
-    *node = (struct outline_node){.parent = current(o),
-                                  .level = level,
-                                  .title = keep(o, title),
-                                  .span = span};
-    node->anchor = id.size ? id : own_id.size ? own_id : nearest;
+    node.parent = current(o);
+    if (!node.anchor.size)
+        node.anchor = own_id.size ? own_id : nearest;
+    *APPEND(o, nodes, count, capacity) = node;
     for (size_t i = first_ref; i < o->ref_count; i++)
         o->refs[i].node = index;
     struct outline_step *step = APPEND(o, path, path_count, path_capacity);
-    *step = (struct outline_step){index, level};
-    add_origin(o, index, span);
+    *step = (struct outline_step){index,
+                                  node.entry ? TREE_LEVEL_ENTRY : node.level};
+    add_origin(o, index, node.span);
 }
 
-/* ---- Content ---- */
+/* The beginning of a signature, at most MOST_SIGNATURE bytes of whole words. */
+static struct slice shorten(struct slice text)
+{
+    if (text.size <= MOST_SIGNATURE)
+        return text;
+    size_t size = MOST_SIGNATURE;
+    while (size && text.data[size] != ' ')
+        size--;
+    if (!size)
+        size = MOST_SIGNATURE;
+    while (size && (text.data[size] & 0xC0) == 0x80)
+        size--;
+    return (struct slice){text.data, size};
+}
+
+bool outline_heading(struct outline *o, int level, bool entry,
+                     struct slice title, struct slice own_id, struct span span,
+                     size_t first_ref)
+{
+    struct outline_section *section = &o->sections[o->section_count - 1];
+    struct slice id = section->titled ? (struct slice){"", 0} : section->id;
+    struct slice name = entry ? shorten(title) : title;
+    cut_to_parent(o, section, entry ? TREE_LEVEL_ENTRY : level);
+    descend(o,
+            (struct outline_node){.level = level,
+                                  .entry = entry,
+                                  .title = keep(o, name),
+                                  .anchor = id,
+                                  .span = span},
+            own_id, first_ref);
+    return name.size == title.size;
+}
+
+bool outline_entry(struct outline *o, struct slice signature,
+                   struct slice own_id, struct span span, size_t first_ref)
+{
+    struct outline_section *section = &o->sections[o->section_count - 1];
+    struct slice title = shorten(signature);
+    section->place = o->path_count;
+    section->titled = true;
+    descend(o,
+            (struct outline_node){.level = TREE_LEVEL_ENTRY,
+                                  .entry = true,
+                                  .title = keep(o, title),
+                                  .anchor = section->id,
+                                  .span = span},
+            own_id, first_ref);
+    return title.size == signature.size;
+}
+
+void outline_settle(struct outline *o)
+{
+    o->fresh = o->anchor_count;
+}
 
 void outline_block(struct outline *o, int kind, struct slice text,
                    struct slice info, struct span span)
@@ -193,13 +245,14 @@ static bool same_title(struct slice a, struct slice b)
 /* Is the first heading the page's own? */
 static bool heads_page(const struct outline *o, struct slice page_title)
 {
-    if (!o->count)
+    if (!o->count || o->nodes[0].entry)
         return false;
     if (same_title(o->nodes[0].title, page_title))
         return true;
     size_t tops = 0;
     for (size_t i = 0; i < o->count; i++)
-        tops += o->nodes[i].parent == TREE_NONE;
+        tops += o->nodes[i].parent == TREE_NONE &&
+                o->nodes[i].level <= o->nodes[0].level;
     return tops == 1;
 }
 
@@ -223,7 +276,9 @@ static void emit_nodes(const struct outline *o, const struct emission *e,
         uint32_t parent = place_of(e, node->parent);
         if (!e->shift && !i)
             parent = TREE_NONE;
-        tree_add_node(e->tree, parent, node->level, node->title, node->anchor);
+        uint32_t index = tree_add_node(e->tree, parent, node->level,
+                                       node->title, node->anchor);
+        e->tree->nodes[index].entry = node->entry;
     }
 }
 

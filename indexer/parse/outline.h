@@ -12,6 +12,8 @@
  *     h3 C              path: A B C
  *   </section>          path: A        what follows belongs to A
  *
+ * A reference entry stands below whatever is being read when it begins.
+ *
  * Invariant: the last node of the path is the node added last or one of its
  * ancestors; so adding below it keeps the nodes in pre-order. */
 #ifndef INDEXER_PARSE_OUTLINE_H
@@ -22,6 +24,7 @@
 struct outline_node {
     uint32_t parent; /* TREE_NONE: the page */
     int level;
+    bool entry;
     struct slice title, anchor;
     struct span span; /* of the title */
 };
@@ -85,9 +88,19 @@ void outline_open(struct outline *outline, bool strict, struct slice id);
 void outline_close(struct outline *outline);
 
 /* `own_id` is the heading's own, or empty; refs from `first_ref` on are in
- * the title. */
-void outline_heading(struct outline *outline, int level, struct slice title,
-                     struct slice own_id, struct span span, size_t first_ref);
+ * the title.  An entry's title is the beginning of what its heading reads;
+ * false: that is not all of it. */
+bool outline_heading(struct outline *outline, int level, bool entry,
+                     struct slice title, struct slice own_id, struct span span,
+                     size_t first_ref);
+
+/* A reference entry: titles the section that was opened last, below whatever
+ * is being read.  Title and result are as a heading's. */
+bool outline_entry(struct outline *outline, struct slice signature,
+                   struct slice own_id, struct span span, size_t first_ref);
+
+/* The anchors so far are not those of the next heading. */
+void outline_settle(struct outline *outline);
 
 /* These go to the node that is being read. */
 void outline_block(struct outline *outline, int kind, struct slice text,

@@ -18,6 +18,7 @@ struct page_facts {
     uint64_t linked;      /* bytes of it in links */
     uint64_t letters;     /* headings and links of one character */
     uint64_t index_parts; /* elements that only an index has */
+    uint64_t areas;       /* links on image maps */
     struct slice first_heading;
 };
 

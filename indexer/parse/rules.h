@@ -1,6 +1,6 @@
-/* What an element of a page is to a reader: const tables over the elements
- * of HTML and over the class names of the tools that manuals are made with
- * (DocBook, Sphinx, Texinfo, Doxygen, mdBook, Asciidoctor...). */
+/* What an element of a page is to a reader, by the elements of HTML and by the
+ * class names of the tools that manuals are made with (DocBook, Sphinx,
+ * Texinfo, Doxygen, mdBook, Asciidoctor...). */
 #ifndef INDEXER_PARSE_RULES_H
 #define INDEXER_PARSE_RULES_H
 
@@ -26,10 +26,12 @@ enum part {
     PART_MEANING,
     PART_FIGURE,
     PART_IMAGE,
+    PART_AREA, /* of an image map */
     PART_MATH, /* displayed: text in TeX */
     PART_MATHML,
     PART_TEX, /* <script type="math/tex"> */
     PART_DRAWING,
+    PART_NOFRAMES, /* what a page of frames is without them */
     PART_BREAK
 };
 
@@ -44,15 +46,5 @@ struct rule rules_of(const xmlNode *element);
 
 /* Level of a heading, 1 to 6. */
 int rules_level(const xmlNode *heading);
-
-/* The programming language that a <pre> or what is around it names; empty:
- * none. */
-struct slice rules_language(const xmlNode *code);
-
-/* Is this the label of an admonition, "Note"? */
-bool rules_is_label(struct slice text);
-
-/* Has the element this word among its classes? */
-bool rules_has_class(const xmlNode *element, const char *name);
 
 #endif

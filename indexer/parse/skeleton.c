@@ -8,9 +8,9 @@ struct making {
     const struct source *source;
     struct skeleton *skeleton;
     struct depth depth;
-    unsigned foreign;    /* open <svg> and <math> */
+    unsigned svg, math;  /* that are open */
     unsigned root_parts; /* attributes of <html> and <body> so far */
-    bool no_cdata;       /* no "]]>" follows any more */
+    bool line_end_goes;  /* one right here, after <pre>, is no text */
 };
 
 /* What follows in the skeleton stands for the source from `at` on. */
@@ -49,27 +49,51 @@ static void copy(struct making *m, size_t from, size_t to)
     }
 }
 
+static void put_byte(struct making *m, size_t at, char byte)
+{
+    mark(m, at);
+    buf_put_byte(&m->skeleton->text, byte);
+}
+
+/* The text [at, to), shrunk: where it begins with white space, the tree builder
+ * may put that elsewhere than the rest.  A NUL counts as white space, too. */
+static void put_run(struct making *m, size_t at, size_t to)
+{
+    size_t word = at;
+    while (word < to && strchr(" \n\t\r\f", m->source->data[word]))
+        word++;
+    if (word > at)
+        put_byte(m, at, ' ');
+    if (word < to)
+        put_byte(m, word, 'x');
+}
+
+static size_t after_line_end(const struct source *source, size_t at)
+{
+    struct character character;
+    lexer_character(source, at, source->size, TEXT_MARKUP, &character);
+    bool is = character.size == 1 && character.bytes[0] == '\n';
+    return is ? character.to : at;
+}
+
 /* The run of text from `at` to the next markup; returns where that is. */
 static size_t shrink(struct making *m, size_t at)
 {
     const struct source *source = m->source;
-    mark(m, at);
-    bool space = true;
+    if (m->line_end_goes)
+        at = after_line_end(source, at);
+    m->line_end_goes = false;
+    size_t to = at;
     struct markup markup;
-    while (at < source->size) {
-        const char *next = memchr(source->data + at, '<', source->size - at);
-        size_t to = next ? (size_t)(next - source->data) : source->size;
-        for (size_t i = at; i < to && space; i++)
-            space = strchr(" \n\t\r\f", source->data[i]);
-        at = to;
-        if (at == source->size ||
-            lexer_markup(source, at, source->size, &markup))
+    for (; to < source->size; to++) {
+        const char *next = memchr(source->data + to, '<', source->size - to);
+        to = next ? (size_t)(next - source->data) : source->size;
+        if (to == source->size ||
+            lexer_markup(source, to, source->size, &markup))
             break;
-        space = false;
-        at++;
     }
-    buf_put_byte(&m->skeleton->text, space ? ' ' : 'x');
-    return at;
+    put_run(m, at, to);
+    return to;
 }
 
 /* Where the attributes begin that are too many for the tree builder, which
@@ -116,26 +140,35 @@ static bool is_void(struct slice name)
     return false;
 }
 
+static bool is_foreign(const struct making *m)
+{
+    return m->svg || m->math;
+}
+
 static void follow_foreign(struct making *m, const struct markup *markup)
 {
-    if (!lexer_name_is(markup->name, "svg") &&
-        !lexer_name_is(markup->name, "math"))
+    bool svg = lexer_name_is(markup->name, "svg");
+    if (!svg && !lexer_name_is(markup->name, "math"))
         return;
+    unsigned *open = svg ? &m->svg : &m->math;
     if (markup->kind == MARKUP_OPEN && !markup->closed)
-        m->foreign++;
-    else if (markup->kind == MARKUP_CLOSE && m->foreign)
-        m->foreign--;
+        ++*open;
+    else if (markup->kind == MARKUP_CLOSE && *open)
+        --*open;
 }
 
 static size_t copy_tag(struct making *m, const struct markup *markup)
 {
     follow_foreign(m, markup);
-    bool whole = markup->closed && m->source->xml && !m->foreign &&
+    bool whole = markup->closed && m->source->xhtml && !is_foreign(m) &&
                  markup->kind == MARKUP_OPEN;
     if (markup->kind == MARKUP_OPEN && !whole &&
         lexer_text_mode(markup->name) != TEXT_MARKUP)
         return copy_raw(m, markup);
     copy_attributes(m, markup);
+    m->line_end_goes = markup->kind == MARKUP_OPEN && !whole &&
+                       (lexer_name_is(markup->name, "pre") ||
+                        lexer_name_is(markup->name, "listing"));
     if (whole && !is_void(markup->name)) {
         mark(m, markup->to);
         buf_put_text(&m->skeleton->text, "</");
@@ -145,30 +178,57 @@ static size_t copy_tag(struct making *m, const struct markup *markup)
     return markup->to;
 }
 
+/* Outside of <svg> and <math> the tree builder takes it for a comment, which
+ * ends at the first '>'; it then finds text, but no markup. */
+static size_t copy_cdata(struct making *m, const struct markup *markup)
+{
+    const char *data = m->source->data;
+    struct slice raw;
+    lexer_cdata(m->source, markup, TEXT_FOREIGN, &raw);
+    size_t from = (size_t)(raw.data - data), to = from + raw.size;
+    copy(m, markup->from, from);
+    const char *angle = memchr(data + from, '>', raw.size);
+    if (angle) {
+        size_t at = (size_t)(angle - data);
+        put_run(m, from, at);
+        copy(m, at, at + 1);
+        from = at + 1;
+    }
+    put_run(m, from, to);
+    copy(m, to, markup->to);
+    return markup->to;
+}
+
 static size_t copy_other(struct making *m, const struct markup *markup)
 {
-    const struct source *source = m->source;
-    const char *data = source->data;
-    size_t to = markup->to;
-    if (m->foreign && !m->no_cdata && to - markup->from >= 9 &&
-        !memcmp(data + markup->from, "<![CDATA[", 9)) {
-        const char *end =
-            memmem(data + markup->from, source->size - markup->from, "]]>", 3);
-        m->no_cdata = !end;
-        if (end)
-            to = (size_t)(end - data) + 3;
-    }
     if (markup->name.size)
         copy_attributes(m, markup);
     else
-        copy(m, markup->from, to);
-    return to;
+        copy(m, markup->from, markup->to);
+    return markup->to;
+}
+
+/* True: it is a section of raw text. */
+static bool is_cdata(const struct making *m, struct markup *markup)
+{
+    struct slice raw;
+    return is_foreign(m) &&
+           lexer_text_markup(m->source, markup->from, m->source->size,
+                             TEXT_FOREIGN, markup) &&
+           lexer_cdata(m->source, markup, TEXT_FOREIGN, &raw);
+}
+
+static size_t copy_markup(struct making *m, struct markup *markup)
+{
+    if (markup->kind != MARKUP_OTHER)
+        return copy_tag(m, markup);
+    return is_cdata(m, markup) ? copy_cdata(m, markup) : copy_other(m, markup);
 }
 
 static int make(struct making *m, struct err *err)
 {
     const struct source *source = m->source;
-    for (size_t at = source->begin; at < source->size;) {
+    for (size_t at = 0; at < source->size;) {
         struct markup markup;
         if (!lexer_markup(source, at, source->size, &markup)) {
             at = shrink(m, at);
@@ -181,8 +241,7 @@ static int make(struct making *m, struct err *err)
                 err->position = (int64_t)at;
             return ERR_LIMIT;
         }
-        at = markup.kind == MARKUP_OTHER ? copy_other(m, &markup)
-                                         : copy_tag(m, &markup);
+        at = copy_markup(m, &markup);
     }
     mark(m, source->size);
     return 0;

@@ -3,9 +3,13 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "indexer/parse/charset.h"
 #include "indexer/parser.h"
 
-enum { HEAD = 4096 }; /* bytes by which a file is judged */
+enum {
+    HEAD = 4096, /* bytes by which a file is judged */
+    FEW_WIDE = 8 /* characters of GBK may well look like as many of UTF-8 */
+};
 
 static const struct {
     const char *bytes;
@@ -23,8 +27,6 @@ static const struct {
     {"PK\x03\x04", 4, "a ZIP archive"},
     {"\x1f\x8b", 2, "compressed data"},
     {"\x28\xb5\x2f\xfd", 4, "compressed data"},
-    {"\xfe\xff", 2, "UTF-16 text"},
-    {"\xff\xfe", 2, "UTF-16 text"},
 };
 
 static const char *other_format(const char *data, size_t size)
@@ -34,11 +36,6 @@ static const char *other_format(const char *data, size_t size)
             !memcmp(data, signatures[i].bytes, signatures[i].size))
             return signatures[i].what;
     return NULL;
-}
-
-static bool contains(const char *data, size_t size, const char *text)
-{
-    return memmem(data, size, text, strlen(text)) != NULL;
 }
 
 /* ---- Is it text ---- */
@@ -60,22 +57,41 @@ static size_t find_control(const char *data, size_t size)
     return 100 * count > size + 100 ? first : size;
 }
 
-static int check_text(struct slice head, struct err *err)
+static int check_text(const struct transcoded *file, struct err *err)
 {
-    const char *what = other_format(head.data, head.size);
-    if (what)
-        return err_set(err, ERR_FORMAT, "not an HTML file: %s", what);
-    size_t control = find_control(head.data, head.size);
-    if (control == head.size)
+    struct slice text = file->text;
+    size_t size = text.size < HEAD ? text.size : HEAD;
+    size_t control = find_control(text.data, size);
+    if (control == size)
         return 0;
     err_set(err, ERR_FORMAT, "not an HTML file: byte 0x%02x in its text",
-            (unsigned)head.data[control]);
+            (unsigned)text.data[control]);
     if (err)
-        err->position = (int64_t)control;
+        err->position = (int64_t)transcode_span(file, control, control).from;
     return ERR_FORMAT;
 }
 
 /* ---- Its encoding ---- */
+
+/* Told by a byte order mark, or by the NULs of markup in UTF-16; -1: neither. */
+static int marked(struct slice bytes, size_t *ret_begin)
+{
+    const char *data = bytes.data;
+    *ret_begin = 0;
+    if (bytes.size >= 3 && !memcmp(data, "\xef\xbb\xbf", 3)) {
+        *ret_begin = 3;
+        return ENCODING_UTF8;
+    }
+    bool little = bytes.size >= 2 && !memcmp(data, "\xff\xfe", 2);
+    bool big = bytes.size >= 2 && !memcmp(data, "\xfe\xff", 2);
+    if (little || big)
+        *ret_begin = 2;
+    else if (bytes.size >= 4 && !memcmp(data + 1, "\0", 1) && !data[3])
+        little = data[0] == '<' && data[2] > ' ';
+    else if (bytes.size >= 4 && !data[0] && !data[2])
+        big = data[1] == '<' && data[3] > ' ';
+    return little ? ENCODING_UTF_16LE : big ? ENCODING_UTF_16BE : -1;
+}
 
 /* The value of `key` in a tag without NULs: key = "value". */
 static struct slice value_of(struct slice tag, const char *key)
@@ -103,18 +119,18 @@ static struct slice value_of(struct slice tag, const char *key)
 
 /* What the file calls its encoding, in the XML declaration or the first <meta>
  * that names one; empty: nothing. */
-static struct slice declared(const struct source *source, size_t end)
+static struct slice declared(struct slice head)
 {
+    struct source source = {.data = head.data, .size = head.size};
     struct slice found = {"", 0};
     struct markup markup;
-    for (size_t at = source->begin; at < end && !found.size;) {
-        if (!lexer_markup(source, at, end, &markup)) {
+    for (size_t at = 0; at < head.size && !found.size;) {
+        if (!lexer_markup(&source, at, head.size, &markup)) {
             at++;
             continue;
         }
-        struct slice tag = {source->data + at, markup.to - at};
-        if (at == source->begin && tag.size > 5 &&
-            !memcmp(tag.data, "<?xml", 5))
+        struct slice tag = {head.data + at, markup.to - at};
+        if (!at && tag.size > 5 && !memcmp(tag.data, "<?xml", 5))
             found = value_of(tag, "encoding");
         else if (lexer_name_is(markup.name, "meta"))
             found = value_of(tag, "charset");
@@ -123,52 +139,85 @@ static struct slice declared(const struct source *source, size_t end)
     return found;
 }
 
-/* Are there more characters of UTF-8 than bytes that are none? */
-static bool mostly_utf8(const struct source *source)
+struct counts {
+    size_t good; /* characters of UTF-8 beyond ASCII */
+    size_t bad;  /* bytes that are none */
+};
+
+static struct counts count_utf8(struct slice bytes)
 {
-    size_t good = 0, bad = 0;
-    for (size_t at = 0, step; at < source->size; at += step) {
+    struct counts counts = {0};
+    for (size_t at = 0, step; at < bytes.size; at += step) {
         step = 1;
-        if (!(source->data[at] & 0x80))
+        if (!(bytes.data[at] & 0x80))
             continue;
-        text_decode(source->data, source->size, at, &step);
+        text_decode(bytes.data, bytes.size, at, &step);
         if (step > 1)
-            good++;
+            counts.good++;
         else
-            bad++;
+            counts.bad++;
     }
-    return good > bad;
+    return counts;
 }
 
-static int encoding_of(const struct source *source, size_t head)
+/* What reads as UTF-8 is UTF-8, whatever it calls itself, and however many bytes
+ * of it are broken. */
+static int choose(struct slice bytes, int named)
 {
-    if (source->valid || source->begin)
+    struct counts counts = count_utf8(bytes);
+    if (named == ENCODING_UTF8 || (!counts.good && !counts.bad))
         return ENCODING_UTF8;
-    struct slice name = declared(source, head);
-    if (lexer_name_is(name, "utf-8") || lexer_name_is(name, "utf8") ||
-        mostly_utf8(source))
+    bool enough =
+        named < 0 || !charset_is_wide(named) || counts.good >= FEW_WIDE;
+    if (counts.good > counts.bad && enough)
         return ENCODING_UTF8;
-    return ENCODING_WINDOWS_1252;
+    return named >= 0 ? named : ENCODING_WINDOWS_1252;
 }
 
-int sniff_source(struct slice bytes, struct source *ret, struct err *err)
+static int find_encoding(struct slice bytes, size_t *ret_begin,
+                         int *ret_encoding, struct err *err)
+{
+    *ret_encoding = marked(bytes, ret_begin);
+    if (*ret_encoding >= 0)
+        return 0;
+    size_t head = bytes.size < HEAD ? bytes.size : HEAD;
+    struct slice name = declared((struct slice){bytes.data, head});
+    int named = charset_find(name);
+    if (named == CHARSET_SWITCHING && memchr(bytes.data, 0x1b, bytes.size))
+        return err_set(err, ERR_FORMAT, "its encoding, %.*s, is not read",
+                       (int)name.size, name.data);
+    *ret_encoding = choose(bytes, named);
+    if (!charset_is_loaded(*ret_encoding))
+        return err_set(err, ERR_FORMAT,
+                       "this system has no converter for its encoding, %s",
+                       encoding_name(*ret_encoding));
+    return 0;
+}
+
+int sniff_file(struct slice bytes, struct transcoded *ret_file,
+               int *ret_encoding, struct err *err)
 {
     if (bytes.size > PARSER_MOST_BYTES)
         return err_set(err, ERR_LIMIT, "larger than %d MiB",
                        PARSER_MOST_BYTES >> 20);
-    size_t head = bytes.size < HEAD ? bytes.size : HEAD;
-    int rc = check_text((struct slice){bytes.data, head}, err);
+    const char *what = other_format(bytes.data, bytes.size);
+    if (what)
+        return err_set(err, ERR_FORMAT, "not an HTML file: %s", what);
+    size_t begin;
+    int rc = find_encoding(bytes, &begin, ret_encoding, err);
     if (rc)
         return rc;
-    struct source source = {.data = bytes.data, .size = bytes.size};
-    if (head >= 3 && !memcmp(bytes.data, "\xef\xbb\xbf", 3))
-        source.begin = 3;
-    source.valid = text_is_utf8(bytes.data, bytes.size);
-    source.encoding = encoding_of(&source, head);
-    const char *start = bytes.data + source.begin;
-    size_t size = head - source.begin;
-    source.xml = (size >= 5 && !memcmp(start, "<?xml", 5)) ||
-                 contains(start, size < 512 ? size : 512, "//DTD XHTML");
-    *ret = source;
-    return 0;
+    transcode(bytes, begin, *ret_encoding, ret_file);
+    rc = check_text(ret_file, err);
+    if (rc)
+        transcode_free(ret_file);
+    return rc;
+}
+
+bool sniff_is_xhtml(struct slice text)
+{
+    static const char doctype[] = "//DTD XHTML";
+    size_t size = text.size < 512 ? text.size : 512;
+    return (size >= 5 && !memcmp(text.data, "<?xml", 5)) ||
+           memmem(text.data, size, doctype, sizeof doctype - 1);
 }

@@ -1,11 +1,17 @@
-/* Is it HTML at all, and in which encoding. */
+/* Is it text at all, and in which encoding. */
 #ifndef INDEXER_PARSE_SNIFF_H
 #define INDEXER_PARSE_SNIFF_H
 
 #include "base/err.h"
 #include "indexer/parse/lexer.h"
+#include "indexer/parse/transcode.h"
 
-/* ERR_FORMAT: not an HTML file; ERR_LIMIT: too large. */
-int sniff_source(struct slice bytes, struct source *ret, struct err *err);
+/* The file's text; `bytes` must outlive it.  ERR_FORMAT: not text, or not in an
+ * encoding that is read; ERR_LIMIT: too large. */
+int sniff_file(struct slice bytes, struct transcoded *ret_file,
+               int *ret_encoding, struct err *err);
+
+/* Does HTML call itself XHTML?  Then <a/> is a whole element. */
+bool sniff_is_xhtml(struct slice text);
 
 #endif

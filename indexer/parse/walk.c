@@ -1,6 +1,10 @@
 #include "indexer/parse/walk.h"
 
+#include <stdlib.h>
+
 #include "base/text.h"
+#include "indexer/parse/classes.h"
+#include "indexer/parse/reference.h"
 
 enum { MOST_LINK_TEXT = 500, MOST_LABEL = 64 };
 
@@ -10,14 +14,13 @@ void walk_flush(struct walk *w)
 {
     struct slice text;
     struct span span;
-    if (writer_take(&w->writer, &text, &span)) {
+    bool taken = writer_take(&w->writer, &text, &span);
+    if (taken) {
         outline_block(w->outline, w->in.kind, text, w->in.info, span);
         w->in.labelled = true;
-    } else if (w->image.size) {
-        outline_block(w->outline, BLOCK_FIGURE, w->image, (struct slice){"", 0},
-                      w->image_span);
     }
-    w->image.size = 0;
+    if (w->image_count)
+        figures_flush(w, taken);
 }
 
 void walk_boundary(struct walk *w)
@@ -92,10 +95,8 @@ static bool is_one_letter(struct slice text)
 
 /* ---- Headings and sections ---- */
 
-/* Reads the title as if it were a block; its refs and anchors are those from
- * `first` on. */
-static bool read_title(struct walk *w, const xmlNode *heading,
-                       struct slice *ret_title, struct span *ret_span)
+bool walk_title(struct walk *w, const xmlNode *heading, struct slice *ret_title,
+                struct span *ret_span)
 {
     walk_flush(w);
     struct context outer = w->in;
@@ -111,17 +112,27 @@ static bool read_title(struct walk *w, const xmlNode *heading,
     return found;
 }
 
-static void walk_heading(struct walk *w, const xmlNode *element)
+static void walk_heading(struct walk *w, const xmlNode *element,
+                         const struct rule *rule)
 {
     size_t first_ref = w->outline->ref_count;
     struct slice title;
     struct span span;
-    if (!read_title(w, element, &title, &span))
+    if (!walk_title(w, element, &title, &span))
         return;
-    const char *id = dom_attribute(element, "id");
-    outline_heading(w->outline, rules_level(element), title,
-                    id ? slice_of(id) : (struct slice){"", 0}, span, first_ref);
     w->facts->letters += is_one_letter(title);
+    const char *id = dom_attribute(element, "id");
+    bool entry = reference_is_heading(element);
+    int level =
+        rule->part == PART_HEADING ? rules_level(element) : TREE_LEVEL_ENTRY;
+    bool whole = outline_heading(w->outline, level, entry, title,
+                                 id ? slice_of(id) : (struct slice){"", 0},
+                                 span, first_ref);
+    if (entry && dom_tag(element) == GUMBO_TAG_PRE)
+        walk_within(w, element, (struct context){.kind = BLOCK_CODE});
+    else if (!whole)
+        outline_block(w->outline, BLOCK_DEFINITION, title,
+                      (struct slice){"", 0}, span);
 }
 
 static void walk_section(struct walk *w, const xmlNode *element,
@@ -157,7 +168,7 @@ static void walk_link(struct walk *w, const xmlNode *element)
     w->facts->letters += is_one_letter(w->outline->refs[index].text);
 }
 
-static void note_anchors(struct walk *w, const xmlNode *element)
+void walk_anchors(struct walk *w, const xmlNode *element)
 {
     const char *id = dom_attribute(element, "id");
     if (id)
@@ -167,6 +178,22 @@ static void note_anchors(struct walk *w, const xmlNode *element)
         name = dom_attribute(element, "name");
     if (name && (!id || strcmp(id, name)))
         outline_anchor(w->outline, slice_of(name));
+}
+
+/* The tree builder leaves markup in <noframes> as it is. */
+static void walk_noframes(struct walk *w, const xmlNode *element)
+{
+    struct buf buf = {0};
+    for (const xmlNode *at = element->children; at; at = at->next) {
+        struct dom_text text = *dom_text(at);
+        text.mode = TEXT_MARKUP;
+        text.plain = false;
+        buf_clear(&buf);
+        lexer_text(&w->dom->source, text.from, text.to, text.mode, &buf);
+        text.text = buf_slice(&buf);
+        writer_text(&w->writer, &text);
+    }
+    buf_free(&buf);
 }
 
 /* ---- Elements ---- */
@@ -181,7 +208,7 @@ static bool is_label(const struct walk *w, const xmlNode *element,
         part != PART_TERM && part != PART_CAPTION)
         return false;
     struct buf words = walk_words(element, MOST_LABEL);
-    bool label = words.size && rules_is_label(buf_slice(&words));
+    bool label = words.size && classes_is_label(buf_slice(&words));
     buf_free(&words);
     return label;
 }
@@ -193,7 +220,7 @@ static void walk_skipped(struct walk *w, const xmlNode *element)
 {
     int tag = dom_tag(element);
     if (tag == GUMBO_TAG_A && element->properties)
-        note_anchors(w, element);
+        walk_anchors(w, element);
     bool code = tag == GUMBO_TAG_SCRIPT || tag == GUMBO_TAG_STYLE;
     if (!code && walk_is_prose(w) && w->writer.open &&
         dom_holds(element, DOM_HOLDS_TEXT))
@@ -209,35 +236,44 @@ static void walk_element(struct walk *w, const xmlNode *element)
     }
     w->facts->index_parts += rule.index;
     if (element->properties)
-        note_anchors(w, element);
+        walk_anchors(w, element);
     if (is_label(w, element, rule.part)) {
         w->in.labelled = true;
         return;
     }
     bool flat = w->in.kind == IN_TITLE || w->in.kind == BLOCK_NOTE;
-    if (rule.part == PART_HEADING && !flat) {
-        walk_heading(w, element);
+    bool heading = rule.part == PART_HEADING || reference_is_heading(element);
+    if (heading && !flat) {
+        walk_heading(w, element, &rule);
     } else if (rule.part == PART_SECTION && w->in.kind != IN_TITLE) {
         walk_section(w, element, &rule);
     } else if (dom_tag(element) == GUMBO_TAG_A) {
         walk_link(w, element);
+    } else if (rule.part == PART_NOFRAMES) {
+        walk_boundary(w);
+        walk_noframes(w, element);
+        walk_boundary(w);
     } else if (rule.part == PART_INLINE) {
         walk_children(w, element);
-    } else if (!blocks_element(w, element, &rule)) {
+    } else if (!entries_box(w, element) && !blocks_element(w, element, &rule)) {
         walk_boundary(w);
         walk_children(w, element);
         walk_boundary(w);
     }
 }
 
+void walk_node(struct walk *w, const xmlNode *node)
+{
+    if (dom_is_element(node))
+        walk_element(w, node);
+    else
+        writer_text(&w->writer, dom_text(node));
+}
+
 void walk_children(struct walk *w, const xmlNode *node)
 {
-    for (const xmlNode *child = node->children; child; child = child->next) {
-        if (dom_is_element(child))
-            walk_element(w, child);
-        else
-            writer_text(&w->writer, dom_text(child));
-    }
+    for (const xmlNode *child = node->children; child; child = child->next)
+        walk_node(w, child);
 }
 
 void walk_page(struct dom *dom, struct outline *outline,
@@ -247,11 +283,11 @@ void walk_page(struct dom *dom, struct outline *outline,
     w.writer.dom = dom;
     w.in.kind = BLOCK_PARAGRAPH;
     w.in.info = (struct slice){"", 0};
-    w.image = (struct slice){"", 0};
     walk_children(&w, (const xmlNode *)dom->doc);
     walk_flush(&w);
     facts->text = w.writer.written;
     if (outline->count)
         facts->first_heading = outline->nodes[0].title;
+    free(w.images);
     buf_free(&w.writer.text);
 }

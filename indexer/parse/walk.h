@@ -1,6 +1,7 @@
 /* The walk over a page in document order: text to the writer, blocks and
  * headings to the outline.  walk.c goes from element to element, blocks.c
- * knows the kinds of blocks. */
+ * knows the kinds of blocks, tables.c and figures.c the larger of them,
+ * entries.c reference entries. */
 #ifndef INDEXER_PARSE_WALK_H
 #define INDEXER_PARSE_WALK_H
 
@@ -11,16 +12,33 @@
 
 enum { IN_TITLE = BLOCK_KINDS }; /* besides the kinds of blocks */
 
+enum { GRID_MOST = 64 }; /* columns whose spans are followed */
+
+/* Where we are in a table. */
+struct grid {
+    unsigned column;             /* of the next cell */
+    unsigned tabs;               /* so far in this row */
+    unsigned spanned[GRID_MOST]; /* rows below that a cell still covers */
+};
+
 /* What kind of block text is for at the moment, and where in it we are. */
 struct context {
     int kind;
     struct slice info;
-    unsigned depth;   /* list: how many lists are around this one */
-    unsigned ordinal; /* list: number of the next item; 0: it has bullets */
-    unsigned cells;   /* table: in this row so far */
-    bool termed;      /* definition: a term was last */
-    bool meaning;     /* definition: this is not the term */
-    bool labelled;    /* note: its label is behind us */
+    unsigned depth;    /* list: how many lists are around this one */
+    unsigned ordinal;  /* list: number of the next item; 0: it has bullets */
+    struct grid *grid; /* table: its columns */
+    bool termed;       /* definition: a term was last */
+    bool meaning;      /* definition: this is not the term */
+    bool labelled;     /* note: its label is behind us */
+};
+
+/* An image in prose: its words stand in no text, so they are a figure after the
+ * block they are in. */
+struct walk_image {
+    struct slice text;
+    struct span span;
+    bool button;
 };
 
 struct walk {
@@ -29,18 +47,27 @@ struct walk {
     struct page_facts *facts;
     struct writer writer;
     struct context in;
-    /* An image with words in an otherwise empty paragraph is a figure. */
-    struct slice image;
-    struct span image_span;
+    unsigned entries;          /* reference entries around, in lists or boxes */
+    struct walk_image *images; /* [image_count] of the block being read */
+    size_t image_count, image_capacity;
 };
 
 /* Reads the whole page, and counts what page_facts wants counted. */
 void walk_page(struct dom *dom, struct outline *outline,
                struct page_facts *facts);
 
-/* ---- Between walk.c and blocks.c ---- */
+/* ---- Between walk.c and the others ---- */
 
 void walk_children(struct walk *walk, const xmlNode *node);
+void walk_node(struct walk *walk, const xmlNode *node);
+
+/* Takes the element's own anchors. */
+void walk_anchors(struct walk *walk, const xmlNode *element);
+
+/* Reads the element as a title, as if it were a block; its anchors go to the
+ * next heading.  False: it has no text. */
+bool walk_title(struct walk *walk, const xmlNode *element,
+                struct slice *ret_title, struct span *ret_span);
 
 /* Ends the block that is being read. */
 void walk_flush(struct walk *walk);
@@ -77,5 +104,19 @@ struct buf walk_words(const xmlNode *element, size_t most);
 /* False: not a kind of block. */
 bool blocks_element(struct walk *walk, const xmlNode *element,
                     const struct rule *rule);
+
+/* The images of a block that has text, or has none, become figures. */
+void figures_flush(struct walk *walk, bool text);
+bool figures_element(struct walk *walk, const xmlNode *element,
+                     const struct rule *rule);
+
+/* False: not here. */
+bool tables_table(struct walk *walk, const xmlNode *table);
+bool tables_row(struct walk *walk, const xmlNode *row);
+bool tables_cell(struct walk *walk, const xmlNode *cell);
+
+/* False: it holds no reference entries, or not here. */
+bool entries_list(struct walk *walk, const xmlNode *list);
+bool entries_box(struct walk *walk, const xmlNode *box);
 
 #endif

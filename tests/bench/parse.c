@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "indexer/parser.h"
 #include "indexer/scan.h"
+#include "indexer/source.h"
 
 enum { ROUNDS = 3, PANDOC_EACH = 20 };
 
@@ -47,7 +48,8 @@ static double with_lectern(const struct corpus *corpus, void *context)
     for (size_t i = 0; i < corpus->scan.count; i++) {
         path_of(corpus, i, &path);
         if (!file_read(path.data, PARSER_MOST_BYTES, &bytes, NULL) &&
-            !parser_parse(parser, buf_slice(&bytes), &tree, NULL))
+            !parser_parse(parser, buf_slice(&bytes), source_format(path.data),
+                          &tree, NULL))
             tree_free(tree);
         buf_free(&bytes);
     }

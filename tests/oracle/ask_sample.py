@@ -39,8 +39,9 @@ def main():
         none += answer.get("kind") == "none"
         if code != (1 if answer.get("kind") == "none" else 0):
             failed.append({"id": question["id"], "exit": code, "error": answer.get("error")})
-        path = next((c.get("path") or [] for c in answer.get("citations") or []), [])
-        hit = is_right(path, question)
+        first = next(iter(answer.get("citations") or []), {})
+        path = first.get("path") or []
+        hit = is_right(path, question) or (first.get("entry", False) and is_right(path[:-1], question))
         right += hit
         below += hit or is_right(path[:-1], question)
     if args.out:

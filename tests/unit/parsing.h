@@ -40,7 +40,7 @@ static inline struct tree *parse_bytes(struct slice bytes)
 {
     struct tree *tree = NULL;
     struct err err = {0};
-    if (parser_parse(parser, bytes, &tree, &err))
+    if (parser_parse(parser, bytes, PARSER_HTML, &tree, &err))
         fail_msg("%s", err.message);
     return tree;
 }
@@ -53,12 +53,12 @@ static inline struct tree *parse(const char *html)
 static inline int refusal(struct slice bytes, struct err *err)
 {
     struct tree *tree = NULL;
-    int rc = parser_parse(parser, bytes, &tree, err);
+    int rc = parser_parse(parser, bytes, PARSER_HTML, &tree, err);
     assert_null(tree);
     return rc;
 }
 
-/* The tree as text: a node is "# title {anchor}", a block "kind(info): text",
+/* The tree as text: a node is "# title {anchor}" ("*": an entry), a block "kind(info): text",
  * with line ends and tabs written out. */
 static inline void show_text(struct buf *out, struct slice text)
 {
@@ -79,7 +79,7 @@ static inline struct buf show(const struct tree *tree)
         const struct node *node = &tree->nodes[n];
         for (uint32_t d = tree_depth(tree, n); d > 0; d--)
             buf_put_byte(&out, '#');
-        buf_put_text(&out, "# ");
+        buf_put_text(&out, node->entry ? "* " : "# ");
         show_text(&out, node->title);
         if (node->anchor.size)
             buf_printf(&out, " {%.*s}", (int)node->anchor.size,

@@ -395,6 +395,10 @@ static void right_is_what_the_rule_says(void **state)
                            "\"evidence\":[\"\",\"Two, words\"]}";
     assert_true(right(section, "{\"path\":[\"A\",\"b\",\"C  D!\"]}"));
     assert_false(right(section, "{\"path\":[\"A\",\"b\",\"C  D!\",\"e\"]}"));
+    assert_true(right(section, "{\"path\":[\"A\",\"b\",\"C D\",\"e\"],"
+                               "\"entry\":true}"));
+    assert_false(right(section, "{\"path\":[\"b\",\"C D\",\"e\",\"f\"],"
+                                "\"entry\":true}"));
     assert_false(right(section, "{\"path\":[\"C D\"]}"));
     assert_false(right(section, "{\"path\":null}"));
     assert_true(right(several, "{\"path\":[\"A\",\"Y\"]}"));

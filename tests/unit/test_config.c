@@ -112,6 +112,9 @@ static void a_model_may_be_none(void **state)
     assert_int_equal(config_choice(&config, CONFIG_AGGREGATE), 1);
     assert_int_equal(config_choice(&config, CONFIG_RECALL), 0);
     assert_int_equal(config_number(&config, CONFIG_SEGMENT_TOKENS), 32);
+    assert_int_equal(config_choice(&config, CONFIG_WATCH), 0);
+    assert_int_equal(config_number(&config, CONFIG_SWEEP_SECONDS), 300);
+    assert_int_equal(config_number(&config, CONFIG_POLL_SECONDS), 30);
     assert_int_equal(config_set(&config, CONFIG_MODEL, "none", NULL), 0);
     assert_string_equal(config_text(&config, CONFIG_MODEL), "none");
     assert_string_equal(config_model(&config), "");
@@ -135,6 +138,8 @@ static void bad_files_are_refused_with_the_line(void **state)
         {"aggregate = media\n", "must be mean or attention"},
         {"recall = child\n", "did you mean 'children'?"},
         {"segment_tokens = 31\n", "segment_tokens must be"},
+        {"watch = always\n", "watch must be auto, inotify, poll or off"},
+        {"sweep_seconds = 0\n", "sweep_seconds must be"},
         {"model =\n", "model has no value"},
         {"log = warning\n", "did you mean 'warn'?"},
         {"\n\nnonsense\n", ":3: not a line of the form"},

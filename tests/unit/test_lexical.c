@@ -1,10 +1,11 @@
 #include "tests/unit/unit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "memory/lexical.h"
 
-enum { NODES = 40, ROUNDS = 30, WORDS = 25 };
+enum { NODES = 40, MOST_ALIASES = 4, ROUNDS = 30, WORDS = 25 };
 
 static const char *const words[WORDS] = {
     "index",  "table", "row",    "key",  "scan",     "page",    "cache",
@@ -51,10 +52,10 @@ static void assert_same_epochs(struct store *store, uint32_t a, uint32_t b)
         for (size_t t = 0; t < query.count; t++) {
             struct slice term = slice_of(query.terms[t].term);
             struct slice first, second;
-            assert_int_equal(
-                store_get_postings(txn, 1, a, term, &first, NULL), 0);
-            assert_int_equal(
-                store_get_postings(txn, 1, b, term, &second, NULL), 0);
+            assert_int_equal(store_get_postings(txn, 1, a, term, &first, NULL),
+                             0);
+            assert_int_equal(store_get_postings(txn, 1, b, term, &second, NULL),
+                             0);
             assert_true(slice_equal(first, second));
         }
         query_free(&query);
@@ -72,6 +73,27 @@ static void apply(struct store *store, uint32_t epoch,
     assert_int_equal(lexical_delta_size(delta), 0);
 }
 
+/* Some nodes have names in the index, as their titles decide. */
+static void change_aliases(struct lexical_delta *delta, uint64_t id,
+                           const struct tree *content, bool gone)
+{
+    size_t names = content->nodes[0].title.size % MOST_ALIASES;
+    for (size_t i = 0; i < names; i++) {
+        struct slice name = slice_of(words[(id + i) % WORDS]);
+        if (gone)
+            lexical_remove_alias(delta, id, name);
+        else
+            lexical_add_alias(delta, id, name);
+    }
+}
+
+static void add(struct lexical_delta *delta, uint64_t id,
+                const struct tree *content)
+{
+    lexical_add(delta, id, &content->nodes[0]);
+    change_aliases(delta, id, content, false);
+}
+
 /* Nodes come, go and change in epoch 1; after each round an epoch of its own
  * made of what is there then must hold the same postings. */
 static void changes_in_place_equal_a_fresh_index(void **state)
@@ -86,17 +108,19 @@ static void changes_in_place_equal_a_fresh_index(void **state)
         for (uint32_t n = 0; n < NODES; n++) {
             if (unit_below(&seed, 3))
                 continue;
-            if (now[n])
+            if (now[n]) {
                 lexical_remove(delta, n + 1, &now[n]->nodes[0]);
+                change_aliases(delta, n + 1, now[n], true);
+            }
             tree_free(now[n]);
             now[n] = unit_below(&seed, 4) ? random_content(&seed) : NULL;
             if (now[n])
-                lexical_add(delta, n + 1, &now[n]->nodes[0]);
+                add(delta, n + 1, now[n]);
         }
         apply(store, 1, delta);
         for (uint32_t n = 0; n < NODES; n++)
             if (now[n])
-                lexical_add(delta, n + 1, &now[n]->nodes[0]);
+                add(delta, n + 1, now[n]);
         apply(store, 2 + round, delta);
         assert_same_epochs(store, 1, 2 + round);
     }
@@ -107,9 +131,86 @@ static void changes_in_place_equal_a_fresh_index(void **state)
     unit_folder_remove(folder);
 }
 
+static struct match match_of(struct store *store, uint32_t version)
+{
+    struct node node = {.words = 1};
+    struct tree outline = {.nodes = &node, .count = 1};
+    struct volume_id by_id = {.id = 7};
+    struct volume volume = {
+        .manual = {.id = 1, .epoch = version, .lexical = version},
+        .outline = &outline,
+        .by_id = &by_id};
+    struct query query;
+    struct store_txn *txn;
+    struct match *matches;
+    query_parse("heap", &query);
+    assert_int_equal(store_read(store, &txn, NULL), 0);
+    assert_int_equal(lexical_match(txn, &volume, &query, &matches, NULL), 0);
+    store_end(txn);
+    query_free(&query);
+    struct match match = matches[0];
+    free(matches);
+    return match;
+}
+
+static void put_posting(struct store *store, uint32_t epoch, uint64_t packed)
+{
+    struct buf value = {0};
+    struct store_txn *txn;
+    buf_put_varint(&value, 7);
+    buf_put_varint(&value, packed);
+    assert_int_equal(store_write(store, &txn, NULL), 0);
+    assert_int_equal(store_put_postings(txn, 1, epoch, slice_of("heap"),
+                                        buf_slice(&value), NULL),
+                     0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+    buf_free(&value);
+}
+
+static void postings_are_read_as_their_version_has_them(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    put_posting(store, 1, 5 << 4 | 2 << 2 | 1);
+    put_posting(store, 2, 5 << 6 | 3 << 4 | 2 << 2 | 1);
+    for (uint32_t version = 1; version <= 2; version++) {
+        struct match match = match_of(store, version);
+        assert_int_equal(match.title, 1);
+        assert_int_equal(match.defined, 2);
+        assert_int_equal(match.alias, version == 2 ? 3 : 0);
+        assert_int_equal(match.body, 5);
+    }
+    store_close(store);
+    unit_folder_remove(folder);
+}
+
+/* A name in the index finds a node that does not hold it otherwise. */
+static void aliases_find_their_node(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    struct lexical_delta *delta = lexical_delta_new();
+    struct node node = {.title = slice_of("Storage")};
+    lexical_add(delta, 7, &node);
+    lexical_add_alias(delta, 7, slice_of("heap, files of a"));
+    apply(store, 2, delta);
+    struct match match = match_of(store, 2);
+    assert_true(match_holds(&match));
+    assert_int_equal(match.alias, 1);
+    assert_int_equal(match.title, 0);
+    assert_int_equal(match.body, 0);
+    lexical_delta_free(delta);
+    store_close(store);
+    unit_folder_remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(postings_are_read_as_their_version_has_them),
+        cmocka_unit_test(aliases_find_their_node),
         cmocka_unit_test(changes_in_place_equal_a_fresh_index),
     };
     return cmocka_run_group_tests_name("lexical", tests, NULL, NULL);

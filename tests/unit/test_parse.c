@@ -1,4 +1,4 @@
-#include "tests/unit/parsing.h"
+#include "tests/unit/spans.h"
 
 #include <unistd.h>
 
@@ -53,6 +53,9 @@ static void test_levels(void **state)
     expect("<title>Page</title><h2>A</h2><h3>B</h3><h2>C</h2>",
            "# Page\n## A\n### B\n## C\n");
     expect("<title>A</title><h2>A</h2><h2>B</h2>", "# A\n## B\n");
+    expect("<title>Page</title><div class=section><h3>A</h3></div><h4>Notes"
+           "</h4>x",
+           "# A\n## Notes\nparagraph: x\n");
     expect("<p>No heading at all", "# \nparagraph: No heading at all\n");
     expect("", "# \n");
 }
@@ -81,6 +84,7 @@ static void test_titles(void **state)
            "<h2 id=q><a class=anchor href='#q'>#</a>Quick &amp; dirty</h2>"
            "<h2><a class=header href='#r' id=r>Rest</a></h2>",
            "# 2.1. The xy\n## Quick & dirty {q}\n## Rest {r}\n");
+    expect("<h1>Menu <img alt='[Help]' src=h.png></h1>", "# Menu [Help]\n");
 }
 
 static void test_anchors_and_refs(void **state)
@@ -201,9 +205,13 @@ static void test_tables(void **state)
     expect("<table><caption>Cap</caption><thead><tr><th>A</th><th>B</th></tr>"
            "</thead><tr><td>1</td><td></td><td><p>x</p><p>y</p></td></tr>"
            "<tr><td></td><td>2\n 3</td></tr></table>",
-           "# \nparagraph: Cap\ntable: A\\tB\\n1\\t\\tx y\\n\\t2 3\n");
+           "# \nparagraph: Cap\ntable(head=1): A\\tB\\n1\\t\\tx y\\n\\t2 3\n");
     expect("<table><tr><td><p>lay</p><pre>out</pre></td></tr></table>",
            "# \nparagraph: lay\ncode: out\n");
+    expect("<table><tr><th rowspan=2>A<th colspan=2>B<th>C<tr><th>b<th>c<th>d"
+           "<tr><td rowspan=2>1<td>2<td>3<tr><td>4<td colspan=x>5</table>",
+           "# \ntable(head=2): A\\tB\\t\\tC\\n\\tb\\tc\\td\\n1\\t2\\t3"
+           "\\n\\t4\\t5\n");
     expect("<table>stray<tr><td>cell</table>",
            "# \nparagraph: stray\ntable: cell\n");
 }
@@ -233,13 +241,45 @@ static void test_figures_and_math(void **state)
 {
     (void)state;
     expect("<figure><img alt='A cat'><figcaption>Fig. 1</figcaption></figure>"
-           "<p><img alt=alone></p><p>text <img alt=icon></p>"
+           "<p><img alt=alone></p><p>text <img alt=icon> on</p>"
            "<p>x <math><mi>E</mi><annotation encoding='application/x-tex'>"
            "E=mc^2</annotation></math> y</p>"
            "<math display=block><mi>z</mi></math>"
            "<div class=math>\\[ a &lt; b \\]</div>",
-           "# \nfigure: A cat\\nFig. 1\nfigure: alone\nparagraph: text\n"
+           "# \nfigure: A cat\\nFig. 1\nfigure: alone\nparagraph: text on\n"
+           "figure: icon\n"
            "paragraph: x E=mc^2 y\nmath: z\nmath: \\[ a < b \\]\n");
+}
+
+/* Signs say nothing, and links that are but an image turn pages. */
+static void test_images(void **state)
+{
+    (void)state;
+    expect("<p><img alt=Logo> a <img alt='-'> <img alt=Logo></p>",
+           "# \nparagraph: a\nfigure: Logo\n");
+    expect("<p>a <a href=b><img alt=Next></a></p>", "# \nparagraph: a\n");
+    expect("<ul><li><img alt='*'>one <img alt=File>menu</ul>",
+           "# \nlist: - one File menu\n");
+    expect("<table><tr><td><img alt=yes><td>b<td><a href=b><img alt=up></a>"
+           "</table>",
+           "# \ntable: yes\\tb\n");
+    expect("<div class=note><img alt='[Note]'>a</div>", "# \nnote(note): a\n");
+    static const char map[] =
+        "<map><area href=a.html alt='Part A'><area alt='Part B'></map>";
+    struct buf page = {0};
+    buf_printf(&page, "<p>a</p>%s", map);
+    expect(page.data, "# \nparagraph: a\nfigure: Part A\nfigure: Part B\n");
+    expect(map, "# \n"); /* the page is a menu in a frame */
+    buf_free(&page);
+}
+
+static void test_noframes(void **state)
+{
+    (void)state;
+    expect("<frameset><frame src=a.html><noframes>Go to <a href=b.html>b</a>"
+           " &amp; read.</noframes></frameset>",
+           "# \nparagraph: Go to b & read.\n");
+    expect("<body><p>a<noframes>b</noframes></body>", "# \nparagraph: a\n");
 }
 
 /* ---- Pages ---- */
@@ -304,62 +344,6 @@ static void test_xhtml(void **state)
 }
 
 /* ---- Places in the file ---- */
-
-/* What a block's span reads must be the block's words.  Marks that only the
- * block has (bullets, commas between terms) are left out of the comparison. */
-static void squeeze(struct buf *out, struct slice text)
-{
-    for (size_t i = 0; i < text.size; i++)
-        if (!strchr(" \n\t,-", text.data[i]))
-            buf_put_byte(out, text.data[i]);
-}
-
-static void check_span(struct slice file, enum encoding encoding,
-                       const struct block *block)
-{
-    struct span span = block->origin.span;
-    assert_true(span.from < span.to && span.to <= file.size);
-    struct buf text = {0}, offsets = {0}, folded = {0};
-    struct slice part = {file.data + span.from, span.to - span.from};
-    struct err err = {0};
-    assert_int_equal(parser_text(parser, part, encoding, &text, &offsets, &err),
-                     0);
-    assert_int_equal(offsets.size, 4 * (text.size + 1));
-    uint32_t ends[2];
-    memcpy(&ends[0], offsets.data, 4);
-    memcpy(&ends[1], offsets.data + 4 * text.size, 4);
-    assert_int_equal(ends[0], 0);
-    assert_int_equal(ends[1], part.size);
-    if (block->kind == BLOCK_PARAGRAPH || block->kind == BLOCK_CODE ||
-        block->kind == BLOCK_NOTE) {
-        text_fold_space(&folded, block->text);
-        assert_string_equal(text.data, folded.data);
-    } else {
-        struct buf read = {0};
-        squeeze(&folded, block->text);
-        squeeze(&read, buf_slice(&text));
-        assert_string_equal(read.data, folded.data);
-        buf_free(&read);
-    }
-    buf_free(&text);
-    buf_free(&offsets);
-    buf_free(&folded);
-}
-
-static void check_spans(struct slice file, uint32_t blocks)
-{
-    struct tree *tree = parse_bytes(file);
-    uint32_t seen = 0;
-    for (uint32_t n = 0; n < tree->count; n++) {
-        const struct node *node = &tree->nodes[n];
-        assert_true(node->origin_count >= 1);
-        for (uint32_t b = 0; b < node->block_count; b++, seen++)
-            check_span(file, (enum encoding)tree->page.encoding,
-                       &node->blocks[b]);
-    }
-    assert_int_equal(seen, blocks);
-    tree_free(tree);
-}
 
 static const char page[] =
     "<title>T</title>\r\n<h1>T &mdash; <i>x</i></h1>\r\n"
@@ -458,13 +442,11 @@ static void test_origins(void **state)
 static void expect_text_in(enum encoding encoding, const char *html,
                            const char *text)
 {
-    struct buf out = {0}, offsets = {0};
-    struct err err = {0};
-    assert_int_equal(
-        parser_text(parser, slice_of(html), encoding, &out, &offsets, &err), 0);
+    struct buf out = {0}, places = {0};
+    read_part(slice_of(html), encoding, &out, &places);
     assert_string_equal(out.data ? out.data : "", text);
     buf_free(&out);
-    buf_free(&offsets);
+    buf_free(&places);
 }
 
 static void expect_text(const char *html, const char *text)
@@ -486,21 +468,19 @@ static void test_fragments(void **state)
     expect_text("<a title='>'>x</a", "x");
 }
 
-static void test_fragment_offsets(void **state)
+static void test_fragment_places(void **state)
 {
     (void)state;
-    struct buf text = {0}, offsets = {0};
-    struct err err = {0};
+    struct buf text = {0}, places = {0};
     static const char html[] = " a <b>\n&eacute;</b>\r\nz";
-    assert_int_equal(parser_text(parser, slice_of(html), ENCODING_UTF8, &text,
-                                 &offsets, &err),
-                     0);
+    read_part(slice_of(html), ENCODING_UTF8, &text, &places);
     assert_string_equal(text.data, "a é z");
-    static const uint32_t wanted[] = {1, 2, 7, 7, 19, 21, 22};
-    assert_int_equal(offsets.size, sizeof wanted);
-    assert_memory_equal(offsets.data, wanted, sizeof wanted);
+    static const struct text_place wanted[] = {{1, 2},  {2, 7},   {7, 15},
+                                               {7, 15}, {19, 21}, {21, 22}};
+    assert_int_equal(places.size, sizeof wanted);
+    assert_memory_equal(places.data, wanted, sizeof wanted);
     buf_free(&text);
-    buf_free(&offsets);
+    buf_free(&places);
 }
 
 /* A file with `html`, its first block, and what of it can be quoted. */
@@ -574,6 +554,8 @@ int main(void)
         TEST(test_definitions),
         TEST(test_notes_and_quotes),
         TEST(test_figures_and_math),
+        TEST(test_images),
+        TEST(test_noframes),
         TEST(test_chrome),
         TEST(test_roles),
         TEST(test_xhtml),
@@ -583,7 +565,7 @@ int main(void)
         TEST(test_broken_utf8),
         TEST(test_origins),
         TEST(test_fragments),
-        TEST(test_fragment_offsets),
+        TEST(test_fragment_places),
         TEST(test_quotes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,8 +23,9 @@ static void test_not_html(void **state)
     assert_non_null(strstr(err.message, "not an HTML file"));
     assert_int_equal(refusal((struct slice){"<p>a\0b", 6}, &err), ERR_FORMAT);
     assert_int_equal(err.position, 4);
-    assert_int_equal(refusal((struct slice){"\xff\xfe<\0", 4}, &err),
+    assert_int_equal(refusal((struct slice){"\xff\xfe<\0p\0>\0\0\0", 10}, &err),
                      ERR_FORMAT);
+    assert_int_equal(err.position, 8);
     assert_int_equal(refusal(slice_of("%PDF-1.4 and so on"), &err), ERR_FORMAT);
     assert_int_equal(refusal(slice_of("<p>\x07\x08\x02 data"), &err),
                      ERR_FORMAT);
@@ -70,6 +71,53 @@ static void test_depth(void **state)
     expect("<p>fine again", "# \nparagraph: fine again\n");
 }
 
+/* A hundred times as deep as what is read, in every way there is. */
+static void test_depth_bombs(void **state)
+{
+    (void)state;
+    static const char *const bombs[] = {"<div>",
+                                        "<ul><li>",
+                                        "<table><tr><td>",
+                                        "<blockquote>",
+                                        "<span>",
+                                        "<svg>",
+                                        "<math><mrow>",
+                                        "<dl><dd>",
+                                        "<object>",
+                                        "<button>",
+                                        "<template>",
+                                        "<x-y>",
+                                        "<h1><div>",
+                                        "<select>",
+                                        "<ruby><rt>",
+                                        "<frameset>",
+                                        "<a><div></a>",
+                                        "<p><table>",
+                                        "<b><p>",
+                                        "<!--",
+                                        "<b>",
+                                        "<em><i>",
+                                        "<font size=1><br>",
+                                        "</div>",
+                                        "<![CDATA[",
+                                        "<title>",
+                                        "&lt"};
+    parser_free(parser);
+    parser = new_parser(0, 5);
+    for (size_t i = 0; i < sizeof bombs / sizeof *bombs; i++) {
+        struct buf deep = repeat(bombs[i], 200000);
+        struct tree *tree = NULL;
+        struct err err = {0};
+        int rc =
+            parser_parse(parser, buf_slice(&deep), PARSER_HTML, &tree, &err);
+        if (rc && rc != ERR_LIMIT)
+            fail_msg("%s: %s", bombs[i], err.message);
+        tree_free(tree);
+        buf_free(&deep);
+    }
+    expect("<p>fine again", "# \nparagraph: fine again\n");
+}
+
 /* The tree builder compares each attribute of an element with all others. */
 static void test_attributes(void **state)
 {
@@ -104,6 +152,41 @@ static void test_size(void **state)
     struct err err = {0};
     struct slice huge = {"", PARSER_MOST_BYTES + 1u};
     assert_int_equal(refusal(huge, &err), ERR_LIMIT);
+}
+
+/* Nearly all that is read, in one line. */
+static void test_long_line(void **state)
+{
+    (void)state;
+    enum { WORDS = PARSER_MOST_BYTES / 5 - 10 };
+    struct buf line = repeat("<p>", 1);
+    buf_reserve(&line, PARSER_MOST_BYTES);
+    for (int i = 0; i < WORDS; i++)
+        buf_put(&line, "word ", 5);
+    struct tree *tree = parse_bytes(buf_slice(&line));
+    assert_int_equal(tree->nodes[0].block_count, 1);
+    assert_int_equal(tree->nodes[0].blocks[0].text.size, WORDS * 5 - 1);
+    assert_int_equal(tree->nodes[0].blocks[0].origin.span.to, 2 + WORDS * 5);
+    tree_free(tree);
+    buf_free(&line);
+}
+
+/* After what a file is judged by, NULs are left out as browsers do. */
+static void test_nul_bytes(void **state)
+{
+    (void)state;
+    struct buf html = repeat("<!-- -->", 600);
+    size_t start = html.size;
+    static const char nuls[] = "<p \0id='\0i'>a\0b<b\0>\0c</b> \0&am\0p;</p>\0";
+    buf_put(&html, nuls, sizeof nuls);
+    struct tree *tree = parse_bytes(buf_slice(&html));
+    struct buf out = show(tree);
+    assert_string_equal(out.data, "# \nparagraph: abc &amp;\n" + 0);
+    struct span span = tree->nodes[0].blocks[0].origin.span;
+    assert_int_equal(span.from, start + 12);
+    tree_free(tree);
+    buf_free(&out);
+    buf_free(&html);
 }
 
 /* Our child, found among all processes; 0: there is none. */
@@ -169,7 +252,7 @@ static void test_crash(void **state)
     (void)state;
     struct err err = {0};
     /* Keeps the parser busy until it is killed. */
-    struct buf slow = repeat("<b>", 300000);
+    struct buf slow = repeat("<b><p>", 1000000);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, kill_child, NULL), 0);
     int rc = refusal(buf_slice(&slow), &err);
@@ -192,7 +275,7 @@ static void test_time(void **state)
     parser_free(parser);
     parser = new_parser(0, 1);
     struct err err = {0};
-    struct buf slow = repeat("<b>", 300000);
+    struct buf slow = repeat("<b><p>", 1000000);
     assert_int_equal(refusal(buf_slice(&slow), &err), ERR_LIMIT);
     assert_string_equal(err.message, "took longer than 1 s");
     buf_free(&slow);
@@ -213,6 +296,19 @@ static void test_memory(void **state)
     expect("<p>next", "# \nparagraph: next\n");
 }
 
+/* Of the tree builder's tree and ours, never more than one is there whole. */
+static void test_two_trees(void **state)
+{
+    (void)state;
+    parser_free(parser);
+    parser = new_parser(256 << 20, 0);
+    struct buf large = repeat("<p>text<b>s</b>", 200000);
+    struct tree *tree = parse_bytes(buf_slice(&large));
+    assert_int_equal(tree->nodes[0].block_count, 200000);
+    tree_free(tree);
+    buf_free(&large);
+}
+
 static void test_replaced(void **state)
 {
     (void)state;
@@ -230,7 +326,8 @@ static void test_no_program(void **state)
     struct parser *none = parser_new(&options);
     struct tree *tree;
     struct err err = {0};
-    assert_int_equal(parser_parse(none, slice_of("x"), &tree, &err), ERR_IO);
+    assert_int_equal(
+        parser_parse(none, slice_of("x"), PARSER_HTML, &tree, &err), ERR_IO);
     parser_free(none);
 }
 
@@ -360,10 +457,12 @@ int main(int argc, char **argv)
         TEST(test_not_html),      TEST(test_depth),
         TEST(test_size),          TEST(test_jail),
         TEST(test_crash),         TEST(test_time),
-        TEST(test_memory),        TEST(test_replaced),
-        TEST(test_no_program),    TEST(test_attributes),
-        TEST(test_false_replies), TEST(test_surplus_reply),
-        TEST(test_message),
+        TEST(test_memory),        TEST(test_two_trees),
+        TEST(test_replaced),      TEST(test_no_program),
+        TEST(test_attributes),    TEST(test_false_replies),
+        TEST(test_surplus_reply), TEST(test_message),
+        TEST(test_depth_bombs),   TEST(test_long_line),
+        TEST(test_nul_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

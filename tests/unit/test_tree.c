@@ -39,6 +39,20 @@ static void add_content(struct tree *tree, uint32_t node, uint64_t *seed)
         tree_add_origin(tree, node, random_origin(seed, tree->file_count));
 }
 
+static void add_links(struct tree *tree, uint64_t *seed)
+{
+    char room[20];
+    struct page_link links[5];
+    uint32_t count = unit_below(seed, 6);
+    for (uint32_t i = 0; i < count; i++)
+        links[i] = (struct page_link){
+            tree_copy_text(tree, random_text(seed, room, 20)),
+            unit_below(seed, 9)};
+    tree->page.contents = (int)unit_below(seed, CONTENTS_KINDS);
+    tree->page.links = tree_copy_links(tree, links, count);
+    tree->page.link_count = count;
+}
+
 /* A random tree, not sealed. */
 static struct tree *random_tree(uint64_t seed, bool outline)
 {
@@ -49,6 +63,7 @@ static struct tree *random_tree(uint64_t seed, bool outline)
     tree->page.role = (int)unit_below(&seed, 4);
     tree->page.encoding = (int)unit_below(&seed, ENCODINGS);
     tree->page.up = tree_copy_text(tree, random_text(&seed, room, 20));
+    add_links(tree, &seed);
     uint32_t count = 1 + unit_below(&seed, 60);
     for (uint32_t n = 0; n < count; n++) {
         uint32_t parent = n ? n - 1 : (uint32_t)TREE_NONE;
@@ -57,8 +72,9 @@ static struct tree *random_tree(uint64_t seed, bool outline)
             parent = tree->nodes[parent].parent;
         char anchor[10];
         struct slice title = random_text(&seed, room, 40);
-        tree_add_node(tree, parent, (int)unit_below(&seed, 7), title,
+        tree_add_node(tree, parent, (int)unit_below(&seed, 8), title,
                       random_text(&seed, anchor, 10));
+        tree->nodes[n].entry = unit_below(&seed, 2);
         add_content(tree, n, &seed);
         if (outline) {
             struct node *node = &tree->nodes[n];
@@ -66,6 +82,10 @@ static struct tree *random_tree(uint64_t seed, bool outline)
             node->own.low = unit_random(&seed);
             node->words = unit_below(&seed, 1000);
             node->source_node = unit_below(&seed, 1000);
+            node->dropped_count = unit_below(&seed, 3);
+            node->dropped = arena_alloc(&tree->arena, 2 * sizeof(uint32_t));
+            node->dropped[0] = unit_below(&seed, 9);
+            node->dropped[1] = 9 + unit_below(&seed, 9);
             if (unit_below(&seed, 2))
                 node->source_tree = unit_below(&seed, 1000);
         }
@@ -90,6 +110,7 @@ static void assert_same_node(const struct node *a, const struct node *b)
     assert_int_equal(a->end, b->end);
     assert_int_equal(a->height, b->height);
     assert_int_equal(a->level, b->level);
+    assert_int_equal(a->entry, b->entry);
     assert_true(a->id == b->id && a->words == b->words);
     assert_int_equal(a->source_tree, b->source_tree);
     assert_int_equal(a->source_node, b->source_node);
@@ -97,6 +118,9 @@ static void assert_same_node(const struct node *a, const struct node *b)
     assert_same_text(a->anchor, b->anchor);
     assert_true(hash_equal(a->own, b->own));
     assert_true(hash_equal(a->merkle, b->merkle));
+    assert_int_equal(a->dropped_count, b->dropped_count);
+    for (uint32_t i = 0; i < a->dropped_count; i++)
+        assert_int_equal(a->dropped[i], b->dropped[i]);
     assert_int_equal(a->anchor_count, b->anchor_count);
     for (uint32_t i = 0; i < a->anchor_count; i++)
         assert_same_text(a->anchors[i], b->anchors[i]);
@@ -131,6 +155,13 @@ static void encoding_is_the_identity(void **state)
         assert_int_equal(tree->page.role, again->page.role);
         assert_int_equal(tree->page.encoding, again->page.encoding);
         assert_same_text(tree->page.up, again->page.up);
+        assert_int_equal(tree->page.contents, again->page.contents);
+        assert_int_equal(tree->page.link_count, again->page.link_count);
+        for (uint32_t i = 0; i < tree->page.link_count; i++) {
+            assert_same_text(tree->page.links[i].url, again->page.links[i].url);
+            assert_int_equal(tree->page.links[i].depth,
+                             again->page.links[i].depth);
+        }
         for (uint32_t f = 0; f < tree->file_count; f++)
             assert_same_text(tree->files[f], again->files[f]);
         for (uint32_t n = 0; n < tree->count; n++)
@@ -191,6 +222,40 @@ static void origins_do_not_change_hashes(void **state)
     tree_free(trees[1]);
 }
 
+/* An outline as version 2 wrote it: stores hold such until their next update. */
+static void the_version_before_is_read(void **state)
+{
+    static const unsigned char before[] =
+        "LT\2\1"
+        "\1\1f"                    /* files */
+        "\1\1\1t\1u\0\0"           /* page */
+        "\2"                       /* nodes */
+        "\0\0\1m\0\0\0\0\0"        /* the root */
+        "\7\0\0\0"                 /* outline: id 7, no source */
+        "0123456789abcdef"         /* own */
+        "\1\2\1c\1a\0\1\0\6\4\0\0" /* a child, from 3 to 7 of the file */
+        "\11\1\2\3"
+        "fedcba9876543210";
+    struct tree *tree;
+    (void)state;
+    assert_int_equal(tree_decode(before, sizeof before - 1, &tree, NULL), 0);
+    assert_int_equal(tree->count, 2);
+    assert_int_equal(tree->page.encoding, ENCODING_WINDOWS_1252);
+    assert_int_equal(tree->page.link_count, 0);
+    assert_int_equal(tree->nodes[0].id, 7);
+    const struct node *child = &tree->nodes[1];
+    assert_true(slice_is(child->title, "c") && slice_is(child->anchor, "a"));
+    assert_int_equal(child->level, 2);
+    assert_false(child->entry);
+    assert_int_equal(child->origins[0].span.to, 7);
+    assert_int_equal(child->id, 9);
+    assert_int_equal(child->source_tree, 0);
+    assert_int_equal(child->source_node, 2);
+    assert_int_equal(child->words, 3);
+    assert_int_equal(child->dropped_count, 0);
+    tree_free(tree);
+}
+
 static void damaged_encodings_are_refused(void **state)
 {
     (void)state;
@@ -222,7 +287,8 @@ static void what_is_believed_has_limits(void **state)
     assert_int_equal(tree_seal(tree, NULL), 0);
     struct buf bytes = {0};
     tree_encode(tree, &bytes);
-    struct tree_limits limits = {tree->count, tree->file_count};
+    struct tree_limits limits = {tree->count, (size_t)tree->file_count +
+                                                  tree->page.link_count};
     for (uint32_t n = 0; n < tree->count; n++) {
         const struct node *node = &tree->nodes[n];
         limits.items += (size_t)node->anchor_count + node->origin_count +
@@ -292,6 +358,7 @@ int main(void)
         cmocka_unit_test(encoding_is_the_identity),
         cmocka_unit_test(an_edit_changes_the_path_to_the_root),
         cmocka_unit_test(origins_do_not_change_hashes),
+        cmocka_unit_test(the_version_before_is_read),
         cmocka_unit_test(damaged_encodings_are_refused),
         cmocka_unit_test(what_is_believed_has_limits),
         cmocka_unit_test(walks_meet_children_first),

@@ -1,0 +1,293 @@
+#include "indexer/parse/classes.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+
+enum where {
+    ON_DIV = 1,
+    ON_TABLE = 2,
+    ON_BLOCK = 4, /* every other element that is a block */
+    ON_PIECE = 8, /* a heading, code, an item, a row, a cell, a term */
+    ON_INLINE = 16,
+    ON_BOX = ON_DIV | ON_TABLE | ON_BLOCK,
+    ON_ALL = ON_BOX | ON_PIECE | ON_INLINE
+};
+
+struct class_rule {
+    const char *name;
+    unsigned char where;
+    unsigned char part;
+    bool index;
+};
+
+#define SECTION(name)                                                          \
+    {                                                                          \
+        name, ON_DIV, PART_SECTION, false                                      \
+    }
+#define NOTE(name)                                                             \
+    {                                                                          \
+        name, ON_BOX, PART_NOTE, false                                         \
+    }
+#define INDEX(name)                                                            \
+    {                                                                          \
+        name, ON_ALL, PART_INLINE, true                                        \
+    }
+#define SKIP(name, where)                                                      \
+    {                                                                          \
+        name, where, PART_SKIP, false                                          \
+    }
+
+/* In the order of strcmp. */
+static const struct class_rule classes[] = {
+    SKIP("ChildLinks", ON_BLOCK),
+    SECTION("acknowledgements"),
+    NOTE("admonition"),
+    NOTE("admonitionblock"),
+    SKIP("anchorjs-link", ON_INLINE),
+    SECTION("appendix"),
+    SECTION("article"),
+    SECTION("bibliodiv"),
+    SECTION("bibliography"),
+    {"blockList", ON_BLOCK | ON_PIECE, PART_BLOCK, false},
+    {"blockListLast", ON_BLOCK | ON_PIECE, PART_BLOCK, false},
+    {"blockquote", ON_DIV, PART_QUOTE, false},
+    SECTION("book"),
+    SKIP("bottom-nav", ON_BOX),
+    SKIP("bottomNav", ON_BOX),
+    SKIP("breadcrumb", ON_ALL),
+    SKIP("breadcrumbs", ON_ALL),
+    SKIP("catlinks", ON_BOX),
+    NOTE("caution"),
+    SECTION("chapter"),
+    SKIP("clipboard-copy", ON_ALL),
+    SECTION("colophon"),
+    SKIP("contents-heading", ON_PIECE),
+    SKIP("copy-button", ON_ALL),
+    SKIP("copybtn", ON_ALL),
+    SKIP("copybutton", ON_ALL),
+    INDEX("cp-entries-printindex"),
+    SECTION("dedication"),
+    {"displaymath", ON_DIV, PART_MATH, false},
+    {"epigraph", ON_DIV, PART_QUOTE, false},
+    {"figure", ON_DIV, PART_FIGURE, false},
+    SKIP("footer", ON_BOX),
+    {"func-types-title", ON_PIECE, PART_BLOCK, false},
+    INDEX("genindex-jumpbox"),
+    INDEX("genindextable"),
+    SECTION("glossary"),
+    SECTION("glossdiv"),
+    SKIP("gutter", ON_ALL),
+    SKIP("hash-link", ON_INLINE),
+    SKIP("headerlink", ON_ALL),
+    SKIP("hideme", ON_BLOCK),
+    SKIP("id_link", ON_INLINE),
+    {"implementors-toggle", ON_BLOCK, PART_SECTION, false},
+    NOTE("important"),
+    {"index", ON_DIV, PART_SECTION, true},
+    INDEX("index-cp"),
+    INDEX("index-fn"),
+    INDEX("index-ky"),
+    INDEX("index-pg"),
+    INDEX("index-tp"),
+    INDEX("index-vr"),
+    {"indexdiv", ON_DIV, PART_SECTION, true},
+    INDEX("indextable"),
+    {"informalfigure", ON_DIV, PART_FIGURE, false},
+    SKIP("ingroups", ON_DIV),
+    SKIP("lineno", ON_ALL),
+    SKIP("linenodiv", ON_ALL),
+    SKIP("linenos", ON_ALL),
+    SKIP("list-of-equations", ON_BOX),
+    SKIP("list-of-examples", ON_BOX),
+    SKIP("list-of-figures", ON_BOX),
+    SKIP("list-of-procedures", ON_BOX),
+    SKIP("list-of-tables", ON_BOX),
+    {"math", ON_DIV, PART_MATH, false},
+    {"mathjax_display", ON_DIV, PART_MATH, false},
+    SKIP("md-footer", ON_BOX),
+    SKIP("md-header", ON_BOX),
+    SKIP("md-sidebar", ON_BOX),
+    {"mediaobject", ON_DIV, PART_FIGURE, false},
+    {"member-list", ON_BLOCK, PART_BLOCK, false},
+    SKIP("menu-bar", ON_BOX),
+    SKIP("menu-title", ON_ALL),
+    {"method-toggle", ON_BLOCK, PART_SECTION, false},
+    SKIP("mw-editsection", ON_INLINE),
+    SKIP("mw-jump-link", ON_INLINE),
+    SKIP("nav", ON_TABLE),
+    SKIP("nav-panel", ON_BOX),
+    SKIP("navbar", ON_BOX),
+    SKIP("navfooter", ON_BOX),
+    SKIP("navheader", ON_BOX),
+    SKIP("navigation", ON_DIV | ON_TABLE),
+    SKIP("navpath", ON_BOX),
+    SKIP("navsetbottom", ON_BOX),
+    SKIP("navsettop", ON_BOX),
+    SKIP("notable-traits", ON_INLINE),
+    NOTE("note"),
+    SECTION("part"),
+    SECTION("partintro"),
+    SECTION("preface"),
+    INDEX("printindex"),
+    SECTION("refentry"),
+    SECTION("reference"),
+    SECTION("refsect1"),
+    SECTION("refsect2"),
+    SECTION("refsect3"),
+    SECTION("refsection"),
+    SECTION("refsynopsisdiv"),
+    SKIP("related", ON_DIV),
+    SKIP("rightside", ON_INLINE),
+    SKIP("rst-footer-buttons", ON_BOX),
+    SKIP("rst-versions", ON_BOX),
+    SECTION("sect1"),
+    SECTION("sect2"),
+    SECTION("sect3"),
+    SECTION("sect4"),
+    SECTION("sect5"),
+    SECTION("section"),
+    SECTION("set"),
+    SKIP("shortcontents", ON_DIV),
+    SKIP("shortcontents-heading", ON_PIECE),
+    SECTION("simplesect"),
+    SKIP("skip-link", ON_ALL),
+    SKIP("sphinxsidebar", ON_BOX),
+    SKIP("sphinxsidebarwrapper", ON_BOX),
+    SKIP("sub-nav", ON_BOX),
+    SKIP("subNav", ON_BOX),
+    SKIP("table-of-contents", ON_BOX),
+    NOTE("tip"),
+    SKIP("toc", ON_BOX),
+    SKIP("tocset", ON_BOX),
+    SKIP("top-nav", ON_BOX),
+    SKIP("topNav", ON_BOX),
+    NOTE("warning"),
+    SKIP("wy-breadcrumbs", ON_BOX),
+    SKIP("wy-nav-side", ON_BOX),
+    SKIP("wy-nav-top", ON_BOX),
+};
+
+/* Kinds of admonitions: class name and label are the same word. */
+static const char *const note_kinds[] = {
+    "attention", "caution", "danger", "error",  "hint",
+    "important", "info",    "note",   "remark", "see",
+    "seealso",   "tip",     "todo",   "warning"};
+
+static int compare_rule(const void *key, const void *rule)
+{
+    const struct slice *word = key;
+    const char *name = ((const struct class_rule *)rule)->name;
+    int order = strncmp(word->data, name, word->size);
+    return order ? order : name[word->size] ? -1 : 0;
+}
+
+static unsigned place_of(int tag, enum part own)
+{
+    if (tag == GUMBO_TAG_DIV)
+        return ON_DIV;
+    if (tag == GUMBO_TAG_TABLE)
+        return ON_TABLE;
+    switch (own) {
+    case PART_INLINE: return ON_INLINE;
+    case PART_HEADING:
+    case PART_CODE:
+    case PART_ITEM:
+    case PART_ROW:
+    case PART_CELL:
+    case PART_TERM:
+    case PART_MEANING:
+    case PART_CAPTION: return ON_PIECE;
+    default: return ON_BLOCK;
+    }
+}
+
+struct slice classes_next(const char **rest)
+{
+    const char *at = *rest + strspn(*rest, " \t\n\r\f");
+    size_t size = strcspn(at, " \t\n\r\f");
+    *rest = at + size;
+    return (struct slice){at, size};
+}
+
+bool classes_has(const xmlNode *element, const char *name)
+{
+    const char *rest = dom_attribute(element, "class");
+    for (struct slice word; rest && (word = classes_next(&rest)).size;)
+        if (slice_is(word, name))
+            return true;
+    return false;
+}
+
+static const char *note_kind(struct slice word)
+{
+    static const char prefix[] = "admonition-";
+    if (word.size > sizeof prefix - 1 &&
+        !strncmp(word.data, prefix, sizeof prefix - 1)) {
+        word.data += sizeof prefix - 1;
+        word.size -= sizeof prefix - 1;
+    }
+    for (size_t i = 0; i < sizeof note_kinds / sizeof *note_kinds; i++)
+        if (slice_is(word, note_kinds[i]))
+            return note_kinds[i];
+    return NULL;
+}
+
+/* Texinfo's line of links above a section, which it calls a header. */
+static bool is_link_line(const xmlNode *element)
+{
+    const xmlNode *link = dom_find(element, GUMBO_TAG_A);
+    return link &&
+           (dom_attribute(link, "accesskey") || dom_attribute(link, "rel"));
+}
+
+/* Texinfo's contents are a list; Doxygen calls so what a page contains. */
+static bool begins_with_list(const xmlNode *element)
+{
+    const xmlNode *first = element->children;
+    while (first && !dom_is_element(first))
+        first = first->next;
+    return first && dom_tag(first) == GUMBO_TAG_UL;
+}
+
+void classes_apply(const xmlNode *element, const char *words, enum part own,
+                   struct rule *rule)
+{
+    unsigned place = place_of(dom_tag(element), own);
+    bool local = false, contents = false;
+    for (struct slice word; (word = classes_next(&words)).size;) {
+        const char *kind = note_kind(word);
+        if (kind)
+            rule->info = kind;
+        local |= slice_is(word, "local") || slice_is(word, "topic");
+        contents |= slice_is(word, "contents");
+        if (place == ON_DIV && slice_is(word, "header") &&
+            is_link_line(element))
+            rule->part = PART_SKIP;
+        const struct class_rule *found =
+            bsearch(&word, classes, sizeof classes / sizeof *classes,
+                    sizeof *classes, compare_rule);
+        if (!found || !(found->where & place))
+            continue;
+        rule->index |= found->index;
+        if (found->part != PART_INLINE && rule->part != PART_SKIP)
+            rule->part = found->part;
+        rule->strict |= found->part == PART_SECTION;
+    }
+    if (contents && (local || begins_with_list(element)))
+        rule->part = PART_SKIP;
+}
+
+bool classes_is_label(struct slice text)
+{
+    struct buf folded = {0};
+    text_fold_compare(&folded, text);
+    struct slice label = buf_slice(&folded);
+    if (label.size > 1 && label.data[label.size - 1] == 's')
+        label.size--;
+    bool found = slice_is(label, "see also");
+    for (size_t i = 0; i < sizeof note_kinds / sizeof *note_kinds; i++)
+        found |= slice_is(label, note_kinds[i]);
+    buf_free(&folded);
+    return found;
+}

@@ -1,0 +1,220 @@
+#include "indexer/repeated.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+
+enum {
+    LEAST_PAGES = 8,
+    MOST_TEXT = 2000,
+    LEAST_TEXTS = 200,  /* of a page that has others once more */
+    LEAST_COVERED = 5,  /* of such another */
+    LEAST_TELLING = 40, /* bytes of a text that tells pages apart */
+    MOST_CANDIDATES = 50,
+    MOST_SHARED = 16 /* pages that a text stands on which tells something */
+};
+
+struct sight {
+    uint64_t hash;
+    uint32_t page;
+};
+
+struct sights {
+    struct sight *items;
+    size_t count, capacity;
+    uint32_t pages;
+};
+
+/* The last bit tells whether it is a text that two pages hardly have by
+ * chance. */
+uint64_t repeated_hash(struct slice text)
+{
+    struct buf folded = {0};
+    text_fold_compare(&folded, text);
+    uint64_t hash = hash_bytes64(folded.data, folded.size) >> 2;
+    bool any = folded.size > 0, telling = folded.size >= LEAST_TELLING;
+    buf_free(&folded);
+    return any ? hash << 2 | 2 | telling : 0;
+}
+
+uint64_t repeated_block_hash(const struct block *block)
+{
+    if (block->kind == BLOCK_CODE || block->text.size > MOST_TEXT)
+        return 0;
+    return repeated_hash(block->text);
+}
+
+static void see(struct sights *sights, uint64_t hash, uint32_t page)
+{
+    if (!hash)
+        return;
+    void *items = sights->items;
+    mem_reserve(&items, &sights->capacity, sights->count + 1,
+                sizeof *sights->items);
+    sights->items = items;
+    sights->items[sights->count++] = (struct sight){hash, page};
+}
+
+static int by_hash(const void *a, const void *b)
+{
+    const struct sight *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return x->page < y->page ? -1 : x->page > y->page;
+}
+
+/* Takes the sights; keeps what was seen on more than half of the pages. */
+static void take_common(struct sights *sights, struct repeated *ret)
+{
+    *ret = (struct repeated){0};
+    if (sights->count && sights->pages >= LEAST_PAGES) {
+        qsort(sights->items, sights->count, sizeof *sights->items, by_hash);
+        ret->hashes = mem_alloc(sights->count * sizeof *ret->hashes);
+        size_t pages = 0;
+        for (size_t i = 0; i < sights->count; i++) {
+            const struct sight *now = &sights->items[i];
+            bool first = !i || now[-1].hash != now->hash;
+            pages = first ? 1 : pages + (now[-1].page != now->page);
+            bool last = i + 1 == sights->count || now[1].hash != now->hash;
+            if (last && 2 * pages > sights->pages)
+                ret->hashes[ret->count++] = now->hash;
+        }
+    }
+    free(sights->items);
+}
+
+static void see_blocks(struct sights *sights, const struct piece *pieces,
+                       uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tree *bones = pieces[i].skeleton;
+        bool content = false;
+        for (uint32_t n = 0; n < bones->count; n++) {
+            content |= bones->nodes[n].text_count > 0;
+            for (uint32_t t = 0; t < bones->nodes[n].text_count; t++)
+                see(sights, bones->nodes[n].texts[t], i);
+        }
+        sights->pages += content;
+    }
+}
+
+void repeated_blocks(const struct piece *pieces, uint32_t count,
+                     struct repeated *ret)
+{
+    struct sights sights = {0};
+    see_blocks(&sights, pieces, count);
+    take_common(&sights, ret);
+}
+
+void repeated_titles(const struct piece *pieces, uint32_t count,
+                     struct repeated *ret)
+{
+    struct sights sights = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tree *bones = pieces[i].skeleton;
+        if (bones->count < 2)
+            continue;
+        sights.pages++;
+        see(&sights, repeated_hash(bones->nodes[0].title), i);
+    }
+    take_common(&sights, ret);
+}
+
+/* The run of sights with the hash at `at`. */
+static size_t run_end(const struct sights *sights, size_t at)
+{
+    size_t end = at + 1;
+    while (end < sights->count &&
+           sights->items[end].hash == sights->items[at].hash)
+        end++;
+    return end;
+}
+
+struct tally {
+    uint32_t texts, elsewhere, shared;
+};
+
+/* Not a short text, nor one on many pages. */
+static bool tells(const struct sights *sights, size_t at, size_t end)
+{
+    return end - at <= MOST_SHARED && (sights->items[at].hash & 1);
+}
+
+/* Of texts that tell pages apart. */
+static void tally_pages(const struct sights *sights, struct tally *tallies)
+{
+    for (size_t at = 0, end; at < sights->count; at = end) {
+        end = run_end(sights, at);
+        bool elsewhere = sights->items[end - 1].page != sights->items[at].page;
+        for (size_t i = at; i < end && tells(sights, at, end); i++) {
+            tallies[sights->items[i].page].texts++;
+            tallies[sights->items[i].page].elsewhere += elsewhere;
+        }
+    }
+}
+
+static bool is_most(uint32_t part, uint32_t whole)
+{
+    return part >= whole - whole / 10;
+}
+
+/* How many other pages stand on this one. */
+static uint32_t count_covered(const struct sights *sights, uint32_t page,
+                              struct tally *tallies, uint32_t count)
+{
+    uint32_t covered = 0;
+    for (uint32_t i = 0; i < count; i++)
+        tallies[i].shared = 0;
+    for (size_t at = 0, end; at < sights->count; at = end) {
+        end = run_end(sights, at);
+        bool here = false;
+        for (size_t i = at; i < end && tells(sights, at, end); i++)
+            here |= sights->items[i].page == page;
+        for (size_t i = at; i < end && here; i++)
+            tallies[sights->items[i].page].shared++;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        covered += i != page && tallies[i].texts >= LEAST_COVERED &&
+                   2 * tallies[i].texts < tallies[page].texts &&
+                   is_most(tallies[i].shared, tallies[i].texts);
+    return covered;
+}
+
+void repeated_wholes(const struct piece *pieces, uint32_t count, bool *ret)
+{
+    struct sights sights = {0};
+    struct tally *tallies = mem_alloc(count * sizeof *tallies);
+    uint32_t candidates = 0;
+    see_blocks(&sights, pieces, count);
+    if (sights.count)
+        qsort(sights.items, sights.count, sizeof *sights.items, by_hash);
+    tally_pages(&sights, tallies);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tally *tally = &tallies[i];
+        ret[i] = tally->texts >= LEAST_TEXTS &&
+                 is_most(tally->elsewhere, tally->texts) &&
+                 candidates++ < MOST_CANDIDATES &&
+                 count_covered(&sights, i, tallies, count) >= LEAST_PAGES;
+    }
+    free(tallies);
+    free(sights.items);
+}
+
+void repeated_free(struct repeated *repeated)
+{
+    free(repeated->hashes);
+    *repeated = (struct repeated){0};
+}
+
+bool repeated_has(const struct repeated *repeated, uint64_t hash)
+{
+    size_t low = 0, high = repeated->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (repeated->hashes[middle] < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < repeated->count && repeated->hashes[low] == hash;
+}

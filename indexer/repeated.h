@@ -1,0 +1,32 @@
+/* Texts that stand on most pages of a manual: banners, menus, footers. */
+#ifndef INDEXER_REPEATED_H
+#define INDEXER_REPEATED_H
+
+#include "indexer/assemble.h"
+
+struct repeated {
+    uint64_t *hashes; /* [count] ascending */
+    size_t count;
+};
+
+/* Blocks whose text stands on more than half of the pages with content, of
+ * which there must be at least eight. */
+void repeated_blocks(const struct piece *pieces, uint32_t count,
+                     struct repeated *ret);
+/* The same of the titles of pages that have sections. */
+void repeated_titles(const struct piece *pieces, uint32_t count,
+                     struct repeated *ret);
+/* ret[i]: page i is the manual, or much of it, once more on one page: nearly
+ * all of its texts stand elsewhere, and whole other pages, each less than half
+ * of it, on it.  [count] */
+void repeated_wholes(const struct piece *pieces, uint32_t count, bool *ret);
+
+void repeated_free(struct repeated *repeated);
+
+bool repeated_has(const struct repeated *repeated, uint64_t hash);
+uint64_t repeated_hash(struct slice text);
+
+/* The hash of a block; 0: it is never taken for repeated. */
+uint64_t repeated_block_hash(const struct block *block);
+
+#endif

@@ -1,0 +1,174 @@
+#include "indexer/source.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+enum {
+    MOST_TRIES = 3, /* to read a file that changes meanwhile */
+    HEAD = 4096,    /* bytes by which DocBook is known */
+    STEP = 1 << 20  /* bytes that are decompressed at a time */
+};
+
+/* ---- By name ---- */
+
+static const struct {
+    const char *ending;
+    enum parser_format format;
+    bool docbook; /* or else not ours */
+} kinds[] = {
+    {".html", PARSER_HTML, false},  {".htm", PARSER_HTML, false},
+    {".xhtml", PARSER_XML, false},  {".xht", PARSER_XML, false},
+    {".docbook", PARSER_XML, true}, {".xml", PARSER_XML, true},
+};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static bool ends_in(const char *path, size_t size, const char *ending)
+{
+    size_t n = strlen(ending);
+    return size > n && path[size - n - 1] != '/' &&
+           !strncasecmp(path + size - n, ending, n);
+}
+
+static bool is_packed(const char *path)
+{
+    return ends_in(path, strlen(path), ".gz");
+}
+
+/* KINDS: none of them. */
+static size_t kind_of(const char *path)
+{
+    size_t size = strlen(path), i = 0;
+    if (is_packed(path))
+        size -= 3;
+    while (i < KINDS && !ends_in(path, size, kinds[i].ending))
+        i++;
+    return i;
+}
+
+bool source_is_named(const char *path)
+{
+    return kind_of(path) < KINDS;
+}
+
+enum parser_format source_format(const char *path)
+{
+    size_t kind = kind_of(path);
+    return kind < KINDS ? kinds[kind].format : PARSER_HTML;
+}
+
+/* XML is written for a hundred purposes; DocBook names itself. */
+bool source_is_wanted(const char *path)
+{
+    size_t kind = kind_of(path);
+    if (kind == KINDS || !kinds[kind].docbook)
+        return kind < KINDS;
+    char head[HEAD + 1];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    gzFile file = fd < 0 ? NULL : gzdopen(fd, "rb"); /* packed or not */
+    if (!file) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    int size = gzread(file, head, HEAD);
+    gzclose(file);
+    head[size > 0 ? size : 0] = '\0';
+    return strcasestr(head, "docbook") != NULL;
+}
+
+/* ---- Bytes ---- */
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_size == b->st_size && a->st_ino == b->st_ino &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+int source_read(const char *path, struct buf *ret_bytes, struct err *err)
+{
+    for (int i = 0; i < MOST_TRIES; i++) {
+        struct stat before, after;
+        bool known = !stat(path, &before);
+        int rc = file_read(path, PARSER_MOST_BYTES, ret_bytes, err);
+        if (rc)
+            return rc;
+        if (known && !stat(path, &after) && is_same(&before, &after) &&
+            ret_bytes->size == (size_t)after.st_size)
+            return 0;
+        buf_free(ret_bytes);
+    }
+    return err_set(err, ERR_IO, "%s changes while it is read", path);
+}
+
+static int unpack(z_stream *stream, struct buf *out, struct err *err)
+{
+    int rc = Z_OK;
+    while (rc == Z_OK || rc == Z_BUF_ERROR) {
+        buf_reserve(out, STEP);
+        stream->next_out = (unsigned char *)out->data + out->size;
+        stream->avail_out = STEP;
+        rc = inflate(stream, Z_NO_FLUSH);
+        out->size += STEP - stream->avail_out;
+        if (out->size > PARSER_MOST_BYTES)
+            return err_set(err, ERR_LIMIT, "larger than %d MiB decompressed",
+                           PARSER_MOST_BYTES >> 20);
+        /* One compressed file may follow another; what else follows is none. */
+        if (rc == Z_STREAM_END && stream->avail_in > 1 &&
+            stream->next_in[0] == 0x1f && stream->next_in[1] == 0x8b)
+            rc = inflateReset(stream);
+        else if (rc == Z_OK && !stream->avail_in && stream->avail_out)
+            rc = Z_BUF_ERROR;
+        if (rc == Z_BUF_ERROR)
+            return err_set(err, ERR_FORMAT, "its compressed data end early");
+    }
+    if (rc == Z_STREAM_END)
+        return 0;
+    return err_set(err, ERR_FORMAT, "its compressed data are damaged");
+}
+
+int source_unpack(const char *path, struct buf *bytes, struct err *err)
+{
+    if (!is_packed(path))
+        return 0;
+    z_stream stream = {.next_in = (unsigned char *)bytes->data,
+                       .avail_in = (unsigned)bytes->size};
+    if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK)
+        return err_set(err, ERR_INTERNAL, "cannot decompress");
+    struct buf out = {0};
+    int rc = unpack(&stream, &out, err);
+    inflateEnd(&stream);
+    buf_free(rc ? &out : bytes);
+    if (rc)
+        return rc;
+    buf_put_byte(&out, '\0');
+    out.size--;
+    *bytes = out;
+    return 0;
+}
+
+int source_read_span(const char *path, uint64_t from, uint64_t to,
+                     struct buf *ret_bytes, struct err *err)
+{
+    if (!is_packed(path))
+        return file_read_span(path, from, to, ret_bytes, err);
+    struct buf bytes = {0};
+    int rc = source_read(path, &bytes, err);
+    if (!rc)
+        rc = source_unpack(path, &bytes, err);
+    if (!rc && (from > to || to > bytes.size))
+        rc = err_set(err, ERR_STALE, "%s no longer reaches byte %llu", path,
+                     (unsigned long long)to);
+    if (!rc)
+        buf_put(ret_bytes, bytes.data + from, to - from);
+    buf_free(&bytes);
+    return rc;
+}

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Runs each fuzz target for so many seconds; what it finds is kept in
+# build/fuzz/corpus, what breaks it in build/fuzz/broken:  run.sh BUILD SECONDS
+build=$1
+seconds=$2
+here=$(dirname "$0")
+status=0
+mkdir -p "$build/broken"
+"$build/tests/fuzz/encode" "$build/seeds/tree" "$here"/corpus/html/* || exit 1
+mkdir -p "$build/seeds/html"
+for target in html tree; do
+    found="$build/corpus/$target"
+    mkdir -p "$found"
+    UBSAN_OPTIONS=print_stacktrace=1 "$build/tests/fuzz/$target" -max_total_time="$seconds" \
+        -dict="$here/$target.dict" -max_len=65536 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+        -artifact_prefix="$build/broken/$target-" "$found" "$here/corpus/$target" "$build/seeds/$target" >"$build/$target.log" 2>&1 || {
+        echo "FAILED: $target; see $build/$target.log"
+        status=1
+    }
+    echo "$target: $(grep -o 'stat::number_of_executed_units: *[0-9]*' "$build/$target.log" | grep -o '[0-9]*$') runs," \
+        "$(ls "$found" | wc -l) new inputs"
+done
+exit $status

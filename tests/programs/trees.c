@@ -1,0 +1,142 @@
+/* What the parser makes of single files, before they are assembled.
+ *
+ *     trees LECTERN-PARSE [FILE...]
+ *
+ * Prints one JSON object a line and file (without files: for each path on
+ * standard input): "file" and either "failure", a sentence, or the page's
+ * facts and "nodes" in pre-order, `parent` being an index among them (-1: the
+ * root). */
+#include <stdio.h>
+
+#include "base/json.h"
+#include "indexer/source.h"
+
+static void put_span(struct json *json, const char *key, struct span span)
+{
+    json_key(json, key);
+    json_begin(json, '[');
+    json_int(json, (int64_t)span.from);
+    json_int(json, (int64_t)span.to);
+    json_end(json, ']');
+}
+
+static void put_blocks(struct json *json, const struct node *node)
+{
+    json_key(json, "blocks");
+    json_begin(json, '[');
+    for (uint32_t i = 0; i < node->block_count; i++) {
+        const struct block *block = &node->blocks[i];
+        json_begin(json, '{');
+        json_field_text(json, "kind", block_kind_name(block->kind));
+        json_field_string(json, "text", block->text);
+        json_field_string(json, "info", block->info);
+        put_span(json, "span", block->origin.span);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+static void put_links(struct json *json, const struct node *node)
+{
+    json_key(json, "anchors");
+    json_begin(json, '[');
+    for (uint32_t i = 0; i < node->anchor_count; i++)
+        json_string(json, node->anchors[i]);
+    json_end(json, ']');
+    json_key(json, "refs");
+    json_begin(json, '[');
+    for (uint32_t i = 0; i < node->ref_count; i++) {
+        json_begin(json, '{');
+        json_field_string(json, "text", node->refs[i].text);
+        json_field_string(json, "url", node->refs[i].url);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+static void put_node(struct json *json, const struct node *node)
+{
+    json_begin(json, '{');
+    json_field_int(json, "parent",
+                   node->parent == TREE_NONE ? -1 : (int64_t)node->parent);
+    json_field_int(json, "level", node->level);
+    json_field_string(json, "title", node->title);
+    json_field_string(json, "anchor", node->anchor);
+    if (node->origin_count)
+        put_span(json, "span", node->origins[0].span);
+    put_blocks(json, node);
+    put_links(json, node);
+    json_end(json, '}');
+}
+
+static void put_tree(struct json *json, const struct tree *tree)
+{
+    static const char *const roles[] = {"content", "index", "redirect",
+                                        "search"};
+    const struct page *page = &tree->page;
+    size_t known = sizeof roles / sizeof *roles;
+    json_field_text(json, "role",
+                    (size_t)page->role < known ? roles[page->role] : "other");
+    json_field_text(json, "encoding", encoding_name(page->encoding));
+    json_field_string(json, "title", page->title);
+    json_field_string(json, "up", page->up);
+    json_field_string(json, "prev", page->prev);
+    json_field_string(json, "next", page->next);
+    json_key(json, "nodes");
+    json_begin(json, '[');
+    for (uint32_t n = 0; n < tree->count; n++)
+        put_node(json, &tree->nodes[n]);
+    json_end(json, ']');
+}
+
+static int read_tree(struct parser *parser, const char *path,
+                     struct tree **ret_tree, struct err *err)
+{
+    struct buf bytes = {0};
+    int rc = source_read(path, &bytes, err);
+    if (!rc)
+        rc = source_unpack(path, &bytes, err);
+    if (!rc)
+        rc = parser_parse(parser, buf_slice(&bytes), source_format(path),
+                          ret_tree, err);
+    buf_free(&bytes);
+    return rc;
+}
+
+static void print(struct parser *parser, const char *path)
+{
+    struct tree *tree = NULL;
+    struct err err = {.position = -1};
+    struct buf out = {0};
+    struct json json = json_to(&out);
+    json_begin(&json, '{');
+    json_field_text(&json, "file", path);
+    if (read_tree(parser, path, &tree, &err))
+        json_field_text(&json, "failure", err.message);
+    else
+        put_tree(&json, tree);
+    json_end(&json, '}');
+    puts(out.data);
+    tree_free(tree);
+    buf_free(&out);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        fputs("usage: trees LECTERN-PARSE [FILE...]\n", stderr);
+        return 2;
+    }
+    struct parser_options options = {.program = argv[1]};
+    struct parser *parser = parser_new(&options);
+    char path[4096];
+    for (int i = 2; i < argc; i++)
+        print(parser, argv[i]);
+    while (argc == 2 && fgets(path, sizeof path, stdin)) {
+        path[strcspn(path, "\n")] = '\0';
+        print(parser, path);
+        fflush(stdout);
+    }
+    parser_free(parser);
+    return 0;
+}

@@ -1,0 +1,334 @@
+#include "tests/unit/spans.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/file.h"
+#include "daemon/quote.h"
+#include "indexer/scan.h"
+#include "indexer/source.h"
+
+/* Files on their way to the parser: which are read, packed ones, and what
+ * happens on the way. */
+
+static char *folder;
+
+static int set_up_folder(void **state)
+{
+    folder = unit_folder();
+    return set_up(state);
+}
+
+static int tear_down_folder(void **state)
+{
+    unit_folder_remove(folder);
+    return tear_down(state);
+}
+
+static char *path_of(const char *name)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void write_file(const char *name, struct slice bytes)
+{
+    assert_int_equal(file_write(path_of(name), bytes, NULL), 0);
+}
+
+static struct buf packed(struct slice bytes)
+{
+    struct buf out = {0};
+    z_stream stream = {.next_in = (unsigned char *)(uintptr_t)bytes.data,
+                       .avail_in = (unsigned)bytes.size};
+    assert_int_equal(deflateInit2(&stream, 9, Z_DEFLATED, 16 + MAX_WBITS, 9, 0),
+                     Z_OK);
+    size_t most = deflateBound(&stream, bytes.size);
+    buf_reserve(&out, most);
+    stream.next_out = (unsigned char *)out.data;
+    stream.avail_out = (unsigned)most;
+    assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    out.size = stream.total_out;
+    deflateEnd(&stream);
+    return out;
+}
+
+/* ---- Names ---- */
+
+static void test_names(void **state)
+{
+    (void)state;
+    assert_true(source_is_named("a.html"));
+    assert_true(source_is_named("b/A.HTM"));
+    assert_true(source_is_named("a.xht"));
+    assert_true(source_is_named("a.html.gz"));
+    assert_true(source_is_named("a.XHTML.GZ"));
+    assert_false(source_is_named("a.txt"));
+    assert_false(source_is_named("a.gz"));
+    assert_false(source_is_named("a/.html"));
+    assert_false(source_is_named(".html"));
+    assert_false(source_is_named("a.html.gz.gz"));
+    assert_false(source_is_named("ahtml"));
+    assert_int_equal(source_format("a.html.gz"), PARSER_HTML);
+    assert_int_equal(source_format("a.xhtml"), PARSER_XML);
+    assert_int_equal(source_format("a.xml.gz"), PARSER_XML);
+}
+
+static void expect_scan(const char *ignore, const char *shown)
+{
+    struct scan scan;
+    struct buf out = {0};
+    assert_int_equal(scan_folder(folder, ignore, &scan, NULL), 0);
+    for (size_t i = 0; i < scan.count; i++)
+        buf_printf(&out, "%s%s%s\n", scan.files[i].path,
+                   scan.files[i].failure ? ": " : "",
+                   scan.files[i].failure ? scan.files[i].failure : "");
+    assert_string_equal(out.data ? out.data : "", shown);
+    scan_free(&scan);
+    buf_free(&out);
+}
+
+static void test_scan(void **state)
+{
+    (void)state;
+    struct slice docbook = slice_of("<!DOCTYPE x PUBLIC '-//OASIS//DTD DocBook "
+                                    "XML'><book/>");
+    struct buf packed_docbook = packed(docbook);
+    write_file("a.html", slice_of("x"));
+    write_file("b.html.gz", slice_of("x"));
+    write_file("c.xml", docbook);
+    write_file("d.xml.gz", buf_slice(&packed_docbook));
+    write_file("e.xml", slice_of("<rss/>"));
+    write_file("f.xml", slice_of(""));
+    write_file("g.txt", slice_of("x"));
+    buf_free(&packed_docbook);
+    expect_scan("", "a.html\nb.html.gz\nc.xml\nd.xml.gz\n");
+    expect_scan("*.gz\nc*", "a.html\n");
+}
+
+static void test_links(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(path_of("sub"), 0755), 0);
+    write_file("sub/a.html", slice_of("x"));
+    assert_int_equal(symlink("..", path_of("sub/up")), 0);
+    assert_int_equal(symlink(".", path_of("here")), 0);
+    assert_int_equal(symlink("sub/a.html", path_of("b.html")), 0);
+    assert_int_equal(symlink("loop.html", path_of("loop.html")), 0);
+    assert_int_equal(symlink("gone", path_of("gone.html")), 0);
+    assert_int_equal(mkdir(path_of("folder.html"), 0755), 0);
+    assert_int_equal(mkfifo(path_of("pipe.html"), 0644), 0);
+    expect_scan("", "gone.html: No such file or directory\n"
+                    "loop.html: Too many levels of symbolic links\n"
+                    "pipe.html: not a regular file\nsub/a.html\n");
+}
+
+static void test_links_outside(void **state)
+{
+    (void)state;
+    struct buf other = {0}, file = {0}, sibling = {0};
+    buf_printf(&other, "%s-other", folder);
+    assert_int_equal(mkdir(other.data, 0755), 0);
+    buf_printf(&file, "%s/a.html", other.data);
+    assert_int_equal(file_write(file.data, slice_of("x"), NULL), 0);
+    assert_int_equal(symlink(file.data, path_of("a.html")), 0);
+    assert_int_equal(symlink(other.data, path_of("other")), 0);
+    assert_int_equal(symlink("..", path_of("above")), 0);
+    assert_int_equal(symlink("/dev/null", path_of("null.html")), 0);
+    /* Not below the root, though its name begins alike. */
+    buf_printf(&sibling, "%s2", folder);
+    assert_int_equal(mkdir(sibling.data, 0755), 0);
+    assert_int_equal(symlink(sibling.data, path_of("sibling")), 0);
+    static const char outside[] =
+        ": a link to a folder outside of the manual's is not followed\n";
+    struct buf shown = {0};
+    buf_printf(&shown, "a.html\nabove%snull.html: not a regular file\n",
+               outside);
+    buf_printf(&shown, "other%ssibling%s", outside, outside);
+    expect_scan("", shown.data);
+    rmdir(sibling.data);
+    unit_folder_remove(other.data);
+    buf_free(&other);
+    buf_free(&file);
+    buf_free(&sibling);
+    buf_free(&shown);
+}
+
+static void test_no_permission(void **state)
+{
+    (void)state;
+    uid_t user = geteuid();
+    assert_int_equal(mkdir(path_of("shut"), 0755), 0);
+    write_file("shut/a.html", slice_of("x"));
+    write_file("b.html", slice_of("x"));
+    assert_int_equal(chmod(path_of("shut"), 0), 0);
+    assert_int_equal(chmod(path_of("b.html"), 0), 0);
+    assert_int_equal(chmod(folder, 0755), 0);
+    if (!user)
+        assert_int_equal(seteuid(65534), 0);
+    expect_scan("", "b.html\nshut: Permission denied\n");
+    struct buf bytes = {0};
+    struct err err = {0};
+    int rc = source_read(path_of("b.html"), &bytes, &err);
+    assert_int_equal(seteuid(user), 0);
+    assert_int_equal(chmod(path_of("shut"), 0700), 0);
+    assert_int_equal(rc, ERR_IO);
+    assert_non_null(strstr(err.message, "Permission denied"));
+}
+
+/* ---- Packed ---- */
+
+static int unpack(struct slice bytes, struct buf *ret, struct err *err)
+{
+    buf_put_slice(ret, bytes);
+    int rc = source_unpack("a.html.gz", ret, err);
+    if (rc)
+        buf_free(ret);
+    return rc;
+}
+
+static void test_packed(void **state)
+{
+    (void)state;
+    struct buf one = packed(slice_of("<p>one")), out = {0};
+    struct err err = {0};
+    assert_int_equal(unpack(buf_slice(&one), &out, &err), 0);
+    assert_string_equal(out.data, "<p>one");
+    buf_free(&out);
+    /* Two in one file, and something behind them. */
+    struct buf two = packed(slice_of(" two"));
+    struct buf both = {0};
+    buf_put_slice(&both, buf_slice(&one));
+    buf_put_slice(&both, buf_slice(&two));
+    buf_put_text(&both, "garbage");
+    assert_int_equal(unpack(buf_slice(&both), &out, &err), 0);
+    assert_string_equal(out.data, "<p>one two");
+    buf_free(&out);
+    for (size_t cut = 0; cut < one.size; cut++) {
+        assert_int_equal(unpack((struct slice){one.data, cut}, &out, &err),
+                         ERR_FORMAT);
+        assert_string_equal(err.message, "its compressed data end early");
+    }
+    one.data[one.size - 6] ^= 1;
+    assert_int_equal(unpack(buf_slice(&one), &out, &err), ERR_FORMAT);
+    assert_string_equal(err.message, "its compressed data are damaged");
+    assert_int_equal(unpack(slice_of("<p>plain"), &out, &err), ERR_FORMAT);
+    struct buf plain = {0};
+    buf_put_text(&plain, "<p>plain");
+    assert_int_equal(source_unpack("a.html", &plain, &err), 0);
+    assert_string_equal(plain.data, "<p>plain");
+    buf_free(&plain);
+    buf_free(&one);
+    buf_free(&two);
+    buf_free(&both);
+}
+
+static void test_zip_bomb(void **state)
+{
+    (void)state;
+    struct buf bomb = {0};
+    for (int i = 0; i < PARSER_MOST_BYTES >> 20; i++) {
+        struct buf zeros = {0};
+        buf_reserve(&zeros, (1 << 20) + 1);
+        memset(zeros.data, ' ', 1 << 20);
+        zeros.size = (1 << 20) + (i == 0);
+        struct buf member = packed(buf_slice(&zeros));
+        buf_put_slice(&bomb, buf_slice(&member));
+        buf_free(&zeros);
+        buf_free(&member);
+    }
+    struct buf out = {0};
+    struct err err = {0};
+    assert_int_equal(unpack(buf_slice(&bomb), &out, &err), ERR_LIMIT);
+    assert_string_equal(err.message, "larger than 64 MiB decompressed");
+    buf_free(&bomb);
+}
+
+/* Places are those of the decompressed bytes. */
+static void test_packed_quote(void **state)
+{
+    (void)state;
+    static const char html[] = "<p>x</p><p>one <b>two</b> three</p>";
+    struct buf bytes = packed(slice_of(html)), span = {0};
+    char name[] = "a.html.gz";
+    write_file(name, buf_slice(&bytes));
+    struct slice files[] = {slice_of(name)};
+    struct tree outline = {.files = files, .file_count = 1};
+    struct volume volume = {.manual = {.root = folder}, .outline = &outline};
+    struct passage passage = {.volume = &volume,
+                              .text = slice_of("two three"),
+                              .block = {.file = 0, .span = {8, 31}}};
+    struct quote quote;
+    assert_int_equal(quote_check(parser, &passage, &quote, NULL), 0);
+    assert_int_equal(source_read_span(path_of(name), quote.span.from,
+                                      quote.span.to, &span, NULL),
+                     0);
+    assert_string_equal(span.data, "two</b> three");
+    buf_free(&span);
+    assert_int_equal(source_read_span(path_of(name), 0, 99, &span, NULL),
+                     ERR_STALE);
+    quote_free(&quote);
+    buf_free(&bytes);
+}
+
+/* ---- Changing meanwhile ---- */
+
+static atomic_bool done;
+
+static void *keep_growing(void *path)
+{
+    int fd = open(path, O_WRONLY | O_APPEND);
+    while (!atomic_load(&done))
+        if (write(fd, "x", 1) < 0)
+            break;
+    close(fd);
+    return NULL;
+}
+
+static void test_changing(void **state)
+{
+    (void)state;
+    struct buf bytes = {0};
+    buf_reserve(&bytes, 32 << 20);
+    memset(bytes.data, 'x', 32 << 20);
+    bytes.size = 32 << 20;
+    write_file("a.html", buf_slice(&bytes));
+    buf_free(&bytes);
+    char *path = path_of("a.html");
+    pthread_t thread;
+    atomic_store(&done, false);
+    assert_int_equal(pthread_create(&thread, NULL, keep_growing, path), 0);
+    struct err err = {0};
+    int rc = 0;
+    for (int i = 0; i < 50 && !rc; i++) {
+        buf_free(&bytes);
+        rc = source_read(path, &bytes, &err);
+    }
+    atomic_store(&done, true);
+    pthread_join(thread, NULL);
+    assert_int_equal(rc, ERR_IO);
+    assert_non_null(strstr(err.message, "changes while it is read"));
+    assert_int_equal(source_read(path, &bytes, &err), 0);
+    assert_true(bytes.size > 32 << 20);
+    buf_free(&bytes);
+}
+
+#define FOLDER_TEST(name)                                                      \
+    cmocka_unit_test_setup_teardown(name, set_up_folder, tear_down_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FOLDER_TEST(test_names),         FOLDER_TEST(test_scan),
+        FOLDER_TEST(test_links),         FOLDER_TEST(test_no_permission),
+        FOLDER_TEST(test_links_outside), FOLDER_TEST(test_packed),
+        FOLDER_TEST(test_zip_bomb),      FOLDER_TEST(test_packed_quote),
+        FOLDER_TEST(test_changing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
