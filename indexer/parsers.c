@@ -27,10 +27,11 @@ struct parsers {
 
 struct hash128 parsers_tree_name(struct hash128 content, const char *path)
 {
-    unsigned char bytes[18];
+    unsigned char bytes[19];
     hash_write(content, bytes);
     bytes[16] = PARSER_VERSION;
     bytes[17] = (unsigned char)source_format(path);
+    bytes[18] = source_is_packed(path);
     return hash_bytes(bytes, sizeof bytes);
 }
 

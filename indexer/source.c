@@ -37,7 +37,7 @@ static bool ends_in(const char *path, size_t size, const char *ending)
            !strncasecmp(path + size - n, ending, n);
 }
 
-static bool is_packed(const char *path)
+bool source_is_packed(const char *path)
 {
     return ends_in(path, strlen(path), ".gz");
 }
@@ -46,7 +46,7 @@ static bool is_packed(const char *path)
 static size_t kind_of(const char *path)
 {
     size_t size = strlen(path), i = 0;
-    if (is_packed(path))
+    if (source_is_packed(path))
         size -= 3;
     while (i < KINDS && !ends_in(path, size, kinds[i].ending))
         i++;
@@ -137,7 +137,7 @@ static int unpack(z_stream *stream, struct buf *out, struct err *err)
 
 int source_unpack(const char *path, struct buf *bytes, struct err *err)
 {
-    if (!is_packed(path))
+    if (!source_is_packed(path))
         return 0;
     z_stream stream = {.next_in = (unsigned char *)bytes->data,
                        .avail_in = (unsigned)bytes->size};
@@ -158,7 +158,7 @@ int source_unpack(const char *path, struct buf *bytes, struct err *err)
 int source_read_span(const char *path, uint64_t from, uint64_t to,
                      struct buf *ret_bytes, struct err *err)
 {
-    if (!is_packed(path))
+    if (!source_is_packed(path))
         return file_read_span(path, from, to, ret_bytes, err);
     struct buf bytes = {0};
     int rc = source_read(path, &bytes, err);

@@ -18,6 +18,7 @@ bool source_is_named(const char *path);
 bool source_is_wanted(const char *path);
 
 enum parser_format source_format(const char *path);
+bool source_is_packed(const char *path); /* a .gz file */
 
 /* The file's bytes as they are on disk, all of one moment.  ERR_LIMIT: too
  * large; ERR_IO: also when it never stops changing. */

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "daemon/quote.h"
+#include "indexer/parsers.h"
 #include "indexer/scan.h"
 #include "indexer/source.h"
 
@@ -318,17 +319,38 @@ static void test_changing(void **state)
     buf_free(&bytes);
 }
 
+static bool same_tree(const char *a, const char *b)
+{
+    struct hash128 content = hash_bytes("bytes", 5);
+    return hash_equal(parsers_tree_name(content, a),
+                      parsers_tree_name(content, b));
+}
+
+static void the_same_bytes_may_read_otherwise(void **state)
+{
+    (void)state;
+    assert_true(same_tree("a.html", "b/c.htm"));
+    assert_true(same_tree("a.html.gz", "b.HTML.GZ"));
+    assert_false(same_tree("a.html", "a.html.gz"));
+    assert_false(same_tree("a.html", "a.xhtml"));
+}
+
 #define FOLDER_TEST(name)                                                      \
     cmocka_unit_test_setup_teardown(name, set_up_folder, tear_down_folder)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FOLDER_TEST(test_names),         FOLDER_TEST(test_scan),
-        FOLDER_TEST(test_links),         FOLDER_TEST(test_no_permission),
-        FOLDER_TEST(test_links_outside), FOLDER_TEST(test_packed),
-        FOLDER_TEST(test_zip_bomb),      FOLDER_TEST(test_packed_quote),
+        FOLDER_TEST(test_names),
+        FOLDER_TEST(test_scan),
+        FOLDER_TEST(test_links),
+        FOLDER_TEST(test_no_permission),
+        FOLDER_TEST(test_links_outside),
+        FOLDER_TEST(test_packed),
+        FOLDER_TEST(test_zip_bomb),
+        FOLDER_TEST(test_packed_quote),
         FOLDER_TEST(test_changing),
+        cmocka_unit_test(the_same_bytes_may_read_otherwise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
