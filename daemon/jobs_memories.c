@@ -88,6 +88,8 @@ static void ended(struct jobs *jobs, struct job *job, int code,
             log_info("%s: %zu of %zu segments encoded, %.1f s", job->name,
                      report->encoded, report->segments, report->seconds);
         job->memories = *report;
+        job->memories.encoded += job->interrupted;
+        job->interrupted = 0;
         job->memory_err = (struct err){.position = -1};
         job->memory_delay = 0;
     }
@@ -109,6 +111,7 @@ void jobs_encode(struct jobs *jobs, struct job *job)
     int code = encode(jobs, job->manual, &report, &encoded, &err);
     pthread_mutex_lock(&jobs->lock);
     job->encoded += encoded;
+    job->interrupted += code == ERR_CANCELLED ? encoded : 0;
     jobs->current = NULL;
     jobs->collect = jobs->collect || report.changed;
     ended(jobs, job, code, &err, &report);

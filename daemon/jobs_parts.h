@@ -32,6 +32,7 @@ struct job {
     int64_t retry_delay, retry_at; /* ms; 0: no retry is due */
     int64_t rests_until;           /* ms; before it changes start no update */
     struct memories_report memories; /* the same of memories */
+    size_t interrupted; /* segments encoded by runs that were, since then */
     struct err memory_err;
     uint64_t encoded; /* segments in all, also of those that were interrupted */
     int64_t memory_delay, memory_at;
