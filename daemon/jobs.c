@@ -220,6 +220,14 @@ static int update_manual(struct jobs *jobs, uint32_t manual,
     return code;
 }
 
+void jobs_begin(struct jobs *jobs, struct job *job, int phase)
+{
+    job->phase = phase;
+    job->done = job->total = 0;
+    jobs->current = job;
+    atomic_store(&jobs->cancel, false);
+}
+
 static void run(struct jobs *jobs, struct job *job)
 {
     struct index_options options = jobs->options.index;
@@ -232,10 +240,7 @@ static void run(struct jobs *jobs, struct job *job)
     job->running = ticket;
     job->force = job->retry = false;
     job->retry_at = 0;
-    job->phase = INDEX_SCAN;
-    job->done = job->total = 0;
-    jobs->current = job;
-    atomic_store(&jobs->cancel, false);
+    jobs_begin(jobs, job, INDEX_SCAN);
     pthread_mutex_unlock(&jobs->lock);
     int code = update_manual(jobs, job->manual, &options, &report, &err);
     pthread_mutex_lock(&jobs->lock);

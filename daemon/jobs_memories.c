@@ -103,10 +103,7 @@ void jobs_encode(struct jobs *jobs, struct job *job)
     job->encoding = job->wanted ? job->wanted : ++jobs->tickets;
     job->wanted = 0;
     job->memory_at = 0;
-    job->phase = PHASE_MEMORIES;
-    job->done = job->total = 0;
-    jobs->current = job;
-    atomic_store(&jobs->cancel, false);
+    jobs_begin(jobs, job, PHASE_MEMORIES);
     pthread_mutex_unlock(&jobs->lock);
     int code = encode(jobs, job->manual, &report, &encoded, &err);
     pthread_mutex_lock(&jobs->lock);

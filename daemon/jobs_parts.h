@@ -68,6 +68,8 @@ struct jobs {
 struct job *jobs_find(const struct jobs *jobs, uint32_t manual);
 /* Queues its update, also between memories. */
 void jobs_enqueue(struct jobs *jobs, struct job *job);
+/* The job is what runs now, and nobody has asked it to stop. */
+void jobs_begin(struct jobs *jobs, struct job *job, int phase);
 /* Doubles a delay, within bounds. */
 int64_t jobs_back_off(int64_t delay);
 
