@@ -37,6 +37,7 @@ enum option_id {
     OPTION_WAIT,
     OPTION_FORCE,
     OPTION_RETRY,
+    OPTION_LEFT_OUT,
     OPTION_DEPTH,
     OPTION_PRINT,
     OPTION_STOP,
@@ -76,7 +77,7 @@ struct options {
     bool json, quiet, no_color, help, version;
     const char *socket, *config, *store, *model;
     const char *manual, *under, *mode, *answer, *method, *answers;
-    bool explain, jsonl, strict, wait, force, retry, print, stop, foreground;
+    bool explain, jsonl, strict, wait, force, retry, left_out, print, stop, foreground;
     long count, depth, max_tokens;
     struct text_list ignore;
 };

@@ -170,6 +170,15 @@ static void put_refs(struct json *json, const struct volume *volume,
     json_end(json, ']');
 }
 
+static void put_aliases(struct json *json, const struct node *node)
+{
+    json_key(json, "aliases");
+    json_begin(json, '[');
+    for (uint32_t i = 0; i < node->alias_count; i++)
+        json_string(json, node->aliases[i]);
+    json_end(json, ']');
+}
+
 static int put_section(const struct call *call, const struct shelf *shelf,
                        struct json *json, struct err *err)
 {
@@ -189,6 +198,7 @@ static int put_section(const struct call *call, const struct shelf *shelf,
     put_blocks(json, volume, volume->outline->nodes[node].source_tree,
                content.node);
     put_refs(json, volume, node, content.node);
+    put_aliases(json, &volume->outline->nodes[node]);
     json_end(json, '}');
     content_close(&content);
     return 0;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "indexer/aliases.h"
 #include "indexer/place.h"
 #include "indexer/repeated.h"
 
@@ -22,6 +23,9 @@ struct tree *assemble_skeleton(const struct tree *tree)
     for (uint32_t i = 0; i < bones->page.link_count; i++)
         bones->page.links[i].url =
             tree_copy_text(bones, bones->page.links[i].url);
+    bones->page.aliases =
+        tree_copy_aliases(bones, tree->page.aliases, tree->page.alias_count);
+    bones->page.alias_count = tree->page.alias_count;
     for (uint32_t f = 0; f < tree->file_count; f++)
         tree_add_file(bones, tree->files[f]);
     for (uint32_t n = 0; n < tree->count; n++) {
@@ -175,8 +179,18 @@ static void add_equals(struct assembly *assembly)
     free(roots);
 }
 
+static void add_files(struct assembly *assembly)
+{
+    struct tree *outline = assembly->outline;
+    outline->left_out = arena_alloc(&outline->arena, assembly->count);
+    for (uint32_t i = 0; i < assembly->count; i++) {
+        tree_add_file(outline, slice_of(assembly->pieces[i].path));
+        outline->left_out[i] = (uint8_t)assembly->places[i].left_out;
+    }
+}
+
 int assemble(const char *manual, const struct piece *pieces, uint32_t count,
-             struct tree **ret_outline, struct err *err)
+             bool aliases, struct tree **ret_outline, struct err *err)
 {
     struct assembly assembly = {
         .pieces = pieces, .count = count, .outline = tree_new(true)};
@@ -184,8 +198,7 @@ int assemble(const char *manual, const struct piece *pieces, uint32_t count,
     repeated_blocks(pieces, count, &assembly.blocks);
     repeated_titles(pieces, count, &assembly.titles);
     uint32_t first = place_pages(pieces, count, assembly.places);
-    for (uint32_t i = 0; i < count; i++)
-        tree_add_file(assembly.outline, slice_of(pieces[i].path));
+    add_files(&assembly);
     tree_add_node(assembly.outline, TREE_NONE, 0, slice_of(manual),
                   (struct slice){"", 0});
     assembly.outline->nodes[0].own = hash_bytes(manual, strlen(manual));
@@ -195,9 +208,12 @@ int assemble(const char *manual, const struct piece *pieces, uint32_t count,
     repeated_free(&assembly.blocks);
     repeated_free(&assembly.titles);
     int code = tree_seal(assembly.outline, err);
-    if (code)
+    if (code) {
         tree_free(assembly.outline);
-    else
-        *ret_outline = assembly.outline;
-    return code;
+        return code;
+    }
+    if (aliases)
+        aliases_give(assembly.outline, pieces, count);
+    *ret_outline = assembly.outline;
+    return 0;
 }

@@ -87,9 +87,12 @@ static void look_at(struct placing *p)
     for (uint32_t i = 0; i < p->count; i++) {
         const char *path = p->pieces[i].path;
         int role = placing_page(p, i)->role;
-        p->places[i].left_out = role == PAGE_REDIRECT || role == PAGE_SEARCH ||
-                                (javadoc && is_besides(path)) || wholes[i] ||
-                                p->places[i].same != i;
+        p->places[i].left_out = role == PAGE_REDIRECT ? LEFT_OUT_REDIRECT
+                                : role == PAGE_SEARCH ? LEFT_OUT_SEARCH
+                                : javadoc && is_besides(path) ? LEFT_OUT_LISTS
+                                : wholes[i]              ? LEFT_OUT_WHOLE
+                                : p->places[i].same != i ? LEFT_OUT_SAME
+                                                         : LEFT_OUT_NOT;
         p->pages[i] = (struct page_place){
             .is_index = is_index(p, i) ||
                         (javadoc && placing_is_named(path, summary_names)),
@@ -162,7 +165,8 @@ static void open_menus(struct placing *p)
         }
     }
     for (uint32_t i = 0; i < p->count; i++)
-        p->places[i].left_out |= p->pages[i].through;
+        if (p->pages[i].through)
+            p->places[i].left_out = LEFT_OUT_MENU;
 }
 
 static void find_parents(struct placing *p)

@@ -27,7 +27,7 @@ struct place {
     uint32_t child, sibling; /* pieces, in order; TREE_NONE */
     uint32_t same;           /* piece of the same content that stands for it,
                                 or itself */
-    bool left_out;
+    int left_out;                /* enum left_out */
 };
 
 /* places: [count].  Returns the first page below the root; TREE_NONE: there is

@@ -59,8 +59,7 @@ struct reading {
     size_t count, capacity;
 };
 
-/* A link to another page, of the same manual for all one can see here. */
-static bool leads_on(const char *url)
+bool contents_leads_on(const char *url)
 {
     size_t scheme = 0;
     if (!*url || *url == '#' || *url == '/' || *url == '?')
@@ -79,7 +78,7 @@ static struct slice page_of(const char *url)
 static void add_link(struct reading *r, const char *url, uint32_t depth)
 {
     struct slice page = page_of(url);
-    if (!leads_on(url) || r->count == MOST_LINKS ||
+    if (!contents_leads_on(url) || r->count == MOST_LINKS ||
         (r->count && slice_equal(r->links[r->count - 1].url, page)))
         return;
     void *links = r->links;
