@@ -32,10 +32,9 @@ void placing_measure_ways(struct placing *p)
 
 static int worth_of(int contents)
 {
-    static const int worths[CONTENTS_KINDS] = {[CONTENTS_BELOW] = 4,
-                                               [CONTENTS_WHOLE] = 3,
-                                               [CONTENTS_FRAMES] = 2,
-                                               [CONTENTS_GUESS] = 1};
+    static const int worths[CONTENTS_KINDS] = {
+        [CONTENTS_BELOW] = 5,  [CONTENTS_WHOLE] = 4, [CONTENTS_FRAMES] = 3,
+        [CONTENTS_GROUPS] = 2, [CONTENTS_GUESS] = 1};
     return worths[contents];
 }
 
@@ -52,7 +51,7 @@ static bool is_better(const struct placing *p, uint32_t page,
         return worth_of(x->contents) > worth_of(y->contents);
     if (x->contents == CONTENTS_WHOLE)
         return false;
-    if (x->contents == CONTENTS_BELOW && new->depth != old->depth)
+    if ((x->contents == CONTENTS_BELOW || x == y) && new->depth != old->depth)
         return new->depth < old->depth;
     uint32_t near = p->pages[new->lister].distance,
              before = p->pages[old->lister].distance;
@@ -77,11 +76,15 @@ static void read_list(struct placing *p, uint32_t lister)
 {
     const struct page *page = placing_page(p, lister);
     bool whole = page->contents == CONTENTS_WHOLE;
-    uint32_t open[MOST_NESTED + 1];
+    uint32_t open[MOST_NESTED + 1], group = TREE_NONE;
     for (uint32_t d = 0; d <= MOST_NESTED; d++)
         open[d] = TREE_NONE;
     for (uint32_t k = 0; k < page->link_count; k++) {
         uint32_t to = p->targets[lister][k], depth = page->links[k].depth;
+        if (group != TREE_NONE && page->links[group].depth >= depth)
+            group = TREE_NONE;
+        if (page->links[k].title.size)
+            group = k;
         if (to == TREE_NONE || (to == lister && !whole))
             continue;
         if (depth > MOST_NESTED)
@@ -93,7 +96,7 @@ static void read_list(struct placing *p, uint32_t lister)
         open[depth] = to;
         for (uint32_t d = depth + 1; d <= MOST_NESTED; d++)
             open[d] = TREE_NONE;
-        struct offer offer = {lister, parent, k, depth};
+        struct offer offer = {lister, parent, group, k, depth};
         if (may_list(p, lister, to) && is_better(p, to, &offer))
             p->pages[to].offer = offer;
     }

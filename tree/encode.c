@@ -6,7 +6,8 @@
  *   files:   string path ...
  *   outline: varint why it is left out, for each file
  *   page:    varint role, varint encoding, string title, up, prev, next
- *     links: varint kind of contents, string url, varint depth ...
+ *     links: varint kind of contents, string url, varint depth, string
+ *            title ...
  *     aliases: string text, string url ...
  *   nodes, in pre-order:
  *     varint   distance to the parent (own index - parent's; 0: the root)
@@ -21,8 +22,9 @@
  *     dropped: varint block - the one before ...
  *     aliases: string ...
  *
- * Version 3, which is read still, has no aliases and does not say why files are
- * left out; version 2, too, has no links, entries or dropped blocks either.
+ * Version 3, which is read still, has neither aliases nor titles of links, and
+ * does not say why files are left out; version 2, read too, has no links, entries
+ * or dropped blocks either.
  *
  * "Previous to" is the end of the span decoded last, so that spans, which
  * mostly follow one another, take few bytes.  Heights, ends and hashes of
@@ -111,6 +113,7 @@ static void put_links(const struct page *page, struct buf *out)
     for (uint32_t i = 0; i < page->link_count; i++) {
         buf_put_string(out, page->links[i].url);
         buf_put_varint(out, page->links[i].depth);
+        buf_put_string(out, page->links[i].title);
     }
     buf_put_varint(out, page->alias_count);
     for (uint32_t i = 0; i < page->alias_count; i++) {
@@ -288,7 +291,10 @@ static void take_links(struct decoding *d)
     page->links = arena_alloc(&d->tree->arena, count * sizeof *page->links);
     for (size_t i = 0; i < count && !in->failed; i++) {
         struct slice url = tree_copy_text(d->tree, read_string(in));
-        page->links[page->link_count++] = (struct page_link){url, read_u32(in)};
+        struct page_link link = {url, read_u32(in), {"", 0}};
+        if (d->version > 3)
+            link.title = tree_copy_text(d->tree, read_string(in));
+        page->links[page->link_count++] = link;
     }
 }
 

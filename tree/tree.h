@@ -120,12 +120,14 @@ enum page_contents {
     CONTENTS_WHOLE,  /* made by a generator: the whole manual */
     CONTENTS_FRAMES, /* the page is but a frame around these */
     CONTENTS_GUESS,  /* the page is hardly more than links */
+    CONTENTS_GROUPS, /* a list that sorts pages under headings of its own */
     CONTENTS_KINDS
 };
 
 struct page_link {
-    struct slice url; /* as written, without an anchor */
-    uint32_t depth;   /* in lists within lists; 0: the outermost */
+    struct slice url;   /* as written, without an anchor; empty: a heading */
+    uint32_t depth;     /* in lists within lists; 0: the outermost */
+    struct slice title; /* of a heading, else empty */
 };
 
 /* An entry of an alphabetical index. */

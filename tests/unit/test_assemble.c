@@ -7,7 +7,7 @@
 struct page_of {
     const char *path, *title, *up, *next;
     int role, contents;
-    const char *links; /* "a.html >b.html": ">" for every level */
+    const char *links; /* "a.html >b.html": ">" for every level; "=A" a heading */
 };
 
 static void add_links(struct tree *tree, const char *words)
@@ -18,7 +18,11 @@ static void add_links(struct tree *tree, const char *words)
         uint32_t depth = (uint32_t)strspn(words, ">");
         size_t size = strcspn(words + depth, " ");
         struct slice url = {words + depth, size};
-        links[count++] = (struct page_link){tree_copy_text(tree, url), depth};
+        bool heading = size && url.data[0] == '=';
+        struct slice none = {"", 0}, title = {url.data + 1, size - 1};
+        links[count++] = (struct page_link){
+            heading ? none : tree_copy_text(tree, url), depth,
+            heading ? tree_copy_text(tree, title) : none};
         words += depth + size;
         words += strspn(words, " ");
     }
@@ -384,6 +388,23 @@ static void what_is_left_out_has_a_reason(void **state)
     tree_free(outline);
 }
 
+/* A list by hand that sorts pages under headings. */
+static void headings_in_lists_become_nodes(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"b.html", "B", "", "", 0, 0, ""},
+        {"c.html", "C", "", "", 0, 0, ""},
+        {"d.html", "D", "", "", 0, 0, ""},
+        {"docs.html", "Docs", "", "", 0, CONTENTS_GROUPS,
+         "=First >c.html >a.html =Second >b.html >c.html d.html =Empty"},
+        {"index.html", "Top", "", "", 0, CONTENTS_GUESS, "b.html docs.html"},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Top(Notes,Docs(Notes,D(Notes),First(C(Notes),"
+                        "A(Notes)),Second(B(Notes)))))");
+}
+
 static void circles_are_cut(void **state)
 {
     (void)state;
@@ -470,6 +491,7 @@ int main(void)
         cmocka_unit_test(the_whole_once_more_is_left_out),
         cmocka_unit_test(index_entries_name_sections),
         cmocka_unit_test(what_is_left_out_has_a_reason),
+        cmocka_unit_test(headings_in_lists_become_nodes),
         cmocka_unit_test(circles_are_cut),
         cmocka_unit_test(links_that_lead_nowhere_do_no_harm),
         cmocka_unit_test(ids_are_kept),

@@ -258,6 +258,11 @@ static void test_images(void **state)
     expect("<p><img alt=Logo> a <img alt='-'> <img alt=Logo></p>",
            "# \nparagraph: a\nfigure: Logo\n");
     expect("<p>a <a href=b><img alt=Next></a></p>", "# \nparagraph: a\n");
+    expect("<p>a <a href='#top'><img alt=Top></a></p>", "# \nparagraph: a\n");
+    expect("<table><tr><td><a href='#b'><img alt='Line width'></a><td><a "
+           "href='b.png'><img alt='A cat'></a><td><a href=b><img alt=Next></a>"
+           "<td>x</table>",
+           "# \ntable: Line width\\tA cat\\t\\tx\n");
     expect("<ul><li><img alt='*'>one <img alt=File>menu</ul>",
            "# \nlist: - one File menu\n");
     expect("<table><tr><td><img alt=yes><td>b<td><a href=b><img alt=up></a>"

@@ -47,7 +47,8 @@ static void add_links(struct tree *tree, uint64_t *seed)
     for (uint32_t i = 0; i < count; i++)
         links[i] = (struct page_link){
             tree_copy_text(tree, random_text(seed, room, 20)),
-            unit_below(seed, 9)};
+            unit_below(seed, 9),
+            tree_copy_text(tree, random_text(seed, room, 20))};
     tree->page.contents = (int)unit_below(seed, CONTENTS_KINDS);
     tree->page.links = tree_copy_links(tree, links, count);
     tree->page.link_count = count;
@@ -178,6 +179,8 @@ static void encoding_is_the_identity(void **state)
             assert_same_text(tree->page.links[i].url, again->page.links[i].url);
             assert_int_equal(tree->page.links[i].depth,
                              again->page.links[i].depth);
+            assert_same_text(tree->page.links[i].title,
+                             again->page.links[i].title);
         }
         assert_int_equal(tree->page.alias_count, again->page.alias_count);
         for (uint32_t i = 0; i < tree->page.alias_count; i++) {

@@ -260,14 +260,16 @@ class Tree:
         for node in house.walk(root):
             for child in node["children"]:
                 self.parent[child["id"]] = node
-            self.by_file.setdefault(node["file"], node)
+            for file in [node["file"]] + [origin["file"] for origin in node.get("origins") or []]:
+                self.by_file.setdefault(file, node)
             self.by_anchor.setdefault((node["file"], node["anchor"]), node)
             self.by_title.setdefault((node["file"], bare(node["title"])), node)
             self.by_title.setdefault(bare(node["title"]), node)
 
     def find(self, entry):
-        if not entry.file:
-            return self.by_title.get(bare(entry.title))
+        if not entry.file:  # a heading without a page of its own
+            return next((node for node in house.walk(self.root) if node["file"] is None
+                         and bare(node["title"]) == bare(entry.title)), self.by_title.get(bare(entry.title)))
         if entry.anchor:
             node = self.by_anchor.get((entry.file, entry.anchor))
             if node and same_title(entry.title, node["title"]):
