@@ -77,7 +77,8 @@ struct options {
     bool json, quiet, no_color, help, version;
     const char *socket, *config, *store, *model;
     const char *manual, *under, *mode, *answer, *method, *answers;
-    bool explain, jsonl, strict, wait, force, retry, left_out, print, stop, foreground;
+    bool explain, jsonl, strict, wait, force, retry, left_out, print, stop,
+        foreground;
     long count, depth, max_tokens;
     struct text_list ignore;
 };

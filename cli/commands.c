@@ -50,10 +50,11 @@ const struct option_spec cli_options[OPTIONS] = {
                      "return when everything is indexed", 0, 0},
     [OPTION_FORCE] = {0, "force", NULL, KIND_FLAG, AT(force),
                       "index unchanged files again, too", 0, 0},
-    [OPTION_LEFT_OUT] = {0, "left-out", NULL, KIND_FLAG, AT(left_out),
-                         "also list the files that were read and are not in the "
-                         "tree, and why",
-                         0, 0},
+    [OPTION_LEFT_OUT] =
+        {0, "left-out", NULL, KIND_FLAG, AT(left_out),
+         "also list the files that were read and are not in the "
+         "tree, and why",
+         0, 0},
     [OPTION_RETRY] = {0, "retry", NULL, KIND_FLAG, AT(retry),
                       "try them again, though they have not changed", 0, 0},
     [OPTION_DEPTH] = {0, "depth", "N", KIND_NUMBER, AT(depth),

@@ -87,8 +87,8 @@ static uint32_t find(struct giving *g, struct slice path, struct slice anchor)
         else
             high = middle;
     }
-    bool found = low < g->target_count &&
-                 hash_equal(g->targets[low].hash, wanted.hash);
+    bool found =
+        low < g->target_count && hash_equal(g->targets[low].hash, wanted.hash);
     return found ? g->targets[low].node : (uint32_t)TREE_NONE;
 }
 

@@ -66,8 +66,7 @@ static void find_equals(struct placing *p)
 {
     struct content_key *keys = mem_alloc(p->count * sizeof *keys);
     for (uint32_t i = 0; i < p->count; i++)
-        keys[i] =
-            (struct content_key){p->pieces[i].content, is_index(p, i), i};
+        keys[i] = (struct content_key){p->pieces[i].content, is_index(p, i), i};
     if (p->count)
         qsort(keys, p->count, sizeof *keys, by_content);
     for (uint32_t i = 0; i < p->count; i++) {
@@ -94,9 +93,9 @@ static void look_at(struct placing *p)
         p->places[i].left_out = role == PAGE_REDIRECT ? LEFT_OUT_REDIRECT
                                 : role == PAGE_SEARCH ? LEFT_OUT_SEARCH
                                 : javadoc && is_besides(path) ? LEFT_OUT_LISTS
-                                : wholes[i]              ? LEFT_OUT_WHOLE
-                                : p->places[i].same != i ? LEFT_OUT_SAME
-                                                         : LEFT_OUT_NOT;
+                                : wholes[i]                   ? LEFT_OUT_WHOLE
+                                : p->places[i].same != i      ? LEFT_OUT_SAME
+                                                              : LEFT_OUT_NOT;
         p->pages[i] = (struct page_place){
             .is_index = is_index(p, i) ||
                         (javadoc && placing_is_named(path, summary_names)),

@@ -8,7 +8,8 @@
  *   - the page that has it in a list that sorts pages under headings of its own,
  *     which become nodes between the two;
  *   - the page nearest to the top that is hardly more than a list of links and
- *     has one to it; of several as near, the one with the fewest links;
+ *     has one to it; of several the one that calls itself contents, then the
+ *     nearest, then the one with the fewest links;
  *   - the index page of its folder, or of the nearest folder above;
  * and else the manual's root; where no generator's word is known, a page whose
  * title is numbered "4.2" goes below its neighbour "4".  Pages under one parent
@@ -32,7 +33,7 @@ struct place {
                                 heading that it stands under; TREE_NONE */
     uint32_t same;           /* piece of the same content that stands for it,
                                 or itself */
-    int left_out;                /* enum left_out */
+    int left_out;            /* enum left_out */
 };
 
 /* places: [count].  Returns the first page below the root; TREE_NONE: there is

@@ -30,12 +30,36 @@ void placing_measure_ways(struct placing *p)
     free(queue);
 }
 
-static int worth_of(int contents)
+static bool is_titled_contents(const struct placing *p, uint32_t piece)
 {
-    static const int worths[CONTENTS_KINDS] = {
-        [CONTENTS_BELOW] = 5,  [CONTENTS_WHOLE] = 4, [CONTENTS_FRAMES] = 3,
-        [CONTENTS_GROUPS] = 2, [CONTENTS_GUESS] = 1};
-    return worths[contents];
+    struct buf title = {0};
+    text_fold_compare(&title, p->pieces[piece].skeleton->nodes[0].title);
+    struct slice folded = buf_slice(&title);
+    bool found =
+        slice_is(folded, "contents") || slice_is(folded, "table of contents");
+    buf_free(&title);
+    return found;
+}
+
+static bool calls_itself_contents(const struct placing *p, uint32_t piece)
+{
+    static const char *const names[] = {"contents", "toc", "table-of-contents",
+                                        "tableofcontents", NULL};
+    return placing_is_named(p->pieces[piece].path, names) ||
+           is_titled_contents(p, piece);
+}
+
+/* A frame set that is no index page says what it holds, not where that stands. */
+static int worth_of(const struct placing *p, uint32_t lister)
+{
+    static const int worths[CONTENTS_KINDS] = {[CONTENTS_BELOW] = 5,
+                                               [CONTENTS_WHOLE] = 4,
+                                               [CONTENTS_FRAMES] = 3,
+                                               [CONTENTS_GROUPS] = 2,
+                                               [CONTENTS_GUESS] = 1};
+    int contents = placing_page(p, lister)->contents;
+    bool frame = contents == CONTENTS_FRAMES && !p->pages[lister].is_index;
+    return frame ? 0 : worths[contents];
 }
 
 /* Is the list's word on the page better than the one there is? */
@@ -48,11 +72,15 @@ static bool is_better(const struct placing *p, uint32_t page,
     const struct page *x = placing_page(p, new->lister),
                       *y = placing_page(p, old->lister);
     if (x->contents != y->contents)
-        return worth_of(x->contents) > worth_of(y->contents);
+        return worth_of(p, new->lister) > worth_of(p, old->lister);
     if (x->contents == CONTENTS_WHOLE)
         return false;
     if ((x->contents == CONTENTS_BELOW || x == y) && new->depth != old->depth)
         return new->depth < old->depth;
+    bool named = calls_itself_contents(p, new->lister);
+    if (x->contents == CONTENTS_GUESS &&
+        named != calls_itself_contents(p, old->lister))
+        return named;
     uint32_t near = p->pages[new->lister].distance,
              before = p->pages[old->lister].distance;
     if (near != before)
@@ -110,25 +138,12 @@ static bool is_empty(const struct placing *p, uint32_t piece)
            !bones->nodes[0].words;
 }
 
-static bool is_titled_contents(const struct placing *p, uint32_t piece)
-{
-    struct buf title = {0};
-    text_fold_compare(&title, p->pieces[piece].skeleton->nodes[0].title);
-    struct slice folded = buf_slice(&title);
-    bool found =
-        slice_is(folded, "contents") || slice_is(folded, "table of contents");
-    buf_free(&title);
-    return found;
-}
-
 /* A page that only tells where others are. */
 static bool is_menu(const struct placing *p, uint32_t piece)
 {
     static const char *const names[] = {
-        "contents", "toc",  "table-of-contents", "tableofcontents",
-        "menu",     "left", "navigation",        "navbar",
-        "nav",      "map",  "sitemap",           "frames",
-        "sidebar",  NULL};
+        "menu", "left",    "navigation", "navbar",  "nav",
+        "map",  "sitemap", "frames",     "sidebar", NULL};
     int contents = placing_page(p, piece)->contents;
     if (p->pages[piece].is_index)
         return false;
@@ -140,7 +155,7 @@ static bool is_menu(const struct placing *p, uint32_t piece)
     if (placing_folder_index(p, piece) == TREE_NONE)
         return false; /* it heads a work of its own */
     if (contents && (placing_is_named(p->pieces[piece].path, names) ||
-                     is_titled_contents(p, piece)))
+                     calls_itself_contents(p, piece)))
         return true;
     return framed && contents == CONTENTS_GUESS;
 }

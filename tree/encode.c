@@ -33,12 +33,7 @@
 
 #include "tree/tree.h"
 
-enum {
-    VERSION = 4,
-    OLDEST_VERSION = 2,
-    FLAG_OUTLINE = 1,
-    FLAG_ALIASES = 2
-};
+enum { VERSION = 4, OLDEST_VERSION = 2, FLAG_OUTLINE = 1, FLAG_ALIASES = 2 };
 
 /* Bytes that the smallest of each takes, so that a count is believed only as
  * far as the input can hold it. */

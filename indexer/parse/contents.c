@@ -13,7 +13,7 @@ enum {
     LEAST_LINKS = 5,  /* of a page that is a list of links */
     LEAST_GROUPS = 3, /* headings of a list that sorts pages under them */
     LEAST_SHARE = 3,  /* a third of the page's text is in it */
-    MOST_CLIMB = 64  /* elements between a link and its list */
+    MOST_CLIMB = 64   /* elements between a link and its list */
 };
 
 /* ---- Recognisers ---- */

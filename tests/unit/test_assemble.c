@@ -7,7 +7,8 @@
 struct page_of {
     const char *path, *title, *up, *next;
     int role, contents;
-    const char *links; /* "a.html >b.html": ">" for every level; "=A" a heading */
+    const char
+        *links; /* "a.html >b.html": ">" for every level; "=A" a heading */
 };
 
 static void add_links(struct tree *tree, const char *words)

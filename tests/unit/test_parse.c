@@ -370,12 +370,14 @@ static void test_aliases(void **state)
         "indexes, partial > q.html\nIPC > ipc.html\n");
     /* Sphinx: they read as the entries do. */
     expect_aliases(
-        "<title>Index</title><h1>Index &ndash; P</h1><div class=genindex-jumpbox"
+        "<title>Index</title><h1>Index &ndash; P</h1><div "
+        "class=genindex-jumpbox"
         "><a href=#A>A</a> | <a href=#B>B</a> | <a href=#C>C</a> | <a href=#D>D"
         "</a> | <a href=#P>P</a></div><h2>P</h2><table class=genindextable><tr>"
         "<td><ul><li><a href=s.html#pack>pack() (in module struct)</a><ul><li>"
         "<a href=s.html#Struct.pack>(struct.Struct method)</a></ul>"
-        "<li><a href=g.html><strong>package</strong></a>, <a href=r.html>[1]</a>"
+        "<li><a href=g.html><strong>package</strong></a>, <a "
+        "href=r.html>[1]</a>"
         "<ul><li><a href=n.html>namespace</a></ul></ul></table>",
         "pack() (in module struct) > s.html#pack\n"
         "pack() (struct.Struct method) > s.html#Struct.pack\n"
