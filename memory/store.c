@@ -198,7 +198,9 @@ int store_open(const struct store_options *options, struct store **ret_store,
         return code;
     struct store *store = mem_alloc(sizeof *store);
     store->lock = lock;
-    code = open_env(store, options, err);
+    code = store_prepare(options->folder, err);
+    if (!code)
+        code = open_env(store, options, err);
     if (code) {
         close(lock);
         free(store);
