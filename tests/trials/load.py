@@ -149,8 +149,8 @@ class Trial:
         word = f"okapi{number}"
         # Words of earlier edits go, so that pages do not grow with time.
         data = re.sub(rb"<p>okapi\d+ stands here\.</p>", b"", data)
-        at = data.find(b"</p>", dice.randrange(len(data))) + 4
-        if at < 4:
+        at = data.find(b".</p>", dice.randrange(len(data))) + 5
+        if at < 5:
             return
         with open(path + "~", "wb") as file:
             file.write(data[:at] + f"<p>{word} stands here.</p>".encode() + data[at:])
