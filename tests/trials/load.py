@@ -2,7 +2,7 @@
 """Many clients for an hour: no error, memory flat, search nearly as quick as at rest.
 
     load.py --manual HTMLDIR [--build build] [--model model/quill-0] [--minutes 60] [--rest 4]
-            [--clients 32] [--seed 1] [--report FILE.json] [--log docs/torture.md]
+            [--clients 32] [--seed 1] [--house DIR] [--report FILE.json]
 
 A daemon watches a copy of the manual.  Clients each hold a connection and ask, think, ask: mostly
 searches, some `ask`, `get`, `toc`, `status`.  First for --rest minutes with nothing else going on,
@@ -28,8 +28,7 @@ import tempfile
 import threading
 import time
 
-import daemon as trial
-from daemon import Broken, Daemon, Refused
+from daemon import ROOT, Broken, Daemon, Refused
 
 MOST_RATIO = 3
 THINK = (2.0, 4.0)  # seconds between an answer and the next request
@@ -73,11 +72,12 @@ class Words:
 class Trial:
     def __init__(self, args):
         self.args = args
-        self.house = tempfile.mkdtemp(prefix="lectern-load-")
+        self.house = args.house or tempfile.mkdtemp(prefix="lectern-load-")
         self.root = os.path.join(self.house, "m")
-        shutil.copytree(args.manual, self.root)
         self.second = os.path.join(self.house, "second")
-        os.makedirs(self.second)
+        if not os.path.exists(self.root):
+            shutil.copytree(args.manual, self.root)
+        os.makedirs(self.second, exist_ok=True)
         for name in sorted(os.listdir(args.manual))[:40]:
             if name.endswith(".html"):
                 shutil.copy(os.path.join(args.manual, name), self.second)
@@ -345,15 +345,16 @@ def titles(node):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default=os.path.join(trial.ROOT, "build"))
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
     parser.add_argument("--manual", required=True)
-    parser.add_argument("--model", default=os.path.join(trial.ROOT, "model/quill-0"))
+    parser.add_argument("--model", default=os.path.join(ROOT, "model/quill-0"))
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--rest", type=float, default=4)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--most-slope", type=float, default=20)
-    parser.add_argument("--report")
+    parser.add_argument("--house", help="a folder that is kept, and used again with what it has indexed")
+    parser.add_argument("--report", help="a file for all that was measured, as JSON")
     args = parser.parse_args()
     it = Trial(args)
     try:
@@ -372,7 +373,7 @@ def main():
         wrong.append(f"memory grows by {report['slope_mib_per_hour']} MiB an hour")
     for what in wrong:
         print(f"FAILED: {what}")
-    if not wrong:
+    if not wrong and not args.house:
         shutil.rmtree(it.house)
     else:
         print(f"{it.house} is kept")
