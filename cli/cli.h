@@ -44,6 +44,7 @@ enum option_id {
     OPTION_METHOD,
     OPTION_MAX_TOKENS,
     OPTION_ANSWERS,
+    OPTION_REPAIR,
     OPTIONS
 };
 
@@ -77,6 +78,7 @@ struct options {
     const char *socket, *config, *store, *model;
     const char *manual, *under, *mode, *answer, *method, *answers;
     bool explain, jsonl, strict, wait, force, retry, print, stop, foreground;
+    bool repair;
     long count, depth, max_tokens;
     struct text_list ignore;
 };
@@ -168,6 +170,7 @@ int cmd_status(struct cli *cli, struct err *err);
 int cmd_failed(struct cli *cli, struct err *err);
 int cmd_eval(struct cli *cli, struct err *err);
 int cmd_doctor(struct cli *cli, struct err *err);
+int cmd_verify(struct cli *cli, struct err *err);
 int cmd_daemon(struct cli *cli, struct err *err);
 int cmd_completion(struct cli *cli, struct err *err);
 int cmd_help(struct cli *cli, struct err *err);

@@ -68,6 +68,10 @@ const struct option_spec cli_options[OPTIONS] = {
                         "ask each question, too, once a kind (auto, generated, "
                         "passages), and score the answers",
                         0, 0},
+    [OPTION_REPAIR] = {0, "repair", NULL, KIND_FLAG, AT(repair),
+                       "drop what is damaged and make the manual anew from its "
+                       "files",
+                       0, 0},
 };
 
 #define BIT(option) (UINT64_C(1) << OPTION_##option)
@@ -110,6 +114,8 @@ const struct command cli_commands[] = {
      false, cmd_eval},
     {"doctor", "", "check configuration, programs, store, daemon and model", 0,
      0, 0, false, cmd_doctor},
+    {"verify", "", "check all that the store holds against itself",
+     BIT(MANUAL) | BIT(REPAIR), 0, 0, false, cmd_verify},
     {"daemon", "", "start the daemon, or stop it", BIT(STOP) | BIT(FOREGROUND),
      0, 0, false, cmd_daemon},
     {"completion", "bash", "print a completion script", 0, 1, 1, true,

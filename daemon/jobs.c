@@ -297,10 +297,12 @@ static bool may_collect(const struct jobs *jobs)
 static void rest(struct jobs *jobs, int64_t due)
 {
     struct timespec until = {due / 1000, due % 1000 * 1000000};
+    jobs->resting = true;
     if (due)
         pthread_cond_timedwait(&jobs->changed, &jobs->lock, &until);
     else
         pthread_cond_wait(&jobs->changed, &jobs->lock);
+    jobs->resting = false;
 }
 
 static void *index_thread(void *context)
@@ -314,7 +316,9 @@ static void *index_thread(void *context)
         choose(jobs, &update, &memories, &due);
         if (look_at && (!due || look_at < due))
             due = look_at;
-        if (update)
+        if (jobs->held)
+            rest(jobs, 0);
+        else if (update)
             run(jobs, update);
         else if (look_at && look_at <= clock_ms())
             jobs_renew_model(jobs);
@@ -372,6 +376,37 @@ int jobs_forget(struct jobs *jobs, uint32_t manual, struct err *err)
     jobs_settle(jobs);
     pthread_mutex_unlock(&jobs->lock);
     return code;
+}
+
+enum { HOLD_POLL_MS = 20 };
+
+int jobs_hold(struct jobs *jobs, const atomic_bool *cancel, struct err *err)
+{
+    int code = 0;
+    pthread_mutex_lock(&jobs->lock);
+    jobs->held++;
+    pthread_cond_broadcast(&jobs->changed);
+    while (!jobs->resting && !code) {
+        int64_t at = clock_ms() + HOLD_POLL_MS;
+        struct timespec until = {at / 1000, at % 1000 * 1000000};
+        if (jobs->current && jobs->current->encoding)
+            atomic_store(&jobs->cancel, true);
+        pthread_cond_timedwait(&jobs->changed, &jobs->lock, &until);
+        if (jobs->stopping || (cancel && atomic_load(cancel)))
+            code = err_set(err, ERR_CANCELLED, "cancelled");
+    }
+    pthread_mutex_unlock(&jobs->lock);
+    if (code)
+        jobs_go_on(jobs);
+    return code;
+}
+
+void jobs_go_on(struct jobs *jobs)
+{
+    pthread_mutex_lock(&jobs->lock);
+    jobs->held--;
+    pthread_cond_broadcast(&jobs->changed);
+    pthread_mutex_unlock(&jobs->lock);
 }
 
 void jobs_collect(struct jobs *jobs)

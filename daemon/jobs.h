@@ -72,6 +72,12 @@ int jobs_forget(struct jobs *jobs, uint32_t manual, struct err *err);
 /* library_refresh, one at a time.  Any thread. */
 int jobs_refresh(struct jobs *jobs, struct err *err);
 
+/* Waits for the end of what runs (memories are interrupted, and go on later),
+ * and lets nothing begin until jobs_go_on: meanwhile the index thread does not
+ * write.  ERR_CANCELLED when the daemon stops or `cancel` is set. */
+int jobs_hold(struct jobs *jobs, const atomic_bool *cancel, struct err *err);
+void jobs_go_on(struct jobs *jobs);
+
 /* What was deleted may be collected, when nothing else is to be done. */
 void jobs_collect(struct jobs *jobs);
 

@@ -961,6 +961,60 @@ def kill_during_the_first_index():
         find(h.json("toc", "-c", "pg"), "5.11. Table Partitioning")
 
 
+# ---- The store ----
+
+def spoil_a_tree(h):
+    """Changes a byte of every third packed tree, behind a stopped daemon's back."""
+    path = os.path.join(h.store, "data.mdb")
+    with open(path, "r+b") as file:
+        data = file.read()
+        at = [i for i in range(len(data)) if data.startswith(b"\x28\xb5\x2f\xfd", i)]
+        for place in at[::3]:
+            file.seek(place + 40)
+            file.write(bytes([data[place + 40] ^ 0x55]))
+    return len(at[::3])
+
+
+def damage_is_named_and_repaired():
+    with house() as h:
+        h.copy_model()
+        h.run("add", h.part(FEW), "-c", "pg", "--wait")
+        report = h.json("verify")
+        check(not report["fault_count"] and report["checked"]["by_model"] and
+              report["checked"]["memories"] > 10, report)
+        check("no fault" in h.run("verify", "-c", "pg").stdout, "verify")
+        h.stop()
+        check(spoil_a_tree(h) > 2, "trees in the file")
+        report = h.json("verify", code=6)
+        check(report["fault_count"] and
+              all(f["table"] in ("trees", "outlines") and f["remedy"] and f["what"] and
+                  f["place"] and f["manual"] == "pg" for f in report["faults"]), report)
+        done = h.run("verify", code=6)
+        check("lectern update --force -c pg" in done.stdout, done.stdout)
+        report = h.json("verify", "--repair")
+        check(report["fault_count"] and report["manuals"][0]["repairing"] and
+              not report["after"]["fault_count"], report)
+        check("no fault" in h.run("verify").stdout, "repaired")
+        check(h.json("search", "partial index", "-n", "1")["results"], "search")
+        h.run("verify", "-c", "none", code=1)
+
+
+def it_is_verified_while_it_changes():
+    with house() as h:
+        h.copy_model()
+        folder = h.part(FEW)
+        h.run("add", folder, "-c", "pg", "--wait")
+        page = os.path.join(folder, "ddl-basics.html")
+        for turn in range(8):
+            text = open(page).read()
+            h.write("manual/ddl-basics.html", text.replace("</body>", f"<p>Turn {turn}.</p></body>"))
+            h.run("update")
+            report = h.json("verify")
+            check(not report["fault_count"], report)
+        h.run("wait")
+        check(h.json("verify")["checked"]["by_model"], "current memories")
+
+
 def evaluation_counts():
     with house() as h:
         h.json("add", h.part(), "-c", "pg", "--wait")
@@ -1538,7 +1592,8 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          arguments_are_checked, a_second_daemon_is_refused, bad_requests_harm_nobody,
          it_stops_cleanly_and_goes_on, it_answers_while_it_indexes,
          a_stop_while_indexing_is_quick, kill_at_random_moments,
-         kill_during_the_first_index, evaluation_counts, doctor_finds_nothing_wrong,
+         kill_during_the_first_index, damage_is_named_and_repaired,
+         it_is_verified_while_it_changes, evaluation_counts, doctor_finds_nothing_wrong,
          doctor_looks_at_the_model_in_use,
          memories_follow_updates, broken_models_leave_search_by_words,
          a_broken_model_does_not_fill_the_store, no_model_is_no_error,
