@@ -136,11 +136,12 @@ static int take_object(const cJSON *object, const char *name, struct rotary *r,
     return code;
 }
 
+static const char *const layers[2] = {"full_attention", "sliding_attention"};
+
 /* `rope_parameters` by kinds of layers. */
 static int take_kinds(const cJSON *object, struct rotary ret[2],
                       struct err *err)
 {
-    static const char *const layers[] = {"full_attention", "sliding_attention"};
     int code = 0;
     for (size_t i = 0; i < 2 && !code; i++)
         code = take_object(member_find(object, layers[i]), layers[i], &ret[i],
@@ -198,7 +199,8 @@ int rotary_from(const cJSON *root, double theta, size_t context, bool by_kind,
                        "is not supported",
                        within);
     ret[0] = ret[1] = r;
-    if (!code && within)
+    if (!code && (member_find(parameters, layers[0]) ||
+                  member_find(parameters, layers[1])))
         return take_kinds(parameters, ret, err);
     if (!code)
         code = check_same(parameters, scaling, r, err);
