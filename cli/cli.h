@@ -44,6 +44,8 @@ enum option_id {
     OPTION_METHOD,
     OPTION_MAX_TOKENS,
     OPTION_ANSWERS,
+    OPTION_COMPARE,
+    OPTION_FORMAT,
     OPTIONS
 };
 
@@ -75,7 +77,8 @@ struct text_list {
 struct options {
     bool json, quiet, no_color, help, version;
     const char *socket, *config, *store, *model;
-    const char *manual, *under, *mode, *answer, *method, *answers;
+    const char *manual, *under, *mode, *answer, *method, *answers, *compare,
+        *format;
     bool explain, jsonl, strict, wait, force, retry, print, stop, foreground;
     long count, depth, max_tokens;
     struct text_list ignore;
