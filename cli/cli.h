@@ -45,6 +45,8 @@ enum option_id {
     OPTION_MAX_TOKENS,
     OPTION_ANSWERS,
     OPTION_REPAIR,
+    OPTION_COMPARE,
+    OPTION_FORMAT,
     OPTIONS
 };
 
@@ -76,7 +78,8 @@ struct text_list {
 struct options {
     bool json, quiet, no_color, help, version;
     const char *socket, *config, *store, *model;
-    const char *manual, *under, *mode, *answer, *method, *answers;
+    const char *manual, *under, *mode, *answer, *method, *answers, *compare,
+        *format;
     bool explain, jsonl, strict, wait, force, retry, print, stop, foreground;
     bool repair;
     long count, depth, max_tokens;

@@ -1029,9 +1029,43 @@ def evaluation_counts():
         result = h.json("eval", path, "-c", "pg")
         text = json.dumps(result)
         check('"recall' in text and '"mrr"' in text.lower(), text)
+        result = h.json("eval", path, "-c", "pg", "--compare", "lexical,tree")
+        first = {row["id"]: row["rank"] for row in result["ranks"]}
+        for other in result["modes"]:
+            ranks = {row["id"]: row["rank"] for row in other["ranks"]}
+            difference = sum((first[i] == 1) - (ranks[i] == 1) for i in "abc") / 3
+            check(abs(other["difference"]["recall@1"]["value"] - difference) < 1e-3, other)
+        check([other["mode"] for other in result["modes"]] == ["lexical", "tree"], result)
+        h.run("eval", path, "--compare", "auto", code=2)
         h.write("bad.jsonl", '{"id":"a","question":"x"}\nnot json\n')
         done = h.run("eval", os.path.join(h.path, "bad.jsonl"), code=2)
         check("2" in done.stderr, done.stderr)
+
+
+def evaluation_tells_finding_from_answering():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        lines = [{"id": "a", "question": "What is a partial index?", "answer": "A partial index is an"
+                  " index built over a subset of a table", "section": ["11.8. Partial Indexes"]},
+                 {"id": "b", "question": "What is a partial index?", "answer": "x",
+                  "section": ["No Such Section"]},
+                 {"id": "c", "question": "work_mem", "answer": "Sets the base maximum amount of memory to be used"
+                  " by a query operation before writing to temporary disk files", "evidence": ["Sets the base maximum amount of memory to be used by a"
+                               " query operation"]},
+                 {"id": "d", "question": "How long do I bake a baguette?", "unanswerable": True}]
+        path = h.write("q.jsonl", "\n".join(map(json.dumps, lines)) + "\n")
+        result = h.json("eval", path, "-c", "pg", "--answers", "passages,oracle-section,best-passage")
+        replies = {(r["id"], r["method"]): r for r in result["replies"]}
+        passages, section, best = result["compared"]
+        check(passages["scored"] == 3 and section["scored"] == best["scored"] == 2, result)
+        check(section["citations"]["first_right"]["value"] == 1, section)
+        check(replies["a", "best-passage"]["rouge_l"] >= replies["a", "oracle-section"]["rouge_l"] > 0,
+              replies)
+        check("maximum amount of memory" in replies["c", "best-passage"]["answer"], replies)
+        check(passages["abstaining"] | {"recall": 0, "precision": 0} ==
+              {"unanswerable": 1, "answerable": 3, "right": 1, "wrong": 0, "recall": 0,
+               "precision": 0}, passages)
+        check(passages["abstaining"]["recall"]["value"] == 1, passages)
 
 
 def doctor_finds_nothing_wrong():
@@ -1593,7 +1627,8 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          it_stops_cleanly_and_goes_on, it_answers_while_it_indexes,
          a_stop_while_indexing_is_quick, kill_at_random_moments,
          kill_during_the_first_index, damage_is_named_and_repaired,
-         it_is_verified_while_it_changes, evaluation_counts, doctor_finds_nothing_wrong,
+         it_is_verified_while_it_changes, evaluation_counts,
+         evaluation_tells_finding_from_answering, doctor_finds_nothing_wrong,
          doctor_looks_at_the_model_in_use,
          memories_follow_updates, broken_models_leave_search_by_words,
          a_broken_model_does_not_fill_the_store, no_model_is_no_error,
