@@ -29,6 +29,10 @@ struct class_rule {
     {                                                                          \
         name, ON_BOX, PART_NOTE, false                                         \
     }
+#define FOOTNOTES(name)                                                        \
+    {                                                                          \
+        name, ON_BOX, PART_FOOTNOTES, false                                    \
+    }
 #define INDEX(name)                                                            \
     {                                                                          \
         name, ON_ALL, PART_INLINE, true                                        \
@@ -47,6 +51,7 @@ static const struct class_rule classes[] = {
     SKIP("anchorjs-link", ON_INLINE),
     SECTION("appendix"),
     SECTION("article"),
+    SKIP("backrefs", ON_INLINE),
     SECTION("bibliodiv"),
     SECTION("bibliography"),
     {"blockList", ON_BLOCK | ON_PIECE, PART_BLOCK, false},
@@ -67,11 +72,20 @@ static const struct class_rule classes[] = {
     SKIP("copybtn", ON_ALL),
     SKIP("copybutton", ON_ALL),
     INDEX("cp-entries-printindex"),
+    SKIP("data-footnote-backref", ON_INLINE),
     SECTION("dedication"),
     {"displaymath", ON_DIV, PART_MATH, false},
     {"epigraph", ON_DIV, PART_QUOTE, false},
     {"figure", ON_DIV, PART_FIGURE, false},
+    {"fn-text", ON_INLINE, PART_FOOTNOTES, false},
     SKIP("footer", ON_BOX),
+    FOOTNOTES("footnote"),
+    SKIP("footnote-back", ON_INLINE),
+    SKIP("footnote-backref", ON_INLINE),
+    FOOTNOTES("footnote-definition"),
+    FOOTNOTES("footnote-list"),
+    FOOTNOTES("footnotes"),
+    FOOTNOTES("footnotes-segment"),
     {"func-types-title", ON_PIECE, PART_BLOCK, false},
     INDEX("genindex-jumpbox"),
     INDEX("genindextable"),
@@ -138,6 +152,7 @@ static const struct class_rule classes[] = {
     SECTION("refsection"),
     SECTION("refsynopsisdiv"),
     SKIP("related", ON_DIV),
+    SKIP("reversefootnote", ON_INLINE),
     SKIP("rightside", ON_INLINE),
     SKIP("rst-footer-buttons", ON_BOX),
     SKIP("rst-versions", ON_BOX),
@@ -236,9 +251,12 @@ static const char *note_kind(struct slice word)
 /* Texinfo's line of links above a section, which it calls a header. */
 static bool is_link_line(const xmlNode *element)
 {
-    const xmlNode *link = dom_find(element, GUMBO_TAG_A);
-    return link &&
-           (dom_attribute(link, "accesskey") || dom_attribute(link, "rel"));
+    for (const xmlNode *at = dom_next(element, element, false); at;
+         at = dom_next(at, element, false))
+        if (dom_tag(at) == GUMBO_TAG_A &&
+            (dom_attribute(at, "accesskey") || dom_attribute(at, "rel")))
+            return true;
+    return false;
 }
 
 /* Texinfo's contents are a list; Doxygen calls so what a page contains. */

@@ -4,7 +4,10 @@
 
 #include "base/text.h"
 
-enum { MOST_SIGNATURE = 200 }; /* bytes of an entry's title */
+enum {
+    MOST_SIGNATURE = 200,    /* bytes of an entry's title */
+    MOST_COMPARED = 50000000 /* references, to find those to footnotes */
+};
 
 /* Appends a place to one of the arrays and yields it. */
 #define APPEND(o, items, count, capacity)                                      \
@@ -43,9 +46,15 @@ void outline_free(struct outline *o)
     free(o->sections);
 }
 
-static uint32_t current(const struct outline *o)
+static uint32_t path_end(const struct outline *o)
 {
     return o->path_count ? o->path[o->path_count - 1].node : TREE_NONE;
+}
+
+/* The node that content belongs to. */
+static uint32_t current(const struct outline *o)
+{
+    return o->turned ? o->turned_to : path_end(o);
 }
 
 /* ---- Sections and headings ---- */
@@ -136,7 +145,7 @@ static void descend(struct outline *o, struct outline_node node,
 {
     uint32_t index = (uint32_t)o->count;
     struct slice nearest = claim_anchors(o, index);
-    node.parent = current(o);
+    node.parent = path_end(o);
     if (!node.anchor.size)
         node.anchor = own_id.size ? own_id : nearest;
     *APPEND(o, nodes, count, capacity) = node;
@@ -227,6 +236,32 @@ void outline_ref(struct outline *o, struct slice text, struct slice url)
 {
     struct outline_ref *ref = APPEND(o, refs, ref_count, ref_capacity);
     *ref = (struct outline_ref){current(o), keep(o, text), url};
+}
+
+/* ---- Notes that stand elsewhere ---- */
+
+static bool leads_to(struct slice url, struct slice name)
+{
+    return url.size == name.size + 1 && url.data[0] == '#' &&
+           !memcmp(url.data + 1, name.data, name.size);
+}
+
+bool outline_turn(struct outline *o, struct slice name)
+{
+    for (size_t i = 0; i < o->ref_count && o->compared < MOST_COMPARED; i++) {
+        o->compared++;
+        if (!leads_to(o->refs[i].url, name))
+            continue;
+        o->turned = true;
+        o->turned_to = o->refs[i].node;
+        return true;
+    }
+    return false;
+}
+
+void outline_return(struct outline *o)
+{
+    o->turned = false;
 }
 
 /* ---- To a tree ---- */

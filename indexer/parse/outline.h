@@ -79,6 +79,9 @@ struct outline {
     size_t path_count, path_capacity;
     struct outline_section *sections; /* sections[0]: the page */
     size_t section_count, section_capacity;
+    bool turned;        /* what comes belongs to `turned_to` */
+    uint32_t turned_to; /* a node, or TREE_NONE: the page */
+    uint64_t compared;  /* references that were looked at to turn */
 };
 
 void outline_init(struct outline *outline);
@@ -107,6 +110,11 @@ void outline_block(struct outline *outline, int kind, struct slice text,
                    struct slice info, struct span span);
 void outline_anchor(struct outline *outline, struct slice name);
 void outline_ref(struct outline *outline, struct slice text, struct slice url);
+
+/* Until outline_return, what comes belongs to the node that first refers to the
+ * anchor `name` of this page.  False: none does so far, nothing changes. */
+bool outline_turn(struct outline *outline, struct slice name);
+void outline_return(struct outline *outline);
 
 /* Adds all to an empty tree.  The page itself is its first node, or, when it
  * has but one heading at the top (or its first reads like the page's title),

@@ -105,8 +105,8 @@ static bool is_at_home(const xmlNode *link, const char *target)
 
 static bool is_sign(struct slice text, const xmlNode *link, const char *target)
 {
-    static const char *const signs[] = {"¶", "🔗", "⚓",
-                                        "☍", "◆", "\xef\x83\x81"};
+    static const char *const signs[] = {
+        "¶", "🔗", "⚓", "☍", "◆", "\xef\x83\x81", "↩", "↩\xef\xb8\x8e"};
     static const char *const signs_and_words[] = {"#", "§", "∞"};
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         if (slice_is(text, signs[i]))
@@ -117,7 +117,8 @@ static bool is_sign(struct slice text, const xmlNode *link, const char *target)
     return false;
 }
 
-/* A link to its own place that shows a sign and no words. */
+/* A link to its own place, or from a footnote back, that shows a sign and no
+ * words. */
 static bool is_permalink(const xmlNode *element)
 {
     const char *href = dom_attribute(element, "href");
@@ -167,6 +168,8 @@ struct rule rules_of(const xmlNode *element)
     } else if (tag == GUMBO_TAG_DIV && classes_has(element, "title") &&
                classes_has(element->parent, "headertitle")) {
         rule.part = PART_HEADING; /* Doxygen */
+    } else if (tag == GUMBO_TAG_SPAN && classes_has(element, "footnote")) {
+        rule.part = PART_FOOTNOTES; /* AsciiDoc */
     }
     if (tag == GUMBO_TAG_SECTION && reference_is_bare(element))
         rule.part = PART_BLOCK;

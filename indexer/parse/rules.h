@@ -21,7 +21,8 @@ enum part {
     PART_CAPTION,
     PART_QUOTE,
     PART_NOTE,
-    PART_TERMS, /* <dl> */
+    PART_FOOTNOTES, /* one, or several */
+    PART_TERMS,     /* <dl> */
     PART_TERM,
     PART_MEANING,
     PART_FIGURE,

@@ -6,7 +6,7 @@
 #include "indexer/parse/classes.h"
 #include "indexer/parse/reference.h"
 
-enum { MOST_LINK_TEXT = 500, MOST_LABEL = 64 };
+enum { MOST_LINK_TEXT = 500, MOST_LABEL = 64, MOST_LOOKAHEAD = 8 };
 
 /* ---- Blocks in general ---- */
 
@@ -37,8 +37,22 @@ void walk_boundary(struct walk *w)
     case BLOCK_TABLE:
     case BLOCK_CODE:
     case IN_TITLE: writer_space(&w->writer); break;
-    default: walk_flush(w);
+    default:
+        if (!w->writer.space || !footnotes_is_mark(w))
+            walk_flush(w);
     }
+}
+
+bool walk_space_follows(const struct walk *w, const xmlNode *element)
+{
+    const xmlNode *top = (const xmlNode *)w->dom->doc;
+    const xmlNode *next = dom_next(element, top, true);
+    for (int i = 0; i < MOST_LOOKAHEAD && next && dom_is_element(next); i++)
+        next = dom_next(next, top, false);
+    struct slice text = {"", 0};
+    if (next && !dom_is_element(next))
+        text = dom_text(next)->text;
+    return !text.size || text_space(text.data, text.size, 0);
 }
 
 void walk_within(struct walk *w, const xmlNode *node, struct context inner)
@@ -202,6 +216,8 @@ static void walk_noframes(struct walk *w, const xmlNode *element)
 static bool is_label(const struct walk *w, const xmlNode *element,
                      enum part part)
 {
+    if (w->in.footnotes)
+        return footnotes_is_label(w, element, part);
     if (w->in.kind != BLOCK_NOTE || w->in.labelled)
         return false;
     if (part != PART_BLOCK && part != PART_HEADING && part != PART_CELL &&
@@ -235,6 +251,10 @@ static void walk_element(struct walk *w, const xmlNode *element)
         return;
     }
     w->facts->index_parts += rule.index;
+    if (rule.part == PART_FOOTNOTES && footnotes_read(w, element))
+        return;
+    if (w->in.footnotes)
+        footnotes_enter(w, element, rule.part);
     if (element->properties)
         walk_anchors(w, element);
     if (is_label(w, element, rule.part)) {
@@ -258,7 +278,8 @@ static void walk_element(struct walk *w, const xmlNode *element)
     } else if (!entries_box(w, element) && !blocks_element(w, element, &rule)) {
         walk_boundary(w);
         walk_children(w, element);
-        walk_boundary(w);
+        if (!footnotes_is_mark(w) || !walk_space_follows(w, element))
+            walk_boundary(w);
     }
 }
 
