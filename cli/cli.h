@@ -38,6 +38,7 @@ enum option_id {
     OPTION_FORCE,
     OPTION_RETRY,
     OPTION_DEPTH,
+    OPTION_ALL,
     OPTION_PRINT,
     OPTION_STOP,
     OPTION_FOREGROUND,
@@ -76,7 +77,8 @@ struct options {
     bool json, quiet, no_color, help, version;
     const char *socket, *config, *store, *model;
     const char *manual, *under, *mode, *answer, *method, *answers;
-    bool explain, jsonl, strict, wait, force, retry, print, stop, foreground;
+    bool explain, jsonl, strict, wait, force, retry, all, print, stop;
+    bool foreground;
     long count, depth, max_tokens;
     struct text_list ignore;
 };

@@ -45,6 +45,12 @@ int parser_parse(struct parser *parser, struct slice bytes,
                  enum parser_format format, struct tree **ret_tree,
                  struct err *err);
 
+/* The same nodes, but their blocks are the texts that parser_parse leaves out:
+ * `info` says why ("navigation", "hidden", "label"...). */
+int parser_dropped(struct parser *parser, struct slice bytes,
+                   enum parser_format format, struct tree **ret_tree,
+                   struct err *err);
+
 /* Where in the bytes a character of the text comes from. */
 struct text_place {
     uint32_t from, to;

@@ -232,7 +232,8 @@ static bool is_label(const struct walk *w, const xmlNode *element,
 /* What is not read: a permalink may still be where its id leads, and what a
  * block reads stands in the file word for word, so none goes on past a text
  * that is left out. */
-static void walk_skipped(struct walk *w, const xmlNode *element)
+static void walk_skipped(struct walk *w, const xmlNode *element,
+                         const char *why)
 {
     int tag = dom_tag(element);
     if (tag == GUMBO_TAG_A && element->properties)
@@ -241,13 +242,14 @@ static void walk_skipped(struct walk *w, const xmlNode *element)
     if (!code && walk_is_prose(w) && w->writer.open &&
         dom_holds(element, DOM_HOLDS_TEXT))
         walk_flush(w);
+    dropped_keep(w, element, why);
 }
 
 static void walk_element(struct walk *w, const xmlNode *element)
 {
     struct rule rule = rules_of(element);
     if (rule.part == PART_SKIP) {
-        walk_skipped(w, element);
+        walk_skipped(w, element, rule.why);
         return;
     }
     w->facts->index_parts += rule.index;
@@ -259,6 +261,7 @@ static void walk_element(struct walk *w, const xmlNode *element)
         walk_anchors(w, element);
     if (is_label(w, element, rule.part)) {
         w->in.labelled = true;
+        dropped_keep(w, element, "label");
         return;
     }
     bool flat = w->in.kind == IN_TITLE || w->in.kind == BLOCK_NOTE;

@@ -130,6 +130,9 @@ bool tables_table(struct walk *walk, const xmlNode *table);
 bool tables_row(struct walk *walk, const xmlNode *row);
 bool tables_cell(struct walk *walk, const xmlNode *cell);
 
+/* Keeps the text of an element that is not read, if anybody asks for it. */
+void dropped_keep(struct walk *walk, const xmlNode *element, const char *why);
+
 /* False: it holds no reference entries, or not here. */
 bool entries_list(struct walk *walk, const xmlNode *list);
 bool entries_box(struct walk *walk, const xmlNode *box);

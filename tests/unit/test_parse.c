@@ -405,6 +405,44 @@ static void test_chrome(void **state)
     tree_free(tree);
 }
 
+/* What is left out can be had, with the reason. */
+static void test_dropped(void **state)
+{
+    (void)state;
+    static const char html[] =
+        "<head><title>T</title></head><div class=navheader><a href=p>Prev</a>"
+        "</div><h1>T</h1>a<!-- c --><script>s</script><div class=toc>toc</div>"
+        "<h2 id=b>B<a class=headerlink href='#b'>¶</a></h2><p>b <b hidden>h "
+        "<i>i</i></b><div class=note><h3>Note</h3>n</div><select><option>1"
+        "<option>2</select><footer><p>f<p>g</footer>";
+    struct tree *tree = NULL;
+    struct err err = {0};
+    assert_int_equal(
+        parser_dropped(parser, slice_of(html), PARSER_HTML, &tree, &err), 0);
+    struct buf out = show(tree);
+    assert_string_equal(out.data, "# T\nparagraph(navigation): Prev\n"
+                                  "paragraph(contents): toc\n"
+                                  "## B {b}\nparagraph(permalink): ¶\n"
+                                  "paragraph(hidden): h i\n"
+                                  "paragraph(label): Note\n"
+                                  "paragraph(control): 1 2\n"
+                                  "paragraph(footer): f g\n");
+    struct span span = tree->nodes[1].blocks[4].origin.span;
+    assert_int_equal(span.from, strstr(html, "f<p>g") - html);
+    assert_int_equal(span.to, strstr(html, "</footer>") - html);
+    buf_free(&out);
+    tree_free(tree);
+    static const char index[] =
+        "<title>Index</title><h1>Index</h1><div class=index><dl><dt>abort, "
+        "<a href=x>ABORT</a></dl></div>";
+    assert_int_equal(
+        parser_dropped(parser, slice_of(index), PARSER_HTML, &tree, &err), 0);
+    out = show(tree);
+    assert_string_equal(out.data, "# Index\ndefinition(index): abort, ABORT\n");
+    buf_free(&out);
+    tree_free(tree);
+}
+
 static void expect_role(const char *html, int role, uint32_t nodes)
 {
     struct tree *tree = parse(html);
@@ -661,6 +699,7 @@ int main(void)
         TEST(test_images),
         TEST(test_noframes),
         TEST(test_chrome),
+        TEST(test_dropped),
         TEST(test_roles),
         TEST(test_xhtml),
         TEST(test_spans),
