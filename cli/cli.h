@@ -38,6 +38,7 @@ enum option_id {
     OPTION_FORCE,
     OPTION_RETRY,
     OPTION_DEPTH,
+    OPTION_ALL,
     OPTION_PRINT,
     OPTION_STOP,
     OPTION_FOREGROUND,
@@ -80,8 +81,8 @@ struct options {
     const char *socket, *config, *store, *model;
     const char *manual, *under, *mode, *answer, *method, *answers, *compare,
         *format;
-    bool explain, jsonl, strict, wait, force, retry, print, stop, foreground;
-    bool repair;
+    bool explain, jsonl, strict, wait, force, retry, all, print, stop;
+    bool foreground, repair;
     long count, depth, max_tokens;
     struct text_list ignore;
 };

@@ -280,6 +280,36 @@ def links_lead_to_nodes():
         check(up["node"] == find(toc, "Top")["id"], up)
 
 
+def what_was_dropped_is_shown():
+    with house() as h:
+        for i in range(9):
+            h.write(f"m/{i}.html", page(f"Page {i}", '<div class="navheader"><p>Prev Next</p></div>'
+                                        f'<p>Shared banner of all.</p><p>Own words {i}.</p>'
+                                        f'<h2 id="s">Part {i}</h2><p>More of {i} <b hidden>secret</b></p>'
+                                        '<footer>Made by hand</footer>'))
+        h.json("add", os.path.join(h.path, "m"), "--wait")
+        toc = h.json("toc")
+        one, part = find(toc, "Page 1"), find(toc, "Part 1")
+        check("dropped" not in h.json("get", one["id"]), "not asked for")
+        got = h.json("get", one["id"], "--all")
+        check([block["text"] for block in got["blocks"]] == ["Own words 1."], got["blocks"])
+        wanted = [("navigation", "Prev Next"), ("repeated", "Shared banner of all."),
+                  ("hidden", "secret"), ("footer", "Made by hand")]
+        check([(d["reason"], d["text"]) for d in got["dropped"]] == wanted, got["dropped"])
+        data = open(os.path.join(h.path, "m/1.html")).read()
+        for d in got["dropped"]:
+            check(d["file"] == "1.html" and data[slice(*d["span"])] == d["text"], d)
+        below = h.json("get", part["id"], "--all")["dropped"]
+        check([d["reason"] for d in below] == ["hidden", "footer"], below)
+        text = h.run("get", one["id"], "--all").stdout
+        check("[dropped: repeated] Shared banner of all.\n" in text, text)
+        check("--all" in h.run("help", "get", store=False).stdout, "help")
+        h.write("m/1.html", page("Page 1", "changed"))
+        done = h.run("get", one["id"], "--all", code=None)
+        check(done.returncode and "lectern update" in done.stderr, done.stderr)
+        check("Own words 1." in h.run("get", one["id"]).stdout, "without --all it is as it was")
+
+
 # ---- Updates ----
 
 def unchanged_files_are_not_parsed_again():
@@ -1611,6 +1641,7 @@ def random_weights_harm_nobody():
 TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          questions_are_answered_with_citations, modes_and_filters,
          what_is_not_there_is_said, links_lead_to_nodes,
+         what_was_dropped_is_shown,
          unchanged_files_are_not_parsed_again, edits_are_found_and_ids_kept,
          changed_files_are_not_quoted_as_they_were,
          touched_and_replaced_files_are_judged_by_their_bytes,
