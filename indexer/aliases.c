@@ -172,15 +172,25 @@ static void deal_out(struct giving *g)
     }
 }
 
+static bool any_entry(const struct piece *pieces, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (pieces[i].skeleton->page.alias_count)
+            return true;
+    return false;
+}
+
 void aliases_give(struct tree *outline, const struct piece *pieces,
                   uint32_t count)
 {
     struct giving giving = {.outline = outline};
+    outline->has_aliases = true;
+    if (!any_entry(pieces, count))
+        return;
     find_targets(&giving);
     for (uint32_t i = 0; i < count; i++)
         collect(&giving, &pieces[i]);
     deal_out(&giving);
-    outline->has_aliases = true;
     free(giving.targets);
     free(giving.named);
     buf_free(&giving.key);
