@@ -37,7 +37,8 @@ enum block_kind {
     BLOCK_TABLE, /* a row a line, cells separated by a tab; what a cell spans
                     besides its own place is empty; info: "head=N", the first N
                     rows are headers */
-    BLOCK_LIST,  /* an item a line: two spaces a level, "- " or "1. " */
+    BLOCK_LIST,  /* an item a line: two spaces a level, "- " or "1. "; info: the
+                    kind of the note that it is in, likewise of definitions */
     BLOCK_QUOTE,
     BLOCK_NOTE,       /* admonition; info: its kind (note, tip, warning...) */
     BLOCK_MATH,       /* TeX source */

@@ -13,6 +13,12 @@ static unsigned indent_of(unsigned depth)
     return 2 * (depth < MOST_INDENT ? depth : MOST_INDENT);
 }
 
+/* A list in an admonition says of which kind that is. */
+static struct slice note_around(const struct walk *w)
+{
+    return w->in.kind == BLOCK_NOTE ? w->in.info : (struct slice){"", 0};
+}
+
 static unsigned first_ordinal(const xmlNode *list)
 {
     if (dom_tag(list) != GUMBO_TAG_OL)
@@ -46,6 +52,7 @@ static void list(struct walk *w, const xmlNode *list)
     else
         walk_within(w, list,
                     (struct context){.kind = BLOCK_LIST,
+                                     .info = note_around(w),
                                      .ordinal = first_ordinal(list)});
 }
 
@@ -158,7 +165,9 @@ bool blocks_element(struct walk *w, const xmlNode *element,
         if (walk_is_flat(w))
             return false;
         if (!entries_list(w, element))
-            walk_within(w, element, (struct context){.kind = BLOCK_DEFINITION});
+            walk_within(w, element,
+                        (struct context){.kind = BLOCK_DEFINITION,
+                                         .info = note_around(w)});
         return true;
     case PART_TERM: return term(w, element);
     case PART_MEANING: return meaning(w, element);

@@ -6,10 +6,10 @@
 
 /* The attributes that anybody here looks at. */
 static const char *const attributes[] = {
-    "accesskey", "alt",      "aria-hidden", "class",      "colspan", "content",
-    "display",   "encoding", "href",        "http-equiv", "id",      "hidden",
-    "name",      "rel",      "role",        "rowspan",    "src",     "start",
-    "style",     "summary",  "type"};
+    "accesskey", "alt",     "alttext",  "aria-hidden", "class",      "colspan",
+    "content",   "display", "encoding", "href",        "http-equiv", "id",
+    "hidden",    "name",    "rel",      "role",        "rowspan",    "src",
+    "start",     "style",   "summary",  "type"};
 
 void build_init(struct build *build, const struct source *source)
 {

@@ -1,7 +1,7 @@
 /* The walk over a page in document order: text to the writer, blocks and
  * headings to the outline.  walk.c goes from element to element, blocks.c
- * knows the kinds of blocks, tables.c, figures.c and footnotes.c the larger of
- * them, entries.c reference entries. */
+ * knows the kinds of blocks, tables.c, figures.c, math.c and footnotes.c the larger
+ * of them, entries.c reference entries. */
 #ifndef INDEXER_PARSE_WALK_H
 #define INDEXER_PARSE_WALK_H
 
@@ -76,6 +76,10 @@ void walk_flush(struct walk *walk);
 /* A block begins or ends here: in a paragraph its end, in a cell a space. */
 void walk_boundary(struct walk *walk);
 
+/* Is this the label of the note that is being read?  It tells its kind where
+ * the element does not. */
+bool walk_note_label(struct walk *walk, struct slice text);
+
 /* Does white space come before the next text, which follows `element`? */
 bool walk_space_follows(const struct walk *walk, const xmlNode *element);
 
@@ -124,6 +128,10 @@ bool footnotes_is_mark(const struct walk *walk);
 /* A heading that a tool prints above them. */
 bool footnotes_is_label(const struct walk *walk, const xmlNode *element,
                         enum part part);
+
+/* False: no formula. */
+bool math_element(struct walk *walk, const xmlNode *element,
+                  const struct rule *rule);
 
 /* False: not here. */
 bool tables_table(struct walk *walk, const xmlNode *table);

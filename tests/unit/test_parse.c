@@ -165,8 +165,10 @@ static void test_language(void **state)
     (void)state;
     expect("<pre class='language-c++'>1</pre><pre class='brush:sql;'>2</pre>"
            "<pre class='lang-&lt;b>'>3</pre><pre class='language-text;'>4</pre>"
-           "<pre class='lang-abcdefghijklmnopqrstuvwxyzabcdefghijkl'>5</pre>",
-           "# \ncode(c++): 1\ncode(sql): 2\ncode: 3\ncode: 4\n"
+           "<pre><pre class=playground><code class='language-rust ignore'>6"
+           "</code></pre></pre><pre "
+           "class='lang-abcdefghijklmnopqrstuvwxyzabcdefghijkl'>5</pre>",
+           "# \ncode(c++): 1\ncode(sql): 2\ncode: 3\ncode: 4\ncode(rust): 6\n"
            "code(abcdefghijklmnopqrstuvwxyzabcdef): 5\n");
 }
 
@@ -233,8 +235,18 @@ static void test_notes_and_quotes(void **state)
            "</p><p>hot</p><ul><li>x</ul></div>"
            "<div class=note><h3 class=title>Old names</h3><p>n</div>"
            "<blockquote><p>said</blockquote>",
-           "# \nnote(tip): one\nnote(tip): two\nnote(warning): hot\nlist: - x\n"
+           "# \nnote(tip): one\nnote(tip): two\nnote(warning): "
+           "hot\nlist(warning): - x\n"
            "note(note): Old names\nnote(note): n\nquote: said\n");
+    /* AsciiDoc's kind is in its label, Doxygen's note is a list of one. */
+    expect("<div class=admonitionblock><table><tr><td class=icon><div "
+           "class=title>Caution</div></td><td class=content>c</td></tr></table>"
+           "</div><div class=admonitionblock><table><tr><td class=icon><img "
+           "alt=Tip></td><td class=content>t</td></tr></table></div>"
+           "<dl class='section see'><dt>See also</dt><dd>s</dd></dl>"
+           "<dl class='section return'><dt>Returns</dt><dd>r</dd></dl>",
+           "# \nnote(caution): c\nnote(tip): t\nnote(see): s\n"
+           "definition: Returns\\n  r\n");
 }
 
 /* A note belongs to the section that refers to it. */
@@ -293,10 +305,13 @@ static void test_footnotes_of_markdown(void **state)
                "<h1>T</h1><p>a<a href='#fn2'>2</a></p><h2>B</h2><p>b"
                "<a href='#fn1' id=r1>1</a></p><h2>C</h2>%s",
                notes);
-    expect(page.data, "# T\nparagraph: a2\nnote(footnote): x\nlist: - l\n"
-                      "## B\nparagraph: b1\nnote(footnote): deep\n## C\n");
+    expect(page.data,
+           "# T\nparagraph: a2\nnote(footnote): x\nlist(footnote): - l\n"
+           "## B\nparagraph: b1\nnote(footnote): deep\n## C\n");
     /* What nothing refers to stays where it is. */
-    expect(notes, "# \nnote(footnote): deep\nnote(footnote): x\nlist: - l\n");
+    expect(
+        notes,
+        "# \nnote(footnote): deep\nnote(footnote): x\nlist(footnote): - l\n");
     expect("<h1>T</h1><p>a<sup><a href='#s'>1</a></sup><h2>B</h2><div "
            "class=footnote-definition id=s><sup>1</sup>\n<p>deep</p></div>b",
            "# T\nparagraph: a1\nnote(footnote): 1 deep\n## B\nparagraph: b\n");
@@ -349,6 +364,36 @@ static void test_figures_and_math(void **state)
            "paragraph: x E=mc^2 y\nmath: z\nmath: \\[ a < b \\]\n");
 }
 
+/* TeX, wherever a page has it. */
+static void test_tex(void **state)
+{
+    (void)state;
+    expect("<p>a <math alttext='x^2'><msup><mi>x</mi><mn>2</mn></msup></math> "
+           "b <math><semantics><mi>y</mi><annotation encoding=LaTeX>\\psi"
+           "</annotation></semantics></math> c <math><semantics><mi>z</mi>"
+           "<annotation encoding=Maple>zed</annotation><annotation-xml>"
+           "<ci>z</ci></annotation-xml></semantics></math>",
+           "# \nparagraph: a x^2 b \\psi c z\n");
+    expect(
+        "<p>a <script type='math/tex'>x < y</script> b<script type='math/tex;"
+        " mode=display'>\\sum</script>c <span class=MathJax_Preview>S</span>"
+        "<math display=block alttext='\\int f'><mo>∫</mo></math>d",
+        "# \nparagraph: a x < y b\nmath: \\sum\nparagraph: c\n"
+        "math: \\int f\nparagraph: d\n");
+    expect("<p>so \\(a < b\\) is <img class=math src=i.png alt='E=mc^2'> or "
+           "<img class=formulaInl alt='$ q $'>.<p class=formulaDsp><img "
+           "class=formulaDsp alt='\\[ s \\]'></p><div class=math><p><img "
+           "alt='x_1'></p></div>",
+           "# \nparagraph: so \\(a < b\\) is E=mc^2 or $ q $.\n"
+           "math: \\[ s \\]\nmath: x_1\n");
+    expect("<span class=katex><span class=katex-mathml><math><semantics><mi>k"
+           "</mi><annotation encoding='application/x-tex'>\\kappa</annotation>"
+           "</semantics></math></span><span aria-hidden=true>k</span></span>",
+           "# \nparagraph: \\kappa\n");
+    expect("<ul><li>a <math display=block><mi>x</mi></math> b</ul>",
+           "# \nlist: - a\nmath: x\nlist: b\n");
+}
+
 /* Signs say nothing, and links that are but an image turn pages. */
 static void test_images(void **state)
 {
@@ -356,6 +401,9 @@ static void test_images(void **state)
     expect("<p><img alt=Logo> a <img alt='-'> <img alt=Logo></p>",
            "# \nparagraph: a\nfigure: Logo\n");
     expect("<p>a <a href=b><img alt=Next></a></p>", "# \nparagraph: a\n");
+    expect(
+        "<p>a <a href=#b><img alt=There></a> <a href=b.PNG><img alt=Big></a>",
+        "# \nparagraph: a\nfigure: There\nfigure: Big\n");
     expect("<ul><li><img alt='*'>one <img alt=File>menu</ul>",
            "# \nlist: - one File menu\n");
     expect("<table><tr><td><img alt=yes><td>b<td><a href=b><img alt=up></a>"
@@ -696,6 +744,7 @@ int main(void)
         TEST(test_footnotes_of_markdown),
         TEST(test_footnote_places),
         TEST(test_figures_and_math),
+        TEST(test_tex),
         TEST(test_images),
         TEST(test_noframes),
         TEST(test_chrome),
