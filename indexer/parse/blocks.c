@@ -19,13 +19,28 @@ static struct slice note_around(const struct walk *w)
     return w->in.kind == BLOCK_NOTE ? w->in.info : (struct slice){"", 0};
 }
 
+static unsigned ordinal_of(const xmlNode *element, const char *attribute,
+                           unsigned absent)
+{
+    const char *text = dom_attribute(element, attribute);
+    long value = text ? strtol(text, NULL, 10) : 0;
+    return value > 0 && value < 1000000000 ? (unsigned)value : absent;
+}
+
 static unsigned first_ordinal(const xmlNode *list)
 {
-    if (dom_tag(list) != GUMBO_TAG_OL)
-        return 0;
-    const char *start = dom_attribute(list, "start");
-    long value = start ? strtol(start, NULL, 10) : 1;
-    return value > 0 && value < 1000000000 ? (unsigned)value : 1;
+    return dom_tag(list) == GUMBO_TAG_OL ? ordinal_of(list, "start", 1) : 0;
+}
+
+/* "3. ", "c. " or "C. "; Roman numerals read as numbers. */
+static void put_ordinal(char *marker, size_t size, const xmlNode *list,
+                        unsigned ordinal)
+{
+    const char *type = dom_attribute(list, "type");
+    if (type && (!strcmp(type, "a") || !strcmp(type, "A")) && ordinal <= 26)
+        snprintf(marker, size, "%c. ", (char)(type[0] + (int)ordinal - 1));
+    else
+        snprintf(marker, size, "%u. ", ordinal);
 }
 
 /* A list in an item goes on in the same block, one level deeper. */
@@ -67,8 +82,10 @@ static bool item(struct walk *w, const xmlNode *item)
     if (w->in.kind != BLOCK_LIST)
         return false;
     char marker[16] = "- ";
-    if (w->in.ordinal)
-        snprintf(marker, sizeof marker, "%u. ", w->in.ordinal++);
+    if (w->in.ordinal) {
+        w->in.ordinal = ordinal_of(item, "value", w->in.ordinal);
+        put_ordinal(marker, sizeof marker, item->parent, w->in.ordinal++);
+    }
     writer_line(&w->writer, indent_of(w->in.depth), marker);
     walk_children(w, item);
     writer_line(&w->writer, indent_of(w->in.depth), "");

@@ -9,7 +9,7 @@ static const char *const attributes[] = {
     "accesskey", "alt",     "alttext",  "aria-hidden", "class",      "colspan",
     "content",   "display", "encoding", "href",        "http-equiv", "id",
     "hidden",    "name",    "rel",      "role",        "rowspan",    "src",
-    "start",     "style",   "summary",  "type"};
+    "start",     "style",   "summary",  "type",        "value"};
 
 void build_init(struct build *build, const struct source *source)
 {

@@ -201,6 +201,47 @@ static void test_lists(void **state)
            "code: code\nlist: h\n");
 }
 
+static void test_ordinals(void **state)
+{
+    (void)state;
+    expect("<ol><li>a<li value=7>b<li>c</ol><ol type=a start=2><li>d<li>e</ol>"
+           "<ol type=A start=27><li>f</ol><ol start=x><li value=-1>g</ol>",
+           "# \nlist: 1. a\\n7. b\\n8. c\nlist: b. d\\nc. e\n"
+           "list: 27. f\nlist: 1. g\n");
+}
+
+/* What browsers do not show. */
+static void test_hidden(void **state)
+{
+    (void)state;
+    expect("<p>a<p style='color:red; DISPLAY : None !important'>b"
+           "<p style='visibility:hidden'>c<p style='x-display:none'>d"
+           "<div hidden>e</div><template><p>f</template><video>g</video>"
+           "<canvas>h</canvas><object>i</object><details><summary>j</summary>k"
+           "</details><p hidden=until-found>l<!-- m --><noscript>n</noscript>",
+           "# \nparagraph: a\nparagraph: d\nparagraph: i\nparagraph: j\n"
+           "paragraph: k\nparagraph: l\n");
+    expect(
+        "<title>T</title>lead<h2>A</h2><h2>B</h2><blockquote>q<footer>who"
+        "</footer></blockquote><p>H<sub>2</sub>O <ruby>漢<rt>kan</rt></ruby>",
+        "# T\nparagraph: lead\n## A\n## B\nquote: q\nquote: who\n"
+        "paragraph: H2O 漢kan\n");
+}
+
+static void test_odd_lists(void **state)
+{
+    (void)state;
+    expect("<dl><dd>no term</dl><dl><dt>no meaning</dl><dl>stray<dt>a<dd>b<dd>c"
+           "</dl><dl><div><dt>x<dd>y</div></dl>",
+           "# \ndefinition:   no term\ndefinition: no meaning\n"
+           "definition: stray\ndefinition: a\\n  b\\n  c\n"
+           "definition: x\\n  y\n");
+    expect("<table><tr><td>a<td><table><tr><td>i<td>j</table><tr><td>c<td>d"
+           "</table><pre>a<br>b<br/>c</pre>",
+           "# \nparagraph: a\ntable: i\\tj\nparagraph: c\nparagraph: d\n"
+           "code: a\\nb\\nc\n");
+}
+
 static void test_tables(void **state)
 {
     (void)state;
@@ -737,6 +778,9 @@ int main(void)
         TEST(test_left_out),
         TEST(test_controls),
         TEST(test_lists),
+        TEST(test_ordinals),
+        TEST(test_hidden),
+        TEST(test_odd_lists),
         TEST(test_tables),
         TEST(test_definitions),
         TEST(test_notes_and_quotes),
