@@ -70,8 +70,20 @@ const struct option_spec cli_options[OPTIONS] = {
                            "most tokens that the model writes (96)", 1, 4096},
     [OPTION_ANSWERS] = {0, "answers", "KIND,...", KIND_TEXT, AT(answers),
                         "ask each question, too, once a kind (auto, generated, "
-                        "passages), and score the answers",
+                        "passages; oracle-section, best-passage: of the right "
+                        "section), and score the answers",
                         0, 0},
+    [OPTION_REPAIR] = {0, "repair", NULL, KIND_FLAG, AT(repair),
+                       "drop what is damaged and make the manual anew from its "
+                       "files",
+                       0, 0},
+    [OPTION_COMPARE] = {0, "compare", "MODE,...", KIND_TEXT, AT(compare),
+                        "search in these modes, too, and compare them with "
+                        "--mode question by question",
+                        0, 0},
+    [OPTION_FORMAT] = {0, "format", "auto|lines|squad|qasper", KIND_CHOICE,
+                       AT(format), "of the questions' file; auto: by its shape",
+                       0, 0},
 };
 
 #define BIT(option) (UINT64_C(1) << OPTION_##option)
@@ -108,12 +120,15 @@ const struct command cli_commands[] = {
      cmd_status},
     {"failed", "", "list the files that could not be indexed, and why",
      BIT(MANUAL) | BIT(RETRY) | BIT(WAIT), 0, 0, false, cmd_failed},
-    {"eval", "FILE.jsonl",
+    {"eval", "FILE",
      "measure search and answers on questions with known answers",
-     BIT(MANUAL) | BIT(MODE) | BIT(COUNT) | BIT(METHOD) | BIT(ANSWERS), 1, 1,
-     false, cmd_eval},
+     BIT(MANUAL) | BIT(MODE) | BIT(COUNT) | BIT(METHOD) | BIT(ANSWERS) |
+         BIT(COMPARE) | BIT(FORMAT),
+     1, 1, false, cmd_eval},
     {"doctor", "", "check configuration, programs, store, daemon and model", 0,
      0, 0, false, cmd_doctor},
+    {"verify", "", "check all that the store holds against itself",
+     BIT(MANUAL) | BIT(REPAIR), 0, 0, false, cmd_verify},
     {"daemon", "", "start the daemon, or stop it", BIT(STOP) | BIT(FOREGROUND),
      0, 0, false, cmd_daemon},
     {"completion", "bash", "print a completion script", 0, 1, 1, true,

@@ -41,6 +41,7 @@ static const struct param update_params[] = {TEXT("manual"), BOOL("wait"),
 static const struct param status_params[] = {BOOL("open"), END};
 static const struct param manual_params[] = {TEXT("manual"), END};
 static const struct param failed_params[] = {TEXT("manual"), BOOL("retry"), END};
+static const struct param verify_params[] = {TEXT("manual"), BOOL("repair"), END};
 static const struct param cancel_params[] = {{"id", PARAM_ANY, true, 0, 0},
                                              END};
 
@@ -58,6 +59,7 @@ static const struct verb verbs[] = {
     {"stop", VERB_LOOP, NULL, no_params},
     {"toc", VERB_QUERY, verb_toc, toc_params},
     {"update", VERB_CHORE, verb_update, update_params},
+    {"verify", VERB_CARE, verb_verify, verify_params},
     {"wait", VERB_CHORE, verb_wait, manual_params},
 };
 /* clang-format on */
