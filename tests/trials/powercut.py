@@ -26,7 +26,7 @@ import time
 import disk
 from daemon import ROOT, SMALL_MODEL, Broken, Daemon, check
 from pages import Pages
-from stores import has_verb, look_into, verify
+from stores import has_verb, look_into
 
 
 class Recorded:
@@ -145,8 +145,6 @@ class Cuts:
         disk.write_out(image, self.image)
         store = os.path.join(self.image, "store")
         try:
-            if least or os.path.exists(os.path.join(store, "data.mdb")):
-                verify(self.args.build, store)
             found = look_into(self.args.build, os.path.join(self.image, "house"), store)
             for manual, generation in least.items():
                 check(found.get(manual, -1) >= generation or manual not in may and manual not in found,
