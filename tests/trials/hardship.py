@@ -4,7 +4,8 @@
     hardship.py [--build build] [--preloads build/release/tests/trials] [NAME...]
 
 Needs root, for small file systems of its own (tmpfs) and to run a daemon as somebody else.  Each
-trial is a function below: it says what it has measured, or fails.
+trial is a function below: it says what it has measured, fails, or is skipped where nothing may be
+mounted.
 """
 import argparse
 import contextlib
@@ -15,7 +16,7 @@ import subprocess
 import tempfile
 import time
 
-from daemon import ROOT, SMALL_MODEL, Broken, Daemon, Refused, check, run_trials, until
+from daemon import ROOT, SMALL_MODEL, Broken, Daemon, Refused, Skip, check, run_trials, until
 from pages import Pages
 from stores import verify
 
@@ -34,16 +35,22 @@ def house():
         shutil.rmtree(path, ignore_errors=True)
 
 
+def mount(*args):
+    done = subprocess.run(["mount", *args], capture_output=True, text=True)
+    if done.returncode:
+        raise Skip(f"cannot mount: {done.stderr.strip()}")
+
+
 class Tmpfs:
     """A file system of so many KiB."""
 
     def __init__(self, path, kib):
         self.path = path
         os.makedirs(path, exist_ok=True)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kib}k,mode=755", "none", path], check=True)
+        mount("-t", "tmpfs", "-o", f"size={kib}k,mode=755", "none", path)
 
     def resize(self, kib):
-        subprocess.run(["mount", "-o", f"remount,size={kib}k", self.path], check=True)
+        mount("-o", f"remount,size={kib}k", self.path)
 
     def fill(self, leave=0):
         """A file takes all but `leave` bytes."""
@@ -242,9 +249,9 @@ def read_only_store():
         with Daemon(ARGS.build, place) as daemon:
             daemon.call("add", dir=pages.root, name="m", wait=True)
         store = daemon.store
-        subprocess.run(["mount", "--bind", store, store], check=True)
+        mount("--bind", store, store)
         try:
-            subprocess.run(["mount", "-o", "remount,bind,ro", store], check=True)
+            mount("-o", "remount,bind,ro", store)
             daemon = Daemon(ARGS.build, place, wait=False)
             code = daemon.process.wait(30)
             said = daemon.last_words(200).strip().splitlines()[-1]
