@@ -190,7 +190,7 @@ static void find_record(struct house *h, int table, size_t least,
     MDB_val k, v;
     assert_int_equal(store_read(h->store, &txn, NULL), 0);
     assert_int_equal(
-        mdb_cursor_open(txn->mdb, h->store->tables[table], &cursor), 0);
+        mdb_cursor_open(txn->mdb, txn->env->tables[table], &cursor), 0);
     do
         assert_int_equal(mdb_cursor_get(cursor, &k, &v, MDB_NEXT), 0);
     while (v.mv_size <= least);
