@@ -191,8 +191,11 @@ def check(truth, what):
 
 
 def run_trials(trials, wanted):
-    """Runs functions that may raise Broken; the exit status."""
+    """Runs functions that may raise Broken, all or those named, and exits."""
     failed = 0
+    unknown = set(wanted) - {trial.__name__ for trial in trials}
+    if unknown:
+        sys.exit(f"no such trial: {', '.join(sorted(unknown))}")
     for trial in trials:
         if wanted and trial.__name__ not in wanted:
             continue

@@ -241,6 +241,30 @@ def verbs_on_a_full_disk():
         return "; ".join(answers)
 
 
+def compact_on_a_full_disk():
+    """Too little room for the copy, told beforehand or found out: the store stays, and serves."""
+    with house() as place, Tmpfs(os.path.join(place, "disk"), 32 << 10) as disk:
+        pages = Pages(os.path.join(place, "m"), random.Random(12), 60)
+        said = set()
+        with Daemon(ARGS.build, place, store=os.path.join(disk.path, "store")) as daemon:
+            daemon.call("add", dir=pages.root, name="m", wait=True)
+            size = os.path.getsize(os.path.join(daemon.store, "data.mdb"))
+            for leave in range(0, size + (256 << 10), 12 << 10):
+                disk.fill(leave)
+                try:
+                    daemon.call("compact")
+                    said.add("done")
+                except Refused as refused:
+                    check(is_full(refused.error["message"]) or "left" in refused.error["message"], refused)
+                    said.add("refused")
+                disk.free()
+                check(daemon.call("search", query="okapi zebra", manual="m")["results"], "search")
+            pages.edit()
+            daemon.call("update", manual="m", wait=True)
+        verify(ARGS.build, daemon.store)
+        check(said == {"done", "refused"}, said)
+
+
 # ---- Stores that cannot be written ----
 
 def read_only_store():
@@ -397,7 +421,7 @@ def a_folder_deleted_while_it_is_indexed():
 
 
 TRIALS = [index_on_a_disk_that_is_too_small, update_on_a_full_disk, memories_on_a_full_disk,
-          start_on_a_full_disk, verbs_on_a_full_disk, read_only_store,
+          start_on_a_full_disk, verbs_on_a_full_disk, compact_on_a_full_disk, read_only_store,
           permissions_under_a_watched_tree, clocks_that_jump, a_manual_removed_while_it_is_indexed,
           a_folder_deleted_while_it_is_indexed]
 
