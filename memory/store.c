@@ -16,7 +16,8 @@
  *   outlines   manual u32, generation u64   -> zstd of tree_encode
  *   postings   manual u32, epoch u32, term  -> as lexical.c draws them
  *   segments   hash of what was cut 16      -> as segment.c draws them
- *   memories   hash of what was encoded 16  -> f16 each of its values
+ *   memories   hash of what was encoded 16  -> as base/q8.h draws them; those of
+ *                                              earlier versions f16 each value
  *   vectors    manual u32                   -> as vector_table.c draws them
  *
  * Invariants:

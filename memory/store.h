@@ -167,12 +167,13 @@ int store_put_segments(struct store_txn *txn, struct hash128 name,
 int store_get_segments(struct store_txn *txn, struct hash128 name,
                        struct slice *ret_value, struct err *err);
 
-/* A segment's memory, in half precision. */
+/* A segment's memory, of finite values, rounded (base/q8.h). */
 int store_put_memory(struct store_txn *txn, struct hash128 name,
-                     const uint16_t *half, size_t width, struct err *err);
-/* ERR_NOT_FOUND; ERR_STORE when it has another width. */
+                     const float *memory, size_t width, struct err *err);
+/* ERR_NOT_FOUND; ERR_STORE when it has another width, or no numbers. */
 int store_get_memory(struct store_txn *txn, struct hash128 name,
-                     uint16_t *ret_half, size_t width, struct err *err);
+                     float *ret_memory, size_t width, struct err *err);
+bool store_has_memory(struct store_txn *txn, struct hash128 name, size_t width);
 
 /* Replaces the manual's vectors and counts `manual.vectors` up.
  * ERR_NOT_FOUND: no such manual. */

@@ -97,6 +97,9 @@ int manual_read(struct slice key, struct slice value, struct manual *ret,
 struct slice file_key(char key[MDB_MAX_KEY], uint32_t manual, const char *path);
 int file_read_record(struct slice value, struct file *ret, struct err *err);
 
+/* False: it has another width, or holds what is no number. */
+bool memory_read(struct slice value, float *ret, size_t width);
+
 /* Deletes a record; that it is not there is fine. */
 int table_delete(struct store_txn *txn, int table, struct slice key,
                  struct err *err);
