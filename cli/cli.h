@@ -175,6 +175,8 @@ int cmd_failed(struct cli *cli, struct err *err);
 int cmd_eval(struct cli *cli, struct err *err);
 int cmd_doctor(struct cli *cli, struct err *err);
 int cmd_verify(struct cli *cli, struct err *err);
+int cmd_compact(struct cli *cli, struct err *err);
+int cmd_backup(struct cli *cli, struct err *err);
 int cmd_daemon(struct cli *cli, struct err *err);
 int cmd_completion(struct cli *cli, struct err *err);
 int cmd_help(struct cli *cli, struct err *err);

@@ -129,6 +129,12 @@ const struct command cli_commands[] = {
      0, 0, false, cmd_doctor},
     {"verify", "", "check all that the store holds against itself",
      BIT(MANUAL) | BIT(REPAIR), 0, 0, false, cmd_verify},
+    {"compact", "", "rewrite the store densely; it goes on being used", 0, 0, 0,
+     false, cmd_compact},
+    {"backup", "DIR",
+     "copy the store into a new folder; to restore: lectern daemon --store DIR, "
+     "or put the folder in the store's place while no daemon runs",
+     0, 1, 1, false, cmd_backup},
     {"daemon", "", "start the daemon, or stop it", BIT(STOP) | BIT(FOREGROUND),
      0, 0, false, cmd_daemon},
     {"completion", "bash", "print a completion script", 0, 1, 1, true,

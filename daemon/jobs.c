@@ -263,8 +263,7 @@ static void run(struct jobs *jobs, struct job *job)
         jobs_settle(jobs);
 }
 
-/* What waits in the store for work that did not come to its end. */
-static unsigned unfinished(const struct jobs *jobs)
+unsigned jobs_unfinished(const struct jobs *jobs)
 {
     unsigned keep = 0;
     for (const struct job *job = jobs->all; job; job = job->next) {
@@ -279,7 +278,7 @@ static unsigned unfinished(const struct jobs *jobs)
 static void collect(struct jobs *jobs)
 {
     struct err err;
-    unsigned keep = unfinished(jobs);
+    unsigned keep = jobs_unfinished(jobs);
     jobs->collect = false;
     pthread_mutex_unlock(&jobs->lock);
     if (store_collect(jobs->options.store, keep, &err))
@@ -376,37 +375,6 @@ int jobs_forget(struct jobs *jobs, uint32_t manual, struct err *err)
     jobs_settle(jobs);
     pthread_mutex_unlock(&jobs->lock);
     return code;
-}
-
-enum { HOLD_POLL_MS = 20 };
-
-int jobs_hold(struct jobs *jobs, const atomic_bool *cancel, struct err *err)
-{
-    int code = 0;
-    pthread_mutex_lock(&jobs->lock);
-    jobs->held++;
-    pthread_cond_broadcast(&jobs->changed);
-    while (!jobs->resting && !code) {
-        int64_t at = clock_ms() + HOLD_POLL_MS;
-        struct timespec until = {at / 1000, at % 1000 * 1000000};
-        if (jobs->current && jobs->current->encoding)
-            atomic_store(&jobs->cancel, true);
-        pthread_cond_timedwait(&jobs->changed, &jobs->lock, &until);
-        if (jobs->stopping || (cancel && atomic_load(cancel)))
-            code = err_set(err, ERR_CANCELLED, "cancelled");
-    }
-    pthread_mutex_unlock(&jobs->lock);
-    if (code)
-        jobs_go_on(jobs);
-    return code;
-}
-
-void jobs_go_on(struct jobs *jobs)
-{
-    pthread_mutex_lock(&jobs->lock);
-    jobs->held--;
-    pthread_cond_broadcast(&jobs->changed);
-    pthread_mutex_unlock(&jobs->lock);
 }
 
 void jobs_collect(struct jobs *jobs)

@@ -76,6 +76,8 @@ struct job *jobs_find(const struct jobs *jobs, uint32_t manual);
 void jobs_enqueue(struct jobs *jobs, struct job *job);
 /* The job is what runs now, and nobody has asked it to stop. */
 void jobs_begin(struct jobs *jobs, struct job *job, int phase);
+/* KEEP_..: what waits in the store for work that did not come to its end. */
+unsigned jobs_unfinished(const struct jobs *jobs);
 /* Doubles a delay, within bounds, after a failure with the code. */
 int64_t jobs_back_off(int64_t delay, int code);
 

@@ -103,7 +103,7 @@ static int check_all_read(struct store_txn *txn, const struct references *refs,
                           struct err *err)
 {
     MDB_stat stat;
-    int rc = mdb_stat(txn->mdb, txn->store->tables[TABLE_MANUALS], &stat);
+    int rc = mdb_stat(txn->mdb, txn->env->tables[TABLE_MANUALS], &stat);
     if (rc)
         return store_error(rc, "cannot look through the store", err);
     return stat.ms_entries == refs->manual_count
@@ -207,7 +207,7 @@ static int note_doomed(struct store_txn *txn, size_t which,
     MDB_cursor *cursor;
     MDB_val key, value;
     int rc = mdb_cursor_open(
-        txn->mdb, txn->store->tables[collected[which].table], &cursor);
+        txn->mdb, txn->env->tables[collected[which].table], &cursor);
     if (rc)
         return store_error(rc, "cannot look through the store", err);
     rc = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
@@ -243,7 +243,7 @@ static int delete_doomed(struct store *store, int table, struct doomed *doomed,
         for (int n = 0; n < BATCH && doomed->count; n++, doomed->count--) {
             struct slice text = read_string(&in);
             MDB_val key = {text.size, (void *)(uintptr_t)text.data};
-            int rc = mdb_del(txn->mdb, store->tables[table], &key, NULL);
+            int rc = mdb_del(txn->mdb, txn->env->tables[table], &key, NULL);
             if (rc && rc != MDB_NOTFOUND) {
                 store_end(txn);
                 return store_error(rc, "cannot delete from the store", err);

@@ -14,6 +14,7 @@
 #ifndef MEMORY_STORE_H
 #define MEMORY_STORE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -166,12 +167,13 @@ int store_put_segments(struct store_txn *txn, struct hash128 name,
 int store_get_segments(struct store_txn *txn, struct hash128 name,
                        struct slice *ret_value, struct err *err);
 
-/* A segment's memory, in half precision. */
+/* A segment's memory, of finite values, rounded (base/q8.h). */
 int store_put_memory(struct store_txn *txn, struct hash128 name,
-                     const uint16_t *half, size_t width, struct err *err);
-/* ERR_NOT_FOUND; ERR_STORE when it has another width. */
+                     const float *memory, size_t width, struct err *err);
+/* ERR_NOT_FOUND; ERR_STORE when it has another width, or no numbers. */
 int store_get_memory(struct store_txn *txn, struct hash128 name,
-                     uint16_t *ret_half, size_t width, struct err *err);
+                     float *ret_memory, size_t width, struct err *err);
+bool store_has_memory(struct store_txn *txn, struct hash128 name, size_t width);
 
 /* Replaces the manual's vectors and counts `manual.vectors` up.
  * ERR_NOT_FOUND: no such manual. */
@@ -182,6 +184,33 @@ int store_get_vectors(struct store_txn *txn, uint32_t manual,
                       struct slice *ret_value, struct err *err);
 
 /* ---- Care ---- */
+
+/* What a copy does; `done` and `total` in records. */
+struct copy_report {
+    uint64_t before, after; /* bytes of the store and of the copy */
+    uint64_t needed;        /* most bytes of disk that the copy takes */
+    uint64_t available;     /* bytes of disk that were free */
+};
+typedef void store_progress(void *context, size_t done, size_t total);
+
+/* Writes the store as it is at one moment into `folder`, which must not be there
+ * or be empty: a store that a daemon can open.  Others go on reading and writing;
+ * pages that they free meanwhile are taken again after the end.  What is there
+ * of the copy after an error or a crash is a folder FOLDER.partial.  ERR_USAGE:
+ * the folder is in use; ERR_STORE: also when the disk has too little room, before
+ * anything is written; ERR_CANCELLED. */
+int store_backup(struct store *store, const char *folder,
+                 store_progress *progress, void *context,
+                 const atomic_bool *cancel, struct copy_report *ret,
+                 struct err *err);
+
+/* Rewrites the store densely and exchanges its file, while others read; writers
+ * wait at the end, all the time only when they do not rest.  The store is the old
+ * one or the new one at any moment, each with all that was committed.  Errors as
+ * above. */
+int store_compact(struct store *store, store_progress *progress, void *context,
+                  const atomic_bool *cancel, struct copy_report *ret,
+                  struct err *err);
 
 /* Work that did not come to its end, and goes on with what it left behind. */
 enum {

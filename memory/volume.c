@@ -165,6 +165,11 @@ static int open_vectors(struct store_txn *txn, struct volume *volume,
         code = vector_table_decode(bytes, &table, err);
     if (code)
         return code;
+    code = vector_table_read_keys(txn, &table, err);
+    if (code) {
+        vector_table_free(&table);
+        return code;
+    }
     uint32_t *node_of = mem_alloc(table.node_count * sizeof *node_of);
     for (uint32_t i = 0; i < table.node_count; i++)
         node_of[i] = volume_find(volume, table.nodes[i]);

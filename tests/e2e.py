@@ -1045,6 +1045,45 @@ def it_is_verified_while_it_changes():
         check(h.json("verify")["checked"]["by_model"], "current memories")
 
 
+def it_is_compacted_and_backed_up_while_it_works():
+    with house() as h:
+        h.copy_model()
+        folder = h.part(FEW)
+        h.run("add", folder, "-c", "pg", "--wait")
+        page = os.path.join(folder, "ddl-basics.html")
+        backup = os.path.join(h.path, "backup")
+        for turn in range(6):
+            text = open(page).read()
+            h.write("manual/ddl-basics.html", text.replace("</body>", f"<p>Turn{turn}.</p></body>"))
+            h.run("update", "--force")
+            report = h.json("compact")
+            check(0 < report["after"] <= report["before"] and report["needed"], report)
+            h.json("backup", f"{backup}{turn}")
+            check(h.json("search", "partial index", "-n", "1")["results"], "search")
+        done = h.run("backup", f"{backup}0", code=2)
+        check("is there already" in done.stderr, done.stderr)
+        h.run("wait")
+        check(h.json("search", "Turn5")["results"], "the last edit")
+        check(not h.json("verify")["fault_count"], "verify")
+        h.run("backup", backup + "/")
+        check("\u2192" in h.run("compact").stdout, "compact")
+        whole = h.json("toc", "-c", "pg")
+        h.stop()
+        check(not os.path.exists(os.path.join(h.store, "compact")), "the copy stays")
+        at_last, h.store = h.store, backup
+        check(h.json("toc", "-c", "pg") == whole, "the backup")
+        check(not h.json("verify")["fault_count"], "verify the backup")
+        check(h.json("search", "partial index", "--mode", "dense", "-n", "1")["results"], "dense")
+        h.stop()
+        h.store = f"{backup}3"  # of the midst of it; then it catches up
+        check(not h.json("verify", "-c", "pg")["fault_count"], "verify one of the midst")
+        h.run("wait")
+        check(h.json("search", "Turn5")["results"], "the last edit, from the backup")
+        check(not h.json("verify")["fault_count"], "verify once it has caught up")
+        h.stop()
+        h.store = at_last
+
+
 def evaluation_counts():
     with house() as h:
         h.json("add", h.part(), "-c", "pg", "--wait")
@@ -1658,7 +1697,8 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          it_stops_cleanly_and_goes_on, it_answers_while_it_indexes,
          a_stop_while_indexing_is_quick, kill_at_random_moments,
          kill_during_the_first_index, damage_is_named_and_repaired,
-         it_is_verified_while_it_changes, evaluation_counts,
+         it_is_verified_while_it_changes,
+         it_is_compacted_and_backed_up_while_it_works, evaluation_counts,
          evaluation_tells_finding_from_answering, doctor_finds_nothing_wrong,
          doctor_looks_at_the_model_in_use,
          memories_follow_updates, broken_models_leave_search_by_words,
