@@ -261,25 +261,12 @@ static void run(struct jobs *jobs, struct job *job)
         jobs_settle(jobs);
 }
 
-unsigned jobs_unfinished(const struct jobs *jobs)
-{
-    unsigned keep = 0;
-    for (const struct job *job = jobs->all; job; job = job->next) {
-        if (job->partial)
-            keep |= KEEP_TREES;
-        if (job->wanted || job->memory_err.code)
-            keep |= KEEP_MEMORIES;
-    }
-    return keep;
-}
-
 static void collect(struct jobs *jobs)
 {
     struct err err;
-    unsigned keep = jobs_unfinished(jobs);
     jobs->collect = false;
     pthread_mutex_unlock(&jobs->lock);
-    if (store_collect(jobs->options.store, keep, &err))
+    if (store_collect(jobs->options.store, &err))
         log_warn("what was deleted stays in the store for now: %s",
                  err.message);
     pthread_mutex_lock(&jobs->lock);
