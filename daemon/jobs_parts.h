@@ -56,6 +56,7 @@ struct jobs {
     struct waiter *waiters;
     uint64_t tickets; /* given so far */
     bool stopping, collect;
+    unsigned uncollected; /* runs since the last collection */
     bool resting;  /* the thread waits for something to do */
     unsigned held; /* by those who want it to */
     bool refresh;               /* the thread's: jobs_refresh is due */
