@@ -148,6 +148,7 @@ $O/tests/bench/%: $O/tests/bench/%.o $O/all.a $(FAISS_C)
 bench: $(patsubst %.c,$O/%,$(wildcard tests/bench/*.c)) all build/manuals/postgresql  ## measure parsing and products beside their limits; prints JSON
 	@$O/tests/bench/parse build/manuals/postgresql build/lectern-parse
 	@$O/tests/bench/products
+	@$O/tests/bench/ingest build
 # Without a fuzzer a target is linked with replay.c.
 FUZZ_SECONDS ?= 60
 FUZZERS := $(patsubst %,$O/tests/fuzz/%,html tree)
