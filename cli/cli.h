@@ -46,6 +46,7 @@ enum option_id {
     OPTION_ANSWERS,
     OPTION_COMPARE,
     OPTION_FORMAT,
+    OPTION_SESSION,
     OPTIONS
 };
 
@@ -78,7 +79,8 @@ struct options {
     bool json, quiet, no_color, help, version;
     const char *socket, *config, *store, *model;
     const char *manual, *under, *mode, *answer, *method, *answers, *compare,
-        *format;
+        *format,
+        *session;
     bool explain, jsonl, strict, wait, force, retry, print, stop, foreground;
     long count, depth, max_tokens;
     struct text_list ignore;

@@ -76,6 +76,10 @@ const struct option_spec cli_options[OPTIONS] = {
     [OPTION_FORMAT] = {0, "format", "auto|lines|squad|qasper", KIND_CHOICE,
                        AT(format), "of the questions' file; auto: by its shape",
                        0, 0},
+    [OPTION_SESSION] = {0, "session", "ID", KIND_TEXT, AT(session),
+                        "a conversation: the question may follow up those "
+                        "asked under this name before",
+                        0, 0},
 };
 
 #define BIT(option) (UINT64_C(1) << OPTION_##option)
@@ -93,8 +97,9 @@ const struct command cli_commands[] = {
     {"rm", "NAME", "forget a manual; its files stay", 0, 1, 1, false, cmd_rm},
     {"ls", "", "list the manuals", 0, 0, 0, false, cmd_ls},
     {"ask", "QUESTION...", "answer from the manuals, with citations",
-     SEARCHING | BIT(JSONL) | BIT(ANSWER) | BIT(MAX_TOKENS) | BIT(STRICT), 1,
-     SIZE_MAX, false, cmd_ask},
+     SEARCHING | BIT(JSONL) | BIT(ANSWER) | BIT(MAX_TOKENS) | BIT(STRICT) |
+         BIT(SESSION),
+     1, SIZE_MAX, false, cmd_ask},
     {"search", "WORDS...", "find sections", SEARCHING | BIT(STRICT), 1,
      SIZE_MAX, false, cmd_search},
     {"toc", "[NODE]", "print the table of contents", BIT(MANUAL) | BIT(DEPTH),

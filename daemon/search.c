@@ -48,8 +48,23 @@ static int weights_of(const cJSON *params, struct route_weights *weights,
     return 0;
 }
 
+/* The model reads a question that follows up others behind them. */
+static int embed(const struct call *call, const struct route_request *request,
+                 struct question *ret, struct err *err)
+{
+    const struct route_context *context = request->context;
+    struct buf text = {0};
+    for (size_t i = context ? context->question_count : 0; i-- > 0;)
+        buf_printf(&text, "%s ", context->questions[i]);
+    buf_put_text(&text, request->query);
+    int code = question_embed(call, text.data, request->mode, ret, err);
+    buf_free(&text);
+    return code;
+}
+
 int search_question(const struct call *call, const struct shelf *shelf,
-                    size_t most, struct question *ret_question,
+                    size_t most, const struct route_context *context,
+                    struct question *ret_question,
                     struct route_result *ret_route, struct err *err)
 {
     const cJSON *params = call->params;
@@ -59,6 +74,7 @@ int search_question(const struct call *call, const struct shelf *shelf,
         .manual = json_get_text(params, "manual", NULL),
         .file = json_get_text(params, "file", NULL),
         .most = most,
+        .context = context,
         .explain = json_get_bool(params, "explain", false)};
     struct route_weights weights;
     int code =
@@ -71,7 +87,7 @@ int search_question(const struct call *call, const struct shelf *shelf,
         return err_set(err, ERR_USAGE, "under: '%.100s' does not name a node",
                        under);
     struct question question;
-    code = question_embed(call, request.query, request.mode, &question, err);
+    code = embed(call, &request, &question, err);
     if (code)
         return code;
     request.vector = question.vector;
@@ -266,7 +282,7 @@ int verb_search(struct call *call, struct json *json, struct err *err)
     struct shelf *shelf = library_shelf(call->daemon->library);
     struct route_result route;
     struct question question;
-    int code = search_question(call, shelf, most, &question, &route, err);
+    int code = search_question(call, shelf, most, NULL, &question, &route, err);
     if (!code) {
         double routed = clock_seconds();
         json_begin(json, '{');

@@ -26,6 +26,10 @@ static const struct route_weights mode_weights[] = {
 /* Chosen on the halves for tuning of tests/questions/postgresql-*. */
 const double route_least_confidence = 0.45;
 
+/* What terms of the question before count, and what a place in or beside the
+ * sections that answered it adds to a fused score (docs/retrieval.md). */
+static const double CARRIED = 0.5, NEAR = 0.15;
+
 /* ---- What is asked, and where ---- */
 
 bool scope_accepts(const struct scope *scope, uint32_t node)
@@ -124,6 +128,67 @@ static size_t rank_all(struct routing *routing, struct fused **ret_fused)
     return count;
 }
 
+/* ---- What it follows up ---- */
+
+static void carry_terms(struct routing *routing)
+{
+    const struct route_context *context = routing->request->context;
+    double share = CARRIED;
+    for (size_t i = 0; context && i < context->question_count; i++) {
+        query_carry(&routing->query, context->questions[i], share);
+        share *= CARRIED;
+    }
+}
+
+/* Sub-trees that are preferred. */
+struct surroundings {
+    const struct routing *routing;
+    const struct volume *volumes[ROUTE_MOST_NEAR];
+    uint32_t from[ROUTE_MOST_NEAR], end[ROUTE_MOST_NEAR];
+    size_t count;
+};
+
+/* Of a section: what is below its parent; of one at the top: its own. */
+static void add_surroundings(struct surroundings *all,
+                             const struct volume *volume, uint32_t node)
+{
+    const struct node *nodes = volume->outline->nodes;
+    uint32_t parent = nodes[node].parent;
+    if (parent != TREE_NONE && parent != 0)
+        node = parent;
+    all->volumes[all->count] = volume;
+    all->from[all->count] = node;
+    all->end[all->count++] = nodes[node].end;
+}
+
+static double nearness(const void *context, const struct fused *item)
+{
+    const struct surroundings *all = context;
+    const struct volume *volume = all->routing->scopes[item->scope].volume;
+    for (size_t i = 0; i < all->count; i++)
+        if (all->volumes[i] == volume && item->node >= all->from[i] &&
+            item->node < all->end[i])
+            return NEAR;
+    return 0;
+}
+
+static void prefer_near(const struct routing *routing,
+                        const struct shelf *shelf, struct fused *fused,
+                        size_t count)
+{
+    const struct route_context *context = routing->request->context;
+    struct surroundings all = {.routing = routing};
+    for (size_t i = 0; context && i < context->near_count; i++) {
+        const struct volume *volume;
+        uint32_t node;
+        if (all.count < ROUTE_MOST_NEAR &&
+            shelf_find(shelf, context->near[i], &volume, &node))
+            add_surroundings(&all, volume, node);
+    }
+    if (all.count)
+        rankings_add(fused, count, nearness, &all);
+}
+
 /* ---- The result ---- */
 
 /* What says nothing about whether the manuals know the subject: numbers, and
@@ -213,6 +278,7 @@ static int prepare(struct routing *routing, const struct shelf *shelf,
 {
     const char *query = routing->request->query;
     query_parse(query, &routing->query);
+    carry_terms(routing);
     if (!query[strspn(query, " \t\r\n")])
         return err_set(err, ERR_USAGE, "the question is empty");
     int code = choose_scopes(routing, shelf, err);
@@ -233,6 +299,7 @@ int route_question(const struct shelf *shelf,
     if (!code) {
         struct fused *fused;
         size_t count = rank_all(&routing, &fused);
+        prefer_near(&routing, shelf, fused, count);
         give_hits(&routing, fused, count);
         give_terms(&routing);
         free(fused);

@@ -42,6 +42,18 @@ struct route_weights {
     double by[ROUTE_RANKINGS];
 };
 
+/* What a question follows up: its predecessors, the last one first, and the
+ * sections that answered them.  The terms of each count half of those of its
+ * successor, and what stands in or beside these sections is preferred. */
+enum { ROUTE_MOST_NEAR = 8 };
+struct route_context {
+    const char *const *questions; /* [question_count] */
+    size_t question_count;
+    const uint64_t *near; /* [near_count] ids of nodes, those that are gone are
+                             passed over; at most ROUTE_MOST_NEAR */
+    size_t near_count;
+};
+
 struct route_request {
     const char *query;
     const char *manual;    /* NULL: all */
@@ -52,6 +64,7 @@ struct route_request {
     const float *vector;   /* the question in key space; NULL: no model */
     struct hash128 policy; /* of the vectors that it may be compared with */
     bool explain;
+    const struct route_context *context; /* NULL: the question stands alone */
     /* Of mode auto; NULL: the standard ones.  For measuring what weights do. */
     const struct route_weights *weights;
 };

@@ -69,6 +69,12 @@ struct fused {
 size_t rankings_fuse(const struct ranking rankings[ROUTE_RANKINGS],
                      const struct route_weights *weights, struct fused **ret);
 
+/* Adds to the score of each item what `bonus` says, and sorts anew. */
+void rankings_add(struct fused *items, size_t count,
+                  double (*bonus)(const void *context,
+                                  const struct fused *item),
+                  const void *context);
+
 /* ---- Descents: descent.c ---- */
 
 #define NOTHING (-HUGE_VAL)

@@ -253,6 +253,30 @@ def modes_and_filters():
         h.run("search", "x", "--under", "n999999", code=2)
 
 
+def follow_ups_are_understood():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        first = h.json("ask", "What is a partial index?", "--session", "s")
+        check(first["session"] == {"name": "s", "turn": 1, "follows": False, "questions": [],
+                                   "near": []}, first["session"])
+        for question in ("when would I use it?", "and what are the restrictions?"):
+            answer = h.json("ask", question, "--session", "s")
+            told = answer["session"]
+            check(told["follows"] and "What is a partial index?" in told["questions"], told)
+            check(first["citations"][0]["node"] in told["near"] or told["turn"] > 2, told)
+            check("Indexes" in " ".join(answer["route"][0]["path"]), answer["route"])
+        check(answer["session"]["turn"] == 3, answer["session"])
+        check("partial" in json.dumps(h.json("ask", "when would I use it?", "--session", "s",
+                                             "--explain")["explain"]["terms"]), "carried")
+        alone = json.loads(h.run("ask", "when would I use it?", "--session", "t", "--json",
+                                 code=None).stdout)
+        check(not alone["session"]["follows"], alone["session"])
+        other = h.json("ask", "How is memory for sorting limited?", "--session", "s")
+        check(not other["session"]["follows"] and not other["session"]["near"], other["session"])
+        h.run("ask", "x", "--session", "", code=2)
+        h.run("ask", "x", "--session", "x" * 65, code=2)
+
+
 def what_is_not_there_is_said():
     with house() as h:
         h.json("add", h.part(), "-c", "pg", "--wait")
@@ -1556,6 +1580,7 @@ def random_weights_harm_nobody():
 
 TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          questions_are_answered_with_citations, modes_and_filters,
+         follow_ups_are_understood,
          what_is_not_there_is_said, links_lead_to_nodes,
          unchanged_files_are_not_parsed_again, edits_are_found_and_ids_kept,
          changed_files_are_not_quoted_as_they_were,
