@@ -47,6 +47,7 @@ enum option_id {
     OPTION_COMPARE,
     OPTION_FORMAT,
     OPTION_SESSION,
+    OPTION_KIND,
     OPTIONS
 };
 
@@ -80,7 +81,7 @@ struct options {
     const char *socket, *config, *store, *model;
     const char *manual, *under, *mode, *answer, *method, *answers, *compare,
         *format,
-        *session;
+        *session, *kind;
     bool explain, jsonl, strict, wait, force, retry, print, stop, foreground;
     long count, depth, max_tokens;
     struct text_list ignore;

@@ -100,10 +100,13 @@ struct followed {
 };
 
 /* The sections are those of the last turn that had any. */
-static struct route_context context_of(const struct session_past *past,
+static struct route_context context_of(const struct asking *asking,
                                        struct followed *followed)
 {
+    const struct session_past *past = &asking->past;
     struct route_context context = {.questions = followed->questions,
+                                    .names = session_names(json_get_text(
+                                        asking->call->params, "query", "")),
                                     .near = followed->near};
     for (size_t i = 0; i < past->count; i++) {
         const struct session_turn *turn = &past->turns[i];
@@ -144,7 +147,7 @@ static void remember(const struct asking *asking)
 static void put_session(struct json *json, const struct asking *asking)
 {
     struct followed followed;
-    struct route_context context = context_of(&asking->past, &followed);
+    struct route_context context = context_of(asking, &followed);
     if (!asking->session)
         return;
     json_key(json, "session");
@@ -186,7 +189,7 @@ static int find(struct asking *asking, struct err *err)
     const struct call *call = asking->call;
     size_t most = asking->most + SPARE;
     struct followed followed;
-    struct route_context context = context_of(&asking->past, &followed);
+    struct route_context context = context_of(asking, &followed);
     int code = search_question(call, asking->shelf, most,
                                asking->follows ? &context : NULL,
                                &asking->question, &asking->route, err);
@@ -197,8 +200,12 @@ static int find(struct asking *asking, struct err *err)
     if (!asking->route.count ||
         asking->route.confidence < route_least_confidence)
         return 0;
-    return passages_choose(asking->shelf, &asking->route, most,
-                           &call->request->cancelled, &asking->passages, err);
+    kind_set kinds;
+    code = search_kinds(call, &kinds, err);
+    return code ? code
+                : passages_choose(asking->shelf, &asking->route, most, kinds,
+                                  &call->request->cancelled, &asking->passages,
+                                  err);
 }
 
 static void decline(struct asking *asking, const char *why)

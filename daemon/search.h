@@ -14,6 +14,9 @@ int search_question(const struct call *call, const struct shelf *shelf,
                     struct question *ret_question,
                     struct route_result *ret_route, struct err *err);
 
+/* The kinds of block that the parameters ask for; 0: all.  ERR_USAGE. */
+int search_kinds(const struct call *call, kind_set *ret, struct err *err);
+
 /* "generation" of what is searched. */
 void search_generation(struct json *json, const struct call *call,
                        const struct shelf *shelf);

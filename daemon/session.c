@@ -175,20 +175,37 @@ static void put_words(const char *question, struct buf *out)
     buf_put_text(out, "");
 }
 
-bool session_follows(const char *question)
+/* Subjects of the words; *ret_back: one before them points back. */
+static size_t count_subjects(const struct buf *words, bool *ret_back)
 {
-    struct buf words = {0};
     size_t subjects = 0;
-    bool follows = false;
-    put_words(question, &words);
-    follows = words.size && goes_on(words.data);
-    for (size_t at = 0; at < words.size && !follows;) {
-        struct slice word = {words.data + at, strcspn(words.data + at, " ")};
-        follows = subjects < 1 && points_back(word);
+    *ret_back = false;
+    for (size_t at = 0; at < words->size;) {
+        struct slice word = {words->data + at, strcspn(words->data + at, " ")};
+        *ret_back = *ret_back || (!subjects && points_back(word));
         subjects += is_subject(word);
         at += word.size + 1;
     }
-    follows = follows || (words.size && !subjects);
+    return subjects;
+}
+
+bool session_names(const char *question)
+{
+    struct buf words = {0};
+    bool back;
+    put_words(question, &words);
+    size_t subjects = count_subjects(&words, &back);
+    buf_free(&words);
+    return subjects > 0;
+}
+
+bool session_follows(const char *question)
+{
+    struct buf words = {0};
+    bool back;
+    put_words(question, &words);
+    size_t subjects = count_subjects(&words, &back);
+    bool follows = words.size && (back || !subjects || goes_on(words.data));
     buf_free(&words);
     return follows;
 }

@@ -48,6 +48,10 @@ void sessions_past(struct sessions *sessions, const char *name, int64_t now_ms,
 void sessions_add(struct sessions *sessions, const char *name, int64_t now_ms,
                   const struct session_turn *turn);
 
+/* Whether the question names a subject: a word that not every conversation
+ * has. */
+bool session_names(const char *question);
+
 /* Whether the question cannot be understood alone: it begins as one that goes
  * on ("and", "what about"), points back ("it", "those") before it names a
  * subject, or names none.  English. */

@@ -19,7 +19,7 @@ enum {
 #define INT(name, least, most) {name, PARAM_INT, false, least, most}
 #define SEARCHING                                                        \
     NEEDED_TEXT("query"), TEXT("manual"), TEXT("under"), TEXT("file"),   \
-        INT("n", 1, MOST_HITS), TEXT("mode"), BOOL("explain"),           \
+        INT("n", 1, MOST_HITS), TEXT("mode"), TEXT("kind"), BOOL("explain"), \
         {"weights", PARAM_ANY, false, 0, 0}
 
 static const struct param no_params[] = {END};

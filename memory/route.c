@@ -26,9 +26,11 @@ static const struct route_weights mode_weights[] = {
 /* Chosen on the halves for tuning of tests/questions/postgresql-*. */
 const double route_least_confidence = 0.45;
 
-/* What terms of the question before count, and what a place in or beside the
- * sections that answered it adds to a fused score (docs/retrieval.md). */
-static const double CARRIED = 0.5, NEAR = 0.15;
+/* What terms of the question before count, where the one that follows it up
+ * names a subject ("and for indexes?") and where not ("how do I turn it
+ * off?"), and what a place in or beside the sections that answered it adds to a
+ * fused score (docs/retrieval.md). */
+static const double CARRIED = 0.3, CARRIED_SUBJECT = 0.8, NEAR = 0.3;
 
 /* ---- What is asked, and where ---- */
 
@@ -36,7 +38,8 @@ bool scope_accepts(const struct scope *scope, uint32_t node)
 {
     const struct node *n = &scope->volume->outline->nodes[node];
     return node >= scope->from && node < scope->end && n->words &&
-           (scope->file == TREE_NONE || n->source_tree == scope->file);
+           (scope->file == TREE_NONE || n->source_tree == scope->file) &&
+           (!scope->kinds || scope->kinds[node] & scope->wanted);
 }
 
 static void add_scope(struct routing *routing, const struct volume *volume,
@@ -83,6 +86,19 @@ static int choose_scopes(struct routing *routing, const struct shelf *shelf,
     if (request->file && !routing->scope_count)
         return err_set(err, ERR_USAGE, "no file %s is indexed", request->file);
     return 0;
+}
+
+static int find_kinds(struct routing *routing, const struct shelf *shelf,
+                      struct err *err)
+{
+    int code = 0;
+    for (size_t s = 0; s < routing->scope_count && !code; s++) {
+        struct scope *scope = &routing->scopes[s];
+        scope->wanted = routing->request->kinds;
+        if (scope->wanted)
+            code = kinds_of(shelf, scope->volume, &scope->kinds, err);
+    }
+    return code;
 }
 
 /* Mode dense has nothing but vectors. */
@@ -133,10 +149,11 @@ static size_t rank_all(struct routing *routing, struct fused **ret_fused)
 static void carry_terms(struct routing *routing)
 {
     const struct route_context *context = routing->request->context;
-    double share = CARRIED;
+    double carried = context && !context->names ? CARRIED_SUBJECT : CARRIED;
+    double share = carried;
     for (size_t i = 0; context && i < context->question_count; i++) {
         query_carry(&routing->query, context->questions[i], share);
-        share *= CARRIED;
+        share *= carried;
     }
 }
 
@@ -231,13 +248,36 @@ static void give_hits(struct routing *routing, const struct fused *fused,
         result->hits[i] = (struct route_hit){.volume = scope->volume,
                                              .node = item->node,
                                              .score = item->score,
-                                             .coverage = covered};
+                                             .coverage = covered,
+                                             .block = TREE_NONE};
         for (int r = 0; r < ROUTE_RANKINGS; r++)
             result->hits[i].by[r] = item->by[r];
         if (i < 3 && covered > result->confidence)
             result->confidence = covered;
     }
     result->count = count;
+}
+
+/* The blocks by which hits were scored, where only some kinds are wanted. */
+static int give_blocks(struct routing *routing, const struct shelf *shelf,
+                       const struct fused *fused, struct err *err)
+{
+    struct route_result *result = routing->result;
+    const struct query *query = &routing->query;
+    struct term_maker *maker = term_maker_new();
+    int code = 0;
+    for (size_t i = 0; i < result->count && !code; i++) {
+        const struct scope *scope = &routing->scopes[fused[i].scope];
+        struct route_hit *hit = &result->hits[i];
+        struct kind_block best;
+        code = kinds_best(shelf, hit->volume, hit->node, scope->wanted, query,
+                          &scope->matches[hit->node * query->count], maker,
+                          &best, err);
+        if (!code)
+            hit->block = best.block;
+    }
+    term_maker_free(maker);
+    return code;
 }
 
 static struct route_term give_term(const struct query_term *term)
@@ -282,6 +322,8 @@ static int prepare(struct routing *routing, const struct shelf *shelf,
     if (!query[strspn(query, " \t\r\n")])
         return err_set(err, ERR_USAGE, "the question is empty");
     int code = choose_scopes(routing, shelf, err);
+    if (!code)
+        code = find_kinds(routing, shelf, err);
     if (code)
         return code;
     find_vectors(routing);
@@ -302,10 +344,15 @@ int route_question(const struct shelf *shelf,
         prefer_near(&routing, shelf, fused, count);
         give_hits(&routing, fused, count);
         give_terms(&routing);
+        if (request->kinds)
+            code = give_blocks(&routing, shelf, fused, err);
         free(fused);
-        *ret_result = result;
     }
     free_routing(&routing);
+    if (code)
+        route_result_free(&result);
+    else
+        *ret_result = result;
     return code;
 }
 

@@ -13,6 +13,8 @@ struct scope {
     const struct volume *volume;
     uint32_t from, end;            /* nodes that may be found: [from, end) */
     uint32_t file;                 /* only of this file; TREE_NONE: any */
+    const kind_set *kinds;         /* [outline->count]; NULL: any will do */
+    kind_set wanted;               /* of these */
     const struct vectors *vectors; /* that the question may be compared with;
                                       NULL: none */
     struct match *matches;         /* [outline->count, terms] */

@@ -253,6 +253,28 @@ def modes_and_filters():
         h.run("search", "x", "--under", "n999999", code=2)
 
 
+def kinds_of_block_are_found():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        for mode in ("auto", "lexical", "tree"):
+            for kind in ("code", "table", "list"):
+                found = h.json("search", "create a partial index", "--kind", kind, "--mode", mode)["results"]
+                check(found, (mode, kind))
+                for hit in found:
+                    blocks = h.json("get", hit["node"])["blocks"]
+                    check(hit["block"]["kind"] == kind and
+                          any(block["kind"] == kind and block["text"] == hit["block"]["text"] and
+                              block["span"] == hit["block"]["span"] for block in blocks), hit["block"])
+        check("CREATE INDEX" in h.json("search", "create a partial index", "--kind", "code")
+              ["results"][0]["block"]["text"], "the best one")
+        check("block" not in h.json("search", "partial index")["results"][0], "without --kind")
+        answer = h.json("ask", "How do I create a partial index?", "--kind", "code")
+        quoted = answer["citations"][0]
+        check(any(block["kind"] == "code" and quoted["quote"].split()[0] in block["text"]
+                  for block in h.json("get", quoted["node"])["blocks"]), quoted)
+        h.run("search", "x", "--kind", "poem", code=2)
+
+
 def follow_ups_are_understood():
     with house() as h:
         h.json("add", h.part(), "-c", "pg", "--wait")
@@ -1580,7 +1602,7 @@ def random_weights_harm_nobody():
 
 TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          questions_are_answered_with_citations, modes_and_filters,
-         follow_ups_are_understood,
+         kinds_of_block_are_found, follow_ups_are_understood,
          what_is_not_there_is_said, links_lead_to_nodes,
          unchanged_files_are_not_parsed_again, edits_are_found_and_ids_kept,
          changed_files_are_not_quoted_as_they_were,

@@ -29,6 +29,13 @@ static void questions_that_stand_alone_are_told(void **state)
             fail_msg("follows: %s", alone[i]);
 }
 
+static void subjects_are_told(void **state)
+{
+    (void)state;
+    assert_true(session_names("and for indexes?"));
+    assert_false(session_names("how do I turn it off?"));
+}
+
 static void add(struct sessions *sessions, const char *name, int64_t now,
                 const char *question, bool follows)
 {
@@ -100,6 +107,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(questions_that_stand_alone_are_told),
+        cmocka_unit_test(subjects_are_told),
         cmocka_unit_test(turns_are_kept_back_to_one_that_stands_alone),
         cmocka_unit_test(sessions_are_forgotten),
         cmocka_unit_test(long_questions_are_cut_between_characters),
