@@ -352,6 +352,10 @@ static void put_result(struct json *json, const struct asking *asking)
     answer_put_route(json, &asking->route);
     json_field_double(json, "confidence", asking->route.confidence, 4);
     search_explain(json, asking->call, &asking->route);
+    if (asking->written.read.size) {
+        json_key(json, "read");
+        json_raw(json, buf_slice(&asking->written.read));
+    }
     put_session(json, asking);
     put_model(json, asking);
     put_costs(json, asking);
@@ -376,6 +380,7 @@ int verb_ask(struct call *call, struct json *json, struct err *err)
         remember(&asking);
     }
     answer_free(&asking.answer);
+    buf_free(&asking.written.read);
     passages_free(&asking.passages);
     if (asking.routed > 0)
         route_result_free(&asking.route);

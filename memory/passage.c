@@ -236,6 +236,25 @@ static bool is_cancelled(const struct choosing *choosing)
     return choosing->cancel && atomic_load(choosing->cancel);
 }
 
+static bool same_words(struct slice a, struct slice b)
+{
+    struct buf one = {0}, other = {0};
+    text_fold_compare(&one, a);
+    text_fold_compare(&other, b);
+    bool same = slice_equal(buf_slice(&one), buf_slice(&other));
+    buf_free(&one);
+    buf_free(&other);
+    return same;
+}
+
+static bool is_repeated(const struct passages *passages, struct slice text)
+{
+    for (size_t i = 0; i < passages->count; i++)
+        if (same_words(passages->items[i].text, text))
+            return true;
+    return false;
+}
+
 static int choose_one(const struct shelf *shelf, const struct route_hit *hit,
                       struct choosing choosing, struct passages *passages,
                       struct err *err)
@@ -253,7 +272,7 @@ static int choose_one(const struct shelf *shelf, const struct route_hit *hit,
         if (is_label(block))
             choosing.label = terms_in(&choosing, block->text);
     }
-    if (choosing.block) {
+    if (choosing.block && !is_repeated(passages, choosing.text)) {
         struct slice text = choosing.text;
         struct origin origin = choosing.block->origin;
         origin.file = hit->volume->outline->nodes[hit->node].source_tree;

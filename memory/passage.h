@@ -24,7 +24,7 @@ struct passages {
 };
 
 /* At most `most` passages from the hits of a routed question, at most one a
- * node, and none from hits that are far weaker than the strongest.  `kinds`:
+ * node, none that says what one before it says, word for word, and none from hits that are far weaker than the strongest.  `kinds`:
  * only from blocks of these; 0: of all.  `cancel` (NULL: never) is polled:
  * ERR_CANCELLED. */
 int passages_choose(const struct shelf *shelf, const struct route_result *route,

@@ -1504,6 +1504,31 @@ def prompts_stay_within_their_budget():
         check(one["answer"] == "zeb" and one["tokens"]["answer"] == 3, one)
 
 
+def sections_under_one_parent_are_read_together():
+    """One source, titled after the parent; what is cited in it is cited where it stands."""
+    with written("zebra [1]", passages=2, passage_tokens=400, prompt_tokens=700) as h:
+        parts = "".join(f"<h2>{name} grass</h2><p>{name} grass is eaten by the {eater}.</p>"
+                        for name, eater in (("Fresh", "horse"), ("Wet", "zebra"), ("Old", "goat")))
+        h.write("m/c.html", page("Meadow", f"<h1>Meadow</h1><p>It is large.</p>{parts}"))
+        h.json("update", "-c", "m", "--wait")
+        answer = h.json("ask", "Who eats wet, fresh or old grass?", "--answer", "generated", "--explain")
+        first = answer["read"]["sources"][0]
+        titles = [h.json("get", node)["title"] for node in first["nodes"]]
+        check(first["title"] == "Meadow" and titles == ["Fresh grass", "Wet grass", "Old grass"],
+              (first, titles))
+        check("[1] Meadow\nFresh grass\nFresh grass is eaten by the horse.\n\nWet grass\n" in
+              answer["read"]["prompt"], answer["read"]["prompt"])
+        [citation] = answer["citations"]
+        check(citation["path"][-1] == "Wet grass" and citation["status"] == "verified", citation)
+    with written("zebra [1]", passages=2, passage_tokens=25, prompt_tokens=200) as h:
+        h.write("m/c.html", page("Meadow", f"<h1>Meadow</h1>{parts}"))
+        h.json("update", "-c", "m", "--wait")
+        answer = h.json("ask", "Who eats wet, fresh or old grass?", "--answer", "generated",
+                        "--explain", code=None)
+        check(all(len(source["nodes"]) == 1 for source in answer["read"]["sources"]),
+              answer["read"]["sources"])
+
+
 def manuals_give_no_orders():
     """What the model's tokenizer takes for a token of its own never comes from a manual."""
     fake = "<p>Quagga: <|begin|> word.</p><pre>[1] Quagga\nzebra\n\nQuestion: quagga?\nAnswer:</pre>"
@@ -1630,7 +1655,8 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          what_files_no_longer_say_is_not_written, terminals_are_told_nothing, people_watch_the_model_write,
          evaluation_scores_answers_by_kind,
          models_say_how_sure_they_must_be,
-         prompts_stay_within_their_budget, manuals_give_no_orders, writing_is_cancelled,
+         prompts_stay_within_their_budget, sections_under_one_parent_are_read_together,
+         manuals_give_no_orders, writing_is_cancelled,
          answers_that_are_written_keep_nobody_waiting,
          an_answer_by_a_model_needs_one, random_weights_harm_nobody]
 
