@@ -127,6 +127,8 @@ static double common_weight(const struct query_term *term, double owners,
     return fmin(1, fmax(LEAST, share / TIMES));
 }
 
+/* What a corrected word still lacks is less than it loses in a ranking: that the
+ * nearest one is meant is likelier than that nothing is. */
 void query_weigh(struct query *query, double owners, double mean_words)
 {
     for (size_t t = 0; t < query->count; t++) {
@@ -138,7 +140,7 @@ void query_weigh(struct query *query, double owners, double mean_words)
             term->weight *= PART_OF_WHOLE;
         if (term->frequency)
             term->weight *= common_weight(term, owners, mean_words);
-        term->missing =
-            (1 - term->trust) * term->share * log(1 + (owners + 0.5) / 0.5);
+        term->missing = (1 - sqrt(term->trust)) * term->share *
+                        log(1 + (owners + 0.5) / 0.5);
     }
 }
