@@ -48,6 +48,8 @@ enum option_id {
     OPTION_REPAIR,
     OPTION_COMPARE,
     OPTION_FORMAT,
+    OPTION_SESSION,
+    OPTION_KIND,
     OPTIONS
 };
 
@@ -80,7 +82,7 @@ struct options {
     bool json, quiet, no_color, help, version;
     const char *socket, *config, *store, *model;
     const char *manual, *under, *mode, *answer, *method, *answers, *compare,
-        *format;
+        *format, *session, *kind;
     bool explain, jsonl, strict, wait, force, retry, all, print, stop;
     bool foreground, repair;
     long count, depth, max_tokens;
