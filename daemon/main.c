@@ -178,6 +178,7 @@ static int start_threads(struct service *service, const struct config *config,
         .index = {.parser = daemon->parser,
                   .watch = daemon->watch,
                   .skeletons = service->skeletons,
+                  .no_aliases = !config_choice(config, CONFIG_ALIASES),
                   .parsers = (unsigned)config_number(config, CONFIG_PARSERS)}};
     daemon->jobs = jobs_new(&options);
     int code = queue_all(service, err);

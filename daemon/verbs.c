@@ -40,7 +40,8 @@ static const struct param update_params[] = {TEXT("manual"), BOOL("wait"),
                                              BOOL("force"), END};
 static const struct param status_params[] = {BOOL("open"), END};
 static const struct param manual_params[] = {TEXT("manual"), END};
-static const struct param failed_params[] = {TEXT("manual"), BOOL("retry"), END};
+static const struct param failed_params[] = {TEXT("manual"), BOOL("retry"),
+                                             BOOL("left_out"), END};
 static const struct param verify_params[] = {TEXT("manual"), BOOL("repair"), END};
 static const struct param backup_params[] = {NEEDED_TEXT("dir"), END};
 static const struct param cancel_params[] = {{"id", PARAM_ANY, true, 0, 0},

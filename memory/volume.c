@@ -303,6 +303,10 @@ uint32_t volume_follow(const struct volume *volume, uint32_t node,
     if (source != TREE_NONE &&
         url_resolve(outline->files[source], url, &path, &anchor)) {
         uint32_t file = volume_file(volume, path.data);
+        if (file == TREE_NONE) {
+            url_other_packing(&path);
+            file = volume_file(volume, path.data);
+        }
         if (file != TREE_NONE)
             found = find_anchor(volume, file, buf_slice(&anchor));
         if (file != TREE_NONE && found == TREE_NONE)

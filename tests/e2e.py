@@ -326,6 +326,82 @@ def links_lead_to_nodes():
         check(up["node"] == find(toc, "Top")["id"], up)
 
 
+def links_to_packed_files_lead_to_nodes():
+    with house() as h:
+        folder = os.path.join(h.path, "m")
+        h.write("m/a.html", page("A", '<p><a href="b.html#two">packed</a>, '
+                                 '<a href="c.html.gz">plain</a></p>'))
+        h.write("m/b.html.gz", gzip.compress(page("B", '<h2 id="two">Two</h2><p>text</p>').encode()))
+        h.write("m/c.html", page("C", "<p>text</p>"))
+        h.json("add", folder, "--wait")
+        toc = h.json("toc")
+        refs = {ref["text"]: ref["node"] for ref in h.json("get", find(toc, "A")["id"])["refs"]}
+        check(refs == {"packed": find(toc, "Two")["id"], "plain": find(toc, "C")["id"]}, refs)
+
+
+# ---- What the manual's own index says ----
+
+INDEX = '<div class="index"><div class="indexdiv"><dl>%s</dl></div></div>'
+
+
+def index_entries_find_sections():
+    with house() as h:
+        folder = os.path.join(h.path, "m")
+        h.write("m/a.html", page("Alpha", "<p>The first text.</p>"))
+        h.write("m/b.html", page("Beta", "<p>The second text.</p>"))
+        entry = '<dt>zebra crossings</dt><dd><dl><dt>striped, <a href="%s">see</a></dt></dl></dd>'
+        h.write("m/ix.html", page("Index", INDEX % (entry % "a.html")))
+        h.json("add", folder, "-c", "m", "--wait")
+
+        def first(words):
+            hits = h.json("search", words, "--mode", "lexical", code=None)["results"]
+            return hits[0]["path"][-1] if hits else None
+
+        alpha = find(h.json("toc"), "Alpha")["id"]
+        check(h.json("get", alpha)["aliases"] == ["zebra crossings, striped"], h.json("get", alpha))
+        check(first("striped zebra") == "Alpha", "found by its entry")
+        h.write("m/ix.html", page("Index", INDEX % (entry % "b.html")))
+        h.json("update", "--wait")
+        check(first("striped zebra") == "Beta", "the entry leads elsewhere")
+        check(h.json("get", alpha)["aliases"] == [], "and no more there")
+        os.remove(os.path.join(folder, "ix.html"))
+        h.json("update", "--wait")
+        check(first("zebra") is None, "without the index page there are no entries")
+
+
+def index_entries_can_be_left_out():
+    with house() as h:
+        folder = os.path.join(h.path, "m")
+        h.write("m/a.html", page("Alpha", "<p>The first text.</p>"))
+        h.write("m/ix.html", page("Index", INDEX % '<dt>zebra, <a href="a.html">A</a></dt>'))
+        config = h.write("lectern.ini", "aliases = no\n")
+        h.json("add", folder, "-c", "m", "--wait", "--config", config)
+        check(not h.json("search", "zebra", "--mode", "lexical", code=1)["results"], "left out")
+        for setting, code in (("yes", 0), ("no", 1)):
+            h.stop()
+            h.write("lectern.ini", f"aliases = {setting}\n")
+            h.json("update", "--wait", "--config", config)
+            h.json("search", "zebra", "--mode", "lexical", code=code)
+
+
+def what_is_left_out_is_listed():
+    with house() as h:
+        h.write("m/index.html", page("Top", '<p>Read <a href="a.html">A</a>.</p>'))
+        h.write("m/a.html", page("A", "<p>The text.</p>"))
+        h.write("m/b.html", page("A", "<p>The text.</p>"))
+        h.write("m/old.html", '<meta http-equiv="refresh" content="0; url=a.html">moved')
+        h.write("m/deep.html", "<div>" * 300000 + "x")
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        check(h.manual("m")["left_out"] == {"redirect": 1, "same": 1}, h.manual("m"))
+        check("2 left out" in h.run("status").stdout, h.run("status").stdout)
+        check("left_out" not in h.json("failed"), "only when asked for")
+        listed = h.json("failed", "--left-out")
+        check([f["file"] for f in listed["files"]] == ["deep.html"], listed)
+        check({f["file"]: f["reason"] for f in listed["left_out"]} ==
+              {"b.html": "same", "old.html": "redirect"}, listed)
+        check("old.html: left out: sends one" in h.run("failed", "--left-out").stdout, "in words")
+
+
 def what_was_dropped_is_shown():
     with house() as h:
         for i in range(9):
@@ -1773,6 +1849,8 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          questions_are_answered_with_citations, modes_and_filters,
          kinds_of_block_are_found, follow_ups_are_understood,
          what_is_not_there_is_said, links_lead_to_nodes,
+         links_to_packed_files_lead_to_nodes, index_entries_find_sections,
+         index_entries_can_be_left_out, what_is_left_out_is_listed,
          what_was_dropped_is_shown,
          unchanged_files_are_not_parsed_again, edits_are_found_and_ids_kept,
          changed_files_are_not_quoted_as_they_were,

@@ -52,26 +52,29 @@ void figures_flush(struct walk *w, bool text)
     w->image_count = 0;
 }
 
-/* A link to a place on the same page, or to a larger picture. */
-static bool leads_to_content(const char *url)
+/* To another page: not to a place in this one, nor to a larger image. */
+static bool turns_page(const char *url)
 {
-    static const char *const pictures[] = {".png",  ".gif", ".jpg",
-                                           ".jpeg", ".svg", ".webp"};
-    const char *end = strrchr(url, '.');
-    for (size_t i = 0; end && i < sizeof pictures / sizeof *pictures; i++)
-        if (!strcasecmp(end, pictures[i]))
-            return true;
-    return url[0] == '#';
+    static const char *const images[] = {".png", ".gif", ".jpg", ".jpeg",
+                                         ".svg", ".webp"};
+    size_t size = strcspn(url, "?#");
+    for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
+        size_t n = strlen(images[i]);
+        if (size > n && !strncasecmp(url + size - n, images[i], n))
+            return false;
+    }
+    /* "#" and "#top" are the top of the page. */
+    return url[0] != '#' || !url[1] || !strcasecmp(url, "#top");
 }
 
 /* Is it all that a link shows?  Such are mostly there to turn pages. */
 static bool is_button(const xmlNode *image)
 {
     const xmlNode *link = image->parent;
-    if (dom_tag(link) != GUMBO_TAG_A || dom_holds(link, DOM_HOLDS_TEXT))
-        return false;
-    const char *url = dom_attribute(link, "href");
-    return !url || !leads_to_content(url);
+    const char *url = NULL;
+    if (dom_tag(link) == GUMBO_TAG_A && !dom_holds(link, DOM_HOLDS_TEXT))
+        url = dom_attribute(link, "href");
+    return url && turns_page(url);
 }
 
 static void keep_image(struct walk *w, const xmlNode *image, struct slice text)

@@ -445,6 +445,11 @@ static void test_images(void **state)
     expect(
         "<p>a <a href=#b><img alt=There></a> <a href=b.PNG><img alt=Big></a>",
         "# \nparagraph: a\nfigure: There\nfigure: Big\n");
+    expect("<p>a <a href='#top'><img alt=Top></a></p>", "# \nparagraph: a\n");
+    expect("<table><tr><td><a href='#b'><img alt='Line width'></a><td><a "
+           "href='b.png'><img alt='A cat'></a><td><a href=b><img alt=Next></a>"
+           "<td>x</table>",
+           "# \ntable: Line width\\tA cat\\t\\tx\n");
     expect("<ul><li><img alt='*'>one <img alt=File>menu</ul>",
            "# \nlist: - one File menu\n");
     expect("<table><tr><td><img alt=yes><td>b<td><a href=b><img alt=up></a>"
@@ -560,6 +565,60 @@ static void test_roles(void **state)
                 PAGE_REDIRECT, 1);
     expect_role("<title>Search</title><h1>Search</h1><form><input></form>",
                 PAGE_SEARCH, 1);
+}
+
+/* "name > url", a line each. */
+static void expect_aliases(const char *html, const char *expected)
+{
+    struct tree *tree = parse(html);
+    struct buf out = {0};
+    buf_put_text(&out, "");
+    for (uint32_t i = 0; i < tree->page.alias_count; i++) {
+        buf_put_slice(&out, tree->page.aliases[i].text);
+        buf_put_text(&out, " > ");
+        buf_put_slice(&out, tree->page.aliases[i].url);
+        buf_put_byte(&out, '\n');
+    }
+    assert_string_equal(out.data, expected);
+    buf_free(&out);
+    tree_free(tree);
+}
+
+static void test_aliases(void **state)
+{
+    (void)state;
+    /* DocBook: the links read as the sections do. */
+    expect_aliases(
+        "<title>Index</title><div class=index><h1>Index</h1>"
+        "<div class=indexdiv><h3>I</h3><dl><dt>indexes, <a href=i.html>Indexes"
+        "</a></dt><dd><dl><dt>partial, <a href=p.html#x>Partial</a>, <a "
+        "href=q.html>Others</a></dt><dt>unique, see <a href=#u>u</a></dt></dl>"
+        "</dd><dt>IPC, <a href=ipc.html>Kernel</a></dt></dl></div></div>",
+        "indexes > i.html\nindexes, partial > p.html#x\n"
+        "indexes, partial > q.html\nIPC > ipc.html\n");
+    /* Sphinx: they read as the entries do. */
+    expect_aliases(
+        "<title>Index</title><h1>Index &ndash; P</h1><div "
+        "class=genindex-jumpbox"
+        "><a href=#A>A</a> | <a href=#B>B</a> | <a href=#C>C</a> | <a href=#D>D"
+        "</a> | <a href=#P>P</a></div><h2>P</h2><table class=genindextable><tr>"
+        "<td><ul><li><a href=s.html#pack>pack() (in module struct)</a><ul><li>"
+        "<a href=s.html#Struct.pack>(struct.Struct method)</a></ul>"
+        "<li><a href=g.html><strong>package</strong></a>, <a "
+        "href=r.html>[1]</a>"
+        "<ul><li><a href=n.html>namespace</a></ul></ul></table>",
+        "pack() (in module struct) > s.html#pack\n"
+        "pack() (struct.Struct method) > s.html#Struct.pack\n"
+        "package > g.html\npackage > r.html\npackage, namespace > n.html\n");
+    /* Texinfo: a row each.  Scribble: a line each. */
+    expect_aliases(
+        "<h1>Function Index</h1><a href=#a>A</a><a href=#b>B</a>"
+        "<a href=#c>C</a><a href=#d>D</a><a href=#e>E</a><table><tr><th>A</th>"
+        "<tr><td><a href='C.html#index-abs'><code>abs</code></a>:</td><td><a "
+        "href=C.html>Complex</a></td></tr></table>"
+        "<p><a href=x.html>one<br></a><a href=y.html>two<br></a>",
+        "abs > C.html#index-abs\nabs > C.html\none > x.html\ntwo > y.html\n");
+    expect_aliases("<h1>Text</h1><dl><dt>a, <a href=x>b</a></dl>", "");
 }
 
 static void test_xhtml(void **state)
@@ -794,6 +853,7 @@ int main(void)
         TEST(test_chrome),
         TEST(test_dropped),
         TEST(test_roles),
+        TEST(test_aliases),
         TEST(test_xhtml),
         TEST(test_spans),
         TEST(test_spans_utf8),
