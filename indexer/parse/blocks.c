@@ -23,13 +23,15 @@ static unsigned ordinal_of(const xmlNode *element, const char *attribute,
                            unsigned absent)
 {
     const char *text = dom_attribute(element, attribute);
-    long value = text ? strtol(text, NULL, 10) : 0;
-    return value > 0 && value < 1000000000 ? (unsigned)value : absent;
+    char *end = NULL;
+    long value = text ? strtol(text, &end, 10) : 0;
+    bool number = text && end > text && value >= 0 && value < 1000000000;
+    return number ? (unsigned)value : absent;
 }
 
 static unsigned first_ordinal(const xmlNode *list)
 {
-    return dom_tag(list) == GUMBO_TAG_OL ? ordinal_of(list, "start", 1) : 0;
+    return dom_tag(list) == GUMBO_TAG_OL ? ordinal_of(list, "start", 1) + 1 : 0;
 }
 
 /* "3. ", "c. " or "C. "; Roman numerals read as numbers. */
@@ -37,7 +39,8 @@ static void put_ordinal(char *marker, size_t size, const xmlNode *list,
                         unsigned ordinal)
 {
     const char *type = dom_attribute(list, "type");
-    if (type && (!strcmp(type, "a") || !strcmp(type, "A")) && ordinal <= 26)
+    if (type && (!strcmp(type, "a") || !strcmp(type, "A")) && ordinal >= 1 &&
+        ordinal <= 26)
         snprintf(marker, size, "%c. ", (char)(type[0] + (int)ordinal - 1));
     else
         snprintf(marker, size, "%u. ", ordinal);
@@ -83,8 +86,9 @@ static bool item(struct walk *w, const xmlNode *item)
         return false;
     char marker[16] = "- ";
     if (w->in.ordinal) {
-        w->in.ordinal = ordinal_of(item, "value", w->in.ordinal);
-        put_ordinal(marker, sizeof marker, item->parent, w->in.ordinal++);
+        unsigned number = ordinal_of(item, "value", w->in.ordinal - 1);
+        put_ordinal(marker, sizeof marker, item->parent, number);
+        w->in.ordinal = number + 2;
     }
     writer_line(&w->writer, indent_of(w->in.depth), marker);
     walk_children(w, item);

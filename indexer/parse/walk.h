@@ -25,12 +25,13 @@ struct grid {
 struct context {
     int kind;
     struct slice info;
-    unsigned depth;    /* list: how many lists are around this one */
-    unsigned ordinal;  /* list: number of the next item; 0: it has bullets */
-    struct grid *grid; /* table: its columns */
-    bool termed;       /* definition: a term was last */
-    bool meaning;      /* definition: this is not the term */
-    bool labelled;     /* note: its label is behind us */
+    unsigned depth; /* list: how many lists are around this one */
+    unsigned
+        ordinal; /* list: one more than the next item's number; 0: bullets */
+    struct grid *grid;        /* table: its columns */
+    bool termed;              /* definition: a term was last */
+    bool meaning;             /* definition: this is not the term */
+    bool labelled;            /* note: its label is behind us */
     const xmlNode *footnotes; /* note: the element that holds them, or NULL */
 };
 

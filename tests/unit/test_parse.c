@@ -205,9 +205,10 @@ static void test_ordinals(void **state)
 {
     (void)state;
     expect("<ol><li>a<li value=7>b<li>c</ol><ol type=a start=2><li>d<li>e</ol>"
-           "<ol type=A start=27><li>f</ol><ol start=x><li value=-1>g</ol>",
+           "<ol type=A start=27><li>f</ol><ol start=x><li value=-1>g</ol>"
+           "<ol><li value=0>h<li>i</ol><ol start=0 type=a><li>j</ol>",
            "# \nlist: 1. a\\n7. b\\n8. c\nlist: b. d\\nc. e\n"
-           "list: 27. f\nlist: 1. g\n");
+           "list: 27. f\nlist: 1. g\nlist: 0. h\\n1. i\nlist: 0. j\n");
 }
 
 /* What browsers do not show. */
