@@ -249,11 +249,34 @@ static void put_watch(struct json *json, struct watch *watch)
     json_end(json, '}');
 }
 
+static void put_store(struct json *json, struct store *store)
+{
+    struct store_pages pages;
+    uint64_t used, map;
+    store_size(store, &used, &map);
+    json_key(json, "store");
+    json_begin(json, '{');
+    json_field_int(json, "bytes", (int64_t)used);
+    json_field_int(json, "map", (int64_t)map);
+    if (!store_pages(store, false, &pages, NULL)) {
+        json_field_int(json, "free", (int64_t)pages.free);
+        json_key(json, "tables");
+        json_begin(json, '{');
+        for (size_t t = 0; t < pages.count; t++) {
+            json_key(json, pages.tables[t].name);
+            json_begin(json, '{');
+            json_field_int(json, "entries", (int64_t)pages.tables[t].entries);
+            json_field_int(json, "bytes", (int64_t)pages.tables[t].bytes);
+            json_end(json, '}');
+        }
+        json_end(json, '}');
+    }
+    json_end(json, '}');
+}
+
 static void put_daemon(struct json *json, const struct call *call)
 {
     struct shelf *shelf = library_shelf(call->daemon->library);
-    uint64_t used, map;
-    store_size(call->daemon->store, &used, &map);
     json_field_int(json, "generation", (int64_t)shelf->generation);
     json_field_text(json, "version", LECTERN_VERSION);
     json_field_int(json, "pid", getpid());
@@ -261,11 +284,7 @@ static void put_daemon(struct json *json, const struct call *call)
                       (double)(clock_ms() - call->daemon->started_ms) / 1000,
                       1);
     put_model(json, call->daemon->engine);
-    json_key(json, "store");
-    json_begin(json, '{');
-    json_field_int(json, "bytes", (int64_t)used);
-    json_field_int(json, "map", (int64_t)map);
-    json_end(json, '}');
+    put_store(json, call->daemon->store);
     put_watch(json, call->daemon->watch);
     shelf_release(shelf);
 }

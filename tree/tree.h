@@ -37,9 +37,10 @@ enum block_kind {
     BLOCK_TABLE, /* a row a line, cells separated by a tab; what a cell spans
                     besides its own place is empty; info: "head=N", the first N
                     rows are headers */
-    BLOCK_LIST,  /* an item a line: two spaces a level, "- " or "1. " */
+    BLOCK_LIST,  /* an item a line: two spaces a level, "- ", "1. " or "a. ";
+                    info: the kind of the note around, as of definitions */
     BLOCK_QUOTE,
-    BLOCK_NOTE,       /* admonition; info: its kind (note, tip, warning...) */
+    BLOCK_NOTE,       /* info: admonition's kind (tip, warning...), footnote */
     BLOCK_MATH,       /* TeX source */
     BLOCK_FIGURE,     /* caption and alternative text */
     BLOCK_DEFINITION, /* a term a line, its definition in lines below,

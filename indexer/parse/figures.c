@@ -29,11 +29,11 @@ static bool has_words(struct slice text)
     return letters > 1;
 }
 
-static bool is_label(struct slice text)
+static bool is_label(struct walk *w, struct slice text)
 {
     if (text.size > 2 && text.data[0] == '[' && text.data[text.size - 1] == ']')
         text = (struct slice){text.data + 1, text.size - 2};
-    return classes_is_label(text);
+    return walk_note_label(w, text);
 }
 
 void figures_flush(struct walk *w, bool text)
@@ -56,7 +56,7 @@ void figures_flush(struct walk *w, bool text)
 static bool turns_page(const char *url)
 {
     static const char *const images[] = {".png", ".gif", ".jpg", ".jpeg",
-                                         ".svg"};
+                                         ".svg", ".webp"};
     size_t size = strcspn(url, "?#");
     for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
         size_t n = strlen(images[i]);
@@ -79,7 +79,7 @@ static bool is_button(const xmlNode *image)
 
 static void keep_image(struct walk *w, const xmlNode *image, struct slice text)
 {
-    if (w->in.kind == BLOCK_NOTE && is_label(text))
+    if (w->in.kind == BLOCK_NOTE && is_label(w, text))
         return;
     void *images = w->images;
     mem_reserve(&images, &w->image_capacity, w->image_count + 1,
@@ -172,40 +172,6 @@ static void drawing(struct walk *w, const xmlNode *drawing)
     w->writer.next = next;
 }
 
-/* The TeX source that a formula in MathML carries along, or NULL. */
-static const xmlNode *tex_of(const xmlNode *formula)
-{
-    for (const xmlNode *at = dom_next(formula, formula, false); at;
-         at = dom_next(at, formula, false)) {
-        if (!dom_is_element(at) || strcmp((const char *)at->name, "annotation"))
-            continue;
-        const char *encoding = dom_attribute(at, "encoding");
-        if (encoding && strstr(encoding, "tex"))
-            return at;
-    }
-    return NULL;
-}
-
-static void mathml(struct walk *w, const xmlNode *formula)
-{
-    const xmlNode *tex = tex_of(formula);
-    const char *display = dom_attribute(formula, "display");
-    const xmlNode *source = tex ? tex : formula;
-    if (display && !strcmp(display, "block") && !walk_is_flat(w))
-        walk_within(w, source, (struct context){.kind = BLOCK_MATH});
-    else
-        walk_children(w, source);
-}
-
-static void tex_script(struct walk *w, const xmlNode *script)
-{
-    const char *type = dom_attribute(script, "type");
-    if (strstr(type, "display") && !walk_is_flat(w))
-        walk_within(w, script, (struct context){.kind = BLOCK_MATH});
-    else
-        walk_children(w, script);
-}
-
 /* ---- All of them ---- */
 
 bool figures_element(struct walk *w, const xmlNode *element,
@@ -220,8 +186,6 @@ bool figures_element(struct walk *w, const xmlNode *element,
     case PART_IMAGE: image(w, element); return true;
     case PART_AREA: area(w, element); return true;
     case PART_DRAWING: drawing(w, element); return true;
-    case PART_MATHML: mathml(w, element); return true;
-    case PART_TEX: tex_script(w, element); return true;
-    default: return false;
+    default: return math_element(w, element, rule);
     }
 }
