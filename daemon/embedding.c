@@ -269,6 +269,7 @@ static int get_facts(void *context, struct embedder_facts *ret, struct err *err)
     *ret = (struct embedder_facts){
         .width = facts->width,
         .key_width = facts->key_width,
+        .keys_are_memories = !facts->recall,
         .context = facts->context > added ? facts->context - added : 0,
         .recalls = facts->soft_tokens && facts->recall,
         .model = facts->fingerprint,

@@ -30,7 +30,7 @@ struct job {
     bool forgotten;            /* its end is awaited */
     int phase;                 /* of what runs */
     size_t done, total;
-    bool partial;                  /* an update that failed left trees behind */
+    bool partial;                  /* an update failed after its scan */
     struct index_report report;    /* of the last that ended well */
     struct err err;                /* of the last; code 0: it ended well */
     int64_t retry_delay, retry_at; /* ms; 0: no retry is due */
@@ -60,6 +60,7 @@ struct jobs {
     struct waiter *waiters;
     uint64_t tickets; /* given so far */
     bool stopping, collect;
+    unsigned uncollected; /* runs since the last collection */
     bool resting;  /* the thread waits for something to do */
     unsigned held; /* by those who want it to */
     bool refresh;               /* the thread's: jobs_refresh is due */

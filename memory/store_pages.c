@@ -46,7 +46,7 @@ static int count_pages(struct store_txn *txn, struct store_pages *pages)
     MDB_envinfo info;
     int rc = mdb_stat(txn->mdb, FREE_LIST, &stat);
     if (!rc)
-        rc = mdb_env_info(txn->store->env, &info);
+        rc = mdb_env_info(txn->env->mdb, &info);
     if (rc)
         return rc;
     uint64_t page = stat.ms_psize;
@@ -57,7 +57,7 @@ static int count_pages(struct store_txn *txn, struct store_pages *pages)
     if (!rc)
         rc = add_table(txn, NAMES, "names", pages);
     for (int t = 0; t < TABLES && !rc; t++)
-        rc = add_table(txn, txn->store->tables[t], table_names[t], pages);
+        rc = add_table(txn, txn->env->tables[t], table_names[t], pages);
     return rc ? rc : count_free(txn, page, pages);
 }
 
