@@ -38,6 +38,7 @@ enum option_id {
     OPTION_FORCE,
     OPTION_RETRY,
     OPTION_DEPTH,
+    OPTION_ALL,
     OPTION_PRINT,
     OPTION_STOP,
     OPTION_FOREGROUND,
@@ -45,6 +46,8 @@ enum option_id {
     OPTION_MAX_TOKENS,
     OPTION_ANSWERS,
     OPTION_REPAIR,
+    OPTION_COMPARE,
+    OPTION_FORMAT,
     OPTIONS
 };
 
@@ -76,9 +79,10 @@ struct text_list {
 struct options {
     bool json, quiet, no_color, help, version;
     const char *socket, *config, *store, *model;
-    const char *manual, *under, *mode, *answer, *method, *answers;
-    bool explain, jsonl, strict, wait, force, retry, print, stop, foreground;
-    bool repair;
+    const char *manual, *under, *mode, *answer, *method, *answers, *compare,
+        *format;
+    bool explain, jsonl, strict, wait, force, retry, all, print, stop;
+    bool foreground, repair;
     long count, depth, max_tokens;
     struct text_list ignore;
 };

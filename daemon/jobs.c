@@ -106,10 +106,12 @@ void jobs_retry(struct jobs *jobs, uint32_t manual, const char *name)
 
 /* ---- The thread ---- */
 
-int64_t jobs_back_off(int64_t delay)
+int64_t jobs_back_off(int64_t delay, int code)
 {
+    int64_t longest =
+        code == ERR_STORE ? LONGEST_STORE_RETRY_MS : LONGEST_RETRY_MS;
     delay = delay ? delay * 2 : FIRST_RETRY_MS;
-    return delay < LONGEST_RETRY_MS ? delay : LONGEST_RETRY_MS;
+    return delay < longest ? delay : longest;
 }
 
 /* Of what is asked for, the oldest; else what is to be tried again by now.
@@ -192,7 +194,7 @@ static void ended(struct job *job, int code, const struct err *err,
             job->retry_at = clock_ms() + SETTLED_MS;
     } else if (code != ERR_CANCELLED) {
         job->err = *err;
-        job->retry_delay = jobs_back_off(job->retry_delay);
+        job->retry_delay = jobs_back_off(job->retry_delay, code);
         job->retry_at = clock_ms() + job->retry_delay;
         log_warn("%s was not updated: %s; next try in %lld s", job->name,
                  err->message, (long long)job->retry_delay / 1000);

@@ -1,8 +1,9 @@
 /* The index thread: brings manuals up to date, one after the other, and tells
  * those who wait for it.
  *
- * A manual's update that fails (folder gone, disk full) keeps the generation
- * before and is tried again after 30 s, then twice as long, at most 1 h.  With a
+ * A manual's update that fails keeps the generation before and is tried again
+ * after 30 s, then twice as long, at most 1 h; 1 min when the store could not be
+ * written, as on a full disk.  With a
  * model its memories follow; while they cannot be made the manual is searched
  * by words, and they are tried again likewise, or once the model's folder has
  * changed.  Another model that is put into that folder is used, and all memories

@@ -34,6 +34,8 @@ static const struct param ask_params[] = {
 static const struct param toc_params[] = {
     TEXT("node"), TEXT("manual"), INT("depth", 0, MOST_LEVELS), END};
 static const struct param node_params[] = {NEEDED_TEXT("node"), END};
+static const struct param get_params[] = {NEEDED_TEXT("node"), BOOL("all"),
+                                          END};
 static const struct param update_params[] = {TEXT("manual"), BOOL("wait"),
                                              BOOL("force"), END};
 static const struct param status_params[] = {BOOL("open"), END};
@@ -51,7 +53,7 @@ static const struct verb verbs[] = {
     {"cancel", VERB_LOOP, NULL, cancel_params},
     {"compact", VERB_CARE, verb_compact, no_params},
     {"failed", VERB_QUERY, verb_failed, failed_params},
-    {"get", VERB_QUERY, verb_get, node_params},
+    {"get", VERB_QUERY, verb_get, get_params},
     {"ls", VERB_QUERY, verb_ls, no_params},
     {"open", VERB_QUERY, verb_open, node_params},
     {"rm", VERB_CHORE, verb_rm, rm_params},

@@ -107,7 +107,9 @@ int store_open(const struct store_options *options, struct store **ret_store,
     if (code)
         return code;
     store_copy_clear(options->folder);
-    code = env_open(options->folder, options->most_bytes, 0, &env, err);
+    code = store_prepare(options->folder, err);
+    if (!code)
+        code = env_open(options->folder, options->most_bytes, 0, &env, err);
     if (code) {
         close(lock);
         return code;

@@ -63,6 +63,10 @@ void store_copy_clear(const char *folder);
 /* Fills `err` from a code of LMDB; always ERR_STORE. */
 int store_error(int mdb_code, const char *what, struct err *err);
 
+/* store_prepare.c: the folder may be opened by LMDB: its data file is whole, or
+ * made; the names of its files are on the disk. */
+int store_prepare(const char *folder, struct err *err);
+
 int table_put(struct store_txn *txn, int table, struct slice key,
               struct slice value, struct err *err);
 /* 0, ERR_NOT_FOUND (without a message) or ERR_STORE. */

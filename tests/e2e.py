@@ -280,6 +280,36 @@ def links_lead_to_nodes():
         check(up["node"] == find(toc, "Top")["id"], up)
 
 
+def what_was_dropped_is_shown():
+    with house() as h:
+        for i in range(9):
+            h.write(f"m/{i}.html", page(f"Page {i}", '<div class="navheader"><p>Prev Next</p></div>'
+                                        f'<p>Shared banner of all.</p><p>Own words {i}.</p>'
+                                        f'<h2 id="s">Part {i}</h2><p>More of {i} <b hidden>secret</b></p>'
+                                        '<footer>Made by hand</footer>'))
+        h.json("add", os.path.join(h.path, "m"), "--wait")
+        toc = h.json("toc")
+        one, part = find(toc, "Page 1"), find(toc, "Part 1")
+        check("dropped" not in h.json("get", one["id"]), "not asked for")
+        got = h.json("get", one["id"], "--all")
+        check([block["text"] for block in got["blocks"]] == ["Own words 1."], got["blocks"])
+        wanted = [("navigation", "Prev Next"), ("repeated", "Shared banner of all."),
+                  ("hidden", "secret"), ("footer", "Made by hand")]
+        check([(d["reason"], d["text"]) for d in got["dropped"]] == wanted, got["dropped"])
+        data = open(os.path.join(h.path, "m/1.html")).read()
+        for d in got["dropped"]:
+            check(d["file"] == "1.html" and data[slice(*d["span"])] == d["text"], d)
+        below = h.json("get", part["id"], "--all")["dropped"]
+        check([d["reason"] for d in below] == ["hidden", "footer"], below)
+        text = h.run("get", one["id"], "--all").stdout
+        check("[dropped: repeated] Shared banner of all.\n" in text, text)
+        check("--all" in h.run("help", "get", store=False).stdout, "help")
+        h.write("m/1.html", page("Page 1", "changed"))
+        done = h.run("get", one["id"], "--all", code=None)
+        check(done.returncode and "lectern update" in done.stderr, done.stderr)
+        check("Own words 1." in h.run("get", one["id"]).stdout, "without --all it is as it was")
+
+
 # ---- Updates ----
 
 def unchanged_files_are_not_parsed_again():
@@ -1089,9 +1119,43 @@ def evaluation_counts():
         result = h.json("eval", path, "-c", "pg")
         text = json.dumps(result)
         check('"recall' in text and '"mrr"' in text.lower(), text)
+        result = h.json("eval", path, "-c", "pg", "--compare", "lexical,tree")
+        first = {row["id"]: row["rank"] for row in result["ranks"]}
+        for other in result["modes"]:
+            ranks = {row["id"]: row["rank"] for row in other["ranks"]}
+            difference = sum((first[i] == 1) - (ranks[i] == 1) for i in "abc") / 3
+            check(abs(other["difference"]["recall@1"]["value"] - difference) < 1e-3, other)
+        check([other["mode"] for other in result["modes"]] == ["lexical", "tree"], result)
+        h.run("eval", path, "--compare", "auto", code=2)
         h.write("bad.jsonl", '{"id":"a","question":"x"}\nnot json\n')
         done = h.run("eval", os.path.join(h.path, "bad.jsonl"), code=2)
         check("2" in done.stderr, done.stderr)
+
+
+def evaluation_tells_finding_from_answering():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        lines = [{"id": "a", "question": "What is a partial index?", "answer": "A partial index is an"
+                  " index built over a subset of a table", "section": ["11.8. Partial Indexes"]},
+                 {"id": "b", "question": "What is a partial index?", "answer": "x",
+                  "section": ["No Such Section"]},
+                 {"id": "c", "question": "work_mem", "answer": "Sets the base maximum amount of memory to be used"
+                  " by a query operation before writing to temporary disk files", "evidence": ["Sets the base maximum amount of memory to be used by a"
+                               " query operation"]},
+                 {"id": "d", "question": "How long do I bake a baguette?", "unanswerable": True}]
+        path = h.write("q.jsonl", "\n".join(map(json.dumps, lines)) + "\n")
+        result = h.json("eval", path, "-c", "pg", "--answers", "passages,oracle-section,best-passage")
+        replies = {(r["id"], r["method"]): r for r in result["replies"]}
+        passages, section, best = result["compared"]
+        check(passages["scored"] == 3 and section["scored"] == best["scored"] == 2, result)
+        check(section["citations"]["first_right"]["value"] == 1, section)
+        check(replies["a", "best-passage"]["rouge_l"] >= replies["a", "oracle-section"]["rouge_l"] > 0,
+              replies)
+        check("maximum amount of memory" in replies["c", "best-passage"]["answer"], replies)
+        check(passages["abstaining"] | {"recall": 0, "precision": 0} ==
+              {"unanswerable": 1, "answerable": 3, "right": 1, "wrong": 0, "recall": 0,
+               "precision": 0}, passages)
+        check(passages["abstaining"]["recall"]["value"] == 1, passages)
 
 
 def doctor_finds_nothing_wrong():
@@ -1109,10 +1173,10 @@ def doctor_looks_at_the_model_in_use():
         folder = writing_model.make(os.path.join(h.path, "writer"), "zebra")
         config = os.path.join(folder, "config.json")
         right = open(config).read()
-        h.write("writer/config.json", right.replace('"qwen3"', '"bert"'))
+        h.write("writer/config.json", right.replace('"qwen3"', '"gpt2"'))
         ini = h.write("lectern/lectern.ini", f"model = {folder}\n")
         done = h.run("doctor", code=5)
-        check("FAIL  model" in done.stdout and "bert" in done.stdout, done.stdout)
+        check("FAIL  model" in done.stdout and "gpt2" in done.stdout, done.stdout)
         h.run("daemon", "--stop")
         h.write("writer/config.json", right)
         check("parameters" in h.run("doctor").stdout, "opened")
@@ -1637,6 +1701,7 @@ def random_weights_harm_nobody():
 TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          questions_are_answered_with_citations, modes_and_filters,
          what_is_not_there_is_said, links_lead_to_nodes,
+         what_was_dropped_is_shown,
          unchanged_files_are_not_parsed_again, edits_are_found_and_ids_kept,
          changed_files_are_not_quoted_as_they_were,
          touched_and_replaced_files_are_judged_by_their_bytes,
@@ -1655,7 +1720,8 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          kill_during_the_first_index, damage_is_named_and_repaired,
          it_is_verified_while_it_changes,
          what_is_replaced_is_collected_though_updates_never_rest,
-         it_is_compacted_and_backed_up_while_it_works, evaluation_counts, doctor_finds_nothing_wrong,
+         it_is_compacted_and_backed_up_while_it_works, evaluation_counts,
+         evaluation_tells_finding_from_answering, doctor_finds_nothing_wrong,
          doctor_looks_at_the_model_in_use,
          memories_follow_updates, broken_models_leave_search_by_words,
          a_broken_model_does_not_fill_the_store, no_model_is_no_error,
