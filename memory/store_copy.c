@@ -340,8 +340,8 @@ static int move_into(const char *from, const char *to, const char *name,
     file_join(&old, from, name);
     file_join(&new, to, name);
     if (rename(old.data, new.data) < 0)
-        code = err_errno(err, ERR_STORE, "cannot move %s to its place",
-                         old.data);
+        code =
+            err_errno(err, ERR_STORE, "cannot move %s to its place", old.data);
     buf_free(&old);
     buf_free(&new);
     return code;
