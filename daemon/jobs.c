@@ -280,7 +280,8 @@ static void collect(struct jobs *jobs)
 /* Nobody reads what is no longer referred to. */
 static bool may_collect(const struct jobs *jobs)
 {
-    return jobs->collect && !jobs->refresh && library_is_settled(jobs->options.library);
+    return jobs->collect && !jobs->refresh &&
+           library_is_settled(jobs->options.library);
 }
 
 static void rest(struct jobs *jobs, int64_t due)
