@@ -60,8 +60,8 @@ struct jobs {
     struct waiter *waiters;
     uint64_t tickets; /* given so far */
     bool stopping, collect;
-    bool resting;  /* the thread waits for something to do */
-    unsigned held; /* by those who want it to */
+    bool resting;               /* the thread waits for something to do */
+    unsigned held;              /* by those who want it to */
     bool refresh;               /* the thread's: jobs_refresh is due */
     pthread_mutex_t refreshing; /* else an older shelf could come last */
     int64_t look_at;            /* the thread's: when to look at the model */

@@ -18,7 +18,7 @@
 #include "daemon/work.h"
 
 enum {
-    STOP_MS = 800,             /* for the threads, once the loop has ended */
+    STOP_MS = 800,              /* for the threads, once the loop has ended */
     MOST_SKELETONS = 128 << 20, /* bytes */
     MOST_HEAPS = 4,
     LARGE_BUFFER = 1 << 20, /* bytes; has pages of its own */
