@@ -148,6 +148,7 @@ $O/tests/bench/%: $O/tests/bench/%.o $O/all.a $(FAISS_C)
 bench: $(patsubst %.c,$O/%,$(wildcard tests/bench/*.c)) all build/manuals/postgresql  ## measure parsing and products beside their limits; prints JSON
 	@$O/tests/bench/parse build/manuals/postgresql build/lectern-parse
 	@$O/tests/bench/products
+	@$O/tests/bench/ingest build
 # What the trials preload into the daemon; never with a sanitizer.
 PRELOADS := $(patsubst %,$O/tests/trials/%.so,record clock)
 $(PRELOADS): $O/tests/trials/%.so: tests/trials/%.c tests/trials/record.h $(STAMP)

@@ -38,7 +38,8 @@
 enum {
     SETTLE_MS = 100, /* until readers of an older generation are asked after */
     SETTLED_MS = 2100, /* until a file's time stamp tells its changes apart */
-    NICENESS = 10      /* questions come first */
+    MOST_UNCOLLECTED = 8, /* runs until a collection goes before others */
+    NICENESS = 10         /* questions come first */
 };
 
 struct jobs *jobs_new(const struct jobs_options *options)
@@ -231,6 +232,7 @@ void jobs_begin(struct jobs *jobs, struct job *job, int phase)
     job->phase = phase;
     job->done = job->total = 0;
     jobs->current = job;
+    jobs->uncollected++;
     atomic_store(&jobs->cancel, false);
 }
 
@@ -267,25 +269,13 @@ static void run(struct jobs *jobs, struct job *job)
         jobs_settle(jobs);
 }
 
-unsigned jobs_unfinished(const struct jobs *jobs)
-{
-    unsigned keep = 0;
-    for (const struct job *job = jobs->all; job; job = job->next) {
-        if (job->partial)
-            keep |= KEEP_TREES;
-        if (job->wanted || job->memory_err.code)
-            keep |= KEEP_MEMORIES;
-    }
-    return keep;
-}
-
 static void collect(struct jobs *jobs)
 {
     struct err err;
-    unsigned keep = jobs_unfinished(jobs);
     jobs->collect = false;
+    jobs->uncollected = 0;
     pthread_mutex_unlock(&jobs->lock);
-    if (store_collect(jobs->options.store, keep, &err))
+    if (store_collect(jobs->options.store, &err))
         log_warn("what was deleted stays in the store for now: %s",
                  err.message);
     pthread_mutex_lock(&jobs->lock);
@@ -294,7 +284,7 @@ static void collect(struct jobs *jobs)
 /* Nobody reads what is no longer referred to. */
 static bool may_collect(const struct jobs *jobs)
 {
-    return !jobs->refresh && library_is_settled(jobs->options.library);
+    return jobs->collect && !jobs->refresh && library_is_settled(jobs->options.library);
 }
 
 static void rest(struct jobs *jobs, int64_t due)
@@ -319,15 +309,18 @@ static void *index_thread(void *context)
         choose(jobs, &update, &memories, &due);
         if (look_at && (!due || look_at < due))
             due = look_at;
+        bool overdue = jobs->uncollected >= MOST_UNCOLLECTED;
         if (jobs->held)
             rest(jobs, 0);
+        else if (overdue && may_collect(jobs))
+            collect(jobs);
         else if (update)
             run(jobs, update);
         else if (look_at && look_at <= clock_ms())
             jobs_renew_model(jobs);
         else if (memories)
             jobs_encode(jobs, memories);
-        else if (jobs->collect && may_collect(jobs))
+        else if (may_collect(jobs))
             collect(jobs);
         else
             rest(jobs, jobs->collect && !jobs->refresh ? clock_ms() + SETTLE_MS

@@ -51,10 +51,9 @@ int jobs_collect_held(struct jobs *jobs, const atomic_bool *cancel,
                       struct err *err)
 {
     pthread_mutex_lock(&jobs->lock);
-    unsigned keep = jobs_unfinished(jobs);
     bool due = jobs->refresh;
     pthread_mutex_unlock(&jobs->lock);
     if (due || !settles(jobs, cancel))
         return 0;
-    return store_collect(jobs->options.store, keep, err);
+    return store_collect(jobs->options.store, err);
 }

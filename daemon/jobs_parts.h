@@ -30,11 +30,11 @@ struct job {
     bool forgotten;            /* its end is awaited */
     int phase;                 /* of what runs */
     size_t done, total;
-    bool partial;                  /* an update that failed left trees behind */
-    struct index_report report;    /* of the last that ended well */
-    struct err err;                /* of the last; code 0: it ended well */
-    int64_t retry_delay, retry_at; /* ms; 0: no retry is due */
-    int64_t rests_until;           /* ms; before it changes start no update */
+    bool partial;                    /* an update failed after its scan */
+    struct index_report report;      /* of the last that ended well */
+    struct err err;                  /* of the last; code 0: it ended well */
+    int64_t retry_delay, retry_at;   /* ms; 0: no retry is due */
+    int64_t rests_until;             /* ms; before it changes start no update */
     struct memories_report memories; /* the same of memories */
     size_t interrupted; /* segments encoded by runs that were, since then */
     struct err memory_err;
@@ -60,6 +60,7 @@ struct jobs {
     struct waiter *waiters;
     uint64_t tickets; /* given so far */
     bool stopping, collect;
+    unsigned uncollected;       /* runs since the last collection */
     bool resting;               /* the thread waits for something to do */
     unsigned held;              /* by those who want it to */
     bool refresh;               /* the thread's: jobs_refresh is due */
@@ -79,8 +80,6 @@ struct job *jobs_find(const struct jobs *jobs, uint32_t manual);
 void jobs_enqueue(struct jobs *jobs, struct job *job);
 /* The job is what runs now, and nobody has asked it to stop. */
 void jobs_begin(struct jobs *jobs, struct job *job, int phase);
-/* KEEP_..: what waits in the store for work that did not come to its end. */
-unsigned jobs_unfinished(const struct jobs *jobs);
 /* Doubles a delay, within bounds, after a failure with the code. */
 int64_t jobs_back_off(int64_t delay, int code);
 

@@ -264,6 +264,9 @@ static int write_batch(struct update *u, struct batch *batch, struct err *err)
         return code;
     for (size_t i = 0; i < batch->count && !code; i++)
         code = store_put_tree(txn, batch->names[i], batch->trees[i], err);
+    if (!code)
+        code = store_note_made(txn, u->manual.id, MAKING_TREES, batch->names,
+                               batch->count, err);
     if (code) {
         store_end(txn);
         return code;
@@ -358,6 +361,20 @@ static int parse(struct update *u, struct err *err)
     free(reading.tasks);
     free(reading.file_of);
     return code ? code : written;
+}
+
+/* Trees that updates before this one parsed and did not come to use. */
+static int prune_trees(struct update *u, struct err *err)
+{
+    struct hash128 *names = mem_alloc(u->scan.count * sizeof *names);
+    for (size_t i = 0; i < u->scan.count; i++)
+        names[i] = u->files[i].tree;
+    if (u->scan.count)
+        qsort(names, u->scan.count, sizeof *names, hash_compare);
+    int code = store_prune_made(u->store, u->manual.id, MAKING_TREES, names,
+                                u->scan.count, err);
+    free(names);
+    return code;
 }
 
 /* ---- Assemble ---- */
@@ -670,6 +687,8 @@ static int flip(struct update *u, struct err *err)
                                      u->outline, err);
     }
     if (!code)
+        code = store_forget_made(txn, u->manual.id, MAKING_TREES, err);
+    if (!code)
         code = store_put_manual(txn, &u->manual, err);
     if (code) {
         store_end(txn);
@@ -726,6 +745,8 @@ static int run(struct update *u, struct err *err)
         code = scan(u, err);
     if (!code)
         code = parse(u, err);
+    if (!code)
+        code = prune_trees(u, err);
     if (!code && u->changed)
         code = make_generation(u, err);
     if (!code)

@@ -19,6 +19,7 @@
  *   memories   hash of what was encoded 16  -> as base/q8.h draws them; those of
  *                                              earlier versions f16 each value
  *   vectors    manual u32                   -> as vector_table.c draws them
+ *   makings    what unfinished work has made: as store_makings.c draws them
  *
  * Invariants:
  *   1. What a manual's record refers to (its outline, its epoch's postings,
@@ -26,7 +27,8 @@
  *      segments and memories that its vectors name.
  *   2. Ids of manuals, nodes and epochs are given once, also across crashes:
  *      the counter moves in the transaction that uses the id.
- *   3. Whatever no record refers to may be deleted at any time (collect.c). */
+ *   3. Whatever no record refers to may be deleted at any time (collect.c), but
+ *      for what `makings` names: it is noted in the transaction that puts it. */
 #include "memory/store.h"
 
 #include <fcntl.h>
@@ -300,7 +302,7 @@ int store_find_manual(struct store_txn *txn, const char *name,
 int store_delete_manual(struct store_txn *txn, uint32_t id, struct err *err)
 {
     static const int tables[] = {TABLE_MANUALS, TABLE_FILES, TABLE_OUTLINES,
-                                 TABLE_VECTORS};
+                                 TABLE_VECTORS, TABLE_MAKINGS};
     char start[4];
     key_u32(start, id);
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {

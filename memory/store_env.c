@@ -11,7 +11,7 @@
 #include "memory/tables.h"
 
 enum {
-    SCHEMA = 2,
+    SCHEMA = 3,
     OLDEST_SCHEMA = 1, /* that is read as it is */
     MOST_READERS = 126
 };
@@ -24,7 +24,7 @@ static const uint64_t default_map = (uint64_t)256 << 30;
 
 const char *const table_names[TABLES] = {
     "meta",     "manuals",  "files",    "trees",  "outlines",
-    "postings", "segments", "memories", "vectors"};
+    "postings", "segments", "memories", "vectors", "makings"};
 
 int store_error(int mdb_code, const char *what, struct err *err)
 {

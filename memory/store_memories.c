@@ -93,6 +93,10 @@ int store_put_vectors(struct store_txn *txn, uint32_t manual,
     key_u32(key, manual);
     code = manual_write(txn, &record, err);
     if (!code)
+        code = store_forget_made(txn, manual, MAKING_SEGMENTS, err);
+    if (!code)
+        code = store_forget_made(txn, manual, MAKING_MEMORIES, err);
+    if (!code)
         code = table_put(txn, TABLE_VECTORS, (struct slice){key, sizeof key},
                          value, err);
     manual_free(&record);

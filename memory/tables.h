@@ -19,6 +19,7 @@ enum table {
     TABLE_SEGMENTS,
     TABLE_MEMORIES,
     TABLE_VECTORS,
+    TABLE_MAKINGS,
     TABLES
 };
 
@@ -99,6 +100,11 @@ int file_read_record(struct slice value, struct file *ret, struct err *err);
 
 /* False: it has another width, or holds what is no number. */
 bool memory_read(struct slice value, float *ret, size_t width);
+
+/* The names that unfinished work on the manual has noted; kind -1: any. */
+int makings_each(struct store_txn *txn, uint32_t manual, int kind,
+                 void (*each)(void *context, struct hash128 name),
+                 void *context, struct err *err);
 
 /* Deletes a record; that it is not there is fine. */
 int table_delete(struct store_txn *txn, int table, struct slice key,

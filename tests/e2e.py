@@ -1045,6 +1045,27 @@ def it_is_verified_while_it_changes():
         check(h.json("verify")["checked"]["by_model"], "current memories")
 
 
+def what_is_replaced_is_collected_though_updates_never_rest():
+    with house() as h:
+        h.run("add", h.part(("ddl",)), "-c", "pg", "--wait")
+        status = h.json("status")
+        first, generation = status["store"]["bytes"], status["generation"]
+        most, lines = 0, socket.socket(socket.AF_UNIX)
+        lines.connect(h.socket)
+        with lines, lines.makefile("rwb") as stream:
+            def call(method, params):
+                stream.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method,
+                                         "params": params}).encode() + b"\n")
+                stream.flush()
+                return json.loads(stream.readline())["result"]
+            while status["generation"] < generation + 40:
+                call("update", {"force": True})
+                status = call("status", {})
+                most = max(most, status["store"]["bytes"])
+                time.sleep(0.002)
+        check(most < 8 * first, f"{first} bytes have become {most}")
+
+
 def it_is_compacted_and_backed_up_while_it_works():
     with house() as h:
         h.copy_model()
@@ -1698,6 +1719,7 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          a_stop_while_indexing_is_quick, kill_at_random_moments,
          kill_during_the_first_index, damage_is_named_and_repaired,
          it_is_verified_while_it_changes,
+         what_is_replaced_is_collected_though_updates_never_rest,
          it_is_compacted_and_backed_up_while_it_works, evaluation_counts,
          evaluation_tells_finding_from_answering, doctor_finds_nothing_wrong,
          doctor_looks_at_the_model_in_use,

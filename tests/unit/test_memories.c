@@ -619,7 +619,7 @@ static void what_was_encoded_stays(void **state)
         assert_int_equal(toy.calls, after);
         assert_int_equal(vectors_number(&lib), 0);
         size_t encoded = toy.encoded;
-        assert_int_equal(store_collect(lib.store, 0, NULL), 0);
+        assert_int_equal(store_collect(lib.store, NULL), 0);
         toy_open(&toy, true);
         check_update(&lib, &toy, &policies[1], MANY_ENCODED - encoded);
         read_table(&lib, &parts);
@@ -694,15 +694,13 @@ static void what_no_vectors_are_made_of_is_collected(void **state)
     memcpy(edited, pages, sizeof pages);
     edited[2].nodes[0].text = "other";
     test_publish(&lib, edited, PAGES);
-    assert_int_equal(store_collect(lib.store, 0, NULL), 0);
+    assert_int_equal(store_collect(lib.store, NULL), 0);
     check_update(&lib, &toy, &policies[1], 2);
     test_publish(&lib, pages, PAGES); /* back, while the old ones are there */
     check_update(&lib, &toy, &policies[1], 0);
-    assert_int_equal(store_collect(lib.store, KEEP_TREES | KEEP_MEMORIES, NULL),
-                     0);
     test_publish(&lib, edited, PAGES);
     check_update(&lib, &toy, &policies[1], 0);
-    assert_int_equal(store_collect(lib.store, 0, NULL), 0);
+    assert_int_equal(store_collect(lib.store, NULL), 0);
     test_publish(&lib, pages, PAGES); /* and when they are gone */
     check_update(&lib, &toy, &policies[1], 2);
     assert_int_equal(toy.tokenized, 3); /* cut, and both encoded */

@@ -185,7 +185,7 @@ static void check_repair(struct house *h)
     assert_true(report.fault_count > 0);
     verify_report_free(&report);
     update(h, true);
-    assert_int_equal(store_collect(h->store, 0, NULL), 0);
+    assert_int_equal(store_collect(h->store, NULL), 0);
     check_clean(h);
 }
 
@@ -259,7 +259,7 @@ static void a_fresh_index_is_clean(void **state)
     write_page(h, "b.html", "Bears", "black bears eat berries");
     update(h, false);
     check_clean(h);
-    assert_int_equal(store_collect(h->store, 0, NULL), 0);
+    assert_int_equal(store_collect(h->store, NULL), 0);
     check_clean(h);
 }
 
@@ -569,7 +569,7 @@ static void a_damaged_manual_is_taken_away(void **state)
     struct manual manual;
     cut_last(h, TABLE_MANUALS);
     cut_last(h, TABLE_MANUALS);
-    assert_int_equal(store_collect(h->store, 0, NULL), ERR_STORE);
+    assert_int_equal(store_collect(h->store, NULL), ERR_STORE);
     struct verify_report report = {0};
     struct verify_options options = {.store = h->store,
                                      .library = h->library,
@@ -584,7 +584,7 @@ static void a_damaged_manual_is_taken_away(void **state)
     h->manual = manual.id;
     manual_free(&manual);
     update(h, false);
-    assert_int_equal(store_collect(h->store, 0, NULL), 0);
+    assert_int_equal(store_collect(h->store, NULL), 0);
     check_clean(h);
 }
 
@@ -696,6 +696,21 @@ static void broken_vectors_are_named(void **state)
     check_repair(h);
 }
 
+static void broken_lists_of_what_is_made_are_named(void **state)
+{
+    struct house *h = *state;
+    struct store_txn *txn;
+    const struct hash128 name = {1, 2};
+    assert_int_equal(store_write(h->store, &txn, NULL), 0);
+    assert_int_equal(
+        store_note_made(txn, h->manual, MAKING_MEMORIES, &name, 1, NULL), 0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+    check_clean(h);
+    cut_last(h, TABLE_MAKINGS);
+    check_named(h, TABLE_MAKINGS, "damaged");
+    check_repair(h);
+}
+
 static void other_row(struct vector_table *table)
 {
     table->row_names[1] = table->row_names[2];
@@ -797,6 +812,7 @@ int main(void)
         IN_HOUSE(broken_vectors_are_named),
         cmocka_unit_test_setup_teardown(keys_that_are_memories_are_compared,
                                         open_simple_house, close_house),
+        IN_HOUSE(broken_lists_of_what_is_made_are_named),
         IN_HOUSE(a_manual_that_changes_is_begun_again),
         IN_HOUSE(many_faults_are_counted),
     };
