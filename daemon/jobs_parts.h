@@ -69,6 +69,9 @@ struct jobs {
     uint64_t exchanges;         /* the thread's: of models, that it knows of */
     int64_t told_at;            /* ms: the last notification of progress */
     atomic_bool cancel;         /* stops index_update */
+    int64_t encoding_since;     /* clock_ms: of memories that are made */
+    int64_t patience; /* ms, for which updates that nobody asked for leave them
+                         be */
 };
 
 /* All of these with the lock. */
@@ -94,5 +97,7 @@ void jobs_renew_model(struct jobs *jobs);
 int64_t jobs_renew_at(const struct jobs *jobs);
 /* An update waits: memories make room for it. */
 bool jobs_update_is_due(const struct jobs *jobs);
+/* They have gone on for long enough to be interrupted. */
+bool jobs_may_interrupt(const struct jobs *jobs);
 
 #endif
