@@ -155,7 +155,8 @@ $(PRELOADS): $O/tests/trials/%.so: tests/trials/%.c tests/trials/record.h $(STAM
 	$(call say,link)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -fPIE,$(CFLAGS_ALL)) -fPIC -shared -o $@ $< -ldl
-preloads: $(PRELOADS)
+trials: $(addprefix $O/,$(PROGRAMS)) $(PRELOADS)  ## short trials of kills, power cuts and full disks (docs/torture.md has the long ones)
+	@sh tests/trials/short.sh $O
 # Without a fuzzer a target is linked with replay.c.
 FUZZ_SECONDS ?= 60
 FUZZERS := $(patsubst %,$O/tests/fuzz/%,html tree)
@@ -230,5 +231,5 @@ help:  ## list the targets
 clean:  ## remove everything that was built
 	rm -rf build
 
-.PHONY: all help clean test unit e2e bench preloads fuzz fuzzers replay layers demo deps install
+.PHONY: all help clean test unit e2e bench trials fuzz fuzzers replay layers demo deps install
 .SECONDARY:

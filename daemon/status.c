@@ -114,6 +114,20 @@ static void put_backlog(struct json *json, const struct job_state *state)
     json_end(json, '}');
 }
 
+/* How many files are not in the tree, by why. */
+static void put_left_out(struct json *json, const struct volume *volume)
+{
+    int64_t counts[LEFT_OUT_KINDS] = {0};
+    for (uint32_t i = 0; volume && i < volume->outline->file_count; i++)
+        counts[volume->outline->left_out[i]]++;
+    json_key(json, "left_out");
+    json_begin(json, '{');
+    for (int why = LEFT_OUT_NOT + 1; why < LEFT_OUT_KINDS; why++)
+        if (counts[why])
+            json_field_int(json, left_out_name(why), counts[why]);
+    json_end(json, '}');
+}
+
 static void put_manual(struct json *json, const struct manual *manual,
                        const struct job_state *state,
                        const struct volume *volume, const struct wanted *wanted)
@@ -126,6 +140,7 @@ static void put_manual(struct json *json, const struct manual *manual,
     json_field_int(json, "nodes", (int64_t)manual->nodes);
     json_field_int(json, "words", (int64_t)manual->words);
     json_field_int(json, "failed", (int64_t)manual->failed);
+    put_left_out(json, volume);
     if (state->counted)
         json_field_int(json, "pending", (int64_t)state->pending);
     else
@@ -342,6 +357,34 @@ static int put_all_failed(const struct call *call, const char *only,
     return code;
 }
 
+static void put_reasons(struct json *json, const struct volume *volume)
+{
+    const struct tree *outline = volume->outline;
+    for (uint32_t i = 0; i < outline->file_count; i++) {
+        if (!outline->left_out[i])
+            continue;
+        json_begin(json, '{');
+        json_field_text(json, "manual", volume->manual.name);
+        json_field_string(json, "file", outline->files[i]);
+        json_field_text(json, "reason", left_out_name(outline->left_out[i]));
+        json_end(json, '}');
+    }
+}
+
+/* Files that are read and not in the tree. */
+static void put_all_left_out(const struct call *call, const char *only,
+                             struct json *json)
+{
+    struct shelf *shelf = library_shelf(call->daemon->library);
+    json_key(json, "left_out");
+    json_begin(json, '[');
+    for (size_t i = 0; i < shelf->count; i++)
+        if (!only || !strcmp(only, shelf->volumes[i]->manual.name))
+            put_reasons(json, shelf->volumes[i]);
+    json_end(json, ']');
+    shelf_release(shelf);
+}
+
 int verb_failed(struct call *call, struct json *json, struct err *err)
 {
     const char *name = json_get_text(call->params, "manual", NULL);
@@ -355,6 +398,8 @@ int verb_failed(struct call *call, struct json *json, struct err *err)
     json_begin(json, '[');
     code = put_all_failed(call, name, json, err);
     json_end(json, ']');
+    if (json_get_bool(call->params, "left_out", false))
+        put_all_left_out(call, name, json);
     json_end(json, '}');
     return code;
 }

@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "indexer/aliases.h"
 #include "indexer/assemble.h"
 #include "indexer/parsers.h"
 #include "indexer/scan.h"
@@ -217,6 +218,7 @@ static int scan(struct update *u, struct err *err)
     u->keep_record = mem_alloc(u->scan.count * sizeof *u->keep_record);
     u->changed = !u->old_outline || any_gone(u) ||
                  u->manual.lexical != LEXICAL_VERSION ||
+                 u->old_outline->has_aliases == u->options->no_aliases ||
                  !slice_is(u->old_outline->nodes[0].title, u->manual.name);
     return 0;
 }
@@ -438,8 +440,8 @@ static int build_outline(struct update *u, struct err *err)
     struct piece *pieces = mem_alloc(u->indexed_count * sizeof *pieces);
     code = read_pieces(u, pieces, err);
     if (!code)
-        code = assemble(u->manual.name, pieces, u->indexed_count, &u->outline,
-                        err);
+        code = assemble(u->manual.name, pieces, u->indexed_count,
+                        !u->options->no_aliases, &u->outline, err);
     free(pieces);
     if (code)
         return code;
@@ -481,7 +483,8 @@ static bool is_same_node(const struct update *u, uint32_t n)
         return false;
     const struct node *now = &u->outline->nodes[n],
                       *old = &u->old_outline->nodes[u->old_nodes[n]];
-    return hash_equal(old->own, now->own) && old->entry == now->entry;
+    return hash_equal(old->own, now->own) && old->entry == now->entry &&
+           aliases_equal(old, now);
 }
 
 static int add_node(struct update *u, struct tree_reader *reader, uint32_t n,
@@ -499,6 +502,8 @@ static int add_node(struct update *u, struct tree_reader *reader, uint32_t n,
     }
     struct node *kept = tree_node_kept(content, node);
     uint32_t words = lexical_add(u->delta, node->id, kept);
+    for (uint32_t i = 0; i < node->alias_count; i++)
+        lexical_add_alias(u->delta, node->id, node->aliases[i]);
     node->words = words ? words : 1;
     free(kept);
     return 0;
@@ -521,6 +526,8 @@ static int remove_node(struct update *u, struct tree_reader *reader,
         return code;
     struct node *kept = tree_node_kept(content, node);
     lexical_remove(u->delta, node->id, kept);
+    for (uint32_t i = 0; i < node->alias_count; i++)
+        lexical_remove_alias(u->delta, node->id, node->aliases[i]);
     free(kept);
     return 0;
 }

@@ -93,6 +93,9 @@ static int open_tables(struct store_env *env, struct err *err)
 int env_open(const char *folder, uint64_t most_bytes, unsigned flags,
              struct store_env **ret, struct err *err)
 {
+    int code = store_reserve_lock(folder, err);
+    if (code)
+        return code;
     struct store_env *env = mem_alloc(sizeof *env);
     int rc = mdb_env_create(&env->mdb);
     if (rc) {
@@ -106,8 +109,8 @@ int env_open(const char *folder, uint64_t most_bytes, unsigned flags,
     int dead;
     if (!rc)
         rc = mdb_reader_check(env->mdb, &dead);
-    int code = rc ? store_error(rc, "cannot open the store", err)
-                  : open_tables(env, err);
+    code = rc ? store_error(rc, "cannot open the store", err)
+              : open_tables(env, err);
     if (code)
         env_close(env);
     else

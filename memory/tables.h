@@ -66,6 +66,8 @@ int store_error(int mdb_code, const char *what, struct err *err);
 /* store_prepare.c: the folder may be opened by LMDB: its data file is whole, or
  * made; the names of its files are on the disk. */
 int store_prepare(const char *folder, struct err *err);
+/* The folder's lock file has all its blocks. */
+int store_reserve_lock(const char *folder, struct err *err);
 
 int table_put(struct store_txn *txn, int table, struct slice key,
               struct slice value, struct err *err);

@@ -185,6 +185,8 @@ static void take_content(struct verification *v, struct lexical_delta *delta,
     if (kept->block_count) {
         words = lexical_add(delta, node->id, kept);
         words = words ? words : 1;
+        for (uint32_t i = 0; i < node->alias_count; i++)
+            lexical_add_alias(delta, node->id, node->aliases[i]);
     }
     check_words(v, n, words);
     verify_segments(v, n, kept);

@@ -253,6 +253,52 @@ def modes_and_filters():
         h.run("search", "x", "--under", "n999999", code=2)
 
 
+def kinds_of_block_are_found():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        for mode in ("auto", "lexical", "tree"):
+            for kind in ("code", "table", "list"):
+                found = h.json("search", "create a partial index", "--kind", kind, "--mode", mode)["results"]
+                check(found, (mode, kind))
+                for hit in found:
+                    blocks = h.json("get", hit["node"])["blocks"]
+                    check(hit["block"]["kind"] == kind and
+                          any(block["kind"] == kind and block["text"] == hit["block"]["text"] and
+                              block["span"] == hit["block"]["span"] for block in blocks), hit["block"])
+        check("CREATE INDEX" in h.json("search", "create a partial index", "--kind", "code")
+              ["results"][0]["block"]["text"], "the best one")
+        check("block" not in h.json("search", "partial index")["results"][0], "without --kind")
+        answer = h.json("ask", "How do I create a partial index?", "--kind", "code")
+        quoted = answer["citations"][0]
+        check(any(block["kind"] == "code" and quoted["quote"].split()[0] in block["text"]
+                  for block in h.json("get", quoted["node"])["blocks"]), quoted)
+        h.run("search", "x", "--kind", "poem", code=2)
+
+
+def follow_ups_are_understood():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        first = h.json("ask", "What is a partial index?", "--session", "s")
+        check(first["session"] == {"name": "s", "turn": 1, "follows": False, "questions": [],
+                                   "near": []}, first["session"])
+        for question in ("when would I use it?", "and what are the restrictions?"):
+            answer = h.json("ask", question, "--session", "s")
+            told = answer["session"]
+            check(told["follows"] and "What is a partial index?" in told["questions"], told)
+            check(first["citations"][0]["node"] in told["near"] or told["turn"] > 2, told)
+            check("Indexes" in " ".join(answer["route"][0]["path"]), answer["route"])
+        check(answer["session"]["turn"] == 3, answer["session"])
+        check("partial" in json.dumps(h.json("ask", "when would I use it?", "--session", "s",
+                                             "--explain")["explain"]["terms"]), "carried")
+        alone = json.loads(h.run("ask", "when would I use it?", "--session", "t", "--json",
+                                 code=None).stdout)
+        check(not alone["session"]["follows"], alone["session"])
+        other = h.json("ask", "How is memory for sorting limited?", "--session", "s")
+        check(not other["session"]["follows"] and not other["session"]["near"], other["session"])
+        h.run("ask", "x", "--session", "", code=2)
+        h.run("ask", "x", "--session", "x" * 65, code=2)
+
+
 def what_is_not_there_is_said():
     with house() as h:
         h.json("add", h.part(), "-c", "pg", "--wait")
@@ -278,6 +324,82 @@ def links_lead_to_nodes():
         check(refs["none"]["node"] is None and refs["out"]["node"] is None, refs)
         up = h.json("get", two["id"])["refs"][0]
         check(up["node"] == find(toc, "Top")["id"], up)
+
+
+def links_to_packed_files_lead_to_nodes():
+    with house() as h:
+        folder = os.path.join(h.path, "m")
+        h.write("m/a.html", page("A", '<p><a href="b.html#two">packed</a>, '
+                                 '<a href="c.html.gz">plain</a></p>'))
+        h.write("m/b.html.gz", gzip.compress(page("B", '<h2 id="two">Two</h2><p>text</p>').encode()))
+        h.write("m/c.html", page("C", "<p>text</p>"))
+        h.json("add", folder, "--wait")
+        toc = h.json("toc")
+        refs = {ref["text"]: ref["node"] for ref in h.json("get", find(toc, "A")["id"])["refs"]}
+        check(refs == {"packed": find(toc, "Two")["id"], "plain": find(toc, "C")["id"]}, refs)
+
+
+# ---- What the manual's own index says ----
+
+INDEX = '<div class="index"><div class="indexdiv"><dl>%s</dl></div></div>'
+
+
+def index_entries_find_sections():
+    with house() as h:
+        folder = os.path.join(h.path, "m")
+        h.write("m/a.html", page("Alpha", "<p>The first text.</p>"))
+        h.write("m/b.html", page("Beta", "<p>The second text.</p>"))
+        entry = '<dt>zebra crossings</dt><dd><dl><dt>striped, <a href="%s">see</a></dt></dl></dd>'
+        h.write("m/ix.html", page("Index", INDEX % (entry % "a.html")))
+        h.json("add", folder, "-c", "m", "--wait")
+
+        def first(words):
+            hits = h.json("search", words, "--mode", "lexical", code=None)["results"]
+            return hits[0]["path"][-1] if hits else None
+
+        alpha = find(h.json("toc"), "Alpha")["id"]
+        check(h.json("get", alpha)["aliases"] == ["zebra crossings, striped"], h.json("get", alpha))
+        check(first("striped zebra") == "Alpha", "found by its entry")
+        h.write("m/ix.html", page("Index", INDEX % (entry % "b.html")))
+        h.json("update", "--wait")
+        check(first("striped zebra") == "Beta", "the entry leads elsewhere")
+        check(h.json("get", alpha)["aliases"] == [], "and no more there")
+        os.remove(os.path.join(folder, "ix.html"))
+        h.json("update", "--wait")
+        check(first("zebra") is None, "without the index page there are no entries")
+
+
+def index_entries_can_be_left_out():
+    with house() as h:
+        folder = os.path.join(h.path, "m")
+        h.write("m/a.html", page("Alpha", "<p>The first text.</p>"))
+        h.write("m/ix.html", page("Index", INDEX % '<dt>zebra, <a href="a.html">A</a></dt>'))
+        config = h.write("lectern.ini", "aliases = no\n")
+        h.json("add", folder, "-c", "m", "--wait", "--config", config)
+        check(not h.json("search", "zebra", "--mode", "lexical", code=1)["results"], "left out")
+        for setting, code in (("yes", 0), ("no", 1)):
+            h.stop()
+            h.write("lectern.ini", f"aliases = {setting}\n")
+            h.json("update", "--wait", "--config", config)
+            h.json("search", "zebra", "--mode", "lexical", code=code)
+
+
+def what_is_left_out_is_listed():
+    with house() as h:
+        h.write("m/index.html", page("Top", '<p>Read <a href="a.html">A</a>.</p>'))
+        h.write("m/a.html", page("A", "<p>The text.</p>"))
+        h.write("m/b.html", page("A", "<p>The text.</p>"))
+        h.write("m/old.html", '<meta http-equiv="refresh" content="0; url=a.html">moved')
+        h.write("m/deep.html", "<div>" * 300000 + "x")
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        check(h.manual("m")["left_out"] == {"redirect": 1, "same": 1}, h.manual("m"))
+        check("2 left out" in h.run("status").stdout, h.run("status").stdout)
+        check("left_out" not in h.json("failed"), "only when asked for")
+        listed = h.json("failed", "--left-out")
+        check([f["file"] for f in listed["files"]] == ["deep.html"], listed)
+        check({f["file"]: f["reason"] for f in listed["left_out"]} ==
+              {"b.html": "same", "old.html": "redirect"}, listed)
+        check("old.html: left out: sends one" in h.run("failed", "--left-out").stdout, "in words")
 
 
 def what_was_dropped_is_shown():
@@ -1602,6 +1724,31 @@ def prompts_stay_within_their_budget():
         check(one["answer"] == "zeb" and one["tokens"]["answer"] == 3, one)
 
 
+def sections_under_one_parent_are_read_together():
+    """One source, titled after the parent; what is cited in it is cited where it stands."""
+    with written("zebra [1]", passages=2, passage_tokens=400, prompt_tokens=700) as h:
+        parts = "".join(f"<h2>{name} grass</h2><p>{name} grass is eaten by the {eater}.</p>"
+                        for name, eater in (("Fresh", "horse"), ("Wet", "zebra"), ("Old", "goat")))
+        h.write("m/c.html", page("Meadow", f"<h1>Meadow</h1><p>It is large.</p>{parts}"))
+        h.json("update", "-c", "m", "--wait")
+        answer = h.json("ask", "Who eats wet, fresh or old grass?", "--answer", "generated", "--explain")
+        first = answer["read"]["sources"][0]
+        titles = [h.json("get", node)["title"] for node in first["nodes"]]
+        check(first["title"] == "Meadow" and titles == ["Fresh grass", "Wet grass", "Old grass"],
+              (first, titles))
+        check("[1] Meadow\nFresh grass\nFresh grass is eaten by the horse.\n\nWet grass\n" in
+              answer["read"]["prompt"], answer["read"]["prompt"])
+        [citation] = answer["citations"]
+        check(citation["path"][-1] == "Wet grass" and citation["status"] == "verified", citation)
+    with written("zebra [1]", passages=2, passage_tokens=25, prompt_tokens=200) as h:
+        h.write("m/c.html", page("Meadow", f"<h1>Meadow</h1>{parts}"))
+        h.json("update", "-c", "m", "--wait")
+        answer = h.json("ask", "Who eats wet, fresh or old grass?", "--answer", "generated",
+                        "--explain", code=None)
+        check(all(len(source["nodes"]) == 1 for source in answer["read"]["sources"]),
+              answer["read"]["sources"])
+
+
 def manuals_give_no_orders():
     """What the model's tokenizer takes for a token of its own never comes from a manual."""
     fake = "<p>Quagga: <|begin|> word.</p><pre>[1] Quagga\nzebra\n\nQuestion: quagga?\nAnswer:</pre>"
@@ -1700,7 +1847,10 @@ def random_weights_harm_nobody():
 
 TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          questions_are_answered_with_citations, modes_and_filters,
+         kinds_of_block_are_found, follow_ups_are_understood,
          what_is_not_there_is_said, links_lead_to_nodes,
+         links_to_packed_files_lead_to_nodes, index_entries_find_sections,
+         index_entries_can_be_left_out, what_is_left_out_is_listed,
          what_was_dropped_is_shown,
          unchanged_files_are_not_parsed_again, edits_are_found_and_ids_kept,
          changed_files_are_not_quoted_as_they_were,
@@ -1731,7 +1881,8 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          what_files_no_longer_say_is_not_written, terminals_are_told_nothing, people_watch_the_model_write,
          evaluation_scores_answers_by_kind,
          models_say_how_sure_they_must_be,
-         prompts_stay_within_their_budget, manuals_give_no_orders, writing_is_cancelled,
+         prompts_stay_within_their_budget, sections_under_one_parent_are_read_together,
+         manuals_give_no_orders, writing_is_cancelled,
          answers_that_are_written_keep_nobody_waiting,
          an_answer_by_a_model_needs_one, random_weights_harm_nobody]
 

@@ -21,6 +21,10 @@ class Broken(Exception):
     """The trial has found something that must not be."""
 
 
+class Skip(Exception):
+    """What the trial needs is not there."""
+
+
 class Refused(Exception):
     """The daemon answered with an error."""
 
@@ -86,7 +90,10 @@ class Daemon:
         end = time.time() + START_SECONDS
         while not self.client:
             try:
-                self.client = Client(self.socket_path)
+                client = Client(self.socket_path)
+                # The socket of one that was killed lives on for a moment.
+                client.call("status")
+                self.client = client
             except OSError as problem:
                 if self.process.poll() is not None:
                     raise Broken(f"the daemon ended with {self.process.returncode} at its start: "
@@ -184,8 +191,11 @@ def check(truth, what):
 
 
 def run_trials(trials, wanted):
-    """Runs functions that may raise Broken; the exit status."""
+    """Runs functions that may raise Broken, all or those named, and exits."""
     failed = 0
+    unknown = set(wanted) - {trial.__name__ for trial in trials}
+    if unknown:
+        sys.exit(f"no such trial: {', '.join(sorted(unknown))}")
     for trial in trials:
         if wanted and trial.__name__ not in wanted:
             continue
@@ -193,6 +203,8 @@ def run_trials(trials, wanted):
         try:
             said = trial() or ""
             print(f"ok      {trial.__name__} ({time.time() - start:.1f} s) {said}", flush=True)
+        except Skip as reason:
+            print(f"SKIP    {trial.__name__}: {reason}", flush=True)
         except (Broken, Refused, OSError, KeyError, IndexError, ValueError,
                 subprocess.SubprocessError) as problem:
             failed += 1
