@@ -26,6 +26,7 @@ import writing_model
 BUILD, MANUAL = (os.path.abspath(path) for path in sys.argv[1:3])
 LECTERN = os.path.join(BUILD, "lectern")
 MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden/models/memory")
+QUILL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../model/quill-0")
 SMALL = ("index", "tutorial", "ddl", "indexes", "sql-abort", "sql-createindex",
          "runtime-config", "bookindex", "legalnotice", "preface")
 
@@ -1332,6 +1333,27 @@ def written(text, **answering):
         yield h
 
 
+LAMP = """<h1>The lamp</h1><h2>Dimming</h2>
+<p>Turn the lower ring clockwise until the light is as weak as you like it. The lamp remembers how bright it was.</p>
+<h2>Battery</h2><p>The battery lasts for nine hours. Charge it with the cable that came with the lamp.</p>
+<h2>Cleaning the shade</h2><p>Wipe the shade with a dry cloth. Never use water, because the paper would swell.</p>
+<h2>Night mode</h2><dl><dt>sunrise timer</dt><dd>Raises the light slowly during half an hour before you wake.</dd>
+<dt>amber filter</dt><dd>Takes the blue out of the light after ten in the evening.</dd></dl>"""
+
+
+def our_own_model_writes_what_stands_there():
+    with house() as h:
+        h.model = QUILL
+        h.write("m/lamp.html", f"<html><head><title>The lamp</title></head><body>{LAMP}</body></html>")
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        answer = h.json("ask", "Tell me about battery", "--answer", "generated")
+        check(answer["kind"] == "generated" and answer["model"] == "quill-0", answer)
+        check(answer["answer"] == "The battery lasts for nine hours. [1]", answer["answer"])
+        check([c["status"] for c in answer["citations"]] == ["verified"], answer["citations"])
+        unasked = h.json("ask", "Tell me about battery")
+        check(unasked["kind"] == "passages", unasked)
+
+
 def events_of(h, *args, code=0):
     lines = h.run("ask", "What is fresh grass?", "--jsonl", *args, code=code).stdout
     events = [json.loads(line) for line in lines.splitlines()]
@@ -1665,7 +1687,7 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          a_broken_model_does_not_fill_the_store, no_model_is_no_error,
          a_model_that_goes_away_goes_on, another_model_is_used, memories_survive_a_kill,
          updates_do_not_wait_for_memories,
-         written_answers_are_shown_when_they_are_true, written_answers_give_way_when_they_are_not,
+         our_own_model_writes_what_stands_there, written_answers_are_shown_when_they_are_true, written_answers_give_way_when_they_are_not,
          what_files_no_longer_say_is_not_written, terminals_are_told_nothing, people_watch_the_model_write,
          evaluation_scores_answers_by_kind,
          models_say_how_sure_they_must_be,
