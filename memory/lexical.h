@@ -67,6 +67,7 @@ struct query_term {
     char *written;      /* NULL; when no node holds what the question has: that,
                         and `term` is the nearest one that is held */
     double trust;       /* 0..1: that `term` is meant; 1: as it is written */
+    double share;       /* 0..1: 1: of the question; less: of one before it */
     bool whole;         /* an identifier, or a name in one */
     uint32_t within;    /* a bit for each whole of the query it is a part of */
     unsigned frequency; /* word_frequency; 0: it counts in full */
@@ -84,6 +85,11 @@ struct query {
 
 /* Words without weight are left out, unless there is nothing else. */
 void query_parse(const char *text, struct query *ret_query);
+
+/* Adds the terms that a question before had and this one has not; they count
+ * `share` of what they would in this one. */
+void query_carry(struct query *query, const char *before, double share);
+
 void query_free(struct query *query);
 
 /* Index of a term in the query, -1: not in it. */

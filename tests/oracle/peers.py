@@ -228,7 +228,8 @@ def measure(args, daemon, model, manual, path):
     sections = sections_of(daemon, manual, args.work)
     rule = Rule(sections)
     wanted = [questions[i] for i in placed]
-    rows = {"lectern": [rank_lectern(args, manual, path, args.mode)[i] for i in placed]}
+    ranks = rank_lectern(args, manual, path, args.mode)
+    rows = {"lectern": [ranks[i] for i in placed]}
     found = {"fts5": rank_fts5(sections, rule, wanted)}
     if model:
         found["minilm"] = model.rank(args.work, manual, sections, rule, wanted)
