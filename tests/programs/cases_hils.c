@@ -296,19 +296,19 @@ static int compare(const struct hils *h, size_t i, size_t kv,
         return 0;
     bool *mine = mem_alloc(candidates), *theirs = mem_alloc(candidates);
     double *score = mem_alloc(candidates * sizeof *score);
-    double best_missed = -HUGE_VAL, worst_taken = HUGE_VAL;
+    double most = -HUGE_VAL, least = HUGE_VAL; /* of those in one alone */
     int result = is_choice(ids, count, candidates, mine) &&
                          is_choice(wanted, count, candidates, theirs)
                      ? 1
                      : -1;
     scores_of(h, i, kv, score);
     for (size_t c = 0; result > 0 && c < candidates; c++) {
-        if (theirs[c] && !mine[c])
-            best_missed = fmax(best_missed, score[c]);
-        if (mine[c] && !theirs[c])
-            worst_taken = fmin(worst_taken, score[c]);
+        if (theirs[c] != mine[c]) {
+            most = fmax(most, score[c]);
+            least = fmin(least, score[c]);
+        }
     }
-    if (result > 0 && best_missed - worst_taken > tie)
+    if (result > 0 && most - least > tie)
         result = -1;
     free(mine);
     free(theirs);

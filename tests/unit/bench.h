@@ -18,7 +18,7 @@
 #include "kernels/kernels.h"
 #include "tests/programs/cases.h"
 
-enum { GUARD = 19, MOST_ARRAYS = 16 };
+enum { GUARD = 19, MOST_ARRAYS = 24 };
 
 static const uint32_t poison = 0x7FC0DEADu;
 
