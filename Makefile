@@ -76,6 +76,7 @@ ifneq ($(shell cat $(STAMP) 2>/dev/null),$(FLAGS_NOW))
 $(shell mkdir -p $O && printf '%s' '$(FLAGS_NOW)' > $(STAMP))
 endif
 
+CASES := $(patsubst %,$O/tests/programs/%.o,cases cases_hils cases_papers)
 BASE_LIBS := -lcjson -lutf8proc -lxxhash -linih -lpthread -lm
 PROGRAMS := lecternd lectern lectern-parse
 TOOLS := op probe trees html5lib  # for tests and scripts, not installed
@@ -105,7 +106,7 @@ $O/lectern-parse: $(STAMP) $(PARSE) $(TREE) $(filter-out %/config.o %/config_pat
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lgumbo -lxml2 -lseccomp $(filter-out -linih,$(BASE_LIBS))
 
-$O/op: $(STAMP) $O/tests/programs/op.o $O/tests/programs/cases.o $(KERNELS) $(BASE)
+$O/op: $(STAMP) $O/tests/programs/op.o $(CASES) $(KERNELS) $(BASE)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(KERNEL_LIBS) $(BASE_LIBS)
 
@@ -124,7 +125,7 @@ $O/html5lib: $(STAMP) $O/tests/programs/html5lib.o $(filter-out %/main.o %/jail.
 # ---- Tests ----
 
 # One program for each file of tests/unit, linked with everything but the mains.
-$O/all.a: $(STAMP) $(BASE) $(TREE) $(MEMORY) $(INDEXER) $(MODEL) $(KERNELS) $O/tests/programs/cases.o $(filter-out %/main.o,$(DAEMON)) $(filter-out %/main.o $(BASE),$(call sources,cli))
+$O/all.a: $(STAMP) $(BASE) $(TREE) $(MEMORY) $(INDEXER) $(MODEL) $(KERNELS) $(CASES) $(filter-out %/main.o,$(DAEMON)) $(filter-out %/main.o $(BASE),$(call sources,cli))
 	@rm -f $@ && ar rcs $@ $(filter %.o,$^)
 $O/tests/unit/%: $O/tests/unit/%.o $O/all.a $(FAISS_C)
 	$(call say,link)
