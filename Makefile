@@ -40,7 +40,7 @@ TREE := $(call sources,tree)
 MEMORY := $(call sources,memory)
 # indexer/parse/ is the jailed program, the rest of indexer/ runs in the daemon.
 INDEXER := $(call sources,indexer)
-PARSE := $(call sources,indexer/parse)
+PARSE := $(call sources,indexer/parse indexer/parse/latex)
 DAEMON := $(call sources,daemon)
 CLI := $(call sources,cli) $O/daemon/protocol.o
 
@@ -130,7 +130,7 @@ $O/tests/unit/%: $O/tests/unit/%.o $O/all.a $(FAISS_C)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lcmocka -luv -lz $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 # The parser's own parts, which the daemon has not.
-$O/tests/unit/test_dom: $(STAMP) $O/tests/unit/test_dom.o $(filter-out %/main.o %/jail.o,$(PARSE)) $(TREE) $(BASE)
+$O/tests/unit/test_dom $O/tests/unit/test_latex: $O/tests/unit/%: $(STAMP) $O/tests/unit/%.o $(filter-out %/main.o %/jail.o,$(PARSE)) $(TREE) $(BASE)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lcmocka -lgumbo -lxml2 $(BASE_LIBS)
 UNIT := $(patsubst %.c,$O/%,$(wildcard tests/unit/*.c))

@@ -76,6 +76,31 @@ static void find_equals(struct placing *p)
     free(keys);
 }
 
+static bool includes(const struct placing *p, uint32_t piece, uint32_t other)
+{
+    const struct tree *bones = p->pieces[piece].skeleton;
+    for (uint32_t f = 1; f < bones->file_count; f++)
+        if (slice_is(bones->files[f], p->pieces[other].path))
+            return true;
+    return false;
+}
+
+/* What a document includes stands in it; of two that include each other, the
+ * first by path is the document. */
+static void leave_out_included(struct placing *p)
+{
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct tree *bones = p->pieces[i].skeleton;
+        for (uint32_t f = 1; f < bones->file_count; f++) {
+            uint32_t other =
+                assemble_find(p->pieces, p->count, bones->files[f].data);
+            if (other != TREE_NONE && other != i &&
+                (other > i || !includes(p, other, i)))
+                p->places[other].left_out = true;
+        }
+    }
+}
+
 static void look_at(struct placing *p)
 {
     bool javadoc = false;
@@ -88,7 +113,7 @@ static void look_at(struct placing *p)
         const char *path = p->pieces[i].path;
         int role = placing_page(p, i)->role;
         p->places[i].left_out = role == PAGE_REDIRECT || role == PAGE_SEARCH ||
-                                (javadoc && is_besides(path)) || wholes[i] ||
+                                role == PAGE_PART || (javadoc && is_besides(path)) || wholes[i] ||
                                 p->places[i].same != i;
         p->pages[i] = (struct page_place){
             .is_index = is_index(p, i) ||
@@ -105,6 +130,7 @@ static void look_at(struct placing *p)
             p->targets[i][k] = placing_follow(p, i, page->links[k].url);
     }
     free(wholes);
+    leave_out_included(p);
 }
 
 /* ---- Parents ---- */

@@ -7,7 +7,8 @@ void file_free(struct file *file)
 {
     free(file->path);
     free(file->failure);
-    file->path = file->failure = NULL;
+    free(file->inputs);
+    file->path = file->failure = file->inputs = NULL;
 }
 
 /* The path itself, so that no two files share a key; what is too long ends in
@@ -40,6 +41,7 @@ int store_put_file(struct store_txn *txn, uint32_t manual,
     buf_put(&value, hash, sizeof hash);
     buf_put_varint(&value, (uint64_t)file->state);
     buf_put_string(&value, slice_of(file->failure));
+    buf_put_string(&value, slice_of(file->inputs ? file->inputs : ""));
     char key[MDB_MAX_KEY];
     int code = table_put(txn, TABLE_FILES, file_key(key, manual, file->path),
                          buf_slice(&value), err);
@@ -74,6 +76,7 @@ static int decode_file(const void *data, size_t size, struct file *ret,
     }
     file.state = (int)read_u32(&in);
     file.failure = take_text(&in);
+    file.inputs = in.at < in.size ? take_text(&in) : mem_strdup("");
     if (in.failed) {
         file_free(&file);
         return err_set(err, ERR_STORE, "the record of a file is damaged");

@@ -105,7 +105,8 @@ enum page_role {
     PAGE_CONTENT,
     PAGE_INDEX,    /* alphabetical index: titles only, blocks left out */
     PAGE_REDIRECT, /* sends the reader elsewhere; no content */
-    PAGE_SEARCH    /* a search form; no content */
+    PAGE_SEARCH,   /* a search form; no content */
+    PAGE_PART      /* read only where another file includes it; no content */
 };
 
 /* What a page's list of links to others says.  The values are part of the

@@ -97,7 +97,7 @@ static int read_tree(struct parser *parser, const char *path,
     if (!rc)
         rc = source_unpack(path, &bytes, err);
     if (!rc)
-        rc = parser_parse(parser, buf_slice(&bytes), source_format(path),
+        rc = parser_parse(parser, buf_slice(&bytes), source_format(path), NULL,
                           ret_tree, err);
     buf_free(&bytes);
     return rc;
