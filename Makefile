@@ -113,7 +113,7 @@ $O/probe: $(STAMP) $O/tests/programs/probe.o $(MODEL) $(KERNELS) $(BASE)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 
-$O/trees: $(STAMP) $O/tests/programs/trees.o $O/indexer/parser.o $O/indexer/source.o $(TREE) $(BASE)
+$O/trees: $(STAMP) $O/tests/programs/trees.o $(addprefix $O/indexer/,parser.o source.o scan.o inputs.o) $(TREE) $(BASE)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lz $(BASE_LIBS)
 

@@ -437,6 +437,21 @@ static void begin_list(struct document *d,
     d->in.ordinal = environment->value == LIST_NUMBERS;
 }
 
+/* The class exam: \part is an item of the list parts. */
+static void begin_questions(struct document *d,
+                            const struct environment *environment,
+                            struct token call)
+{
+    uint32_t item = tex_symbol_of(&d->tex, "item");
+    uint32_t name = tex_symbol_of(&d->tex, environment->text);
+    tex_define(&d->tex, name, d->tex.symbols[item].meaning, false);
+    begin_list(d,
+               &(struct environment){.name = environment->name,
+                                     .value = LIST_NUMBERS,
+                                     .text = "o"},
+               call);
+}
+
 static void end_list(struct document *d, struct group *group)
 {
     if (!document_is_body(d) || d->in.kind == BLOCK_TABLE) {
@@ -835,6 +850,10 @@ static const struct environment environments[] = {
     LIST("compactdesc", LIST_TERMS, "o"),
     LIST("labeling", LIST_TERMS, "om"),
     LIST("list", LIST_TERMS, "mm"),
+    {"questions", begin_questions, end_list, NULL, 0, "question", 0},
+    {"parts", begin_questions, end_list, NULL, 0, "part", 0},
+    {"subparts", begin_questions, end_list, NULL, 0, "subpart", 0},
+    {"subsubparts", begin_questions, end_list, NULL, 0, "subsubpart", 0},
     TABLE("tabular", "om"),
     TABLE("tabular*", "mom"),
     TABLE("tabularx", "mom"),

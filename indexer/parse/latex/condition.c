@@ -44,10 +44,40 @@ static void push_condition(struct tex *tex, struct condition condition)
     tex->conditions[tex->condition_count++] = condition;
 }
 
+/* \newif and \let name a conditional without being one. */
+static bool names_next(const struct tex *tex, struct token token)
+{
+    struct slice name = tex->symbols[token.value].name;
+    return slice_is(name, "newif") || slice_is(name, "let") ||
+           slice_is(name, "def") || slice_is(name, "csname");
+}
+
+/* A conditional that a package would have defined, from its name. */
+static bool is_unknown_if(struct tex *tex, struct token token)
+{
+    struct slice name = tex->symbols[token.value].name;
+    if (tex_meaning(tex, token)->kind != MEANING_NONE || name.size < 4 ||
+        memcmp(name.data, "if", 2) != 0)
+        return false;
+    struct token next = tex_next(tex); /* etoolbox's have arguments */
+    tex_unread(tex, next);
+    return next.cat != CAT_BEGIN;
+}
+
+bool condition_guess(struct tex *tex, struct token token)
+{
+    if (!is_unknown_if(tex, token))
+        return false;
+    push_condition(tex, (struct condition){.taken = false});
+    condition_skip(tex);
+    return true;
+}
+
 /* To the \else, \or or \fi of the innermost condition. */
 void condition_skip(struct tex *tex)
 {
     size_t depth = 0;
+    struct token before = {.cat = CAT_NONE};
     for (;;) {
         struct token token = tex_next(tex);
         if (token.cat == CAT_NONE)
@@ -57,6 +87,11 @@ void condition_skip(struct tex *tex)
             return;
         }
         int part = part_of(tex, token);
+        bool named = before.cat == CAT_NAME && names_next(tex, before);
+        before = token;
+        if (!part && !named && token.cat == CAT_NAME &&
+            is_unknown_if(tex, token))
+            part = IS_IF;
         if (part == IS_IF) {
             depth++;
         } else if (part == IS_FI) {
@@ -459,6 +494,8 @@ static const struct command expanding[] = {
     {"ifluatex", run_if, NULL, TEST_FALSE, "if"},
     {"ifLuaTeX", run_if, NULL, TEST_FALSE, "if"},
     {"iftutex", run_if, NULL, TEST_FALSE, "if"},
+    {"ifTUTeX", run_if, NULL, TEST_FALSE, "if"},
+    {"ifetex", run_if, NULL, TEST_TRUE, "if"},
     {"ifvtex", run_if, NULL, TEST_FALSE, "if"},
     {"if@twoside", run_if, NULL, TEST_FALSE, "if"},
     {"if@twocolumn", run_if, NULL, TEST_FALSE, "if"},

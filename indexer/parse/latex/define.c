@@ -321,6 +321,7 @@ void tex_define_text(struct tex *tex, const char *name, const char *body)
         if (*at == '\\') {
             size_t n = strspn(at + 1, "abcdefghijklmnopqrstuvwxyz@"
                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+            n += !n && at[1];
             token.cat = CAT_NAME;
             token.value = tex_symbol(tex, (struct slice){at + 1, n});
             at += n;

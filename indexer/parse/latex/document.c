@@ -324,6 +324,8 @@ static void run(struct document *d, struct token token)
     case MEANING_TOKENS: number_assign(tex, token); break;
     default: /* not known: what stands in its braces is text, options are not */
         d->last = 0;
+        if (condition_guess(tex, token))
+            break;
         struct token next = tex_next(tex);
         bool option = token_is(next, CAT_OTHER, '[') &&
                       !(next.flags & TOKEN_MADE) && next.from == token.to;

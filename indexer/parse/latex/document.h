@@ -138,7 +138,8 @@ struct document {
     struct tokens at_begin; /* \AtBeginDocument */
     struct theorem *theorems;
     size_t theorem_count, theorem_capacity;
-    bool is_document; /* has a \documentclass */
+    unsigned packages; /* being read */
+    bool is_document;  /* has a \documentclass */
     bool begun;       /* \begin{document} */
     bool chaptered;   /* its class has chapters */
     bool classed;     /* its class is known */
@@ -194,7 +195,10 @@ void sections_add(struct document *d); /* sections.c */
 void blocks_add(struct document *d);   /* blocks.c */
 void verbatim_add(struct document *d); /* verbatim.c */
 void math_add(struct document *d);     /* math.c */
-void labels_add(struct document *d);   /* labels.c */
+void labels_add(struct document *d);   /* |x| stands as it is written from \begin{document} on. */
+void verbatim_between_bars(struct document *d);
+
+/* labels.c */
 void inputs_add(struct document *d);   /* inputs.c */
 void entries_add(struct document *d);  /* entries.c */
 void environments_add(struct document *d, const struct environment *list,
@@ -230,5 +234,8 @@ void labels_step(struct document *d, const char *counter);
 /* The names (one a line) of a file that is to be read; the first that is there
  * is.  False: none is. */
 bool inputs_open(struct document *d, struct slice names, struct token call);
+/* The same of a package or class. */
+bool inputs_open_package(struct document *d, struct slice names,
+                         struct token call);
 
 #endif

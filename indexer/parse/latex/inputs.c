@@ -64,14 +64,6 @@ bool inputs_open(struct document *d, struct slice names, struct token call)
 
 /* ---- Names ---- */
 
-static bool has_ending(struct slice name)
-{
-    for (size_t i = name.size; i-- > 0 && name.data[i] != '/';)
-        if (name.data[i] == '.')
-            return true;
-    return false;
-}
-
 static void put_names(const struct document *d, struct slice name,
                       const char *ending, struct buf *ret)
 {
@@ -80,8 +72,6 @@ static void put_names(const struct document *d, struct slice name,
         if (folder && !d->input_folder.size)
             continue;
         for (int k = 0; k < 2; k++) {
-            if (k && (!has_ending(name) && !strcmp(ending, ".sty")))
-                continue;
             if (folder)
                 buf_put_slice(ret, d->input_folder);
             buf_put_slice(ret, name);
@@ -93,7 +83,7 @@ static void put_names(const struct document *d, struct slice name,
 }
 
 static void open_named(struct document *d, struct slice name,
-                       const char *ending, bool wanted, struct token call)
+                       const char *ending, struct token call)
 {
     struct buf names = {0};
     while (name.size && strchr(" \"", name.data[0])) {
@@ -106,7 +96,7 @@ static void open_named(struct document *d, struct slice name,
         return;
     put_names(d, name, ending, &names);
     size_t before = d->tex.report_count;
-    if (!inputs_open(d, buf_slice(&names), call) && wanted &&
+    if (!inputs_open(d, buf_slice(&names), call) &&
         d->tex.report_count == before)
         tex_report(&d->tex, call, "%.*s is not there", (int)name.size,
                    name.data);
@@ -163,7 +153,7 @@ static void run_input(struct tex *tex, const struct command *command,
     if (command->value) /* \include begins a page */
         document_flush(d);
     if (!command->value || is_included(d, buf_slice(&name)))
-        open_named(d, buf_slice(&name), ".tex", true, call);
+        open_named(d, buf_slice(&name), ".tex", call);
     buf_free(&name);
 }
 
@@ -194,7 +184,7 @@ static void run_import(struct tex *tex, const struct command *command,
         buf_put_byte(&folder, '/');
     tex_read_text(tex, &name);
     d->input_folder = document_keep(d, buf_slice(&folder));
-    open_named(d, buf_slice(&name), ".tex", true, call);
+    open_named(d, buf_slice(&name), ".tex", call);
     buf_free(&folder);
     buf_free(&name);
 }
@@ -213,7 +203,7 @@ static void run_subfile(struct tex *tex, const struct command *command,
     (void)command;
     tex_read_text(tex, &name);
     size_t before = tex->input_count;
-    open_named(d, buf_slice(&name), ".tex", true, call);
+    open_named(d, buf_slice(&name), ".tex", call);
     if (tex->input_count > before) {
         struct input *input = &tex->inputs[tex->input_count - 1];
         struct slice text = tex->files[input->file].transcoded.text;
@@ -246,9 +236,41 @@ static void run_endinput(struct tex *tex, const struct command *command,
         file->end = (size_t)(end - text.data);
 }
 
+/* @ is a letter while any package or class is read. */
 static void close_package(struct tex *tex)
 {
-    tex_set_catcode(tex, '@', CAT_OTHER, true);
+    struct document *d = document_of(tex);
+    if (!--d->packages)
+        tex_set_catcode(tex, '@', CAT_OTHER, true);
+}
+
+bool inputs_open_package(struct document *d, struct slice names,
+                         struct token call)
+{
+    struct tex *tex = &d->tex;
+    if (!inputs_open(d, names, call))
+        return false;
+    tex->inputs[tex->input_count - 1].ended = close_package;
+    tex_set_catcode(tex, '@', CAT_LETTER, true);
+    d->packages++;
+    return true;
+}
+
+static void open_package(struct document *d, struct slice name,
+                         struct token call)
+{
+    struct buf file = {0};
+    while (name.size && strchr(" \n\t", name.data[0])) {
+        name.data++;
+        name.size--;
+    }
+    while (name.size && strchr(" \n\t", name.data[name.size - 1]))
+        name.size--;
+    buf_put_slice(&file, name);
+    buf_put_text(&file, ".sty\n");
+    if (name.size)
+        inputs_open_package(d, buf_slice(&file), call);
+    buf_free(&file);
 }
 
 /* Packages that lie beside the document; what they define is read. */
@@ -265,12 +287,7 @@ static void run_package(struct tex *tex, const struct command *command,
     while (rest.size) {
         const char *comma = memchr(rest.data, ',', rest.size);
         size_t size = comma ? (size_t)(comma - rest.data) : rest.size;
-        size_t depth = tex->file_depth;
-        open_named(d, (struct slice){rest.data, size}, ".sty", false, call);
-        if (tex->file_depth > depth) {
-            tex->inputs[tex->input_count - 1].ended = close_package;
-            tex_set_catcode(tex, '@', CAT_LETTER, true);
-        }
+        open_package(d, (struct slice){rest.data, size}, call);
         size += comma != NULL;
         rest.data += size;
         rest.size -= size;

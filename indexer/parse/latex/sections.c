@@ -308,12 +308,17 @@ static void run_class(struct tex *tex, const struct command *command,
     tex_read_text(tex, &name);
     tex_skip_before(tex, "o");
     sections_class(d, buf_slice(&name));
-    buf_printf(&file, "%.*s.cls", (int)name.size, buf_slice(&name).data);
-    if (!d->classed) {
-        tex_set_catcode(tex, '@', CAT_LETTER, true);
-        if (!inputs_open(d, buf_slice(&file), call))
-            tex_set_catcode(tex, '@', CAT_OTHER, true);
+    buf_printf(&file, "%.*s.cls\n", (int)name.size, buf_slice(&name).data);
+    if (!d->begun && !d->is_document) { /* its preamble is another file */
+        d->is_document = true;
+        d->in.silent = true;
     }
+    if (slice_is(buf_slice(&name), "ltxdoc") ||
+        slice_is(buf_slice(&name), "l3doc") ||
+        slice_is(buf_slice(&name), "amsldoc"))
+        verbatim_between_bars(d);
+    if (!d->classed)
+        inputs_open_package(d, buf_slice(&file), call);
     buf_free(&name);
     buf_free(&file);
 }

@@ -318,6 +318,8 @@ void number_step(struct tex *tex, struct slice name);
 void number_reset_within(struct tex *tex, struct slice name,
                          struct slice within);
 
+/* Takes an undefined name that must be a conditional's as false. */
+bool condition_guess(struct tex *tex, struct token token);
 /* Passes over the branch not taken. */
 void condition_skip(struct tex *tex);
 bool condition_is(const struct tex *tex, struct token token);

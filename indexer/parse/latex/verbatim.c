@@ -338,6 +338,14 @@ static void run_make_short_verb(struct tex *tex, const struct command *command,
     buf_free(&text);
 }
 
+void verbatim_between_bars(struct document *d)
+{
+    tex_define_text(&d->tex, "-bars-", "\\MakeShortVerb{\\|}");
+    struct token token = {.cat = CAT_NAME, .file = UINT16_MAX};
+    token.value = tex_symbol_of(&d->tex, "-bars-");
+    tokens_add(&d->at_begin, token);
+}
+
 /* \url{..}: its characters as they are. */
 static void run_url(struct tex *tex, const struct command *command,
                     struct token call)
