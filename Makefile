@@ -150,7 +150,7 @@ bench: $(patsubst %.c,$O/%,$(wildcard tests/bench/*.c)) all build/manuals/postgr
 	@$O/tests/bench/products
 # Without a fuzzer a target is linked with replay.c.
 FUZZ_SECONDS ?= 60
-FUZZERS := $(patsubst %,$O/tests/fuzz/%,html tree)
+FUZZERS := $(patsubst %,$O/tests/fuzz/%,html latex tree)
 FUZZED := $(filter-out %/main.o %/jail.o,$(PARSE)) $(TREE) $(BASE)
 $O/tests/fuzz/encode: $(STAMP) $O/tests/fuzz/encode.o $(FUZZED)
 $(FUZZERS): $O/tests/fuzz/%: $(STAMP) $O/tests/fuzz/%.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(FUZZED)
@@ -159,7 +159,7 @@ $(FUZZERS) $O/tests/fuzz/encode:
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lgumbo -lxml2 $(BASE_LIBS)
 fuzzers: $(FUZZERS) $O/tests/fuzz/encode
-fuzz:  ## fuzz the HTML reader and the tree decoder, FUZZ_SECONDS each (needs clang); see docs/fuzz.md
+fuzz:  ## fuzz the readers of HTML and LaTeX and the tree decoder, FUZZ_SECONDS each (needs clang); see docs/fuzz.md
 	@$(MAKE) --no-print-directory -s BUILD=fuzz CC=clang fuzzers
 	@sh tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)
 replay: fuzzers  ## run the fuzz targets of this BUILD over their corpora

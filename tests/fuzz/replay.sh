@@ -5,4 +5,5 @@ build=$1/tests/fuzz
 here=$(dirname "$0")
 rm -rf "$build/trees"
 "$build/encode" "$build/trees" "$here"/corpus/html/* || exit 1
-"$build/html" "$here"/corpus/html/* && "$build/tree" "$build"/trees/* "$here"/corpus/tree/*
+"$build/html" "$here"/corpus/html/* && "$build/latex" "$here"/corpus/latex/* &&
+    "$build/tree" "$build"/trees/* "$here"/corpus/tree/*

@@ -1,14 +1,14 @@
 #!/bin/sh
 # Runs each fuzz target for so many seconds; what it finds is kept in
-# build/fuzz/corpus, what breaks it in build/fuzz/broken:  run.sh BUILD SECONDS
+# build/fuzz/corpus, what breaks it in build/fuzz/broken:  run.sh BUILD SECONDS [TARGET]
 build=$1
 seconds=$2
 here=$(dirname "$0")
 status=0
 mkdir -p "$build/broken"
 "$build/tests/fuzz/encode" "$build/seeds/tree" "$here"/corpus/html/* || exit 1
-mkdir -p "$build/seeds/html"
-for target in html tree; do
+mkdir -p "$build/seeds/html" "$build/seeds/latex"
+for target in ${3:-html latex tree}; do
     found="$build/corpus/$target"
     mkdir -p "$found"
     UBSAN_OPTIONS=print_stacktrace=1 "$build/tests/fuzz/$target" -max_total_time="$seconds" \

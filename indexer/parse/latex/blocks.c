@@ -194,8 +194,15 @@ static void begin_document(struct document *d,
 {
     (void)environment;
     (void)call;
-    /* What the preamble opened and did not close. */
+    /* What the preamble opened and did not close; its text is none, also when
+     * it was not known to be one. */
     d->in = (struct context){.kind = BLOCK_PARAGRAPH};
+    if (!d->is_document && !d->outline.count) {
+        document_flush(d);
+        d->outline.block_count = d->outline.ref_count = 0;
+        d->outline.origin_count = 0;
+    }
+    d->is_document = true;
     d->begun = true;
     tex_set_catcode(&d->tex, '@', CAT_OTHER, true);
     struct tokens list = d->at_begin;
@@ -406,7 +413,7 @@ static void run_newbox(struct tex *tex, const struct command *command,
     tex_read_text(tex, &name);
     tex_skip_before(tex, command->before);
     if (name.size)
-        tex->symbols[tex_symbol(tex, buf_slice(&name))].environment =
+        tex_symbol_at(tex, name.data)->environment =
             &box_environment;
     buf_free(&name);
 }
@@ -903,6 +910,5 @@ void environments_add(struct document *d, const struct environment *list,
                       size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        d->tex.symbols[tex_symbol_of(&d->tex, list[i].name)].environment =
-            &list[i];
+        tex_symbol_at(&d->tex, list[i].name)->environment = &list[i];
 }

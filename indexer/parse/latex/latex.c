@@ -5,7 +5,7 @@
 #include "indexer/parse/latex/document.h"
 #include "indexer/parse/sniff.h"
 
-enum { STEPS_A_BYTE = 200, LEAST_STEPS = 20000000 };
+enum { STEPS_A_BYTE = 200, LEAST_STEPS = 3000000 };
 
 /* A document has a preamble; anything else is text from its first line on. */
 static bool begins_document(struct slice text)

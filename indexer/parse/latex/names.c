@@ -92,6 +92,12 @@ uint32_t tex_symbol_of(struct tex *tex, const char *name)
     return tex_symbol(tex, slice_of(name));
 }
 
+struct symbol *tex_symbol_at(struct tex *tex, const char *name)
+{
+    uint32_t symbol = tex_symbol_of(tex, name);
+    return &tex->symbols[symbol];
+}
+
 /* ---- Assignments and groups ---- */
 
 static void save(struct tex *tex, struct saved saved)

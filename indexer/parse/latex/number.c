@@ -968,9 +968,9 @@ void number_add(struct tex *tex)
     ADD(lists, MEANING_TOKENS);
     ADD(scratch, MEANING_COUNT);
     ADD(scratch_dimensions, MEANING_DIMENSION);
-    const struct meaning *one = &tex->symbols[tex_symbol_of(tex, "p@")].meaning;
+    const struct meaning *one = &tex_symbol_at(tex, "p@")->meaning;
     tex->counts[one->index] = 65536;
-    tex->counts[tex->symbols[tex_symbol_of(tex, "m@ne")].meaning.index] = -1;
-    tex->counts[tex->symbols[tex_symbol_of(tex, "pdfoutput")].meaning.index] =
+    tex->counts[tex_symbol_at(tex, "m@ne")->meaning.index] = -1;
+    tex->counts[tex_symbol_at(tex, "pdfoutput")->meaning.index] =
         1;
 }

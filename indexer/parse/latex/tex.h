@@ -130,7 +130,7 @@ enum {
     MOST_FILES = 2000,      /* read for one document */
     MOST_FILE_DEPTH = 50,   /* of files in files */
     MOST_STORED = 8 << 20,  /* tokens in macros */
-    MOST_BURST = 200000,    /* steps without a token of a file */
+    MOST_BURST = 100000,    /* steps without a token of a file */
     MOST_ARGUMENTS = 9,
     MOST_REGISTERS = 32768,
     MOST_REPORTS = 50
@@ -205,6 +205,8 @@ uint32_t tex_symbol(struct tex *tex, struct slice name);
 uint32_t tex_symbol_of(struct tex *tex, const char *name);
 /* UINT32_MAX: the name was never met. */
 uint32_t tex_find_symbol(const struct tex *tex, struct slice name);
+/* The symbol itself: valid until another name is met. */
+struct symbol *tex_symbol_at(struct tex *tex, const char *name);
 /* Undone at the end of the group, unless `global`. */
 void tex_define(struct tex *tex, uint32_t symbol, struct meaning meaning,
                 bool global);

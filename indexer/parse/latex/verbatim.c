@@ -390,6 +390,10 @@ static void run_verbatim(struct tex *tex, const struct command *command,
                          struct token call)
 {
     struct document *d = document_of(tex);
+    const struct group *group = document_environment(d);
+    /* Else it is a command of another package's, as \comment{..}. */
+    if (!(call.flags & TOKEN_MADE) || !group || group->environment)
+        return;
     struct slice name = current_name(d);
     if (command->before)
         tex_skip_before(tex, command->before);
