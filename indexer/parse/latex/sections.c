@@ -334,6 +334,7 @@ static const struct command commands[] = {
     {"addpart", run_section, NULL, PART, "*"},
     {"addchap", run_section, NULL, CHAPTER, "*"},
     {"addsec", run_section, NULL, SECTION, "*"},
+    {"PoemTitle", run_section, NULL, 2, "*"}, /* memoir's */
     {"appendix", run_appendix, NULL, 0, NULL},
     {"frontmatter", run_matter, NULL, 1, NULL},
     {"mainmatter", run_matter, NULL, 0, NULL},

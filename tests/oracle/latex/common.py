@@ -68,12 +68,18 @@ def typeset(folder, main, options, work, runs=1, pdf=False):
     return os.path.join(inside, base)
 
 
+def fold_text(text):
+    """The same of a node's title, in which only formulas hold commands."""
+    return "".join(fold(part) if at % 2 else fold(part.replace("\\", ""))
+                   for at, part in enumerate(text.split("$")))
+
+
 COMMAND = re.compile(r"\\([a-zA-Z@]+\*?|.) ?")
 
 
 def fold(text):
     """Letters and digits of a title, whatever commands and accents are around."""
-    text = text.replace("\\textbackslash", "").replace("ß", "ss").replace("\\ss ", "ss")
+    text = text.replace("\\textbackslash", "").replace("\\\\", " ").replace("ß", "ss").replace("\\ss ", "ss")
     text = re.sub(r"\\(TeX|LaTeX|LaTeXe|BibTeX|MakeIndex|eTeX)(?![a-zA-Z])", r"\1", text)
     text = re.sub(r"\\hspace *\*? *\{[^}]*\}|\\(vspace|kern)[^a-z]*[a-z]{2}|\\hyper(link|ref) *(\[[^]]*\]|\{[^}]*\})", " ", text)
     text = COMMAND.sub(" ", text)

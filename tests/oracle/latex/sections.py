@@ -66,9 +66,9 @@ def ours(tree):
     for index, node in enumerate(tree["nodes"]):
         if index and not node["entry"]:
             match = NUMBER.match(node["title"])
-            plain = common.fold(node["title"])
+            plain = common.fold_text(node["title"])
             if match:
-                yield index, common.fold(match.group(1)), common.fold(node["title"][match.end():]), plain
+                yield index, common.fold_text(match.group(1)), common.fold_text(node["title"][match.end():]), plain
             else:
                 yield index, "", plain, plain
 
