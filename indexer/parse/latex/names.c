@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "indexer/parse/latex/tex.h"
 
 enum { SAVED_CATCODE = UINT32_MAX, SAVED_COUNT = UINT32_MAX - 1 };
@@ -205,7 +206,11 @@ void tex_report(struct tex *tex, struct token where, const char *format, ...)
     va_start(list, format);
     vsnprintf(line, sizeof line, format, list);
     va_end(list);
-    buf_put_text(&tex->reports, line);
+    size_t size = strlen(line);
+    if (size == sizeof line - 1) /* it may end within a character */
+        while (size && !text_is_utf8(line, size))
+            size--;
+    buf_put(&tex->reports, line, size);
     buf_put_byte(&tex->reports, '\n');
 }
 
