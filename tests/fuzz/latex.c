@@ -16,11 +16,11 @@ static bool open_half(void *context, struct slice names, struct buf *ret_bytes,
     size_t half = bytes->size / 2, size = 0;
     while (size < names.size && size < 3 && names.data[size] != '\n')
         size++;
+    if (!text_is_utf8(names.data, size) || memchr(names.data, 'x', size))
+        return false;
     buf_put(ret_bytes, bytes->data + half, bytes->size - half);
     buf_put(ret_path, names.data, size);
-    buf_put_byte(ret_path, '\0');
-    ret_path->size--;
-    return text_is_utf8(names.data, size) && memchr(names.data, 'x', size) == 0;
+    return true;
 }
 
 static void check_text(struct slice text)

@@ -188,6 +188,16 @@ static void run_group(struct tex *tex, const struct command *command,
         document_close(d);
 }
 
+/* \bgroup and \egroup are braces by other names. */
+static void run_brace(struct tex *tex, const struct command *command,
+                      struct token call)
+{
+    call.cat = (uint8_t)command->value;
+    call.value = (unsigned char)command->text[0];
+    call.flags |= TOKEN_MADE;
+    tex_unread(tex, call);
+}
+
 static void begin_document(struct document *d,
                            const struct environment *environment,
                            struct token call)
@@ -781,9 +791,9 @@ static const struct command firm[] = {
     {"end", run_end, NULL, 0, NULL},
     {"-end environment-", run_end_of, NULL, 0, NULL},
     {"begingroup", run_group, NULL, 0, NULL},
-    {"bgroup", run_group, NULL, 0, NULL},
+    {"bgroup", run_brace, NULL, CAT_BEGIN, "{"},
     {"endgroup", run_group, NULL, 1, NULL},
-    {"egroup", run_group, NULL, 1, NULL},
+    {"egroup", run_brace, NULL, CAT_END, "}"},
 };
 
 #define BLOCK(name, begin, end, before)                                        \

@@ -334,7 +334,6 @@ static const struct command ignored[] = {
     {"VerbatimEnvironment", run_nothing, NULL, 0, NULL},
     {"usepgfmodule", run_nothing, "m", 0, NULL},
     {"aftergroup", run_nothing, "c", 0, NULL},
-    {"afterassignment", run_nothing, "c", 0, NULL},
     {"nonstopmode", run_nothing, NULL, 0, NULL},
     {"includepdf", run_nothing, "om", 0, NULL},
     {"todo", run_nothing, "om", 0, NULL},

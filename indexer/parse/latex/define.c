@@ -463,6 +463,20 @@ static void run_let(struct tex *tex, const struct command *command,
     }
     if (name.cat == CAT_NAME && token.cat != CAT_NONE)
         let(tex, name.value, token);
+    if (tex->has_after)
+        tex_unread(tex, tex->after);
+    tex->has_after = false;
+}
+
+/* \afterassignment\a\let\b= ...: \a comes after it; of other assignments it is
+ * nothing. */
+static void run_after(struct tex *tex, const struct command *command,
+                      struct token call)
+{
+    (void)command;
+    (void)call;
+    tex->after = tex_next(tex);
+    tex->has_after = tex->after.cat == CAT_NAME;
 }
 
 /* ---- LaTeX's definitions ---- */
@@ -938,6 +952,7 @@ static const struct command commands[] = {
     {"protected", run_nothing, NULL, 0, NULL},
     {"relax", run_nothing, NULL, 0, NULL},
     {"let", run_let, NULL, 0, NULL},
+    {"afterassignment", run_after, NULL, 0, NULL},
     {"futurelet", run_let, NULL, 1, NULL},
     {"newcommand", run_newcommand, NULL, 0, NULL},
     {"renewcommand", run_newcommand, NULL, 0, NULL},

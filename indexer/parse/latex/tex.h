@@ -181,6 +181,8 @@ struct tex {
     uint64_t steps, most_steps;
     uint64_t burst;
     bool global;                        /* \global was met */
+    bool has_after;
+    struct token after; /* \afterassignment */
     bool stopped;                       /* \end{document}, \bye */
     bool spent;                         /* all steps are used up */
     void (*abandoned)(struct tex *tex); /* a budget was used up */
