@@ -137,6 +137,7 @@ void cli_param_search(const struct cli *cli, struct json *json)
     cli_param_text(json, "under", options->under);
     cli_param_number(json, "n", options->count);
     cli_param_text(json, "mode", options->mode);
+    cli_param_text(json, "kind", options->kind);
     cli_param_true(json, "explain", options->explain);
     buf_free(&query);
 }

@@ -37,13 +37,20 @@ enum option_id {
     OPTION_WAIT,
     OPTION_FORCE,
     OPTION_RETRY,
+    OPTION_LEFT_OUT,
     OPTION_DEPTH,
+    OPTION_ALL,
     OPTION_PRINT,
     OPTION_STOP,
     OPTION_FOREGROUND,
     OPTION_METHOD,
     OPTION_MAX_TOKENS,
     OPTION_ANSWERS,
+    OPTION_REPAIR,
+    OPTION_COMPARE,
+    OPTION_FORMAT,
+    OPTION_SESSION,
+    OPTION_KIND,
     OPTIONS
 };
 
@@ -75,8 +82,10 @@ struct text_list {
 struct options {
     bool json, quiet, no_color, help, version;
     const char *socket, *config, *store, *model;
-    const char *manual, *under, *mode, *answer, *method, *answers;
-    bool explain, jsonl, strict, wait, force, retry, print, stop, foreground;
+    const char *manual, *under, *mode, *answer, *method, *answers, *compare,
+        *format, *session, *kind;
+    bool explain, jsonl, strict, wait, force, retry, left_out, all, print, stop;
+    bool foreground, repair;
     long count, depth, max_tokens;
     struct text_list ignore;
 };
@@ -168,6 +177,9 @@ int cmd_status(struct cli *cli, struct err *err);
 int cmd_failed(struct cli *cli, struct err *err);
 int cmd_eval(struct cli *cli, struct err *err);
 int cmd_doctor(struct cli *cli, struct err *err);
+int cmd_verify(struct cli *cli, struct err *err);
+int cmd_compact(struct cli *cli, struct err *err);
+int cmd_backup(struct cli *cli, struct err *err);
 int cmd_daemon(struct cli *cli, struct err *err);
 int cmd_completion(struct cli *cli, struct err *err);
 int cmd_help(struct cli *cli, struct err *err);

@@ -25,6 +25,7 @@ static void build(const struct cli *cli, struct buf *params)
     cli_param_number(&json, "max_tokens", cli->options.max_tokens);
     cli_param_true(&json, "stream", is_streamed(cli));
     cli_param_true(&json, "strict", cli->options.strict);
+    cli_param_text(&json, "session", cli->options.session);
     json_end(&json, '}');
 }
 

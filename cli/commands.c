@@ -50,10 +50,19 @@ const struct option_spec cli_options[OPTIONS] = {
                      "return when everything is indexed", 0, 0},
     [OPTION_FORCE] = {0, "force", NULL, KIND_FLAG, AT(force),
                       "index unchanged files again, too", 0, 0},
+    [OPTION_LEFT_OUT] =
+        {0, "left-out", NULL, KIND_FLAG, AT(left_out),
+         "also list the files that were read and are not in the "
+         "tree, and why",
+         0, 0},
     [OPTION_RETRY] = {0, "retry", NULL, KIND_FLAG, AT(retry),
                       "try them again, though they have not changed", 0, 0},
     [OPTION_DEPTH] = {0, "depth", "N", KIND_NUMBER, AT(depth),
                       "levels to print", 0, 1000},
+    [OPTION_ALL] = {0, "all", NULL, KIND_FLAG, AT(all),
+                    "also what was dropped (navigation, hidden text, repeated "
+                    "lines), and why",
+                    0, 0},
     [OPTION_PRINT] = {0, "print", NULL, KIND_FLAG, AT(print),
                       "print the address instead of opening it", 0, 0},
     [OPTION_STOP] = {0, "stop", NULL, KIND_FLAG, AT(stop),
@@ -66,7 +75,29 @@ const struct option_spec cli_options[OPTIONS] = {
                            "most tokens that the model writes (96)", 1, 4096},
     [OPTION_ANSWERS] = {0, "answers", "KIND,...", KIND_TEXT, AT(answers),
                         "ask each question, too, once a kind (auto, generated, "
-                        "passages), and score the answers",
+                        "passages; oracle-section, best-passage: of the right "
+                        "section), and score the answers",
+                        0, 0},
+    [OPTION_REPAIR] = {0, "repair", NULL, KIND_FLAG, AT(repair),
+                       "drop what is damaged and make the manual anew from its "
+                       "files",
+                       0, 0},
+    [OPTION_COMPARE] = {0, "compare", "MODE,...", KIND_TEXT, AT(compare),
+                        "search in these modes, too, and compare them with "
+                        "--mode question by question",
+                        0, 0},
+    [OPTION_FORMAT] = {0, "format", "auto|lines|squad|qasper", KIND_CHOICE,
+                       AT(format), "of the questions' file; auto: by its shape",
+                       0, 0},
+    [OPTION_KIND] = {0, "kind",
+                     "paragraph|code|table|list|quote|note|math|figure|"
+                     "definition",
+                     KIND_CHOICE, AT(kind),
+                     "only sections that have such a block, by what that says",
+                     0, 0},
+    [OPTION_SESSION] = {0, "session", "ID", KIND_TEXT, AT(session),
+                        "a conversation: the question may follow up those "
+                        "asked under this name before",
                         0, 0},
 };
 
@@ -77,7 +108,8 @@ const uint64_t cli_common_options = BIT(JSON) | BIT(SOCKET) | BIT(CONFIG) |
                                     BIT(NO_COLOR) | BIT(HELP);
 
 #define SEARCHING                                                              \
-    (BIT(MANUAL) | BIT(UNDER) | BIT(COUNT) | BIT(MODE) | BIT(EXPLAIN))
+    (BIT(MANUAL) | BIT(UNDER) | BIT(COUNT) | BIT(MODE) | BIT(KIND) |           \
+     BIT(EXPLAIN))
 
 const struct command cli_commands[] = {
     {"add", "DIR", "index a folder of HTML files as a manual; again: rename it",
@@ -85,13 +117,14 @@ const struct command cli_commands[] = {
     {"rm", "NAME", "forget a manual; its files stay", 0, 1, 1, false, cmd_rm},
     {"ls", "", "list the manuals", 0, 0, 0, false, cmd_ls},
     {"ask", "QUESTION...", "answer from the manuals, with citations",
-     SEARCHING | BIT(JSONL) | BIT(ANSWER) | BIT(MAX_TOKENS) | BIT(STRICT), 1,
-     SIZE_MAX, false, cmd_ask},
+     SEARCHING | BIT(JSONL) | BIT(ANSWER) | BIT(MAX_TOKENS) | BIT(STRICT) |
+         BIT(SESSION),
+     1, SIZE_MAX, false, cmd_ask},
     {"search", "WORDS...", "find sections", SEARCHING | BIT(STRICT), 1,
      SIZE_MAX, false, cmd_search},
     {"toc", "[NODE]", "print the table of contents", BIT(MANUAL) | BIT(DEPTH),
      0, 1, false, cmd_toc},
-    {"get", "NODE", "print a section", 0, 1, 1, false, cmd_get},
+    {"get", "NODE", "print a section", BIT(ALL), 1, 1, false, cmd_get},
     {"open", "NODE|CITATION",
      "open a section, or a citation of the last answer by its number, in "
      "$BROWSER or $EDITOR",
@@ -103,13 +136,23 @@ const struct command cli_commands[] = {
     {"status", "", "say what the daemon has and does", 0, 0, 0, false,
      cmd_status},
     {"failed", "", "list the files that could not be indexed, and why",
-     BIT(MANUAL) | BIT(RETRY) | BIT(WAIT), 0, 0, false, cmd_failed},
-    {"eval", "FILE.jsonl",
+     BIT(MANUAL) | BIT(RETRY) | BIT(LEFT_OUT) | BIT(WAIT), 0, 0, false,
+     cmd_failed},
+    {"eval", "FILE",
      "measure search and answers on questions with known answers",
-     BIT(MANUAL) | BIT(MODE) | BIT(COUNT) | BIT(METHOD) | BIT(ANSWERS), 1, 1,
-     false, cmd_eval},
+     BIT(MANUAL) | BIT(MODE) | BIT(COUNT) | BIT(METHOD) | BIT(ANSWERS) |
+         BIT(COMPARE) | BIT(FORMAT),
+     1, 1, false, cmd_eval},
     {"doctor", "", "check configuration, programs, store, daemon and model", 0,
      0, 0, false, cmd_doctor},
+    {"verify", "", "check all that the store holds against itself",
+     BIT(MANUAL) | BIT(REPAIR), 0, 0, false, cmd_verify},
+    {"compact", "", "rewrite the store densely; it goes on being used", 0, 0, 0,
+     false, cmd_compact},
+    {"backup", "DIR",
+     "copy the store into a new folder; to restore: lectern daemon --store DIR, "
+     "or put the folder in the store's place while no daemon runs",
+     0, 1, 1, false, cmd_backup},
     {"daemon", "", "start the daemon, or stop it", BIT(STOP) | BIT(FOREGROUND),
      0, 0, false, cmd_daemon},
     {"completion", "bash", "print a completion script", 0, 1, 1, true,

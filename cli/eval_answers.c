@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "cli/eval_report.h"
+#include "cli/eval_request.h"
 #include "cli/score.h"
 
 static const char *const kind_names[REPLY_KINDS] = {
@@ -14,11 +15,15 @@ static const char *const kind_names[REPLY_KINDS] = {
     [REPLY_PASSAGES] = "passages",
     [REPLY_GENERATED] = "generated"};
 
+static const char oracle_section[] = "oracle-section";
+static const char best_passage[] = "best-passage";
+
 /* ---- Trials ---- */
 
 static const char *wanted_of(const char *name, size_t size)
 {
-    static const char *const known[] = {"auto", "generated", "passages"};
+    static const char *const known[] = {"auto", "generated", "passages",
+                                        oracle_section, best_passage};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strlen(known[i]) == size && !memcmp(known[i], name, size))
             return known[i];
@@ -44,8 +49,9 @@ int trials_open(const char *list, const struct questions *questions,
         if (!wanted || find(&trials, wanted)) {
             trials_close(&trials);
             return err_set(err, ERR_USAGE,
-                           "--answers takes auto, generated and passages, each "
-                           "once, with commas between them, not '%s'",
+                           "--answers takes auto, generated, passages, "
+                           "oracle-section and best-passage, each once, with "
+                           "commas between them, not '%s'",
                            list);
         }
         trials.items[trials.count++] = (struct trial){
@@ -116,8 +122,9 @@ static void score_text(const struct question *question, const char *answer,
     buf_free(&text);
 }
 
-void reply_judge(const struct question *question, const char *right_node,
-                 cJSON *result, struct reply *ret)
+/* Takes the result over. */
+static void judge(const struct question *question, const char *right_node,
+                  cJSON *result, struct reply *ret)
 {
     const char *kind = json_get_text(result, "kind", "none");
     const char *answer = json_get_text(result, "answer", "");
@@ -133,6 +140,65 @@ void reply_judge(const struct question *question, const char *right_node,
     score_text(question, answer, ret);
 }
 
+/* ---- Asking ---- */
+
+static bool is_oracle(const struct trial *trial)
+{
+    return trial->wanted == oracle_section || trial->wanted == best_passage;
+}
+
+bool trials_want_oracle(const struct trials *trials)
+{
+    for (size_t t = 0; t < trials->count; t++)
+        if (is_oracle(&trials->items[t]))
+            return true;
+    return false;
+}
+
+/* `node`: the right section. */
+static int ask_oracle(struct cli *cli, const struct question *question,
+                      const struct trial *trial, const char *node,
+                      struct reply *reply, cJSON **ret_result, struct err *err)
+{
+    struct eval_request request = {
+        .question = question, .answer = "passages", .under = node};
+    reply->counted = node[0] != '\0';
+    if (!reply->counted)
+        return 0;
+    return trial->wanted == best_passage
+               ? oracle_passage(cli, node, question, ret_result, err)
+               : eval_request(cli, &request, &reply->ms, ret_result, err);
+}
+
+int trials_ask(struct cli *cli, const struct oracle *oracle,
+               struct trials *trials, size_t i, const char *right_node,
+               struct err *err)
+{
+    if (!trials->count)
+        return 0;
+    const struct question *question = &trials->questions->items[i];
+    char node[32] = "";
+    int code = 0;
+    if (trials_want_oracle(trials))
+        code = oracle_find(cli, oracle, question, node, err);
+    for (size_t t = 0; t < trials->count && !code; t++) {
+        struct trial *trial = &trials->items[t];
+        struct reply *reply = &trial->replies[i];
+        struct eval_request request = {
+            .question = question,
+            .mode = cli->options.mode,
+            .answer = is_oracle(trial) ? NULL : trial->wanted};
+        cJSON *result = NULL;
+        reply->counted = true;
+        code = is_oracle(trial)
+                   ? ask_oracle(cli, question, trial, node, reply, &result, err)
+                   : eval_request(cli, &request, &reply->ms, &result, err);
+        if (!code)
+            judge(question, right_node, result, reply);
+    }
+    return code;
+}
+
 /* ---- What they add up to ---- */
 
 enum measure { FIRST_RIGHT, F1, ROUGE_L, MS };
@@ -143,6 +209,13 @@ struct choice {
     int kind;
 };
 static const struct choice all = {NULL, -1};
+
+/* The best passage is cited nowhere, and takes ask no time. */
+static bool has(const struct trial *trial, enum measure measure)
+{
+    return trial->wanted != best_passage ||
+           (measure != FIRST_RIGHT && measure != MS);
+}
 
 static bool counts(const struct question *question, enum measure measure)
 {
@@ -175,7 +248,8 @@ static double *values_of(const struct trials *trials, const struct trial *trial,
     double *values = mem_alloc((questions->count + 1) * sizeof *values);
     *ret_count = 0;
     for (size_t i = 0; i < questions->count; i++)
-        if (counts(&questions->items[i], measure) &&
+        if (counts(&questions->items[i], measure) && has(trial, measure) &&
+            trial->replies[i].counted &&
             (choice.kind < 0 || choice.of->replies[i].kind == choice.kind))
             values[(*ret_count)++] = value_of(&trial->replies[i], measure);
     return values;
@@ -192,14 +266,100 @@ static struct score score_in(const struct trials *trials,
     return score;
 }
 
+/* What `trial` has more than `less`, on the questions that count for both. */
+static struct score difference(const struct trials *trials,
+                               const struct trial *trial,
+                               const struct trial *less, enum measure measure)
+{
+    const struct questions *questions = trials->questions;
+    double *values = mem_alloc((questions->count + 1) * sizeof *values);
+    size_t count = 0;
+    for (size_t i = 0; i < questions->count; i++)
+        if (counts(&questions->items[i], measure) && has(trial, measure) &&
+            has(less, measure) && trial->replies[i].counted &&
+            less->replies[i].counted)
+            values[count++] = value_of(&trial->replies[i], measure) -
+                              value_of(&less->replies[i], measure);
+    struct score score = score_of(values, count);
+    free(values);
+    return score;
+}
+
 static void times_of(const struct trials *trials, const struct trial *trial,
-                     double ret_ms[2])
+                     struct score ret_ms[2])
 {
     size_t count;
     double *values = values_of(trials, trial, MS, all, &count);
-    ret_ms[0] = score_quantile(values, count, 0.5);
-    ret_ms[1] = score_quantile(values, count, 0.95);
+    ret_ms[0] = score_of_quantile(values, count, 0.5);
+    ret_ms[1] = score_of_quantile(values, count, 0.95);
     free(values);
+}
+
+/* Of all citations, those found in their files. */
+static struct score verified_share(const struct trials *trials,
+                                   const struct trial *trial)
+{
+    size_t count = trials->questions->count;
+    double *parts = mem_alloc((count + 1) * sizeof *parts);
+    double *wholes = mem_alloc((count + 1) * sizeof *wholes);
+    for (size_t i = 0; i < count; i++) {
+        parts[i] = trial->replies[i].verified;
+        wholes[i] = trial->replies[i].citations;
+    }
+    struct score score = score_of_ratio(parts, wholes, count);
+    free(parts);
+    free(wholes);
+    return score;
+}
+
+/* ---- Abstaining ---- */
+
+struct abstaining {
+    size_t unanswerable, answerable; /* questions */
+    size_t right, wrong;             /* abstained from, of each */
+    struct score recall, precision;
+};
+
+static struct abstaining abstaining_of(const struct trials *trials,
+                                       const struct trial *trial)
+{
+    struct abstaining ret = {0};
+    size_t count = trials->questions->count;
+    double *right = mem_alloc((count + 1) * sizeof *right);
+    double *should = mem_alloc((count + 1) * sizeof *should);
+    double *did = mem_alloc((count + 1) * sizeof *did);
+    for (size_t i = 0; i < count; i++) {
+        bool none =
+            trial->replies[i].counted && trial->replies[i].kind == REPLY_NONE;
+        should[i] = trials->questions->items[i].unanswerable;
+        did[i] = none;
+        right[i] = none && trials->questions->items[i].unanswerable;
+        ret.unanswerable += should[i] > 0;
+        ret.right += right[i] > 0;
+        ret.wrong += none && !(should[i] > 0);
+    }
+    ret.answerable = count - ret.unanswerable;
+    ret.recall = score_of_ratio(right, should, count);
+    ret.precision = score_of_ratio(right, did, count);
+    free(right);
+    free(should);
+    free(did);
+    return ret;
+}
+
+static void put_abstaining(struct json *json, const struct trials *trials,
+                           const struct trial *trial)
+{
+    struct abstaining a = abstaining_of(trials, trial);
+    json_key(json, "abstaining");
+    json_begin(json, '{');
+    json_field_int(json, "unanswerable", (int64_t)a.unanswerable);
+    json_field_int(json, "answerable", (int64_t)a.answerable);
+    json_field_int(json, "right", (int64_t)a.right);
+    json_field_int(json, "wrong", (int64_t)a.wrong);
+    report_field_score(json, "recall", &a.recall);
+    report_field_score(json, "precision", &a.precision);
+    json_end(json, '}');
 }
 
 struct totals {
@@ -254,12 +414,27 @@ static void put_by_kind(struct json *json, const struct trials *trials,
     json_end(json, '}');
 }
 
+static void put_difference(struct json *json, const struct trials *trials,
+                           const struct trial *less)
+{
+    const struct trial *first = &trials->items[0];
+    struct score right = difference(trials, first, less, FIRST_RIGHT);
+    struct score rouge_l = difference(trials, first, less, ROUGE_L);
+    struct score f1 = difference(trials, first, less, F1);
+    json_key(json, "difference");
+    json_begin(json, '{');
+    report_field_score(json, "first_right", &right);
+    report_field_score(json, "rouge_l", &rouge_l);
+    report_field_score(json, "f1", &f1);
+    json_end(json, '}');
+}
+
 static void put_trial(struct json *json, const struct trials *trials,
                       const struct trial *trial)
 {
     struct totals totals = totals_of(trials, trial);
     struct score first_right = score_in(trials, trial, FIRST_RIGHT, all);
-    double ms[2];
+    struct score verified = verified_share(trials, trial), ms[2];
     times_of(trials, trial, ms);
     json_begin(json, '{');
     json_field_text(json, "method", trial->wanted);
@@ -268,6 +443,7 @@ static void put_trial(struct json *json, const struct trials *trials,
     json_field_int(json, "total", totals.citations);
     json_field_int(json, "verified", totals.verified);
     json_field_int(json, "repaired", totals.repaired);
+    report_field_score(json, "verified_share", &verified);
     report_field_score(json, "first_right", &first_right);
     json_end(json, '}');
     json_key(json, "kinds");
@@ -276,8 +452,11 @@ static void put_trial(struct json *json, const struct trials *trials,
         json_field_int(json, kind_names[kind], (int64_t)totals.kinds[kind]);
     json_end(json, '}');
     json_field_int(json, "abstentions", (int64_t)totals.kinds[REPLY_NONE]);
+    put_abstaining(json, trials, trial);
     put_scores(json, trials, trial, all);
     put_by_kind(json, trials, trial);
+    if (trial != &trials->items[0])
+        put_difference(json, trials, trial);
     report_field_times(json, ms);
     json_end(json, '}');
 }
@@ -297,7 +476,8 @@ static void put_reply(struct json *json, const struct trial *trial,
     json_field_double(
         json, "answer_confidence",
         json_get_double(reply->result, "answer_confidence", (double)NAN), 4);
-    json_field_bool(json, "scored", question->answers.count > 0);
+    json_field_bool(json, "scored",
+                    reply->counted && question->answers.count > 0);
     json_field_double(json, "rouge_l", reply->rouge_l, 4);
     json_field_double(json, "f1", reply->f1, 4);
     json_field_double(json, "ms", reply->ms, 3);
@@ -341,13 +521,36 @@ static void print_on_generated(const struct trials *trials,
     }
 }
 
+static void print_difference(const struct trials *trials,
+                             const struct trial *less)
+{
+    const struct trial *first = &trials->items[0];
+    struct score rouge_l = difference(trials, first, less, ROUGE_L);
+    struct score f1 = difference(trials, first, less, F1);
+    printf("  %s minus %s, the same questions\n", first->wanted, less->wanted);
+    report_print_score("  ROUGE-L", &rouge_l);
+    report_print_score("  token F1", &f1);
+}
+
+static void print_abstaining(const struct trials *trials,
+                             const struct trial *trial)
+{
+    struct abstaining a = abstaining_of(trials, trial);
+    if (!a.unanswerable || is_oracle(trial))
+        return;
+    printf("  %-22s %zu of %zu unanswerable, %zu of %zu others\n",
+           "not answered", a.right, a.unanswerable, a.wrong, a.answerable);
+    report_print_score("abstaining, recall", &a.recall);
+    report_print_score("abstaining, precision", &a.precision);
+}
+
 static void print_trial(const struct trials *trials, const struct trial *trial)
 {
     struct totals totals = totals_of(trials, trial);
     struct score first_right = score_in(trials, trial, FIRST_RIGHT, all);
     struct score rouge_l = score_in(trials, trial, ROUGE_L, all);
     struct score f1 = score_in(trials, trial, F1, all);
-    double ms[2];
+    struct score verified = verified_share(trials, trial), ms[2];
     times_of(trials, trial, ms);
     printf("answers (%s), %zu of %zu questions have one to compare with\n",
            trial->wanted, f1.count, trials->questions->count);
@@ -357,6 +560,7 @@ static void print_trial(const struct trials *trials, const struct trial *trial)
     printf("  %-22s %lld of %lld, %lld repaired\n", "citations verified",
            (long long)totals.verified, (long long)totals.citations,
            (long long)totals.repaired);
+    report_print_score("share of them", &verified);
     report_print_score("first citation right", &first_right);
     report_print_score("ROUGE-L", &rouge_l);
     report_print_score("token F1", &f1);
@@ -364,6 +568,9 @@ static void print_trial(const struct trials *trials, const struct trial *trial)
         printf("  ROUGE-L where it is generated\n");
         print_on_generated(trials, trial);
     }
+    if (trial != &trials->items[0])
+        print_difference(trials, trial);
+    print_abstaining(trials, trial);
     report_print_times(ms);
 }
 

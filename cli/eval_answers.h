@@ -1,9 +1,16 @@
 /* Answers in `lectern eval`: the kinds of answers asked for side by side, and
- * what came of each question. */
+ * what came of each question.
+ *
+ * Beside those that ask gives (auto, generated, passages) there are two that
+ * tell finding from answering, both of the right section, which is looked up:
+ *   oracle-section  ask's passages under it alone;
+ *   best-passage    the sentences of it that answer best, by ROUGE-L.
+ * A question whose right section is not known, or is not there, does not count
+ * for these. */
 #ifndef CLI_EVAL_ANSWERS_H
 #define CLI_EVAL_ANSWERS_H
 
-#include "cli/questions.h"
+#include "cli/eval_oracle.h"
 
 enum reply_kind { REPLY_NONE, REPLY_PASSAGES, REPLY_GENERATED, REPLY_KINDS };
 
@@ -12,32 +19,39 @@ struct reply {
     double ms, f1, rouge_l;
     bool first_right; /* the first citation */
     int citations, verified, repaired;
+    bool counted;  /* false: an oracle knew no right section */
     cJSON *result; /* of ask, but for what is large and not needed */
 };
 
 struct trial {
-    const char *wanted;    /* "auto", "generated" or "passages" */
+    const char *wanted;    /* "auto", "generated", "passages",
+                              "oracle-section" or "best-passage" */
     struct reply *replies; /* [questions] */
 };
 
-enum { MOST_TRIALS = 3 };
+enum { MOST_TRIALS = 5 };
 struct trials {
     struct trial items[MOST_TRIALS];
     size_t count;
     const struct questions *questions;
 };
 
-/* From what --answers says, as "passages,generated".  ERR_USAGE. */
+/* From what --answers says, as "passages,best-passage".  ERR_USAGE. */
 int trials_open(const char *list, const struct questions *questions,
                 struct trials *ret, struct err *err);
 void trials_close(struct trials *trials);
 
-/* Takes the result over.  `right_node`: of the first right result of the
- * search, "": none. */
-void reply_judge(const struct question *question, const char *right_node,
-                 cJSON *result, struct reply *ret);
+/* Whether any of them wants the right section looked up. */
+bool trials_want_oracle(const struct trials *trials);
 
-/* The members "answers" (of the first), "compared" (all, if several) and
+/* Asks question `i` once a trial.  `right_node`: of the first right result of
+ * the search, "": none.  `oracle`: may be NULL when none is wanted. */
+int trials_ask(struct cli *cli, const struct oracle *oracle,
+               struct trials *trials, size_t i, const char *right_node,
+               struct err *err);
+
+/* The members "answers" (of the first), "compared" (all, if several; from the
+ * second on with the "difference", the first minus it, where both count) and
  * "replies". */
 void trials_put(const struct trials *trials, struct json *json);
 void trials_print(const struct trials *trials);

@@ -13,12 +13,24 @@ void report_field_score(struct json *json, const char *key,
     json_end(json, '}');
 }
 
-void report_field_times(struct json *json, const double ms[2])
+static void put_interval(struct json *json, const char *key,
+                         const struct score *score)
+{
+    json_key(json, key);
+    json_begin(json, '[');
+    json_double(json, score->low, 3);
+    json_double(json, score->high, 3);
+    json_end(json, ']');
+}
+
+void report_field_times(struct json *json, const struct score ms[2])
 {
     json_key(json, "ms");
     json_begin(json, '{');
-    json_field_double(json, "median", ms[0], 3);
-    json_field_double(json, "p95", ms[1], 3);
+    json_field_double(json, "median", ms[0].mean, 3);
+    json_field_double(json, "p95", ms[1].mean, 3);
+    put_interval(json, "median_interval", &ms[0]);
+    put_interval(json, "p95_interval", &ms[1]);
     json_end(json, '}');
 }
 
@@ -29,8 +41,12 @@ void report_print_score(const char *name, const struct score *score)
                score->low, score->high);
 }
 
-void report_print_times(const double ms[2])
+void report_print_times(const struct score ms[2])
 {
-    printf("  %-22s %.1f ms, 95 %% within %.1f ms\n", "median time", ms[0],
-           ms[1]);
+    if (!ms[0].count)
+        return;
+    printf("  %-22s %.1f ms (%.1f to %.1f), 95 %% within %.1f ms (%.1f to "
+           "%.1f)\n",
+           "median time", ms[0].mean, ms[0].low, ms[0].high, ms[1].mean,
+           ms[1].low, ms[1].high);
 }

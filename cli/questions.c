@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/question_formats.h"
 
 enum { MOST_BYTES = 256 << 20 };
 
@@ -70,6 +71,24 @@ static const char *take_sections(struct question *question)
     return NULL;
 }
 
+static const char *take_pages(struct question *question)
+{
+    const cJSON *pages = member(question->line, "pages");
+    if (pages && !all_text(pages))
+        return "\"pages\" is not a list of files";
+    question->pages = cJSON_GetArraySize(pages) ? pages : NULL;
+    return NULL;
+}
+
+static const char *take_unanswerable(struct question *question)
+{
+    const cJSON *unanswerable = member(question->line, "unanswerable");
+    if (unanswerable && !cJSON_IsBool(unanswerable))
+        return "\"unanswerable\" is neither true nor false";
+    question->unanswerable = cJSON_IsTrue(unanswerable);
+    return NULL;
+}
+
 static const char *take_question(struct question *question)
 {
     const cJSON *line = question->line;
@@ -85,11 +104,18 @@ static const char *take_question(struct question *question)
     question->document = document ? document->valuestring : NULL;
     const char *wrong = take_sections(question);
     if (!wrong)
+        wrong = take_pages(question);
+    if (!wrong)
+        wrong = take_unanswerable(question);
+    if (!wrong)
         wrong = take_texts(member(line, "evidence"), &question->evidence,
                            "\"evidence\" is not a list of texts");
     if (!wrong)
         wrong = take_texts(member(line, "answer"), &question->answers,
                            "\"answer\" is not a text or a list of texts");
+    if (!wrong && question->unanswerable &&
+        (question_has_place(question) || question->answers.count))
+        return "it is \"unanswerable\", and has an answer";
     return wrong;
 }
 
@@ -144,12 +170,17 @@ int questions_parse(struct slice text, const char *path, struct questions *ret,
     return code;
 }
 
-int questions_read(const char *path, struct questions *ret, struct err *err)
+int questions_read(const char *path, int format, struct questions *ret,
+                   struct err *err)
 {
-    struct buf text = {0};
+    struct buf text = {0}, lines = {0};
     if (file_read(path, MOST_BYTES, &text, err))
         return err ? err->code = ERR_USAGE : ERR_USAGE;
-    int code = questions_parse(buf_slice(&text), path, ret, err);
+    int code = question_lines(buf_slice(&text), path, format, &lines, err);
+    if (!code)
+        code = questions_parse(buf_slice(lines.size ? &lines : &text), path,
+                               ret, err);
+    buf_free(&lines);
     buf_free(&text);
     return code;
 }
@@ -167,7 +198,8 @@ void questions_free(struct questions *questions)
 
 bool question_has_place(const struct question *question)
 {
-    return question->section || question->sections || question->evidence.count;
+    return question->section || question->sections || question->pages ||
+           question->evidence.count;
 }
 
 /* A title of signs alone, such as an operator's, stays as it is. */
@@ -239,11 +271,22 @@ static bool leads_to(const struct question *question, const cJSON *path,
     return false;
 }
 
+static bool is_page(const struct question *question, const char *file)
+{
+    const cJSON *page;
+    cJSON_ArrayForEach (page, question->pages)
+        if (!strcmp(page->valuestring, file))
+            return true;
+    return false;
+}
+
 bool question_is_right(const struct question *question, const cJSON *result)
 {
     const cJSON *path = cJSON_GetObjectItemCaseSensitive(result, "path");
     bool entry = json_get_bool(result, "entry", false);
     if (leads_to(question, path, 0) || (entry && leads_to(question, path, 1)))
+        return true;
+    if (is_page(question, json_get_text(result, "file", "")))
         return true;
     const char *quote = json_get_text(result, "quote", "");
     return question->evidence.count &&

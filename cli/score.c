@@ -38,25 +38,81 @@ double score_quantile(double *values, size_t count, double share)
     return values[below] * (1 - part) + values[above] * part;
 }
 
-struct score score_of(const double *values, size_t count)
+/* Values of a resample, drawn with replacement. */
+struct sample {
+    const double *parts, *wholes; /* [count]; wholes NULL: 1 each */
+    double *drawn;                /* [count], of parts; NULL: not kept */
+    size_t count;
+};
+
+static double draw_ratio(const struct sample *sample, uint64_t *state)
+{
+    double part = 0, whole = 0;
+    for (size_t i = 0; i < sample->count; i++) {
+        size_t at = state ? next_random(state) % sample->count : i;
+        part += sample->parts[at];
+        whole += sample->wholes ? sample->wholes[at] : 1;
+        if (sample->drawn)
+            sample->drawn[i] = sample->parts[at];
+    }
+    return whole > 0 ? part / whole : 0;
+}
+
+static double draw_quantile(const struct sample *sample, double share,
+                            uint64_t *state)
+{
+    draw_ratio(sample, state);
+    return score_quantile(sample->drawn, sample->count, share);
+}
+
+/* `share` below 0: of the ratio. */
+static struct score bootstrap(const struct sample *sample, double share)
 {
     const double none = (double)NAN;
-    struct score score = {none, none, none, count};
-    double means[SCORE_RESAMPLES], sum = 0;
+    struct score score = {none, none, none, sample->count};
+    double figures[SCORE_RESAMPLES];
     uint64_t state = 1;
-    if (!count)
+    if (!sample->count)
         return score;
-    for (size_t i = 0; i < count; i++)
-        sum += values[i];
-    score.mean = sum / (double)count;
-    for (size_t sample = 0; sample < SCORE_RESAMPLES; sample++) {
-        sum = 0;
-        for (size_t i = 0; i < count; i++)
-            sum += values[next_random(&state) % count];
-        means[sample] = sum / (double)count;
+    for (size_t i = 0; i <= SCORE_RESAMPLES; i++) {
+        uint64_t *random = i ? &state : NULL;
+        double figure = share < 0 ? draw_ratio(sample, random)
+                                  : draw_quantile(sample, share, random);
+        if (i)
+            figures[i - 1] = figure;
+        else
+            score.mean = figure;
     }
-    score.low = score_quantile(means, SCORE_RESAMPLES, 0.025);
-    score.high = score_quantile(means, SCORE_RESAMPLES, 0.975);
+    score.low = score_quantile(figures, SCORE_RESAMPLES, 0.025);
+    score.high = score_quantile(figures, SCORE_RESAMPLES, 0.975);
+    return score;
+}
+
+struct score score_of(const double *values, size_t count)
+{
+    struct sample sample = {.parts = values, .count = count};
+    return bootstrap(&sample, -1);
+}
+
+struct score score_of_ratio(const double *parts, const double *wholes,
+                            size_t count)
+{
+    const double none = (double)NAN;
+    struct sample sample = {.parts = parts, .wholes = wholes, .count = count};
+    double whole = 0;
+    for (size_t i = 0; i < count; i++)
+        whole += wholes[i];
+    return whole > 0 ? bootstrap(&sample, -1)
+                     : (struct score){none, none, none, 0};
+}
+
+struct score score_of_quantile(const double *values, size_t count, double share)
+{
+    struct sample sample = {.parts = values,
+                            .drawn = mem_alloc((count + 1) * sizeof(double)),
+                            .count = count};
+    struct score score = bootstrap(&sample, share);
+    free(sample.drawn);
     return score;
 }
 

@@ -6,6 +6,8 @@
  *       │           │           └─ auto: declined ─┐
  *       │           └──────── "passages" ◄─────────┘
  *       └─ too little confidence: "none" */
+#include <string.h>
+
 #include "base/file.h"
 #include "base/log.h"
 #include "daemon/engine.h"
@@ -13,6 +15,7 @@
 #include "daemon/compose.h"
 #include "daemon/freshness.h"
 #include "daemon/search.h"
+#include "daemon/session.h"
 
 enum {
     DEFAULT_QUOTES = 4,
@@ -29,6 +32,9 @@ struct asking {
     struct shelf *shelf;
     int wanted;               /* enum wanted */
     size_t most;              /* quotes */
+    const char *session;      /* its name; NULL: the question stands alone */
+    struct session_past past; /* what is followed up; none unless it does */
+    bool follows;
     struct question question; /* as the model saw it */
     struct route_result route;
     struct passages passages;
@@ -67,6 +73,104 @@ static int read_wanted(struct asking *asking, struct err *err)
     return 0;
 }
 
+/* ---- The conversation ---- */
+
+static int read_session(struct asking *asking, struct err *err)
+{
+    const char *name = json_get_text(asking->call->params, "session", NULL);
+    if (!name)
+        return 0;
+    if (!name[0] || strlen(name) > SESSION_NAME)
+        return err_set(err, ERR_USAGE,
+                       "a session's name has from 1 to %d bytes", SESSION_NAME);
+    asking->session = name;
+    sessions_past(asking->call->daemon->sessions, name, clock_ms(),
+                  &asking->past);
+    asking->follows =
+        asking->past.count > 0 &&
+        session_follows(json_get_text(asking->call->params, "query", ""));
+    if (!asking->follows)
+        asking->past.count = 0;
+    return 0;
+}
+
+struct followed {
+    const char *questions[SESSION_TURNS];
+    uint64_t near[SESSION_NODES];
+};
+
+/* The sections are those of the last turn that had any. */
+static struct route_context context_of(const struct asking *asking,
+                                       struct followed *followed)
+{
+    const struct session_past *past = &asking->past;
+    struct route_context context = {.questions = followed->questions,
+                                    .names = session_names(json_get_text(
+                                        asking->call->params, "query", "")),
+                                    .near = followed->near};
+    for (size_t i = 0; i < past->count; i++) {
+        const struct session_turn *turn = &past->turns[i];
+        followed->questions[context.question_count++] = turn->question;
+        if (context.near_count)
+            continue;
+        context.near_count = turn->node_count;
+        memcpy(followed->near, turn->nodes, sizeof turn->nodes);
+    }
+    return context;
+}
+
+/* The sections that are cited, each once. */
+static void take_nodes(const struct answer *answer, struct session_turn *turn)
+{
+    for (size_t i = 0; i < answer->count; i++) {
+        const struct passage *passage = &answer->citations[i].passage;
+        uint64_t id = passage->volume->outline->nodes[passage->node].id;
+        size_t at = 0;
+        while (at < turn->node_count && turn->nodes[at] != id)
+            at++;
+        if (at == turn->node_count && at < SESSION_NODES)
+            turn->nodes[turn->node_count++] = id;
+    }
+}
+
+static void remember(const struct asking *asking)
+{
+    struct session_turn turn = {.follows = asking->follows};
+    if (!asking->session)
+        return;
+    session_turn_ask(&turn, json_get_text(asking->call->params, "query", ""));
+    take_nodes(&asking->answer, &turn);
+    sessions_add(asking->call->daemon->sessions, asking->session, clock_ms(),
+                 &turn);
+}
+
+static void put_session(struct json *json, const struct asking *asking)
+{
+    struct followed followed;
+    struct route_context context = context_of(asking, &followed);
+    if (!asking->session)
+        return;
+    json_key(json, "session");
+    json_begin(json, '{');
+    json_field_text(json, "name", asking->session);
+    json_field_int(json, "turn", (int64_t)asking->past.asked + 1);
+    json_field_bool(json, "follows", asking->follows);
+    json_key(json, "questions");
+    json_begin(json, '[');
+    for (size_t i = 0; i < context.question_count; i++)
+        json_text(json, context.questions[i]);
+    json_end(json, ']');
+    json_key(json, "near");
+    json_begin(json, '[');
+    for (size_t i = 0; i < context.near_count; i++) {
+        char name[24];
+        node_name(context.near[i], name);
+        json_text(json, name);
+    }
+    json_end(json, ']');
+    json_end(json, '}');
+}
+
 /* ---- What the answer is made of ---- */
 
 static void send_route(const struct asking *asking)
@@ -84,8 +188,11 @@ static int find(struct asking *asking, struct err *err)
 {
     const struct call *call = asking->call;
     size_t most = asking->most + SPARE;
-    int code = search_question(call, asking->shelf, most, &asking->question,
-                               &asking->route, err);
+    struct followed followed;
+    struct route_context context = context_of(asking, &followed);
+    int code = search_question(call, asking->shelf, most,
+                               asking->follows ? &context : NULL,
+                               &asking->question, &asking->route, err);
     if (code)
         return code;
     asking->routed = clock_seconds();
@@ -93,8 +200,12 @@ static int find(struct asking *asking, struct err *err)
     if (!asking->route.count ||
         asking->route.confidence < route_least_confidence)
         return 0;
-    return passages_choose(asking->shelf, &asking->route, most,
-                           &call->request->cancelled, &asking->passages, err);
+    kind_set kinds;
+    code = search_kinds(call, &kinds, err);
+    return code ? code
+                : passages_choose(asking->shelf, &asking->route, most, kinds,
+                                  &call->request->cancelled, &asking->passages,
+                                  err);
 }
 
 static void decline(struct asking *asking, const char *why)
@@ -241,6 +352,11 @@ static void put_result(struct json *json, const struct asking *asking)
     answer_put_route(json, &asking->route);
     json_field_double(json, "confidence", asking->route.confidence, 4);
     search_explain(json, asking->call, &asking->route);
+    if (asking->written.read.size) {
+        json_key(json, "read");
+        json_raw(json, buf_slice(&asking->written.read));
+    }
+    put_session(json, asking);
     put_model(json, asking);
     put_costs(json, asking);
     json_end(json, '}');
@@ -253,13 +369,18 @@ int verb_ask(struct call *call, struct json *json, struct err *err)
     if (asking.most > MOST_QUOTES)
         asking.most = MOST_QUOTES;
     int code = read_wanted(&asking, err);
+    if (!code)
+        code = read_session(&asking, err);
     if (code)
         return code;
     asking.shelf = library_shelf(call->daemon->library);
     code = answer(&asking, err);
-    if (!code)
+    if (!code) {
         put_result(json, &asking);
+        remember(&asking);
+    }
     answer_free(&asking.answer);
+    buf_free(&asking.written.read);
     passages_free(&asking.passages);
     if (asking.routed > 0)
         route_result_free(&asking.route);

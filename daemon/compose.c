@@ -5,10 +5,10 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "daemon/context.h"
 #include "daemon/engine.h"
 #include "daemon/event.h"
 #include "daemon/prompt.h"
-#include "memory/content.h"
 
 enum { WRAPPING = 16 /* tokens that a tokenizer may put around a prompt */ };
 
@@ -17,11 +17,10 @@ struct writing {
     const struct shelf *shelf;
     const struct passages *passages;
     const struct compose_options *options;
-    struct answering answering; /* of the model */
-    size_t context, most;       /* tokens: positions, answer */
-    struct content *contents;   /* [count], of the first passages */
-    struct cite_source *sources;
-    size_t count;
+    struct answering answering;  /* of the model */
+    size_t context, most;        /* tokens: positions, answer */
+    struct context read;         /* what it reads */
+    struct cite_source *sources; /* [read.count] */
     struct prompt prompt;
     struct cite_reader reader;
     struct buf text; /* as it came out of the reader */
@@ -60,49 +59,19 @@ static int learn_model(struct writing *writing, struct composed *ret,
 
 static int open_sources(struct writing *writing, struct err *err)
 {
-    const struct passages *passages = writing->passages;
-    size_t most = passages->count;
-    if (most > writing->answering.passages)
-        most = writing->answering.passages;
-    writing->contents = mem_alloc(most * sizeof *writing->contents);
-    writing->sources = mem_alloc(most * sizeof *writing->sources);
-    for (size_t i = 0; i < most; i++) {
-        struct content *content = &writing->contents[i];
-        int code = content_open(writing->shelf, passages->items[i].volume,
-                                passages->items[i].node, content, err);
-        if (code)
-            return code;
-        writing->sources[i] = (struct cite_source){content->node->blocks,
-                                                   content->node->block_count};
-        writing->count++;
-    }
+    struct context_limits limits = {writing->answering.passages,
+                                    writing->answering.passage_tokens};
+    struct prompt_counter counter = {count_tokens, engine_of(writing)};
+    int code = context_open(writing->shelf, writing->passages, &limits,
+                            &counter, &writing->read, err);
+    if (code)
+        return code;
+    writing->sources =
+        mem_alloc((writing->read.count + 1) * sizeof *writing->sources);
+    for (size_t i = 0; i < writing->read.count; i++)
+        writing->sources[i] = (struct cite_source){
+            writing->read.sources[i].blocks, writing->read.sources[i].count};
     return 0;
-}
-
-/* The passage's sentence in the blocks of its section. */
-static struct prompt_source prompt_source(const struct passage *passage,
-                                          const struct cite_source *source)
-{
-    const struct volume *volume = passage->volume;
-    struct prompt_source ret = {.title =
-                                    volume->outline->nodes[passage->node].title,
-                                .blocks = source->blocks,
-                                .count = source->count};
-    for (size_t b = 0; b < source->count; b++) {
-        const struct block *block = &source->blocks[b];
-        const char *at = NULL;
-        if (block->origin.span.from == passage->block.span.from &&
-            block->origin.span.to == passage->block.span.to)
-            at = memmem(block->text.data, block->text.size, passage->text.data,
-                        passage->text.size);
-        if (!at)
-            continue;
-        ret.block = b;
-        ret.from = (size_t)(at - block->text.data);
-        ret.to = ret.from + passage->text.size;
-        break;
-    }
-    return ret;
 }
 
 static int pack(struct writing *writing, struct err *err)
@@ -110,18 +79,18 @@ static int pack(struct writing *writing, struct err *err)
     size_t room = writing->context - writing->most;
     struct prompt_limits limits = {
         .tokens = room > WRAPPING ? room - WRAPPING : 0,
-        .passages = writing->count,
+        .passages = writing->read.count,
         .passage_tokens = writing->answering.passage_tokens};
     if (limits.tokens > writing->answering.prompt_tokens)
         limits.tokens = writing->answering.prompt_tokens;
     struct prompt_counter counter = {count_tokens, engine_of(writing)};
-    struct prompt_source *sources = mem_alloc(writing->count * sizeof *sources);
-    for (size_t i = 0; i < writing->count; i++)
-        sources[i] =
-            prompt_source(&writing->passages->items[i], &writing->sources[i]);
+    size_t count = writing->read.count;
+    struct prompt_source *sources = mem_alloc((count + 1) * sizeof *sources);
+    for (size_t i = 0; i < count; i++)
+        sources[i] = context_prompt(&writing->read.sources[i]);
     const char *query = json_get_text(writing->call->params, "query", "");
-    int code = prompt_pack(sources, writing->count, slice_of(query), &limits,
-                           &counter, &writing->prompt, err);
+    int code = prompt_pack(sources, count, slice_of(query), &limits, &counter,
+                           &writing->prompt, err);
     free(sources);
     return code;
 }
@@ -190,14 +159,18 @@ static struct slice without_mark(const struct cite *cite)
 static int cite_one(const struct writing *writing, struct cite *cite,
                     struct answer *answer, struct err *err)
 {
-    struct passage passage = writing->passages->items[cite->source];
+    const struct context_source *source = &writing->read.sources[cite->source];
+    struct passage passage = source->parts[source->best].passage;
     struct err why = {.position = -1};
     int code = ERR_NOT_FOUND;
     if (cite->status != CITE_UNVERIFIED) {
+        const struct context_part *owner =
+            context_owner(source, cite->block);
+        passage = owner->passage;
         passage.block = cite->block->origin;
         passage.block.file =
-            content_file(&writing->contents[cite->source], passage.volume,
-                         passage.node, cite->block);
+            content_file(&owner->content, passage.volume, passage.node,
+                         cite->block);
         passage.kind = cite->block->kind;
         passage.text = without_mark(cite);
         code = answer_cite(writing->call, answer, &passage, cite->status, false,
@@ -235,11 +208,41 @@ static const char *judge(const struct writing *writing,
 static bool is_fresh(const struct writing *writing)
 {
     for (size_t i = 0; i < writing->prompt.passages; i++) {
-        const struct passage *passage = &writing->passages->items[i];
-        if (!quote_is_fresh(passage->volume, passage->block.file))
-            return false;
+        const struct context_source *source = &writing->read.sources[i];
+        for (size_t p = 0; p < source->part_count; p++) {
+            const struct passage *passage = &source->parts[p].passage;
+            if (!quote_is_fresh(passage->volume, passage->block.file))
+                return false;
+        }
     }
     return true;
+}
+
+/* What the model read, for those who want to know. */
+static void explain(const struct writing *writing, struct buf *out)
+{
+    struct json json = json_to(out);
+    json_begin(&json, '{');
+    json_key(&json, "sources");
+    json_begin(&json, '[');
+    for (size_t i = 0; i < writing->prompt.passages; i++) {
+        const struct context_source *source = &writing->read.sources[i];
+        json_begin(&json, '{');
+        json_field_string(&json, "title", source->title);
+        json_key(&json, "nodes");
+        json_begin(&json, '[');
+        for (size_t p = 0; p < source->part_count; p++) {
+            const struct passage *passage = &source->parts[p].passage;
+            char name[24];
+            node_name(passage->volume->outline->nodes[passage->node].id, name);
+            json_text(&json, name);
+        }
+        json_end(&json, ']');
+        json_end(&json, '}');
+    }
+    json_end(&json, ']');
+    json_field_string(&json, "prompt", buf_slice(&writing->prompt.text));
+    json_end(&json, '}');
 }
 
 static int check(struct writing *writing, struct composed *ret, struct err *err)
@@ -275,6 +278,8 @@ static int compose(struct writing *writing, struct composed *ret,
         log_debug("prompt of %zu passages, %zu tokens:\n%s",
                   writing->prompt.passages, writing->prompt.tokens,
                   writing->prompt.text.data);
+    if (!code && json_get_bool(writing->call->params, "explain", false))
+        explain(writing, &ret->read);
     if (!code)
         code = write_text(writing, ret, err);
     return code ? code : check(writing, ret, err);
@@ -289,16 +294,16 @@ int compose_answer(const struct call *call, const struct shelf *shelf,
         .call = call, .shelf = shelf, .passages = passages, .options = options};
     struct composed composed = {.answer.fresh = true};
     int code = compose(&writing, &composed, err);
-    for (size_t i = 0; i < writing.count; i++)
-        content_close(&writing.contents[i]);
-    free(writing.contents);
+    context_close(&writing.read);
     free(writing.sources);
     buf_free(&writing.prompt.text);
     cite_reader_free(&writing.reader);
     buf_free(&writing.text);
-    if (code)
+    if (code) {
         answer_free(&composed.answer);
-    else
+        buf_free(&composed.read);
+    } else {
         *ret = composed;
+    }
     return code;
 }

@@ -17,6 +17,7 @@ struct composed {
     size_t prompt_tokens, tokens;
     double mean_log; /* of the chances of its tokens */
     double pack_ms, first_ms;
+    struct buf read; /* with "explain": what it read, as JSON; of the caller */
 };
 
 /* An answer from the passages; *ret stays valid as long as the shelf, freed by

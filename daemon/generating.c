@@ -127,7 +127,7 @@ static int check_no_special(const struct generation *g, size_t from,
 static int encode_prompt(struct generation *g, struct err *err)
 {
     struct engine_wrapping wrapping = {0};
-    int code = engine_wrapping(g->tokenizer, &wrapping, err);
+    int code = engine_wrapping(g->tokenizer, NULL, &wrapping, err);
     for (size_t i = 0; i < wrapping.before; i++)
         ids_put(&g->ids, wrapping.ids.items[i]);
     if (!code)
@@ -151,6 +151,10 @@ int engine_generate(struct engine *engine, const struct engine_prompt *prompt,
     if (code)
         return code;
     size_t context = model_facts(model)->context;
+    if (!model_facts(model)->writes)
+        return err_set(err, ERR_MODEL,
+                       "the model %s embeds, but does not write answers",
+                       model_facts(model)->name);
     g.tokenizer = model_tokenizer(model);
     code = encode_prompt(&g, err);
     if (!code &&

@@ -35,7 +35,8 @@
 enum {
     SETTLE_MS = 100, /* until readers of an older generation are asked after */
     SETTLED_MS = 2100, /* until a file's time stamp tells its changes apart */
-    NICENESS = 10      /* questions come first */
+    MOST_UNCOLLECTED = 8, /* runs until a collection goes before others */
+    NICENESS = 10         /* questions come first */
 };
 
 struct jobs *jobs_new(const struct jobs_options *options)
@@ -105,10 +106,12 @@ void jobs_retry(struct jobs *jobs, uint32_t manual, const char *name)
 
 /* ---- The thread ---- */
 
-int64_t jobs_back_off(int64_t delay)
+int64_t jobs_back_off(int64_t delay, int code)
 {
+    int64_t longest =
+        code == ERR_STORE ? LONGEST_STORE_RETRY_MS : LONGEST_RETRY_MS;
     delay = delay ? delay * 2 : FIRST_RETRY_MS;
-    return delay < LONGEST_RETRY_MS ? delay : LONGEST_RETRY_MS;
+    return delay < longest ? delay : longest;
 }
 
 /* Of what is asked for, the oldest; else what is to be tried again by now.
@@ -191,7 +194,7 @@ static void ended(struct job *job, int code, const struct err *err,
             job->retry_at = clock_ms() + SETTLED_MS;
     } else if (code != ERR_CANCELLED) {
         job->err = *err;
-        job->retry_delay = jobs_back_off(job->retry_delay);
+        job->retry_delay = jobs_back_off(job->retry_delay, code);
         job->retry_at = clock_ms() + job->retry_delay;
         log_warn("%s was not updated: %s; next try in %lld s", job->name,
                  err->message, (long long)job->retry_delay / 1000);
@@ -225,6 +228,7 @@ void jobs_begin(struct jobs *jobs, struct job *job, int phase)
     job->phase = phase;
     job->done = job->total = 0;
     jobs->current = job;
+    jobs->uncollected++;
     atomic_store(&jobs->cancel, false);
 }
 
@@ -261,26 +265,13 @@ static void run(struct jobs *jobs, struct job *job)
         jobs_settle(jobs);
 }
 
-/* What waits in the store for work that did not come to its end. */
-static unsigned unfinished(const struct jobs *jobs)
-{
-    unsigned keep = 0;
-    for (const struct job *job = jobs->all; job; job = job->next) {
-        if (job->partial)
-            keep |= KEEP_TREES;
-        if (job->wanted || job->memory_err.code)
-            keep |= KEEP_MEMORIES;
-    }
-    return keep;
-}
-
 static void collect(struct jobs *jobs)
 {
     struct err err;
-    unsigned keep = unfinished(jobs);
     jobs->collect = false;
+    jobs->uncollected = 0;
     pthread_mutex_unlock(&jobs->lock);
-    if (store_collect(jobs->options.store, keep, &err))
+    if (store_collect(jobs->options.store, &err))
         log_warn("what was deleted stays in the store for now: %s",
                  err.message);
     pthread_mutex_lock(&jobs->lock);
@@ -289,16 +280,18 @@ static void collect(struct jobs *jobs)
 /* Nobody reads what is no longer referred to. */
 static bool may_collect(const struct jobs *jobs)
 {
-    return !jobs->refresh && library_is_settled(jobs->options.library);
+    return jobs->collect && !jobs->refresh && library_is_settled(jobs->options.library);
 }
 
 static void rest(struct jobs *jobs, int64_t due)
 {
     struct timespec until = {due / 1000, due % 1000 * 1000000};
+    jobs->resting = true;
     if (due)
         pthread_cond_timedwait(&jobs->changed, &jobs->lock, &until);
     else
         pthread_cond_wait(&jobs->changed, &jobs->lock);
+    jobs->resting = false;
 }
 
 static void *index_thread(void *context)
@@ -312,13 +305,18 @@ static void *index_thread(void *context)
         choose(jobs, &update, &memories, &due);
         if (look_at && (!due || look_at < due))
             due = look_at;
-        if (update)
+        bool overdue = jobs->uncollected >= MOST_UNCOLLECTED;
+        if (jobs->held)
+            rest(jobs, 0);
+        else if (overdue && may_collect(jobs))
+            collect(jobs);
+        else if (update)
             run(jobs, update);
         else if (look_at && look_at <= clock_ms())
             jobs_renew_model(jobs);
         else if (memories)
             jobs_encode(jobs, memories);
-        else if (jobs->collect && may_collect(jobs))
+        else if (may_collect(jobs))
             collect(jobs);
         else
             rest(jobs, jobs->collect && !jobs->refresh ? clock_ms() + SETTLE_MS

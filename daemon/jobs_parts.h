@@ -10,7 +10,11 @@
 /* Beside `enum index_phase`. */
 enum { PHASE_MEMORIES = INDEX_STORE + 1 };
 
-enum { FIRST_RETRY_MS = 30 * 1000, LONGEST_RETRY_MS = 3600 * 1000 };
+enum {
+    FIRST_RETRY_MS = 30 * 1000,
+    LONGEST_RETRY_MS = 3600 * 1000,
+    LONGEST_STORE_RETRY_MS = 60 * 1000 /* space may be made at any time */
+};
 
 struct job {
     struct job *next;
@@ -26,7 +30,7 @@ struct job {
     bool forgotten;            /* its end is awaited */
     int phase;                 /* of what runs */
     size_t done, total;
-    bool partial;                  /* an update that failed left trees behind */
+    bool partial;                  /* an update failed after its scan */
     struct index_report report;    /* of the last that ended well */
     struct err err;                /* of the last; code 0: it ended well */
     int64_t retry_delay, retry_at; /* ms; 0: no retry is due */
@@ -56,6 +60,9 @@ struct jobs {
     struct waiter *waiters;
     uint64_t tickets; /* given so far */
     bool stopping, collect;
+    unsigned uncollected; /* runs since the last collection */
+    bool resting;  /* the thread waits for something to do */
+    unsigned held; /* by those who want it to */
     bool refresh;               /* the thread's: jobs_refresh is due */
     pthread_mutex_t refreshing; /* else an older shelf could come last */
     int64_t look_at;            /* the thread's: when to look at the model */
@@ -70,8 +77,8 @@ struct job *jobs_find(const struct jobs *jobs, uint32_t manual);
 void jobs_enqueue(struct jobs *jobs, struct job *job);
 /* The job is what runs now, and nobody has asked it to stop. */
 void jobs_begin(struct jobs *jobs, struct job *job, int phase);
-/* Doubles a delay, within bounds. */
-int64_t jobs_back_off(int64_t delay);
+/* Doubles a delay, within bounds, after a failure with the code. */
+int64_t jobs_back_off(int64_t delay, int code);
 
 /* jobs_wait.c: answers everyone whose wait is over; notes how far the running
  * job is, and tells them from time to time (without the lock). */

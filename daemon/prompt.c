@@ -84,6 +84,21 @@ static struct slice block_text(const struct window *window, size_t block)
     return window->source->blocks[block].text;
 }
 
+static struct slice block_head(const struct window *window, size_t block)
+{
+    const struct slice *heads = window->source->heads;
+    return heads ? heads[block] : (struct slice){NULL, 0};
+}
+
+static void put_head(struct buf *out, const struct window *window, size_t block)
+{
+    struct slice head = block_head(window, block);
+    if (!head.size)
+        return;
+    put_line(out, head);
+    buf_put_byte(out, '\n');
+}
+
 static void put_window(struct buf *out, const struct window *window)
 {
     for (size_t b = window->first; b <= window->last; b++) {
@@ -91,6 +106,8 @@ static void put_window(struct buf *out, const struct window *window)
         size_t from = b == window->first ? window->from : 0;
         size_t to = b == window->last ? window->to : text.size;
         buf_put_text(out, b > window->first ? "\n\n" : "");
+        if (!from)
+            put_head(out, window, b);
         put_fenced(out, (struct slice){text.data + from, to - from}, true);
     }
 }
@@ -109,6 +126,18 @@ static int take(struct window *window, struct slice text,
         return 0;
     window->room -= tokens;
     return 1;
+}
+
+/* The same of a whole block with its head. */
+static int take_block(struct window *window, size_t block,
+                      const struct prompt_counter *counter, struct err *err)
+{
+    struct buf text = {0};
+    put_head(&text, window, block);
+    buf_put_slice(&text, block_text(window, block));
+    int took = take(window, buf_slice(&text), counter, err);
+    buf_free(&text);
+    return took;
 }
 
 /* Start of the part before the one that starts at `from`. */
@@ -148,8 +177,10 @@ static int grow_down(struct window *window,
         from = 0;
     }
     size_t to = within ? part_after(text, from) : text.size;
-    int took =
-        take(window, (struct slice){text.data + from, to - from}, counter, err);
+    int took = within
+                   ? take(window, (struct slice){text.data + from, to - from},
+                          counter, err)
+                   : take_block(window, last, counter, err);
     if (took > 0) {
         window->last = last;
         window->to = to;
@@ -170,8 +201,10 @@ static int grow_up(struct window *window, const struct prompt_counter *counter,
         to = text.size;
     }
     size_t from = within ? part_before(text, to) : 0;
-    int took =
-        take(window, (struct slice){text.data + from, to - from}, counter, err);
+    int took = within
+                   ? take(window, (struct slice){text.data + from, to - from},
+                          counter, err)
+                   : take_block(window, first, counter, err);
     if (took > 0) {
         window->first = first;
         window->from = from;

@@ -9,7 +9,7 @@
  *     Question: QUESTION
  *     Answer:
  *
- * TEXT is a window on the section's blocks, separated by an empty line, around
+ * TEXT is a window on the source's blocks, separated by an empty line, around
  * its best sentence.  It is data: a line of it that looks like one of the
  * frame's is indented by a space, and `<|` of what looks like a special token
  * is taken apart. */
@@ -20,7 +20,9 @@
 
 struct prompt_source {
     struct slice title;
-    const struct block *blocks; /* [count] of one node */
+    const struct block *blocks; /* [count] */
+    const struct slice *heads; /* [count] a line above the block (of the section
+                                   that it begins), or empty; NULL: none */
     size_t count;
     size_t block;    /* the one that holds the best sentence */
     size_t from, to; /* of the sentence in the block's text */

@@ -26,9 +26,10 @@
  * Verbs and parameters (all optional unless marked *):
  *   add     *dir (absolute), name, ignore: [glob], wait: bool
  *   rm      *manual                     ls
- *   search  *query, manual, under, file, n, mode, explain, strict
- *   ask     *query, manual, under, file, n, mode, explain, answer, max_tokens,
- *           stream: bool, strict
+ *   search  *query, manual, under, file, n, mode, kind, explain, strict
+ *   ask     *query, manual, under, file, n, mode, kind, explain, answer, max_tokens,
+ *           stream: bool, strict, session (a name: what it asks may follow up
+ *           what was asked under that name before)
  *   toc     node, manual, depth         get  *node
  *   update  manual, wait: bool, force   wait  manual
  *   open    *node

@@ -1,5 +1,7 @@
 #include "daemon/search.h"
 
+#include <string.h>
+
 #include "base/file.h"
 #include "base/mem.h"
 #include "daemon/freshness.h"
@@ -48,8 +50,38 @@ static int weights_of(const cJSON *params, struct route_weights *weights,
     return 0;
 }
 
+int search_kinds(const struct call *call, kind_set *ret, struct err *err)
+{
+    const char *name = json_get_text(call->params, "kind", NULL);
+    *ret = 0;
+    for (int kind = 0; name && kind < BLOCK_KINDS; kind++)
+        if (!strcmp(block_kind_name(kind), name))
+            *ret = kind_bit(kind);
+    return !name || *ret ? 0
+                         : err_set(err, ERR_USAGE,
+                                   "kind must be paragraph, code, table, list, "
+                                   "quote, note, math, figure or definition, "
+                                   "not '%.40s'",
+                                   name);
+}
+
+/* The model reads a question that follows up others behind them. */
+static int embed(const struct call *call, const struct route_request *request,
+                 struct question *ret, struct err *err)
+{
+    const struct route_context *context = request->context;
+    struct buf text = {0};
+    for (size_t i = context ? context->question_count : 0; i-- > 0;)
+        buf_printf(&text, "%s ", context->questions[i]);
+    buf_put_text(&text, request->query);
+    int code = question_embed(call, text.data, request->mode, ret, err);
+    buf_free(&text);
+    return code;
+}
+
 int search_question(const struct call *call, const struct shelf *shelf,
-                    size_t most, struct question *ret_question,
+                    size_t most, const struct route_context *context,
+                    struct question *ret_question,
                     struct route_result *ret_route, struct err *err)
 {
     const cJSON *params = call->params;
@@ -59,19 +91,22 @@ int search_question(const struct call *call, const struct shelf *shelf,
         .manual = json_get_text(params, "manual", NULL),
         .file = json_get_text(params, "file", NULL),
         .most = most,
+        .context = context,
         .explain = json_get_bool(params, "explain", false)};
     struct route_weights weights;
     int code =
         mode_of(json_get_text(params, "mode", "auto"), &request.mode, err);
     if (!code)
         code = weights_of(params, &weights, &request, err);
+    if (!code)
+        code = search_kinds(call, &request.kinds, err);
     if (code)
         return code;
     if (under && !node_parse(under, &request.under))
         return err_set(err, ERR_USAGE, "under: '%.100s' does not name a node",
                        under);
     struct question question;
-    code = question_embed(call, request.query, request.mode, &question, err);
+    code = embed(call, &request, &question, err);
     if (code)
         return code;
     request.vector = question.vector;
@@ -166,16 +201,41 @@ void search_explain(struct json *json, const struct call *call,
     json_end(json, '}');
 }
 
-/* The whole own text of an outline's node. */
-static int own_text(const struct shelf *shelf, const struct route_hit *hit,
-                    struct buf *ret, struct err *err)
+/* The block that a hit was scored by, as get shows it. */
+static void put_block(struct json *json, const struct route_hit *hit,
+                      const struct content *content)
+{
+    if (hit->block >= content->node->block_count)
+        return;
+    const struct block *block = &content->node->blocks[hit->block];
+    const struct node *node = &hit->volume->outline->nodes[hit->node];
+    json_key(json, "block");
+    json_begin(json, '{');
+    json_field_text(json, "kind", block_kind_name(block->kind));
+    json_field_string(json, "text", block->text);
+    json_field_string(json, "file",
+                      hit->volume->outline->files[node->source_tree]);
+    json_key(json, "span");
+    result_span(json, block->origin.span);
+    json_end(json, '}');
+}
+
+/* The whole own text of an outline's node, and what it was scored by. */
+static int put_texts(struct json *json, const struct shelf *shelf,
+                     const struct route_hit *hit, struct err *err)
 {
     struct content content;
+    struct buf text = {0};
     int code = content_open(shelf, hit->volume, hit->node, &content, err);
-    if (code)
-        return code == ERR_NOT_FOUND ? 0 : code;
-    tree_node_text(content.node, ret);
-    content_close(&content);
+    if (code && code != ERR_NOT_FOUND)
+        return code;
+    if (!code) {
+        tree_node_text(content.node, &text);
+        put_block(json, hit, &content);
+        content_close(&content);
+    }
+    json_field_string(json, "text", buf_slice(&text));
+    buf_free(&text);
     return 0;
 }
 
@@ -212,22 +272,17 @@ static int put_hit(struct json *json, const struct shelf *shelf,
                    const struct route_hit *hit, struct looks *looks,
                    struct err *err)
 {
-    struct buf text = {0};
-    int code = own_text(shelf, hit, &text, err);
-    if (!code) {
-        json_begin(json, '{');
-        result_node_id(json, "node", hit->volume, hit->node);
-        json_field_text(json, "manual", hit->volume->manual.name);
-        result_path(json, hit->volume, hit->node);
-        result_entry(json, hit->volume, hit->node);
-        result_place(json, hit->volume, hit->node);
-        json_field_double(json, "score", hit->score, 6);
-        json_field_double(json, "coverage", hit->coverage, 4);
-        json_field_bool(json, "fresh", is_fresh(looks, hit));
-        json_field_string(json, "text", buf_slice(&text));
-        json_end(json, '}');
-    }
-    buf_free(&text);
+    json_begin(json, '{');
+    result_node_id(json, "node", hit->volume, hit->node);
+    json_field_text(json, "manual", hit->volume->manual.name);
+    result_path(json, hit->volume, hit->node);
+    result_entry(json, hit->volume, hit->node);
+    result_place(json, hit->volume, hit->node);
+    json_field_double(json, "score", hit->score, 6);
+    json_field_double(json, "coverage", hit->coverage, 4);
+    json_field_bool(json, "fresh", is_fresh(looks, hit));
+    int code = put_texts(json, shelf, hit, err);
+    json_end(json, '}');
     return code;
 }
 
@@ -266,7 +321,7 @@ int verb_search(struct call *call, struct json *json, struct err *err)
     struct shelf *shelf = library_shelf(call->daemon->library);
     struct route_result route;
     struct question question;
-    int code = search_question(call, shelf, most, &question, &route, err);
+    int code = search_question(call, shelf, most, NULL, &question, &route, err);
     if (!code) {
         double routed = clock_seconds();
         json_begin(json, '{');

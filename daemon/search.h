@@ -7,10 +7,15 @@
 #include "memory/route.h"
 
 /* Routes the question that the parameters hold, for `most` hits, and says what
- * the model did; *ret_question without its vector. */
+ * the model did; *ret_question without its vector.  `context`: what it follows
+ * up; NULL: it stands alone. */
 int search_question(const struct call *call, const struct shelf *shelf,
-                    size_t most, struct question *ret_question,
+                    size_t most, const struct route_context *context,
+                    struct question *ret_question,
                     struct route_result *ret_route, struct err *err);
+
+/* The kinds of block that the parameters ask for; 0: all.  ERR_USAGE. */
+int search_kinds(const struct call *call, kind_set *ret, struct err *err);
 
 /* "generation" of what is searched. */
 void search_generation(struct json *json, const struct call *call,

@@ -19,7 +19,7 @@ enum {
 #define INT(name, least, most) {name, PARAM_INT, false, least, most}
 #define SEARCHING                                                        \
     NEEDED_TEXT("query"), TEXT("manual"), TEXT("under"), TEXT("file"),   \
-        INT("n", 1, MOST_HITS), TEXT("mode"), BOOL("explain"),           \
+        INT("n", 1, MOST_HITS), TEXT("mode"), TEXT("kind"), BOOL("explain"), \
         {"weights", PARAM_ANY, false, 0, 0}
 
 static const struct param no_params[] = {END};
@@ -30,24 +30,31 @@ static const struct param rm_params[] = {NEEDED_TEXT("manual"), END};
 static const struct param search_params[] = {SEARCHING, BOOL("strict"), END};
 static const struct param ask_params[] = {
     SEARCHING,      TEXT("answer"), INT("max_tokens", 1, MOST_TOKENS),
-    BOOL("stream"), BOOL("strict"), END};
+    BOOL("stream"), BOOL("strict"), TEXT("session"), END};
 static const struct param toc_params[] = {
     TEXT("node"), TEXT("manual"), INT("depth", 0, MOST_LEVELS), END};
 static const struct param node_params[] = {NEEDED_TEXT("node"), END};
+static const struct param get_params[] = {NEEDED_TEXT("node"), BOOL("all"),
+                                          END};
 static const struct param update_params[] = {TEXT("manual"), BOOL("wait"),
                                              BOOL("force"), END};
 static const struct param status_params[] = {BOOL("open"), END};
 static const struct param manual_params[] = {TEXT("manual"), END};
-static const struct param failed_params[] = {TEXT("manual"), BOOL("retry"), END};
+static const struct param failed_params[] = {TEXT("manual"), BOOL("retry"),
+                                             BOOL("left_out"), END};
+static const struct param verify_params[] = {TEXT("manual"), BOOL("repair"), END};
+static const struct param backup_params[] = {NEEDED_TEXT("dir"), END};
 static const struct param cancel_params[] = {{"id", PARAM_ANY, true, 0, 0},
                                              END};
 
 static const struct verb verbs[] = {
     {"add", VERB_CHORE, verb_add, add_params},
     {"ask", VERB_ANSWER, verb_ask, ask_params},
+    {"backup", VERB_CARE, verb_backup, backup_params},
     {"cancel", VERB_LOOP, NULL, cancel_params},
+    {"compact", VERB_CARE, verb_compact, no_params},
     {"failed", VERB_QUERY, verb_failed, failed_params},
-    {"get", VERB_QUERY, verb_get, node_params},
+    {"get", VERB_QUERY, verb_get, get_params},
     {"ls", VERB_QUERY, verb_ls, no_params},
     {"open", VERB_QUERY, verb_open, node_params},
     {"rm", VERB_CHORE, verb_rm, rm_params},
@@ -56,6 +63,7 @@ static const struct verb verbs[] = {
     {"stop", VERB_LOOP, NULL, no_params},
     {"toc", VERB_QUERY, verb_toc, toc_params},
     {"update", VERB_CHORE, verb_update, update_params},
+    {"verify", VERB_CARE, verb_verify, verify_params},
     {"wait", VERB_CHORE, verb_wait, manual_params},
 };
 /* clang-format on */

@@ -384,8 +384,8 @@ static int hand_over(struct parser *parser, const struct wire_request *request,
 {
     struct buf bytes = {0}, path = {0};
     struct wire_request input = {.number = request->number, .kind = WIRE_INPUT};
-    bool found =
-        parser->inputs->open(parser->inputs->context, names, &bytes, &path);
+    const struct parser_inputs *inputs = parser->inputs;
+    bool found = inputs && inputs->open(inputs->context, names, &bytes, &path);
     buf_put_byte(&path, '\0');
     if (found &&
         bytes.size + path.size + parser->handed_bytes > PARSER_MOST_BYTES) {
@@ -422,7 +422,7 @@ static int take_reply(struct parser *parser, const struct wire_request *request,
         if (rc || reply->status != WIRE_ASKS)
             return rc;
         struct buf names = {0};
-        if (!parser->inputs || reply->number != request->number ||
+        if (reply->number != request->number ||
             reply->size > WIRE_MOST_NAMES || asked > MOST_ASKED)
             return nonsense(parser, err);
         rc = take_into(parser, &names, reply->size, err);
@@ -578,14 +578,14 @@ static bool read_reports(struct slice *answer, const struct parser_inputs *in)
     return true;
 }
 
-int parser_parse(struct parser *parser, struct slice bytes,
-                 enum parser_format format, const struct parser_inputs *inputs,
-                 struct tree **ret_tree, struct err *err)
+static int ask_tree(struct parser *parser, enum wire_kind kind,
+                    struct slice bytes, enum parser_format format,
+                    const struct parser_inputs *inputs, struct tree **ret_tree,
+                    struct err *err)
 {
     struct buf answer = {0};
+    struct wire_request request = {.kind = kind, .format = (uint64_t)format};
     parser->inputs = inputs;
-    struct wire_request request = {.kind = WIRE_PARSE,
-                                   .format = (uint64_t)format};
     int rc = ask(parser, request, bytes, &answer, err);
     struct slice encoded = buf_slice(&answer);
     if (!rc && ((format == PARSER_LATEX && !read_reports(&encoded, inputs)) ||
@@ -594,6 +594,20 @@ int parser_parse(struct parser *parser, struct slice bytes,
     parser->inputs = NULL;
     buf_free(&answer);
     return rc;
+}
+
+int parser_parse(struct parser *parser, struct slice bytes,
+                 enum parser_format format, const struct parser_inputs *inputs,
+                 struct tree **ret_tree, struct err *err)
+{
+    return ask_tree(parser, WIRE_PARSE, bytes, format, inputs, ret_tree, err);
+}
+
+int parser_dropped(struct parser *parser, struct slice bytes,
+                   enum parser_format format, struct tree **ret_tree,
+                   struct err *err)
+{
+    return ask_tree(parser, WIRE_DROPPED, bytes, format, NULL, ret_tree, err);
 }
 
 /* False unless the reply is text and places as promised. */

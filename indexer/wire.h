@@ -6,6 +6,7 @@
  * field and every byte of a reply.
  *
  *   WIRE_PARSE   request: an HTML file    reply: an encoded tree
+ *   WIRE_DROPPED request: an HTML file    reply: an encoded tree
  *   WIRE_TEXT    request: part of a file  reply: as wire_text_size says
  *   WIRE_INPUT   request: a file that another one includes, see below
  *   a failure    status < 0, position     reply: the message
@@ -25,7 +26,12 @@
 
 enum { WIRE_FD = 3 }; /* the child's end */
 
-enum wire_kind { WIRE_PARSE = 1, WIRE_TEXT = 2, WIRE_INPUT = 3 };
+enum wire_kind {
+    WIRE_PARSE = 1,
+    WIRE_TEXT = 2,
+    WIRE_DROPPED = 3,
+    WIRE_INPUT = 4
+};
 
 enum { WIRE_ASKS = 1, WIRE_MOST_NAMES = 8192 /* bytes */ };
 

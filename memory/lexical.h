@@ -44,6 +44,19 @@ void lexical_remove_alias(struct lexical_delta *delta, uint64_t id,
 int lexical_apply(struct store_txn *txn, uint32_t manual, uint32_t epoch,
                   struct lexical_delta *delta, struct err *err);
 
+/* ---- Comparing what is written with what should be ---- */
+
+/* A posting as it is kept: drawn at the top of postings.c. */
+typedef void lexical_take(void *context, struct slice term, uint64_t id,
+                          uint64_t packed);
+/* Those that the delta would add; for each node after its last `add`. */
+void lexical_each(const struct lexical_delta *delta, lexical_take *take,
+                  void *context);
+void lexical_forget(struct lexical_delta *delta); /* empties it */
+/* Those of a term in the store; false: they are damaged. */
+bool lexical_read(struct slice term, struct slice postings, lexical_take *take,
+                  void *context);
+
 /* ---- Reading ---- */
 
 enum { QUERY_MOST_TERMS = 32 };
@@ -54,6 +67,7 @@ struct query_term {
     char *written;      /* NULL; when no node holds what the question has: that,
                         and `term` is the nearest one that is held */
     double trust;       /* 0..1: that `term` is meant; 1: as it is written */
+    double share;       /* 0..1: 1: of the question; less: of one before it */
     bool whole;         /* an identifier, or a name in one */
     uint32_t within;    /* a bit for each whole of the query it is a part of */
     unsigned frequency; /* word_frequency; 0: it counts in full */
@@ -71,6 +85,11 @@ struct query {
 
 /* Words without weight are left out, unless there is nothing else. */
 void query_parse(const char *text, struct query *ret_query);
+
+/* Adds the terms that a question before had and this one has not; they count
+ * `share` of what they would in this one. */
+void query_carry(struct query *query, const char *before, double share);
+
 void query_free(struct query *query);
 
 /* Index of a term in the query, -1: not in it. */

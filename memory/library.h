@@ -25,7 +25,13 @@ struct volume {
     double mean_title_words;
     uint32_t owners;         /* nodes that own content */
     struct vectors *vectors; /* NULL: no memories yet */
+    struct volume_kinds *kinds;
     int references;          /* kept by library.c */
+};
+
+/* Made when it is first wanted (kinds.h). */
+struct volume_kinds {
+    _Atomic(uint32_t *) sets; /* [outline->count]; NULL: not yet */
 };
 
 /* A place that a link can name: a file, or an anchor in it. */

@@ -40,22 +40,23 @@ struct hash128 memories_policy(const struct memory_policy *policy,
 
 /* ---- The table ---- */
 
-/* Names of what the vectors are made of, each once. */
-static void list_names(struct work *work)
+/* The memories that the rows' keys are. */
+static void name_rows(struct work *work)
 {
+    const struct tree *outline = work->making->volume->outline;
     struct vector_table *table = &work->table;
-    const struct plan *plan = &work->plan;
-    size_t count = plan->segments + table->node_count, kept = 0;
-    struct hash128 *names = mem_alloc(count * sizeof *names);
-    memcpy(names, plan->names, plan->segments * sizeof *names);
-    for (uint32_t n = 0; n < table->node_count; n++)
-        names[plan->segments + n] = plan->nodes[n].kept_under;
-    qsort(names, count, sizeof *names, hash_compare);
-    for (size_t i = 0; i < count; i++)
-        if (!i || !hash_equal(names[i], names[kept - 1]))
-            names[kept++] = names[i];
-    table->names = names;
-    table->name_count = (uint32_t)kept;
+    uint32_t row = 0;
+    table->row_names = mem_alloc(table->row_count * sizeof *table->row_names);
+    for (uint32_t n = 0; n < outline->count; n++) {
+        const struct node_plan *of = &work->plan.nodes[n];
+        for (size_t s = 0; outline->nodes[n].words && s < of->segments.count;
+             s++) {
+            const struct hash128 *name =
+                bsearch(&work->plan.names[of->first + s], table->names,
+                        table->name_count, sizeof *name, hash_compare);
+            table->row_names[row++] = (uint32_t)(name - table->names);
+        }
+    }
 }
 
 static void prepare_table(struct work *work)
@@ -85,7 +86,10 @@ static void prepare_table(struct work *work)
     table->row_count = row;
     table->keys = mem_alloc(row * table->width * sizeof(float));
     table->wholes = mem_alloc(outline->count * table->width * sizeof(float));
-    list_names(work);
+    table->names =
+        plan_names(&work->plan, table->node_count, &table->name_count);
+    if (making->facts.keys_are_memories)
+        name_rows(work);
 }
 
 /* ---- In place ---- */

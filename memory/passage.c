@@ -38,6 +38,7 @@ struct sentence {
 struct choosing {
     const struct query *query;
     struct term_maker *maker;
+    kind_set kinds; /* 0: any */
     const atomic_bool *cancel;
     term_set head;              /* in the head of the present block */
     term_set label;             /* in the label above it */
@@ -235,6 +236,25 @@ static bool is_cancelled(const struct choosing *choosing)
     return choosing->cancel && atomic_load(choosing->cancel);
 }
 
+static bool same_words(struct slice a, struct slice b)
+{
+    struct buf one = {0}, other = {0};
+    text_fold_compare(&one, a);
+    text_fold_compare(&other, b);
+    bool same = slice_equal(buf_slice(&one), buf_slice(&other));
+    buf_free(&one);
+    buf_free(&other);
+    return same;
+}
+
+static bool is_repeated(const struct passages *passages, struct slice text)
+{
+    for (size_t i = 0; i < passages->count; i++)
+        if (same_words(passages->items[i].text, text))
+            return true;
+    return false;
+}
+
 static int choose_one(const struct shelf *shelf, const struct route_hit *hit,
                       struct choosing choosing, struct passages *passages,
                       struct err *err)
@@ -247,11 +267,12 @@ static int choose_one(const struct shelf *shelf, const struct route_hit *hit,
     for (uint32_t b = 0;
          b < content.node->block_count && !is_cancelled(&choosing); b++) {
         const struct block *block = &content.node->blocks[b];
-        consider_block(&choosing, block);
+        if (!choosing.kinds || choosing.kinds & kind_bit(block->kind))
+            consider_block(&choosing, block);
         if (is_label(block))
             choosing.label = terms_in(&choosing, block->text);
     }
-    if (choosing.block) {
+    if (choosing.block && !is_repeated(passages, choosing.text)) {
         struct slice text = choosing.text;
         struct origin origin = choosing.block->origin;
         origin.file =
@@ -285,7 +306,7 @@ static struct query query_of(const struct route_result *route)
 }
 
 int passages_choose(const struct shelf *shelf, const struct route_result *route,
-                    size_t most, const atomic_bool *cancel,
+                    size_t most, kind_set kinds, const atomic_bool *cancel,
                     struct passages *ret_passages, struct err *err)
 {
     struct query query = query_of(route);
@@ -293,7 +314,7 @@ int passages_choose(const struct shelf *shelf, const struct route_result *route,
     struct passages passages = {0};
     passages.items = mem_alloc(most * sizeof *passages.items);
     struct choosing choosing = {
-        .query = &query, .maker = maker, .cancel = cancel};
+        .query = &query, .maker = maker, .kinds = kinds, .cancel = cancel};
     double least = route->count ? LEAST_SHARE * route->hits[0].score : 0;
     int code = 0;
     for (size_t i = 0; i < route->count && passages.count < most && !code; i++)

@@ -24,10 +24,11 @@ struct passages {
 };
 
 /* At most `most` passages from the hits of a routed question, at most one a
- * node, and none from hits that are far weaker than the strongest.  `cancel`
- * (NULL: never) is polled: ERR_CANCELLED. */
+ * node, none that says what one before it says, word for word, and none from hits that are far weaker than the strongest.  `kinds`:
+ * only from blocks of these; 0: of all.  `cancel` (NULL: never) is polled:
+ * ERR_CANCELLED. */
 int passages_choose(const struct shelf *shelf, const struct route_result *route,
-                    size_t most, const atomic_bool *cancel,
+                    size_t most, kind_set kinds, const atomic_bool *cancel,
                     struct passages *ret_passages, struct err *err);
 void passages_free(struct passages *passages);
 

@@ -18,6 +18,7 @@ struct parse {
     bool stop_words; /* take them too */
     bool sentence;   /* it is one, not a phrase or keywords */
     uint32_t within; /* wholes of the identifier that is being read */
+    double share;    /* of the terms that it adds */
 };
 
 /* Japanese endings and particles. */
@@ -59,6 +60,7 @@ static void take_term(void *context, const struct term_at *at)
             .term = mem_strndup(at->term.data, at->term.size),
             .word = mem_strndup(at->word.data, at->word.size),
             .trust = 1,
+            .share = parse->share,
             .whole = at->whole,
             .within = at->part ? parse->within : 0,
             .frequency = frequency_of(at),
@@ -71,7 +73,7 @@ static void take_term(void *context, const struct term_at *at)
 void query_parse(const char *text, struct query *ret_query)
 {
     struct term_maker *maker = term_maker_new();
-    struct parse parse = {.query = ret_query};
+    struct parse parse = {.query = ret_query, .share = 1};
     ret_query->count = 0;
     terms_of(maker, slice_of(text), take_term, &parse);
     /* A phrase means each of its words. */
@@ -80,6 +82,14 @@ void query_parse(const char *text, struct query *ret_query)
     parse.stop_words = true;
     if (!ret_query->count)
         terms_of(maker, slice_of(text), take_term, &parse);
+    term_maker_free(maker);
+}
+
+void query_carry(struct query *query, const char *before, double share)
+{
+    struct term_maker *maker = term_maker_new();
+    struct parse parse = {.query = query, .share = share};
+    terms_of(maker, slice_of(before), take_term, &parse);
     term_maker_free(maker);
 }
 
@@ -117,17 +127,20 @@ static double common_weight(const struct query_term *term, double owners,
     return fmin(1, fmax(LEAST, share / TIMES));
 }
 
+/* What a corrected word still lacks is less than it loses in a ranking: that the
+ * nearest one is meant is likelier than that nothing is. */
 void query_weigh(struct query *query, double owners, double mean_words)
 {
     for (size_t t = 0; t < query->count; t++) {
         struct query_term *term = &query->terms[t];
         double nodes = term->nodes;
         term->idf = log(1 + (owners - nodes + 0.5) / (nodes + 0.5));
-        term->weight = term->trust;
+        term->weight = term->trust * term->share;
         if (whole_is_known(query, term->within))
             term->weight *= PART_OF_WHOLE;
         if (term->frequency)
             term->weight *= common_weight(term, owners, mean_words);
-        term->missing = (1 - term->trust) * log(1 + (owners + 0.5) / 0.5);
+        term->missing = (1 - sqrt(term->trust)) * term->share *
+                        log(1 + (owners + 0.5) / 0.5);
     }
 }

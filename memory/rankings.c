@@ -170,3 +170,14 @@ size_t rankings_fuse(const struct ranking rankings[ROUTE_RANKINGS],
     *ret = items;
     return count;
 }
+
+void rankings_add(struct fused *items, size_t count,
+                  double (*bonus)(const void *context,
+                                  const struct fused *item),
+                  const void *context)
+{
+    for (size_t i = 0; i < count; i++)
+        items[i].score += bonus(context, &items[i]);
+    if (count)
+        qsort(items, count, sizeof *items, by_fused);
+}

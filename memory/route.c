@@ -23,8 +23,14 @@ static const struct route_weights mode_weights[] = {
     [ROUTE_LEXICAL] = {{[ROUTE_BY_LEXICAL] = 1}},
 };
 
-/* Chosen on the halves for tuning of tests/questions/postgresql-*. */
-const double route_least_confidence = 0.45;
+/* Chosen on questions about held-out manuals (docs/retrieval.md). */
+const double route_least_confidence = 0.5;
+
+/* What terms of the question before count, where the one that follows it up
+ * names a subject ("and for indexes?") and where not ("how do I turn it
+ * off?"), and what a place in or beside the sections that answered it adds to a
+ * fused score (docs/retrieval.md). */
+static const double CARRIED = 0.3, CARRIED_SUBJECT = 0.8, NEAR = 0.3;
 
 /* ---- What is asked, and where ---- */
 
@@ -32,7 +38,8 @@ bool scope_accepts(const struct scope *scope, uint32_t node)
 {
     const struct node *n = &scope->volume->outline->nodes[node];
     return node >= scope->from && node < scope->end && n->words &&
-           (scope->file == TREE_NONE || n->source_tree == scope->file);
+           (scope->file == TREE_NONE || n->source_tree == scope->file) &&
+           (!scope->kinds || scope->kinds[node] & scope->wanted);
 }
 
 static void add_scope(struct routing *routing, const struct volume *volume,
@@ -81,6 +88,19 @@ static int choose_scopes(struct routing *routing, const struct shelf *shelf,
     return 0;
 }
 
+static int find_kinds(struct routing *routing, const struct shelf *shelf,
+                      struct err *err)
+{
+    int code = 0;
+    for (size_t s = 0; s < routing->scope_count && !code; s++) {
+        struct scope *scope = &routing->scopes[s];
+        scope->wanted = routing->request->kinds;
+        if (scope->wanted)
+            code = kinds_of(shelf, scope->volume, &scope->kinds, err);
+    }
+    return code;
+}
+
 /* Mode dense has nothing but vectors. */
 static int check_dense(const struct routing *routing, struct err *err)
 {
@@ -124,14 +144,77 @@ static size_t rank_all(struct routing *routing, struct fused **ret_fused)
     return count;
 }
 
+/* ---- What it follows up ---- */
+
+static void carry_terms(struct routing *routing)
+{
+    const struct route_context *context = routing->request->context;
+    double carried = context && !context->names ? CARRIED_SUBJECT : CARRIED;
+    double share = carried;
+    for (size_t i = 0; context && i < context->question_count; i++) {
+        query_carry(&routing->query, context->questions[i], share);
+        share *= carried;
+    }
+}
+
+/* Sub-trees that are preferred. */
+struct surroundings {
+    const struct routing *routing;
+    const struct volume *volumes[ROUTE_MOST_NEAR];
+    uint32_t from[ROUTE_MOST_NEAR], end[ROUTE_MOST_NEAR];
+    size_t count;
+};
+
+/* Of a section: what is below its parent; of one at the top: its own. */
+static void add_surroundings(struct surroundings *all,
+                             const struct volume *volume, uint32_t node)
+{
+    const struct node *nodes = volume->outline->nodes;
+    uint32_t parent = nodes[node].parent;
+    if (parent != TREE_NONE && parent != 0)
+        node = parent;
+    all->volumes[all->count] = volume;
+    all->from[all->count] = node;
+    all->end[all->count++] = nodes[node].end;
+}
+
+static double nearness(const void *context, const struct fused *item)
+{
+    const struct surroundings *all = context;
+    const struct volume *volume = all->routing->scopes[item->scope].volume;
+    for (size_t i = 0; i < all->count; i++)
+        if (all->volumes[i] == volume && item->node >= all->from[i] &&
+            item->node < all->end[i])
+            return NEAR;
+    return 0;
+}
+
+static void prefer_near(const struct routing *routing,
+                        const struct shelf *shelf, struct fused *fused,
+                        size_t count)
+{
+    const struct route_context *context = routing->request->context;
+    struct surroundings all = {.routing = routing};
+    for (size_t i = 0; context && i < context->near_count; i++) {
+        const struct volume *volume;
+        uint32_t node;
+        if (all.count < ROUTE_MOST_NEAR &&
+            shelf_find(shelf, context->near[i], &volume, &node))
+            add_surroundings(&all, volume, node);
+    }
+    if (all.count)
+        rankings_add(fused, count, nearness, &all);
+}
+
 /* ---- The result ---- */
 
 /* What says nothing about whether the manuals know the subject: numbers, and
- * an identifier that occurs nowhere as a whole (its words speak for it). */
+ * what is joined by signs and occurs nowhere as a whole (its words speak for
+ * it), unless it is a name: with "_". */
 static bool is_incidental(const struct query_term *term)
 {
     if (term->whole && !term->nodes)
-        return true;
+        return !strchr(term->term, '_');
     return term->term[strspn(term->term, "0123456789")] == '\0';
 }
 
@@ -166,13 +249,36 @@ static void give_hits(struct routing *routing, const struct fused *fused,
         result->hits[i] = (struct route_hit){.volume = scope->volume,
                                              .node = item->node,
                                              .score = item->score,
-                                             .coverage = covered};
+                                             .coverage = covered,
+                                             .block = TREE_NONE};
         for (int r = 0; r < ROUTE_RANKINGS; r++)
             result->hits[i].by[r] = item->by[r];
         if (i < 3 && covered > result->confidence)
             result->confidence = covered;
     }
     result->count = count;
+}
+
+/* The blocks by which hits were scored, where only some kinds are wanted. */
+static int give_blocks(struct routing *routing, const struct shelf *shelf,
+                       const struct fused *fused, struct err *err)
+{
+    struct route_result *result = routing->result;
+    const struct query *query = &routing->query;
+    struct term_maker *maker = term_maker_new();
+    int code = 0;
+    for (size_t i = 0; i < result->count && !code; i++) {
+        const struct scope *scope = &routing->scopes[fused[i].scope];
+        struct route_hit *hit = &result->hits[i];
+        struct kind_block best;
+        code = kinds_best(shelf, hit->volume, hit->node, scope->wanted, query,
+                          &scope->matches[hit->node * query->count], maker,
+                          &best, err);
+        if (!code)
+            hit->block = best.block;
+    }
+    term_maker_free(maker);
+    return code;
 }
 
 static struct route_term give_term(const struct query_term *term)
@@ -213,9 +319,12 @@ static int prepare(struct routing *routing, const struct shelf *shelf,
 {
     const char *query = routing->request->query;
     query_parse(query, &routing->query);
+    carry_terms(routing);
     if (!query[strspn(query, " \t\r\n")])
         return err_set(err, ERR_USAGE, "the question is empty");
     int code = choose_scopes(routing, shelf, err);
+    if (!code)
+        code = find_kinds(routing, shelf, err);
     if (code)
         return code;
     find_vectors(routing);
@@ -233,12 +342,18 @@ int route_question(const struct shelf *shelf,
     if (!code) {
         struct fused *fused;
         size_t count = rank_all(&routing, &fused);
+        prefer_near(&routing, shelf, fused, count);
         give_hits(&routing, fused, count);
         give_terms(&routing);
+        if (request->kinds)
+            code = give_blocks(&routing, shelf, fused, err);
         free(fused);
-        *ret_result = result;
     }
     free_routing(&routing);
+    if (code)
+        route_result_free(&result);
+    else
+        *ret_result = result;
     return code;
 }
 

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "memory/kinds.h"
 #include "memory/library.h"
 
 enum route_mode { ROUTE_AUTO, ROUTE_TREE, ROUTE_DENSE, ROUTE_LEXICAL };
@@ -42,16 +43,33 @@ struct route_weights {
     double by[ROUTE_RANKINGS];
 };
 
+/* What a question follows up: its predecessors, the last one first, and the
+ * sections that answered them.  The terms of each count a share of what those of
+ * its successor do, and what stands in or beside these sections is
+ * preferred. */
+enum { ROUTE_MOST_NEAR = 8 };
+struct route_context {
+    const char *const *questions; /* [question_count] */
+    size_t question_count;
+    bool names;           /* the question names a subject of its own */
+    const uint64_t *near; /* [near_count] ids of nodes, those that are gone are
+                             passed over; at most ROUTE_MOST_NEAR */
+    size_t near_count;
+};
+
 struct route_request {
     const char *query;
-    const char *manual;    /* NULL: all */
-    const char *file;      /* only nodes of this file; NULL: all */
-    uint64_t under;        /* only the sub-tree of this node; 0: all */
-    int mode;              /* enum route_mode */
-    size_t most;           /* hits wanted */
-    const float *vector;   /* the question in key space; NULL: no model */
+    const char *manual;  /* NULL: all */
+    const char *file;    /* only nodes of this file; NULL: all */
+    uint64_t under;      /* only the sub-tree of this node; 0: all */
+    int mode;            /* enum route_mode */
+    kind_set kinds;      /* only nodes that own a block of these, scored by the
+                              best of them; 0: all */
+    size_t most;         /* hits wanted */
+    const float *vector; /* the question in key space; NULL: no model */
     struct hash128 policy; /* of the vectors that it may be compared with */
     bool explain;
+    const struct route_context *context; /* NULL: the question stands alone */
     /* Of mode auto; NULL: the standard ones.  For measuring what weights do. */
     const struct route_weights *weights;
 };
@@ -67,6 +85,8 @@ struct route_hit {
     double score;    /* fused; of no meaning beyond its order */
     double coverage; /* 0..1: share of the question's information (idf) whose
                          terms occur in the node, its title or its path */
+    uint32_t block;  /* with `kinds`: the best of them, an index in the node's
+                        content; else TREE_NONE */
     struct route_place by[ROUTE_RANKINGS];
 };
 

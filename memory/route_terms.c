@@ -7,6 +7,10 @@
  * and what the branch a node stands in adds to the node. */
 static const double WHOLE_BRANCH = 0.3, CONTEXT = 0.1;
 
+/* Nodes whose blocks of the wanted kinds are looked at; of the rest title and
+ * path alone count. */
+enum { MOST_LOOKED_AT = 100 };
+
 /* ---- Scores ---- */
 
 static void weigh_terms(struct routing *routing)
@@ -86,6 +90,53 @@ static int correct_terms(struct routing *routing, struct store_txn *txn,
     return code;
 }
 
+/* What title and path alone are worth. */
+static double score_heads(const struct routing *routing,
+                          const struct scope *scope, uint32_t node)
+{
+    const struct query *query = &routing->query;
+    struct match row[QUERY_MOST_TERMS];
+    for (size_t t = 0; t < query->count; t++) {
+        row[t] = scope->matches[node * query->count + t];
+        row[t].body = 0;
+        row[t].defined = 0;
+    }
+    return lexical_score(query, scope->volume, node, row);
+}
+
+/* Where only some kinds of block are wanted, a node is worth its best one: the
+ * nodes that are best by all of their text are looked at. */
+static int score_kinds(struct routing *routing, const struct shelf *shelf,
+                       struct err *err)
+{
+    const struct query *query = &routing->query;
+    struct ranking ranking = {0};
+    struct term_maker *maker = term_maker_new();
+    int code = 0;
+    for (size_t s = 0; s < routing->scope_count; s++) {
+        struct scope *scope = &routing->scopes[s];
+        for (uint32_t n = scope->from; n < scope->end; n++) {
+            if (!(scope->own[n] > 0))
+                continue;
+            ranking_add(&ranking, s, n, scope->own[n]);
+            scope->own[n] = score_heads(routing, scope, n);
+        }
+    }
+    ranking_sort(&ranking, MOST_LOOKED_AT);
+    for (size_t i = 0; i < ranking.count && !code; i++) {
+        struct scope *scope = &routing->scopes[ranking.items[i].scope];
+        uint32_t n = ranking.items[i].node;
+        struct kind_block best;
+        code = kinds_best(shelf, scope->volume, n, scope->wanted, query,
+                          &scope->matches[n * query->count], maker, &best, err);
+        if (!code)
+            scope->own[n] = best.score;
+    }
+    free(ranking.items);
+    term_maker_free(maker);
+    return code;
+}
+
 int score_terms(struct routing *routing, const struct shelf *shelf,
                 struct err *err)
 {
@@ -112,10 +163,14 @@ int score_terms(struct routing *routing, const struct shelf *shelf,
                     lexical_score(&routing->query, scope->volume, n,
                                   &scope->matches[n * routing->query.count]);
         scope->whole = mem_alloc(count * sizeof *scope->whole);
-        score_wholes(&routing->query, scope);
-        score_branches(scope);
     }
-    return 0;
+    if (routing->request->kinds)
+        code = score_kinds(routing, shelf, err);
+    for (size_t s = 0; s < routing->scope_count && !code; s++) {
+        score_wholes(&routing->query, &routing->scopes[s]);
+        score_branches(&routing->scopes[s]);
+    }
+    return code;
 }
 
 /* ---- Rankings ---- */

@@ -13,6 +13,8 @@ struct scope {
     const struct volume *volume;
     uint32_t from, end;            /* nodes that may be found: [from, end) */
     uint32_t file;                 /* only of this file; TREE_NONE: any */
+    const kind_set *kinds;         /* [outline->count]; NULL: any will do */
+    kind_set wanted;               /* of these */
     const struct vectors *vectors; /* that the question may be compared with;
                                       NULL: none */
     struct match *matches;         /* [outline->count, terms] */
@@ -68,6 +70,12 @@ struct fused {
  * the caller.  Returns how many. */
 size_t rankings_fuse(const struct ranking rankings[ROUTE_RANKINGS],
                      const struct route_weights *weights, struct fused **ret);
+
+/* Adds to the score of each item what `bonus` says, and sorts anew. */
+void rankings_add(struct fused *items, size_t count,
+                  double (*bonus)(const void *context,
+                                  const struct fused *item),
+                  const void *context);
 
 /* ---- Descents: descent.c ---- */
 

@@ -1,5 +1,6 @@
 #include "memory/volume.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,9 @@ void volume_free(struct volume *volume)
     free(volume->by_id);
     free(volume->anchors);
     free(volume->title_words);
+    if (volume->kinds)
+        free(atomic_load(&volume->kinds->sets));
+    free(volume->kinds);
     vectors_close(volume->vectors);
     tree_free(volume->outline);
     manual_free(&volume->manual);
@@ -165,6 +169,11 @@ static int open_vectors(struct store_txn *txn, struct volume *volume,
         code = vector_table_decode(bytes, &table, err);
     if (code)
         return code;
+    code = vector_table_read_keys(txn, &table, err);
+    if (code) {
+        vector_table_free(&table);
+        return code;
+    }
     uint32_t *node_of = mem_alloc(table.node_count * sizeof *node_of);
     for (uint32_t i = 0; i < table.node_count; i++)
         node_of[i] = volume_find(volume, table.nodes[i]);
@@ -207,6 +216,7 @@ int volume_read(struct store_txn *txn, struct manual *manual,
     volume->by_id = mem_alloc(volume->outline->count * sizeof *volume->by_id);
     volume->title_words =
         mem_alloc(volume->outline->count * sizeof *volume->title_words);
+    volume->kinds = mem_alloc(sizeof *volume->kinds);
     measure(volume);
     index_anchors(volume);
     if (volume->manual.vectors)
@@ -293,6 +303,10 @@ uint32_t volume_follow(const struct volume *volume, uint32_t node,
     if (source != TREE_NONE &&
         url_resolve(outline->files[source], url, &path, &anchor)) {
         uint32_t file = volume_file(volume, path.data);
+        if (file == TREE_NONE) {
+            url_other_packing(&path);
+            file = volume_file(volume, path.data);
+        }
         if (file != TREE_NONE)
             found = find_anchor(volume, file, buf_slice(&anchor));
         if (file != TREE_NONE && found == TREE_NONE)

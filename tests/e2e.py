@@ -253,6 +253,52 @@ def modes_and_filters():
         h.run("search", "x", "--under", "n999999", code=2)
 
 
+def kinds_of_block_are_found():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        for mode in ("auto", "lexical", "tree"):
+            for kind in ("code", "table", "list"):
+                found = h.json("search", "create a partial index", "--kind", kind, "--mode", mode)["results"]
+                check(found, (mode, kind))
+                for hit in found:
+                    blocks = h.json("get", hit["node"])["blocks"]
+                    check(hit["block"]["kind"] == kind and
+                          any(block["kind"] == kind and block["text"] == hit["block"]["text"] and
+                              block["span"] == hit["block"]["span"] for block in blocks), hit["block"])
+        check("CREATE INDEX" in h.json("search", "create a partial index", "--kind", "code")
+              ["results"][0]["block"]["text"], "the best one")
+        check("block" not in h.json("search", "partial index")["results"][0], "without --kind")
+        answer = h.json("ask", "How do I create a partial index?", "--kind", "code")
+        quoted = answer["citations"][0]
+        check(any(block["kind"] == "code" and quoted["quote"].split()[0] in block["text"]
+                  for block in h.json("get", quoted["node"])["blocks"]), quoted)
+        h.run("search", "x", "--kind", "poem", code=2)
+
+
+def follow_ups_are_understood():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        first = h.json("ask", "What is a partial index?", "--session", "s")
+        check(first["session"] == {"name": "s", "turn": 1, "follows": False, "questions": [],
+                                   "near": []}, first["session"])
+        for question in ("when would I use it?", "and what are the restrictions?"):
+            answer = h.json("ask", question, "--session", "s")
+            told = answer["session"]
+            check(told["follows"] and "What is a partial index?" in told["questions"], told)
+            check(first["citations"][0]["node"] in told["near"] or told["turn"] > 2, told)
+            check("Indexes" in " ".join(answer["route"][0]["path"]), answer["route"])
+        check(answer["session"]["turn"] == 3, answer["session"])
+        check("partial" in json.dumps(h.json("ask", "when would I use it?", "--session", "s",
+                                             "--explain")["explain"]["terms"]), "carried")
+        alone = json.loads(h.run("ask", "when would I use it?", "--session", "t", "--json",
+                                 code=None).stdout)
+        check(not alone["session"]["follows"], alone["session"])
+        other = h.json("ask", "How is memory for sorting limited?", "--session", "s")
+        check(not other["session"]["follows"] and not other["session"]["near"], other["session"])
+        h.run("ask", "x", "--session", "", code=2)
+        h.run("ask", "x", "--session", "x" * 65, code=2)
+
+
 def what_is_not_there_is_said():
     with house() as h:
         h.json("add", h.part(), "-c", "pg", "--wait")
@@ -278,6 +324,112 @@ def links_lead_to_nodes():
         check(refs["none"]["node"] is None and refs["out"]["node"] is None, refs)
         up = h.json("get", two["id"])["refs"][0]
         check(up["node"] == find(toc, "Top")["id"], up)
+
+
+def links_to_packed_files_lead_to_nodes():
+    with house() as h:
+        folder = os.path.join(h.path, "m")
+        h.write("m/a.html", page("A", '<p><a href="b.html#two">packed</a>, '
+                                 '<a href="c.html.gz">plain</a></p>'))
+        h.write("m/b.html.gz", gzip.compress(page("B", '<h2 id="two">Two</h2><p>text</p>').encode()))
+        h.write("m/c.html", page("C", "<p>text</p>"))
+        h.json("add", folder, "--wait")
+        toc = h.json("toc")
+        refs = {ref["text"]: ref["node"] for ref in h.json("get", find(toc, "A")["id"])["refs"]}
+        check(refs == {"packed": find(toc, "Two")["id"], "plain": find(toc, "C")["id"]}, refs)
+
+
+# ---- What the manual's own index says ----
+
+INDEX = '<div class="index"><div class="indexdiv"><dl>%s</dl></div></div>'
+
+
+def index_entries_find_sections():
+    with house() as h:
+        folder = os.path.join(h.path, "m")
+        h.write("m/a.html", page("Alpha", "<p>The first text.</p>"))
+        h.write("m/b.html", page("Beta", "<p>The second text.</p>"))
+        entry = '<dt>zebra crossings</dt><dd><dl><dt>striped, <a href="%s">see</a></dt></dl></dd>'
+        h.write("m/ix.html", page("Index", INDEX % (entry % "a.html")))
+        h.json("add", folder, "-c", "m", "--wait")
+
+        def first(words):
+            hits = h.json("search", words, "--mode", "lexical", code=None)["results"]
+            return hits[0]["path"][-1] if hits else None
+
+        alpha = find(h.json("toc"), "Alpha")["id"]
+        check(h.json("get", alpha)["aliases"] == ["zebra crossings, striped"], h.json("get", alpha))
+        check(first("striped zebra") == "Alpha", "found by its entry")
+        h.write("m/ix.html", page("Index", INDEX % (entry % "b.html")))
+        h.json("update", "--wait")
+        check(first("striped zebra") == "Beta", "the entry leads elsewhere")
+        check(h.json("get", alpha)["aliases"] == [], "and no more there")
+        os.remove(os.path.join(folder, "ix.html"))
+        h.json("update", "--wait")
+        check(first("zebra") is None, "without the index page there are no entries")
+
+
+def index_entries_can_be_left_out():
+    with house() as h:
+        folder = os.path.join(h.path, "m")
+        h.write("m/a.html", page("Alpha", "<p>The first text.</p>"))
+        h.write("m/ix.html", page("Index", INDEX % '<dt>zebra, <a href="a.html">A</a></dt>'))
+        config = h.write("lectern.ini", "aliases = no\n")
+        h.json("add", folder, "-c", "m", "--wait", "--config", config)
+        check(not h.json("search", "zebra", "--mode", "lexical", code=1)["results"], "left out")
+        for setting, code in (("yes", 0), ("no", 1)):
+            h.stop()
+            h.write("lectern.ini", f"aliases = {setting}\n")
+            h.json("update", "--wait", "--config", config)
+            h.json("search", "zebra", "--mode", "lexical", code=code)
+
+
+def what_is_left_out_is_listed():
+    with house() as h:
+        h.write("m/index.html", page("Top", '<p>Read <a href="a.html">A</a>.</p>'))
+        h.write("m/a.html", page("A", "<p>The text.</p>"))
+        h.write("m/b.html", page("A", "<p>The text.</p>"))
+        h.write("m/old.html", '<meta http-equiv="refresh" content="0; url=a.html">moved')
+        h.write("m/deep.html", "<div>" * 300000 + "x")
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        check(h.manual("m")["left_out"] == {"redirect": 1, "same": 1}, h.manual("m"))
+        check("2 left out" in h.run("status").stdout, h.run("status").stdout)
+        check("left_out" not in h.json("failed"), "only when asked for")
+        listed = h.json("failed", "--left-out")
+        check([f["file"] for f in listed["files"]] == ["deep.html"], listed)
+        check({f["file"]: f["reason"] for f in listed["left_out"]} ==
+              {"b.html": "same", "old.html": "redirect"}, listed)
+        check("old.html: left out: sends one" in h.run("failed", "--left-out").stdout, "in words")
+
+
+def what_was_dropped_is_shown():
+    with house() as h:
+        for i in range(9):
+            h.write(f"m/{i}.html", page(f"Page {i}", '<div class="navheader"><p>Prev Next</p></div>'
+                                        f'<p>Shared banner of all.</p><p>Own words {i}.</p>'
+                                        f'<h2 id="s">Part {i}</h2><p>More of {i} <b hidden>secret</b></p>'
+                                        '<footer>Made by hand</footer>'))
+        h.json("add", os.path.join(h.path, "m"), "--wait")
+        toc = h.json("toc")
+        one, part = find(toc, "Page 1"), find(toc, "Part 1")
+        check("dropped" not in h.json("get", one["id"]), "not asked for")
+        got = h.json("get", one["id"], "--all")
+        check([block["text"] for block in got["blocks"]] == ["Own words 1."], got["blocks"])
+        wanted = [("navigation", "Prev Next"), ("repeated", "Shared banner of all."),
+                  ("hidden", "secret"), ("footer", "Made by hand")]
+        check([(d["reason"], d["text"]) for d in got["dropped"]] == wanted, got["dropped"])
+        data = open(os.path.join(h.path, "m/1.html")).read()
+        for d in got["dropped"]:
+            check(d["file"] == "1.html" and data[slice(*d["span"])] == d["text"], d)
+        below = h.json("get", part["id"], "--all")["dropped"]
+        check([d["reason"] for d in below] == ["hidden", "footer"], below)
+        text = h.run("get", one["id"], "--all").stdout
+        check("[dropped: repeated] Shared banner of all.\n" in text, text)
+        check("--all" in h.run("help", "get", store=False).stdout, "help")
+        h.write("m/1.html", page("Page 1", "changed"))
+        done = h.run("get", one["id"], "--all", code=None)
+        check(done.returncode and "lectern update" in done.stderr, done.stderr)
+        check("Own words 1." in h.run("get", one["id"]).stdout, "without --all it is as it was")
 
 
 # ---- Updates ----
@@ -961,6 +1113,120 @@ def kill_during_the_first_index():
         find(h.json("toc", "-c", "pg"), "5.11. Table Partitioning")
 
 
+# ---- The store ----
+
+def spoil_a_tree(h):
+    """Changes a byte of every third packed tree, behind a stopped daemon's back."""
+    path = os.path.join(h.store, "data.mdb")
+    with open(path, "r+b") as file:
+        data = file.read()
+        at = [i for i in range(len(data)) if data.startswith(b"\x28\xb5\x2f\xfd", i)]
+        for place in at[::3]:
+            file.seek(place + 40)
+            file.write(bytes([data[place + 40] ^ 0x55]))
+    return len(at[::3])
+
+
+def damage_is_named_and_repaired():
+    with house() as h:
+        h.copy_model()
+        h.run("add", h.part(FEW), "-c", "pg", "--wait")
+        report = h.json("verify")
+        check(not report["fault_count"] and report["checked"]["by_model"] and
+              report["checked"]["memories"] > 10, report)
+        check("no fault" in h.run("verify", "-c", "pg").stdout, "verify")
+        h.stop()
+        check(spoil_a_tree(h) > 2, "trees in the file")
+        report = h.json("verify", code=6)
+        check(report["fault_count"] and
+              all(f["table"] in ("trees", "outlines") and f["remedy"] and f["what"] and
+                  f["place"] and f["manual"] == "pg" for f in report["faults"]), report)
+        done = h.run("verify", code=6)
+        check("lectern update --force -c pg" in done.stdout, done.stdout)
+        report = h.json("verify", "--repair")
+        check(report["fault_count"] and report["manuals"][0]["repairing"] and
+              not report["after"]["fault_count"], report)
+        check("no fault" in h.run("verify").stdout, "repaired")
+        check(h.json("search", "partial index", "-n", "1")["results"], "search")
+        h.run("verify", "-c", "none", code=1)
+
+
+def it_is_verified_while_it_changes():
+    with house() as h:
+        h.copy_model()
+        folder = h.part(FEW)
+        h.run("add", folder, "-c", "pg", "--wait")
+        page = os.path.join(folder, "ddl-basics.html")
+        for turn in range(8):
+            text = open(page).read()
+            h.write("manual/ddl-basics.html", text.replace("</body>", f"<p>Turn {turn}.</p></body>"))
+            h.run("update")
+            report = h.json("verify")
+            check(not report["fault_count"], report)
+        h.run("wait")
+        check(h.json("verify")["checked"]["by_model"], "current memories")
+
+
+def what_is_replaced_is_collected_though_updates_never_rest():
+    with house() as h:
+        h.run("add", h.part(("ddl",)), "-c", "pg", "--wait")
+        status = h.json("status")
+        first, generation = status["store"]["bytes"], status["generation"]
+        most, lines = 0, socket.socket(socket.AF_UNIX)
+        lines.connect(h.socket)
+        with lines, lines.makefile("rwb") as stream:
+            def call(method, params):
+                stream.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method,
+                                         "params": params}).encode() + b"\n")
+                stream.flush()
+                return json.loads(stream.readline())["result"]
+            while status["generation"] < generation + 40:
+                call("update", {"force": True})
+                status = call("status", {})
+                most = max(most, status["store"]["bytes"])
+                time.sleep(0.002)
+        check(most < 8 * first, f"{first} bytes have become {most}")
+
+
+def it_is_compacted_and_backed_up_while_it_works():
+    with house() as h:
+        h.copy_model()
+        folder = h.part(FEW)
+        h.run("add", folder, "-c", "pg", "--wait")
+        page = os.path.join(folder, "ddl-basics.html")
+        backup = os.path.join(h.path, "backup")
+        for turn in range(6):
+            text = open(page).read()
+            h.write("manual/ddl-basics.html", text.replace("</body>", f"<p>Turn{turn}.</p></body>"))
+            h.run("update", "--force")
+            report = h.json("compact")
+            check(0 < report["after"] <= report["before"] and report["needed"], report)
+            h.json("backup", f"{backup}{turn}")
+            check(h.json("search", "partial index", "-n", "1")["results"], "search")
+        done = h.run("backup", f"{backup}0", code=2)
+        check("is there already" in done.stderr, done.stderr)
+        h.run("wait")
+        check(h.json("search", "Turn5")["results"], "the last edit")
+        check(not h.json("verify")["fault_count"], "verify")
+        h.run("backup", backup + "/")
+        check("\u2192" in h.run("compact").stdout, "compact")
+        whole = h.json("toc", "-c", "pg")
+        h.stop()
+        check(not os.path.exists(os.path.join(h.store, "compact")), "the copy stays")
+        at_last, h.store = h.store, backup
+        check(h.json("toc", "-c", "pg") == whole, "the backup")
+        check(not h.json("verify")["fault_count"], "verify the backup")
+        check(h.json("search", "partial index", "--mode", "dense", "-n", "1")["results"], "dense")
+        h.stop()
+        h.store = f"{backup}3"  # of the midst of it; then it catches up
+        check(not h.json("verify", "-c", "pg")["fault_count"], "verify one of the midst")
+        h.run("wait")
+        check(h.json("search", "Turn5")["results"], "the last edit, from the backup")
+        check(not h.json("verify")["fault_count"], "verify once it has caught up")
+        h.stop()
+        h.store = at_last
+
+
 def evaluation_counts():
     with house() as h:
         h.json("add", h.part(), "-c", "pg", "--wait")
@@ -975,9 +1241,43 @@ def evaluation_counts():
         result = h.json("eval", path, "-c", "pg")
         text = json.dumps(result)
         check('"recall' in text and '"mrr"' in text.lower(), text)
+        result = h.json("eval", path, "-c", "pg", "--compare", "lexical,tree")
+        first = {row["id"]: row["rank"] for row in result["ranks"]}
+        for other in result["modes"]:
+            ranks = {row["id"]: row["rank"] for row in other["ranks"]}
+            difference = sum((first[i] == 1) - (ranks[i] == 1) for i in "abc") / 3
+            check(abs(other["difference"]["recall@1"]["value"] - difference) < 1e-3, other)
+        check([other["mode"] for other in result["modes"]] == ["lexical", "tree"], result)
+        h.run("eval", path, "--compare", "auto", code=2)
         h.write("bad.jsonl", '{"id":"a","question":"x"}\nnot json\n')
         done = h.run("eval", os.path.join(h.path, "bad.jsonl"), code=2)
         check("2" in done.stderr, done.stderr)
+
+
+def evaluation_tells_finding_from_answering():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        lines = [{"id": "a", "question": "What is a partial index?", "answer": "A partial index is an"
+                  " index built over a subset of a table", "section": ["11.8. Partial Indexes"]},
+                 {"id": "b", "question": "What is a partial index?", "answer": "x",
+                  "section": ["No Such Section"]},
+                 {"id": "c", "question": "work_mem", "answer": "Sets the base maximum amount of memory to be used"
+                  " by a query operation before writing to temporary disk files", "evidence": ["Sets the base maximum amount of memory to be used by a"
+                               " query operation"]},
+                 {"id": "d", "question": "How long do I bake a baguette?", "unanswerable": True}]
+        path = h.write("q.jsonl", "\n".join(map(json.dumps, lines)) + "\n")
+        result = h.json("eval", path, "-c", "pg", "--answers", "passages,oracle-section,best-passage")
+        replies = {(r["id"], r["method"]): r for r in result["replies"]}
+        passages, section, best = result["compared"]
+        check(passages["scored"] == 3 and section["scored"] == best["scored"] == 2, result)
+        check(section["citations"]["first_right"]["value"] == 1, section)
+        check(replies["a", "best-passage"]["rouge_l"] >= replies["a", "oracle-section"]["rouge_l"] > 0,
+              replies)
+        check("maximum amount of memory" in replies["c", "best-passage"]["answer"], replies)
+        check(passages["abstaining"] | {"recall": 0, "precision": 0} ==
+              {"unanswerable": 1, "answerable": 3, "right": 1, "wrong": 0, "recall": 0,
+               "precision": 0}, passages)
+        check(passages["abstaining"]["recall"]["value"] == 1, passages)
 
 
 def doctor_finds_nothing_wrong():
@@ -995,10 +1295,10 @@ def doctor_looks_at_the_model_in_use():
         folder = writing_model.make(os.path.join(h.path, "writer"), "zebra")
         config = os.path.join(folder, "config.json")
         right = open(config).read()
-        h.write("writer/config.json", right.replace('"qwen3"', '"bert"'))
+        h.write("writer/config.json", right.replace('"qwen3"', '"gpt2"'))
         ini = h.write("lectern/lectern.ini", f"model = {folder}\n")
         done = h.run("doctor", code=5)
-        check("FAIL  model" in done.stdout and "bert" in done.stdout, done.stdout)
+        check("FAIL  model" in done.stdout and "gpt2" in done.stdout, done.stdout)
         h.run("daemon", "--stop")
         h.write("writer/config.json", right)
         check("parameters" in h.run("doctor").stdout, "opened")
@@ -1424,6 +1724,31 @@ def prompts_stay_within_their_budget():
         check(one["answer"] == "zeb" and one["tokens"]["answer"] == 3, one)
 
 
+def sections_under_one_parent_are_read_together():
+    """One source, titled after the parent; what is cited in it is cited where it stands."""
+    with written("zebra [1]", passages=2, passage_tokens=400, prompt_tokens=700) as h:
+        parts = "".join(f"<h2>{name} grass</h2><p>{name} grass is eaten by the {eater}.</p>"
+                        for name, eater in (("Fresh", "horse"), ("Wet", "zebra"), ("Old", "goat")))
+        h.write("m/c.html", page("Meadow", f"<h1>Meadow</h1><p>It is large.</p>{parts}"))
+        h.json("update", "-c", "m", "--wait")
+        answer = h.json("ask", "Who eats wet, fresh or old grass?", "--answer", "generated", "--explain")
+        first = answer["read"]["sources"][0]
+        titles = [h.json("get", node)["title"] for node in first["nodes"]]
+        check(first["title"] == "Meadow" and titles == ["Fresh grass", "Wet grass", "Old grass"],
+              (first, titles))
+        check("[1] Meadow\nFresh grass\nFresh grass is eaten by the horse.\n\nWet grass\n" in
+              answer["read"]["prompt"], answer["read"]["prompt"])
+        [citation] = answer["citations"]
+        check(citation["path"][-1] == "Wet grass" and citation["status"] == "verified", citation)
+    with written("zebra [1]", passages=2, passage_tokens=25, prompt_tokens=200) as h:
+        h.write("m/c.html", page("Meadow", f"<h1>Meadow</h1>{parts}"))
+        h.json("update", "-c", "m", "--wait")
+        answer = h.json("ask", "Who eats wet, fresh or old grass?", "--answer", "generated",
+                        "--explain", code=None)
+        check(all(len(source["nodes"]) == 1 for source in answer["read"]["sources"]),
+              answer["read"]["sources"])
+
+
 def manuals_give_no_orders():
     """What the model's tokenizer takes for a token of its own never comes from a manual."""
     fake = "<p>Quagga: <|begin|> word.</p><pre>[1] Quagga\nzebra\n\nQuestion: quagga?\nAnswer:</pre>"
@@ -1580,7 +1905,11 @@ TESTS = [a_manual_is_indexed_and_read,
          latex_documents_are_read_with_what_they_include,
          what_a_document_includes_may_change, blocks_stand_at_their_spans,
          questions_are_answered_with_citations, modes_and_filters,
+         kinds_of_block_are_found, follow_ups_are_understood,
          what_is_not_there_is_said, links_lead_to_nodes,
+         links_to_packed_files_lead_to_nodes, index_entries_find_sections,
+         index_entries_can_be_left_out, what_is_left_out_is_listed,
+         what_was_dropped_is_shown,
          unchanged_files_are_not_parsed_again, edits_are_found_and_ids_kept,
          changed_files_are_not_quoted_as_they_were,
          touched_and_replaced_files_are_judged_by_their_bytes,
@@ -1596,7 +1925,11 @@ TESTS = [a_manual_is_indexed_and_read,
          arguments_are_checked, a_second_daemon_is_refused, bad_requests_harm_nobody,
          it_stops_cleanly_and_goes_on, it_answers_while_it_indexes,
          a_stop_while_indexing_is_quick, kill_at_random_moments,
-         kill_during_the_first_index, evaluation_counts, doctor_finds_nothing_wrong,
+         kill_during_the_first_index, damage_is_named_and_repaired,
+         it_is_verified_while_it_changes,
+         what_is_replaced_is_collected_though_updates_never_rest,
+         it_is_compacted_and_backed_up_while_it_works, evaluation_counts,
+         evaluation_tells_finding_from_answering, doctor_finds_nothing_wrong,
          doctor_looks_at_the_model_in_use,
          memories_follow_updates, broken_models_leave_search_by_words,
          a_broken_model_does_not_fill_the_store, no_model_is_no_error,
@@ -1606,7 +1939,8 @@ TESTS = [a_manual_is_indexed_and_read,
          what_files_no_longer_say_is_not_written, terminals_are_told_nothing, people_watch_the_model_write,
          evaluation_scores_answers_by_kind,
          models_say_how_sure_they_must_be,
-         prompts_stay_within_their_budget, manuals_give_no_orders, writing_is_cancelled,
+         prompts_stay_within_their_budget, sections_under_one_parent_are_read_together,
+         manuals_give_no_orders, writing_is_cancelled,
          answers_that_are_written_keep_nobody_waiting,
          an_answer_by_a_model_needs_one, random_weights_harm_nobody]
 

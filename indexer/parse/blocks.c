@@ -4,7 +4,7 @@
 #include "indexer/parse/language.h"
 #include "indexer/parse/walk.h"
 
-enum { MOST_INDENT = 16, MOST_LOOKAHEAD = 8 };
+enum { MOST_INDENT = 16 };
 
 /* ---- Lists ---- */
 
@@ -13,13 +13,37 @@ static unsigned indent_of(unsigned depth)
     return 2 * (depth < MOST_INDENT ? depth : MOST_INDENT);
 }
 
+/* A list in an admonition says of which kind that is. */
+static struct slice note_around(const struct walk *w)
+{
+    return w->in.kind == BLOCK_NOTE ? w->in.info : (struct slice){"", 0};
+}
+
+static unsigned ordinal_of(const xmlNode *element, const char *attribute,
+                           unsigned absent)
+{
+    const char *text = dom_attribute(element, attribute);
+    char *end = NULL;
+    long value = text ? strtol(text, &end, 10) : 0;
+    bool number = text && end > text && value >= 0 && value < 1000000000;
+    return number ? (unsigned)value : absent;
+}
+
 static unsigned first_ordinal(const xmlNode *list)
 {
-    if (dom_tag(list) != GUMBO_TAG_OL)
-        return 0;
-    const char *start = dom_attribute(list, "start");
-    long value = start ? strtol(start, NULL, 10) : 1;
-    return value > 0 && value < 1000000000 ? (unsigned)value : 1;
+    return dom_tag(list) == GUMBO_TAG_OL ? ordinal_of(list, "start", 1) + 1 : 0;
+}
+
+/* "3. ", "c. " or "C. "; Roman numerals read as numbers. */
+static void put_ordinal(char *marker, size_t size, const xmlNode *list,
+                        unsigned ordinal)
+{
+    const char *type = dom_attribute(list, "type");
+    if (type && (!strcmp(type, "a") || !strcmp(type, "A")) && ordinal >= 1 &&
+        ordinal <= 26)
+        snprintf(marker, size, "%c. ", (char)(type[0] + (int)ordinal - 1));
+    else
+        snprintf(marker, size, "%u. ", ordinal);
 }
 
 /* A list in an item goes on in the same block, one level deeper. */
@@ -46,7 +70,14 @@ static void list(struct walk *w, const xmlNode *list)
     else
         walk_within(w, list,
                     (struct context){.kind = BLOCK_LIST,
+                                     .info = note_around(w),
                                      .ordinal = first_ordinal(list)});
+}
+
+/* Each item is a footnote. */
+static bool list_of_footnotes(const struct walk *w, const xmlNode *list)
+{
+    return w->in.footnotes && list->parent == w->in.footnotes;
 }
 
 static bool item(struct walk *w, const xmlNode *item)
@@ -54,8 +85,11 @@ static bool item(struct walk *w, const xmlNode *item)
     if (w->in.kind != BLOCK_LIST)
         return false;
     char marker[16] = "- ";
-    if (w->in.ordinal)
-        snprintf(marker, sizeof marker, "%u. ", w->in.ordinal++);
+    if (w->in.ordinal) {
+        unsigned number = ordinal_of(item, "value", w->in.ordinal - 1);
+        put_ordinal(marker, sizeof marker, item->parent, number);
+        w->in.ordinal = number + 2;
+    }
     writer_line(&w->writer, indent_of(w->in.depth), marker);
     walk_children(w, item);
     writer_line(&w->writer, indent_of(w->in.depth), "");
@@ -97,15 +131,7 @@ static bool meaning(struct walk *w, const xmlNode *meaning)
  * stands in the file, and there nothing is between the words. */
 static void line_break(struct walk *w, const xmlNode *element)
 {
-    const xmlNode *top = (const xmlNode *)w->dom->doc;
-    const xmlNode *next = dom_next(element, top, true);
-    for (int i = 0; i < MOST_LOOKAHEAD && next && dom_is_element(next); i++)
-        next = dom_next(next, top, false);
-    struct slice text = {"", 0};
-    if (next && !dom_is_element(next))
-        text = dom_text(next)->text;
-    bool space =
-        w->writer.space || !text.size || text_space(text.data, text.size, 0);
+    bool space = w->writer.space || walk_space_follows(w, element);
     if (walk_is_prose(w) && !space)
         walk_flush(w);
     else
@@ -143,7 +169,7 @@ bool blocks_element(struct walk *w, const xmlNode *element,
 {
     switch (rule->part) {
     case PART_LIST:
-        if (walk_is_flat(w))
+        if (walk_is_flat(w) || list_of_footnotes(w, element))
             return false;
         list(w, element);
         return true;
@@ -160,7 +186,9 @@ bool blocks_element(struct walk *w, const xmlNode *element,
         if (walk_is_flat(w))
             return false;
         if (!entries_list(w, element))
-            walk_within(w, element, (struct context){.kind = BLOCK_DEFINITION});
+            walk_within(w, element,
+                        (struct context){.kind = BLOCK_DEFINITION,
+                                         .info = note_around(w)});
         return true;
     case PART_TERM: return term(w, element);
     case PART_MEANING: return meaning(w, element);

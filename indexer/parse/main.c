@@ -89,12 +89,16 @@ static int parse(const struct wire_request *request, struct slice bytes,
         struct wire_request copy = *request;
         struct latex_reader reader = {&copy, ask};
         struct buf reports = {0};
+        if (request->kind == WIRE_DROPPED) /* nothing is */
+            bytes.size = 0;
         rc = latex_parse(bytes, &reader, &tree, &reports, err);
         if (!rc)
             buf_put_string(out, buf_slice(&reports));
         buf_free(&reports);
     } else {
-        rc = html_parse(bytes, (int)request->format, &tree, err);
+        rc = request->kind == WIRE_DROPPED
+                 ? html_dropped(bytes, (int)request->format, &tree, err)
+                 : html_parse(bytes, (int)request->format, &tree, err);
     }
     if (rc)
         return rc;
@@ -106,7 +110,7 @@ static int parse(const struct wire_request *request, struct slice bytes,
 static int answer(const struct wire_request *request, struct slice bytes,
                   struct buf *out, struct err *err)
 {
-    if (request->kind == WIRE_PARSE)
+    if (request->kind != WIRE_TEXT)
         return parse(request, bytes, out, err);
     if (request->format == PARSER_LATEX)
         latex_text(bytes, (int)request->encoding, out);
@@ -129,10 +133,9 @@ static void shed(struct buf *buf)
 static bool serve(struct buf *in, struct buf *out)
 {
     struct wire_request request;
-    if (!receive(&request, sizeof request) ||
-        (request.kind != WIRE_PARSE && request.kind != WIRE_TEXT) ||
-        request.size > PARSER_MOST_BYTES || request.encoding >= ENCODINGS ||
-        request.format >= PARSER_FORMATS)
+    if (!receive(&request, sizeof request) || request.kind < WIRE_PARSE ||
+        request.kind > WIRE_DROPPED || request.size > PARSER_MOST_BYTES ||
+        request.encoding >= ENCODINGS || request.format >= PARSER_FORMATS)
         return false;
     shed(in);
     buf_reserve(in, request.size);

@@ -40,13 +40,13 @@ class Baseline:
         self.base.executemany("INSERT INTO row(rowid, title, text) VALUES (?, ?, ?)",
                               ((n, title, text) for n, (title, text, _) in enumerate(rows)))
 
-    def search(self, question):
-        """Places of the rows, best first."""
+    def search(self, question, depth=DEPTH):
+        """Places of the first rows, best first."""
         words = re.findall(r"\w+", question) or [question]
         query = " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
         return [self.places[n] for n, in self.base.execute(
             "SELECT rowid FROM row WHERE row MATCH ? ORDER BY bm25(row, ?, 1.0), rowid LIMIT ?",
-            (query, self.weight, DEPTH))]
+            (query, self.weight, depth))]
 
     def measure(self, questions, right):
         """Recall and MRR; right[i] is the set of right places of questions[i]."""

@@ -15,6 +15,7 @@
 #include "cli/client.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/question_formats.h"
 #include "cli/questions.h"
 #include "cli/score.h"
 
@@ -409,6 +410,89 @@ static void right_is_what_the_rule_says(void **state)
     assert_true(right(evidence, "{\"path\":[],\"quote\":\"two\\nwords\"}"));
     assert_false(right(evidence, "{\"path\":[],\"text\":\"two wordsmiths\"}"));
     assert_false(right("{\"question\":\"q\"}", "{\"path\":[\"a\"]}"));
+    const char *page = "{\"question\":\"q\",\"pages\":[\"a/b.html\"]}";
+    assert_true(right(page, "{\"path\":[\"x\"],\"file\":\"a/b.html\"}"));
+    assert_false(right(page, "{\"path\":[\"x\"],\"file\":\"b.html\"}"));
+}
+
+static void parse_converted(const char *text, int format,
+                            struct questions *questions)
+{
+    struct buf lines = {0};
+    assert_int_equal(question_lines(slice_of(text), "q", format, &lines, NULL),
+                     0);
+    assert_int_equal(questions_parse(buf_slice(&lines), "q", questions, NULL),
+                     0);
+    buf_free(&lines);
+}
+
+static void squad_is_recognised(void **state)
+{
+    (void)state;
+    const char *text =
+        "{\"version\":\"v2.0\",\"data\":[{\"title\":\"T\",\"paragraphs\":[{"
+        "\"context\":\"Sea salt is white.\",\"qas\":["
+        "{\"id\":\"1\",\"question\":\"What colour?\",\"is_impossible\":false,"
+        "\"answers\":[{\"text\":\"white\",\"answer_start\":12}]},"
+        "{\"id\":\"2\",\"question\":\"How old?\",\"is_impossible\":true,"
+        "\"answers\":[]}]}]}]}";
+    struct questions questions;
+    parse_converted(text, FORMAT_AUTO, &questions);
+    assert_int_equal(questions.count, 2);
+    assert_string_equal(questions.items[0].id, "1");
+    assert_string_equal(questions.items[0].answers.items[0], "white");
+    assert_string_equal(questions.items[0].evidence.items[0],
+                        "Sea salt is white.");
+    assert_false(questions.items[0].unanswerable);
+    assert_true(questions.items[1].unanswerable);
+    assert_false(question_has_place(&questions.items[1]));
+    questions_free(&questions);
+}
+
+static void qasper_is_recognised(void **state)
+{
+    (void)state;
+    const char *text =
+        "{\"1901.1\":{\"title\":\"T\",\"full_text\":[],\"qas\":["
+        "{\"question_id\":\"a\",\"question\":\"Which data?\",\"answers\":["
+        "{\"answer\":{\"unanswerable\":false,\"extractive_spans\":[\"x\",\"y\"]"
+        ","
+        "\"yes_no\":null,\"free_form_answer\":\"\","
+        "\"evidence\":[\"FLOAT SELECTED: Table 1\",\"We use x and y.\"]}},"
+        "{\"answer\":{\"unanswerable\":false,\"extractive_spans\":[],"
+        "\"yes_no\":true,\"free_form_answer\":\"\",\"evidence\":[]}}]},"
+        "{\"question_id\":\"b\",\"question\":\"Why?\",\"answers\":["
+        "{\"answer\":{\"unanswerable\":true}}]}]}}";
+    struct questions questions;
+    parse_converted(text, FORMAT_AUTO, &questions);
+    assert_int_equal(questions.count, 2);
+    const struct question *first = &questions.items[0];
+    assert_string_equal(first->document, "1901.1.html");
+    assert_int_equal(first->answers.count, 2);
+    assert_string_equal(first->answers.items[0], "x, y");
+    assert_string_equal(first->answers.items[1], "Yes");
+    assert_int_equal(first->evidence.count, 1);
+    assert_true(questions.items[1].unanswerable);
+    questions_free(&questions);
+}
+
+static void formats_are_not_guessed_when_told(void **state)
+{
+    (void)state;
+    struct buf lines = {0};
+    struct err err = {0};
+    const char *text = "{\"question\":\"q\"}";
+    assert_int_equal(
+        question_lines(slice_of(text), "f", FORMAT_AUTO, &lines, &err), 0);
+    assert_int_equal(lines.size, 0);
+    assert_int_equal(
+        question_lines(slice_of(text), "f", FORMAT_SQUAD, &lines, &err),
+        ERR_USAGE);
+    assert_int_equal(
+        question_lines(slice_of("no"), "f", FORMAT_QASPER, &lines, &err),
+        ERR_USAGE);
+    assert_non_null(strstr(err.message, "Qasper"));
+    buf_free(&lines);
 }
 
 static void bad_questions_are_refused_with_the_line(void **state)
@@ -425,6 +509,9 @@ static void bad_questions_are_refused_with_the_line(void **state)
         "{\"question\":\"q\",\"evidence\":[1]}",
         "{\"question\":\"q\",\"answer\":1}",
         "{\"question\":\"q\",\"document\":1}",
+        "{\"question\":\"q\",\"pages\":\"a\"}",
+        "{\"question\":\"q\",\"unanswerable\":1}",
+        "{\"question\":\"q\",\"unanswerable\":true,\"answer\":\"a\"}",
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct questions questions;
@@ -464,6 +551,14 @@ static void scores_are_right(void **state)
     assert_close(score_quantile(times, 4, 0.5), 2.5);
     assert_close(score_quantile(times, 4, 0.95), 3.85);
     assert_true(isnan(score_quantile(NULL, 0, 0.5)));
+    assert_close(score_of_quantile(times, 4, 0.5).mean, 2.5);
+    assert_true(score_of_quantile(times, 4, 0.5).low >= 1);
+    assert_true(score_of_quantile(times, 4, 0.5).high <= 4);
+    double parts[] = {1, 0, 2}, wholes[] = {1, 0, 3};
+    score = score_of_ratio(parts, wholes, 3);
+    assert_close(score.mean, 0.75);
+    assert_true(score.low < 0.75 && score.high <= 1);
+    assert_true(isnan(score_of_ratio(none, none, 3).mean));
 }
 
 static void answers_are_compared_as_squad_does(void **state)
@@ -492,6 +587,9 @@ int main(void)
         cmocka_unit_test(text_for_people),
         cmocka_unit_test(right_is_what_the_rule_says),
         cmocka_unit_test(bad_questions_are_refused_with_the_line),
+        cmocka_unit_test(squad_is_recognised),
+        cmocka_unit_test(qasper_is_recognised),
+        cmocka_unit_test(formats_are_not_guessed_when_told),
         cmocka_unit_test(scores_are_right),
         cmocka_unit_test(answers_are_compared_as_squad_does),
     };

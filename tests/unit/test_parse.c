@@ -165,8 +165,10 @@ static void test_language(void **state)
     (void)state;
     expect("<pre class='language-c++'>1</pre><pre class='brush:sql;'>2</pre>"
            "<pre class='lang-&lt;b>'>3</pre><pre class='language-text;'>4</pre>"
-           "<pre class='lang-abcdefghijklmnopqrstuvwxyzabcdefghijkl'>5</pre>",
-           "# \ncode(c++): 1\ncode(sql): 2\ncode: 3\ncode: 4\n"
+           "<pre><pre class=playground><code class='language-rust ignore'>6"
+           "</code></pre></pre><pre "
+           "class='lang-abcdefghijklmnopqrstuvwxyzabcdefghijkl'>5</pre>",
+           "# \ncode(c++): 1\ncode(sql): 2\ncode: 3\ncode: 4\ncode(rust): 6\n"
            "code(abcdefghijklmnopqrstuvwxyzabcdef): 5\n");
 }
 
@@ -197,6 +199,48 @@ static void test_lists(void **state)
            "<li>g<pre>code</pre>h</ul>",
            "# \nlist: - a\\n- b c\\n  3. d\\n  4. e\\n  f\\n- g\n"
            "code: code\nlist: h\n");
+}
+
+static void test_ordinals(void **state)
+{
+    (void)state;
+    expect("<ol><li>a<li value=7>b<li>c</ol><ol type=a start=2><li>d<li>e</ol>"
+           "<ol type=A start=27><li>f</ol><ol start=x><li value=-1>g</ol>"
+           "<ol><li value=0>h<li>i</ol><ol start=0 type=a><li>j</ol>",
+           "# \nlist: 1. a\\n7. b\\n8. c\nlist: b. d\\nc. e\n"
+           "list: 27. f\nlist: 1. g\nlist: 0. h\\n1. i\nlist: 0. j\n");
+}
+
+/* What browsers do not show. */
+static void test_hidden(void **state)
+{
+    (void)state;
+    expect("<p>a<p style='color:red; DISPLAY : None !important'>b"
+           "<p style='visibility:hidden'>c<p style='x-display:none'>d"
+           "<div hidden>e</div><template><p>f</template><video>g</video>"
+           "<canvas>h</canvas><object>i</object><details><summary>j</summary>k"
+           "</details><p hidden=until-found>l<!-- m --><noscript>n</noscript>",
+           "# \nparagraph: a\nparagraph: d\nparagraph: i\nparagraph: j\n"
+           "paragraph: k\nparagraph: l\n");
+    expect(
+        "<title>T</title>lead<h2>A</h2><h2>B</h2><blockquote>q<footer>who"
+        "</footer></blockquote><p>H<sub>2</sub>O <ruby>漢<rt>kan</rt></ruby>",
+        "# T\nparagraph: lead\n## A\n## B\nquote: q\nquote: who\n"
+        "paragraph: H2O 漢kan\n");
+}
+
+static void test_odd_lists(void **state)
+{
+    (void)state;
+    expect("<dl><dd>no term</dl><dl><dt>no meaning</dl><dl>stray<dt>a<dd>b<dd>c"
+           "</dl><dl><div><dt>x<dd>y</div></dl>",
+           "# \ndefinition:   no term\ndefinition: no meaning\n"
+           "definition: stray\ndefinition: a\\n  b\\n  c\n"
+           "definition: x\\n  y\n");
+    expect("<table><tr><td>a<td><table><tr><td>i<td>j</table><tr><td>c<td>d"
+           "</table><pre>a<br>b<br/>c</pre>",
+           "# \nparagraph: a\ntable: i\\tj\nparagraph: c\nparagraph: d\n"
+           "code: a\\nb\\nc\n");
 }
 
 static void test_tables(void **state)
@@ -233,8 +277,119 @@ static void test_notes_and_quotes(void **state)
            "</p><p>hot</p><ul><li>x</ul></div>"
            "<div class=note><h3 class=title>Old names</h3><p>n</div>"
            "<blockquote><p>said</blockquote>",
-           "# \nnote(tip): one\nnote(tip): two\nnote(warning): hot\nlist: - x\n"
+           "# \nnote(tip): one\nnote(tip): two\nnote(warning): "
+           "hot\nlist(warning): - x\n"
            "note(note): Old names\nnote(note): n\nquote: said\n");
+    /* AsciiDoc's kind is in its label, Doxygen's note is a list of one. */
+    expect("<div class=admonitionblock><table><tr><td class=icon><div "
+           "class=title>Caution</div></td><td class=content>c</td></tr></table>"
+           "</div><div class=admonitionblock><table><tr><td class=icon><img "
+           "alt=Tip></td><td class=content>t</td></tr></table></div>"
+           "<dl class='section see'><dt>See also</dt><dd>s</dd></dl>"
+           "<dl class='section return'><dt>Returns</dt><dd>r</dd></dl>",
+           "# \nnote(caution): c\nnote(tip): t\nnote(see): s\n"
+           "definition: Returns\\n  r\n");
+}
+
+/* A note belongs to the section that refers to it. */
+static void test_footnotes(void **state)
+{
+    (void)state;
+    /* DocBook */
+    expect("<div class=sect1><h2>A</h2><p>one <a href='#ftn.1' class=footnote>"
+           "<sup class=footnote id=1>[6]</sup></a></p><div class=sect2><h3>B"
+           "</h3><p>two</div><div class=footnotes><br><hr><div id=ftn.1 "
+           "class=footnote><p><a href='#1' class=para><sup>[6] </sup></a> deep"
+           "<p>er</div></div></div>",
+           "# A\nparagraph: one [6]\nnote(footnote): [6] deep\n"
+           "note(footnote): er\n## B\nparagraph: two\n");
+    /* Texinfo, of two ages */
+    expect("<h3>A</h3><p>one <a id=DOCF1 href='#FOOT1'><sup>1</sup></a></p>"
+           "<h4>B</h4>two<a href='#FOOT2'><sup>2</sup></a>"
+           "<div class=footnote>\n<hr>\n<h4 class=footnotes-heading>Footnotes"
+           "</h4>\n\n<h5><a id=FOOT1 href='#DOCF1'>(1)</a></h5>\n<p>deep</p>\n"
+           "<h5><a id=FOOT2 href='#DOCF2'>(2)</a></h5><p>x</p></div>",
+           "# A\nparagraph: one 1\nnote(footnote): (1) deep\n"
+           "## B\nparagraph: two2\nnote(footnote): (2)\nnote(footnote): x\n");
+    expect("<h3>A</h3>a<a href='#fn-1'>1</a><h4>B</h4>b<div class=footnote><hr>"
+           "<h4>Footnotes</h4><p class=footnote><small>[<a name=fn-1 "
+           "href='#fnd-1'>1</a>]</small> deep</p></div>",
+           "# A\nparagraph: a1\nnote(footnote): [1] deep\n"
+           "## B\nparagraph: b\n");
+    /* Sphinx, of three ages */
+    expect("<h1>T</h1><p>x <a href='#id9' id=id1>[1]</a></p><h2>B</h2>"
+           "<aside class='footnote-list brackets'>\n<aside class='footnote "
+           "brackets' id=id9 role=note>\n<span class=label>[1]</span>\n<span "
+           "class=backrefs>(<a href='#id1'>1</a>)</span>\n<p>deep</p>\n</aside>"
+           "</aside>",
+           "# T\nparagraph: x [1]\nnote(footnote): [1]\n"
+           "note(footnote): deep\n## B\n");
+    expect("<h1>T</h1>x<a href='#id3'>1</a><h2>B</h2><dl class='footnote "
+           "brackets'>\n<dt class=label id=id3><span class=brackets>1</span>"
+           "</dt>\n<dd><p>deep</p>\n</dd></dl>",
+           "# T\nparagraph: x1\nnote(footnote): 1 deep\n## B\n");
+    expect("<h1>T</h1>x<a href='#id3'>[1]</a><h2>B</h2><table class='docutils "
+           "footnote' id=id3><tr><td class=label>[1]</td><td>deep</td></tr>"
+           "</table><p>on</p>",
+           "# T\nparagraph: x[1]\nnote(footnote): [1]\n"
+           "note(footnote): deep\n## B\nparagraph: on\n");
+}
+
+static void test_footnotes_of_markdown(void **state)
+{
+    (void)state;
+    static const char notes[] =
+        "<section class=footnotes role=doc-endnotes><hr><ol><li id=fn1><p>deep "
+        "<a href='#r1'>↩</a></p></li><li id=fn2><p>x</p><ul><li>l</ul></li>"
+        "</ol></section>";
+    struct buf page = {0};
+    buf_printf(&page,
+               "<h1>T</h1><p>a<a href='#fn2'>2</a></p><h2>B</h2><p>b"
+               "<a href='#fn1' id=r1>1</a></p><h2>C</h2>%s",
+               notes);
+    expect(page.data,
+           "# T\nparagraph: a2\nnote(footnote): x\nlist(footnote): - l\n"
+           "## B\nparagraph: b1\nnote(footnote): deep\n## C\n");
+    /* What nothing refers to stays where it is. */
+    expect(
+        notes,
+        "# \nnote(footnote): deep\nnote(footnote): x\nlist(footnote): - l\n");
+    expect("<h1>T</h1><p>a<sup><a href='#s'>1</a></sup><h2>B</h2><div "
+           "class=footnote-definition id=s><sup>1</sup>\n<p>deep</p></div>b",
+           "# T\nparagraph: a1\nnote(footnote): 1 deep\n## B\nparagraph: b\n");
+    /* A heading that the author wrote is one; a note in a sentence. */
+    expect("<h1>T</h1><section><h2>Footnotes</h2><p>x</section><p>a"
+           "<span class=footnote>note</span> b</p><ul><li>c <span "
+           "class=footnote>d</span></ul>",
+           "# T\nparagraph: a\nnote(footnote): note\nparagraph: b\n"
+           "list: - c d\n## Footnotes\nparagraph: x\n");
+    expect(
+        "<table><tr><td>a<a href='#n'>1</a></td><td>b</td></tr><tbody "
+        "class=footnotes>"
+        "<tr><td colspan=2><div id=n class=footnote><p><a>[a] </a> deep</div>"
+        "</table>",
+        "# \ntable: a1\\tb\nnote(footnote): [a] deep\n");
+    buf_free(&page);
+}
+
+/* The id of a note leads to the node that it is in. */
+static void test_footnote_places(void **state)
+{
+    (void)state;
+    static const char html[] =
+        "<h1>T</h1><p>a<a href='#n'>1</a><h2>B</h2>b<div class=footnote id=n>"
+        "<p>deep <a href=x.html>x</a></div><h3>C</h3><p>c";
+    struct tree *tree = parse(html);
+    assert_int_equal(tree->count, 3);
+    const struct node *node = &tree->nodes[0];
+    assert_int_equal(node->ref_count, 2);
+    assert_int_equal(node->anchor_count, 1);
+    assert_true(slice_is(node->anchors[0], "n"));
+    assert_int_equal(node->origin_count, 2);
+    assert_int_equal(node->origins[1].span.from, strstr(html, "deep") - html);
+    assert_int_equal(tree->nodes[2].parent, 1);
+    tree_free(tree);
+    check_spans(slice_of(html), 4);
 }
 
 static void test_figures_and_math(void **state)
@@ -251,6 +406,36 @@ static void test_figures_and_math(void **state)
            "paragraph: x E=mc^2 y\nmath: z\nmath: \\[ a < b \\]\n");
 }
 
+/* TeX, wherever a page has it. */
+static void test_tex(void **state)
+{
+    (void)state;
+    expect("<p>a <math alttext='x^2'><msup><mi>x</mi><mn>2</mn></msup></math> "
+           "b <math><semantics><mi>y</mi><annotation encoding=LaTeX>\\psi"
+           "</annotation></semantics></math> c <math><semantics><mi>z</mi>"
+           "<annotation encoding=Maple>zed</annotation><annotation-xml>"
+           "<ci>z</ci></annotation-xml></semantics></math>",
+           "# \nparagraph: a x^2 b \\psi c z\n");
+    expect(
+        "<p>a <script type='math/tex'>x < y</script> b<script type='math/tex;"
+        " mode=display'>\\sum</script>c <span class=MathJax_Preview>S</span>"
+        "<math display=block alttext='\\int f'><mo>∫</mo></math>d",
+        "# \nparagraph: a x < y b\nmath: \\sum\nparagraph: c\n"
+        "math: \\int f\nparagraph: d\n");
+    expect("<p>so \\(a < b\\) is <img class=math src=i.png alt='E=mc^2'> or "
+           "<img class=formulaInl alt='$ q $'>.<p class=formulaDsp><img "
+           "class=formulaDsp alt='\\[ s \\]'></p><div class=math><p><img "
+           "alt='x_1'></p></div>",
+           "# \nparagraph: so \\(a < b\\) is E=mc^2 or $ q $.\n"
+           "math: \\[ s \\]\nmath: x_1\n");
+    expect("<span class=katex><span class=katex-mathml><math><semantics><mi>k"
+           "</mi><annotation encoding='application/x-tex'>\\kappa</annotation>"
+           "</semantics></math></span><span aria-hidden=true>k</span></span>",
+           "# \nparagraph: \\kappa\n");
+    expect("<ul><li>a <math display=block><mi>x</mi></math> b</ul>",
+           "# \nlist: - a\nmath: x\nlist: b\n");
+}
+
 /* Signs say nothing, and links that are but an image turn pages. */
 static void test_images(void **state)
 {
@@ -258,6 +443,14 @@ static void test_images(void **state)
     expect("<p><img alt=Logo> a <img alt='-'> <img alt=Logo></p>",
            "# \nparagraph: a\nfigure: Logo\n");
     expect("<p>a <a href=b><img alt=Next></a></p>", "# \nparagraph: a\n");
+    expect(
+        "<p>a <a href=#b><img alt=There></a> <a href=b.PNG><img alt=Big></a>",
+        "# \nparagraph: a\nfigure: There\nfigure: Big\n");
+    expect("<p>a <a href='#top'><img alt=Top></a></p>", "# \nparagraph: a\n");
+    expect("<table><tr><td><a href='#b'><img alt='Line width'></a><td><a "
+           "href='b.png'><img alt='A cat'></a><td><a href=b><img alt=Next></a>"
+           "<td>x</table>",
+           "# \ntable: Line width\\tA cat\\t\\tx\n");
     expect("<ul><li><img alt='*'>one <img alt=File>menu</ul>",
            "# \nlist: - one File menu\n");
     expect("<table><tr><td><img alt=yes><td>b<td><a href=b><img alt=up></a>"
@@ -295,12 +488,53 @@ static void test_chrome(void **state)
         "<div hidden>h</div><i aria-hidden=true>i</i><div role=search>s</div>"
         "<h1>T</h1><p>text<div class=toc>toc</div><footer>f</footer>";
     expect(html, "# T\nparagraph: text\n");
+    expect("<p>a<div class=header><p>Up: <a href=x>X</a> [<a href=i rel=index>"
+           "Index</a>]</p></div>",
+           "# \nparagraph: a\n");
     struct tree *tree = parse(html);
     assert_true(slice_is(tree->page.title, "T"));
     assert_true(slice_is(tree->page.up, "up.html"));
     assert_true(slice_is(tree->page.prev, "p.html"));
     assert_true(slice_is(tree->page.next, "n.html"));
     assert_int_equal(tree->page.role, PAGE_CONTENT);
+    tree_free(tree);
+}
+
+/* What is left out can be had, with the reason. */
+static void test_dropped(void **state)
+{
+    (void)state;
+    static const char html[] =
+        "<head><title>T</title></head><div class=navheader><a href=p>Prev</a>"
+        "</div><h1>T</h1>a<!-- c --><script>s</script><div class=toc>toc</div>"
+        "<h2 id=b>B<a class=headerlink href='#b'>¶</a></h2><p>b <b hidden>h "
+        "<i>i</i></b><div class=note><h3>Note</h3>n</div><select><option>1"
+        "<option>2</select><footer><p>f<p>g</footer>";
+    struct tree *tree = NULL;
+    struct err err = {0};
+    assert_int_equal(
+        parser_dropped(parser, slice_of(html), PARSER_HTML, &tree, &err), 0);
+    struct buf out = show(tree);
+    assert_string_equal(out.data, "# T\nparagraph(navigation): Prev\n"
+                                  "paragraph(contents): toc\n"
+                                  "## B {b}\nparagraph(permalink): ¶\n"
+                                  "paragraph(hidden): h i\n"
+                                  "paragraph(label): Note\n"
+                                  "paragraph(control): 1 2\n"
+                                  "paragraph(footer): f g\n");
+    struct span span = tree->nodes[1].blocks[4].origin.span;
+    assert_int_equal(span.from, strstr(html, "f<p>g") - html);
+    assert_int_equal(span.to, strstr(html, "</footer>") - html);
+    buf_free(&out);
+    tree_free(tree);
+    static const char index[] =
+        "<title>Index</title><h1>Index</h1><div class=index><dl><dt>abort, "
+        "<a href=x>ABORT</a></dl></div>";
+    assert_int_equal(
+        parser_dropped(parser, slice_of(index), PARSER_HTML, &tree, &err), 0);
+    out = show(tree);
+    assert_string_equal(out.data, "# Index\ndefinition(index): abort, ABORT\n");
+    buf_free(&out);
     tree_free(tree);
 }
 
@@ -332,6 +566,60 @@ static void test_roles(void **state)
                 PAGE_REDIRECT, 1);
     expect_role("<title>Search</title><h1>Search</h1><form><input></form>",
                 PAGE_SEARCH, 1);
+}
+
+/* "name > url", a line each. */
+static void expect_aliases(const char *html, const char *expected)
+{
+    struct tree *tree = parse(html);
+    struct buf out = {0};
+    buf_put_text(&out, "");
+    for (uint32_t i = 0; i < tree->page.alias_count; i++) {
+        buf_put_slice(&out, tree->page.aliases[i].text);
+        buf_put_text(&out, " > ");
+        buf_put_slice(&out, tree->page.aliases[i].url);
+        buf_put_byte(&out, '\n');
+    }
+    assert_string_equal(out.data, expected);
+    buf_free(&out);
+    tree_free(tree);
+}
+
+static void test_aliases(void **state)
+{
+    (void)state;
+    /* DocBook: the links read as the sections do. */
+    expect_aliases(
+        "<title>Index</title><div class=index><h1>Index</h1>"
+        "<div class=indexdiv><h3>I</h3><dl><dt>indexes, <a href=i.html>Indexes"
+        "</a></dt><dd><dl><dt>partial, <a href=p.html#x>Partial</a>, <a "
+        "href=q.html>Others</a></dt><dt>unique, see <a href=#u>u</a></dt></dl>"
+        "</dd><dt>IPC, <a href=ipc.html>Kernel</a></dt></dl></div></div>",
+        "indexes > i.html\nindexes, partial > p.html#x\n"
+        "indexes, partial > q.html\nIPC > ipc.html\n");
+    /* Sphinx: they read as the entries do. */
+    expect_aliases(
+        "<title>Index</title><h1>Index &ndash; P</h1><div "
+        "class=genindex-jumpbox"
+        "><a href=#A>A</a> | <a href=#B>B</a> | <a href=#C>C</a> | <a href=#D>D"
+        "</a> | <a href=#P>P</a></div><h2>P</h2><table class=genindextable><tr>"
+        "<td><ul><li><a href=s.html#pack>pack() (in module struct)</a><ul><li>"
+        "<a href=s.html#Struct.pack>(struct.Struct method)</a></ul>"
+        "<li><a href=g.html><strong>package</strong></a>, <a "
+        "href=r.html>[1]</a>"
+        "<ul><li><a href=n.html>namespace</a></ul></ul></table>",
+        "pack() (in module struct) > s.html#pack\n"
+        "pack() (struct.Struct method) > s.html#Struct.pack\n"
+        "package > g.html\npackage > r.html\npackage, namespace > n.html\n");
+    /* Texinfo: a row each.  Scribble: a line each. */
+    expect_aliases(
+        "<h1>Function Index</h1><a href=#a>A</a><a href=#b>B</a>"
+        "<a href=#c>C</a><a href=#d>D</a><a href=#e>E</a><table><tr><th>A</th>"
+        "<tr><td><a href='C.html#index-abs'><code>abs</code></a>:</td><td><a "
+        "href=C.html>Complex</a></td></tr></table>"
+        "<p><a href=x.html>one<br></a><a href=y.html>two<br></a>",
+        "abs > C.html#index-abs\nabs > C.html\none > x.html\ntwo > y.html\n");
+    expect_aliases("<h1>Text</h1><dl><dt>a, <a href=x>b</a></dl>", "");
 }
 
 static void test_xhtml(void **state)
@@ -550,14 +838,23 @@ int main(void)
         TEST(test_left_out),
         TEST(test_controls),
         TEST(test_lists),
+        TEST(test_ordinals),
+        TEST(test_hidden),
+        TEST(test_odd_lists),
         TEST(test_tables),
         TEST(test_definitions),
         TEST(test_notes_and_quotes),
+        TEST(test_footnotes),
+        TEST(test_footnotes_of_markdown),
+        TEST(test_footnote_places),
         TEST(test_figures_and_math),
+        TEST(test_tex),
         TEST(test_images),
         TEST(test_noframes),
         TEST(test_chrome),
+        TEST(test_dropped),
         TEST(test_roles),
+        TEST(test_aliases),
         TEST(test_xhtml),
         TEST(test_spans),
         TEST(test_spans_utf8),

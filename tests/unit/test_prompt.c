@@ -51,8 +51,12 @@ static struct prompt_source source_of(const char *title,
     const char *at = strstr(blocks[block].text.data, sentence);
     assert_non_null(at);
     size_t from = (size_t)(at - blocks[block].text.data);
-    return (struct prompt_source){
-        slice_of(title), blocks, count, block, from, from + strlen(sentence)};
+    return (struct prompt_source){.title = slice_of(title),
+                                  .blocks = blocks,
+                                  .count = count,
+                                  .block = block,
+                                  .from = from,
+                                  .to = from + strlen(sentence)};
 }
 
 static void assert_prompt(const struct prompt_source *sources, size_t count,
@@ -92,6 +96,29 @@ static void a_prompt_is_as_it_was_taught(void **state)
                   "lays green eggs. It runs.\n\nOthers fly.\n\n"
                   "[2] Fish\nThe coelacanth is old.\n\n"
                   "Question: Which eggs?\nAnswer:");
+}
+
+static void sections_of_one_source_have_their_titles(void **state)
+{
+    (void)state;
+    const struct slice heads[] = {slice_of(""), slice_of("Owls")};
+    struct prompt_source one =
+        source_of("Birds", birds, 2, 0, "Birds are ma");
+    one.heads = heads;
+    struct prompt_limits limits = {100, 3, 100};
+    size_t asked = 0;
+    struct prompt_counter counter = {count_words, &asked};
+    struct prompt prompt;
+    assert_int_equal(
+        prompt_pack(&one, 1, slice_of("q"), &limits, &counter, &prompt, NULL),
+        0);
+    const char *text = prompt.text.data;
+    const char *head = strstr(text, "\n\nOwls\n");
+    assert_non_null(head);
+    assert_int_equal(strncmp(head + 7, birds[1].text.data, birds[1].text.size),
+                     0);
+    assert_null(strstr(text, "\n\n\n"));
+    buf_free(&prompt.text);
 }
 
 static void a_small_budget_keeps_what_is_near_the_sentence(void **state)
@@ -164,7 +191,8 @@ static void long_sentences_are_cut(void **state)
     for (int i = 0; i < 3000; i++)
         buf_printf(&text, "\xC3\xA9%d ", i);
     struct block block = {.kind = BLOCK_CODE, .text = buf_slice(&text)};
-    struct prompt_source one = {slice_of("T"), &block, 1, 0, 0, text.size};
+    struct prompt_source one = {
+        .title = slice_of("T"), .blocks = &block, .count = 1, .to = text.size};
     struct prompt_limits limits = {60, 3, 40};
     size_t asked = 0;
     struct prompt_counter counter = {count_words, &asked};
@@ -221,6 +249,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_prompt_is_as_it_was_taught),
+        cmocka_unit_test(sections_of_one_source_have_their_titles),
         cmocka_unit_test(a_small_budget_keeps_what_is_near_the_sentence),
         cmocka_unit_test(passages_that_do_not_fit_stay_out),
         cmocka_unit_test(manuals_cannot_fake_the_frame),

@@ -121,6 +121,27 @@ static void run_foreach(struct tex *tex, const struct command *command,
     }
 }
 
+/* \tikz{..} or \tikz ..; draws. */
+static void run_tikz(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    (void)command;
+    (void)call;
+    tex_skip_before(tex, "o");
+    struct token token = tex_next_solid(tex);
+    if (token.cat == CAT_BEGIN) {
+        tex_unread(tex, token);
+        tex_skip_before(tex, "m");
+        return;
+    }
+    while (token.cat != CAT_NONE && token.cat != CAT_STOP &&
+           !token_is(token, CAT_NAME, tex->par) &&
+           !token_is(token, CAT_OTHER, ';'))
+        token = tex_next(tex);
+    if (token.cat != CAT_OTHER)
+        tex_unread(tex, token);
+}
+
 static const struct command ignored[] = {
     {"selectlanguage", run_nothing, "m", 0, NULL},
     {"usetikzlibrary", run_nothing, "m", 0, NULL},
@@ -337,7 +358,7 @@ static const struct command ignored[] = {
     {"nonstopmode", run_nothing, NULL, 0, NULL},
     {"includepdf", run_nothing, "om", 0, NULL},
     {"todo", run_nothing, "om", 0, NULL},
-    {"tikz", run_foreach, NULL, 1, NULL},
+    {"tikz", run_tikz, NULL, 0, NULL},
     {"foreach", run_foreach, NULL, 2, NULL},
     {"@for", run_foreach, NULL, 1, NULL},
     {"@whilenum", run_foreach, NULL, 1, NULL},

@@ -250,7 +250,7 @@ static const struct environment environments[] = {
     ENTRY("shape", NULL, NULL),
     ENTRY("predefinednode", NULL, NULL),
     ENTRY("coordinatesystem", NULL, NULL),
-    ENTRY("pathoperation", "o", NULL),
+    {"pathoperation", begin_entry, end_entry, "o", 0, NULL, 2},
     ENTRY("decoration", NULL, NULL),
     ENTRY("math-function", NULL, NULL),
     ENTRY("arrowtip", NULL, NULL),
@@ -259,7 +259,7 @@ static const struct environment environments[] = {
     ENTRY("textoken", NULL, NULL),
     ENTRY("dataformat", NULL, NULL),
     ENTRY("filedescription", NULL, NULL),
-    ENTRY("datavisualizationoperation", "o", NULL),
+    {"datavisualizationoperation", begin_entry, end_entry, "o", 0, NULL, 2},
 };
 
 void entries_add(struct document *d)
