@@ -167,8 +167,15 @@ $(FUZZERS): LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
 $(FUZZERS) $O/tests/fuzz/encode:
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lgumbo -lxml2 $(BASE_LIBS)
-fuzzers: $(FUZZERS) $O/tests/fuzz/encode
-fuzz:  ## fuzz the readers of HTML and LaTeX and the tree decoder, FUZZ_SECONDS each (needs clang); see docs/fuzz.md
+# What reads a model's files, without what runs it.
+MODEL_FUZZERS := $(patsubst %,$O/tests/fuzz/%,model tokenizer)
+MODEL_READERS := $(filter-out $(patsubst %,$O/model/%.o,forward keys model sample session weights),$(MODEL))
+$(MODEL_FUZZERS): LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
+$(MODEL_FUZZERS): $O/tests/fuzz/%: $(STAMP) $O/tests/fuzz/%.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(MODEL_READERS) $(BASE)
+	$(call say,link)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(MODEL_LIBS) $(BASE_LIBS)
+fuzzers: $(FUZZERS) $(MODEL_FUZZERS) $O/tests/fuzz/encode
+fuzz:  ## fuzz the readers of pages, trees, tokenizers and models, FUZZ_SECONDS each (needs clang); see docs/fuzz.md
 	@$(MAKE) --no-print-directory -s BUILD=fuzz CC=clang fuzzers
 	@sh tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)
 replay: fuzzers  ## run the fuzz targets of this BUILD over their corpora

@@ -150,8 +150,8 @@ const struct command cli_commands[] = {
     {"compact", "", "rewrite the store densely; it goes on being used", 0, 0, 0,
      false, cmd_compact},
     {"backup", "DIR",
-     "copy the store into a new folder; to restore: lectern daemon --store DIR, "
-     "or put the folder in the store's place while no daemon runs",
+     "copy the store into a new folder, which is one itself (restore: --store "
+     "DIR)",
      0, 1, 1, false, cmd_backup},
     {"daemon", "", "start the daemon, or stop it", BIT(STOP) | BIT(FOREGROUND),
      0, 0, false, cmd_daemon},

@@ -151,10 +151,6 @@ int engine_generate(struct engine *engine, const struct engine_prompt *prompt,
     if (code)
         return code;
     size_t context = model_facts(model)->context;
-    if (!model_facts(model)->writes)
-        return err_set(err, ERR_MODEL,
-                       "the model %s embeds, but does not write answers",
-                       model_facts(model)->name);
     g.tokenizer = model_tokenizer(model);
     code = encode_prompt(&g, err);
     if (!code &&

@@ -8,8 +8,11 @@
  *                         └──────────┘           └────────────┘
  *
  * Queued and running, wanted and encoding may be so at once.  Updates go before
- * memories, and interrupt them: those that are there stay in the store.  Either
- * may fail, which leaves retry_at or memory_at set.
+ * memories, and interrupt them: those that are there stay in the store.  Files
+ * may change more often than it takes to find out which are missing: memories
+ * that were interrupted before the first new one are left alone for longer the
+ * next time, up to 30 s.  Either may fail, which leaves retry_at or memory_at
+ * set.
  *
  * 1. Everything that is not said to be one thread's is read and written under
  *    `lock`; index_update, memories_update, library_refresh and store_collect run
@@ -68,7 +71,8 @@ void jobs_enqueue(struct jobs *jobs, struct job *job)
 {
     if (!job->queued)
         job->queued = job->marked ? job->marked : ++jobs->tickets;
-    if (jobs->current && jobs->current->encoding)
+    if (jobs->current && jobs->current->encoding &&
+        (job->asked || jobs_may_interrupt(jobs)))
         atomic_store(&jobs->cancel, true);
     pthread_cond_broadcast(&jobs->changed);
 }
@@ -280,7 +284,8 @@ static void collect(struct jobs *jobs)
 /* Nobody reads what is no longer referred to. */
 static bool may_collect(const struct jobs *jobs)
 {
-    return jobs->collect && !jobs->refresh && library_is_settled(jobs->options.library);
+    return jobs->collect && !jobs->refresh &&
+           library_is_settled(jobs->options.library);
 }
 
 static void rest(struct jobs *jobs, int64_t due)

@@ -201,11 +201,15 @@ int verb_ls(struct call *call, struct json *json, struct err *err)
 static void put_model_facts(struct json *json, const struct model_facts *facts)
 {
     json_field_text(json, "name", facts->name);
+    json_field_text(json, "family", facts->family);
     json_field_text(json, "type", facts->type);
     json_field_int(json, "parameters", (int64_t)facts->parameters);
     json_field_int(json, "width", (int64_t)facts->width);
     json_field_int(json, "context", (int64_t)facts->context);
     json_field_bool(json, "recalls", facts->soft_tokens && facts->recall);
+    json_field_text(json, "pooling",
+                    facts->soft_tokens ? "last" : facts->pooling);
+    json_field_bool(json, "writes", facts->writes);
     json_field_text(json, "backend", facts->backend);
 }
 

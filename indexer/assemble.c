@@ -246,9 +246,9 @@ int assemble(const char *manual, const struct piece *pieces, uint32_t count,
     struct assembly assembly = {
         .pieces = pieces, .count = count, .outline = tree_new(true)};
     assembly.places = mem_alloc(count * sizeof *assembly.places);
-    repeated_blocks(pieces, count, &assembly.blocks);
-    repeated_titles(pieces, count, &assembly.titles);
     uint32_t first = place_pages(pieces, count, assembly.places);
+    repeated_blocks(pieces, assembly.places, count, &assembly.blocks);
+    repeated_titles(pieces, assembly.places, count, &assembly.titles);
     add_files(&assembly);
     tree_add_node(assembly.outline, TREE_NONE, 0, slice_of(manual),
                   (struct slice){"", 0});

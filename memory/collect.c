@@ -126,8 +126,8 @@ static int gather(struct store_txn *txn, struct references *ret,
         if (!code)
             code = gather_made_of(txn, &refs, &refs.manuals[m], err);
         if (!code)
-            code = makings_each(txn, refs.manuals[m].id, -1, add_made, &refs,
-                                err);
+            code =
+                makings_each(txn, refs.manuals[m].id, -1, add_made, &refs, err);
     }
     if (code) {
         references_free(&refs);
@@ -207,8 +207,8 @@ static int note_doomed(struct store_txn *txn, size_t which,
     char next[16];
     MDB_cursor *cursor;
     MDB_val key, value;
-    int rc = mdb_cursor_open(
-        txn->mdb, txn->env->tables[collected[which].table], &cursor);
+    int rc = mdb_cursor_open(txn->mdb, txn->env->tables[collected[which].table],
+                             &cursor);
     if (rc)
         return store_error(rc, "cannot look through the store", err);
     rc = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);

@@ -121,12 +121,13 @@ static int save(struct encode_pass *e, struct err *err)
     if (code || !unsaved->count)
         return code;
     for (size_t i = 0; i < unsaved->count && !code; i++)
-        code = store_put_memory(txn, unsaved->names[i],
-                                unsaved->memories + i * e->width, e->width, err);
+        code =
+            store_put_memory(txn, unsaved->names[i],
+                             unsaved->memories + i * e->width, e->width, err);
     if (!code)
-        code = store_note_made(txn, e->making->volume->manual.id,
-                               MAKING_MEMORIES, unsaved->names, unsaved->count,
-                               err);
+        code =
+            store_note_made(txn, e->making->volume->manual.id, MAKING_MEMORIES,
+                            unsaved->names, unsaved->count, err);
     unsaved->count = 0;
     if (!code)
         return store_commit(txn, err);

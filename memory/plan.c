@@ -249,9 +249,8 @@ static int prune(const struct making *making, const struct plan *plan,
     if (making->only_look)
         return 0;
     struct hash128 *names = plan_names(plan, nodes, &count);
-    int code = store_prune_made(making->shelf->store,
-                                making->volume->manual.id, kind, names, count,
-                                err);
+    int code = store_prune_made(making->shelf->store, making->volume->manual.id,
+                                kind, names, count, err);
     free(names);
     return code;
 }

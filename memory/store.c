@@ -36,8 +36,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -45,27 +43,9 @@
 #include "base/log.h"
 #include "memory/tables.h"
 
-enum {
-    TREE_LEVEL = 3, /* of zstd */
-    LOCK_TRIES = 20,
-    LOCK_PAUSE_MS = 50
-};
+enum { TREE_LEVEL = 3 }; /* of zstd */
 
 /* ---- Opening ---- */
-
-/* A daemon that was killed holds its lock until the system has cleared it
- * away: some patience before it is taken for a live one. */
-static int lock_patiently(int fd)
-{
-    const struct timespec pause = {0, LOCK_PAUSE_MS * 1000000L};
-    for (int tries = LOCK_TRIES;; tries--) {
-        if (!flock(fd, LOCK_EX | LOCK_NB))
-            return 0;
-        if (!tries)
-            return -1;
-        nanosleep(&pause, NULL);
-    }
-}
 
 static int take_lock(const char *folder, int *ret_fd, struct err *err)
 {
@@ -75,7 +55,7 @@ static int take_lock(const char *folder, int *ret_fd, struct err *err)
     buf_free(&path);
     if (fd < 0)
         return err_errno(err, ERR_STORE, "cannot open the lock of %s", folder);
-    if (lock_patiently(fd) < 0) {
+    if (file_lock_patiently(fd) < 0) {
         char pid[32] = "";
         ssize_t n = pread(fd, pid, sizeof pid - 1, 0);
         close(fd);

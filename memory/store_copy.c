@@ -14,7 +14,6 @@
  *
  * The locks of LMDB belong to their file, so that the copy brings its own. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,13 +137,10 @@ static int copy_records(struct copy *c, struct err *err)
 
 static int sync_folder(const char *folder, struct err *err)
 {
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = fd < 0 ? -1 : fsync(fd);
-    if (rc < 0)
-        err_errno(err, ERR_STORE, "cannot sync %s", folder);
-    if (fd >= 0)
-        close(fd);
-    return rc < 0 ? ERR_STORE : 0;
+    struct err cause = {0};
+    return file_sync_folder(folder, &cause)
+               ? err_set(err, ERR_STORE, "%s", cause.message)
+               : 0;
 }
 
 static int sync_copy(struct store_env *env, const char *folder, struct err *err)
@@ -169,6 +165,7 @@ static void remove_copy(const char *folder)
 {
     remove_in(folder, data_file);
     remove_in(folder, lock_file);
+    remove_in(folder, "new.mdb"); /* store_prepare's */
     rmdir(folder);
 }
 
@@ -241,7 +238,9 @@ static int make_copy(struct store *store, const char *folder,
     remove_copy(folder);
     if (mkdir(folder, 0700) < 0)
         return err_errno(err, ERR_STORE, "cannot make the folder %s", folder);
-    int code = env_open(folder, store->most_bytes, MDB_NOSYNC, &env, err);
+    int code = store_prepare(folder, err);
+    if (!code)
+        code = env_open(folder, store->most_bytes, MDB_NOSYNC, &env, err);
     if (code) {
         remove_copy(folder);
         return code;
@@ -341,8 +340,8 @@ static int move_into(const char *from, const char *to, const char *name,
     file_join(&old, from, name);
     file_join(&new, to, name);
     if (rename(old.data, new.data) < 0)
-        code = err_errno(err, ERR_STORE, "cannot move %s to its place",
-                         old.data);
+        code =
+            err_errno(err, ERR_STORE, "cannot move %s to its place", old.data);
     buf_free(&old);
     buf_free(&new);
     return code;

@@ -11,7 +11,7 @@
 #include "memory/tables.h"
 
 enum {
-    SCHEMA = 2,
+    SCHEMA = 3,
     OLDEST_SCHEMA = 1, /* that is read as it is */
     MOST_READERS = 126
 };
@@ -23,7 +23,7 @@ static const uint64_t default_map = (uint64_t)256 << 30;
 #endif
 
 const char *const table_names[TABLES] = {
-    "meta",     "manuals",  "files",    "trees",  "outlines",
+    "meta",     "manuals",  "files",    "trees",   "outlines",
     "postings", "segments", "memories", "vectors", "makings"};
 
 int store_error(int mdb_code, const char *what, struct err *err)
@@ -184,8 +184,8 @@ static int begin(struct store *store, bool writes, struct store_txn **ret_txn,
         pthread_mutex_lock(&store->writing);
     *txn = (struct store_txn){
         .store = store, .env = env_take(store), .writes = writes};
-    int rc = mdb_txn_begin(txn->env->mdb, NULL, writes ? 0 : MDB_RDONLY,
-                           &txn->mdb);
+    int rc =
+        mdb_txn_begin(txn->env->mdb, NULL, writes ? 0 : MDB_RDONLY, &txn->mdb);
     if (rc) {
         txn_end(txn);
         return store_error(rc, "cannot begin a transaction", err);
@@ -251,4 +251,3 @@ int table_delete(struct store_txn *txn, int table, struct slice key,
                ? store_error(rc, "cannot delete from the store", err)
                : 0;
 }
-

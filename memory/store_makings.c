@@ -35,8 +35,9 @@ int store_note_made(struct store_txn *txn, uint32_t manual,
         hash_write(names[i], name);
         buf_put(&value, name, sizeof name);
     }
-    code = value.size ? table_put(txn, TABLE_MAKINGS, key, buf_slice(&value), err)
-                      : 0;
+    code = value.size
+               ? table_put(txn, TABLE_MAKINGS, key, buf_slice(&value), err)
+               : 0;
     buf_free(&value);
     return code;
 }
@@ -92,8 +93,7 @@ int makings_each(struct store_txn *txn, uint32_t manual, int kind,
     rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
     while (!rc && is_of(&key, group, size)) {
         for (size_t at = 0; at + NAME <= value.mv_size; at += NAME)
-            each(context,
-                 hash_read((const unsigned char *)value.mv_data + at));
+            each(context, hash_read((const unsigned char *)value.mv_data + at));
         rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
     }
     mdb_cursor_close(cursor);
@@ -115,8 +115,8 @@ static void sift(void *context, struct hash128 name)
 {
     struct sieve *sieve = context;
     sieve->met++;
-    if (!sieve->count || !bsearch(&name, sieve->wanted, sieve->count,
-                                  sizeof name, hash_compare))
+    if (!sieve->count ||
+        !bsearch(&name, sieve->wanted, sieve->count, sizeof name, hash_compare))
         return;
     void *kept = sieve->kept;
     mem_reserve(&kept, &sieve->capacity, sieve->kept_count + 1, sizeof name);

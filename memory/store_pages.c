@@ -14,8 +14,8 @@ static int add_table(struct store_txn *txn, MDB_dbi table, const char *name,
     int rc = mdb_stat(txn->mdb, table, &stat);
     if (rc)
         return rc;
-    size_t count = stat.ms_branch_pages + stat.ms_leaf_pages +
-                   stat.ms_overflow_pages;
+    size_t count =
+        stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
     pages->tables[pages->count].name = name;
     pages->tables[pages->count].entries = stat.ms_entries;
     pages->tables[pages->count++].bytes = (uint64_t)count * stat.ms_psize;

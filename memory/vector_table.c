@@ -104,7 +104,7 @@ static void take_head(struct taking *t)
     struct reader *in = &t->in;
     struct vector_table *table = &t->table;
     t->version = read_varint(in);
-    if (!t->version || t->version > VERSION || in->size < HASH_BYTES)
+    if (!t->version || t->version > VERSION || in->size - in->at < HASH_BYTES)
         in->failed = true;
     else if (t->version > HALVES_VERSION)
         in->size -= HASH_BYTES;

@@ -95,9 +95,8 @@ void verify_segments(struct verification *v, uint32_t node,
         return;
     verify_node_place(v, node, place);
     verify_fault(v, TABLE_SEGMENTS, REMEDY_REPAIR, place, "%s",
-                 plan->segments.count
-                     ? "its segments are not those of its text"
-                     : "its segments are missing or damaged");
+                 plan->segments.count ? "its segments are not those of its text"
+                                      : "its segments are missing or damaged");
     doom_name(v, TABLE_SEGMENTS, plan->kept_under);
 }
 
@@ -140,8 +139,8 @@ static void check_memory(struct verification *v, struct hash128 name,
     bool right = width->values ? value.size == q8_size(width->values) ||
                                      value.size == 2 * width->values
                                : value.size == width->bytes;
-    if (right && (!width->values ||
-                  memory_read(value, width->numbers, width->values)))
+    if (right &&
+        (!width->values || memory_read(value, width->numbers, width->values)))
         return;
     name_text(name, text);
     verify_fault(v, TABLE_MEMORIES, REMEDY_REPAIR, text, "%s",
@@ -194,8 +193,8 @@ static int check_names(struct verification *v, const struct vector_table *table,
                    : store_read(v->options->store, &txn, err);
         if (code)
             break;
-        for (int n = 0;
-             n < NAMES_AT_ONCE && i < table->name_count && !code; n++, i++)
+        for (int n = 0; n < NAMES_AT_ONCE && i < table->name_count && !code;
+             n++, i++)
             code = check_name(v, txn, table->names[i], &width, err);
         store_end(txn);
     }
@@ -211,14 +210,15 @@ static void vectors_fault(struct verification *v, const char *what)
     v->drop_vectors = true;
 }
 
+/* What the tokenizer gives up on has a memory of zeros. */
 static bool are_unit(const float *values, size_t count, size_t width)
 {
     for (size_t i = 0; i < count; i++) {
         double square = 0;
         for (size_t k = 0; k < width; k++)
-            square += (double)values[i * width + k] *
-                      (double)values[i * width + k];
-        if (!(fabs(square - 1) < 0.02))
+            square +=
+                (double)values[i * width + k] * (double)values[i * width + k];
+        if (square > 0 && !(fabs(square - 1) < 0.02))
             return false;
     }
     return true;
@@ -249,8 +249,8 @@ static void compare_with_plan(struct verification *v,
         for (size_t s = 0;
              outline->nodes[n].words && s < v->plan.nodes[n].segments.count;
              s++, rows++) {
-            same = same && rows < table->row_count &&
-                   table->row_nodes[rows] == n;
+            same =
+                same && rows < table->row_count && table->row_nodes[rows] == n;
             named = named && same && is_named(v, table, rows, n, s);
         }
     }
@@ -268,7 +268,8 @@ static void compare_with_plan(struct verification *v,
     free(names);
 }
 
-static void check_table(struct verification *v, const struct vector_table *table)
+static void check_table(struct verification *v,
+                        const struct vector_table *table)
 {
     if (table->generation > v->manual.generation)
         vectors_fault(v, "they are of a generation that never was");

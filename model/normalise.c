@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "model/old_unicode.h"
 #include "model/utf8.h"
 
 int normaliser_add(struct normaliser *n, int kind, struct normal_step **ret,
@@ -84,14 +85,17 @@ static void put_lower(struct buf *out, uint32_t c)
 static void put_without_marks(struct buf *out, uint32_t c)
 {
     utf8proc_category_t k = c < 0x300 ? UTF8PROC_CATEGORY_CN : category(c);
-    if (k != UTF8PROC_CATEGORY_MN && k != UTF8PROC_CATEGORY_MC &&
-        k != UTF8PROC_CATEGORY_ME)
+    bool mark = k == UTF8PROC_CATEGORY_MN || k == UTF8PROC_CATEGORY_MC ||
+                k == UTF8PROC_CATEGORY_ME;
+    if (!mark || old_unicode_lacks(c))
         text_encode(out, c);
 }
 
 static void put_without_accents(struct buf *out, uint32_t c)
 {
-    if (c < 0x300 || category(c) != UTF8PROC_CATEGORY_MN)
+    bool mark = c >= 0x300 && (category(c) == UTF8PROC_CATEGORY_MN ||
+                               c == 0x1734); /* was one */
+    if (!mark || old_unicode_lacks(c))
         text_encode(out, c);
 }
 
@@ -102,8 +106,8 @@ static void put_clean(struct buf *out, uint32_t c)
         buf_put_byte(out, ' ');
         return;
     }
-    if (c == 0xFFFD || k == UTF8PROC_CATEGORY_CC || k == UTF8PROC_CATEGORY_CF ||
-        k == UTF8PROC_CATEGORY_CO)
+    if (c == 0xFFFD || k == UTF8PROC_CATEGORY_CC || k == UTF8PROC_CATEGORY_CO ||
+        (k == UTF8PROC_CATEGORY_CF && !old_unicode_lacks(c)))
         return;
     text_encode(out, is_white(c) ? ' ' : c);
 }

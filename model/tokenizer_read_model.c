@@ -1,6 +1,7 @@
 /* The model of a tokenizer.json: its vocabulary, and what makes tokens of
  * pieces. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -162,6 +163,31 @@ static int take_wordpiece(struct tokenizer *t, const cJSON *model,
 
 /* ---- Unigram ---- */
 
+/* The reference reads a number as its digits over a power of ten, in doubles,
+ * which may be off by the last bit.  Ways that are equally good are told apart
+ * by such bits, so it is done alike here, from the fewest digits that name the
+ * number (which is how the reference writes them). */
+static double as_reference(double value)
+{
+    char text[40];
+    int digits = 15, power = 0;
+    do
+        snprintf(text, sizeof text, "%.*e", digits - 1, fabs(value));
+    while (strtod(text, NULL) != fabs(value) && digits++ < 17);
+    uint64_t significand = 0;
+    const char *at = text;
+    for (; *at && *at != 'e'; at++)
+        if (*at != '.')
+            significand = significand * 10 + (uint64_t)(*at - '0');
+    if (*at)
+        power = (int)strtol(at + 1, NULL, 10);
+    for (power -= digits - 1; significand && significand % 10 == 0; power++)
+        significand /= 10;
+    double read = (double)significand;
+    read = power < 0 ? read / pow(10, -power) : read * pow(10, power);
+    return value < 0 ? -read : read;
+}
+
 static int take_piece(struct tokenizer *t, int32_t id, const cJSON *item,
                       struct err *err)
 {
@@ -173,8 +199,8 @@ static int take_piece(struct tokenizer *t, int32_t id, const cJSON *item,
     if (strlen(text) > MOST_PIECE)
         return err_set(err, ERR_LIMIT, "token %d has more than %d bytes",
                        (int)id, MOST_PIECE);
-    t->unigram.scores[id] = score->valuedouble;
-    t->unigram.least = fmin(t->unigram.least, score->valuedouble);
+    t->unigram.scores[id] = as_reference(score->valuedouble);
+    t->unigram.least = fmin(t->unigram.least, t->unigram.scores[id]);
     return vocabulary_add(&t->vocabulary, id, slice_of(text), err);
 }
 

@@ -4,13 +4,11 @@
 
 #include "base/mem.h"
 #include "model/members.h"
+#include "model/old_unicode.h"
 #include "model/tokenizer_parts.h"
 
 static const char GPT2[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+|"
                            " ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
-
-/* ASCII's punctuation and Unicode's. */
-#define PUNCTUATION "[!-/:-@\\[-`{-~\\p{P}]"
 
 static const char MARK[] = "\xE2\x96\x81";
 
@@ -176,6 +174,15 @@ static int add_split(struct tokenizer *t, const char *text, bool literal,
     return pattern_compile(slice_of(text), literal, &step->pattern, err);
 }
 
+static int add_punctuation(struct tokenizer *t, int behavior, struct err *err)
+{
+    struct buf regex = {0};
+    old_unicode_punctuation(&regex);
+    int code = add_split(t, regex.data, false, behavior, err);
+    buf_free(&regex);
+    return code;
+}
+
 static int take_behavior(const cJSON *item, const char *part, int absent,
                          int *ret, struct err *err)
 {
@@ -266,7 +273,7 @@ static int take_bert_splits(struct tokenizer *t, const cJSON *item,
 {
     (void)item;
     int code = add_split(t, "\\s", false, SPLIT_REMOVED, err);
-    return code ? code : add_split(t, PUNCTUATION, false, SPLIT_ISOLATED, err);
+    return code ? code : add_punctuation(t, SPLIT_ISOLATED, err);
 }
 
 static int take_whitespace(struct tokenizer *t, const cJSON *item,
@@ -292,7 +299,7 @@ static int take_punctuation(struct tokenizer *t, const cJSON *item,
     int behavior = SPLIT_ISOLATED;
     int code = take_behavior(item, "pre_tokenizer Punctuation's behavior",
                              SPLIT_ISOLATED, &behavior, err);
-    return code ? code : add_split(t, PUNCTUATION, false, behavior, err);
+    return code ? code : add_punctuation(t, behavior, err);
 }
 
 static int take_digits(struct tokenizer *t, const cJSON *item, struct err *err)

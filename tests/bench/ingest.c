@@ -112,8 +112,8 @@ static struct took write_store(const struct bench *b, const char *path)
 
 static void keep_best(struct rate *best, struct took took)
 {
-    *best = best_of(*best, (struct rate){TOTAL / took.wall / 1e6,
-                                         TOTAL / took.core / 1e6});
+    *best = best_of(
+        *best, (struct rate){TOTAL / took.wall / 1e6, TOTAL / took.core / 1e6});
 }
 
 static void measure(struct bench *b, size_t batch_bytes)

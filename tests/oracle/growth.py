@@ -80,7 +80,7 @@ def edit(folder, names, chance, turn):
         text = text.replace("</body>", f"<h3>Turn {turn}</h3><p class=edit>{words}</p></body>")
     else:
         text = text.replace("<p>", f"<p>{words} {turn}. ", 1)
-    if len(text) > 60000:  # so that the manual does not grow itself
+    if len(text) > 60000:  # so that it does not grow for ever
         with open(os.path.join(MANUAL, os.path.basename(path)), encoding="utf-8") as file:
             text = file.read()
     with open(path, "w", encoding="utf-8") as file:

@@ -2,6 +2,7 @@
 
 Trials keep everything below one folder, the house: socket, store, configuration, log.
 """
+import atexit
 import json
 import os
 import re
@@ -83,6 +84,7 @@ class Daemon:
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=dict(os.environ, **dict(env)))
         self.pid = self.process.pid
         self.client = None
+        atexit.register(self.end)
         if wait:
             self.reach()
 
@@ -146,6 +148,7 @@ class Daemon:
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(30)
+        atexit.unregister(self.end)
         self.forget()
 
     def stop(self):
@@ -157,8 +160,14 @@ class Daemon:
             self.kill()
             raise Broken("the daemon does not stop") from None
         finally:
+            atexit.unregister(self.end)
             self.forget()
         return code
+
+    def end(self):
+        """Whatever happens to the trial, no daemon stays behind."""
+        if self.alive():
+            self.process.kill()
 
     def forget(self):
         if self.client:

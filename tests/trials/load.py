@@ -187,6 +187,8 @@ class Trial:
                     self.count("compactions")
             except (OSError, Refused) as problem:
                 self.error(f"second manual: {problem}")
+                client.close()
+                client = self.daemon.connect()
             self.ending.wait(dice.uniform(5, 30))
 
     # ---- Those who do not ----

@@ -271,6 +271,38 @@ static void what_most_pages_say_is_dropped(void **state)
         tree_free(pieces[i].skeleton);
 }
 
+/* "Most pages" are most of those that are in the tree. */
+static void what_is_left_out_does_not_count(void **state)
+{
+    (void)state;
+    struct piece pieces[20] = {0};
+    char paths[20][8];
+    struct origin origin = {0, {1, 2}};
+    for (uint32_t i = 0; i < 20; i++) {
+        struct tree *tree = tree_new(false);
+        snprintf(paths[i], sizeof paths[i], "%02u.html", i);
+        tree->page.role = i < 9 ? PAGE_CONTENT : PAGE_REDIRECT;
+        tree_add_file(tree, slice_of(""));
+        tree_add_node(tree, TREE_NONE, 1, slice_of(paths[i]), slice_of(""));
+        tree_add_block(tree, 0, BLOCK_PARAGRAPH,
+                       slice_of(i < 9 ? "Home | Next" : "Moved"), slice_of(""),
+                       origin);
+        tree_add_block(tree, 0, BLOCK_PARAGRAPH, slice_of(paths[i]),
+                       slice_of(""), origin);
+        assert_int_equal(tree_seal(tree, NULL), 0);
+        pieces[i].path = paths[i];
+        pieces[i].skeleton = assemble_skeleton(tree);
+        tree_free(tree);
+    }
+    struct tree *outline;
+    assert_int_equal(assemble("M", pieces, 20, true, &outline, NULL), 0);
+    assert_int_equal(outline->count, 10);
+    assert_int_equal(outline->nodes[1].dropped_count, 1);
+    tree_free(outline);
+    for (uint32_t i = 0; i < 20; i++)
+        tree_free(pieces[i].skeleton);
+}
+
 /* Nine pages of 30 texts each, the last with all of them once more. */
 static void the_whole_once_more_is_left_out(void **state)
 {
@@ -493,6 +525,7 @@ int main(void)
         cmocka_unit_test(index_entries_name_sections),
         cmocka_unit_test(what_is_left_out_has_a_reason),
         cmocka_unit_test(headings_in_lists_become_nodes),
+        cmocka_unit_test(what_is_left_out_does_not_count),
         cmocka_unit_test(circles_are_cut),
         cmocka_unit_test(links_that_lead_nowhere_do_no_harm),
         cmocka_unit_test(ids_are_kept),

@@ -62,8 +62,7 @@ static bool has_number(struct store_txn *txn, uint64_t number)
     struct slice value;
     snprintf(start, sizeof start, "%llu ", (unsigned long long)number);
     assert_int_equal(
-        store_get_postings(txn, 1, 1, term_of(number, term), &value, NULL),
-        0);
+        store_get_postings(txn, 1, 1, term_of(number, term), &value, NULL), 0);
     return value.size > strlen(start) &&
            !memcmp(value.data, start, strlen(start));
 }
@@ -166,12 +165,12 @@ static void backups_are_stores(void **state)
         store_backup(store, backup.data, NULL, NULL, NULL, &report, &err),
         ERR_USAGE);
     assert_non_null(strstr(err.message, "is there already"));
-    assert_int_equal(store_backup(store, "backup", NULL, NULL, NULL, &report,
-                                  &err),
-                     ERR_USAGE);
-    assert_int_equal(store_backup(store, "/nowhere/at/all", NULL, NULL, NULL,
-                                  &report, &err),
-                     ERR_USAGE);
+    assert_int_equal(
+        store_backup(store, "backup", NULL, NULL, NULL, &report, &err),
+        ERR_USAGE);
+    assert_int_equal(
+        store_backup(store, "/nowhere/at/all", NULL, NULL, NULL, &report, &err),
+        ERR_USAGE);
     buf_free(&backup);
     store_close(store);
     unit_folder_remove(folder);
@@ -193,9 +192,9 @@ static void a_copy_can_be_stopped(void **state)
     assert_int_equal(access(path.data, F_OK), -1);
     buf_clear(&path);
     file_join(&path, folder, "backup");
-    assert_int_equal(store_backup(store, path.data, NULL, NULL, &cancel,
-                                  &report, &err),
-                     ERR_CANCELLED);
+    assert_int_equal(
+        store_backup(store, path.data, NULL, NULL, &cancel, &report, &err),
+        ERR_CANCELLED);
     assert_int_equal(access(path.data, F_OK), -1);
     buf_put_text(&path, ".partial");
     assert_int_equal(access(path.data, F_OK), -1);
@@ -264,9 +263,9 @@ static void writers_do_not_keep_it_from_ending(void **state)
             store_compact(w.store, NULL, NULL, NULL, &report, NULL), 0);
         struct buf backup = {0};
         buf_printf(&backup, "%s/backup%d", folder, i);
-        assert_int_equal(store_backup(w.store, backup.data, NULL, NULL, NULL,
-                                      &report, NULL),
-                         0);
+        assert_int_equal(
+            store_backup(w.store, backup.data, NULL, NULL, NULL, &report, NULL),
+            0);
         buf_free(&backup);
     }
     atomic_store(&w.stop, true);

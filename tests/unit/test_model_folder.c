@@ -287,6 +287,7 @@ static void wrong_configs_are_refused(void **state)
         {CONFIG(",\"eos_token_id\":[1,\"x\"]"), "\"eos_token_id\" is not"},
         {CONFIG(",\"eos_token_id\":1.5"), "\"eos_token_id\" is not"},
         {CONFIG(",\"quantization_config\":{}"), "quantised"},
+        {CONFIG(",\"hils_topk\":16"), "HiLS attention (\"hils_topk\")"},
         {CONFIG(",\"rope_scaling\":{\"rope_type\":\"yarn\"}"), "yarn"},
         {CONFIG(",\"rope_scaling\":{\"type\":\"linear\"}"), "linear"},
         {CONFIG(",\"rope_parameters\":{\"rope_type\":\"llama3\"}"), "llama3"},

@@ -741,7 +741,9 @@ static void make_old(const char *folder, uint32_t id)
     stamp(folder, 1);
 }
 
-static void a_store_of_schema_1_opens(void **state)
+/* Schema 2 had halves for memories and vectors, which are read still
+ * (..._of_the_first_version_are_read), and no `makings`. */
+static void stores_of_older_schemas_open(void **state)
 {
     (void)state;
     char *folder = unit_folder();
@@ -755,11 +757,13 @@ static void a_store_of_schema_1_opens(void **state)
     put_vectors(store, id, slice_of("v"));
     assert_int_equal(vectors_of(store, id), 1);
     store_close(store);
-    assert_int_equal(stamp(folder, 3), 2);
+    assert_int_equal(stamp(folder, 2), 3);
+    store_close(open_store(folder));
+    assert_int_equal(stamp(folder, 4), 3);
     struct err err = {0};
     struct store_options options = {.folder = folder, .most_bytes = 64 << 20};
     assert_int_equal(store_open(&options, &store, &err), ERR_STORE);
-    assert_non_null(strstr(err.message, "schema 3"));
+    assert_non_null(strstr(err.message, "schema 4"));
     stamp(folder, 0);
     assert_int_equal(store_open(&options, &store, &err), ERR_STORE);
     unit_folder_remove(folder);
@@ -785,7 +789,7 @@ int main(void)
         cmocka_unit_test(vectors_in_eight_bits_keep_their_direction),
         cmocka_unit_test(damaged_vectors_are_refused),
         cmocka_unit_test(halves_round_to_the_nearest),
-        cmocka_unit_test(a_store_of_schema_1_opens),
+        cmocka_unit_test(stores_of_older_schemas_open),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
 }

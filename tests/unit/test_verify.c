@@ -330,13 +330,12 @@ static void put_changed(struct house *h, change_outline *change)
     struct manual manual;
     assert_int_equal(store_write(h->store, &txn, NULL), 0);
     assert_int_equal(store_get_manual(txn, h->manual, &manual, NULL), 0);
-    assert_int_equal(store_get_outline(txn, h->manual, manual.generation,
-                                       &outline, NULL),
-                     0);
+    assert_int_equal(
+        store_get_outline(txn, h->manual, manual.generation, &outline, NULL),
+        0);
     change(outline);
-    assert_int_equal(store_put_outline(txn, h->manual, manual.generation,
-                                       outline, NULL),
-                     0);
+    assert_int_equal(
+        store_put_outline(txn, h->manual, manual.generation, outline, NULL), 0);
     assert_int_equal(store_commit(txn, NULL), 0);
     tree_free(outline);
     manual_free(&manual);
@@ -571,9 +570,8 @@ static void a_damaged_manual_is_taken_away(void **state)
     cut_last(h, TABLE_MANUALS);
     assert_int_equal(store_collect(h->store, NULL), ERR_STORE);
     struct verify_report report = {0};
-    struct verify_options options = {.store = h->store,
-                                     .library = h->library,
-                                     .drop = true};
+    struct verify_options options = {
+        .store = h->store, .library = h->library, .drop = true};
     assert_int_equal(verify_store(&options, &report, NULL), 0);
     assert_true(is_named(&report, TABLE_MANUALS, "damaged"));
     verify_report_free(&report);
