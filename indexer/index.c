@@ -108,10 +108,7 @@ static bool was_unread(const struct file *old)
  * store has lost the tree. */
 static bool is_current(struct store_txn *txn, const struct file *file)
 {
-    struct hash128 name = parsers_tree_name(file->content, file->path);
-    if (file->inputs[0])
-        name = parsers_name_with(name, slice_of(file->inputs));
-    return hash_equal(file->tree, name) &&
+    return hash_equal(file->tree, parsers_file_tree(file)) &&
            (file->state == FILE_FAILED || store_has_tree(txn, file->tree));
 }
 

@@ -85,6 +85,12 @@ struct hash128 parsers_name_with(struct hash128 name, struct slice inputs)
     return name;
 }
 
+struct hash128 parsers_file_tree(const struct file *file)
+{
+    return parsers_name_with(parsers_tree_name(file->content, file->path),
+                             slice_of(file->inputs ? file->inputs : ""));
+}
+
 static int parse(struct parsers *parsers, struct parser *parser,
                  const struct parsers_task *task, struct slice bytes,
                  struct parsers_result *ret)

@@ -43,6 +43,9 @@ struct hash128 parsers_tree_name(struct hash128 content, const char *path);
 /* The same of a document that includes others: `inputs` is their record. */
 struct hash128 parsers_name_with(struct hash128 name, struct slice inputs);
 
+/* The name of the tree that the record's file has, as it was read. */
+struct hash128 parsers_file_tree(const struct file *file);
+
 struct parsers;
 
 /* Starts `threads` parsers on the tasks, which must outlive them, as must the

@@ -38,7 +38,8 @@ int store_put_file(struct store_txn *txn, uint32_t manual,
     buf_put(&value, hash, sizeof hash);
     buf_put_varint(&value, (uint64_t)file->state);
     buf_put_string(&value, slice_of(file->failure));
-    buf_put_string(&value, slice_of(file->inputs ? file->inputs : ""));
+    if (file->inputs && file->inputs[0])
+        buf_put_string(&value, slice_of(file->inputs));
     char key[MDB_MAX_KEY];
     int code = table_put(txn, TABLE_FILES, file_key(key, manual, file->path),
                          buf_slice(&value), err);

@@ -1940,6 +1940,7 @@ def what_a_document_includes_may_change():
         os.remove(os.path.join(h.path, "m/b.tex"))
         h.json("update", "--wait")
         check(not h.json("search", "bees", code=1)["results"], "a file that is gone")
+        h.run("verify")
         check(h.json("search", "owls")["results"][0]["node"] == owls, "an id changed")
 
 

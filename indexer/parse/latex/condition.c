@@ -30,11 +30,6 @@ static int part_of(const struct tex *tex, struct token token)
                                    : 0;
 }
 
-bool condition_is(const struct tex *tex, struct token token)
-{
-    return part_of(tex, token) == IS_IF;
-}
-
 static void push_condition(struct tex *tex, struct condition condition)
 {
     if (tex->condition_count >= MOST_CONDITIONS)

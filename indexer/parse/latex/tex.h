@@ -326,6 +326,5 @@ void number_reset_within(struct tex *tex, struct slice name,
 bool condition_guess(struct tex *tex, struct token token);
 /* Passes over the branch not taken. */
 void condition_skip(struct tex *tex);
-bool condition_is(const struct tex *tex, struct token token);
 
 #endif
