@@ -1535,18 +1535,11 @@ def written(text, **answering):
         yield h
 
 
-LAMP = """<h1>The lamp</h1><h2>Dimming</h2>
-<p>Turn the lower ring clockwise until the light is as weak as you like it. The lamp remembers how bright it was.</p>
-<h2>Battery</h2><p>The battery lasts for nine hours. Charge it with the cable that came with the lamp.</p>
-<h2>Cleaning the shade</h2><p>Wipe the shade with a dry cloth. Never use water, because the paper would swell.</p>
-<h2>Night mode</h2><dl><dt>sunrise timer</dt><dd>Raises the light slowly during half an hour before you wake.</dd>
-<dt>amber filter</dt><dd>Takes the blue out of the light after ten in the evening.</dd></dl>"""
-
-
 def our_own_model_writes_what_stands_there():
     with house() as h:
         h.model = QUILL
-        h.write("m/lamp.html", f"<html><head><title>The lamp</title></head><body>{LAMP}</body></html>")
+        h.write("m/battery.html", page("Battery", "<p>The battery lasts for nine hours. Charge it with the cable "
+                                       "that came with the lamp.</p>"))
         h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
         answer = h.json("ask", "Tell me about battery", "--answer", "generated")
         check(answer["kind"] == "generated" and answer["model"] == "quill-0", answer)
