@@ -55,8 +55,9 @@ static void drive_calibrate_of(struct bench *b, size_t m, size_t d, size_t r,
     struct weights down, up, wq;
     float *h = numbers(b, m * d, 1), *norm = numbers(b, o, 1);
     float *expected = poisoned(m * o);
-    bool ready = make_weight(b, &down, r, d) && make_weight(b, &up, o, r) &&
-                 make_weight(b, &wq, o, d);
+    bool ready = make_weight(b, &down, r, d);
+    ready = make_weight(b, &up, o, r) && ready;
+    ready = make_weight(b, &wq, o, d) && ready;
     for (int full = 0; ready && full < 2; full++) {
         ref->calibrate(&alone, expected, h, full ? NULL : down.theirs,
                        full ? NULL : up.theirs, wq.theirs, norm, m, 1e-6F);
