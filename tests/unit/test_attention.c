@@ -984,6 +984,7 @@ static void wrong_parameters_are_named(void **state)
                  {"chunk", "eight", "chunk is \"eight\", not a number"},
                  {"window", "", "window is \"\", not a number"},
                  {"window", "nan", "window is \"nan\", not a number"},
+                 {"softmax1", NULL, "no softmax1"},
                  {"top_k", "-1", "top_k is -1"},
                  {"top_k", "1e18", "top_k is 1e+18"},
                  {"mode", "Hils", "mode is \"Hils\", not hils or exact"},
@@ -1001,7 +1002,8 @@ static void wrong_parameters_are_named(void **state)
         double error;
         for (size_t m = 0; meta[m][0]; m++)
             if (!strcmp(meta[m][0], cases[i].key))
-                meta[m][1] = cases[i].value;
+                meta[m][cases[i].value ? 1 : 0] =
+                    cases[i].value ? cases[i].value : "none";
         assert_int_equal(
             run_case(bias, 0, (const char *const(*)[2])meta, &error, &err),
             ERR_FORMAT);
