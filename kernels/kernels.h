@@ -209,7 +209,7 @@ struct kernels {
                          const float *children, const float *bias,
                          const float *proxy, float tau, size_t n, size_t d);
 
-    /* ---- HiLS attention (Hierarchical Landmark Sparse, 3, 4, appendix C) ----
+    /* ---- HiLS attention (Hierarchical Sparse Attention Done Right) ----
      *
      * `position` and `landmark` are on the device, as the other pointers. */
 
@@ -239,7 +239,7 @@ struct kernels {
                          size_t chunk, size_t hq, size_t hkv, size_t d,
                          bool landmark);
 
-    /* The chunks that each query reads (3.2, eq. 24): chunk c scores s = qhat .
+    /* The chunks that each query reads (3, eq. 24): chunk c scores s = qhat .
      * summary_key / sqrt(d) + summary_bias in each head, less the logarithm of
      * all exp(s) and of the window's exp(q . k / sqrt(d)) together; of a
      * key-value head's query heads the highest counts.  chosen [m, hkv, top_k]:

@@ -54,7 +54,7 @@ struct case_output *case_finish(struct work *work, const char *name, int type,
                                 const void *memory, int code);
 bool case_same_form(const struct tensor *a, const struct tensor *b);
 bool case_same(struct work *work, const char *what, size_t a, size_t b);
-bool case_some(struct work *work, size_t count);
+bool case_some(struct work *work, const char *what, size_t count);
 
 /* The operations: 0, or an error when the file is no case of them. */
 int case_calibrate(struct work *work);

@@ -29,13 +29,17 @@ bool case_number(const struct work *work, const char *key, const double *other,
         *ret = *other;
         return true;
     }
-    double value = text ? strtod(text, &end) : 0;
-    if (text && end != text && !*end && isfinite(value)) {
+    if (!text) {
+        err_set(work->err, ERR_FORMAT, "metadata: no %s", key);
+        return false;
+    }
+    double value = strtod(text, &end);
+    if (end != text && !*end && isfinite(value)) {
         *ret = value;
         return true;
     }
     err_set(work->err, ERR_FORMAT, "metadata: %s is \"%.40s\", not a number",
-            key, text ? text : "");
+            key, text);
     return false;
 }
 
@@ -197,10 +201,10 @@ bool case_same(struct work *work, const char *what, size_t a, size_t b)
     return a == b;
 }
 
-bool case_some(struct work *work, size_t count)
+bool case_some(struct work *work, const char *what, size_t count)
 {
     if (!count)
-        err_set(work->err, ERR_FORMAT, "no rows");
+        err_set(work->err, ERR_FORMAT, "%s: no rows", what);
     return count > 0;
 }
 
@@ -215,8 +219,9 @@ static int run_pool(struct work *work)
     if (!b)
         return ERR_FORMAT;
     size_t n = children[0], d = children[1], p = wq[1];
-    if (!case_some(work, n) || !case_same(work, "wq", wq[0], d) ||
-        !case_same(work, "wk", wk[0], d) || !case_same(work, "wk", wk[1], p) ||
+    if (!case_some(work, "in.children", n) ||
+        !case_same(work, "wq", wq[0], d) || !case_same(work, "wk", wk[0], d) ||
+        !case_same(work, "wk", wk[1], p) ||
         !case_same(work, "proxy", proxy, d) ||
         !case_same(work, "bias", bias, n))
         return ERR_FORMAT;
@@ -252,7 +257,8 @@ static int run_recall(struct work *work)
     if (!b)
         return ERR_FORMAT;
     size_t n = memory[0], d = memory[1];
-    if (!case_some(work, n) || !case_same(work, "query", query, d) ||
+    if (!case_some(work, "in.memory", n) ||
+        !case_same(work, "query", query, d) ||
         !case_same(work, "wq", wq[0], d) || !case_same(work, "wk", wk[0], d) ||
         !case_same(work, "wk", wk[1], wq[1]))
         return ERR_FORMAT;

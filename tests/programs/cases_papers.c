@@ -72,7 +72,7 @@ static bool read_local(struct work *work, struct kernel_hici *h)
 {
     size_t slots[2], d = h->width;
     h->slot = case_load(work, "in.slots", 2, slots);
-    if (!h->slot || !case_some(work, slots[0]) ||
+    if (!h->slot || !case_some(work, "in.slots", slots[0]) ||
         !case_same(work, "in.slots", slots[1], d))
         return false;
     h->slots = slots[0];
@@ -90,7 +90,7 @@ static bool read_global(struct work *work, struct kernel_hici *h)
         return false;
     memcpy(&h->beta, beta->data, sizeof h->beta);
     h->query = case_load(work, "in.g_q", 2, query);
-    if (!h->query || !case_some(work, query[0]))
+    if (!h->query || !case_some(work, "in.g_q", query[0]))
         return false;
     h->queries = query[0];
     h->b = query[1];
@@ -133,7 +133,8 @@ static bool read_hici(struct work *work, struct hici *h)
     double eps;
     size_t x[3];
     h->x = case_load(work, "in.x", 3, x);
-    if (!h->x || !case_some(work, x[0]) || !case_some(work, x[1]) ||
+    if (!h->x || !case_some(work, "in.x", x[0]) ||
+        !case_some(work, "a segment of in.x", x[1]) ||
         !case_count(work, "heads", 1, 1 << 16, &h->own.heads) ||
         !case_number(work, "layer_norm_eps", &usual_eps, &eps) ||
         !case_flag(work, "causal", &h->causal))

@@ -55,8 +55,9 @@ static void drive_calibrate_of(struct bench *b, size_t m, size_t d, size_t r,
     struct weights down, up, wq;
     float *h = numbers(b, m * d, 1), *norm = numbers(b, o, 1);
     float *expected = poisoned(m * o);
-    bool ready = make_weight(b, &down, r, d) && make_weight(b, &up, o, r) &&
-                 make_weight(b, &wq, o, d);
+    bool ready = make_weight(b, &down, r, d);
+    ready = make_weight(b, &up, o, r) && ready;
+    ready = make_weight(b, &wq, o, d) && ready;
     for (int full = 0; ready && full < 2; full++) {
         ref->calibrate(&alone, expected, h, full ? NULL : down.theirs,
                        full ? NULL : up.theirs, wq.theirs, norm, m, 1e-6F);
@@ -983,6 +984,7 @@ static void wrong_parameters_are_named(void **state)
                  {"chunk", "eight", "chunk is \"eight\", not a number"},
                  {"window", "", "window is \"\", not a number"},
                  {"window", "nan", "window is \"nan\", not a number"},
+                 {"softmax1", NULL, "no softmax1"},
                  {"top_k", "-1", "top_k is -1"},
                  {"top_k", "1e18", "top_k is 1e+18"},
                  {"mode", "Hils", "mode is \"Hils\", not hils or exact"},
@@ -1000,7 +1002,8 @@ static void wrong_parameters_are_named(void **state)
         double error;
         for (size_t m = 0; meta[m][0]; m++)
             if (!strcmp(meta[m][0], cases[i].key))
-                meta[m][1] = cases[i].value;
+                meta[m][cases[i].value ? 1 : 0] =
+                    cases[i].value ? cases[i].value : "none";
         assert_int_equal(
             run_case(bias, 0, (const char *const(*)[2])meta, &error, &err),
             ERR_FORMAT);
