@@ -148,6 +148,13 @@ $O/tests/bench/%: $O/tests/bench/%.o $O/all.a $(FAISS_C)
 bench: $(patsubst %.c,$O/%,$(wildcard tests/bench/*.c)) all build/manuals/postgresql  ## measure parsing and products beside their limits; prints JSON
 	@$O/tests/bench/parse build/manuals/postgresql build/lectern-parse
 	@$O/tests/bench/products
+# What the trials preload into the daemon; never with a sanitizer.
+PRELOADS := $(patsubst %,$O/tests/trials/%.so,record clock)
+$(PRELOADS): $O/tests/trials/%.so: tests/trials/%.c tests/trials/record.h $(STAMP)
+	$(call say,link)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -fPIE,$(CFLAGS_ALL)) -fPIC -shared -o $@ $< -ldl
+preloads: $(PRELOADS)
 # Without a fuzzer a target is linked with replay.c.
 FUZZ_SECONDS ?= 60
 FUZZERS := $(patsubst %,$O/tests/fuzz/%,html tree)
@@ -222,5 +229,5 @@ help:  ## list the targets
 clean:  ## remove everything that was built
 	rm -rf build
 
-.PHONY: all help clean test unit e2e bench fuzz fuzzers replay layers demo deps install
+.PHONY: all help clean test unit e2e bench preloads fuzz fuzzers replay layers demo deps install
 .SECONDARY:

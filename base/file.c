@@ -119,6 +119,32 @@ int file_write(const char *path, struct slice content, struct err *err)
     return code;
 }
 
+int file_sync_folder(const char *path, struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* Some file systems have no such call for folders. */
+    bool synced = fd >= 0 && (!fsync(fd) || errno == EINVAL);
+    int code = synced ? 0 : err_errno(err, ERR_IO, "cannot sync %s", path);
+    if (fd >= 0)
+        close(fd);
+    return code;
+}
+
+/* One of its folders, whose own parent is there. */
+static int make_one(const char *path, unsigned mode, struct err *err)
+{
+    struct stat st;
+    struct buf parent = {0};
+    if (mkdir(path, mode) < 0)
+        return errno == EEXIST && !stat(path, &st) && S_ISDIR(st.st_mode)
+                   ? 0
+                   : err_errno(err, ERR_IO, "cannot make the folder %s", path);
+    file_join(&parent, path, "..");
+    int code = file_sync_folder(parent.data, err);
+    buf_free(&parent);
+    return code;
+}
+
 int file_make_folder(const char *path, unsigned mode, struct err *err)
 {
     char *copy = mem_strdup(path);
@@ -128,10 +154,7 @@ int file_make_folder(const char *path, unsigned mode, struct err *err)
             continue;
         char stop = *p;
         *p = '\0';
-        struct stat st;
-        if (mkdir(copy, stop ? 0755 : mode) < 0 &&
-            (errno != EEXIST || stat(copy, &st) < 0 || !S_ISDIR(st.st_mode)))
-            code = err_errno(err, ERR_IO, "cannot make the folder %s", copy);
+        code = make_one(copy, stop ? 0755 : mode, err);
         *p = stop;
         if (!stop)
             break;

@@ -25,7 +25,11 @@ void file_open_standard(void);
 /* Writes a new file beside `path`, syncs it, and renames it into place. */
 int file_write(const char *path, struct slice content, struct err *err);
 
-/* mkdir -p; the last folder gets `mode`. */
+/* Names made, renamed or removed in the folder are on the disk when it returns:
+ * a file's own fsync does not see to that. */
+int file_sync_folder(const char *path, struct err *err);
+
+/* mkdir -p; the last folder gets `mode`.  What is made is on the disk, too. */
 int file_make_folder(const char *path, unsigned mode, struct err *err);
 
 /* Appends `folder/name`. */

@@ -38,12 +38,14 @@ enum option_id {
     OPTION_FORCE,
     OPTION_RETRY,
     OPTION_DEPTH,
+    OPTION_ALL,
     OPTION_PRINT,
     OPTION_STOP,
     OPTION_FOREGROUND,
     OPTION_METHOD,
     OPTION_MAX_TOKENS,
     OPTION_ANSWERS,
+    OPTION_REPAIR,
     OPTION_COMPARE,
     OPTION_FORMAT,
     OPTION_SESSION,
@@ -80,9 +82,9 @@ struct options {
     bool json, quiet, no_color, help, version;
     const char *socket, *config, *store, *model;
     const char *manual, *under, *mode, *answer, *method, *answers, *compare,
-        *format,
-        *session, *kind;
-    bool explain, jsonl, strict, wait, force, retry, print, stop, foreground;
+        *format, *session, *kind;
+    bool explain, jsonl, strict, wait, force, retry, all, print, stop;
+    bool foreground, repair;
     long count, depth, max_tokens;
     struct text_list ignore;
 };
@@ -174,6 +176,7 @@ int cmd_status(struct cli *cli, struct err *err);
 int cmd_failed(struct cli *cli, struct err *err);
 int cmd_eval(struct cli *cli, struct err *err);
 int cmd_doctor(struct cli *cli, struct err *err);
+int cmd_verify(struct cli *cli, struct err *err);
 int cmd_daemon(struct cli *cli, struct err *err);
 int cmd_completion(struct cli *cli, struct err *err);
 int cmd_help(struct cli *cli, struct err *err);

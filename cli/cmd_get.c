@@ -4,6 +4,24 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 
+static void print_line(const char *text)
+{
+    size_t size = strlen(text);
+    output_text(text);
+    if (size && text[size - 1] != '\n')
+        putchar('\n');
+}
+
+/* "[dropped: navigation] Prev Up Next" */
+static void print_dropped(const struct cli *cli, const cJSON *dropped)
+{
+    struct buf mark = {0};
+    buf_printf(&mark, "\n[dropped: %s] ", json_get_text(dropped, "reason", ""));
+    output_dim(cli, mark.data);
+    print_line(json_get_text(dropped, "text", ""));
+    buf_free(&mark);
+}
+
 static void print_section(const struct cli *cli, const cJSON *node)
 {
     struct buf line = {0};
@@ -23,13 +41,12 @@ static void print_section(const struct cli *cli, const cJSON *node)
     buf_free(&line);
     cJSON_ArrayForEach (block,
                         cJSON_GetObjectItemCaseSensitive(node, "blocks")) {
-        const char *text = json_get_text(block, "text", "");
-        size_t size = strlen(text);
         putchar('\n');
-        output_text(text);
-        if (size && text[size - 1] != '\n')
-            putchar('\n');
+        print_line(json_get_text(block, "text", ""));
     }
+    cJSON_ArrayForEach (block,
+                        cJSON_GetObjectItemCaseSensitive(node, "dropped"))
+        print_dropped(cli, block);
 }
 
 int cmd_get(struct cli *cli, struct err *err)
@@ -39,6 +56,8 @@ int cmd_get(struct cli *cli, struct err *err)
     cJSON *result = NULL;
     json_begin(&json, '{');
     json_field_text(&json, "node", cli->args.items[0]);
+    if (cli->options.all)
+        json_field_bool(&json, "all", true);
     json_end(&json, '}');
     int code = cli_request(cli, "get", buf_slice(&params), &result, err);
     if (!code && result)

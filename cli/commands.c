@@ -54,6 +54,10 @@ const struct option_spec cli_options[OPTIONS] = {
                       "try them again, though they have not changed", 0, 0},
     [OPTION_DEPTH] = {0, "depth", "N", KIND_NUMBER, AT(depth),
                       "levels to print", 0, 1000},
+    [OPTION_ALL] = {0, "all", NULL, KIND_FLAG, AT(all),
+                    "also what was dropped (navigation, hidden text, repeated "
+                    "lines), and why",
+                    0, 0},
     [OPTION_PRINT] = {0, "print", NULL, KIND_FLAG, AT(print),
                       "print the address instead of opening it", 0, 0},
     [OPTION_STOP] = {0, "stop", NULL, KIND_FLAG, AT(stop),
@@ -69,6 +73,10 @@ const struct option_spec cli_options[OPTIONS] = {
                         "passages; oracle-section, best-passage: of the right "
                         "section), and score the answers",
                         0, 0},
+    [OPTION_REPAIR] = {0, "repair", NULL, KIND_FLAG, AT(repair),
+                       "drop what is damaged and make the manual anew from its "
+                       "files",
+                       0, 0},
     [OPTION_COMPARE] = {0, "compare", "MODE,...", KIND_TEXT, AT(compare),
                         "search in these modes, too, and compare them with "
                         "--mode question by question",
@@ -111,7 +119,7 @@ const struct command cli_commands[] = {
      SIZE_MAX, false, cmd_search},
     {"toc", "[NODE]", "print the table of contents", BIT(MANUAL) | BIT(DEPTH),
      0, 1, false, cmd_toc},
-    {"get", "NODE", "print a section", 0, 1, 1, false, cmd_get},
+    {"get", "NODE", "print a section", BIT(ALL), 1, 1, false, cmd_get},
     {"open", "NODE|CITATION",
      "open a section, or a citation of the last answer by its number, in "
      "$BROWSER or $EDITOR",
@@ -131,6 +139,8 @@ const struct command cli_commands[] = {
      1, 1, false, cmd_eval},
     {"doctor", "", "check configuration, programs, store, daemon and model", 0,
      0, 0, false, cmd_doctor},
+    {"verify", "", "check all that the store holds against itself",
+     BIT(MANUAL) | BIT(REPAIR), 0, 0, false, cmd_verify},
     {"daemon", "", "start the daemon, or stop it", BIT(STOP) | BIT(FOREGROUND),
      0, 0, false, cmd_daemon},
     {"completion", "bash", "print a completion script", 0, 1, 1, true,

@@ -105,10 +105,12 @@ void jobs_retry(struct jobs *jobs, uint32_t manual, const char *name)
 
 /* ---- The thread ---- */
 
-int64_t jobs_back_off(int64_t delay)
+int64_t jobs_back_off(int64_t delay, int code)
 {
+    int64_t longest =
+        code == ERR_STORE ? LONGEST_STORE_RETRY_MS : LONGEST_RETRY_MS;
     delay = delay ? delay * 2 : FIRST_RETRY_MS;
-    return delay < LONGEST_RETRY_MS ? delay : LONGEST_RETRY_MS;
+    return delay < longest ? delay : longest;
 }
 
 /* Of what is asked for, the oldest; else what is to be tried again by now.
@@ -191,7 +193,7 @@ static void ended(struct job *job, int code, const struct err *err,
             job->retry_at = clock_ms() + SETTLED_MS;
     } else if (code != ERR_CANCELLED) {
         job->err = *err;
-        job->retry_delay = jobs_back_off(job->retry_delay);
+        job->retry_delay = jobs_back_off(job->retry_delay, code);
         job->retry_at = clock_ms() + job->retry_delay;
         log_warn("%s was not updated: %s; next try in %lld s", job->name,
                  err->message, (long long)job->retry_delay / 1000);
@@ -295,10 +297,12 @@ static bool may_collect(const struct jobs *jobs)
 static void rest(struct jobs *jobs, int64_t due)
 {
     struct timespec until = {due / 1000, due % 1000 * 1000000};
+    jobs->resting = true;
     if (due)
         pthread_cond_timedwait(&jobs->changed, &jobs->lock, &until);
     else
         pthread_cond_wait(&jobs->changed, &jobs->lock);
+    jobs->resting = false;
 }
 
 static void *index_thread(void *context)
@@ -312,7 +316,9 @@ static void *index_thread(void *context)
         choose(jobs, &update, &memories, &due);
         if (look_at && (!due || look_at < due))
             due = look_at;
-        if (update)
+        if (jobs->held)
+            rest(jobs, 0);
+        else if (update)
             run(jobs, update);
         else if (look_at && look_at <= clock_ms())
             jobs_renew_model(jobs);
@@ -370,6 +376,37 @@ int jobs_forget(struct jobs *jobs, uint32_t manual, struct err *err)
     jobs_settle(jobs);
     pthread_mutex_unlock(&jobs->lock);
     return code;
+}
+
+enum { HOLD_POLL_MS = 20 };
+
+int jobs_hold(struct jobs *jobs, const atomic_bool *cancel, struct err *err)
+{
+    int code = 0;
+    pthread_mutex_lock(&jobs->lock);
+    jobs->held++;
+    pthread_cond_broadcast(&jobs->changed);
+    while (!jobs->resting && !code) {
+        int64_t at = clock_ms() + HOLD_POLL_MS;
+        struct timespec until = {at / 1000, at % 1000 * 1000000};
+        if (jobs->current && jobs->current->encoding)
+            atomic_store(&jobs->cancel, true);
+        pthread_cond_timedwait(&jobs->changed, &jobs->lock, &until);
+        if (jobs->stopping || (cancel && atomic_load(cancel)))
+            code = err_set(err, ERR_CANCELLED, "cancelled");
+    }
+    pthread_mutex_unlock(&jobs->lock);
+    if (code)
+        jobs_go_on(jobs);
+    return code;
+}
+
+void jobs_go_on(struct jobs *jobs)
+{
+    pthread_mutex_lock(&jobs->lock);
+    jobs->held--;
+    pthread_cond_broadcast(&jobs->changed);
+    pthread_mutex_unlock(&jobs->lock);
 }
 
 void jobs_collect(struct jobs *jobs)

@@ -1,8 +1,9 @@
 /* The index thread: brings manuals up to date, one after the other, and tells
  * those who wait for it.
  *
- * A manual's update that fails (folder gone, disk full) keeps the generation
- * before and is tried again after 30 s, then twice as long, at most 1 h.  With a
+ * A manual's update that fails keeps the generation before and is tried again
+ * after 30 s, then twice as long, at most 1 h; 1 min when the store could not be
+ * written, as on a full disk.  With a
  * model its memories follow; while they cannot be made the manual is searched
  * by words, and they are tried again likewise, or once the model's folder has
  * changed.  Another model that is put into that folder is used, and all memories
@@ -70,6 +71,12 @@ int jobs_forget(struct jobs *jobs, uint32_t manual, struct err *err);
 
 /* library_refresh, one at a time.  Any thread. */
 int jobs_refresh(struct jobs *jobs, struct err *err);
+
+/* Waits for the end of what runs (memories are interrupted, and go on later),
+ * and lets nothing begin until jobs_go_on: meanwhile the index thread does not
+ * write.  ERR_CANCELLED when the daemon stops or `cancel` is set. */
+int jobs_hold(struct jobs *jobs, const atomic_bool *cancel, struct err *err);
+void jobs_go_on(struct jobs *jobs);
 
 /* What was deleted may be collected, when nothing else is to be done. */
 void jobs_collect(struct jobs *jobs);

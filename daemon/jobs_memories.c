@@ -59,7 +59,7 @@ static void fail(struct jobs *jobs, struct job *job, const struct err *err)
                  err->message);
     job->memory_err = *err;
     job->memory_delay =
-        no_model ? MODEL_LOOK_MS : jobs_back_off(job->memory_delay);
+        no_model ? MODEL_LOOK_MS : jobs_back_off(job->memory_delay, err->code);
     job->memory_at = clock_ms() + job->memory_delay;
 }
 

@@ -10,7 +10,11 @@
 /* Beside `enum index_phase`. */
 enum { PHASE_MEMORIES = INDEX_STORE + 1 };
 
-enum { FIRST_RETRY_MS = 30 * 1000, LONGEST_RETRY_MS = 3600 * 1000 };
+enum {
+    FIRST_RETRY_MS = 30 * 1000,
+    LONGEST_RETRY_MS = 3600 * 1000,
+    LONGEST_STORE_RETRY_MS = 60 * 1000 /* space may be made at any time */
+};
 
 struct job {
     struct job *next;
@@ -56,6 +60,8 @@ struct jobs {
     struct waiter *waiters;
     uint64_t tickets; /* given so far */
     bool stopping, collect;
+    bool resting;  /* the thread waits for something to do */
+    unsigned held; /* by those who want it to */
     bool refresh;               /* the thread's: jobs_refresh is due */
     pthread_mutex_t refreshing; /* else an older shelf could come last */
     int64_t look_at;            /* the thread's: when to look at the model */
@@ -70,8 +76,8 @@ struct job *jobs_find(const struct jobs *jobs, uint32_t manual);
 void jobs_enqueue(struct jobs *jobs, struct job *job);
 /* The job is what runs now, and nobody has asked it to stop. */
 void jobs_begin(struct jobs *jobs, struct job *job, int phase);
-/* Doubles a delay, within bounds. */
-int64_t jobs_back_off(int64_t delay);
+/* Doubles a delay, within bounds, after a failure with the code. */
+int64_t jobs_back_off(int64_t delay, int code);
 
 /* jobs_wait.c: answers everyone whose wait is over; notes how far the running
  * job is, and tells them from time to time (without the lock). */

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "daemon/dropped.h"
 #include "daemon/result.h"
 #include "memory/content.h"
 
@@ -170,18 +171,42 @@ static void put_refs(struct json *json, const struct volume *volume,
     json_end(json, ']');
 }
 
+static void put_dropped(struct json *json, const struct volume *volume,
+                        uint32_t file, const struct dropped *dropped)
+{
+    json_key(json, "dropped");
+    json_begin(json, '[');
+    for (size_t i = 0; i < dropped->count; i++) {
+        const struct dropped_text *text = &dropped->texts[i];
+        json_begin(json, '{');
+        json_field_string(json, "reason", text->reason);
+        json_field_string(json, "text", text->text);
+        json_field_string(json, "file", volume->outline->files[file]);
+        json_key(json, "span");
+        result_span(json, text->span);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
 static int put_section(const struct call *call, const struct shelf *shelf,
                        struct json *json, struct err *err)
 {
     const struct volume *volume;
     struct content content;
+    struct dropped dropped = {0};
     uint32_t node;
+    bool all = json_get_bool(call->params, "all", false);
     int code = call_node(call, shelf, &volume, &node, err);
+    if (!code && all)
+        code = dropped_read(call, volume, node, &dropped, err);
     if (code)
         return code;
     code = content_open(shelf, volume, node, &content, err);
-    if (code && code != ERR_NOT_FOUND)
+    if (code && code != ERR_NOT_FOUND) {
+        dropped_free(&dropped);
         return code;
+    }
     json_begin(json, '{');
     put_node(json, volume, node);
     json_field_text(json, "manual", volume->manual.name);
@@ -189,7 +214,11 @@ static int put_section(const struct call *call, const struct shelf *shelf,
     put_blocks(json, volume, volume->outline->nodes[node].source_tree,
                content.node);
     put_refs(json, volume, node, content.node);
+    if (all)
+        put_dropped(json, volume, volume->outline->nodes[node].source_tree,
+                    &dropped);
     json_end(json, '}');
+    dropped_free(&dropped);
     content_close(&content);
     return 0;
 }

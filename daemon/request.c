@@ -32,31 +32,35 @@ void request_free(struct request *request)
 
 void requests_put(struct requests *list, struct request *request)
 {
-    if (!list->first)
-        list->last = &list->first;
-    request->next = NULL;
-    *list->last = request;
-    list->last = &request->next;
+    request->turn = list->turn;
+    for (const struct request *r = list->first; r; r = r->next)
+        if (r->client == request->client)
+            request->turn = r->turn + 1;
+    struct request **at = &list->first;
+    while (*at && (*at)->turn <= request->turn)
+        at = &(*at)->next;
+    request->next = *at;
+    *at = request;
 }
 
 bool requests_remove(struct requests *list, struct request *request)
 {
-    for (struct request **at = &list->first; *at; at = &(*at)->next) {
-        if (*at != request)
-            continue;
-        *at = request->next;
-        if (!request->next)
-            list->last = at;
-        return true;
-    }
-    return false;
+    struct request **at = &list->first;
+    while (*at && *at != request)
+        at = &(*at)->next;
+    if (!*at)
+        return false;
+    *at = request->next;
+    return true;
 }
 
 struct request *requests_take(struct requests *list)
 {
     struct request *first = list->first;
-    if (first)
-        requests_remove(list, first);
+    if (first) {
+        list->first = first->next;
+        list->turn = first->turn;
+    }
     return first;
 }
 

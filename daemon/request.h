@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "daemon/rpc.h"
 
@@ -18,6 +19,7 @@ struct verb;
 
 struct request {
     struct request *next; /* in the queue or list that holds it */
+    uint64_t turn;        /* in the queue */
     cJSON *message;
     struct rpc rpc; /* parts of it */
     const struct verb *verb;
@@ -33,10 +35,12 @@ struct request *request_new(cJSON *message, const struct rpc *rpc,
                             const struct verb *verb);
 void request_free(struct request *request);
 
-/* A queue of requests; its owner has the lock. */
+/* A queue of requests in which clients take turns: one that sends many at once
+ * waits for them itself, a request of another goes before its second.  Its
+ * owner has the lock; only the loop puts in. */
 struct requests {
-    struct request *first;
-    struct request **last; /* where the next one goes; NULL: empty at first */
+    struct request *first; /* by ascending turns */
+    uint64_t turn;         /* of the last one taken */
 };
 void requests_put(struct requests *list, struct request *request);
 struct request *requests_take(struct requests *list); /* NULL: empty */

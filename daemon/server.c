@@ -29,7 +29,7 @@
 #include "daemon/watching.h"
 
 enum {
-    MOST_IN_FLIGHT = 64,     /* requests of a client; then its input waits */
+    MOST_IN_FLIGHT = 16,     /* requests of a client; then its input waits */
     SOME_OUTPUT = 1 << 20,   /* unread bytes above which its input waits */
     MOST_OUTPUT = 64 << 20,  /* bytes that a client leaves unread */
     MOST_DRAINED = 16 << 20, /* bytes thrown away before it is closed */

@@ -34,11 +34,14 @@ static const struct param ask_params[] = {
 static const struct param toc_params[] = {
     TEXT("node"), TEXT("manual"), INT("depth", 0, MOST_LEVELS), END};
 static const struct param node_params[] = {NEEDED_TEXT("node"), END};
+static const struct param get_params[] = {NEEDED_TEXT("node"), BOOL("all"),
+                                          END};
 static const struct param update_params[] = {TEXT("manual"), BOOL("wait"),
                                              BOOL("force"), END};
 static const struct param status_params[] = {BOOL("open"), END};
 static const struct param manual_params[] = {TEXT("manual"), END};
 static const struct param failed_params[] = {TEXT("manual"), BOOL("retry"), END};
+static const struct param verify_params[] = {TEXT("manual"), BOOL("repair"), END};
 static const struct param cancel_params[] = {{"id", PARAM_ANY, true, 0, 0},
                                              END};
 
@@ -47,7 +50,7 @@ static const struct verb verbs[] = {
     {"ask", VERB_ANSWER, verb_ask, ask_params},
     {"cancel", VERB_LOOP, NULL, cancel_params},
     {"failed", VERB_QUERY, verb_failed, failed_params},
-    {"get", VERB_QUERY, verb_get, node_params},
+    {"get", VERB_QUERY, verb_get, get_params},
     {"ls", VERB_QUERY, verb_ls, no_params},
     {"open", VERB_QUERY, verb_open, node_params},
     {"rm", VERB_CHORE, verb_rm, rm_params},
@@ -56,6 +59,7 @@ static const struct verb verbs[] = {
     {"stop", VERB_LOOP, NULL, no_params},
     {"toc", VERB_QUERY, verb_toc, toc_params},
     {"update", VERB_CHORE, verb_update, update_params},
+    {"verify", VERB_CARE, verb_verify, verify_params},
     {"wait", VERB_CHORE, verb_wait, manual_params},
 };
 /* clang-format on */

@@ -27,6 +27,7 @@ enum verb_thread {
     VERB_QUERY,  /* reads */
     VERB_ANSWER, /* reads, and may wait for a model that writes */
     VERB_CHORE,  /* writes, and may wait for the index thread */
+    VERB_CARE,   /* goes through all of the store */
     VERB_THREADS
 };
 
@@ -58,5 +59,6 @@ verb_run verb_ask;                                  /* ask.c */
 verb_run verb_toc, verb_get, verb_open;             /* reading.c */
 verb_run verb_add, verb_rm, verb_update, verb_wait; /* manuals.c */
 verb_run verb_ls, verb_status, verb_failed;         /* status.c */
+verb_run verb_verify;                               /* verify.c */
 
 #endif

@@ -28,7 +28,7 @@ struct work {
 };
 
 static const unsigned threads_of[VERB_THREADS] = {
-    [VERB_QUERY] = 2, [VERB_ANSWER] = 4, [VERB_CHORE] = 1};
+    [VERB_QUERY] = 2, [VERB_ANSWER] = 4, [VERB_CHORE] = 1, [VERB_CARE] = 1};
 
 static int cancelled(struct err *err)
 {
@@ -153,7 +153,8 @@ int work_start(struct daemon *daemon, struct work **ret_work, struct err *err)
     struct work *work = mem_alloc(sizeof *work);
     int code = 0;
     for (int i = 0; i < VERB_THREADS; i++)
-        pool_init(&work->pools[i], daemon, i != VERB_CHORE);
+        pool_init(&work->pools[i], daemon,
+                  i == VERB_QUERY || i == VERB_ANSWER);
     for (int i = 0; i < VERB_THREADS && !code; i++)
         code = pool_start(&work->pools[i], threads_of[i], err);
     if (code)

@@ -1,6 +1,7 @@
-/* The threads that run verbs: some that only read, some for answers and one
- * for chores, so that neither an answer that is being written nor a chore that
- * waits for the index thread keeps others waiting. */
+/* The threads that run verbs: some that only read, some for answers, one for
+ * chores and one that looks after the store, so that neither an answer that is
+ * being written nor a chore that waits for the index thread nor a long look at
+ * the store keeps others waiting. */
 #ifndef DAEMON_WORK_H
 #define DAEMON_WORK_H
 

@@ -70,14 +70,7 @@ static void drop_repeated(struct assembly *assembly, struct node *made,
         if (repeated_has(&assembly->blocks, node->texts[t]))
             made->dropped[made->dropped_count++] = t;
     made->words = node->text_count > count;
-    struct buf own = {0};
-    unsigned char bytes[16];
-    hash_write(node->own, bytes);
-    buf_put(&own, bytes, sizeof bytes);
-    for (uint32_t i = 0; i < count; i++)
-        buf_put_varint(&own, made->dropped[i]);
-    made->own = hash_bytes(own.data, own.size);
-    buf_free(&own);
+    made->own = tree_hash_kept(node->own, made->dropped, count);
 }
 
 /* The node that heads the page: not a banner above its only section. */

@@ -441,18 +441,31 @@ static bool read_tree(const struct buf *answer, size_t size,
     return fine;
 }
 
-int parser_parse(struct parser *parser, struct slice bytes,
-                 enum parser_format format, struct tree **ret_tree,
-                 struct err *err)
+static int ask_tree(struct parser *parser, enum wire_kind kind,
+                    struct slice bytes, enum parser_format format,
+                    struct tree **ret_tree, struct err *err)
 {
     struct buf answer = {0};
-    struct wire_request request = {.kind = WIRE_PARSE,
-                                   .format = (uint64_t)format};
+    struct wire_request request = {.kind = kind, .format = (uint64_t)format};
     int rc = ask(parser, request, bytes, &answer, err);
     if (!rc && !read_tree(&answer, bytes.size, ret_tree))
         rc = nonsense(parser, err);
     buf_free(&answer);
     return rc;
+}
+
+int parser_parse(struct parser *parser, struct slice bytes,
+                 enum parser_format format, struct tree **ret_tree,
+                 struct err *err)
+{
+    return ask_tree(parser, WIRE_PARSE, bytes, format, ret_tree, err);
+}
+
+int parser_dropped(struct parser *parser, struct slice bytes,
+                   enum parser_format format, struct tree **ret_tree,
+                   struct err *err)
+{
+    return ask_tree(parser, WIRE_DROPPED, bytes, format, ret_tree, err);
 }
 
 /* False unless the reply is text and places as promised. */

@@ -22,7 +22,7 @@ struct parser_options {
 
 /* Part of the name under which a parsed tree is stored: raised whenever the
  * same bytes may give another tree. */
-enum { PARSER_VERSION = 4 };
+enum { PARSER_VERSION = 5 };
 
 /* Largest file that is read. */
 enum { PARSER_MOST_BYTES = 64 << 20 };
@@ -44,6 +44,12 @@ void parser_free(struct parser *parser); /* ends the process */
 int parser_parse(struct parser *parser, struct slice bytes,
                  enum parser_format format, struct tree **ret_tree,
                  struct err *err);
+
+/* The same nodes, but their blocks are the texts that parser_parse leaves out:
+ * `info` says why ("navigation", "hidden", "label"...). */
+int parser_dropped(struct parser *parser, struct slice bytes,
+                   enum parser_format format, struct tree **ret_tree,
+                   struct err *err);
 
 /* Where in the bytes a character of the text comes from. */
 struct text_place {

@@ -6,6 +6,7 @@
  * field and every byte of a reply.
  *
  *   WIRE_PARSE   request: an HTML file    reply: an encoded tree
+ *   WIRE_DROPPED request: an HTML file    reply: an encoded tree
  *   WIRE_TEXT    request: part of a file  reply: as wire_text_size says
  *   a failure    status < 0, position     reply: the message */
 #ifndef INDEXER_WIRE_H
@@ -15,7 +16,7 @@
 
 enum { WIRE_FD = 3 }; /* the child's end */
 
-enum wire_kind { WIRE_PARSE = 1, WIRE_TEXT = 2 };
+enum wire_kind { WIRE_PARSE = 1, WIRE_TEXT = 2, WIRE_DROPPED = 3 };
 
 struct wire_request {
     uint64_t number;   /* of the request; its reply has the same */

@@ -99,6 +99,12 @@ struct kernels {
     int (*rms_norm)(struct kernel_run *run, float *out, const float *x,
                     const float *weight, size_t m, size_t d, float eps);
 
+    /* out [m, d] = (x - mean) / sqrt(variance + eps) * weight [d] + bias [d],
+     * the variance over d, not d - 1; out may be x. */
+    int (*layer_norm)(struct kernel_run *run, float *out, const float *x,
+                      const float *weight, const float *bias, size_t m,
+                      size_t d, float eps);
+
     /* x [m, h, d], in place, rotate-half layout: pair (i, i + d/2) turns by
      * position * frequency[i].  host_position [m], host_frequency [d/2]
      * (double: in float32 the angles of late positions are wrong). */
@@ -114,12 +120,29 @@ struct kernels {
                      const float *k, const float *v, size_t m, size_t n,
                      size_t hq, size_t hkv, size_t d, size_t window);
 
+    /* The same where every query sees all n keys (encoders); any m. */
+    int (*attention_all)(struct kernel_run *run, float *out, const float *q,
+                         const float *k, const float *v, size_t m, size_t n,
+                         size_t hq, size_t hkv, size_t d);
+
     /* out [count] = silu(gate) * up; out may be either. */
     int (*swiglu)(struct kernel_run *run, float *out, const float *gate,
                   const float *up, size_t count);
 
+    /* x [m, n] = gelu(x + bias [n]), with the error function, not its tanh
+     * approximation. */
+    int (*gelu)(struct kernel_run *run, float *x, const float *bias, size_t m,
+                size_t n);
+
     /* x [count] += y. */
     int (*add)(struct kernel_run *run, float *x, const float *y, size_t count);
+
+    /* Each row of x [m, n] += bias [n]. */
+    int (*add_bias)(struct kernel_run *run, float *x, const float *bias,
+                    size_t m, size_t n);
+
+    /* x [count] *= factor. */
+    int (*scale)(struct kernel_run *run, float *x, float factor, size_t count);
 
     /* ---- Memories (H2MT 2.2) ---- */
 

@@ -98,11 +98,27 @@ static int gather_made_of(struct store_txn *txn, struct references *refs,
     return 0;
 }
 
+/* What a damaged record refers to is not known. */
+static int check_all_read(struct store_txn *txn, const struct references *refs,
+                          struct err *err)
+{
+    MDB_stat stat;
+    int rc = mdb_stat(txn->mdb, txn->store->tables[TABLE_MANUALS], &stat);
+    if (rc)
+        return store_error(rc, "cannot look through the store", err);
+    return stat.ms_entries == refs->manual_count
+               ? 0
+               : err_set(err, ERR_STORE,
+                         "the record of a manual is damaged: lectern verify");
+}
+
 static int gather(struct store_txn *txn, struct references *ret,
                   struct err *err)
 {
     struct references refs = {0};
     int code = store_list_manuals(txn, &refs.manuals, &refs.manual_count, err);
+    if (!code)
+        code = check_all_read(txn, &refs, err);
     for (size_t m = 0; m < refs.manual_count && !code; m++) {
         code = gather_trees(txn, &refs, refs.manuals[m].id, err);
         if (!code)
@@ -125,6 +141,12 @@ static const struct manual *find_manual(const struct references *refs,
         if (refs->manuals[i].id == id)
             return &refs->manuals[i];
     return NULL;
+}
+
+/* Records of a manual: its id is in the store before they are. */
+static bool keep_of_manual(const struct references *refs, const char *key)
+{
+    return find_manual(refs, read_key_u32(key));
 }
 
 static bool keep_outline(const struct references *refs, const char *key)
@@ -156,6 +178,8 @@ static const struct {
     bool (*keep)(const struct references *refs, const char *key);
     unsigned kept; /* KEEP_.. */
 } collected[] = {
+    {TABLE_FILES, 4, keep_of_manual, 0},
+    {TABLE_VECTORS, 4, keep_of_manual, 0},
     {TABLE_OUTLINES, 12, keep_outline, 0},
     {TABLE_POSTINGS, 8, keep_postings, 0},
     {TABLE_TREES, 16, keep_tree, KEEP_TREES},

@@ -44,6 +44,19 @@ void lexical_remove_alias(struct lexical_delta *delta, uint64_t id,
 int lexical_apply(struct store_txn *txn, uint32_t manual, uint32_t epoch,
                   struct lexical_delta *delta, struct err *err);
 
+/* ---- Comparing what is written with what should be ---- */
+
+/* A posting as it is kept: drawn at the top of postings.c. */
+typedef void lexical_take(void *context, struct slice term, uint64_t id,
+                          uint64_t packed);
+/* Those that the delta would add; for each node after its last `add`. */
+void lexical_each(const struct lexical_delta *delta, lexical_take *take,
+                  void *context);
+void lexical_forget(struct lexical_delta *delta); /* empties it */
+/* Those of a term in the store; false: they are damaged. */
+bool lexical_read(struct slice term, struct slice postings, lexical_take *take,
+                  void *context);
+
 /* ---- Reading ---- */
 
 enum { QUERY_MOST_TERMS = 32 };

@@ -40,24 +40,6 @@ struct hash128 memories_policy(const struct memory_policy *policy,
 
 /* ---- The table ---- */
 
-/* Names of what the vectors are made of, each once. */
-static void list_names(struct work *work)
-{
-    struct vector_table *table = &work->table;
-    const struct plan *plan = &work->plan;
-    size_t count = plan->segments + table->node_count, kept = 0;
-    struct hash128 *names = mem_alloc(count * sizeof *names);
-    memcpy(names, plan->names, plan->segments * sizeof *names);
-    for (uint32_t n = 0; n < table->node_count; n++)
-        names[plan->segments + n] = plan->nodes[n].kept_under;
-    qsort(names, count, sizeof *names, hash_compare);
-    for (size_t i = 0; i < count; i++)
-        if (!i || !hash_equal(names[i], names[kept - 1]))
-            names[kept++] = names[i];
-    table->names = names;
-    table->name_count = (uint32_t)kept;
-}
-
 static void prepare_table(struct work *work)
 {
     const struct tree *outline = work->making->volume->outline;
@@ -85,7 +67,8 @@ static void prepare_table(struct work *work)
     table->row_count = row;
     table->keys = mem_alloc(row * table->width * sizeof(float));
     table->wholes = mem_alloc(outline->count * table->width * sizeof(float));
-    list_names(work);
+    table->names =
+        plan_names(&work->plan, table->node_count, &table->name_count);
 }
 
 /* ---- In place ---- */

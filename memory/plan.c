@@ -207,7 +207,7 @@ static int take_segments(const struct making *making, struct plan *plan,
     uint32_t cut[AT_ONCE];
     size_t count = 0;
     int code = find_segments(making, plan, from, end, err);
-    for (uint32_t n = from; n < end && !code; n++) {
+    for (uint32_t n = from; n < end && !code && !making->only_look; n++) {
         if (plan->nodes[n].segments.count)
             continue;
         code = cut_node(making, &plan->nodes[n], n, err);
@@ -262,6 +262,23 @@ int plan_make(const struct making *making, struct plan *ret, struct err *err)
     }
     buf_free(&scratch);
     return code;
+}
+
+struct hash128 *plan_names(const struct plan *plan, uint32_t nodes,
+                           uint32_t *ret_count)
+{
+    size_t count = plan->segments + nodes, kept = 0;
+    struct hash128 *names = mem_alloc(count * sizeof *names);
+    if (plan->segments)
+        memcpy(names, plan->names, plan->segments * sizeof *names);
+    for (uint32_t n = 0; n < nodes; n++)
+        names[plan->segments + n] = plan->nodes[n].kept_under;
+    qsort(names, count, sizeof *names, hash_compare);
+    for (size_t i = 0; i < count; i++)
+        if (!i || !hash_equal(names[i], names[kept - 1]))
+            names[kept++] = names[i];
+    *ret_count = (uint32_t)kept;
+    return names;
 }
 
 void plan_free(struct plan *plan, const struct volume *volume)

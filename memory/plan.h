@@ -23,6 +23,8 @@ struct making {
     struct embedder_facts facts;
     struct memory_policy policy; /* recall as the model can */
     const atomic_bool *cancel;
+    bool only_look; /* segments that the store does not have are not cut: their
+                       nodes have none */
 };
 
 struct node_plan {
@@ -40,9 +42,15 @@ struct plan {
     size_t segments, tokens;
 };
 
-/* Nodes whose segments the store does not have are cut, and theirs put there. */
+/* Nodes whose segments the store does not have are cut, and theirs put there,
+ * unless it only looks. */
 int plan_make(const struct making *making, struct plan *ret, struct err *err);
 void plan_free(struct plan *plan, const struct volume *volume);
+
+/* Names of what the vectors are made of, each once, sorted; freed by the
+ * caller. */
+struct hash128 *plan_names(const struct plan *plan, uint32_t nodes,
+                           uint32_t *ret_count);
 
 /* Segments of this node recall. */
 bool plan_recalls(const struct making *making, uint32_t node);

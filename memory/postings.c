@@ -288,6 +288,38 @@ static void merge(struct slice old, struct posting_list *list, struct buf *out)
     }
 }
 
+void lexical_each(const struct lexical_delta *delta, lexical_take *take,
+                  void *context)
+{
+    for (size_t i = 0; i < delta->count; i++) {
+        const struct posting_list *list = &delta->lists[i];
+        for (size_t n = 0; n < list->count; n++)
+            if (!list->items[n].gone)
+                take(context, name_of(delta, i), list->items[n].id,
+                     pack(list->items[n].counts));
+    }
+}
+
+void lexical_forget(struct lexical_delta *delta)
+{
+    empty(delta);
+}
+
+bool lexical_read(struct slice term, struct slice postings, lexical_take *take,
+                  void *context)
+{
+    struct reader in = reader_of(postings.data, postings.size);
+    uint64_t id = 0;
+    while (in.at < in.size) {
+        uint64_t step = read_varint(&in), packed = read_varint(&in);
+        if (in.failed || !step || !packed || id + step < id)
+            return false;
+        id += step;
+        take(context, term, id, packed);
+    }
+    return postings.size;
+}
+
 static int by_name(const void *a, const void *b, void *context)
 {
     const struct lexical_delta *delta = context;

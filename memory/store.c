@@ -1,6 +1,7 @@
 /* The store's tables, each an LMDB database of its own.  Numbers in keys are
  * big-endian, so that keys sort by them; values use the varints and strings of
- * base/buf.h; "zstd" is one zstd frame that knows its size.
+ * base/buf.h; "zstd" is one zstd frame that knows its size and ends in
+ * a checksum (those of earlier versions do not).
  *
  *   meta       "schema"      u32, SCHEMA below
  *              "next-manual" "next-node" "next-epoch"  u64, next to be given
@@ -39,6 +40,7 @@
 #include <zstd.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "memory/tables.h"
 
 enum {
@@ -55,6 +57,10 @@ static const uint64_t default_map = (uint64_t)1 << 30;
 #else
 static const uint64_t default_map = (uint64_t)256 << 30;
 #endif
+
+const char *const table_names[TABLES] = {
+    "meta",     "manuals",  "files",    "trees",  "outlines",
+    "postings", "segments", "memories", "vectors"};
 
 int store_error(int mdb_code, const char *what, struct err *err)
 {
@@ -146,15 +152,12 @@ static int check_schema(struct store *store, MDB_txn *txn, struct err *err)
 
 static int open_tables(struct store *store, struct err *err)
 {
-    static const char *const names[TABLES] = {
-        "meta",     "manuals",  "files",    "trees",  "outlines",
-        "postings", "segments", "memories", "vectors"};
     MDB_txn *txn;
     int rc = mdb_txn_begin(store->env, NULL, 0, &txn);
     if (rc)
         return store_error(rc, "cannot open the store", err);
     for (int t = 0; t < TABLES && !rc; t++)
-        rc = mdb_dbi_open(txn, names[t], MDB_CREATE, &store->tables[t]);
+        rc = mdb_dbi_open(txn, table_names[t], MDB_CREATE, &store->tables[t]);
     int code = rc ? store_error(rc, "cannot open a table", err)
                   : check_schema(store, txn, err);
     if (code) {
@@ -198,7 +201,9 @@ int store_open(const struct store_options *options, struct store **ret_store,
         return code;
     struct store *store = mem_alloc(sizeof *store);
     store->lock = lock;
-    code = open_env(store, options, err);
+    code = store_prepare(options->folder, err);
+    if (!code)
+        code = open_env(store, options, err);
     if (code) {
         close(lock);
         free(store);
@@ -290,6 +295,16 @@ int table_get(struct store_txn *txn, int table, struct slice key,
     return 0;
 }
 
+int table_delete(struct store_txn *txn, int table, struct slice key,
+                 struct err *err)
+{
+    MDB_val k = {key.size, (void *)(uintptr_t)key.data};
+    int rc = mdb_del(txn->mdb, txn->store->tables[table], &k, NULL);
+    return rc && rc != MDB_NOTFOUND
+               ? store_error(rc, "cannot delete from the store", err)
+               : 0;
+}
+
 static int take_number(struct store_txn *txn, const char *name, uint64_t count,
                        uint64_t *ret_first, struct err *err)
 {
@@ -375,11 +390,13 @@ int store_put_manual(struct store_txn *txn, struct manual *manual,
     return manual_write(txn, manual, err);
 }
 
-static int decode_manual(uint32_t id, struct slice value, struct manual *ret,
-                         struct err *err)
+int manual_read(struct slice key, struct slice value, struct manual *ret,
+                struct err *err)
 {
     struct reader in = reader_of(value.data, value.size);
-    struct manual manual = {.id = id};
+    if (key.size != 4)
+        return err_set(err, ERR_STORE, "the record of a manual has no number");
+    struct manual manual = {.id = read_key_u32(key.data)};
     manual.generation = read_varint(&in);
     manual.epoch = read_u32(&in);
     manual.lexical = read_u32(&in);
@@ -392,10 +409,10 @@ static int decode_manual(uint32_t id, struct slice value, struct manual *ret,
     manual.nodes = read_varint(&in);
     manual.words = read_varint(&in);
     manual.vectors = in.at < in.size ? read_varint(&in) : 0;
-    if (in.failed) {
+    if (in.failed || in.at != in.size || !manual.name[0]) {
         manual_free(&manual);
         return err_set(err, ERR_STORE, "the record of manual %u is damaged",
-                       id);
+                       manual.id);
     }
     *ret = manual;
     return 0;
@@ -411,7 +428,9 @@ int store_get_manual(struct store_txn *txn, uint32_t id,
                          &value, err);
     if (code == ERR_NOT_FOUND)
         return err_set(err, code, "no manual with number %u", id);
-    return code ? code : decode_manual(id, value, ret_manual, err);
+    return code ? code
+                : manual_read((struct slice){key, sizeof key}, value,
+                              ret_manual, err);
 }
 
 int store_list_manuals(struct store_txn *txn, struct manual **ret_manuals,
@@ -425,22 +444,21 @@ int store_list_manuals(struct store_txn *txn, struct manual **ret_manuals,
         return store_error(rc, "cannot list the manuals", err);
     void *items = NULL;
     size_t count = 0, capacity = 0;
-    int code = 0;
-    while (!code && !(rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) {
+    while (!(rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) {
         mem_reserve(&items, &capacity, count + 1, sizeof(struct manual));
-        code = decode_manual(read_key_u32(key.mv_data),
-                             (struct slice){value.mv_data, value.mv_size},
-                             (struct manual *)items + count, err);
-        count += !code;
+        struct err damage;
+        if (manual_read(slice_of_val(key), slice_of_val(value),
+                        (struct manual *)items + count, &damage))
+            log_error("%s: lectern verify", damage.message);
+        else
+            count++;
     }
     mdb_cursor_close(cursor);
-    if (!code && rc != MDB_NOTFOUND)
-        code = store_error(rc, "cannot list the manuals", err);
-    if (code) {
+    if (rc != MDB_NOTFOUND) {
         for (size_t i = 0; i < count; i++)
             manual_free((struct manual *)items + i);
         free(items);
-        return code;
+        return store_error(rc, "cannot list the manuals", err);
     }
     *ret_manuals = items;
     *ret_count = count;
@@ -504,10 +522,16 @@ static int put_packed(struct store_txn *txn, int table, struct slice key,
                       const struct tree *tree, struct err *err)
 {
     struct buf plain = {0}, packed = {0};
+    ZSTD_CCtx *zstd = ZSTD_createCCtx();
+    if (!zstd)
+        return err_set(err, ERR_INTERNAL, "zstd: no memory");
     tree_encode(tree, &plain);
     buf_reserve(&packed, ZSTD_compressBound(plain.size));
-    size_t size = ZSTD_compress(packed.data, packed.capacity, plain.data,
-                                plain.size, TREE_LEVEL);
+    ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, TREE_LEVEL);
+    ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
+    size_t size = ZSTD_compress2(zstd, packed.data, packed.capacity, plain.data,
+                                 plain.size);
+    ZSTD_freeCCtx(zstd);
     int code =
         ZSTD_isError(size)
             ? err_set(err, ERR_INTERNAL, "zstd: %s", ZSTD_getErrorName(size))
@@ -630,11 +654,7 @@ int store_put_postings(struct store_txn *txn, uint32_t manual, uint32_t epoch,
     struct slice key = postings_key(bytes, manual, epoch, term);
     if (value.size)
         return table_put(txn, TABLE_POSTINGS, key, value, err);
-    MDB_val k = {key.size, bytes};
-    int rc = mdb_del(txn->mdb, txn->store->tables[TABLE_POSTINGS], &k, NULL);
-    return rc && rc != MDB_NOTFOUND
-               ? store_error(rc, "cannot delete from the store", err)
-               : 0;
+    return table_delete(txn, TABLE_POSTINGS, key, err);
 }
 
 int store_each_term(struct store_txn *txn, uint32_t manual, uint32_t epoch,

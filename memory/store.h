@@ -36,6 +36,21 @@ int store_open(const struct store_options *options, struct store **ret_store,
 void store_close(struct store *store);
 void store_size(struct store *store, uint64_t *ret_used, uint64_t *ret_map);
 
+/* Where the store's bytes are.  `exact`: all of one moment, for which it waits
+ * until nobody writes. */
+enum { STORE_MOST_TABLES = 12 };
+struct store_pages {
+    uint64_t bytes; /* of the file, as far as pages of it were ever used */
+    uint64_t free;  /* of these: taken again before the file grows */
+    struct {
+        const char *name;
+        uint64_t entries, bytes;
+    } tables[STORE_MOST_TABLES];
+    size_t count;
+};
+int store_pages(struct store *store, bool exact, struct store_pages *ret,
+                struct err *err);
+
 /* A reading transaction sees one moment of the store. */
 int store_read(struct store *store, struct store_txn **ret_txn,
                struct err *err);
@@ -70,7 +85,8 @@ int store_get_manual(struct store_txn *txn, uint32_t id,
                      struct manual *ret_manual, struct err *err);
 int store_find_manual(struct store_txn *txn, const char *name,
                       struct manual *ret_manual, struct err *err);
-/* All of them in order of their ids; free each, then the array. */
+/* All of them in order of their ids; free each, then the array.  A record that
+ * is damaged is logged and left out. */
 int store_list_manuals(struct store_txn *txn, struct manual **ret_manuals,
                        size_t *ret_count, struct err *err);
 /* With all its files, outlines and vectors; the rest is collected later. */

@@ -10,10 +10,7 @@ void file_free(struct file *file)
     file->path = file->failure = NULL;
 }
 
-/* The path itself, so that no two files share a key; what is too long ends in
- * a hash of it all. */
-static struct slice file_key(char key[MDB_MAX_KEY], uint32_t manual,
-                             const char *path)
+struct slice file_key(char key[MDB_MAX_KEY], uint32_t manual, const char *path)
 {
     enum { ROOM = MDB_MAX_KEY - 4, HEAD = ROOM - 16 };
     size_t size = strlen(path);
@@ -51,18 +48,12 @@ int store_delete_file(struct store_txn *txn, uint32_t manual, const char *path,
                       struct err *err)
 {
     char bytes[MDB_MAX_KEY];
-    struct slice key = file_key(bytes, manual, path);
-    MDB_val k = {key.size, bytes};
-    int rc = mdb_del(txn->mdb, txn->store->tables[TABLE_FILES], &k, NULL);
-    return rc && rc != MDB_NOTFOUND
-               ? store_error(rc, "cannot delete a file's record", err)
-               : 0;
+    return table_delete(txn, TABLE_FILES, file_key(bytes, manual, path), err);
 }
 
-static int decode_file(const void *data, size_t size, struct file *ret,
-                       struct err *err)
+int file_read_record(struct slice value, struct file *ret, struct err *err)
 {
-    struct reader in = reader_of(data, size);
+    struct reader in = reader_of(value.data, value.size);
     struct file file = {.path = take_text(&in)};
     file.size = read_varint(&in);
     file.mtime_ns = read_signed(&in);
@@ -74,9 +65,10 @@ static int decode_file(const void *data, size_t size, struct file *ret,
     }
     file.state = (int)read_u32(&in);
     file.failure = take_text(&in);
-    if (in.failed) {
+    if (in.failed || in.at != in.size) {
         file_free(&file);
-        return err_set(err, ERR_STORE, "the record of a file is damaged");
+        return err_set(err, ERR_STORE,
+                       "the record of a file is damaged: lectern verify");
     }
     *ret = file;
     return 0;
@@ -106,8 +98,8 @@ int store_list_files(struct store_txn *txn, uint32_t manual,
     rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
     while (!rc && !code && !memcmp(key.mv_data, start, sizeof start)) {
         mem_reserve(&items, &capacity, count + 1, sizeof(struct file));
-        code = decode_file(value.mv_data, value.mv_size,
-                           (struct file *)items + count, err);
+        code = file_read_record(slice_of_val(value),
+                                (struct file *)items + count, err);
         count += !code;
         if (!code)
             rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);

@@ -4,6 +4,7 @@
 #define MEMORY_TABLES_H
 
 #include <lmdb.h>
+#include <stdatomic.h>
 
 #include "memory/store.h"
 
@@ -19,6 +20,8 @@ enum table {
     TABLE_VECTORS,
     TABLES
 };
+
+extern const char *const table_names[TABLES];
 
 enum { MDB_MAX_KEY = 511 }; /* LMDB's limit as it is compiled */
 
@@ -36,6 +39,10 @@ struct store_txn {
 /* Fills `err` from a code of LMDB; always ERR_STORE. */
 int store_error(int mdb_code, const char *what, struct err *err);
 
+/* store_prepare.c: the folder may be opened by LMDB: its data file is whole, or
+ * made; the names of its files are on the disk. */
+int store_prepare(const char *folder, struct err *err);
+
 int table_put(struct store_txn *txn, int table, struct slice key,
               struct slice value, struct err *err);
 /* 0, ERR_NOT_FOUND (without a message) or ERR_STORE. */
@@ -49,9 +56,35 @@ static inline char *take_text(struct reader *in)
     return mem_strndup(text.data, text.size);
 }
 
+static inline struct slice slice_of_val(MDB_val value)
+{
+    return (struct slice){value.mv_data, value.mv_size};
+}
+
 /* The record as it stands in `manual`. */
 int manual_write(struct store_txn *txn, const struct manual *manual,
                  struct err *err);
+int manual_read(struct slice key, struct slice value, struct manual *ret,
+                struct err *err);
+
+/* The path itself, so that no two files share a key; what is too long ends in
+ * a hash of it all. */
+struct slice file_key(char key[MDB_MAX_KEY], uint32_t manual, const char *path);
+int file_read_record(struct slice value, struct file *ret, struct err *err);
+
+/* Deletes a record; that it is not there is fine. */
+int table_delete(struct store_txn *txn, int table, struct slice key,
+                 struct err *err);
+
+/* Every record whose key starts with `prefix`, in order, in transactions of at
+ * most a few thousand records, so that it sees later records as they are by
+ * then.  `each` ends it by an error.  ERR_CANCELLED when `cancel` (NULL: never)
+ * is set. */
+typedef int table_each(void *context, struct slice key, struct slice value,
+                       struct err *err);
+int table_walk(struct store *store, int table, struct slice prefix,
+               const atomic_bool *cancel, table_each *each, void *context,
+               struct err *err);
 
 static inline void key_u32(char key[4], uint32_t value)
 {

@@ -1,9 +1,12 @@
 /* The vectors of a manual as bytes; numbers are varints unless said:
  *
- *   version (1), policy 16, generation, width, segments, tokens,
+ *   version (2), policy 16, generation, width, segments, tokens,
  *   nodes, rows, names, each name 16,                    the head ends here
  *   each node's id, each row's node less that of the row before,
- *   wholes, then keys: f16 each value, low byte first */
+ *   wholes, then keys: f16 each value, low byte first,
+ *   hash of all that stands before 8, low byte first
+ *
+ * Version 1, which is read still, has no hash. */
 #include "memory/vectors.h"
 
 #include <stdlib.h>
@@ -11,7 +14,7 @@
 #include "base/half.h"
 #include "base/mem.h"
 
-enum { VERSION = 1, MOST_WIDTH = 1 << 16 };
+enum { VERSION = 2, MOST_WIDTH = 1 << 16, HASH_BYTES = 8 };
 
 void vector_table_free(struct vector_table *table)
 {
@@ -63,6 +66,9 @@ void vector_table_encode(const struct vector_table *table, struct buf *ret)
                        table->row_nodes[i] - (i ? table->row_nodes[i - 1] : 0));
     put_halves(ret, table->wholes, table->node_count * table->width);
     put_halves(ret, table->keys, table->row_count * table->width);
+    uint64_t hash = hash_bytes64(ret->data, ret->size);
+    for (int i = 0; i < HASH_BYTES; i++)
+        buf_put_byte(ret, (int)(hash >> 8 * i & 255));
 }
 
 static struct hash128 take_name(struct reader *in)
@@ -74,8 +80,11 @@ static struct hash128 take_name(struct reader *in)
 /* A failed reader is the caller's to see. */
 static void take_head(struct reader *in, struct vector_table *table)
 {
-    if (read_varint(in) != VERSION)
+    uint64_t version = read_varint(in);
+    if (!version || version > VERSION || in->size < HASH_BYTES)
         in->failed = true;
+    else if (version > 1)
+        in->size -= HASH_BYTES;
     table->policy = take_name(in);
     table->generation = read_varint(in);
     table->width = read_u32(in);
@@ -127,9 +136,21 @@ static void take_rows(struct reader *in, struct vector_table *table)
     }
 }
 
-static void take_body(struct reader *in, struct vector_table *table)
+/* What a reader of version 2 has left out is the hash of the rest. */
+static bool is_whole(const struct reader *in, size_t size)
 {
-    if (!fits(in, table)) {
+    uint64_t hash = 0;
+    if (in->failed || in->size == size)
+        return !in->failed;
+    for (int i = HASH_BYTES; i-- > 0;)
+        hash = hash << 8 | in->data[in->size + (size_t)i];
+    return hash == hash_bytes64(in->data, in->size);
+}
+
+static void take_body(struct reader *in, size_t size,
+                      struct vector_table *table)
+{
+    if (!is_whole(in, size) || !fits(in, table)) {
         in->failed = true;
         return;
     }
@@ -150,7 +171,7 @@ static int take(struct slice bytes, bool whole, struct vector_table *ret,
     struct vector_table table = {0};
     take_head(&in, &table);
     if (whole)
-        take_body(&in, &table);
+        take_body(&in, bytes.size, &table);
     if (in.failed) {
         vector_table_free(&table);
         return err_set(err, ERR_FORMAT,

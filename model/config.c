@@ -4,61 +4,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/mem.h"
+#include "model/members.h"
 
 /* Of answers, where config.json has no word about them. */
 enum { MOST_PROMPT = 4096, PASSAGES = 8, PASSAGE_TOKENS = 512 };
 
-static const cJSON *member(const cJSON *object, const char *name)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
-    return cJSON_IsNull(item) ? NULL : item;
-}
+/* Sizes whose absence is not an error: */
+enum { REQUIRED = -1, AS_HEADS = -2, WIDTH_BY_HEADS = -3 };
 
-/* A whole number in [least, most]; `absent` when there is none, ERR_FORMAT when
- * that is negative. */
-static int take_size(const cJSON *root, const char *name, int64_t least,
-                     int64_t most, int64_t absent, size_t *ret, struct err *err)
+static int64_t absent_size(const struct model_config *c, int64_t absent)
 {
-    const cJSON *item = member(root, name);
-    if (!item && absent < 0)
-        return err_set(err, ERR_FORMAT, "\"%s\" is missing", name);
-    double value = item ? -1 : (double)absent;
-    if (cJSON_IsNumber(item))
-        value = item->valuedouble;
-    if (!(value >= (double)least && value <= (double)most) ||
-        floor(value) != value)
-        return err_set(err, ERR_FORMAT,
-                       "\"%s\" is not a whole number from %lld to %lld", name,
-                       (long long)least, (long long)most);
-    *ret = (size_t)value;
-    return 0;
+    if (absent == AS_HEADS)
+        return (int64_t)c->heads;
+    return absent == WIDTH_BY_HEADS ? (int64_t)(c->width / c->heads) : absent;
 }
 
 static int take_sizes(const cJSON *root, struct model_config *c,
                       struct err *err)
 {
+    const struct architecture *a = c->architecture;
     const struct {
         const char *name;
         int64_t most, absent;
         size_t *ret;
     } sizes[] = {
-        {"vocab_size", 1 << 24, -1, &c->vocabulary},
-        {"hidden_size", 1 << 20, -1, &c->width},
-        {"intermediate_size", 1 << 20, -1, &c->inner},
-        {"num_hidden_layers", CONFIG_MOST_LAYERS, -1, &c->layers},
-        {"num_attention_heads", 1 << 12, -1, &c->heads},
-        {"num_key_value_heads", 1 << 12, -2, &c->key_heads},
-        {"head_dim", 1 << 12, 128, &c->head},
-        {"max_position_embeddings", 1 << 30, 32768, &c->context},
+        {"vocab_size", 1 << 24, REQUIRED, &c->vocabulary},
+        {"hidden_size", 1 << 20, REQUIRED, &c->width},
+        {"intermediate_size", 1 << 20, REQUIRED, &c->inner},
+        {"num_hidden_layers", CONFIG_MOST_LAYERS, REQUIRED, &c->layers},
+        {"num_attention_heads", 1 << 12, REQUIRED, &c->heads},
+        {"num_key_value_heads", 1 << 12,
+         a->key_heads ? (int64_t)a->key_heads : AS_HEADS, &c->key_heads},
+        {"head_dim", 1 << 12, a->head ? (int64_t)a->head : WIDTH_BY_HEADS,
+         &c->head},
+        {"max_position_embeddings", 1 << 30, (int64_t)a->context, &c->context},
     };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        int64_t absent = sizes[i].absent;
-        if (absent == -2) /* as the heads, which come before */
-            absent = (int64_t)c->heads;
-        int code = take_size(root, sizes[i].name, 1, sizes[i].most, absent,
-                             sizes[i].ret, err);
+        int code =
+            member_size(root, sizes[i].name, 1, sizes[i].most,
+                        absent_size(c, sizes[i].absent), sizes[i].ret, err);
         if (code)
             return code;
     }
@@ -67,147 +52,134 @@ static int take_sizes(const cJSON *root, struct model_config *c,
                        "%zu attention heads are not a multiple of %zu "
                        "key-value heads",
                        c->heads, c->key_heads);
-    if (c->head % 2)
-        return err_set(err, ERR_FORMAT, "\"head_dim\" %zu is odd", c->head);
-    return 0;
-}
-
-static int not_a(struct err *err, const char *name, const char *what)
-{
-    return err_set(err, ERR_FORMAT, "\"%s\" is not %s", name, what);
-}
-
-/* The members below keep what *ret has when they are absent. */
-static int take_bool(const cJSON *root, const char *name, bool *ret,
-                     struct err *err)
-{
-    const cJSON *item = member(root, name);
-    if (item && !cJSON_IsBool(item))
-        return not_a(err, name, "true or false");
-    *ret = item ? cJSON_IsTrue(item) : *ret;
-    return 0;
-}
-
-static int take_text(const cJSON *root, const char *name, const char **ret,
-                     struct err *err)
-{
-    const cJSON *item = member(root, name);
-    if (item && !cJSON_IsString(item))
-        return not_a(err, name, "a text");
-    *ret = item ? item->valuestring : *ret;
-    return 0;
-}
-
-static int take_number(const cJSON *root, const char *name, double *ret,
-                       struct err *err)
-{
-    const cJSON *item = member(root, name);
-    if (item && !cJSON_IsNumber(item))
-        return not_a(err, name, "a number");
-    *ret = item ? item->valuedouble : *ret;
-    return 0;
-}
-
-/* What this file does not compute must be off. */
-static int check_kind(const cJSON *root, struct err *err)
-{
-    const char *type = "", *act = "silu";
-    bool bias = false;
-    int code = take_text(root, "model_type", &type, err);
-    if (!code)
-        code = take_text(root, "hidden_act", &act, err);
-    if (!code)
-        code = take_bool(root, "attention_bias", &bias, err);
-    if (code)
-        return code;
-    if (strcmp(type, "qwen3") != 0)
+    if (!a->head && !member_find(root, "head_dim") && c->width % c->heads)
         return err_set(err, ERR_FORMAT,
-                       "model_type \"%.60s\" is not supported (qwen3 is)",
-                       type);
-    if (strcmp(act, "silu") != 0)
-        return err_set(err, ERR_FORMAT, "hidden_act \"%.60s\" is not supported",
-                       act);
-    if (bias)
-        return err_set(err, ERR_FORMAT, "attention_bias is not supported");
-    if (member(root, "quantization_config"))
-        return err_set(err, ERR_FORMAT, "quantised weights are not supported");
+                       "\"hidden_size\" %zu is not a multiple of %zu heads",
+                       c->width, c->heads);
     return 0;
 }
 
-static int check_whole(const cJSON *object, struct err *err)
+/* ---- Positions ---- */
+
+static int take_learned(const cJSON *root, struct model_config *c,
+                        struct err *err)
 {
-    double part = 1;
-    int code = take_number(object, "partial_rotary_factor", &part, err);
-    if (!code && part != 1)
+    const char *kind = "absolute";
+    int code = member_text(root, "position_embedding_type", &kind, err);
+    if (!code && strcmp(kind, "absolute") != 0)
         code =
-            err_set(err, ERR_FORMAT, "partial_rotary_factor is not supported");
+            err_set(err, ERR_FORMAT,
+                    "position_embedding_type \"%.60s\" is not supported", kind);
+    if (!code && c->architecture->offset_positions) {
+        code = member_size(root, "pad_token_id", 0, 1 << 24, 1, &c->first, err);
+        c->first++;
+    }
+    if (!code && c->first >= c->context)
+        code = member_not(err, "max_position_embeddings",
+                          "more than the first position");
+    if (!code)
+        code =
+            member_size(root, "type_vocab_size", 1, 1 << 16, 2, &c->types, err);
+    c->context -= code ? 0 : c->first;
     return code;
 }
 
-/* One of the objects that may say how positions are turned: it must not say
- * anything but the plain way, and the same for all layers. */
-static int take_rotary_object(const cJSON *root, const char *name,
-                              double *theta, struct err *err)
+static int take_positions(const cJSON *root, struct model_config *c,
+                          struct err *err)
 {
-    static const char *const kinds[] = {"rope_type", "type"};
-    const cJSON *object = member(root, name), *item;
-    int code = 0;
-    if (!object)
-        return 0;
-    if (!cJSON_IsObject(object))
-        return not_a(err, name, "an object");
-    cJSON_ArrayForEach (item, object)
-        if (cJSON_IsObject(item))
-            return err_set(err, ERR_FORMAT,
-                           "\"%s\" for each type of layer (\"%.60s\") is not "
-                           "supported",
-                           name, item->string);
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        const char *kind = "default";
-        code = take_text(object, kinds[i], &kind, err);
-        if (code)
-            return code;
-        if (strcmp(kind, "default") != 0)
-            return err_set(err, ERR_FORMAT,
-                           "rope_type \"%.60s\" is not supported", kind);
-    }
-    code = check_whole(object, err);
-    return code ? code : take_number(object, "rope_theta", theta, err);
+    const struct architecture *a = c->architecture;
+    if (a->positions == POSITIONS_LEARNED)
+        return take_learned(root, c, err);
+    if (c->head % 2)
+        return err_set(err, ERR_FORMAT, "\"head_dim\" %zu is odd", c->head);
+    return rotary_from(root, a->theta, c->context, a->rotary_by_kind, c->rotary,
+                       err);
 }
 
-/* rope_theta and rope_scaling, or transformers 5's rope_parameters. */
-static int take_rotary(const cJSON *root, struct model_config *c,
+static int take_eps(const cJSON *root, struct model_config *c, struct err *err)
+{
+    double eps = c->architecture->eps;
+    int code = member_number(root, c->architecture->eps_name, &eps, err);
+    c->eps = (float)eps;
+    if (!code && (!(c->eps >= 0) || !isfinite(c->eps)))
+        code = member_not(err, c->architecture->eps_name, "positive");
+    return code;
+}
+
+/* ---- What kind ---- */
+
+static int unknown_type(const char *type, struct err *err)
+{
+    struct buf known = {0};
+    for (size_t i = 0; architecture_at(i); i++)
+        buf_printf(&known, "%s%s", i ? ", " : "", architecture_at(i));
+    int code = err_set(err, ERR_FORMAT,
+                       "model_type \"%.60s\" is not supported (these are: "
+                       "%s)",
+                       type, known.data);
+    buf_free(&known);
+    return code;
+}
+
+static int check_activation(const cJSON *root, const struct architecture *a,
+                            struct err *err)
+{
+    const char *known = a->gated ? "silu" : "gelu", *act = known;
+    int code = member_text(root, "hidden_act", &act, err);
+    if (!code && strcmp(act, known) != 0)
+        code = err_set(err, ERR_FORMAT,
+                       "hidden_act \"%.60s\" is not supported (%s is)", act,
+                       known);
+    return code;
+}
+
+static int take_biases(const cJSON *root, struct model_config *c,
                        struct err *err)
 {
-    double by_parameters = NAN, by_scaling = NAN, eps = 1e-6;
-    c->theta = 10000;
-    int code = take_number(root, "rope_theta", &c->theta, err);
+    c->bias = c->inner_bias = c->architecture->bias;
+    int code = member_bool(root, "attention_bias", &c->bias, err);
     if (!code)
-        code = check_whole(root, err);
-    if (!code)
-        code = take_rotary_object(root, "rope_parameters", &by_parameters, err);
-    if (!code)
-        code = take_rotary_object(root, "rope_scaling", &by_scaling, err);
-    if (!code)
-        code = take_number(root, "rms_norm_eps", &eps, err);
+        code = member_bool(root, "mlp_bias", &c->inner_bias, err);
+    c->qkv_bias = c->bias || c->architecture->qkv_bias;
+    return code;
+}
+
+/* A folder without a head says so: its class is the bare model's. */
+static bool has_head(const cJSON *root)
+{
+    static const char bare[] = "Model";
+    const char *name = cJSON_GetStringValue(
+        cJSON_GetArrayItem(member_find(root, "architectures"), 0));
+    size_t size = name ? strlen(name) : 0, tail = sizeof bare - 1;
+    return size < tail || strcmp(name + size - tail, bare) != 0;
+}
+
+static int take_kind(const cJSON *root, struct model_config *c, struct err *err)
+{
+    const char *type = "";
+    bool decoder = false;
+    int code = member_text(root, "model_type", &type, err);
     if (code)
         return code;
-    if (isless(by_parameters, by_scaling) ||
-        isgreater(by_parameters, by_scaling))
-        return err_set(err, ERR_FORMAT,
-                       "two \"rope_theta\" that differ: %g and %g",
-                       by_parameters, by_scaling);
-    if (!isnan(by_scaling))
-        c->theta = by_scaling;
-    if (!isnan(by_parameters))
-        c->theta = by_parameters;
-    if (!(c->theta > 0) || !isfinite(c->theta))
-        return not_a(err, "rope_theta", "positive");
-    c->eps = (float)eps;
-    if (!(c->eps >= 0) || !isfinite(c->eps))
-        return not_a(err, "rms_norm_eps", "positive");
-    return 0;
+    c->architecture = architecture_find(type);
+    if (!c->architecture)
+        return unknown_type(type, err);
+    code = check_activation(root, c->architecture, err);
+    if (!code)
+        code = take_biases(root, c, err);
+    if (!code)
+        code = member_bool(root, "is_decoder", &decoder, err);
+    if (!code && decoder && c->architecture->encoder)
+        code = err_set(err, ERR_FORMAT, "is_decoder is not supported");
+    if (!code)
+        code = member_bool(root, "tie_word_embeddings", &c->tied, err);
+    if (!code && member_find(root, "quantization_config"))
+        code = err_set(err, ERR_FORMAT, "quantised weights are not supported");
+    c->writes = !c->architecture->encoder && (c->tied || has_head(root));
+    return code;
 }
+
+/* ---- Windows ---- */
 
 static int take_layer_types(const cJSON *types, size_t window,
                             struct model_config *c, struct err *err)
@@ -215,7 +187,7 @@ static int take_layer_types(const cJSON *types, size_t window,
     const cJSON *type;
     size_t i = 0;
     if (!cJSON_IsArray(types))
-        return not_a(err, "layer_types", "a list");
+        return member_not(err, "layer_types", "a list");
     if ((size_t)cJSON_GetArraySize(types) != c->layers)
         return err_set(err, ERR_FORMAT,
                        "\"layer_types\" are not as many as layers");
@@ -234,27 +206,43 @@ static int take_layer_types(const cJSON *types, size_t window,
     return 0;
 }
 
+/* Without `layer_types`. */
+static size_t window_of(const struct model_config *c, size_t layer,
+                        size_t window, size_t full)
+{
+    switch (c->architecture->windows) {
+    case WINDOWS_ON_REQUEST: return layer >= full ? window : 0;
+    case WINDOWS_ALL: return window;
+    case WINDOWS_THREE_OF_FOUR: return (layer + 1) % 4 ? window : 0;
+    default: return 0;
+    }
+}
+
 static int take_windows(const cJSON *root, struct model_config *c,
                         struct err *err)
 {
     size_t window = 0, full;
-    const cJSON *types = member(root, "layer_types");
+    const cJSON *types = member_find(root, "layer_types");
     const cJSON *none =
         cJSON_GetObjectItemCaseSensitive(root, "sliding_window");
-    bool slides = false;
-    int code = take_bool(root, "use_sliding_window", &slides, err);
+    bool slides = c->architecture->windows == WINDOWS_ALL ||
+                  c->architecture->windows == WINDOWS_THREE_OF_FOUR;
+    int code = 0;
+    if (c->architecture->windows == WINDOWS_ON_REQUEST)
+        code = member_bool(root, "use_sliding_window", &slides, err);
     if (!code && slides && !cJSON_IsNull(none)) /* null: no window */
         code =
-            take_size(root, "sliding_window", 1, 1 << 30, 4096, &window, err);
+            member_size(root, "sliding_window", 1, 1 << 30, 4096, &window, err);
     if (!code)
-        code = take_size(root, "max_window_layers", 0, 1 << 20, 28, &full, err);
+        code =
+            member_size(root, "max_window_layers", 0, 1 << 20, 28, &full, err);
     if (code)
         return code;
     c->window = mem_alloc(c->layers * sizeof *c->window);
     if (types)
         return take_layer_types(types, window, c, err);
     for (size_t i = 0; i < c->layers; i++)
-        c->window[i] = i >= full ? window : 0;
+        c->window[i] = window_of(c, i, window, full);
     return 0;
 }
 
@@ -263,7 +251,8 @@ static int take_stop(struct model_config *c, const cJSON *id, struct err *err)
 {
     double value = cJSON_IsNumber(id) ? id->valuedouble : 0.5;
     if (floor(value) != value)
-        return not_a(err, "eos_token_id", "a whole number or a list of them");
+        return member_not(err, "eos_token_id",
+                          "a whole number or a list of them");
     if (value >= 0 && value < (double)c->vocabulary &&
         c->stop_count < CONFIG_MOST_STOPS)
         c->stops[c->stop_count++] = (int32_t)value;
@@ -274,7 +263,7 @@ static int take_stop(struct model_config *c, const cJSON *id, struct err *err)
 static int take_stops(struct model_config *c, const cJSON *root,
                       struct err *err)
 {
-    const cJSON *ids = member(root, "eos_token_id"), *id;
+    const cJSON *ids = member_find(root, "eos_token_id"), *id;
     int code = 0;
     if (!ids)
         return 0;
@@ -299,24 +288,24 @@ static int64_t passage_tokens(size_t prompt_tokens)
 static int take_answering(const cJSON *root, struct model_config *c,
                           struct err *err)
 {
-    const cJSON *object = member(root, "lectern");
+    const cJSON *object = member_find(root, "lectern");
     struct answering *ret = &c->answering;
     int64_t half = c->context / 2 ? (int64_t)(c->context / 2) : 1;
     ret->threshold = -INFINITY;
     if (object && !cJSON_IsObject(object))
-        return not_a(err, "lectern", "an object");
-    int code = take_size(object, "prompt_tokens", 1, 1 << 30,
-                         half < MOST_PROMPT ? half : MOST_PROMPT,
-                         &ret->prompt_tokens, err);
+        return member_not(err, "lectern", "an object");
+    int code = member_size(object, "prompt_tokens", 1, 1 << 30,
+                           half < MOST_PROMPT ? half : MOST_PROMPT,
+                           &ret->prompt_tokens, err);
     if (!code)
-        code =
-            take_size(object, "passages", 1, 99, PASSAGES, &ret->passages, err);
+        code = member_size(object, "passages", 1, 99, PASSAGES, &ret->passages,
+                           err);
     if (!code)
-        code = take_size(object, "passage_tokens", 1, 1 << 20,
-                         passage_tokens(ret->prompt_tokens),
-                         &ret->passage_tokens, err);
+        code = member_size(object, "passage_tokens", 1, 1 << 20,
+                           passage_tokens(ret->prompt_tokens),
+                           &ret->passage_tokens, err);
     if (!code)
-        code = take_number(object, "answer_threshold", &ret->threshold, err);
+        code = member_number(object, "answer_threshold", &ret->threshold, err);
     return code;
 }
 
@@ -352,21 +341,22 @@ int model_config_from(struct slice config, struct slice generation,
     int code = json_parse(config, &root, err);
     if (code)
         return code;
-    code = check_kind(root, err);
+    code = take_kind(root, &c, err);
     if (!code)
         code = take_sizes(root, &c, err);
     if (!code)
-        code = take_rotary(root, &c, err);
+        code = take_positions(root, &c, err);
+    if (!code)
+        code = take_eps(root, &c, err);
     if (!code)
         code = take_windows(root, &c, err);
-    if (!code)
-        code = take_bool(root, "tie_word_embeddings", &c.tied, err);
     if (!code)
         code = take_stops(&c, root, err);
     if (!code)
         code = take_answering(root, &c, err);
     if (!code)
         code = take_generation(generation, &c, err);
+    c.most = c.context;
     if (!code)
         c.hash = hash_of(root);
     cJSON_Delete(root);

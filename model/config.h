@@ -1,4 +1,5 @@
-/* config.json (and generation_config.json) of a decoder of the Qwen3 kind. */
+/* config.json (and generation_config.json) of a model of one of the families in
+ * architectures.h. */
 #ifndef MODEL_CONFIG_H
 #define MODEL_CONFIG_H
 
@@ -9,6 +10,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "model/architectures.h"
+#include "model/rotary.h"
 
 enum { CONFIG_MOST_STOPS = 16, CONFIG_MOST_LAYERS = 1024 };
 
@@ -22,18 +25,25 @@ struct answering {
 };
 
 struct model_config {
+    const struct architecture *architecture;
     size_t vocabulary; /* rows of the embedding */
     size_t width;      /* D */
     size_t inner;      /* width of the feed-forward part */
     size_t layers;
     size_t heads;     /* Hq, a multiple of key_heads */
     size_t key_heads; /* Hkv */
-    size_t head;      /* d, even */
+    size_t head;      /* d, even where positions are rotary */
     size_t context;   /* positions it was trained for */
+    size_t most;      /* positions it is given: no more than `context` */
+    size_t first;     /* learned positions: the row of the first one */
+    size_t types;     /* of tokens, where they have an embedding; all are 0 */
     float eps;
-    double theta;                     /* of the rotary embedding */
-    bool tied;                        /* the head is the embedding */
-    size_t *window;                   /* [layers] keys a query sees; 0: all */
+    struct rotary rotary[2]; /* of layers that see all, of those that do not */
+    bool bias, inner_bias;   /* of all products of attention; of the others */
+    bool qkv_bias;           /* of q, k and v */
+    bool writes;             /* has a head: logits */
+    bool tied;               /* the head is the embedding */
+    size_t *window;          /* [layers] keys a query sees; 0: all */
     int32_t stops[CONFIG_MOST_STOPS]; /* ids that end an answer */
     size_t stop_count;
     struct answering answering;

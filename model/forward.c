@@ -154,22 +154,101 @@ static size_t lay_out(struct model *m, const struct forward_part *part,
     return row + rows;
 }
 
-static int read_inputs(struct model *m, const struct forward_part *parts,
-                       size_t count, size_t rows)
+static int add_positions(struct model *m, size_t rows)
 {
     const struct kernels *k = m->kernels;
+    struct workspace *w = &m->work;
+    for (size_t i = 0; i < rows; i++)
+        w->host_positions[i] += (int32_t)m->config.first;
+    int code =
+        k->gather(&m->run, w->h, m->weights.positions, w->host_positions, rows);
+    return code ? code : k->add(&m->run, w->x, w->h, rows * m->config.width);
+}
+
+static int put_soft(struct model *m, const struct forward_part *parts,
+                    size_t count)
+{
     size_t width = m->config.width, bytes = width * sizeof(float);
     float *row = m->work.x;
-    int code = k->gather(&m->run, m->work.x, m->weights.embedding,
-                         m->work.host_ids, rows);
+    int code = 0;
     for (size_t i = 0; i < count && !code; i++) {
         float *next = row + forward_rows(&parts[i]) * width;
         if (parts[i].host_before)
-            code = k->upload(&m->run, row, parts[i].host_before, bytes);
+            code =
+                m->kernels->upload(&m->run, row, parts[i].host_before, bytes);
         if (parts[i].host_after && !code)
-            code = k->upload(&m->run, next - width, parts[i].host_after, bytes);
+            code = m->kernels->upload(&m->run, next - width,
+                                      parts[i].host_after, bytes);
         row = next;
     }
+    return code;
+}
+
+static int normalise(struct model *m, float *out, const float *x,
+                     const struct norm *norm, size_t rows, size_t width)
+{
+    const struct model_config *c = &m->config;
+    if (c->architecture->norm == NORM_LAYER)
+        return m->kernels->layer_norm(&m->run, out, x, norm->weight, norm->bias,
+                                      rows, width, c->eps);
+    return m->kernels->rms_norm(&m->run, out, x, norm->weight, rows, width,
+                                c->eps);
+}
+
+static int read_inputs(struct model *m, const struct forward_part *parts,
+                       size_t count, size_t rows)
+{
+    struct workspace *w = &m->work;
+    int code = m->kernels->gather(&m->run, w->x, m->weights.embedding,
+                                  w->host_ids, rows);
+    if (!code)
+        code = put_soft(m, parts, count);
+    if (!code && m->weights.positions)
+        code = add_positions(m, rows);
+    if (!code && m->weights.embedding_norm.weight)
+        code = normalise(m, w->x, w->x, &m->weights.embedding_norm, rows,
+                         m->config.width);
+    return code;
+}
+
+static int multiply(struct model *m, float *out, const float *in,
+                    const struct linear *linear, size_t n, size_t rows,
+                    bool add)
+{
+    int code = m->kernels->product(&m->run, out, in, linear->weight, rows, add);
+    if (!code && linear->bias)
+        code = m->kernels->add_bias(&m->run, out, linear->bias, rows, n);
+    return code;
+}
+
+/* What a layer's part reads: x, or its norm. */
+static int enter(struct model *m, const struct norm *norm, size_t rows,
+                 const float **ret)
+{
+    struct workspace *w = &m->work;
+    *ret = w->x;
+    if (m->config.architecture->norm_place != NORM_BEFORE)
+        return 0;
+    *ret = w->h;
+    return normalise(m, w->h, w->x, norm, rows, m->config.width);
+}
+
+/* Its last product joins x, with a norm before or after that. */
+static int leave(struct model *m, const struct norm *norm, const float *in,
+                 const struct linear *linear, size_t rows)
+{
+    struct workspace *w = &m->work;
+    size_t width = m->config.width;
+    int place = m->config.architecture->norm_place;
+    bool apart = place == NORM_AFTER;
+    int code =
+        multiply(m, apart ? w->h : w->x, in, linear, width, rows, !apart);
+    if (!code && apart)
+        code = normalise(m, w->h, w->h, norm, rows, width);
+    if (!code && apart)
+        code = m->kernels->add(&m->run, w->x, w->h, rows * width);
+    if (!code && place == NORM_OUTSIDE)
+        code = normalise(m, w->x, w->x, norm, rows, width);
     return code;
 }
 
@@ -183,24 +262,65 @@ static float *place(const struct model *m, float *scratch, float **cached,
     return cached[layer] + cache->length * m->config.key_heads * m->config.head;
 }
 
-static int attend(struct model *m, const struct forward_part *parts,
-                  size_t count, size_t layer)
+/* One part's attention: its queries over its keys, or over the cache's. */
+static int attend_part(struct model *m, const struct cache *cache, size_t row,
+                       size_t rows, size_t layer)
 {
     const struct model_config *c = &m->config;
     struct workspace *w = &m->work;
-    size_t row = 0, wide = c->heads * c->head, narrow = c->key_heads * c->head;
+    size_t wide = c->heads * c->head, narrow = c->key_heads * c->head;
+    float *out = w->mixed + row * wide;
+    const float *q = w->q + row * wide;
+    const float *k = cache ? cache->keys[layer] : w->k + row * narrow;
+    const float *v = cache ? cache->values[layer] : w->v + row * narrow;
+    if (c->architecture->encoder)
+        return m->kernels->attention_all(&m->run, out, q, k, v, rows, rows,
+                                         c->heads, c->key_heads, c->head);
+    return m->kernels->attention(&m->run, out, q, k, v, rows,
+                                 cache ? cache->length + rows : rows, c->heads,
+                                 c->key_heads, c->head, c->window[layer]);
+}
+
+static int attend(struct model *m, const struct forward_part *parts,
+                  size_t count, size_t layer)
+{
     int code = 0;
-    for (size_t i = 0; i < count && !code; i++) {
-        const struct cache *cache = parts[i].cache;
-        size_t rows = forward_rows(&parts[i]);
-        size_t keys = cache ? cache->length + rows : rows;
-        code = m->kernels->attention(
-            &m->run, w->mixed + row * wide, w->q + row * wide,
-            cache ? cache->keys[layer] : w->k + row * narrow,
-            cache ? cache->values[layer] : w->v + row * narrow, rows, keys,
-            c->heads, c->key_heads, c->head, c->window[layer]);
-        row += rows;
+    for (size_t i = 0, row = 0, rows; i < count && !code; i++, row += rows) {
+        rows = forward_rows(&parts[i]);
+        code = attend_part(m, parts[i].cache, row, rows, layer);
     }
+    return code;
+}
+
+static int norm_heads(struct model *m, float *x, const struct norm *norm,
+                      size_t rows, size_t heads)
+{
+    size_t head = m->config.head;
+    if (m->config.architecture->head_norm == HEAD_NORM_EACH)
+        return normalise(m, x, x, norm, rows * heads, head);
+    if (m->config.architecture->head_norm == HEAD_NORM_WHOLE)
+        return normalise(m, x, x, norm, rows, heads * head);
+    return 0;
+}
+
+/* Turned queries and keys; a scaling of both is one of the queries. */
+static int turn(struct model *m, float *k, size_t layer, size_t rows)
+{
+    const struct model_config *c = &m->config;
+    struct workspace *w = &m->work;
+    size_t kind = c->window[layer] ? 1 : 0;
+    const double *frequencies = m->frequencies[kind];
+    double factor = c->rotary[kind].attention;
+    if (c->architecture->positions != POSITIONS_ROTARY)
+        return 0;
+    int code = m->kernels->rotary(&m->run, w->q, w->host_positions, frequencies,
+                                  rows, c->heads, c->head);
+    if (!code)
+        code = m->kernels->rotary(&m->run, k, w->host_positions, frequencies,
+                                  rows, c->key_heads, c->head);
+    if (!code && factor != 1)
+        code = m->kernels->scale(&m->run, w->q, (float)(factor * factor),
+                                 rows * c->heads * c->head);
     return code;
 }
 
@@ -209,55 +329,70 @@ static int attention(struct model *m, const struct forward_part *parts,
 {
     const struct model_config *c = &m->config;
     const struct layer_weights *l = &m->weights.layers[layer];
-    const struct kernels *t = m->kernels;
-    struct kernel_run *run = &m->run;
     struct workspace *w = &m->work;
     struct cache *cache = parts[0].cache;
     float *k = place(m, w->k, cache ? cache->keys : NULL, cache, layer);
     float *v = place(m, w->v, cache ? cache->values : NULL, cache, layer);
-    int code =
-        t->rms_norm(run, w->h, w->x, l->input_norm, rows, c->width, c->eps);
+    size_t wide = c->heads * c->head, narrow = c->key_heads * c->head;
+    const float *in;
+    int code = enter(m, &l->attention_norm, rows, &in);
     if (!code)
-        code = t->product(run, w->q, w->h, l->q, rows, false);
+        code = multiply(m, w->q, in, &l->q, wide, rows, false);
     if (!code)
-        code = t->product(run, k, w->h, l->k, rows, false);
+        code = multiply(m, k, in, &l->k, narrow, rows, false);
     if (!code)
-        code = t->product(run, v, w->h, l->v, rows, false);
+        code = multiply(m, v, in, &l->v, narrow, rows, false);
     if (!code)
-        code = t->rms_norm(run, w->q, w->q, l->q_norm, rows * c->heads, c->head,
-                           c->eps);
+        code = norm_heads(m, w->q, &l->q_norm, rows, c->heads);
     if (!code)
-        code = t->rms_norm(run, k, k, l->k_norm, rows * c->key_heads, c->head,
-                           c->eps);
+        code = norm_heads(m, k, &l->k_norm, rows, c->key_heads);
     if (!code)
-        code = t->rotary(run, w->q, w->host_positions, m->frequencies, rows,
-                         c->heads, c->head);
-    if (!code)
-        code = t->rotary(run, k, w->host_positions, m->frequencies, rows,
-                         c->key_heads, c->head);
+        code = turn(m, k, layer, rows);
     if (!code)
         code = attend(m, parts, count, layer);
     if (!code)
-        code = t->product(run, w->x, w->mixed, l->o, rows, true);
+        code = leave(m, &l->attention_norm, w->mixed, &l->o, rows);
+    return code;
+}
+
+/* silu(gate) * up, in gate. */
+static int gate(struct model *m, const float *in, const struct layer_weights *l,
+                size_t rows)
+{
+    const struct model_config *c = &m->config;
+    struct workspace *w = &m->work;
+    int code = multiply(m, w->gate, in, &l->gate, c->inner, rows, false);
+    if (!code)
+        code = multiply(m, w->up, in, &l->up, c->inner, rows, false);
+    if (!code)
+        code = m->kernels->swiglu(&m->run, w->gate, w->gate, w->up,
+                                  rows * c->inner);
+    return code;
+}
+
+/* gelu(up), in gate; the bias is part of that operation. */
+static int bend(struct model *m, const float *in, const struct layer_weights *l,
+                size_t rows)
+{
+    struct workspace *w = &m->work;
+    int code =
+        m->kernels->product(&m->run, w->gate, in, l->up.weight, rows, false);
+    if (!code)
+        code = m->kernels->gelu(&m->run, w->gate, l->up.bias, rows,
+                                m->config.inner);
     return code;
 }
 
 static int feed_forward(struct model *m, size_t layer, size_t rows)
 {
-    const struct model_config *c = &m->config;
     const struct layer_weights *l = &m->weights.layers[layer];
-    const struct kernels *t = m->kernels;
-    struct workspace *w = &m->work;
-    int code =
-        t->rms_norm(&m->run, w->h, w->x, l->inner_norm, rows, c->width, c->eps);
+    const float *in;
+    int code = enter(m, &l->inner_norm, rows, &in);
     if (!code)
-        code = t->product(&m->run, w->gate, w->h, l->gate, rows, false);
+        code = m->config.architecture->gated ? gate(m, in, l, rows)
+                                             : bend(m, in, l, rows);
     if (!code)
-        code = t->product(&m->run, w->up, w->h, l->up, rows, false);
-    if (!code)
-        code = t->swiglu(&m->run, w->gate, w->gate, w->up, rows * c->inner);
-    if (!code)
-        code = t->product(&m->run, w->x, w->gate, l->down, rows, true);
+        code = leave(m, &l->inner_norm, m->work.gate, &l->down, rows);
     return code;
 }
 
@@ -283,15 +418,41 @@ int forward(struct model *m, const struct forward_part *parts, size_t count,
     return forward_error(code, err);
 }
 
+/* The last norm of work.x's rows, in work.h; or work.x where there is none. */
+static int last_norm(struct model *m, size_t from, size_t rows, float **ret)
+{
+    size_t width = m->config.width;
+    *ret = m->work.x + from * width;
+    if (!m->weights.norm.weight)
+        return 0;
+    const float *x = *ret;
+    *ret = m->work.h;
+    return normalise(m, *ret, x, &m->weights.norm, rows, width);
+}
+
 int forward_state(struct model *m, size_t row, float *host_out, struct err *err)
 {
-    const struct model_config *c = &m->config;
-    struct workspace *w = &m->work;
-    int code = m->kernels->rms_norm(&m->run, w->h, w->x + row * c->width,
-                                    m->weights.norm, 1, c->width, c->eps);
+    float *state;
+    int code = last_norm(m, row, 1, &state);
     if (!code)
-        code = m->kernels->download(&m->run, host_out, w->h,
-                                    c->width * sizeof *host_out);
+        code = m->kernels->download(&m->run, host_out, state,
+                                    m->config.width * sizeof *host_out);
+    return forward_error(code, err);
+}
+
+int forward_mean(struct model *m, size_t from, size_t rows, float *host_out,
+                 struct err *err)
+{
+    struct workspace *w = &m->work;
+    size_t width = m->config.width;
+    float *states;
+    int code = last_norm(m, from, rows, &states);
+    float *mean = states == w->h ? w->x + from * width : w->h;
+    if (!code)
+        code = m->kernels->pool_mean(&m->run, mean, states, rows, width);
+    if (!code)
+        code = m->kernels->download(&m->run, host_out, mean,
+                                    width * sizeof *host_out);
     return forward_error(code, err);
 }
 
@@ -300,6 +461,7 @@ int forward_logits(struct model *m, size_t from, size_t rows, float *host_out,
 {
     const struct model_config *c = &m->config;
     struct workspace *w = &m->work;
+    float *states;
     int code = 0;
     if (rows > w->logit_rows) {
         w->logit_rows = 0;
@@ -308,10 +470,9 @@ int forward_logits(struct model *m, size_t from, size_t rows, float *host_out,
             w->logit_rows = rows;
     }
     if (!code)
-        code = m->kernels->rms_norm(&m->run, w->h, w->x + from * c->width,
-                                    m->weights.norm, rows, c->width, c->eps);
+        code = last_norm(m, from, rows, &states);
     if (!code)
-        code = m->kernels->product(&m->run, w->logits, w->h, m->weights.head,
+        code = m->kernels->product(&m->run, w->logits, states, m->weights.head,
                                    rows, false);
     if (!code)
         code = m->kernels->download(&m->run, host_out, w->logits,

@@ -3,6 +3,7 @@
 #define MODEL_FORWARD_H
 
 #include "model/model.h"
+#include "model/pooling.h"
 #include "model/weights.h"
 
 enum {
@@ -39,17 +40,18 @@ struct model {
     const struct kernels *kernels;
     struct kernel_run run;
     struct model_config config;
+    struct pooling pooling;
     struct model_weights weights;
     struct tokenizer *tokenizer;
     struct workspace work;
     struct key_weights keys;
-    double *frequencies; /* [d / 2] */
+    double *frequencies[2]; /* [d / 2] of layers that see all, of the others */
     struct model_facts facts;
     char *name;
 };
 
-/* A run of rows that see one another and, when there is a cache, all it
- * holds.  Rows of a batch with a cache are one part. */
+/* A run of rows that see one another, those before them or all, and, when there
+ * is a cache, all it holds.  Rows of a batch with a cache are one part. */
 struct forward_part {
     const int32_t *ids; /* [count] */
     size_t count;
@@ -67,9 +69,12 @@ static inline size_t forward_rows(const struct forward_part *part)
 int forward(struct model *model, const struct forward_part *parts, size_t count,
             const struct cancel *cancel, struct err *err);
 
-/* The last norm of work.x's row, downloaded.  host_out [D] */
+/* The last norm of work.x's row, if there is one, downloaded.  host_out [D] */
 int forward_state(struct model *model, size_t row, float *host_out,
                   struct err *err);
+/* The mean of that over rows [from, from + rows). */
+int forward_mean(struct model *model, size_t from, size_t rows, float *host_out,
+                 struct err *err);
 /* The logits of work.x's rows [from, from + rows), downloaded. */
 int forward_logits(struct model *model, size_t from, size_t rows,
                    float *host_out, struct err *err);

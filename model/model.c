@@ -31,6 +31,26 @@ static int read_file(const char *folder, const char *name, bool optional,
     return code;
 }
 
+static void err_in(struct err *err, const char *folder, const char *name)
+{
+    struct buf path = {0};
+    file_join(&path, folder, name);
+    err_at(err, path.data);
+    buf_free(&path);
+}
+
+/* What an encoder was not made for it does not read. */
+static int open_pooling(struct model *m, const char *folder,
+                        struct slice config, struct err *err)
+{
+    struct model_config *c = &m->config;
+    bool encoder = c->architecture->encoder;
+    int code = pooling_from(folder, config, encoder, &m->pooling, err);
+    if (!code && encoder && m->pooling.most && m->pooling.most < c->context)
+        c->most = m->pooling.most;
+    return code;
+}
+
 static int open_config(struct model *m, const char *folder, struct err *err)
 {
     struct buf config = {0}, generation = {0};
@@ -38,15 +58,13 @@ static int open_config(struct model *m, const char *folder, struct err *err)
     if (!code)
         code =
             read_file(folder, "generation_config.json", true, &generation, err);
-    if (!code) {
+    if (!code)
         code = model_config_from(buf_slice(&config), buf_slice(&generation),
                                  &m->config, err);
-        struct buf path = {0};
-        file_join(&path, folder, "config.json");
-        if (code && err)
-            err_at(err, path.data);
-        buf_free(&path);
-    }
+    if (!code)
+        code = open_pooling(m, folder, buf_slice(&config), err);
+    if (code && err)
+        err_in(err, folder, "config.json");
     buf_free(&config);
     buf_free(&generation);
     return code;
@@ -76,20 +94,25 @@ static int open_tokenizer(struct model *m, const char *folder, struct err *err)
 
 static void set_frequencies(struct model *m)
 {
-    size_t half = m->config.head / 2;
-    m->frequencies = mem_alloc(half * sizeof *m->frequencies);
-    for (size_t i = 0; i < half; i++)
-        m->frequencies[i] = pow(m->config.theta, -(double)i / (double)half);
+    const struct model_config *c = &m->config;
+    for (size_t i = 0; i < 2; i++) {
+        m->frequencies[i] = mem_alloc(c->head * sizeof *m->frequencies[i]);
+        if (c->architecture->positions == POSITIONS_ROTARY)
+            rotary_frequencies(&c->rotary[i], c->head, m->frequencies[i]);
+    }
 }
 
 static struct hash128 fingerprint(const struct model *m)
 {
-    unsigned char bytes[3][16] = {{0}};
+    unsigned char bytes[4][16] = {{0}};
+    struct hash128 pooling = pooling_hash(&m->pooling), none = {0};
     hash_write(m->weights.hash, bytes[0]);
     hash_write(m->config.hash, bytes[1]);
     if (m->tokenizer)
         hash_write(tokenizer_hash(m->tokenizer), bytes[2]);
-    return hash_bytes(bytes, sizeof bytes);
+    hash_write(pooling, bytes[3]);
+    return hash_bytes(bytes, hash_equal(pooling, none) ? 3 * sizeof bytes[0]
+                                                       : sizeof bytes);
 }
 
 /* The folder's own name, whatever slashes follow it. */
@@ -111,13 +134,18 @@ static void set_facts(struct model *m, const char *folder)
     m->facts = (struct model_facts){
         .name = m->name,
         .backend = m->kernels->name,
+        .family = c->architecture->type,
         .type = w->type,
         .width = c->width,
         .layers = c->layers,
         .vocabulary = c->vocabulary,
-        .context = c->context,
+        .context = c->most,
         .key_width = w->recall.wq ? w->recall.p : c->width,
         .parameters = w->parameters,
+        .writes = c->writes,
+        .pooling = pooling_name(m->pooling.kind),
+        .query_prefix = m->pooling.query,
+        .passage_prefix = m->pooling.passage,
         .soft_tokens = w->host_mem != NULL,
         .recall = w->recall.wq != NULL,
         .pool = w->pool.wq != NULL,
@@ -162,7 +190,9 @@ void model_close(struct model *m)
         model_weights_close(&m->weights, &m->config, &m->run);
     model_config_free(&m->config);
     tokenizer_close(m->tokenizer);
-    free(m->frequencies);
+    pooling_free(&m->pooling);
+    free(m->frequencies[0]);
+    free(m->frequencies[1]);
     free(m->name);
     free(m);
 }
@@ -195,10 +225,12 @@ static int check_input(const struct model *m, const struct embed_input *input,
     size_t rows = input->count + (input->soft ? 2 : 0);
     if (!rows)
         return err_set(err, ERR_USAGE, "nothing to embed");
-    if (rows > m->config.context)
+    if (rows > m->config.most)
         return err_set(err, ERR_LIMIT,
                        "%zu tokens are more than the model's %zu", rows,
-                       m->config.context);
+                       m->config.most);
+    if (input->soft && m->config.architecture->encoder)
+        return err_set(err, ERR_USAGE, "an encoder takes no soft token");
     for (size_t i = 0; i < input->count; i++)
         if (input->ids[i] < 0 || (size_t)input->ids[i] >= m->config.vocabulary)
             return err_set(err, ERR_USAGE,
@@ -215,19 +247,48 @@ static struct forward_part part_of(const struct embed_input *input)
                                  .host_after = input->soft};
 }
 
-/* As many inputs as fit one pass; 0 when the first one does not. */
-static size_t take_parts(const struct embed_input *inputs, size_t count,
+/* As many inputs as fit one pass; 0 when the first one does not.  An encoder's
+ * input is never cut: alone it fits. */
+static size_t take_parts(const struct model *m,
+                         const struct embed_input *inputs, size_t count,
                          struct forward_part *parts, size_t most)
 {
     size_t rows = 0, taken = 0;
     while (taken < count && taken < most) {
         struct forward_part part = part_of(&inputs[taken]);
         rows += forward_rows(&part);
-        if (rows > FORWARD_MOST_ROWS)
+        if (rows > FORWARD_MOST_ROWS &&
+            (taken || !m->config.architecture->encoder))
             break;
         parts[taken++] = part;
     }
     return taken;
+}
+
+static void to_unit(float *vector, size_t width)
+{
+    double sum = 0;
+    for (size_t i = 0; i < width; i++)
+        sum += (double)vector[i] * (double)vector[i];
+    double length = sqrt(sum);
+    for (size_t i = 0; i < width && length > 0; i++)
+        vector[i] = (float)((double)vector[i] / length);
+}
+
+/* The vector of the part whose rows are [row, row + rows). */
+static int pool_part(struct model *m, const struct forward_part *part,
+                     size_t row, size_t rows, float *ret, struct err *err)
+{
+    bool soft = part->host_after != NULL;
+    int kind = soft ? POOLING_LAST : m->pooling.kind, code;
+    if (kind == POOLING_MEAN)
+        code = forward_mean(m, row, rows, ret, err);
+    else
+        code = forward_state(m, kind == POOLING_FIRST ? row : row + rows - 1,
+                             ret, err);
+    if (!code && m->pooling.unit && !soft)
+        to_unit(ret, m->config.width);
+    return code;
 }
 
 static int embed_parts(struct model *m, const struct forward_part *parts,
@@ -235,10 +296,35 @@ static int embed_parts(struct model *m, const struct forward_part *parts,
                        struct err *err)
 {
     int code = forward(m, parts, count, cancel, err);
-    for (size_t i = 0, row = 0; i < count && !code; i++) {
-        row += forward_rows(&parts[i]);
-        code = forward_state(m, row - 1, ret + i * m->config.width, err);
+    for (size_t i = 0, row = 0, rows; i < count && !code; i++, row += rows) {
+        rows = forward_rows(&parts[i]);
+        code =
+            pool_part(m, &parts[i], row, rows, ret + i * m->config.width, err);
     }
+    return code;
+}
+
+/* What one pass of several adds to an input's vector: the rows' share of the
+ * mean, or nothing before the last. */
+static int pool_step(struct model *m, const struct forward_part *part,
+                     size_t whole, float *sum, float *ret, struct err *err)
+{
+    size_t rows = forward_rows(part), width = m->config.width;
+    bool soft = part->host_before || part->host_after;
+    bool last = part->cache->length + rows == whole;
+    int code = 0;
+    if (m->pooling.kind == POOLING_MEAN && !soft) {
+        code = forward_mean(m, 0, rows, sum, err);
+        for (size_t i = 0; i < width && !code; i++)
+            ret[i] += sum[i] * ((float)rows / (float)whole);
+    } else if (m->pooling.kind == POOLING_FIRST && !soft) {
+        if (!part->cache->length)
+            code = forward_state(m, 0, ret, err);
+    } else if (last) {
+        code = forward_state(m, rows - 1, ret, err);
+    }
+    if (!code && last && m->pooling.unit && !soft)
+        to_unit(ret, width);
     return code;
 }
 
@@ -249,7 +335,10 @@ static int embed_long(struct model *m, const struct embed_input *input,
     enum { STEP = FORWARD_MOST_ROWS - 2 };
     struct cache cache = {0};
     struct forward_part part = part_of(input);
-    int code = cache_reserve(m, &cache, forward_rows(&part), err);
+    size_t whole = forward_rows(&part);
+    float *sum = mem_alloc(m->config.width * sizeof *sum);
+    memset(ret, 0, m->config.width * sizeof *ret);
+    int code = cache_reserve(m, &cache, whole, err);
     for (size_t from = 0; from < input->count && !code; from += STEP) {
         size_t left = input->count - from;
         part = part_of(input);
@@ -261,10 +350,11 @@ static int embed_long(struct model *m, const struct embed_input *input,
         if (left > STEP)
             part.host_after = NULL;
         code = forward(m, &part, 1, cancel, err);
+        if (!code)
+            code = pool_step(m, &part, whole, sum, ret, err);
         cache.length += forward_rows(&part);
     }
-    if (!code)
-        code = forward_state(m, forward_rows(&part) - 1, ret, err);
+    free(sum);
     cache_free(m, &cache);
     return code;
 }
@@ -278,7 +368,7 @@ int model_embed(struct model *m, const struct embed_input *inputs, size_t count,
     for (size_t i = 0; i < count && !code; i++)
         code = check_input(m, &inputs[i], err);
     for (size_t from = 0; from < count && !code;) {
-        size_t some = take_parts(inputs + from, count - from, parts,
+        size_t some = take_parts(m, inputs + from, count - from, parts,
                                  sizeof parts / sizeof parts[0]);
         if (some)
             code = embed_parts(m, parts, some, cancel, ret + from * width, err);

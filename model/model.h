@@ -1,5 +1,6 @@
-/* A language model that runs: a decoder of the Qwen3 kind, from a folder as
- * Hugging Face has it (config.json, model.safetensors, tokenizer.json), on the
+/* A language model that runs: a decoder or an encoder of one of the families in
+ * architectures.h, from a folder as Hugging Face has it (config.json,
+ * model.safetensors, tokenizer.json; for embedding models pooling.h's), on the
  * backend it is given.
  *
  * Nothing of tensors shows here: vectors of `width` floats and logits of
@@ -50,6 +51,7 @@ void model_close(struct model *model); /* NULL: ok; its sessions first */
 struct model_facts {
     const char *name;    /* the folder's */
     const char *backend; /* "ref", "cpu", "cuda" */
+    const char *family;  /* "qwen3", "bert", ... */
     const char *type;    /* of the weights: "f32", "bf16", "f16" */
     size_t width;        /* D */
     size_t layers;
@@ -57,6 +59,10 @@ struct model_facts {
     size_t context;   /* most positions */
     size_t key_width; /* p: of keys */
     uint64_t parameters;
+    bool writes;                /* has logits; an encoder has none */
+    const char *pooling;        /* of a text without soft tokens: "last", ... */
+    const char *query_prefix;   /* what a question begins with; NULL: nothing */
+    const char *passage_prefix; /* and what a passage begins with */
     bool soft_tokens;           /* mem and mem0: made for memories */
     bool recall;                /* and the projections of recall */
     bool pool;                  /* and those of pooling */
@@ -82,8 +88,11 @@ struct embed_input {
 };
 
 /* ret [count, width]: for each input the hidden state after the last norm at
- * the last position of [t; ids; t], or of ids alone without a soft token.
- * ERR_LIMIT when an input is longer than the context. */
+ * the last position of [t; ids; t]; without a soft token that of ids, pooled as
+ * the model was made for, of length 1 where it was made for that.  The ids are
+ * all there is: prefixes and special tokens are the caller's.
+ * ERR_LIMIT when an input is longer than the context; ERR_USAGE for a soft
+ * token with an encoder. */
 int model_embed(struct model *model, const struct embed_input *inputs,
                 size_t count, const struct cancel *cancel, float *ret,
                 struct err *err);
@@ -107,6 +116,7 @@ int model_pool(struct model *model, int policy, const float *children,
 
 /* ---- Text ---- */
 
+/* ERR_USAGE when the model writes nothing. */
 int session_open(struct model *model, struct session **ret, struct err *err);
 void session_close(struct session *session); /* NULL: ok */
 

@@ -17,6 +17,9 @@ struct session {
 
 int session_open(struct model *model, struct session **ret, struct err *err)
 {
+    if (!model->config.writes)
+        return err_set(err, ERR_USAGE,
+                       "the model has no head: it embeds, but does not write");
     struct session *session = mem_alloc(sizeof *session);
     session->model = model;
     session->logits = calloc(model->config.vocabulary, sizeof *session->logits);

@@ -10,7 +10,11 @@
 #include "base/mem.h"
 #include "base/safetensors.h"
 
-enum { MOST_FILES = 1024, MOST_INDEX = 16 << 20 };
+enum { MOST_FILES = 1024, MOST_INDEX = 16 << 20, MOST_NAME = 128 };
+enum {
+    PREFIXES = sizeof((struct tensor_names *)0)->prefixes / sizeof(char *),
+    UNUSED = sizeof((struct tensor_names *)0)->unused / sizeof(char *)
+};
 
 struct named {
     const struct tensor *tensor;
@@ -32,7 +36,7 @@ struct walk {
     struct weight_files *files;
     const struct kernels *kernels;
     struct kernel_run *run;
-    const char *prefix; /* "model." or "" */
+    const char *prefix; /* "model." and the like, or "" */
     bool take;
     struct buf complaints; /* of the first walk */
     size_t complaint_count;
@@ -245,21 +249,22 @@ static const struct tensor *ask(struct walk *walk, const char *name,
 }
 
 /* What other programs leave in a file and no one needs. */
-static bool passed_over(const struct tensor *tensor, bool tied)
+static bool passed_over(const struct tensor *tensor,
+                        const struct model_config *c)
 {
-    static const char suffix[] = "rotary_emb.inv_freq";
-    size_t size = sizeof suffix - 1;
-    if (tied && slice_is(tensor->name, "lm_head.weight"))
-        return true;
-    return tensor->name.size >= size &&
-           !memcmp(tensor->name.data + tensor->name.size - size, suffix, size);
+    const struct tensor_names *names = c->architecture->names;
+    const char *name = tensor->name.data;
+    for (size_t i = 0; i < UNUSED && names->unused[i]; i++)
+        if (strstr(name, names->unused[i]))
+            return true;
+    return (c->tied || !c->writes) && !strcmp(name, "lm_head.weight");
 }
 
-static int report(struct walk *walk, bool tied)
+static int report(struct walk *walk, const struct model_config *c)
 {
     for (size_t i = 0; i < walk->files->tensor_count; i++) {
         const struct named *named = &walk->files->tensors[i];
-        if (!named->known && !passed_over(named->tensor, tied))
+        if (!named->known && !passed_over(named->tensor, c))
             complain(walk, "not known", named->tensor->name.data);
     }
     if (!walk->complaint_count)
@@ -347,8 +352,8 @@ static float *vector(struct walk *walk, const char *name, size_t rows,
 }
 
 /* NULL: no memory. */
-static const void *keep_copy(struct weight_files *files,
-                             const struct tensor *tensor, bool as_floats)
+static void *keep_copy(struct weight_files *files, const struct tensor *tensor,
+                       bool as_floats)
 {
     void *copies = files->copies, *copy = room_for_floats(tensor);
     if (!copy)
@@ -386,31 +391,114 @@ static struct kernel_weight *matrix(struct walk *walk, const char *name,
     return weight;
 }
 
-static const char *layer_name(struct walk *walk, char *buffer, size_t size,
-                              size_t layer, const char *name)
+/* A tensor's name, but for ".weight" or ".bias": of the whole model, or of a
+ * layer. */
+struct part_name {
+    char text[MOST_NAME];
+};
+
+static struct part_name name_of(const struct walk *walk, const char *part)
 {
-    snprintf(buffer, size, "%slayers.%zu.%s.weight", walk->prefix, layer, name);
-    return buffer;
+    struct part_name name;
+    snprintf(name.text, sizeof name.text, "%s%s", walk->prefix, part);
+    return name;
+}
+
+static struct part_name name_in_layer(const struct walk *walk,
+                                      const struct tensor_names *names,
+                                      size_t layer, const char *part)
+{
+    struct part_name name;
+    snprintf(name.text, sizeof name.text, "%s%s%zu.%s", walk->prefix,
+             names->layer, layer, part ? part : "");
+    return name;
+}
+
+static const char *ending(struct part_name *name, const char *end)
+{
+    size_t size = strlen(name->text);
+    snprintf(name->text + size, sizeof name->text - size, "%s", end);
+    return name->text;
+}
+
+static struct linear linear(struct walk *walk, struct part_name name,
+                            size_t rows, size_t columns, bool biased)
+{
+    struct part_name bias = name;
+    struct linear l = {
+        .weight = matrix(walk, ending(&name, ".weight"), rows, columns)};
+    if (biased)
+        l.bias = vector(walk, ending(&bias, ".bias"), rows, 0);
+    return l;
+}
+
+/* TensorFlow's names of a LayerNorm are in files that came from there. */
+static struct norm norm(struct walk *walk, struct part_name name, size_t width,
+                        bool biased)
+{
+    struct part_name bias = name, gamma = name;
+    bool old = biased && find(walk->files, ending(&gamma, ".gamma"));
+    struct norm n = {
+        .weight =
+            vector(walk, ending(&name, old ? ".gamma" : ".weight"), width, 0)};
+    if (biased)
+        n.bias = vector(walk, ending(&bias, old ? ".beta" : ".bias"), width, 0);
+    return n;
 }
 
 static void walk_layer(struct walk *walk, const struct model_config *c,
                        size_t i, struct layer_weights *l)
 {
+    const struct tensor_names *names = c->architecture->names;
     size_t q = c->heads * c->head, kv = c->key_heads * c->head;
-    char buffer[128];
-#define NAME(name) layer_name(walk, buffer, sizeof buffer, i, name)
-    l->input_norm = vector(walk, NAME("input_layernorm"), c->width, 0);
-    l->q = matrix(walk, NAME("self_attn.q_proj"), q, c->width);
-    l->k = matrix(walk, NAME("self_attn.k_proj"), kv, c->width);
-    l->v = matrix(walk, NAME("self_attn.v_proj"), kv, c->width);
-    l->o = matrix(walk, NAME("self_attn.o_proj"), c->width, q);
-    l->q_norm = vector(walk, NAME("self_attn.q_norm"), c->head, 0);
-    l->k_norm = vector(walk, NAME("self_attn.k_norm"), c->head, 0);
-    l->inner_norm = vector(walk, NAME("post_attention_layernorm"), c->width, 0);
-    l->gate = matrix(walk, NAME("mlp.gate_proj"), c->inner, c->width);
-    l->up = matrix(walk, NAME("mlp.up_proj"), c->inner, c->width);
-    l->down = matrix(walk, NAME("mlp.down_proj"), c->width, c->inner);
+    bool layer_norm = c->architecture->norm == NORM_LAYER;
+    bool whole = c->architecture->head_norm == HEAD_NORM_WHOLE;
+#define NAME(part) name_in_layer(walk, names, i, names->part)
+    l->attention_norm = norm(walk, NAME(attention_norm), c->width, layer_norm);
+    l->q = linear(walk, NAME(q), q, c->width, c->qkv_bias);
+    l->k = linear(walk, NAME(k), kv, c->width, c->qkv_bias);
+    l->v = linear(walk, NAME(v), kv, c->width, c->qkv_bias);
+    l->o = linear(walk, NAME(o), c->width, q, c->bias);
+    if (c->architecture->head_norm != HEAD_NORM_NONE) {
+        l->q_norm = norm(walk, NAME(q_norm), whole ? q : c->head, false);
+        l->k_norm = norm(walk, NAME(k_norm), whole ? kv : c->head, false);
+    }
+    l->inner_norm = norm(walk, NAME(inner_norm), c->width, layer_norm);
+    if (c->architecture->gated)
+        l->gate = linear(walk, NAME(gate), c->inner, c->width, c->inner_bias);
+    l->up = linear(walk, NAME(up), c->inner, c->width, c->inner_bias);
+    l->down = linear(walk, NAME(down), c->width, c->inner, c->inner_bias);
 #undef NAME
+}
+
+/* Every token is of the first type: its vector is added to each position's
+ * here, once and for all. */
+static struct kernel_weight *positions(struct walk *walk,
+                                       const struct model_config *c)
+{
+    const struct tensor_names *names = c->architecture->names;
+    struct part_name name = name_of(walk, names->positions);
+    struct part_name type = name_of(walk, names->types);
+    size_t rows = c->first + c->context;
+    struct kernel_weight *weight = NULL;
+    const struct tensor *table =
+        ask(walk, ending(&name, ".weight"), rows, c->width);
+    float *types =
+        host_vector(walk, ending(&type, ".weight"), c->types, c->width);
+    float *sums = NULL;
+    if (types && table && !walk->code) {
+        sums = keep_copy(walk->files, table, true);
+        for (size_t i = 0; sums && i < rows * c->width; i++)
+            sums[i] += types[i % c->width];
+        int code = KERNEL_NO_MEMORY;
+        if (sums)
+            code = walk->kernels->weight(walk->run, sums, KERNEL_F32, rows,
+                                         c->width, &weight);
+        if (code)
+            fail(walk, code, name.text);
+    }
+    free(types);
+    return weight;
 }
 
 static void walk_projections(struct walk *walk, const char *wq, const char *wk,
@@ -428,17 +516,26 @@ static void walk_projections(struct walk *walk, const char *wq, const char *wk,
 static void walk_all(struct walk *walk, const struct model_config *c,
                      struct model_weights *w)
 {
-    char name[128];
-    snprintf(name, sizeof name, "%sembed_tokens.weight", walk->prefix);
-    w->embedding = matrix(walk, name, c->vocabulary, c->width);
-    if (c->tied)
+    const struct tensor_names *names = c->architecture->names;
+    bool layer_norm = c->architecture->norm == NORM_LAYER;
+    struct part_name name = name_of(walk, names->embedding);
+    w->embedding =
+        matrix(walk, ending(&name, ".weight"), c->vocabulary, c->width);
+    if (names->positions)
+        w->positions = positions(walk, c);
+    if (names->embedding_norm)
+        w->embedding_norm = norm(walk, name_of(walk, names->embedding_norm),
+                                 c->width, layer_norm);
+    if (c->writes && c->tied)
         w->head = w->embedding;
-    else
+    else if (c->writes)
         w->head = matrix(walk, "lm_head.weight", c->vocabulary, c->width);
-    snprintf(name, sizeof name, "%snorm.weight", walk->prefix);
-    w->norm = vector(walk, name, c->width, 0);
+    if (names->norm)
+        w->norm = norm(walk, name_of(walk, names->norm), c->width, layer_norm);
     for (size_t i = 0; i < c->layers; i++)
         walk_layer(walk, c, i, &w->layers[i]);
+    if (c->architecture->encoder)
+        return;
     if (find(walk->files, "lectern.mem") || find(walk->files, "lectern.mem0")) {
         w->host_mem = host_vector(walk, "lectern.mem", c->width, 0);
         w->host_mem0 = host_vector(walk, "lectern.mem0", c->width, 0);
@@ -449,16 +546,34 @@ static void walk_all(struct walk *walk, const struct model_config *c,
                      &w->pool);
 }
 
-static void describe(struct model_weights *w, const char *prefix)
+static void describe(struct model_weights *w, const struct walk *walk,
+                     const struct tensor_names *names)
 {
-    char name[128];
-    snprintf(name, sizeof name, "%sembed_tokens.weight", prefix);
-    const struct named *embedding = find(w->files, name);
+    struct part_name name = name_of(walk, names->embedding);
+    const struct named *embedding = find(w->files, ending(&name, ".weight"));
     int type = embedding->tensor->type;
     w->type = type == TENSOR_BF16 ? "bf16" : type == TENSOR_F16 ? "f16" : "f32";
     for (size_t i = 0; i < w->files->tensor_count; i++)
         w->parameters += tensor_values(w->files->tensors[i].tensor);
     w->hash = hash_all(w->files);
+}
+
+/* The first prefix under which there is an embedding; without any, the one it
+ * should have. */
+static const char *prefix_of(const struct walk *walk,
+                             const struct tensor_names *names)
+{
+    struct walk under = *walk;
+    for (size_t i = 0; i < PREFIXES && names->prefixes[i]; i++) {
+        under.prefix = names->prefixes[i];
+        struct part_name name = name_of(&under, names->embedding);
+        if (find(walk->files, ending(&name, ".weight")))
+            return under.prefix;
+    }
+    under.prefix = "";
+    struct part_name name = name_of(&under, names->embedding);
+    return find(walk->files, ending(&name, ".weight")) ? ""
+                                                       : names->prefixes[0];
 }
 
 int model_weights_open(const char *folder, const struct model_config *config,
@@ -472,9 +587,9 @@ int model_weights_open(const char *folder, const struct model_config *config,
         .files = w.files, .kernels = kernels, .run = run, .err = err};
     int code = open_files(w.files, folder, err);
     if (!code) {
-        walk.prefix = find(w.files, "embed_tokens.weight") ? "" : "model.";
+        walk.prefix = prefix_of(&walk, config->architecture->names);
         walk_all(&walk, config, &w);
-        code = report(&walk, config->tied);
+        code = report(&walk, config);
     }
     if (!code) {
         walk.take = true;
@@ -482,7 +597,7 @@ int model_weights_open(const char *folder, const struct model_config *config,
         code = walk.code;
     }
     if (!code)
-        describe(&w, walk.prefix);
+        describe(&w, &walk, config->architecture->names);
     buf_free(&walk.complaints);
     if (code)
         model_weights_close(&w, config, run);
@@ -491,33 +606,50 @@ int model_weights_open(const char *folder, const struct model_config *config,
     return code;
 }
 
+static void close_norm(struct model_weights *w, struct norm *n,
+                       struct kernel_run *run)
+{
+    w->kernels->release(run, n->weight);
+    w->kernels->release(run, n->bias);
+}
+
+static void close_matrix(struct model_weights *w, struct kernel_weight *matrix,
+                         struct kernel_run *run)
+{
+    if (matrix)
+        w->kernels->weight_free(run, matrix);
+}
+
 static void close_layer(struct model_weights *w, struct layer_weights *l,
                         struct kernel_run *run)
 {
-    float *vectors[] = {l->input_norm, l->q_norm, l->k_norm, l->inner_norm};
-    struct kernel_weight *matrices[] = {l->q,    l->k,  l->v,   l->o,
-                                        l->gate, l->up, l->down};
-    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
-        w->kernels->release(run, vectors[i]);
-    for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++)
-        if (matrices[i])
-            w->kernels->weight_free(run, matrices[i]);
+    struct norm *norms[] = {&l->attention_norm, &l->q_norm, &l->k_norm,
+                            &l->inner_norm};
+    struct linear *linears[] = {&l->q,    &l->k,  &l->v,   &l->o,
+                                &l->gate, &l->up, &l->down};
+    for (size_t i = 0; i < sizeof norms / sizeof norms[0]; i++)
+        close_norm(w, norms[i], run);
+    for (size_t i = 0; i < sizeof linears / sizeof linears[0]; i++) {
+        close_matrix(w, linears[i]->weight, run);
+        w->kernels->release(run, linears[i]->bias);
+    }
 }
 
 void model_weights_close(struct model_weights *w,
                          const struct model_config *config,
                          struct kernel_run *run)
 {
-    float *vectors[] = {w->norm, w->recall.wq, w->recall.wk, w->pool.wq,
-                        w->pool.wk};
+    float *vectors[] = {w->recall.wq, w->recall.wk, w->pool.wq, w->pool.wk};
     for (size_t i = 0; w->layers && i < config->layers; i++)
         close_layer(w, &w->layers[i], run);
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
         w->kernels->release(run, vectors[i]);
-    if (w->head && w->head != w->embedding)
-        w->kernels->weight_free(run, w->head);
-    if (w->embedding)
-        w->kernels->weight_free(run, w->embedding);
+    close_norm(w, &w->norm, run);
+    close_norm(w, &w->embedding_norm, run);
+    close_matrix(w, w->positions, run);
+    if (w->head != w->embedding)
+        close_matrix(w, w->head, run);
+    close_matrix(w, w->embedding, run);
     free(w->layers);
     free(w->host_mem);
     free(w->host_mem0);

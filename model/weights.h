@@ -1,8 +1,8 @@
 /* The weights of a model, checked against its config and handed to a backend.
  *
  * They lie in `model.safetensors`, or in the files that
- * `model.safetensors.index.json` names, under the names transformers gives
- * them (with or without the leading "model.").
+ * `model.safetensors.index.json` names, under the names that transformers gives
+ * the family (architectures.h).
  * Our own, all optional, and each pair whole or not at all:
  *
  *   lectern.mem, lectern.mem0            [D]     soft tokens
@@ -17,18 +17,23 @@
 #include "model/config.h"
 
 /* Pointers to float are the backend's memory, but those named host. */
+struct linear {
+    struct kernel_weight *weight; /* [n, k] */
+    float *bias;                  /* [n]; NULL: none */
+};
+
+struct norm {
+    float *weight, *bias; /* [D]; both NULL: no such norm; bias: LayerNorm's */
+};
+
 struct layer_weights {
-    float *input_norm;          /* [D] */
-    struct kernel_weight *q;    /* [Hq d, D] */
-    struct kernel_weight *k;    /* [Hkv d, D] */
-    struct kernel_weight *v;    /* [Hkv d, D] */
-    struct kernel_weight *o;    /* [D, Hq d] */
-    float *q_norm;              /* [d] */
-    float *k_norm;              /* [d] */
-    float *inner_norm;          /* [D] */
-    struct kernel_weight *gate; /* [inner, D] */
-    struct kernel_weight *up;   /* [inner, D] */
-    struct kernel_weight *down; /* [D, inner] */
+    struct norm attention_norm;   /* [D] */
+    struct linear q, k, v;        /* [Hq d, D], [Hkv d, D], [Hkv d, D] */
+    struct linear o;              /* [D, Hq d] */
+    struct norm q_norm, k_norm;   /* [d], or [Hq d] and [Hkv d]; or none */
+    struct norm inner_norm;       /* [D] */
+    struct linear gate, up, down; /* [inner, D], the same, [D, inner]; gate may
+                                      be none */
 };
 
 struct projections {
@@ -38,10 +43,14 @@ struct projections {
 
 struct model_weights {
     struct kernel_weight *embedding; /* [vocabulary, D] */
-    struct kernel_weight *head;      /* the same; may be `embedding` */
-    float *norm;                     /* [D] */
-    struct layer_weights *layers;    /* [layers] */
-    float *host_mem, *host_mem0;     /* [D]; NULL: none */
+    struct kernel_weight *positions; /* [first + context, D], with the type's
+                                        vector in each; or NULL */
+    struct norm embedding_norm;      /* [D], or none */
+    struct kernel_weight *head;   /* [vocabulary, D]; may be `embedding`; NULL
+                                        where nothing is written */
+    struct norm norm;             /* [D], the last one, or none */
+    struct layer_weights *layers; /* [layers] */
+    float *host_mem, *host_mem0;  /* [D]; NULL: none */
     struct projections recall, pool;
     struct hash128 hash; /* of names, types, shapes and data */
     uint64_t parameters;

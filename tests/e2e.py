@@ -326,6 +326,36 @@ def links_lead_to_nodes():
         check(up["node"] == find(toc, "Top")["id"], up)
 
 
+def what_was_dropped_is_shown():
+    with house() as h:
+        for i in range(9):
+            h.write(f"m/{i}.html", page(f"Page {i}", '<div class="navheader"><p>Prev Next</p></div>'
+                                        f'<p>Shared banner of all.</p><p>Own words {i}.</p>'
+                                        f'<h2 id="s">Part {i}</h2><p>More of {i} <b hidden>secret</b></p>'
+                                        '<footer>Made by hand</footer>'))
+        h.json("add", os.path.join(h.path, "m"), "--wait")
+        toc = h.json("toc")
+        one, part = find(toc, "Page 1"), find(toc, "Part 1")
+        check("dropped" not in h.json("get", one["id"]), "not asked for")
+        got = h.json("get", one["id"], "--all")
+        check([block["text"] for block in got["blocks"]] == ["Own words 1."], got["blocks"])
+        wanted = [("navigation", "Prev Next"), ("repeated", "Shared banner of all."),
+                  ("hidden", "secret"), ("footer", "Made by hand")]
+        check([(d["reason"], d["text"]) for d in got["dropped"]] == wanted, got["dropped"])
+        data = open(os.path.join(h.path, "m/1.html")).read()
+        for d in got["dropped"]:
+            check(d["file"] == "1.html" and data[slice(*d["span"])] == d["text"], d)
+        below = h.json("get", part["id"], "--all")["dropped"]
+        check([d["reason"] for d in below] == ["hidden", "footer"], below)
+        text = h.run("get", one["id"], "--all").stdout
+        check("[dropped: repeated] Shared banner of all.\n" in text, text)
+        check("--all" in h.run("help", "get", store=False).stdout, "help")
+        h.write("m/1.html", page("Page 1", "changed"))
+        done = h.run("get", one["id"], "--all", code=None)
+        check(done.returncode and "lectern update" in done.stderr, done.stderr)
+        check("Own words 1." in h.run("get", one["id"]).stdout, "without --all it is as it was")
+
+
 # ---- Updates ----
 
 def unchanged_files_are_not_parsed_again():
@@ -1007,6 +1037,60 @@ def kill_during_the_first_index():
         find(h.json("toc", "-c", "pg"), "5.11. Table Partitioning")
 
 
+# ---- The store ----
+
+def spoil_a_tree(h):
+    """Changes a byte of every third packed tree, behind a stopped daemon's back."""
+    path = os.path.join(h.store, "data.mdb")
+    with open(path, "r+b") as file:
+        data = file.read()
+        at = [i for i in range(len(data)) if data.startswith(b"\x28\xb5\x2f\xfd", i)]
+        for place in at[::3]:
+            file.seek(place + 40)
+            file.write(bytes([data[place + 40] ^ 0x55]))
+    return len(at[::3])
+
+
+def damage_is_named_and_repaired():
+    with house() as h:
+        h.copy_model()
+        h.run("add", h.part(FEW), "-c", "pg", "--wait")
+        report = h.json("verify")
+        check(not report["fault_count"] and report["checked"]["by_model"] and
+              report["checked"]["memories"] > 10, report)
+        check("no fault" in h.run("verify", "-c", "pg").stdout, "verify")
+        h.stop()
+        check(spoil_a_tree(h) > 2, "trees in the file")
+        report = h.json("verify", code=6)
+        check(report["fault_count"] and
+              all(f["table"] in ("trees", "outlines") and f["remedy"] and f["what"] and
+                  f["place"] and f["manual"] == "pg" for f in report["faults"]), report)
+        done = h.run("verify", code=6)
+        check("lectern update --force -c pg" in done.stdout, done.stdout)
+        report = h.json("verify", "--repair")
+        check(report["fault_count"] and report["manuals"][0]["repairing"] and
+              not report["after"]["fault_count"], report)
+        check("no fault" in h.run("verify").stdout, "repaired")
+        check(h.json("search", "partial index", "-n", "1")["results"], "search")
+        h.run("verify", "-c", "none", code=1)
+
+
+def it_is_verified_while_it_changes():
+    with house() as h:
+        h.copy_model()
+        folder = h.part(FEW)
+        h.run("add", folder, "-c", "pg", "--wait")
+        page = os.path.join(folder, "ddl-basics.html")
+        for turn in range(8):
+            text = open(page).read()
+            h.write("manual/ddl-basics.html", text.replace("</body>", f"<p>Turn {turn}.</p></body>"))
+            h.run("update")
+            report = h.json("verify")
+            check(not report["fault_count"], report)
+        h.run("wait")
+        check(h.json("verify")["checked"]["by_model"], "current memories")
+
+
 def evaluation_counts():
     with house() as h:
         h.json("add", h.part(), "-c", "pg", "--wait")
@@ -1075,10 +1159,10 @@ def doctor_looks_at_the_model_in_use():
         folder = writing_model.make(os.path.join(h.path, "writer"), "zebra")
         config = os.path.join(folder, "config.json")
         right = open(config).read()
-        h.write("writer/config.json", right.replace('"qwen3"', '"bert"'))
+        h.write("writer/config.json", right.replace('"qwen3"', '"gpt2"'))
         ini = h.write("lectern/lectern.ini", f"model = {folder}\n")
         done = h.run("doctor", code=5)
-        check("FAIL  model" in done.stdout and "bert" in done.stdout, done.stdout)
+        check("FAIL  model" in done.stdout and "gpt2" in done.stdout, done.stdout)
         h.run("daemon", "--stop")
         h.write("writer/config.json", right)
         check("parameters" in h.run("doctor").stdout, "opened")
@@ -1629,6 +1713,7 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          questions_are_answered_with_citations, modes_and_filters,
          kinds_of_block_are_found, follow_ups_are_understood,
          what_is_not_there_is_said, links_lead_to_nodes,
+         what_was_dropped_is_shown,
          unchanged_files_are_not_parsed_again, edits_are_found_and_ids_kept,
          changed_files_are_not_quoted_as_they_were,
          touched_and_replaced_files_are_judged_by_their_bytes,
@@ -1644,7 +1729,8 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          arguments_are_checked, a_second_daemon_is_refused, bad_requests_harm_nobody,
          it_stops_cleanly_and_goes_on, it_answers_while_it_indexes,
          a_stop_while_indexing_is_quick, kill_at_random_moments,
-         kill_during_the_first_index, evaluation_counts,
+         kill_during_the_first_index, damage_is_named_and_repaired,
+         it_is_verified_while_it_changes, evaluation_counts,
          evaluation_tells_finding_from_answering, doctor_finds_nothing_wrong,
          doctor_looks_at_the_model_in_use,
          memories_follow_updates, broken_models_leave_search_by_words,

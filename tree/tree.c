@@ -352,3 +352,19 @@ struct node *tree_node_kept(const struct node *content,
     kept->block_count = count;
     return kept;
 }
+
+struct hash128 tree_hash_kept(struct hash128 own, const uint32_t *dropped,
+                              uint32_t count)
+{
+    struct buf bytes = {0};
+    unsigned char hash[16];
+    if (!count)
+        return own;
+    hash_write(own, hash);
+    buf_put(&bytes, hash, sizeof hash);
+    for (uint32_t i = 0; i < count; i++)
+        buf_put_varint(&bytes, dropped[i]);
+    struct hash128 kept = hash_bytes(bytes.data, bytes.size);
+    buf_free(&bytes);
+    return kept;
+}

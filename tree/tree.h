@@ -233,6 +233,11 @@ uint32_t tree_depth(const struct tree *tree, uint32_t node);
 struct node *tree_node_kept(const struct node *content,
                             const struct node *outline);
 
+/* The own hash of an outline's node whose content is that of a file's node with
+ * `own`, less the blocks `dropped` [count]. */
+struct hash128 tree_hash_kept(struct hash128 own, const uint32_t *dropped,
+                              uint32_t count);
+
 /* The whole own text: blocks separated by an empty line. */
 void tree_node_text(const struct node *node, struct buf *ret);
 

@@ -4,7 +4,7 @@
 #include "indexer/parse/language.h"
 #include "indexer/parse/walk.h"
 
-enum { MOST_INDENT = 16, MOST_LOOKAHEAD = 8 };
+enum { MOST_INDENT = 16 };
 
 /* ---- Lists ---- */
 
@@ -47,6 +47,12 @@ static void list(struct walk *w, const xmlNode *list)
         walk_within(w, list,
                     (struct context){.kind = BLOCK_LIST,
                                      .ordinal = first_ordinal(list)});
+}
+
+/* Each item is a footnote. */
+static bool list_of_footnotes(const struct walk *w, const xmlNode *list)
+{
+    return w->in.footnotes && list->parent == w->in.footnotes;
 }
 
 static bool item(struct walk *w, const xmlNode *item)
@@ -97,15 +103,7 @@ static bool meaning(struct walk *w, const xmlNode *meaning)
  * stands in the file, and there nothing is between the words. */
 static void line_break(struct walk *w, const xmlNode *element)
 {
-    const xmlNode *top = (const xmlNode *)w->dom->doc;
-    const xmlNode *next = dom_next(element, top, true);
-    for (int i = 0; i < MOST_LOOKAHEAD && next && dom_is_element(next); i++)
-        next = dom_next(next, top, false);
-    struct slice text = {"", 0};
-    if (next && !dom_is_element(next))
-        text = dom_text(next)->text;
-    bool space =
-        w->writer.space || !text.size || text_space(text.data, text.size, 0);
+    bool space = w->writer.space || walk_space_follows(w, element);
     if (walk_is_prose(w) && !space)
         walk_flush(w);
     else
@@ -143,7 +141,7 @@ bool blocks_element(struct walk *w, const xmlNode *element,
 {
     switch (rule->part) {
     case PART_LIST:
-        if (walk_is_flat(w))
+        if (walk_is_flat(w) || list_of_footnotes(w, element))
             return false;
         list(w, element);
         return true;

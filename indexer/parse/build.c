@@ -95,6 +95,17 @@ bool build_open(struct build *build, const char *name, int tag, bool foreign,
     return true;
 }
 
+/* Gumbo counts the digits of &#x42eeeeeeeeee; in an int, which overflows, and
+ * writes what is left of it. */
+static struct slice in_utf8(struct slice text, struct buf *repaired)
+{
+    if (text_is_utf8(text.data, text.size))
+        return text;
+    for (size_t at = 0, size; at < text.size; at += size)
+        text_encode(repaired, text_decode(text.data, text.size, at, &size));
+    return (struct slice){repaired->data, repaired->size};
+}
+
 static xmlChar *without_controls(struct arena *arena, struct slice text)
 {
     char *copy = arena_copy(arena, text.data, text.size), *to = copy;
@@ -125,7 +136,9 @@ static void add_attribute(struct build *build, const char *name,
     text->name = xmlStringText;
     text->parent = (xmlNode *)attribute;
     text->doc = build->dom.doc;
-    text->content = without_controls(arena, value);
+    struct buf repaired = {0};
+    text->content = without_controls(arena, in_utf8(value, &repaired));
+    buf_free(&repaired);
 }
 
 void build_attribute(struct build *build, const char *name, struct slice value)

@@ -19,112 +19,127 @@ struct class_rule {
     unsigned char where;
     unsigned char part;
     bool index;
+    const char *why; /* it is skipped */
 };
 
 #define SECTION(name)                                                          \
     {                                                                          \
-        name, ON_DIV, PART_SECTION, false                                      \
+        name, ON_DIV, PART_SECTION, false, NULL                                \
     }
 #define NOTE(name)                                                             \
     {                                                                          \
-        name, ON_BOX, PART_NOTE, false                                         \
+        name, ON_BOX, PART_NOTE, false, NULL                                   \
+    }
+#define FOOTNOTES(name)                                                        \
+    {                                                                          \
+        name, ON_BOX, PART_FOOTNOTES, false, NULL                              \
     }
 #define INDEX(name)                                                            \
     {                                                                          \
-        name, ON_ALL, PART_INLINE, true                                        \
+        name, ON_ALL, PART_INLINE, true, NULL                                  \
     }
-#define SKIP(name, where)                                                      \
+#define SKIP(name, where, why)                                                 \
     {                                                                          \
-        name, where, PART_SKIP, false                                          \
+        name, where, PART_SKIP, false, why                                     \
     }
 
 /* In the order of strcmp. */
 static const struct class_rule classes[] = {
-    SKIP("ChildLinks", ON_BLOCK),
+    SKIP("ChildLinks", ON_BLOCK, "contents"),
     SECTION("acknowledgements"),
     NOTE("admonition"),
     NOTE("admonitionblock"),
-    SKIP("anchorjs-link", ON_INLINE),
+    SKIP("anchorjs-link", ON_INLINE, "permalink"),
     SECTION("appendix"),
     SECTION("article"),
+    SKIP("backrefs", ON_INLINE, "navigation"),
     SECTION("bibliodiv"),
     SECTION("bibliography"),
-    {"blockList", ON_BLOCK | ON_PIECE, PART_BLOCK, false},
-    {"blockListLast", ON_BLOCK | ON_PIECE, PART_BLOCK, false},
-    {"blockquote", ON_DIV, PART_QUOTE, false},
+    {"blockList", ON_BLOCK | ON_PIECE, PART_BLOCK, false, NULL},
+    {"blockListLast", ON_BLOCK | ON_PIECE, PART_BLOCK, false, NULL},
+    {"blockquote", ON_DIV, PART_QUOTE, false, NULL},
     SECTION("book"),
-    SKIP("bottom-nav", ON_BOX),
-    SKIP("bottomNav", ON_BOX),
-    SKIP("breadcrumb", ON_ALL),
-    SKIP("breadcrumbs", ON_ALL),
-    SKIP("catlinks", ON_BOX),
+    SKIP("bottom-nav", ON_BOX, "navigation"),
+    SKIP("bottomNav", ON_BOX, "navigation"),
+    SKIP("breadcrumb", ON_ALL, "navigation"),
+    SKIP("breadcrumbs", ON_ALL, "navigation"),
+    SKIP("catlinks", ON_BOX, "navigation"),
     NOTE("caution"),
     SECTION("chapter"),
-    SKIP("clipboard-copy", ON_ALL),
+    SKIP("clipboard-copy", ON_ALL, "control"),
     SECTION("colophon"),
-    SKIP("contents-heading", ON_PIECE),
-    SKIP("copy-button", ON_ALL),
-    SKIP("copybtn", ON_ALL),
-    SKIP("copybutton", ON_ALL),
+    SKIP("contents-heading", ON_PIECE, "contents"),
+    SKIP("copy-button", ON_ALL, "control"),
+    SKIP("copybtn", ON_ALL, "control"),
+    SKIP("copybutton", ON_ALL, "control"),
     INDEX("cp-entries-printindex"),
+    SKIP("data-footnote-backref", ON_INLINE, "navigation"),
     SECTION("dedication"),
-    {"displaymath", ON_DIV, PART_MATH, false},
-    {"epigraph", ON_DIV, PART_QUOTE, false},
-    {"figure", ON_DIV, PART_FIGURE, false},
-    SKIP("footer", ON_BOX),
-    {"func-types-title", ON_PIECE, PART_BLOCK, false},
+    {"displaymath", ON_DIV, PART_MATH, false, NULL},
+    {"epigraph", ON_DIV, PART_QUOTE, false, NULL},
+    {"figure", ON_DIV, PART_FIGURE, false, NULL},
+    {"fn-text", ON_INLINE, PART_FOOTNOTES, false, NULL},
+    SKIP("footer", ON_BOX, "footer"),
+    FOOTNOTES("footnote"),
+    SKIP("footnote-back", ON_INLINE, "navigation"),
+    SKIP("footnote-backref", ON_INLINE, "navigation"),
+    FOOTNOTES("footnote-definition"),
+    FOOTNOTES("footnote-list"),
+    FOOTNOTES("footnotes"),
+    FOOTNOTES("footnotes-segment"),
+    {"func-types-title", ON_PIECE, PART_BLOCK, false, NULL},
     INDEX("genindex-jumpbox"),
     INDEX("genindextable"),
     SECTION("glossary"),
     SECTION("glossdiv"),
-    SKIP("gutter", ON_ALL),
-    SKIP("hash-link", ON_INLINE),
-    SKIP("headerlink", ON_ALL),
-    SKIP("hideme", ON_BLOCK),
-    SKIP("id_link", ON_INLINE),
-    {"implementors-toggle", ON_BLOCK, PART_SECTION, false},
+    SKIP("gutter", ON_ALL, "line number"),
+    SKIP("hash-link", ON_INLINE, "permalink"),
+    SKIP("headerlink", ON_ALL, "permalink"),
+    SKIP("hideme", ON_BLOCK, "hidden"),
+    SKIP("id_link", ON_INLINE, "permalink"),
+    {"implementors-toggle", ON_BLOCK, PART_SECTION, false, NULL},
     NOTE("important"),
-    {"index", ON_DIV, PART_SECTION, true},
+    {"index", ON_DIV, PART_SECTION, true, NULL},
     INDEX("index-cp"),
     INDEX("index-fn"),
     INDEX("index-ky"),
     INDEX("index-pg"),
     INDEX("index-tp"),
     INDEX("index-vr"),
-    {"indexdiv", ON_DIV, PART_SECTION, true},
+    {"indexdiv", ON_DIV, PART_SECTION, true, NULL},
     INDEX("indextable"),
-    {"informalfigure", ON_DIV, PART_FIGURE, false},
-    SKIP("ingroups", ON_DIV),
-    SKIP("lineno", ON_ALL),
-    SKIP("linenodiv", ON_ALL),
-    SKIP("linenos", ON_ALL),
-    SKIP("list-of-equations", ON_BOX),
-    SKIP("list-of-examples", ON_BOX),
-    SKIP("list-of-figures", ON_BOX),
-    SKIP("list-of-procedures", ON_BOX),
-    SKIP("list-of-tables", ON_BOX),
-    {"math", ON_DIV, PART_MATH, false},
-    {"mathjax_display", ON_DIV, PART_MATH, false},
-    SKIP("md-footer", ON_BOX),
-    SKIP("md-header", ON_BOX),
-    SKIP("md-sidebar", ON_BOX),
-    {"mediaobject", ON_DIV, PART_FIGURE, false},
-    {"member-list", ON_BLOCK, PART_BLOCK, false},
-    SKIP("menu-bar", ON_BOX),
-    SKIP("menu-title", ON_ALL),
-    {"method-toggle", ON_BLOCK, PART_SECTION, false},
-    SKIP("mw-editsection", ON_INLINE),
-    SKIP("mw-jump-link", ON_INLINE),
-    SKIP("nav", ON_TABLE),
-    SKIP("nav-panel", ON_BOX),
-    SKIP("navbar", ON_BOX),
-    SKIP("navfooter", ON_BOX),
-    SKIP("navheader", ON_BOX),
-    SKIP("navigation", ON_DIV | ON_TABLE),
-    SKIP("navpath", ON_BOX),
-    SKIP("navsetbottom", ON_BOX),
-    SKIP("navsettop", ON_BOX),
-    SKIP("notable-traits", ON_INLINE),
+    {"informalfigure", ON_DIV, PART_FIGURE, false, NULL},
+    SKIP("ingroups", ON_DIV, "navigation"),
+    SKIP("lineno", ON_ALL, "line number"),
+    SKIP("linenodiv", ON_ALL, "line number"),
+    SKIP("linenos", ON_ALL, "line number"),
+    SKIP("list-of-equations", ON_BOX, "contents"),
+    SKIP("list-of-examples", ON_BOX, "contents"),
+    SKIP("list-of-figures", ON_BOX, "contents"),
+    SKIP("list-of-procedures", ON_BOX, "contents"),
+    SKIP("list-of-tables", ON_BOX, "contents"),
+    {"math", ON_DIV, PART_MATH, false, NULL},
+    {"mathjax_display", ON_DIV, PART_MATH, false, NULL},
+    SKIP("md-footer", ON_BOX, "footer"),
+    SKIP("md-header", ON_BOX, "header"),
+    SKIP("md-sidebar", ON_BOX, "navigation"),
+    {"mediaobject", ON_DIV, PART_FIGURE, false, NULL},
+    {"member-list", ON_BLOCK, PART_BLOCK, false, NULL},
+    SKIP("menu-bar", ON_BOX, "navigation"),
+    SKIP("menu-title", ON_ALL, "header"),
+    {"method-toggle", ON_BLOCK, PART_SECTION, false, NULL},
+    SKIP("mw-editsection", ON_INLINE, "control"),
+    SKIP("mw-jump-link", ON_INLINE, "navigation"),
+    SKIP("nav", ON_TABLE, "navigation"),
+    SKIP("nav-panel", ON_BOX, "navigation"),
+    SKIP("navbar", ON_BOX, "navigation"),
+    SKIP("navfooter", ON_BOX, "navigation"),
+    SKIP("navheader", ON_BOX, "navigation"),
+    SKIP("navigation", ON_DIV | ON_TABLE, "navigation"),
+    SKIP("navpath", ON_BOX, "navigation"),
+    SKIP("navsetbottom", ON_BOX, "navigation"),
+    SKIP("navsettop", ON_BOX, "navigation"),
+    SKIP("notable-traits", ON_INLINE, "hidden"),
     NOTE("note"),
     SECTION("part"),
     SECTION("partintro"),
@@ -137,10 +152,11 @@ static const struct class_rule classes[] = {
     SECTION("refsect3"),
     SECTION("refsection"),
     SECTION("refsynopsisdiv"),
-    SKIP("related", ON_DIV),
-    SKIP("rightside", ON_INLINE),
-    SKIP("rst-footer-buttons", ON_BOX),
-    SKIP("rst-versions", ON_BOX),
+    SKIP("related", ON_DIV, "navigation"),
+    SKIP("reversefootnote", ON_INLINE, "navigation"),
+    SKIP("rightside", ON_INLINE, "permalink"),
+    SKIP("rst-footer-buttons", ON_BOX, "navigation"),
+    SKIP("rst-versions", ON_BOX, "control"),
     SECTION("sect1"),
     SECTION("sect2"),
     SECTION("sect3"),
@@ -148,24 +164,24 @@ static const struct class_rule classes[] = {
     SECTION("sect5"),
     SECTION("section"),
     SECTION("set"),
-    SKIP("shortcontents", ON_DIV),
-    SKIP("shortcontents-heading", ON_PIECE),
+    SKIP("shortcontents", ON_DIV, "contents"),
+    SKIP("shortcontents-heading", ON_PIECE, "contents"),
     SECTION("simplesect"),
-    SKIP("skip-link", ON_ALL),
-    SKIP("sphinxsidebar", ON_BOX),
-    SKIP("sphinxsidebarwrapper", ON_BOX),
-    SKIP("sub-nav", ON_BOX),
-    SKIP("subNav", ON_BOX),
-    SKIP("table-of-contents", ON_BOX),
+    SKIP("skip-link", ON_ALL, "navigation"),
+    SKIP("sphinxsidebar", ON_BOX, "navigation"),
+    SKIP("sphinxsidebarwrapper", ON_BOX, "navigation"),
+    SKIP("sub-nav", ON_BOX, "navigation"),
+    SKIP("subNav", ON_BOX, "navigation"),
+    SKIP("table-of-contents", ON_BOX, "contents"),
     NOTE("tip"),
-    SKIP("toc", ON_BOX),
-    SKIP("tocset", ON_BOX),
-    SKIP("top-nav", ON_BOX),
-    SKIP("topNav", ON_BOX),
+    SKIP("toc", ON_BOX, "contents"),
+    SKIP("tocset", ON_BOX, "contents"),
+    SKIP("top-nav", ON_BOX, "navigation"),
+    SKIP("topNav", ON_BOX, "navigation"),
     NOTE("warning"),
-    SKIP("wy-breadcrumbs", ON_BOX),
-    SKIP("wy-nav-side", ON_BOX),
-    SKIP("wy-nav-top", ON_BOX),
+    SKIP("wy-breadcrumbs", ON_BOX, "navigation"),
+    SKIP("wy-nav-side", ON_BOX, "navigation"),
+    SKIP("wy-nav-top", ON_BOX, "navigation"),
 };
 
 /* Kinds of admonitions: class name and label are the same word. */
@@ -236,9 +252,12 @@ static const char *note_kind(struct slice word)
 /* Texinfo's line of links above a section, which it calls a header. */
 static bool is_link_line(const xmlNode *element)
 {
-    const xmlNode *link = dom_find(element, GUMBO_TAG_A);
-    return link &&
-           (dom_attribute(link, "accesskey") || dom_attribute(link, "rel"));
+    for (const xmlNode *at = dom_next(element, element, false); at;
+         at = dom_next(at, element, false))
+        if (dom_tag(at) == GUMBO_TAG_A &&
+            (dom_attribute(at, "accesskey") || dom_attribute(at, "rel")))
+            return true;
+    return false;
 }
 
 /* Texinfo's contents are a list; Doxygen calls so what a page contains. */
@@ -263,19 +282,21 @@ void classes_apply(const xmlNode *element, const char *words, enum part own,
         contents |= slice_is(word, "contents");
         if (place == ON_DIV && slice_is(word, "header") &&
             is_link_line(element))
-            rule->part = PART_SKIP;
+            rules_skip(rule, "navigation");
         const struct class_rule *found =
             bsearch(&word, classes, sizeof classes / sizeof *classes,
                     sizeof *classes, compare_rule);
         if (!found || !(found->where & place))
             continue;
         rule->index |= found->index;
-        if (found->part != PART_INLINE && rule->part != PART_SKIP)
+        if (found->part == PART_SKIP && rule->part != PART_SKIP)
+            rules_skip(rule, found->why);
+        else if (found->part != PART_INLINE && rule->part != PART_SKIP)
             rule->part = found->part;
         rule->strict |= found->part == PART_SECTION;
     }
     if (contents && (local || begins_with_list(element)))
-        rule->part = PART_SKIP;
+        rules_skip(rule, "contents");
 }
 
 bool classes_is_label(struct slice text)

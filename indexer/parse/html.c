@@ -8,19 +8,43 @@
 #include "indexer/parse/xhtml.h"
 #include "indexer/parser.h"
 
-static int make_tree(struct dom *dom, struct tree **ret_tree, struct err *err)
+/* Why nothing of the page is content; NULL: it is. */
+static const char *why_not(int role, const struct page_facts *facts,
+                           const struct outline *outline)
+{
+    switch (role) {
+    case PAGE_INDEX: return "index";
+    case PAGE_REDIRECT: return "redirect";
+    case PAGE_SEARCH: return "search page";
+    default: break;
+    }
+    bool map = facts->areas && !facts->text && !outline->count;
+    return map ? "navigation" : NULL;
+}
+
+static enum outline_part part_of(struct outline *outline, const char *why)
+{
+    if (why && outline->keeps_dropped)
+        outline_drop_content(outline, why);
+    if (outline->keeps_dropped)
+        return OUTLINE_DROPPED;
+    return why ? OUTLINE_BARE : OUTLINE_CONTENT;
+}
+
+static int make_tree(struct dom *dom, bool dropped, struct tree **ret_tree,
+                     struct err *err)
 {
     struct page_facts facts;
     struct outline outline;
     page_read(dom, &facts);
     outline_init(&outline);
+    outline.keeps_dropped = dropped;
     walk_page(dom, &outline, &facts);
 
     struct tree *tree = tree_new(false);
     int role = page_role(&facts);
-    bool map = facts.areas && !facts.text && !outline.count;
-    bool content = role == PAGE_CONTENT && !map;
-    outline_emit(&outline, facts.title, facts.span, content, tree);
+    enum outline_part part = part_of(&outline, why_not(role, &facts, &outline));
+    outline_emit(&outline, facts.title, facts.span, part, tree);
     tree->page.role = role;
     tree->page.title = tree_copy_text(tree, facts.title);
     tree->page.up = tree_copy_text(tree, facts.up);
@@ -58,8 +82,8 @@ static void move_all(const struct transcoded *file, struct tree *tree)
 
 /* ---- The whole ---- */
 
-static int parse_text(struct slice text, int format, struct tree **ret_tree,
-                      struct err *err)
+static int parse_text(struct slice text, int format, bool dropped,
+                      struct tree **ret_tree, struct err *err)
 {
     bool xml = format == PARSER_XML;
     struct source source = {.data = text.data,
@@ -71,20 +95,20 @@ static int parse_text(struct slice text, int format, struct tree **ret_tree,
         xml ? xhtml_parse(&source, &dom, err) : dom_parse(&source, &dom, err);
     if (rc)
         return rc;
-    rc = make_tree(&dom, ret_tree, err);
+    rc = make_tree(&dom, dropped, ret_tree, err);
     dom_free(&dom);
     return rc;
 }
 
-int html_parse(struct slice bytes, int format, struct tree **ret_tree,
-               struct err *err)
+static int parse_bytes(struct slice bytes, int format, bool dropped,
+                       struct tree **ret_tree, struct err *err)
 {
     struct transcoded file;
     int encoding;
     int rc = sniff_file(bytes, &file, &encoding, err);
     if (rc)
         return rc;
-    rc = parse_text(file.text, format, ret_tree, err);
+    rc = parse_text(file.text, format, dropped, ret_tree, err);
     if (!rc) {
         (*ret_tree)->page.encoding = encoding;
         move_all(&file, *ret_tree);
@@ -94,4 +118,16 @@ int html_parse(struct slice bytes, int format, struct tree **ret_tree,
     }
     transcode_free(&file);
     return rc;
+}
+
+int html_parse(struct slice bytes, int format, struct tree **ret_tree,
+               struct err *err)
+{
+    return parse_bytes(bytes, format, false, ret_tree, err);
+}
+
+int html_dropped(struct slice bytes, int format, struct tree **ret_tree,
+                 struct err *err)
+{
+    return parse_bytes(bytes, format, true, ret_tree, err);
 }

@@ -61,7 +61,9 @@ static int answer(const struct wire_request *request, struct slice bytes,
         return 0;
     }
     struct tree *tree = NULL;
-    int rc = html_parse(bytes, (int)request->format, &tree, err);
+    int rc = request->kind == WIRE_DROPPED
+                 ? html_dropped(bytes, (int)request->format, &tree, err)
+                 : html_parse(bytes, (int)request->format, &tree, err);
     if (rc)
         return rc;
     tree_encode(tree, out);
@@ -83,10 +85,9 @@ static void shed(struct buf *buf)
 static bool serve(struct buf *in, struct buf *out)
 {
     struct wire_request request;
-    if (!receive(&request, sizeof request) ||
-        (request.kind != WIRE_PARSE && request.kind != WIRE_TEXT) ||
-        request.size > PARSER_MOST_BYTES || request.encoding >= ENCODINGS ||
-        request.format >= PARSER_FORMATS)
+    if (!receive(&request, sizeof request) || request.kind < WIRE_PARSE ||
+        request.kind > WIRE_DROPPED || request.size > PARSER_MOST_BYTES ||
+        request.encoding >= ENCODINGS || request.format >= PARSER_FORMATS)
         return false;
     shed(in);
     buf_reserve(in, request.size);

@@ -4,7 +4,10 @@
 
 #include "base/text.h"
 
-enum { MOST_SIGNATURE = 200 }; /* bytes of an entry's title */
+enum {
+    MOST_SIGNATURE = 200,    /* bytes of an entry's title */
+    MOST_COMPARED = 50000000 /* references, to find those to footnotes */
+};
 
 /* Appends a place to one of the arrays and yields it. */
 #define APPEND(o, items, count, capacity)                                      \
@@ -36,6 +39,7 @@ void outline_free(struct outline *o)
     arena_free(&o->arena);
     free(o->nodes);
     free(o->blocks);
+    free(o->dropped);
     free(o->anchors);
     free(o->refs);
     free(o->origins);
@@ -43,9 +47,15 @@ void outline_free(struct outline *o)
     free(o->sections);
 }
 
-static uint32_t current(const struct outline *o)
+static uint32_t path_end(const struct outline *o)
 {
     return o->path_count ? o->path[o->path_count - 1].node : TREE_NONE;
+}
+
+/* The node that content belongs to. */
+static uint32_t current(const struct outline *o)
+{
+    return o->turned ? o->turned_to : path_end(o);
 }
 
 /* ---- Sections and headings ---- */
@@ -136,12 +146,15 @@ static void descend(struct outline *o, struct outline_node node,
 {
     uint32_t index = (uint32_t)o->count;
     struct slice nearest = claim_anchors(o, index);
-    node.parent = current(o);
+    node.parent = path_end(o);
     if (!node.anchor.size)
         node.anchor = own_id.size ? own_id : nearest;
     *APPEND(o, nodes, count, capacity) = node;
     for (size_t i = first_ref; i < o->ref_count; i++)
         o->refs[i].node = index;
+    for (size_t i = o->dropped_count;
+         i > 0 && o->dropped[i - 1].span.from >= node.span.from; i--)
+        o->dropped[i - 1].node = index;
     struct outline_step *step = APPEND(o, path, path_count, path_capacity);
     *step = (struct outline_step){index,
                                   node.entry ? TREE_LEVEL_ENTRY : node.level};
@@ -214,6 +227,25 @@ void outline_block(struct outline *o, int kind, struct slice text,
     o->fresh = o->anchor_count;
 }
 
+void outline_dropped(struct outline *o, struct slice text, const char *why,
+                     struct span span)
+{
+    struct outline_block *dropped =
+        APPEND(o, dropped, dropped_count, dropped_capacity);
+    *dropped = (struct outline_block){current(o), BLOCK_PARAGRAPH,
+                                      keep(o, text), slice_of(why), span};
+}
+
+void outline_drop_content(struct outline *o, const char *why)
+{
+    for (size_t i = 0; i < o->block_count; i++) {
+        struct outline_block *dropped =
+            APPEND(o, dropped, dropped_count, dropped_capacity);
+        *dropped = o->blocks[i];
+        dropped->info = slice_of(why);
+    }
+}
+
 void outline_anchor(struct outline *o, struct slice name)
 {
     if (!name.size)
@@ -227,6 +259,32 @@ void outline_ref(struct outline *o, struct slice text, struct slice url)
 {
     struct outline_ref *ref = APPEND(o, refs, ref_count, ref_capacity);
     *ref = (struct outline_ref){current(o), keep(o, text), url};
+}
+
+/* ---- Notes that stand elsewhere ---- */
+
+static bool leads_to(struct slice url, struct slice name)
+{
+    return url.size == name.size + 1 && url.data[0] == '#' &&
+           !memcmp(url.data + 1, name.data, name.size);
+}
+
+bool outline_turn(struct outline *o, struct slice name)
+{
+    for (size_t i = 0; i < o->ref_count && o->compared < MOST_COMPARED; i++) {
+        o->compared++;
+        if (!leads_to(o->refs[i].url, name))
+            continue;
+        o->turned = true;
+        o->turned_to = o->refs[i].node;
+        return true;
+    }
+    return false;
+}
+
+void outline_return(struct outline *o)
+{
+    o->turned = false;
 }
 
 /* ---- To a tree ---- */
@@ -303,27 +361,36 @@ static void emit_origins(const struct outline *o, const struct emission *e,
             emit_origin(e, 0, o->origins[i].span);
 }
 
-static void emit_content(const struct outline *o, const struct emission *e)
+static void emit_blocks(const struct emission *e,
+                        const struct outline_block *blocks, size_t count)
 {
-    for (size_t i = 0; i < o->block_count; i++) {
-        const struct outline_block *b = &o->blocks[i];
+    for (size_t i = 0; i < count; i++) {
+        const struct outline_block *b = &blocks[i];
         tree_add_block(e->tree, place_of(e, b->node), b->kind, b->text, b->info,
                        (struct origin){0, b->span});
     }
+}
+
+static void emit_content(const struct outline *o, const struct emission *e)
+{
+    emit_blocks(e, o->blocks, o->block_count);
     for (size_t i = 0; i < o->ref_count; i++)
         tree_add_ref(e->tree, place_of(e, o->refs[i].node), o->refs[i].text,
                      o->refs[i].url);
 }
 
 void outline_emit(const struct outline *o, struct slice page_title,
-                  struct span page_span, bool content, struct tree *tree)
+                  struct span page_span, enum outline_part part,
+                  struct tree *tree)
 {
     struct emission e = {tree, heads_page(o, page_title) ? 0 : 1};
     tree_add_file(tree, (struct slice){"", 0});
     emit_nodes(o, &e, page_title);
     emit_origins(o, &e, page_span);
-    if (content)
+    if (part == OUTLINE_CONTENT)
         emit_content(o, &e);
+    else if (part == OUTLINE_DROPPED)
+        emit_blocks(&e, o->dropped, o->dropped_count);
     for (size_t i = 0; i < o->anchor_count; i++) {
         const struct outline_anchor *anchor = &o->anchors[i];
         uint32_t node = place_of(&e, anchor->node);

@@ -68,6 +68,9 @@ struct outline {
     size_t count, capacity;
     struct outline_block *blocks;
     size_t block_count, block_capacity;
+    bool keeps_dropped;
+    struct outline_block *dropped; /* what is read, but no content */
+    size_t dropped_count, dropped_capacity;
     struct outline_anchor *anchors;
     size_t anchor_count, anchor_capacity;
     size_t fresh; /* anchors since the last text: the next heading's */
@@ -79,6 +82,9 @@ struct outline {
     size_t path_count, path_capacity;
     struct outline_section *sections; /* sections[0]: the page */
     size_t section_count, section_capacity;
+    bool turned;        /* what comes belongs to `turned_to` */
+    uint32_t turned_to; /* a node, or TREE_NONE: the page */
+    uint64_t compared;  /* references that were looked at to turn */
 };
 
 void outline_init(struct outline *outline);
@@ -105,13 +111,25 @@ void outline_settle(struct outline *outline);
 /* These go to the node that is being read. */
 void outline_block(struct outline *outline, int kind, struct slice text,
                    struct slice info, struct span span);
+void outline_dropped(struct outline *outline, struct slice text,
+                     const char *why, struct span span);
+/* All blocks so far are none of the page's content. */
+void outline_drop_content(struct outline *outline, const char *why);
 void outline_anchor(struct outline *outline, struct slice name);
 void outline_ref(struct outline *outline, struct slice text, struct slice url);
 
+/* Until outline_return, what comes belongs to the node that first refers to the
+ * anchor `name` of this page.  False: none does so far, nothing changes. */
+bool outline_turn(struct outline *outline, struct slice name);
+void outline_return(struct outline *outline);
+
 /* Adds all to an empty tree.  The page itself is its first node, or, when it
  * has but one heading at the top (or its first reads like the page's title),
- * that heading is.  `content`: with blocks and references. */
+ * that heading is.  `part`: with blocks and references, with what was dropped
+ * as blocks, or with nothing. */
+enum outline_part { OUTLINE_BARE, OUTLINE_CONTENT, OUTLINE_DROPPED };
 void outline_emit(const struct outline *outline, struct slice page_title,
-                  struct span page_span, bool content, struct tree *tree);
+                  struct span page_span, enum outline_part part,
+                  struct tree *tree);
 
 #endif

@@ -64,28 +64,36 @@ static bool is_hidden(const xmlNode *element)
     return value && !strncmp(value + 8 + strspn(value + 8, " "), "none", 4);
 }
 
-static bool is_chrome_id(const char *id)
+/* Why an element of that id is no content; NULL: it is. */
+static const char *chrome_id(const char *id)
 {
-    static const char *const ids[] = {
-        "column2",           "footer",     "footer-text", "gtoc", "toc",
-        "table-of-contents", "versioninfo"};
+    static const struct {
+        const char *id, *why;
+    } ids[] = {{"column2", "contents"},   {"footer", "footer"},
+               {"footer-text", "footer"}, {"gtoc", "navigation"},
+               {"toc", "contents"},       {"table-of-contents", "contents"},
+               {"versioninfo", "footer"}};
     if (!id)
-        return false;
+        return NULL;
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
-        if (!strcmp(id, ids[i]))
-            return true;
-    return !strncmp(id, "navrow", 6); /* Doxygen's tabs */
+        if (!strcmp(id, ids[i].id))
+            return ids[i].why;
+    return strncmp(id, "navrow", 6) ? NULL : "navigation"; /* Doxygen's tabs */
 }
 
-static bool is_chrome_role(const xmlNode *element)
+static const char *chrome_role(const xmlNode *element)
 {
-    static const char *const roles[] = {"navigation", "search", "contentinfo",
-                                        "doc-toc"};
+    static const struct {
+        const char *role, *why;
+    } roles[] = {{"navigation", "navigation"},
+                 {"search", "control"},
+                 {"contentinfo", "footer"},
+                 {"doc-toc", "contents"}};
     const char *role = dom_attribute(element, "role");
     for (size_t i = 0; role && i < sizeof roles / sizeof *roles; i++)
-        if (!strcasecmp(role, roles[i]))
-            return true;
-    return false;
+        if (!strcasecmp(role, roles[i].role))
+            return roles[i].why;
+    return NULL;
 }
 
 /* Does a link stand in a heading or a term, or in what it leads to? */
@@ -105,8 +113,8 @@ static bool is_at_home(const xmlNode *link, const char *target)
 
 static bool is_sign(struct slice text, const xmlNode *link, const char *target)
 {
-    static const char *const signs[] = {"¶", "🔗", "⚓",
-                                        "☍", "◆", "\xef\x83\x81"};
+    static const char *const signs[] = {
+        "¶", "🔗", "⚓", "☍", "◆", "\xef\x83\x81", "↩", "↩\xef\xb8\x8e"};
     static const char *const signs_and_words[] = {"#", "§", "∞"};
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         if (slice_is(text, signs[i]))
@@ -117,7 +125,8 @@ static bool is_sign(struct slice text, const xmlNode *link, const char *target)
     return false;
 }
 
-/* A link to its own place that shows a sign and no words. */
+/* A link to its own place, or from a footnote back, that shows a sign and no
+ * words. */
 static bool is_permalink(const xmlNode *element)
 {
     const char *href = dom_attribute(element, "href");
@@ -143,18 +152,34 @@ static bool is_permalink(const xmlNode *element)
 
 /* ---- All of them ---- */
 
+static const char *chrome_tag(int tag)
+{
+    switch (tag) {
+    case GUMBO_TAG_NAV: return "navigation";
+    case GUMBO_TAG_FOOTER: return "footer";
+    case GUMBO_TAG_SELECT:
+    case GUMBO_TAG_DATALIST: return "control";
+    case GUMBO_TAG_NOSCRIPT: return "without scripts";
+    case GUMBO_TAG_NOFRAMES: return "without frames";
+    default: return "hidden";
+    }
+}
+
 struct rule rules_of(const xmlNode *element)
 {
     int tag = dom_tag(element);
     struct rule rule = {.part = tags[tag]};
+    const char *why;
     if (tag == GUMBO_TAG_NOFRAMES &&
         dom_tag(element->parent) != GUMBO_TAG_FRAMESET &&
         dom_tag(element->parent) != GUMBO_TAG_HTML)
         rule.part = PART_SKIP;
+    if (rule.part == PART_SKIP)
+        rule.why = chrome_tag(tag);
     if (!element->properties || tag == GUMBO_TAG_BODY || tag == GUMBO_TAG_HTML)
         return rule;
-    if (is_chrome_id(dom_attribute(element, "id")))
-        rule.part = PART_SKIP;
+    if ((why = chrome_id(dom_attribute(element, "id"))))
+        rules_skip(&rule, why);
     const char *words = dom_attribute(element, "class");
     if (words)
         classes_apply(element, words, tags[tag], &rule);
@@ -163,15 +188,19 @@ struct rule rules_of(const xmlNode *element)
         if (type && !strncmp(type, "math/tex", 8))
             rule.part = PART_TEX;
     } else if (tag == GUMBO_TAG_A && is_permalink(element)) {
-        rule.part = PART_SKIP;
+        rules_skip(&rule, "permalink");
     } else if (tag == GUMBO_TAG_DIV && classes_has(element, "title") &&
                classes_has(element->parent, "headertitle")) {
         rule.part = PART_HEADING; /* Doxygen */
+    } else if (tag == GUMBO_TAG_SPAN && classes_has(element, "footnote")) {
+        rule.part = PART_FOOTNOTES; /* AsciiDoc */
     }
     if (tag == GUMBO_TAG_SECTION && reference_is_bare(element))
         rule.part = PART_BLOCK;
-    if (is_hidden(element) || is_chrome_role(element))
-        rule.part = PART_SKIP;
+    if (is_hidden(element))
+        rules_skip(&rule, "hidden");
+    else if ((why = chrome_role(element)))
+        rules_skip(&rule, why);
     if (rule.part == PART_NOTE && !rule.info)
         rule.info = "note";
     return rule;

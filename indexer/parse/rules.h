@@ -21,7 +21,8 @@ enum part {
     PART_CAPTION,
     PART_QUOTE,
     PART_NOTE,
-    PART_TERMS, /* <dl> */
+    PART_FOOTNOTES, /* one, or several */
+    PART_TERMS,     /* <dl> */
     PART_TERM,
     PART_MEANING,
     PART_FIGURE,
@@ -40,7 +41,14 @@ struct rule {
     bool strict;      /* a section whose headings are all below its first */
     bool index;       /* a piece of an alphabetical index */
     const char *info; /* the kind of a note */
+    const char *why;  /* PART_SKIP: a word or two for people */
 };
+
+static inline void rules_skip(struct rule *rule, const char *why)
+{
+    rule->part = PART_SKIP;
+    rule->why = why;
+}
 
 struct rule rules_of(const xmlNode *element);
 

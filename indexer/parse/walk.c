@@ -6,7 +6,7 @@
 #include "indexer/parse/classes.h"
 #include "indexer/parse/reference.h"
 
-enum { MOST_LINK_TEXT = 500, MOST_LABEL = 64 };
+enum { MOST_LINK_TEXT = 500, MOST_LABEL = 64, MOST_LOOKAHEAD = 8 };
 
 /* ---- Blocks in general ---- */
 
@@ -37,8 +37,22 @@ void walk_boundary(struct walk *w)
     case BLOCK_TABLE:
     case BLOCK_CODE:
     case IN_TITLE: writer_space(&w->writer); break;
-    default: walk_flush(w);
+    default:
+        if (!w->writer.space || !footnotes_is_mark(w))
+            walk_flush(w);
     }
+}
+
+bool walk_space_follows(const struct walk *w, const xmlNode *element)
+{
+    const xmlNode *top = (const xmlNode *)w->dom->doc;
+    const xmlNode *next = dom_next(element, top, true);
+    for (int i = 0; i < MOST_LOOKAHEAD && next && dom_is_element(next); i++)
+        next = dom_next(next, top, false);
+    struct slice text = {"", 0};
+    if (next && !dom_is_element(next))
+        text = dom_text(next)->text;
+    return !text.size || text_space(text.data, text.size, 0);
 }
 
 void walk_within(struct walk *w, const xmlNode *node, struct context inner)
@@ -202,6 +216,8 @@ static void walk_noframes(struct walk *w, const xmlNode *element)
 static bool is_label(const struct walk *w, const xmlNode *element,
                      enum part part)
 {
+    if (w->in.footnotes)
+        return footnotes_is_label(w, element, part);
     if (w->in.kind != BLOCK_NOTE || w->in.labelled)
         return false;
     if (part != PART_BLOCK && part != PART_HEADING && part != PART_CELL &&
@@ -216,7 +232,8 @@ static bool is_label(const struct walk *w, const xmlNode *element,
 /* What is not read: a permalink may still be where its id leads, and what a
  * block reads stands in the file word for word, so none goes on past a text
  * that is left out. */
-static void walk_skipped(struct walk *w, const xmlNode *element)
+static void walk_skipped(struct walk *w, const xmlNode *element,
+                         const char *why)
 {
     int tag = dom_tag(element);
     if (tag == GUMBO_TAG_A && element->properties)
@@ -225,20 +242,26 @@ static void walk_skipped(struct walk *w, const xmlNode *element)
     if (!code && walk_is_prose(w) && w->writer.open &&
         dom_holds(element, DOM_HOLDS_TEXT))
         walk_flush(w);
+    dropped_keep(w, element, why);
 }
 
 static void walk_element(struct walk *w, const xmlNode *element)
 {
     struct rule rule = rules_of(element);
     if (rule.part == PART_SKIP) {
-        walk_skipped(w, element);
+        walk_skipped(w, element, rule.why);
         return;
     }
     w->facts->index_parts += rule.index;
+    if (rule.part == PART_FOOTNOTES && footnotes_read(w, element))
+        return;
+    if (w->in.footnotes)
+        footnotes_enter(w, element, rule.part);
     if (element->properties)
         walk_anchors(w, element);
     if (is_label(w, element, rule.part)) {
         w->in.labelled = true;
+        dropped_keep(w, element, "label");
         return;
     }
     bool flat = w->in.kind == IN_TITLE || w->in.kind == BLOCK_NOTE;
@@ -258,7 +281,8 @@ static void walk_element(struct walk *w, const xmlNode *element)
     } else if (!entries_box(w, element) && !blocks_element(w, element, &rule)) {
         walk_boundary(w);
         walk_children(w, element);
-        walk_boundary(w);
+        if (!footnotes_is_mark(w) || !walk_space_follows(w, element))
+            walk_boundary(w);
     }
 }
 

@@ -1,7 +1,7 @@
 /* The walk over a page in document order: text to the writer, blocks and
  * headings to the outline.  walk.c goes from element to element, blocks.c
- * knows the kinds of blocks, tables.c and figures.c the larger of them,
- * entries.c reference entries. */
+ * knows the kinds of blocks, tables.c, figures.c and footnotes.c the larger of
+ * them, entries.c reference entries. */
 #ifndef INDEXER_PARSE_WALK_H
 #define INDEXER_PARSE_WALK_H
 
@@ -31,6 +31,7 @@ struct context {
     bool termed;       /* definition: a term was last */
     bool meaning;      /* definition: this is not the term */
     bool labelled;     /* note: its label is behind us */
+    const xmlNode *footnotes; /* note: the element that holds them, or NULL */
 };
 
 /* An image in prose: its words stand in no text, so they are a figure after the
@@ -75,6 +76,9 @@ void walk_flush(struct walk *walk);
 /* A block begins or ends here: in a paragraph its end, in a cell a space. */
 void walk_boundary(struct walk *walk);
 
+/* Does white space come before the next text, which follows `element`? */
+bool walk_space_follows(const struct walk *walk, const xmlNode *element);
+
 /* The children as blocks of their own, of context `inner`. */
 void walk_within(struct walk *walk, const xmlNode *node, struct context inner);
 
@@ -110,10 +114,24 @@ void figures_flush(struct walk *walk, bool text);
 bool figures_element(struct walk *walk, const xmlNode *element,
                      const struct rule *rule);
 
+/* Reads an element that is a footnote or holds some, anchors and all.  False:
+ * not here. */
+bool footnotes_read(struct walk *walk, const xmlNode *element);
+/* Before the content of an element in footnotes: it may begin one. */
+void footnotes_enter(struct walk *walk, const xmlNode *element, enum part part);
+/* Is what was read a note's mark alone, "[1]", which its text follows? */
+bool footnotes_is_mark(const struct walk *walk);
+/* A heading that a tool prints above them. */
+bool footnotes_is_label(const struct walk *walk, const xmlNode *element,
+                        enum part part);
+
 /* False: not here. */
 bool tables_table(struct walk *walk, const xmlNode *table);
 bool tables_row(struct walk *walk, const xmlNode *row);
 bool tables_cell(struct walk *walk, const xmlNode *cell);
+
+/* Keeps the text of an element that is not read, if anybody asks for it. */
+void dropped_keep(struct walk *walk, const xmlNode *element, const char *why);
 
 /* False: it holds no reference entries, or not here. */
 bool entries_list(struct walk *walk, const xmlNode *list);

@@ -29,6 +29,7 @@ struct job {
     size_t m, n, hq, hkv, d, window;
     size_t group; /* query heads of a key-value head */
     size_t tiles; /* of each key-value head's m * group rows */
+    bool causal;
 };
 
 struct tile {
@@ -67,7 +68,8 @@ static void set_up(const struct job *job, struct tile *tile, size_t index)
     tile->padded = (tile->rows + 15) / 16 * 16;
     for (size_t r = 0; r < tile->padded; r++) {
         size_t row = tile->first + (r < tile->rows ? r : 0);
-        size_t to = job->n - job->m + row / job->group + 1;
+        size_t to =
+            job->causal ? job->n - job->m + row / job->group + 1 : job->n;
         tile->to[r] = to;
         tile->from[r] = job->window && to > job->window ? to - job->window : 0;
         tile->most[r] = LANES_LEAST;
@@ -123,6 +125,17 @@ static void attend(void *argument, size_t begin, size_t end)
     }
 }
 
+static int share(struct kernel_run *run, struct job *job)
+{
+    size_t reach = job->window && job->window < job->n ? job->window : job->n;
+    job->tiles = (job->m * job->group + ROWS - 1) / ROWS;
+    cpu_share(run, job->hkv * job->tiles,
+              2 * (double)job->m * (double)job->hq * (double)reach *
+                  (double)job->d,
+              attend, job);
+    return KERNEL_OK;
+}
+
 static int attention(struct kernel_run *run, float *out, const float *q,
                      const float *k, const float *v, size_t m, size_t n,
                      size_t hq, size_t hkv, size_t d, size_t window)
@@ -130,16 +143,24 @@ static int attention(struct kernel_run *run, float *out, const float *q,
     if (d > MOST_D)
         return kernels_ref()->attention(run, out, q, k, v, m, n, hq, hkv, d,
                                         window);
-    struct job job = {out, q, k, v, m, n, hq, hkv, d, window, hq / hkv, 0};
-    job.tiles = (m * job.group + ROWS - 1) / ROWS;
-    size_t reach = window && window < n ? window : n;
-    cpu_share(run, hkv * job.tiles,
-              2 * (double)m * (double)hq * (double)reach * (double)d, attend,
-              &job);
-    return KERNEL_OK;
+    struct job job = {out, q, k,      v,        m, n,   hq,
+                      hkv, d, window, hq / hkv, 0, true};
+    return share(run, &job);
+}
+
+static int attention_all(struct kernel_run *run, float *out, const float *q,
+                         const float *k, const float *v, size_t m, size_t n,
+                         size_t hq, size_t hkv, size_t d)
+{
+    if (d > MOST_D)
+        return kernels_ref()->attention_all(run, out, q, k, v, m, n, hq, hkv,
+                                            d);
+    struct job job = {out, q, k, v, m, n, hq, hkv, d, 0, hq / hkv, 0, false};
+    return share(run, &job);
 }
 
 void cpu_fill_attention(struct kernels *table)
 {
     table->attention = attention;
+    table->attention_all = attention_all;
 }

@@ -29,6 +29,11 @@ struct lanes {
     /* out = x * scale * weight (NULL: 1) */
     void (*scale)(float *out, const float *x, const float *weight, float scale,
                   size_t count);
+    /* out = (x - mean) / sqrt(variance + eps) * weight + bias */
+    void (*layer_norm)(float *out, const float *x, const float *weight,
+                       const float *bias, float eps, size_t count);
+    /* x = gelu(x + bias) */
+    void (*gelu)(float *x, const float *bias, size_t count);
     /* out = gate / (1 + exp(-gate)) * up */
     void (*swiglu)(float *out, const float *gate, const float *up,
                    size_t count);

@@ -319,6 +319,59 @@ BODY void scale_by(float *out, const float *x, const float *weight, float scale,
         out[i] = x[i] * scale * (weight ? weight[i] : 1);
 }
 
+BODY void layer_norm(float *out, const float *x, const float *weight,
+                     const float *bias, float eps, size_t count)
+{
+    vec total = {0}, square = {0};
+    size_t i = 0, whole = count / WIDTH * WIDTH, rest = count - whole;
+    for (; i < whole; i += WIDTH)
+        total += load(x + i);
+    float mean = sum(total + load_some(x + whole, rest)) / (float)count;
+    for (i = 0; i < whole; i += WIDTH) {
+        vec v = load(x + i) - mean;
+        square += v * v;
+    }
+    float squares = sum(square);
+    for (i = whole; i < count; i++)
+        squares += (x[i] - mean) * (x[i] - mean);
+    float scale = 1 / __builtin_sqrtf(squares / (float)count + eps);
+    for (i = 0; i < whole; i += WIDTH)
+        store(out + i,
+              (load(x + i) - mean) * scale * load(weight + i) + load(bias + i));
+    for (; i < count; i++)
+        out[i] = (x[i] - mean) * scale * weight[i] + bias[i];
+}
+
+/* x Phi(x), where 1 - Phi(|x|) is Abramowitz and Stegun's 7.1.26: within 1e-7
+ * of the largest. */
+INLINE vec gelu_of(vec x)
+{
+    ivec sign = (ivec)x & (ivec)all(-0.0f);
+    vec z = (vec)((ivec)x ^ sign) * 0.70710678f;
+    vec t = 1.0f / (z * 0.3275911f + 1.0f);
+    vec p = t * 1.061405429f - 1.453152027f;
+    p = p * t + 1.421413741f;
+    p = p * t - 0.284496736f;
+    p = p * t + 0.254829592f;
+    vec tail = p * t * exp_of(-(z * z)) * 0.5f;
+    ivec negative = x < all(0);
+    vec share =
+        (vec)(((ivec)tail & negative) | ((ivec)(1.0f - tail) & ~negative));
+    return x * share;
+}
+
+BODY void gelu(float *x, const float *bias, size_t count)
+{
+    size_t i = 0;
+    for (; i + WIDTH <= count; i += WIDTH)
+        store(x + i, gelu_of(load(x + i) + load(bias + i)));
+    if (i < count)
+        store_some(x + i,
+                   gelu_of(load_some(x + i, count - i) +
+                           load_some(bias + i, count - i)),
+                   count - i);
+}
+
 INLINE vec silu(vec g)
 {
     return g / (1.0f + exp_of(-g));
@@ -452,6 +505,8 @@ const struct lanes LANES_TABLE = {.name = LANES_NAME,
                                   .dot = dot,
                                   .add = add_to,
                                   .scale = scale_by,
+                                  .layer_norm = layer_norm,
+                                  .gelu = gelu,
                                   .swiglu = swiglu,
                                   .rotate = rotate,
                                   .exp_sum = exp_sum,

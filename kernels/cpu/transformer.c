@@ -28,6 +28,30 @@ static int rms_norm(struct kernel_run *run, float *out, const float *x,
     return KERNEL_OK;
 }
 
+struct layer_norm_job {
+    float *out;
+    const float *x, *weight, *bias;
+    size_t d;
+    float eps;
+};
+
+static void layer_norm_part(void *argument, size_t from, size_t to)
+{
+    const struct layer_norm_job *job = argument;
+    for (size_t i = from; i < to; i++)
+        cpu_lanes->layer_norm(job->out + i * job->d, job->x + i * job->d,
+                              job->weight, job->bias, job->eps, job->d);
+}
+
+static int layer_norm(struct kernel_run *run, float *out, const float *x,
+                      const float *weight, const float *bias, size_t m,
+                      size_t d, float eps)
+{
+    struct layer_norm_job job = {out, x, weight, bias, d, eps};
+    cpu_share(run, m, 0.4 * (double)m * (double)d, layer_norm_part, &job);
+    return KERNEL_OK;
+}
+
 struct rotary_job {
     float *x;
     const int32_t *position;
@@ -113,10 +137,49 @@ static int add(struct kernel_run *run, float *x, const float *y, size_t count)
     return KERNEL_OK;
 }
 
+struct bias_job {
+    float *x;
+    const float *bias;
+    size_t n;
+};
+
+static void gelu_part(void *argument, size_t from, size_t to)
+{
+    const struct bias_job *job = argument;
+    for (size_t i = from; i < to; i++)
+        cpu_lanes->gelu(job->x + i * job->n, job->bias, job->n);
+}
+
+static int gelu(struct kernel_run *run, float *x, const float *bias, size_t m,
+                size_t n)
+{
+    struct bias_job job = {x, bias, n};
+    cpu_share(run, m, 6 * (double)m * (double)n, gelu_part, &job);
+    return KERNEL_OK;
+}
+
+static void bias_part(void *argument, size_t from, size_t to)
+{
+    const struct bias_job *job = argument;
+    for (size_t i = from; i < to; i++)
+        cpu_lanes->add(job->x + i * job->n, job->bias, job->n);
+}
+
+static int add_bias(struct kernel_run *run, float *x, const float *bias,
+                    size_t m, size_t n)
+{
+    struct bias_job job = {x, bias, n};
+    cpu_share(run, m, 0.3 * (double)m * (double)n, bias_part, &job);
+    return KERNEL_OK;
+}
+
 void cpu_fill_transformer(struct kernels *table)
 {
     table->rms_norm = rms_norm;
+    table->layer_norm = layer_norm;
     table->rotary = rotary;
     table->swiglu = swiglu;
+    table->gelu = gelu;
     table->add = add;
+    table->add_bias = add_bias;
 }

@@ -154,6 +154,7 @@ static const struct kernels *table()
         "cuda",      allocate,    release,     upload,      download,
         unsupported, weight_free, unsupported, unsupported, rms_norm,
         unsupported, unsupported, unsupported, unsupported, unsupported,
+        unsupported, unsupported, unsupported, unsupported, unsupported,
         pool_mean,   unsupported, unsupported};
     return &cuda;
 }

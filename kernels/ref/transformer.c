@@ -18,6 +18,26 @@ static int rms_norm(struct kernel_run *run, float *out, const float *x,
     return KERNEL_OK;
 }
 
+static int layer_norm(struct kernel_run *run, float *out, const float *x,
+                      const float *weight, const float *bias, size_t m,
+                      size_t d, float eps)
+{
+    (void)run;
+    for (size_t i = 0; i < m; i++, x += d, out += d) {
+        double sum = 0, square = 0;
+        for (size_t j = 0; j < d; j++)
+            sum += (double)x[j];
+        double mean = sum / (double)d;
+        for (size_t j = 0; j < d; j++)
+            square += ((double)x[j] - mean) * ((double)x[j] - mean);
+        double scale = 1 / sqrt(square / (double)d + (double)eps);
+        for (size_t j = 0; j < d; j++)
+            out[j] = (float)(((double)x[j] - mean) * scale * (double)weight[j] +
+                             (double)bias[j]);
+    }
+    return KERNEL_OK;
+}
+
 static int rotary(struct kernel_run *run, float *x,
                   const int32_t *host_position, const double *host_frequency,
                   size_t m, size_t h, size_t d)
@@ -58,16 +78,15 @@ static void attend(float *out, const float *q, const float *k, const float *v,
     }
 }
 
-static int attention(struct kernel_run *run, float *out, const float *q,
-                     const float *k, const float *v, size_t m, size_t n,
-                     size_t hq, size_t hkv, size_t d, size_t window)
+static int attend_all(float *out, const float *q, const float *k,
+                      const float *v, size_t m, size_t n, size_t hq, size_t hkv,
+                      size_t d, size_t window, bool causal)
 {
-    (void)run;
     double *score = malloc((n ? n : 1) * sizeof *score);
     if (!score)
         return KERNEL_NO_MEMORY;
     for (size_t i = 0; i < m; i++) {
-        size_t to = n - m + i + 1;
+        size_t to = causal ? n - m + i + 1 : n;
         size_t from = window && to > window ? to - window : 0;
         for (size_t head = 0; head < hq; head++) {
             size_t at = head / (hq / hkv) * d, own = (i * hq + head) * d;
@@ -77,6 +96,22 @@ static int attention(struct kernel_run *run, float *out, const float *q,
     }
     free(score);
     return KERNEL_OK;
+}
+
+static int attention(struct kernel_run *run, float *out, const float *q,
+                     const float *k, const float *v, size_t m, size_t n,
+                     size_t hq, size_t hkv, size_t d, size_t window)
+{
+    (void)run;
+    return attend_all(out, q, k, v, m, n, hq, hkv, d, window, true);
+}
+
+static int attention_all(struct kernel_run *run, float *out, const float *q,
+                         const float *k, const float *v, size_t m, size_t n,
+                         size_t hq, size_t hkv, size_t d)
+{
+    (void)run;
+    return attend_all(out, q, k, v, m, n, hq, hkv, d, 0, false);
 }
 
 static int swiglu(struct kernel_run *run, float *out, const float *gate,
@@ -90,6 +125,18 @@ static int swiglu(struct kernel_run *run, float *out, const float *gate,
     return KERNEL_OK;
 }
 
+static int gelu(struct kernel_run *run, float *x, const float *bias, size_t m,
+                size_t n)
+{
+    (void)run;
+    for (size_t i = 0; i < m; i++, x += n)
+        for (size_t j = 0; j < n; j++) {
+            double value = (double)x[j] + (double)bias[j];
+            x[j] = (float)(value * 0.5 * erfc(-value * sqrt(0.5)));
+        }
+    return KERNEL_OK;
+}
+
 static int add(struct kernel_run *run, float *x, const float *y, size_t count)
 {
     (void)run;
@@ -98,11 +145,32 @@ static int add(struct kernel_run *run, float *x, const float *y, size_t count)
     return KERNEL_OK;
 }
 
+static int add_bias(struct kernel_run *run, float *x, const float *bias,
+                    size_t m, size_t n)
+{
+    for (size_t i = 0; i < m; i++)
+        add(run, x + i * n, bias, n);
+    return KERNEL_OK;
+}
+
+static int scale(struct kernel_run *run, float *x, float factor, size_t count)
+{
+    (void)run;
+    for (size_t i = 0; i < count; i++)
+        x[i] *= factor;
+    return KERNEL_OK;
+}
+
 void ref_fill_transformer(struct kernels *table)
 {
     table->rms_norm = rms_norm;
+    table->layer_norm = layer_norm;
     table->rotary = rotary;
     table->attention = attention;
+    table->attention_all = attention_all;
     table->swiglu = swiglu;
+    table->gelu = gelu;
     table->add = add;
+    table->add_bias = add_bias;
+    table->scale = scale;
 }

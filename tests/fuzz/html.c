@@ -53,6 +53,17 @@ static void check_fragments(struct slice bytes, int format, int encoding)
     buf_free(&out);
 }
 
+/* What is left out is told for the same nodes. */
+static void check_dropped(struct slice bytes, int format, uint32_t count)
+{
+    struct tree *tree = NULL;
+    CHECK(!html_dropped(bytes, format, &tree, NULL));
+    CHECK(tree->count == count);
+    for (uint32_t n = 0; n < count; n++)
+        check_node(tree, n, bytes.size);
+    tree_free(tree);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct slice bytes = {(const char *)data, size};
@@ -64,6 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CHECK(tree->count && tree->file_count <= 1);
     for (uint32_t n = 0; n < tree->count; n++)
         check_node(tree, n, size);
+    check_dropped(bytes, format, tree->count);
     check_fragments(bytes, format, tree->page.encoding);
 
     struct buf encoded = {0}, twice = {0};

@@ -258,6 +258,36 @@ static void drive_rms_norm(struct bench *b)
         }
 }
 
+static void drive_layer_norm(struct bench *b)
+{
+    static const size_t rows[] = {1, 3, 40},
+                        widths[] = {2, 7, 16, 65, 384, 1003};
+    for (size_t r = 0; r < 3; r++)
+        for (size_t w = 0; w < 6; w++) {
+            size_t m = rows[r], d = widths[w];
+            float *x = numbers(b, m * d, 3), *weight = numbers(b, d, 2);
+            float *bias = numbers(b, d, 1), *expected = poisoned(m * d);
+            for (size_t i = 0; i < m * d; i++)
+                x[i] += 5; /* far from even */
+            ref->layer_norm(&alone, expected, x, weight, bias, m, d, 1e-12f);
+            float *in = put(b, x, m * d), *out = put(b, NULL, m * d);
+            const float *by = put(b, weight, d), *with = put(b, bias, d);
+            if (done(b, "layer_norm",
+                     b->table->layer_norm(&b->run, out, in, by, with, m, d,
+                                          1e-12f))) {
+                check(b, "layer_norm", out, expected, m * d);
+                check(b, "layer_norm, its input", in, x, m * d);
+                b->table->layer_norm(&b->run, in, in, by, with, m, d, 1e-12f);
+                check(b, "layer_norm in place", in, expected, m * d);
+            }
+            settle(b, "layer_norm");
+            free(x);
+            free(weight);
+            free(bias);
+            free(expected);
+        }
+}
+
 static void drive_rotary(struct bench *b)
 {
     static const size_t shapes[][3] = {
@@ -313,6 +343,52 @@ static void drive_attention_of(struct bench *b, struct attention s, float scale)
     free(k);
     free(v);
     free(expected);
+}
+
+static void drive_attention_all_of(struct bench *b, struct attention s,
+                                   float scale)
+{
+    size_t queries = s.m * s.hq * s.d, keys = s.n * s.hkv * s.d;
+    float *q = numbers(b, queries, scale), *k = numbers(b, keys, scale);
+    float *v = numbers(b, keys, 1), *expected = poisoned(queries);
+    ref->attention_all(&alone, expected, q, k, v, s.m, s.n, s.hq, s.hkv, s.d);
+    const float *in = put(b, q, queries), *key = put(b, k, keys);
+    const float *value = put(b, v, keys);
+    float *out = put(b, NULL, queries);
+    if (done(b, "attention_all",
+             b->table->attention_all(&b->run, out, in, key, value, s.m, s.n,
+                                     s.hq, s.hkv, s.d)))
+        check(b, "attention_all", out, expected, queries);
+    settle(b, "attention_all");
+    free(q);
+    free(k);
+    free(v);
+    free(expected);
+}
+
+static void drive_attention_all(struct bench *b)
+{
+    static const struct attention sizes[] = {
+        {1, 1, 1, 1, 1, 0},    {7, 7, 2, 2, 64, 0},  {65, 65, 12, 12, 32, 0},
+        {2, 130, 4, 2, 33, 0}, {70, 5, 3, 1, 16, 0}, {3, 5, 2, 1, 300, 0}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        drive_attention_all_of(b, sizes[i], 1);
+        drive_attention_all_of(b, sizes[i], 20);
+    }
+}
+
+/* The oracle's own mask: the last query sees as much as without one. */
+static void the_last_query_sees_all(void **state)
+{
+    (void)state;
+    enum { M = 5, D = 6 };
+    struct bench b = {.table = kernels_ref(), .random = 3};
+    float *x = numbers(&b, M * D, 2), causal[M * D], all[M * D];
+    b.table->attention(&b.run, causal, x, x, x, M, M, 1, 1, D, 0);
+    b.table->attention_all(&b.run, all, x, x, x, M, M, 1, 1, D);
+    assert_memory_equal(causal + (M - 1) * D, all + (M - 1) * D, D * sizeof *x);
+    assert_memory_not_equal(causal, all, D * sizeof *x);
+    free(x);
 }
 
 static void drive_attention(struct bench *b)
@@ -476,6 +552,60 @@ static void drive_pool_landmark(struct bench *b)
 
 /* ---- What must not be lost ---- */
 
+static void drive_gelu(struct bench *b)
+{
+    static const size_t shapes[][2] = {{1, 1}, {3, 7}, {2, 64}, {33, 131}};
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        size_t m = shapes[s][0], n = shapes[s][1];
+        float *x = numbers(b, m * n, 9), *bias = numbers(b, n, 1);
+        float *expected = copy(x, m * n);
+        ref->gelu(&alone, expected, bias, m, n);
+        float *out = put(b, x, m * n);
+        const float *with = put(b, bias, n);
+        if (done(b, "gelu", b->table->gelu(&b->run, out, with, m, n)))
+            check(b, "gelu", out, expected, m * n);
+        settle(b, "gelu");
+        free(x);
+        free(bias);
+        free(expected);
+    }
+}
+
+static void drive_bias_and_scale(struct bench *b)
+{
+    enum { M = 37, N = 131 };
+    float *x = numbers(b, M * N, 3), *bias = numbers(b, N, 1);
+    float *expected = copy(x, M * N);
+    ref->add_bias(&alone, expected, bias, M, N);
+    float *out = put(b, x, M * N);
+    const float *with = put(b, bias, N);
+    if (done(b, "add_bias", b->table->add_bias(&b->run, out, with, M, N)))
+        check(b, "add_bias", out, expected, M * N);
+    ref->scale(&alone, expected, -1.5F, M * N);
+    if (done(b, "scale", b->table->scale(&b->run, out, -1.5F, M * N)))
+        check(b, "scale", out, expected, M * N);
+    settle(b, "add_bias and scale");
+    free(x);
+    free(bias);
+    free(expected);
+}
+
+/* gelu(1) = Phi(1), gelu(-1) = -(1 - Phi(1)); a mean of 2 and a deviation of
+ * 1 from it. */
+static void the_oracle_is_right(void **state)
+{
+    (void)state;
+    const float bias[] = {0, 0}, one[] = {1, 1};
+    float x[] = {1, -1}, y[] = {1, 3}, out[2];
+    struct kernel_run run = {.stream = NULL};
+    assert_int_equal(kernels_ref()->gelu(&run, x, bias, 1, 2), 0);
+    assert_true(fabsf(x[0] - 0.84134475F) < 1e-7F);
+    assert_true(fabsf(x[1] + 0.15865525F) < 1e-7F);
+    assert_int_equal(
+        kernels_ref()->layer_norm(&run, out, y, one, bias, 1, 2, 0), 0);
+    assert_true(fabsf(out[0] + 1) < 1e-6F && fabsf(out[1] - 1) < 1e-6F);
+}
+
 /* One NaN among the inputs is in every output that depends on it.  (One among
  * the values may also reach queries that do not see it: 0 times NaN.) */
 static void drive_nan(struct bench *b)
@@ -531,6 +661,12 @@ static void drive_nothing(struct bench *b)
     done(b, "rotary", b->table->rotary(&b->run, x, NULL, NULL, 0, 2, 4));
     done(b, "attention",
          b->table->attention(&b->run, x, x, x, x, 0, 1, 2, 1, 4, 0));
+    done(b, "attention_all",
+         b->table->attention_all(&b->run, x, x, x, x, 0, 1, 2, 1, 4));
+    done(b, "layer_norm", b->table->layer_norm(&b->run, x, x, x, x, 0, 4, 0));
+    done(b, "gelu", b->table->gelu(&b->run, x, x, 0, 4));
+    done(b, "add_bias", b->table->add_bias(&b->run, x, x, 0, 4));
+    done(b, "scale", b->table->scale(&b->run, x, 2, 0));
     done(b, "swiglu", b->table->swiglu(&b->run, x, x, x, 0));
     done(b, "add", b->table->add(&b->run, x, x, 0));
     float *host = mem_alloc(12 * sizeof *host), *expected = poisoned(12);
@@ -716,8 +852,12 @@ static void drive_all(void (*drive)(struct bench *))
 DRIVE(products)
 DRIVE(gather)
 DRIVE(rms_norm)
+DRIVE(layer_norm)
 DRIVE(rotary)
 DRIVE(attention)
+DRIVE(attention_all)
+DRIVE(gelu)
+DRIVE(bias_and_scale)
 DRIVE(swiglu_and_add)
 DRIVE(recall)
 DRIVE(pool_mean)
@@ -779,8 +919,14 @@ int main(void)
         cmocka_unit_test(test_products),
         cmocka_unit_test(test_gather),
         cmocka_unit_test(test_rms_norm),
+        cmocka_unit_test(test_layer_norm),
         cmocka_unit_test(test_rotary),
         cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_attention_all),
+        cmocka_unit_test(test_gelu),
+        cmocka_unit_test(test_bias_and_scale),
+        cmocka_unit_test(the_oracle_is_right),
+        cmocka_unit_test(the_last_query_sees_all),
         cmocka_unit_test(test_swiglu_and_add),
         cmocka_unit_test(test_recall),
         cmocka_unit_test(test_pool_mean),

@@ -249,6 +249,31 @@ static void queues_keep_their_order(void **state)
         request_free(r[i]);
 }
 
+static void clients_take_turns(void **state)
+{
+    (void)state;
+    /* Only their addresses count. */
+    struct client *greedy = (struct client *)state,
+                  *other = (struct client *)(state + 1);
+    struct requests queue = {0};
+    struct request *r[6];
+    for (size_t i = 0; i < 6; i++) {
+        r[i] = request_of("{\"method\":\"ls\"}");
+        r[i]->client = i < 4 ? greedy : other;
+    }
+    for (size_t i = 0; i < 4; i++)
+        requests_put(&queue, r[i]);
+    assert_ptr_equal(requests_take(&queue), r[0]);
+    requests_put(&queue, r[4]);
+    requests_put(&queue, r[5]);
+    static const size_t order[] = {4, 1, 5, 2, 3};
+    for (size_t i = 0; i < 5; i++)
+        assert_ptr_equal(requests_take(&queue), r[order[i]]);
+    assert_null(requests_take(&queue));
+    for (size_t i = 0; i < 6; i++)
+        request_free(r[i]);
+}
+
 static void the_outbox_keeps_its_order(void **state)
 {
     (void)state;
@@ -296,6 +321,7 @@ int main(void)
         cmocka_unit_test(a_quote_spans_its_own_characters),
         cmocka_unit_test(a_space_matches_any_white_space),
         cmocka_unit_test(queues_keep_their_order),
+        cmocka_unit_test(clients_take_turns),
         cmocka_unit_test(the_outbox_keeps_its_order),
     };
     return cmocka_run_group_tests_name("server", tests, NULL, NULL);

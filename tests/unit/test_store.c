@@ -3,9 +3,11 @@
 #include <lmdb.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/half.h"
 #include "memory/store.h"
 #include "memory/vectors.h"
@@ -74,6 +76,30 @@ static void manuals_are_kept(void **state)
     free(all);
     store_end(txn);
     store_close(store);
+    unit_folder_remove(folder);
+}
+
+/* What a power cut may leave of a store's making, and nothing else. */
+static void an_unfinished_store_is_made_again(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct buf unfinished = {0}, lock = {0};
+    struct stat st;
+    static const char zeros[8192];
+    file_join(&unfinished, folder, "new.mdb");
+    file_join(&lock, folder, "lock.mdb");
+    assert_int_equal(
+        file_write(unfinished.data, (struct slice){zeros, sizeof zeros}, NULL),
+        0);
+    store_close(open_store(folder));
+    assert_int_equal(access(unfinished.data, F_OK), -1);
+    assert_int_equal(stat(lock.data, &st), 0);
+    assert_true(st.st_blocks * 512 >=
+                st.st_size); /* a full disk is no SIGBUS */
+    store_close(open_store(folder));
+    buf_free(&unfinished);
+    buf_free(&lock);
     unit_folder_remove(folder);
 }
 
@@ -611,6 +637,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(manuals_are_kept),
+        cmocka_unit_test(an_unfinished_store_is_made_again),
         cmocka_unit_test(a_second_opening_is_refused),
         cmocka_unit_test(what_is_not_committed_is_not_there),
         cmocka_unit_test(ids_are_given_once),

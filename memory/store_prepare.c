@@ -1,0 +1,99 @@
+/* What must be on the disk before LMDB opens a store's folder.
+ *
+ * LMDB writes a new file's first pages in place and syncs them with its first
+ * commit: a power cut in between leaves a file that it refuses for good.  So a
+ * new one is made under another name, with one commit in it, and renamed.
+ *
+ * It writes its lock file through a map, where a full disk is a SIGBUS: the
+ * file's blocks are reserved. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "memory/tables.h"
+
+enum { LOCK_BYTES = 16 << 10 }; /* more than MOST_READERS take */
+
+static int reserve_lock(const char *folder, struct err *err)
+{
+    struct buf path = {0};
+    file_join(&path, folder, "lock.mdb");
+    int fd = open(path.data, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int failure = fd < 0 ? errno : posix_fallocate(fd, 0, LOCK_BYTES);
+    if (fd >= 0)
+        close(fd);
+    buf_free(&path);
+    return failure ? store_error(failure, "cannot open the store", err) : 0;
+}
+
+/* One commit, which LMDB syncs. */
+static int commit_once(MDB_env *env)
+{
+    MDB_txn *txn;
+    MDB_dbi table;
+    int rc = mdb_txn_begin(env, NULL, 0, &txn);
+    if (rc)
+        return rc;
+    rc = mdb_dbi_open(txn, "meta", MDB_CREATE, &table);
+    if (rc) {
+        mdb_txn_abort(txn);
+        return rc;
+    }
+    return mdb_txn_commit(txn);
+}
+
+static int make_environment(const char *path, struct err *err)
+{
+    MDB_env *env;
+    int rc = mdb_env_create(&env);
+    if (rc)
+        return store_error(rc, "cannot make a store", err);
+    mdb_env_set_maxdbs(env, 1);
+    rc = mdb_env_open(env, path, MDB_NOSUBDIR | MDB_NOLOCK, 0600);
+    if (!rc)
+        rc = commit_once(env);
+    mdb_env_close(env);
+    return rc ? store_error(rc, "cannot make a store", err) : 0;
+}
+
+static int make_data(const char *folder, const char *path, struct err *err)
+{
+    struct buf unfinished = {0};
+    file_join(&unfinished, folder, "new.mdb");
+    unlink(unfinished.data);
+    int code = make_environment(unfinished.data, err);
+    if (!code && rename(unfinished.data, path))
+        code = err_errno(err, ERR_STORE, "cannot rename %s", unfinished.data);
+    if (code)
+        unlink(unfinished.data);
+    buf_free(&unfinished);
+    return code;
+}
+
+/* Of the folder, and of what it holds. */
+static int sync_names(const char *folder, struct err *err)
+{
+    struct err cause = {0};
+    struct buf parent = {0};
+    file_join(&parent, folder, "..");
+    int code = file_sync_folder(folder, &cause);
+    if (!code)
+        code = file_sync_folder(parent.data, &cause);
+    buf_free(&parent);
+    return code ? err_set(err, ERR_STORE, "%s", cause.message) : 0;
+}
+
+int store_prepare(const char *folder, struct err *err)
+{
+    struct buf path = {0};
+    file_join(&path, folder, "data.mdb");
+    int code = reserve_lock(folder, err);
+    if (!code && access(path.data, F_OK))
+        code = make_data(folder, path.data, err);
+    if (!code)
+        code = sync_names(folder, err);
+    buf_free(&path);
+    return code;
+}

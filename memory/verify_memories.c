@@ -1,0 +1,277 @@
+/* Segments, memories and vectors of a manual.
+ *
+ * By a model's facts every name is known by hashing alone (plan.h), so what
+ * there should be is compared with what there is.  Without them, and while the
+ * vectors are of another generation or model than the present ones, what they
+ * were made of must be there and be whole. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/half.h"
+#include "memory/segment.h"
+#include "memory/verify_parts.h"
+
+enum { NAMES_AT_ONCE = 2000 };
+
+static void name_text(struct hash128 name, char text[33])
+{
+    snprintf(text, 33, "%016llx%016llx", (unsigned long long)name.high,
+             (unsigned long long)name.low);
+}
+
+static void doom_name(struct verification *v, int table, struct hash128 name)
+{
+    unsigned char key[16];
+    hash_write(name, key);
+    verify_doom(v, table, (struct slice){(const char *)key, sizeof key});
+    v->drop_vectors = true;
+}
+
+/* ---- What should be ---- */
+
+/* The vectors in the store are of this generation and of the model at hand. */
+static bool are_current(struct verification *v, struct err *err)
+{
+    const struct verify_options *o = v->options;
+    struct store_txn *txn;
+    struct slice bytes;
+    struct vector_table head = {0};
+    if (!o->facts || !v->volume || store_read(o->store, &txn, err))
+        return false;
+    bool current =
+        !store_get_vectors(txn, v->manual.id, &bytes, err) &&
+        !vector_table_head(bytes, &head, err) &&
+        head.generation == v->manual.generation &&
+        hash_equal(head.policy, memories_policy(&o->policy, o->facts));
+    store_end(txn);
+    vector_table_free(&head);
+    return current;
+}
+
+int verify_plan(struct verification *v, struct err *err)
+{
+    const struct verify_options *o = v->options;
+    struct err ignored;
+    if (!are_current(v, &ignored))
+        return 0;
+    v->making = (struct making){.shelf = v->shelf,
+                                .volume = v->volume,
+                                .facts = *o->facts,
+                                .policy = o->policy,
+                                .cancel = o->cancel,
+                                .only_look = true};
+    if (!o->facts->recalls)
+        v->making.policy.recall = RECALL_OFF;
+    v->report.by_model = true;
+    return plan_make(&v->making, &v->plan, err);
+}
+
+/* ---- Segments ---- */
+
+static bool fits(const struct segment *segment, const struct buf *text)
+{
+    return segment->to <= text->size && segment->from <= segment->to &&
+           hash_equal(segment->text, hash_bytes(text->data + segment->from,
+                                                segment->to - segment->from));
+}
+
+void verify_segments(struct verification *v, uint32_t node,
+                     const struct node *content)
+{
+    if (!v->plan.nodes || node >= v->volume->outline->count)
+        return;
+    const struct node_plan *plan = &v->plan.nodes[node];
+    struct buf text = {0};
+    bool fine = plan->segments.count;
+    char place[128];
+    segment_text(content, &text);
+    for (size_t s = 0; s < plan->segments.count; s++)
+        fine = fine && fits(&plan->segments.items[s], &text);
+    buf_free(&text);
+    v->report.segments += plan->segments.count;
+    if (fine)
+        return;
+    verify_node_place(v, node, place);
+    verify_fault(v, TABLE_SEGMENTS, REMEDY_REPAIR, place, "%s",
+                 plan->segments.count
+                     ? "its segments are not those of its text"
+                     : "its segments are missing or damaged");
+    doom_name(v, TABLE_SEGMENTS, plan->kept_under);
+}
+
+static bool lacks_segments(const struct verification *v)
+{
+    for (uint32_t n = 0; n < v->volume->outline->count; n++)
+        if (!v->plan.nodes[n].segments.count)
+            return true;
+    return false;
+}
+
+/* ---- What the vectors were made of ---- */
+
+static bool is_finite(struct slice memory)
+{
+    const unsigned char *bytes = (const unsigned char *)memory.data;
+    for (size_t i = 0; i + 1 < memory.size; i += 2)
+        if (!half_is_finite((uint16_t)(bytes[i] | bytes[i + 1] << 8)))
+            return false;
+    return true;
+}
+
+static void check_memory(struct verification *v, struct hash128 name,
+                         struct slice value, size_t *width)
+{
+    char text[33];
+    v->report.memories++;
+    if (!*width)
+        *width = v->plan.nodes ? 2 * v->options->facts->width : value.size;
+    if (value.size == *width && value.size && is_finite(value))
+        return;
+    name_text(name, text);
+    verify_fault(v, TABLE_MEMORIES, REMEDY_REPAIR, text, "%s",
+                 value.size == *width ? "it holds what is no number"
+                                      : "it has another width than the others");
+    doom_name(v, TABLE_MEMORIES, name);
+}
+
+static int check_name(struct verification *v, struct store_txn *txn,
+                      struct hash128 name, size_t *width, struct err *err)
+{
+    unsigned char bytes[16];
+    struct slice key = {(const char *)bytes, sizeof bytes}, value;
+    struct segments segments;
+    char text[33];
+    hash_write(name, bytes);
+    int code = table_get(txn, TABLE_MEMORIES, key, &value, err);
+    if (!code)
+        check_memory(v, name, value, width);
+    if (code != ERR_NOT_FOUND)
+        return code;
+    code = table_get(txn, TABLE_SEGMENTS, key, &value, err);
+    if (code && code != ERR_NOT_FOUND)
+        return code;
+    if (!code && !segments_decode(value, &segments, NULL)) {
+        segments_free(&segments);
+        return 0;
+    }
+    name_text(name, text);
+    verify_fault(v, code ? TABLE_MEMORIES : TABLE_SEGMENTS, REMEDY_REPAIR, text,
+                 "%s",
+                 code ? "the vectors were made of it, and it is missing"
+                      : "the segments of a node are damaged");
+    if (code)
+        v->drop_vectors = true;
+    else
+        doom_name(v, TABLE_SEGMENTS, name);
+    return 0;
+}
+
+static int check_names(struct verification *v, const struct vector_table *table,
+                       struct err *err)
+{
+    size_t width = 0;
+    int code = 0;
+    for (uint32_t i = 0; i < table->name_count && !code;) {
+        struct store_txn *txn;
+        if (v->options->cancel && atomic_load(v->options->cancel))
+            return err_set(err, ERR_CANCELLED, "cancelled");
+        code = store_read(v->options->store, &txn, err);
+        if (code)
+            return code;
+        for (int n = 0;
+             n < NAMES_AT_ONCE && i < table->name_count && !code; n++, i++)
+            code = check_name(v, txn, table->names[i], &width, err);
+        store_end(txn);
+    }
+    return code;
+}
+
+/* ---- Vectors ---- */
+
+static void vectors_fault(struct verification *v, const char *what)
+{
+    verify_fault(v, TABLE_VECTORS, REMEDY_REPAIR, v->manual.name, "%s", what);
+    v->drop_vectors = true;
+}
+
+static bool are_unit(const float *values, size_t count, size_t width)
+{
+    for (size_t i = 0; i < count; i++) {
+        double square = 0;
+        for (size_t k = 0; k < width; k++)
+            square += (double)values[i * width + k] *
+                      (double)values[i * width + k];
+        if (!(fabs(square - 1) < 0.02))
+            return false;
+    }
+    return true;
+}
+
+/* Made by the model at hand, of this generation. */
+static void compare_with_plan(struct verification *v,
+                              const struct vector_table *table)
+{
+    const struct tree *outline = v->volume->outline;
+    uint32_t rows = 0, count;
+    bool same = table->node_count == outline->count;
+    if (lacks_segments(v))
+        return; /* which was said; so the names are not known */
+    for (uint32_t n = 0; n < outline->count && same; n++) {
+        same = table->nodes[n] == outline->nodes[n].id;
+        for (size_t s = 0;
+             outline->nodes[n].words && s < v->plan.nodes[n].segments.count; s++)
+            same = same && rows < table->row_count &&
+                   table->row_nodes[rows++] == n;
+    }
+    if (!same || rows != table->row_count ||
+        table->segments != v->plan.segments || table->tokens != v->plan.tokens)
+        vectors_fault(v, "they are not of the nodes and segments that the "
+                         "manual has");
+    struct hash128 *names = plan_names(&v->plan, outline->count, &count);
+    if (count != table->name_count ||
+        memcmp(names, table->names, count * sizeof *names) != 0)
+        vectors_fault(v, "they were made of other memories than the text "
+                         "and the model give");
+    free(names);
+}
+
+static void check_table(struct verification *v, const struct vector_table *table)
+{
+    if (table->generation > v->manual.generation)
+        vectors_fault(v, "they are of a generation that never was");
+    if (!are_unit(table->keys, table->row_count, table->width) ||
+        !are_unit(table->wholes, table->node_count, table->width))
+        vectors_fault(v, "some are not of unit length");
+    if (v->plan.nodes)
+        compare_with_plan(v, table);
+}
+
+/* A manual of nothing but titles has vectors without rows. */
+int verify_vectors(struct verification *v, struct err *err)
+{
+    struct store_txn *txn;
+    struct slice bytes;
+    struct vector_table table = {0};
+    int code = store_read(v->options->store, &txn, err);
+    if (code)
+        return code;
+    code = store_get_vectors(txn, v->manual.id, &bytes, err);
+    int damaged = code ? 0 : vector_table_decode(bytes, &table, err);
+    store_end(txn);
+    if (code && code != ERR_NOT_FOUND)
+        return code;
+    if ((code == ERR_NOT_FOUND) != !v->manual.vectors)
+        vectors_fault(v, code ? "the manual has none, and counts some"
+                              : "the manual counts none, and has some");
+    if (damaged)
+        vectors_fault(v, "they are damaged");
+    if (code || damaged)
+        return 0;
+    v->report.vectors += table.row_count + table.node_count;
+    check_table(v, &table);
+    code = check_names(v, &table, err);
+    vector_table_free(&table);
+    return code;
+}

@@ -1,0 +1,61 @@
+/* What the files of the verification share. */
+#ifndef MEMORY_VERIFY_PARTS_H
+#define MEMORY_VERIFY_PARTS_H
+
+#include "memory/plan.h"
+#include "memory/tables.h"
+#include "memory/vectors.h"
+#include "memory/verify.h"
+
+/* The sum of hashes of a node's postings, and how many there are. */
+struct digest {
+    uint64_t sum;
+    uint32_t count;
+};
+
+struct verification {
+    const struct verify_options *options;
+    struct verify_report report;
+    struct shelf *shelf;           /* keeps what is read from being collected */
+    const struct volume *volume;   /* NULL: not on the shelf */
+    struct buf record;             /* of the manual, as it was at first */
+    struct manual manual;
+    struct tree *outline;          /* NULL: it cannot be read */
+    struct volume_id *by_id;       /* [outline->count] ascending */
+    struct file *files;            /* [file_count] sorted by path */
+    size_t file_count, file_capacity;
+    struct file **file_of;         /* [outline->file_count] NULL: no record */
+    struct digest *kept, *made;    /* [outline->count] */
+    struct making making;
+    struct plan plan;              /* nodes NULL: no plan is at hand */
+    struct buf doomed;             /* table, key of damaged records */
+    bool drop_vectors;
+    size_t done, total;            /* for progress */
+};
+
+enum remedy { REMEDY_FORCE, REMEDY_REPAIR, REMEDY_ADD, REMEDY_COMPACT };
+
+void verify_fault(struct verification *v, int table, enum remedy remedy,
+                  const char *place, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* The record goes when repair is asked for. */
+void verify_doom(struct verification *v, int table, struct slice key);
+/* Counts one thing done.  ERR_CANCELLED. */
+int verify_step(struct verification *v, struct err *err);
+/* "n12 (its title)". */
+void verify_node_place(const struct verification *v, uint32_t node,
+                       char place[128]);
+/* Index in the outline; TREE_NONE: none. */
+uint32_t verify_find(const struct verification *v, uint64_t id);
+
+/* verify_content.c: files, outline, trees, postings, segments' texts. */
+int verify_content(struct verification *v, struct err *err);
+
+/* verify_memories.c: plan, vectors, and what they are made of.  `plan` comes
+ * before verify_content, which then calls verify_segments for each node. */
+int verify_plan(struct verification *v, struct err *err);
+void verify_segments(struct verification *v, uint32_t node,
+                     const struct node *content);
+int verify_vectors(struct verification *v, struct err *err);
+
+#endif

@@ -1,0 +1,143 @@
+#include "model/architectures.h"
+
+#include <string.h>
+
+/* Llama's names, which most decoders took over. */
+#define DECODER_NAMES                                                          \
+    .prefixes = {"model."}, .embedding = "embed_tokens", .norm = "norm",       \
+    .head = "lm_head", .layer = "layers.", .q = "self_attn.q_proj",            \
+    .k = "self_attn.k_proj", .v = "self_attn.v_proj", .o = "self_attn.o_proj", \
+    .gate = "mlp.gate_proj", .up = "mlp.up_proj", .down = "mlp.down_proj",     \
+    .unused = {"rotary_emb.inv_freq"}
+
+static const struct tensor_names llama_names = {
+    DECODER_NAMES,
+    .attention_norm = "input_layernorm",
+    .inner_norm = "post_attention_layernorm",
+};
+
+static const struct tensor_names qwen3_names = {
+    DECODER_NAMES,
+    .attention_norm = "input_layernorm",
+    .inner_norm = "post_attention_layernorm",
+    .q_norm = "self_attn.q_norm",
+    .k_norm = "self_attn.k_norm",
+};
+
+static const struct tensor_names olmo_names = {
+    DECODER_NAMES,
+    .attention_norm = "post_attention_layernorm",
+    .inner_norm = "post_feedforward_layernorm",
+    .q_norm = "self_attn.q_norm",
+    .k_norm = "self_attn.k_norm",
+};
+
+static const struct tensor_names bert_names = {
+    .prefixes = {"bert.", "roberta."},
+    .embedding = "embeddings.word_embeddings",
+    .positions = "embeddings.position_embeddings",
+    .types = "embeddings.token_type_embeddings",
+    .embedding_norm = "embeddings.LayerNorm",
+    .layer = "encoder.layer.",
+    .q = "attention.self.query",
+    .k = "attention.self.key",
+    .v = "attention.self.value",
+    .o = "attention.output.dense",
+    .attention_norm = "attention.output.LayerNorm",
+    .up = "intermediate.dense",
+    .down = "output.dense",
+    .inner_norm = "output.LayerNorm",
+    .unused = {"pooler.dense.", "position_ids", "cls.", "lm_head."},
+};
+
+#define BERT                                                                   \
+    .encoder = true, .norm = NORM_LAYER, .norm_place = NORM_OUTSIDE,           \
+    .positions = POSITIONS_LEARNED, .bias = true, .context = 512,              \
+    .eps_name = "layer_norm_eps", .eps = 1e-12, .names = &bert_names
+
+static const struct architecture architectures[] = {
+    {
+        .type = "qwen3",
+        .head_norm = HEAD_NORM_EACH,
+        .windows = WINDOWS_ON_REQUEST,
+        .gated = true,
+        .head = 128,
+        .context = 32768,
+        .eps_name = "rms_norm_eps",
+        .eps = 1e-6,
+        .theta = 10000,
+        .names = &qwen3_names,
+    },
+    {
+        .type = "qwen2",
+        .windows = WINDOWS_ON_REQUEST,
+        .gated = true,
+        .qkv_bias = true,
+        .context = 32768,
+        .eps_name = "rms_norm_eps",
+        .eps = 1e-6,
+        .theta = 10000,
+        .names = &llama_names,
+    },
+    {
+        .type = "llama",
+        .gated = true,
+        .context = 2048,
+        .eps_name = "rms_norm_eps",
+        .eps = 1e-6,
+        .theta = 10000,
+        .names = &llama_names,
+    },
+    {
+        .type = "mistral",
+        .windows = WINDOWS_ALL,
+        .gated = true,
+        .key_heads = 8,
+        .context = 131072,
+        .eps_name = "rms_norm_eps",
+        .eps = 1e-6,
+        .theta = 10000,
+        .names = &llama_names,
+    },
+    {
+        .type = "olmo2",
+        .norm_place = NORM_AFTER,
+        .head_norm = HEAD_NORM_WHOLE,
+        .gated = true,
+        .context = 2048,
+        .eps_name = "rms_norm_eps",
+        .eps = 1e-5,
+        .theta = 10000,
+        .names = &olmo_names,
+    },
+    {
+        .type = "olmo3",
+        .norm_place = NORM_AFTER,
+        .head_norm = HEAD_NORM_WHOLE,
+        .windows = WINDOWS_THREE_OF_FOUR,
+        .gated = true,
+        .rotary_by_kind = true,
+        .context = 2048,
+        .eps_name = "rms_norm_eps",
+        .eps = 1e-5,
+        .theta = 500000,
+        .names = &olmo_names,
+    },
+    {.type = "bert", BERT},
+    {.type = "roberta", BERT, .offset_positions = true},
+    {.type = "xlm-roberta", BERT, .offset_positions = true},
+};
+enum { COUNT = sizeof architectures / sizeof architectures[0] };
+
+const struct architecture *architecture_find(const char *type)
+{
+    for (size_t i = 0; i < COUNT; i++)
+        if (!strcmp(type, architectures[i].type))
+            return &architectures[i];
+    return NULL;
+}
+
+const char *architecture_at(size_t i)
+{
+    return i < COUNT ? architectures[i].type : NULL;
+}

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Power cuts: the store as the disk may have it must open, be whole, and hold what was promised.
+
+    powercut.py --record build/release/tests/trials/record.so [--build build] [--seed 1] [--runs 3]
+                [--acts 30] [--random 3] [--between 100] [--most N]
+
+A daemon works on a store under a recorder that notes each write and flush in order: it indexes a
+small manual (from nothing in the first run), follows edits, adds and removes a second manual,
+rewrites all postings, makes vectors, compacts.  Then the disk is rebuilt as a cut could have left
+it: before and after every flush, with what was not flushed dropped, kept, or dropped at random by
+pages of 4 KiB; and at --between moments in between.  Each is verified and opened by a daemon, which
+must have every manual at no older a generation than was acknowledged before the cut, and none that
+had been removed.  What a daemon answers to add, update, rm and status is an acknowledgement.
+"""
+import argparse
+import collections
+import contextlib
+import hashlib
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+
+import disk
+from daemon import ROOT, SMALL_MODEL, Broken, Daemon, check
+from pages import Pages
+from stores import has_verb, look_into, verify
+
+
+class Recorded:
+    """One run of a daemon, and what it promised when."""
+
+    def __init__(self, args, house, dice, manuals, start_from=None):
+        self.args, self.house, self.dice = args, house, dice
+        self.pages, self.other = manuals
+        self.folder = os.path.join(house, "disk")
+        self.store = os.path.join(self.folder, "store")
+        self.log = os.path.join(house, "log.bin")
+        os.makedirs(self.folder)
+        if start_from:
+            shutil.copytree(start_from, self.store)
+        self.before = disk.Disk(self.folder)
+        self.promises = []  # (ns, {manual: generation})
+        self.acts = collections.Counter()
+
+    def promise(self, daemon):
+        generations = {m["name"]: m["generation"] for m in daemon.call("status")["manuals"]}
+        self.promises.append((time.monotonic_ns(), generations))
+
+    def edit(self, daemon):
+        for _ in range(self.dice.randrange(1, 4)):
+            self.pages.edit()
+        daemon.call("update", manual="m", wait=True)
+
+    def edit_unasked(self, _daemon):
+        self.pages.edit()
+        time.sleep(self.dice.random() * 0.1)
+
+    def force(self, daemon):
+        daemon.call("update", manual="m", force=True, wait=True)
+
+    def add(self, daemon):
+        daemon.call("add", dir=self.other.root, name="other", wait=True)
+
+    def remove(self, daemon):
+        if daemon.manual("other"):
+            daemon.call("rm", manual="other")
+
+    def rest(self, _daemon):
+        time.sleep(0.15)  # what was deleted is collected
+
+    def compact(self, daemon):
+        daemon.call("compact")
+
+    def run(self):
+        """One daemon after the other: each opens what the last one left."""
+        acts = [self.edit] * 4 + [self.edit_unasked] * 2 + [self.force, self.add, self.remove, self.rest]
+        if has_verb(self.args.build, "compact"):
+            acts += [self.compact] * 2
+        env = {"LD_PRELOAD": os.path.abspath(self.args.record), "RECORD_FOLDER": self.folder,
+               "RECORD_LOG": self.log}
+        for part in range(2):
+            with Daemon(self.args.build, self.house, model=SMALL_MODEL, env=env, store=self.store,
+                        sweep_seconds=5) as daemon:
+                daemon.call("add", dir=self.pages.root, name="m", wait=True)
+                self.promise(daemon)
+                for _ in range(self.args.acts // 2):
+                    act = self.dice.choice(acts)
+                    act(daemon)
+                    self.acts[act.__name__] += 1
+                    self.promise(daemon)
+        self.records = disk.read_log(self.log)
+
+    def promised(self, before_ns):
+        """Name -> least generation, and the names that may be there besides."""
+        last, later = {}, set()
+        for at, generations in self.promises:
+            if at < before_ns:
+                last = generations
+            else:
+                later = set(generations)
+                break
+        return last, later
+
+
+def moments(recorded, args, dice):
+    """How many records have been done when the power goes."""
+    flushes = [i for i, record in enumerate(recorded.records)
+               if record[1] in (disk.SYNC, disk.WRITTEN, disk.SYNC_ALL)]
+    at_flushes = sorted({j for i in flushes for j in (i, i + 1)})
+    every = {i: "at" for i in at_flushes}
+    for _ in range(args.between):
+        every.setdefault(dice.randrange(len(recorded.records) + 1), "between")
+    return every, len(flushes)
+
+
+class Cuts:
+    def __init__(self, args, recorded):
+        self.args, self.recorded, self.dice = args, recorded, recorded.dice
+        self.seen = set()
+        self.done = collections.Counter()
+        self.image = os.path.join(recorded.house, "image")
+
+    def cut(self, now, moment, keep):
+        recorded = self.recorded
+        end = len(recorded.records)
+        least, may = recorded.promised(recorded.records[moment][0] if moment < end else 2 ** 63)
+        image = now.cut(keep, self.dice)
+        image.pop("store/lock.mdb", None)  # made anew by who opens it alone
+        name = hashlib.blake2b(repr(sorted(least.items())).encode())
+        for path in sorted(image):
+            name.update(path.encode() + b"\0" + (b"" if image[path] is disk.FOLDER else image[path]))
+        self.done["cuts"] += 1
+        if name.digest() in self.seen:
+            return
+        self.seen.add(name.digest())
+        self.done["different"] += 1
+        self.open(image, least, may, f"moment {moment} of {end}, {keep} kept")
+
+    def open(self, image, least, may, what):
+        shutil.rmtree(self.image, ignore_errors=True)
+        os.makedirs(self.image)
+        disk.write_out(image, self.image)
+        store = os.path.join(self.image, "store")
+        try:
+            if least or os.path.exists(os.path.join(store, "data.mdb")):
+                verify(self.args.build, store)
+            found = look_into(self.args.build, os.path.join(self.image, "house"), store)
+            for manual, generation in least.items():
+                check(found.get(manual, -1) >= generation or manual not in may and manual not in found,
+                      f"{manual} has generation {found.get(manual)}, {generation} was promised")
+            for manual in found:
+                check(manual in least or manual in may, f"{manual} is there again")
+        except Broken as problem:
+            kept = self.image + ".bad"
+            shutil.rmtree(kept, ignore_errors=True)
+            shutil.copytree(self.image, kept)
+            raise Broken(f"{what}: {problem}; kept in {kept}") from problem
+
+    def all(self):
+        args, recorded = self.args, self.recorded
+        every, flushes = moments(recorded, args, self.dice)
+        now, wanted = recorded.before, sorted(every)
+        if args.most and len(wanted) > args.most:
+            wanted = sorted(self.dice.sample(wanted, args.most))
+        wanted_set = set(wanted)
+        for moment in range(len(recorded.records) + 1):
+            if moment in wanted_set:
+                for keep in ["none", "all"] + ["some"] * args.random:
+                    self.cut(now, moment, keep)
+            if moment < len(recorded.records):
+                now.apply(recorded.records[moment])
+        unseen = {path for path in now.mapped if os.path.basename(path) != "lock.mdb"}
+        check(not unseen, f"written through a map, which no recorder sees: {unseen}")
+        return flushes
+
+
+@contextlib.contextmanager
+def away(manuals):
+    """While nothing can be read again, a daemon shows what the store holds."""
+    for pages in manuals:
+        os.rename(pages.root, pages.root + ".away")
+    yield
+    for pages in manuals:
+        os.rename(pages.root + ".away", pages.root)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--record", required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--acts", type=int, default=30)
+    parser.add_argument("--random", type=int, default=3, help="random cuts at each moment")
+    parser.add_argument("--between", type=int, default=100)
+    parser.add_argument("--most", type=int, help="moments of a run, chosen at random")
+    args = parser.parse_args()
+    top = tempfile.mkdtemp(prefix="lectern-power-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+    dice, total, previous = random.Random(args.seed), collections.Counter(), None
+    manuals = Pages(os.path.join(top, "m"), dice, 8), Pages(os.path.join(top, "other"), dice, 3)
+    for number in range(args.runs):
+        house = os.path.join(top, str(number))
+        os.makedirs(house)
+        recorded = Recorded(args, house, dice, manuals, previous)
+        try:
+            recorded.run()
+            cuts = Cuts(args, recorded)
+            with away(manuals):
+                total["flushes"] += cuts.all()
+        except Broken as problem:
+            print(f"FAILED: run {number} of seed {args.seed}: {problem}")
+            sys.exit(1)
+        total += cuts.done
+        total["records"] += len(recorded.records)
+        total["promises"] += len(recorded.promises)
+        print(f"run {number}: {len(recorded.records)} records, {dict(recorded.acts)}, "
+              f"{dict(cuts.done)}", flush=True)
+        previous = recorded.store
+        if number % 3 == 2:
+            previous = None  # from nothing again
+    shutil.rmtree(top)
+    print(f"power cuts: seed {args.seed}: {dict(total)}: all opened, whole, nothing promised was lost")
+
+
+if __name__ == "__main__":
+    main()

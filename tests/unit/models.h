@@ -1,0 +1,223 @@
+/* What the tests of models share: the golden ones, those written into a folder
+ * of the test's own, and comparing. */
+#ifndef TESTS_MODELS_H
+#define TESTS_MODELS_H
+
+#include "tests/unit/unit.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "base/safetensors.h"
+#include "model/model.h"
+
+/* Small models, and what PyTorch says of them (tests/oracle/model): these three
+ * with tokenizers, and each of the families. */
+#define MODELS "tests/golden/models/"
+static const char *const kinds[] = {"tied", "untied", "memory"};
+static const char *const decoders[] = {"tied",    "untied", "memory",
+                                       "llama2",  "llama3", "qwen2",
+                                       "mistral", "olmo2",  "olmo3"};
+static const char *const embedders[] = {"bert", "xlm-roberta", "embedder"};
+enum {
+    KINDS = sizeof kinds / sizeof kinds[0],
+    DECODERS = sizeof decoders / sizeof decoders[0],
+    EMBEDDERS = sizeof embedders / sizeof embedders[0],
+    MOST_IDS = 64
+};
+
+static struct pool *pool;
+
+static inline int make_pool(void **state)
+{
+    (void)state;
+    return pool_new(2, &pool, NULL);
+}
+
+static inline int end_pool(void **state)
+{
+    (void)state;
+    pool_free(pool);
+    return 0;
+}
+
+static inline const struct kernels *backend(size_t i)
+{
+    return i ? kernels_cpu() : kernels_ref();
+}
+enum { BACKENDS = 2 };
+
+static inline int try_open(const char *folder, const struct kernels *kernels,
+                           struct model **ret, struct err *err)
+{
+    struct model_options options = {
+        .kernels = kernels,
+        .pool = {pool, pool_parallel_for, pool_threads(pool)},
+    };
+    return model_open(folder, &options, ret, err);
+}
+
+static inline struct model *open_kind(const char *kind,
+                                      const struct kernels *kernels)
+{
+    char path[128];
+    struct err err = {0};
+    struct model *model = NULL;
+    snprintf(path, sizeof path, MODELS "%s", kind);
+    if (try_open(path, kernels, &model, &err))
+        fail_msg("%s: %s", path, err.message);
+    return model;
+}
+
+static inline struct session *open_session(struct model *model)
+{
+    struct session *session = NULL;
+    assert_int_equal(session_open(model, &session, NULL), 0);
+    return session;
+}
+
+static inline struct safetensors *open_golden(const char *kind)
+{
+    char path[128];
+    struct err err = {0};
+    struct safetensors *file = NULL;
+    snprintf(path, sizeof path, MODELS "%s/golden.safetensors", kind);
+    if (safetensors_open(path, &file, &err))
+        fail_msg("%s: %s", path, err.message);
+    return file;
+}
+
+/* A copy of a golden's tensor, to be freed. */
+static inline void *golden(const struct safetensors *file, const char *name)
+{
+    const struct tensor *tensor = safetensors_find(file, name);
+    assert_non_null(tensor);
+    return memcpy(mem_alloc(tensor->bytes), tensor->data, tensor->bytes);
+}
+
+/* The largest difference by the largest value; written so that NaN fails. */
+static inline void check_near(const char *what, const float *got,
+                              const float *want, size_t count, double bound)
+{
+    double top = 0, worst = 0;
+    for (size_t i = 0; i < count; i++) {
+        double difference = fabs((double)got[i] - (double)want[i]);
+        if (!(difference <= worst))
+            worst = difference;
+        top = fmax(top, fabs((double)want[i]));
+    }
+    if (!(worst <= bound * top))
+        fail_msg("%s: off by %g of %g", what, worst, top);
+}
+
+/* ---- A folder of the test's own ---- */
+
+static char folder[256];
+
+static inline int make_folder(void **state)
+{
+    (void)state;
+    char command[600];
+    snprintf(folder, sizeof folder, "%s", unit_folder());
+    snprintf(command, sizeof command, "cp " MODELS "memory/*.json '%s'",
+             folder);
+    return system(command);
+}
+
+static inline int end_folder(void **state)
+{
+    (void)state;
+    unit_folder_remove(folder);
+    return 0;
+}
+
+static inline const char *in_folder(const char *name)
+{
+    static char path[400];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static inline void write_text(const char *name, const char *text)
+{
+    assert_int_equal(file_write(in_folder(name), slice_of(text), NULL), 0);
+}
+
+/* The folder opens with an error that says all of `says` (NULL: the end). */
+static inline void check_refused(int code, const char *const *says)
+{
+    struct model *model = NULL;
+    struct err err = {0};
+    int got = try_open(folder, kernels_ref(), &model, &err);
+    if (got != code)
+        fail_msg("%d, not %d: %s", got, code, err.message);
+    assert_null(model);
+    assert_true(err.path[0] != '\0');
+    for (; *says; says++)
+        if (!strstr(err.message, *says) && !strstr(err.path, *says))
+            fail_msg("\"%s\" is not in: %s: %s", *says, err.path, err.message);
+}
+#define REFUSED(code, ...)                                                     \
+    check_refused(code, (const char *const[]){__VA_ARGS__, NULL})
+
+enum change { DROP, RENAME, RESHAPE, RETYPE };
+
+/* Writes the model's weights with tensors changed: as pairs of name and what
+ * is done to it. */
+struct edit {
+    const char *name;
+    enum change change;
+};
+
+static inline void write_weights(const struct edit *edits, size_t edit_count)
+{
+    struct safetensors *file = NULL;
+    struct tensor tensors[64];
+    size_t count = 0;
+    assert_int_equal(
+        safetensors_open(MODELS "memory/model.safetensors", &file, NULL), 0);
+    assert_true(safetensors_count(file) <= 64);
+    for (size_t i = 0; i < safetensors_count(file); i++) {
+        struct tensor tensor = *safetensors_at(file, i);
+        bool drop = false;
+        for (size_t e = 0; e < edit_count; e++) {
+            if (!slice_is(tensor.name, edits[e].name))
+                continue;
+            drop = edits[e].change == DROP;
+            if (edits[e].change == RENAME)
+                tensor.name = slice_of("layers.0.surprise");
+            if (edits[e].change == RESHAPE) {
+                tensor.rank = 2;
+                tensor.shape[1] = tensor_values(&tensor);
+                tensor.shape[0] = 1;
+            }
+            if (edits[e].change == RETYPE)
+                tensor.type = TENSOR_I32;
+        }
+        if (!drop)
+            tensors[count++] = tensor;
+    }
+    assert_int_equal(safetensors_write(in_folder("model.safetensors"), tensors,
+                                       count, NULL, NULL),
+                     0);
+    safetensors_close(file);
+}
+
+struct answer {
+    int32_t ids[MOST_IDS];
+    size_t count, most;
+};
+
+static inline bool take_token(void *context, int32_t id, double log_chance)
+{
+    struct answer *answer = context;
+    assert_true(log_chance <= 0);
+    answer->ids[answer->count++] = id;
+    return answer->count < answer->most;
+}
+
+#endif
