@@ -148,13 +148,15 @@ $O/tests/bench/%: $O/tests/bench/%.o $O/all.a $(FAISS_C)
 bench: $(patsubst %.c,$O/%,$(wildcard tests/bench/*.c)) all build/manuals/postgresql  ## measure parsing and products beside their limits; prints JSON
 	@$O/tests/bench/parse build/manuals/postgresql build/lectern-parse
 	@$O/tests/bench/products
+	@$O/tests/bench/ingest build
 # What the trials preload into the daemon; never with a sanitizer.
 PRELOADS := $(patsubst %,$O/tests/trials/%.so,record clock)
 $(PRELOADS): $O/tests/trials/%.so: tests/trials/%.c tests/trials/record.h $(STAMP)
 	$(call say,link)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -fPIE,$(CFLAGS_ALL)) -fPIC -shared -o $@ $< -ldl
-preloads: $(PRELOADS)
+trials: $(addprefix $O/,$(PROGRAMS)) $(PRELOADS)  ## short trials of kills, power cuts and full disks (docs/torture.md has the long ones)
+	@sh tests/trials/short.sh $O
 # Without a fuzzer a target is linked with replay.c.
 FUZZ_SECONDS ?= 60
 FUZZERS := $(patsubst %,$O/tests/fuzz/%,html tree)
@@ -165,8 +167,15 @@ $(FUZZERS): LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
 $(FUZZERS) $O/tests/fuzz/encode:
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lgumbo -lxml2 $(BASE_LIBS)
-fuzzers: $(FUZZERS) $O/tests/fuzz/encode
-fuzz:  ## fuzz the HTML reader and the tree decoder, FUZZ_SECONDS each (needs clang); see docs/fuzz.md
+# What reads a model's files, without what runs it.
+MODEL_FUZZERS := $(patsubst %,$O/tests/fuzz/%,model tokenizer)
+MODEL_READERS := $(filter-out $(patsubst %,$O/model/%.o,forward keys model sample session weights),$(MODEL))
+$(MODEL_FUZZERS): LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
+$(MODEL_FUZZERS): $O/tests/fuzz/%: $(STAMP) $O/tests/fuzz/%.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(MODEL_READERS) $(BASE)
+	$(call say,link)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(MODEL_LIBS) $(BASE_LIBS)
+fuzzers: $(FUZZERS) $(MODEL_FUZZERS) $O/tests/fuzz/encode
+fuzz:  ## fuzz the readers of pages, trees, tokenizers and models, FUZZ_SECONDS each (needs clang); see docs/fuzz.md
 	@$(MAKE) --no-print-directory -s BUILD=fuzz CC=clang fuzzers
 	@sh tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)
 replay: fuzzers  ## run the fuzz targets of this BUILD over their corpora
@@ -229,5 +238,5 @@ help:  ## list the targets
 clean:  ## remove everything that was built
 	rm -rf build
 
-.PHONY: all help clean test unit e2e bench preloads fuzz fuzzers replay layers demo deps install
+.PHONY: all help clean test unit e2e bench trials fuzz fuzzers replay layers demo deps install
 .SECONDARY:

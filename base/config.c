@@ -40,6 +40,8 @@ static const char *const recalls[] = {"off", "aggregate", "children", NULL};
 
 static const char *const watches[] = {"auto", "inotify", "poll", "off", NULL};
 
+static const char *const answers[] = {"no", "yes", NULL};
+
 static const struct key {
     const char *name;
     enum kind kind;
@@ -89,6 +91,10 @@ static const struct key {
                              MOST_INTERVAL,
                              "seconds between rescans of manuals that inotify "
                              "does not cover"},
+    [CONFIG_ALIASES] = {"aliases", KIND_CHOICE, "yes", NULL, 0, 0,
+                        "whether sections are also found by what the manual's "
+                        "own index calls them: yes or no",
+                        answers},
 };
 
 static void default_store(struct buf *out)

@@ -31,6 +31,7 @@ enum config_key {
     CONFIG_WATCH,           /* how changed files are noticed */
     CONFIG_SWEEP_SECONDS,   /* between rescans beside inotify */
     CONFIG_POLL_SECONDS,    /* between rescans without it */
+    CONFIG_ALIASES,         /* search what indexes call sections */
     CONFIG_KEYS
 };
 

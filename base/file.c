@@ -5,11 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+
+enum { LOCK_TRIES = 20, LOCK_PAUSE_MS = 50 };
 
 void file_open_standard(void)
 {
@@ -117,6 +120,18 @@ int file_write(const char *path, struct slice content, struct err *err)
         unlink(temp.data);
     buf_free(&temp);
     return code;
+}
+
+int file_lock_patiently(int fd)
+{
+    const struct timespec pause = {0, LOCK_PAUSE_MS * 1000000L};
+    for (int tries = LOCK_TRIES;; tries--) {
+        if (!flock(fd, LOCK_EX | LOCK_NB))
+            return 0;
+        if (!tries)
+            return -1;
+        nanosleep(&pause, NULL);
+    }
 }
 
 int file_sync_folder(const char *path, struct err *err)

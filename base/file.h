@@ -29,6 +29,11 @@ int file_write(const char *path, struct slice content, struct err *err);
  * a file's own fsync does not see to that. */
 int file_sync_folder(const char *path, struct err *err);
 
+/* An exclusive flock.  A process that was killed holds its lock until the
+ * system has cleared it away: some patience before it is taken for a live one.
+ * -1 with errno. */
+int file_lock_patiently(int fd);
+
 /* mkdir -p; the last folder gets `mode`.  What is made is on the disk, too. */
 int file_make_folder(const char *path, unsigned mode, struct err *err);
 

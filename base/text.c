@@ -27,13 +27,25 @@ void text_encode(struct buf *buf, uint32_t code_point)
     buf_put(buf, bytes, (size_t)n);
 }
 
+size_t text_ascii_run(const char *text, size_t size, size_t at)
+{
+    size_t start = at;
+    for (uint64_t eight; size - at >= sizeof eight; at += sizeof eight) {
+        memcpy(&eight, text + at, sizeof eight);
+        if (eight & UINT64_C(0x8080808080808080))
+            break;
+    }
+    while (at < size && !(text[at] & 0x80))
+        at++;
+    return at - start;
+}
+
 bool text_is_utf8(const char *text, size_t size)
 {
     for (size_t at = 0, step; at < size; at += step) {
-        if ((unsigned char)text[at] < 0x80) {
-            step = 1;
-            continue;
-        }
+        at += text_ascii_run(text, size, at);
+        if (at == size)
+            break;
         if (text_decode(text, size, at, &step) == 0xFFFD && step == 1)
             return false;
     }

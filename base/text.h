@@ -31,6 +31,9 @@ static inline uint32_t text_decode(const char *text, size_t size, size_t at,
 void text_encode(struct buf *buf, uint32_t code_point);
 bool text_is_utf8(const char *text, size_t size);
 
+/* Bytes from `at` on that are ASCII. */
+size_t text_ascii_run(const char *text, size_t size, size_t at);
+
 /* Bytes of the white space at `at`: ASCII white space, U+0085, U+00A0, U+1680,
  * U+2000..200A, U+2028, U+2029, U+202F, U+205F, U+3000; else 0. */
 static inline size_t text_space(const char *text, size_t size, size_t at)

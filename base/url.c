@@ -92,3 +92,16 @@ bool url_resolve(struct slice base, struct slice url, struct buf *ret_path,
                     (struct slice){url.data + hash + 1, url.size - hash - 1});
     return true;
 }
+
+void url_other_packing(struct buf *path)
+{
+    static const char ending[] = ".gz";
+    size_t size = sizeof ending - 1;
+    if (path->size > size &&
+        !memcmp(path->data + path->size - size, ending, size)) {
+        path->size -= size;
+        path->data[path->size] = '\0';
+    } else {
+        buf_put_text(path, ending);
+    }
+}

@@ -15,4 +15,7 @@
 bool url_resolve(struct slice base, struct slice url, struct buf *ret_path,
                  struct buf *ret_anchor);
 
+/* The name of the file that a path may mean as well: with ".gz", or without. */
+void url_other_packing(struct buf *path);
+
 #endif

@@ -37,6 +37,7 @@ enum option_id {
     OPTION_WAIT,
     OPTION_FORCE,
     OPTION_RETRY,
+    OPTION_LEFT_OUT,
     OPTION_DEPTH,
     OPTION_ALL,
     OPTION_PRINT,
@@ -83,7 +84,7 @@ struct options {
     const char *socket, *config, *store, *model;
     const char *manual, *under, *mode, *answer, *method, *answers, *compare,
         *format, *session, *kind;
-    bool explain, jsonl, strict, wait, force, retry, all, print, stop;
+    bool explain, jsonl, strict, wait, force, retry, left_out, all, print, stop;
     bool foreground, repair;
     long count, depth, max_tokens;
     struct text_list ignore;
@@ -177,6 +178,8 @@ int cmd_failed(struct cli *cli, struct err *err);
 int cmd_eval(struct cli *cli, struct err *err);
 int cmd_doctor(struct cli *cli, struct err *err);
 int cmd_verify(struct cli *cli, struct err *err);
+int cmd_compact(struct cli *cli, struct err *err);
+int cmd_backup(struct cli *cli, struct err *err);
 int cmd_daemon(struct cli *cli, struct err *err);
 int cmd_completion(struct cli *cli, struct err *err);
 int cmd_help(struct cli *cli, struct err *err);

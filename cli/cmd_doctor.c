@@ -115,8 +115,11 @@ static void put_model(struct buf *out, const cJSON *model)
 {
     buf_put_text(out, ", ");
     output_put_count(out, json_get_int(model, "parameters", 0));
-    buf_printf(out, " parameters, %s on %s", json_get_text(model, "type", ""),
-               json_get_text(model, "backend", ""));
+    buf_printf(
+        out, " parameters, %s, %s on %s", json_get_text(model, "family", ""),
+        json_get_text(model, "type", ""), json_get_text(model, "backend", ""));
+    if (!json_get_bool(model, "writes", true))
+        buf_put_text(out, ", makes memories but no answers");
 }
 
 /* What the daemon says counts, when there is one. */

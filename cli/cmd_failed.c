@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "cli/cli.h"
 #include "cli/output.h"
 
@@ -9,6 +11,7 @@ static int request(struct cli *cli, bool retry, struct buf *ret_result,
     json_begin(&json, '{');
     cli_param_text(&json, "manual", cli->options.manual);
     cli_param_true(&json, "retry", retry);
+    cli_param_true(&json, "left_out", cli->options.left_out);
     json_end(&json, '}');
     int code = cli_call(cli, "failed", buf_slice(&params), ret_result, err);
     buf_free(&params);
@@ -28,6 +31,23 @@ static int wait_for(struct cli *cli, struct err *err)
     return code;
 }
 
+/* What lectern failed --left-out says of them. */
+static const char *why(const char *reason)
+{
+    static const char *const sentences[][2] = {
+        {"redirect", "sends one to another page"},
+        {"search", "a form to search the manual with"},
+        {"whole", "has other pages once more, on one"},
+        {"menu", "only says where other pages are"},
+        {"same", "equal to another file, which is in the tree"},
+        {"lists", "made besides the text: lists, uses, listings"},
+    };
+    for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++)
+        if (!strcmp(reason, sentences[i][0]))
+            return sentences[i][1];
+    return reason;
+}
+
 static void print(const cJSON *result)
 {
     struct buf text = {0};
@@ -36,6 +56,12 @@ static void print(const cJSON *result)
         buf_printf(&text, "%s  %s: %s\n", json_get_text(file, "manual", ""),
                    json_get_text(file, "file", ""),
                    json_get_text(file, "reason", ""));
+    cJSON_ArrayForEach (file,
+                        cJSON_GetObjectItemCaseSensitive(result, "left_out"))
+        buf_printf(&text, "%s  %s: left out: %s\n",
+                   json_get_text(file, "manual", ""),
+                   json_get_text(file, "file", ""),
+                   why(json_get_text(file, "reason", "")));
     if (text.size)
         output_text(text.data);
     buf_free(&text);

@@ -67,7 +67,9 @@ static void put_summary(struct buf *out, const cJSON *result)
     buf_printf(out, "%.1f s: ", json_get_double(result, "seconds", 0));
     if (count)
         output_put_count(out, count);
-    buf_put_text(out, count == 1 ? " fault\n" : count ? " faults\n" : "no fault\n");
+    buf_put_text(out, count == 1 ? " fault\n"
+                      : count    ? " faults\n"
+                                 : "no fault\n");
 }
 
 static void print(const struct cli *cli, const cJSON *result)

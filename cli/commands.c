@@ -50,6 +50,11 @@ const struct option_spec cli_options[OPTIONS] = {
                      "return when everything is indexed", 0, 0},
     [OPTION_FORCE] = {0, "force", NULL, KIND_FLAG, AT(force),
                       "index unchanged files again, too", 0, 0},
+    [OPTION_LEFT_OUT] =
+        {0, "left-out", NULL, KIND_FLAG, AT(left_out),
+         "also list the files that were read and are not in the "
+         "tree, and why",
+         0, 0},
     [OPTION_RETRY] = {0, "retry", NULL, KIND_FLAG, AT(retry),
                       "try them again, though they have not changed", 0, 0},
     [OPTION_DEPTH] = {0, "depth", "N", KIND_NUMBER, AT(depth),
@@ -131,7 +136,8 @@ const struct command cli_commands[] = {
     {"status", "", "say what the daemon has and does", 0, 0, 0, false,
      cmd_status},
     {"failed", "", "list the files that could not be indexed, and why",
-     BIT(MANUAL) | BIT(RETRY) | BIT(WAIT), 0, 0, false, cmd_failed},
+     BIT(MANUAL) | BIT(RETRY) | BIT(LEFT_OUT) | BIT(WAIT), 0, 0, false,
+     cmd_failed},
     {"eval", "FILE",
      "measure search and answers on questions with known answers",
      BIT(MANUAL) | BIT(MODE) | BIT(COUNT) | BIT(METHOD) | BIT(ANSWERS) |
@@ -141,6 +147,12 @@ const struct command cli_commands[] = {
      0, 0, false, cmd_doctor},
     {"verify", "", "check all that the store holds against itself",
      BIT(MANUAL) | BIT(REPAIR), 0, 0, false, cmd_verify},
+    {"compact", "", "rewrite the store densely; it goes on being used", 0, 0, 0,
+     false, cmd_compact},
+    {"backup", "DIR",
+     "copy the store into a new folder, which is one itself (restore: --store "
+     "DIR)",
+     0, 1, 1, false, cmd_backup},
     {"daemon", "", "start the daemon, or stop it", BIT(STOP) | BIT(FOREGROUND),
      0, 0, false, cmd_daemon},
     {"completion", "bash", "print a completion script", 0, 1, 1, true,

@@ -48,6 +48,10 @@ static int learn_model(struct writing *writing, struct composed *ret,
     if (code)
         return code;
     engine_state(engine_of(writing), &state);
+    if (!state.facts.writes)
+        return err_set(err, ERR_MODEL,
+                       "the model %s makes memories, but does not write",
+                       state.facts.name);
     writing->answering = state.facts.answering;
     writing->context = state.facts.context;
     writing->most = writing->options->most;

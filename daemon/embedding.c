@@ -15,30 +15,83 @@ enum {
     KEYS_A_PIECE = 4096 /* memories */
 };
 
-/* ---- What the tokenizer adds ---- */
+/* ---- What goes around a text ---- */
 
-int engine_wrapping(const struct tokenizer *tokenizer,
+/* Where `inner` stands last in `outer`; false: nowhere. */
+static bool find_last(const struct ids *outer, const struct ids *inner,
+                      size_t *ret)
+{
+    for (size_t at = outer->count + 1; at > inner->count; at--) {
+        *ret = at - 1 - inner->count;
+        if (!memcmp(outer->items + *ret, inner->items,
+                    inner->count * sizeof *inner->items))
+            return true;
+    }
+    return false;
+}
+
+/* What stands around the text "a", with the prefix before it and what the
+ * tokenizer adds; false: "a" cannot be told from it. */
+static int try_wrapping(const struct tokenizer *tokenizer, const char *prefix,
+                        bool *ret_found, struct engine_wrapping *ret,
+                        struct err *err)
+{
+    struct ids plain = {0}, all = {0};
+    struct buf text = {0};
+    size_t before = 0;
+    buf_put_text(&text, prefix);
+    buf_put_text(&text, "a");
+    int code = tokenizer_encode(tokenizer, slice_of("a"), false, &plain, err);
+    if (!code)
+        code = tokenizer_encode(tokenizer, buf_slice(&text), true, &all, err);
+    *ret_found = !code && find_last(&all, &plain, &before);
+    if (*ret_found)
+        *ret = (struct engine_wrapping){all, before,
+                                        all.count - before - plain.count};
+    else
+        ids_free(&all);
+    ids_free(&plain);
+    buf_free(&text);
+    return code;
+}
+
+/* The prefix's own tokens behind what the tokenizer puts before a text. */
+static int insert_prefix(const struct tokenizer *tokenizer, const char *prefix,
+                         struct engine_wrapping *wrapping, struct err *err)
+{
+    struct ids whole = {0};
+    for (size_t i = 0; i < wrapping->before; i++)
+        ids_put(&whole, wrapping->ids.items[i]);
+    int code =
+        tokenizer_encode(tokenizer, slice_of(prefix), false, &whole, err);
+    size_t before = whole.count;
+    for (size_t i = wrapping->before; i < wrapping->ids.count; i++)
+        ids_put(&whole, wrapping->ids.items[i]);
+    ids_free(&wrapping->ids);
+    wrapping->ids = whole;
+    wrapping->before = before;
+    return code;
+}
+
+int engine_wrapping(const struct tokenizer *tokenizer, const char *prefix,
                     struct engine_wrapping *ret, struct err *err)
 {
-    struct slice text = slice_of("a");
-    struct ids plain = {0}, all = {0};
-    size_t before = 0;
-    int code = tokenizer_encode(tokenizer, text, false, &plain, err);
-    if (!code)
-        code = tokenizer_encode(tokenizer, text, true, &all, err);
-    while (!code && before + plain.count <= all.count &&
-           memcmp(all.items + before, plain.items,
-                  plain.count * sizeof *plain.items) != 0)
-        before++;
-    if (!code && before + plain.count > all.count)
+    struct engine_wrapping wrapping = {0};
+    bool found = false;
+    int code =
+        try_wrapping(tokenizer, prefix ? prefix : "", &found, &wrapping, err);
+    if (!code && !found && prefix) {
+        code = try_wrapping(tokenizer, "", &found, &wrapping, err);
+        if (!code && found)
+            code = insert_prefix(tokenizer, prefix, &wrapping, err);
+    }
+    if (!code && !found)
         code = err_set(err, ERR_FORMAT,
                        "the tokenizer's post-processor changes the text");
     if (code)
-        ids_free(&all);
+        engine_wrapping_free(&wrapping);
     else
-        *ret = (struct engine_wrapping){all, before,
-                                        all.count - before - plain.count};
-    ids_free(&plain);
+        *ret = wrapping;
     return code;
 }
 
@@ -93,19 +146,30 @@ static int embed_wrapped(struct model *model, const struct embedding *e,
                          const struct cancel *cancel, struct err *err)
 {
     const struct model_facts *facts = model_facts(model);
-    int code = 0;
-    for (size_t i = 0; i < e->count && !code; i++) {
-        size_t most = e->texts[i].count + around(e->wrapping);
-        int32_t *ids = mem_alloc((most + 1) * sizeof *ids);
-        struct embed_input input = {.ids = ids};
-        input.count = wrap(e->wrapping, &e->texts[i], facts->context, ids);
-        float *ret = e->ret + i * facts->width;
-        if (input.count)
-            code = model_embed(model, &input, 1, cancel, ret, err);
-        else
-            memset(ret, 0, facts->width * sizeof *ret);
-        free(ids);
+    struct embed_input inputs[MOST_TEXTS];
+    size_t room = 0, count = 0, from[MOST_TEXTS + 1] = {0};
+    for (size_t i = 0; i < e->count; i++)
+        room += e->texts[i].count + around(e->wrapping);
+    int32_t *ids = mem_alloc((room + 1) * sizeof *ids), *next = ids;
+    for (size_t i = 0; i < e->count; i++) {
+        size_t size = wrap(e->wrapping, &e->texts[i], facts->context, next);
+        if (size) {
+            from[count] = i;
+            inputs[count++] = (struct embed_input){.ids = next, .count = size};
+        }
+        next += size;
     }
+    memset(e->ret, 0, e->count * facts->width * sizeof *e->ret);
+    int code = model_embed(model, inputs, count, cancel, e->ret, err);
+    for (size_t i = count; i > 0 && !code; i--) /* to where they belong */
+        if (from[i - 1] != i - 1) {
+            memcpy(e->ret + from[i - 1] * facts->width,
+                   e->ret + (i - 1) * facts->width,
+                   facts->width * sizeof *e->ret);
+            memset(e->ret + (i - 1) * facts->width, 0,
+                   facts->width * sizeof *e->ret);
+        }
+    free(ids);
     return code;
 }
 
@@ -195,7 +259,8 @@ static int get_facts(void *context, struct embedder_facts *ret, struct err *err)
     const struct model_facts *facts = model_facts(model);
     size_t added = 2;
     if (!facts->soft_tokens) {
-        code = engine_wrapping(model_tokenizer(model), &wrapping, err);
+        code = engine_wrapping(model_tokenizer(model), facts->passage_prefix,
+                               &wrapping, err);
         added = around(&wrapping);
         engine_wrapping_free(&wrapping);
     }
@@ -204,6 +269,7 @@ static int get_facts(void *context, struct embedder_facts *ret, struct err *err)
     *ret = (struct embedder_facts){
         .width = facts->width,
         .key_width = facts->key_width,
+        .keys_are_memories = !facts->recall,
         .context = facts->context > added ? facts->context - added : 0,
         .recalls = facts->soft_tokens && facts->recall,
         .model = facts->fingerprint,
@@ -279,8 +345,12 @@ static int embed(void *context, const struct embed_text *texts, size_t count,
         return code;
     bool soft = model_facts(model)->soft_tokens;
     size_t width = model_facts(model)->width, tokens;
-    if (!soft)
-        code = engine_wrapping(model_tokenizer(model), &wrapping, err);
+    if (!soft) /* a question has its prefix already */
+        code = engine_wrapping(model_tokenizer(model),
+                               count && texts[0].soft == EMBED_SUMMARY
+                                   ? NULL
+                                   : model_facts(model)->passage_prefix,
+                               &wrapping, err);
     for (size_t from = 0, some; from < count && !code; from += some) {
         some =
             take_piece(texts + from, count - from, piece_tokens(self), &tokens);
@@ -351,6 +421,25 @@ static int keys(void *context, const float *memories, size_t count, float *ret,
     return project(context, memories, count, false, ret, err);
 }
 
+/* The question's ids behind those of the model's prefix: they are one text, as
+ * the model was taught. */
+static int tokenize_question(struct engine_embedder *self, const char *text,
+                             struct embed_ids *ids, struct err *err)
+{
+    const struct model *model;
+    struct buf whole = {0};
+    int code = engine_model(self->engine, self->cancel, &model, err);
+    if (code)
+        return code;
+    const struct model_facts *facts = model_facts(model);
+    if (facts->query_prefix && !facts->soft_tokens)
+        buf_put_text(&whole, facts->query_prefix);
+    buf_put_text(&whole, text);
+    code = tokenize(self, buf_slice(&whole), ids, err);
+    buf_free(&whole);
+    return code;
+}
+
 static int question(void *context, const char *text, float *ret,
                     struct err *err)
 {
@@ -359,7 +448,7 @@ static int question(void *context, const char *text, float *ret,
     struct embedder_facts facts;
     int code = get_facts(context, &facts, err);
     if (!code)
-        code = tokenize(context, slice_of(text), &ids, err);
+        code = tokenize_question(context, text, &ids, err);
     if (code)
         return code;
     float *memory = mem_alloc(facts.width * sizeof *memory);

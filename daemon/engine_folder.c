@@ -12,7 +12,9 @@ static bool is_read(const char *name)
 {
     return !strcmp(name, "config.json") ||
            !strcmp(name, "generation_config.json") ||
-           !strcmp(name, "tokenizer.json") ||
+           !strcmp(name, "tokenizer.json") || !strcmp(name, "modules.json") ||
+           !strcmp(name, "sentence_bert_config.json") ||
+           !strcmp(name, "config_sentence_transformers.json") ||
            (!strncmp(name, "model", 5) && strstr(name, ".safetensors"));
 }
 

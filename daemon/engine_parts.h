@@ -73,13 +73,13 @@ void engine_take_next(struct engine *engine);
 int engine_model(struct engine *engine, const atomic_bool *cancel,
                  const struct model **ret, struct err *err);
 
-/* What the tokenizer adds around a text. */
+/* What the tokenizer adds around a text, and the model's prefix for it. */
 struct engine_wrapping {
     struct ids ids; /* with some text in between */
     size_t before;  /* ids[0 ... before) */
     size_t after;   /* the last ones */
 };
-int engine_wrapping(const struct tokenizer *tokenizer,
+int engine_wrapping(const struct tokenizer *tokenizer, const char *prefix,
                     struct engine_wrapping *ret, struct err *err);
 void engine_wrapping_free(struct engine_wrapping *wrapping);
 

@@ -127,7 +127,7 @@ static int check_no_special(const struct generation *g, size_t from,
 static int encode_prompt(struct generation *g, struct err *err)
 {
     struct engine_wrapping wrapping = {0};
-    int code = engine_wrapping(g->tokenizer, &wrapping, err);
+    int code = engine_wrapping(g->tokenizer, NULL, &wrapping, err);
     for (size_t i = 0; i < wrapping.before; i++)
         ids_put(&g->ids, wrapping.ids.items[i]);
     if (!code)

@@ -8,8 +8,11 @@
  *                         └──────────┘           └────────────┘
  *
  * Queued and running, wanted and encoding may be so at once.  Updates go before
- * memories, and interrupt them: those that are there stay in the store.  Either
- * may fail, which leaves retry_at or memory_at set.
+ * memories, and interrupt them: those that are there stay in the store.  Files
+ * may change more often than it takes to find out which are missing: memories
+ * that were interrupted before the first new one are left alone for longer the
+ * next time, up to 30 s.  Either may fail, which leaves retry_at or memory_at
+ * set.
  *
  * 1. Everything that is not said to be one thread's is read and written under
  *    `lock`; index_update, memories_update, library_refresh and store_collect run
@@ -35,7 +38,8 @@
 enum {
     SETTLE_MS = 100, /* until readers of an older generation are asked after */
     SETTLED_MS = 2100, /* until a file's time stamp tells its changes apart */
-    NICENESS = 10      /* questions come first */
+    MOST_UNCOLLECTED = 8, /* runs until a collection goes before others */
+    NICENESS = 10         /* questions come first */
 };
 
 struct jobs *jobs_new(const struct jobs_options *options)
@@ -67,7 +71,8 @@ void jobs_enqueue(struct jobs *jobs, struct job *job)
 {
     if (!job->queued)
         job->queued = job->marked ? job->marked : ++jobs->tickets;
-    if (jobs->current && jobs->current->encoding)
+    if (jobs->current && jobs->current->encoding &&
+        (job->asked || jobs_may_interrupt(jobs)))
         atomic_store(&jobs->cancel, true);
     pthread_cond_broadcast(&jobs->changed);
 }
@@ -227,6 +232,7 @@ void jobs_begin(struct jobs *jobs, struct job *job, int phase)
     job->phase = phase;
     job->done = job->total = 0;
     jobs->current = job;
+    jobs->uncollected++;
     atomic_store(&jobs->cancel, false);
 }
 
@@ -263,26 +269,13 @@ static void run(struct jobs *jobs, struct job *job)
         jobs_settle(jobs);
 }
 
-/* What waits in the store for work that did not come to its end. */
-static unsigned unfinished(const struct jobs *jobs)
-{
-    unsigned keep = 0;
-    for (const struct job *job = jobs->all; job; job = job->next) {
-        if (job->partial)
-            keep |= KEEP_TREES;
-        if (job->wanted || job->memory_err.code)
-            keep |= KEEP_MEMORIES;
-    }
-    return keep;
-}
-
 static void collect(struct jobs *jobs)
 {
     struct err err;
-    unsigned keep = unfinished(jobs);
     jobs->collect = false;
+    jobs->uncollected = 0;
     pthread_mutex_unlock(&jobs->lock);
-    if (store_collect(jobs->options.store, keep, &err))
+    if (store_collect(jobs->options.store, &err))
         log_warn("what was deleted stays in the store for now: %s",
                  err.message);
     pthread_mutex_lock(&jobs->lock);
@@ -291,7 +284,8 @@ static void collect(struct jobs *jobs)
 /* Nobody reads what is no longer referred to. */
 static bool may_collect(const struct jobs *jobs)
 {
-    return !jobs->refresh && library_is_settled(jobs->options.library);
+    return jobs->collect && !jobs->refresh &&
+           library_is_settled(jobs->options.library);
 }
 
 static void rest(struct jobs *jobs, int64_t due)
@@ -316,15 +310,18 @@ static void *index_thread(void *context)
         choose(jobs, &update, &memories, &due);
         if (look_at && (!due || look_at < due))
             due = look_at;
+        bool overdue = jobs->uncollected >= MOST_UNCOLLECTED;
         if (jobs->held)
             rest(jobs, 0);
+        else if (overdue && may_collect(jobs))
+            collect(jobs);
         else if (update)
             run(jobs, update);
         else if (look_at && look_at <= clock_ms())
             jobs_renew_model(jobs);
         else if (memories)
             jobs_encode(jobs, memories);
-        else if (jobs->collect && may_collect(jobs))
+        else if (may_collect(jobs))
             collect(jobs);
         else
             rest(jobs, jobs->collect && !jobs->refresh ? clock_ms() + SETTLE_MS
@@ -376,37 +373,6 @@ int jobs_forget(struct jobs *jobs, uint32_t manual, struct err *err)
     jobs_settle(jobs);
     pthread_mutex_unlock(&jobs->lock);
     return code;
-}
-
-enum { HOLD_POLL_MS = 20 };
-
-int jobs_hold(struct jobs *jobs, const atomic_bool *cancel, struct err *err)
-{
-    int code = 0;
-    pthread_mutex_lock(&jobs->lock);
-    jobs->held++;
-    pthread_cond_broadcast(&jobs->changed);
-    while (!jobs->resting && !code) {
-        int64_t at = clock_ms() + HOLD_POLL_MS;
-        struct timespec until = {at / 1000, at % 1000 * 1000000};
-        if (jobs->current && jobs->current->encoding)
-            atomic_store(&jobs->cancel, true);
-        pthread_cond_timedwait(&jobs->changed, &jobs->lock, &until);
-        if (jobs->stopping || (cancel && atomic_load(cancel)))
-            code = err_set(err, ERR_CANCELLED, "cancelled");
-    }
-    pthread_mutex_unlock(&jobs->lock);
-    if (code)
-        jobs_go_on(jobs);
-    return code;
-}
-
-void jobs_go_on(struct jobs *jobs)
-{
-    pthread_mutex_lock(&jobs->lock);
-    jobs->held--;
-    pthread_cond_broadcast(&jobs->changed);
-    pthread_mutex_unlock(&jobs->lock);
 }
 
 void jobs_collect(struct jobs *jobs)

@@ -77,6 +77,10 @@ int jobs_refresh(struct jobs *jobs, struct err *err);
  * write.  ERR_CANCELLED when the daemon stops or `cancel` is set. */
 int jobs_hold(struct jobs *jobs, const atomic_bool *cancel, struct err *err);
 void jobs_go_on(struct jobs *jobs);
+/* For one who holds: collects now what nothing refers to, if those who read an
+ * older generation end soon; else it is left for later. */
+int jobs_collect_held(struct jobs *jobs, const atomic_bool *cancel,
+                      struct err *err);
 
 /* What was deleted may be collected, when nothing else is to be done. */
 void jobs_collect(struct jobs *jobs);

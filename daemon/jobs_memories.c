@@ -3,7 +3,11 @@
 #include "base/log.h"
 #include "daemon/jobs_parts.h"
 
-enum { MODEL_LOOK_MS = 5000 }; /* until a model may have changed */
+enum {
+    MODEL_LOOK_MS = 5000, /* until a model may have changed */
+    FIRST_PATIENCE_MS = 1000,
+    MOST_PATIENCE_MS = 30 * 1000
+};
 
 static const struct volume *volume_of(const struct shelf *shelf,
                                       uint32_t manual)
@@ -19,7 +23,7 @@ static void on_progress(void *context, size_t done, size_t total)
     struct jobs *jobs = context;
     jobs_progress(jobs, PHASE_MEMORIES, done, total);
     pthread_mutex_lock(&jobs->lock);
-    if (jobs_update_is_due(jobs))
+    if (jobs_update_is_due(jobs) && jobs_may_interrupt(jobs))
         atomic_store(&jobs->cancel, true);
     pthread_mutex_unlock(&jobs->lock);
 }
@@ -95,6 +99,22 @@ static void ended(struct jobs *jobs, struct job *job, int code,
     }
 }
 
+bool jobs_may_interrupt(const struct jobs *jobs)
+{
+    return clock_ms() - jobs->encoding_since >= jobs->patience;
+}
+
+static void set_patience(struct jobs *jobs, int code, size_t encoded)
+{
+    if (code != ERR_CANCELLED)
+        jobs->patience = 0;
+    else if (!encoded)
+        jobs->patience =
+            jobs->patience ? jobs->patience * 2 : FIRST_PATIENCE_MS;
+    if (jobs->patience > MOST_PATIENCE_MS)
+        jobs->patience = MOST_PATIENCE_MS;
+}
+
 void jobs_encode(struct jobs *jobs, struct job *job)
 {
     struct memories_report report = {0};
@@ -104,6 +124,7 @@ void jobs_encode(struct jobs *jobs, struct job *job)
     job->wanted = 0;
     job->memory_at = 0;
     jobs_begin(jobs, job, PHASE_MEMORIES);
+    jobs->encoding_since = clock_ms();
     pthread_mutex_unlock(&jobs->lock);
     int code = encode(jobs, job->manual, &report, &encoded, &err);
     pthread_mutex_lock(&jobs->lock);
@@ -111,6 +132,7 @@ void jobs_encode(struct jobs *jobs, struct job *job)
     job->interrupted += code == ERR_CANCELLED ? encoded : 0;
     jobs->current = NULL;
     jobs->collect = jobs->collect || report.changed;
+    set_patience(jobs, code, encoded);
     ended(jobs, job, code, &err, &report);
     pthread_cond_broadcast(&jobs->changed);
     if (!job->forgotten)

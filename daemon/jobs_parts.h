@@ -30,11 +30,11 @@ struct job {
     bool forgotten;            /* its end is awaited */
     int phase;                 /* of what runs */
     size_t done, total;
-    bool partial;                  /* an update that failed left trees behind */
-    struct index_report report;    /* of the last that ended well */
-    struct err err;                /* of the last; code 0: it ended well */
-    int64_t retry_delay, retry_at; /* ms; 0: no retry is due */
-    int64_t rests_until;           /* ms; before it changes start no update */
+    bool partial;                    /* an update failed after its scan */
+    struct index_report report;      /* of the last that ended well */
+    struct err err;                  /* of the last; code 0: it ended well */
+    int64_t retry_delay, retry_at;   /* ms; 0: no retry is due */
+    int64_t rests_until;             /* ms; before it changes start no update */
     struct memories_report memories; /* the same of memories */
     size_t interrupted; /* segments encoded by runs that were, since then */
     struct err memory_err;
@@ -60,14 +60,18 @@ struct jobs {
     struct waiter *waiters;
     uint64_t tickets; /* given so far */
     bool stopping, collect;
-    bool resting;  /* the thread waits for something to do */
-    unsigned held; /* by those who want it to */
+    unsigned uncollected;       /* runs since the last collection */
+    bool resting;               /* the thread waits for something to do */
+    unsigned held;              /* by those who want it to */
     bool refresh;               /* the thread's: jobs_refresh is due */
     pthread_mutex_t refreshing; /* else an older shelf could come last */
     int64_t look_at;            /* the thread's: when to look at the model */
     uint64_t exchanges;         /* the thread's: of models, that it knows of */
     int64_t told_at;            /* ms: the last notification of progress */
     atomic_bool cancel;         /* stops index_update */
+    int64_t encoding_since;     /* clock_ms: of memories that are made */
+    int64_t patience; /* ms, for which updates that nobody asked for leave them
+                         be */
 };
 
 /* All of these with the lock. */
@@ -93,5 +97,7 @@ void jobs_renew_model(struct jobs *jobs);
 int64_t jobs_renew_at(const struct jobs *jobs);
 /* An update waits: memories make room for it. */
 bool jobs_update_is_due(const struct jobs *jobs);
+/* They have gone on for long enough to be interrupted. */
+bool jobs_may_interrupt(const struct jobs *jobs);
 
 #endif

@@ -1,5 +1,6 @@
 /* lecternd: keeps manuals indexed and answers questions about them. */
 #include <getopt.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -18,8 +19,11 @@
 #include "daemon/work.h"
 
 enum {
-    STOP_MS = 800,             /* for the threads, once the loop has ended */
-    MOST_SKELETONS = 128 << 20 /* bytes */
+    STOP_MS = 800,              /* for the threads, once the loop has ended */
+    MOST_SKELETONS = 128 << 20, /* bytes */
+    MOST_HEAPS = 4,
+    LARGE_BUFFER = 1 << 20, /* bytes; has pages of its own */
+    MOST_UNUSED = 4 << 20   /* bytes at the end of a heap */
 };
 
 struct options {
@@ -178,6 +182,7 @@ static int start_threads(struct service *service, const struct config *config,
         .index = {.parser = daemon->parser,
                   .watch = daemon->watch,
                   .skeletons = service->skeletons,
+                  .no_aliases = !config_choice(config, CONFIG_ALIASES),
                   .parsers = (unsigned)config_number(config, CONFIG_PARSERS)}};
     daemon->jobs = jobs_new(&options);
     int code = queue_all(service, err);
@@ -236,12 +241,22 @@ static int serve(const struct config *config, struct err *err)
     return code;
 }
 
+/* By itself malloc comes to take even large buffers from its heaps, one for each
+ * thread, which keep tens of megabytes that nothing uses. */
+static void give_memory_back(void)
+{
+    mallopt(M_ARENA_MAX, MOST_HEAPS);
+    mallopt(M_MMAP_THRESHOLD, LARGE_BUFFER);
+    mallopt(M_TRIM_THRESHOLD, MOST_UNUSED);
+}
+
 int main(int argc, char **argv)
 {
     struct options options = {0};
     struct config config;
     struct err err = {.position = -1};
     file_open_standard();
+    give_memory_back();
     int code = parse_options(argc, argv, &options);
     if (code)
         return code > 0 ? 0 : err_exit_status(code);

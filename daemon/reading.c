@@ -171,6 +171,15 @@ static void put_refs(struct json *json, const struct volume *volume,
     json_end(json, ']');
 }
 
+static void put_aliases(struct json *json, const struct node *node)
+{
+    json_key(json, "aliases");
+    json_begin(json, '[');
+    for (uint32_t i = 0; i < node->alias_count; i++)
+        json_string(json, node->aliases[i]);
+    json_end(json, ']');
+}
+
 static void put_dropped(struct json *json, const struct volume *volume,
                         uint32_t file, const struct dropped *dropped)
 {
@@ -214,6 +223,7 @@ static int put_section(const struct call *call, const struct shelf *shelf,
     put_blocks(json, volume, volume->outline->nodes[node].source_tree,
                content.node);
     put_refs(json, volume, node, content.node);
+    put_aliases(json, &volume->outline->nodes[node]);
     if (all)
         put_dropped(json, volume, volume->outline->nodes[node].source_tree,
                     &dropped);

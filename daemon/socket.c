@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -75,7 +74,7 @@ static int take_lock(const char *path, struct err *err)
     int code = fd;
     if (fd < 0) {
         code = err_errno(err, ERR_IO, "cannot open %s", name.data);
-    } else if (flock(fd, LOCK_EX | LOCK_NB)) {
+    } else if (file_lock_patiently(fd) < 0) {
         code =
             err_set(err, ERR_USAGE, "another daemon has the socket %s", path);
         close(fd);

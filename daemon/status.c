@@ -114,6 +114,20 @@ static void put_backlog(struct json *json, const struct job_state *state)
     json_end(json, '}');
 }
 
+/* How many files are not in the tree, by why. */
+static void put_left_out(struct json *json, const struct volume *volume)
+{
+    int64_t counts[LEFT_OUT_KINDS] = {0};
+    for (uint32_t i = 0; volume && i < volume->outline->file_count; i++)
+        counts[volume->outline->left_out[i]]++;
+    json_key(json, "left_out");
+    json_begin(json, '{');
+    for (int why = LEFT_OUT_NOT + 1; why < LEFT_OUT_KINDS; why++)
+        if (counts[why])
+            json_field_int(json, left_out_name(why), counts[why]);
+    json_end(json, '}');
+}
+
 static void put_manual(struct json *json, const struct manual *manual,
                        const struct job_state *state,
                        const struct volume *volume, const struct wanted *wanted)
@@ -126,6 +140,7 @@ static void put_manual(struct json *json, const struct manual *manual,
     json_field_int(json, "nodes", (int64_t)manual->nodes);
     json_field_int(json, "words", (int64_t)manual->words);
     json_field_int(json, "failed", (int64_t)manual->failed);
+    put_left_out(json, volume);
     if (state->counted)
         json_field_int(json, "pending", (int64_t)state->pending);
     else
@@ -186,11 +201,15 @@ int verb_ls(struct call *call, struct json *json, struct err *err)
 static void put_model_facts(struct json *json, const struct model_facts *facts)
 {
     json_field_text(json, "name", facts->name);
+    json_field_text(json, "family", facts->family);
     json_field_text(json, "type", facts->type);
     json_field_int(json, "parameters", (int64_t)facts->parameters);
     json_field_int(json, "width", (int64_t)facts->width);
     json_field_int(json, "context", (int64_t)facts->context);
     json_field_bool(json, "recalls", facts->soft_tokens && facts->recall);
+    json_field_text(json, "pooling",
+                    facts->soft_tokens ? "last" : facts->pooling);
+    json_field_bool(json, "writes", facts->writes);
     json_field_text(json, "backend", facts->backend);
 }
 
@@ -234,11 +253,34 @@ static void put_watch(struct json *json, struct watch *watch)
     json_end(json, '}');
 }
 
+static void put_store(struct json *json, struct store *store)
+{
+    struct store_pages pages;
+    uint64_t used, map;
+    store_size(store, &used, &map);
+    json_key(json, "store");
+    json_begin(json, '{');
+    json_field_int(json, "bytes", (int64_t)used);
+    json_field_int(json, "map", (int64_t)map);
+    if (!store_pages(store, false, &pages, NULL)) {
+        json_field_int(json, "free", (int64_t)pages.free);
+        json_key(json, "tables");
+        json_begin(json, '{');
+        for (size_t t = 0; t < pages.count; t++) {
+            json_key(json, pages.tables[t].name);
+            json_begin(json, '{');
+            json_field_int(json, "entries", (int64_t)pages.tables[t].entries);
+            json_field_int(json, "bytes", (int64_t)pages.tables[t].bytes);
+            json_end(json, '}');
+        }
+        json_end(json, '}');
+    }
+    json_end(json, '}');
+}
+
 static void put_daemon(struct json *json, const struct call *call)
 {
     struct shelf *shelf = library_shelf(call->daemon->library);
-    uint64_t used, map;
-    store_size(call->daemon->store, &used, &map);
     json_field_int(json, "generation", (int64_t)shelf->generation);
     json_field_text(json, "version", LECTERN_VERSION);
     json_field_int(json, "pid", getpid());
@@ -246,11 +288,7 @@ static void put_daemon(struct json *json, const struct call *call)
                       (double)(clock_ms() - call->daemon->started_ms) / 1000,
                       1);
     put_model(json, call->daemon->engine);
-    json_key(json, "store");
-    json_begin(json, '{');
-    json_field_int(json, "bytes", (int64_t)used);
-    json_field_int(json, "map", (int64_t)map);
-    json_end(json, '}');
+    put_store(json, call->daemon->store);
     put_watch(json, call->daemon->watch);
     shelf_release(shelf);
 }
@@ -323,6 +361,34 @@ static int put_all_failed(const struct call *call, const char *only,
     return code;
 }
 
+static void put_reasons(struct json *json, const struct volume *volume)
+{
+    const struct tree *outline = volume->outline;
+    for (uint32_t i = 0; i < outline->file_count; i++) {
+        if (!outline->left_out[i])
+            continue;
+        json_begin(json, '{');
+        json_field_text(json, "manual", volume->manual.name);
+        json_field_string(json, "file", outline->files[i]);
+        json_field_text(json, "reason", left_out_name(outline->left_out[i]));
+        json_end(json, '}');
+    }
+}
+
+/* Files that are read and not in the tree. */
+static void put_all_left_out(const struct call *call, const char *only,
+                             struct json *json)
+{
+    struct shelf *shelf = library_shelf(call->daemon->library);
+    json_key(json, "left_out");
+    json_begin(json, '[');
+    for (size_t i = 0; i < shelf->count; i++)
+        if (!only || !strcmp(only, shelf->volumes[i]->manual.name))
+            put_reasons(json, shelf->volumes[i]);
+    json_end(json, ']');
+    shelf_release(shelf);
+}
+
 int verb_failed(struct call *call, struct json *json, struct err *err)
 {
     const char *name = json_get_text(call->params, "manual", NULL);
@@ -336,6 +402,8 @@ int verb_failed(struct call *call, struct json *json, struct err *err)
     json_begin(json, '[');
     code = put_all_failed(call, name, json, err);
     json_end(json, ']');
+    if (json_get_bool(call->params, "left_out", false))
+        put_all_left_out(call, name, json);
     json_end(json, '}');
     return code;
 }

@@ -40,15 +40,19 @@ static const struct param update_params[] = {TEXT("manual"), BOOL("wait"),
                                              BOOL("force"), END};
 static const struct param status_params[] = {BOOL("open"), END};
 static const struct param manual_params[] = {TEXT("manual"), END};
-static const struct param failed_params[] = {TEXT("manual"), BOOL("retry"), END};
+static const struct param failed_params[] = {TEXT("manual"), BOOL("retry"),
+                                             BOOL("left_out"), END};
 static const struct param verify_params[] = {TEXT("manual"), BOOL("repair"), END};
+static const struct param backup_params[] = {NEEDED_TEXT("dir"), END};
 static const struct param cancel_params[] = {{"id", PARAM_ANY, true, 0, 0},
                                              END};
 
 static const struct verb verbs[] = {
     {"add", VERB_CHORE, verb_add, add_params},
     {"ask", VERB_ANSWER, verb_ask, ask_params},
+    {"backup", VERB_CARE, verb_backup, backup_params},
     {"cancel", VERB_LOOP, NULL, cancel_params},
+    {"compact", VERB_CARE, verb_compact, no_params},
     {"failed", VERB_QUERY, verb_failed, failed_params},
     {"get", VERB_QUERY, verb_get, get_params},
     {"ls", VERB_QUERY, verb_ls, no_params},

@@ -60,5 +60,6 @@ verb_run verb_toc, verb_get, verb_open;             /* reading.c */
 verb_run verb_add, verb_rm, verb_update, verb_wait; /* manuals.c */
 verb_run verb_ls, verb_status, verb_failed;         /* status.c */
 verb_run verb_verify;                               /* verify.c */
+verb_run verb_compact, verb_backup;                 /* care.c */
 
 #endif

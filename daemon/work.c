@@ -153,8 +153,7 @@ int work_start(struct daemon *daemon, struct work **ret_work, struct err *err)
     struct work *work = mem_alloc(sizeof *work);
     int code = 0;
     for (int i = 0; i < VERB_THREADS; i++)
-        pool_init(&work->pools[i], daemon,
-                  i == VERB_QUERY || i == VERB_ANSWER);
+        pool_init(&work->pools[i], daemon, i == VERB_QUERY || i == VERB_ANSWER);
     for (int i = 0; i < VERB_THREADS && !code; i++)
         code = pool_start(&work->pools[i], threads_of[i], err);
     if (code)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "indexer/aliases.h"
 #include "indexer/place.h"
 #include "indexer/repeated.h"
 
@@ -19,9 +20,14 @@ struct tree *assemble_skeleton(const struct tree *tree)
                       .link_count = tree->page.link_count};
     bones->page.links =
         tree_copy_links(bones, tree->page.links, tree->page.link_count);
-    for (uint32_t i = 0; i < bones->page.link_count; i++)
-        bones->page.links[i].url =
-            tree_copy_text(bones, bones->page.links[i].url);
+    for (uint32_t i = 0; i < bones->page.link_count; i++) {
+        struct page_link *link = &bones->page.links[i];
+        link->url = tree_copy_text(bones, link->url);
+        link->title = tree_copy_text(bones, link->title);
+    }
+    bones->page.aliases =
+        tree_copy_aliases(bones, tree->page.aliases, tree->page.alias_count);
+    bones->page.alias_count = tree->page.alias_count;
     for (uint32_t f = 0; f < tree->file_count; f++)
         tree_add_file(bones, tree->files[f]);
     for (uint32_t n = 0; n < tree->count; n++) {
@@ -129,25 +135,50 @@ static uint32_t add_page(struct assembly *assembly, uint32_t page,
     return first;
 }
 
+/* A heading that a page of contents sorts others under. */
+static uint32_t add_group(struct assembly *assembly, const struct place *place,
+                          uint32_t parent)
+{
+    struct tree *outline = assembly->outline;
+    const struct page *page = &assembly->pieces[place->parent].skeleton->page;
+    struct slice title = page->links[place->group].title;
+    uint32_t index =
+        tree_add_node(outline, parent, 0, title, (struct slice){"", 0});
+    outline->nodes[index].own = hash_bytes(title.data, title.size);
+    return index;
+}
+
 /* Depth first over the pages, by parent links alone: no recursion. */
 static void add_pages(struct assembly *assembly, uint32_t first_top)
 {
     uint32_t *roots = mem_alloc(assembly->count * sizeof *roots);
-    uint32_t page = first_top;
+    uint32_t *groups = mem_alloc(assembly->count * sizeof *groups);
+    uint32_t page = first_top, before = TREE_NONE;
     while (page != TREE_NONE) {
         const struct place *place = &assembly->places[page];
         uint32_t above = place->parent == TREE_NONE ? 0 : roots[place->parent];
+        bool goes_on = before != TREE_NONE &&
+                       assembly->places[before].parent == place->parent &&
+                       assembly->places[before].group == place->group;
+        if (place->group != TREE_NONE) {
+            groups[page] =
+                goes_on ? groups[before] : add_group(assembly, place, above);
+            above = groups[page];
+        }
         roots[page] = add_page(assembly, page, above);
+        before = TREE_NONE;
         if (place->child != TREE_NONE) {
             page = place->child;
             continue;
         }
         while (page != TREE_NONE && assembly->places[page].sibling == TREE_NONE)
             page = assembly->places[page].parent;
+        before = page;
         if (page != TREE_NONE)
             page = assembly->places[page].sibling;
     }
     free(roots);
+    free(groups);
 }
 
 /* The other places of a page that several files hold. */
@@ -156,7 +187,8 @@ static void add_equals(struct assembly *assembly)
     struct tree *outline = assembly->outline;
     uint32_t *roots = mem_alloc(assembly->count * sizeof *roots);
     for (uint32_t n = outline->count; n-- > 1;)
-        roots[outline->nodes[n].source_tree] = n;
+        if (outline->nodes[n].source_tree != TREE_NONE)
+            roots[outline->nodes[n].source_tree] = n;
     for (uint32_t i = 0; i < assembly->count; i++) {
         uint32_t same = assembly->places[i].same;
         const struct tree *bones = assembly->pieces[i].skeleton;
@@ -168,17 +200,26 @@ static void add_equals(struct assembly *assembly)
     free(roots);
 }
 
+static void add_files(struct assembly *assembly)
+{
+    struct tree *outline = assembly->outline;
+    outline->left_out = arena_alloc(&outline->arena, assembly->count);
+    for (uint32_t i = 0; i < assembly->count; i++) {
+        tree_add_file(outline, slice_of(assembly->pieces[i].path));
+        outline->left_out[i] = (uint8_t)assembly->places[i].left_out;
+    }
+}
+
 int assemble(const char *manual, const struct piece *pieces, uint32_t count,
-             struct tree **ret_outline, struct err *err)
+             bool aliases, struct tree **ret_outline, struct err *err)
 {
     struct assembly assembly = {
         .pieces = pieces, .count = count, .outline = tree_new(true)};
     assembly.places = mem_alloc(count * sizeof *assembly.places);
-    repeated_blocks(pieces, count, &assembly.blocks);
-    repeated_titles(pieces, count, &assembly.titles);
     uint32_t first = place_pages(pieces, count, assembly.places);
-    for (uint32_t i = 0; i < count; i++)
-        tree_add_file(assembly.outline, slice_of(pieces[i].path));
+    repeated_blocks(pieces, assembly.places, count, &assembly.blocks);
+    repeated_titles(pieces, assembly.places, count, &assembly.titles);
+    add_files(&assembly);
     tree_add_node(assembly.outline, TREE_NONE, 0, slice_of(manual),
                   (struct slice){"", 0});
     assembly.outline->nodes[0].own = hash_bytes(manual, strlen(manual));
@@ -188,9 +229,12 @@ int assemble(const char *manual, const struct piece *pieces, uint32_t count,
     repeated_free(&assembly.blocks);
     repeated_free(&assembly.titles);
     int code = tree_seal(assembly.outline, err);
-    if (code)
+    if (code) {
         tree_free(assembly.outline);
-    else
-        *ret_outline = assembly.outline;
-    return code;
+        return code;
+    }
+    if (aliases)
+        aliases_give(assembly.outline, pieces, count);
+    *ret_outline = assembly.outline;
+    return 0;
 }

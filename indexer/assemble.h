@@ -17,9 +17,10 @@ struct piece {
 };
 
 /* pieces [count] in byte order of their paths; file i of the outline is piece
- * i.  Ids are left 0. */
+ * i.  `aliases`: nodes are given the names that the manual's indexes have for
+ * them.  Ids are left 0. */
 int assemble(const char *manual, const struct piece *pieces, uint32_t count,
-             struct tree **ret_outline, struct err *err);
+             bool aliases, struct tree **ret_outline, struct err *err);
 
 /* Gives each node of `outline` that is also in `old` (NULL: none) its id, by
  * (file, anchor), by path of titles and own hash, by path of titles with

@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "indexer/aliases.h"
 #include "indexer/assemble.h"
 #include "indexer/parsers.h"
 #include "indexer/scan.h"
@@ -217,6 +218,7 @@ static int scan(struct update *u, struct err *err)
     u->keep_record = mem_alloc(u->scan.count * sizeof *u->keep_record);
     u->changed = !u->old_outline || any_gone(u) ||
                  u->manual.lexical != LEXICAL_VERSION ||
+                 u->old_outline->has_aliases == u->options->no_aliases ||
                  !slice_is(u->old_outline->nodes[0].title, u->manual.name);
     return 0;
 }
@@ -264,6 +266,9 @@ static int write_batch(struct update *u, struct batch *batch, struct err *err)
         return code;
     for (size_t i = 0; i < batch->count && !code; i++)
         code = store_put_tree(txn, batch->names[i], batch->trees[i], err);
+    if (!code)
+        code = store_note_made(txn, u->manual.id, MAKING_TREES, batch->names,
+                               batch->count, err);
     if (code) {
         store_end(txn);
         return code;
@@ -360,6 +365,20 @@ static int parse(struct update *u, struct err *err)
     return code ? code : written;
 }
 
+/* Trees that updates before this one parsed and did not come to use. */
+static int prune_trees(struct update *u, struct err *err)
+{
+    struct hash128 *names = mem_alloc(u->scan.count * sizeof *names);
+    for (size_t i = 0; i < u->scan.count; i++)
+        names[i] = u->files[i].tree;
+    if (u->scan.count)
+        qsort(names, u->scan.count, sizeof *names, hash_compare);
+    int code = store_prune_made(u->store, u->manual.id, MAKING_TREES, names,
+                                u->scan.count, err);
+    free(names);
+    return code;
+}
+
 /* ---- Assemble ---- */
 
 static int read_skeleton(struct update *u, struct store_txn *txn,
@@ -421,8 +440,8 @@ static int build_outline(struct update *u, struct err *err)
     struct piece *pieces = mem_alloc(u->indexed_count * sizeof *pieces);
     code = read_pieces(u, pieces, err);
     if (!code)
-        code = assemble(u->manual.name, pieces, u->indexed_count, &u->outline,
-                        err);
+        code = assemble(u->manual.name, pieces, u->indexed_count,
+                        !u->options->no_aliases, &u->outline, err);
     free(pieces);
     if (code)
         return code;
@@ -464,7 +483,8 @@ static bool is_same_node(const struct update *u, uint32_t n)
         return false;
     const struct node *now = &u->outline->nodes[n],
                       *old = &u->old_outline->nodes[u->old_nodes[n]];
-    return hash_equal(old->own, now->own) && old->entry == now->entry;
+    return hash_equal(old->own, now->own) && old->entry == now->entry &&
+           aliases_equal(old, now);
 }
 
 static int add_node(struct update *u, struct tree_reader *reader, uint32_t n,
@@ -482,6 +502,8 @@ static int add_node(struct update *u, struct tree_reader *reader, uint32_t n,
     }
     struct node *kept = tree_node_kept(content, node);
     uint32_t words = lexical_add(u->delta, node->id, kept);
+    for (uint32_t i = 0; i < node->alias_count; i++)
+        lexical_add_alias(u->delta, node->id, node->aliases[i]);
     node->words = words ? words : 1;
     free(kept);
     return 0;
@@ -504,6 +526,8 @@ static int remove_node(struct update *u, struct tree_reader *reader,
         return code;
     struct node *kept = tree_node_kept(content, node);
     lexical_remove(u->delta, node->id, kept);
+    for (uint32_t i = 0; i < node->alias_count; i++)
+        lexical_remove_alias(u->delta, node->id, node->aliases[i]);
     free(kept);
     return 0;
 }
@@ -670,6 +694,8 @@ static int flip(struct update *u, struct err *err)
                                      u->outline, err);
     }
     if (!code)
+        code = store_forget_made(txn, u->manual.id, MAKING_TREES, err);
+    if (!code)
         code = store_put_manual(txn, &u->manual, err);
     if (code) {
         store_end(txn);
@@ -726,6 +752,8 @@ static int run(struct update *u, struct err *err)
         code = scan(u, err);
     if (!code)
         code = parse(u, err);
+    if (!code)
+        code = prune_trees(u, err);
     if (!code && u->changed)
         code = make_generation(u, err);
     if (!code)

@@ -17,6 +17,7 @@ struct index_options {
     unsigned parsers;    /* parser processes that work side by side; 0: 1 */
     bool force;          /* parse every file again */
     bool retry;          /* parse files again that have failed */
+    bool no_aliases;     /* what indexes call sections is not searched */
     struct watch *watch; /* NULL: folders are only scanned */
     struct skeletons *skeletons; /* NULL: none are kept between updates */
 };

@@ -46,6 +46,7 @@ static bool is_besides(const char *path)
 
 struct content_key {
     struct hash128 hash;
+    bool index;
     uint32_t piece;
 };
 
@@ -56,6 +57,8 @@ static int by_content(const void *a, const void *b)
         return x->hash.high < y->hash.high ? -1 : 1;
     if (x->hash.low != y->hash.low)
         return x->hash.low < y->hash.low ? -1 : 1;
+    if (x->index != y->index)
+        return x->index ? -1 : 1;
     return x->piece < y->piece ? -1 : x->piece > y->piece;
 }
 
@@ -63,7 +66,7 @@ static void find_equals(struct placing *p)
 {
     struct content_key *keys = mem_alloc(p->count * sizeof *keys);
     for (uint32_t i = 0; i < p->count; i++)
-        keys[i] = (struct content_key){p->pieces[i].content, i};
+        keys[i] = (struct content_key){p->pieces[i].content, is_index(p, i), i};
     if (p->count)
         qsort(keys, p->count, sizeof *keys, by_content);
     for (uint32_t i = 0; i < p->count; i++) {
@@ -87,15 +90,18 @@ static void look_at(struct placing *p)
     for (uint32_t i = 0; i < p->count; i++) {
         const char *path = p->pieces[i].path;
         int role = placing_page(p, i)->role;
-        p->places[i].left_out = role == PAGE_REDIRECT || role == PAGE_SEARCH ||
-                                (javadoc && is_besides(path)) || wholes[i] ||
-                                p->places[i].same != i;
+        p->places[i].left_out = role == PAGE_REDIRECT ? LEFT_OUT_REDIRECT
+                                : role == PAGE_SEARCH ? LEFT_OUT_SEARCH
+                                : javadoc && is_besides(path) ? LEFT_OUT_LISTS
+                                : wholes[i]                   ? LEFT_OUT_WHOLE
+                                : p->places[i].same != i      ? LEFT_OUT_SAME
+                                                              : LEFT_OUT_NOT;
         p->pages[i] = (struct page_place){
             .is_index = is_index(p, i) ||
                         (javadoc && placing_is_named(path, summary_names)),
             .distance = NOT_PLACED,
             .listed = UINT64_MAX,
-            .offer = {.lister = TREE_NONE}};
+            .offer = {.lister = TREE_NONE, .group = TREE_NONE}};
     }
     for (uint32_t i = 0; i < p->count; i++) {
         const struct page *page = placing_page(p, i);
@@ -162,7 +168,20 @@ static void open_menus(struct placing *p)
         }
     }
     for (uint32_t i = 0; i < p->count; i++)
-        p->places[i].left_out |= p->pages[i].through;
+        if (p->pages[i].through)
+            p->places[i].left_out = LEFT_OUT_MENU;
+}
+
+/* A heading in a list is one of pages that stand where the list has them. */
+static void find_groups(struct placing *p)
+{
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct offer *offer = &p->pages[i].offer;
+        bool there = offer->lister != TREE_NONE &&
+                     offer->parent == offer->lister &&
+                     p->places[i].parent == offer->parent;
+        p->places[i].group = there ? offer->group : (uint32_t)TREE_NONE;
+    }
 }
 
 static void find_parents(struct placing *p)
@@ -172,6 +191,7 @@ static void find_parents(struct placing *p)
     placing_nest_by_number(p);
     cut_circles(p);
     open_menus(p);
+    find_groups(p);
 }
 
 /* ---- All of it ---- */

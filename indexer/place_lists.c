@@ -30,13 +30,36 @@ void placing_measure_ways(struct placing *p)
     free(queue);
 }
 
-static int worth_of(int contents)
+static bool is_titled_contents(const struct placing *p, uint32_t piece)
 {
-    static const int worths[CONTENTS_KINDS] = {[CONTENTS_BELOW] = 4,
-                                               [CONTENTS_WHOLE] = 3,
-                                               [CONTENTS_FRAMES] = 2,
+    struct buf title = {0};
+    text_fold_compare(&title, p->pieces[piece].skeleton->nodes[0].title);
+    struct slice folded = buf_slice(&title);
+    bool found =
+        slice_is(folded, "contents") || slice_is(folded, "table of contents");
+    buf_free(&title);
+    return found;
+}
+
+static bool calls_itself_contents(const struct placing *p, uint32_t piece)
+{
+    static const char *const names[] = {"contents", "toc", "table-of-contents",
+                                        "tableofcontents", NULL};
+    return placing_is_named(p->pieces[piece].path, names) ||
+           is_titled_contents(p, piece);
+}
+
+/* A frame set that is no index page says what it holds, not where that stands. */
+static int worth_of(const struct placing *p, uint32_t lister)
+{
+    static const int worths[CONTENTS_KINDS] = {[CONTENTS_BELOW] = 5,
+                                               [CONTENTS_WHOLE] = 4,
+                                               [CONTENTS_FRAMES] = 3,
+                                               [CONTENTS_GROUPS] = 2,
                                                [CONTENTS_GUESS] = 1};
-    return worths[contents];
+    int contents = placing_page(p, lister)->contents;
+    bool frame = contents == CONTENTS_FRAMES && !p->pages[lister].is_index;
+    return frame ? 0 : worths[contents];
 }
 
 /* Is the list's word on the page better than the one there is? */
@@ -49,11 +72,15 @@ static bool is_better(const struct placing *p, uint32_t page,
     const struct page *x = placing_page(p, new->lister),
                       *y = placing_page(p, old->lister);
     if (x->contents != y->contents)
-        return worth_of(x->contents) > worth_of(y->contents);
+        return worth_of(p, new->lister) > worth_of(p, old->lister);
     if (x->contents == CONTENTS_WHOLE)
         return false;
-    if (x->contents == CONTENTS_BELOW && new->depth != old->depth)
+    if ((x->contents == CONTENTS_BELOW || x == y) && new->depth != old->depth)
         return new->depth < old->depth;
+    bool named = calls_itself_contents(p, new->lister);
+    if (x->contents == CONTENTS_GUESS &&
+        named != calls_itself_contents(p, old->lister))
+        return named;
     uint32_t near = p->pages[new->lister].distance,
              before = p->pages[old->lister].distance;
     if (near != before)
@@ -77,11 +104,15 @@ static void read_list(struct placing *p, uint32_t lister)
 {
     const struct page *page = placing_page(p, lister);
     bool whole = page->contents == CONTENTS_WHOLE;
-    uint32_t open[MOST_NESTED + 1];
+    uint32_t open[MOST_NESTED + 1], group = TREE_NONE;
     for (uint32_t d = 0; d <= MOST_NESTED; d++)
         open[d] = TREE_NONE;
     for (uint32_t k = 0; k < page->link_count; k++) {
         uint32_t to = p->targets[lister][k], depth = page->links[k].depth;
+        if (group != TREE_NONE && page->links[group].depth >= depth)
+            group = TREE_NONE;
+        if (page->links[k].title.size)
+            group = k;
         if (to == TREE_NONE || (to == lister && !whole))
             continue;
         if (depth > MOST_NESTED)
@@ -93,7 +124,7 @@ static void read_list(struct placing *p, uint32_t lister)
         open[depth] = to;
         for (uint32_t d = depth + 1; d <= MOST_NESTED; d++)
             open[d] = TREE_NONE;
-        struct offer offer = {lister, parent, k, depth};
+        struct offer offer = {lister, parent, group, k, depth};
         if (may_list(p, lister, to) && is_better(p, to, &offer))
             p->pages[to].offer = offer;
     }
@@ -107,25 +138,12 @@ static bool is_empty(const struct placing *p, uint32_t piece)
            !bones->nodes[0].words;
 }
 
-static bool is_titled_contents(const struct placing *p, uint32_t piece)
-{
-    struct buf title = {0};
-    text_fold_compare(&title, p->pieces[piece].skeleton->nodes[0].title);
-    struct slice folded = buf_slice(&title);
-    bool found =
-        slice_is(folded, "contents") || slice_is(folded, "table of contents");
-    buf_free(&title);
-    return found;
-}
-
 /* A page that only tells where others are. */
 static bool is_menu(const struct placing *p, uint32_t piece)
 {
     static const char *const names[] = {
-        "contents", "toc",  "table-of-contents", "tableofcontents",
-        "menu",     "left", "navigation",        "navbar",
-        "nav",      "map",  "sitemap",           "frames",
-        "sidebar",  NULL};
+        "menu", "left",    "navigation", "navbar",  "nav",
+        "map",  "sitemap", "frames",     "sidebar", NULL};
     int contents = placing_page(p, piece)->contents;
     if (p->pages[piece].is_index)
         return false;
@@ -137,7 +155,7 @@ static bool is_menu(const struct placing *p, uint32_t piece)
     if (placing_folder_index(p, piece) == TREE_NONE)
         return false; /* it heads a work of its own */
     if (contents && (placing_is_named(p->pieces[piece].path, names) ||
-                     is_titled_contents(p, piece)))
+                     calls_itself_contents(p, piece)))
         return true;
     return framed && contents == CONTENTS_GUESS;
 }

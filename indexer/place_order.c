@@ -174,6 +174,11 @@ static int by_place(const void *a, const void *b, void *context)
     const struct placing *p = context;
     uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
     const struct page_place *x = &p->pages[i], *y = &p->pages[j];
+    const struct place *a_place = &p->places[i], *b_place = &p->places[j];
+    if (a_place->parent != b_place->parent)
+        return a_place->parent < b_place->parent ? -1 : 1;
+    if (a_place->group != b_place->group)
+        return a_place->group + 1 < b_place->group + 1 ? -1 : 1;
     uint64_t first = x->surely ? x->listed : UINT64_MAX,
              second = y->surely ? y->listed : UINT64_MAX;
     if (first != second)

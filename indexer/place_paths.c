@@ -29,6 +29,10 @@ uint32_t placing_follow(const struct placing *p, uint32_t from,
     if (url.size &&
         url_resolve(slice_of(p->pieces[from].path), url, &path, &anchor))
         found = placing_find(p, path.data);
+    if (found == TREE_NONE && path.size) {
+        url_other_packing(&path);
+        found = placing_find(p, path.data);
+    }
     buf_free(&path);
     buf_free(&anchor);
     return found == TREE_NONE ? found : p->places[found].same;

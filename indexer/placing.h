@@ -11,6 +11,7 @@ enum { NOT_PLACED = UINT32_MAX };
 struct offer {
     uint32_t lister; /* page with the list; TREE_NONE: none has it */
     uint32_t parent; /* TREE_NONE: as if there were no list */
+    uint32_t group;  /* the heading above it in the list; TREE_NONE */
     uint32_t at;     /* in the list */
     uint32_t depth;
 };

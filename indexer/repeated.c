@@ -83,10 +83,13 @@ static void take_common(struct sights *sights, struct repeated *ret)
     free(sights->items);
 }
 
+/* places NULL: of all pages. */
 static void see_blocks(struct sights *sights, const struct piece *pieces,
-                       uint32_t count)
+                       const struct place *places, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
+        if (places && places[i].left_out)
+            continue;
         const struct tree *bones = pieces[i].skeleton;
         bool content = false;
         for (uint32_t n = 0; n < bones->count; n++) {
@@ -98,21 +101,21 @@ static void see_blocks(struct sights *sights, const struct piece *pieces,
     }
 }
 
-void repeated_blocks(const struct piece *pieces, uint32_t count,
-                     struct repeated *ret)
+void repeated_blocks(const struct piece *pieces, const struct place *places,
+                     uint32_t count, struct repeated *ret)
 {
     struct sights sights = {0};
-    see_blocks(&sights, pieces, count);
+    see_blocks(&sights, pieces, places, count);
     take_common(&sights, ret);
 }
 
-void repeated_titles(const struct piece *pieces, uint32_t count,
-                     struct repeated *ret)
+void repeated_titles(const struct piece *pieces, const struct place *places,
+                     uint32_t count, struct repeated *ret)
 {
     struct sights sights = {0};
     for (uint32_t i = 0; i < count; i++) {
         const struct tree *bones = pieces[i].skeleton;
-        if (bones->count < 2)
+        if (bones->count < 2 || places[i].left_out)
             continue;
         sights.pages++;
         see(&sights, repeated_hash(bones->nodes[0].title), i);
@@ -185,7 +188,7 @@ void repeated_wholes(const struct piece *pieces, uint32_t count, bool *ret)
     struct sights sights = {0};
     struct tally *tallies = mem_alloc(count * sizeof *tallies);
     uint32_t candidates = 0;
-    see_blocks(&sights, pieces, count);
+    see_blocks(&sights, pieces, NULL, count);
     if (sights.count)
         qsort(sights.items, sights.count, sizeof *sights.items, by_hash);
     tally_pages(&sights, tallies);

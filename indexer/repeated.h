@@ -2,20 +2,20 @@
 #ifndef INDEXER_REPEATED_H
 #define INDEXER_REPEATED_H
 
-#include "indexer/assemble.h"
+#include "indexer/place.h"
 
 struct repeated {
     uint64_t *hashes; /* [count] ascending */
     size_t count;
 };
 
-/* Blocks whose text stands on more than half of the pages with content, of
- * which there must be at least eight. */
-void repeated_blocks(const struct piece *pieces, uint32_t count,
-                     struct repeated *ret);
+/* Blocks whose text stands on more than half of the pages with content that are
+ * not left out, of which there must be at least eight.  places: [count]. */
+void repeated_blocks(const struct piece *pieces, const struct place *places,
+                     uint32_t count, struct repeated *ret);
 /* The same of the titles of pages that have sections. */
-void repeated_titles(const struct piece *pieces, uint32_t count,
-                     struct repeated *ret);
+void repeated_titles(const struct piece *pieces, const struct place *places,
+                     uint32_t count, struct repeated *ret);
 /* ret[i]: page i is the manual, or much of it, once more on one page: nearly
  * all of its texts stand elsewhere, and whole other pages, each less than half
  * of it, on it.  [count] */

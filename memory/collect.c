@@ -1,6 +1,6 @@
 /* Deleting what no manual refers to: old outlines, postings of old epochs,
  * trees of files that changed or went, segments and memories that no vectors
- * were made of.
+ * were made of; not what unfinished work will go on with (store_makings.c).
  *
  * Two passes a table: a reading one that notes the keys to go, then writing
  * transactions of at most BATCH deletions, so that nobody waits long. */
@@ -27,7 +27,6 @@ struct references {
     size_t manual_count;
     struct names trees;
     struct names made_of; /* segments and memories */
-    bool unfinished;      /* some manual's vectors are not of its generation */
 };
 
 static void references_free(struct references *refs)
@@ -63,6 +62,13 @@ static bool has_name(const struct names *names, const char *key)
                                    sizeof name, hash_compare);
 }
 
+static void add_made(void *context, struct hash128 name)
+{
+    struct references *refs = context;
+    add_names(&refs->trees, &name, 1);
+    add_names(&refs->made_of, &name, 1);
+}
+
 static int gather_trees(struct store_txn *txn, struct references *refs,
                         uint32_t manual, struct err *err)
 {
@@ -87,12 +93,8 @@ static int gather_made_of(struct store_txn *txn, struct references *refs,
     int code = store_get_vectors(txn, manual->id, &value, err);
     if (code == ERR_STORE)
         return code;
-    if (code || vector_table_head(value, &head, NULL)) {
-        refs->unfinished = refs->unfinished || manual->generation;
+    if (code || vector_table_head(value, &head, NULL))
         return 0;
-    }
-    if (head.generation != manual->generation)
-        refs->unfinished = true;
     add_names(&refs->made_of, head.names, head.name_count);
     vector_table_free(&head);
     return 0;
@@ -103,7 +105,7 @@ static int check_all_read(struct store_txn *txn, const struct references *refs,
                           struct err *err)
 {
     MDB_stat stat;
-    int rc = mdb_stat(txn->mdb, txn->store->tables[TABLE_MANUALS], &stat);
+    int rc = mdb_stat(txn->mdb, txn->env->tables[TABLE_MANUALS], &stat);
     if (rc)
         return store_error(rc, "cannot look through the store", err);
     return stat.ms_entries == refs->manual_count
@@ -123,6 +125,9 @@ static int gather(struct store_txn *txn, struct references *ret,
         code = gather_trees(txn, &refs, refs.manuals[m].id, err);
         if (!code)
             code = gather_made_of(txn, &refs, &refs.manuals[m], err);
+        if (!code)
+            code =
+                makings_each(txn, refs.manuals[m].id, -1, add_made, &refs, err);
     }
     if (code) {
         references_free(&refs);
@@ -168,7 +173,7 @@ static bool keep_tree(const struct references *refs, const char *key)
 
 static bool keep_made_of(const struct references *refs, const char *key)
 {
-    return refs->unfinished || has_name(&refs->made_of, key);
+    return has_name(&refs->made_of, key);
 }
 
 /* The first `group` bytes of a key decide; a group that is kept is skipped. */
@@ -176,15 +181,11 @@ static const struct {
     int table;
     size_t group;
     bool (*keep)(const struct references *refs, const char *key);
-    unsigned kept; /* KEEP_.. */
 } collected[] = {
-    {TABLE_FILES, 4, keep_of_manual, 0},
-    {TABLE_VECTORS, 4, keep_of_manual, 0},
-    {TABLE_OUTLINES, 12, keep_outline, 0},
-    {TABLE_POSTINGS, 8, keep_postings, 0},
-    {TABLE_TREES, 16, keep_tree, KEEP_TREES},
-    {TABLE_SEGMENTS, 16, keep_made_of, KEEP_MEMORIES},
-    {TABLE_MEMORIES, 16, keep_made_of, KEEP_MEMORIES},
+    {TABLE_FILES, 4, keep_of_manual},   {TABLE_VECTORS, 4, keep_of_manual},
+    {TABLE_MAKINGS, 4, keep_of_manual}, {TABLE_OUTLINES, 12, keep_outline},
+    {TABLE_POSTINGS, 8, keep_postings}, {TABLE_TREES, 16, keep_tree},
+    {TABLE_SEGMENTS, 16, keep_made_of}, {TABLE_MEMORIES, 16, keep_made_of},
 };
 
 /* The first key after all that start with `group`; false: there is none. */
@@ -206,8 +207,8 @@ static int note_doomed(struct store_txn *txn, size_t which,
     char next[16];
     MDB_cursor *cursor;
     MDB_val key, value;
-    int rc = mdb_cursor_open(
-        txn->mdb, txn->store->tables[collected[which].table], &cursor);
+    int rc = mdb_cursor_open(txn->mdb, txn->env->tables[collected[which].table],
+                             &cursor);
     if (rc)
         return store_error(rc, "cannot look through the store", err);
     rc = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
@@ -243,7 +244,7 @@ static int delete_doomed(struct store *store, int table, struct doomed *doomed,
         for (int n = 0; n < BATCH && doomed->count; n++, doomed->count--) {
             struct slice text = read_string(&in);
             MDB_val key = {text.size, (void *)(uintptr_t)text.data};
-            int rc = mdb_del(txn->mdb, store->tables[table], &key, NULL);
+            int rc = mdb_del(txn->mdb, txn->env->tables[table], &key, NULL);
             if (rc && rc != MDB_NOTFOUND) {
                 store_end(txn);
                 return store_error(rc, "cannot delete from the store", err);
@@ -256,12 +257,10 @@ static int delete_doomed(struct store *store, int table, struct doomed *doomed,
     return 0;
 }
 
-int store_collect(struct store *store, unsigned keep, struct err *err)
+int store_collect(struct store *store, struct err *err)
 {
     for (size_t which = 0; which < sizeof collected / sizeof collected[0];
          which++) {
-        if (collected[which].kept & keep)
-            continue;
         struct store_txn *txn;
         struct references refs = {0};
         struct doomed doomed = {0};

@@ -45,6 +45,7 @@ struct embedder_facts {
     size_t key_width;                /* p: of keys, where routing happens */
     size_t context;                  /* most tokens of a text */
     bool recalls;                    /* trained to recall: else RECALL_OFF */
+    bool keys_are_memories;          /* a key is its memory, made unit length */
     struct hash128 model, tokenizer; /* fingerprints */
 };
 

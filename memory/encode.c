@@ -2,9 +2,9 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
-#include "base/half.h"
 #include "base/log.h"
 
 enum {
@@ -23,7 +23,7 @@ struct missing {
 /* Memories that are encoded and not yet in the store. */
 struct unsaved {
     struct hash128 names[SAVE_SEGMENTS + BATCH_SEGMENTS];
-    uint16_t *halves; /* [.., width] */
+    float *memories; /* [.., width] */
     size_t count;
     int64_t since;
 };
@@ -94,15 +94,12 @@ static int find_missing(struct encode_pass *e, size_t node_count,
     for (size_t i = 0; i < node_count; i++)
         total += plan->nodes[e->nodes[i]].segments.count;
     e->missing = mem_alloc(total * sizeof *e->missing);
-    for (size_t i = 0; i < node_count && !code; i++) {
+    for (size_t i = 0; i < node_count; i++) {
         const struct node_plan *of = &plan->nodes[e->nodes[i]];
-        for (size_t s = 0; s < of->segments.count && !code; s++) {
+        for (size_t s = 0; s < of->segments.count; s++) {
             struct hash128 name = plan->names[of->first + s];
-            code =
-                store_get_memory(txn, name, e->unsaved.halves, e->width, err);
-            if (code != ERR_NOT_FOUND)
+            if (store_has_memory(txn, name, e->width))
                 continue;
-            code = 0;
             e->missing[e->count++] =
                 (struct missing){name, (uint32_t)i, (uint32_t)s};
         }
@@ -110,7 +107,7 @@ static int find_missing(struct encode_pass *e, size_t node_count,
     store_end(txn);
     keep_one_each(e);
     e->encoder->done += total - e->count;
-    return code;
+    return 0;
 }
 
 /* ---- Saving ---- */
@@ -124,8 +121,13 @@ static int save(struct encode_pass *e, struct err *err)
     if (code || !unsaved->count)
         return code;
     for (size_t i = 0; i < unsaved->count && !code; i++)
-        code = store_put_memory(txn, unsaved->names[i],
-                                unsaved->halves + i * e->width, e->width, err);
+        code =
+            store_put_memory(txn, unsaved->names[i],
+                             unsaved->memories + i * e->width, e->width, err);
+    if (!code)
+        code =
+            store_note_made(txn, e->making->volume->manual.id, MAKING_MEMORIES,
+                            unsaved->names, unsaved->count, err);
     unsaved->count = 0;
     if (!code)
         return store_commit(txn, err);
@@ -133,17 +135,13 @@ static int save(struct encode_pass *e, struct err *err)
     return code;
 }
 
-/* Half precision holds up to 65504. */
-static int round_memory(const float *memory, size_t width, uint16_t *ret,
-                        struct err *err)
+static int check_memory(const float *memory, size_t width, struct err *err)
 {
-    for (size_t i = 0; i < width; i++) {
+    for (size_t i = 0; i < width; i++)
         if (!isfinite(memory[i]))
             return err_set(err, ERR_MODEL,
                            "the model made a memory that is not a number; use "
                            "another model or device");
-        ret[i] = half_of(fmaxf(-65504.0F, fminf(memory[i], 65504.0F)));
-    }
     return 0;
 }
 
@@ -154,11 +152,12 @@ static int keep_batch(struct encode_pass *e, struct err *err)
     if (!unsaved->count)
         unsaved->since = now;
     for (size_t i = 0; i < e->batch.count; i++) {
-        int code =
-            round_memory(e->batch.memories + i * e->width, e->width,
-                         unsaved->halves + unsaved->count * e->width, err);
+        const float *memory = e->batch.memories + i * e->width;
+        int code = check_memory(memory, e->width, err);
         if (code)
             return code;
+        memcpy(unsaved->memories + unsaved->count * e->width, memory,
+               e->width * sizeof *memory);
         unsaved->names[unsaved->count++] = e->batch.names[i];
     }
     if (unsaved->count >= SAVE_SEGMENTS || now - unsaved->since >= SAVE_MS)
@@ -344,13 +343,13 @@ int encode_nodes(struct encoder *encoder, const uint32_t *nodes, size_t count,
                               .width = encoder->making->facts.width,
                               .nodes = nodes,
                               .recalled = recalled};
-    e->unsaved.halves = mem_alloc((SAVE_SEGMENTS + BATCH_SEGMENTS) * e->width *
-                                  sizeof *e->unsaved.halves);
+    e->unsaved.memories = mem_alloc((SAVE_SEGMENTS + BATCH_SEGMENTS) *
+                                    e->width * sizeof *e->unsaved.memories);
     int code = find_missing(e, count, err);
     if (!code && e->count)
         code = encode_missing(e, err);
     free(e->missing);
-    free(e->unsaved.halves);
+    free(e->unsaved.memories);
     free(e);
     return code;
 }

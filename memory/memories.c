@@ -40,6 +40,25 @@ struct hash128 memories_policy(const struct memory_policy *policy,
 
 /* ---- The table ---- */
 
+/* The memories that the rows' keys are. */
+static void name_rows(struct work *work)
+{
+    const struct tree *outline = work->making->volume->outline;
+    struct vector_table *table = &work->table;
+    uint32_t row = 0;
+    table->row_names = mem_alloc(table->row_count * sizeof *table->row_names);
+    for (uint32_t n = 0; n < outline->count; n++) {
+        const struct node_plan *of = &work->plan.nodes[n];
+        for (size_t s = 0; outline->nodes[n].words && s < of->segments.count;
+             s++) {
+            const struct hash128 *name =
+                bsearch(&work->plan.names[of->first + s], table->names,
+                        table->name_count, sizeof *name, hash_compare);
+            table->row_names[row++] = (uint32_t)(name - table->names);
+        }
+    }
+}
+
 static void prepare_table(struct work *work)
 {
     const struct tree *outline = work->making->volume->outline;
@@ -69,6 +88,8 @@ static void prepare_table(struct work *work)
     table->wholes = mem_alloc(outline->count * table->width * sizeof(float));
     table->names =
         plan_names(&work->plan, table->node_count, &table->name_count);
+    if (making->facts.keys_are_memories)
+        name_rows(work);
 }
 
 /* ---- In place ---- */

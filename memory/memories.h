@@ -9,7 +9,7 @@
  * A segment's memory is kept under the hash of all that the encoder saw: its
  * text, the names of what it recalls, the fingerprints of model and tokenizer,
  * and of the policy what matters to it (plan.h).  So what did not change is found again, whatever moved, and
- * a crash loses a batch.  Memories are kept in half precision, and rounded
+ * a crash loses a batch.  Memories are kept in 8 bits a value, and rounded
  * before anything is computed from them: a later run computes the same. */
 #ifndef MEMORY_MEMORIES_H
 #define MEMORY_MEMORIES_H

@@ -188,13 +188,18 @@ static int put_segments(const struct making *making, const struct plan *plan,
     if (code || !count)
         return code;
     struct buf value = {0};
+    struct hash128 names[AT_ONCE];
     for (size_t i = 0; i < count && !code; i++) {
         const struct node_plan *of = &plan->nodes[nodes[i]];
+        names[i] = of->kept_under;
         buf_clear(&value);
         segments_encode(&of->segments, &value);
         code = store_put_segments(txn, of->kept_under, buf_slice(&value), err);
     }
     buf_free(&value);
+    if (!code)
+        code = store_note_made(txn, making->volume->manual.id, MAKING_SEGMENTS,
+                               names, count, err);
     if (!code)
         return store_commit(txn, err);
     store_end(txn);
@@ -236,6 +241,20 @@ static void count_segments(const struct making *making, struct plan *plan)
             plan->nodes[n].own + plan->nodes[n].below;
 }
 
+/* What an unfinished making has left behind, and this one has no use for. */
+static int prune(const struct making *making, const struct plan *plan,
+                 enum making_kind kind, struct err *err)
+{
+    uint32_t nodes = making->volume->outline->count, count;
+    if (making->only_look)
+        return 0;
+    struct hash128 *names = plan_names(plan, nodes, &count);
+    int code = store_prune_made(making->shelf->store, making->volume->manual.id,
+                                kind, names, count, err);
+    free(names);
+    return code;
+}
+
 int plan_make(const struct making *making, struct plan *ret, struct err *err)
 {
     const struct tree *outline = making->volume->outline;
@@ -246,6 +265,7 @@ int plan_make(const struct making *making, struct plan *ret, struct err *err)
     for (uint32_t n = 0; n < outline->count; n++)
         plan.nodes[n].kept_under =
             segments_name(making, outline->nodes[n].own, &scratch);
+    code = prune(making, &plan, MAKING_SEGMENTS, err);
     for (uint32_t n = 0; n < outline->count && !code; n += AT_ONCE) {
         uint32_t rest = outline->count - n;
         code = take_segments(making, &plan, n,
@@ -256,10 +276,12 @@ int plan_make(const struct making *making, struct plan *ret, struct err *err)
         plan.names = mem_alloc(plan.segments * sizeof *plan.names);
         for (uint32_t n = outline->count; n-- > 0;)
             name_node(making, &plan, n, &scratch);
-        *ret = plan;
-    } else {
-        plan_free(&plan, making->volume);
+        code = prune(making, &plan, MAKING_MEMORIES, err);
     }
+    if (!code)
+        *ret = plan;
+    else
+        plan_free(&plan, making->volume);
     buf_free(&scratch);
     return code;
 }

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/half.h"
-
 enum { CHUNK_SEGMENTS = 256 };
 
 /* Nodes of one height that are done together. */
@@ -121,25 +119,20 @@ static int read_memories(const struct work *work, struct chunk *chunk,
                          struct err *err)
 {
     size_t width = work->making->facts.width;
-    uint16_t *halves = mem_alloc(width * sizeof *halves);
     float *at = chunk->memories;
     struct store_txn *txn;
     int code = store_read(work->making->shelf->store, &txn, err);
-    if (code) {
-        free(halves);
+    if (code)
         return code;
-    }
     for (size_t i = 0; i < chunk->count && !code; i++) {
         const struct node_plan *of = &work->plan.nodes[chunk->nodes[i]];
         for (size_t s = 0; s < of->segments.count && !code; s++) {
-            code = store_get_memory(txn, work->plan.names[of->first + s],
-                                    halves, width, err);
-            for (size_t j = 0; j < width && !code; j++)
-                *at++ = half_value(halves[j]);
+            code = store_get_memory(txn, work->plan.names[of->first + s], at,
+                                    width, err);
+            at += width;
         }
     }
     store_end(txn);
-    free(halves);
     return code == ERR_NOT_FOUND
                ? err_set(err, ERR_INTERNAL, "a memory of %s is lost",
                          work->making->volume->manual.name)

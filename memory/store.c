@@ -16,8 +16,10 @@
  *   outlines   manual u32, generation u64   -> zstd of tree_encode
  *   postings   manual u32, epoch u32, term  -> as lexical.c draws them
  *   segments   hash of what was cut 16      -> as segment.c draws them
- *   memories   hash of what was encoded 16  -> f16 each of its values
+ *   memories   hash of what was encoded 16  -> as base/q8.h draws them; those of
+ *                                              earlier versions f16 each value
  *   vectors    manual u32                   -> as vector_table.c draws them
+ *   makings    what unfinished work has made: as store_makings.c draws them
  *
  * Invariants:
  *   1. What a manual's record refers to (its outline, its epoch's postings,
@@ -25,17 +27,15 @@
  *      segments and memories that its vectors name.
  *   2. Ids of manuals, nodes and epochs are given once, also across crashes:
  *      the counter moves in the transaction that uses the id.
- *   3. Whatever no record refers to may be deleted at any time (collect.c). */
+ *   3. Whatever no record refers to may be deleted at any time (collect.c), but
+ *      for what `makings` names: it is noted in the transaction that puts it. */
 #include "memory/store.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <lmdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -43,56 +43,9 @@
 #include "base/log.h"
 #include "memory/tables.h"
 
-enum {
-    SCHEMA = 2,
-    OLDEST_SCHEMA = 1, /* that is read as it is */
-    MOST_READERS = 126,
-    TREE_LEVEL = 3, /* of zstd */
-    LOCK_TRIES = 20,
-    LOCK_PAUSE_MS = 50
-};
-
-#if defined(__SANITIZE_THREAD__)
-static const uint64_t default_map = (uint64_t)1 << 30;
-#else
-static const uint64_t default_map = (uint64_t)256 << 30;
-#endif
-
-const char *const table_names[TABLES] = {
-    "meta",     "manuals",  "files",    "trees",  "outlines",
-    "postings", "segments", "memories", "vectors"};
-
-int store_error(int mdb_code, const char *what, struct err *err)
-{
-    if (mdb_code == ENOSPC)
-        return err_set(err, ERR_STORE, "%s: the disk is full", what);
-    if (mdb_code == MDB_MAP_FULL)
-        return err_set(err, ERR_STORE,
-                       "%s: the store has reached its greatest size", what);
-    if (mdb_code == MDB_CORRUPTED || mdb_code == MDB_PAGE_NOTFOUND ||
-        mdb_code == MDB_INVALID)
-        return err_set(err, ERR_STORE, "%s: the store is damaged (%s)", what,
-                       mdb_strerror(mdb_code));
-    /* LMDB reports a write cut short by a full disk as EIO. */
-    return err_set(err, ERR_STORE, "%s: %s%s", what, mdb_strerror(mdb_code),
-                   mdb_code == EIO ? " (the disk may be full)" : "");
-}
+enum { TREE_LEVEL = 3 }; /* of zstd */
 
 /* ---- Opening ---- */
-
-/* A daemon that was killed holds its lock until the system has cleared it
- * away: some patience before it is taken for a live one. */
-static int lock_patiently(int fd)
-{
-    const struct timespec pause = {0, LOCK_PAUSE_MS * 1000000L};
-    for (int tries = LOCK_TRIES;; tries--) {
-        if (!flock(fd, LOCK_EX | LOCK_NB))
-            return 0;
-        if (!tries)
-            return -1;
-        nanosleep(&pause, NULL);
-    }
-}
 
 static int take_lock(const char *folder, int *ret_fd, struct err *err)
 {
@@ -102,7 +55,7 @@ static int take_lock(const char *folder, int *ret_fd, struct err *err)
     buf_free(&path);
     if (fd < 0)
         return err_errno(err, ERR_STORE, "cannot open the lock of %s", folder);
-    if (lock_patiently(fd) < 0) {
+    if (file_lock_patiently(fd) < 0) {
         char pid[32] = "";
         ssize_t n = pread(fd, pid, sizeof pid - 1, 0);
         close(fd);
@@ -122,93 +75,32 @@ static int take_lock(const char *folder, int *ret_fd, struct err *err)
     return 0;
 }
 
-static int stamp_schema(struct store *store, MDB_txn *txn, struct err *err)
-{
-    uint32_t schema = SCHEMA;
-    MDB_val key = {6, (void *)(uintptr_t) "schema"};
-    MDB_val value = {sizeof schema, &schema};
-    int rc = mdb_put(txn, store->tables[TABLE_META], &key, &value, 0);
-    return rc ? store_error(rc, "cannot write the schema", err) : 0;
-}
-
-static int check_schema(struct store *store, MDB_txn *txn, struct err *err)
-{
-    MDB_val key = {6, (void *)(uintptr_t) "schema"}, value;
-    uint32_t schema;
-    int rc = mdb_get(txn, store->tables[TABLE_META], &key, &value);
-    if (rc == MDB_NOTFOUND)
-        return stamp_schema(store, txn, err);
-    if (rc || value.mv_size != sizeof schema)
-        return store_error(rc ? rc : MDB_CORRUPTED, "cannot read the schema",
-                           err);
-    memcpy(&schema, value.mv_data, sizeof schema);
-    if (schema < OLDEST_SCHEMA || schema > SCHEMA)
-        return err_set(err, ERR_STORE,
-                       "the store has schema %u, this program knows %d: use "
-                       "the program that wrote it, or another --store",
-                       schema, SCHEMA);
-    return schema < SCHEMA ? stamp_schema(store, txn, err) : 0;
-}
-
-static int open_tables(struct store *store, struct err *err)
-{
-    MDB_txn *txn;
-    int rc = mdb_txn_begin(store->env, NULL, 0, &txn);
-    if (rc)
-        return store_error(rc, "cannot open the store", err);
-    for (int t = 0; t < TABLES && !rc; t++)
-        rc = mdb_dbi_open(txn, table_names[t], MDB_CREATE, &store->tables[t]);
-    int code = rc ? store_error(rc, "cannot open a table", err)
-                  : check_schema(store, txn, err);
-    if (code) {
-        mdb_txn_abort(txn);
-        return code;
-    }
-    rc = mdb_txn_commit(txn);
-    return rc ? store_error(rc, "cannot open the store", err) : 0;
-}
-
-static int open_env(struct store *store, const struct store_options *options,
-                    struct err *err)
-{
-    int rc = mdb_env_create(&store->env);
-    if (rc)
-        return store_error(rc, "cannot open the store", err);
-    uint64_t map = options->most_bytes ? options->most_bytes : default_map;
-    mdb_env_set_mapsize(store->env, map);
-    mdb_env_set_maxdbs(store->env, TABLES);
-    mdb_env_set_maxreaders(store->env, MOST_READERS);
-    rc = mdb_env_open(store->env, options->folder, MDB_NOTLS, 0600);
-    int dead;
-    if (!rc)
-        rc = mdb_reader_check(store->env, &dead);
-    int code = rc ? store_error(rc, "cannot open the store", err)
-                  : open_tables(store, err);
-    if (code)
-        mdb_env_close(store->env);
-    return code;
-}
-
 int store_open(const struct store_options *options, struct store **ret_store,
                struct err *err)
 {
     struct err cause = {0};
+    struct store_env *env;
     int lock = -1, code = file_make_folder(options->folder, 0700, &cause);
     if (code)
         return err_set(err, ERR_STORE, "%s", cause.message);
     code = take_lock(options->folder, &lock, err);
     if (code)
         return code;
-    struct store *store = mem_alloc(sizeof *store);
-    store->lock = lock;
+    store_copy_clear(options->folder);
     code = store_prepare(options->folder, err);
     if (!code)
-        code = open_env(store, options, err);
+        code = env_open(options->folder, options->most_bytes, 0, &env, err);
     if (code) {
         close(lock);
-        free(store);
         return code;
     }
+    struct store *store = mem_alloc(sizeof *store);
+    *store = (struct store){.env = env,
+                            .folder = mem_strdup(options->folder),
+                            .most_bytes = options->most_bytes,
+                            .lock = lock};
+    pthread_mutex_init(&store->exchange, NULL);
+    pthread_mutex_init(&store->writing, NULL);
     *ret_store = store;
     return 0;
 }
@@ -217,92 +109,12 @@ void store_close(struct store *store)
 {
     if (!store)
         return;
-    mdb_env_close(store->env);
+    env_close(store->env);
     close(store->lock);
+    pthread_mutex_destroy(&store->exchange);
+    pthread_mutex_destroy(&store->writing);
+    free(store->folder);
     free(store);
-}
-
-void store_size(struct store *store, uint64_t *ret_used, uint64_t *ret_map)
-{
-    MDB_envinfo info;
-    MDB_stat stat;
-    mdb_env_info(store->env, &info);
-    mdb_env_stat(store->env, &stat);
-    *ret_used = (uint64_t)(info.me_last_pgno + 1) * stat.ms_psize;
-    *ret_map = info.me_mapsize;
-}
-
-/* ---- Transactions ---- */
-
-static int begin(struct store *store, unsigned flags,
-                 struct store_txn **ret_txn, struct err *err)
-{
-    MDB_txn *mdb;
-    int rc = mdb_txn_begin(store->env, NULL, flags, &mdb);
-    if (rc)
-        return store_error(rc, "cannot begin a transaction", err);
-    struct store_txn *txn = mem_alloc(sizeof *txn);
-    *txn = (struct store_txn){store, mdb};
-    *ret_txn = txn;
-    return 0;
-}
-
-int store_read(struct store *store, struct store_txn **ret_txn, struct err *err)
-{
-    return begin(store, MDB_RDONLY, ret_txn, err);
-}
-
-int store_write(struct store *store, struct store_txn **ret_txn,
-                struct err *err)
-{
-    return begin(store, 0, ret_txn, err);
-}
-
-int store_commit(struct store_txn *txn, struct err *err)
-{
-    int rc = mdb_txn_commit(txn->mdb);
-    free(txn);
-    return rc ? store_error(rc, "cannot commit to the store", err) : 0;
-}
-
-void store_end(struct store_txn *txn)
-{
-    if (!txn)
-        return;
-    mdb_txn_abort(txn->mdb);
-    free(txn);
-}
-
-int table_put(struct store_txn *txn, int table, struct slice key,
-              struct slice value, struct err *err)
-{
-    MDB_val k = {key.size, (void *)(uintptr_t)key.data};
-    MDB_val v = {value.size, (void *)(uintptr_t)value.data};
-    int rc = mdb_put(txn->mdb, txn->store->tables[table], &k, &v, 0);
-    return rc ? store_error(rc, "cannot write to the store", err) : 0;
-}
-
-int table_get(struct store_txn *txn, int table, struct slice key,
-              struct slice *ret_value, struct err *err)
-{
-    MDB_val k = {key.size, (void *)(uintptr_t)key.data}, v;
-    int rc = mdb_get(txn->mdb, txn->store->tables[table], &k, &v);
-    if (rc == MDB_NOTFOUND)
-        return ERR_NOT_FOUND;
-    if (rc)
-        return store_error(rc, "cannot read the store", err);
-    *ret_value = (struct slice){v.mv_data, v.mv_size};
-    return 0;
-}
-
-int table_delete(struct store_txn *txn, int table, struct slice key,
-                 struct err *err)
-{
-    MDB_val k = {key.size, (void *)(uintptr_t)key.data};
-    int rc = mdb_del(txn->mdb, txn->store->tables[table], &k, NULL);
-    return rc && rc != MDB_NOTFOUND
-               ? store_error(rc, "cannot delete from the store", err)
-               : 0;
 }
 
 static int take_number(struct store_txn *txn, const char *name, uint64_t count,
@@ -439,7 +251,7 @@ int store_list_manuals(struct store_txn *txn, struct manual **ret_manuals,
     MDB_cursor *cursor;
     MDB_val key, value;
     int rc =
-        mdb_cursor_open(txn->mdb, txn->store->tables[TABLE_MANUALS], &cursor);
+        mdb_cursor_open(txn->mdb, txn->env->tables[TABLE_MANUALS], &cursor);
     if (rc)
         return store_error(rc, "cannot list the manuals", err);
     void *items = NULL;
@@ -490,14 +302,14 @@ int store_find_manual(struct store_txn *txn, const char *name,
 int store_delete_manual(struct store_txn *txn, uint32_t id, struct err *err)
 {
     static const int tables[] = {TABLE_MANUALS, TABLE_FILES, TABLE_OUTLINES,
-                                 TABLE_VECTORS};
+                                 TABLE_VECTORS, TABLE_MAKINGS};
     char start[4];
     key_u32(start, id);
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
         MDB_cursor *cursor;
         MDB_val key, value;
         int rc =
-            mdb_cursor_open(txn->mdb, txn->store->tables[tables[t]], &cursor);
+            mdb_cursor_open(txn->mdb, txn->env->tables[tables[t]], &cursor);
         if (rc)
             return store_error(rc, "cannot delete a manual", err);
         for (;;) {
@@ -666,7 +478,7 @@ int store_each_term(struct store_txn *txn, uint32_t manual, uint32_t epoch,
     struct slice from = postings_key(bytes, manual, epoch, prefix);
     MDB_cursor *cursor;
     int rc =
-        mdb_cursor_open(txn->mdb, txn->store->tables[TABLE_POSTINGS], &cursor);
+        mdb_cursor_open(txn->mdb, txn->env->tables[TABLE_POSTINGS], &cursor);
     if (rc)
         return store_error(rc, "cannot read the store", err);
     MDB_val key = {from.size, bytes}, value;

@@ -14,6 +14,7 @@
 #ifndef MEMORY_STORE_H
 #define MEMORY_STORE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -38,7 +39,7 @@ void store_size(struct store *store, uint64_t *ret_used, uint64_t *ret_map);
 
 /* Where the store's bytes are.  `exact`: all of one moment, for which it waits
  * until nobody writes. */
-enum { STORE_MOST_TABLES = 12 };
+enum { STORE_MOST_TABLES = 16 };
 struct store_pages {
     uint64_t bytes; /* of the file, as far as pages of it were ever used */
     uint64_t free;  /* of these: taken again before the file grows */
@@ -166,14 +167,16 @@ int store_put_segments(struct store_txn *txn, struct hash128 name,
 int store_get_segments(struct store_txn *txn, struct hash128 name,
                        struct slice *ret_value, struct err *err);
 
-/* A segment's memory, in half precision. */
+/* A segment's memory, of finite values, rounded (base/q8.h). */
 int store_put_memory(struct store_txn *txn, struct hash128 name,
-                     const uint16_t *half, size_t width, struct err *err);
-/* ERR_NOT_FOUND; ERR_STORE when it has another width. */
+                     const float *memory, size_t width, struct err *err);
+/* ERR_NOT_FOUND; ERR_STORE when it has another width, or no numbers. */
 int store_get_memory(struct store_txn *txn, struct hash128 name,
-                     uint16_t *ret_half, size_t width, struct err *err);
+                     float *ret_memory, size_t width, struct err *err);
+bool store_has_memory(struct store_txn *txn, struct hash128 name, size_t width);
 
-/* Replaces the manual's vectors and counts `manual.vectors` up.
+/* Replaces the manual's vectors and counts `manual.vectors` up; the making of
+ * its segments and memories is done.
  * ERR_NOT_FOUND: no such manual. */
 int store_put_vectors(struct store_txn *txn, uint32_t manual,
                       struct slice value, struct err *err);
@@ -183,17 +186,51 @@ int store_get_vectors(struct store_txn *txn, uint32_t manual,
 
 /* ---- Care ---- */
 
-/* Work that did not come to its end, and goes on with what it left behind. */
-enum {
-    KEEP_TREES = 1,   /* an update */
-    KEEP_MEMORIES = 2 /* a making of memories, of any manual */
+/* What a copy does; `done` and `total` in records. */
+struct copy_report {
+    uint64_t before, after; /* bytes of the store and of the copy */
+    uint64_t needed;        /* most bytes of disk that the copy takes */
+    uint64_t available;     /* bytes of disk that were free */
 };
+typedef void store_progress(void *context, size_t done, size_t total);
 
-/* Deletes what no manual refers to, in transactions of at most some thousand
- * entries, but for what `keep` says.  Segments and memories also stay while the
- * vectors of some manual are not of its generation: they are yet to be made.
- * Only the thread that indexes may call it, and only when it has
- * nothing written that still waits to be referred to. */
-int store_collect(struct store *store, unsigned keep, struct err *err);
+/* Writes the store as it is at one moment into `folder`, which must not be there
+ * or be empty: a store that a daemon can open.  Others go on reading and writing;
+ * pages that they free meanwhile are taken again after the end.  What is there
+ * of the copy after an error or a crash is a folder FOLDER.partial.  ERR_USAGE:
+ * the folder is in use; ERR_STORE: also when the disk has too little room, before
+ * anything is written; ERR_CANCELLED. */
+int store_backup(struct store *store, const char *folder,
+                 store_progress *progress, void *context,
+                 const atomic_bool *cancel, struct copy_report *ret,
+                 struct err *err);
+
+/* Rewrites the store densely and exchanges its file, while others read; writers
+ * wait at the end, all the time only when they do not rest.  The store is the old
+ * one or the new one at any moment, each with all that was committed.  Errors as
+ * above. */
+int store_compact(struct store *store, store_progress *progress, void *context,
+                  const atomic_bool *cancel, struct copy_report *ret,
+                  struct err *err);
+
+/* Work that may not come to its end notes what it makes, in the transaction that
+ * puts it into the store: until that is referred to, or of no use any more, it is
+ * not collected. */
+enum making_kind { MAKING_TREES, MAKING_SEGMENTS, MAKING_MEMORIES };
+int store_note_made(struct store_txn *txn, uint32_t manual,
+                    enum making_kind kind, const struct hash128 *names,
+                    size_t count, struct err *err);
+/* It is done. */
+int store_forget_made(struct store_txn *txn, uint32_t manual,
+                      enum making_kind kind, struct err *err);
+/* Of what was noted only these (sorted) are of use still. */
+int store_prune_made(struct store *store, uint32_t manual,
+                     enum making_kind kind, const struct hash128 *wanted,
+                     size_t count, struct err *err);
+
+/* Deletes what no manual refers to and no unfinished work has noted, in
+ * transactions of at most some thousand entries.  Only the thread that indexes,
+ * or one for whom it rests, may call it. */
+int store_collect(struct store *store, struct err *err);
 
 #endif

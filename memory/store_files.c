@@ -88,8 +88,7 @@ int store_list_files(struct store_txn *txn, uint32_t manual,
     key_u32(start, manual);
     MDB_cursor *cursor;
     MDB_val key = {sizeof start, start}, value;
-    int rc =
-        mdb_cursor_open(txn->mdb, txn->store->tables[TABLE_FILES], &cursor);
+    int rc = mdb_cursor_open(txn->mdb, txn->env->tables[TABLE_FILES], &cursor);
     if (rc)
         return store_error(rc, "cannot list the files", err);
     void *items = NULL;

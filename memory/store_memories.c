@@ -1,6 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/half.h"
+#include "base/q8.h"
 #include "memory/tables.h"
 
 static struct slice name_key(unsigned char key[16], struct hash128 name)
@@ -28,38 +30,55 @@ int store_get_segments(struct store_txn *txn, struct hash128 name,
 }
 
 int store_put_memory(struct store_txn *txn, struct hash128 name,
-                     const uint16_t *half, size_t width, struct err *err)
+                     const float *memory, size_t width, struct err *err)
 {
     unsigned char key[16];
-    char *bytes = mem_alloc(2 * width);
-    for (size_t i = 0; i < width; i++) {
-        bytes[2 * i] = (char)(half[i] & 255);
-        bytes[2 * i + 1] = (char)(half[i] >> 8);
-    }
-    int code = table_put(txn, TABLE_MEMORIES, name_key(key, name),
-                         (struct slice){bytes, 2 * width}, err);
+    unsigned char *bytes = mem_alloc(q8_size(width));
+    q8_encode(memory, width, bytes);
+    int code =
+        table_put(txn, TABLE_MEMORIES, name_key(key, name),
+                  (struct slice){(const char *)bytes, q8_size(width)}, err);
     free(bytes);
     return code;
 }
 
+/* Those of earlier versions are halves. */
+bool memory_read(struct slice value, float *ret, size_t width)
+{
+    const unsigned char *bytes = (const unsigned char *)value.data;
+    if (value.size == q8_size(width))
+        return q8_decode(bytes, width, ret);
+    bool finite = value.size == 2 * width;
+    for (size_t i = 0; i < width && finite; i++) {
+        uint16_t half = (uint16_t)(bytes[2 * i] | bytes[2 * i + 1] << 8);
+        ret[i] = half_value(half);
+        finite = half_is_finite(half);
+    }
+    return finite;
+}
+
 int store_get_memory(struct store_txn *txn, struct hash128 name,
-                     uint16_t *ret_half, size_t width, struct err *err)
+                     float *ret_memory, size_t width, struct err *err)
 {
     unsigned char key[16];
     struct slice value;
     int code = table_get(txn, TABLE_MEMORIES, name_key(key, name), &value, err);
     if (code == ERR_NOT_FOUND)
         return err_set(err, code, "no such memory in the store");
-    if (code)
+    if (code || memory_read(value, ret_memory, width))
         return code;
-    if (value.size != 2 * width)
-        return err_set(err, ERR_STORE,
-                       "a memory in the store has %zu values, not %zu",
-                       value.size / 2, width);
-    const unsigned char *bytes = (const unsigned char *)value.data;
-    for (size_t i = 0; i < width; i++)
-        ret_half[i] = (uint16_t)(bytes[2 * i] | bytes[2 * i + 1] << 8);
-    return 0;
+    return err_set(err, ERR_STORE,
+                   "a memory in the store is not of %zu numbers: lectern "
+                   "verify",
+                   width);
+}
+
+bool store_has_memory(struct store_txn *txn, struct hash128 name, size_t width)
+{
+    unsigned char key[16];
+    struct slice value;
+    return !table_get(txn, TABLE_MEMORIES, name_key(key, name), &value, NULL) &&
+           (value.size == q8_size(width) || value.size == 2 * width);
 }
 
 int store_put_vectors(struct store_txn *txn, uint32_t manual,
@@ -73,6 +92,10 @@ int store_put_vectors(struct store_txn *txn, uint32_t manual,
     record.vectors++;
     key_u32(key, manual);
     code = manual_write(txn, &record, err);
+    if (!code)
+        code = store_forget_made(txn, manual, MAKING_SEGMENTS, err);
+    if (!code)
+        code = store_forget_made(txn, manual, MAKING_MEMORIES, err);
     if (!code)
         code = table_put(txn, TABLE_VECTORS, (struct slice){key, sizeof key},
                          value, err);

@@ -14,8 +14,8 @@ static int add_table(struct store_txn *txn, MDB_dbi table, const char *name,
     int rc = mdb_stat(txn->mdb, table, &stat);
     if (rc)
         return rc;
-    size_t count = stat.ms_branch_pages + stat.ms_leaf_pages +
-                   stat.ms_overflow_pages;
+    size_t count =
+        stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
     pages->tables[pages->count].name = name;
     pages->tables[pages->count].entries = stat.ms_entries;
     pages->tables[pages->count++].bytes = (uint64_t)count * stat.ms_psize;
@@ -46,7 +46,7 @@ static int count_pages(struct store_txn *txn, struct store_pages *pages)
     MDB_envinfo info;
     int rc = mdb_stat(txn->mdb, FREE_LIST, &stat);
     if (!rc)
-        rc = mdb_env_info(txn->store->env, &info);
+        rc = mdb_env_info(txn->env->mdb, &info);
     if (rc)
         return rc;
     uint64_t page = stat.ms_psize;
@@ -57,7 +57,7 @@ static int count_pages(struct store_txn *txn, struct store_pages *pages)
     if (!rc)
         rc = add_table(txn, NAMES, "names", pages);
     for (int t = 0; t < TABLES && !rc; t++)
-        rc = add_table(txn, txn->store->tables[t], table_names[t], pages);
+        rc = add_table(txn, txn->env->tables[t], table_names[t], pages);
     return rc ? rc : count_free(txn, page, pages);
 }
 

@@ -16,7 +16,7 @@
 
 enum { LOCK_BYTES = 16 << 10 }; /* more than MOST_READERS take */
 
-static int reserve_lock(const char *folder, struct err *err)
+int store_reserve_lock(const char *folder, struct err *err)
 {
     struct buf path = {0};
     file_join(&path, folder, "lock.mdb");
@@ -89,9 +89,8 @@ int store_prepare(const char *folder, struct err *err)
 {
     struct buf path = {0};
     file_join(&path, folder, "data.mdb");
-    int code = reserve_lock(folder, err);
-    if (!code && access(path.data, F_OK))
-        code = make_data(folder, path.data, err);
+    int code =
+        access(path.data, F_OK) ? make_data(folder, path.data, err) : 0;
     if (!code)
         code = sync_names(folder, err);
     buf_free(&path);

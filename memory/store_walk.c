@@ -43,8 +43,7 @@ static int walk_piece(struct walk *walk, struct store_txn *txn, struct err *err)
     MDB_cursor *cursor;
     MDB_val key, value;
     int code = 0;
-    int rc = mdb_cursor_open(txn->mdb, walk->store->tables[walk->table],
-                             &cursor);
+    int rc = mdb_cursor_open(txn->mdb, txn->env->tables[walk->table], &cursor);
     if (rc)
         return store_error(rc, "cannot look through the store", err);
     rc = go_on(walk, cursor, &key, &value);

@@ -4,6 +4,7 @@
 #define MEMORY_TABLES_H
 
 #include <lmdb.h>
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "memory/store.h"
@@ -18,6 +19,7 @@ enum table {
     TABLE_SEGMENTS,
     TABLE_MEMORIES,
     TABLE_VECTORS,
+    TABLE_MAKINGS,
     TABLES
 };
 
@@ -25,16 +27,38 @@ extern const char *const table_names[TABLES];
 
 enum { MDB_MAX_KEY = 511 }; /* LMDB's limit as it is compiled */
 
-struct store {
-    MDB_env *env;
+struct store_env {
+    MDB_env *mdb;
     MDB_dbi tables[TABLES];
+    size_t users; /* transactions; the store has the lock */
+};
+
+struct store {
+    struct store_env *env;
+    pthread_mutex_t exchange; /* of env; and its users */
+    pthread_mutex_t writing;  /* held by the one who writes */
+    char *folder;
+    uint64_t most_bytes;
     int lock; /* descriptor of the locked file */
 };
 
 struct store_txn {
     struct store *store;
+    struct store_env *env;
     MDB_txn *mdb;
+    bool writes;
 };
+
+/* `most_bytes` 0: the default; flags: LMDB's, besides MDB_NOTLS. */
+int env_open(const char *folder, uint64_t most_bytes, unsigned flags,
+             struct store_env **ret, struct err *err);
+void env_close(struct store_env *env);
+/* The caller holds `writing`.  Closes the old one, or leaves it to its last
+ * reader. */
+void env_exchange(struct store *store, struct store_env *env);
+
+/* Removes what a compaction that was killed has left behind. */
+void store_copy_clear(const char *folder);
 
 /* Fills `err` from a code of LMDB; always ERR_STORE. */
 int store_error(int mdb_code, const char *what, struct err *err);
@@ -42,6 +66,8 @@ int store_error(int mdb_code, const char *what, struct err *err);
 /* store_prepare.c: the folder may be opened by LMDB: its data file is whole, or
  * made; the names of its files are on the disk. */
 int store_prepare(const char *folder, struct err *err);
+/* The folder's lock file has all its blocks. */
+int store_reserve_lock(const char *folder, struct err *err);
 
 int table_put(struct store_txn *txn, int table, struct slice key,
               struct slice value, struct err *err);
@@ -71,6 +97,14 @@ int manual_read(struct slice key, struct slice value, struct manual *ret,
  * a hash of it all. */
 struct slice file_key(char key[MDB_MAX_KEY], uint32_t manual, const char *path);
 int file_read_record(struct slice value, struct file *ret, struct err *err);
+
+/* False: it has another width, or holds what is no number. */
+bool memory_read(struct slice value, float *ret, size_t width);
+
+/* The names that unfinished work on the manual has noted; kind -1: any. */
+int makings_each(struct store_txn *txn, uint32_t manual, int kind,
+                 void (*each)(void *context, struct hash128 name),
+                 void *context, struct err *err);
 
 /* Deletes a record; that it is not there is fine. */
 int table_delete(struct store_txn *txn, int table, struct slice key,

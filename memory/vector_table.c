@@ -1,26 +1,37 @@
 /* The vectors of a manual as bytes; numbers are varints unless said:
  *
- *   version (2), policy 16, generation, width, segments, tokens,
+ *   version (2), flags, policy 16, generation, width, segments, tokens,
  *   nodes, rows, names, each name 16,                    the head ends here
  *   each node's id, each row's node less that of the row before,
- *   wholes, then keys: f16 each value, low byte first,
+ *   flags & 1: each row's index into names
+ *   wholes as base/q8.h draws them, unless flags & 1 the keys likewise,
  *   hash of all that stands before 8, low byte first
  *
- * Version 1, which is read still, has no hash. */
+ * Version 1, which is read still, has no flags and no hash, and f16 each value,
+ * low byte first. */
 #include "memory/vectors.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/half.h"
 #include "base/mem.h"
+#include "base/q8.h"
 
-enum { VERSION = 2, MOST_WIDTH = 1 << 16, HASH_BYTES = 8 };
+enum {
+    VERSION = 2,
+    HALVES_VERSION = 1,
+    FLAG_ROW_NAMES = 1,
+    MOST_WIDTH = 1 << 16,
+    HASH_BYTES = 8
+};
 
 void vector_table_free(struct vector_table *table)
 {
     free(table->nodes);
     free(table->wholes);
     free(table->row_nodes);
+    free(table->row_names);
     free(table->keys);
     free(table->names);
     *table = (struct vector_table){0};
@@ -33,22 +44,23 @@ static void put_name(struct buf *ret, struct hash128 name)
     buf_put(ret, bytes, sizeof bytes);
 }
 
-static void put_halves(struct buf *ret, const float *values, size_t count)
+static void put_vectors(struct buf *ret, const float *vectors, size_t count,
+                        size_t width)
 {
-    buf_reserve(ret, 2 * count);
-    char *out = ret->data + ret->size;
+    size_t each = q8_size(width);
+    buf_reserve(ret, count * each);
     for (size_t i = 0; i < count; i++) {
-        uint16_t half = half_of(values[i]);
-        out[2 * i] = (char)(half & 255);
-        out[2 * i + 1] = (char)(half >> 8);
+        q8_encode(vectors + i * width, width,
+                  (unsigned char *)ret->data + ret->size);
+        ret->size += each;
     }
-    ret->size += 2 * count;
     buf_put(ret, "", 0);
 }
 
 void vector_table_encode(const struct vector_table *table, struct buf *ret)
 {
     buf_put_varint(ret, VERSION);
+    buf_put_varint(ret, table->row_names ? FLAG_ROW_NAMES : 0);
     put_name(ret, table->policy);
     buf_put_varint(ret, table->generation);
     buf_put_varint(ret, table->width);
@@ -64,8 +76,11 @@ void vector_table_encode(const struct vector_table *table, struct buf *ret)
     for (uint32_t i = 0; i < table->row_count; i++)
         buf_put_varint(ret,
                        table->row_nodes[i] - (i ? table->row_nodes[i - 1] : 0));
-    put_halves(ret, table->wholes, table->node_count * table->width);
-    put_halves(ret, table->keys, table->row_count * table->width);
+    for (uint32_t i = 0; table->row_names && i < table->row_count; i++)
+        buf_put_varint(ret, table->row_names[i]);
+    put_vectors(ret, table->wholes, table->node_count, table->width);
+    if (!table->row_names)
+        put_vectors(ret, table->keys, table->row_count, table->width);
     uint64_t hash = hash_bytes64(ret->data, ret->size);
     for (int i = 0; i < HASH_BYTES; i++)
         buf_put_byte(ret, (int)(hash >> 8 * i & 255));
@@ -77,14 +92,25 @@ static struct hash128 take_name(struct reader *in)
     return bytes ? hash_read(bytes) : (struct hash128){0};
 }
 
+struct taking {
+    struct reader in;
+    uint64_t version, flags;
+    struct vector_table table;
+};
+
 /* A failed reader is the caller's to see. */
-static void take_head(struct reader *in, struct vector_table *table)
+static void take_head(struct taking *t)
 {
-    uint64_t version = read_varint(in);
-    if (!version || version > VERSION || in->size < HASH_BYTES)
+    struct reader *in = &t->in;
+    struct vector_table *table = &t->table;
+    t->version = read_varint(in);
+    if (!t->version || t->version > VERSION || in->size - in->at < HASH_BYTES)
         in->failed = true;
-    else if (version > 1)
+    else if (t->version > HALVES_VERSION)
         in->size -= HASH_BYTES;
+    t->flags = t->version > HALVES_VERSION ? read_varint(in) : 0;
+    if (t->flags > FLAG_ROW_NAMES)
+        in->failed = true;
     table->policy = take_name(in);
     table->generation = read_varint(in);
     table->width = read_u32(in);
@@ -100,26 +126,46 @@ static void take_head(struct reader *in, struct vector_table *table)
         table->names[i] = take_name(in);
 }
 
-/* The nodes and rows that the head tells of fit into what is left. */
-static bool fits(const struct reader *in, const struct vector_table *table)
+static size_t vector_size(const struct taking *t)
 {
-    size_t each = 1 + 2 * table->width, rows;
-    return !in->failed &&
-           mem_mul(each, (size_t)table->node_count + table->row_count, &rows) &&
-           rows <= in->size - in->at;
+    return t->version > HALVES_VERSION ? q8_size(t->table.width)
+                                       : 2 * t->table.width;
 }
 
-static float *take_halves(struct reader *in, size_t count)
+/* The nodes and rows that the head tells of fit into what is left. */
+static bool fits(const struct taking *t)
 {
-    float *values = mem_alloc(count * sizeof *values);
-    const unsigned char *bytes = read_bytes(in, 2 * count);
-    for (size_t i = 0; bytes && i < count; i++) {
+    size_t each = vector_size(t), nodes, rows,
+           row = 1 + (t->flags & FLAG_ROW_NAMES ? 1 : each);
+    return !t->in.failed && mem_mul(1 + each, t->table.node_count, &nodes) &&
+           mem_mul(row, t->table.row_count, &rows) &&
+           nodes <= t->in.size - t->in.at &&
+           rows <= t->in.size - t->in.at - nodes;
+}
+
+static void take_halves(const unsigned char *bytes, size_t count, float *ret,
+                        bool *failed)
+{
+    for (size_t i = 0; i < count; i++) {
         uint16_t half = (uint16_t)(bytes[2 * i] | bytes[2 * i + 1] << 8);
-        values[i] = half_value(half);
-        if (!half_is_finite(half))
-            in->failed = true;
+        ret[i] = half_value(half);
+        *failed = *failed || !half_is_finite(half);
     }
-    return values;
+}
+
+static float *take_vectors(struct taking *t, size_t count)
+{
+    size_t width = t->table.width, each = vector_size(t);
+    float *vectors = mem_alloc(count * width * sizeof *vectors);
+    const unsigned char *bytes = read_bytes(&t->in, count * each);
+    for (size_t i = 0; bytes && i < count; i++) {
+        if (t->version == HALVES_VERSION)
+            take_halves(bytes + i * each, width, vectors + i * width,
+                        &t->in.failed);
+        else if (!q8_decode(bytes + i * each, width, vectors + i * width))
+            t->in.failed = true;
+    }
+    return vectors;
 }
 
 static void take_rows(struct reader *in, struct vector_table *table)
@@ -136,21 +182,35 @@ static void take_rows(struct reader *in, struct vector_table *table)
     }
 }
 
-/* What a reader of version 2 has left out is the hash of the rest. */
-static bool is_whole(const struct reader *in, size_t size)
+static void take_row_names(struct reader *in, struct vector_table *table)
 {
+    table->row_names = mem_alloc(table->row_count * sizeof *table->row_names);
+    for (uint32_t i = 0; i < table->row_count; i++) {
+        table->row_names[i] = read_u32(in);
+        if (table->row_names[i] >= table->name_count) {
+            in->failed = true;
+            return;
+        }
+    }
+}
+
+/* What a reader of version 2 has left out is the hash of the rest. */
+static bool is_whole(const struct taking *t)
+{
+    const struct reader *in = &t->in;
     uint64_t hash = 0;
-    if (in->failed || in->size == size)
+    if (in->failed || t->version == HALVES_VERSION)
         return !in->failed;
     for (int i = HASH_BYTES; i-- > 0;)
         hash = hash << 8 | in->data[in->size + (size_t)i];
     return hash == hash_bytes64(in->data, in->size);
 }
 
-static void take_body(struct reader *in, size_t size,
-                      struct vector_table *table)
+static void take_body(struct taking *t)
 {
-    if (!is_whole(in, size) || !fits(in, table)) {
+    struct reader *in = &t->in;
+    struct vector_table *table = &t->table;
+    if (!is_whole(t) || !fits(t)) {
         in->failed = true;
         return;
     }
@@ -158,8 +218,11 @@ static void take_body(struct reader *in, size_t size,
     for (uint32_t i = 0; i < table->node_count; i++)
         table->nodes[i] = read_varint(in);
     take_rows(in, table);
-    table->wholes = take_halves(in, table->node_count * table->width);
-    table->keys = take_halves(in, table->row_count * table->width);
+    if (t->flags & FLAG_ROW_NAMES)
+        take_row_names(in, table);
+    table->wholes = take_vectors(t, table->node_count);
+    if (!table->row_names)
+        table->keys = take_vectors(t, table->row_count);
     if (in->at != in->size)
         in->failed = true;
 }
@@ -167,17 +230,16 @@ static void take_body(struct reader *in, size_t size,
 static int take(struct slice bytes, bool whole, struct vector_table *ret,
                 struct err *err)
 {
-    struct reader in = reader_of(bytes.data, bytes.size);
-    struct vector_table table = {0};
-    take_head(&in, &table);
+    struct taking t = {.in = reader_of(bytes.data, bytes.size)};
+    take_head(&t);
     if (whole)
-        take_body(&in, bytes.size, &table);
-    if (in.failed) {
-        vector_table_free(&table);
+        take_body(&t);
+    if (t.in.failed) {
+        vector_table_free(&t.table);
         return err_set(err, ERR_FORMAT,
                        "the vectors are damaged, or of another version");
     }
-    *ret = table;
+    *ret = t.table;
     return 0;
 }
 
@@ -191,4 +253,29 @@ int vector_table_head(struct slice bytes, struct vector_table *ret,
                       struct err *err)
 {
     return take(bytes, false, ret, err);
+}
+
+static void make_unit(float *vector, size_t width)
+{
+    double square = 0;
+    for (size_t i = 0; i < width; i++)
+        square += (double)vector[i] * (double)vector[i];
+    for (size_t i = 0; i < width && square > 0; i++)
+        vector[i] = (float)((double)vector[i] / sqrt(square));
+}
+
+int vector_table_read_keys(struct store_txn *txn, struct vector_table *table,
+                           struct err *err)
+{
+    int code = 0;
+    if (table->keys || !table->row_names)
+        return 0;
+    table->keys = mem_alloc(table->row_count * table->width * sizeof(float));
+    for (uint32_t i = 0; i < table->row_count && !code; i++) {
+        float *key = table->keys + i * table->width;
+        code = store_get_memory(txn, table->names[table->row_names[i]], key,
+                                table->width, err);
+        make_unit(key, table->width);
+    }
+    return code;
 }

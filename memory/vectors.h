@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "memory/store.h"
 
 /* What is kept: plain arrays, of the caller. */
 struct vector_table {
@@ -23,26 +24,35 @@ struct vector_table {
     float *wholes;   /* [node_count, width] M_v, unit */
     uint32_t row_count;
     uint32_t *row_nodes; /* [row_count] index into nodes, ascending */
-    float *keys;         /* [row_count, width] unit */
+    float *keys;         /* [row_count, width] unit; NULL: see row_names */
+    uint32_t *row_names; /* [row_count] index into names of the memory that the
+                            row's key is, made unit length; NULL: they are not */
     uint32_t name_count;
     struct hash128 *names; /* [name_count] segments and memories in the store
                               that they were made of */
 };
 void vector_table_free(struct vector_table *table); /* its arrays */
 
-/* Vectors are kept in half precision. */
+/* Vectors are kept in 8 bits a value (base/q8.h), and keys not at all where they
+ * have row_names. */
 void vector_table_encode(const struct vector_table *table, struct buf *ret);
-/* ERR_FORMAT. */
+/* Without the keys that vector_table_read_keys then reads.  ERR_FORMAT. */
 int vector_table_decode(struct slice bytes, struct vector_table *ret,
                         struct err *err);
 /* Policy, generation, totals, names, without the vectors. */
 int vector_table_head(struct slice bytes, struct vector_table *ret,
                       struct err *err);
 
+/* Makes the keys of a table that has none, from memories.  ERR_NOT_FOUND and
+ * ERR_STORE: one is missing or damaged. */
+int vector_table_read_keys(struct store_txn *txn, struct vector_table *table,
+                           struct err *err);
+
 struct vectors;
 
 /* `node_of` [table->node_count]: the outline's index of each of the table's
- * nodes, TREE_NONE: gone.  Takes the table over (also on failure). */
+ * nodes, TREE_NONE: gone.  Its keys must be there.  Takes the table over (also on
+ * failure). */
 int vectors_open(struct vector_table *table, const uint32_t *node_of,
                  uint32_t outline_count, struct vectors **ret, struct err *err);
 void vectors_close(struct vectors *vectors); /* NULL: ok */

@@ -260,8 +260,8 @@ int verify_store(const struct verify_options *options,
 
 /* ---- A manual ---- */
 
-static int read_record(struct verification *v, uint32_t manual,
-                       struct buf *ret, struct err *err)
+static int read_record(struct verification *v, uint32_t manual, struct buf *ret,
+                       struct err *err)
 {
     struct store_txn *txn;
     struct slice value;

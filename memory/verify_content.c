@@ -85,13 +85,12 @@ static void check_totals(struct verification *v)
     for (size_t i = 0; i < v->file_count; i++)
         failed += v->files[i].state == FILE_FAILED;
     if (m->failed != failed || m->files + failed != v->file_count)
-        verify_fault(v, TABLE_MANUALS, REMEDY_FORCE, m->name,
-                     "it counts %llu files and %llu failed, there are %zu and "
-                     "%llu",
-                     (unsigned long long)m->files,
-                     (unsigned long long)m->failed,
-                     v->file_count - (size_t)failed,
-                     (unsigned long long)failed);
+        verify_fault(
+            v, TABLE_MANUALS, REMEDY_FORCE, m->name,
+            "it counts %llu files and %llu failed, there are %zu and "
+            "%llu",
+            (unsigned long long)m->files, (unsigned long long)m->failed,
+            v->file_count - (size_t)failed, (unsigned long long)failed);
     if (!v->outline)
         return;
     for (uint32_t n = 0; n < v->outline->count; n++)
@@ -100,9 +99,8 @@ static void check_totals(struct verification *v)
         verify_fault(v, TABLE_MANUALS, REMEDY_FORCE, m->name,
                      "it counts %llu nodes and %llu words, its outline has %u "
                      "and %llu",
-                     (unsigned long long)m->nodes,
-                     (unsigned long long)m->words, v->outline->count,
-                     (unsigned long long)words);
+                     (unsigned long long)m->nodes, (unsigned long long)m->words,
+                     v->outline->count, (unsigned long long)words);
 }
 
 /* The outline's files are those that are indexed, and no others. */
@@ -187,6 +185,8 @@ static void take_content(struct verification *v, struct lexical_delta *delta,
     if (kept->block_count) {
         words = lexical_add(delta, node->id, kept);
         words = words ? words : 1;
+        for (uint32_t i = 0; i < node->alias_count; i++)
+            lexical_add_alias(delta, node->id, node->aliases[i]);
     }
     check_words(v, n, words);
     verify_segments(v, n, kept);
@@ -197,8 +197,8 @@ static void take_content(struct verification *v, struct lexical_delta *delta,
 
 static uint64_t posting_hash(struct slice term, uint64_t packed)
 {
-    uint64_t hash = hash_bytes64(term.data, term.size) ^
-                    (packed + 1) * 0x9E3779B97F4A7C15u;
+    uint64_t hash =
+        hash_bytes64(term.data, term.size) ^ (packed + 1) * 0x9E3779B97F4A7C15u;
     return hash_bytes64(&hash, sizeof hash);
 }
 
@@ -288,14 +288,15 @@ static void compare_postings(struct verification *v)
 struct deal {
     uint32_t *first; /* [file_count + 1] */
     uint32_t *nodes;
-    bool *unread;    /* [file_count] its tree cannot be read */
+    bool *unread; /* [file_count] its tree cannot be read */
 };
 
 static struct deal deal_out(struct verification *v)
 {
     const struct tree *outline = v->outline;
     struct deal deal = {
-        .first = mem_alloc(((size_t)outline->file_count + 2) * sizeof(uint32_t)),
+        .first =
+            mem_alloc(((size_t)outline->file_count + 2) * sizeof(uint32_t)),
         .nodes = mem_alloc(outline->count * sizeof(uint32_t)),
         .unread = mem_alloc(outline->file_count * sizeof(bool))};
     char place[128];
@@ -335,8 +336,7 @@ static bool read_tree(struct verification *v, const struct file *file,
         tree_free(*ret);
         code = err_set(&cause, ERR_FORMAT, "it is an outline");
     }
-    verify_fault(v, TABLE_TREES, REMEDY_FORCE, file->path, "%s",
-                 cause.message);
+    verify_fault(v, TABLE_TREES, REMEDY_FORCE, file->path, "%s", cause.message);
     hash_write(file->tree, key);
     if (code == ERR_FORMAT)
         verify_doom(v, TABLE_TREES,
@@ -370,8 +370,8 @@ static int check_trees(struct verification *v, const struct deal *deal,
     for (uint32_t f = 0; f < v->outline->file_count && !code; f++) {
         struct tree *tree;
         code = verify_step(v, err);
-        deal->unread[f] = !code && v->file_of[f] &&
-                          !read_tree(v, v->file_of[f], &tree);
+        deal->unread[f] =
+            !code && v->file_of[f] && !read_tree(v, v->file_of[f], &tree);
         if (code || !v->file_of[f] || deal->unread[f])
             continue;
         for (uint32_t i = deal->first[f]; i < deal->first[f + 1]; i++)

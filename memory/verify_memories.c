@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/half.h"
+#include "base/q8.h"
 #include "memory/segment.h"
 #include "memory/verify_parts.h"
 
@@ -95,9 +95,8 @@ void verify_segments(struct verification *v, uint32_t node,
         return;
     verify_node_place(v, node, place);
     verify_fault(v, TABLE_SEGMENTS, REMEDY_REPAIR, place, "%s",
-                 plan->segments.count
-                     ? "its segments are not those of its text"
-                     : "its segments are missing or damaged");
+                 plan->segments.count ? "its segments are not those of its text"
+                                      : "its segments are missing or damaged");
     doom_name(v, TABLE_SEGMENTS, plan->kept_under);
 }
 
@@ -111,33 +110,47 @@ static bool lacks_segments(const struct verification *v)
 
 /* ---- What the vectors were made of ---- */
 
-static bool is_finite(struct slice memory)
+/* All are of the width of the first, which in a store of the model at hand is
+ * the model's; of a width that is not known the numbers are not, either. */
+struct width {
+    size_t bytes, values; /* 0: not known */
+    float *numbers;       /* [values] */
+};
+
+static struct width width_of(const struct verification *v,
+                             const struct vector_table *table)
 {
-    const unsigned char *bytes = (const unsigned char *)memory.data;
-    for (size_t i = 0; i + 1 < memory.size; i += 2)
-        if (!half_is_finite((uint16_t)(bytes[i] | bytes[i + 1] << 8)))
-            return false;
-    return true;
+    struct width width = {0};
+    if (v->plan.nodes)
+        width.values = v->options->facts->width;
+    else if (table->row_names)
+        width.values = table->width;
+    width.numbers = mem_alloc((width.values + 1) * sizeof(float));
+    return width;
 }
 
 static void check_memory(struct verification *v, struct hash128 name,
-                         struct slice value, size_t *width)
+                         struct slice value, struct width *width)
 {
     char text[33];
     v->report.memories++;
-    if (!*width)
-        *width = v->plan.nodes ? 2 * v->options->facts->width : value.size;
-    if (value.size == *width && value.size && is_finite(value))
+    if (!width->bytes)
+        width->bytes = value.size;
+    bool right = width->values ? value.size == q8_size(width->values) ||
+                                     value.size == 2 * width->values
+                               : value.size == width->bytes;
+    if (right &&
+        (!width->values || memory_read(value, width->numbers, width->values)))
         return;
     name_text(name, text);
     verify_fault(v, TABLE_MEMORIES, REMEDY_REPAIR, text, "%s",
-                 value.size == *width ? "it holds what is no number"
-                                      : "it has another width than the others");
+                 right ? "it holds what is no number"
+                       : "it has another width than the others");
     doom_name(v, TABLE_MEMORIES, name);
 }
 
 static int check_name(struct verification *v, struct store_txn *txn,
-                      struct hash128 name, size_t *width, struct err *err)
+                      struct hash128 name, struct width *width, struct err *err)
 {
     unsigned char bytes[16];
     struct slice key = {(const char *)bytes, sizeof bytes}, value;
@@ -171,20 +184,21 @@ static int check_name(struct verification *v, struct store_txn *txn,
 static int check_names(struct verification *v, const struct vector_table *table,
                        struct err *err)
 {
-    size_t width = 0;
+    struct width width = width_of(v, table);
     int code = 0;
     for (uint32_t i = 0; i < table->name_count && !code;) {
         struct store_txn *txn;
-        if (v->options->cancel && atomic_load(v->options->cancel))
-            return err_set(err, ERR_CANCELLED, "cancelled");
-        code = store_read(v->options->store, &txn, err);
+        code = v->options->cancel && atomic_load(v->options->cancel)
+                   ? err_set(err, ERR_CANCELLED, "cancelled")
+                   : store_read(v->options->store, &txn, err);
         if (code)
-            return code;
-        for (int n = 0;
-             n < NAMES_AT_ONCE && i < table->name_count && !code; n++, i++)
+            break;
+        for (int n = 0; n < NAMES_AT_ONCE && i < table->name_count && !code;
+             n++, i++)
             code = check_name(v, txn, table->names[i], &width, err);
         store_end(txn);
     }
+    free(width.numbers);
     return code;
 }
 
@@ -196,17 +210,29 @@ static void vectors_fault(struct verification *v, const char *what)
     v->drop_vectors = true;
 }
 
+/* What the tokenizer gives up on has a memory of zeros. */
 static bool are_unit(const float *values, size_t count, size_t width)
 {
     for (size_t i = 0; i < count; i++) {
         double square = 0;
         for (size_t k = 0; k < width; k++)
-            square += (double)values[i * width + k] *
-                      (double)values[i * width + k];
-        if (!(fabs(square - 1) < 0.02))
+            square +=
+                (double)values[i * width + k] * (double)values[i * width + k];
+        if (square > 0 && !(fabs(square - 1) < 0.02))
             return false;
     }
     return true;
+}
+
+/* The row's key is the memory of that segment, if it is a memory. */
+static bool is_named(const struct verification *v,
+                     const struct vector_table *table, uint32_t row,
+                     uint32_t node, size_t segment)
+{
+    const struct plan *plan = &v->plan;
+    return !table->row_names ||
+           hash_equal(table->names[table->row_names[row]],
+                      plan->names[plan->nodes[node].first + segment]);
 }
 
 /* Made by the model at hand, of this generation. */
@@ -215,20 +241,25 @@ static void compare_with_plan(struct verification *v,
 {
     const struct tree *outline = v->volume->outline;
     uint32_t rows = 0, count;
-    bool same = table->node_count == outline->count;
+    bool same = table->node_count == outline->count, named = true;
     if (lacks_segments(v))
         return; /* which was said; so the names are not known */
     for (uint32_t n = 0; n < outline->count && same; n++) {
         same = table->nodes[n] == outline->nodes[n].id;
         for (size_t s = 0;
-             outline->nodes[n].words && s < v->plan.nodes[n].segments.count; s++)
-            same = same && rows < table->row_count &&
-                   table->row_nodes[rows++] == n;
+             outline->nodes[n].words && s < v->plan.nodes[n].segments.count;
+             s++, rows++) {
+            same =
+                same && rows < table->row_count && table->row_nodes[rows] == n;
+            named = named && same && is_named(v, table, rows, n, s);
+        }
     }
     if (!same || rows != table->row_count ||
         table->segments != v->plan.segments || table->tokens != v->plan.tokens)
         vectors_fault(v, "they are not of the nodes and segments that the "
                          "manual has");
+    if (same && !named)
+        vectors_fault(v, "a segment's key is another's memory");
     struct hash128 *names = plan_names(&v->plan, outline->count, &count);
     if (count != table->name_count ||
         memcmp(names, table->names, count * sizeof *names) != 0)
@@ -237,15 +268,41 @@ static void compare_with_plan(struct verification *v,
     free(names);
 }
 
-static void check_table(struct verification *v, const struct vector_table *table)
+static void check_table(struct verification *v,
+                        const struct vector_table *table)
 {
     if (table->generation > v->manual.generation)
         vectors_fault(v, "they are of a generation that never was");
-    if (!are_unit(table->keys, table->row_count, table->width) ||
+    if ((table->keys &&
+         !are_unit(table->keys, table->row_count, table->width)) ||
         !are_unit(table->wholes, table->node_count, table->width))
         vectors_fault(v, "some are not of unit length");
     if (v->plan.nodes)
         compare_with_plan(v, table);
+}
+
+/* What unfinished work has noted: nothing needs it, but for its form. */
+static int check_making(void *context, struct slice key, struct slice value,
+                        struct err *err)
+{
+    struct verification *v = context;
+    (void)err;
+    if (key.size == 13 && key.data[4] >= MAKING_TREES &&
+        key.data[4] <= MAKING_MEMORIES && value.size && value.size % 16 == 0)
+        return 0;
+    verify_fault(v, TABLE_MAKINGS, REMEDY_REPAIR, v->manual.name,
+                 "a list of what was being made is damaged");
+    verify_doom(v, TABLE_MAKINGS, key);
+    return 0;
+}
+
+static int check_makings(struct verification *v, struct err *err)
+{
+    char key[4];
+    key_u32(key, v->manual.id);
+    return table_walk(v->options->store, TABLE_MAKINGS,
+                      (struct slice){key, sizeof key}, v->options->cancel,
+                      check_making, v, err);
 }
 
 /* A manual of nothing but titles has vectors without rows. */
@@ -254,7 +311,9 @@ int verify_vectors(struct verification *v, struct err *err)
     struct store_txn *txn;
     struct slice bytes;
     struct vector_table table = {0};
-    int code = store_read(v->options->store, &txn, err);
+    int code = check_makings(v, err);
+    if (!code)
+        code = store_read(v->options->store, &txn, err);
     if (code)
         return code;
     code = store_get_vectors(txn, v->manual.id, &bytes, err);

@@ -16,21 +16,21 @@ struct digest {
 struct verification {
     const struct verify_options *options;
     struct verify_report report;
-    struct shelf *shelf;           /* keeps what is read from being collected */
-    const struct volume *volume;   /* NULL: not on the shelf */
-    struct buf record;             /* of the manual, as it was at first */
+    struct shelf *shelf;         /* keeps what is read from being collected */
+    const struct volume *volume; /* NULL: not on the shelf */
+    struct buf record;           /* of the manual, as it was at first */
     struct manual manual;
-    struct tree *outline;          /* NULL: it cannot be read */
-    struct volume_id *by_id;       /* [outline->count] ascending */
-    struct file *files;            /* [file_count] sorted by path */
+    struct tree *outline;    /* NULL: it cannot be read */
+    struct volume_id *by_id; /* [outline->count] ascending */
+    struct file *files;      /* [file_count] sorted by path */
     size_t file_count, file_capacity;
-    struct file **file_of;         /* [outline->file_count] NULL: no record */
-    struct digest *kept, *made;    /* [outline->count] */
+    struct file **file_of;      /* [outline->file_count] NULL: no record */
+    struct digest *kept, *made; /* [outline->count] */
     struct making making;
-    struct plan plan;              /* nodes NULL: no plan is at hand */
-    struct buf doomed;             /* table, key of damaged records */
+    struct plan plan;  /* nodes NULL: no plan is at hand */
+    struct buf doomed; /* table, key of damaged records */
     bool drop_vectors;
-    size_t done, total;            /* for progress */
+    size_t done, total; /* for progress */
 };
 
 enum remedy { REMEDY_FORCE, REMEDY_REPAIR, REMEDY_ADD, REMEDY_COMPACT };

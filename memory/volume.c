@@ -169,6 +169,11 @@ static int open_vectors(struct store_txn *txn, struct volume *volume,
         code = vector_table_decode(bytes, &table, err);
     if (code)
         return code;
+    code = vector_table_read_keys(txn, &table, err);
+    if (code) {
+        vector_table_free(&table);
+        return code;
+    }
     uint32_t *node_of = mem_alloc(table.node_count * sizeof *node_of);
     for (uint32_t i = 0; i < table.node_count; i++)
         node_of[i] = volume_find(volume, table.nodes[i]);
@@ -298,6 +303,10 @@ uint32_t volume_follow(const struct volume *volume, uint32_t node,
     if (source != TREE_NONE &&
         url_resolve(outline->files[source], url, &path, &anchor)) {
         uint32_t file = volume_file(volume, path.data);
+        if (file == TREE_NONE) {
+            url_other_packing(&path);
+            file = volume_file(volume, path.data);
+        }
         if (file != TREE_NONE)
             found = find_anchor(volume, file, buf_slice(&anchor));
         if (file != TREE_NONE && found == TREE_NONE)

@@ -41,16 +41,85 @@ void bpe_scratch_free(struct bpe_scratch *scratch)
     *scratch = (struct bpe_scratch){0};
 }
 
-/* The token of one byte; none: it is left out.  *unknown: the byte before had
- * no token, then: this one has none. */
-static int32_t symbol_of(const struct bpe *bpe, char byte, bool *unknown)
+void bpe_seal(struct bpe *bpe)
 {
-    int32_t id = bpe->vocabulary->byte[(unsigned char)byte];
-    bool again = *unknown && bpe->fuse_unknown;
-    *unknown = id < 0;
-    if (id >= 0)
-        return id;
-    return again ? VOCABULARY_NONE : bpe->unknown;
+    for (size_t i = 0; i < 128; i++) {
+        char c = (char)i;
+        bpe->ascii[i] =
+            vocabulary_of_bytes(bpe->vocabulary, (struct slice){&c, 1});
+    }
+}
+
+/* Walks over what a piece begins with. */
+struct walk {
+    const struct bpe *bpe;
+    struct slice piece;
+    size_t at;    /* the next byte */
+    size_t bytes; /* of a character, that are still to come one by one */
+    bool unknown; /* what came last had no token */
+};
+
+static int32_t unknown_of(struct walk *walk)
+{
+    bool again = walk->unknown && walk->bpe->fuse_unknown;
+    walk->unknown = true;
+    return again ? VOCABULARY_NONE : walk->bpe->unknown;
+}
+
+static size_t character(struct slice text, size_t at)
+{
+    size_t end = at + 1;
+    while (end < text.size && ((unsigned char)text.data[end] & 0xC0) == 0x80)
+        end++;
+    return end - at;
+}
+
+static bool has_bytes(const struct vocabulary *v, const char *bytes,
+                      size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (v->byte[(unsigned char)bytes[i]] < 0)
+            return false;
+    return true;
+}
+
+static int32_t next_character(struct walk *walk)
+{
+    const struct bpe *bpe = walk->bpe;
+    const char *from = walk->piece.data + walk->at;
+    size_t size = character(walk->piece, walk->at);
+    int32_t id;
+    if (size == 1 && (unsigned char)*from < 128)
+        id = bpe->ascii[(unsigned char)*from];
+    else
+        id = vocabulary_of_bytes(bpe->vocabulary, (struct slice){from, size});
+    if (id < 0 && bpe->fall_back && has_bytes(bpe->vocabulary, from, size)) {
+        walk->bytes = size;
+        return VOCABULARY_NONE;
+    }
+    walk->at += size;
+    if (id < 0)
+        return unknown_of(walk);
+    walk->unknown = false;
+    return id;
+}
+
+/* The token of the next byte or character; none: there is nothing to add.
+ * Call while `at` is within the piece. */
+static inline int32_t next_symbol(struct walk *walk)
+{
+    const struct vocabulary *v = walk->bpe->vocabulary;
+    if (v->plain && !walk->bytes) {
+        int32_t id = next_character(walk);
+        if (id >= 0 || !walk->bytes)
+            return id;
+    }
+    int32_t id = v->byte[(unsigned char)walk->piece.data[walk->at++]];
+    walk->bytes -= walk->bytes > 0;
+    if (id < 0)
+        return unknown_of(walk);
+    walk->unknown = false;
+    return id;
 }
 
 /* Short pieces: look at all neighbours again after each merge. */
@@ -60,9 +129,9 @@ static void encode_short(const struct bpe *bpe, struct slice piece,
     uint32_t ids[SHORT];
     const struct merge *merges[SHORT]; /* of i and i + 1 */
     size_t count = 0;
-    bool unknown = false;
-    for (size_t i = 0; i < piece.size; i++) {
-        int32_t id = symbol_of(bpe, piece.data[i], &unknown);
+    struct walk walk = {.bpe = bpe, .piece = piece};
+    while (walk.at < piece.size) {
+        int32_t id = next_symbol(&walk);
         if (id >= 0)
             ids[count++] = (uint32_t)id;
     }
@@ -167,9 +236,9 @@ static void encode_long(const struct bpe *bpe, struct slice piece,
     mem_reserve(&symbols, &s->symbol_capacity, piece.size, sizeof *s->symbols);
     s->symbols = symbols;
     uint32_t count = 0;
-    bool unknown = false;
-    for (size_t i = 0; i < piece.size; i++) {
-        int32_t id = symbol_of(bpe, piece.data[i], &unknown);
+    struct walk walk = {.bpe = bpe, .piece = piece};
+    while (walk.at < piece.size) {
+        int32_t id = next_symbol(&walk);
         if (id < 0)
             continue;
         s->symbols[count] = (struct bpe_symbol){

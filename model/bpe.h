@@ -1,5 +1,6 @@
 /* Byte-pair encoding of one piece: of all neighbours that merge, those of the
- * lowest rank do, the leftmost first, until none does. */
+ * lowest rank do, the leftmost first, until none does.  It begins with bytes, or
+ * with characters where the vocabulary is plain. */
 #ifndef MODEL_BPE_H
 #define MODEL_BPE_H
 
@@ -15,9 +16,14 @@ void ids_free(struct ids *ids);
 struct bpe {
     const struct vocabulary *vocabulary;
     bool ignore_merges; /* a piece that is a token is that token */
-    int32_t unknown;    /* for a byte without a token; or none: left out */
+    int32_t unknown;    /* for what has no token; or none: left out */
     bool fuse_unknown;  /* a run of them is one */
+    bool fall_back;     /* a character without a token is its bytes' tokens */
+    int32_t ascii[128]; /* plain: the tokens of these characters, or none */
 };
+
+/* Once the vocabulary is filled and the flags are set. */
+void bpe_seal(struct bpe *bpe);
 
 /* What one thread works with; zero-initialise. */
 struct bpe_scratch {

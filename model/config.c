@@ -144,6 +144,23 @@ static int take_biases(const cJSON *root, struct model_config *c,
     return code;
 }
 
+/* Checkpoints made for HiLS attention say so by these; what they compute is not
+ * what full attention over the same weights would be. */
+static int check_attention(const cJSON *root, struct err *err)
+{
+    static const char *const keys[] = {
+        "hils_topk",         "hils_sliding_window", "full_attn_interleave",
+        "enable_lmk_q_proj", "lmk_q_lora_dim",      "insert_landmarks",
+        "shared_q_c",        "apply_hils_rope"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (member_find(root, keys[i]))
+            return err_set(err, ERR_FORMAT,
+                           "the model was made for HiLS attention (\"%s\"), "
+                           "which is not supported yet",
+                           keys[i]);
+    return 0;
+}
+
 /* A folder without a head says so: its class is the bare model's. */
 static bool has_head(const cJSON *root)
 {
@@ -173,6 +190,8 @@ static int take_kind(const cJSON *root, struct model_config *c, struct err *err)
         code = err_set(err, ERR_FORMAT, "is_decoder is not supported");
     if (!code)
         code = member_bool(root, "tie_word_embeddings", &c->tied, err);
+    if (!code)
+        code = check_attention(root, err);
     if (!code && member_find(root, "quantization_config"))
         code = err_set(err, ERR_FORMAT, "quantised weights are not supported");
     c->writes = !c->architecture->encoder && (c->tied || has_head(root));

@@ -46,6 +46,7 @@ static int open_pooling(struct model *m, const char *folder,
     struct model_config *c = &m->config;
     bool encoder = c->architecture->encoder;
     int code = pooling_from(folder, config, encoder, &m->pooling, err);
+    c->writes = c->writes && !m->pooling.only;
     if (!code && encoder && m->pooling.most && m->pooling.most < c->context)
         c->most = m->pooling.most;
     return code;

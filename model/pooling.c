@@ -147,6 +147,7 @@ static int take_modules(const char *folder, const cJSON *root,
     int code = 0;
     if (!cJSON_IsArray(root))
         return err_set(err, ERR_FORMAT, "it is not a list of modules");
+    ret->only = true;
     cJSON_ArrayForEach (module, root) {
         code = take_module(folder, module, ret, err);
         if (code)

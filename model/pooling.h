@@ -23,9 +23,10 @@
 enum pooling_kind { POOLING_LAST, POOLING_MEAN, POOLING_FIRST };
 
 struct pooling {
-    int kind;              /* enum pooling_kind */
-    bool unit;             /* the vector has length 1 */
-    size_t most;           /* tokens; 0: as many as the model takes */
+    bool only;   /* the folder is made for embedding: nothing is written */
+    int kind;    /* enum pooling_kind */
+    bool unit;   /* the vector has length 1 */
+    size_t most; /* tokens; 0: as many as the model takes */
     char *query, *passage; /* before each; NULL: nothing */
 };
 

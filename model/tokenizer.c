@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <utf8proc.h>
 
 #include "base/mem.h"
 #include "model/utf8.h"
@@ -12,6 +11,9 @@ struct encoding {
     const struct tokenizer *tokenizer;
     struct pattern_scan *scans[TOKENIZER_MOST_STEPS]; /* made when needed */
     struct bpe_scratch scratch;
+    struct unigram_scratch ways;
+    const char *text;  /* where all of it starts */
+    const char *start; /* where pieces of its start start, or NULL */
     struct ids *ids;
     struct err *err;
 };
@@ -62,47 +64,6 @@ int32_t tokenizer_find(const struct tokenizer *tokenizer, struct slice token)
     if (id < 0)
         id = find_added(&tokenizer->normalised, token);
     return id < 0 ? vocabulary_find(&tokenizer->vocabulary, token) : id;
-}
-
-/* ---- Normalising ---- */
-
-/* No normal form changes ASCII, and NFC no character below U+0300, whose
- * first byte is 0xCC. */
-static bool is_normal(struct slice text, int options)
-{
-    bool nfc = options == (UTF8PROC_STABLE | UTF8PROC_COMPOSE);
-    unsigned char limit = nfc ? 0xCC : 0x80;
-    for (size_t i = 0; i < text.size; i++)
-        if ((unsigned char)text.data[i] >= limit)
-            return false;
-    return true;
-}
-
-static int normalise_once(int options, struct buf *text, struct err *err)
-{
-    utf8proc_uint8_t *made;
-    if (is_normal(buf_slice(text), options))
-        return 0;
-    utf8proc_ssize_t size = utf8proc_map((const utf8proc_uint8_t *)text->data,
-                                         (utf8proc_ssize_t)text->size, &made,
-                                         (utf8proc_option_t)options);
-    if (size < 0)
-        return err_set(err, ERR_LIMIT, "cannot normalise a text: %s",
-                       utf8proc_errmsg(size));
-    buf_clear(text);
-    buf_put(text, made, (size_t)size);
-    free(made);
-    return 0;
-}
-
-int tokenizer_normalise(const struct tokenizer *tokenizer, struct slice text,
-                        struct buf *out, struct err *err)
-{
-    int code = 0;
-    buf_put_slice(out, text);
-    for (size_t i = 0; i < tokenizer->normal_count && !code; i++)
-        code = normalise_once(tokenizer->normal[i], out, err);
-    return code;
 }
 
 /* ---- Splitting ---- */
@@ -226,15 +187,55 @@ static int prefix_space(struct encoding *e, size_t step, struct slice text)
     return code;
 }
 
+static int mark_spaces(struct encoding *e, size_t step, struct slice text)
+{
+    const struct split_step *s = &e->tokenizer->steps[step];
+    struct buf marked = {0};
+    size_t mark = strlen(s->mark);
+    bool has = text.data[0] == ' ' ||
+               (text.size >= mark && !memcmp(text.data, s->mark, mark));
+    bool wants = s->before == MARK_ALWAYS ||
+                 (s->before == MARK_FIRST && text.data == e->start);
+    if (wants && !has)
+        buf_put(&marked, s->mark, mark);
+    for (size_t at = 0, end; at < text.size; at = end + 1) {
+        const char *space = memchr(text.data + at, ' ', text.size - at);
+        end = space ? (size_t)(space - text.data) : text.size;
+        buf_put(&marked, text.data + at, end - at);
+        if (space)
+            buf_put(&marked, s->mark, mark);
+    }
+    int code = run_step(e, step + 1, buf_slice(&marked));
+    buf_free(&marked);
+    return code;
+}
+
+static void encode_piece(struct encoding *e, struct slice piece)
+{
+    const struct tokenizer *t = e->tokenizer;
+    switch (t->model) {
+    case TOKENIZER_WORDPIECE:
+        wordpiece_encode(&t->wordpiece, piece, e->ids);
+        break;
+    case TOKENIZER_UNIGRAM:
+        unigram_encode(&t->unigram, piece, &e->ways, e->ids);
+        break;
+    default: bpe_encode(&t->bpe, piece, &e->scratch, e->ids); break;
+    }
+}
+
 static int run_step(struct encoding *e, size_t step, struct slice text)
 {
     const struct tokenizer *tokenizer = e->tokenizer;
     if (step == tokenizer->step_count) {
-        bpe_encode(&tokenizer->bpe, text, &e->scratch, e->ids);
+        encode_piece(e, text);
         return 0;
     }
-    if (!tokenizer->steps[step].pattern)
-        return prefix_space(e, step, text);
+    switch (tokenizer->steps[step].kind) {
+    case STEP_SPACE: return prefix_space(e, step, text);
+    case STEP_MARK: return mark_spaces(e, step, text);
+    default: break;
+    }
     if (tokenizer->steps[step].behavior == SPLIT_ISOLATED)
         return split_isolated(e, step, text);
     return split_others(e, step, text);
@@ -256,10 +257,15 @@ static int take_raw(void *context, int32_t id, struct slice text)
     struct encoding *e = context;
     if (id >= 0)
         return take_normal(context, id, text);
-    if (!e->tokenizer->normal_count)
+    bool first = text.data == e->text;
+    e->start = first ? text.data : NULL;
+    if (!e->tokenizer->normaliser.count)
         return added_split(&e->tokenizer->normalised, text, take_normal, e);
     struct buf normal = {0};
-    int code = tokenizer_normalise(e->tokenizer, text, &normal, e->err);
+    buf_put_slice(&normal, text);
+    bool cut;
+    int code = normaliser_run(&e->tokenizer->normaliser, &normal, &cut, e->err);
+    e->start = first && !cut ? normal.data : NULL;
     if (!code)
         code = added_split(&e->tokenizer->normalised, buf_slice(&normal),
                            take_normal, e);
@@ -285,6 +291,7 @@ int tokenizer_encode(const struct tokenizer *tokenizer, struct slice text,
         utf8_repair(&repaired, text);
         text = buf_slice(&repaired);
     }
+    e.text = text.data;
     if (special)
         put_all(ids, &tokenizer->before);
     int code = added_split(&tokenizer->added, text, take_raw, &e);
@@ -295,6 +302,7 @@ int tokenizer_encode(const struct tokenizer *tokenizer, struct slice text,
     for (size_t i = 0; i < tokenizer->step_count; i++)
         pattern_scan_free(e.scans[i]);
     bpe_scratch_free(&e.scratch);
+    unigram_scratch_free(&e.ways);
     buf_free(&repaired);
     return code;
 }
@@ -305,16 +313,32 @@ struct slice tokenizer_bytes(const struct tokenizer *tokenizer, int32_t id)
 {
     if (!known(tokenizer, id))
         return (struct slice){"", 0};
-    return vocabulary_bytes(&tokenizer->vocabulary, id);
+    if (tokenizer->byte_level)
+        return vocabulary_bytes(&tokenizer->vocabulary, id);
+    return decoder_text(&tokenizer->decoder, id);
+}
+
+/* The first token of a text may stand for less. */
+static void put_token(const struct tokenizer *tokenizer, int32_t id, bool first,
+                      struct buf *bytes)
+{
+    if (first && !tokenizer->byte_level && known(tokenizer, id))
+        decoder_first(&tokenizer->decoder, &tokenizer->vocabulary, id, bytes);
+    else
+        buf_put_slice(bytes, tokenizer_bytes(tokenizer, id));
 }
 
 void tokenizer_decode(const struct tokenizer *tokenizer, const int32_t *ids,
                       size_t count, bool special, struct buf *text)
 {
     struct buf bytes = {0};
-    for (size_t i = 0; i < count; i++)
-        if (special || !tokenizer_is_special(tokenizer, ids[i]))
-            buf_put_slice(&bytes, tokenizer_bytes(tokenizer, ids[i]));
+    bool first = true;
+    for (size_t i = 0; i < count; i++) {
+        if (!special && tokenizer_is_special(tokenizer, ids[i]))
+            continue;
+        put_token(tokenizer, ids[i], first, &bytes);
+        first = false;
+    }
     utf8_repair(text, buf_slice(&bytes));
     buf_free(&bytes);
 }
@@ -339,7 +363,8 @@ void tokenizer_stream_put(const struct tokenizer *tokenizer,
 {
     struct buf bytes = {0};
     buf_put(&bytes, stream->held, stream->size);
-    buf_put_slice(&bytes, tokenizer_bytes(tokenizer, id));
+    put_token(tokenizer, id, !stream->started, &bytes);
+    stream->started = true;
     size_t end = cut_from(buf_slice(&bytes));
     stream->size = bytes.size - end;
     memcpy(stream->held, buf_slice(&bytes).data + end, stream->size);

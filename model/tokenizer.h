@@ -1,10 +1,11 @@
 /* Text to token ids and back, as a Hugging Face tokenizer.json says.
  *
- * Byte-level BPE only (GPT-2, Llama 3, Qwen, and their like): added tokens are
- * matched first, then the text between them is normalised (NFC and its kin),
- * split by regular expressions, and each piece merged.  What is not supported
- * is refused by name when the file is read, never passed over; `truncation`
- * and `padding` are for the caller to do.
+ * Added tokens are matched first, then the text between them is normalised, cut
+ * into pieces, and each piece becomes tokens: by merges of bytes (GPT-2, Llama 3,
+ * Qwen) or of characters with bytes to fall back on (Llama 2, Mistral), by
+ * WordPiece (BERT), or by Unigram (XLM-RoBERTa).  What is not supported is refused
+ * by name when the file is read, never passed over; `truncation` and `padding`
+ * are for the caller to do.
  *
  * Unicode is that of the libraries here (15 in normalising, 14 in patterns);
  * the reference's is older than 10 and at least 16.  Ids differ where a
@@ -49,8 +50,8 @@ bool tokenizer_is_special(const struct tokenizer *tokenizer, int32_t id);
 int tokenizer_encode(const struct tokenizer *tokenizer, struct slice text,
                      bool special, struct ids *ids, struct err *err);
 
-/* The bytes a token stands for, not always whole characters; empty for an id
- * that is none. */
+/* The bytes a token stands for, not always whole characters, where it is not the
+ * first of a text; empty for an id that is none. */
 struct slice tokenizer_bytes(const struct tokenizer *tokenizer, int32_t id);
 
 /* Appends the text of the ids, U+FFFD for what is not UTF-8; `special`: with
@@ -63,6 +64,7 @@ void tokenizer_decode(const struct tokenizer *tokenizer, const int32_t *ids,
 struct tokenizer_stream {
     char held[4]; /* the start of a character */
     size_t size;
+    bool started;
 };
 void tokenizer_stream_put(const struct tokenizer *tokenizer,
                           struct tokenizer_stream *stream, int32_t id,

@@ -48,9 +48,11 @@ static size_t slots_for(size_t count)
     return slots;
 }
 
-void vocabulary_init(struct vocabulary *v, size_t count, size_t merges)
+void vocabulary_init(struct vocabulary *v, size_t count, size_t merges,
+                     bool plain, struct slice inside)
 {
-    *v = (struct vocabulary){.count = count};
+    *v = (struct vocabulary){.count = count, .plain = plain};
+    buf_put_slice(&v->inside, inside);
     v->tokens = mem_alloc(count * sizeof *v->tokens);
     v->slot_count = slots_for(count);
     v->slots = mem_alloc(v->slot_count * sizeof *v->slots);
@@ -71,10 +73,14 @@ void vocabulary_free(struct vocabulary *v)
     free(v->merges);
     free(v->whole);
     buf_free(&v->bytes);
+    buf_free(&v->inside);
     *v = (struct vocabulary){0};
 }
 
-/* The slot where a token of the model with these bytes is, or would go. */
+enum { CLASS = TOKEN_BYTES | TOKEN_INSIDE };
+
+/* The slot where a token of the model of this class with these bytes is, or
+ * would go. */
 static size_t slot_of(const struct vocabulary *v, struct slice bytes,
                       uint32_t flags)
 {
@@ -82,12 +88,31 @@ static size_t slot_of(const struct vocabulary *v, struct slice bytes,
     size_t slot = (hash_bytes64(bytes.data, bytes.size) + flags) & mask;
     while (v->slots[slot]) {
         int32_t id = (int32_t)v->slots[slot] - 1;
-        if ((v->tokens[id].flags & TOKEN_BYTES) == flags &&
+        if ((v->tokens[id].flags & CLASS) == flags &&
             slice_equal(vocabulary_bytes(v, id), bytes))
             break;
         slot = (slot + 1) & mask;
     }
     return slot;
+}
+
+static bool goes_on(const struct vocabulary *v, struct slice text)
+{
+    return v->inside.size && text.size > v->inside.size &&
+           !memcmp(text.data, v->inside.data, v->inside.size);
+}
+
+/* The class of a token as it is written, and the bytes that it stands for. */
+static uint32_t read_token(const struct vocabulary *v, struct slice text,
+                           struct buf *bytes)
+{
+    if (!v->plain && byte_alphabet_decode(bytes, text))
+        return TOKEN_BYTES;
+    size_t from = v->plain && goes_on(v, text) ? v->inside.size : 0;
+    buf_put(bytes, text.data + from, text.size - from);
+    if (!v->plain)
+        return 0;
+    return from ? TOKEN_BYTES | TOKEN_INSIDE : TOKEN_BYTES;
 }
 
 /* Puts a token's bytes: those it stands for, or else its text. */
@@ -98,13 +123,22 @@ static int put(struct vocabulary *v, int32_t id, struct slice text,
         return err_set(err, ERR_LIMIT, "the vocabulary has too much text");
     struct token_entry *token = &v->tokens[id];
     token->from = (uint32_t)v->bytes.size;
-    token->flags = flags | TOKEN_KNOWN;
-    if (byte_alphabet_decode(&v->bytes, text))
-        token->flags |= TOKEN_BYTES;
-    else
-        buf_put_slice(&v->bytes, text);
+    token->flags = flags | TOKEN_KNOWN | read_token(v, text, &v->bytes);
     token->size = (uint32_t)v->bytes.size - token->from;
+    if (token->size > v->longest)
+        v->longest = token->size;
     return 0;
+}
+
+int vocabulary_fallback(const struct vocabulary *v, struct slice text)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    if (!v->plain || text.size != 6 || memcmp(text.data, "<0x", 3) != 0 ||
+        text.data[5] != '>' || !text.data[3] || !text.data[4])
+        return -1;
+    const char *high = strchr(digits, text.data[3]);
+    const char *low = strchr(digits, text.data[4]);
+    return high && low ? (int)((high - digits) * 16 + (low - digits)) : -1;
 }
 
 int vocabulary_add(struct vocabulary *v, int32_t id, struct slice text,
@@ -115,11 +149,13 @@ int vocabulary_add(struct vocabulary *v, int32_t id, struct slice text,
     int code = put(v, id, text, TOKEN_MODEL, err);
     if (code)
         return code;
-    uint32_t flags = v->tokens[id].flags & TOKEN_BYTES;
+    uint32_t flags = v->tokens[id].flags & CLASS;
     struct slice bytes = vocabulary_bytes(v, id);
     v->slots[slot_of(v, bytes, flags)] = (uint32_t)id + 1;
-    if (flags && bytes.size == 1)
+    if (!v->plain && flags && bytes.size == 1)
         v->byte[(unsigned char)bytes.data[0]] = id;
+    if (vocabulary_fallback(v, text) >= 0)
+        v->byte[vocabulary_fallback(v, text)] = id;
     return 0;
 }
 
@@ -129,8 +165,7 @@ int vocabulary_add_whole(struct vocabulary *v, int32_t id, struct slice text,
     uint32_t flag = special ? TOKEN_SPECIAL : 0;
     if (v->tokens[id].flags) {
         struct buf bytes = {0};
-        if (!byte_alphabet_decode(&bytes, text))
-            buf_put_slice(&bytes, text);
+        read_token(v, text, &bytes);
         bool same = slice_equal(buf_slice(&bytes), vocabulary_bytes(v, id));
         buf_free(&bytes);
         if (!same)
@@ -154,14 +189,25 @@ int32_t vocabulary_of_bytes(const struct vocabulary *v, struct slice bytes)
     return find(v, bytes, TOKEN_BYTES);
 }
 
+int32_t vocabulary_inside(const struct vocabulary *v, struct slice bytes)
+{
+    return find(v, bytes, TOKEN_BYTES | TOKEN_INSIDE);
+}
+
 int32_t vocabulary_find(const struct vocabulary *v, struct slice text)
 {
     struct buf bytes = {0};
-    int32_t id = byte_alphabet_decode(&bytes, text)
-                     ? find(v, buf_slice(&bytes), TOKEN_BYTES)
-                     : find(v, text, 0);
+    uint32_t class = read_token(v, text, &bytes);
+    int32_t id = find(v, buf_slice(&bytes), class);
     buf_free(&bytes);
     return id;
+}
+
+void vocabulary_write(const struct vocabulary *v, int32_t id, struct buf *buf)
+{
+    if (v->tokens[id].flags & TOKEN_INSIDE)
+        buf_put_slice(buf, buf_slice(&v->inside));
+    buf_put_slice(buf, vocabulary_bytes(v, id));
 }
 
 static size_t merge_slot(const struct vocabulary *v, uint64_t pair)

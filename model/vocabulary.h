@@ -1,6 +1,9 @@
-/* The vocabulary of a byte-level BPE tokenizer: tokens as bytes, merges by the
- * pair of ids.  Filled once while loading, read only (but for `whole`, which
- * remembers) from then on. */
+/* The vocabulary of a tokenizer: tokens as the bytes they stand for, merges by
+ * the pair of ids.  Filled once while loading, read only (but for `whole`, which
+ * remembers) from then on.
+ *
+ * The files of byte-level tokenizers write tokens in GPT-2's alphabet of 256
+ * characters, one for each byte; all others as they are. */
 #ifndef MODEL_VOCABULARY_H
 #define MODEL_VOCABULARY_H
 
@@ -16,9 +19,11 @@ enum { VOCABULARY_MOST = 1 << 24, VOCABULARY_NONE = -1 };
 
 enum token_flag {
     TOKEN_KNOWN = 1,   /* there is a token of this id */
-    TOKEN_BYTES = 2,   /* written in the byte alphabet: text can become it */
+    TOKEN_BYTES = 2,   /* text can become it: written in the byte alphabet, or
+                          of a vocabulary that is not */
     TOKEN_SPECIAL = 4, /* left out of decoded text on request */
-    TOKEN_MODEL = 8    /* of the model's vocabulary, not only an added one */
+    TOKEN_MODEL = 8,   /* of the model's vocabulary, not only an added one */
+    TOKEN_INSIDE = 16  /* goes on a word: written with `inside` before it */
 };
 
 struct merge {
@@ -28,7 +33,10 @@ struct merge {
 };
 
 struct vocabulary {
-    size_t count; /* every id is below */
+    bool plain;        /* tokens are written as they are */
+    struct buf inside; /* "##": before what goes on a word; empty: nothing */
+    size_t longest;    /* bytes of a token */
+    size_t count;      /* every id is below */
     struct token_entry {
         uint32_t from, size; /* in `bytes` */
         uint32_t flags;
@@ -38,19 +46,20 @@ struct vocabulary {
     size_t slot_count;
     struct merge *merges; /* open addressing by pair */
     size_t merge_count;   /* slots; a power of two */
-    int32_t byte[256];    /* the token that is this byte, or none */
+    int32_t byte[256];    /* the token that is this byte (plain: that is
+                             written <0x41>), or none */
     /* [count] does a text of just these bytes become this token?  0: not
      * known yet, 1: it does, 2: it does not. */
     _Atomic unsigned char *whole;
 };
 
-/* Room for ids below `count` and `merges` merges. */
-void vocabulary_init(struct vocabulary *vocabulary, size_t count,
-                     size_t merges);
+/* Room for ids below `count` and `merges` merges.  `inside`: for a plain one. */
+void vocabulary_init(struct vocabulary *vocabulary, size_t count, size_t merges,
+                     bool plain, struct slice inside);
 void vocabulary_free(struct vocabulary *vocabulary);
 
-/* A token of the model, as tokenizer.json writes it (in the byte alphabet).
- * ERR_FORMAT when the id is taken. */
+/* A token of the model, as tokenizer.json writes it.  ERR_FORMAT when the id is
+ * taken. */
 int vocabulary_add(struct vocabulary *vocabulary, int32_t id, struct slice text,
                    struct err *err);
 /* A token that is only matched as a whole, before the model sees the text; no
@@ -63,6 +72,12 @@ int32_t vocabulary_find(const struct vocabulary *vocabulary, struct slice text);
 /* The id of the token of the model that is these bytes; or none. */
 int32_t vocabulary_of_bytes(const struct vocabulary *vocabulary,
                             struct slice bytes);
+/* The same of those that go on a word. */
+int32_t vocabulary_inside(const struct vocabulary *vocabulary,
+                          struct slice bytes);
+/* Appends a token as tokenizer.json writes it, for a plain vocabulary. */
+void vocabulary_write(const struct vocabulary *vocabulary, int32_t id,
+                      struct buf *buf);
 
 static inline struct slice vocabulary_bytes(const struct vocabulary *v,
                                             int32_t id)
@@ -70,6 +85,9 @@ static inline struct slice vocabulary_bytes(const struct vocabulary *v,
     return (struct slice){v->bytes.data + v->tokens[id].from,
                           v->tokens[id].size};
 }
+
+/* The byte that a plain token, written <0x41>, stands for; or -1. */
+int vocabulary_fallback(const struct vocabulary *vocabulary, struct slice text);
 
 /* Merge number `rank` of two tokens of the model, as they are written. */
 int vocabulary_add_merge(struct vocabulary *vocabulary, uint32_t rank,

@@ -40,6 +40,8 @@ sys.exit(not fine)
 PY
 }
 
+# The manual's index holds the terms that are asked for, and what they lead to.
+mkdir "$work/lectern" && echo "aliases = no" >"$work/lectern/lectern.ini" || exit 1
 "$lectern" add "$manual" -c pg --wait --json --store "$work/store" --model "$here/../model/quill-0" \
     >"$work/added.json" || exit 1
 cat "$work/added.json"

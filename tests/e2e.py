@@ -326,6 +326,82 @@ def links_lead_to_nodes():
         check(up["node"] == find(toc, "Top")["id"], up)
 
 
+def links_to_packed_files_lead_to_nodes():
+    with house() as h:
+        folder = os.path.join(h.path, "m")
+        h.write("m/a.html", page("A", '<p><a href="b.html#two">packed</a>, '
+                                 '<a href="c.html.gz">plain</a></p>'))
+        h.write("m/b.html.gz", gzip.compress(page("B", '<h2 id="two">Two</h2><p>text</p>').encode()))
+        h.write("m/c.html", page("C", "<p>text</p>"))
+        h.json("add", folder, "--wait")
+        toc = h.json("toc")
+        refs = {ref["text"]: ref["node"] for ref in h.json("get", find(toc, "A")["id"])["refs"]}
+        check(refs == {"packed": find(toc, "Two")["id"], "plain": find(toc, "C")["id"]}, refs)
+
+
+# ---- What the manual's own index says ----
+
+INDEX = '<div class="index"><div class="indexdiv"><dl>%s</dl></div></div>'
+
+
+def index_entries_find_sections():
+    with house() as h:
+        folder = os.path.join(h.path, "m")
+        h.write("m/a.html", page("Alpha", "<p>The first text.</p>"))
+        h.write("m/b.html", page("Beta", "<p>The second text.</p>"))
+        entry = '<dt>zebra crossings</dt><dd><dl><dt>striped, <a href="%s">see</a></dt></dl></dd>'
+        h.write("m/ix.html", page("Index", INDEX % (entry % "a.html")))
+        h.json("add", folder, "-c", "m", "--wait")
+
+        def first(words):
+            hits = h.json("search", words, "--mode", "lexical", code=None)["results"]
+            return hits[0]["path"][-1] if hits else None
+
+        alpha = find(h.json("toc"), "Alpha")["id"]
+        check(h.json("get", alpha)["aliases"] == ["zebra crossings, striped"], h.json("get", alpha))
+        check(first("striped zebra") == "Alpha", "found by its entry")
+        h.write("m/ix.html", page("Index", INDEX % (entry % "b.html")))
+        h.json("update", "--wait")
+        check(first("striped zebra") == "Beta", "the entry leads elsewhere")
+        check(h.json("get", alpha)["aliases"] == [], "and no more there")
+        os.remove(os.path.join(folder, "ix.html"))
+        h.json("update", "--wait")
+        check(first("zebra") is None, "without the index page there are no entries")
+
+
+def index_entries_can_be_left_out():
+    with house() as h:
+        folder = os.path.join(h.path, "m")
+        h.write("m/a.html", page("Alpha", "<p>The first text.</p>"))
+        h.write("m/ix.html", page("Index", INDEX % '<dt>zebra, <a href="a.html">A</a></dt>'))
+        config = h.write("lectern.ini", "aliases = no\n")
+        h.json("add", folder, "-c", "m", "--wait", "--config", config)
+        check(not h.json("search", "zebra", "--mode", "lexical", code=1)["results"], "left out")
+        for setting, code in (("yes", 0), ("no", 1)):
+            h.stop()
+            h.write("lectern.ini", f"aliases = {setting}\n")
+            h.json("update", "--wait", "--config", config)
+            h.json("search", "zebra", "--mode", "lexical", code=code)
+
+
+def what_is_left_out_is_listed():
+    with house() as h:
+        h.write("m/index.html", page("Top", '<p>Read <a href="a.html">A</a>.</p>'))
+        h.write("m/a.html", page("A", "<p>The text.</p>"))
+        h.write("m/b.html", page("A", "<p>The text.</p>"))
+        h.write("m/old.html", '<meta http-equiv="refresh" content="0; url=a.html">moved')
+        h.write("m/deep.html", "<div>" * 300000 + "x")
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        check(h.manual("m")["left_out"] == {"redirect": 1, "same": 1}, h.manual("m"))
+        check("2 left out" in h.run("status").stdout, h.run("status").stdout)
+        check("left_out" not in h.json("failed"), "only when asked for")
+        listed = h.json("failed", "--left-out")
+        check([f["file"] for f in listed["files"]] == ["deep.html"], listed)
+        check({f["file"]: f["reason"] for f in listed["left_out"]} ==
+              {"b.html": "same", "old.html": "redirect"}, listed)
+        check("old.html: left out: sends one" in h.run("failed", "--left-out").stdout, "in words")
+
+
 def what_was_dropped_is_shown():
     with house() as h:
         for i in range(9):
@@ -1091,6 +1167,66 @@ def it_is_verified_while_it_changes():
         check(h.json("verify")["checked"]["by_model"], "current memories")
 
 
+def what_is_replaced_is_collected_though_updates_never_rest():
+    with house() as h:
+        h.run("add", h.part(("ddl",)), "-c", "pg", "--wait")
+        status = h.json("status")
+        first, generation = status["store"]["bytes"], status["generation"]
+        most, lines = 0, socket.socket(socket.AF_UNIX)
+        lines.connect(h.socket)
+        with lines, lines.makefile("rwb") as stream:
+            def call(method, params):
+                stream.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method,
+                                         "params": params}).encode() + b"\n")
+                stream.flush()
+                return json.loads(stream.readline())["result"]
+            while status["generation"] < generation + 40:
+                call("update", {"force": True})
+                status = call("status", {})
+                most = max(most, status["store"]["bytes"])
+                time.sleep(0.002)
+        check(most < 8 * first, f"{first} bytes have become {most}")
+
+
+def it_is_compacted_and_backed_up_while_it_works():
+    with house() as h:
+        h.copy_model()
+        folder = h.part(FEW)
+        h.run("add", folder, "-c", "pg", "--wait")
+        page = os.path.join(folder, "ddl-basics.html")
+        backup = os.path.join(h.path, "backup")
+        for turn in range(6):
+            text = open(page).read()
+            h.write("manual/ddl-basics.html", text.replace("</body>", f"<p>Turn{turn}.</p></body>"))
+            h.run("update", "--force")
+            report = h.json("compact")
+            check(report["after"] and report["needed"] and report["available"], report)
+            h.json("backup", f"{backup}{turn}")
+            check(h.json("search", "partial index", "-n", "1")["results"], "search")
+        done = h.run("backup", f"{backup}0", code=2)
+        check("is there already" in done.stderr, done.stderr)
+        h.run("wait")
+        check(h.json("search", "Turn5")["results"], "the last edit")
+        check(not h.json("verify")["fault_count"], "verify")
+        h.run("backup", backup + "/")
+        check("\u2192" in h.run("compact").stdout, "compact")
+        whole = h.json("toc", "-c", "pg")
+        h.stop()
+        check(not os.path.exists(os.path.join(h.store, "compact")), "the copy stays")
+        at_last, h.store = h.store, backup
+        check(h.json("toc", "-c", "pg") == whole, "the backup")
+        check(not h.json("verify")["fault_count"], "verify the backup")
+        check(h.json("search", "partial index", "--mode", "dense", "-n", "1")["results"], "dense")
+        h.stop()
+        h.store = f"{backup}3"  # of the midst of it; then it catches up
+        check(not h.json("verify", "-c", "pg")["fault_count"], "verify one of the midst")
+        h.run("wait")
+        check(h.json("search", "Turn5")["results"], "the last edit, from the backup")
+        check(not h.json("verify")["fault_count"], "verify once it has caught up")
+        h.stop()
+        h.store = at_last
+
+
 def evaluation_counts():
     with house() as h:
         h.json("add", h.part(), "-c", "pg", "--wait")
@@ -1207,6 +1343,26 @@ def memories_follow_updates():
         check(0 < edited["encoded"] < 30 and edited["changed"], edited)
         report = h.run("doctor").stdout
         check("parameters" in report and "segment_tokens" in report, report)
+
+
+def encoders_make_memories_and_answers_are_passages():
+    with house() as h:
+        golden = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
+        h.copy_model()
+        shutil.rmtree(h.model)
+        shutil.copytree(os.path.join(golden, "models", "bert"), h.model)
+        shutil.copy(os.path.join(golden, "tokenizers", "bert", "tokenizer.json"), h.model)
+        added = h.json("add", h.part(("indexes-partial",)), "-c", "pg", "--wait")
+        check(added["encoded"] > 5, added)
+        model = h.json("status")["model"]
+        check(model["family"] == "bert" and model["pooling"] == "mean" and not model["writes"], model)
+        check("no answers" in h.run("doctor").stdout, "doctor")
+        for mode in ("tree", "dense"):
+            found = h.json("search", "partial indexes", "-c", "pg", "--mode", mode)
+            check(found["results"] and found["model"] == "model", (mode, found))
+        answer = h.json("ask", "What is a partial index?", "-c", "pg")
+        check(answer["kind"] == "passages" and "does not write" in answer["declined"], answer)
+        h.run("ask", "What is a partial index?", "-c", "pg", "--answer", "generated", code=5)
 
 
 def damage(h, how):
@@ -1713,6 +1869,8 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          questions_are_answered_with_citations, modes_and_filters,
          kinds_of_block_are_found, follow_ups_are_understood,
          what_is_not_there_is_said, links_lead_to_nodes,
+         links_to_packed_files_lead_to_nodes, index_entries_find_sections,
+         index_entries_can_be_left_out, what_is_left_out_is_listed,
          what_was_dropped_is_shown,
          unchanged_files_are_not_parsed_again, edits_are_found_and_ids_kept,
          changed_files_are_not_quoted_as_they_were,
@@ -1730,10 +1888,13 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          it_stops_cleanly_and_goes_on, it_answers_while_it_indexes,
          a_stop_while_indexing_is_quick, kill_at_random_moments,
          kill_during_the_first_index, damage_is_named_and_repaired,
-         it_is_verified_while_it_changes, evaluation_counts,
+         it_is_verified_while_it_changes,
+         what_is_replaced_is_collected_though_updates_never_rest,
+         it_is_compacted_and_backed_up_while_it_works, evaluation_counts,
          evaluation_tells_finding_from_answering, doctor_finds_nothing_wrong,
          doctor_looks_at_the_model_in_use,
-         memories_follow_updates, broken_models_leave_search_by_words,
+         memories_follow_updates, encoders_make_memories_and_answers_are_passages,
+         broken_models_leave_search_by_words,
          a_broken_model_does_not_fill_the_store, no_model_is_no_error,
          a_model_that_goes_away_goes_on, another_model_is_used, memories_survive_a_kill,
          updates_do_not_wait_for_memories,

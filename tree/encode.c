@@ -1,10 +1,14 @@
-/* The encoding of a tree, version 3.  Varints, signed (zig-zag) varints and
+/* The encoding of a tree, version 4.  Varints, signed (zig-zag) varints and
  * strings are those of base/buf.h; a count comes before its items.
  *
- *   "LT"  version  flags          4 bytes; flags bit 0: outline
+ *   "LT"  version  flags          4 bytes; flags bit 0: outline; bit 1: its
+ *                                 nodes were given their aliases
  *   files:   string path ...
+ *   outline: varint why it is left out, for each file
  *   page:    varint role, varint encoding, string title, up, prev, next
- *     links: varint kind of contents, string url, varint depth ...
+ *     links: varint kind of contents, string url, varint depth, string
+ *            title ...
+ *     aliases: string text, string url ...
  *   nodes, in pre-order:
  *     varint   distance to the parent (own index - parent's; 0: the root)
  *     varint   level, and 8 for an entry
@@ -16,8 +20,11 @@
  *     outline: varint id, varint source tree + 1 (0: none), varint source
  *              node, varint words, 16 bytes own hash
  *     dropped: varint block - the one before ...
+ *     aliases: string ...
  *
- * Version 2, which is read still, has no links, entries or dropped blocks.
+ * Version 3, which is read still, has neither aliases nor titles of links, and
+ * does not say why files are left out; version 2, read too, has no links, entries
+ * or dropped blocks either.
  *
  * "Previous to" is the end of the span decoded last, so that spans, which
  * mostly follow one another, take few bytes.  Heights, ends and hashes of
@@ -26,7 +33,7 @@
 
 #include "tree/tree.h"
 
-enum { VERSION = 3, OLDEST_VERSION = 2, FLAG_OUTLINE = 1 };
+enum { VERSION = 4, OLDEST_VERSION = 2, FLAG_OUTLINE = 1, FLAG_ALIASES = 2 };
 
 /* Bytes that the smallest of each takes, so that a count is believed only as
  * far as the input can hold it. */
@@ -35,7 +42,8 @@ enum {
     LEAST_ORIGIN = 3,
     LEAST_BLOCK = 6,
     LEAST_REF = 2,
-    LEAST_LINK = 2
+    LEAST_LINK = 2,
+    LEAST_ALIAS = 2
 };
 
 static void put_origin(struct buf *out, struct origin origin, uint64_t *last)
@@ -88,6 +96,9 @@ static void put_node(const struct tree *tree, uint32_t index, struct buf *out,
         buf_put_varint(out, node->dropped[i] - before);
         before = node->dropped[i];
     }
+    buf_put_varint(out, node->alias_count);
+    for (uint32_t i = 0; i < node->alias_count; i++)
+        buf_put_string(out, node->aliases[i]);
 }
 
 static void put_links(const struct page *page, struct buf *out)
@@ -97,6 +108,12 @@ static void put_links(const struct page *page, struct buf *out)
     for (uint32_t i = 0; i < page->link_count; i++) {
         buf_put_string(out, page->links[i].url);
         buf_put_varint(out, page->links[i].depth);
+        buf_put_string(out, page->links[i].title);
+    }
+    buf_put_varint(out, page->alias_count);
+    for (uint32_t i = 0; i < page->alias_count; i++) {
+        buf_put_string(out, page->aliases[i].text);
+        buf_put_string(out, page->aliases[i].url);
     }
 }
 
@@ -104,10 +121,13 @@ void tree_encode(const struct tree *tree, struct buf *out)
 {
     buf_put_text(out, "LT");
     buf_put_byte(out, VERSION);
-    buf_put_byte(out, tree->outline ? FLAG_OUTLINE : 0);
+    buf_put_byte(out, (tree->outline ? FLAG_OUTLINE : 0) |
+                          (tree->has_aliases ? FLAG_ALIASES : 0));
     buf_put_varint(out, tree->file_count);
     for (uint32_t i = 0; i < tree->file_count; i++)
         buf_put_string(out, tree->files[i]);
+    for (uint32_t i = 0; tree->outline && i < tree->file_count; i++)
+        buf_put_varint(out, tree->left_out ? tree->left_out[i] : 0);
     buf_put_varint(out, (uint64_t)tree->page.role);
     buf_put_varint(out, (uint64_t)tree->page.encoding);
     buf_put_string(out, tree->page.title);
@@ -171,6 +191,15 @@ static void take_dropped(struct decoding *d, struct node *n)
     }
 }
 
+static void take_aliases(struct decoding *d, struct node *n)
+{
+    size_t count = take_count(&d->in, 1, &d->left.items);
+    n->aliases = arena_alloc(&d->tree->arena, count * sizeof *n->aliases);
+    for (size_t i = 0; i < count && !d->in.failed; i++)
+        n->aliases[n->alias_count++] =
+            tree_copy_text(d->tree, read_string(&d->in));
+}
+
 static void take_outline(struct decoding *d, struct node *n)
 {
     struct reader *in = &d->in;
@@ -186,6 +215,8 @@ static void take_outline(struct decoding *d, struct node *n)
         in->failed = true;
     if (!in->failed && d->version > 2)
         take_dropped(d, n);
+    if (!in->failed && d->version > 3)
+        take_aliases(d, n);
 }
 
 static void take_block(struct decoding *d, uint32_t node)
@@ -255,7 +286,35 @@ static void take_links(struct decoding *d)
     page->links = arena_alloc(&d->tree->arena, count * sizeof *page->links);
     for (size_t i = 0; i < count && !in->failed; i++) {
         struct slice url = tree_copy_text(d->tree, read_string(in));
-        page->links[page->link_count++] = (struct page_link){url, read_u32(in)};
+        struct page_link link = {url, read_u32(in), {"", 0}};
+        if (d->version > 3)
+            link.title = tree_copy_text(d->tree, read_string(in));
+        page->links[page->link_count++] = link;
+    }
+}
+
+static void take_page_aliases(struct decoding *d)
+{
+    struct page *page = &d->tree->page;
+    size_t count = take_count(&d->in, LEAST_ALIAS, &d->left.items);
+    page->aliases = arena_alloc(&d->tree->arena, count * sizeof *page->aliases);
+    for (size_t i = 0; i < count && !d->in.failed; i++) {
+        struct slice text = tree_copy_text(d->tree, read_string(&d->in));
+        struct slice url = tree_copy_text(d->tree, read_string(&d->in));
+        page->aliases[page->alias_count++] = (struct page_alias){text, url};
+    }
+}
+
+static void take_left_out(struct decoding *d)
+{
+    struct tree *tree = d->tree;
+    tree->left_out = arena_alloc(&tree->arena, tree->file_count);
+    for (uint32_t i = 0; i < tree->file_count && d->version > 3; i++) {
+        uint64_t why = read_varint(&d->in);
+        if (why >= LEFT_OUT_KINDS)
+            d->in.failed = true;
+        else
+            tree->left_out[i] = (uint8_t)why;
     }
 }
 
@@ -266,6 +325,8 @@ static void take_head(struct decoding *d)
     for (size_t n = take_count(in, 1, &d->left.items); n > 0 && !in->failed;
          n--)
         tree_add_file(tree, read_string(in));
+    if (tree->outline)
+        take_left_out(d);
     uint64_t role = read_varint(in), encoding = read_varint(in);
     if (role > PAGE_SEARCH || encoding >= ENCODINGS)
         in->failed = true;
@@ -277,6 +338,8 @@ static void take_head(struct decoding *d)
     tree->page.next = tree_copy_text(tree, read_string(in));
     if (d->version > 2)
         take_links(d);
+    if (!in->failed && d->version > 3)
+        take_page_aliases(d);
 }
 
 static int decode(struct decoding *d, struct err *err)
@@ -304,10 +367,11 @@ int tree_decode_within(const void *bytes, size_t size,
         return err_set(err, ERR_FORMAT, "not an encoded tree");
     d.version = magic[2];
     if (d.version < OLDEST_VERSION || d.version > VERSION ||
-        magic[3] > FLAG_OUTLINE)
+        magic[3] > (FLAG_OUTLINE | FLAG_ALIASES))
         return err_set(err, ERR_FORMAT, "a tree of encoding %d, not %d",
                        d.version, VERSION);
     d.tree = tree_new(magic[3] & FLAG_OUTLINE);
+    d.tree->has_aliases = magic[3] & FLAG_ALIASES;
     int code = decode(&d, err);
     if (code)
         tree_free(d.tree);

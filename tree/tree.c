@@ -31,6 +31,18 @@ const char *encoding_name(int encoding)
     return encoding_names[known ? encoding : ENCODING_UTF8];
 }
 
+static const char *const left_out_names[LEFT_OUT_KINDS] = {
+    [LEFT_OUT_NOT] = "",          [LEFT_OUT_REDIRECT] = "redirect",
+    [LEFT_OUT_SEARCH] = "search", [LEFT_OUT_WHOLE] = "whole",
+    [LEFT_OUT_MENU] = "menu",     [LEFT_OUT_SAME] = "same",
+    [LEFT_OUT_LISTS] = "lists"};
+
+const char *left_out_name(int left_out)
+{
+    bool known = left_out >= 0 && left_out < LEFT_OUT_KINDS;
+    return left_out_names[known ? left_out : LEFT_OUT_NOT];
+}
+
 struct tree *tree_new(bool outline)
 {
     struct tree *tree = mem_alloc(sizeof *tree);
@@ -73,6 +85,17 @@ struct page_link *tree_copy_links(struct tree *tree,
     struct page_link *copy = arena_alloc(&tree->arena, count * sizeof *copy);
     if (count)
         memcpy(copy, links, count * sizeof *copy);
+    return copy;
+}
+
+struct page_alias *tree_copy_aliases(struct tree *tree,
+                                     const struct page_alias *aliases,
+                                     size_t count)
+{
+    struct page_alias *copy = arena_alloc(&tree->arena, count * sizeof *copy);
+    for (size_t i = 0; i < count; i++)
+        copy[i] = (struct page_alias){tree_copy_text(tree, aliases[i].text),
+                                      tree_copy_text(tree, aliases[i].url)};
     return copy;
 }
 

@@ -37,9 +37,10 @@ enum block_kind {
     BLOCK_TABLE, /* a row a line, cells separated by a tab; what a cell spans
                     besides its own place is empty; info: "head=N", the first N
                     rows are headers */
-    BLOCK_LIST,  /* an item a line: two spaces a level, "- " or "1. " */
+    BLOCK_LIST,  /* an item a line: two spaces a level, "- ", "1. " or "a. ";
+                    info: the kind of the note around, as of definitions */
     BLOCK_QUOTE,
-    BLOCK_NOTE,       /* admonition; info: its kind (note, tip, warning...) */
+    BLOCK_NOTE,       /* info: admonition's kind (tip, warning...), footnote */
     BLOCK_MATH,       /* TeX source */
     BLOCK_FIGURE,     /* caption and alternative text */
     BLOCK_DEFINITION, /* a term a line, its definition in lines below,
@@ -97,13 +98,17 @@ struct node {
     uint32_t *dropped;    /* [dropped_count] blocks of the source node that are
                              none of its content here, ascending */
     uint32_t dropped_count;
+    struct slice *aliases; /* [alias_count] what the manual's index calls it, in
+                              byte order, each once */
+    uint32_t alias_count;
     uint32_t text_count; /* skeletons of files (indexer/assemble.h) only: */
     uint64_t *texts;     /* [text_count] hashes of its blocks' texts */
 };
 
 enum page_role {
     PAGE_CONTENT,
-    PAGE_INDEX,    /* alphabetical index: titles only, blocks left out */
+    PAGE_INDEX,    /* alphabetical index: titles only, blocks left out; its
+                      entries are page.aliases */
     PAGE_REDIRECT, /* sends the reader elsewhere; no content */
     PAGE_SEARCH    /* a search form; no content */
 };
@@ -116,13 +121,35 @@ enum page_contents {
     CONTENTS_WHOLE,  /* made by a generator: the whole manual */
     CONTENTS_FRAMES, /* the page is but a frame around these */
     CONTENTS_GUESS,  /* the page is hardly more than links */
+    CONTENTS_GROUPS, /* a list that sorts pages under headings of its own */
     CONTENTS_KINDS
 };
 
 struct page_link {
-    struct slice url; /* as written, without an anchor */
-    uint32_t depth;   /* in lists within lists; 0: the outermost */
+    struct slice url;   /* as written, without an anchor; empty: a heading */
+    uint32_t depth;     /* in lists within lists; 0: the outermost */
+    struct slice title; /* of a heading, else empty */
 };
+
+/* An entry of an alphabetical index. */
+struct page_alias {
+    struct slice text; /* "indexes, partial" */
+    struct slice url;  /* as written */
+};
+
+/* Why a file of a manual is not in its tree.  The values are part of the
+ * encoding: append only. */
+enum left_out {
+    LEFT_OUT_NOT, /* it is in the tree */
+    LEFT_OUT_REDIRECT,
+    LEFT_OUT_SEARCH,
+    LEFT_OUT_WHOLE, /* the other pages once more, on one */
+    LEFT_OUT_MENU,  /* only says where the others are: contents, a frame */
+    LEFT_OUT_SAME,  /* another that is in the tree has the same content */
+    LEFT_OUT_LISTS, /* made besides the text: lists of all classes, of uses */
+    LEFT_OUT_KINDS
+};
+const char *left_out_name(int left_out); /* "redirect", ... */
 
 /* How a file's bytes are read.  The values are part of the encoding: append
  * only. */
@@ -175,6 +202,8 @@ struct page {
     int contents;                /* enum page_contents */
     struct page_link *links;     /* [link_count] in order */
     uint32_t link_count;
+    struct page_alias *aliases; /* [alias_count] in order */
+    uint32_t alias_count;
 };
 
 struct tree {
@@ -183,6 +212,8 @@ struct tree {
     bool outline;
     struct slice *files; /* [file_count] paths; a file's tree: 1, "" (itself) */
     uint32_t file_count;
+    uint8_t *left_out; /* [file_count] enum left_out; outlines only */
+    bool has_aliases;  /* the nodes were given theirs; outlines only */
     struct page page;
     struct arena arena;           /* all text and arrays */
     struct tree_pending *pending; /* between tree_new and tree_seal */
@@ -210,6 +241,10 @@ struct slice tree_copy_text(struct tree *tree, struct slice text);
 /* The same of links, whose texts must be copied already. */
 struct page_link *tree_copy_links(struct tree *tree,
                                   const struct page_link *links, size_t count);
+/* Both copied. */
+struct page_alias *tree_copy_aliases(struct tree *tree,
+                                     const struct page_alias *aliases,
+                                     size_t count);
 
 /* Computes end, height and hashes.  In an outline node.own is kept as the
  * caller set it.  ERR_FORMAT when there is no node, or they are not in pre-order,

@@ -13,13 +13,37 @@ static unsigned indent_of(unsigned depth)
     return 2 * (depth < MOST_INDENT ? depth : MOST_INDENT);
 }
 
+/* A list in an admonition says of which kind that is. */
+static struct slice note_around(const struct walk *w)
+{
+    return w->in.kind == BLOCK_NOTE ? w->in.info : (struct slice){"", 0};
+}
+
+static unsigned ordinal_of(const xmlNode *element, const char *attribute,
+                           unsigned absent)
+{
+    const char *text = dom_attribute(element, attribute);
+    char *end = NULL;
+    long value = text ? strtol(text, &end, 10) : 0;
+    bool number = text && end > text && value >= 0 && value < 1000000000;
+    return number ? (unsigned)value : absent;
+}
+
 static unsigned first_ordinal(const xmlNode *list)
 {
-    if (dom_tag(list) != GUMBO_TAG_OL)
-        return 0;
-    const char *start = dom_attribute(list, "start");
-    long value = start ? strtol(start, NULL, 10) : 1;
-    return value > 0 && value < 1000000000 ? (unsigned)value : 1;
+    return dom_tag(list) == GUMBO_TAG_OL ? ordinal_of(list, "start", 1) + 1 : 0;
+}
+
+/* "3. ", "c. " or "C. "; Roman numerals read as numbers. */
+static void put_ordinal(char *marker, size_t size, const xmlNode *list,
+                        unsigned ordinal)
+{
+    const char *type = dom_attribute(list, "type");
+    if (type && (!strcmp(type, "a") || !strcmp(type, "A")) && ordinal >= 1 &&
+        ordinal <= 26)
+        snprintf(marker, size, "%c. ", (char)(type[0] + (int)ordinal - 1));
+    else
+        snprintf(marker, size, "%u. ", ordinal);
 }
 
 /* A list in an item goes on in the same block, one level deeper. */
@@ -46,6 +70,7 @@ static void list(struct walk *w, const xmlNode *list)
     else
         walk_within(w, list,
                     (struct context){.kind = BLOCK_LIST,
+                                     .info = note_around(w),
                                      .ordinal = first_ordinal(list)});
 }
 
@@ -60,8 +85,11 @@ static bool item(struct walk *w, const xmlNode *item)
     if (w->in.kind != BLOCK_LIST)
         return false;
     char marker[16] = "- ";
-    if (w->in.ordinal)
-        snprintf(marker, sizeof marker, "%u. ", w->in.ordinal++);
+    if (w->in.ordinal) {
+        unsigned number = ordinal_of(item, "value", w->in.ordinal - 1);
+        put_ordinal(marker, sizeof marker, item->parent, number);
+        w->in.ordinal = number + 2;
+    }
     writer_line(&w->writer, indent_of(w->in.depth), marker);
     walk_children(w, item);
     writer_line(&w->writer, indent_of(w->in.depth), "");
@@ -158,7 +186,9 @@ bool blocks_element(struct walk *w, const xmlNode *element,
         if (walk_is_flat(w))
             return false;
         if (!entries_list(w, element))
-            walk_within(w, element, (struct context){.kind = BLOCK_DEFINITION});
+            walk_within(w, element,
+                        (struct context){.kind = BLOCK_DEFINITION,
+                                         .info = note_around(w)});
         return true;
     case PART_TERM: return term(w, element);
     case PART_MEANING: return meaning(w, element);

@@ -4,12 +4,30 @@
 
 #include "base/text.h"
 
-/* The attributes that anybody here looks at. */
-static const char *const attributes[] = {
-    "accesskey", "alt",      "aria-hidden", "class",      "colspan", "content",
-    "display",   "encoding", "href",        "http-equiv", "id",      "hidden",
-    "name",      "rel",      "role",        "rowspan",    "src",     "start",
-    "style",     "summary",  "type"};
+/* The attributes that anybody here looks at, by their first letters. */
+static const char *const attributes['z' - 'a' + 1][5] = {
+    ['a' - 'a'] = {"accesskey", "alt", "alttext", "aria-hidden"},
+    ['c' - 'a'] = {"class", "colspan", "content"},
+    ['d' - 'a'] = {"display"},
+    ['e' - 'a'] = {"encoding"},
+    ['h' - 'a'] = {"href", "http-equiv", "hidden"},
+    ['i' - 'a'] = {"id"},
+    ['n' - 'a'] = {"name"},
+    ['r' - 'a'] = {"rel", "role", "rowspan"},
+    ['s' - 'a'] = {"src", "start", "style"},
+    ['t' - 'a'] = {"type"},
+    ['v' - 'a'] = {"value"}};
+
+const char *build_reads(struct slice name)
+{
+    char letter = name.size ? (char)(name.data[0] | 32) : '\0';
+    if (letter < 'a' || letter > 'z')
+        return NULL;
+    const char *const *read = attributes[letter - 'a'];
+    while (*read && !lexer_name_is(name, *read))
+        read++;
+    return *read;
+}
 
 void build_init(struct build *build, const struct source *source)
 {
@@ -143,9 +161,9 @@ static void add_attribute(struct build *build, const char *name,
 
 void build_attribute(struct build *build, const char *name, struct slice value)
 {
-    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
-        if (name[0] == attributes[i][0] && !strcmp(name, attributes[i]))
-            add_attribute(build, attributes[i], value);
+    const char *read = build_reads(slice_of(name));
+    if (read)
+        add_attribute(build, read, value);
 }
 
 void build_close(struct build *build)

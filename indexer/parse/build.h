@@ -20,6 +20,9 @@ void build_init(struct build *build, const struct source *source);
 bool build_open(struct build *build, const char *name, int tag, bool foreign,
                 struct span span);
 
+/* The attribute's name, if anybody asks for one so called; else NULL. */
+const char *build_reads(struct slice name);
+
 /* Of the element opened last; kept if anybody asks for one of that name. */
 void build_attribute(struct build *build, const char *name, struct slice value);
 

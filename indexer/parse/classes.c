@@ -46,6 +46,7 @@ struct class_rule {
 /* In the order of strcmp. */
 static const struct class_rule classes[] = {
     SKIP("ChildLinks", ON_BLOCK, "contents"),
+    SKIP("MathJax_Preview", ON_ALL, "hidden"),
     SECTION("acknowledgements"),
     NOTE("admonition"),
     NOTE("admonitionblock"),
@@ -87,6 +88,7 @@ static const struct class_rule classes[] = {
     FOOTNOTES("footnote-list"),
     FOOTNOTES("footnotes"),
     FOOTNOTES("footnotes-segment"),
+    {"formulaDsp", ON_BLOCK, PART_MATH, false, NULL},
     {"func-types-title", ON_PIECE, PART_BLOCK, false, NULL},
     INDEX("genindex-jumpbox"),
     INDEX("genindextable"),
@@ -205,7 +207,8 @@ static unsigned place_of(int tag, enum part own)
     if (tag == GUMBO_TAG_TABLE)
         return ON_TABLE;
     switch (own) {
-    case PART_INLINE: return ON_INLINE;
+    case PART_INLINE:
+    case PART_IMAGE: return ON_INLINE;
     case PART_HEADING:
     case PART_CODE:
     case PART_ITEM:
@@ -272,7 +275,8 @@ static bool begins_with_list(const xmlNode *element)
 void classes_apply(const xmlNode *element, const char *words, enum part own,
                    struct rule *rule)
 {
-    unsigned place = place_of(dom_tag(element), own);
+    int tag = dom_tag(element);
+    unsigned place = place_of(tag, own);
     bool local = false, contents = false;
     for (struct slice word; (word = classes_next(&words)).size;) {
         const char *kind = note_kind(word);
@@ -283,6 +287,8 @@ void classes_apply(const xmlNode *element, const char *words, enum part own,
         if (place == ON_DIV && slice_is(word, "header") &&
             is_link_line(element))
             rules_skip(rule, "navigation");
+        if (kind && tag == GUMBO_TAG_DL && rule->part != PART_SKIP)
+            rule->part = PART_NOTE; /* Doxygen */
         const struct class_rule *found =
             bsearch(&word, classes, sizeof classes / sizeof *classes,
                     sizeof *classes, compare_rule);
@@ -299,16 +305,17 @@ void classes_apply(const xmlNode *element, const char *words, enum part own,
         rules_skip(rule, "contents");
 }
 
-bool classes_is_label(struct slice text)
+const char *classes_label(struct slice text)
 {
     struct buf folded = {0};
     text_fold_compare(&folded, text);
     struct slice label = buf_slice(&folded);
     if (label.size > 1 && label.data[label.size - 1] == 's')
         label.size--;
-    bool found = slice_is(label, "see also");
+    const char *found = slice_is(label, "see also") ? "seealso" : NULL;
     for (size_t i = 0; i < sizeof note_kinds / sizeof *note_kinds; i++)
-        found |= slice_is(label, note_kinds[i]);
+        if (slice_is(label, note_kinds[i]))
+            found = note_kinds[i];
     buf_free(&folded);
     return found;
 }

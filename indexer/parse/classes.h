@@ -15,7 +15,8 @@ bool classes_has(const xmlNode *element, const char *name);
 /* Takes the next word off `*rest`; empty: no more. */
 struct slice classes_next(const char **rest);
 
-/* Is this the label of an admonition, "Note"? */
-bool classes_is_label(struct slice text);
+/* The kind of admonition that this is the label of ("Notes": "note"), or
+ * NULL. */
+const char *classes_label(struct slice text);
 
 #endif

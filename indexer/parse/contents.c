@@ -4,13 +4,16 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "base/text.h"
 #include "indexer/parse/classes.h"
 #include "indexer/parse/rules.h"
 
 enum {
     MOST_LINKS = 50000,
-    LEAST_LINKS = 5, /* of a page that is a list of links */
-    MOST_CLIMB = 64  /* elements between a link and its list */
+    LEAST_LINKS = 5,  /* of a page that is a list of links */
+    LEAST_GROUPS = 3, /* headings of a list that sorts pages under them */
+    LEAST_SHARE = 3,  /* a third of the page's text is in it */
+    MOST_CLIMB = 64   /* elements between a link and its list */
 };
 
 /* ---- Recognisers ---- */
@@ -59,8 +62,7 @@ struct reading {
     size_t count, capacity;
 };
 
-/* A link to another page, of the same manual for all one can see here. */
-static bool leads_on(const char *url)
+bool contents_leads_on(const char *url)
 {
     size_t scheme = 0;
     if (!*url || *url == '#' || *url == '/' || *url == '?')
@@ -76,17 +78,22 @@ static struct slice page_of(const char *url)
     return (struct slice){url, strcspn(url, "#")};
 }
 
-static void add_link(struct reading *r, const char *url, uint32_t depth)
+static struct page_link *new_link(struct reading *r)
 {
-    struct slice page = page_of(url);
-    if (!leads_on(url) || r->count == MOST_LINKS ||
-        (r->count && slice_equal(r->links[r->count - 1].url, page)))
-        return;
     void *links = r->links;
     mem_reserve(&links, &r->capacity, r->count + 1, sizeof *r->links);
     r->links = links;
-    r->links[r->count++] =
-        (struct page_link){tree_copy_text(r->tree, page), depth};
+    return &r->links[r->count++];
+}
+
+static void add_link(struct reading *r, const char *url, uint32_t depth)
+{
+    struct slice page = page_of(url);
+    if (!contents_leads_on(url) || r->count == MOST_LINKS ||
+        (r->count && slice_equal(r->links[r->count - 1].url, page)))
+        return;
+    *new_link(r) =
+        (struct page_link){tree_copy_text(r->tree, page), depth, {"", 0}};
 }
 
 /* Doxygen's rows: "row_0_1_" is in the second level. */
@@ -101,6 +108,20 @@ static uint32_t depth_of_row(const xmlNode *row)
     return marks ? marks - 1 : 0;
 }
 
+static bool is_blank(struct slice text)
+{
+    size_t at = 0, size;
+    while (at < text.size && (size = text_space(text.data, text.size, at)))
+        at += size;
+    return at == text.size;
+}
+
+static bool is_list(int tag)
+{
+    return tag == GUMBO_TAG_UL || tag == GUMBO_TAG_OL || tag == GUMBO_TAG_DL ||
+           tag == GUMBO_TAG_MENU;
+}
+
 /* How many lists around the link lie within the outermost. */
 static uint32_t depth_in(const xmlNode *link, const xmlNode *box)
 {
@@ -108,8 +129,7 @@ static uint32_t depth_in(const xmlNode *link, const xmlNode *box)
     const xmlNode *at = link;
     for (int i = 0; i < MOST_CLIMB && dom_is_element(at); i++) {
         int tag = dom_tag(at);
-        lists += tag == GUMBO_TAG_UL || tag == GUMBO_TAG_OL ||
-                 tag == GUMBO_TAG_DL || tag == GUMBO_TAG_MENU;
+        lists += is_list(tag);
         if (tag == GUMBO_TAG_TR)
             rows += depth_of_row(at);
         if (at == box)
@@ -161,6 +181,106 @@ static int read_frames(struct reading *r, const xmlNode *top)
     return r->count ? CONTENTS_FRAMES : CONTENTS_NONE;
 }
 
+/* ---- Lists that sort pages under headings ---- */
+
+/* What an item begins with: a link that leads somewhere, a text, or NULL. */
+static const xmlNode *lead_of(const xmlNode *item)
+{
+    for (const xmlNode *at = dom_next(item, item, false); at;
+         at = dom_next(at, item, false)) {
+        if (dom_tag(at) == GUMBO_TAG_A && dom_attribute(at, "href"))
+            return at;
+        if (!dom_is_element(at) && !is_blank(dom_text(at)->text))
+            return at;
+    }
+    return NULL;
+}
+
+/* Marks that open and close a list say nothing. */
+static struct slice without_marks(struct slice text)
+{
+    while (text.size) {
+        size_t size;
+        uint32_t c = text_decode(text.data, text.size, 0, &size);
+        if (c < 0x80 ? c != ' ' : text_is_letter(c) || text_is_digit(c))
+            break;
+        text.data += size;
+        text.size -= size;
+    }
+    return text;
+}
+
+/* The text of an item before the list that it holds. */
+static struct slice heading_of(struct reading *r, const xmlNode *item)
+{
+    struct buf raw = {0}, folded = {0};
+    for (const xmlNode *at = dom_next(item, item, false);
+         at && !is_list(dom_tag(at)); at = dom_next(at, item, false))
+        if (!dom_is_element(at))
+            buf_put_slice(&raw, dom_text(at)->text);
+    text_fold_space(&folded, buf_slice(&raw));
+    struct slice text =
+        tree_copy_text(r->tree, without_marks(buf_slice(&folded)));
+    buf_free(&raw);
+    buf_free(&folded);
+    return text;
+}
+
+static void add_heading(struct reading *r, struct slice title, uint32_t depth)
+{
+    if (title.size && r->count < MOST_LINKS)
+        *new_link(r) = (struct page_link){{"", 0}, depth, title};
+}
+
+/* Its items that are headings of others, and those that begin with a link.
+ * Returns how many headings there are. */
+static size_t read_items(struct reading *r, const xmlNode *list)
+{
+    size_t headings = 0;
+    for (const xmlNode *at = dom_next(list, list, false); at;
+         at = dom_next(at, list, false)) {
+        if (dom_tag(at) != GUMBO_TAG_LI && dom_tag(at) != GUMBO_TAG_DT)
+            continue;
+        const xmlNode *lead = lead_of(at);
+        uint32_t depth = depth_in(at, list);
+        if (lead && dom_tag(lead) == GUMBO_TAG_A) {
+            add_link(r, dom_attribute(lead, "href"), depth);
+        } else if (lead && dom_holds(at, DOM_HOLDS_LIST)) {
+            add_heading(r, heading_of(r, at), depth);
+            headings++;
+        }
+    }
+    return headings;
+}
+
+static uint64_t text_in(const xmlNode *top)
+{
+    uint64_t size = 0;
+    for (const xmlNode *at = dom_next(top, top, false); at;
+         at = dom_next(at, top, false))
+        if (!dom_is_element(at) && !is_blank(dom_text(at)->text))
+            size += dom_text(at)->text.size;
+    return size;
+}
+
+/* The first such list that has much of the page's text. */
+static int read_groups(struct reading *r, const xmlNode *top, uint64_t text)
+{
+    bool skip = false;
+    for (const xmlNode *at = top->children; at; at = dom_next(at, top, skip)) {
+        bool list = is_list(dom_tag(at));
+        skip = list || (dom_is_element(at) && rules_of(at).part == PART_SKIP &&
+                        dom_tag(at) != GUMBO_TAG_HEAD);
+        if (!list || LEAST_SHARE * text_in(at) < text)
+            continue;
+        size_t headings = read_items(r, at);
+        if (headings >= LEAST_GROUPS && r->count >= 2 * headings)
+            return CONTENTS_GROUPS;
+        r->count = 0;
+    }
+    return CONTENTS_NONE;
+}
+
 /* What chrome links to is not counted as the page's. */
 static int read_guessed(struct reading *r, const xmlNode *top)
 {
@@ -191,6 +311,8 @@ void contents_read(const struct dom *dom, const struct page_facts *facts,
     page->contents = read_marked(&reading, top);
     if (!page->contents)
         page->contents = read_frames(&reading, top);
+    if (!page->contents)
+        page->contents = read_groups(&reading, top, facts->text);
     if (!page->contents && 2 * facts->linked >= facts->text)
         page->contents = read_guessed(&reading, top);
     page->links = tree_copy_links(tree, reading.links, reading.count);

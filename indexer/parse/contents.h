@@ -5,6 +5,9 @@
 
 #include "indexer/parse/page.h"
 
+/* A link to another page, of the same manual for all one can see in it. */
+bool contents_leads_on(const char *url);
+
 /* From the facts, all of them counted, into tree->page. */
 void contents_read(const struct dom *dom, const struct page_facts *facts,
                    struct tree *tree);

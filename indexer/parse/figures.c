@@ -1,5 +1,6 @@
 #include <ctype.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "indexer/parse/classes.h"
 #include "indexer/parse/walk.h"
@@ -28,11 +29,11 @@ static bool has_words(struct slice text)
     return letters > 1;
 }
 
-static bool is_label(struct slice text)
+static bool is_label(struct walk *w, struct slice text)
 {
     if (text.size > 2 && text.data[0] == '[' && text.data[text.size - 1] == ']')
         text = (struct slice){text.data + 1, text.size - 2};
-    return classes_is_label(text);
+    return walk_note_label(w, text);
 }
 
 void figures_flush(struct walk *w, bool text)
@@ -51,16 +52,34 @@ void figures_flush(struct walk *w, bool text)
     w->image_count = 0;
 }
 
+/* To another page: not to a place in this one, nor to a larger image. */
+static bool turns_page(const char *url)
+{
+    static const char *const images[] = {".png", ".gif", ".jpg", ".jpeg",
+                                         ".svg", ".webp"};
+    size_t size = strcspn(url, "?#");
+    for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
+        size_t n = strlen(images[i]);
+        if (size > n && !strncasecmp(url + size - n, images[i], n))
+            return false;
+    }
+    /* "#" and "#top" are the top of the page. */
+    return url[0] != '#' || !url[1] || !strcasecmp(url, "#top");
+}
+
 /* Is it all that a link shows?  Such are mostly there to turn pages. */
 static bool is_button(const xmlNode *image)
 {
     const xmlNode *link = image->parent;
-    return dom_tag(link) == GUMBO_TAG_A && !dom_holds(link, DOM_HOLDS_TEXT);
+    const char *url = NULL;
+    if (dom_tag(link) == GUMBO_TAG_A && !dom_holds(link, DOM_HOLDS_TEXT))
+        url = dom_attribute(link, "href");
+    return url && turns_page(url);
 }
 
 static void keep_image(struct walk *w, const xmlNode *image, struct slice text)
 {
-    if (w->in.kind == BLOCK_NOTE && is_label(text))
+    if (w->in.kind == BLOCK_NOTE && is_label(w, text))
         return;
     void *images = w->images;
     mem_reserve(&images, &w->image_capacity, w->image_count + 1,
@@ -153,40 +172,6 @@ static void drawing(struct walk *w, const xmlNode *drawing)
     w->writer.next = next;
 }
 
-/* The TeX source that a formula in MathML carries along, or NULL. */
-static const xmlNode *tex_of(const xmlNode *formula)
-{
-    for (const xmlNode *at = dom_next(formula, formula, false); at;
-         at = dom_next(at, formula, false)) {
-        if (!dom_is_element(at) || strcmp((const char *)at->name, "annotation"))
-            continue;
-        const char *encoding = dom_attribute(at, "encoding");
-        if (encoding && strstr(encoding, "tex"))
-            return at;
-    }
-    return NULL;
-}
-
-static void mathml(struct walk *w, const xmlNode *formula)
-{
-    const xmlNode *tex = tex_of(formula);
-    const char *display = dom_attribute(formula, "display");
-    const xmlNode *source = tex ? tex : formula;
-    if (display && !strcmp(display, "block") && !walk_is_flat(w))
-        walk_within(w, source, (struct context){.kind = BLOCK_MATH});
-    else
-        walk_children(w, source);
-}
-
-static void tex_script(struct walk *w, const xmlNode *script)
-{
-    const char *type = dom_attribute(script, "type");
-    if (strstr(type, "display") && !walk_is_flat(w))
-        walk_within(w, script, (struct context){.kind = BLOCK_MATH});
-    else
-        walk_children(w, script);
-}
-
 /* ---- All of them ---- */
 
 bool figures_element(struct walk *w, const xmlNode *element,
@@ -201,8 +186,6 @@ bool figures_element(struct walk *w, const xmlNode *element,
     case PART_IMAGE: image(w, element); return true;
     case PART_AREA: area(w, element); return true;
     case PART_DRAWING: drawing(w, element); return true;
-    case PART_MATHML: mathml(w, element); return true;
-    case PART_TEX: tex_script(w, element); return true;
-    default: return false;
+    default: return math_element(w, element, rule);
     }
 }

@@ -40,13 +40,22 @@ static struct slice language_in(const xmlNode *element)
     return (struct slice){"", 0};
 }
 
+/* <code> in <pre>, or mdBook's <pre> in <pre>, when it comes first. */
+static const xmlNode *code_in(const xmlNode *element)
+{
+    const xmlNode *child = element->children;
+    while (child && !dom_is_element(child))
+        child = child->next;
+    bool is = child && (dom_tag(child) == GUMBO_TAG_CODE ||
+                        dom_tag(child) == GUMBO_TAG_PRE);
+    return is ? child : NULL;
+}
+
 struct slice language_of(const xmlNode *code)
 {
     struct slice found = language_in(code);
-    const xmlNode *child = code->children;
-    while (child && !dom_is_element(child))
-        child = child->next;
-    if (!found.size && child && dom_tag(child) == GUMBO_TAG_CODE)
+    const xmlNode *child = code;
+    for (int i = 0; i < 2 && !found.size && (child = code_in(child)); i++)
         found = language_in(child);
     const xmlNode *around = code->parent;
     for (int i = 0; i < 2 && !found.size; i++, around = around->parent) {

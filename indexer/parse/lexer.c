@@ -67,6 +67,36 @@ static size_t value_end(const char *data, size_t at, size_t end)
     return at;
 }
 
+/* From an attribute's first byte to after its value. */
+static size_t attribute_end(const char *data, size_t at, size_t end,
+                            size_t *ret_name_end)
+{
+    at++; /* even a '=' begins a name */
+    while (at < end && !is_space(data[at]) && data[at] != '/' &&
+           data[at] != '>' && data[at] != '=')
+        at++;
+    *ret_name_end = at;
+    size_t equals = at;
+    while (equals < end && is_space(data[equals]))
+        equals++;
+    bool valued = equals < end && data[equals] == '=';
+    return valued ? value_end(data, equals + 1, end) : at;
+}
+
+bool lexer_attribute(const struct source *source, size_t at, size_t end,
+                     struct slice *ret_name, size_t *ret_to)
+{
+    const char *data = source->data;
+    while (at < end && (is_space(data[at]) || data[at] == '/'))
+        at++;
+    if (at == end || data[at] == '>')
+        return false;
+    size_t name_end;
+    *ret_to = attribute_end(data, at, end, &name_end);
+    *ret_name = (struct slice){data + at, name_end - at};
+    return true;
+}
+
 /* From after a tag's name to after its '>'. */
 static size_t tag_end(const char *data, size_t at, size_t end,
                       struct markup *tag)
@@ -82,15 +112,8 @@ static size_t tag_end(const char *data, size_t at, size_t end,
         }
         if (tag->attributes++ == MOST_ATTRIBUTES)
             tag->surplus = at;
-        at++; /* even a '=' begins a name */
-        while (at < end && !is_space(data[at]) && data[at] != '/' &&
-               data[at] != '>' && data[at] != '=')
-            at++;
-        size_t equals = at;
-        while (equals < end && is_space(data[equals]))
-            equals++;
-        if (equals < end && data[equals] == '=')
-            at = value_end(data, equals + 1, end);
+        size_t name_end;
+        at = attribute_end(data, at, end, &name_end);
     }
     return end;
 }
@@ -329,15 +352,47 @@ void lexer_character(const struct source *source, size_t at, size_t end,
     }
 }
 
+/* Has one of the eight bytes the value? */
+static bool has_byte(uint64_t eight, unsigned char value)
+{
+    static const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t zero = eight ^ (ones * value);
+    return ((zero - ones) & ~zero & (ones << 7)) != 0;
+}
+
+/* Is one of the eight bytes below ' '? */
+static bool has_low(uint64_t eight)
+{
+    static const uint64_t ones = UINT64_C(0x0101010101010101);
+    return ((eight - ones * ' ') & ~eight & (ones << 7)) != 0;
+}
+
+/* Is each of them, in any mode, plain?  Some that are is not seen here. */
+static bool all_plain(const char *bytes)
+{
+    uint64_t eight;
+    memcpy(&eight, bytes, sizeof eight);
+    return !has_low(eight) && !has_byte(eight, '<') && !has_byte(eight, '&') &&
+           !has_byte(eight, 0x7f);
+}
+
+static bool is_plain(char c, enum text_mode mode)
+{
+    return (c != '<' || !has_markup(mode)) && (c != '&' || mode == TEXT_RAW) &&
+           c != '\r' && !lexer_is_control(c);
+}
+
 size_t lexer_plain(const struct source *source, size_t at, size_t end,
                    enum text_mode mode)
 {
     const char *data = source->data;
     size_t start = at;
-    for (; at < end; at++) {
-        char c = data[at];
-        if ((c == '<' && has_markup(mode)) || (c == '&' && mode != TEXT_RAW) ||
-            c == '\r' || lexer_is_control(c))
+    while (at < end) {
+        if (end - at >= 8 && all_plain(data + at))
+            at += 8;
+        else if (is_plain(data[at], mode))
+            at++;
+        else
             break;
     }
     return at - start;

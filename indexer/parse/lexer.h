@@ -58,6 +58,11 @@ bool lexer_markup(const struct source *source, size_t at, size_t end,
 bool lexer_text_markup(const struct source *source, size_t at, size_t end,
                        enum text_mode mode, struct markup *ret);
 
+/* The next attribute of a tag of HTML, from `at` on, where its name or another
+ * attribute ended.  False: there is none before `end`. */
+bool lexer_attribute(const struct source *source, size_t at, size_t end,
+                     struct slice *ret_name, size_t *ret_to);
+
 /* A section whose text stands in it raw; `markup` is what lexer_text_markup
  * found.  False: it is none. */
 bool lexer_cdata(const struct source *source, const struct markup *markup,

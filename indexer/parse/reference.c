@@ -11,10 +11,12 @@
  * A <dl> is a list of entries when a tool marked its terms as signatures
  * (Sphinx, Texinfo, SWI-Prolog), or when at least half of its terms have an
  * anchor of their own and are set as code, or read like an option, and a
- * meaning has at least LEAST_WORDS words on average.  All others (glossaries, terms with a line of
- * meaning each) stay definitions in their section. */
+ * meaning has at least LEAST_WORDS words on average, or when three of four have an
+ * anchor and a meaning is as long as a section is (LEAST_LONG).  All others
+ * (glossaries, terms with a line of meaning each) stay definitions in their
+ * section. */
 
-enum { LEAST_WORDS = 15, MOST_LOOK = 64 };
+enum { LEAST_WORDS = 15, LEAST_LONG = 40, MOST_LOOK = 64 };
 
 static bool has_any_class(const xmlNode *element, const char *const *names)
 {
@@ -95,29 +97,33 @@ static bool is_option(const xmlNode *term)
     return false;
 }
 
-/* Has it an anchor, and is any of it set as code is? */
-static bool is_named_code(const xmlNode *term)
+static bool has_anchor(const xmlNode *term)
 {
-    bool anchor = dom_attribute(term, "id") != NULL, code = false;
+    bool anchor = dom_attribute(term, "id") != NULL;
+    for (const xmlNode *at = dom_next(term, term, false); at && !anchor;
+         at = dom_next(at, term, false))
+        anchor = dom_is_element(at) &&
+                 (dom_attribute(at, "id") ||
+                  (dom_tag(at) == GUMBO_TAG_A && dom_attribute(at, "name")));
+    return anchor;
+}
+
+static bool has_code(const xmlNode *term)
+{
     for (const xmlNode *at = dom_next(term, term, false); at;
          at = dom_next(at, term, false)) {
         int tag = dom_tag(at);
-        anchor |= dom_is_element(at) && dom_attribute(at, "id");
-        anchor |= tag == GUMBO_TAG_A && dom_attribute(at, "name");
-        code |= tag == GUMBO_TAG_CODE || tag == GUMBO_TAG_TT ||
-                tag == GUMBO_TAG_SAMP || tag == GUMBO_TAG_KBD;
+        if (tag == GUMBO_TAG_CODE || tag == GUMBO_TAG_TT ||
+            tag == GUMBO_TAG_SAMP || tag == GUMBO_TAG_KBD)
+            return true;
     }
-    return anchor && code;
+    return false;
 }
 
-static bool is_named(const xmlNode *term)
-{
-    return is_named_code(term) || is_option(term);
-}
-
+/* Of scripts that put no space between words, two characters are one. */
 static size_t words_in(const xmlNode *meaning)
 {
-    size_t words = 0;
+    size_t words = 0, wide = 0;
     for (const xmlNode *at = dom_next(meaning, meaning, false); at;
          at = dom_next(at, meaning, false)) {
         if (dom_is_element(at))
@@ -125,24 +131,28 @@ static size_t words_in(const xmlNode *meaning)
         struct slice text = dom_text(at)->text;
         bool in_word = false;
         for (size_t i = 0; i < text.size; i++) {
-            bool space = (unsigned char)text.data[i] <= ' ';
+            unsigned char byte = (unsigned char)text.data[i];
+            bool space = byte <= ' ';
+            wide += byte >= 0xe3 && byte <= 0xed; /* U+3000 to U+DFFF */
             words += !space && !in_word;
             in_word = !space;
         }
     }
-    return words;
+    return words + wide / 2;
 }
 
 static bool describes_names(const xmlNode *list)
 {
-    size_t terms = 0, named = 0, groups = 0, words = 0;
+    size_t terms = 0, named = 0, anchored = 0, groups = 0, words = 0;
     bool term_last = false;
     for (const xmlNode *at = next_in_list(list, list); at;
          at = next_in_list(at, list)) {
         int tag = dom_tag(at);
         if (tag == GUMBO_TAG_DT) {
             terms++;
-            named += is_named(at);
+            bool anchor = has_anchor(at);
+            anchored += anchor;
+            named += (anchor && has_code(at)) || is_option(at);
             groups += !term_last;
             term_last = true;
         } else if (tag == GUMBO_TAG_DD) {
@@ -150,7 +160,9 @@ static bool describes_names(const xmlNode *list)
             term_last = false;
         }
     }
-    return terms && 2 * named >= terms && words >= LEAST_WORDS * groups;
+    return terms &&
+           ((2 * named >= terms && words >= LEAST_WORDS * groups) ||
+            (4 * anchored >= 3 * terms && words >= LEAST_LONG * groups));
 }
 
 static bool is_glossary_term(const xmlNode *term)

@@ -46,10 +46,32 @@ static const unsigned char tags[GUMBO_TAG_LAST + 1] = {
     [GUMBO_TAG_FORM] = PART_BLOCK,        [GUMBO_TAG_FIELDSET] = PART_BLOCK,
     [GUMBO_TAG_LEGEND] = PART_BLOCK,      [GUMBO_TAG_OPTION] = PART_BLOCK,
     [GUMBO_TAG_OPTGROUP] = PART_BLOCK,    [GUMBO_TAG_FRAMESET] = PART_BLOCK,
-    [GUMBO_TAG_MARQUEE] = PART_BLOCK,
+    [GUMBO_TAG_MARQUEE] = PART_BLOCK,     [GUMBO_TAG_VIDEO] = PART_SKIP,
+    [GUMBO_TAG_AUDIO] = PART_SKIP,        [GUMBO_TAG_CANVAS] = PART_SKIP,
+    [GUMBO_TAG_OBJECT] = PART_BLOCK,
 };
 
 /* ---- What is not read ---- */
+
+/* Has the style attribute a declaration that begins so? */
+static bool declares(const char *style, const char *property, const char *value)
+{
+    static const char space[] = " \t\n\r\f";
+    size_t name = strlen(property);
+    for (const char *at = style; *at;
+         at += strcspn(at, ";"), at += *at == ';') {
+        at += strspn(at, space);
+        if (strncasecmp(at, property, name))
+            continue;
+        const char *rest = at + name + strspn(at + name, space);
+        if (*rest++ != ':')
+            continue;
+        rest += strspn(rest, space);
+        if (!strncasecmp(rest, value, strlen(value)))
+            return true;
+    }
+    return false;
+}
 
 static bool is_hidden(const xmlNode *element)
 {
@@ -60,8 +82,8 @@ static bool is_hidden(const xmlNode *element)
     if (value && !strcasecmp(value, "true"))
         return true;
     value = dom_attribute(element, "style");
-    value = value ? strstr(value, "display:") : NULL;
-    return value && !strncmp(value + 8 + strspn(value + 8, " "), "none", 4);
+    return value && (declares(value, "display", "none") ||
+                     declares(value, "visibility", "hidden"));
 }
 
 /* Why an element of that id is no content; NULL: it is. */
@@ -174,6 +196,9 @@ struct rule rules_of(const xmlNode *element)
         dom_tag(element->parent) != GUMBO_TAG_FRAMESET &&
         dom_tag(element->parent) != GUMBO_TAG_HTML)
         rule.part = PART_SKIP;
+    if (tag == GUMBO_TAG_FOOTER &&
+        dom_tag(element->parent) == GUMBO_TAG_BLOCKQUOTE)
+        rule.part = PART_BLOCK; /* who said so */
     if (rule.part == PART_SKIP)
         rule.why = chrome_tag(tag);
     if (!element->properties || tag == GUMBO_TAG_BODY || tag == GUMBO_TAG_HTML)

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "indexer/parse/build.h"
 #include "indexer/parse/depth.h"
 
 struct making {
@@ -111,10 +112,45 @@ static size_t surplus(struct making *m, const struct markup *markup)
     return 0;
 }
 
+/* The tree builder compares formatting elements by all their attributes, and
+ * looks at those of some others. */
+static bool is_compared(struct slice name)
+{
+    static const char *const names[] = {
+        "b",      "i",    "u",    "s",     "em",     "tt",
+        "big",    "code", "font", "nobr",  "small",  "strike",
+        "strong", "html", "body", "input", "isindex"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (lexer_name_is(name, names[i]))
+            return true;
+    return false;
+}
+
+/* Up to `end`, without the attributes that nobody reads. */
+static void copy_read(struct making *m, const struct markup *markup, size_t end)
+{
+    size_t at =
+        (size_t)(markup->name.data - m->source->data) + markup->name.size;
+    size_t from = markup->from, to;
+    struct slice name;
+    for (; lexer_attribute(m->source, at, end, &name, &to); at = to) {
+        if (build_reads(name))
+            continue;
+        copy(m, from, at);
+        from = to;
+    }
+    copy(m, from, end);
+}
+
 static void copy_attributes(struct making *m, const struct markup *markup)
 {
     size_t end = surplus(m, markup);
-    copy(m, markup->from, end ? end : markup->to);
+    size_t to = end ? end : markup->to;
+    if (markup->kind == MARKUP_OPEN && markup->attributes && !m->svg &&
+        !m->math && !is_compared(markup->name))
+        copy_read(m, markup, to);
+    else
+        copy(m, markup->from, to);
     if (end && markup->kind != MARKUP_OTHER)
         copy(m, markup->to - 1 - markup->closed, markup->to);
 }

@@ -1,9 +1,10 @@
-/* The skeleton of a page: its markup as written, each run of text between two
- * tags shrunk to one letter (or one space), XHTML's <a/> written out as
- * <a></a>, all in UTF-8.  The tree builder looks at text a character at a time
- * and asks no more than whether it is white space: given the skeleton it
- * builds the same tree in half the time, and the text is read from the source.
- * A map leads from places of the skeleton back to the file. */
+/* The skeleton of a page: its markup as written, but for attributes that nobody
+ * reads, each run of text between two tags shrunk to one letter (or one space),
+ * XHTML's <a/> written out as <a></a>, all in UTF-8.  The tree builder looks at
+ * text a character at a time and asks no more than whether it is white space:
+ * given the skeleton it builds the same tree in half the time, and the text is
+ * read from the source.  A map leads from places of the skeleton back to the
+ * file. */
 #ifndef INDEXER_PARSE_SKELETON_H
 #define INDEXER_PARSE_SKELETON_H
 

@@ -148,9 +148,9 @@ static struct counts count_utf8(struct slice bytes)
 {
     struct counts counts = {0};
     for (size_t at = 0, step; at < bytes.size; at += step) {
-        step = 1;
-        if (!(bytes.data[at] & 0x80))
-            continue;
+        at += text_ascii_run(bytes.data, bytes.size, at);
+        if (at == bytes.size)
+            break;
         text_decode(bytes.data, bytes.size, at, &step);
         if (step > 1)
             counts.good++;

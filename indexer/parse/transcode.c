@@ -21,19 +21,11 @@ static void mark(struct transcoded *t, size_t source, size_t in, size_t out)
         (uint32_t)t->made.size, (uint32_t)source, (uint8_t)in, (uint8_t)out};
 }
 
-static size_t ascii_run(struct slice bytes, size_t at)
-{
-    size_t start = at;
-    while (at < bytes.size && !(bytes.data[at] & 0x80))
-        at++;
-    return at - start;
-}
-
 static void convert(struct transcoded *t, struct slice bytes, int encoding)
 {
     bool ascii = encoding != ENCODING_UTF_16LE && encoding != ENCODING_UTF_16BE;
     for (size_t at = t->begin; at < bytes.size;) {
-        size_t run = ascii ? ascii_run(bytes, at) : 0;
+        size_t run = ascii ? text_ascii_run(bytes.data, bytes.size, at) : 0;
         if (run) {
             mark(t, at, 1, 1);
             buf_put(&t->made, bytes.data + at, run);

@@ -212,9 +212,16 @@ static void walk_noframes(struct walk *w, const xmlNode *element)
 
 /* ---- Elements ---- */
 
+bool walk_note_label(struct walk *w, struct slice text)
+{
+    const char *kind = classes_label(text);
+    if (kind && slice_is(w->in.info, "note"))
+        w->in.info = slice_of(kind);
+    return kind != NULL;
+}
+
 /* "Note" above or before the text of a note. */
-static bool is_label(const struct walk *w, const xmlNode *element,
-                     enum part part)
+static bool is_label(struct walk *w, const xmlNode *element, enum part part)
 {
     if (w->in.footnotes)
         return footnotes_is_label(w, element, part);
@@ -224,7 +231,7 @@ static bool is_label(const struct walk *w, const xmlNode *element,
         part != PART_TERM && part != PART_CAPTION)
         return false;
     struct buf words = walk_words(element, MOST_LABEL);
-    bool label = words.size && classes_is_label(buf_slice(&words));
+    bool label = words.size && walk_note_label(w, buf_slice(&words));
     buf_free(&words);
     return label;
 }

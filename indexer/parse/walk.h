@@ -1,7 +1,7 @@
 /* The walk over a page in document order: text to the writer, blocks and
  * headings to the outline.  walk.c goes from element to element, blocks.c
- * knows the kinds of blocks, tables.c, figures.c and footnotes.c the larger of
- * them, entries.c reference entries. */
+ * knows the kinds of blocks, tables.c, figures.c, math.c and footnotes.c the larger
+ * of them, entries.c reference entries. */
 #ifndef INDEXER_PARSE_WALK_H
 #define INDEXER_PARSE_WALK_H
 
@@ -25,12 +25,13 @@ struct grid {
 struct context {
     int kind;
     struct slice info;
-    unsigned depth;    /* list: how many lists are around this one */
-    unsigned ordinal;  /* list: number of the next item; 0: it has bullets */
-    struct grid *grid; /* table: its columns */
-    bool termed;       /* definition: a term was last */
-    bool meaning;      /* definition: this is not the term */
-    bool labelled;     /* note: its label is behind us */
+    unsigned depth; /* list: how many lists are around this one */
+    unsigned
+        ordinal; /* list: one more than the next item's number; 0: bullets */
+    struct grid *grid;        /* table: its columns */
+    bool termed;              /* definition: a term was last */
+    bool meaning;             /* definition: this is not the term */
+    bool labelled;            /* note: its label is behind us */
     const xmlNode *footnotes; /* note: the element that holds them, or NULL */
 };
 
@@ -75,6 +76,10 @@ void walk_flush(struct walk *walk);
 
 /* A block begins or ends here: in a paragraph its end, in a cell a space. */
 void walk_boundary(struct walk *walk);
+
+/* Is this the label of the note that is being read?  It tells its kind where
+ * the element does not. */
+bool walk_note_label(struct walk *walk, struct slice text);
 
 /* Does white space come before the next text, which follows `element`? */
 bool walk_space_follows(const struct walk *walk, const xmlNode *element);
@@ -124,6 +129,10 @@ bool footnotes_is_mark(const struct walk *walk);
 /* A heading that a tool prints above them. */
 bool footnotes_is_label(const struct walk *walk, const xmlNode *element,
                         enum part part);
+
+/* False: no formula. */
+bool math_element(struct walk *walk, const xmlNode *element,
+                  const struct rule *rule);
 
 /* False: not here. */
 bool tables_table(struct walk *walk, const xmlNode *table);

@@ -8,8 +8,12 @@
     quill0.py build WORK           a model that computes what the bag does
     quill0.py pool WORK            weights of children when they are pooled
     quill0.py contrast WORK        questions towards sections, recall, pooling
+    quill0.py prompts WORK         questions, passages and spans that answer
+    quill0.py circuits WORK        circuits for writing, built
+    quill0.py language WORK        language modelling
     quill0.py answers WORK         short grounded answers
     quill0.py eval WORK            recall on held-out manuals, against BM25
+    quill0.py written WORK         what is written on held-out manuals
     quill0.py export WORK DIR      config.json, tokenizer.json, safetensors
     quill0.py check WORK DIR       against transformers and the engine
 
@@ -1048,99 +1052,6 @@ def stage_build(args):
         probe=probe.model(model))
 
 
-# ---- language modelling ----
-
-
-class Text:
-    """Rows for language modelling: manuals, and grounded answers."""
-
-    def __init__(self, work, data):
-        self.tokenizer = load_tokenizer(work)
-        self.data = data
-        nodes = data["nodes"]
-        self.answers = [a for a in data["answers"]
-                        if not nodes[a[2]]["held"]]
-        self.held = [a for a in data["answers"] if nodes[a[2]]["held"]]
-
-    def prompt(self, example, rng, most=2):
-        """The ids of a prompt and of its answer."""
-        question, answer, i = example
-        nodes = self.data["nodes"]
-        node = nodes[i]
-        target = np.array(self.tokenizer.encode(" " + answer).ids, np.uint16)
-        passages = []
-        own = self.passage(node, target)
-        family = nodes[node["parent"]]["children"] if node["parent"] >= 0 \
-            else [i]
-        for _ in range(rng.randint(0, most)):
-            other = rng.choice(family)
-            if other == i or rng.random() < 0.3:
-                other = rng.randrange(len(nodes))
-            if other != i and nodes[other]["own"]:
-                passages.append(nodes[other]["segments"][0][:rng.randint(
-                    30, 90)])
-        where = rng.randint(0, len(passages))
-        passages.insert(where, own)
-        parts = []
-        for k, passage in enumerate(passages):
-            parts += [self.ids("[%d] " % (k + 1)), passage, self.ids("\n\n")]
-        parts.append(self.ids("Question: %s\nAnswer:" % question))
-        tail = self.ids(" [%d]" % (where + 1))
-        return np.concatenate(parts), np.concatenate(
-            [target, tail, np.array([END], np.uint16)])
-
-    def ids(self, text):
-        return np.array(self.tokenizer.encode(text).ids, np.uint16)
-
-    def passage(self, node, target):
-        """The part of the node that holds the answer."""
-        probe = target[1:-1].tobytes()
-        for s, segment in enumerate(node["segments"]):
-            at = segment.tobytes().find(probe)
-            if at >= 0:
-                at //= 2
-                if at + len(target) < 110:
-                    return segment[:130]
-                return np.concatenate([segment[:node["title"] + 1] if s == 0
-                                       else segment[:0],
-                                       segment[max(0, at - 24):
-                                               at + len(target) + 24]])
-        return node["segments"][0][:130]
-
-    def batch(self, rng, rows, length, answers):
-        """ids [rows, length + 1], weight of each target: whole prompts as
-        text with weight 1 on the answer and `answers` elsewhere."""
-        ids = np.full((rows, length + 1), PAD, np.int64)
-        weight = np.zeros((rows, length), np.float32)
-        for r in range(rows):
-            at = 0
-            while at < length - 40:
-                prompt, target = self.prompt(rng.choice(self.answers), rng)
-                both = np.concatenate([prompt, target])[:length + 1 - at]
-                ids[r, at:at + len(both)] = both
-                w = np.full(len(both), answers, np.float32)
-                w[len(prompt):] = 1
-                first = max(at, 1)
-                weight[r, first - 1:at + len(both) - 1] = w[first - at:]
-                at += len(both)
-        return ids, weight
-
-
-def lm_loss(model, ids, weight=None):
-    """Cross entropy."""
-    device = model.cos.device
-    ids = torch.from_numpy(ids).to(device)
-    hidden = model.hidden(model.model.embed_tokens(ids[:, :-1])).flatten(0, 1)
-    target = ids[:, 1:].flatten()
-    if weight is None:
-        return F.cross_entropy(model.logits(hidden), target)
-    w = torch.from_numpy(weight).to(device).flatten()
-    keep = w > 0
-    loss = F.cross_entropy(model.logits(hidden[keep]), target[keep],
-                           reduction="none")
-    return (loss * w[keep]).sum() / w[keep].sum()
-
-
 # ---- pooling ----
 
 
@@ -1401,23 +1312,6 @@ def stage_contrast(args):
           ("embed", "q_proj", "k_proj", "q_norm", "k_norm"))
 
 
-def stage_answers(args):
-    data = load_data(args.work)
-    pairs, text, probe = Pairs(data), Text(args.work, data), Probe(data)
-    pairs.mine(load_bag(args.work))
-
-    def loss(model, step, rng):
-        if step % 2:  # keep the memories
-            if step % 4 == 1:
-                return tree_loss(model, pairs, rng, 20 * args.scale, 64)
-            return flat_loss(model, pairs, rng, 100 * args.scale, 96)
-        ids, weight = text.batch(rng, 8 * args.scale, 448, 0.1)
-        value = lm_loss(model, ids, weight)
-        return value, {"answer_loss": value.item(), "tokens": ids.size}
-
-    train(args, "answers", "contrast", probe.model, loss, ("embed",))
-
-
 # ---- measuring ----
 
 def load_model(args):
@@ -1570,43 +1464,6 @@ def stage_eval(args):
         log(args.work, stage="eval", model=args.stage, manual=manual,
             cap=args.cap, segments=args.segments, recall_at_1_and_10=results,
             parents=parents)
-    if args.no_text:
-        return
-    text = Text(args.work, data)
-    rng = random.Random(SEED)
-    losses, shown = [], []
-    with torch.no_grad():
-        for k in range(40):
-            prompt, target = text.prompt(rng.choice(text.held), rng)
-            ids = np.concatenate([prompt, target])[None, :CONTEXT].astype(
-                np.int64)
-            weight = np.zeros((1, ids.shape[1] - 1), np.float32)
-            weight[0, len(prompt) - 1:] = 1
-            losses.append(lm_loss(model, ids, weight).item())
-            if k < 6:
-                out = generate(model, prompt)
-                shown.append({"asked": tokenizer.decode(
-                                  prompt.tolist())[-120:],
-                              "right": tokenizer.decode(target.tolist()),
-                              "given": tokenizer.decode(out)})
-        rows = [lm_loss(model, segment[None].astype(np.int64)).item()
-                for n in nodes if n["held"] and rng.random() < 0.03
-                for segment in n["segments"][:1] if len(segment) > 64]
-    log(args.work, stage="eval", model=args.stage, held_loss=round(
-        sum(rows) / len(rows), 3), held_answer_loss=round(
-        sum(losses) / len(losses), 3), answers=shown)
-
-
-def generate(model, prompt, most=48):
-    ids = list(map(int, prompt))
-    with torch.no_grad():
-        for _ in range(most):
-            hidden = model.hidden(model.model.embed_tokens(
-                torch.tensor([ids])))[:, -1]
-            ids.append(int(model.logits(hidden).argmax()))
-            if ids[-1] == END:
-                break
-    return ids[len(prompt):]
 
 
 # ---- export ----
@@ -1629,10 +1486,10 @@ def stage_export(args):
         "silu", "tie_word_embeddings": True, "attention_bias": False,
         "attention_dropout": 0.0, "use_sliding_window": False,
         "torch_dtype": "bfloat16", "eos_token_id": END, "pad_token_id": PAD,
-        # What answers are prompted with; 1: none is sure enough to be shown
-        # unasked.
+        # What answers are prompted with; which are shown unasked (README.md).
         "lectern": {"prompt_tokens": 448, "passages": 3,
-                    "passage_tokens": 130, "answer_threshold": 1}}
+                    "passage_tokens": 130, "answer_threshold":
+                    args.threshold}}
     with open(os.path.join(args.dir, "config.json"), "w") as out:
         json.dump(config, out, indent=2)
         out.write("\n")
@@ -1643,6 +1500,24 @@ def stage_export(args):
     os.chmod(os.path.join(args.dir, "model.safetensors"), 0o644)
     size = os.path.getsize(os.path.join(args.dir, "model.safetensors"))
     log(args.work, stage="export", source=found, bytes=size)
+
+
+def engine_logits(args, model, golden):
+    """The most that the engine's logits of the golden texts differ, of all
+    their positions, in proportion."""
+    from safetensors.torch import load_file
+    rows, worst = os.path.join(args.work, "probe.safetensors"), 0.0
+    for k in range(20):
+        ids = golden["ids.%d" % k].long()
+        subprocess.run([args.probe, "logits", "--model", args.dir, "--ids",
+                        ",".join(map(str, ids.tolist())), "--out", rows],
+                       check=True)
+        with torch.no_grad():
+            mine = model.logits(model.hidden(model.model.embed_tokens(
+                ids[None])))[0]
+        worst = max(worst, ((load_file(rows)["logits"] - mine).norm()
+                            / mine.norm()).item())
+    return worst
 
 
 def stage_check(args):
@@ -1715,16 +1590,19 @@ def stage_check(args):
                                       / mine.norm(dim=1)).max().item()
         figures["engine_cosine"] = F.cosine_similarity(engine,
                                                        mine).min().item()
+        figures["engine_logits"] = engine_logits(args, ours, golden)
     log(args.work, stage="check", **figures)
     if worst > 1e-4 or cosine < 0.99999 or figures.get(
-            "engine_cosine", 1) < 0.9999:
+            "engine_cosine", 1) < 0.9999 or figures.get(
+            "engine_logits", 0) > 1e-4:
         sys.exit("the exported model differs from transformers' or ours")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     stages = ["tokenizer", "prepare", "vectors", "words", "build", "pool",
-              "contrast", "answers", "eval", "export", "check"]
+              "contrast", "prompts", "circuits", "language", "answers", "eval",
+              "written", "export", "check"]
     parser.add_argument("command", choices=stages)
     parser.add_argument("work")
     parser.add_argument("dir", nargs="?")
@@ -1735,19 +1613,27 @@ def main():
     parser.add_argument("--scale", type=int, default=1,
                         help="of a step's texts, for a larger machine")
     parser.add_argument("--rate", type=float, default=5e-5)
-    parser.add_argument("--stage", default="pool",
-                        help="eval, export: of this stage")
+    parser.add_argument("--batch", type=int, default=4096,
+                        help="language, answers: tokens of a step")
+    parser.add_argument("--stage", default="answers",
+                        help="eval, written, export: of this stage")
+    parser.add_argument("--threshold", type=float, default=1,
+                        help="export: tests/oracle/answer_threshold.py's")
     parser.add_argument("--questions", type=int, default=300)
     parser.add_argument("--manuals", nargs="*", help="eval: only of these")
     parser.add_argument("--segments", type=int, default=4)
-    parser.add_argument("--no-text", action="store_true",
-                        help="eval: recall only")
     parser.add_argument("--no-parents", action="store_true",
                         help="eval: no aggregates, no recall")
     parser.add_argument("--probe", help="check: the engine's build/probe")
     parser.add_argument("--cap", type=int, default=SEGMENT)
     args = parser.parse_args()
-    globals()["stage_" + args.command](args)
+    if args.command == "prompts":
+        import grounded as stages
+    elif args.command in ("circuits", "language", "answers", "written"):
+        import writing as stages
+    else:
+        stages = sys.modules[__name__]
+    getattr(stages, "stage_" + args.command)(args)
 
 
 if __name__ == "__main__":

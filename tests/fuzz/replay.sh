@@ -1,8 +1,12 @@
 #!/bin/sh
 # Runs the fuzz targets over their corpora, without a fuzzer:  replay.sh BUILD
-# The tree decoder also gets the trees of the pages in html's corpus.
+# The tree decoder also gets the trees of the pages in html's corpus, the readers
+# of models get the golden ones.
 build=$1/tests/fuzz
 here=$(dirname "$0")
 rm -rf "$build/trees"
 "$build/encode" "$build/trees" "$here"/corpus/html/* || exit 1
-"$build/html" "$here"/corpus/html/* && "$build/tree" "$build"/trees/* "$here"/corpus/tree/*
+sh "$here/models.sh" "$build/models" || exit 1
+"$build/html" "$here"/corpus/html/* && "$build/tree" "$build"/trees/* "$here"/corpus/tree/* &&
+    "$build/tokenizer" "$build"/models/tokenizer/* $(ls -d "$here"/corpus/tokenizer/* 2>/dev/null) &&
+    "$build/model" "$build"/models/model/* $(ls -d "$here"/corpus/model/* 2>/dev/null)

@@ -7,13 +7,16 @@ here=$(dirname "$0")
 status=0
 mkdir -p "$build/broken"
 "$build/tests/fuzz/encode" "$build/seeds/tree" "$here"/corpus/html/* || exit 1
+sh "$here/models.sh" "$build/seeds" || exit 1
 mkdir -p "$build/seeds/html"
-for target in html tree; do
+for target in html tree tokenizer model; do
     found="$build/corpus/$target"
+    dict="$here/$target.dict"
+    [ -f "$dict" ] || dict="$here/json.dict"
     mkdir -p "$found"
     UBSAN_OPTIONS=print_stacktrace=1 "$build/tests/fuzz/$target" -max_total_time="$seconds" \
-        -dict="$here/$target.dict" -max_len=65536 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
-        -artifact_prefix="$build/broken/$target-" "$found" "$here/corpus/$target" "$build/seeds/$target" >"$build/$target.log" 2>&1 || {
+        -dict="$dict" -max_len=65536 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+        -artifact_prefix="$build/broken/$target-" "$found" $(ls -d "$here/corpus/$target" 2>/dev/null) "$build/seeds/$target" >"$build/$target.log" 2>&1 || {
         echo "FAILED: $target; see $build/$target.log"
         status=1
     }

@@ -2,6 +2,7 @@
 
 Trials keep everything below one folder, the house: socket, store, configuration, log.
 """
+import atexit
 import json
 import os
 import re
@@ -19,6 +20,10 @@ START_SECONDS = 60
 
 class Broken(Exception):
     """The trial has found something that must not be."""
+
+
+class Skip(Exception):
+    """What the trial needs is not there."""
 
 
 class Refused(Exception):
@@ -79,6 +84,7 @@ class Daemon:
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=dict(os.environ, **dict(env)))
         self.pid = self.process.pid
         self.client = None
+        atexit.register(self.end)
         if wait:
             self.reach()
 
@@ -86,7 +92,10 @@ class Daemon:
         end = time.time() + START_SECONDS
         while not self.client:
             try:
-                self.client = Client(self.socket_path)
+                client = Client(self.socket_path)
+                # The socket of one that was killed lives on for a moment.
+                client.call("status")
+                self.client = client
             except OSError as problem:
                 if self.process.poll() is not None:
                     raise Broken(f"the daemon ended with {self.process.returncode} at its start: "
@@ -139,6 +148,7 @@ class Daemon:
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(30)
+        atexit.unregister(self.end)
         self.forget()
 
     def stop(self):
@@ -150,8 +160,14 @@ class Daemon:
             self.kill()
             raise Broken("the daemon does not stop") from None
         finally:
+            atexit.unregister(self.end)
             self.forget()
         return code
+
+    def end(self):
+        """Whatever happens to the trial, no daemon stays behind."""
+        if self.alive():
+            self.process.kill()
 
     def forget(self):
         if self.client:
@@ -184,8 +200,11 @@ def check(truth, what):
 
 
 def run_trials(trials, wanted):
-    """Runs functions that may raise Broken; the exit status."""
+    """Runs functions that may raise Broken, all or those named, and exits."""
     failed = 0
+    unknown = set(wanted) - {trial.__name__ for trial in trials}
+    if unknown:
+        sys.exit(f"no such trial: {', '.join(sorted(unknown))}")
     for trial in trials:
         if wanted and trial.__name__ not in wanted:
             continue
@@ -193,6 +212,8 @@ def run_trials(trials, wanted):
         try:
             said = trial() or ""
             print(f"ok      {trial.__name__} ({time.time() - start:.1f} s) {said}", flush=True)
+        except Skip as reason:
+            print(f"SKIP    {trial.__name__}: {reason}", flush=True)
         except (Broken, Refused, OSError, KeyError, IndexError, ValueError,
                 subprocess.SubprocessError) as problem:
             failed += 1

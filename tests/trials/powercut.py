@@ -6,7 +6,7 @@
 
 A daemon works on a store under a recorder that notes each write and flush in order: it indexes a
 small manual (from nothing in the first run), follows edits, adds and removes a second manual,
-rewrites all postings, makes vectors, compacts.  Then the disk is rebuilt as a cut could have left
+rewrites all postings, makes vectors, compacts, makes backups.  Then the disk is rebuilt as a cut could have left
 it: before and after every flush, with what was not flushed dropped, kept, or dropped at random by
 pages of 4 KiB; and at --between moments in between.  Each is verified and opened by a daemon, which
 must have every manual at no older a generation than was acknowledged before the cut, and none that
@@ -43,6 +43,7 @@ class Recorded:
             shutil.copytree(start_from, self.store)
         self.before = disk.Disk(self.folder)
         self.promises = []  # (ns, {manual: generation})
+        self.backups = []   # (ns, its name), likewise
         self.acts = collections.Counter()
 
     def promise(self, daemon):
@@ -74,11 +75,16 @@ class Recorded:
     def compact(self, daemon):
         daemon.call("compact")
 
+    def backup(self, daemon):
+        name = f"backup{len(self.backups)}"
+        daemon.call("backup", dir=os.path.join(self.folder, name))
+        self.backups.append((time.monotonic_ns(), name))
+
     def run(self):
         """One daemon after the other: each opens what the last one left."""
         acts = [self.edit] * 4 + [self.edit_unasked] * 2 + [self.force, self.add, self.remove, self.rest]
         if has_verb(self.args.build, "compact"):
-            acts += [self.compact] * 2
+            acts += [self.compact] * 2 + [self.backup]
         env = {"LD_PRELOAD": os.path.abspath(self.args.record), "RECORD_FOLDER": self.folder,
                "RECORD_LOG": self.log}
         for part in range(2):
@@ -126,10 +132,12 @@ class Cuts:
     def cut(self, now, moment, keep):
         recorded = self.recorded
         end = len(recorded.records)
-        least, may = recorded.promised(recorded.records[moment][0] if moment < end else 2 ** 63)
+        before_ns = recorded.records[moment][0] if moment < end else 2 ** 63
+        least, may = recorded.promised(before_ns)
+        backups = [name for at, name in recorded.backups if at < before_ns]
         image = now.cut(keep, self.dice)
         image.pop("store/lock.mdb", None)  # made anew by who opens it alone
-        name = hashlib.blake2b(repr(sorted(least.items())).encode())
+        name = hashlib.blake2b(repr((sorted(least.items()), backups)).encode())
         for path in sorted(image):
             name.update(path.encode() + b"\0" + (b"" if image[path] is disk.FOLDER else image[path]))
         self.done["cuts"] += 1
@@ -137,22 +145,22 @@ class Cuts:
             return
         self.seen.add(name.digest())
         self.done["different"] += 1
-        self.open(image, least, may, f"moment {moment} of {end}, {keep} kept")
+        self.open(image, least, may, backups, f"moment {moment} of {end}, {keep} kept")
 
-    def open(self, image, least, may, what):
+    def open(self, image, least, may, backups, what):
         shutil.rmtree(self.image, ignore_errors=True)
         os.makedirs(self.image)
         disk.write_out(image, self.image)
         store = os.path.join(self.image, "store")
         try:
-            if least or os.path.exists(os.path.join(store, "data.mdb")):
-                verify(self.args.build, store)
             found = look_into(self.args.build, os.path.join(self.image, "house"), store)
             for manual, generation in least.items():
                 check(found.get(manual, -1) >= generation or manual not in may and manual not in found,
                       f"{manual} has generation {found.get(manual)}, {generation} was promised")
             for manual in found:
                 check(manual in least or manual in may, f"{manual} is there again")
+            for backup in backups[-1:]:
+                verify(self.args.build, os.path.join(self.image, backup))
         except Broken as problem:
             kept = self.image + ".bad"
             shutil.rmtree(kept, ignore_errors=True)

@@ -7,7 +7,8 @@
 struct page_of {
     const char *path, *title, *up, *next;
     int role, contents;
-    const char *links; /* "a.html >b.html": ">" for every level */
+    const char
+        *links; /* "a.html >b.html": ">" for every level; "=A" a heading */
 };
 
 static void add_links(struct tree *tree, const char *words)
@@ -18,7 +19,11 @@ static void add_links(struct tree *tree, const char *words)
         uint32_t depth = (uint32_t)strspn(words, ">");
         size_t size = strcspn(words + depth, " ");
         struct slice url = {words + depth, size};
-        links[count++] = (struct page_link){tree_copy_text(tree, url), depth};
+        bool heading = size && url.data[0] == '=';
+        struct slice none = {"", 0}, title = {url.data + 1, size - 1};
+        links[count++] = (struct page_link){
+            heading ? none : tree_copy_text(tree, url), depth,
+            heading ? tree_copy_text(tree, title) : none};
         words += depth + size;
         words += strspn(words, " ");
     }
@@ -57,7 +62,7 @@ static struct tree *assembled(const struct page_of *pages)
         tree_free(tree);
     }
     struct tree *outline;
-    assert_int_equal(assemble("M", pieces, count, &outline, NULL), 0);
+    assert_int_equal(assemble("M", pieces, count, true, &outline, NULL), 0);
     for (uint32_t i = 0; i < count; i++)
         tree_free(pieces[i].skeleton);
     return outline;
@@ -250,7 +255,7 @@ static void what_most_pages_say_is_dropped(void **state)
     }
     for (uint32_t count = 9; count >= 7; count -= 2) {
         struct tree *outline;
-        assert_int_equal(assemble("M", pieces, count, &outline, NULL), 0);
+        assert_int_equal(assemble("M", pieces, count, true, &outline, NULL), 0);
         const struct node *node = &outline->nodes[1];
         assert_int_equal(outline->count, count == 9 ? 10 : 15);
         if (count == 9) {
@@ -263,6 +268,38 @@ static void what_most_pages_say_is_dropped(void **state)
         tree_free(outline);
     }
     for (uint32_t i = 0; i < 9; i++)
+        tree_free(pieces[i].skeleton);
+}
+
+/* "Most pages" are most of those that are in the tree. */
+static void what_is_left_out_does_not_count(void **state)
+{
+    (void)state;
+    struct piece pieces[20] = {0};
+    char paths[20][8];
+    struct origin origin = {0, {1, 2}};
+    for (uint32_t i = 0; i < 20; i++) {
+        struct tree *tree = tree_new(false);
+        snprintf(paths[i], sizeof paths[i], "%02u.html", i);
+        tree->page.role = i < 9 ? PAGE_CONTENT : PAGE_REDIRECT;
+        tree_add_file(tree, slice_of(""));
+        tree_add_node(tree, TREE_NONE, 1, slice_of(paths[i]), slice_of(""));
+        tree_add_block(tree, 0, BLOCK_PARAGRAPH,
+                       slice_of(i < 9 ? "Home | Next" : "Moved"), slice_of(""),
+                       origin);
+        tree_add_block(tree, 0, BLOCK_PARAGRAPH, slice_of(paths[i]),
+                       slice_of(""), origin);
+        assert_int_equal(tree_seal(tree, NULL), 0);
+        pieces[i].path = paths[i];
+        pieces[i].skeleton = assemble_skeleton(tree);
+        tree_free(tree);
+    }
+    struct tree *outline;
+    assert_int_equal(assemble("M", pieces, 20, true, &outline, NULL), 0);
+    assert_int_equal(outline->count, 10);
+    assert_int_equal(outline->nodes[1].dropped_count, 1);
+    tree_free(outline);
+    for (uint32_t i = 0; i < 20; i++)
         tree_free(pieces[i].skeleton);
 }
 
@@ -291,15 +328,114 @@ static void the_whole_once_more_is_left_out(void **state)
         tree_free(tree);
     }
     struct tree *outline;
-    assert_int_equal(assemble("M", pieces, 10, &outline, NULL), 0);
+    assert_int_equal(assemble("M", pieces, 10, true, &outline, NULL), 0);
     assert_int_equal(outline->count, 10);
     assert_int_equal(find(outline, "9.html"), TREE_NONE);
     tree_free(outline);
-    assert_int_equal(assemble("M", pieces + 3, 7, &outline, NULL), 0);
+    assert_int_equal(assemble("M", pieces + 3, 7, true, &outline, NULL), 0);
     assert_int_equal(outline->count, 8);
     tree_free(outline);
     for (uint32_t i = 0; i < 10; i++)
         tree_free(pieces[i].skeleton);
+}
+
+static struct tree *page_with(const char *anchor, const char *text)
+{
+    struct tree *tree = tree_new(false);
+    tree_add_file(tree, slice_of(""));
+    tree_add_node(tree, TREE_NONE, 1, slice_of("Title"), slice_of(""));
+    tree_add_node(tree, 0, 2, slice_of(anchor), slice_of(anchor));
+    tree_add_anchor(tree, 1, slice_of("other"));
+    tree_add_origin(tree, 0, (struct origin){0, {1, 2}});
+    tree_add_block(tree, 1, BLOCK_PARAGRAPH, slice_of(text), slice_of(""),
+                   (struct origin){0, {1, 2}});
+    return tree;
+}
+
+/* An index page's entries go to what they lead to, each name once; those of a
+ * page without text of its own to its first section. */
+static void index_entries_name_sections(void **state)
+{
+    (void)state;
+    static const struct page_alias entries[] = {
+        {{"second", 6}, {"b.html#two", 10}},
+        {{"by another anchor", 17}, {"b.html#other", 12}},
+        {{"second", 6}, {"b.html#other", 12}},
+        {{"packed", 6}, {"b.html.gz#two", 13}},
+        {{"page", 4}, {"a.html", 6}},
+        {{"no such anchor", 14}, {"a.html#zero", 11}},
+        {{"nowhere", 7}, {"c.html", 6}},
+    };
+    struct piece pieces[3] = {
+        {.path = "a.html"}, {.path = "b.html"}, {.path = "index.html"}};
+    struct tree *trees[3] = {page_with("one", "first"),
+                             page_with("two", "second"),
+                             page_with("x", "index")};
+    trees[2]->page.role = PAGE_INDEX;
+    trees[2]->page.aliases = tree_copy_aliases(trees[2], entries, 7);
+    trees[2]->page.alias_count = 7;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(tree_seal(trees[i], NULL), 0);
+        pieces[i].skeleton = assemble_skeleton(trees[i]);
+        tree_free(trees[i]);
+    }
+    for (int with = 0; with < 2; with++) {
+        struct tree *outline;
+        assert_int_equal(assemble("M", pieces, 3, with, &outline, NULL), 0);
+        assert_int_equal(outline->has_aliases, with);
+        const struct node *one = &outline->nodes[find(outline, "one")];
+        const struct node *two = &outline->nodes[find(outline, "two")];
+        assert_int_equal(one->alias_count, with ? 2 : 0);
+        assert_int_equal(two->alias_count, with ? 3 : 0);
+        if (with) {
+            assert_true(slice_is(one->aliases[0], "no such anchor"));
+            assert_true(slice_is(one->aliases[1], "page"));
+            assert_true(slice_is(two->aliases[0], "by another anchor"));
+            assert_true(slice_is(two->aliases[1], "packed"));
+            assert_true(slice_is(two->aliases[2], "second"));
+        }
+        tree_free(outline);
+    }
+    for (int i = 0; i < 3; i++)
+        tree_free(pieces[i].skeleton);
+}
+
+/* Every file that is not in the tree says why. */
+static void what_is_left_out_has_a_reason(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"b.html", "A", "", "", 0, 0, ""},
+        {"contents.html", "Contents", "", "", 0, CONTENTS_GUESS, "a.html"},
+        {"index.html", "Top", "", "", 0, 0, ""},
+        {"r.html", "R", "", "", PAGE_REDIRECT, 0, ""},
+        {"s.html", "S", "", "", PAGE_SEARCH, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    static const int reasons[] = {LEFT_OUT_NOT,      LEFT_OUT_SAME,
+                                  LEFT_OUT_MENU,     LEFT_OUT_NOT,
+                                  LEFT_OUT_REDIRECT, LEFT_OUT_SEARCH};
+    struct tree *outline = assembled(pages);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(outline->left_out[i], reasons[i]);
+    tree_free(outline);
+}
+
+/* A list by hand that sorts pages under headings. */
+static void headings_in_lists_become_nodes(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"b.html", "B", "", "", 0, 0, ""},
+        {"c.html", "C", "", "", 0, 0, ""},
+        {"d.html", "D", "", "", 0, 0, ""},
+        {"docs.html", "Docs", "", "", 0, CONTENTS_GROUPS,
+         "=First >c.html >a.html =Second >b.html >c.html d.html =Empty"},
+        {"index.html", "Top", "", "", 0, CONTENTS_GUESS, "b.html docs.html"},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Top(Notes,Docs(Notes,D(Notes),First(C(Notes),"
+                        "A(Notes)),Second(B(Notes)))))");
 }
 
 static void circles_are_cut(void **state)
@@ -386,6 +522,10 @@ int main(void)
         cmocka_unit_test(equal_pages_stand_once),
         cmocka_unit_test(what_most_pages_say_is_dropped),
         cmocka_unit_test(the_whole_once_more_is_left_out),
+        cmocka_unit_test(index_entries_name_sections),
+        cmocka_unit_test(what_is_left_out_has_a_reason),
+        cmocka_unit_test(headings_in_lists_become_nodes),
+        cmocka_unit_test(what_is_left_out_does_not_count),
         cmocka_unit_test(circles_are_cut),
         cmocka_unit_test(links_that_lead_nowhere_do_no_harm),
         cmocka_unit_test(ids_are_kept),

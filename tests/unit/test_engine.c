@@ -118,6 +118,103 @@ static void memories_are_those_of_the_model(void **state)
     stop(engine);
 }
 
+/* An encoder with a tokenizer and E5's prefixes. */
+static const char *make_encoder(void)
+{
+    static char folder[256];
+    char command[700], path[300];
+    struct buf config = {0}, made = {0};
+    snprintf(folder, sizeof folder, "%s", unit_folder());
+    snprintf(command, sizeof command,
+             "cp -r tests/golden/models/bert/. "
+             "tests/golden/tokenizers/bert/tokenizer.json '%s'",
+             folder);
+    assert_int_equal(system(command), 0);
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    assert_int_equal(file_read(path, 1 << 16, &config, NULL), 0);
+    buf_put_text(&made, "{\"lectern\":{\"query_prefix\":\"query: \","
+                        "\"passage_prefix\":\"passage: \"},");
+    buf_put_text(&made, config.data + 1);
+    assert_int_equal(file_write(path, buf_slice(&made), NULL), 0);
+    buf_free(&config);
+    buf_free(&made);
+    return folder;
+}
+
+/* The embedding of a text as the reference would have it: prefix and text are
+ * one, with all that the tokenizer adds. */
+static void embed_whole(struct model *model, const char *prefix,
+                        const char *text, float *ret)
+{
+    struct buf whole = {0};
+    struct ids ids = {0};
+    buf_put_text(&whole, prefix);
+    buf_put_text(&whole, text);
+    assert_int_equal(tokenizer_encode(model_tokenizer(model), buf_slice(&whole),
+                                      true, &ids, NULL),
+                     0);
+    struct embed_input input = {ids.items, ids.count, NULL};
+    assert_int_equal(model_embed(model, &input, 1, NULL, ret, NULL), 0);
+    buf_free(&whole);
+    ids_free(&ids);
+}
+
+static void encoders_embed_with_their_prefixes(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"A vacuum frees dead rows.", "",
+                                        "query plans", "a"};
+    enum { TEXTS = sizeof texts / sizeof texts[0] };
+    const char *folder = make_encoder();
+    struct engine *engine = start(folder);
+    struct model *model = open_model(folder);
+    struct engine_embedder e;
+    engine_embedder(engine, true, NULL, &e);
+    struct embedder_facts facts;
+    assert_int_equal(e.embedder.facts(&e, &facts, NULL), 0);
+    assert_false(facts.recalls);
+    struct embed_ids ids[TEXTS] = {{0}}, prefix = {0};
+    struct embed_text inputs[TEXTS];
+    float got[TEXTS * MOST_WIDTH], want[MOST_WIDTH];
+    assert_int_equal(
+        e.embedder.tokenize(&e, slice_of("passage:"), &prefix, NULL), 0);
+    assert_int_equal(facts.context, 64 - 2 - prefix.count);
+    for (size_t i = 0; i < TEXTS; i++) {
+        assert_int_equal(
+            e.embedder.tokenize(&e, slice_of(texts[i]), &ids[i], NULL), 0);
+        inputs[i] =
+            (struct embed_text){ids[i].ids, ids[i].count, EMBED_ALONE, NULL};
+    }
+    assert_int_equal(e.embedder.embed(&e, inputs, TEXTS, got, NULL), 0);
+    for (size_t i = 0; i < TEXTS; i++) {
+        embed_whole(model, "passage: ", texts[i], want);
+        check_near(got + i * facts.width, want, facts.width);
+        assert_int_equal(e.embedder.question(&e, texts[i], got, NULL), 0);
+        embed_whole(model, "query: ", texts[i], want);
+        check_near(got, want, facts.width);
+    }
+    /* more than it takes is cut, not refused */
+    int32_t many[200];
+    for (size_t i = 0; i < 200; i++)
+        many[i] = ids[0].ids[i % ids[0].count];
+    struct embed_text longer[] = {{many, 200, EMBED_ALONE, NULL},
+                                  {many, facts.context, EMBED_ALONE, NULL}};
+    assert_int_equal(e.embedder.embed(&e, longer, 2, got, NULL), 0);
+    check_near(got, got + facts.width, facts.width);
+    struct engine_prompt prompt = {.text = slice_of("hello"), .most = 3};
+    struct engine_answer answer = {0};
+    struct err err = {0};
+    assert_int_equal(engine_generate(engine, &prompt, &answer, &err),
+                     ERR_MODEL);
+    assert_non_null(strstr(err.message, "does not write"));
+    for (size_t i = 0; i < TEXTS; i++)
+        free(ids[i].ids);
+    free(prefix.ids);
+    model_close(model);
+    stop(engine);
+    unit_folder_remove(folder);
+}
+
 /* Recall is a softmax over scores that the keys give, too. */
 static void keys_are_those_of_recall(void **state)
 {
@@ -642,6 +739,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memories_are_those_of_the_model),
+        cmocka_unit_test(encoders_embed_with_their_prefixes),
         cmocka_unit_test(keys_are_those_of_recall),
         cmocka_unit_test(plain_models_embed_by_their_last_token),
         cmocka_unit_test(long_texts_are_cut),

@@ -220,8 +220,8 @@ static void wrong_tokenizers_are_refused(void **state)
     (void)state;
     struct model *model = NULL;
     write_weights(NULL, 0);
-    write_text("tokenizer.json", "{\"model\":{\"type\":\"WordPiece\"}}");
-    REFUSED(ERR_FORMAT, "tokenizer.json", "WordPiece");
+    write_text("tokenizer.json", "{\"model\":{\"type\":\"Odd\"}}");
+    REFUSED(ERR_FORMAT, "tokenizer.json", "Odd");
     write_text("tokenizer.json",
                "{\"model\":{\"vocab\":{\"a\":70000},\"merges\":[]},"
                "\"pre_tokenizer\":{\"type\":\"ByteLevel\"}}");
@@ -287,6 +287,7 @@ static void wrong_configs_are_refused(void **state)
         {CONFIG(",\"eos_token_id\":[1,\"x\"]"), "\"eos_token_id\" is not"},
         {CONFIG(",\"eos_token_id\":1.5"), "\"eos_token_id\" is not"},
         {CONFIG(",\"quantization_config\":{}"), "quantised"},
+        {CONFIG(",\"hils_topk\":16"), "HiLS attention (\"hils_topk\")"},
         {CONFIG(",\"rope_scaling\":{\"rope_type\":\"yarn\"}"), "yarn"},
         {CONFIG(",\"rope_scaling\":{\"type\":\"linear\"}"), "linear"},
         {CONFIG(",\"rope_parameters\":{\"rope_type\":\"llama3\"}"), "llama3"},

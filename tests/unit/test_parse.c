@@ -165,8 +165,10 @@ static void test_language(void **state)
     (void)state;
     expect("<pre class='language-c++'>1</pre><pre class='brush:sql;'>2</pre>"
            "<pre class='lang-&lt;b>'>3</pre><pre class='language-text;'>4</pre>"
-           "<pre class='lang-abcdefghijklmnopqrstuvwxyzabcdefghijkl'>5</pre>",
-           "# \ncode(c++): 1\ncode(sql): 2\ncode: 3\ncode: 4\n"
+           "<pre><pre class=playground><code class='language-rust ignore'>6"
+           "</code></pre></pre><pre "
+           "class='lang-abcdefghijklmnopqrstuvwxyzabcdefghijkl'>5</pre>",
+           "# \ncode(c++): 1\ncode(sql): 2\ncode: 3\ncode: 4\ncode(rust): 6\n"
            "code(abcdefghijklmnopqrstuvwxyzabcdef): 5\n");
 }
 
@@ -197,6 +199,48 @@ static void test_lists(void **state)
            "<li>g<pre>code</pre>h</ul>",
            "# \nlist: - a\\n- b c\\n  3. d\\n  4. e\\n  f\\n- g\n"
            "code: code\nlist: h\n");
+}
+
+static void test_ordinals(void **state)
+{
+    (void)state;
+    expect("<ol><li>a<li value=7>b<li>c</ol><ol type=a start=2><li>d<li>e</ol>"
+           "<ol type=A start=27><li>f</ol><ol start=x><li value=-1>g</ol>"
+           "<ol><li value=0>h<li>i</ol><ol start=0 type=a><li>j</ol>",
+           "# \nlist: 1. a\\n7. b\\n8. c\nlist: b. d\\nc. e\n"
+           "list: 27. f\nlist: 1. g\nlist: 0. h\\n1. i\nlist: 0. j\n");
+}
+
+/* What browsers do not show. */
+static void test_hidden(void **state)
+{
+    (void)state;
+    expect("<p>a<p style='color:red; DISPLAY : None !important'>b"
+           "<p style='visibility:hidden'>c<p style='x-display:none'>d"
+           "<div hidden>e</div><template><p>f</template><video>g</video>"
+           "<canvas>h</canvas><object>i</object><details><summary>j</summary>k"
+           "</details><p hidden=until-found>l<!-- m --><noscript>n</noscript>",
+           "# \nparagraph: a\nparagraph: d\nparagraph: i\nparagraph: j\n"
+           "paragraph: k\nparagraph: l\n");
+    expect(
+        "<title>T</title>lead<h2>A</h2><h2>B</h2><blockquote>q<footer>who"
+        "</footer></blockquote><p>H<sub>2</sub>O <ruby>漢<rt>kan</rt></ruby>",
+        "# T\nparagraph: lead\n## A\n## B\nquote: q\nquote: who\n"
+        "paragraph: H2O 漢kan\n");
+}
+
+static void test_odd_lists(void **state)
+{
+    (void)state;
+    expect("<dl><dd>no term</dl><dl><dt>no meaning</dl><dl>stray<dt>a<dd>b<dd>c"
+           "</dl><dl><div><dt>x<dd>y</div></dl>",
+           "# \ndefinition:   no term\ndefinition: no meaning\n"
+           "definition: stray\ndefinition: a\\n  b\\n  c\n"
+           "definition: x\\n  y\n");
+    expect("<table><tr><td>a<td><table><tr><td>i<td>j</table><tr><td>c<td>d"
+           "</table><pre>a<br>b<br/>c</pre>",
+           "# \nparagraph: a\ntable: i\\tj\nparagraph: c\nparagraph: d\n"
+           "code: a\\nb\\nc\n");
 }
 
 static void test_tables(void **state)
@@ -233,8 +277,18 @@ static void test_notes_and_quotes(void **state)
            "</p><p>hot</p><ul><li>x</ul></div>"
            "<div class=note><h3 class=title>Old names</h3><p>n</div>"
            "<blockquote><p>said</blockquote>",
-           "# \nnote(tip): one\nnote(tip): two\nnote(warning): hot\nlist: - x\n"
+           "# \nnote(tip): one\nnote(tip): two\nnote(warning): "
+           "hot\nlist(warning): - x\n"
            "note(note): Old names\nnote(note): n\nquote: said\n");
+    /* AsciiDoc's kind is in its label, Doxygen's note is a list of one. */
+    expect("<div class=admonitionblock><table><tr><td class=icon><div "
+           "class=title>Caution</div></td><td class=content>c</td></tr></table>"
+           "</div><div class=admonitionblock><table><tr><td class=icon><img "
+           "alt=Tip></td><td class=content>t</td></tr></table></div>"
+           "<dl class='section see'><dt>See also</dt><dd>s</dd></dl>"
+           "<dl class='section return'><dt>Returns</dt><dd>r</dd></dl>",
+           "# \nnote(caution): c\nnote(tip): t\nnote(see): s\n"
+           "definition: Returns\\n  r\n");
 }
 
 /* A note belongs to the section that refers to it. */
@@ -293,10 +347,13 @@ static void test_footnotes_of_markdown(void **state)
                "<h1>T</h1><p>a<a href='#fn2'>2</a></p><h2>B</h2><p>b"
                "<a href='#fn1' id=r1>1</a></p><h2>C</h2>%s",
                notes);
-    expect(page.data, "# T\nparagraph: a2\nnote(footnote): x\nlist: - l\n"
-                      "## B\nparagraph: b1\nnote(footnote): deep\n## C\n");
+    expect(page.data,
+           "# T\nparagraph: a2\nnote(footnote): x\nlist(footnote): - l\n"
+           "## B\nparagraph: b1\nnote(footnote): deep\n## C\n");
     /* What nothing refers to stays where it is. */
-    expect(notes, "# \nnote(footnote): deep\nnote(footnote): x\nlist: - l\n");
+    expect(
+        notes,
+        "# \nnote(footnote): deep\nnote(footnote): x\nlist(footnote): - l\n");
     expect("<h1>T</h1><p>a<sup><a href='#s'>1</a></sup><h2>B</h2><div "
            "class=footnote-definition id=s><sup>1</sup>\n<p>deep</p></div>b",
            "# T\nparagraph: a1\nnote(footnote): 1 deep\n## B\nparagraph: b\n");
@@ -349,6 +406,36 @@ static void test_figures_and_math(void **state)
            "paragraph: x E=mc^2 y\nmath: z\nmath: \\[ a < b \\]\n");
 }
 
+/* TeX, wherever a page has it. */
+static void test_tex(void **state)
+{
+    (void)state;
+    expect("<p>a <math alttext='x^2'><msup><mi>x</mi><mn>2</mn></msup></math> "
+           "b <math><semantics><mi>y</mi><annotation encoding=LaTeX>\\psi"
+           "</annotation></semantics></math> c <math><semantics><mi>z</mi>"
+           "<annotation encoding=Maple>zed</annotation><annotation-xml>"
+           "<ci>z</ci></annotation-xml></semantics></math>",
+           "# \nparagraph: a x^2 b \\psi c z\n");
+    expect(
+        "<p>a <script type='math/tex'>x < y</script> b<script type='math/tex;"
+        " mode=display'>\\sum</script>c <span class=MathJax_Preview>S</span>"
+        "<math display=block alttext='\\int f'><mo>∫</mo></math>d",
+        "# \nparagraph: a x < y b\nmath: \\sum\nparagraph: c\n"
+        "math: \\int f\nparagraph: d\n");
+    expect("<p>so \\(a < b\\) is <img class=math src=i.png alt='E=mc^2'> or "
+           "<img class=formulaInl alt='$ q $'>.<p class=formulaDsp><img "
+           "class=formulaDsp alt='\\[ s \\]'></p><div class=math><p><img "
+           "alt='x_1'></p></div>",
+           "# \nparagraph: so \\(a < b\\) is E=mc^2 or $ q $.\n"
+           "math: \\[ s \\]\nmath: x_1\n");
+    expect("<span class=katex><span class=katex-mathml><math><semantics><mi>k"
+           "</mi><annotation encoding='application/x-tex'>\\kappa</annotation>"
+           "</semantics></math></span><span aria-hidden=true>k</span></span>",
+           "# \nparagraph: \\kappa\n");
+    expect("<ul><li>a <math display=block><mi>x</mi></math> b</ul>",
+           "# \nlist: - a\nmath: x\nlist: b\n");
+}
+
 /* Signs say nothing, and links that are but an image turn pages. */
 static void test_images(void **state)
 {
@@ -356,6 +443,14 @@ static void test_images(void **state)
     expect("<p><img alt=Logo> a <img alt='-'> <img alt=Logo></p>",
            "# \nparagraph: a\nfigure: Logo\n");
     expect("<p>a <a href=b><img alt=Next></a></p>", "# \nparagraph: a\n");
+    expect(
+        "<p>a <a href=#b><img alt=There></a> <a href=b.PNG><img alt=Big></a>",
+        "# \nparagraph: a\nfigure: There\nfigure: Big\n");
+    expect("<p>a <a href='#top'><img alt=Top></a></p>", "# \nparagraph: a\n");
+    expect("<table><tr><td><a href='#b'><img alt='Line width'></a><td><a "
+           "href='b.png'><img alt='A cat'></a><td><a href=b><img alt=Next></a>"
+           "<td>x</table>",
+           "# \ntable: Line width\\tA cat\\t\\tx\n");
     expect("<ul><li><img alt='*'>one <img alt=File>menu</ul>",
            "# \nlist: - one File menu\n");
     expect("<table><tr><td><img alt=yes><td>b<td><a href=b><img alt=up></a>"
@@ -471,6 +566,60 @@ static void test_roles(void **state)
                 PAGE_REDIRECT, 1);
     expect_role("<title>Search</title><h1>Search</h1><form><input></form>",
                 PAGE_SEARCH, 1);
+}
+
+/* "name > url", a line each. */
+static void expect_aliases(const char *html, const char *expected)
+{
+    struct tree *tree = parse(html);
+    struct buf out = {0};
+    buf_put_text(&out, "");
+    for (uint32_t i = 0; i < tree->page.alias_count; i++) {
+        buf_put_slice(&out, tree->page.aliases[i].text);
+        buf_put_text(&out, " > ");
+        buf_put_slice(&out, tree->page.aliases[i].url);
+        buf_put_byte(&out, '\n');
+    }
+    assert_string_equal(out.data, expected);
+    buf_free(&out);
+    tree_free(tree);
+}
+
+static void test_aliases(void **state)
+{
+    (void)state;
+    /* DocBook: the links read as the sections do. */
+    expect_aliases(
+        "<title>Index</title><div class=index><h1>Index</h1>"
+        "<div class=indexdiv><h3>I</h3><dl><dt>indexes, <a href=i.html>Indexes"
+        "</a></dt><dd><dl><dt>partial, <a href=p.html#x>Partial</a>, <a "
+        "href=q.html>Others</a></dt><dt>unique, see <a href=#u>u</a></dt></dl>"
+        "</dd><dt>IPC, <a href=ipc.html>Kernel</a></dt></dl></div></div>",
+        "indexes > i.html\nindexes, partial > p.html#x\n"
+        "indexes, partial > q.html\nIPC > ipc.html\n");
+    /* Sphinx: they read as the entries do. */
+    expect_aliases(
+        "<title>Index</title><h1>Index &ndash; P</h1><div "
+        "class=genindex-jumpbox"
+        "><a href=#A>A</a> | <a href=#B>B</a> | <a href=#C>C</a> | <a href=#D>D"
+        "</a> | <a href=#P>P</a></div><h2>P</h2><table class=genindextable><tr>"
+        "<td><ul><li><a href=s.html#pack>pack() (in module struct)</a><ul><li>"
+        "<a href=s.html#Struct.pack>(struct.Struct method)</a></ul>"
+        "<li><a href=g.html><strong>package</strong></a>, <a "
+        "href=r.html>[1]</a>"
+        "<ul><li><a href=n.html>namespace</a></ul></ul></table>",
+        "pack() (in module struct) > s.html#pack\n"
+        "pack() (struct.Struct method) > s.html#Struct.pack\n"
+        "package > g.html\npackage > r.html\npackage, namespace > n.html\n");
+    /* Texinfo: a row each.  Scribble: a line each. */
+    expect_aliases(
+        "<h1>Function Index</h1><a href=#a>A</a><a href=#b>B</a>"
+        "<a href=#c>C</a><a href=#d>D</a><a href=#e>E</a><table><tr><th>A</th>"
+        "<tr><td><a href='C.html#index-abs'><code>abs</code></a>:</td><td><a "
+        "href=C.html>Complex</a></td></tr></table>"
+        "<p><a href=x.html>one<br></a><a href=y.html>two<br></a>",
+        "abs > C.html#index-abs\nabs > C.html\none > x.html\ntwo > y.html\n");
+    expect_aliases("<h1>Text</h1><dl><dt>a, <a href=x>b</a></dl>", "");
 }
 
 static void test_xhtml(void **state)
@@ -689,6 +838,9 @@ int main(void)
         TEST(test_left_out),
         TEST(test_controls),
         TEST(test_lists),
+        TEST(test_ordinals),
+        TEST(test_hidden),
+        TEST(test_odd_lists),
         TEST(test_tables),
         TEST(test_definitions),
         TEST(test_notes_and_quotes),
@@ -696,11 +848,13 @@ int main(void)
         TEST(test_footnotes_of_markdown),
         TEST(test_footnote_places),
         TEST(test_figures_and_math),
+        TEST(test_tex),
         TEST(test_images),
         TEST(test_noframes),
         TEST(test_chrome),
         TEST(test_dropped),
         TEST(test_roles),
+        TEST(test_aliases),
         TEST(test_xhtml),
         TEST(test_spans),
         TEST(test_spans_utf8),

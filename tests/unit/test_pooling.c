@@ -17,7 +17,7 @@ static void nothing_said_is_the_usual(void **state)
     const struct hash128 none = {0};
     assert_int_equal(read_pooling("{}", true, &p, &err), 0);
     assert_int_equal(p.kind, POOLING_MEAN);
-    assert_false(p.unit);
+    assert_false(p.unit || p.only);
     assert_false(hash_equal(pooling_hash(&p), none));
     assert_int_equal(read_pooling("{}", false, &p, &err), 0);
     assert_int_equal(p.kind, POOLING_LAST);
@@ -45,7 +45,7 @@ static void the_files_are_read(void **state)
                "{\"prompts\":{\"query\":\"ask: \",\"document\":\"doc: \"}}");
     assert_int_equal(read_pooling("{}", true, &p, &err), 0);
     assert_int_equal(p.kind, POOLING_FIRST);
-    assert_true(p.unit);
+    assert_true(p.unit && p.only);
     assert_int_equal(p.most, 77);
     assert_string_equal(p.query, "ask: ");
     assert_string_equal(p.passage, "doc: ");

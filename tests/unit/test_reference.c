@@ -44,6 +44,28 @@ static void test_named_terms(void **state)
            "\n#* --none\nparagraph: " WORDS "\n");
 }
 
+/* Terms in prose, when each has an anchor and a section's worth of text. */
+static void test_long_meanings(void **state)
+{
+    (void)state;
+    expect("<h1>T</h1><dl><hr><dt><img alt=''><a name=box>(BOX)</a><dd>" WORDS
+           "<p>" WORDS "<p>" WORDS "<dt><a name=arc>(ARC)</a><dd>" WORDS
+           "<p>" WORDS "</dl>",
+           "# T\n#* (BOX) {box}\nparagraph: " WORDS "\nparagraph: " WORDS
+           "\nparagraph: " WORDS "\n#* (ARC) {arc}\nparagraph: " WORDS
+           "\nparagraph: " WORDS "\n");
+    /* Japanese has no spaces: 80 characters are 40 words. */
+    struct buf html = {0};
+    buf_put_text(&html, "<h1>T</h1><dl><dt id=a>x<dd>");
+    for (int i = 0; i < 80; i++)
+        buf_put_text(&html, "語");
+    struct tree *tree = parse(html.data);
+    assert_int_equal(tree->count, 2);
+    assert_true(tree->nodes[1].entry);
+    tree_free(tree);
+    buf_free(&html);
+}
+
 static void test_definitions_stay(void **state)
 {
     (void)state;
@@ -173,7 +195,9 @@ static void expect_contents(const char *html, int kind, const char *links)
         const struct page_link *link = &tree->page.links[i];
         for (uint32_t d = 0; d < link->depth; d++)
             buf_put_byte(&shown, '>');
-        buf_put_slice(&shown, link->url);
+        if (link->title.size)
+            buf_put_byte(&shown, '=');
+        buf_put_slice(&shown, link->title.size ? link->title : link->url);
         buf_put_byte(&shown, ' ');
     }
     assert_int_equal(tree->page.contents, kind);
@@ -211,17 +235,28 @@ static void test_contents(void **state)
                     "<a href=c.html>c</a> <a href=d.html>d</a> "
                     "<a href=e.html>e</a>, five links.",
                     CONTENTS_NONE, "");
+    /* Whatever it says of each page, and not what it links to meanwhile. */
+    expect_contents(
+        "<h1>T</h1><ul><li><a href=s.html>S</a></ul>"
+        "<ul><li><a onclick=x><span>►</span> One</a><ul>"
+        "<li><a href=a.html>A</a> which is <a href=no.html>not</a> of one line"
+        "<li><a href=b.html>B</a></ul>"
+        "<li>Two<ul><li><a href=c.html>C</a><li><a href=d.html>D</a></ul>"
+        "<li>Three<ul><li><a href=e.html>E</a><li><a href='http://x'>F</a>"
+        "</ul></ul>",
+        CONTENTS_GROUPS,
+        "=One >a.html >b.html =Two >c.html >d.html =Three >e.html ");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_sphinx),           TEST(test_named_terms),
-        TEST(test_definitions_stay), TEST(test_texinfo),
-        TEST(test_doxygen),          TEST(test_levels),
-        TEST(test_rustdoc),          TEST(test_javadoc),
-        TEST(test_others),           TEST(test_long_signature),
-        TEST(test_contents),
+        TEST(test_sphinx),         TEST(test_named_terms),
+        TEST(test_long_meanings),  TEST(test_definitions_stay),
+        TEST(test_texinfo),        TEST(test_doxygen),
+        TEST(test_levels),         TEST(test_rustdoc),
+        TEST(test_javadoc),        TEST(test_others),
+        TEST(test_long_signature), TEST(test_contents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,13 +47,22 @@ static void add_links(struct tree *tree, uint64_t *seed)
     for (uint32_t i = 0; i < count; i++)
         links[i] = (struct page_link){
             tree_copy_text(tree, random_text(seed, room, 20)),
-            unit_below(seed, 9)};
+            unit_below(seed, 9),
+            tree_copy_text(tree, random_text(seed, room, 20))};
     tree->page.contents = (int)unit_below(seed, CONTENTS_KINDS);
     tree->page.links = tree_copy_links(tree, links, count);
     tree->page.link_count = count;
 }
 
 /* A random tree, not sealed. */
+static void add_reasons(struct tree *tree, uint64_t *seed)
+{
+    tree->has_aliases = unit_below(seed, 2);
+    tree->left_out = arena_alloc(&tree->arena, tree->file_count);
+    for (uint32_t f = 0; f < tree->file_count; f++)
+        tree->left_out[f] = (uint8_t)unit_below(seed, LEFT_OUT_KINDS);
+}
+
 static struct tree *random_tree(uint64_t seed, bool outline)
 {
     char room[40];
@@ -64,6 +73,8 @@ static struct tree *random_tree(uint64_t seed, bool outline)
     tree->page.encoding = (int)unit_below(&seed, ENCODINGS);
     tree->page.up = tree_copy_text(tree, random_text(&seed, room, 20));
     add_links(tree, &seed);
+    if (outline)
+        add_reasons(tree, &seed);
     uint32_t count = 1 + unit_below(&seed, 60);
     for (uint32_t n = 0; n < count; n++) {
         uint32_t parent = n ? n - 1 : (uint32_t)TREE_NONE;
@@ -88,6 +99,10 @@ static struct tree *random_tree(uint64_t seed, bool outline)
             node->dropped[1] = 9 + unit_below(&seed, 9);
             if (unit_below(&seed, 2))
                 node->source_tree = unit_below(&seed, 1000);
+            node->alias_count = unit_below(&seed, 3);
+            node->aliases = arena_alloc(&tree->arena, 2 * sizeof title);
+            node->aliases[0] = node->title;
+            node->aliases[1] = node->anchor;
         }
     }
     return tree;
@@ -121,6 +136,9 @@ static void assert_same_node(const struct node *a, const struct node *b)
     assert_int_equal(a->dropped_count, b->dropped_count);
     for (uint32_t i = 0; i < a->dropped_count; i++)
         assert_int_equal(a->dropped[i], b->dropped[i]);
+    assert_int_equal(a->alias_count, b->alias_count);
+    for (uint32_t i = 0; i < a->alias_count; i++)
+        assert_same_text(a->aliases[i], b->aliases[i]);
     assert_int_equal(a->anchor_count, b->anchor_count);
     for (uint32_t i = 0; i < a->anchor_count; i++)
         assert_same_text(a->anchors[i], b->anchors[i]);
@@ -161,9 +179,22 @@ static void encoding_is_the_identity(void **state)
             assert_same_text(tree->page.links[i].url, again->page.links[i].url);
             assert_int_equal(tree->page.links[i].depth,
                              again->page.links[i].depth);
+            assert_same_text(tree->page.links[i].title,
+                             again->page.links[i].title);
         }
-        for (uint32_t f = 0; f < tree->file_count; f++)
+        assert_int_equal(tree->page.alias_count, again->page.alias_count);
+        for (uint32_t i = 0; i < tree->page.alias_count; i++) {
+            assert_same_text(tree->page.aliases[i].text,
+                             again->page.aliases[i].text);
+            assert_same_text(tree->page.aliases[i].url,
+                             again->page.aliases[i].url);
+        }
+        assert_int_equal(tree->has_aliases, again->has_aliases);
+        for (uint32_t f = 0; f < tree->file_count; f++) {
             assert_same_text(tree->files[f], again->files[f]);
+            if (tree->outline)
+                assert_int_equal(tree->left_out[f], again->left_out[f]);
+        }
         for (uint32_t n = 0; n < tree->count; n++)
             assert_same_node(&tree->nodes[n], &again->nodes[n]);
         tree_encode(again, &twice);
@@ -253,6 +284,8 @@ static void the_version_before_is_read(void **state)
     assert_int_equal(child->source_node, 2);
     assert_int_equal(child->words, 3);
     assert_int_equal(child->dropped_count, 0);
+    assert_int_equal(child->alias_count, 0);
+    assert_int_equal(tree->left_out[0], LEFT_OUT_NOT);
     tree_free(tree);
 }
 

@@ -68,7 +68,7 @@ static void update(struct house *h, bool force)
     assert_int_equal(library_refresh(h->library, NULL), 0);
 }
 
-static int open_house(void **state)
+static int open_with(void **state, bool recalls)
 {
     struct house *h = mem_alloc(sizeof *h);
     struct manual manual;
@@ -90,10 +90,20 @@ static int open_house(void **state)
         fail_msg("%s", err.message);
     h->manual = manual.id;
     manual_free(&manual);
-    toy_open(&h->toy, true);
+    toy_open(&h->toy, recalls);
     update(h, false);
     *state = h;
     return 0;
+}
+
+static int open_house(void **state)
+{
+    return open_with(state, true);
+}
+
+static int open_simple_house(void **state)
+{
+    return open_with(state, false);
 }
 
 static int close_house(void **state)
@@ -175,7 +185,7 @@ static void check_repair(struct house *h)
     assert_true(report.fault_count > 0);
     verify_report_free(&report);
     update(h, true);
-    assert_int_equal(store_collect(h->store, 0, NULL), 0);
+    assert_int_equal(store_collect(h->store, NULL), 0);
     check_clean(h);
 }
 
@@ -190,7 +200,7 @@ static void find_record(struct house *h, int table, size_t least,
     MDB_val k, v;
     assert_int_equal(store_read(h->store, &txn, NULL), 0);
     assert_int_equal(
-        mdb_cursor_open(txn->mdb, h->store->tables[table], &cursor), 0);
+        mdb_cursor_open(txn->mdb, txn->env->tables[table], &cursor), 0);
     do
         assert_int_equal(mdb_cursor_get(cursor, &k, &v, MDB_NEXT), 0);
     while (v.mv_size <= least);
@@ -249,7 +259,7 @@ static void a_fresh_index_is_clean(void **state)
     write_page(h, "b.html", "Bears", "black bears eat berries");
     update(h, false);
     check_clean(h);
-    assert_int_equal(store_collect(h->store, 0, NULL), 0);
+    assert_int_equal(store_collect(h->store, NULL), 0);
     check_clean(h);
 }
 
@@ -320,13 +330,12 @@ static void put_changed(struct house *h, change_outline *change)
     struct manual manual;
     assert_int_equal(store_write(h->store, &txn, NULL), 0);
     assert_int_equal(store_get_manual(txn, h->manual, &manual, NULL), 0);
-    assert_int_equal(store_get_outline(txn, h->manual, manual.generation,
-                                       &outline, NULL),
-                     0);
+    assert_int_equal(
+        store_get_outline(txn, h->manual, manual.generation, &outline, NULL),
+        0);
     change(outline);
-    assert_int_equal(store_put_outline(txn, h->manual, manual.generation,
-                                       outline, NULL),
-                     0);
+    assert_int_equal(
+        store_put_outline(txn, h->manual, manual.generation, outline, NULL), 0);
     assert_int_equal(store_commit(txn, NULL), 0);
     tree_free(outline);
     manual_free(&manual);
@@ -559,11 +568,10 @@ static void a_damaged_manual_is_taken_away(void **state)
     struct manual manual;
     cut_last(h, TABLE_MANUALS);
     cut_last(h, TABLE_MANUALS);
-    assert_int_equal(store_collect(h->store, 0, NULL), ERR_STORE);
+    assert_int_equal(store_collect(h->store, NULL), ERR_STORE);
     struct verify_report report = {0};
-    struct verify_options options = {.store = h->store,
-                                     .library = h->library,
-                                     .drop = true};
+    struct verify_options options = {
+        .store = h->store, .library = h->library, .drop = true};
     assert_int_equal(verify_store(&options, &report, NULL), 0);
     assert_true(is_named(&report, TABLE_MANUALS, "damaged"));
     verify_report_free(&report);
@@ -574,7 +582,7 @@ static void a_damaged_manual_is_taken_away(void **state)
     h->manual = manual.id;
     manual_free(&manual);
     update(h, false);
-    assert_int_equal(store_collect(h->store, 0, NULL), 0);
+    assert_int_equal(store_collect(h->store, NULL), 0);
     check_clean(h);
 }
 
@@ -686,6 +694,41 @@ static void broken_vectors_are_named(void **state)
     check_repair(h);
 }
 
+static void broken_lists_of_what_is_made_are_named(void **state)
+{
+    struct house *h = *state;
+    struct store_txn *txn;
+    const struct hash128 name = {1, 2};
+    assert_int_equal(store_write(h->store, &txn, NULL), 0);
+    assert_int_equal(
+        store_note_made(txn, h->manual, MAKING_MEMORIES, &name, 1, NULL), 0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+    check_clean(h);
+    cut_last(h, TABLE_MAKINGS);
+    check_named(h, TABLE_MAKINGS, "damaged");
+    check_repair(h);
+}
+
+static void other_row(struct vector_table *table)
+{
+    table->row_names[1] = table->row_names[2];
+}
+
+static void keys_that_are_memories_are_compared(void **state)
+{
+    struct house *h = *state;
+    check_clean(h);
+    change_table(h, other_row);
+    check_named(h, TABLE_VECTORS, "another's memory");
+    check_repair(h);
+    delete_first(h, TABLE_MEMORIES);
+    check_named(h, TABLE_MEMORIES, "it is missing");
+    check_repair(h);
+    cut_last(h, TABLE_MEMORIES);
+    check_named(h, TABLE_MEMORIES, "another width");
+    check_repair(h);
+}
+
 static void a_manual_that_changes_is_begun_again(void **state)
 {
     struct house *h = *state;
@@ -765,6 +808,9 @@ int main(void)
         IN_HOUSE(broken_segments_are_named),
         IN_HOUSE(broken_memories_are_named),
         IN_HOUSE(broken_vectors_are_named),
+        cmocka_unit_test_setup_teardown(keys_that_are_memories_are_compared,
+                                        open_simple_house, close_house),
+        IN_HOUSE(broken_lists_of_what_is_made_are_named),
         IN_HOUSE(a_manual_that_changes_is_begun_again),
         IN_HOUSE(many_faults_are_counted),
     };

@@ -166,6 +166,7 @@ static inline void toy_open(struct toy *toy, bool recalls)
                                   .key_width = TOY_WIDTH,
                                   .context = 512,
                                   .recalls = recalls,
+                                  .keys_are_memories = !recalls,
                                   .model = {1, 2},
                                   .tokenizer = {3, 4}},
                         .embedder = {.context = toy,

@@ -6,7 +6,10 @@
 Each manual is indexed by a private daemon. A printed entry is right when the node of its target (file and
 anchor, else title) stands below the node of the printed entry above it, on the first level below the
 manual's root or the index page's node, all at the same place; and when what stands there is in printed
-order. `extra` counts nodes beside them that are not printed. Manuals of one page are left out.
+order. Set aside and counted: `repeated`, a page that is printed at several places stands at one of them; `deeper`,
+the page's own headings have a place below another of its headings; `own_orders`, the page has its places in another
+order, or before the pages below it. `extra` counts nodes beside them that are not printed. Manuals of one page are
+left out.
 """
 import json
 import os
@@ -90,8 +93,8 @@ def in_lists(page, selector, all_links=False):
             depth += 1 if what == "start" else -1
         elif what == "start" and name in ("li", "dt"):
             fresh = True
-        elif index in starts and (fresh or all_links):
-            found.append(Entry(max(depth, 1), *starts[index]))
+        elif index in starts and depth and (fresh or all_links):
+            found.append(Entry(depth, *starts[index]))
             fresh = False
     least = min((entry.depth for entry in found), default=1)
     for entry in found:
@@ -260,20 +263,30 @@ class Tree:
         for node in house.walk(root):
             for child in node["children"]:
                 self.parent[child["id"]] = node
-            self.by_file.setdefault(node["file"], node)
+            for file in [node["file"]] + [origin["file"] for origin in node.get("origins") or []]:
+                self.by_file.setdefault(file, node)
             self.by_anchor.setdefault((node["file"], node["anchor"]), node)
             self.by_title.setdefault((node["file"], bare(node["title"])), node)
             self.by_title.setdefault(bare(node["title"]), node)
 
     def find(self, entry):
-        if not entry.file:
-            return self.by_title.get(bare(entry.title))
+        if not entry.file:  # a heading without a page of its own
+            return next((node for node in house.walk(self.root) if node["file"] is None
+                         and bare(node["title"]) == bare(entry.title)), self.by_title.get(bare(entry.title)))
         if entry.anchor:
             node = self.by_anchor.get((entry.file, entry.anchor))
             if node and same_title(entry.title, node["title"]):
                 return node
             return (self.by_title.get((entry.file, bare(entry.title))) or node or self.numbered(entry))
         return self.by_file.get(entry.file)
+
+    def above(self, node):
+        return self.parent.get(node["id"])
+
+    def within(self, node, wanted):
+        while node and node["id"] != wanted:
+            node = self.above(node)
+        return node is not None
 
     def numbered(self, entry):
         """A title that the page gives a number and the contents do not, or the other way round."""
@@ -282,55 +295,70 @@ class Tree:
                      and re.sub(r"^\d+", "", bare(node["title"])) == wanted), None)
 
 
+def pages_of(nodes, above):
+    """The order of the pages below the page `above`, whose own sections come first; within one, its text decides."""
+    files = [node["file"] for node in nodes if node["file"] != above]
+    return [file for at, file in enumerate(files) if not at or files[at - 1] != file]
+
+
 def compare(tree, page, entries):
     """{counts} and what is wrong."""
     wrong, places, above, found = [], {}, None, []
     allowed = {tree.root["id"]}
-    if tree.by_file.get(page):
-        allowed.add(tree.by_file[page]["id"])
+    for file in page, posixpath.join(posixpath.dirname(page), "index.html"):
+        if tree.by_file.get(file):
+            allowed.add(tree.by_file[file]["id"])
     for entry in entries:
         node = tree.find(entry)
-        under = tree.parent.get(node["id"]) if node else None
         if not node and bare(entry.title) in WITHOUT_CONTENT:
             continue
-        found.append((entry, node))
-        if entry.depth == 1:
-            above = node
-            if node and under:
-                places[under["id"]] = places.get(under["id"], 0) + 1
-        if not node:
-            wrong.append({"what": "no node", "title": entry.title, "href": entry.href})
-        elif entry.depth == 2 and (not above or under is not above):
-            wrong.append({"what": "under another", "title": entry.title, "href": entry.href,
-                          "under": under and under["title"], "wanted": above and above["title"]})
-    for entry, node in found:
-        if node and not same_title(entry.title, node["title"]):
-            wrong.append({"what": "another title", "title": entry.title, "node": node["title"], "href": entry.href})
+        above = node if entry.depth == 1 else above
+        found.append((entry, node, above))
+        if entry.depth == 1 and node and tree.above(node):
+            under = tree.above(node)["id"]
+            places[under] = places.get(under, 0) + 1
     common = max(places, key=places.get) if places else None
     if common not in allowed:
         folder = next((n for n in house.walk(tree.root) if n["id"] == common), None)
         if folder and tree.parent.get(common, {}).get("id") != tree.root["id"]:
             wrong.append({"what": "first level is not below the root or the index page", "under": folder["title"]})
-    children, order = {}, []
-    for entry, node in found:
-        under = tree.parent.get(node["id"]) if node else None
-        if entry.depth == 1 and node and (not under or under["id"] != common):
+    children, order, settled, repeated, deeper = {}, [], set(), 0, 0
+    for entry, node, above in found:
+        wanted = common if entry.depth == 1 else above and above["id"]
+        if node and tree.above(node) and tree.above(node)["id"] == wanted and node["id"] not in settled:
+            settled.add(node["id"])
+            children.setdefault(wanted, []).append(node)
+    for entry, node, above in found:
+        under = tree.above(node) if node else None
+        wanted = common if entry.depth == 1 else above and above["id"]
+        if not node:
+            wrong.append({"what": "no node", "title": entry.title, "href": entry.href})
+        elif under and under["id"] != wanted and node["id"] in settled:
+            repeated += 1
+        elif under and under["id"] != wanted and above and under["file"] == above["file"] and tree.within(node, wanted):
+            deeper += 1
+        elif not under or under["id"] != wanted:
             wrong.append({"what": "under another", "title": entry.title, "href": entry.href,
-                          "under": under and under["title"]})
-        elif node and under:
-            children.setdefault(under["id"], []).append(node["id"])
+                          "under": under and under["title"],
+                          "wanted": above and above["title"] if entry.depth == 2 else None})
+        if node and not same_title(entry.title, node["title"]):
+            wrong.append({"what": "another title", "title": entry.title, "node": node["title"], "href": entry.href})
     nodes = {node["id"]: node for node in house.walk(tree.root)}
-    extra = []
-    for parent, ids in children.items():
-        here = [child["id"] for child in nodes[parent]["children"]]
-        ids = list(dict.fromkeys(ids))
-        extra += [nodes[id]["title"] for id in here if id not in ids]
-        if [id for id in here if id in ids] != ids:
+    extra, own = [], 0
+    for parent, printed_here in children.items():
+        here = nodes[parent]["children"]
+        ids = [node["id"] for node in printed_here]
+        extra += [node["title"] for node in here if node["id"] not in ids]
+        file = nodes[parent]["file"]
+        if pages_of((node for node in here if node["id"] in ids), file) != pages_of(printed_here, file):
             order.append(nodes[parent]["title"])
+        else:
+            own += [node["id"] for node in here if node["id"] in ids] != ids
     for title in order:
         wrong.append({"what": "another order below", "title": title})
     misplaced = sum(item["what"] in ("no node", "under another") for item in wrong)
-    return {"printed": len(entries), "right": len(entries) - misplaced, "orders": len(order),
+    return {"printed": len(entries), "right": len(entries) - misplaced, "repeated": repeated, "deeper": deeper,
+            "orders": len(order), "own_orders": own,
             "titles": sum(item["what"] == "another title" for item in wrong),
             "extra": len(extra), "extra_examples": extra[:6]}, wrong
 

@@ -1,49 +1,61 @@
 #!/usr/bin/env python3
-"""Looks for files that are lost: neither in the tree, nor among the failed, nor a page without content.
+"""Looks for files that are lost: neither in the tree, nor among the failed, nor left out with a reason.
 
     files.py FOLDER [NAME...] [--details FILE]
 
-For each manual: files found by a walk of its own, in the tree, failed, taken for a redirect, an index or a
-search page, the same as another file, and lost. A page without content is one by Lectern's word: the counts
-and --details are there to be looked at.
+For each manual: files found by a walk of its own, in the tree, failed, left out (by the reason that
+`lectern failed --left-out` gives), and lost. Reasons are looked into where that is easy: a redirect has to say
+where to, what is the same as another has to be so, byte for byte, and what is left out as a menu must have
+hardly more than links; what does not hold is `doubtful`. Both fail the check.
 """
 import hashlib
 import json
 import os
+import re
 import sys
 from collections import Counter
 
 import house
 import manuals
 
+BESIDES = 20  # words of a menu that are none of its links', or half of all
+
+
+def is_menu(tree):
+    words = sum(len(block["text"].split()) for node in tree["nodes"] for block in node["blocks"])
+    linked = sum(len(ref["text"].split()) for node in tree["nodes"] for ref in node["refs"])
+    return words - linked <= max(BESIDES, words / 2)
+
+
+def holds(reason, source, tree, twins):
+    if reason == "redirect":
+        return re.search(rb"http-equiv\s*=\s*.?refresh", source, re.I) is not None
+    if reason == "same":
+        return twins > 1
+    if reason == "menu":
+        return re.search(rb"<frame\b", source, re.I) is not None or is_menu(tree)
+    return True
+
 
 def check(args, home, manual, report):
     home.json("add", os.path.realpath(manual.root), "-c", manual.name, "--wait")
-    there, todo = set(), [home.json("toc", "-c", manual.name)]
-    while todo:
-        node = todo.pop()
-        there.update(origin["file"] for origin in node.get("origins") or [] if origin.get("file"))
-        there.add(node["file"])
-        todo += node["children"]
-    failed = {item.get("path") or item.get("file") for item in home.json("failed").get("files", [])}
-    counts, contents = Counter(), {}
+    there = {origin["file"] for node in house.walk(home.json("toc", "-c", manual.name))
+             for origin in [node] + (node.get("origins") or [])}
+    listed = home.json("failed", "--left-out", "-c", manual.name)
+    failed = {item["file"] for item in listed["files"]}
+    reasons = {item["file"]: item["reason"] for item in listed["left_out"]}
     files = manual.files()
+    sources = {file: manuals.read_bytes(os.path.join(manual.root, file)) for file in files}
+    twins = Counter(hashlib.sha256(source).digest() for source in sources.values())
+    counts = Counter()
     for file, tree in manuals.trees(args.build, manual, files):
-        digest = hashlib.sha256(manuals.read_bytes(os.path.join(manual.root, file))).digest()
-        twin = contents.setdefault(digest, file)
-        if file in there:
-            what = "in_tree"
-        elif any(path and (path == file or path.endswith("/" + file)) for path in failed):
-            what = "failed"
-        elif tree.get("role") not in (None, "content"):
-            what = tree["role"]
-        elif twin != file:
-            what = "same_as_another"
-        else:
-            what = "lost"
-        counts[what] += 1
+        reason, source = reasons.get(file), sources[file]
+        what = reason or ("failed" if file in failed else "in_tree" if file in there else "lost")
+        doubtful = reason and not holds(reason, source, tree, twins[hashlib.sha256(source).digest()])
+        counts.update([what] + ["doubtful"] * bool(doubtful))
         if what != "in_tree":
-            report({"manual": manual.name, "file": file, "what": what, "failure": tree.get("failure")})
+            report({"manual": manual.name, "file": file, "what": what, "doubtful": bool(doubtful),
+                    "failure": tree.get("failure")})
     return {"manual": manual.name, "files": len(files), **counts}
 
 
@@ -55,14 +67,15 @@ def main():
         if details:
             print(json.dumps(item, ensure_ascii=False), file=details, flush=True)
 
-    lost = 0
+    lost = doubtful = 0
     with house.House(args.build) as home:
         for manual in args.manuals:
             result = check(args, home, manual, report)
             lost += result.get("lost", 0)
+            doubtful += result.get("doubtful", 0)
             print(json.dumps(result), flush=True)
-    print(f"files: {lost} lost")
-    return lost > 0
+    print(f"files: {lost} lost, {doubtful} left out for a doubtful reason")
+    return lost > 0 or doubtful > 0
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ class House:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def run(self, *words, seconds=3600):
-        command = [self.lectern, *words, "--store", self.store]
+        command = [self.lectern, *words, "--store", self.store, "--model", "none"]
         return subprocess.run(command, env=self.env, capture_output=True, timeout=seconds, check=False)
 
     def json(self, *words, seconds=3600):

@@ -77,7 +77,7 @@ def fold(text):
     return squeeze(text).casefold()
 
 
-# ---- Encodings, as HTML5 decides them; but what is UTF-8 is no windows-1252, whatever it says ----
+# ---- Encodings, as HTML5 decides them; but what is mostly UTF-8 is no windows-1252, whatever it says ----
 
 CHARSET = re.compile(rb"""<meta[^>]*?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.I)
 XML = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9_.:-]+)""")
@@ -99,11 +99,11 @@ def encoding_of(data):
     except LookupError:
         name = "utf-8"
     if name in ("utf-8", "cp1252"):
-        try:
-            data.decode()
+        text = data.decode("utf-8", "replace")
+        bad = text.count("\ufffd")
+        if not bad or sum(c > "\x7f" for c in text) > 2 * bad:
             return "utf-8"
-        except UnicodeDecodeError:
-            return "cp1252" if not said else name
+        return "cp1252" if not said else name
     return name
 
 

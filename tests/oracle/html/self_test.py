@@ -124,6 +124,7 @@ def test_contents(folder):
     result, wrong = judge(node("1. A", "a.html", b, c), d)
     expect(not wrong and result["right"] == 4 and not result["extra"], f"a right tree was refused: {wrong}")
     for what, children in {"order": (node("1. A", "a.html", c, b), d), "lost": (node("1. A", "a.html", b), d),
+                           "below a neighbour": (node("1. A", "a.html", node("1.2. C", "c.html", b)), d),
                            "lifted": (node("1. A", "a.html", b), c, d), "title": (node("Else", "a.html", b, c), d),
                            "first level": (d, node("1. A", "a.html", b, c))}.items():
         expect(judge(*children)[1], f"{what} went unnoticed")

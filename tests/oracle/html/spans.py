@@ -21,7 +21,7 @@ import manuals
 MARKUP = re.compile(rb"""<!--.*?-->|<(script|style)(?=[\s>]).*?</\1\s*>|<[A-Za-z/!?](?:"[^"]*"|'[^']*'|[^'">])*>""", re.S | re.I)
 ALT = re.compile(r"""\s(?:alt|title|value)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""", re.I)
 CONTROL = re.compile("[\\0-\\x08\\x0e-\\x1f\\x7f]")
-MARKER = re.compile(r"^ *\d+\. ", re.M)
+MARKER = re.compile(r"^ *(?:\d+|[A-Za-z])\. ", re.M)
 EXACT = ("paragraph", "quote", "code", "math")
 WORD = re.compile(r"[^\W_]+")
 CUT = "\ue000"

@@ -5,10 +5,11 @@
 
 Set aside: lines that stand on more than half of the manual's pages, and `chrome` and printed `contents`
 as chrome.py tells them (how much of them reached a block all the same is `..._kept`). w3m lays the cells of a table
-side by side, so that their lines mix; it is given the page with cells as blocks, one after the other.
+side by side, so that their lines mix; it is given the page with cells as blocks, one after the other, and without
+what it would only name (frames, a picture behind the text).
 A word is a run of letters and digits; words that only one side splits ("foo2", "foo 2") are found.
-Words in no block are `linked` when they stand in runs of links, else `gone`; `moved` are out of order. Pages that are taken for an index, a redirect or a search form have no blocks: they are counted apart
-and named. The check fails below 99.5 % in any manual.
+Words in no block are `linked` when they stand in runs of links, else `gone`; `moved` are out of order. Pages
+that are taken for an index, a redirect or a search form have no blocks: they are counted apart and named. The check fails below 99.5 % in any manual.
 """
 import json
 import os
@@ -48,7 +49,9 @@ def for_w3m(source, generator):
             out.append(part.group() + (LINK_END if close else LINK if "href" in rest.lower() else ""))
         elif tag == "img":
             out.append(chrome.attributes(rest).get("alt", ""))
-        elif tag not in ("input", "frame"):
+        elif tag == "body":  # a picture behind the text is none of its words
+            out.append(f"<{close}body>")
+        elif tag not in ("input", "frame", "frameset"):
             out.append(part.group())
         if not close and at in marks:
             out.append(marks[at])
@@ -170,12 +173,17 @@ def judge(theirs, ours):
     return counts, gone
 
 
+def remembered(args, manual, path):
+    """The number is raised whenever for_w3m makes something else of the page."""
+    named = re.search(rb"background|<frameset", manuals.read_bytes(path), re.I)
+    return args.memory.get(("w3m 4" if named else "w3m 3") + manual.generator, path,
+                           lambda path: with_w3m(path, manual.generator))
+
+
 def check(args, manual, report):
     files = manual.sample(args.sample)
     paths = [os.path.join(manual.root, file) for file in files]
-    pages = dict(zip(files, manuals.in_parallel(
-        args.jobs, lambda path: args.memory.get("w3m 3" + manual.generator, path,
-                                                lambda path: with_w3m(path, manual.generator)), paths)))
+    pages = dict(zip(files, manuals.in_parallel(args.jobs, lambda path: remembered(args, manual, path), paths)))
     counts = Counter(line for lines in pages.values() for line in set(map(plain, lines)))
     everywhere = {line for line, count in counts.items() if len(files) > 4 and count * 2 > len(files)}
     total, roles = Counter(), Counter()

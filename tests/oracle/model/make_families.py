@@ -54,7 +54,7 @@ FAMILIES = {
                                     "full_attention": {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 8.0, "beta_fast": 32.0,
                                                        "beta_slow": 1.0, "attention_factor": 1.2079441541679836,
                                                        "original_max_position_embeddings": 64}})),
-    "bert": (BertConfig, BertModel, torch.float32, dict(ENCODER, max_position_embeddings=80)),
+    "bert": (BertConfig, BertModel, torch.float32, dict(ENCODER, vocab_size=400, max_position_embeddings=80)),
     "xlm-roberta": (XLMRobertaConfig, XLMRobertaModel, torch.float32,
                     dict(ENCODER, max_position_embeddings=82, type_vocab_size=1, pad_token_id=1, layer_norm_eps=1e-5)),
     "embedder": (Qwen3Config, Qwen3Model, torch.float32,

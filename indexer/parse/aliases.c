@@ -1,0 +1,216 @@
+#include "indexer/parse/aliases.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "indexer/parse/contents.h"
+#include "indexer/parse/rules.h"
+
+enum {
+    MOST_ALIASES = 100000,
+    MOST_TEXT = 200, /* bytes; what is longer is no entry */
+    MOST_NESTED = 8, /* lists within lists */
+    MOST_CLIMB = 64  /* elements between a link and the outermost list */
+};
+
+/* The entry that is open in a list. */
+struct level {
+    struct buf text; /* as the file has it */
+    bool linked;     /* a link has come: what follows is none of its name */
+};
+
+struct reading {
+    struct tree *tree;
+    struct level levels[MOST_NESTED + 1]; /* [0]: outside of lists */
+    struct page_alias *aliases;           /* [count] */
+    size_t count, capacity;
+    struct buf folded, name;
+};
+
+static bool is_list(int tag)
+{
+    return tag == GUMBO_TAG_UL || tag == GUMBO_TAG_OL || tag == GUMBO_TAG_DL ||
+           tag == GUMBO_TAG_MENU || tag == GUMBO_TAG_DIR;
+}
+
+static unsigned depth_of(const xmlNode *node)
+{
+    unsigned lists = 0;
+    const xmlNode *at = node->parent;
+    for (int i = 0; i < MOST_CLIMB && at && dom_is_element(at); i++) {
+        lists += is_list(dom_tag(at));
+        at = at->parent;
+    }
+    return lists < MOST_NESTED ? lists : MOST_NESTED;
+}
+
+static void begin(struct reading *r, unsigned depth)
+{
+    for (unsigned d = depth; d <= MOST_NESTED; d++) {
+        buf_clear(&r->levels[d].text);
+        r->levels[d].linked = false;
+    }
+}
+
+/* An element at which another entry begins.  In a list, a line's end is one
+ * only after the entry's links. */
+static void boundary(struct reading *r, const xmlNode *element)
+{
+    unsigned depth = depth_of(element);
+    switch (dom_tag(element)) {
+    case GUMBO_TAG_LI:
+    case GUMBO_TAG_DT:
+    case GUMBO_TAG_TR: begin(r, depth); break;
+    case GUMBO_TAG_P:
+    case GUMBO_TAG_DIV:
+    case GUMBO_TAG_BR:
+    case GUMBO_TAG_H1:
+    case GUMBO_TAG_H2:
+    case GUMBO_TAG_H3:
+    case GUMBO_TAG_H4:
+        if (!depth || r->levels[depth].linked)
+            begin(r, depth);
+        break;
+    default: break;
+    }
+}
+
+/* ---- Names ---- */
+
+/* Text without white space and signs around it, in r->folded. */
+static struct slice fold(struct reading *r, struct slice text)
+{
+    buf_clear(&r->folded);
+    text_fold_space(&r->folded, text);
+    struct slice folded = buf_slice(&r->folded);
+    while (folded.size && strchr(" ,:;", folded.data[folded.size - 1]))
+        folded.size--;
+    while (folded.size && strchr(" ,:;", folded.data[0])) {
+        folded.data++;
+        folded.size--;
+    }
+    return folded;
+}
+
+/* Of "pack() (in module struct)" and "(struct.Struct method)" within it the
+ * second says the same of "pack()". */
+static void cut_remark(struct buf *name)
+{
+    if (!name->size || name->data[name->size - 1] != ')')
+        return;
+    for (size_t at = name->size; at-- > 1;)
+        if (name->data[at] == '(' && name->data[at - 1] == ' ') {
+            name->size = at - 1;
+            return;
+        }
+}
+
+/* A letter that heads its part of the index names nothing. */
+static bool is_letter(struct slice text)
+{
+    size_t size;
+    if (!text.size)
+        return false;
+    text_decode(text.data, text.size, 0, &size);
+    return size == text.size;
+}
+
+/* The names of the entries that are open, outermost first, in r->name. */
+static struct slice join(struct reading *r, unsigned depth)
+{
+    buf_clear(&r->name);
+    for (unsigned d = depth ? 1 : 0; d <= depth; d++) {
+        struct slice text = fold(r, buf_slice(&r->levels[d].text));
+        if (!text.size || (d < depth && is_letter(text)))
+            continue;
+        bool remark = text.data[0] == '(';
+        if (remark)
+            cut_remark(&r->name);
+        if (r->name.size)
+            buf_put_text(&r->name, remark ? " " : ", ");
+        buf_put_slice(&r->name, text);
+    }
+    return buf_slice(&r->name);
+}
+
+static void add(struct reading *r, unsigned depth, const char *url)
+{
+    struct slice text = join(r, depth);
+    if (!text.size || text.size > MOST_TEXT || r->count == MOST_ALIASES)
+        return;
+    void *aliases = r->aliases;
+    mem_reserve(&aliases, &r->capacity, r->count + 1, sizeof *r->aliases);
+    r->aliases = aliases;
+    r->aliases[r->count++] = (struct page_alias){
+        tree_copy_text(r->tree, text), tree_copy_text(r->tree, slice_of(url))};
+}
+
+/* ---- Reading ---- */
+
+static void take_link(struct reading *r, const xmlNode *link, const char *url)
+{
+    unsigned depth = depth_of(link);
+    struct level *level = &r->levels[depth];
+    if (!fold(r, buf_slice(&level->text)).size && !level->linked) {
+        buf_clear(&level->text);
+        for (const xmlNode *at = dom_next(link, link, false); at;
+             at = dom_next(at, link, false))
+            if (!dom_is_element(at))
+                buf_put_slice(&level->text, dom_text(at)->text);
+    }
+    level->linked = true;
+    if (contents_leads_on(url))
+        add(r, depth, url);
+}
+
+static void take_text(struct reading *r, const xmlNode *text)
+{
+    struct level *level = &r->levels[depth_of(text)];
+    if (!level->linked && level->text.size <= MOST_TEXT)
+        buf_put_slice(&level->text, dom_text(text)->text);
+}
+
+/* What a link holds is not read again; but the entry may end in it. */
+static void read_link(struct reading *r, const xmlNode *link, const char *url)
+{
+    take_link(r, link, url);
+    for (const xmlNode *at = link->children; at; at = dom_next(at, link, false))
+        if (dom_is_element(at))
+            boundary(r, at);
+}
+
+static void read_page(struct reading *r, const xmlNode *top)
+{
+    bool skip = false;
+    for (const xmlNode *at = top->children; at; at = dom_next(at, top, skip)) {
+        bool element = dom_is_element(at);
+        const char *url =
+            dom_tag(at) == GUMBO_TAG_A ? dom_attribute(at, "href") : NULL;
+        skip = url || (element && rules_of(at).part == PART_SKIP);
+        if (url)
+            read_link(r, at, url);
+        else if (!element)
+            take_text(r, at);
+        else if (!skip)
+            boundary(r, at);
+    }
+}
+
+void aliases_read(const struct dom *dom, struct tree *tree)
+{
+    struct reading reading = {.tree = tree};
+    if (tree->page.role != PAGE_INDEX)
+        return;
+    read_page(&reading, (const xmlNode *)dom->doc);
+    tree->page.aliases =
+        arena_alloc(&tree->arena, reading.count * sizeof *reading.aliases);
+    if (reading.count)
+        memcpy(tree->page.aliases, reading.aliases,
+               reading.count * sizeof *reading.aliases);
+    tree->page.alias_count = (uint32_t)reading.count;
+    for (unsigned d = 0; d <= MOST_NESTED; d++)
+        buf_free(&reading.levels[d].text);
+    buf_free(&reading.folded);
+    buf_free(&reading.name);
+    free(reading.aliases);
+}

@@ -1,0 +1,253 @@
+/* LMDB's environment, its tables, and transactions.
+ *
+ * A store changes its environment when it is compacted (store_copy.c): whoever
+ * reads keeps the one he began with, which is closed by its last reader.
+ * Writers go through `writing` one at a time, so that none writes into an
+ * environment that is about to go. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/tables.h"
+
+enum {
+    SCHEMA = 3,
+    OLDEST_SCHEMA = 1, /* that is read as it is */
+    MOST_READERS = 126
+};
+
+#if defined(__SANITIZE_THREAD__)
+static const uint64_t default_map = (uint64_t)1 << 30;
+#else
+static const uint64_t default_map = (uint64_t)256 << 30;
+#endif
+
+const char *const table_names[TABLES] = {
+    "meta",     "manuals",  "files",    "trees",   "outlines",
+    "postings", "segments", "memories", "vectors", "makings"};
+
+int store_error(int mdb_code, const char *what, struct err *err)
+{
+    if (mdb_code == ENOSPC)
+        return err_set(err, ERR_STORE, "%s: the disk is full", what);
+    if (mdb_code == MDB_MAP_FULL)
+        return err_set(err, ERR_STORE,
+                       "%s: the store has reached its greatest size", what);
+    if (mdb_code == MDB_CORRUPTED || mdb_code == MDB_PAGE_NOTFOUND ||
+        mdb_code == MDB_INVALID)
+        return err_set(err, ERR_STORE, "%s: the store is damaged (%s)", what,
+                       mdb_strerror(mdb_code));
+    /* LMDB reports a write cut short by a full disk as EIO. */
+    return err_set(err, ERR_STORE, "%s: %s%s", what, mdb_strerror(mdb_code),
+                   mdb_code == EIO ? " (the disk may be full)" : "");
+}
+
+/* ---- Opening ---- */
+
+static int stamp_schema(struct store_env *env, MDB_txn *txn, struct err *err)
+{
+    uint32_t schema = SCHEMA;
+    MDB_val key = {6, (void *)(uintptr_t) "schema"};
+    MDB_val value = {sizeof schema, &schema};
+    int rc = mdb_put(txn, env->tables[TABLE_META], &key, &value, 0);
+    return rc ? store_error(rc, "cannot write the schema", err) : 0;
+}
+
+static int check_schema(struct store_env *env, MDB_txn *txn, struct err *err)
+{
+    MDB_val key = {6, (void *)(uintptr_t) "schema"}, value;
+    uint32_t schema;
+    int rc = mdb_get(txn, env->tables[TABLE_META], &key, &value);
+    if (rc == MDB_NOTFOUND)
+        return stamp_schema(env, txn, err);
+    if (rc || value.mv_size != sizeof schema)
+        return store_error(rc ? rc : MDB_CORRUPTED, "cannot read the schema",
+                           err);
+    memcpy(&schema, value.mv_data, sizeof schema);
+    if (schema < OLDEST_SCHEMA || schema > SCHEMA)
+        return err_set(err, ERR_STORE,
+                       "the store has schema %u, this program knows %d: use "
+                       "the program that wrote it, or another --store",
+                       schema, SCHEMA);
+    return schema < SCHEMA ? stamp_schema(env, txn, err) : 0;
+}
+
+static int open_tables(struct store_env *env, struct err *err)
+{
+    MDB_txn *txn;
+    int rc = mdb_txn_begin(env->mdb, NULL, 0, &txn);
+    if (rc)
+        return store_error(rc, "cannot open the store", err);
+    for (int t = 0; t < TABLES && !rc; t++)
+        rc = mdb_dbi_open(txn, table_names[t], MDB_CREATE, &env->tables[t]);
+    int code = rc ? store_error(rc, "cannot open a table", err)
+                  : check_schema(env, txn, err);
+    if (code) {
+        mdb_txn_abort(txn);
+        return code;
+    }
+    rc = mdb_txn_commit(txn);
+    return rc ? store_error(rc, "cannot open the store", err) : 0;
+}
+
+int env_open(const char *folder, uint64_t most_bytes, unsigned flags,
+             struct store_env **ret, struct err *err)
+{
+    int code = store_reserve_lock(folder, err);
+    if (code)
+        return code;
+    struct store_env *env = mem_alloc(sizeof *env);
+    int rc = mdb_env_create(&env->mdb);
+    if (rc) {
+        free(env);
+        return store_error(rc, "cannot open the store", err);
+    }
+    mdb_env_set_mapsize(env->mdb, most_bytes ? most_bytes : default_map);
+    mdb_env_set_maxdbs(env->mdb, TABLES);
+    mdb_env_set_maxreaders(env->mdb, MOST_READERS);
+    rc = mdb_env_open(env->mdb, folder, MDB_NOTLS | flags, 0600);
+    int dead;
+    if (!rc)
+        rc = mdb_reader_check(env->mdb, &dead);
+    code = rc ? store_error(rc, "cannot open the store", err)
+              : open_tables(env, err);
+    if (code)
+        env_close(env);
+    else
+        *ret = env;
+    return code;
+}
+
+void env_close(struct store_env *env)
+{
+    mdb_env_close(env->mdb);
+    free(env);
+}
+
+/* The store may have another environment by the time it is given back. */
+static struct store_env *env_take(struct store *store)
+{
+    pthread_mutex_lock(&store->exchange);
+    struct store_env *env = store->env;
+    env->users++;
+    pthread_mutex_unlock(&store->exchange);
+    return env;
+}
+
+static void env_give_back(struct store *store, struct store_env *env)
+{
+    pthread_mutex_lock(&store->exchange);
+    bool last = --env->users == 0 && env != store->env;
+    pthread_mutex_unlock(&store->exchange);
+    if (last)
+        env_close(env);
+}
+
+void env_exchange(struct store *store, struct store_env *env)
+{
+    pthread_mutex_lock(&store->exchange);
+    struct store_env *old = store->env;
+    store->env = env;
+    bool unused = !old->users;
+    pthread_mutex_unlock(&store->exchange);
+    if (unused)
+        env_close(old);
+}
+
+void store_size(struct store *store, uint64_t *ret_used, uint64_t *ret_map)
+{
+    struct store_env *env = env_take(store);
+    MDB_envinfo info;
+    MDB_stat stat;
+    mdb_env_info(env->mdb, &info);
+    mdb_env_stat(env->mdb, &stat);
+    env_give_back(store, env);
+    *ret_used = (uint64_t)(info.me_last_pgno + 1) * stat.ms_psize;
+    *ret_map = info.me_mapsize;
+}
+
+/* ---- Transactions ---- */
+
+static void txn_end(struct store_txn *txn)
+{
+    env_give_back(txn->store, txn->env);
+    if (txn->writes)
+        pthread_mutex_unlock(&txn->store->writing);
+    free(txn);
+}
+
+static int begin(struct store *store, bool writes, struct store_txn **ret_txn,
+                 struct err *err)
+{
+    struct store_txn *txn = mem_alloc(sizeof *txn);
+    if (writes)
+        pthread_mutex_lock(&store->writing);
+    *txn = (struct store_txn){
+        .store = store, .env = env_take(store), .writes = writes};
+    int rc =
+        mdb_txn_begin(txn->env->mdb, NULL, writes ? 0 : MDB_RDONLY, &txn->mdb);
+    if (rc) {
+        txn_end(txn);
+        return store_error(rc, "cannot begin a transaction", err);
+    }
+    *ret_txn = txn;
+    return 0;
+}
+
+int store_read(struct store *store, struct store_txn **ret_txn, struct err *err)
+{
+    return begin(store, false, ret_txn, err);
+}
+
+int store_write(struct store *store, struct store_txn **ret_txn,
+                struct err *err)
+{
+    return begin(store, true, ret_txn, err);
+}
+
+int store_commit(struct store_txn *txn, struct err *err)
+{
+    int rc = mdb_txn_commit(txn->mdb);
+    txn_end(txn);
+    return rc ? store_error(rc, "cannot commit to the store", err) : 0;
+}
+
+void store_end(struct store_txn *txn)
+{
+    if (!txn)
+        return;
+    mdb_txn_abort(txn->mdb);
+    txn_end(txn);
+}
+
+int table_put(struct store_txn *txn, int table, struct slice key,
+              struct slice value, struct err *err)
+{
+    MDB_val k = {key.size, (void *)(uintptr_t)key.data};
+    MDB_val v = {value.size, (void *)(uintptr_t)value.data};
+    int rc = mdb_put(txn->mdb, txn->env->tables[table], &k, &v, 0);
+    return rc ? store_error(rc, "cannot write to the store", err) : 0;
+}
+
+int table_get(struct store_txn *txn, int table, struct slice key,
+              struct slice *ret_value, struct err *err)
+{
+    MDB_val k = {key.size, (void *)(uintptr_t)key.data}, v;
+    int rc = mdb_get(txn->mdb, txn->env->tables[table], &k, &v);
+    if (rc == MDB_NOTFOUND)
+        return ERR_NOT_FOUND;
+    if (rc)
+        return store_error(rc, "cannot read the store", err);
+    *ret_value = (struct slice){v.mv_data, v.mv_size};
+    return 0;
+}
+
+int table_delete(struct store_txn *txn, int table, struct slice key,
+                 struct err *err)
+{
+    MDB_val k = {key.size, (void *)(uintptr_t)key.data};
+    int rc = mdb_del(txn->mdb, txn->env->tables[table], &k, NULL);
+    return rc && rc != MDB_NOTFOUND
+               ? store_error(rc, "cannot delete from the store", err)
+               : 0;
+}

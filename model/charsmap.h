@@ -1,0 +1,19 @@
+/* SentencePiece's precompiled normalisation: a double array (darts-clone's) of
+ * byte strings, each with the place of what replaces it. */
+#ifndef MODEL_CHARSMAP_H
+#define MODEL_CHARSMAP_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct charsmap;
+
+/* `base64`: as tokenizer.json has it in "precompiled_charsmap". */
+int charsmap_from(struct slice base64, struct charsmap **ret, struct err *err);
+void charsmap_free(struct charsmap *map); /* NULL: ok */
+
+/* What replaces `text`, or false. */
+bool charsmap_find(const struct charsmap *map, struct slice text,
+                   struct slice *ret);
+
+#endif

@@ -1,0 +1,42 @@
+#include "model/old_unicode.h"
+
+#include <stddef.h>
+
+static const uint32_t later[][2] = {
+    {0x61D, 0x61D},     {0x7FD, 0x7FD},     {0x890, 0x8E2},
+    {0x9FD, 0x9FE},     {0xA76, 0xA76},     {0xAFA, 0xAFF},
+    {0xB55, 0xB55},     {0xC04, 0xC3C},     {0xC77, 0xC77},
+    {0xC84, 0xC84},     {0xD00, 0xD00},     {0xD3B, 0xD3C},
+    {0xD81, 0xD81},     {0xEBA, 0xEBA},     {0xECE, 0xECE},
+    {0x180F, 0x1886},   {0x1ABF, 0x1ACE},   {0x1B7D, 0x1B7E},
+    {0x1DF6, 0x1DFB},   {0x2E43, 0x2E5D},   {0xA82C, 0xA82C},
+    {0xA8C5, 0xA8C5},   {0xA8FF, 0xA8FF},   {0xA9BD, 0xA9BD},
+    {0x10D24, 0x10F89}, {0x11070, 0x11074}, {0x110C2, 0x110CD},
+    {0x111C9, 0x111C9}, {0x111CF, 0x111CF}, {0x1123E, 0x11241},
+    {0x1133B, 0x1133B}, {0x11438, 0x1145E}, {0x11660, 0x1166C},
+    {0x116B9, 0x116B9}, {0x1182F, 0x11FFF}, {0x12FF1, 0x13455},
+    {0x16E97, 0x16F4F}, {0x16FE2, 0x16FE4}, {0x1CF00, 0x1CF46},
+    {0x1E000, 0x1E4EF}, {0x1E944, 0x1E95F}};
+enum { COUNT = sizeof later / sizeof later[0] };
+
+bool old_unicode_lacks(uint32_t c)
+{
+    size_t low = 0, high = COUNT;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (c > later[middle][1])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < COUNT && c >= later[low][0];
+}
+
+/* ASCII's and Unicode's; two were signs of punctuation then. */
+void old_unicode_punctuation(struct buf *regex)
+{
+    buf_put_text(regex, "(?:[!-/:-@\\[-`{-~\\x{166d}\\x{111c9}]|(?![");
+    for (size_t i = 0; i < COUNT; i++)
+        buf_printf(regex, "\\x{%x}-\\x{%x}", later[i][0], later[i][1]);
+    buf_put_text(regex, "])\\p{P})");
+}
