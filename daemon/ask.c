@@ -101,7 +101,8 @@ struct followed {
     uint64_t near[CONVERSATION_NODES];
 };
 
-/* The sections are those of the last turn that had any. */
+/* The questions are those that name a subject, the sections those of the last
+ * turn that had any. */
 static struct route_context context_of(const struct asking *asking,
                                        struct followed *followed)
 {
@@ -112,7 +113,8 @@ static struct route_context context_of(const struct asking *asking,
                                     .near = followed->near};
     for (size_t i = 0; i < past->count; i++) {
         const struct conversation_turn *turn = &past->turns[i];
-        followed->questions[context.question_count++] = turn->question;
+        if (conversation_names(turn->question))
+            followed->questions[context.question_count++] = turn->question;
         if (context.near_count)
             continue;
         context.near_count = turn->node_count;

@@ -1778,8 +1778,9 @@ def sections_under_one_parent_are_read_together():
     with written("zebra [1]", passages=2, passage_tokens=25, prompt_tokens=200) as h:
         h.write("m/c.html", page("Meadow", f"<h1>Meadow</h1>{parts}"))
         h.json("update", "-c", "m", "--wait")
-        answer = h.json("ask", "Who eats wet, fresh or old grass?", "--answer", "generated",
+        answer = h.json("ask", "Who eats wet grass?", "--answer", "generated",
                         "--explain", code=None)
+        check("read" in answer, answer)
         check(all(len(source["nodes"]) == 1 for source in answer["read"]["sources"]),
               answer["read"]["sources"])
 
