@@ -164,8 +164,6 @@ static void weigh(const struct job *job, struct scratch *s)
     for (size_t g = 0; g < job->group; g++) {
         float *score = s->score + g * job->most;
         float most = highest_of(score, s->count);
-        if (job->sizes->softmax1 && most < 0)
-            most = 0;
         float total = cpu_lanes->exp_sum(score, most, s->count);
         if (job->sizes->softmax1)
             total += expf(-most);
