@@ -500,6 +500,22 @@ static void test_chrome(void **state)
     tree_free(tree);
 }
 
+/* No space is needed between attributes; of those some are not read. */
+static void test_glued_attributes(void **state)
+{
+    (void)state;
+    static const char html[] =
+        "<h1>T</h1><table border=\"0\"class=\"x\"><tr><td align='l'colspan=2>a"
+        "<td title=''id='i'>b</table><p>c<a title=\"t\"href='y.html'>d</a>"
+        "<img border=\"0\"alt=\"Two words\"/><p lang=\"\"/class=\"note\">e";
+    expect(html, "# T\ntable: a\\t\\tb\nparagraph: cd\nfigure: Two words\n"
+                 "note(note): e\n");
+    struct tree *tree = parse(html);
+    assert_int_equal(tree->nodes[0].ref_count, 1);
+    assert_true(slice_is(tree->nodes[0].refs[0].url, "y.html"));
+    tree_free(tree);
+}
+
 /* What is left out can be had, with the reason. */
 static void test_dropped(void **state)
 {
@@ -852,6 +868,7 @@ int main(void)
         TEST(test_images),
         TEST(test_noframes),
         TEST(test_chrome),
+        TEST(test_glued_attributes),
         TEST(test_dropped),
         TEST(test_roles),
         TEST(test_aliases),
