@@ -354,6 +354,10 @@ static void test_footnotes_of_markdown(void **state)
     expect(
         notes,
         "# \nnote(footnote): deep\nnote(footnote): x\nlist(footnote): - l\n");
+    expect("<h1>T</h1><p>a<a href='#n1'>1</a></p><h2>B</h2>b<section "
+           "class=footnotes><ol><li id=n1>one<li id=n2>two</ol></section>",
+           "# T\nparagraph: a1\nnote(footnote): one\n"
+           "## B\nparagraph: b\nnote(footnote): two\n");
     expect("<h1>T</h1><p>a<sup><a href='#s'>1</a></sup><h2>B</h2><div "
            "class=footnote-definition id=s><sup>1</sup>\n<p>deep</p></div>b",
            "# T\nparagraph: a1\nnote(footnote): 1 deep\n## B\nparagraph: b\n");
