@@ -10,10 +10,11 @@
 
 enum {
     MOST_LINKS = 50000,
-    LEAST_LINKS = 5,  /* of a page that is a list of links */
-    LEAST_GROUPS = 3, /* headings of a list that sorts pages under them */
-    LEAST_SHARE = 3,  /* a third of the page's text is in it */
-    MOST_CLIMB = 64   /* elements between a link and its list */
+    LEAST_LINKS = 5,    /* of a page that is a list of links */
+    LEAST_GROUPS = 3,   /* headings of a list that sorts pages under them */
+    LEAST_SHARE = 3,    /* a third of the page's text is in it */
+    MOST_HEADING = 500, /* bytes of one of them; what is longer is a text */
+    MOST_CLIMB = 64     /* elements between a link and its list */
 };
 
 /* ---- Recognisers ---- */
@@ -210,15 +211,22 @@ static struct slice without_marks(struct slice text)
     return text;
 }
 
-/* The text of an item before the list that it holds. */
+/* The text of an item before the list that it holds; empty: too long. */
 static struct slice heading_of(struct reading *r, const xmlNode *item)
 {
     struct buf raw = {0}, folded = {0};
+    bool fits = true;
     for (const xmlNode *at = dom_next(item, item, false);
-         at && !is_list(dom_tag(at)); at = dom_next(at, item, false))
-        if (!dom_is_element(at))
-            buf_put_slice(&raw, dom_text(at)->text);
-    text_fold_space(&folded, buf_slice(&raw));
+         at && !is_list(dom_tag(at)) && fits; at = dom_next(at, item, false)) {
+        if (dom_is_element(at))
+            continue;
+        struct slice text = dom_text(at)->text;
+        fits = raw.size + text.size <= MOST_HEADING;
+        if (fits)
+            buf_put_slice(&raw, text);
+    }
+    if (fits)
+        text_fold_space(&folded, buf_slice(&raw));
     struct slice text =
         tree_copy_text(r->tree, without_marks(buf_slice(&folded)));
     buf_free(&raw);
@@ -226,10 +234,12 @@ static struct slice heading_of(struct reading *r, const xmlNode *item)
     return text;
 }
 
-static void add_heading(struct reading *r, struct slice title, uint32_t depth)
+static bool add_heading(struct reading *r, struct slice title, uint32_t depth)
 {
-    if (title.size && r->count < MOST_LINKS)
-        *new_link(r) = (struct page_link){{"", 0}, depth, title};
+    if (!title.size || r->count == MOST_LINKS)
+        return false;
+    *new_link(r) = (struct page_link){{"", 0}, depth, title};
+    return true;
 }
 
 /* Its items that are headings of others, and those that begin with a link.
@@ -246,8 +256,7 @@ static size_t read_items(struct reading *r, const xmlNode *list)
         if (lead && dom_tag(lead) == GUMBO_TAG_A) {
             add_link(r, dom_attribute(lead, "href"), depth);
         } else if (lead && dom_holds(at, DOM_HOLDS_LIST)) {
-            add_heading(r, heading_of(r, at), depth);
-            headings++;
+            headings += add_heading(r, heading_of(r, at), depth);
         }
     }
     return headings;
