@@ -640,6 +640,32 @@ static void test_aliases(void **state)
         "<p><a href=x.html>one<br></a><a href=y.html>two<br></a>",
         "abs > C.html#index-abs\nabs > C.html\none > x.html\ntwo > y.html\n");
     expect_aliases("<h1>Text</h1><dl><dt>a, <a href=x>b</a></dl>", "");
+    /* An index that is a part of a page. */
+    expect_aliases(
+        "<h1>Book</h1><p>See <a href=#C>C</a>.<h2 id=C>C</h2>Text<h2>Variables"
+        "</h2><table><tr><th>Jump to: <a href=#i_C><b>C</b></a></table><table "
+        "class=index-ev><tr><th>Entry<tr><th id=i_C>C<tr><td><a href=#index-CC>"
+        "<code>CC</code></a>:<td><a href=#C>The C compiler</a></table><p>End",
+        "CC > #index-CC\nCC > #C\n");
+}
+
+/* What is too long for a name costs no more than being read once. */
+static void test_endless_entries(void **state)
+{
+    (void)state;
+    struct buf page = {0}, text = {0};
+    for (int i = 0; i < 200000; i++)
+        buf_put_text(&text, "long ");
+    buf_put_text(&page, "<title>Index</title><div class=index><ul><li>a "
+                        "<a href=x>x</a><li>");
+    buf_put_slice(&page, buf_slice(&text));
+    buf_put_text(&page, "<ul>");
+    for (int i = 0; i < 20000; i++)
+        buf_put_text(&page, "<li>b <a href=y>y</a>");
+    buf_put_text(&page, "</ul><li>c <a href=z>z</a></ul></div>");
+    expect_aliases(page.data, "a > x\nc > z\n");
+    buf_free(&page);
+    buf_free(&text);
 }
 
 static void test_xhtml(void **state)
@@ -876,6 +902,7 @@ int main(void)
         TEST(test_dropped),
         TEST(test_roles),
         TEST(test_aliases),
+        TEST(test_endless_entries),
         TEST(test_xhtml),
         TEST(test_spans),
         TEST(test_spans_utf8),
