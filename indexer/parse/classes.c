@@ -4,6 +4,8 @@
 
 #include "base/text.h"
 
+enum { MOST_LINK_LINE = 256 }; /* elements and texts in a line of links */
+
 enum where {
     ON_DIV = 1,
     ON_TABLE = 2,
@@ -255,10 +257,12 @@ static bool is_texinfo_index(struct slice word)
            (word.size == after + 2 && !memcmp(word.data + 2, suffix, after));
 }
 
-/* Texinfo's line of links above a section, which it calls a header. */
+/* Texinfo's line of links above a section, which it calls a header: there are
+ * no more than a few. */
 static bool is_link_line(const xmlNode *element)
 {
-    for (const xmlNode *at = dom_next(element, element, false); at;
+    int left = MOST_LINK_LINE;
+    for (const xmlNode *at = dom_next(element, element, false); at && left--;
          at = dom_next(at, element, false))
         if (dom_tag(at) == GUMBO_TAG_A &&
             (dom_attribute(at, "accesskey") || dom_attribute(at, "rel")))

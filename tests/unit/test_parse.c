@@ -495,6 +495,14 @@ static void test_chrome(void **state)
     expect("<p>a<div class=header><p>Up: <a href=x>X</a> [<a href=i rel=index>"
            "Index</a>]</p></div>",
            "# \nparagraph: a\n");
+    /* What has such a link far within is none. */
+    struct buf page = {0};
+    buf_put_text(&page, "<div class=header><p>a");
+    for (int i = 0; i < 400; i++)
+        buf_put_text(&page, "<br>");
+    buf_put_text(&page, "<a rel=next href=n>b</a></div>");
+    expect(page.data, "# \nparagraph: a b\n");
+    buf_free(&page);
     struct tree *tree = parse(html);
     assert_true(slice_is(tree->page.title, "T"));
     assert_true(slice_is(tree->page.up, "up.html"));
