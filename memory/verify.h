@@ -54,9 +54,9 @@ struct verify_options {
     /* NULL: no model is at hand. */
     const struct embedder_facts *facts;
     struct memory_policy policy;
-    /* What the indexer knows: the name of the tree of a file with this content,
+    /* What the indexer knows: the name of the tree of a file with this record,
      * and whether spans are of other bytes than the file's. */
-    struct hash128 (*tree_name)(struct hash128 content, const char *path);
+    struct hash128 (*tree_name)(const struct file *file);
     bool (*is_packed)(const char *path);
     bool drop; /* delete what is damaged, so that an update makes it anew */
     void (*progress)(void *context, size_t done, size_t total); /* or NULL */

@@ -32,7 +32,7 @@ static void check_file(struct verification *v, const struct file *file)
                             : "it is indexed, and failed: %s",
                      file->failure);
     if ((!failed || read) &&
-        !hash_equal(file->tree, o->tree_name(file->content, file->path)))
+        !hash_equal(file->tree, o->tree_name(file)))
         verify_fault(v, TABLE_FILES, REMEDY_FORCE, file->path,
                      "its tree is not that of its content, or was made by "
                      "another version of the parser");
