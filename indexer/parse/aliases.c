@@ -30,18 +30,12 @@ struct reading {
     struct buf folded, name;
 };
 
-static bool is_list(int tag)
-{
-    return tag == GUMBO_TAG_UL || tag == GUMBO_TAG_OL || tag == GUMBO_TAG_DL ||
-           tag == GUMBO_TAG_MENU || tag == GUMBO_TAG_DIR;
-}
-
 static unsigned depth_of(const xmlNode *node)
 {
     unsigned lists = 0;
     const xmlNode *at = node->parent;
     for (int i = 0; i < MOST_CLIMB && at && dom_is_element(at); i++) {
-        lists += is_list(dom_tag(at));
+        lists += rules_is_list(dom_tag(at));
         at = at->parent;
     }
     return lists < MOST_NESTED ? lists : MOST_NESTED;
@@ -108,23 +102,14 @@ static void cut_remark(struct buf *name)
         }
 }
 
-/* A letter that heads its part of the index names nothing. */
-static bool is_letter(struct slice text)
-{
-    size_t size;
-    if (!text.size)
-        return false;
-    text_decode(text.data, text.size, 0, &size);
-    return size == text.size;
-}
-
 /* The names of the entries that are open, outermost first, in r->name. */
 static struct slice join(struct reading *r, unsigned depth)
 {
     buf_clear(&r->name);
     for (unsigned d = depth ? 1 : 0; d <= depth; d++) {
         struct slice text = fold(r, buf_slice(&r->levels[d].text));
-        if (!text.size || (d < depth && is_letter(text)))
+        /* A letter that heads its part of the index names nothing. */
+        if (!text.size || (d < depth && text_is_one(text)))
             continue;
         bool remark = text.data[0] == '(';
         if (remark)

@@ -109,20 +109,6 @@ static uint32_t depth_of_row(const xmlNode *row)
     return marks ? marks - 1 : 0;
 }
 
-static bool is_blank(struct slice text)
-{
-    size_t at = 0, size;
-    while (at < text.size && (size = text_space(text.data, text.size, at)))
-        at += size;
-    return at == text.size;
-}
-
-static bool is_list(int tag)
-{
-    return tag == GUMBO_TAG_UL || tag == GUMBO_TAG_OL || tag == GUMBO_TAG_DL ||
-           tag == GUMBO_TAG_MENU;
-}
-
 /* How many lists around the link lie within the outermost. */
 static uint32_t depth_in(const xmlNode *link, const xmlNode *box)
 {
@@ -130,7 +116,7 @@ static uint32_t depth_in(const xmlNode *link, const xmlNode *box)
     const xmlNode *at = link;
     for (int i = 0; i < MOST_CLIMB && dom_is_element(at); i++) {
         int tag = dom_tag(at);
-        lists += is_list(tag);
+        lists += rules_is_list(tag);
         if (tag == GUMBO_TAG_TR)
             rows += depth_of_row(at);
         if (at == box)
@@ -191,7 +177,7 @@ static const xmlNode *lead_of(const xmlNode *item)
          at = dom_next(at, item, false)) {
         if (dom_tag(at) == GUMBO_TAG_A && dom_attribute(at, "href"))
             return at;
-        if (!dom_is_element(at) && !is_blank(dom_text(at)->text))
+        if (!dom_is_element(at) && !text_is_blank(dom_text(at)->text))
             return at;
     }
     return NULL;
@@ -217,7 +203,8 @@ static struct slice heading_of(struct reading *r, const xmlNode *item)
     struct buf raw = {0}, folded = {0};
     bool fits = true;
     for (const xmlNode *at = dom_next(item, item, false);
-         at && !is_list(dom_tag(at)) && fits; at = dom_next(at, item, false)) {
+         at && !rules_is_list(dom_tag(at)) && fits;
+         at = dom_next(at, item, false)) {
         if (dom_is_element(at))
             continue;
         struct slice text = dom_text(at)->text;
@@ -267,7 +254,7 @@ static uint64_t text_in(const xmlNode *top)
     uint64_t size = 0;
     for (const xmlNode *at = dom_next(top, top, false); at;
          at = dom_next(at, top, false))
-        if (!dom_is_element(at) && !is_blank(dom_text(at)->text))
+        if (!dom_is_element(at) && !text_is_blank(dom_text(at)->text))
             size += dom_text(at)->text.size;
     return size;
 }
@@ -277,7 +264,7 @@ static int read_groups(struct reading *r, const xmlNode *top, uint64_t text)
 {
     bool skip = false;
     for (const xmlNode *at = top->children; at; at = dom_next(at, top, skip)) {
-        bool list = is_list(dom_tag(at));
+        bool list = rules_is_list(dom_tag(at));
         skip = list || (dom_is_element(at) && rules_of(at).part == PART_SKIP &&
                         dom_tag(at) != GUMBO_TAG_HEAD);
         if (!list || LEAST_SHARE * text_in(at) < text)
