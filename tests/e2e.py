@@ -1901,6 +1901,9 @@ The ostrich runs.
         check(report["files"] == {"seen": 2, "indexed": 2, "failed": 0}, f"files: {report}")
         titles = [node["title"] for node in walk(h.json("toc"))]
         check(titles == ["m", "The Zoo", "Chapter 1. Mammals", "1.1 Stripes", "Chapter 2. Birds"], titles)
+        birds = h.json("get", find(h.json("toc"), "Chapter 2. Birds")["id"], "--all")
+        check(birds["dropped"] == [] and birds["blocks"], f"nothing is dropped: {birds}")
+        check("part of another file" in h.run("failed", "--left-out").stdout, "why a part is left out, in words")
         found = h.json("search", "zebra")["results"]
         check(found[0]["file"] == "parts/stripes.tex.gz" and found[0]["path"][-1] == "1.1 Stripes", found)
         cited = h.json("ask", "What is striped?")["citations"][0]
