@@ -1919,6 +1919,28 @@ The ostrich runs.
         check(opened == ["+1", os.path.join(h.path, "m/parts/stripes.tex.gz")], opened)
 
 
+def index_entries_of_a_document_find_its_sections():
+    with house() as h:
+        h.write("m/main.tex", r"""\documentclass{article}
+\begin{document}
+\section{Stripes\index{zebra!crossing}}
+Black and white.
+\input{part}
+\end{document}
+""")
+        h.write("m/part.tex", r"\section{Feathers}\index{ostrich@\emph{ostrich}|textbf}\index{emu|see{bird}}Grey.")
+        h.json("add", os.path.join(h.path, "m"), "--wait")
+        for words, title in ("zebra crossing", "1 Stripes"), ("ostrich", "2 Feathers"):
+            found = h.json("search", words)["results"]
+            check(found[0]["path"][-1] == title, f"{words}: {found}")
+        check(not h.json("search", "emu", code=1)["results"], "an entry that only leads to another one")
+        h.write("m/part.tex", r"\section{Feathers}\index{rhea}Grey.")
+        h.json("update", "--wait")
+        check(h.json("search", "rhea")["results"][0]["path"][-1] == "2 Feathers", "a new entry")
+        check(not h.json("search", "ostrich", code=1)["results"], "an entry that is gone")
+        h.run("verify")
+
+
 def what_a_document_includes_may_change():
     with house() as h:
         h.write("m/main.tex", "\\documentclass{article}\\begin{document}\\input{a}\\input{b}\\end{document}")
@@ -1943,7 +1965,7 @@ def what_a_document_includes_may_change():
 
 TESTS = [a_manual_is_indexed_and_read,
          latex_documents_are_read_with_what_they_include,
-         what_a_document_includes_may_change, blocks_stand_at_their_spans,
+         index_entries_of_a_document_find_its_sections, what_a_document_includes_may_change, blocks_stand_at_their_spans,
          questions_are_answered_with_citations, modes_and_filters,
          kinds_of_block_are_found, follow_ups_are_understood,
          what_is_not_there_is_said, links_lead_to_nodes,
