@@ -105,6 +105,60 @@ static void an_unfinished_store_is_made_again(void **state)
     unit_folder_remove(folder);
 }
 
+/* It stands for a store on a disk that is not there just now. */
+static void a_link_to_nowhere_is_not_replaced(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store_options options = {.folder = folder, .most_bytes = 64 << 20};
+    struct store *store;
+    struct buf data = {0};
+    struct stat st;
+    struct err err = {0};
+    file_join(&data, folder, "data.mdb");
+    assert_int_equal(symlink("/nowhere/at/all", data.data), 0);
+    assert_int_equal(store_open(&options, &store, &err), ERR_STORE);
+    assert_int_equal(lstat(data.data, &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    buf_free(&data);
+    unit_folder_remove(folder);
+}
+
+/* As /home often is: its folder may be entered, not read. */
+static void a_store_may_stand_in_a_folder_that_cannot_be_read(void **state)
+{
+    (void)state;
+    enum { NOBODY = 65534 };
+    char *folder = unit_folder();
+    struct buf parent = {0}, own = {0};
+    int status;
+    file_join(&parent, folder, "parent");
+    file_join(&own, parent.data, "store");
+    assert_int_equal(mkdir(parent.data, 0700), 0);
+    assert_int_equal(mkdir(own.data, 0700), 0);
+    if (!geteuid()) {
+        assert_int_equal(chmod(folder, 0711), 0);
+        assert_int_equal(chown(parent.data, NOBODY, NOBODY), 0);
+        assert_int_equal(chown(own.data, NOBODY, NOBODY), 0);
+    }
+    assert_int_equal(chmod(parent.data, 0311), 0);
+    pid_t child = fork();
+    if (!child) {
+        struct store_options options = {.folder = own.data,
+                                        .most_bytes = 64 << 20};
+        struct store *store;
+        if (!geteuid() && seteuid(NOBODY))
+            _exit(2);
+        _exit(store_open(&options, &store, NULL) != 0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(chmod(parent.data, 0700), 0);
+    buf_free(&parent);
+    buf_free(&own);
+    unit_folder_remove(folder);
+}
+
 static void a_second_opening_is_refused(void **state)
 {
     (void)state;
@@ -774,6 +828,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(manuals_are_kept),
         cmocka_unit_test(an_unfinished_store_is_made_again),
+        cmocka_unit_test(a_link_to_nowhere_is_not_replaced),
+        cmocka_unit_test(a_store_may_stand_in_a_folder_that_cannot_be_read),
         cmocka_unit_test(a_second_opening_is_refused),
         cmocka_unit_test(what_is_not_committed_is_not_there),
         cmocka_unit_test(ids_are_given_once),
