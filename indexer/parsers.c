@@ -25,14 +25,29 @@ struct parsers {
     unsigned thread_count;
 };
 
-struct hash128 parsers_tree_name(struct hash128 content, const char *path)
+static struct hash128 name_by(unsigned version, struct hash128 content,
+                              const char *path)
 {
     unsigned char bytes[19];
     hash_write(content, bytes);
-    bytes[16] = PARSER_VERSION;
+    bytes[16] = (unsigned char)version;
     bytes[17] = (unsigned char)source_format(path);
     bytes[18] = source_is_packed(path);
     return hash_bytes(bytes, sizeof bytes);
+}
+
+struct hash128 parsers_tree_name(struct hash128 content, const char *path)
+{
+    return name_by(PARSER_VERSION, content, path);
+}
+
+bool parsers_is_tree(struct hash128 name, struct hash128 content,
+                     const char *path)
+{
+    for (unsigned version = PARSER_VERSION; version; version--)
+        if (hash_equal(name, name_by(version, content, path)))
+            return true;
+    return false;
 }
 
 static bool is_stored(struct store *store, struct hash128 name)

@@ -34,6 +34,9 @@ struct parsers_result {
 
 /* The name under which the tree of a file of that name and content is stored. */
 struct hash128 parsers_tree_name(struct hash128 content, const char *path);
+/* It is that, or was by an earlier version of the parser. */
+bool parsers_is_tree(struct hash128 name, struct hash128 content,
+                     const char *path);
 
 struct parsers;
 

@@ -54,9 +54,11 @@ struct verify_options {
     /* NULL: no model is at hand. */
     const struct embedder_facts *facts;
     struct memory_policy policy;
-    /* What the indexer knows: the name of the tree of a file with this content,
-     * and whether spans are of other bytes than the file's. */
-    struct hash128 (*tree_name)(struct hash128 content, const char *path);
+    /* What the indexer knows: whether a tree of this name is, by some version of
+     * the parser, that of a file with this content, and whether spans are of
+     * other bytes than the file's. */
+    bool (*is_tree)(struct hash128 name, struct hash128 content,
+                    const char *path);
     bool (*is_packed)(const char *path);
     bool drop; /* delete what is damaged, so that an update makes it anew */
     void (*progress)(void *context, size_t done, size_t total); /* or NULL */

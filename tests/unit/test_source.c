@@ -335,6 +335,34 @@ static void the_same_bytes_may_read_otherwise(void **state)
     assert_false(same_tree("a.html", "a.xhtml"));
 }
 
+/* The name that a version of the parser gives the tree of "bytes" as HTML. */
+static struct hash128 name_by(unsigned char version)
+{
+    unsigned char bytes[19];
+    hash_write(hash_bytes("bytes", 5), bytes);
+    bytes[16] = version;
+    bytes[17] = (unsigned char)source_format("a.html");
+    bytes[18] = 0;
+    return hash_bytes(bytes, sizeof bytes);
+}
+
+/* A store that has just been opened by a newer program is not damaged. */
+static void trees_of_earlier_versions_are_known(void **state)
+{
+    (void)state;
+    struct hash128 content = hash_bytes("bytes", 5),
+                   other = hash_bytes("others", 6);
+    assert_true(hash_equal(name_by(PARSER_VERSION),
+                           parsers_tree_name(content, "a.html")));
+    for (unsigned char v = 1; v <= PARSER_VERSION; v++) {
+        assert_true(parsers_is_tree(name_by(v), content, "a.html"));
+        assert_false(parsers_is_tree(name_by(v), other, "a.html"));
+        assert_false(parsers_is_tree(name_by(v), content, "a.html.gz"));
+    }
+    assert_false(
+        parsers_is_tree(name_by(PARSER_VERSION + 1), content, "a.html"));
+}
+
 #define FOLDER_TEST(name)                                                      \
     cmocka_unit_test_setup_teardown(name, set_up_folder, tear_down_folder)
 
@@ -351,6 +379,7 @@ int main(void)
         FOLDER_TEST(test_packed_quote),
         FOLDER_TEST(test_changing),
         cmocka_unit_test(the_same_bytes_may_read_otherwise),
+        cmocka_unit_test(trees_of_earlier_versions_are_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,7 +125,7 @@ static struct verify_report verified(struct house *h, bool with_model,
                                      .library = h->library,
                                      .facts = with_model ? &h->toy.facts : NULL,
                                      .policy = policy,
-                                     .tree_name = parsers_tree_name,
+                                     .is_tree = parsers_is_tree,
                                      .is_packed = source_is_packed,
                                      .drop = drop};
     int code = verify_store(&options, &report, &err);
@@ -736,7 +736,7 @@ static void a_manual_that_changes_is_begun_again(void **state)
     struct err err = {0};
     struct verify_options options = {.store = h->store,
                                      .library = h->library,
-                                     .tree_name = parsers_tree_name,
+                                     .is_tree = parsers_is_tree,
                                      .is_packed = source_is_packed};
     write_page(h, "b.html", "Bears", "black bears eat berries");
     struct index_options index = {
