@@ -66,8 +66,9 @@ struct verify_options {
     const atomic_bool *cancel;
 };
 
-/* The store as a whole: counters, manuals' records, pages.  Both add to the
- * report. */
+/* The store as a whole: counters, manuals' records, pages.  With `drop` counters
+ * that are damaged or lag behind go on after the greatest number that is in use.
+ * Both add to the report. */
 int verify_store(const struct verify_options *options,
                  struct verify_report *report, struct err *err);
 
