@@ -682,6 +682,28 @@ static void vectors_in_eight_bits_keep_their_direction(void **state)
     }
 }
 
+/* As base/q8.h states it. */
+static void eight_bits_lose_no_more_than_stated(void **state)
+{
+    (void)state;
+    enum { COUNT = 64 };
+    float values[COUNT], read[COUNT];
+    unsigned char bytes[COUNT + 2];
+    uint64_t seed = 6;
+    assert_int_equal(q8_size(COUNT), sizeof bytes);
+    for (double most = 0x1p-10; most <= 0x1p22; most *= 1.07) {
+        values[0] = (float)most;
+        for (int i = 1; i < COUNT; i++)
+            values[i] =
+                (float)(most * ((double)unit_below(&seed, 2001) / 1000 - 1));
+        q8_encode(values, COUNT, bytes);
+        assert_true(q8_decode(bytes, COUNT, read));
+        for (int i = 0; i < COUNT; i++)
+            assert_true(fabs((double)values[i] - (double)read[i]) <=
+                        most / 253);
+    }
+}
+
 static void damaged_vectors_are_refused(void **state)
 {
     (void)state;
@@ -843,6 +865,7 @@ int main(void)
         cmocka_unit_test(vectors_of_the_first_version_are_read),
         cmocka_unit_test(memories_of_the_first_version_are_read),
         cmocka_unit_test(vectors_in_eight_bits_keep_their_direction),
+        cmocka_unit_test(eight_bits_lose_no_more_than_stated),
         cmocka_unit_test(damaged_vectors_are_refused),
         cmocka_unit_test(halves_round_to_the_nearest),
         cmocka_unit_test(stores_of_older_schemas_open),
