@@ -186,7 +186,8 @@ int store_get_vectors(struct store_txn *txn, uint32_t manual,
 
 /* ---- Care ---- */
 
-/* What a copy does; `done` and `total` in records. */
+/* What a copy does; `done` and `total` in records.  One copy at a time: who asks
+ * for it sees to that. */
 struct copy_report {
     uint64_t before, after; /* bytes of the store and of the copy */
     uint64_t needed;        /* most bytes of disk that the copy takes */

@@ -354,6 +354,7 @@ static int take_place(struct store *store, struct store_env *env,
     int code = move_into(folder, store->folder, data_file, err);
     if (code) {
         env_close(env);
+        remove_copy(folder);
         return code;
     }
     env_exchange(store, env);
