@@ -40,7 +40,7 @@ TREE := $(call sources,tree)
 MEMORY := $(call sources,memory)
 # indexer/parse/ is the jailed program, the rest of indexer/ runs in the daemon.
 INDEXER := $(call sources,indexer)
-PARSE := $(call sources,indexer/parse)
+PARSE := $(call sources,indexer/parse indexer/parse/latex)
 DAEMON := $(call sources,daemon)
 CLI := $(call sources,cli) $O/daemon/protocol.o
 
@@ -76,6 +76,7 @@ ifneq ($(shell cat $(STAMP) 2>/dev/null),$(FLAGS_NOW))
 $(shell mkdir -p $O && printf '%s' '$(FLAGS_NOW)' > $(STAMP))
 endif
 
+CASES := $(patsubst %,$O/tests/programs/%.o,cases cases_hils cases_papers)
 BASE_LIBS := -lcjson -lutf8proc -lxxhash -linih -lpthread -lm
 PROGRAMS := lecternd lectern lectern-parse
 TOOLS := op probe trees html5lib  # for tests and scripts, not installed
@@ -105,7 +106,7 @@ $O/lectern-parse: $(STAMP) $(PARSE) $(TREE) $(filter-out %/config.o %/config_pat
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lgumbo -lxml2 -lseccomp $(filter-out -linih,$(BASE_LIBS))
 
-$O/op: $(STAMP) $O/tests/programs/op.o $O/tests/programs/cases.o $(KERNELS) $(BASE)
+$O/op: $(STAMP) $O/tests/programs/op.o $(CASES) $(KERNELS) $(BASE)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(KERNEL_LIBS) $(BASE_LIBS)
 
@@ -113,7 +114,7 @@ $O/probe: $(STAMP) $O/tests/programs/probe.o $(MODEL) $(KERNELS) $(BASE)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 
-$O/trees: $(STAMP) $O/tests/programs/trees.o $O/indexer/parser.o $O/indexer/source.o $(TREE) $(BASE)
+$O/trees: $(STAMP) $O/tests/programs/trees.o $(addprefix $O/indexer/,parser.o source.o scan.o inputs.o) $(TREE) $(BASE)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lz $(BASE_LIBS)
 
@@ -124,13 +125,13 @@ $O/html5lib: $(STAMP) $O/tests/programs/html5lib.o $(filter-out %/main.o %/jail.
 # ---- Tests ----
 
 # One program for each file of tests/unit, linked with everything but the mains.
-$O/all.a: $(STAMP) $(BASE) $(TREE) $(MEMORY) $(INDEXER) $(MODEL) $(KERNELS) $O/tests/programs/cases.o $(filter-out %/main.o,$(DAEMON)) $(filter-out %/main.o $(BASE),$(call sources,cli))
+$O/all.a: $(STAMP) $(BASE) $(TREE) $(MEMORY) $(INDEXER) $(MODEL) $(KERNELS) $(CASES) $(filter-out %/main.o,$(DAEMON)) $(filter-out %/main.o $(BASE),$(call sources,cli))
 	@rm -f $@ && ar rcs $@ $(filter %.o,$^)
 $O/tests/unit/%: $O/tests/unit/%.o $O/all.a $(FAISS_C)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lcmocka -luv -lz $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 # The parser's own parts, which the daemon has not.
-$O/tests/unit/test_dom: $(STAMP) $O/tests/unit/test_dom.o $(filter-out %/main.o %/jail.o,$(PARSE)) $(TREE) $(BASE)
+$O/tests/unit/test_dom $O/tests/unit/test_latex: $O/tests/unit/%: $(STAMP) $O/tests/unit/%.o $(filter-out %/main.o %/jail.o,$(PARSE)) $(TREE) $(BASE)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lcmocka -lgumbo -lxml2 $(BASE_LIBS)
 UNIT := $(patsubst %.c,$O/%,$(wildcard tests/unit/*.c))
@@ -159,7 +160,7 @@ trials: $(addprefix $O/,$(PROGRAMS)) $(PRELOADS)  ## short trials of kills, powe
 	@sh tests/trials/short.sh $O
 # Without a fuzzer a target is linked with replay.c.
 FUZZ_SECONDS ?= 60
-FUZZERS := $(patsubst %,$O/tests/fuzz/%,html tree)
+FUZZERS := $(patsubst %,$O/tests/fuzz/%,html latex tree)
 FUZZED := $(filter-out %/main.o %/jail.o,$(PARSE)) $(TREE) $(BASE)
 $O/tests/fuzz/encode: $(STAMP) $O/tests/fuzz/encode.o $(FUZZED)
 $(FUZZERS): $O/tests/fuzz/%: $(STAMP) $O/tests/fuzz/%.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(FUZZED)

@@ -52,12 +52,15 @@ static int run_browsers(const char *list, const char *url)
     return status;
 }
 
-static int show(const char *file, int64_t line, const char *url,
+/* A source goes to the editor, where there is one. */
+static int show(const char *file, int64_t line, bool source, const char *url,
                 struct err *err)
 {
     const char *browser = getenv("BROWSER"), *editor = getenv("EDITOR");
     const char *program = browser;
     int status;
+    if (source && editor && editor[0])
+        browser = NULL;
     if (browser && browser[0]) {
         status = run_browsers(browser, url);
     } else if (editor && editor[0]) {
@@ -110,7 +113,8 @@ static int finish(struct cli *cli, const struct buf *text,
     else if (cli->options.print)
         puts(url.data);
     else
-        code = show(file, json_get_int(result, "line", 0), url.data, err);
+        code = show(file, json_get_int(result, "line", 0),
+                    json_get_bool(result, "source", false), url.data, err);
     buf_free(&url);
     cJSON_Delete(result);
     return code;

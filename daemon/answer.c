@@ -89,6 +89,24 @@ int answer_from_passages(const struct call *call,
     return 0;
 }
 
+/* What of the quote macros made: byte ranges. */
+static void put_made(struct json *json, const struct buf *made)
+{
+    if (!made->size)
+        return;
+    json_key(json, "made");
+    json_begin(json, '[');
+    for (size_t at = 0; at < made->size; at += 2 * sizeof(size_t)) {
+        size_t range[2];
+        memcpy(range, made->data + at, sizeof range);
+        json_begin(json, '[');
+        json_int(json, (int64_t)range[0]);
+        json_int(json, (int64_t)range[1]);
+        json_end(json, ']');
+    }
+    json_end(json, ']');
+}
+
 void answer_put_citation_members(struct json *json, const struct answer *answer,
                                  size_t index)
 {
@@ -110,6 +128,7 @@ void answer_put_citation_members(struct json *json, const struct answer *answer,
     json_key(json, "span");
     result_span(json, citation->quote.span);
     json_field_string(json, "quote", buf_slice(&citation->quote.text));
+    put_made(json, &citation->quote.made);
     json_field_text(json, "status", cite_status_name(citation->status));
 }
 

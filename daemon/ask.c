@@ -15,7 +15,7 @@
 #include "daemon/compose.h"
 #include "daemon/freshness.h"
 #include "daemon/search.h"
-#include "daemon/session.h"
+#include "daemon/conversation.h"
 
 enum {
     DEFAULT_QUOTES = 4,
@@ -30,10 +30,11 @@ enum wanted { WANT_AUTO, WANT_GENERATED, WANT_PASSAGES };
 struct asking {
     const struct call *call;
     struct shelf *shelf;
-    int wanted;               /* enum wanted */
-    size_t most;              /* quotes */
-    const char *session;      /* its name; NULL: the question stands alone */
-    struct session_past past; /* what is followed up; none unless it does */
+    int wanted;          /* enum wanted */
+    size_t most;         /* quotes */
+    const char *session; /* its name; NULL: the question stands alone */
+    struct conversation_past
+        past; /* what is followed up; none unless it does */
     bool follows;
     struct question question; /* as the model saw it */
     struct route_result route;
@@ -80,37 +81,40 @@ static int read_session(struct asking *asking, struct err *err)
     const char *name = json_get_text(asking->call->params, "session", NULL);
     if (!name)
         return 0;
-    if (!name[0] || strlen(name) > SESSION_NAME)
+    if (!name[0] || strlen(name) > CONVERSATION_NAME)
         return err_set(err, ERR_USAGE,
-                       "a session's name has from 1 to %d bytes", SESSION_NAME);
+                       "a session's name has from 1 to %d bytes",
+                       CONVERSATION_NAME);
     asking->session = name;
-    sessions_past(asking->call->daemon->sessions, name, clock_ms(),
-                  &asking->past);
+    conversations_past(asking->call->daemon->conversations, name, clock_ms(),
+                       &asking->past);
     asking->follows =
         asking->past.count > 0 &&
-        session_follows(json_get_text(asking->call->params, "query", ""));
+        conversation_follows(json_get_text(asking->call->params, "query", ""));
     if (!asking->follows)
         asking->past.count = 0;
     return 0;
 }
 
 struct followed {
-    const char *questions[SESSION_TURNS];
-    uint64_t near[SESSION_NODES];
+    const char *questions[CONVERSATION_TURNS];
+    uint64_t near[CONVERSATION_NODES];
 };
 
-/* The sections are those of the last turn that had any. */
+/* The questions are those that name a subject, the sections those of the last
+ * turn that had any. */
 static struct route_context context_of(const struct asking *asking,
                                        struct followed *followed)
 {
-    const struct session_past *past = &asking->past;
+    const struct conversation_past *past = &asking->past;
     struct route_context context = {.questions = followed->questions,
-                                    .names = session_names(json_get_text(
+                                    .names = conversation_names(json_get_text(
                                         asking->call->params, "query", "")),
                                     .near = followed->near};
     for (size_t i = 0; i < past->count; i++) {
-        const struct session_turn *turn = &past->turns[i];
-        followed->questions[context.question_count++] = turn->question;
+        const struct conversation_turn *turn = &past->turns[i];
+        if (conversation_names(turn->question))
+            followed->questions[context.question_count++] = turn->question;
         if (context.near_count)
             continue;
         context.near_count = turn->node_count;
@@ -120,7 +124,8 @@ static struct route_context context_of(const struct asking *asking,
 }
 
 /* The sections that are cited, each once. */
-static void take_nodes(const struct answer *answer, struct session_turn *turn)
+static void take_nodes(const struct answer *answer,
+                       struct conversation_turn *turn)
 {
     for (size_t i = 0; i < answer->count; i++) {
         const struct passage *passage = &answer->citations[i].passage;
@@ -128,20 +133,21 @@ static void take_nodes(const struct answer *answer, struct session_turn *turn)
         size_t at = 0;
         while (at < turn->node_count && turn->nodes[at] != id)
             at++;
-        if (at == turn->node_count && at < SESSION_NODES)
+        if (at == turn->node_count && at < CONVERSATION_NODES)
             turn->nodes[turn->node_count++] = id;
     }
 }
 
 static void remember(const struct asking *asking)
 {
-    struct session_turn turn = {.follows = asking->follows};
+    struct conversation_turn turn = {.follows = asking->follows};
     if (!asking->session)
         return;
-    session_turn_ask(&turn, json_get_text(asking->call->params, "query", ""));
+    conversation_turn_ask(&turn,
+                          json_get_text(asking->call->params, "query", ""));
     take_nodes(&asking->answer, &turn);
-    sessions_add(asking->call->daemon->sessions, asking->session, clock_ms(),
-                 &turn);
+    conversations_add(asking->call->daemon->conversations, asking->session,
+                      clock_ms(), &turn);
 }
 
 static void put_session(struct json *json, const struct asking *asking)

@@ -168,10 +168,13 @@ static int cite_one(const struct writing *writing, struct cite *cite,
     struct err why = {.position = -1};
     int code = ERR_NOT_FOUND;
     if (cite->status != CITE_UNVERIFIED) {
-        passage = context_owner(source, cite->block)->passage;
-        uint32_t file = passage.block.file;
+        const struct context_part *owner =
+            context_owner(source, cite->block);
+        passage = owner->passage;
         passage.block = cite->block->origin;
-        passage.block.file = file;
+        passage.block.file =
+            content_file(&owner->content, passage.volume, passage.node,
+                         cite->block);
         passage.kind = cite->block->kind;
         passage.text = without_mark(cite);
         code = answer_cite(writing->call, answer, &passage, cite->status, false,

@@ -13,7 +13,7 @@ struct engine;
 struct watch;
 struct jobs;
 struct outbox;
-struct sessions;
+struct conversations;
 
 struct daemon {
     struct store *store;
@@ -21,7 +21,7 @@ struct daemon {
     struct engine *engine;
     struct jobs *jobs;
     struct outbox *outbox;
-    struct sessions *sessions;
+    struct conversations *conversations;
     struct parser_options parser;
     struct memory_policy policy;
     struct watch *watch;

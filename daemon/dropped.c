@@ -91,7 +91,7 @@ static int read_file(const struct call *call, const struct volume *volume,
         code = parser_dropped(call->parser, buf_slice(&bytes), format,
                               &ret->chrome, err);
     if (!code)
-        code = parser_parse(call->parser, buf_slice(&bytes), format,
+        code = parser_parse(call->parser, buf_slice(&bytes), format, NULL,
                             &ret->content, err);
     buf_free(&bytes);
     buf_free(&path);

@@ -38,8 +38,9 @@
 enum {
     SETTLE_MS = 100, /* until readers of an older generation are asked after */
     SETTLED_MS = 2100, /* until a file's time stamp tells its changes apart */
-    MOST_UNCOLLECTED = 8, /* runs until a collection goes before others */
-    NICENESS = 10         /* questions come first */
+    LONGEST_REST_MS = 5000, /* after an update, before the next unasked one */
+    MOST_UNCOLLECTED = 8,   /* runs until a collection goes before others */
+    NICENESS = 10           /* questions come first */
 };
 
 struct jobs *jobs_new(const struct jobs_options *options)
@@ -179,6 +180,13 @@ static uint64_t take_ticket(struct jobs *jobs, struct job *job)
     return ticket ? ticket : ++jobs->tickets;
 }
 
+/* A first index may take long; what changes after it does not wait as long. */
+static int64_t rest_after(const struct index_report *report)
+{
+    int64_t ms = (int64_t)(report->seconds * 1000);
+    return ms < LONGEST_REST_MS ? ms : LONGEST_REST_MS;
+}
+
 static void ended(struct job *job, int code, const struct err *err,
                   const struct index_report *report)
 {
@@ -193,7 +201,7 @@ static void ended(struct job *job, int code, const struct err *err,
         job->err = (struct err){.position = -1};
         job->retry_delay = 0;
         job->behind = false;
-        job->rests_until = clock_ms() + (int64_t)(report->seconds * 1000);
+        job->rests_until = clock_ms() + rest_after(report);
         if (report->unsettled)
             job->retry_at = clock_ms() + SETTLED_MS;
     } else if (code != ERR_CANCELLED) {

@@ -42,9 +42,9 @@ void jobs_retry(struct jobs *jobs, uint32_t manual, const char *name);
 
 /* Files of the manual may have changed: it is behind until an update that
  * begins after this has ended.  That is asked for by jobs_update_marked, once
- * its files rest.  Such updates take at most half of the time; of manuals that
- * fail, those whose folder could not be scanned are tried again soon, the others
- * when their next try is due. */
+ * its files rest.  Such updates take at most half of the time, but none is put
+ * off by more than 5 s; of manuals that fail, those whose folder could not be
+ * scanned are tried again soon, the others when their next try is due. */
 void jobs_mark(struct jobs *jobs, uint32_t manual);
 void jobs_update_marked(struct jobs *jobs, uint32_t manual);
 

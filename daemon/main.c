@@ -14,7 +14,7 @@
 #include "daemon/jobs.h"
 #include "daemon/request.h"
 #include "daemon/server.h"
-#include "daemon/session.h"
+#include "daemon/conversation.h"
 #include "daemon/socket.h"
 #include "daemon/work.h"
 
@@ -171,7 +171,7 @@ static int start_threads(struct service *service, const struct config *config,
         (int64_t)config_number(config, CONFIG_SWEEP_SECONDS) * 1000;
     daemon->poll_ms =
         (int64_t)config_number(config, CONFIG_POLL_SECONDS) * 1000;
-    daemon->sessions = sessions_new();
+    daemon->conversations = conversations_new();
     daemon->outbox = outbox_new(server_wake, service->server);
     struct jobs_options options = {
         .store = daemon->store,
@@ -212,7 +212,7 @@ static void close_all(struct service *service, int status)
     }
     server_free(service->server);
     outbox_free(daemon->outbox);
-    sessions_free(daemon->sessions);
+    conversations_free(daemon->conversations);
     watch_free(daemon->watch);
     skeletons_free(service->skeletons);
     library_close(daemon->library);

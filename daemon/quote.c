@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "daemon/typed.h"
 #include "indexer/source.h"
 
 enum { LEAST_PART = 16 }; /* bytes of a sentence that is quoted alone */
@@ -110,6 +111,17 @@ static bool find_part(const struct reading *reading, struct slice text,
            find_longest(reading, text, quote_part_end, 1, quote);
 }
 
+static bool find_typed(const struct reading *reading, struct slice wanted,
+                       struct quote *quote)
+{
+    const void *places = reading->places.data;
+    text_fold_space(&quote->text, wanted);
+    quote->whole = typed_find(buf_slice(&reading->text), places,
+                              buf_slice(&quote->text), &quote->span,
+                              &quote->made);
+    return quote->whole;
+}
+
 int quote_check(struct parser *parser, const struct passage *passage,
                 struct quote *ret_quote, struct err *err)
 {
@@ -128,8 +140,11 @@ int quote_check(struct parser *parser, const struct passage *passage,
                            (enum encoding)passage->encoding, &reading.text,
                            &reading.places, err);
     if (!code) {
-        quote.whole = find(&reading, passage->text, &quote);
-        if (!quote.whole && !find_part(&reading, passage->text, &quote))
+        bool typed = source_format(path.data) == PARSER_LATEX;
+        if (!typed)
+            quote.whole = find(&reading, passage->text, &quote);
+        if (typed ? !find_typed(&reading, passage->text, &quote)
+                  : !quote.whole && !find_part(&reading, passage->text, &quote))
             code = err_set(err, ERR_NOT_FOUND,
                            "the passage does not stand in %s (any more)",
                            path.data);
@@ -138,6 +153,8 @@ int quote_check(struct parser *parser, const struct passage *passage,
         quote.span.from += span.from;
         quote.span.to += span.from;
         *ret_quote = quote;
+    } else {
+        quote_free(&quote);
     }
     buf_free(&reading.text);
     buf_free(&reading.places);
@@ -149,6 +166,7 @@ int quote_check(struct parser *parser, const struct passage *passage,
 void quote_free(struct quote *quote)
 {
     buf_free(&quote->text);
+    buf_free(&quote->made);
 }
 
 bool quote_is_fresh(const struct volume *volume, uint32_t file)

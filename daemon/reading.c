@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "daemon/dropped.h"
 #include "daemon/result.h"
+#include "indexer/source.h"
 #include "memory/content.h"
 
 enum {
@@ -132,8 +133,9 @@ int verb_toc(struct call *call, struct json *json, struct err *err)
 /* ---- get ---- */
 
 static void put_blocks(struct json *json, const struct volume *volume,
-                       uint32_t file, const struct node *node)
+                       uint32_t number, const struct content *content)
 {
+    const struct node *node = content->node;
     json_key(json, "blocks");
     json_begin(json, '[');
     for (uint32_t i = 0; node && i < node->block_count; i++) {
@@ -143,6 +145,7 @@ static void put_blocks(struct json *json, const struct volume *volume,
         if (block->info.size)
             json_field_string(json, "info", block->info);
         json_field_string(json, "text", block->text);
+        uint32_t file = content_file(content, volume, number, block);
         json_field_string(json, "file", volume->outline->files[file]);
         json_key(json, "span");
         result_span(json, block->origin.span);
@@ -220,8 +223,7 @@ static int put_section(const struct call *call, const struct shelf *shelf,
     put_node(json, volume, node);
     json_field_text(json, "manual", volume->manual.name);
     result_path(json, volume, node);
-    put_blocks(json, volume, volume->outline->nodes[node].source_tree,
-               content.node);
+    put_blocks(json, volume, node, &content);
     put_refs(json, volume, node, content.node);
     put_aliases(json, &volume->outline->nodes[node]);
     if (all)
@@ -247,7 +249,7 @@ int verb_get(struct call *call, struct json *json, struct err *err)
 static int64_t line_at(const char *path, uint64_t offset)
 {
     struct buf start = {0};
-    if (offset > MOST_FILE || file_read_span(path, 0, offset, &start, NULL))
+    if (offset > MOST_FILE || source_read_span(path, 0, offset, &start, NULL))
         return 0;
     int64_t line = 1;
     const char *at = start.data, *end = start.data + start.size;
@@ -312,6 +314,8 @@ static int put_place(const struct call *call, const struct shelf *shelf,
         json_field_null(json, "anchor");
     put_words(json, shelf, volume, at);
     json_field_int(json, "line", line_at(path.data, n->origins[0].span.from));
+    /* A source is read in an editor, not in a browser. */
+    json_field_bool(json, "source", source_format(path.data) == PARSER_LATEX);
     json_end(json, '}');
     buf_free(&path);
     return 0;

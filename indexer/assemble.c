@@ -51,6 +51,23 @@ struct tree *assemble_skeleton(const struct tree *tree)
     return bones;
 }
 
+uint32_t assemble_find(const struct piece *pieces, uint32_t count,
+                       const char *path)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int order = strcmp(path, pieces[middle].path);
+        if (!order)
+            return middle;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return TREE_NONE;
+}
+
 /* ---- Putting them together ---- */
 
 struct assembly {
@@ -93,15 +110,28 @@ static uint32_t head_of(const struct assembly *assembly,
     return 1;
 }
 
+/* The file of the outline that is file `file` of the page's tree. */
+static uint32_t file_of(const struct assembly *assembly, uint32_t page,
+                        uint32_t file)
+{
+    const struct tree *bones = assembly->pieces[page].skeleton;
+    return file ? assemble_find(assembly->pieces, assembly->count,
+                                bones->files[file].data)
+                : page;
+}
+
 static void copy_places(struct assembly *assembly, uint32_t page,
                         const struct node *node, uint32_t index)
 {
     struct tree *outline = assembly->outline;
     for (uint32_t i = 0; i < node->anchor_count; i++)
         tree_add_anchor(outline, index, node->anchors[i]);
-    for (uint32_t i = 0; i < node->origin_count; i++)
-        tree_add_origin(outline, index,
-                        (struct origin){page, node->origins[i].span});
+    for (uint32_t i = 0; i < node->origin_count; i++) {
+        uint32_t file = file_of(assembly, page, node->origins[i].file);
+        if (file != TREE_NONE)
+            tree_add_origin(outline, index,
+                            (struct origin){file, node->origins[i].span});
+    }
 }
 
 /* Copies a page's nodes below `parent`; returns the index of its root. */

@@ -16,6 +16,10 @@ struct piece {
     struct hash128 content; /* equal for equal files; 0, 0: not known */
 };
 
+/* The piece of that path; TREE_NONE: there is none. */
+uint32_t assemble_find(const struct piece *pieces, uint32_t count,
+                       const char *path);
+
 /* pieces [count] in byte order of their paths; file i of the outline is piece
  * i.  `aliases`: nodes are given the names that the manual's indexes have for
  * them.  Ids are left 0. */

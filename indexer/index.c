@@ -17,8 +17,10 @@
 #include "base/log.h"
 #include "indexer/aliases.h"
 #include "indexer/assemble.h"
+#include "indexer/inputs.h"
 #include "indexer/parsers.h"
 #include "indexer/scan.h"
+#include "indexer/source.h"
 #include "memory/lexical.h"
 
 static const int64_t RACY_NS = 2000000000;
@@ -106,8 +108,7 @@ static bool was_unread(const struct file *old)
  * store has lost the tree. */
 static bool is_current(struct store_txn *txn, const struct file *file)
 {
-    return hash_equal(file->tree,
-                      parsers_tree_name(file->content, file->path)) &&
+    return hash_equal(file->tree, parsers_file_tree(file)) &&
            (file->state == FILE_FAILED || store_has_tree(txn, file->tree));
 }
 
@@ -134,7 +135,8 @@ static bool look_up(struct update *u, struct store_txn *txn, size_t i)
                           .size = now->size,
                           .mtime_ns = settled(u, now->mtime_ns),
                           .inode = now->inode,
-                          .failure = mem_strdup("")};
+                          .failure = mem_strdup(""),
+                          .inputs = mem_strdup("")};
     u->report->unsettled += settles(u, now->mtime_ns);
     if (now->failure) {
         file->state = FILE_FAILED;
@@ -151,7 +153,9 @@ static bool look_up(struct update *u, struct store_txn *txn, size_t i)
     file->tree = old->tree;
     file->state = old->state;
     free(file->failure);
+    free(file->inputs);
     file->failure = mem_strdup(old->failure);
+    file->inputs = mem_strdup(old->inputs);
     bool again =
         u->options->force || (u->options->retry && old->state == FILE_FAILED);
     u->known[i] = is_current(txn, old) && !again;
@@ -225,6 +229,20 @@ static int scan(struct update *u, struct err *err)
 
 /* ---- Parse ---- */
 
+/* What is wrong in a file that is read all the same. */
+static void log_reports(const struct update *u, const char *path,
+                        struct slice reports)
+{
+    while (reports.size) {
+        const char *end = memchr(reports.data, '\n', reports.size);
+        size_t size = end ? (size_t)(end - reports.data) : reports.size;
+        log_warn("%s/%s: %.*s", u->manual.root, path, (int)size, reports.data);
+        size += end != NULL;
+        reports.data += size;
+        reports.size -= size;
+    }
+}
+
 static void take_result(struct update *u, size_t i,
                         const struct parsers_result *r)
 {
@@ -240,13 +258,16 @@ static void take_result(struct update *u, size_t i,
     if (r->unchanged)
         return;
     int state = r->err.code ? FILE_FAILED : FILE_INDEXED;
+    log_reports(u, file->path, buf_slice(&r->reports));
     u->changed |= state == FILE_INDEXED || file->state == FILE_INDEXED;
     u->keep_record[i] = false;
     file->state = state;
     file->content = r->content;
     file->tree = r->name;
     free(file->failure);
+    free(file->inputs);
     file->failure = mem_strdup(r->err.code ? r->err.message : "");
+    file->inputs = mem_strdup(buf_slice(&r->inputs).data);
     u->report->parsed += !r->stored;
 }
 
@@ -293,6 +314,8 @@ static int collect_results(struct update *u, struct parsers *parsers,
             return result.err.code;
         }
         take_result(u, file_of[result.task], &result);
+        buf_free(&result.inputs);
+        buf_free(&result.reports);
         if (result.tree) {
             batch->names[batch->count] = result.name;
             batch->trees[batch->count++] = result.tree;
@@ -312,6 +335,40 @@ struct reading {
     struct arena paths;
 };
 
+/* The documents whose included files are others than they were. */
+static void find_outdated(struct update *u, bool *read)
+{
+    struct hash128 *content = mem_alloc(u->scan.count * sizeof *content);
+    for (size_t i = 0; i < u->scan.count; i++)
+        if (!read[i] && u->files[i].state != FILE_FAILED)
+            content[i] = u->files[i].content;
+    for (size_t i = 0; i < u->scan.count; i++) {
+        const struct file *file = &u->files[i];
+        if (file->inputs[0] &&
+            !inputs_are_same(&u->scan, file->path, file->inputs, content)) {
+            read[i] = true;
+            u->known[i] = false;
+        }
+    }
+    free(content);
+}
+
+static void add_reading(struct update *u, struct reading *reading, size_t i)
+{
+    struct buf path = {0};
+    file_join(&path, u->manual.root, u->scan.files[i].path);
+    reading->tasks[reading->count] = (struct parsers_task){
+        .path = arena_copy(&reading->paths, path.data, path.size),
+        .name = u->scan.files[i].path,
+        .has_known = u->known[i],
+        .known = u->files[i].content,
+        .size = u->scan.files[i].size,
+        .mtime_ns = u->scan.files[i].mtime_ns,
+        .inode = u->scan.files[i].inode};
+    reading->file_of[reading->count++] = (uint32_t)i;
+    buf_free(&path);
+}
+
 static int choose_readings(struct update *u, struct reading *reading,
                            struct err *err)
 {
@@ -321,21 +378,14 @@ static int choose_readings(struct update *u, struct reading *reading,
         return code;
     reading->tasks = mem_alloc(u->scan.count * sizeof *reading->tasks);
     reading->file_of = mem_alloc(u->scan.count * sizeof *reading->file_of);
-    for (size_t i = 0; i < u->scan.count; i++) {
-        if (!look_up(u, txn, i))
-            continue;
-        struct buf path = {0};
-        file_join(&path, u->manual.root, u->scan.files[i].path);
-        reading->tasks[reading->count] = (struct parsers_task){
-            .path = arena_copy(&reading->paths, path.data, path.size),
-            .has_known = u->known[i],
-            .known = u->files[i].content,
-            .size = u->scan.files[i].size,
-            .mtime_ns = u->scan.files[i].mtime_ns,
-            .inode = u->scan.files[i].inode};
-        reading->file_of[reading->count++] = (uint32_t)i;
-        buf_free(&path);
-    }
+    bool *read = mem_alloc(u->scan.count * sizeof *read);
+    for (size_t i = 0; i < u->scan.count; i++)
+        read[i] = look_up(u, txn, i);
+    find_outdated(u, read);
+    for (size_t i = 0; i < u->scan.count; i++)
+        if (read[i])
+            add_reading(u, reading, i);
+    free(read);
     store_end(txn);
     return 0;
 }
@@ -350,7 +400,8 @@ static int parse(struct update *u, struct err *err)
         parser.cancel = u->cancel;
         struct parsers *parsers =
             parsers_start(u->store, &parser, u->options->parsers,
-                          u->options->force, reading.tasks, reading.count);
+                          u->options->force, u->manual.root, &u->scan,
+                          reading.tasks, reading.count);
         code = collect_results(u, parsers, reading.file_of, reading.count,
                                &batch, err);
         parsers_stop(parsers);

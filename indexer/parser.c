@@ -27,7 +27,13 @@ enum {
 };
 
 /* A reply is at most so many times the request, and a little. */
-enum { MOST_GROWTH = 16, LEAST_REPLY = 1 << 20 };
+enum { MOST_GROWTH = 16, LEAST_REPLY = 1 << 20, MOST_ASKED = 20000 };
+
+/* A file that was handed over while a document is parsed. */
+struct handed {
+    char *path;
+    uint64_t size;
+};
 
 struct parser {
     char *program;
@@ -40,6 +46,10 @@ struct parser {
     uint64_t number;   /* of the last request, to any process */
     int64_t busy_ms;   /* that it took for them */
     int64_t deadline;  /* of the request under way, on clock_ms */
+    const struct parser_inputs *inputs; /* of the request; NULL: none */
+    struct handed *handed;              /* [handed_count] */
+    size_t handed_count, handed_capacity;
+    uint64_t handed_bytes;
 };
 
 struct parser *parser_new(const struct parser_options *options)
@@ -52,6 +62,15 @@ struct parser *parser_new(const struct parser_options *options)
     parser->cancel = options->cancel;
     parser->socket = -1;
     return parser;
+}
+
+/* ---- Files that a document includes ---- */
+
+static void forget_handed(struct parser *parser)
+{
+    while (parser->handed_count)
+        free(parser->handed[--parser->handed_count].path);
+    parser->handed_bytes = 0;
 }
 
 /* ---- The process ---- */
@@ -84,6 +103,8 @@ void parser_free(struct parser *parser)
         return;
     if (parser->pid)
         end_process(parser, true);
+    forget_handed(parser);
+    free(parser->handed);
     free(parser->program);
     free(parser);
 }
@@ -343,21 +364,93 @@ static int reported(const struct wire_reply *reply, const struct buf *message,
     return code;
 }
 
+/* ---- Handing files over ---- */
+
+static void note_handed(struct parser *parser, const struct buf *path,
+                        size_t size)
+{
+    for (size_t i = 0; i < parser->handed_count; i++)
+        if (!strcmp(parser->handed[i].path, path->data))
+            return;
+    mem_reserve((void **)&parser->handed, &parser->handed_capacity,
+                parser->handed_count + 1, sizeof *parser->handed);
+    parser->handed[parser->handed_count++] =
+        (struct handed){mem_strdup(path->data), size};
+}
+
+/* Answers the child's question for one of these names. */
+static int hand_over(struct parser *parser, const struct wire_request *request,
+                     struct slice names, struct err *err)
+{
+    struct buf bytes = {0}, path = {0};
+    struct wire_request input = {.number = request->number, .kind = WIRE_INPUT};
+    const struct parser_inputs *inputs = parser->inputs;
+    bool found = inputs && inputs->open(inputs->context, names, &bytes, &path);
+    buf_put_byte(&path, '\0');
+    if (found &&
+        bytes.size + path.size + parser->handed_bytes > PARSER_MOST_BYTES) {
+        found = false;
+        buf_clear(&path);
+        buf_printf(&path, "its files are larger than %d MiB",
+                   PARSER_MOST_BYTES >> 20);
+        buf_put_byte(&path, '\0');
+    }
+    if (found) {
+        parser->handed_bytes += bytes.size;
+        note_handed(parser, &path, bytes.size);
+    } else {
+        buf_clear(&bytes);
+    }
+    input.format = found;
+    input.size = path.size + bytes.size;
+    int rc = put(parser, &input, sizeof input, err);
+    if (!rc)
+        rc = put(parser, path.data, path.size, err);
+    if (!rc)
+        rc = put(parser, bytes.data, bytes.size, err);
+    buf_free(&bytes);
+    buf_free(&path);
+    return rc;
+}
+
+/* Takes the reply's header, after all that the child asks for before. */
+static int take_reply(struct parser *parser, const struct wire_request *request,
+                      struct wire_reply *reply, struct err *err)
+{
+    for (size_t asked = 0;; asked++) {
+        int rc = take(parser, reply, sizeof *reply, err);
+        if (rc || reply->status != WIRE_ASKS)
+            return rc;
+        struct buf names = {0};
+        if (reply->number != request->number ||
+            reply->size > WIRE_MOST_NAMES || asked > MOST_ASKED)
+            return nonsense(parser, err);
+        rc = take_into(parser, &names, reply->size, err);
+        if (!rc)
+            rc = hand_over(parser, request, buf_slice(&names), err);
+        buf_free(&names);
+        if (rc)
+            return rc;
+    }
+}
+
 static int exchange(struct parser *parser, struct wire_request request,
                     struct slice bytes, struct buf *answer, struct err *err)
 {
     request.number = ++parser->number;
     request.size = bytes.size;
+    forget_handed(parser);
     int rc = put(parser, &request, sizeof request, err);
     if (!rc)
         rc = put(parser, bytes.data, bytes.size, err);
     struct wire_reply reply;
     if (!rc)
-        rc = take(parser, &reply, sizeof reply, err);
+        rc = take_reply(parser, &request, &reply, err);
     if (rc)
         return rc;
+    uint64_t size = bytes.size + parser->handed_bytes;
     uint64_t most = reply.status ? sizeof err->message - 1
-                                 : LEAST_REPLY + MOST_GROWTH * bytes.size;
+                                 : LEAST_REPLY + MOST_GROWTH * size;
     if (reply.number != request.number || reply.size > most)
         return nonsense(parser, err);
     rc = take_into(parser, answer, reply.size, err);
@@ -395,16 +488,22 @@ static bool is_text(struct slice text)
     return text_is_utf8(text.data, text.size);
 }
 
-static bool is_plausible_node(const struct node *node, size_t size)
+/* The bytes of each of a tree's files. */
+static bool is_in_file(const struct origin *origin, const uint64_t *sizes)
+{
+    return is_within(origin->span, sizes[origin->file]);
+}
+
+static bool is_plausible_node(const struct node *node, const uint64_t *sizes)
 {
     bool fine = is_text(node->title) && is_text(node->anchor);
     for (uint32_t i = 0; i < node->origin_count && fine; i++)
-        fine = is_within(node->origins[i].span, size);
+        fine = is_in_file(&node->origins[i], sizes);
     for (uint32_t i = 0; i < node->anchor_count && fine; i++)
         fine = is_text(node->anchors[i]);
     for (uint32_t i = 0; i < node->block_count && fine; i++) {
         const struct block *block = &node->blocks[i];
-        fine = is_within(block->origin.span, size) && is_text(block->text) &&
+        fine = is_in_file(&block->origin, sizes) && is_text(block->text) &&
                is_text(block->info);
     }
     for (uint32_t i = 0; i < node->ref_count && fine; i++)
@@ -412,28 +511,52 @@ static bool is_plausible_node(const struct node *node, size_t size)
     return fine;
 }
 
-/* Is it a file's tree, with all its places in that file? */
-static bool is_plausible(const struct tree *tree, size_t size)
+/* The sizes of the tree's files: the one parsed, and of those that were handed
+ * over; false: it names another. */
+static bool find_sizes(const struct parser *parser, const struct tree *tree,
+                       size_t size, uint64_t *ret_sizes)
+{
+    ret_sizes[0] = size;
+    for (uint32_t f = 1; f < tree->file_count; f++) {
+        size_t i = 0;
+        while (i < parser->handed_count &&
+               !slice_is(tree->files[f], parser->handed[i].path))
+            i++;
+        if (i == parser->handed_count)
+            return false;
+        ret_sizes[f] = parser->handed[i].size;
+    }
+    return true;
+}
+
+/* Is it a file's tree, with all its places in that file and those included? */
+static bool is_plausible(const struct parser *parser, const struct tree *tree,
+                         size_t size)
 {
     const struct page *page = &tree->page;
-    bool fine = !tree->outline && tree->file_count == 1 &&
-                !tree->files[0].size && is_text(page->title) &&
+    if (tree->outline || !tree->file_count || tree->files[0].size ||
+        tree->file_count > 1 + parser->handed_count)
+        return false;
+    uint64_t *sizes = mem_alloc(tree->file_count * sizeof *sizes);
+    bool fine = find_sizes(parser, tree, size, sizes) && is_text(page->title) &&
                 is_text(page->up) && is_text(page->prev) && is_text(page->next);
     for (uint32_t n = 0; n < tree->count && fine; n++)
-        fine = is_plausible_node(&tree->nodes[n], size);
+        fine = is_plausible_node(&tree->nodes[n], sizes);
+    free(sizes);
     return fine;
 }
 
 /* A heading takes more than four bytes of a file, and any item some; the bytes
  * of all text are those of the reply, which is bounded itself. */
-static bool read_tree(const struct buf *answer, size_t size,
-                      struct tree **ret_tree)
+static bool read_tree(const struct parser *parser, struct slice answer,
+                      size_t size, struct tree **ret_tree)
 {
-    const struct tree_limits limits = {2 + size / 4, 8 + size};
+    size_t all = size + parser->handed_bytes;
+    const struct tree_limits limits = {2 + all / 4, 8 + all};
     struct tree *tree;
-    if (tree_decode_within(answer->data, answer->size, &limits, &tree, NULL))
+    if (tree_decode_within(answer.data, answer.size, &limits, &tree, NULL))
         return false;
-    bool fine = is_plausible(tree, size);
+    bool fine = is_plausible(parser, tree, size);
     if (fine)
         *ret_tree = tree;
     else
@@ -441,31 +564,50 @@ static bool read_tree(const struct buf *answer, size_t size,
     return fine;
 }
 
+/* Takes the reports off the head of an answer. */
+static bool read_reports(struct slice *answer, const struct parser_inputs *in)
+{
+    struct reader reader = reader_of(answer->data, answer->size);
+    struct slice reports = read_string(&reader);
+    if (reader.failed || !is_text(reports))
+        return false;
+    if (in && in->reports)
+        buf_put_slice(in->reports, reports);
+    answer->data += reader.at;
+    answer->size -= reader.at;
+    return true;
+}
+
 static int ask_tree(struct parser *parser, enum wire_kind kind,
                     struct slice bytes, enum parser_format format,
-                    struct tree **ret_tree, struct err *err)
+                    const struct parser_inputs *inputs, struct tree **ret_tree,
+                    struct err *err)
 {
     struct buf answer = {0};
     struct wire_request request = {.kind = kind, .format = (uint64_t)format};
+    parser->inputs = inputs;
     int rc = ask(parser, request, bytes, &answer, err);
-    if (!rc && !read_tree(&answer, bytes.size, ret_tree))
+    struct slice encoded = buf_slice(&answer);
+    if (!rc && ((format == PARSER_LATEX && !read_reports(&encoded, inputs)) ||
+                !read_tree(parser, encoded, bytes.size, ret_tree)))
         rc = nonsense(parser, err);
+    parser->inputs = NULL;
     buf_free(&answer);
     return rc;
 }
 
 int parser_parse(struct parser *parser, struct slice bytes,
-                 enum parser_format format, struct tree **ret_tree,
-                 struct err *err)
+                 enum parser_format format, const struct parser_inputs *inputs,
+                 struct tree **ret_tree, struct err *err)
 {
-    return ask_tree(parser, WIRE_PARSE, bytes, format, ret_tree, err);
+    return ask_tree(parser, WIRE_PARSE, bytes, format, inputs, ret_tree, err);
 }
 
 int parser_dropped(struct parser *parser, struct slice bytes,
                    enum parser_format format, struct tree **ret_tree,
                    struct err *err)
 {
-    return ask_tree(parser, WIRE_DROPPED, bytes, format, ret_tree, err);
+    return ask_tree(parser, WIRE_DROPPED, bytes, format, NULL, ret_tree, err);
 }
 
 /* False unless the reply is text and places as promised. */

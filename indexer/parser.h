@@ -31,19 +31,33 @@ enum { PARSER_MOST_BYTES = 64 << 20 };
 enum parser_format {
     PARSER_HTML,
     PARSER_XML, /* XHTML or DocBook, well-formed */
+    PARSER_LATEX,
     PARSER_FORMATS
 };
 
 struct parser *parser_new(const struct parser_options *options);
 void parser_free(struct parser *parser); /* ends the process */
 
-/* Parses a file's bytes (the slice must stay valid meanwhile).
+/* The files that a LaTeX document includes, for who parses it.  `names`: the
+ * paths it is looked for under, one a line, as the document writes them.  False:
+ * there is none, or it may not be read; a reason may be in `ret_path`.  Else
+ * the path by which the tree is to know it. */
+struct parser_inputs {
+    void *context;
+    bool (*open)(void *context, struct slice names, struct buf *ret_bytes,
+                 struct buf *ret_path);
+    struct buf *reports; /* what is wrong in it, a line each; NULL: not asked */
+};
+
+/* Parses a file's bytes (the slice must stay valid meanwhile).  `inputs` NULL:
+ * it can include nothing.  The tree's first file is the one parsed, the others
+ * those it includes.
  * ERR_FORMAT: not of that format; ERR_LIMIT: too deep, too large, too slow;
  * ERR_CRASH: the parser died on it; ERR_CANCELLED; ERR_IO, ERR_INTERNAL: no parser could be
  * started, which is not the file's fault. */
 int parser_parse(struct parser *parser, struct slice bytes,
-                 enum parser_format format, struct tree **ret_tree,
-                 struct err *err);
+                 enum parser_format format, const struct parser_inputs *inputs,
+                 struct tree **ret_tree, struct err *err);
 
 /* The same nodes, but their blocks are the texts that parser_parse leaves out:
  * `info` says why ("navigation", "hidden", "label"...). */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "indexer/inputs.h"
 #include "indexer/source.h"
 
 /* Results that may wait: bounds memory when the store is slower. */
@@ -13,6 +14,8 @@ struct parsers {
     struct store *store;
     struct parser_options options;
     bool force;
+    const char *root;
+    const struct scan *scan;
     const struct parsers_task *tasks;
     size_t count, begun, given;
     bool stopping;
@@ -41,15 +44,6 @@ struct hash128 parsers_tree_name(struct hash128 content, const char *path)
     return name_by(PARSER_VERSION, content, path);
 }
 
-bool parsers_is_tree(struct hash128 name, struct hash128 content,
-                     const char *path)
-{
-    for (unsigned version = PARSER_VERSION; version; version--)
-        if (hash_equal(name, name_by(version, content, path)))
-            return true;
-    return false;
-}
-
 static bool is_stored(struct store *store, struct hash128 name)
 {
     struct store_txn *txn;
@@ -69,6 +63,69 @@ static bool is_as_met(const struct parsers_task *task)
                task->mtime_ns;
 }
 
+/* A file that is nothing by itself. */
+static struct tree *part_tree(void)
+{
+    struct slice none = {"", 0};
+    struct tree *tree = tree_new(false);
+    tree_add_file(tree, none);
+    tree_add_node(tree, TREE_NONE, 0, none, none);
+    tree->page.role = PAGE_PART;
+    tree->page.title = tree->page.up = tree->page.prev = tree->page.next =
+        tree_copy_text(tree, none);
+    tree_seal(tree, NULL);
+    return tree;
+}
+
+struct hash128 parsers_name_with(struct hash128 name, struct slice inputs)
+{
+    struct buf all = {0};
+    unsigned char bytes[16];
+    if (!inputs.size)
+        return name;
+    hash_write(name, bytes);
+    buf_put(&all, bytes, sizeof bytes);
+    buf_put_slice(&all, inputs);
+    name = hash_bytes(all.data, all.size);
+    buf_free(&all);
+    return name;
+}
+
+static struct hash128 file_tree_by(unsigned version, const struct file *file)
+{
+    return parsers_name_with(name_by(version, file->content, file->path),
+                             slice_of(file->inputs ? file->inputs : ""));
+}
+
+struct hash128 parsers_file_tree(const struct file *file)
+{
+    return file_tree_by(PARSER_VERSION, file);
+}
+
+bool parsers_is_tree(const struct file *file)
+{
+    for (unsigned version = PARSER_VERSION; version; version--)
+        if (hash_equal(file->tree, file_tree_by(version, file)))
+            return true;
+    return false;
+}
+
+static int parse(struct parsers *parsers, struct parser *parser,
+                 const struct parsers_task *task, struct slice bytes,
+                 struct parsers_result *ret)
+{
+    enum parser_format format = source_format(task->path);
+    struct inputs inputs = {
+        .scan = parsers->scan, .root = parsers->root, .document = task->name};
+    struct parser_inputs open = {&inputs, inputs_open, &ret->reports};
+    int code = parser_parse(parser, bytes, format,
+                            format == PARSER_LATEX ? &open : NULL, &ret->tree,
+                            &ret->err);
+    ret->inputs = inputs.record;
+    ret->name = parsers_name_with(ret->name, buf_slice(&ret->inputs));
+    return code;
+}
+
 static void work_on(struct parsers *parsers, struct parser *parser, size_t task,
                     struct parsers_result *ret)
 {
@@ -83,12 +140,15 @@ static void work_on(struct parsers *parsers, struct parser *parser, size_t task,
     ret->name = parsers_tree_name(ret->content, path);
     ret->unchanged = parsers->tasks[task].has_known && !parsers->force &&
                      hash_equal(ret->content, parsers->tasks[task].known);
-    if (!ret->unchanged)
+    /* A document may include other files than the one of the same bytes. */
+    if (!ret->unchanged && source_format(path) != PARSER_LATEX)
         ret->stored = !parsers->force && is_stored(parsers->store, ret->name);
-    if (!ret->unchanged && !ret->stored &&
-        !source_unpack(path, &bytes, &ret->err)) {
-        int code = parser_parse(parser, buf_slice(&bytes), source_format(path),
-                                &ret->tree, &ret->err);
+    if (!ret->unchanged && source_is_part(path)) {
+        ret->tree = part_tree();
+    } else if (!ret->unchanged && !ret->stored &&
+               !source_unpack(path, &bytes, &ret->err)) {
+        int code = parse(parsers, parser, &parsers->tasks[task],
+                         buf_slice(&bytes), ret);
         ret->broken =
             code == ERR_IO || code == ERR_INTERNAL || code == ERR_CANCELLED;
     }
@@ -118,6 +178,14 @@ static bool has_room(const struct parsers *parsers, size_t bytes)
             parsers->waiting_bytes + bytes <= MOST_WAITING_BYTES);
 }
 
+static void drop_result(const struct parsers_result *result)
+{
+    struct buf inputs = result->inputs, reports = result->reports;
+    tree_free(result->tree);
+    buf_free(&inputs);
+    buf_free(&reports);
+}
+
 static void give_result(struct parsers *parsers,
                         const struct parsers_result *result)
 {
@@ -129,7 +197,7 @@ static void give_result(struct parsers *parsers,
         parsers->waiting[parsers->waiting_count++] = *result;
         parsers->waiting_bytes += bytes;
     } else {
-        tree_free(result->tree);
+        drop_result(result);
     }
     pthread_cond_signal(&parsers->ready);
     pthread_mutex_unlock(&parsers->lock);
@@ -151,13 +219,16 @@ static void *run(void *context)
 
 struct parsers *parsers_start(struct store *store,
                               const struct parser_options *options,
-                              unsigned threads, bool force,
+                              unsigned threads, bool force, const char *root,
+                              const struct scan *scan,
                               const struct parsers_task *tasks, size_t count)
 {
     struct parsers *parsers = mem_alloc(sizeof *parsers);
     parsers->store = store;
     parsers->options = *options;
     parsers->force = force;
+    parsers->root = root;
+    parsers->scan = scan;
     parsers->tasks = tasks;
     parsers->count = count;
     pthread_mutex_init(&parsers->lock, NULL);
@@ -203,7 +274,7 @@ void parsers_stop(struct parsers *parsers)
     for (unsigned i = 0; i < parsers->thread_count; i++)
         pthread_join(parsers->threads[i], NULL);
     for (size_t i = 0; i < parsers->waiting_count; i++)
-        tree_free(parsers->waiting[i].tree);
+        drop_result(&parsers->waiting[i]);
     pthread_cond_destroy(&parsers->ready);
     pthread_cond_destroy(&parsers->room);
     pthread_mutex_destroy(&parsers->lock);

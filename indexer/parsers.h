@@ -7,11 +7,13 @@
 
 #include "base/err.h"
 #include "indexer/parser.h"
+#include "indexer/scan.h"
 #include "memory/store.h"
 #include "tree/tree.h"
 
 struct parsers_task {
     const char *path; /* absolute */
+    const char *name; /* the same, relative to the root */
     bool has_known;   /* `known` is the hash of what is indexed */
     struct hash128 known;
     uint64_t size; /* the file as it was when the scan met it */
@@ -27,6 +29,9 @@ struct parsers_result {
     bool moved;  /* what was read is not, or not surely, what the scan met */
     bool stored; /* the store has a tree of that name already */
     struct tree *tree; /* else this; NULL when failed */
+    struct buf inputs;  /* the record of what it includes (indexer/inputs.h) */
+    struct buf reports; /* what is wrong in a document that is read, a line
+                           each */
     struct err err;    /* code 0: fine */
     bool broken;       /* err is not the file's: no parser, or cancelled:
                                   no file would fare better */
@@ -34,20 +39,27 @@ struct parsers_result {
 
 /* The name under which the tree of a file of that name and content is stored. */
 struct hash128 parsers_tree_name(struct hash128 content, const char *path);
-/* It is that, or was by an earlier version of the parser. */
-bool parsers_is_tree(struct hash128 name, struct hash128 content,
-                     const char *path);
+
+/* The same of a document that includes others: `inputs` is their record. */
+struct hash128 parsers_name_with(struct hash128 name, struct slice inputs);
+
+/* The name of the tree that the record's file has, as it was read. */
+struct hash128 parsers_file_tree(const struct file *file);
+/* The record names that, or what it was by an earlier version of the parser. */
+bool parsers_is_tree(const struct file *file);
 
 struct parsers;
 
-/* Starts `threads` parsers on the tasks, which must outlive them. */
+/* Starts `threads` parsers on the tasks, which must outlive them, as must the
+ * scan of the folder `root`: what documents include is looked for in it. */
 struct parsers *parsers_start(struct store *store,
                               const struct parser_options *options,
-                              unsigned threads, bool force,
+                              unsigned threads, bool force, const char *root,
+                              const struct scan *scan,
                               const struct parsers_task *tasks, size_t count);
 
 /* The next result in the order of completion; waits for one.  False: all have
- * been given.  The caller owns ret->tree. */
+ * been given.  The caller owns ret->tree, inputs and reports. */
 bool parsers_next(struct parsers *parsers, struct parsers_result *ret);
 
 /* Ends it; tasks not yet begun are left undone. */

@@ -79,6 +79,31 @@ static void find_equals(struct placing *p)
     free(keys);
 }
 
+static bool includes(const struct placing *p, uint32_t piece, uint32_t other)
+{
+    const struct tree *bones = p->pieces[piece].skeleton;
+    for (uint32_t f = 1; f < bones->file_count; f++)
+        if (slice_is(bones->files[f], p->pieces[other].path))
+            return true;
+    return false;
+}
+
+/* What a document includes stands in it; of two that include each other, the
+ * first by path is the document. */
+static void leave_out_included(struct placing *p)
+{
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct tree *bones = p->pieces[i].skeleton;
+        for (uint32_t f = 1; f < bones->file_count; f++) {
+            uint32_t other =
+                assemble_find(p->pieces, p->count, bones->files[f].data);
+            if (other != TREE_NONE && other != i &&
+                (other > i || !includes(p, other, i)))
+                p->places[other].left_out = LEFT_OUT_PART;
+        }
+    }
+}
+
 static void look_at(struct placing *p)
 {
     bool javadoc = false;
@@ -111,6 +136,7 @@ static void look_at(struct placing *p)
             p->targets[i][k] = placing_follow(p, i, page->links[k].url);
     }
     free(wholes);
+    leave_out_included(p);
 }
 
 /* ---- Parents ---- */

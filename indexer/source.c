@@ -22,10 +22,20 @@ static const struct {
     const char *ending;
     enum parser_format format;
     bool docbook; /* or else not ours */
+    bool part;    /* of LaTeX documents, none itself */
 } kinds[] = {
-    {".html", PARSER_HTML, false},  {".htm", PARSER_HTML, false},
-    {".xhtml", PARSER_XML, false},  {".xht", PARSER_XML, false},
-    {".docbook", PARSER_XML, true}, {".xml", PARSER_XML, true},
+    {".html", PARSER_HTML, false, false},
+    {".htm", PARSER_HTML, false, false},
+    {".xhtml", PARSER_XML, false, false},
+    {".xht", PARSER_XML, false, false},
+    {".docbook", PARSER_XML, true, false},
+    {".xml", PARSER_XML, true, false},
+    {".tex", PARSER_LATEX, false, false},
+    {".ltx", PARSER_LATEX, false, false},
+    {".latex", PARSER_LATEX, false, false},
+    {".bbl", PARSER_LATEX, false, true},
+    {".cls", PARSER_LATEX, false, true},
+    {".sty", PARSER_LATEX, false, true},
 };
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -62,6 +72,12 @@ enum parser_format source_format(const char *path)
 {
     size_t kind = kind_of(path);
     return kind < KINDS ? kinds[kind].format : PARSER_HTML;
+}
+
+bool source_is_part(const char *path)
+{
+    size_t kind = kind_of(path);
+    return kind < KINDS && kinds[kind].part;
 }
 
 /* XML is written for a hundred purposes; DocBook names itself. */

@@ -9,7 +9,7 @@
 #include "indexer/parser.h"
 
 /* The names that are read, for messages. */
-#define SOURCE_NAMES ".html, .htm, .xhtml, DocBook .xml, also .gz"
+#define SOURCE_NAMES ".html, .htm, .xhtml, DocBook .xml, .tex, also .gz"
 
 /* Is a file of that name read?  An .xml file only if source_is_docbook. */
 bool source_is_named(const char *path);
@@ -18,6 +18,8 @@ bool source_is_named(const char *path);
 bool source_is_wanted(const char *path);
 
 enum parser_format source_format(const char *path);
+/* Is it read only where a LaTeX document includes it? */
+bool source_is_part(const char *path);
 bool source_is_packed(const char *path); /* a .gz file */
 
 /* The file's bytes as they are on disk, all of one moment.  ERR_LIMIT: too

@@ -8,7 +8,17 @@
  *   WIRE_PARSE   request: an HTML file    reply: an encoded tree
  *   WIRE_DROPPED request: an HTML file    reply: an encoded tree
  *   WIRE_TEXT    request: part of a file  reply: as wire_text_size says
- *   a failure    status < 0, position     reply: the message */
+ *   WIRE_INPUT   request: a file that another one includes, see below
+ *   a failure    status < 0, position     reply: the message
+ *
+ * While it parses LaTeX, the child may ask for files: a reply with the status
+ * WIRE_ASKS, of the names by which the document calls one, a line each.  It is
+ * answered by WIRE_INPUT with the same number: the file's path, a NUL and its
+ * bytes; format 0: there is none, with the reason in place of the path.  The
+ * child opens no file itself.
+ *
+ * The tree of a LaTeX file comes after a string (base/buf.h): what is wrong in
+ * the document, a line each. */
 #ifndef INDEXER_WIRE_H
 #define INDEXER_WIRE_H
 
@@ -16,7 +26,14 @@
 
 enum { WIRE_FD = 3 }; /* the child's end */
 
-enum wire_kind { WIRE_PARSE = 1, WIRE_TEXT = 2, WIRE_DROPPED = 3 };
+enum wire_kind {
+    WIRE_PARSE = 1,
+    WIRE_TEXT = 2,
+    WIRE_DROPPED = 3,
+    WIRE_INPUT = 4
+};
+
+enum { WIRE_ASKS = 1, WIRE_MOST_NAMES = 8192 /* bytes */ };
 
 struct wire_request {
     uint64_t number;   /* of the request; its reply has the same */

@@ -61,6 +61,42 @@ struct kernel_run {
 /* A weight matrix [n, k] in the form in which a backend multiplies by it. */
 struct kernel_weight;
 
+/* The sizes of one call of HiLS attention.  `n` slots hold keys and values;
+ * chunk c is slots [c chunk, (c + 1) chunk).  Query i at slot t = position[i]
+ * sees the window [l, t], l = max(0, floor((t - window + 1) / chunk) chunk),
+ * and chooses among the chunks before it, which are complete. */
+struct kernel_hils {
+    size_t m;          /* queries */
+    size_t n;          /* slots, more than any position */
+    size_t chunks;     /* summaries, at least as many as any query's
+                          candidates l / chunk */
+    size_t hq, hkv, d; /* heads, hkv dividing hq, and their width */
+    size_t chunk;      /* slots of a chunk, >= 1 */
+    size_t window;     /* slots, >= 1 */
+    size_t top_k;      /* chunks chosen by a query, >= 1 */
+    bool exact;        /* tokens of chosen chunks weigh their own exp(score) */
+    bool softmax1;     /* 1 is added to what softmax divides by */
+};
+
+/* HiCI's own weights, each [outputs, inputs].  D: the model's width; a, b: the
+ * widths in which slots and statistics are attended to, multiples of `heads`. */
+struct kernel_hici {
+    const float *slot;                        /* [slots, D] */
+    const struct kernel_weight *lq, *lk, *lv; /* [a, D] */
+    const struct kernel_weight *lo;           /* [D, a] */
+    const struct kernel_weight *gc;           /* [s, D], the first squeeze */
+    const float *gc_norm, *gc_bias;           /* [s], of its layer norm */
+    const struct kernel_weight *gb;           /* [b, s], the second */
+    const float *gb_norm, *gb_bias;           /* [b] */
+    const float *query;                       /* [queries, b] */
+    const struct kernel_weight *gq, *gk, *gv; /* [b, b] */
+    const struct kernel_weight *go;           /* [b, b] */
+    const struct kernel_weight *expand;       /* [D, b] */
+    float beta;                               /* the gate is softplus(beta) */
+    float eps;                                /* of the layer norms */
+    size_t slots, queries, heads, width, a, s, b; /* width is D */
+};
+
 struct kernels {
     const char *name; /* "ref", "cpu", "cuda" */
 
@@ -172,6 +208,112 @@ struct kernels {
     int (*pool_landmark)(struct kernel_run *run, float *out, float *ret_bias,
                          const float *children, const float *bias,
                          const float *proxy, float tau, size_t n, size_t d);
+
+    /* ---- HiLS attention (Hierarchical Sparse Attention Done Right) ----
+     *
+     * `position` and `landmark` are on the device, as the other pointers. */
+
+    /* Calibrated queries (eq. 11 as the authors code it), before rotary:
+     * out [m, o] = rms_norm(h wq^T + (h down^T) up^T) * norm [o], the norm
+     * over the whole row.  h [m, D]; wq [o, D]; down [r, D], up [o, r], both
+     * NULL: wq alone is the calibration (full rank). */
+    int (*calibrate)(struct kernel_run *run, float *out, const float *h,
+                     const struct kernel_weight *down,
+                     const struct kernel_weight *up,
+                     const struct kernel_weight *wq, const float *norm,
+                     size_t m, float eps);
+
+    /* The proxies of chunks without landmarks: out [chunks, width] = the mean
+     * of each chunk's queries q [chunks * chunk, width], after norm and
+     * rotary; width: all heads. */
+    int (*chunk_proxy)(struct kernel_run *run, float *out, const float *q,
+                       size_t chunks, size_t chunk, size_t width);
+
+    /* Summaries of complete chunks, for each query head (eq. 8): over a chunk's
+     * keys p = softmax(k . proxy / sqrt(d)), key [chunks, hq, d] = p . k,
+     * bias [chunks, hq] = -sum p ln p (nats).  k [chunks * chunk, hkv, d];
+     * proxy [chunks, hq, d].  With `landmark` the last key of each chunk is
+     * left out (chunk >= 2). */
+    int (*chunk_summary)(struct kernel_run *run, float *key, float *bias,
+                         const float *k, const float *proxy, size_t chunks,
+                         size_t chunk, size_t hq, size_t hkv, size_t d,
+                         bool landmark);
+
+    /* The chunks that each query reads (3, eq. 24): chunk c scores s = qhat .
+     * summary_key / sqrt(d) + summary_bias in each head, less the logarithm of
+     * all exp(s) and of the window's exp(q . k / sqrt(d)) together; of a
+     * key-value head's query heads the highest counts.  chosen [m, hkv, top_k]:
+     * the best chunks, ties to the lower, in ascending order, then -1.  q, qhat
+     * [m, hq, d]; k [n, hkv, d]; summary_key [chunks, hq, d], summary_bias
+     * [chunks, hq]; position [m]; landmark [n], not 0: this slot's key and value
+     * are never attended to (NULL: there are none). */
+    int (*hils_choose)(struct kernel_run *run, int32_t *chosen, const float *q,
+                       const float *qhat, const float *k,
+                       const float *summary_key, const float *summary_bias,
+                       const int32_t *position, const int32_t *landmark,
+                       const struct kernel_hils *sizes);
+
+    /* Attention to the window and to the chosen chunks (eq. 24): a token of the
+     * window weighs exp(s) / Z, s = q . k / sqrt(d); a token of a chosen chunk
+     * its share of the chunk's softmax times exp(the chunk's score) / Z;
+     * Z = the window's exp(s) + the chosen chunks' exp(score) (+ 1).  `exact`:
+     * each weighs its own exp(s): ours, for models not trained with HiLS; with
+     * all candidates chosen it is full attention.  out, q, qhat [m, hq, d];
+     * k, v [n, hkv, d]; chosen [m, hkv, top_k] as above, each chunk before its
+     * query's window; the others as above.  A query that sees no slot but
+     * landmarks gets zeros. */
+    int (*hils_attention)(struct kernel_run *run, float *out, const float *q,
+                          const float *qhat, const float *k, const float *v,
+                          const float *summary_key, const float *summary_bias,
+                          const int32_t *position, const int32_t *landmark,
+                          const int32_t *chosen,
+                          const struct kernel_hils *sizes);
+
+    /* ---- STAR attention (Summary Token-guided Attention and Routing, 3) ----
+     *
+     * m new queries over n slots, the last m of which are their own.  A chunk is
+     * `chunk` slots, the last of them its summary token.  Query t's parts: causal
+     * attention in its own chunk (eq. 4); to the summary tokens of the chunks
+     * before (eq. 5); to all slots of the `top_k` (>= 1) of these chunks whose
+     * summary tokens got the most weight in this head, ties to the lower
+     * (eq. 6).  out = softmax(gate [3]) . parts (eq. 7, 8); the first alone in
+     * the first chunk.  out, q [m, hq, d]; k, v [n, hkv, d]; scores are times
+     * 1/sqrt(d). */
+    int (*star_attention)(struct kernel_run *run, float *out, const float *q,
+                          const float *k, const float *v, const float *gate,
+                          size_t m, size_t n, size_t hq, size_t hkv, size_t d,
+                          size_t chunk, size_t top_k);
+
+    /* ---- HiCI attention (Hierarchical Construction-Integration, 3) ----
+     *
+     * Segment i is rows [i segment, (i + 1) segment) of n; the last may be
+     * shorter; segments = ceil(n / segment). */
+
+    /* Local construction (eq. 1, 2): out [segments, slots, D], what each
+     * segment's slots read from its rows of x [n, D]. */
+    int (*hici_local)(struct kernel_run *run, float *out, const float *x,
+                      const struct kernel_hici *hici, size_t n, size_t segment);
+
+    /* Global integration (eq. 3-10, with the authors' projection go before the
+     * expansion): G of some slots is made of five statistics over them: mean,
+     * maximum, minimum, standard deviation (over the count, at least 1e-6) and
+     * mean / max(|mean|, 1e-6).  out [segments, queries + slots, D]: what
+     * segment i is shown, [G of all; L_i] as published.  `causal` (ours), so
+     * that no token sees a later one: [G(L_0 .. L_{i-1}); L_{i-1}], zeros for
+     * segment 0.  local [segments, slots, D]. */
+    int (*hici_context)(struct kernel_run *run, float *out, const float *local,
+                        const struct kernel_hici *hici, size_t segments,
+                        bool causal);
+
+    /* Broadcast (eq. 11-13): a token sees its segment's `shown` keys slot_k,
+     * slot_v [segments, shown, hkv, d] and of its segment the tokens up to
+     * itself.  `causal`: segment 0 is shown none.  out, q [n, hq, d];
+     * k, v [n, hkv, d]; scores are times 1/sqrt(d). */
+    int (*hici_attention)(struct kernel_run *run, float *out, const float *q,
+                          const float *k, const float *v, const float *slot_k,
+                          const float *slot_v, size_t n, size_t segment,
+                          size_t shown, size_t hq, size_t hkv, size_t d,
+                          bool causal);
 };
 
 const struct kernels *kernels_ref(void);

@@ -151,6 +151,19 @@ int content_open(const struct shelf *shelf, const struct volume *volume,
     return 0;
 }
 
+uint32_t content_file(const struct content *content,
+                      const struct volume *volume, uint32_t node,
+                      const struct block *block)
+{
+    uint32_t own = volume->outline->nodes[node].source_tree;
+    const struct tree *tree = content->held->tree;
+    uint32_t file = block->origin.file;
+    if (!file || file >= tree->file_count)
+        return own;
+    uint32_t found = volume_file(volume, tree->files[file].data);
+    return found == TREE_NONE ? own : found;
+}
+
 void content_close(struct content *content)
 {
     struct shelved *shelved = content->held;

@@ -22,6 +22,11 @@ int content_open(const struct shelf *shelf, const struct volume *volume,
                  uint32_t node, struct content *ret, struct err *err);
 void content_close(struct content *content);
 
+/* The outline's file in which a block of the node stands. */
+uint32_t content_file(const struct content *content,
+                      const struct volume *volume, uint32_t node,
+                      const struct block *block);
+
 /* The decoded trees of one library (library.c). */
 struct contents *contents_new(void);
 void contents_free(struct contents *contents);

@@ -275,7 +275,8 @@ static int choose_one(const struct shelf *shelf, const struct route_hit *hit,
     if (choosing.block && !is_repeated(passages, choosing.text)) {
         struct slice text = choosing.text;
         struct origin origin = choosing.block->origin;
-        origin.file = hit->volume->outline->nodes[hit->node].source_tree;
+        origin.file =
+            content_file(&content, hit->volume, hit->node, choosing.block);
         passages->items[passages->count++] = (struct passage){
             .volume = hit->volume,
             .node = hit->node,

@@ -137,6 +137,13 @@ static int score_kinds(struct routing *routing, const struct shelf *shelf,
     return code;
 }
 
+/* Only a descent asks what sub-trees are worth. */
+static bool is_descended(const struct route_request *request)
+{
+    return request->explain ||
+           (request->mode != ROUTE_LEXICAL && request->mode != ROUTE_DENSE);
+}
+
 int score_terms(struct routing *routing, const struct shelf *shelf,
                 struct err *err)
 {
@@ -166,6 +173,8 @@ int score_terms(struct routing *routing, const struct shelf *shelf,
     }
     if (routing->request->kinds)
         code = score_kinds(routing, shelf, err);
+    if (!is_descended(routing->request))
+        return code;
     for (size_t s = 0; s < routing->scope_count && !code; s++) {
         score_wholes(&routing->query, &routing->scopes[s]);
         score_branches(&routing->scopes[s]);

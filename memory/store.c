@@ -11,7 +11,7 @@
  *                 vectors (since schema 2)
  *   files      manual u32, path (a long one: its head and a hash of it all)
  *              -> path, size, mtime, inode, content hash 16, tree 16,
- *                 state, failure
+ *                 state, failure, inputs (if there are any)
  *   trees      name of the tree 16          -> zstd of tree_encode
  *   outlines   manual u32, generation u64   -> zstd of tree_encode
  *   postings   manual u32, epoch u32, term  -> as lexical.c draws them

@@ -106,6 +106,8 @@ struct file {
     struct hash128 tree;    /* name of its tree; only when indexed */
     int state;              /* enum file_state */
     char *failure;          /* why it failed; "" */
+    char *inputs; /* the files its tree was made of besides, as
+                     indexer/inputs.h writes them; NULL, "": none */
 };
 void file_free(struct file *file); /* its strings, not itself */
 

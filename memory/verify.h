@@ -54,11 +54,10 @@ struct verify_options {
     /* NULL: no model is at hand. */
     const struct embedder_facts *facts;
     struct memory_policy policy;
-    /* What the indexer knows: whether a tree of this name is, by some version of
-     * the parser, that of a file with this content, and whether spans are of
-     * other bytes than the file's. */
-    bool (*is_tree)(struct hash128 name, struct hash128 content,
-                    const char *path);
+    /* What the indexer knows: whether the tree that a file's record names is, by
+     * some version of the parser, that of what the record says was read, and
+     * whether spans are of other bytes than the file's. */
+    bool (*is_tree)(const struct file *file);
     bool (*is_packed)(const char *path);
     bool drop; /* delete what is damaged, so that an update makes it anew */
     void (*progress)(void *context, size_t done, size_t total); /* or NULL */

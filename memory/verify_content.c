@@ -31,7 +31,7 @@ static void check_file(struct verification *v, const struct file *file)
                      failed ? "it failed for no reason"
                             : "it is indexed, and failed: %s",
                      file->failure);
-    if ((!failed || read) && !o->is_tree(file->tree, file->content, file->path))
+    if ((!failed || read) && !o->is_tree(file))
         verify_fault(v, TABLE_FILES, REMEDY_FORCE, file->path,
                      "its tree is not that of its content");
 }

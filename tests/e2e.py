@@ -26,6 +26,7 @@ import writing_model
 BUILD, MANUAL = (os.path.abspath(path) for path in sys.argv[1:3])
 LECTERN = os.path.join(BUILD, "lectern")
 MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden/models/memory")
+QUILL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../model/quill-0")
 SMALL = ("index", "tutorial", "ddl", "indexes", "sql-abort", "sql-createindex",
          "runtime-config", "bookindex", "legalnotice", "preface")
 
@@ -1534,6 +1535,20 @@ def written(text, **answering):
         yield h
 
 
+def our_own_model_writes_what_stands_there():
+    with house() as h:
+        h.model = QUILL
+        h.write("m/battery.html", page("Battery", "<p>The battery lasts for nine hours. Charge it with the cable "
+                                       "that came with the lamp.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        answer = h.json("ask", "Tell me about battery", "--answer", "generated")
+        check(answer["kind"] == "generated" and answer["model"] == "quill-0", answer)
+        check(answer["answer"] == "The battery lasts for nine hours. [1]", answer["answer"])
+        check([c["status"] for c in answer["citations"]] == ["verified"], answer["citations"])
+        unasked = h.json("ask", "Tell me about battery")
+        check(unasked["kind"] == "passages", unasked)
+
+
 def events_of(h, *args, code=0):
     lines = h.run("ask", "What is fresh grass?", "--jsonl", *args, code=code).stdout
     events = [json.loads(line) for line in lines.splitlines()]
@@ -1763,8 +1778,9 @@ def sections_under_one_parent_are_read_together():
     with written("zebra [1]", passages=2, passage_tokens=25, prompt_tokens=200) as h:
         h.write("m/c.html", page("Meadow", f"<h1>Meadow</h1>{parts}"))
         h.json("update", "-c", "m", "--wait")
-        answer = h.json("ask", "Who eats wet, fresh or old grass?", "--answer", "generated",
+        answer = h.json("ask", "Who eats wet grass?", "--answer", "generated",
                         "--explain", code=None)
+        check("read" in answer, answer)
         check(all(len(source["nodes"]) == 1 for source in answer["read"]["sources"]),
               answer["read"]["sources"])
 
@@ -1865,7 +1881,66 @@ def random_weights_harm_nobody():
         h.run("eval", path, "--answers", "passages,poems", code=2)
 
 
-TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
+def latex_documents_are_read_with_what_they_include():
+    with house() as h:
+        h.write("m/main.tex", r"""\documentclass{book}
+\newcommand{\beast}{zebra}
+\title{The Zoo}
+\begin{document}
+\chapter{Mammals}
+\input{parts/stripes}
+\input{../../secret}
+\chapter{Birds}\label{birds}
+The ostrich runs.
+\end{document}
+""")
+        h.write("secret.tex", "Nobody reads this secret.")
+        stripes = "\\section{Stripes}\nThe \\beast{} is striped, unlike what chapter~\\ref{birds} shows.\n"
+        h.write("m/parts/stripes.tex.gz", gzip.compress(stripes.encode()))
+        report = h.json("add", os.path.join(h.path, "m"), "--wait")
+        check(report["files"] == {"seen": 2, "indexed": 2, "failed": 0}, f"files: {report}")
+        titles = [node["title"] for node in walk(h.json("toc"))]
+        check(titles == ["m", "The Zoo", "Chapter 1. Mammals", "1.1 Stripes", "Chapter 2. Birds"], titles)
+        found = h.json("search", "zebra")["results"]
+        check(found[0]["file"] == "parts/stripes.tex.gz" and found[0]["path"][-1] == "1.1 Stripes", found)
+        cited = h.json("ask", "What is striped?")["citations"][0]
+        check(cited["quote"] == "The zebra is striped, unlike what chapter 2 shows.", cited)
+        made = [cited["quote"][begin:end] for begin, end in cited["made"]]
+        check(made == ["zebra", "2"], f"made by macros: {made}")
+        begin, end = cited["span"]
+        check(stripes[begin:end].startswith("The \\beast") and stripes[begin:end].endswith("shows"), cited)
+        check(not h.json("search", "secret", code=1)["results"], "a file outside of the manual is read")
+        check("not in the manual" in open(os.path.join(h.store, "lecternd.log")).read(), "the log is silent")
+        h.env["EDITOR"] = "echo"
+        opened = h.run("open", cited["node"]).stdout.split()
+        check(opened == ["+1", os.path.join(h.path, "m/parts/stripes.tex.gz")], opened)
+
+
+def what_a_document_includes_may_change():
+    with house() as h:
+        h.write("m/main.tex", "\\documentclass{article}\\begin{document}\\input{a}\\input{b}\\end{document}")
+        h.write("m/other.tex", "\\documentclass{article}\\begin{document}\\section{O}Owls.\\end{document}")
+        h.write("m/a.tex", "\\section{A}Ants.")
+        h.json("add", os.path.join(h.path, "m"), "--wait")
+        owls = h.json("search", "owls")["results"][0]["node"]
+        check(not h.json("search", "bees", code=1)["results"], "bees before there are any")
+        h.write("m/b.tex", "\\section{B}Bees.")
+        h.json("update", "--wait")
+        check(h.json("search", "bees")["results"][0]["path"][-1] == "2 B", "a file that was missing")
+        h.write("m/a.tex", "\\section{A}Apes instead.")
+        h.json("update", "--wait")
+        check(h.json("search", "apes")["results"][0]["path"][-1] == "1 A", "a file that changed")
+        check(not h.json("search", "ants", code=1)["results"], "what it read before is still there")
+        os.remove(os.path.join(h.path, "m/b.tex"))
+        h.json("update", "--wait")
+        check(not h.json("search", "bees", code=1)["results"], "a file that is gone")
+        h.run("verify")
+        check(h.json("search", "owls")["results"][0]["node"] == owls, "an id changed")
+
+
+TESTS = [a_manual_is_indexed_and_read,
+         latex_documents_are_read_with_what_they_include,
+         what_a_document_includes_may_change, blocks_stand_at_their_spans,
          questions_are_answered_with_citations, modes_and_filters,
          kinds_of_block_are_found, follow_ups_are_understood,
          what_is_not_there_is_said, links_lead_to_nodes,
@@ -1898,7 +1973,7 @@ TESTS = [a_manual_is_indexed_and_read, blocks_stand_at_their_spans,
          a_broken_model_does_not_fill_the_store, no_model_is_no_error,
          a_model_that_goes_away_goes_on, another_model_is_used, memories_survive_a_kill,
          updates_do_not_wait_for_memories,
-         written_answers_are_shown_when_they_are_true, written_answers_give_way_when_they_are_not,
+         our_own_model_writes_what_stands_there, written_answers_are_shown_when_they_are_true, written_answers_give_way_when_they_are_not,
          what_files_no_longer_say_is_not_written, terminals_are_told_nothing, people_watch_the_model_write,
          evaluation_scores_answers_by_kind,
          models_say_how_sure_they_must_be,

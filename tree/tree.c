@@ -33,7 +33,7 @@ const char *encoding_name(int encoding)
 
 static const char *const left_out_names[LEFT_OUT_KINDS] = {
     [LEFT_OUT_NOT] = "",          [LEFT_OUT_REDIRECT] = "redirect",
-    [LEFT_OUT_SEARCH] = "search", [LEFT_OUT_WHOLE] = "whole",
+    [LEFT_OUT_SEARCH] = "search", [LEFT_OUT_WHOLE] = "whole", [LEFT_OUT_PART] = "part",
     [LEFT_OUT_MENU] = "menu",     [LEFT_OUT_SAME] = "same",
     [LEFT_OUT_LISTS] = "lists"};
 

@@ -110,7 +110,8 @@ enum page_role {
     PAGE_INDEX,    /* alphabetical index: titles only, blocks left out; its
                       entries are page.aliases */
     PAGE_REDIRECT, /* sends the reader elsewhere; no content */
-    PAGE_SEARCH    /* a search form; no content */
+    PAGE_SEARCH,   /* a search form; no content */
+    PAGE_PART      /* read only where another file includes it; no content */
 };
 
 /* What a page's list of links to others says.  The values are part of the
@@ -147,6 +148,7 @@ enum left_out {
     LEFT_OUT_MENU,  /* only says where the others are: contents, a frame */
     LEFT_OUT_SAME,  /* another that is in the tree has the same content */
     LEFT_OUT_LISTS, /* made besides the text: lists of all classes, of uses */
+    LEFT_OUT_PART,  /* a document that is in the tree includes it */
     LEFT_OUT_KINDS
 };
 const char *left_out_name(int left_out); /* "redirect", ... */

@@ -1,4 +1,4 @@
-/* lectern-parse: reads HTML for the daemon, locked in.
+/* lectern-parse: reads HTML and LaTeX for the daemon, locked in.
  *
  * Started by indexer/parser.c as `lectern-parse MEMORY SECONDS` with its end
  * of a socket pair as descriptor 3.  It locks itself in before it reads the
@@ -19,6 +19,7 @@
 #include "indexer/parse/fragment.h"
 #include "indexer/parse/html.h"
 #include "indexer/parse/jail.h"
+#include "indexer/parse/latex/latex.h"
 #include "indexer/parse/xhtml.h"
 #include "indexer/parser.h"
 #include "indexer/wire.h"
@@ -53,21 +54,68 @@ static bool send_all(const void *bytes, size_t size)
     return true;
 }
 
-static int answer(const struct wire_request *request, struct slice bytes,
-                  struct buf *out, struct err *err)
+/* Asks the daemon for a file that the document includes. */
+static bool ask(void *context, struct slice names, struct buf *ret_bytes,
+                struct buf *ret_path)
 {
-    if (request->kind == WIRE_TEXT) {
-        fragment_text(bytes, (int)request->format, (int)request->encoding, out);
-        return 0;
+    const struct wire_request *parse = context;
+    struct wire_reply asks = {parse->number, WIRE_ASKS, -1, names.size};
+    struct wire_request input;
+    if (names.size > WIRE_MOST_NAMES)
+        return false;
+    if (!send_all(&asks, sizeof asks) || !send_all(names.data, names.size) ||
+        !receive(&input, sizeof input) || input.kind != WIRE_INPUT ||
+        input.size > PARSER_MOST_BYTES)
+        _exit(0);
+    buf_reserve(ret_bytes, input.size + 1);
+    if (!receive(ret_bytes->data, input.size))
+        _exit(0);
+    ret_bytes->data[input.size] = '\0';
+    buf_put_text(ret_path, ret_bytes->data);
+    if (input.format) {
+        size_t path = ret_path->size + 1;
+        ret_bytes->size = input.size - path;
+        memmove(ret_bytes->data, ret_bytes->data + path, ret_bytes->size);
     }
+    return input.format != 0;
+}
+
+static int parse(const struct wire_request *request, struct slice bytes,
+                 struct buf *out, struct err *err)
+{
     struct tree *tree = NULL;
-    int rc = request->kind == WIRE_DROPPED
+    int rc;
+    if (request->format == PARSER_LATEX) {
+        struct wire_request copy = *request;
+        struct latex_reader reader = {&copy, ask};
+        struct buf reports = {0};
+        if (request->kind == WIRE_DROPPED) /* nothing is */
+            bytes.size = 0;
+        rc = latex_parse(bytes, &reader, &tree, &reports, err);
+        if (!rc)
+            buf_put_string(out, buf_slice(&reports));
+        buf_free(&reports);
+    } else {
+        rc = request->kind == WIRE_DROPPED
                  ? html_dropped(bytes, (int)request->format, &tree, err)
                  : html_parse(bytes, (int)request->format, &tree, err);
+    }
     if (rc)
         return rc;
     tree_encode(tree, out);
     tree_free(tree);
+    return 0;
+}
+
+static int answer(const struct wire_request *request, struct slice bytes,
+                  struct buf *out, struct err *err)
+{
+    if (request->kind != WIRE_TEXT)
+        return parse(request, bytes, out, err);
+    if (request->format == PARSER_LATEX)
+        latex_text(bytes, (int)request->encoding, out);
+    else
+        fragment_text(bytes, (int)request->format, (int)request->encoding, out);
     return 0;
 }
 

@@ -128,7 +128,7 @@ static void add_origin(struct outline *o, uint32_t node, struct span span)
 {
     struct outline_origin *last =
         o->origin_count ? &o->origins[o->origin_count - 1] : NULL;
-    if (last && last->node == node) {
+    if (last && last->node == node && last->file == o->file) {
         if (span.from < last->span.from)
             last->span.from = span.from;
         if (span.to > last->span.to)
@@ -137,7 +137,7 @@ static void add_origin(struct outline *o, uint32_t node, struct span span)
     }
     struct outline_origin *origin =
         APPEND(o, origins, origin_count, origin_capacity);
-    *origin = (struct outline_origin){node, span};
+    *origin = (struct outline_origin){node, span, o->file};
 }
 
 /* Adds a node at the end of the path. */
@@ -147,6 +147,7 @@ static void descend(struct outline *o, struct outline_node node,
     uint32_t index = (uint32_t)o->count;
     struct slice nearest = claim_anchors(o, index);
     node.parent = path_end(o);
+    node.file = o->file;
     if (!node.anchor.size)
         node.anchor = own_id.size ? own_id : nearest;
     *APPEND(o, nodes, count, capacity) = node;
@@ -221,8 +222,8 @@ void outline_block(struct outline *o, int kind, struct slice text,
 {
     struct outline_block *block =
         APPEND(o, blocks, block_count, block_capacity);
-    *block =
-        (struct outline_block){current(o), kind, keep(o, text), info, span};
+    *block = (struct outline_block){current(o), kind, keep(o, text),
+                                    info,       span, o->file};
     add_origin(o, block->node, span);
     o->fresh = o->anchor_count;
 }
@@ -233,7 +234,8 @@ void outline_dropped(struct outline *o, struct slice text, const char *why,
     struct outline_block *dropped =
         APPEND(o, dropped, dropped_count, dropped_capacity);
     *dropped = (struct outline_block){current(o), BLOCK_PARAGRAPH,
-                                      keep(o, text), slice_of(why), span};
+                                      keep(o, text), slice_of(why), span,
+                                      o->file};
 }
 
 void outline_drop_content(struct outline *o, const char *why)
@@ -303,7 +305,7 @@ static bool same_title(struct slice a, struct slice b)
 /* Is the first heading the page's own? */
 static bool heads_page(const struct outline *o, struct slice page_title)
 {
-    if (!o->count || o->nodes[0].entry)
+    if (!o->count || o->nodes[0].entry || o->titled)
         return false;
     if (same_title(o->nodes[0].title, page_title))
         return true;
@@ -340,10 +342,10 @@ static void emit_nodes(const struct outline *o, const struct emission *e,
     }
 }
 
-static void emit_origin(const struct emission *e, uint32_t node,
+static void emit_origin(const struct emission *e, uint32_t node, uint32_t file,
                         struct span span)
 {
-    tree_add_origin(e->tree, node, (struct origin){0, span});
+    tree_add_origin(e->tree, node, (struct origin){file, span});
 }
 
 /* A node's first origin is where its title stands. */
@@ -352,13 +354,14 @@ static void emit_origins(const struct outline *o, const struct emission *e,
 {
     bool page = e->shift || !o->count;
     if (page)
-        emit_origin(e, 0, page_span);
+        emit_origin(e, 0, o->file, page_span);
     for (size_t i = 0; i < o->origin_count; i++)
         if (page || o->origins[i].node != TREE_NONE)
-            emit_origin(e, place_of(e, o->origins[i].node), o->origins[i].span);
+            emit_origin(e, place_of(e, o->origins[i].node), o->origins[i].file,
+                        o->origins[i].span);
     for (size_t i = 0; !page && i < o->origin_count; i++)
         if (o->origins[i].node == TREE_NONE)
-            emit_origin(e, 0, o->origins[i].span);
+            emit_origin(e, 0, o->origins[i].file, o->origins[i].span);
 }
 
 static void emit_blocks(const struct emission *e,
@@ -367,7 +370,7 @@ static void emit_blocks(const struct emission *e,
     for (size_t i = 0; i < count; i++) {
         const struct outline_block *b = &blocks[i];
         tree_add_block(e->tree, place_of(e, b->node), b->kind, b->text, b->info,
-                       (struct origin){0, b->span});
+                       (struct origin){b->file, b->span});
     }
 }
 

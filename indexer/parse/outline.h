@@ -27,6 +27,7 @@ struct outline_node {
     bool entry;
     struct slice title, anchor;
     struct span span; /* of the title */
+    uint32_t file;    /* it is in */
 };
 
 /* Things that belong to a node; TREE_NONE: to the page. */
@@ -35,6 +36,7 @@ struct outline_block {
     int kind;
     struct slice text, info;
     struct span span;
+    uint32_t file;
 };
 struct outline_anchor {
     uint32_t node;
@@ -47,6 +49,7 @@ struct outline_ref {
 struct outline_origin {
     uint32_t node;
     struct span span;
+    uint32_t file;
 };
 
 struct outline_step {
@@ -64,6 +67,8 @@ struct outline_section {
 
 struct outline {
     struct arena arena; /* texts */
+    uint32_t file;      /* index of the file that spans are in from now on */
+    bool titled; /* the page is a node above all headings, however few */
     struct outline_node *nodes;
     size_t count, capacity;
     struct outline_block *blocks;

@@ -57,14 +57,15 @@ static size_t find_control(const char *data, size_t size)
     return 100 * count > size + 100 ? first : size;
 }
 
-static int check_text(const struct transcoded *file, struct err *err)
+static int check_text(const struct transcoded *file, const char *kind,
+                      struct err *err)
 {
     struct slice text = file->text;
     size_t size = text.size < HEAD ? text.size : HEAD;
     size_t control = find_control(text.data, size);
     if (control == size)
         return 0;
-    err_set(err, ERR_FORMAT, "not an HTML file: byte 0x%02x in its text",
+    err_set(err, ERR_FORMAT, "not %s file: byte 0x%02x in its text", kind,
             (unsigned)text.data[control]);
     if (err)
         err->position = (int64_t)transcode_span(file, control, control).from;
@@ -194,24 +195,84 @@ static int find_encoding(struct slice bytes, size_t *ret_begin,
     return 0;
 }
 
-int sniff_file(struct slice bytes, struct transcoded *ret_file,
-               int *ret_encoding, struct err *err)
+static int check_bytes(struct slice bytes, const char *kind, struct err *err)
 {
     if (bytes.size > PARSER_MOST_BYTES)
         return err_set(err, ERR_LIMIT, "larger than %d MiB",
                        PARSER_MOST_BYTES >> 20);
     const char *what = other_format(bytes.data, bytes.size);
     if (what)
-        return err_set(err, ERR_FORMAT, "not an HTML file: %s", what);
-    size_t begin;
-    int rc = find_encoding(bytes, &begin, ret_encoding, err);
-    if (rc)
-        return rc;
-    transcode(bytes, begin, *ret_encoding, ret_file);
-    rc = check_text(ret_file, err);
+        return err_set(err, ERR_FORMAT, "not %s file: %s", kind, what);
+    return 0;
+}
+
+static int transcode_checked(struct slice bytes, size_t begin, int encoding,
+                             const char *kind, struct transcoded *ret_file,
+                             struct err *err)
+{
+    transcode(bytes, begin, encoding, ret_file);
+    int rc = check_text(ret_file, kind, err);
     if (rc)
         transcode_free(ret_file);
     return rc;
+}
+
+int sniff_file(struct slice bytes, struct transcoded *ret_file,
+               int *ret_encoding, struct err *err)
+{
+    static const char kind[] = "an HTML";
+    size_t begin;
+    int rc = check_bytes(bytes, kind, err);
+    if (!rc)
+        rc = find_encoding(bytes, &begin, ret_encoding, err);
+    if (rc)
+        return rc;
+    return transcode_checked(bytes, begin, *ret_encoding, kind, ret_file, err);
+}
+
+/* ---- LaTeX ---- */
+
+/* The names of inputenc that the Web has not. */
+static const struct {
+    const char *name, *label;
+} inputencs[] = {{"latin1", "iso-8859-1"},  {"latin2", "iso-8859-2"},
+                 {"latin3", "iso-8859-3"},  {"latin4", "iso-8859-4"},
+                 {"latin5", "iso-8859-9"},  {"latin9", "iso-8859-15"},
+                 {"latin10", "iso-8859-16"}, {"ansinew", "windows-1252"},
+                 {"applemac", "macintosh"}, {"cp1250", "windows-1250"},
+                 {"cp1251", "windows-1251"}, {"cp1252", "windows-1252"},
+                 {"cp1257", "windows-1257"}, {"koi8-r", "koi8-r"},
+                 {"utf8", "utf-8"},         {"utf8x", "utf-8"}};
+
+/* \usepackage[latin1]{inputenc} */
+static int named_by_inputenc(struct slice head)
+{
+    const char *at = memmem(head.data, head.size, "{inputenc}", 10);
+    const char *open = at;
+    while (open && open > head.data && *open != '[' && *open != '\n')
+        open--;
+    if (!at || *open != '[')
+        return CHARSET_UNKNOWN;
+    struct slice name = {open + 1, strcspn(open + 1, "],")};
+    for (size_t i = 0; i < sizeof inputencs / sizeof *inputencs; i++)
+        if (slice_is(name, inputencs[i].name))
+            return charset_find(slice_of(inputencs[i].label));
+    return CHARSET_UNKNOWN;
+}
+
+int sniff_latex(struct slice bytes, struct transcoded *ret_file,
+                int *ret_encoding, struct err *err)
+{
+    static const char kind[] = "a LaTeX";
+    size_t begin = 0;
+    int rc = check_bytes(bytes, kind, err);
+    if (rc)
+        return rc;
+    int encoding = marked(bytes, &begin);
+    if (encoding < 0)
+        encoding = choose(bytes, named_by_inputenc(bytes));
+    *ret_encoding = encoding;
+    return transcode_checked(bytes, begin, encoding, kind, ret_file, err);
 }
 
 bool sniff_is_xhtml(struct slice text)

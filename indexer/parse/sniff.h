@@ -11,6 +11,11 @@
 int sniff_file(struct slice bytes, struct transcoded *ret_file,
                int *ret_encoding, struct err *err);
 
+/* The same of a LaTeX file, whose encoding is what its bytes are, or else what
+ * the package inputenc is told. */
+int sniff_latex(struct slice bytes, struct transcoded *ret_file,
+                int *ret_encoding, struct err *err);
+
 /* Does HTML call itself XHTML?  Then <a/> is a whole element. */
 bool sniff_is_xhtml(struct slice text);
 

@@ -71,6 +71,10 @@ static void fill(void)
     cpu_fill_transformer(&table);
     cpu_fill_attention(&table);
     cpu_fill_memories(&table);
+    cpu_fill_summaries(&table);
+    cpu_fill_hils(&table);
+    cpu_fill_star(&table);
+    cpu_fill_hici(&table);
 }
 
 const struct kernels *kernels_cpu(void)

@@ -35,9 +35,17 @@ void cpu_rows(struct kernel_run *run, float *out, const float *a, const void *w,
 void cpu_mix(struct kernel_run *run, float *out, const float *p, size_t p_row,
              size_t p_column, const float *v, size_t m, size_t n, size_t k);
 
+/* score [n] becomes softmax(score) * share, n >= 1; returns the logarithm of
+ * what it was divided by. */
+float cpu_softmax(float *score, size_t n, float share);
+
 void cpu_fill_products(struct kernels *table);
 void cpu_fill_transformer(struct kernels *table);
 void cpu_fill_attention(struct kernels *table);
 void cpu_fill_memories(struct kernels *table);
+void cpu_fill_summaries(struct kernels *table);
+void cpu_fill_hils(struct kernels *table);
+void cpu_fill_star(struct kernels *table);
+void cpu_fill_hici(struct kernels *table);
 
 #endif

@@ -155,7 +155,9 @@ static const struct kernels *table()
         unsupported, weight_free, unsupported, unsupported, rms_norm,
         unsupported, unsupported, unsupported, unsupported, unsupported,
         unsupported, unsupported, unsupported, unsupported, unsupported,
-        pool_mean,   unsupported, unsupported};
+        pool_mean,   unsupported, unsupported, unsupported, unsupported,
+        unsupported, unsupported, unsupported, unsupported, unsupported,
+        unsupported, unsupported};
     return &cuda;
 }
 

@@ -48,6 +48,10 @@ static void fill(void)
     ref_fill_products(&table);
     ref_fill_transformer(&table);
     ref_fill_memories(&table);
+    ref_fill_summaries(&table);
+    ref_fill_hils(&table);
+    ref_fill_star(&table);
+    ref_fill_hici(&table);
 }
 
 const struct kernels *kernels_ref(void)

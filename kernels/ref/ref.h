@@ -55,10 +55,68 @@ static inline float ref_weight_at(const struct kernel_weight *w, size_t row,
     return value;
 }
 
+/* Takes candidate `index`, of a higher index than all before, into the best
+ * `most` of them: best, score [most], *count of them there, from the highest
+ * score down, ties to the lower index. */
+static inline void ref_rank(int32_t *best, double *score, size_t *count,
+                            size_t most, size_t index, double value)
+{
+    size_t at = *count;
+    if (at == most && !(value > score[at - 1]))
+        return;
+    if (at < most)
+        *count += 1;
+    else
+        at--;
+    for (; at > 0 && value > score[at - 1]; at--) {
+        best[at] = best[at - 1];
+        score[at] = score[at - 1];
+    }
+    best[at] = (int32_t)index;
+    score[at] = value;
+}
+
+/* ln(exp(a) + exp(b)); -INFINITY is the logarithm of nothing. */
+double ref_log_add(double a, double b);
+
+/* Where the window of the query at slot t begins (kernels.h, kernel_hils). */
+static inline size_t ref_window(const struct kernel_hils *sizes, size_t t)
+{
+    size_t before = t + 1 > sizes->window ? t + 1 - sizes->window : 0;
+    return before / sizes->chunk * sizes->chunk;
+}
+
+/* chosen [most]: the `count` ids of best in ascending order, then -1. */
+void ref_ascending(int32_t *chosen, const int32_t *best, size_t count,
+                   size_t most);
+
+/* Operations made of others, with those of `table`; on the processor. */
+int ref_calibrate(const struct kernels *table, struct kernel_run *run,
+                  float *out, const float *h, const struct kernel_weight *down,
+                  const struct kernel_weight *up,
+                  const struct kernel_weight *wq, const float *norm, size_t m,
+                  float eps);
+int ref_hici_local(const struct kernels *table, struct kernel_run *run,
+                   float *out, const float *x, const struct kernel_hici *hici,
+                   size_t n, size_t segment);
+int ref_hici_context(const struct kernels *table, struct kernel_run *run,
+                     float *out, const float *local,
+                     const struct kernel_hici *hici, size_t segments,
+                     bool causal);
+int ref_hici_attention(const struct kernels *table, struct kernel_run *run,
+                       float *out, const float *q, const float *k,
+                       const float *v, const float *slot_k, const float *slot_v,
+                       size_t n, size_t segment, size_t shown, size_t hq,
+                       size_t hkv, size_t d, bool causal);
+
 /* The operations, filled in by the files of this folder. */
 void ref_fill_memory(struct kernels *table);
 void ref_fill_products(struct kernels *table);
 void ref_fill_transformer(struct kernels *table);
 void ref_fill_memories(struct kernels *table);
+void ref_fill_summaries(struct kernels *table);
+void ref_fill_hils(struct kernels *table);
+void ref_fill_star(struct kernels *table);
+void ref_fill_hici(struct kernels *table);
 
 #endif

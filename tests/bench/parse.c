@@ -48,7 +48,7 @@ static double with_lectern(const struct corpus *corpus, void *context)
     for (size_t i = 0; i < corpus->scan.count; i++) {
         path_of(corpus, i, &path);
         if (!file_read(path.data, PARSER_MOST_BYTES, &bytes, NULL) &&
-            !parser_parse(parser, buf_slice(&bytes), source_format(path.data),
+            !parser_parse(parser, buf_slice(&bytes), source_format(path.data), NULL,
                           &tree, NULL))
             tree_free(tree);
         buf_free(&bytes);

@@ -7,6 +7,7 @@ here=$(dirname "$0")
 rm -rf "$build/trees"
 "$build/encode" "$build/trees" "$here"/corpus/html/* || exit 1
 sh "$here/models.sh" "$build/models" || exit 1
-"$build/html" "$here"/corpus/html/* && "$build/tree" "$build"/trees/* "$here"/corpus/tree/* &&
+"$build/html" "$here"/corpus/html/* && "$build/latex" "$here"/corpus/latex/* &&
+    "$build/tree" "$build"/trees/* "$here"/corpus/tree/* &&
     "$build/tokenizer" "$build"/models/tokenizer/* $(ls -d "$here"/corpus/tokenizer/* 2>/dev/null) &&
     "$build/model" "$build"/models/model/* $(ls -d "$here"/corpus/model/* 2>/dev/null)

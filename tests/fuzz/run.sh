@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs each fuzz target for so many seconds; what it finds is kept in
-# build/fuzz/corpus, what breaks it in build/fuzz/broken:  run.sh BUILD SECONDS
+# build/fuzz/corpus, what breaks it in build/fuzz/broken:  run.sh BUILD SECONDS [TARGET]
 build=$1
 seconds=$2
 here=$(dirname "$0")
@@ -8,8 +8,8 @@ status=0
 mkdir -p "$build/broken"
 "$build/tests/fuzz/encode" "$build/seeds/tree" "$here"/corpus/html/* || exit 1
 sh "$here/models.sh" "$build/seeds" || exit 1
-mkdir -p "$build/seeds/html"
-for target in html tree tokenizer model; do
+mkdir -p "$build/seeds/html" "$build/seeds/latex"
+for target in ${3:-html latex tree tokenizer model}; do
     found="$build/corpus/$target"
     dict="$here/$target.dict"
     [ -f "$dict" ] || dict="$here/json.dict"

@@ -1,4 +1,4 @@
-#include "tests/programs/cases.h"
+#include "tests/programs/case_work.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -6,19 +6,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-
-enum { MOST_ARRAYS = 16 };
-
-/* A case at work: inputs on the table's device, outputs to come. */
-struct work {
-    const struct safetensors *file;
-    const struct kernels *table;
-    struct kernel_run *run;
-    struct case_result *result;
-    void *arrays[MOST_ARRAYS];
-    size_t count;
-    struct err *err;
-};
 
 double case_error(const float *a, const float *b, size_t count)
 {
@@ -33,27 +20,68 @@ double case_error(const float *a, const float *b, size_t count)
     return worst / (largest > 0 ? largest : 1);
 }
 
-static double parameter(const struct work *work, const char *key, double absent)
+bool case_number(const struct work *work, const char *key, const double *other,
+                 double *ret)
 {
     const char *text = safetensors_meta(work->file, key);
-    return text ? strtod(text, NULL) : absent;
+    char *end = NULL;
+    if (!text && other) {
+        *ret = *other;
+        return true;
+    }
+    if (!text) {
+        err_set(work->err, ERR_FORMAT, "metadata: no %s", key);
+        return false;
+    }
+    double value = strtod(text, &end);
+    if (end != text && !*end && isfinite(value)) {
+        *ret = value;
+        return true;
+    }
+    err_set(work->err, ERR_FORMAT, "metadata: %s is \"%.40s\", not a number",
+            key, text);
+    return false;
 }
 
-/* Input `name` of `rank` dimensions, NULL and an error when there is none. */
-static const struct tensor *input(const struct work *work, const char *name,
-                                  int type, int rank)
+bool case_count(const struct work *work, const char *key, size_t least,
+                size_t most, size_t *ret)
+{
+    double value;
+    if (!case_number(work, key, NULL, &value))
+        return false;
+    if (value >= (double)least && value <= (double)most &&
+        value == floor(value)) {
+        *ret = (size_t)value;
+        return true;
+    }
+    err_set(work->err, ERR_FORMAT,
+            "metadata: %s is %g, not a whole number from %zu to %zu", key,
+            value, least, most);
+    return false;
+}
+
+bool case_flag(const struct work *work, const char *key, bool *ret)
+{
+    size_t value = 0;
+    bool fine = case_count(work, key, 0, 1, &value);
+    *ret = value != 0;
+    return fine;
+}
+
+const struct tensor *case_input(const struct work *work, const char *name,
+                                int type, int rank)
 {
     const struct tensor *found = safetensors_find(work->file, name);
     if (found && found->type == type && found->rank == rank)
         return found;
-    err_set(work->err, ERR_FORMAT, "no %s of %d dimensions and the right type",
-            name, rank);
+    err_set(work->err, ERR_FORMAT, "no %s of %d dimensions and type %s", name,
+            rank, type == TENSOR_I32 ? "I32" : "F32");
     return NULL;
 }
 
-static void *device(struct work *work, size_t bytes)
+void *case_device(struct work *work, size_t bytes)
 {
-    void *memory = work->count < MOST_ARRAYS
+    void *memory = work->count < CASE_MOST_ARRAYS
                        ? work->table->allocate(work->run, bytes)
                        : NULL;
     if (memory)
@@ -63,12 +91,11 @@ static void *device(struct work *work, size_t bytes)
     return memory;
 }
 
-/* An input as f32 on the device; `ret_shape` [rank]. */
-static float *load(struct work *work, const char *name, int rank,
-                   size_t *ret_shape)
+static void *load(struct work *work, const char *name, int type, int rank,
+                  size_t *ret_shape)
 {
-    const struct tensor *found = input(work, name, TENSOR_F32, rank);
-    float *memory = found ? device(work, found->bytes) : NULL;
+    const struct tensor *found = case_input(work, name, type, rank);
+    void *memory = found ? case_device(work, found->bytes) : NULL;
     if (memory &&
         work->table->upload(work->run, memory, found->data, found->bytes)) {
         err_set(work->err, ERR_LIMIT, "the device took no data");
@@ -79,7 +106,55 @@ static float *load(struct work *work, const char *name, int rank,
     return memory;
 }
 
-static bool same_form(const struct tensor *a, const struct tensor *b)
+float *case_load(struct work *work, const char *name, int rank,
+                 size_t *ret_shape)
+{
+    return load(work, name, TENSOR_F32, rank, ret_shape);
+}
+
+int32_t *case_load_i32(struct work *work, const char *name, int rank,
+                       size_t *ret_shape)
+{
+    return load(work, name, TENSOR_I32, rank, ret_shape);
+}
+
+struct kernel_weight *case_weight(struct work *work, const char *name,
+                                  bool across, size_t *ret_shape)
+{
+    const struct tensor *found = case_input(work, name, TENSOR_F32, 2);
+    if (!found || work->weight_count == CASE_MOST_ARRAYS)
+        return NULL;
+    size_t rows = found->shape[across], columns = found->shape[!across];
+    float *values = mem_alloc(found->bytes);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < columns; j++) {
+            size_t from = across ? j * rows + i : i * columns + j;
+            memcpy(&values[i * columns + j],
+                   (const char *)found->data + from * sizeof *values,
+                   sizeof *values);
+        }
+    struct kernel_weight *weight = NULL;
+    work->maker = work->table;
+    int code = work->maker->weight(work->run, values, KERNEL_F32, rows, columns,
+                                   &weight);
+    if (code == KERNEL_UNSUPPORTED) { /* as will be what takes the weight */
+        work->maker = kernels_ref();
+        code = work->maker->weight(work->run, values, KERNEL_F32, rows, columns,
+                                   &weight);
+    }
+    if (code) {
+        free(values);
+        err_set(work->err, ERR_LIMIT, "no memory for a weight");
+        return NULL;
+    }
+    work->host[work->weight_count] = values;
+    work->weights[work->weight_count++] = weight;
+    ret_shape[0] = rows;
+    ret_shape[1] = columns;
+    return weight;
+}
+
+bool case_same_form(const struct tensor *a, const struct tensor *b)
 {
     bool same = a->type == b->type && a->rank == b->rank;
     for (int i = 0; same && i < a->rank; i++)
@@ -87,149 +162,191 @@ static bool same_form(const struct tensor *a, const struct tensor *b)
     return same;
 }
 
-/* Brings an output back and compares it. */
-static void finish(struct work *work, const char *name, int rank,
-                   const size_t *shape, const float *memory, int code)
+struct case_output *case_finish(struct work *work, const char *name, int type,
+                                int rank, const size_t *shape,
+                                const void *memory, int code)
 {
     struct case_output *out = &work->result->outputs[work->result->count++];
     size_t values = 1;
     out->tensor.name = slice_of(name);
-    out->tensor.type = TENSOR_F32;
+    out->tensor.type = type;
     out->tensor.rank = rank;
     for (int i = 0; i < rank; i++) {
         out->tensor.shape[i] = shape[i];
         values *= shape[i];
     }
-    float *data = mem_alloc(values * sizeof *data);
+    void *data = mem_alloc(values * sizeof(float)); /* or int32_t */
     out->tensor.data = data;
-    out->tensor.bytes = values * sizeof *data;
+    out->tensor.bytes = values * sizeof(float);
     out->code = code ? code
                      : work->table->download(work->run, data, memory,
                                              out->tensor.bytes);
     const struct tensor *wanted = safetensors_find(work->file, name);
-    out->expected = wanted && same_form(wanted, &out->tensor);
-    if (out->expected) {
+    out->expected = wanted && case_same_form(wanted, &out->tensor);
+    if (out->expected && type == TENSOR_F32) {
         float *values_wanted = mem_alloc(wanted->bytes);
-        memcpy(values_wanted, wanted->data, wanted->bytes);
+        if (wanted->bytes)
+            memcpy(values_wanted, wanted->data, wanted->bytes);
         out->error = case_error(data, values_wanted, values);
         free(values_wanted);
     }
+    return out;
 }
 
-static bool same(struct work *work, size_t a, size_t b)
+bool case_same(struct work *work, const char *what, size_t a, size_t b)
 {
     if (a != b)
-        err_set(work->err, ERR_FORMAT, "shapes do not fit: %zu and %zu", a, b);
+        err_set(work->err, ERR_FORMAT, "shapes do not fit: %s: %zu and %zu",
+                what, a, b);
     return a == b;
 }
 
-static bool some(struct work *work, size_t count)
+bool case_some(struct work *work, const char *what, size_t count)
 {
     if (!count)
-        err_set(work->err, ERR_FORMAT, "no rows");
+        err_set(work->err, ERR_FORMAT, "%s: no rows", what);
     return count > 0;
 }
 
 static int run_pool(struct work *work)
 {
     size_t children[2], wq[2], wk[2], proxy, bias;
-    const float *c = load(work, "in.children", 2, children);
-    const float *q = c ? load(work, "in.wq", 2, wq) : NULL;
-    const float *k = q ? load(work, "in.wk", 2, wk) : NULL;
-    const float *x = k ? load(work, "in.proxy", 1, &proxy) : NULL;
-    const float *b = x ? load(work, "in.bias", 1, &bias) : NULL;
+    const float *c = case_load(work, "in.children", 2, children);
+    const float *q = c ? case_load(work, "in.wq", 2, wq) : NULL;
+    const float *k = q ? case_load(work, "in.wk", 2, wk) : NULL;
+    const float *x = k ? case_load(work, "in.proxy", 1, &proxy) : NULL;
+    const float *b = x ? case_load(work, "in.bias", 1, &bias) : NULL;
     if (!b)
         return ERR_FORMAT;
     size_t n = children[0], d = children[1], p = wq[1];
-    if (!some(work, n) || !same(work, wq[0], d) || !same(work, wk[0], d) ||
-        !same(work, wk[1], p) || !same(work, proxy, d) || !same(work, bias, n))
+    if (!case_some(work, "in.children", n) ||
+        !case_same(work, "wq", wq[0], d) || !case_same(work, "wk", wk[0], d) ||
+        !case_same(work, "wk", wk[1], p) ||
+        !case_same(work, "proxy", proxy, d) ||
+        !case_same(work, "bias", bias, n))
         return ERR_FORMAT;
-    float *out = device(work, (d + n + 1) * sizeof *out);
+    static const double usual_tau = 20;
+    double sharpness;
+    if (!case_number(work, "tau", &usual_tau, &sharpness))
+        return ERR_FORMAT;
+    float *out = case_device(work, (d + n + 1) * sizeof *out);
     if (!out)
         return ERR_LIMIT;
     const struct kernels *table = work->table;
     struct kernel_run *run = work->run;
-    float tau = (float)parameter(work, "tau", 20), *weight = out + d;
-    finish(work, "out.mean", 1, &d, out, table->pool_mean(run, out, c, n, d));
+    float tau = (float)sharpness, *weight = out + d;
+    case_finish(work, "out.mean", TENSOR_F32, 1, &d, out,
+                table->pool_mean(run, out, c, n, d));
     int code = table->pool_attention(run, out, weight, c, q, k, tau, n, d, p);
-    finish(work, "out.attention_weight", 1, &n, weight, code);
-    finish(work, "out.attention", 1, &d, out, code);
+    case_finish(work, "out.attention_weight", TENSOR_F32, 1, &n, weight, code);
+    case_finish(work, "out.attention", TENSOR_F32, 1, &d, out, code);
     code = table->pool_landmark(run, out, weight, c, b, x, tau, n, d);
-    finish(work, "out.landmark", 1, &d, out, code);
-    finish(work, "out.landmark_bias", 1, (size_t[]){1}, weight, code);
+    case_finish(work, "out.landmark", TENSOR_F32, 1, &d, out, code);
+    case_finish(work, "out.landmark_bias", TENSOR_F32, 1, (size_t[]){1}, weight,
+                code);
     return 0;
 }
 
 static int run_recall(struct work *work)
 {
     size_t query, memory[2], wq[2], wk[2];
-    const float *q = load(work, "in.q", 1, &query);
-    const float *m = q ? load(work, "in.memory", 2, memory) : NULL;
-    const float *a = m ? load(work, "in.wq", 2, wq) : NULL;
-    const float *b = a ? load(work, "in.wk", 2, wk) : NULL;
+    const float *q = case_load(work, "in.q", 1, &query);
+    const float *m = q ? case_load(work, "in.memory", 2, memory) : NULL;
+    const float *a = m ? case_load(work, "in.wq", 2, wq) : NULL;
+    const float *b = a ? case_load(work, "in.wk", 2, wk) : NULL;
     if (!b)
         return ERR_FORMAT;
     size_t n = memory[0], d = memory[1];
-    if (!some(work, n) || !same(work, query, d) || !same(work, wq[0], d) ||
-        !same(work, wk[0], d) || !same(work, wk[1], wq[1]))
+    if (!case_some(work, "in.memory", n) ||
+        !case_same(work, "query", query, d) ||
+        !case_same(work, "wq", wq[0], d) || !case_same(work, "wk", wk[0], d) ||
+        !case_same(work, "wk", wk[1], wq[1]))
         return ERR_FORMAT;
-    float *out = device(work, d * sizeof *out);
+    float *out = case_device(work, d * sizeof *out);
     if (!out)
         return ERR_LIMIT;
-    finish(work, "out.out", 1, &d, out,
-           work->table->recall(work->run, out, q, m, a, b, n, d, wq[1]));
+    case_finish(work, "out.out", TENSOR_F32, 1, &d, out,
+                work->table->recall(work->run, out, q, m, a, b, n, d, wq[1]));
     return 0;
 }
 
 /* Plain rotary frequencies; with a context those are 0 whose period is longer
  * than the context over the multiplier, but for the first. */
-static void frequencies(const struct work *work, double *frequency, size_t half)
+static bool frequencies(const struct work *work, double *frequency, size_t half)
 {
-    double theta = parameter(work, "theta", 10000);
-    double context = parameter(work, "hope_context", 0);
-    double multiplier = parameter(work, "multiplier", 1);
+    static const double usual_theta = 10000, none = 0, once = 1;
+    double theta, context, multiplier;
+    if (!case_number(work, "theta", &usual_theta, &theta) ||
+        !case_number(work, "hope_context", &none, &context) ||
+        !case_number(work, "multiplier", &once, &multiplier))
+        return false;
+    if (!(theta > 0) || context < 0 || !(multiplier > 0)) {
+        err_set(work->err, ERR_FORMAT,
+                "metadata: theta and multiplier must be above 0, hope_context "
+                "not below");
+        return false;
+    }
     double least = context > 0 ? 2 * acos(-1) * multiplier / context : 0;
     for (size_t i = 0; i < half; i++) {
         double f = pow(theta, -(double)i / (double)half);
         frequency[i] = i && f < least ? 0 : f;
     }
+    return true;
+}
+
+static void rotate(struct work *work, float *x, const size_t *shape,
+                   const int32_t *position, const double *frequency)
+{
+    size_t half = shape[2] / 2;
+    float *shown = mem_alloc(half * sizeof *shown);
+    for (size_t i = 0; i < half; i++)
+        shown[i] = (float)frequency[i];
+    case_finish(work, "out.out", TENSOR_F32, 3, shape, x,
+                work->table->rotary(work->run, x, position, frequency, shape[0],
+                                    shape[1], shape[2]));
+    float *back = case_device(work, half * sizeof *back);
+    int code =
+        back ? work->table->upload(work->run, back, shown, half * sizeof *shown)
+             : KERNEL_NO_MEMORY;
+    case_finish(work, "out.frequency", TENSOR_F32, 1, &half, back, code);
+    free(shown);
 }
 
 static int run_rotary(struct work *work)
 {
     size_t shape[3];
-    float *x = load(work, "in.x", 3, shape);
+    float *x = case_load(work, "in.x", 3, shape);
     const struct tensor *found =
-        x ? input(work, "in.position", TENSOR_I32, 1) : NULL;
-    if (!found || !same(work, found->shape[0], shape[0]))
+        x ? case_input(work, "in.position", TENSOR_I32, 1) : NULL;
+    if (!found || !case_same(work, "position", found->shape[0], shape[0]))
         return ERR_FORMAT;
+    if (shape[2] % 2)
+        return err_set(work->err, ERR_FORMAT, "in.x: an odd width");
     size_t half = shape[2] / 2;
     double *frequency = mem_alloc(half * sizeof *frequency);
     int32_t *position = mem_alloc(found->bytes);
-    float *shown = mem_alloc(half * sizeof *shown);
-    memcpy(position, found->data, found->bytes);
-    frequencies(work, frequency, half);
-    for (size_t i = 0; i < half; i++)
-        shown[i] = (float)frequency[i];
-    finish(work, "out.out", 3, shape, x,
-           work->table->rotary(work->run, x, position, frequency, shape[0],
-                               shape[1], shape[2]));
-    float *back = device(work, half * sizeof *back);
-    int code =
-        back ? work->table->upload(work->run, back, shown, half * sizeof *shown)
-             : KERNEL_NO_MEMORY;
-    finish(work, "out.frequency", 1, &half, back, code);
+    if (found->bytes)
+        memcpy(position, found->data, found->bytes);
+    int code = frequencies(work, frequency, half) ? 0 : ERR_FORMAT;
+    if (!code)
+        rotate(work, x, shape, position, frequency);
     free(frequency);
     free(position);
-    free(shown);
-    return 0;
+    return code;
 }
 
 static const struct operation {
     const char *name;
     int (*run)(struct work *work);
-} operations[] = {
-    {"pool", run_pool}, {"hmt_recall", run_recall}, {"rotary", run_rotary}};
+} operations[] = {{"pool", run_pool},
+                  {"hmt_recall", run_recall},
+                  {"rotary", run_rotary},
+                  {"calibrate_query", case_calibrate},
+                  {"chunk_proxy", case_chunk_proxy},
+                  {"chunk_summary", case_chunk_summary},
+                  {"hils_attention", case_hils},
+                  {"star_attention", case_star},
+                  {"hici_prefill", case_hici}};
 
 int case_run(const struct safetensors *file, const struct kernels *table,
              struct kernel_run *run, struct case_result *ret, struct err *err)
@@ -246,7 +363,14 @@ int case_run(const struct safetensors *file, const struct kernels *table,
     while (i < known && (!op || strcmp(op, operations[i].name)))
         i++;
     int code = i < known ? operations[i].run(&work)
-                         : err_set(err, ERR_FORMAT, "no operation known here");
+                         : err_set(err, ERR_FORMAT,
+                                   "metadata: op is \"%.40s\", no operation "
+                                   "known here",
+                                   op ? op : "");
+    while (work.weight_count > 0) {
+        work.maker->weight_free(run, work.weights[--work.weight_count]);
+        free(work.host[work.weight_count]);
+    }
     while (work.count > 0)
         table->release(run, work.arrays[--work.count]);
     if (code)
@@ -277,7 +401,7 @@ int case_check(const struct safetensors *file, const struct case_result *result,
         if (!out)
             return err_set(err, ERR_FORMAT, "%.200s is no output of this case",
                            wanted->name.data);
-        if (!same_form(wanted, &out->tensor))
+        if (!case_same_form(wanted, &out->tensor))
             return err_set(err, ERR_FORMAT,
                            "%.200s is of another type or shape than its output",
                            wanted->name.data);

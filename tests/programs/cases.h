@@ -10,11 +10,13 @@
 enum { CASE_MOST_OUTPUTS = 8 };
 
 struct case_output {
-    struct tensor tensor; /* out.NAME, f32; its data is owned, see case_free */
+    struct tensor tensor; /* out.NAME; its data is owned, see case_free */
     int code;             /* enum kernel_error of the operation that made it */
     bool expected;        /* the file says what it should be */
     double error;         /* then: largest difference over largest expected
-                             value; infinite when anything is not a number */
+                             value; infinite when anything is not a number.
+                             Of chosen chunks: 0 when they are the same but for
+                             ties, else 1 */
 };
 
 struct case_result {

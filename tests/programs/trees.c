@@ -1,6 +1,10 @@
 /* What the parser makes of single files, before they are assembled.
  *
  *     trees LECTERN-PARSE [FILE...]
+ *     trees LECTERN-PARSE --manual FOLDER [FILE...]
+ *
+ * In the second form files are relative to FOLDER, and LaTeX documents include
+ * what they do in it.
  *
  * Prints one JSON object a line and file (without files: for each path on
  * standard input): "file" and either "failure", a sentence, or the page's
@@ -8,7 +12,9 @@
  * root). */
 #include <stdio.h>
 
+#include "base/file.h"
 #include "base/json.h"
+#include "indexer/inputs.h"
 #include "indexer/source.h"
 
 static void put_span(struct json *json, const char *key, struct span span)
@@ -30,6 +36,7 @@ static void put_blocks(struct json *json, const struct node *node)
         json_field_text(json, "kind", block_kind_name(block->kind));
         json_field_string(json, "text", block->text);
         json_field_string(json, "info", block->info);
+        json_field_int(json, "file", (int64_t)block->origin.file);
         put_span(json, "span", block->origin.span);
         json_end(json, '}');
     }
@@ -62,6 +69,7 @@ static void put_node(struct json *json, const struct node *node)
     json_field_int(json, "level", node->level);
     json_field_string(json, "title", node->title);
     json_field_string(json, "anchor", node->anchor);
+    json_field_bool(json, "entry", node->entry);
     if (node->origin_count)
         put_span(json, "span", node->origins[0].span);
     put_blocks(json, node);
@@ -82,6 +90,11 @@ static void put_tree(struct json *json, const struct tree *tree)
     json_field_string(json, "up", page->up);
     json_field_string(json, "prev", page->prev);
     json_field_string(json, "next", page->next);
+    json_key(json, "files");
+    json_begin(json, '[');
+    for (uint32_t f = 0; f < tree->file_count; f++)
+        json_string(json, tree->files[f]);
+    json_end(json, ']');
     json_key(json, "nodes");
     json_begin(json, '[');
     for (uint32_t n = 0; n < tree->count; n++)
@@ -89,32 +102,52 @@ static void put_tree(struct json *json, const struct tree *tree)
     json_end(json, ']');
 }
 
-static int read_tree(struct parser *parser, const char *path,
-                     struct tree **ret_tree, struct err *err)
+/* What files are read from; `root` NULL: each by itself. */
+struct manual {
+    const char *root;
+    struct scan scan;
+};
+
+static int read_tree(struct parser *parser, const struct manual *manual,
+                     const char *name, struct tree **ret_tree,
+                     struct buf *reports, struct err *err)
 {
-    struct buf bytes = {0};
-    int rc = source_read(path, &bytes, err);
+    struct buf bytes = {0}, path = {0};
+    struct inputs inputs = {
+        .scan = &manual->scan, .root = manual->root, .document = name};
+    struct parser_inputs open = {&inputs, inputs_open, reports};
+    if (manual->root)
+        file_join(&path, manual->root, name);
+    else
+        buf_put_text(&path, name);
+    int rc = source_read(path.data, &bytes, err);
     if (!rc)
-        rc = source_unpack(path, &bytes, err);
+        rc = source_unpack(path.data, &bytes, err);
     if (!rc)
-        rc = parser_parse(parser, buf_slice(&bytes), source_format(path),
-                          ret_tree, err);
+        rc = parser_parse(parser, buf_slice(&bytes), source_format(name),
+                          manual->root ? &open : NULL, ret_tree, err);
+    buf_free(&inputs.record);
     buf_free(&bytes);
+    buf_free(&path);
     return rc;
 }
 
-static void print(struct parser *parser, const char *path)
+static void print(struct parser *parser, const struct manual *manual,
+                  const char *path)
 {
+    struct buf reports = {0};
     struct tree *tree = NULL;
     struct err err = {.position = -1};
     struct buf out = {0};
     struct json json = json_to(&out);
     json_begin(&json, '{');
     json_field_text(&json, "file", path);
-    if (read_tree(parser, path, &tree, &err))
+    if (read_tree(parser, manual, path, &tree, &reports, &err))
         json_field_text(&json, "failure", err.message);
     else
         put_tree(&json, tree);
+    json_field_string(&json, "reports", buf_slice(&reports));
+    buf_free(&reports);
     json_end(&json, '}');
     puts(out.data);
     tree_free(tree);
@@ -129,14 +162,26 @@ int main(int argc, char **argv)
     }
     struct parser_options options = {.program = argv[1]};
     struct parser *parser = parser_new(&options);
+    struct manual manual = {0};
+    struct err err = {.position = -1};
     char path[4096];
-    for (int i = 2; i < argc; i++)
-        print(parser, argv[i]);
-    while (argc == 2 && fgets(path, sizeof path, stdin)) {
+    int first = 2;
+    if (argc > 3 && !strcmp(argv[2], "--manual")) {
+        manual.root = argv[3];
+        first = 4;
+        if (scan_folder(manual.root, "", &manual.scan, &err)) {
+            fprintf(stderr, "trees: %s\n", err.message);
+            return 1;
+        }
+    }
+    for (int i = first; i < argc; i++)
+        print(parser, &manual, argv[i]);
+    while (argc == first && fgets(path, sizeof path, stdin)) {
         path[strcspn(path, "\n")] = '\0';
-        print(parser, path);
+        print(parser, &manual, path);
         fflush(stdout);
     }
+    scan_free(&manual.scan);
     parser_free(parser);
     return 0;
 }

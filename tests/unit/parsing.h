@@ -40,7 +40,7 @@ static inline struct tree *parse_bytes(struct slice bytes)
 {
     struct tree *tree = NULL;
     struct err err = {0};
-    if (parser_parse(parser, bytes, PARSER_HTML, &tree, &err))
+    if (parser_parse(parser, bytes, PARSER_HTML, NULL, &tree, &err))
         fail_msg("%s", err.message);
     return tree;
 }
@@ -53,7 +53,7 @@ static inline struct tree *parse(const char *html)
 static inline int refusal(struct slice bytes, struct err *err)
 {
     struct tree *tree = NULL;
-    int rc = parser_parse(parser, bytes, PARSER_HTML, &tree, err);
+    int rc = parser_parse(parser, bytes, PARSER_HTML, NULL, &tree, err);
     assert_null(tree);
     return rc;
 }

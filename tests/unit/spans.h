@@ -62,7 +62,7 @@ static inline struct tree *parse_format(struct slice bytes)
 {
     struct tree *tree = NULL;
     struct err err = {0};
-    if (parser_parse(parser, bytes, format, &tree, &err))
+    if (parser_parse(parser, bytes, format, NULL, &tree, &err))
         fail_msg("%s", err.message);
     return tree;
 }

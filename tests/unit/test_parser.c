@@ -109,7 +109,7 @@ static void test_depth_bombs(void **state)
         struct tree *tree = NULL;
         struct err err = {0};
         int rc =
-            parser_parse(parser, buf_slice(&deep), PARSER_HTML, &tree, &err);
+            parser_parse(parser, buf_slice(&deep), PARSER_HTML, NULL, &tree, &err);
         if (rc && rc != ERR_LIMIT)
             fail_msg("%s: %s", bombs[i], err.message);
         tree_free(tree);
@@ -327,7 +327,7 @@ static void test_no_program(void **state)
     struct tree *tree;
     struct err err = {0};
     assert_int_equal(
-        parser_parse(none, slice_of("x"), PARSER_HTML, &tree, &err), ERR_IO);
+        parser_parse(none, slice_of("x"), PARSER_HTML, NULL, &tree, &err), ERR_IO);
     parser_free(none);
 }
 

@@ -22,7 +22,7 @@ static void expect_refused(const char *xml, int code, int64_t position,
 {
     struct tree *tree = NULL;
     struct err err = {0};
-    assert_int_equal(parser_parse(parser, slice_of(xml), format, &tree, &err),
+    assert_int_equal(parser_parse(parser, slice_of(xml), format, NULL, &tree, &err),
                      code);
     assert_int_equal(err.position, position);
     assert_non_null(strstr(err.message, message));
@@ -173,7 +173,7 @@ static void expect_limit(struct buf *xml, const char *message)
 {
     struct tree *tree = NULL;
     struct err err = {0};
-    int rc = parser_parse(parser, buf_slice(xml), format, &tree, &err);
+    int rc = parser_parse(parser, buf_slice(xml), format, NULL, &tree, &err);
     assert_int_equal(rc, strstr(message, "not ") ? ERR_FORMAT : ERR_LIMIT);
     assert_non_null(strstr(err.message, message));
     buf_free(xml);

@@ -1,4 +1,4 @@
-#include "daemon/session.h"
+#include "daemon/conversation.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -9,114 +9,116 @@
 #include "base/text.h"
 #include "memory/common_words.h"
 
-struct session {
-    char name[SESSION_NAME + 1]; /* "": free */
+struct conversation {
+    char name[CONVERSATION_NAME + 1]; /* "": free */
     int64_t used_ms;
-    struct session_turn turns[SESSION_TURNS]; /* [count], the last one first */
+    struct conversation_turn
+        turns[CONVERSATION_TURNS]; /* [count], the last one first */
     size_t count, asked;
 };
 
-struct sessions {
+struct conversations {
     pthread_mutex_t mutex;
-    struct session *items[SESSIONS_MOST]; /* NULL: free */
+    struct conversation *items[CONVERSATIONS_MOST]; /* NULL: free */
 };
 
-struct sessions *sessions_new(void)
+struct conversations *conversations_new(void)
 {
-    struct sessions *sessions = mem_alloc(sizeof *sessions);
-    pthread_mutex_init(&sessions->mutex, NULL);
-    return sessions;
+    struct conversations *all = mem_alloc(sizeof *all);
+    pthread_mutex_init(&all->mutex, NULL);
+    return all;
 }
 
-void sessions_free(struct sessions *sessions)
+void conversations_free(struct conversations *all)
 {
-    if (!sessions)
+    if (!all)
         return;
-    for (size_t i = 0; i < SESSIONS_MOST; i++)
-        free(sessions->items[i]);
-    pthread_mutex_destroy(&sessions->mutex);
-    free(sessions);
+    for (size_t i = 0; i < CONVERSATIONS_MOST; i++)
+        free(all->items[i]);
+    pthread_mutex_destroy(&all->mutex);
+    free(all);
 }
 
 /* ---- Remembering ---- */
 
-void session_turn_ask(struct session_turn *turn, const char *question)
+void conversation_turn_ask(struct conversation_turn *turn, const char *question)
 {
     size_t size = strlen(question);
-    if (size > SESSION_QUESTION)
-        size = SESSION_QUESTION;
+    if (size > CONVERSATION_QUESTION)
+        size = CONVERSATION_QUESTION;
     while (size && (question[size] & 0xC0) == 0x80)
         size--;
     memcpy(turn->question, question, size);
     turn->question[size] = '\0';
 }
 
-static void forget_expired(struct sessions *sessions, int64_t now_ms)
+static void forget_expired(struct conversations *all, int64_t now_ms)
 {
-    for (size_t i = 0; i < SESSIONS_MOST; i++) {
-        if (!sessions->items[i] ||
-            now_ms - sessions->items[i]->used_ms <= SESSION_MS)
+    for (size_t i = 0; i < CONVERSATIONS_MOST; i++) {
+        if (!all->items[i] ||
+            now_ms - all->items[i]->used_ms <= CONVERSATION_MS)
             continue;
-        free(sessions->items[i]);
-        sessions->items[i] = NULL;
+        free(all->items[i]);
+        all->items[i] = NULL;
     }
 }
 
-static struct session *find(const struct sessions *sessions, const char *name)
+static struct conversation *find(const struct conversations *all,
+                                 const char *name)
 {
-    for (size_t i = 0; i < SESSIONS_MOST; i++)
-        if (sessions->items[i] && !strcmp(sessions->items[i]->name, name))
-            return sessions->items[i];
+    for (size_t i = 0; i < CONVERSATIONS_MOST; i++)
+        if (all->items[i] && !strcmp(all->items[i]->name, name))
+            return all->items[i];
     return NULL;
 }
 
 /* In a free place, else in that of the one that was used longest ago. */
-static struct session *begin(struct sessions *sessions, const char *name)
+static struct conversation *begin(struct conversations *all, const char *name)
 {
     size_t place = 0;
-    for (size_t i = 0; i < SESSIONS_MOST && sessions->items[place]; i++)
-        if (!sessions->items[i] ||
-            sessions->items[i]->used_ms < sessions->items[place]->used_ms)
+    for (size_t i = 0; i < CONVERSATIONS_MOST && all->items[place]; i++)
+        if (!all->items[i] ||
+            all->items[i]->used_ms < all->items[place]->used_ms)
             place = i;
-    free(sessions->items[place]);
-    struct session *session = mem_alloc(sizeof *session);
-    snprintf(session->name, sizeof session->name, "%s", name);
-    sessions->items[place] = session;
-    return session;
+    free(all->items[place]);
+    struct conversation *one = mem_alloc(sizeof *one);
+    snprintf(one->name, sizeof one->name, "%s", name);
+    all->items[place] = one;
+    return one;
 }
 
-void sessions_past(struct sessions *sessions, const char *name, int64_t now_ms,
-                   struct session_past *ret)
+void conversations_past(struct conversations *all, const char *name,
+                        int64_t now_ms, struct conversation_past *ret)
 {
-    *ret = (struct session_past){.count = 0};
-    pthread_mutex_lock(&sessions->mutex);
-    forget_expired(sessions, now_ms);
-    const struct session *session = find(sessions, name);
-    for (size_t i = 0; session && i < session->count; i++) {
-        ret->turns[ret->count++] = session->turns[i];
-        if (!session->turns[i].follows)
+    *ret = (struct conversation_past){.count = 0};
+    pthread_mutex_lock(&all->mutex);
+    forget_expired(all, now_ms);
+    const struct conversation *one = find(all, name);
+    for (size_t i = 0; one && i < one->count; i++) {
+        ret->turns[ret->count++] = one->turns[i];
+        if (!one->turns[i].follows)
             break;
     }
-    ret->asked = session ? session->asked : 0;
-    pthread_mutex_unlock(&sessions->mutex);
+    ret->asked = one ? one->asked : 0;
+    pthread_mutex_unlock(&all->mutex);
 }
 
-void sessions_add(struct sessions *sessions, const char *name, int64_t now_ms,
-                  const struct session_turn *turn)
+void conversations_add(struct conversations *all, const char *name,
+                       int64_t now_ms, const struct conversation_turn *turn)
 {
-    pthread_mutex_lock(&sessions->mutex);
-    forget_expired(sessions, now_ms);
-    struct session *session = find(sessions, name);
-    if (!session)
-        session = begin(sessions, name);
-    session->used_ms = now_ms;
-    session->asked++;
-    if (session->count < SESSION_TURNS)
-        session->count++;
-    memmove(&session->turns[1], &session->turns[0],
-            (session->count - 1) * sizeof session->turns[0]);
-    session->turns[0] = *turn;
-    pthread_mutex_unlock(&sessions->mutex);
+    pthread_mutex_lock(&all->mutex);
+    forget_expired(all, now_ms);
+    struct conversation *one = find(all, name);
+    if (!one)
+        one = begin(all, name);
+    one->used_ms = now_ms;
+    one->asked++;
+    if (one->count < CONVERSATION_TURNS)
+        one->count++;
+    memmove(&one->turns[1], &one->turns[0],
+            (one->count - 1) * sizeof one->turns[0]);
+    one->turns[0] = *turn;
+    pthread_mutex_unlock(&all->mutex);
 }
 
 /* ---- Following up ---- */
@@ -189,7 +191,7 @@ static size_t count_subjects(const struct buf *words, bool *ret_back)
     return subjects;
 }
 
-bool session_names(const char *question)
+bool conversation_names(const char *question)
 {
     struct buf words = {0};
     bool back;
@@ -199,7 +201,7 @@ bool session_names(const char *question)
     return subjects > 0;
 }
 
-bool session_follows(const char *question)
+bool conversation_follows(const char *question)
 {
     struct buf words = {0};
     bool back;

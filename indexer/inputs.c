@@ -1,0 +1,239 @@
+/* A record is a line for each name that was looked for:
+ *
+ *     names, separated by "|" TAB path, empty: none TAB hash in hexadecimal
+ */
+#include "indexer/inputs.h"
+
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "indexer/source.h"
+
+enum { MOST_PATH = 1000 };
+
+/* ---- Names ---- */
+
+static size_t find_exactly(const struct scan *scan, const char *path)
+{
+    size_t low = 0, high = scan->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(path, scan->files[middle].path);
+        if (!order)
+            return middle;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return SIZE_MAX;
+}
+
+static size_t find_packed(const struct scan *scan, struct buf *path)
+{
+    size_t found = find_exactly(scan, path->data);
+    if (found != SIZE_MAX)
+        return found;
+    buf_put_text(path, ".gz");
+    found = find_exactly(scan, path->data);
+    path->size -= 3;
+    path->data[path->size] = '\0';
+    return found;
+}
+
+/* Appends `name` to the folder in `path`, following "." and ".."; false: it
+ * leaves the manual. */
+static bool join(struct buf *path, struct slice name)
+{
+    while (name.size) {
+        const char *slash = memchr(name.data, '/', name.size);
+        size_t size = slash ? (size_t)(slash - name.data) : name.size;
+        struct slice part = {name.data, size};
+        if (slice_is(part, "..")) {
+            if (!path->size)
+                return false;
+            while (path->size && path->data[path->size - 1] != '/')
+                path->size--;
+            path->size -= path->size > 0;
+        } else if (size && !slice_is(part, ".")) {
+            if (path->size)
+                buf_put_byte(path, '/');
+            buf_put_slice(path, part);
+        }
+        size += slash != NULL;
+        name.data += size;
+        name.size -= size;
+    }
+    return true;
+}
+
+/* The one file whose path ends in "/" + name. */
+static size_t find_by_end(const struct scan *scan, struct slice name)
+{
+    size_t found = SIZE_MAX;
+    while (name.size > 1 && name.data[0] == '.' && name.data[1] == '/') {
+        name.data += 2;
+        name.size -= 2;
+    }
+    for (size_t i = 0; i < scan->count; i++) {
+        const char *path = scan->files[i].path;
+        size_t size = strlen(path);
+        if (source_is_packed(path))
+            size -= 3;
+        if (size < name.size ||
+            memcmp(path + size - name.size, name.data, name.size) != 0 ||
+            (size > name.size && path[size - name.size - 1] != '/'))
+            continue;
+        if (found != SIZE_MAX)
+            return SIZE_MAX;
+        found = i;
+    }
+    return found;
+}
+
+/* \jobname is the document's own name without its ending. */
+static void put_name(struct buf *out, const char *document, struct slice name)
+{
+    static const char jobname[] = "\\jobname";
+    const char *at = memmem(name.data, name.size, jobname, sizeof jobname - 1);
+    if (!at) {
+        buf_put_slice(out, name);
+        return;
+    }
+    const char *slash = strrchr(document, '/');
+    const char *base = slash ? slash + 1 : document;
+    buf_put(out, name.data, (size_t)(at - name.data));
+    buf_put(out, base, strcspn(base, "."));
+    at += sizeof jobname - 1;
+    buf_put(out, at, (size_t)(name.data + name.size - at));
+}
+
+static size_t find_one(const struct scan *scan, const char *document,
+                       struct slice name, bool by_end, bool *ret_leaves)
+{
+    struct buf path = {0}, whole = {0};
+    const char *slash = strrchr(document, '/');
+    size_t found = SIZE_MAX;
+    put_name(&whole, document, name);
+    struct slice wanted = buf_slice(&whole);
+    buf_put(&path, document, slash ? (size_t)(slash - document) : 0);
+    if (wanted.size && wanted.size < MOST_PATH) {
+        bool within = wanted.data[0] != '/' && join(&path, wanted);
+        if (!within)
+            *ret_leaves = true;
+        else if (by_end)
+            found = find_by_end(scan, wanted);
+        else
+            found = find_packed(scan, &path);
+    }
+    buf_free(&path);
+    buf_free(&whole);
+    return found;
+}
+
+size_t inputs_find(const struct scan *scan, const char *document,
+                   struct slice names, struct buf *ret_reason)
+{
+    bool leaves = false;
+    for (int by_end = 0; by_end < 2; by_end++) {
+        struct slice rest = names;
+        while (rest.size) {
+            size_t size = 0;
+            while (size < rest.size && !strchr("\n|", rest.data[size]))
+                size++;
+            size_t found =
+                find_one(scan, document, (struct slice){rest.data, size},
+                         by_end, &leaves);
+            if (found != SIZE_MAX && !scan->files[found].failure)
+                return found;
+            size += size < rest.size;
+            rest.data += size;
+            rest.size -= size;
+        }
+    }
+    if (leaves && ret_reason)
+        buf_put_text(ret_reason,
+                     "it includes a file that is not in the manual's folder");
+    return SIZE_MAX;
+}
+
+/* ---- Records ---- */
+
+static void put_line(struct buf *record, struct slice names, const char *path,
+                     struct hash128 hash)
+{
+    unsigned char bytes[16];
+    for (size_t i = 0; i < names.size; i++) {
+        char c = names.data[i];
+        if (c == '\n' && i + 1 == names.size)
+            break;
+        buf_put_byte(record, c == '\n' ? '|' : c == '\t' || !c ? ' ' : c);
+    }
+    buf_printf(record, "\t%s\t", path);
+    hash_write(hash, bytes);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        buf_printf(record, "%02x", bytes[i]);
+    buf_put_byte(record, '\n');
+}
+
+bool inputs_open(void *context, struct slice names, struct buf *ret_bytes,
+                 struct buf *ret_path)
+{
+    struct inputs *inputs = context;
+    struct err err = {.position = -1};
+    struct hash128 hash = {0};
+    size_t found = inputs_find(inputs->scan, inputs->document, names, ret_path);
+    bool read = false;
+    const char *path = "";
+    if (found != SIZE_MAX) {
+        struct buf full = {0};
+        path = inputs->scan->files[found].path;
+        file_join(&full, inputs->root, path);
+        read = !source_read(full.data, ret_bytes, &err);
+        if (read)
+            hash = hash_bytes(ret_bytes->data, ret_bytes->size);
+        read = read && !source_unpack(full.data, ret_bytes, &err);
+        buf_put_text(ret_path, read ? path : err.message);
+        buf_free(&full);
+    }
+    put_line(&inputs->record, names, path, hash);
+    return read;
+}
+
+static bool is_hash(const char *hex, struct hash128 hash)
+{
+    unsigned char bytes[16];
+    hash_write(hash, bytes);
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        char pair[3];
+        snprintf(pair, sizeof pair, "%02x", bytes[i]);
+        if (strncmp(hex + 2 * i, pair, 2) != 0)
+            return false;
+    }
+    return true;
+}
+
+bool inputs_are_same(const struct scan *scan, const char *document,
+                     const char *record, const struct hash128 *content)
+{
+    while (*record) {
+        size_t names = strcspn(record, "\t\n");
+        if (record[names] != '\t')
+            return false;
+        const char *path = record + names + 1;
+        size_t size = strcspn(path, "\t\n");
+        if (path[size] != '\t')
+            return false;
+        size_t found =
+            inputs_find(scan, document, (struct slice){record, names}, NULL);
+        const char *now = found == SIZE_MAX ? "" : scan->files[found].path;
+        if (strlen(now) != size || memcmp(now, path, size) != 0)
+            return false;
+        if (found != SIZE_MAX && !is_hash(path + size + 1, content[found]))
+            return false;
+        record = path + size + 1;
+        record += strcspn(record, "\n");
+        record += *record == '\n';
+    }
+    return true;
+}

@@ -1,0 +1,43 @@
+/* The files that LaTeX documents include: which file of the manual a name
+ * means, and of which a tree was made, so that a change in one has the
+ * documents read again that include it.
+ *
+ * A name is resolved only to a file that the scan has found: what is hidden,
+ * ignored or outside of the manual's folder cannot be included, however it is
+ * written. */
+#ifndef INDEXER_INPUTS_H
+#define INDEXER_INPUTS_H
+
+#include "base/buf.h"
+#include "base/hash.h"
+#include "indexer/parser.h"
+#include "indexer/scan.h"
+
+/* The file meant by one of `names` (paths as written in the document, one a
+ * line, the first that is there counts), by its place in the scan; SIZE_MAX:
+ * none, and a reason in `ret_reason` if there is one.  A path is looked for
+ * from the folder of `document` (a path relative to the manual's root), also
+ * packed; a path that is not there is the one file of the manual whose path
+ * ends in it. */
+size_t inputs_find(const struct scan *scan, const char *document,
+                   struct slice names, struct buf *ret_reason);
+
+/* What one document was made of while it is parsed. */
+struct inputs {
+    const struct scan *scan;
+    const char *root;
+    const char *document; /* relative to the root */
+    struct buf record;    /* as struct file has it (memory/store.h) */
+};
+
+/* parser_inputs.open with a struct inputs as its context. */
+bool inputs_open(void *context, struct slice names, struct buf *ret_bytes,
+                 struct buf *ret_path);
+
+/* Would the names in a record be resolved as they were, to files of the same
+ * content?  `content` has the hash of each file of the scan, 0, 0 where it is
+ * not known. */
+bool inputs_are_same(const struct scan *scan, const char *document,
+                     const char *record, const struct hash128 *content);
+
+#endif

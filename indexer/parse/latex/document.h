@@ -1,0 +1,241 @@
+/* A LaTeX document while it is read: the groups that are open, the text that is
+ * gathered, and what becomes of it.  Text flows into the body's blocks, or into
+ * a title, a footnote or the like, which is then open above the body. */
+#ifndef INDEXER_PARSE_LATEX_DOCUMENT_H
+#define INDEXER_PARSE_LATEX_DOCUMENT_H
+
+#include "indexer/parse/latex/latex.h"
+#include "indexer/parse/latex/tex.h"
+#include "indexer/parse/outline.h"
+#include "indexer/parse/writer.h"
+
+struct document;
+
+/* What text is part of; every group has its own copy. */
+struct context {
+    int kind; /* enum block_kind */
+    struct slice info;
+    unsigned depth;   /* of lists in lists */
+    unsigned ordinal; /* of the next item; 0: not numbered */
+    bool item;        /* an item of a definition list has begun */
+    bool mono;        /* typewriter: no ligatures */
+    bool silent;      /* nothing of it is text */
+    bool math;        /* of \ensuremath and the like */
+    unsigned grid;    /* number of the table that & and \\ belong to */
+};
+
+/* What is done when a group ends. */
+enum group_kind {
+    GROUP_BRACE,
+    GROUP_SEMI, /* \begingroup */
+    GROUP_ENVIRONMENT,
+    GROUP_FLOW, /* an argument whose text is gathered by itself */
+    GROUP_LINK, /* an argument that is a link */
+    GROUP_BOX   /* an argument set by itself */
+};
+
+struct group {
+    int kind; /* enum group_kind */
+    struct context outer;
+    uint32_t name;                         /* of an environment: its symbol */
+    const struct environment *environment; /* built in; NULL */
+    struct token opened;
+    size_t mark; /* of a link: where its text begins */
+    struct slice url;
+    bool entry; /* a reference entry ends with it */
+};
+
+/* What becomes of text gathered by itself. */
+enum flow_kind {
+    FLOW_BODY,
+    FLOW_TITLE,    /* of a section */
+    FLOW_NAME,     /* the document's title */
+    FLOW_FOOTNOTE, /* stands after the paragraph */
+    FLOW_CAPTION,
+    FLOW_DROPPED
+};
+
+struct flow {
+    int kind; /* enum flow_kind */
+    struct writer writer;
+    uint16_t file; /* of the text so far */
+    struct token opened;
+    /* Of a title: */
+    int level;
+    struct slice number;
+    size_t first_ref;
+    const char *counter; /* of a caption: figure, table */
+};
+
+/* A footnote that waits for the end of its paragraph. */
+struct aside {
+    struct slice text;
+    struct span span;
+    uint16_t file;
+};
+
+struct label {
+    struct slice name;
+    struct slice number; /* "3.2"; empty: not known */
+    struct slice what;   /* "section", "figure", ... */
+    struct slice title;  /* of its section */
+    bool defined;
+};
+
+/* \newtheorem */
+struct theorem {
+    uint32_t name; /* symbol of the environment */
+    struct slice title, counter;
+};
+
+/* A built-in environment.  `before` is as a command's. */
+struct environment {
+    const char *name;
+    void (*begin)(struct document *d, const struct environment *environment,
+                  struct token call);
+    void (*end)(struct document *d, struct group *group);
+    const char *before;
+    int value;
+    const char *text;
+    int firm; /* wins over a document's own: 1, one that takes one argument;
+                 2, any */
+};
+
+enum { MOST_FLOWS = 200 };
+
+struct document {
+    struct tex tex;
+    struct outline outline;
+    const struct latex_reader *reader;
+
+    struct group *groups;
+    size_t group_count, group_capacity;
+    struct flow flows[MOST_FLOWS]; /* flows[0]: the body */
+    size_t flow_count;
+    struct context in;
+    struct aside *asides;
+    size_t aside_count, aside_capacity;
+    unsigned grids;   /* tables so far */
+    unsigned rows;    /* of the table so far */
+    unsigned heads;   /* of these, headers */
+    unsigned spanned; /* columns that the cell takes besides its own */
+
+    struct label *labels;
+    size_t label_count, label_capacity;
+    struct slice number; /* what a \label here is of */
+    struct slice what;
+    struct slice section;  /* title of the section */
+    struct slice *waiting; /* labels within a title */
+    size_t waiting_count, waiting_capacity;
+    size_t bibliography; /* items so far */
+
+    struct slice title; /* the document's */
+    struct span title_span;
+    uint16_t title_file;
+    struct slice input_folder; /* of \import; "" */
+    struct slice only;         /* \includeonly: names, one a line */
+    bool is_only;
+    struct tokens at_begin; /* \AtBeginDocument */
+    struct theorem *theorems;
+    size_t theorem_count, theorem_capacity;
+    unsigned packages; /* being read */
+    bool is_document;  /* has a \documentclass */
+    bool begun;       /* \begin{document} */
+    bool chaptered;   /* its class has chapters */
+    bool classed;     /* its class is known */
+    bool unnumbered;  /* \frontmatter, \backmatter */
+    bool appendix;
+    uint32_t last; /* the character put last, for ligatures; 0: none */
+    struct token last_token;
+};
+
+static inline struct document *document_of(struct tex *tex)
+{
+    return tex->document;
+}
+static inline struct flow *document_flow(struct document *d)
+{
+    return &d->flows[d->flow_count - 1];
+}
+
+/* ---- Text (document.c) ---- */
+
+/* UTF-8 that stands at (or was made at) the token. */
+void document_put(struct document *d, struct token token, struct slice text);
+void document_put_text(struct document *d, struct token token,
+                       const char *text);
+void document_space(struct document *d);
+/* Ends the paragraph, or what else is being gathered as a block. */
+void document_flush(struct document *d);
+/* A block of its own. */
+void document_block(struct document *d, int kind, struct slice text,
+                    struct slice info, struct token place);
+bool document_is_body(const struct document *d);
+struct slice document_keep(struct document *d, struct slice text);
+
+/* ---- Groups (document.c) ---- */
+
+struct group *document_open(struct document *d, int kind, struct token token);
+void document_close(struct document *d);
+/* The argument that follows is a group of that kind. */
+struct group *document_open_argument(struct document *d, int kind,
+                                     struct token call);
+/* Gathers the argument that follows by itself; NULL: nested too deep. */
+struct flow *document_open_flow(struct document *d, int kind,
+                                struct token call);
+struct group *document_environment(struct document *d);
+/* Reads all there is. */
+void document_read(struct document *d);
+
+/* ---- The commands of each part ---- */
+
+void text_add(struct document *d);     /* symbols.c */
+void commands_add(struct document *d); /* commands.c */
+void sections_add(struct document *d); /* sections.c */
+void blocks_add(struct document *d);   /* blocks.c */
+void verbatim_add(struct document *d); /* verbatim.c */
+void math_add(struct document *d);     /* math.c */
+void labels_add(struct document *d);   /* |x| stands as it is written from \begin{document} on. */
+void verbatim_between_bars(struct document *d);
+
+/* labels.c */
+void inputs_add(struct document *d);   /* inputs.c */
+void entries_add(struct document *d);  /* entries.c */
+void environments_add(struct document *d, const struct environment *list,
+                      size_t count);
+
+/* sections.c */
+void sections_end_title(struct document *d, struct flow *flow);
+void sections_class(struct document *d, struct slice name);
+/* The number that counter `name` prints, in the document's memory. */
+struct slice sections_number(struct document *d, const char *name);
+
+/* blocks.c */
+void blocks_paragraph(struct document *d);
+void blocks_row(struct document *d);
+void blocks_cell(struct document *d);
+void blocks_end_caption(struct document *d, struct flow *flow);
+
+/* math.c */
+void math_shift(struct document *d, struct token token);
+
+/* verbatim.c: a passage as it is written, from the tokens of an argument. */
+void verbatim_write(const struct document *d, const struct tokens *list,
+                    struct buf *ret);
+
+/* labels.c */
+void labels_define(struct document *d, struct slice name);
+void labels_settle(struct document *d); /* those met within a title */
+void labels_resolve(struct document *d);
+/* \refstepcounter */
+void labels_step(struct document *d, const char *counter);
+
+/* inputs.c */
+/* The names (one a line) of a file that is to be read; the first that is there
+ * is.  False: none is. */
+bool inputs_open(struct document *d, struct slice names, struct token call);
+/* The same of a package or class. */
+bool inputs_open_package(struct document *d, struct slice names,
+                         struct token call);
+
+#endif

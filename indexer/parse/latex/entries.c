@@ -1,0 +1,271 @@
+/* Reference entries, as the macros of documentation have them: ltxdoc, l3doc,
+ * and pgfmanual's environments. */
+#include "base/text.h"
+#include "indexer/parse/latex/document.h"
+
+enum { MOST_BRACES = 32 };
+
+/* How the macros that mark parts of a syntax print their argument. */
+static const struct {
+    const char *name, *open, *close;
+} marks[] = {{"meta", "⟨", "⟩"},
+             {"marg", "{⟨", "⟩}"},
+             {"oarg", "[⟨", "⟩]"},
+             {"parg", "(⟨", "⟩)"},
+             {"Arg", "{⟨", "⟩}"},
+             {"arg", "⟨", "⟩"},
+             {"opt", "", ""},
+             {"texttt", "", ""},
+             {"textsf", "", ""},
+             {"textrm", "", ""},
+             {"textit", "", ""},
+             {"declare", "", ""},
+             {"declareandlabel", "", ""},
+             {"cs", "\\", ""},
+             {"cmd", "", ""},
+             {"emph", "", ""},
+             {"text", "", ""}};
+
+struct signature {
+    struct buf text;
+    const char *close[MOST_BRACES];
+    size_t depth;
+    const char *open, *next; /* of the argument that follows; NULL: braces */
+};
+
+static bool mark(struct signature *s, struct slice name)
+{
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (slice_is(name, marks[i].name)) {
+            s->open = marks[i].open;
+            s->next = marks[i].close;
+            return true;
+        }
+    return false;
+}
+
+static void put_brace(struct signature *s, bool open)
+{
+    if (open) {
+        if (s->depth < MOST_BRACES)
+            s->close[s->depth] = s->next ? s->next : "}";
+        s->depth++;
+        buf_put_text(&s->text, s->next ? s->open : "{");
+        s->next = NULL;
+        return;
+    }
+    if (s->depth)
+        s->depth--;
+    buf_put_text(&s->text, s->depth < MOST_BRACES ? s->close[s->depth] : "}");
+}
+
+/* Commands are what is described, so they stand as they are. */
+static void write_signature(struct document *d, const struct tokens *list,
+                            struct signature *s)
+{
+    const struct tex *tex = &d->tex;
+    for (size_t i = 0; i < list->count; i++) {
+        struct token token = list->items[i];
+        if (token.cat == CAT_BEGIN || token.cat == CAT_END) {
+            put_brace(s, token.cat == CAT_BEGIN);
+            continue;
+        }
+        if (token.cat != CAT_NAME) {
+            tex_write_token(tex, token, &s->text);
+            continue;
+        }
+        struct slice name = tex->symbols[token.value].name;
+        if (mark(s, name))
+            continue;
+        if (slice_is(name, "ttfamily") || slice_is(name, "rmfamily") ||
+            slice_is(name, "space") || slice_is(name, "protect"))
+            continue;
+        if (slice_is(name, "\\") || token.value == tex->par)
+            buf_put_byte(&s->text, ' ');
+        else if (name.size == 1 && strchr("&%#_${}", name.data[0]))
+            buf_put_slice(&s->text, name);
+        else
+            tex_write_token(tex, token, &s->text);
+        if (i + 1 < list->count && list->items[i + 1].cat == CAT_LETTER &&
+            name.size > 1)
+            buf_put_byte(&s->text, ' ');
+    }
+}
+
+static void put_entry(struct document *d, struct slice text, struct token place,
+                      bool heading)
+{
+    struct buf folded = {0};
+    text_fold_space(&folded, text);
+    struct span span = {place.from, place.to};
+    struct slice title = buf_slice(&folded);
+    size_t first = d->outline.ref_count;
+    bool whole = true;
+    d->outline.file = place.file;
+    if (heading)
+        whole = outline_heading(&d->outline, TREE_LEVEL_ENTRY, true, title,
+                                (struct slice){"", 0}, span, first);
+    else
+        whole = outline_entry(&d->outline, title, (struct slice){"", 0}, span,
+                              first);
+    outline_settle(&d->outline);
+    if (!whole)
+        document_block(d, BLOCK_PARAGRAPH, title, (struct slice){"", 0}, place);
+    buf_free(&folded);
+}
+
+static struct token place_of(const struct tokens *list, struct token call)
+{
+    struct token place = call;
+    if (list->count) {
+        struct token last = list->items[list->count - 1];
+        if (last.file == place.file && last.to > place.to)
+            place.to = last.to;
+    }
+    return place;
+}
+
+/* text: what stands before the signature; %: in its place. */
+static void begin_entry(struct document *d,
+                        const struct environment *environment,
+                        struct token call)
+{
+    struct tokens list = {0};
+    struct signature s = {0};
+    if (!document_is_body(d) || d->in.silent)
+        return;
+    document_flush(d);
+    tex_read_argument(&d->tex, &list);
+    if (environment->text)
+        buf_put_text(&s.text, environment->text);
+    write_signature(d, &list, &s);
+    outline_open(&d->outline, false, (struct slice){"", 0});
+    d->groups[d->group_count - 1].entry = true;
+    put_entry(d, buf_slice(&s.text), place_of(&list, call), false);
+    d->in = (struct context){.kind = BLOCK_PARAGRAPH};
+    buf_free(&s.text);
+    tokens_free(&list);
+}
+
+static void end_entry(struct document *d, struct group *group)
+{
+    (void)group;
+    if (document_is_body(d))
+        document_flush(d);
+}
+
+/* \DescribeMacro{\foo}: an entry up to the next one or section. */
+static void run_describe(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    struct document *d = document_of(tex);
+    struct tokens list = {0};
+    struct signature s = {0};
+    tex_skip_before(tex, "so");
+    tex_read_argument(tex, &list);
+    write_signature(d, &list, &s);
+    (void)command;
+    if (document_is_body(d) && !d->in.silent && d->in.kind == BLOCK_PARAGRAPH) {
+        document_flush(d);
+        put_entry(d, buf_slice(&s.text), place_of(&list, call), true);
+    } else {
+        document_put(d, call, buf_slice(&s.text));
+    }
+    buf_free(&s.text);
+    tokens_free(&list);
+}
+
+/* \marg{x} and the like in running text. */
+static void run_mark(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    struct tokens argument = {0}, list = {0};
+    struct token token = call;
+    tex_read_argument(tex, &argument);
+    const char *ends[2] = {marks[command->value].open,
+                           marks[command->value].close};
+    for (int i = 0; i < 2; i++) {
+        token.cat = CAT_OTHER;
+        for (size_t at = 0, step; ends[i][at]; at += step) {
+            token.value = text_decode(ends[i], strlen(ends[i]), at, &step);
+            tokens_add(&list, token);
+        }
+        if (!i)
+            tokens_add_all(&list, argument.items, argument.count);
+    }
+    tex_push(tex, list);
+    tokens_free(&argument);
+}
+
+/* \cs{foo}, \cmd\foo: the name as text. */
+static void run_name(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    struct tokens list = {0};
+    struct buf text = {0};
+    if (command->value)
+        buf_put_byte(&text, '\\');
+    tex_read_argument(tex, &list);
+    tex_write_tokens(tex, &list, &text);
+    document_put(document_of(tex), call, buf_slice(&text));
+    tokens_free(&list);
+    buf_free(&text);
+}
+
+static const struct command commands[] = {
+    {"DescribeMacro", run_describe, NULL, 0, NULL},
+    {"DescribeEnv", run_describe, NULL, 0, NULL},
+    {"DescribeOption", run_describe, NULL, 0, NULL},
+    {"meta", run_mark, NULL, 0, NULL},
+    {"marg", run_mark, NULL, 1, NULL},
+    {"oarg", run_mark, NULL, 2, NULL},
+    {"parg", run_mark, NULL, 3, NULL},
+    {"cs", run_name, NULL, 1, NULL},
+    {"cmd", run_name, NULL, 0, NULL},
+    {"declcs", run_name, NULL, 1, NULL},
+};
+
+#define ENTRY(name, before, text)                                              \
+    {                                                                          \
+        name, begin_entry, end_entry, before, 0, text, 1                       \
+    }
+
+static const struct environment environments[] = {
+    ENTRY("macro", "o", NULL),
+    ENTRY("function", "o", NULL),
+    ENTRY("variable", "o", NULL),
+    ENTRY("command", NULL, NULL),
+    ENTRY("internallist", NULL, NULL),
+    ENTRY("environment", "o", NULL),
+    ENTRY("contextenvironment", NULL, NULL),
+    ENTRY("plainenvironment", NULL, NULL),
+    ENTRY("key", NULL, NULL),
+    ENTRY("stylekey", NULL, NULL),
+    ENTRY("handler", NULL, NULL),
+    ENTRY("package", NULL, NULL),
+    ENTRY("tikzlibrary", NULL, NULL),
+    ENTRY("pgflibrary", NULL, NULL),
+    ENTRY("purepgflibrary", NULL, NULL),
+    ENTRY("pgfmodule", NULL, NULL),
+    ENTRY("shape", NULL, NULL),
+    ENTRY("predefinednode", NULL, NULL),
+    ENTRY("coordinatesystem", NULL, NULL),
+    {"pathoperation", begin_entry, end_entry, "o", 0, NULL, 2},
+    ENTRY("decoration", NULL, NULL),
+    ENTRY("math-function", NULL, NULL),
+    ENTRY("arrowtip", NULL, NULL),
+    ENTRY("arrowcap", NULL, NULL),
+    ENTRY("pattern", NULL, NULL),
+    ENTRY("textoken", NULL, NULL),
+    ENTRY("dataformat", NULL, NULL),
+    ENTRY("filedescription", NULL, NULL),
+    {"datavisualizationoperation", begin_entry, end_entry, "o", 0, NULL, 2},
+};
+
+void entries_add(struct document *d)
+{
+    tex_add_commands(&d->tex, commands, sizeof commands / sizeof *commands,
+                     MEANING_COMMAND, false);
+    environments_add(d, environments,
+                     sizeof environments / sizeof *environments);
+}

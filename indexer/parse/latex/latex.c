@@ -1,0 +1,153 @@
+#include "indexer/parse/latex/latex.h"
+
+#include <stdlib.h>
+
+#include "indexer/parse/latex/document.h"
+#include "indexer/parse/sniff.h"
+
+enum { STEPS_A_BYTE = 200, LEAST_STEPS = 3000000 };
+
+/* A document has a preamble; anything else is text from its first line on. */
+static bool begins_document(struct slice text)
+{
+    static const char *const marks[] = {"\\documentclass", "\\documentstyle",
+                                        "\\begin{document}"};
+    for (size_t at = 0; at < text.size;) {
+        const char *line = text.data + at;
+        const char *end = memchr(line, '\n', text.size - at);
+        size_t size = end ? (size_t)(end - line) : text.size - at;
+        const char *comment = memchr(line, '%', size);
+        size_t read = comment ? (size_t)(comment - line) : size;
+        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+            if (memmem(line, read, marks[i], strlen(marks[i])))
+                return true;
+        at += size + 1;
+    }
+    return false;
+}
+
+static void abandoned(struct tex *tex)
+{
+    struct document *d = document_of(tex);
+    while (d->flow_count > 1)
+        document_close(d);
+}
+
+static struct document *document_new(const struct latex_reader *reader)
+{
+    struct document *d = mem_alloc(sizeof *d);
+    tex_init(&d->tex);
+    d->tex.document = d;
+    d->tex.abandoned = abandoned;
+    d->reader = reader;
+    outline_init(&d->outline);
+    d->outline.titled = true;
+    d->flow_count = 1;
+    d->flows[0] = (struct flow){.kind = FLOW_BODY};
+    d->in = (struct context){.kind = BLOCK_PARAGRAPH};
+    struct slice none = {"", 0};
+    d->number = d->what = d->section = d->title = none;
+    d->input_folder = d->only = none;
+    text_add(d);
+    commands_add(d);
+    sections_add(d);
+    labels_add(d);
+    blocks_add(d);
+    verbatim_add(d);
+    math_add(d);
+    entries_add(d);
+    inputs_add(d);
+    return d;
+}
+
+static void document_free(struct document *d)
+{
+    for (size_t i = 0; i < d->flow_count; i++)
+        buf_free(&d->flows[i].writer.text);
+    outline_free(&d->outline);
+    tokens_free(&d->at_begin);
+    tex_free(&d->tex);
+    free(d->groups);
+    free(d->asides);
+    free(d->labels);
+    free(d->waiting);
+    free(d->theorems);
+    free(d);
+}
+
+/* ---- The tree ---- */
+
+static void move(const struct tex *tex, struct origin *origin)
+{
+    if (origin->file >= tex->file_count) {
+        *origin = (struct origin){0};
+        return;
+    }
+    origin->span = transcode_span(&tex->files[origin->file].transcoded,
+                                  origin->span.from, origin->span.to);
+}
+
+/* From places in the text to places in the file. */
+static void move_all(const struct tex *tex, struct tree *tree)
+{
+    for (uint32_t n = 0; n < tree->count; n++) {
+        struct node *node = &tree->nodes[n];
+        for (uint32_t i = 0; i < node->origin_count; i++)
+            move(tex, &node->origins[i]);
+        for (uint32_t i = 0; i < node->block_count; i++)
+            move(tex, &node->blocks[i].origin);
+    }
+}
+
+static int make_tree(struct document *d, struct tree **ret_tree,
+                     struct err *err)
+{
+    struct tree *tree = tree_new(false);
+    labels_resolve(d);
+    d->outline.file = d->title_file;
+    outline_emit(&d->outline, d->title, d->title_span, true, tree);
+    for (size_t i = 1; i < d->tex.file_count; i++)
+        tree_add_file(tree, d->tex.files[i].path);
+    struct slice none = {"", 0};
+    tree->page.title = tree_copy_text(tree, d->title);
+    tree->page.up = tree->page.prev = tree->page.next =
+        tree_copy_text(tree, none);
+    tree->page.encoding = d->tex.files[0].encoding;
+    int rc = tree_seal(tree, err);
+    if (rc) {
+        tree_free(tree);
+        return rc;
+    }
+    move_all(&d->tex, tree);
+    *ret_tree = tree;
+    return 0;
+}
+
+int latex_parse(struct slice bytes, const struct latex_reader *reader,
+                struct tree **ret_tree, struct buf *ret_reports,
+                struct err *err)
+{
+    struct tex_file main = {.path = {"", 0}, .bytes = bytes};
+    int rc = sniff_latex(bytes, &main.transcoded, &main.encoding, err);
+    if (rc)
+        return rc;
+    struct document *d = document_new(reader);
+    struct tex *tex = &d->tex;
+    mem_reserve((void **)&tex->files, &tex->file_capacity, 1,
+                sizeof *tex->files);
+    tex->files[tex->file_count++] = main;
+    tex->most_steps = LEAST_STEPS + STEPS_A_BYTE * bytes.size;
+    d->is_document = begins_document(main.transcoded.text);
+    d->in.silent = d->is_document;
+    tex_push_file(tex, 0);
+    document_read(d);
+    rc = make_tree(d, ret_tree, err);
+    if (ret_reports) {
+        buf_put_slice(ret_reports, buf_slice(&tex->reports));
+        if (tex->report_count > MOST_REPORTS)
+            buf_printf(ret_reports, "... and %u more\n",
+                       tex->report_count - MOST_REPORTS);
+    }
+    document_free(d);
+    return rc;
+}

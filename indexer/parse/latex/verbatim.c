@@ -1,0 +1,488 @@
+/* Text that stands as it is written: verbatim and its kin, \verb, comments. */
+#include <stdlib.h>
+
+#include "indexer/parse/latex/document.h"
+#include "base/text.h"
+
+enum { MOST_INLINE = 2000 };
+
+/* ---- From tokens ---- */
+
+static bool is_blank(struct slice text, size_t from, size_t to)
+{
+    while (from < to && strchr(" \t\r\n", text.data[from]))
+        from++;
+    return from >= to;
+}
+
+/* Do the tokens stand in one piece of a file, but for spaces? */
+static bool is_passage(const struct document *d, const struct tokens *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct token token = list->items[i];
+        if (token.flags & TOKEN_MADE || token.file >= d->tex.file_count ||
+            token.file != list->items[0].file)
+            return false;
+        if (i && (token.from < list->items[i - 1].to ||
+                  !is_blank(d->tex.files[token.file].transcoded.text,
+                            list->items[i - 1].to, token.from)))
+            return false;
+    }
+    return list->count > 0;
+}
+
+void verbatim_write(const struct document *d, const struct tokens *list,
+                    struct buf *ret)
+{
+    if (is_passage(d, list)) {
+        struct token first = list->items[0],
+                     last = list->items[list->count - 1];
+        struct slice text = d->tex.files[first.file].transcoded.text;
+        buf_put(ret, text.data + first.from, last.to - first.from);
+        return;
+    }
+    tex_write_tokens(&d->tex, list, ret);
+}
+
+/* ---- Environments ---- */
+
+static struct slice language_of(struct document *d, const struct tokens *list)
+{
+    struct buf text = {0};
+    struct slice found = {"", 0};
+    tex_write_tokens(&d->tex, list, &text);
+    const char *at = text.size ? strstr(text.data, "language=") : NULL;
+    if (at) {
+        at += strlen("language=");
+        at += *at == '{';
+        if (*at == '[')
+            at += strcspn(at, "]") + 1;
+        found = document_keep(d, (struct slice){at, strcspn(at, ",}] ")});
+    }
+    buf_free(&text);
+    return found;
+}
+
+static struct slice trim(struct slice text)
+{
+    size_t start = 0;
+    for (size_t at = 0;
+         at < text.size && strchr(" \t\r\n", text.data[at]) && text.data[at];
+         at++)
+        if (text.data[at] == '\n')
+            start = at + 1;
+    text.data += start;
+    text.size -= start;
+    while (text.size && text.data[text.size - 1] &&
+           strchr(" \t\r\n", text.data[text.size - 1]))
+        text.size--;
+    return text;
+}
+
+static void put_code(struct document *d, struct slice raw, struct token place,
+                     struct slice info)
+{
+    struct slice text = trim(raw);
+    place.from += (uint32_t)(text.data - raw.data);
+    place.to = place.from + (uint32_t)text.size;
+    struct buf clean = {0};
+    for (size_t i = 0; i < text.size; i++)
+        if (text.data[i] != '\r' &&
+            ((unsigned char)text.data[i] >= ' ' || text.data[i] == '\n' ||
+             text.data[i] == '\t'))
+            buf_put_byte(&clean, text.data[i]);
+    if (document_is_body(d)) {
+        document_flush(d);
+        document_block(d, BLOCK_CODE, buf_slice(&clean), info, place);
+    } else {
+        document_space(d);
+        document_put(d, place, buf_slice(&clean));
+        document_space(d);
+    }
+    buf_free(&clean);
+}
+
+/* The environment's lines, from the tokens of an argument it stands in. */
+static void read_tokens(struct document *d, struct slice name,
+                        struct tokens *ret)
+{
+    for (;;) {
+        struct token token = tex_next(&d->tex);
+        if (token.cat == CAT_NONE || token.cat == CAT_STOP) {
+            tex_unread(&d->tex, token);
+            return;
+        }
+        if (!token_is(token, CAT_NAME, d->tex.end)) {
+            tokens_add(ret, token);
+            continue;
+        }
+        struct tokens list = {0};
+        struct buf read = {0};
+        tex_read_argument(&d->tex, &list);
+        tex_write_tokens(&d->tex, &list, &read);
+        bool ends = slice_equal(buf_slice(&read), name);
+        if (!ends)
+            tokens_add_all(ret, list.items, list.count);
+        tokens_free(&list);
+        buf_free(&read);
+        if (ends)
+            return;
+    }
+}
+
+/* Up to \end{name}; keep: as a block of code. */
+static void take_verbatim(struct document *d, struct slice name, bool keep,
+                          struct slice info, struct token call)
+{
+    struct buf end = {0};
+    struct slice raw;
+    struct token place = call;
+    buf_printf(&end, "\\end{%.*s}", (int)name.size, name.data);
+    if (tex_read_raw(&d->tex, end.data, &raw, &place)) {
+        if (keep)
+            put_code(d, raw, place, info);
+    } else {
+        struct tokens list = {0};
+        struct buf text = {0};
+        read_tokens(d, name, &list);
+        verbatim_write(d, &list, &text);
+        if (keep && text.size) {
+            if (list.items[0].file == call.file)
+                place.from = list.items[0].from;
+            place.to = place.from;
+            put_code(d, buf_slice(&text), place, info);
+        }
+        tokens_free(&list);
+        buf_free(&text);
+    }
+    buf_free(&end);
+}
+
+/* The environment's own name ends it, by whatever macro it was begun. */
+static struct slice current_name(struct document *d)
+{
+    struct group *group = document_environment(d);
+    if (!group)
+        return slice_of("verbatim");
+    return d->tex.symbols[group->name].name;
+}
+
+static struct slice read_options(struct document *d)
+{
+    struct tokens list = {0};
+    struct slice language = {"", 0};
+    if (tex_read_optional(&d->tex, &list))
+        language = language_of(d, &list);
+    tokens_free(&list);
+    return language;
+}
+
+static void begin_verbatim(struct document *d,
+                           const struct environment *environment,
+                           struct token call)
+{
+    struct slice info = {"", 0}, name = current_name(d);
+    struct buf text = {0};
+    if (environment->text && strchr(environment->text, 'o'))
+        info = read_options(d);
+    if (environment->text && strchr(environment->text, 'm')) {
+        tex_read_text(&d->tex, &text);
+        info = document_keep(d, buf_slice(&text));
+    }
+    take_verbatim(d, name, environment->value != 0, info, call);
+    buf_free(&text);
+    document_close(d);
+}
+
+/* ---- Within a line ---- */
+
+static void put_inline(struct document *d, struct slice text,
+                       struct token place)
+{
+    bool mono = d->in.mono;
+    d->in.mono = true;
+    document_put(d, place, text);
+    d->in.mono = mono;
+}
+
+/* Of an argument: up to the character that opened it. */
+static void inline_of_tokens(struct document *d, struct token call,
+                             struct token open)
+{
+    struct tokens list = {0};
+    struct buf text = {0};
+    uint32_t close = open.value;
+    int cat = open.cat;
+    if (open.cat == CAT_BEGIN) {
+        close = '}';
+        cat = CAT_END;
+    }
+    for (size_t i = 0; i < MOST_INLINE; i++) {
+        struct token token = tex_next(&d->tex);
+        if (token.cat == CAT_NONE || token.cat == CAT_STOP) {
+            tex_unread(&d->tex, token);
+            break;
+        }
+        if (token.value == close && token.cat == cat)
+            break;
+        tokens_add(&list, token);
+    }
+    verbatim_write(d, &list, &text);
+    struct token place = call;
+    if (list.count && list.items[0].file == call.file) {
+        place.from = list.items[0].from;
+        place.to = list.items[list.count - 1].to;
+        if (place.to < place.from)
+            place.to = place.from;
+    }
+    put_inline(d, buf_slice(&text), place);
+    tokens_free(&list);
+    buf_free(&text);
+}
+
+static size_t inline_end(struct slice text, size_t at, char close, char open)
+{
+    size_t depth = 0;
+    for (; at < text.size && text.data[at] != '\n'; at++) {
+        if (text.data[at] == close && !depth--)
+            return at;
+        if (open && text.data[at] == open)
+            depth++;
+        if (depth == SIZE_MAX)
+            depth = 0;
+    }
+    return at;
+}
+
+/* |...| after the command; `active`: the first | was the command. */
+static void verb(struct document *d, struct token call, uint32_t active)
+{
+    struct input *file;
+    if (!tex_to_file(&d->tex, &file)) {
+        struct token open = {.cat = CAT_NAME, .value = call.value};
+        if (!active)
+            open = tex_next(&d->tex);
+        inline_of_tokens(d, call, open);
+        return;
+    }
+    struct slice text = {d->tex.files[file->file].transcoded.text.data,
+                         file->end};
+    size_t at = file->at;
+    if (!active && at < text.size && text.data[at] == '*')
+        at++;
+    char close = (char)active;
+    if (!active)
+        close = at < text.size ? text.data[at++] : ' ';
+    char open = close == '{' ? '{' : 0;
+    if (close == '{')
+        close = '}';
+    size_t end = inline_end(text, at, close, open);
+    if (end >= text.size || text.data[end] == '\n')
+        tex_report(&d->tex, call,
+                   "a passage to stand as written does not end "
+                   "on its line");
+    struct token place = {.cat = CAT_OTHER,
+                          .file = file->file,
+                          .from = (uint32_t)at,
+                          .to = (uint32_t)end};
+    file->at = end < text.size && text.data[end] == close ? end + 1 : end;
+    file->state = MOUTH_MIDDLE;
+    put_inline(d, (struct slice){text.data + at, end - at}, place);
+}
+
+static void run_verb(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    if (command->before)
+        tex_skip_before(tex, command->before);
+    verb(document_of(tex), call, 0);
+}
+
+static void run_short_verb(struct tex *tex, const struct command *command,
+                           struct token call)
+{
+    struct slice name = tex->symbols[call.value].name;
+    (void)command;
+    verb(document_of(tex), call,
+         name.size == 2 ? (unsigned char)name.data[1] : '|');
+}
+
+static const struct command short_verb = {"-short verb-", run_short_verb, NULL,
+                                          0, NULL};
+
+/* \MakeShortVerb{\|} */
+static void run_make_short_verb(struct tex *tex, const struct command *command,
+                                struct token call)
+{
+    struct tokens list = {0};
+    struct buf text = {0};
+    (void)call;
+    tex_skip_before(tex, "so");
+    tex_read_argument(tex, &list);
+    tex_write_tokens(tex, &list, &text);
+    if (text.size) {
+        char c = text.data[text.size - 1], name[2] = {'\1', c};
+        uint32_t symbol = tex_symbol(tex, (struct slice){name, 2});
+        bool on = command->value != 0;
+        if (!(c & 0x80) && c != '\\') {
+            tex_set_catcode(tex, (unsigned char)c, on ? CAT_ACTIVE : CAT_OTHER,
+                            true);
+            if (on)
+                tex->symbols[symbol].meaning =
+                    (struct meaning){.kind = MEANING_COMMAND,
+                                     .firm = true,
+                                     .command = &short_verb};
+        }
+    }
+    tokens_free(&list);
+    buf_free(&text);
+}
+
+void verbatim_between_bars(struct document *d)
+{
+    tex_define_text(&d->tex, "-bars-", "\\MakeShortVerb{\\|}");
+    struct token token = {.cat = CAT_NAME, .file = UINT16_MAX};
+    token.value = tex_symbol_of(&d->tex, "-bars-");
+    tokens_add(&d->at_begin, token);
+}
+
+/* \url{..}: its characters as they are. */
+static void run_url(struct tex *tex, const struct command *command,
+                    struct token call)
+{
+    struct document *d = document_of(tex);
+    struct writer *w = &document_flow(d)->writer;
+    size_t before = w->text.size;
+    tex_skip_before(tex, command->before);
+    struct token next = tex_next_solid(tex);
+    tex_unread(tex, next);
+    verb(d, call, 0);
+    if (d->in.silent || w->text.size <= before || !command->value)
+        return;
+    struct slice url = {w->text.data + before, w->text.size - before};
+    while (url.size && url.data[0] == ' ') {
+        url.data++;
+        url.size--;
+    }
+    url = document_keep(d, url);
+    outline_ref(&d->outline, url, url);
+}
+
+/* \DefineVerbatimEnvironment{name}{Verbatim}{..}, \lstnewenvironment{name}.. */
+static void run_define_verbatim(struct tex *tex, const struct command *command,
+                                struct token call)
+{
+    struct buf name = {0};
+    (void)call;
+    tex_skip_before(tex, command->value == 'm' ? "o" : "");
+    tex_read_text(tex, &name);
+    tex_skip_before(tex, command->before);
+    uint32_t from = tex_symbol_of(tex, command->text);
+    uint32_t symbol = tex_symbol(tex, buf_slice(&name));
+    tex->symbols[symbol].environment = tex->symbols[from].environment;
+    if (!tex->symbols[symbol].meaning.firm)
+        tex->symbols[symbol].meaning = (struct meaning){0};
+    buf_free(&name);
+}
+
+/* \verbatim as a command: in the body of an environment of one's own. */
+static void run_verbatim(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    struct document *d = document_of(tex);
+    const struct group *group = document_environment(d);
+    /* Else it is a command of another package's, as \comment{..}. */
+    if (!(call.flags & TOKEN_MADE) || !group || group->environment)
+        return;
+    struct slice name = current_name(d);
+    if (command->before)
+        tex_skip_before(tex, command->before);
+    struct tokens end = {0};
+    struct buf text = {0};
+    take_verbatim(d, name, command->value != 0, (struct slice){"", 0}, call);
+    /* What was passed over is read now. */
+    buf_printf(&text, "end%.*s", (int)name.size, name.data);
+    struct token token = call;
+    token.value = tex->end;
+    tokens_add(&end, token);
+    token.cat = CAT_BEGIN;
+    token.value = '{';
+    tokens_add(&end, token);
+    for (size_t i = 0; i < name.size; i++) {
+        token.cat = CAT_LETTER;
+        token.value = (unsigned char)name.data[i];
+        tokens_add(&end, token);
+    }
+    token.cat = CAT_END;
+    token.value = '}';
+    tokens_add(&end, token);
+    tex_push(tex, end);
+    buf_free(&text);
+}
+
+static const struct command commands[] = {
+    {"verb", run_verb, NULL, 0, NULL},
+    {"lstinline", run_verb, "o", 0, NULL},
+    {"mintinline", run_verb, "om", 0, NULL},
+    {"Verb", run_verb, "o", 0, NULL},
+    {"path", run_url, NULL, 0, NULL},
+    {"url", run_url, NULL, 1, NULL},
+    {"nolinkurl", run_url, NULL, 0, NULL},
+    {"MakeShortVerb", run_make_short_verb, NULL, 1, NULL},
+    {"DefineShortVerb", run_make_short_verb, NULL, 1, NULL},
+    {"lstMakeShortInline", run_make_short_verb, NULL, 1, NULL},
+    {"DeleteShortVerb", run_make_short_verb, NULL, 0, NULL},
+    {"UndefineShortVerb", run_make_short_verb, NULL, 0, NULL},
+    {"DefineVerbatimEnvironment", run_define_verbatim, "mm", 0, "Verbatim"},
+    {"RecustomVerbatimEnvironment", run_define_verbatim, "mm", 0, "Verbatim"},
+    {"lstnewenvironment", run_define_verbatim, "oomm", 0, "lstlisting"},
+    {"newminted", run_define_verbatim, "m", 'm', "Verbatim"},
+    {"newtcblisting", run_define_verbatim, "oom", 'm', "lstlisting"},
+    {"verbatim", run_verbatim, NULL, 1, NULL},
+    {"Verbatim", run_verbatim, "o", 1, NULL},
+    {"lstlisting", run_verbatim, "o", 1, NULL},
+    {"verbatim@start", run_verbatim, NULL, 1, NULL},
+    {"comment", run_verbatim, NULL, 0, NULL},
+};
+
+static const struct environment environments[] = {
+    {"verbatim", begin_verbatim, NULL, NULL, 1, NULL, 0},
+    {"verbatim*", begin_verbatim, NULL, NULL, 1, NULL, 0},
+    {"Verbatim", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"Verbatim*", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"BVerbatim", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"LVerbatim", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"lstlisting", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"minted", begin_verbatim, NULL, NULL, 1, "om", 0},
+    {"listing", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"tcblisting", begin_verbatim, NULL, NULL, 1, "om", 0},
+    {"dispListing", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"dispExample", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"LTXexample", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"SaveVerbatim", begin_verbatim, NULL, NULL, 0, "om", 0},
+    {"VerbatimOut", begin_verbatim, NULL, NULL, 0, "om", 0},
+    {"codeexample", begin_verbatim, NULL, NULL, 1, "o", 2},
+    {"macrocode", begin_verbatim, NULL, NULL, 1, NULL, 2},
+    {"macrocode*", begin_verbatim, NULL, NULL, 1, NULL, 2},
+    {"comment", begin_verbatim, NULL, NULL, 0, NULL, 2},
+    {"filecontents", begin_verbatim, NULL, NULL, 0, "om", 0},
+    {"filecontents*", begin_verbatim, NULL, NULL, 0, "om", 0},
+    {"rawhtml", begin_verbatim, NULL, NULL, 0, NULL, 0},
+    {"htmlonly", begin_verbatim, NULL, NULL, 0, NULL, 0},
+    {"tikzpicture", begin_verbatim, NULL, NULL, 0, NULL, 0},
+    {"pspicture", begin_verbatim, NULL, NULL, 0, NULL, 0},
+    {"pspicture*", begin_verbatim, NULL, NULL, 0, NULL, 0},
+    {"pgfpicture", begin_verbatim, NULL, NULL, 0, NULL, 0},
+    {"asy", begin_verbatim, NULL, NULL, 0, NULL, 0},
+    {"luacode", begin_verbatim, NULL, NULL, 0, NULL, 0},
+    {"luacode*", begin_verbatim, NULL, NULL, 0, NULL, 0},
+};
+
+void verbatim_add(struct document *d)
+{
+    tex_add_commands(&d->tex, commands, sizeof commands / sizeof *commands,
+                     MEANING_COMMAND, false);
+    tex_add_commands(&d->tex, &short_verb, 1, MEANING_COMMAND, true);
+    environments_add(d, environments,
+                     sizeof environments / sizeof *environments);
+}

@@ -1,0 +1,203 @@
+/* A bench on which operations of every table are held against `ref`.
+ *
+ * All arrays lie between guards, nowhere aligned; outputs are poisoned before
+ * the call.  Guards and poison are one NaN, so that what is read beyond an
+ * array, or never written, shows in the result, and what is written beyond it
+ * shows in the guard. */
+#ifndef TESTS_UNIT_BENCH_H
+#define TESTS_UNIT_BENCH_H
+
+#include "tests/unit/unit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/pool.h"
+#include "kernels/cpu/cpu.h"
+#include "kernels/kernels.h"
+#include "tests/programs/cases.h"
+
+enum { GUARD = 19, MOST_ARRAYS = 24 };
+
+static const uint32_t poison = 0x7FC0DEADu;
+
+/* The table under test and the arrays of one call. */
+struct bench {
+    const struct kernels *table;
+    struct kernel_run run;
+    char label[64];
+    double bound;
+    const char *skipped; /* the operation last said to be missing */
+    struct {
+        float *block; /* on the device: guard, values, guard */
+        size_t count;
+    } arrays[MOST_ARRAYS];
+    size_t count;
+    uint64_t random;
+};
+
+/* ---- Arrays ---- */
+
+static inline void fill_poison(float *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        memcpy(&values[i], &poison, sizeof poison);
+}
+
+/* On the device, a copy of `values` (NULL: poison) between guards. */
+static inline float *put(struct bench *b, const float *values, size_t count)
+{
+    size_t whole = count + 2 * GUARD;
+    float *host = mem_alloc(whole * sizeof *host);
+    fill_poison(host, whole);
+    if (values)
+        memcpy(host + GUARD, values, count * sizeof *host);
+    float *block = b->table->allocate(&b->run, whole * sizeof *block);
+    assert_non_null(block);
+    assert_int_equal(
+        b->table->upload(&b->run, block, host, whole * sizeof *host), 0);
+    free(host);
+    assert_true(b->count < MOST_ARRAYS);
+    b->arrays[b->count].block = block;
+    b->arrays[b->count++].count = count;
+    return block + GUARD;
+}
+
+static inline int32_t *put_i32(struct bench *b, const int32_t *values,
+                               size_t count)
+{
+    return (int32_t *)(void *)put(b, (const float *)(const void *)values,
+                                  count);
+}
+
+/* Compares an array that put() gave with what it should hold. */
+static inline void check(struct bench *b, const char *what, const float *device,
+                         const float *expected, size_t count)
+{
+    float *host = mem_alloc(count * sizeof *host);
+    assert_int_equal(
+        b->table->download(&b->run, host, device, count * sizeof *host), 0);
+    double error = case_error(host, expected, count);
+    if (!(error <= b->bound))
+        fail_msg("%s %s: error %g", b->label, what, error);
+    free(host);
+}
+
+/* Looks at all guards and gives the arrays back. */
+static inline void settle(struct bench *b, const char *what)
+{
+    float expected[GUARD], host[GUARD];
+    fill_poison(expected, GUARD);
+    for (size_t i = 0; i < b->count; i++) {
+        float *block = b->arrays[i].block;
+        const float *ends[] = {block, block + GUARD + b->arrays[i].count};
+        for (int e = 0; e < 2; e++) {
+            b->table->download(&b->run, host, ends[e], sizeof host);
+            if (memcmp(host, expected, sizeof host) != 0)
+                fail_msg("%s %s: array %zu, guard %d", b->label, what, i, e);
+        }
+        b->table->release(&b->run, block);
+    }
+    b->count = 0;
+}
+
+/* Whether the call did it; a device may lack an operation, others must not. */
+static inline bool done(struct bench *b, const char *what, int code)
+{
+    if (code == KERNEL_OK)
+        return true;
+    if (code != KERNEL_UNSUPPORTED || strcmp(b->table->name, "cuda") != 0)
+        fail_msg("%s %s: code %d", b->label, what, code);
+    if (b->skipped != what)
+        printf("SKIP %s %s: not on the device yet\n", b->label, what);
+    b->skipped = what;
+    return false;
+}
+
+static inline float *numbers(struct bench *b, size_t count, float scale)
+{
+    float *values = mem_alloc(count * sizeof *values);
+    for (size_t i = 0; i < count; i++) {
+        double unit = (double)(unit_random(&b->random) >> 11) * 0x1p-53;
+        values[i] = (float)(2 * unit - 1) * scale;
+    }
+    return values;
+}
+
+static inline float *poisoned(size_t count)
+{
+    float *values = mem_alloc(count * sizeof *values);
+    fill_poison(values, count);
+    return values;
+}
+
+static inline float *copy(const float *values, size_t count)
+{
+    float *result = mem_alloc(count * sizeof *result);
+    memcpy(result, values, count * sizeof *result);
+    return result;
+}
+
+/* The oracle, without a pool. */
+static struct kernel_run alone;
+static const struct kernels *ref;
+
+/* ---- All tables ---- */
+
+static struct pool *pool;
+
+static inline void drive_table(const struct kernels *table, const char *label,
+                               double bound, bool threads,
+                               void (*drive)(struct bench *))
+{
+    struct bench b = {.table = table, .bound = bound, .random = 7};
+    if (threads)
+        b.run.pool =
+            (struct kernel_pool){pool, pool_parallel_for, pool_threads(pool)};
+    snprintf(b.label, sizeof b.label, "%s", label);
+    drive(&b);
+}
+
+static inline void drive_all(void (*drive)(struct bench *))
+{
+    static const char *const names[] = {"cpu plain", "cpu avx2", "cpu avx512",
+                                        "cpu bf16"};
+    ref = kernels_ref();
+    drive_table(ref, "ref", 1e-4, true, drive);
+    drive_table(kernels_cpu(), "cpu alone", 1e-3, false, drive);
+    for (int level = CPU_PLAIN; level <= CPU_BF16; level++)
+        if (cpu_limit((enum cpu_level)level))
+            drive_table(kernels_cpu(), names[level], 1e-3, true, drive);
+        else
+            printf("SKIP %s: not this processor\n", names[level]);
+    cpu_limit_none();
+    const char *reason = NULL;
+    const struct kernels *cuda = kernels_cuda(&reason);
+    if (cuda)
+        drive_table(cuda, "cuda", 1e-3, true, drive);
+    else
+        printf("SKIP cuda: %s\n", reason);
+}
+
+#define DRIVE(operation)                                                       \
+    static void test_##operation(void **state)                                 \
+    {                                                                          \
+        (void)state;                                                           \
+        drive_all(drive_##operation);                                          \
+    }
+
+static inline int set_up(void **state)
+{
+    (void)state;
+    return pool_new(3, &pool, NULL);
+}
+
+static inline int tear_down(void **state)
+{
+    (void)state;
+    pool_free(pool);
+    return 0;
+}
+
+#endif

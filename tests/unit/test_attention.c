@@ -1,0 +1,1037 @@
+/* The operations of the papers: every table against `ref`, and what must hold
+ * of them whatever the numbers are.  The golden cases are in test_kernels.c. */
+#include "tests/unit/bench.h"
+
+/* Whether the operation of the processor's table must not depend on threads. */
+static bool on_processor(const struct bench *b)
+{
+    return strcmp(b->table->name, "cuda") != 0;
+}
+
+/* Fails unless an array of the bench holds exactly `expected`. */
+static void check_same(const char *label, const char *what, const void *a,
+                       const void *expected, size_t bytes)
+{
+    if (memcmp(a, expected, bytes) != 0)
+        fail_msg("%s %s: differs", label, what);
+}
+
+static void check_error(const char *what, const float *a, const float *b,
+                        size_t count, double bound)
+{
+    double error = case_error(a, b, count);
+    if (!(error <= bound))
+        fail_msg("%s: error %g", what, error);
+}
+
+/* ---- Every table against ref ---- */
+
+struct weights {
+    float *values;
+    struct kernel_weight *mine, *theirs;
+};
+
+static bool make_weight(struct bench *b, struct weights *w, size_t n, size_t k)
+{
+    w->mine = w->theirs = NULL;
+    w->values = numbers(b, n * k, 1);
+    assert_int_equal(
+        ref->weight(&alone, w->values, KERNEL_F32, n, k, &w->theirs), 0);
+    return done(
+        b, "weight",
+        b->table->weight(&b->run, w->values, KERNEL_F32, n, k, &w->mine));
+}
+
+static void free_weight(struct bench *b, struct weights *w)
+{
+    b->table->weight_free(&b->run, w->mine);
+    ref->weight_free(&alone, w->theirs);
+    free(w->values);
+}
+
+static void drive_calibrate_of(struct bench *b, size_t m, size_t d, size_t r,
+                               size_t o)
+{
+    struct weights down, up, wq;
+    float *h = numbers(b, m * d, 1), *norm = numbers(b, o, 1);
+    float *expected = poisoned(m * o);
+    bool ready = make_weight(b, &down, r, d);
+    ready = make_weight(b, &up, o, r) && ready;
+    ready = make_weight(b, &wq, o, d) && ready;
+    for (int full = 0; ready && full < 2; full++) {
+        ref->calibrate(&alone, expected, h, full ? NULL : down.theirs,
+                       full ? NULL : up.theirs, wq.theirs, norm, m, 1e-6F);
+        const float *in = put(b, h, m * d), *by = put(b, norm, o);
+        float *out = put(b, NULL, m * o);
+        if (done(b, "calibrate",
+                 b->table->calibrate(&b->run, out, in, full ? NULL : down.mine,
+                                     full ? NULL : up.mine, wq.mine, by, m,
+                                     1e-6F)))
+            check(b, "calibrate", out, expected, m * o);
+        settle(b, "calibrate");
+    }
+    free_weight(b, &down);
+    free_weight(b, &up);
+    free_weight(b, &wq);
+    free(h);
+    free(norm);
+    free(expected);
+}
+
+static void drive_calibrate(struct bench *b)
+{
+    drive_calibrate_of(b, 1, 7, 1, 5);
+    drive_calibrate_of(b, 5, 33, 3, 64);
+    drive_calibrate_of(b, 17, 96, 8, 65);
+}
+
+struct summary {
+    size_t chunks, chunk, hq, hkv, d;
+};
+
+static void drive_summary_of(struct bench *b, struct summary z, bool landmark,
+                             float scale)
+{
+    size_t count = z.chunks * z.hq, keys = z.chunks * z.chunk * z.hkv * z.d;
+    float *k = numbers(b, keys, scale), *proxy = numbers(b, count * z.d, scale);
+    float *key = poisoned(count * z.d), *bias = poisoned(count);
+    ref->chunk_summary(&alone, key, bias, k, proxy, z.chunks, z.chunk, z.hq,
+                       z.hkv, z.d, landmark);
+    const float *in = put(b, k, keys), *by = put(b, proxy, count * z.d);
+    float *out = put(b, NULL, count * z.d), *entropy = put(b, NULL, count);
+    if (done(b, "chunk_summary",
+             b->table->chunk_summary(&b->run, out, entropy, in, by, z.chunks,
+                                     z.chunk, z.hq, z.hkv, z.d, landmark))) {
+        check(b, "chunk_summary", out, key, count * z.d);
+        check(b, "chunk_summary, bias", entropy, bias, count);
+    }
+    if (on_processor(b)) {
+        float *again = poisoned(count * z.d);
+        b->table->chunk_summary(&alone, again, bias, k, proxy, z.chunks,
+                                z.chunk, z.hq, z.hkv, z.d, landmark);
+        check_same(b->label, "chunk_summary on one thread", out, again,
+                   count * z.d * sizeof *again);
+        free(again);
+    }
+    settle(b, "chunk_summary");
+    free(k);
+    free(proxy);
+    free(key);
+    free(bias);
+}
+
+static void drive_summaries(struct bench *b)
+{
+    static const struct summary sizes[] = {
+        {0, 8, 2, 1, 4},  {1, 2, 1, 1, 1},   {3, 7, 4, 2, 33},
+        {5, 8, 6, 3, 16}, {9, 64, 8, 2, 64}, {2, 65, 3, 3, 130}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (int landmark = 0; landmark < 2; landmark++) {
+            drive_summary_of(b, sizes[i], landmark, 1);
+            drive_summary_of(b, sizes[i], landmark, 9);
+        }
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        size_t width = sizes[i].hq * sizes[i].d, chunks = sizes[i].chunks;
+        size_t chunk = sizes[i].chunk;
+        float *q = numbers(b, chunks * chunk * width, 1);
+        float *expected = poisoned(chunks * width);
+        ref->chunk_proxy(&alone, expected, q, chunks, chunk, width);
+        const float *in = put(b, q, chunks * chunk * width);
+        float *out = put(b, NULL, chunks * width);
+        if (done(b, "chunk_proxy",
+                 b->table->chunk_proxy(&b->run, out, in, chunks, chunk, width)))
+            check(b, "chunk_proxy", out, expected, chunks * width);
+        settle(b, "chunk_proxy");
+        free(q);
+        free(expected);
+    }
+}
+
+/* The inputs of HiLS attention, host arrays. */
+struct hils {
+    struct kernel_hils sizes;
+    float *q, *qhat, *k, *v, *key, *bias;
+    int32_t *position, *landmark;
+    size_t queries, keys, summaries; /* values of q, k, key */
+    size_t chosen;                   /* ids */
+};
+
+/* The last m slots ask; every chunk's last slot is a landmark, or none is. */
+static struct hils make_hils(struct bench *b, struct kernel_hils z,
+                             bool landmarks, float scale)
+{
+    z.chunks = z.n / z.chunk;
+    struct hils h = {.sizes = z,
+                     .queries = z.m * z.hq * z.d,
+                     .keys = z.n * z.hkv * z.d,
+                     .summaries = z.chunks * z.hq * z.d,
+                     .chosen = z.m * z.hkv * z.top_k};
+    h.q = numbers(b, h.queries, scale);
+    h.qhat = numbers(b, h.queries, scale);
+    h.k = numbers(b, h.keys, scale);
+    h.v = numbers(b, h.keys, 1);
+    h.key = numbers(b, h.summaries, scale);
+    h.bias = numbers(b, z.chunks * z.hq, 2);
+    h.position = mem_alloc(z.m * sizeof *h.position);
+    h.landmark = mem_alloc(z.n * sizeof *h.landmark);
+    for (size_t i = 0; i < z.m; i++)
+        h.position[i] = (int32_t)(z.n - z.m + i);
+    for (size_t j = 0; landmarks && j < z.n; j++)
+        h.landmark[j] = j % z.chunk == z.chunk - 1;
+    return h;
+}
+
+static void free_hils(struct hils *h)
+{
+    free(h->q);
+    free(h->qhat);
+    free(h->k);
+    free(h->v);
+    free(h->key);
+    free(h->bias);
+    free(h->position);
+    free(h->landmark);
+}
+
+/* chosen, out: host arrays of the processor. */
+static void run_hils(const struct kernels *table, struct kernel_run *run,
+                     const struct hils *h, int32_t *chosen, float *out)
+{
+    assert_int_equal(table->hils_choose(run, chosen, h->q, h->qhat, h->k,
+                                        h->key, h->bias, h->position,
+                                        h->landmark, &h->sizes),
+                     0);
+    assert_int_equal(table->hils_attention(run, out, h->q, h->qhat, h->k, h->v,
+                                           h->key, h->bias, h->position,
+                                           h->landmark, chosen, &h->sizes),
+                     0);
+}
+
+static void drive_hils_of(struct bench *b, struct kernel_hils sizes,
+                          bool landmarks, float scale)
+{
+    struct hils h = make_hils(b, sizes, landmarks, scale);
+    const struct kernel_hils *z = &h.sizes;
+    int32_t *chosen = mem_alloc(h.chosen * sizeof *chosen);
+    int32_t *choice = mem_alloc(h.chosen * sizeof *choice);
+    float *expected = poisoned(h.queries), *host = poisoned(h.queries);
+    run_hils(ref, &alone, &h, chosen, expected);
+    const float *q = put(b, h.q, h.queries), *qhat = put(b, h.qhat, h.queries);
+    const float *k = put(b, h.k, h.keys), *v = put(b, h.v, h.keys);
+    const float *key = put(b, h.key, h.summaries);
+    const float *bias = put(b, h.bias, z->chunks * z->hq);
+    const int32_t *position = put_i32(b, h.position, z->m);
+    const int32_t *landmark = landmarks ? put_i32(b, h.landmark, z->n) : NULL;
+    const int32_t *right = put_i32(b, chosen, h.chosen);
+    int32_t *mine = put_i32(b, NULL, h.chosen);
+    float *out = put(b, NULL, h.queries);
+    if (done(b, "hils_choose",
+             b->table->hils_choose(&b->run, mine, q, qhat, k, key, bias,
+                                   position, landmark, z))) {
+        b->table->download(&b->run, choice, mine, h.chosen * sizeof *choice);
+        check_same(b->label, "hils_choose", choice, chosen,
+                   h.chosen * sizeof *choice);
+    }
+    if (done(b, "hils_attention",
+             b->table->hils_attention(&b->run, out, q, qhat, k, v, key, bias,
+                                      position, landmark, right, z)))
+        check(b, "hils_attention", out, expected, h.queries);
+    if (on_processor(b)) {
+        run_hils(b->table, &alone, &h, choice, host);
+        check_same(b->label, "hils on one thread", out, host,
+                   h.queries * sizeof *host);
+        check_same(b->label, "hils's choice on one thread", mine, choice,
+                   h.chosen * sizeof *choice);
+    }
+    settle(b, "hils");
+    free(chosen);
+    free(choice);
+    free(expected);
+    free(host);
+    free_hils(&h);
+}
+
+/* m, n, chunks (counted later), hq, hkv, d, chunk, window, top_k */
+static const struct kernel_hils hils_sizes[] = {
+    {1, 1, 0, 1, 1, 1, 2, 1, 1, false, false},
+    {30, 30, 0, 2, 1, 5, 3, 2, 2, false, false},
+    {7, 66, 0, 6, 2, 33, 8, 19, 3, false, false},
+    {90, 90, 0, 3, 3, 16, 8, 16, 40, false, false},
+    {12, 500, 0, 8, 2, 64, 64, 100, 2, false, false},
+    {1, 700, 0, 16, 1, 130, 7, 64, 32, false, false},
+    {5, 700, 0, 4, 4, 300, 16, 200, 5, false, false}};
+enum { HILS_SIZES = sizeof hils_sizes / sizeof hils_sizes[0] };
+
+static void drive_hils(struct bench *b)
+{
+    static const struct {
+        bool exact, softmax1, landmarks;
+        float scale;
+    } ways[] = {{false, false, true, 1},
+                {true, false, false, 1},
+                {false, true, true, 4},
+                {true, true, true, 4}};
+    for (size_t i = 0; i < HILS_SIZES; i++)
+        for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
+            struct kernel_hils z = hils_sizes[i];
+            z.exact = ways[w].exact;
+            z.softmax1 = ways[w].softmax1;
+            drive_hils_of(b, z, ways[w].landmarks, ways[w].scale);
+        }
+}
+
+struct star {
+    size_t m, n, hq, hkv, d, chunk, top_k;
+};
+
+static void drive_star_of(struct bench *b, struct star z, float scale)
+{
+    size_t queries = z.m * z.hq * z.d, keys = z.n * z.hkv * z.d;
+    float *q = numbers(b, queries, scale), *k = numbers(b, keys, scale);
+    float *v = numbers(b, keys, 1), *gate = numbers(b, 3, 2);
+    float *expected = poisoned(queries);
+    ref->star_attention(&alone, expected, q, k, v, gate, z.m, z.n, z.hq, z.hkv,
+                        z.d, z.chunk, z.top_k);
+    const float *in = put(b, q, queries), *key = put(b, k, keys);
+    const float *value = put(b, v, keys), *by = put(b, gate, 3);
+    float *out = put(b, NULL, queries);
+    if (done(b, "star_attention",
+             b->table->star_attention(&b->run, out, in, key, value, by, z.m,
+                                      z.n, z.hq, z.hkv, z.d, z.chunk,
+                                      z.top_k))) {
+        check(b, "star_attention", out, expected, queries);
+        if (on_processor(b)) {
+            b->table->star_attention(&alone, expected, q, k, v, gate, z.m, z.n,
+                                     z.hq, z.hkv, z.d, z.chunk, z.top_k);
+            check_same(b->label, "star on one thread", out, expected,
+                       queries * sizeof *expected);
+        }
+    }
+    settle(b, "star_attention");
+    free(q);
+    free(k);
+    free(v);
+    free(gate);
+    free(expected);
+}
+
+static void drive_star(struct bench *b)
+{
+    static const struct star sizes[] = {
+        {1, 1, 1, 1, 1, 1, 1},    {9, 9, 2, 1, 5, 3, 1},
+        {7, 7, 3, 3, 16, 8, 2},   {33, 90, 6, 2, 33, 8, 3},
+        {1, 400, 8, 1, 64, 9, 4}, {100, 100, 2, 2, 130, 7, 99}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        drive_star_of(b, sizes[i], 1);
+        drive_star_of(b, sizes[i], 4);
+    }
+}
+
+/* ---- HiCI ---- */
+
+enum { HICI_WEIGHTS = 10, HICI_VECTORS = 6 };
+
+/* HiCI's weights twice, of the table under test and of ref. */
+struct hici {
+    struct kernel_hici mine, theirs;
+    struct weights weights[HICI_WEIGHTS];
+    float *vectors[HICI_VECTORS]; /* on the host */
+    bool ready;
+};
+
+static struct hici make_hici(struct bench *b, struct kernel_hici z)
+{
+    size_t d = z.width;
+    const size_t shapes[HICI_WEIGHTS][2] = {
+        {z.a, d},   {z.a, d},   {z.a, d},   {d, z.a},   {z.s, d},
+        {z.b, z.s}, {z.b, z.b}, {z.b, z.b}, {z.b, z.b}, {z.b, z.b}};
+    const size_t counts[HICI_VECTORS] = {z.slots * d, z.s, z.s,
+                                         z.b,         z.b, z.queries * z.b};
+    struct hici h = {.mine = z, .theirs = z, .ready = true};
+    for (size_t i = 0; i < HICI_WEIGHTS; i++)
+        h.ready = make_weight(b, &h.weights[i], shapes[i][0], shapes[i][1]) &&
+                  h.ready;
+    for (size_t i = 0; i < HICI_VECTORS; i++)
+        h.vectors[i] = numbers(b, counts[i], 1);
+    for (int side = 0; side < 2; side++) {
+        struct kernel_hici *to = side ? &h.theirs : &h.mine;
+        const struct kernel_weight **places[HICI_WEIGHTS] = {
+            &to->lq, &to->lk, &to->lv, &to->lo, &to->gc,
+            &to->gb, &to->gq, &to->gk, &to->gv, &to->go};
+        const float **vectors[HICI_VECTORS] = {&to->slot,    &to->gc_norm,
+                                               &to->gc_bias, &to->gb_norm,
+                                               &to->gb_bias, &to->query};
+        for (size_t i = 0; i < HICI_WEIGHTS; i++)
+            *places[i] = side ? h.weights[i].theirs : h.weights[i].mine;
+        for (size_t i = 0; i < HICI_VECTORS; i++)
+            *vectors[i] = side ? h.vectors[i] : put(b, h.vectors[i], counts[i]);
+    }
+    return h;
+}
+
+static void free_hici(struct bench *b, struct hici *h)
+{
+    for (size_t i = 0; i < HICI_WEIGHTS; i++)
+        free_weight(b, &h->weights[i]);
+    for (size_t i = 0; i < HICI_VECTORS; i++)
+        free(h->vectors[i]);
+}
+
+static void drive_hici_of(struct bench *b, struct kernel_hici z, size_t n,
+                          size_t segment)
+{
+    struct weights expand;
+    bool ready = make_weight(b, &expand, z.width, z.b);
+    struct hici h = make_hici(b, z);
+    size_t segments = (n + segment - 1) / segment, d = z.width;
+    size_t slots = segments * z.slots * d;
+    size_t context = segments * (z.slots + z.queries) * d;
+    float *x = numbers(b, n * d, 1), *local = poisoned(slots);
+    float *shown = poisoned(context);
+    h.mine.expand = expand.mine;
+    h.theirs.expand = expand.theirs;
+    ref->hici_local(&alone, local, x, &h.theirs, n, segment);
+    const float *in = put(b, x, n * d);
+    float *out = put(b, NULL, slots);
+    if (ready && h.ready &&
+        done(b, "hici_local",
+             b->table->hici_local(&b->run, out, in, &h.mine, n, segment)))
+        check(b, "hici_local", out, local, slots);
+    const float *from = put(b, local, slots);
+    for (int causal = 0; ready && h.ready && causal < 2; causal++) {
+        float *to = put(b, NULL, context);
+        ref->hici_context(&alone, shown, local, &h.theirs, segments, causal);
+        if (done(b, "hici_context",
+                 b->table->hici_context(&b->run, to, from, &h.mine, segments,
+                                        causal)))
+            check(b, "hici_context", to, shown, context);
+    }
+    settle(b, "hici");
+    free(x);
+    free(local);
+    free(shown);
+    free_hici(b, &h);
+    free_weight(b, &expand);
+}
+
+struct broadcast {
+    size_t n, segment, shown, hq, hkv, d;
+};
+
+static void drive_broadcast_of(struct bench *b, struct broadcast z, bool causal)
+{
+    size_t segments = (z.n + z.segment - 1) / z.segment;
+    size_t queries = z.n * z.hq * z.d, keys = z.n * z.hkv * z.d;
+    size_t slots = segments * z.shown * z.hkv * z.d;
+    float *q = numbers(b, queries, 2), *k = numbers(b, keys, 2);
+    float *v = numbers(b, keys, 1), *sk = numbers(b, slots, 2);
+    float *sv = numbers(b, slots, 1), *expected = poisoned(queries);
+    ref->hici_attention(&alone, expected, q, k, v, sk, sv, z.n, z.segment,
+                        z.shown, z.hq, z.hkv, z.d, causal);
+    const float *in = put(b, q, queries), *key = put(b, k, keys);
+    const float *value = put(b, v, keys), *slot_k = put(b, sk, slots);
+    const float *slot_v = put(b, sv, slots);
+    float *out = put(b, NULL, queries);
+    if (done(b, "hici_attention",
+             b->table->hici_attention(&b->run, out, in, key, value, slot_k,
+                                      slot_v, z.n, z.segment, z.shown, z.hq,
+                                      z.hkv, z.d, causal))) {
+        check(b, "hici_attention", out, expected, queries);
+        if (on_processor(b)) {
+            b->table->hici_attention(&alone, expected, q, k, v, sk, sv, z.n,
+                                     z.segment, z.shown, z.hq, z.hkv, z.d,
+                                     causal);
+            check_same(b->label, "hici_attention on one thread", out, expected,
+                       queries * sizeof *expected);
+        }
+    }
+    settle(b, "hici_attention");
+    free(q);
+    free(k);
+    free(v);
+    free(sk);
+    free(sv);
+    free(expected);
+}
+
+static const struct kernel_hici hici_sizes[] = {{.slots = 1,
+                                                 .queries = 1,
+                                                 .heads = 1,
+                                                 .width = 4,
+                                                 .a = 2,
+                                                 .s = 3,
+                                                 .b = 2,
+                                                 .beta = -3,
+                                                 .eps = 1e-5F},
+                                                {.slots = 8,
+                                                 .queries = 4,
+                                                 .heads = 4,
+                                                 .width = 65,
+                                                 .a = 20,
+                                                 .s = 7,
+                                                 .b = 36,
+                                                 .beta = 0.5F,
+                                                 .eps = 1e-5F},
+                                                {.slots = 5,
+                                                 .queries = 3,
+                                                 .heads = 3,
+                                                 .width = 130,
+                                                 .a = 33,
+                                                 .s = 16,
+                                                 .b = 24,
+                                                 .beta = 100,
+                                                 .eps = 1e-6F}};
+
+static void drive_hici(struct bench *b)
+{
+    static const struct broadcast sizes[] = {{1, 1, 1, 1, 1, 1},
+                                             {40, 16, 12, 4, 2, 33},
+                                             {130, 64, 5, 6, 3, 64},
+                                             {10, 30, 3, 2, 1, 7}};
+    drive_hici_of(b, hici_sizes[0], 1, 1);
+    drive_hici_of(b, hici_sizes[1], 41, 16);
+    drive_hici_of(b, hici_sizes[2], 100, 20);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        drive_broadcast_of(b, sizes[i], false);
+        drive_broadcast_of(b, sizes[i], true);
+    }
+}
+
+/* No queries, no chunks: nothing is touched. */
+static void drive_nothing(struct bench *b)
+{
+    struct kernel_hils z = {
+        .n = 4, .hq = 2, .hkv = 1, .d = 3, .chunk = 2, .window = 1, .top_k = 2};
+    float *x = put(b, NULL, 24);
+    int32_t *chosen = put_i32(b, NULL, 4);
+    done(b, "chunk_proxy", b->table->chunk_proxy(&b->run, x, x, 0, 8, 3));
+    done(b, "chunk_summary",
+         b->table->chunk_summary(&b->run, x, x, x, x, 0, 8, 2, 1, 3, true));
+    done(b, "hils_choose",
+         b->table->hils_choose(&b->run, chosen, x, x, x, x, x, NULL, NULL, &z));
+    done(b, "hils_attention",
+         b->table->hils_attention(&b->run, x, x, x, x, x, x, x, NULL, NULL,
+                                  chosen, &z));
+    done(b, "star_attention",
+         b->table->star_attention(&b->run, x, x, x, x, x, 0, 4, 2, 1, 3, 2, 1));
+    float *host = mem_alloc(24 * sizeof *host), *expected = poisoned(24);
+    b->table->download(&b->run, host, x, 24 * sizeof *host);
+    assert_memory_equal(host, expected, 24 * sizeof *host);
+    b->table->download(&b->run, host, chosen, 4 * sizeof *host);
+    assert_memory_equal(host, expected, 4 * sizeof *host);
+    settle(b, "nothing");
+    free(host);
+    free(expected);
+}
+
+DRIVE(calibrate)
+DRIVE(summaries)
+DRIVE(hils)
+DRIVE(star)
+DRIVE(hici)
+DRIVE(nothing)
+
+/* ---- What must hold ---- */
+
+/* Both tables of the processor. */
+static const struct kernels *table_at(int index)
+{
+    ref = kernels_ref();
+    return index ? kernels_cpu() : kernels_ref();
+}
+
+/* exact with all candidates is full attention, softmax1 aside. */
+static void all_chunks_are_full_attention(void **state)
+{
+    (void)state;
+    for (int t = 0; t < 2; t++)
+        for (size_t i = 0; i < HILS_SIZES; i++) {
+            struct bench b = {.table = table_at(t), .random = 11 + i};
+            struct kernel_hils z = hils_sizes[i];
+            z.exact = true;
+            z.top_k = z.n;
+            struct hils h = make_hils(&b, z, false, 1);
+            int32_t *chosen = mem_alloc(h.chosen * sizeof *chosen);
+            float *out = poisoned(h.queries), *full = poisoned(h.queries);
+            run_hils(b.table, &b.run, &h, chosen, out);
+            b.table->attention(&b.run, full, h.q, h.k, h.v, z.m, z.n, z.hq,
+                               z.hkv, z.d, 0);
+            check_error("exact and full", out, full, h.queries, 1e-5);
+            h.sizes.exact = false; /* and surrogate weights are not */
+            run_hils(b.table, &b.run, &h, chosen, out);
+            if (chosen[h.chosen - z.top_k] >= 0)
+                assert_true(case_error(out, full, h.queries) > 1e-3);
+            free(chosen);
+            free(out);
+            free(full);
+            free_hils(&h);
+        }
+}
+
+/* The last query sees neither later slots nor landmarks: what is not a number
+ * there changes no bit. */
+static void hils_sees_what_it_may(void **state)
+{
+    (void)state;
+    enum { SEEN = 50, LEFT = 20 };
+    for (int way = 0; way < 4; way++) {
+        struct bench b = {.table = table_at(way & 1), .random = 5};
+        struct kernel_hils z = {.m = SEEN + LEFT,
+                                .n = SEEN + LEFT,
+                                .hq = 4,
+                                .hkv = 2,
+                                .d = 9,
+                                .chunk = 8,
+                                .window = 13,
+                                .top_k = 2,
+                                .exact = way & 2};
+        struct hils h = make_hils(&b, z, true, 1);
+        int32_t *chosen = mem_alloc(2 * h.chosen * sizeof *chosen);
+        float *out = poisoned(h.queries), *again = poisoned(h.queries);
+        run_hils(b.table, &b.run, &h, chosen, out);
+        for (size_t j = 0; j < z.n; j++)
+            for (size_t l = 0; l < z.hkv * z.d; l++)
+                if (j >= SEEN || h.landmark[j])
+                    h.k[j * z.hkv * z.d + l] = h.v[j * z.hkv * z.d + l] = NAN;
+        run_hils(b.table, &b.run, &h, chosen + h.chosen, again);
+        size_t seen = SEEN * z.hq * z.d;
+        check_same("hils", "later slots", out, again, seen * sizeof *out);
+        check_same("hils", "later slots, chosen", chosen, chosen + h.chosen,
+                   SEEN * z.hkv * z.top_k * sizeof *chosen);
+        assert_true(isnan(again[h.queries - 1])); /* its own slot was */
+        free(chosen);
+        free(out);
+        free(again);
+        free_hils(&h);
+    }
+}
+
+/* Summaries and proxies of the complete chunks of a stock model's text. */
+static void summarise(const struct kernels *table, struct kernel_run *run,
+                      struct hils *h)
+{
+    const struct kernel_hils *z = &h->sizes;
+    float *proxy = poisoned(h->summaries);
+    assert_int_equal(
+        table->chunk_proxy(run, proxy, h->q, z->chunks, z->chunk, z->hq * z->d),
+        0);
+    assert_int_equal(table->chunk_summary(run, h->key, h->bias, h->k, proxy,
+                                          z->chunks, z->chunk, z->hq, z->hkv,
+                                          z->d, false),
+                     0);
+    free(proxy);
+}
+
+/* Prefill of n + 1 slots against prefill of n and one step: the step asks for
+ * the last slot alone, with the summaries that were there before it. */
+static void hils_step_is_prefill(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {1,  7,  8,   9,   62,  63,  64, 65,
+                                     66, 67, 127, 128, 129, 130, 131};
+    for (int way = 0; way < 4; way++)
+        for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+            struct bench b = {.table = table_at(way & 1), .random = 3 + i};
+            size_t n = lengths[i];
+            struct kernel_hils z = {.m = n,
+                                    .n = n,
+                                    .hq = 4,
+                                    .hkv = 2,
+                                    .d = 20,
+                                    .chunk = n > 9 ? 64 : 4,
+                                    .window = 3,
+                                    .top_k = 1,
+                                    .exact = way & 2};
+            struct hils h = make_hils(&b, z, false, 1);
+            float *out = poisoned(h.queries), *last = poisoned(z.hq * z.d);
+            int32_t *chosen = mem_alloc(h.chosen * sizeof *chosen);
+            summarise(b.table, &b.run, &h);
+            run_hils(b.table, &b.run, &h, chosen, out);
+            struct hils step = h;
+            size_t before = (n - 1) * z.hq * z.d;
+            step.sizes.m = 1;
+            step.sizes.chunks = (n - 1) / z.chunk;
+            step.q += before;
+            step.qhat += before;
+            step.position += n - 1;
+            run_hils(b.table, &b.run, &step, chosen, last);
+            check_error("hils step", last, out + before, z.hq * z.d, 1e-5);
+            free(out);
+            free(last);
+            free(chosen);
+            free_hils(&h);
+        }
+}
+
+/* A past chunk's tokens may stand in any order. */
+static void chunks_have_no_order(void **state)
+{
+    (void)state;
+    enum { N = 61, CHUNK = 8 };
+    for (int way = 0; way < 4; way++) {
+        struct bench b = {.table = table_at(way & 1), .random = 21};
+        struct kernel_hils z = {.m = 1,
+                                .n = N,
+                                .hq = 4,
+                                .hkv = 2,
+                                .d = 12,
+                                .chunk = CHUNK,
+                                .window = 9,
+                                .top_k = 3,
+                                .exact = way & 2};
+        struct hils h = make_hils(&b, z, false, 1);
+        int32_t chosen[6];
+        float out[4 * 12], again[4 * 12];
+        /* q is of one slot: the proxies are anything */
+        float *proxy = numbers(&b, h.summaries, 1);
+        for (int turn = 0; turn < 2; turn++) {
+            assert_int_equal(b.table->chunk_summary(&b.run, h.key, h.bias, h.k,
+                                                    proxy, h.sizes.chunks,
+                                                    CHUNK, z.hq, z.hkv, z.d,
+                                                    false),
+                             0);
+            run_hils(b.table, &b.run, &h, chosen, turn ? again : out);
+            size_t row = z.hkv * z.d;
+            for (size_t j = 0; j < 48; j += 2) /* pairs within chunks swap */
+                for (size_t l = 0; l < row; l++) {
+                    float *k = h.k + j * row + l, *v = h.v + j * row + l;
+                    float key = k[0], value = v[0];
+                    k[0] = k[row];
+                    v[0] = v[row];
+                    k[row] = key;
+                    v[row] = value;
+                }
+        }
+        check_error("swapped tokens", again, out, 48, 1e-5);
+        free(proxy);
+        free_hils(&h);
+    }
+}
+
+/* By hand: q = 0 gives every slot of the window the same weight, and softmax1
+ * one share more; equal scores go to the lower chunks. */
+static void hils_by_hand(void **state)
+{
+    (void)state;
+    for (int t = 0; t < 2; t++) {
+        const struct kernels *table = table_at(t);
+        struct kernel_run run = {.stream = NULL};
+        struct kernel_hils z = {.m = 1,
+                                .n = 7,
+                                .chunks = 3,
+                                .hq = 1,
+                                .hkv = 1,
+                                .d = 1,
+                                .chunk = 2,
+                                .window = 1,
+                                .top_k = 2};
+        const float zero[7] = {0}, v[] = {1, 2, 3, 4, 5, 6, 7};
+        const float bias[] = {0, 0, 0};
+        const int32_t position = 6;
+        int32_t chosen[2];
+        float out;
+        assert_int_equal(table->hils_choose(&run, chosen, zero, zero, zero,
+                                            zero, bias, &position, NULL, &z),
+                         0);
+        assert_int_equal(chosen[0], 0);
+        assert_int_equal(chosen[1], 1);
+        /* the window's 7 and two chunks' means, each with exp(0) */
+        static const float wanted[2][2] = {
+            {(1.5F + 3.5F + 7) / 3, (1.5F + 3.5F + 7) / 4},
+            {17.F / 5, 17.F / 6}};
+        for (int way = 0; way < 4; way++) {
+            z.exact = way & 1;
+            z.softmax1 = way & 2;
+            assert_int_equal(table->hils_attention(&run, &out, zero, zero, zero,
+                                                   v, zero, bias, &position,
+                                                   NULL, chosen, &z),
+                             0);
+            assert_true(fabsf(out - wanted[way & 1][way >> 1]) < 1e-6F);
+        }
+    }
+}
+
+/* Equal keys: the summary is that key, the bias the logarithm of their count. */
+static void a_summary_by_hand(void **state)
+{
+    (void)state;
+    for (int t = 0; t < 2; t++) {
+        const struct kernels *table = table_at(t);
+        struct kernel_run run = {.stream = NULL};
+        const float k[] = {3, -1, 3, -1, 3, -1, 90, 90}, proxy[] = {5, 2};
+        float key[2], bias;
+        table->chunk_summary(&run, key, &bias, k, proxy, 1, 4, 1, 1, 2, true);
+        assert_true(fabsf(key[0] - 3) < 1e-6F && fabsf(key[1] + 1) < 1e-6F);
+        assert_true(fabsf(bias - logf(3)) < 1e-6F);
+        /* one key takes all: no entropy, and no NaN of 0 ln 0 */
+        const float far[] = {1e4F, 0, 0, 0, 0, 0};
+        table->chunk_summary(&run, key, &bias, far, proxy, 1, 3, 1, 1, 2,
+                             false);
+        assert_true(key[0] > 9.99e3F && fabsf(bias) < 1e-6F);
+    }
+}
+
+static void star_holds(void **state)
+{
+    (void)state;
+    enum { N = 45, D = 10, HQ = 4, HKV = 2, ROW = HQ * D, CHUNK = 8 };
+    static const size_t lengths[] = {1, 7, 8, 9, 15, 16, 17, N};
+    for (int t = 0; t < 2; t++) {
+        struct bench b = {.table = table_at(t), .random = 13};
+        struct kernel_run *run = &b.run;
+        const struct kernels *table = b.table;
+        float *q = numbers(&b, N * ROW, 1), *k = numbers(&b, N * HKV * D, 1);
+        float *v = numbers(&b, N * HKV * D, 1);
+        float *out = poisoned(N * ROW), *other = poisoned(N * ROW);
+        const float gate[] = {0.3F, -1, 0.5F}, fine[] = {-200, -200, 200};
+        table->star_attention(run, out, q, k, v, gate, N, N, HQ, HKV, D, CHUNK,
+                              2);
+        for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+            size_t n = lengths[i], at = (n - 1) * ROW;
+            table->star_attention(run, other, q + at, k, v, gate, 1, n, HQ, HKV,
+                                  D, CHUNK, 2);
+            check_error("star step", other, out + at, ROW, 1e-5);
+            table->star_attention(run, other, q, k, v, gate, n, n, HQ, HKV, D,
+                                  CHUNK, 2);
+            check_same("star", "later slots", other, out,
+                       n * ROW * sizeof *out);
+        }
+        /* one chunk: plain attention; all chunks, the third part alone: plain
+         * attention to what was before the query's chunk */
+        table->star_attention(run, out, q, k, v, gate, N, N, HQ, HKV, D, N, 2);
+        table->attention(run, other, q, k, v, N, N, HQ, HKV, D, 0);
+        check_error("star in one chunk", out, other, N * ROW, 1e-5);
+        table->star_attention(run, out, q, k, v, fine, N, N, HQ, HKV, D, CHUNK,
+                              N);
+        size_t before = (N - 1) / CHUNK * CHUNK, at = (N - 1) * ROW;
+        table->attention_all(run, other, q + at, k, v, 1, before, HQ, HKV, D);
+        check_error("star over all", out + at, other, ROW, 1e-5);
+        free(q);
+        free(k);
+        free(v);
+        free(out);
+        free(other);
+    }
+}
+
+/* Causal context of segment i depends on the segments before it alone; the
+ * published one on all.  Each prefix's statistics are those of that prefix. */
+static void hici_context_holds(void **state)
+{
+    (void)state;
+    for (int t = 0; t < 2; t++) {
+        enum { SEGMENTS = 5 };
+        struct bench b = {.table = table_at(t), .bound = 1, .random = 17};
+        struct kernel_hici z = hici_sizes[1];
+        struct weights expand;
+        assert_true(make_weight(&b, &expand, z.width, z.b));
+        struct hici h = make_hici(&b, z);
+        h.mine.expand = expand.mine;
+        size_t slots = z.slots * z.width;
+        size_t shown = (z.slots + z.queries) * z.width;
+        size_t global = z.queries * z.width;
+        float *local = numbers(&b, SEGMENTS * slots, 1);
+        float *causal = poisoned(SEGMENTS * shown),
+              *all = poisoned(SEGMENTS * shown);
+        assert_int_equal(b.table->hici_context(&b.run, causal, local, &h.mine,
+                                               SEGMENTS, true),
+                         0);
+        for (size_t l = 0; l < shown; l++)
+            assert_true(causal[l] == 0);
+        for (size_t i = 1; i < SEGMENTS; i++) {
+            b.table->hici_context(&b.run, all, local, &h.mine, i, false);
+            check_error("a prefix's G", causal + i * shown, all, global, 1e-5);
+            check_same("hici", "L", causal + i * shown + global,
+                       local + (i - 1) * slots, slots * sizeof *local);
+        }
+        b.table->hici_context(&b.run, all, local, &h.mine, SEGMENTS, false);
+        assert_true(case_error(causal + (SEGMENTS - 1) * shown, all, global) >
+                    1e-3);
+        settle(&b, "hici_context");
+        free(local);
+        free(causal);
+        free(all);
+        free_hici(&b, &h);
+        free_weight(&b, &expand);
+    }
+}
+
+/* One segment without slots is plain causal attention. */
+static void hici_broadcast_holds(void **state)
+{
+    (void)state;
+    enum { N = 30, D = 8, HQ = 4, HKV = 2, SHOWN = 3 };
+    for (int t = 0; t < 2; t++) {
+        struct bench b = {.table = table_at(t), .random = 19};
+        float *q = numbers(&b, N * HQ * D, 1), *k = numbers(&b, N * HKV * D, 1);
+        float *v = numbers(&b, N * HKV * D, 1);
+        float *slots = numbers(&b, 3 * SHOWN * HKV * D, 1);
+        float *out = poisoned(N * HQ * D), *plain = poisoned(N * HQ * D);
+        b.table->attention(&b.run, plain, q, k, v, N, N, HQ, HKV, D, 0);
+        b.table->hici_attention(&b.run, out, q, k, v, slots, slots, N, N + 5,
+                                SHOWN, HQ, HKV, D, true);
+        check_error("one segment", out, plain, N * HQ * D, 1e-5);
+        b.table->hici_attention(&b.run, out, q, k, v, slots, slots, N, N + 5,
+                                SHOWN, HQ, HKV, D, false);
+        assert_true(case_error(out, plain, N * HQ * D) > 1e-3);
+        /* the last token of a segment changes none before it */
+        b.table->hici_attention(&b.run, out, q, k, v, slots, slots, N, 12,
+                                SHOWN, HQ, HKV, D, true);
+        for (size_t l = 0; l < HKV * D; l++)
+            k[20 * HKV * D + l] = NAN;
+        b.table->hici_attention(&b.run, plain, q, k, v, slots, slots, N, 12,
+                                SHOWN, HQ, HKV, D, true);
+        check_same("hici", "earlier tokens", out, plain,
+                   20 * HQ * D * sizeof *out);
+        check_same("hici", "the next segment", out + 24 * HQ * D,
+                   plain + 24 * HQ * D, 6 * HQ * D * sizeof *out);
+        free(q);
+        free(k);
+        free(v);
+        free(slots);
+        free(out);
+        free(plain);
+    }
+}
+
+/* ---- Cases ---- */
+
+static struct tensor tensor_of(const char *name, int type, const void *data,
+                               int rank, size_t a, size_t b, size_t c)
+{
+    struct tensor t = {.name = slice_of(name),
+                       .type = type,
+                       .rank = rank,
+                       .shape = {a, b, c},
+                       .data = data};
+    t.bytes = tensor_values(&t) * 4;
+    return t;
+}
+
+/* Runs a case of HiLS attention: one query at slot 3 of 4, chunks of one slot,
+ * three candidates with the biases given; `chosen` is what is expected. */
+static int run_case(const float *bias, int32_t chosen,
+                    const char *const (*meta)[2], double *ret_error,
+                    struct err *err)
+{
+    static const float x[] = {1, 1, 1, 1}, zero[] = {0, 0, 0};
+    static const int32_t position[] = {3}, landmark[] = {0, 0, 0, 0};
+    const struct tensor tensors[] = {
+        tensor_of("in.q", TENSOR_F32, x, 3, 1, 1, 1),
+        tensor_of("in.qhat", TENSOR_F32, x, 3, 1, 1, 1),
+        tensor_of("in.k", TENSOR_F32, x, 3, 4, 1, 1),
+        tensor_of("in.v", TENSOR_F32, x, 3, 4, 1, 1),
+        tensor_of("in.summary_key", TENSOR_F32, zero, 3, 3, 1, 1),
+        tensor_of("in.summary_bias", TENSOR_F32, bias, 2, 3, 1, 0),
+        tensor_of("in.position", TENSOR_I32, position, 1, 1, 0, 0),
+        tensor_of("in.landmark", TENSOR_I32, landmark, 1, 4, 0, 0),
+        tensor_of("out.chosen", TENSOR_I32, &chosen, 3, 1, 1, 1)};
+    char *folder = unit_folder();
+    char path[300];
+    snprintf(path, sizeof path, "%s/case.safetensors", folder);
+    struct safetensors *file = NULL;
+    struct case_result result = {.count = 0};
+    assert_int_equal(safetensors_write(path, tensors,
+                                       sizeof tensors / sizeof tensors[0], meta,
+                                       NULL),
+                     0);
+    assert_int_equal(safetensors_open(path, &file, NULL), 0);
+    int code = case_run(file, kernels_cpu(), &alone, &result, err);
+    if (!code)
+        *ret_error = result.outputs[0].error;
+    case_free(&result);
+    safetensors_close(file);
+    unit_folder_remove(folder);
+    return code;
+}
+
+static void choices_are_judged(void **state)
+{
+    (void)state;
+    static const char *const meta[][2] = {{"op", "hils_attention"},
+                                          {"chunk", "1"},
+                                          {"window", "1"},
+                                          {"top_k", "1"},
+                                          {"mode", "exact"},
+                                          {"softmax1", "0"},
+                                          {NULL, NULL}};
+    static const struct {
+        float bias[3];
+        int32_t chosen;
+        double error;
+    } cases[] = {{{0, 0, 1}, 2, 0},     {{0, 0, 1}, 0, 1},
+                 {{0, 0, 0}, 1, 0},     {{0, 5e-5F, 0}, 0, 0},
+                 {{0, 5e-4F, 0}, 0, 1}, {{0, 0, 0}, -1, 1},
+                 {{0, 0, 0}, 3, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double error = -1;
+        struct err err = {0};
+        if (run_case(cases[i].bias, cases[i].chosen, meta, &error, &err))
+            fail_msg("%s", err.message);
+        if (error < cases[i].error || error > cases[i].error)
+            fail_msg("choice %zu: %g", i, error);
+    }
+}
+
+static void wrong_parameters_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value, *says;
+    } cases[] = {{"op", "hils", "op is \"hils\""},
+                 {"chunk", "0", "chunk is 0, not a whole number from 1"},
+                 {"chunk", "1.5", "chunk is 1.5, not a whole"},
+                 {"chunk", "eight", "chunk is \"eight\", not a number"},
+                 {"window", "", "window is \"\", not a number"},
+                 {"window", "nan", "window is \"nan\", not a number"},
+                 {"softmax1", NULL, "no softmax1"},
+                 {"top_k", "-1", "top_k is -1"},
+                 {"top_k", "1e18", "top_k is 1e+18"},
+                 {"mode", "Hils", "mode is \"Hils\", not hils or exact"},
+                 {"softmax1", "2", "softmax1 is 2"}};
+    static const float bias[3] = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *meta[][2] = {{"op", "hils_attention"},
+                                 {"chunk", "1"},
+                                 {"window", "1"},
+                                 {"top_k", "1"},
+                                 {"mode", "exact"},
+                                 {"softmax1", "0"},
+                                 {NULL, NULL}};
+        struct err err = {0};
+        double error;
+        for (size_t m = 0; meta[m][0]; m++)
+            if (!strcmp(meta[m][0], cases[i].key))
+                meta[m][cases[i].value ? 1 : 0] =
+                    cases[i].value ? cases[i].value : "none";
+        assert_int_equal(
+            run_case(bias, 0, (const char *const(*)[2])meta, &error, &err),
+            ERR_FORMAT);
+        if (!strstr(err.message, cases[i].says))
+            fail_msg("%s: %s", cases[i].says, err.message);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_calibrate),
+        cmocka_unit_test(test_summaries),
+        cmocka_unit_test(test_hils),
+        cmocka_unit_test(test_star),
+        cmocka_unit_test(test_hici),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(all_chunks_are_full_attention),
+        cmocka_unit_test(hils_sees_what_it_may),
+        cmocka_unit_test(hils_step_is_prefill),
+        cmocka_unit_test(chunks_have_no_order),
+        cmocka_unit_test(hils_by_hand),
+        cmocka_unit_test(a_summary_by_hand),
+        cmocka_unit_test(star_holds),
+        cmocka_unit_test(hici_context_holds),
+        cmocka_unit_test(hici_broadcast_holds),
+        cmocka_unit_test(choices_are_judged),
+        cmocka_unit_test(wrong_parameters_are_named),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
