@@ -669,6 +669,38 @@ static void broken_memories_are_named(void **state)
     check_repair(h);
 }
 
+static void make_all_infinite(struct house *h)
+{
+    struct store_txn *txn;
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    assert_int_equal(store_write(h->store, &txn, NULL), 0);
+    assert_int_equal(
+        mdb_cursor_open(txn->mdb, txn->env->tables[TABLE_MEMORIES], &cursor),
+        0);
+    while (!mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) {
+        struct buf bytes = {0};
+        buf_put(&bytes, value.mv_data, value.mv_size);
+        memcpy(bytes.data, "\x00\x7C", 2);
+        value.mv_data = bytes.data;
+        assert_int_equal(mdb_cursor_put(cursor, &key, &value, MDB_CURRENT), 0);
+        buf_free(&bytes);
+    }
+    mdb_cursor_close(cursor);
+    assert_int_equal(store_commit(txn, NULL), 0);
+}
+
+/* Without a repair, too: else memories would fail from the next edit on. */
+static void damaged_memories_are_encoded_again(void **state)
+{
+    struct house *h = *state;
+    make_all_infinite(h);
+    write_page(h, "b.html", "Bears", "black bears eat berries");
+    update(h, false);
+    assert_int_equal(store_collect(h->store, NULL), 0);
+    check_clean(h);
+}
+
 static void make_halves(const float *values, struct buf *ret)
 {
     for (int i = 0; i < TOY_WIDTH; i++) {
@@ -889,6 +921,7 @@ int main(void)
         IN_HOUSE(broken_segments_are_named),
         IN_HOUSE(broken_memories_are_named),
         IN_HOUSE(memories_of_two_versions_are_of_one_width),
+        IN_HOUSE(damaged_memories_are_encoded_again),
         IN_HOUSE(broken_vectors_are_named),
         cmocka_unit_test_setup_teardown(keys_that_are_memories_are_compared,
                                         open_simple_house, close_house),
