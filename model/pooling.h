@@ -4,7 +4,8 @@
  *
  *   modules.json                      which steps there are: Transformer,
  *                                     Pooling, Normalize; others are refused
- *   1_Pooling/config.json             (where modules.json says) the pooling
+ *   1_Pooling/config.json             (where modules.json says) the pooling:
+ *                                     its absence is an error then
  *   sentence_bert_config.json         max_seq_length
  *   config_sentence_transformers.json prompts: query; document or passage
  *

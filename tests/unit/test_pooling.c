@@ -106,6 +106,11 @@ static void wrong_files_are_refused(void **state)
             fail_msg("%s: %s: %s", cases[i].says, err.path, err.message);
     }
     write_text("config_sentence_transformers.json", "{}");
+    write_text("modules.json",
+               "[{\"type\":\"Pooling\",\"path\":\"1_Pooling\"}]");
+    assert_int_equal(read_pooling("{}", true, &p, &err), ERR_IO);
+    assert_non_null(strstr(err.path, "1_Pooling/config.json"));
+    write_text("modules.json", MODULES(""));
     assert_int_equal(
         read_pooling("{\"lectern\":{\"pooling\":\"max\"}}", true, &p, &err),
         ERR_FORMAT);
