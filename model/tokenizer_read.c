@@ -195,6 +195,8 @@ static int take_replaced(struct decoder *d, const char *from, const char *to,
     if (!from || !from[0])
         return tokenizer_not_supported(err, "decoder Replace without",
                                        "a text");
+    if (strlen(to) > DECODER_MOST_BY)
+        return tokenizer_not_supported(err, "decoder Replace by", to);
     d->replaced = mem_strdup(from);
     d->by = mem_strdup(to);
     return 0;
