@@ -28,7 +28,7 @@
 #include "model/members.h"
 #include "model/utf8.h"
 
-enum { MOST_FILE = 256 << 20 };
+enum { MOST_FILE = 256 << 20, MOST_SPECIAL = 64 /* before a text, or after */ };
 
 int32_t tokenizer_id_of(const cJSON *item)
 {
@@ -113,6 +113,10 @@ static int take_special(struct tokenizer *t, struct ids *to, const cJSON *id,
     if (value < 0 || (size_t)value >= t->vocabulary.count)
         return err_set(err, ERR_FORMAT,
                        "the post_processor has an id that is no token's");
+    if (to->count == MOST_SPECIAL)
+        return err_set(err, ERR_LIMIT,
+                       "the post_processor adds more than %d tokens",
+                       MOST_SPECIAL);
     ids_put(to, value);
     return 0;
 }

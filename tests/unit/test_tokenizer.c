@@ -532,6 +532,13 @@ static void bad_files_are_refused(void **state)
         {"{" BPE "," BYTES ",\"post_processor\":{\"type\":\"BertProcessing\","
          "\"cls\":[\"x\",99],\"sep\":[\"x\",99]}}",
          "no token's"},
+        {"{" BPE "," BYTES ",\"post_processor\":{\"type\":"
+         "\"TemplateProcessing\",\"single\":[" TIMES_4(TIMES_4(
+             "{\"SpecialToken\":{\"id\":\"x\"}},")) "{\"Sequence\":{\"id\":"
+                                                    "\"A\"}}],\"special_"
+                                                    "tokens\":{\"x\":{\"ids\":"
+                                                    "[0,0,0,0,0]}}}}",
+         "more than 64 tokens"},
         {"{" BPE "," BYTES ",\"added_tokens\":[{\"id\":0,\"content\":\"x\"}]}",
          "of another"},
         {"{" BPE "," BYTES ",\"added_tokens\":[{\"id\":9,\"content\":\"\"}]}",
