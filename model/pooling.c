@@ -160,8 +160,9 @@ static int take_limit(const char *folder, const cJSON *root,
                       struct pooling *ret, struct err *err)
 {
     (void)folder;
-    if (!member_find(root, "max_seq_length"))
-        return 0;
+    int code = member_bool(root, "do_lower_case", &ret->lower, err);
+    if (code || !member_find(root, "max_seq_length"))
+        return code;
     return member_size(root, "max_seq_length", 1, 1 << 30, -1, &ret->most, err);
 }
 

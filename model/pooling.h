@@ -6,7 +6,7 @@
  *                                     Pooling, Normalize; others are refused
  *   1_Pooling/config.json             (where modules.json says) the pooling:
  *                                     its absence is an error then
- *   sentence_bert_config.json         max_seq_length
+ *   sentence_bert_config.json         max_seq_length; do_lower_case
  *   config_sentence_transformers.json prompts: query; document or passage
  *
  * and over these goes what config.json's "lectern" has: "pooling" (mean, first,
@@ -28,6 +28,7 @@ struct pooling {
     int kind;    /* enum pooling_kind */
     bool unit;   /* the vector has length 1 */
     size_t most; /* tokens; 0: as many as the model takes */
+    bool lower;  /* texts in lower case, which is the tokenizer's to do */
     char *query, *passage; /* before each; NULL: nothing */
 };
 
