@@ -253,13 +253,11 @@ void pooling_free(struct pooling *pooling)
 struct hash128 pooling_hash(const struct pooling *p)
 {
     struct buf text = {0};
-    if (p->kind == POOLING_LAST && !p->unit && !p->most && !p->query &&
-        !p->passage)
+    if (p->kind == POOLING_LAST && !p->unit && !p->most && !p->passage)
         return (struct hash128){0};
     buf_put_varint(&text, (uint64_t)p->kind);
     buf_put_varint(&text, p->unit);
     buf_put_varint(&text, p->most);
-    buf_put_string(&text, slice_of(p->query ? p->query : ""));
     buf_put_string(&text, slice_of(p->passage ? p->passage : ""));
     struct hash128 hash = hash_bytes(text.data, text.size);
     buf_free(&text);

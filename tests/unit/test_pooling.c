@@ -58,6 +58,18 @@ static void the_files_are_read(void **state)
     assert_string_equal(other.query, "query: ");
     assert_null(other.passage);
     assert_false(hash_equal(pooling_hash(&p), pooling_hash(&other)));
+    pooling_free(&other);
+    assert_int_equal(
+        read_pooling("{\"lectern\":{\"query_prefix\":\"query: \"}}", true,
+                     &other, &err),
+        0);
+    assert_true(hash_equal(pooling_hash(&p), pooling_hash(&other)));
+    pooling_free(&other);
+    assert_int_equal(
+        read_pooling("{\"lectern\":{\"passage_prefix\":\"passage: \"}}", true,
+                     &other, &err),
+        0);
+    assert_false(hash_equal(pooling_hash(&p), pooling_hash(&other)));
     pooling_free(&p);
     pooling_free(&other);
     write_text("config.json", "{\"pooling_mode\":\"lasttoken\"}");
