@@ -134,7 +134,9 @@ struct document {
     size_t bibliography; /* items so far */
     struct page_alias *entries; /* [entry_count] of the index */
     size_t entry_count, entry_capacity;
-    size_t settled_count; /* of them, those whose section is known */
+    size_t settled_count;   /* of them, those whose section is known */
+    struct slice index_url; /* of the last of these; empty: none */
+    uint32_t index_node;    /* its section */
 
     struct slice title; /* the document's */
     struct span title_span;

@@ -99,19 +99,31 @@ static void run_index(struct tex *tex, const struct command *command,
 
 /* ---- Where it stands ---- */
 
-void index_settle(struct document *d)
+/* One anchor for all entries of a section that come in a row. */
+static void place_anchor(struct document *d)
 {
     struct outline *o = &d->outline;
+    uint32_t node =
+        o->path_count ? o->path[o->path_count - 1].node : (uint32_t)TREE_NONE;
     struct buf url = {0};
-    if (d->settled_count == d->entry_count)
+    if (d->index_url.size && d->index_node == node)
         return;
     buf_printf(&url, "#index.%zu", d->settled_count + 1);
-    struct slice kept = document_keep(d, buf_slice(&url));
-    outline_anchor(o, (struct slice){kept.data + 1, kept.size - 1});
+    d->index_node = node;
+    d->index_url = document_keep(d, buf_slice(&url));
+    outline_anchor(
+        o, (struct slice){d->index_url.data + 1, d->index_url.size - 1});
     outline_settle(o);
-    while (d->settled_count < d->entry_count)
-        d->entries[d->settled_count++].url = kept;
     buf_free(&url);
+}
+
+void index_settle(struct document *d)
+{
+    if (d->settled_count == d->entry_count)
+        return;
+    place_anchor(d);
+    while (d->settled_count < d->entry_count)
+        d->entries[d->settled_count++].url = d->index_url;
 }
 
 void index_end_entry(struct document *d, struct flow *flow)

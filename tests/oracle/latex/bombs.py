@@ -52,6 +52,7 @@ def documents():
         "tree-of-inputs": ({"main.tex": b"\\input{t0}" * 10,
                             **{f"t{i}.tex": b"\\input{t%d}" % (i + 1) * 10 for i in range(40)}, "t40.tex": b"x"}, True),
         "missing-inputs": (b"".join(b"\\input{none%d}" % i for i in range(30000)), True),
+        "long-record": (b"\\def\\a{\\input{" + b"a" * 2000 + b"}}" + b"\\a\n" * 6000, True),
         "outside": (b"\\input{../../../../etc/passwd}\\input{/etc/passwd}\\input{|ls}\\input{" + b"../" * 3000 + b"x}x", True),
         "long-input": (b"\\input{" + b"a" * MIB + b"}x", True),
         "long-csname": (b"\\csname " + b"a" * (8 * MIB) + b"\\endcsname x", False),
