@@ -112,7 +112,7 @@ const uint64_t cli_common_options = BIT(JSON) | BIT(SOCKET) | BIT(CONFIG) |
      BIT(EXPLAIN))
 
 const struct command cli_commands[] = {
-    {"add", "DIR", "index a folder of HTML files as a manual; again: rename it",
+    {"add", "DIR", "index a folder of HTML or LaTeX files as a manual; again: rename it",
      BIT(MANUAL) | BIT(IGNORE) | BIT(WAIT), 1, 1, false, cmd_add},
     {"rm", "NAME", "forget a manual; its files stay", 0, 1, 1, false, cmd_rm},
     {"ls", "", "list the manuals", 0, 0, 0, false, cmd_ls},

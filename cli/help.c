@@ -29,7 +29,7 @@ static void print_options(uint64_t options)
 
 void help_overview(void)
 {
-    puts("lectern: answers from HTML manuals, with exact citations\n"
+    puts("lectern: answers from HTML and LaTeX manuals, with exact citations\n"
          "\n"
          "usage: lectern VERB [options] [arguments]\n");
     for (const struct command *c = cli_commands; c->name; c++) {
