@@ -9,7 +9,10 @@
 #include "base/file.h"
 #include "indexer/source.h"
 
-enum { MOST_PATH = 1000 };
+enum {
+    MOST_PATH = 1000,
+    MOST_RECORD = 4 << 20 /* bytes; what is looked for then is not there */
+};
 
 /* ---- Names ---- */
 
@@ -185,6 +188,11 @@ bool inputs_open(void *context, struct slice names, struct buf *ret_bytes,
     size_t found = inputs_find(inputs->scan, inputs->document, names, ret_path);
     bool read = false;
     const char *path = "";
+    if (inputs->record.size > MOST_RECORD) {
+        buf_clear(ret_path);
+        buf_put_text(ret_path, "it includes too many files");
+        return false;
+    }
     if (found != SIZE_MAX) {
         struct buf full = {0};
         path = inputs->scan->files[found].path;

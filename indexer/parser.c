@@ -422,6 +422,13 @@ static int take_reply(struct parser *parser, const struct wire_request *request,
         if (rc || reply->status != WIRE_ASKS)
             return rc;
         struct buf names = {0};
+        /* One that asks without a pause is never waited for. */
+        if (clock_ms() >= parser->deadline)
+            return too_slow(parser, err);
+        if (parser->cancel && atomic_load(parser->cancel)) {
+            end_process(parser, true);
+            return err_set(err, ERR_CANCELLED, "stopped while parsing");
+        }
         if (reply->number != request->number ||
             reply->size > WIRE_MOST_NAMES || asked > MOST_ASKED)
             return nonsense(parser, err);
@@ -540,6 +547,8 @@ static bool is_plausible(const struct parser *parser, const struct tree *tree,
     uint64_t *sizes = mem_alloc(tree->file_count * sizeof *sizes);
     bool fine = find_sizes(parser, tree, size, sizes) && is_text(page->title) &&
                 is_text(page->up) && is_text(page->prev) && is_text(page->next);
+    for (uint32_t i = 0; i < page->alias_count && fine; i++)
+        fine = is_text(page->aliases[i].text) && is_text(page->aliases[i].url);
     for (uint32_t n = 0; n < tree->count && fine; n++)
         fine = is_plausible_node(&tree->nodes[n], sizes);
     free(sizes);

@@ -1915,6 +1915,9 @@ The ostrich runs.
         check(report["files"] == {"seen": 2, "indexed": 2, "failed": 0}, f"files: {report}")
         titles = [node["title"] for node in walk(h.json("toc"))]
         check(titles == ["m", "The Zoo", "Chapter 1. Mammals", "1.1 Stripes", "Chapter 2. Birds"], titles)
+        birds = h.json("get", find(h.json("toc"), "Chapter 2. Birds")["id"], "--all")
+        check(birds["dropped"] == [] and birds["blocks"], f"nothing is dropped: {birds}")
+        check("part of another file" in h.run("failed", "--left-out").stdout, "why a part is left out, in words")
         found = h.json("search", "zebra")["results"]
         check(found[0]["file"] == "parts/stripes.tex.gz" and found[0]["path"][-1] == "1.1 Stripes", found)
         cited = h.json("ask", "What is striped?")["citations"][0]
@@ -1928,6 +1931,28 @@ The ostrich runs.
         h.env["EDITOR"] = "echo"
         opened = h.run("open", cited["node"]).stdout.split()
         check(opened == ["+1", os.path.join(h.path, "m/parts/stripes.tex.gz")], opened)
+
+
+def index_entries_of_a_document_find_its_sections():
+    with house() as h:
+        h.write("m/main.tex", r"""\documentclass{article}
+\begin{document}
+\section{Stripes\index{zebra!crossing}}
+Black and white.
+\input{part}
+\end{document}
+""")
+        h.write("m/part.tex", r"\section{Feathers}\index{ostrich@\emph{ostrich}|textbf}\index{emu|see{bird}}Grey.")
+        h.json("add", os.path.join(h.path, "m"), "--wait")
+        for words, title in ("zebra crossing", "1 Stripes"), ("ostrich", "2 Feathers"):
+            found = h.json("search", words)["results"]
+            check(found[0]["path"][-1] == title, f"{words}: {found}")
+        check(not h.json("search", "emu", code=1)["results"], "an entry that only leads to another one")
+        h.write("m/part.tex", r"\section{Feathers}\index{rhea}Grey.")
+        h.json("update", "--wait")
+        check(h.json("search", "rhea")["results"][0]["path"][-1] == "2 Feathers", "a new entry")
+        check(not h.json("search", "ostrich", code=1)["results"], "an entry that is gone")
+        h.run("verify")
 
 
 def a_block_is_cited_in_the_file_it_stands_in():
@@ -1967,6 +1992,7 @@ def what_a_document_includes_may_change():
 
 TESTS = [a_manual_is_indexed_and_read,
          latex_documents_are_read_with_what_they_include,
+         index_entries_of_a_document_find_its_sections,
          a_block_is_cited_in_the_file_it_stands_in,
          what_a_document_includes_may_change, blocks_stand_at_their_spans,
          questions_are_answered_with_citations, modes_and_filters,

@@ -11,7 +11,7 @@ mkdir -p "$folder/unpacked" && cd "$folder" || exit 1
 unpack() {  # unpack PACKAGE
     [ -d "unpacked/$1" ] && return
     rm -rf "unpacked/$1.new" && mkdir "unpacked/$1.new" &&
-        (cd "unpacked/$1.new" && apt-get download -qq "$1" >/dev/null && dpkg -x "$1"_*.deb . && rm "$1"_*.deb) &&
+        (cd "unpacked/$1.new" && apt-get -o APT::Sandbox::User=root download -qq "$1" >/dev/null && dpkg -x "$1"_*.deb . && rm "$1"_*.deb) &&
         mv "unpacked/$1.new" "unpacked/$1" || { echo "latex-manuals.sh: cannot fetch $1" >&2; return 1; }
 }
 

@@ -106,6 +106,11 @@ static void test_macros(void **state)
     expect("\\def\\x#1{\\def\\y##1{#1##1}}\\x a\\y b", "paragraph: ab");
     expect("\\newenvironment{e}[1]{<#1>}{</>}\\begin{e}{t}in\\end{e}",
            "paragraph: <t>in</>");
+    /* What the reader keeps by names of its own cannot be defined. */
+    expect("\\catcode4=11 \\def\\\4k{x}\\ref{k}", "paragraph: k");
+    expect("\\expandafter\\def\\csname -count 7\\endcsname{x}\\count7=5 "
+           "\\the\\count7",
+           "paragraph: 5");
     expect("\\catcode`\\@=11 \\def\\a@b{in}\\a@b\\catcode`\\@=12 \\a@b",
            "paragraph: in@b");
     expect("\\makeatletter\\def\\p@q{x}\\makeatother\\makeatletter\\p@q",
@@ -196,6 +201,49 @@ static void test_labels(void **state)
 }
 
 /* ---- Blocks ---- */
+
+/* "entry > title of its section" for each entry of the index. */
+static void expect_index(const char *text, const char *shown)
+{
+    struct buf out = {0};
+    struct tree *tree = parse(text, NULL, NULL);
+    for (uint32_t i = 0; i < tree->page.alias_count; i++) {
+        const struct page_alias *alias = &tree->page.aliases[i];
+        const char *title = "nowhere";
+        for (uint32_t n = 0; n < tree->count; n++)
+            for (uint32_t a = 0; a < tree->nodes[n].anchor_count; a++)
+                if (!strcmp(tree->nodes[n].anchors[a].data,
+                            alias->url.data + 1))
+                    title = tree->nodes[n].title.data;
+        buf_printf(&out, "%s%s > %s", i ? " | " : "", alias->text.data, title);
+    }
+    buf_put_byte(&out, '\0');
+    assert_string_equal(out.data, shown);
+    tree_free(tree);
+    buf_free(&out);
+}
+
+static void test_index(void **state)
+{
+    (void)state;
+    expect("a\\index{b!c} d\\index[x]{e|textbf}.", "paragraph: a d.");
+    expect_index("\\section{A}\\index{one}x\\index{two}\\section{B}y\\index"
+                 "{three}",
+                 "one > A | two > A | three > B");
+    expect_index("\\section{A\\index{one}}x\\section{B}y", "one > A");
+    expect_index("\\section{A}\\index{fish!fried@\\emph{fried} caf\\'e!x}x",
+                 "fish, fried café, x > A");
+    expect_index("\\section{A}\\index{a\"!b\"@c\"|d\"\"e}x",
+                 "a!b@c|d\"e > A");
+    expect_index("\\section{A}\\index{a|(}\\index{b|textbf}\\index{a|)}\\index"
+                 "{c|see{d}}\\index{e|seealso{d}}x",
+                 "a > A | b > A");
+    expect_index("\\def\\i#1{#1\\index{#1 rule}}\\section{A}\\i{left}",
+                 "left rule > A");
+    expect_index("\\section{A}x\\iffalse\\index{no}\\fi\\index{}\\index{ }",
+                 "");
+    expect_index("\\section{A}x\\index{open\n\ny", "open > A");
+}
 
 static void test_blocks(void **state)
 {
@@ -380,6 +428,11 @@ static void test_bombs(void **state)
     buf_put_byte(&deep, '\0');
     struct tree *tree = parse(deep.data, NULL, NULL);
     tree_free(tree);
+    buf_clear(&deep);
+    for (int i = 0; i < 6000; i++)
+        buf_put_text(&deep, "\\InputIfFileExists{x}{}{}");
+    buf_put_byte(&deep, '\0');
+    expect_report(deep.data, "more than 5000 files");
     buf_free(&deep);
 }
 
@@ -412,7 +465,7 @@ int main(void)
         cmocka_unit_test(test_entries),      cmocka_unit_test(test_inputs),
         cmocka_unit_test(test_places),       cmocka_unit_test(test_encodings),
         cmocka_unit_test(test_repairs),      cmocka_unit_test(test_bombs),
-        cmocka_unit_test(test_fragment),
+        cmocka_unit_test(test_fragment),     cmocka_unit_test(test_index),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }

@@ -342,7 +342,9 @@ enum {
     MANY_ITEMS = 'i',
     BAD_TEXT = 't',
     MESSAGE = 'm',
-    BAD_MESSAGE = 'b'
+    BAD_MESSAGE = 'b',
+    BAD_ALIAS = 'a',
+    ENDLESS = 'e' /* asks for files without waiting for them */
 };
 
 static struct slice no_text = {"", 0};
@@ -359,9 +361,27 @@ static void encode_false_tree(int what, size_t size, struct buf *out)
         tree_add_node(tree, 0, 1, no_text, no_text);
     for (size_t i = 0; what == MANY_ITEMS && i < 8 + size; i++)
         tree_add_anchor(tree, 0, no_text);
+    if (what == BAD_ALIAS) {
+        struct page_alias alias = {slice_of("\xe9"), slice_of("#x")};
+        tree->page.aliases = tree_copy_aliases(tree, &alias, 1);
+        tree->page.alias_count = 1;
+    }
     tree_seal(tree, NULL);
     tree_encode(tree, out);
     tree_free(tree);
+}
+
+/* One process asks, the other drops the answers. */
+static void ask_endlessly(const struct wire_request *request)
+{
+    const struct wire_reply asks = {request->number, WIRE_ASKS, -1, 1};
+    char bytes[4096];
+    pid_t asking = fork();
+    while (asking ? read(WIRE_FD, bytes, sizeof bytes) > 0
+                  : write(WIRE_FD, &asks, sizeof asks) > 0 &&
+                        write(WIRE_FD, "x", 1) > 0)
+        continue;
+    _exit(0);
 }
 
 static void reply_falsely(const struct wire_request *request, int what)
@@ -390,6 +410,8 @@ static int impostor(void)
     char bytes[4096];
     while (recv(WIRE_FD, &request, sizeof request, MSG_WAITALL) > 0 &&
            recv(WIRE_FD, bytes, request.size, MSG_WAITALL) > 0) {
+        if (bytes[0] == ENDLESS)
+            ask_endlessly(&request);
         reply_falsely(&request, bytes[0]);
         if (bytes[0] == SURPLUS)
             reply_falsely(&request, HONEST);
@@ -416,7 +438,7 @@ static void test_false_replies(void **state)
 {
     (void)state;
     static const char all[] = {WRONG_NUMBER, MANY_NODES, MANY_ITEMS, BAD_TEXT,
-                               BAD_MESSAGE};
+                               BAD_ALIAS,    BAD_MESSAGE};
     with_impostor();
     for (size_t i = 0; i < sizeof all; i++) {
         struct err err = {0};
@@ -427,6 +449,35 @@ static void test_false_replies(void **state)
         assert_string_equal(err.message, "the parser's reply makes no sense");
         assert_int_not_equal(title_of("h"), before);
     }
+}
+
+static bool open_slowly(void *context, struct slice names,
+                        struct buf *ret_bytes, struct buf *ret_path)
+{
+    (void)context;
+    (void)names;
+    (void)ret_bytes;
+    (void)ret_path;
+    usleep(1000);
+    return false;
+}
+
+static void test_endless_questions(void **state)
+{
+    (void)state;
+    struct parser_options options = {.program = "/proc/self/exe",
+                                     .most_seconds = 1};
+    struct parser_inputs inputs = {.open = open_slowly};
+    struct err err = {0};
+    struct tree *tree;
+    parser_free(parser);
+    parser = parser_new(&options);
+    time_t began = time(NULL);
+    assert_int_equal(parser_parse(parser, slice_of("e"), PARSER_LATEX, &inputs,
+                                  &tree, &err),
+                     ERR_LIMIT);
+    assert_string_equal(err.message, "took longer than 1 s");
+    assert_true(time(NULL) - began < 10);
 }
 
 static void test_surplus_reply(void **state)
@@ -462,7 +513,7 @@ int main(int argc, char **argv)
         TEST(test_attributes),    TEST(test_false_replies),
         TEST(test_surplus_reply), TEST(test_message),
         TEST(test_depth_bombs),   TEST(test_long_line),
-        TEST(test_nul_bytes),
+        TEST(test_nul_bytes),     TEST(test_endless_questions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -197,7 +197,6 @@ static const struct command ignored[] = {
     {"markright", run_nothing, "m", 0, NULL},
     {"addcontentsline", run_nothing, "mmm", 0, NULL},
     {"addtocontents", run_nothing, "mm", 0, NULL},
-    {"index", run_nothing, "om", 0, NULL},
     {"glossary", run_nothing, "m", 0, NULL},
     {"nocite", run_nothing, "m", 0, NULL},
     {"bibliographystyle", run_nothing, "m", 0, NULL},

@@ -193,6 +193,7 @@ static void end_flow(struct document *d)
     switch (flow->kind) {
     case FLOW_TITLE: sections_end_title(d, flow); break;
     case FLOW_CAPTION: blocks_end_caption(d, flow); break;
+    case FLOW_INDEX: index_end_entry(d, flow); break;
     case FLOW_NAME: {
         struct slice text;
         struct span span;

@@ -52,6 +52,7 @@ enum flow_kind {
     FLOW_NAME,     /* the document's title */
     FLOW_FOOTNOTE, /* stands after the paragraph */
     FLOW_CAPTION,
+    FLOW_INDEX, /* an entry of the index */
     FLOW_DROPPED
 };
 
@@ -101,7 +102,10 @@ struct environment {
                  2, any */
 };
 
-enum { MOST_FLOWS = 200 };
+enum {
+    MOST_FLOWS = 200,
+    MOST_ASKED = 5000 /* times that a file is asked for */
+};
 
 struct document {
     struct tex tex;
@@ -128,6 +132,11 @@ struct document {
     struct slice *waiting; /* labels within a title */
     size_t waiting_count, waiting_capacity;
     size_t bibliography; /* items so far */
+    struct page_alias *entries; /* [entry_count] of the index */
+    size_t entry_count, entry_capacity;
+    size_t settled_count;   /* of them, those whose section is known */
+    struct slice index_url; /* of the last of these; empty: none */
+    uint32_t index_node;    /* its section */
 
     struct slice title; /* the document's */
     struct span title_span;
@@ -135,6 +144,7 @@ struct document {
     struct slice input_folder; /* of \import; "" */
     struct slice only;         /* \includeonly: names, one a line */
     bool is_only;
+    unsigned asked_count; /* of times that a file was asked for */
     struct tokens at_begin; /* \AtBeginDocument */
     struct theorem *theorems;
     size_t theorem_count, theorem_capacity;
@@ -195,10 +205,8 @@ void sections_add(struct document *d); /* sections.c */
 void blocks_add(struct document *d);   /* blocks.c */
 void verbatim_add(struct document *d); /* verbatim.c */
 void math_add(struct document *d);     /* math.c */
-void labels_add(struct document *d);   /* |x| stands as it is written from \begin{document} on. */
-void verbatim_between_bars(struct document *d);
-
-/* labels.c */
+void labels_add(struct document *d);   /* labels.c */
+void index_add(struct document *d);    /* index.c */
 void inputs_add(struct document *d);   /* inputs.c */
 void entries_add(struct document *d);  /* entries.c */
 void environments_add(struct document *d, const struct environment *list,
@@ -222,6 +230,8 @@ void math_shift(struct document *d, struct token token);
 /* verbatim.c: a passage as it is written, from the tokens of an argument. */
 void verbatim_write(const struct document *d, const struct tokens *list,
                     struct buf *ret);
+/* |x| stands as it is written from \begin{document} on. */
+void verbatim_between_bars(struct document *d);
 
 /* labels.c */
 void labels_define(struct document *d, struct slice name);
@@ -229,6 +239,13 @@ void labels_settle(struct document *d); /* those met within a title */
 void labels_resolve(struct document *d);
 /* \refstepcounter */
 void labels_step(struct document *d, const char *counter);
+
+/* index.c */
+/* The section of the entries so far is the one that is being read. */
+void index_settle(struct document *d);
+void index_end_entry(struct document *d, struct flow *flow);
+/* The entries as aliases of the page. */
+void index_emit(const struct document *d, struct tree *tree);
 
 /* inputs.c */
 /* The names (one a line) of a file that is to be read; the first that is there

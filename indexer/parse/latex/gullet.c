@@ -25,14 +25,33 @@ void tex_push_file(struct tex *tex, uint16_t file)
     tex->top_file = tex->input_count;
 }
 
+/* A long list gives back what was read of it: of each of many lists within
+ * another the last brace may be left for long. */
+static void drop_head(struct input *input)
+{
+    enum { LONG = 1000 };
+    struct tokens rest = {0};
+    if (input->at < LONG || input->list.count - input->at > input->at / 2)
+        return;
+    tokens_add_all(&rest, input->list.items + input->at,
+                   input->list.count - input->at);
+    tokens_free(&input->list);
+    input->list = rest;
+    input->at = 0;
+}
+
 /* Lists that are read to their end go, so that a macro whose last word is a
  * macro takes no more room than one. */
 static void drop_read(struct tex *tex)
 {
     while (tex->input_count) {
         struct input *top = &tex->inputs[tex->input_count - 1];
-        if (top->is_file || top->at < top->list.count)
+        if (top->is_file)
             return;
+        if (top->at < top->list.count) {
+            drop_head(top);
+            return;
+        }
         tokens_free(&top->list);
         tex->input_count--;
     }

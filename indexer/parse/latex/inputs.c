@@ -38,18 +38,30 @@ static uint16_t add_file(struct document *d, const struct buf *path,
     return (uint16_t)tex->file_count++;
 }
 
+/* False, and a report: no file more is asked for. */
+static bool may_ask(struct document *d, struct token call)
+{
+    struct tex *tex = &d->tex;
+    if (d->reader && d->asked_count >= MOST_ASKED)
+        tex_report(tex, call, "it includes more than %d files; no more is read",
+                   MOST_ASKED);
+    else if (tex->file_depth >= MOST_FILE_DEPTH ||
+             tex->file_count >= MOST_FILES || !d->reader)
+        tex_report(tex, call, "too many files within files");
+    else
+        return ++d->asked_count;
+    return false;
+}
+
 bool inputs_open(struct document *d, struct slice names, struct token call)
 {
     struct tex *tex = &d->tex;
     struct buf bytes = {0}, path = {0};
     uint16_t file = UINT16_MAX;
-    bool fits = tex->file_depth < MOST_FILE_DEPTH &&
-                tex->file_count < MOST_FILES && d->reader;
-    bool found =
-        fits && d->reader->open(d->reader->context, names, &bytes, &path);
-    if (!fits)
-        tex_report(tex, call, "too many files within files");
-    else if (!found && path.size)
+    if (!may_ask(d, call))
+        return false;
+    bool found = d->reader->open(d->reader->context, names, &bytes, &path);
+    if (!found && path.size)
         tex_report(tex, call, "%s", path.data);
     else if (found && is_open(tex, buf_slice(&path)))
         tex_report(tex, call, "%s includes itself", path.data);

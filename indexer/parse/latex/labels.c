@@ -10,10 +10,12 @@ enum { HELD = 1, HELD_END = 2 };
 
 /* ---- Labels by name ---- */
 
+/* A label's symbol begins with a byte that no name in UTF-8 has, so that no
+ * document can define it as something else. */
 static size_t find_label(struct document *d, struct slice name)
 {
     struct buf key = {0};
-    buf_put(&key, "\4", 1);
+    buf_put(&key, "\xff", 1);
     buf_put_slice(&key, name);
     uint32_t symbol = tex_symbol(&d->tex, buf_slice(&key));
     buf_free(&key);

@@ -52,6 +52,7 @@ static struct document *document_new(const struct latex_reader *reader)
     commands_add(d);
     sections_add(d);
     labels_add(d);
+    index_add(d);
     blocks_add(d);
     verbatim_add(d);
     math_add(d);
@@ -71,6 +72,7 @@ static void document_free(struct document *d)
     free(d->asides);
     free(d->labels);
     free(d->waiting);
+    free(d->entries);
     free(d->theorems);
     free(d);
 }
@@ -104,6 +106,7 @@ static int make_tree(struct document *d, struct tree **ret_tree,
 {
     struct tree *tree = tree_new(false);
     labels_resolve(d);
+    index_settle(d);
     d->outline.file = d->title_file;
     outline_emit(&d->outline, d->title, d->title_span, true, tree);
     for (size_t i = 1; i < d->tex.file_count; i++)
@@ -112,6 +115,7 @@ static int make_tree(struct document *d, struct tree **ret_tree,
     tree->page.title = tree_copy_text(tree, d->title);
     tree->page.up = tree->page.prev = tree->page.next =
         tree_copy_text(tree, none);
+    index_emit(d, tree);
     tree->page.encoding = d->tex.files[0].encoding;
     int rc = tree_seal(tree, err);
     if (rc) {

@@ -79,11 +79,13 @@ static uint32_t read_counter(struct tex *tex)
     return counter;
 }
 
-/* A register given by number, as \count7: made when it is first met. */
+/* A register given by number, as \count7: made when it is first met.  Its
+ * symbol begins with a byte that no name in UTF-8 has, so that no document can
+ * define it as something else. */
 static uint32_t numbered(struct tex *tex, const char *kind)
 {
     struct buf name = {0};
-    buf_printf(&name, "-%s %lld", kind, (long long)number_read(tex));
+    buf_printf(&name, "\xff%s %lld", kind, (long long)number_read(tex));
     uint32_t symbol = tex_symbol(tex, buf_slice(&name));
     buf_free(&name);
     if (tex->symbols[symbol].meaning.kind == MEANING_NONE)

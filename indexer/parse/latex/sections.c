@@ -187,6 +187,7 @@ void sections_end_title(struct document *d, struct flow *flow)
     int level = flow->level + 2;
     if (d->in.silent || !writer_take(&flow->writer, &title, &span)) {
         labels_settle(d);
+        index_settle(d);
         return;
     }
     if (span.from > flow->opened.from && flow->file == flow->opened.file)
@@ -205,6 +206,7 @@ void sections_end_title(struct document *d, struct flow *flow)
     d->number = flow->number;
     d->what = slice_of(counters[flow->level + 1]);
     labels_settle(d);
+    index_settle(d);
 }
 
 static void run_section(struct tex *tex, const struct command *command,
