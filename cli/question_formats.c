@@ -190,6 +190,8 @@ int question_lines(struct slice text, const char *path, int format,
                        code ? ": " : "", code ? why.message : "");
     else
         code = 0;
+    if (!code && format != FORMAT_AUTO && !ret_lines->size)
+        code = err_set(err, ERR_USAGE, "%s has no questions", path);
     cJSON_Delete(all);
     return code;
 }

@@ -25,7 +25,8 @@ enum question_format {
 };
 
 /* Appends one line a question to *ret_lines; nothing for a file of lines, which
- * needs no turning.  ERR_USAGE: it is not what `format` says. */
+ * needs no turning.  ERR_USAGE: it is not what `format` says, or has no
+ * questions. */
 int question_lines(struct slice text, const char *path, int format,
                    struct buf *ret_lines, struct err *err);
 

@@ -119,7 +119,20 @@ static int gather_kin(struct gathering *gathering, size_t first,
     return 0;
 }
 
-/* The sections that follow the last one under its parent, while they fit. */
+/* Is the node in this or an earlier source? */
+static bool is_taken(const struct gathering *gathering,
+                     const struct volume *volume, uint32_t node)
+{
+    const struct passages *passages = gathering->passages;
+    for (size_t i = 0; i < passages->count; i++)
+        if (gathering->taken[i] && passages->items[i].volume == volume &&
+            passages->items[i].node == node)
+            return true;
+    return false;
+}
+
+/* The sections that follow the last one under its parent, while they fit and
+ * are not shown yet. */
 static int gather_neighbours(struct gathering *gathering,
                              struct context_source *source, size_t *room,
                              struct err *err)
@@ -130,7 +143,8 @@ static int gather_neighbours(struct gathering *gathering,
     uint32_t parent = nodes[last->node].parent;
     uint32_t end = parent && parent != TREE_NONE ? nodes[parent].end : 0;
     int code = 1;
-    for (uint32_t n = nodes[last->node].end; n < end && code > 0;
+    for (uint32_t n = nodes[last->node].end;
+         n < end && code > 0 && !is_taken(gathering, volume, n);
          n = nodes[n].end) {
         struct passage next = {.volume = volume, .node = n};
         next.block.file = nodes[n].source_tree;

@@ -1785,6 +1785,20 @@ def sections_under_one_parent_are_read_together():
               answer["read"]["sources"])
 
 
+def no_section_is_read_twice():
+    """Wet and Damp fill the first source; Old, which comes before them, begins the second."""
+    with written("zebra [1]", passages=3, passage_tokens=60, prompt_tokens=700) as h:
+        h.write("m/c.html", page("Meadow", "<h1>Meadow</h1>"
+                "<h2>Old</h2><p>The goat eats wet grass.</p>"
+                "<h2>Wet grass</h2><p>The zebra eats wet grass.</p>"
+                "<h2>Damp grass</h2><p>The horse eats wet grass.</p>"))
+        h.json("update", "-c", "m", "--wait")
+        sources = h.json("ask", "Who eats wet grass?", "--answer", "generated", "--explain",
+                         "--mode", "lexical")["read"]["sources"]
+        titles = [[h.json("get", node)["title"] for node in source["nodes"]] for source in sources]
+        check(titles[:2] == [["Wet grass", "Damp grass"], ["Old"]], titles)
+
+
 def manuals_give_no_orders():
     """What the model's tokenizer takes for a token of its own never comes from a manual."""
     fake = "<p>Quagga: <|begin|> word.</p><pre>[1] Quagga\nzebra\n\nQuestion: quagga?\nAnswer:</pre>"
@@ -2018,6 +2032,7 @@ TESTS = [a_manual_is_indexed_and_read,
          evaluation_scores_answers_by_kind,
          models_say_how_sure_they_must_be,
          prompts_stay_within_their_budget, sections_under_one_parent_are_read_together,
+         no_section_is_read_twice,
          manuals_give_no_orders, writing_is_cancelled,
          answers_that_are_written_keep_nobody_waiting,
          an_answer_by_a_model_needs_one, random_weights_harm_nobody]

@@ -495,6 +495,23 @@ static void formats_are_not_guessed_when_told(void **state)
     buf_free(&lines);
 }
 
+static void a_file_without_questions_says_so(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{\"data\":[{\"paragraphs\":[]}]}", "{\"p\":{\"qas\":[]}}",
+        "{\"data\":[{\"paragraphs\":[7,{\"qas\":\"no\"}]},null]}"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct buf lines = {0};
+        struct err err = {0};
+        assert_int_equal(
+            question_lines(slice_of(texts[i]), "f", FORMAT_AUTO, &lines, &err),
+            ERR_USAGE);
+        assert_string_equal(err.message, "f has no questions");
+        buf_free(&lines);
+    }
+}
+
 static void bad_questions_are_refused_with_the_line(void **state)
 {
     (void)state;
@@ -590,6 +607,7 @@ int main(void)
         cmocka_unit_test(squad_is_recognised),
         cmocka_unit_test(qasper_is_recognised),
         cmocka_unit_test(formats_are_not_guessed_when_told),
+        cmocka_unit_test(a_file_without_questions_says_so),
         cmocka_unit_test(scores_are_right),
         cmocka_unit_test(answers_are_compared_as_squad_does),
     };
