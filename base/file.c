@@ -137,6 +137,8 @@ int file_lock_patiently(int fd)
 int file_sync_folder(const char *path, struct err *err)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && errno == EACCES)
+        return 0;
     /* Some file systems have no such call for folders. */
     bool synced = fd >= 0 && (!fsync(fd) || errno == EINVAL);
     int code = synced ? 0 : err_errno(err, ERR_IO, "cannot sync %s", path);

@@ -26,7 +26,8 @@ void file_open_standard(void);
 int file_write(const char *path, struct slice content, struct err *err);
 
 /* Names made, renamed or removed in the folder are on the disk when it returns:
- * a file's own fsync does not see to that. */
+ * a file's own fsync does not see to that.  A folder that may be entered but not
+ * read cannot be synced: it is left to the system. */
 int file_sync_folder(const char *path, struct err *err);
 
 /* An exclusive flock.  A process that was killed holds its lock until the

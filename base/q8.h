@@ -1,7 +1,8 @@
 /* Vectors in 8 bits a value: blocks of 64 values, each block its scale as a half
  * (base/half.h) and then a signed byte a value, the scale's multiple that is
- * nearest.  The last block may be shorter.  What is lost is less than 1/254 of
- * the largest value of the block: the cosine with the vector itself is .9999 and
+ * nearest.  The last block may be shorter.  What is lost is at most 1/253 of the
+ * largest value of the block, where that is between 2^-10 and 2^22 (halves do not
+ * hold the scale of others well): the cosine with the vector itself is .9999 and
  * more where no value stands out by far. */
 #ifndef BASE_Q8_H
 #define BASE_Q8_H

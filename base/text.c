@@ -65,6 +65,23 @@ size_t text_space_wide(const char *text, size_t size, size_t at)
     return space ? step : 0;
 }
 
+bool text_is_blank(struct slice text)
+{
+    size_t at = 0, step;
+    while (at < text.size && (step = text_space(text.data, text.size, at)) > 0)
+        at += step;
+    return at == text.size;
+}
+
+bool text_is_one(struct slice text)
+{
+    size_t step;
+    if (!text.size)
+        return false;
+    text_decode(text.data, text.size, 0, &step);
+    return step == text.size;
+}
+
 bool text_is_invisible(uint32_t c)
 {
     return c == 0xAD || (c >= 0x200B && c <= 0x200D) || c == 0x2060 ||

@@ -48,6 +48,12 @@ static inline size_t text_space(const char *text, size_t size, size_t at)
  * zero-width space and joiners, byte order mark. */
 bool text_is_invisible(uint32_t code_point);
 
+/* Is all of it white space? */
+bool text_is_blank(struct slice text);
+
+/* Is it one character? */
+bool text_is_one(struct slice text);
+
 /* Appends `text` with every run of white space as one space and none at
  * either end. */
 void text_fold_space(struct buf *buf, struct slice text);

@@ -26,7 +26,7 @@ static int say_need(struct cli *cli, struct err *err)
         const cJSON *store = cJSON_GetObjectItemCaseSensitive(status, "store");
         output_put_bytes(&need, json_get_double(store, "bytes", 0) -
                                     json_get_double(store, "free", 0));
-        output_remark(cli, "this takes up to %s of disk until it is done",
+        output_remark(cli, "this takes about %s of disk until it is done",
                       need.data);
     }
     cJSON_Delete(status);

@@ -40,6 +40,7 @@ static const char *why(const char *reason)
         {"whole", "has other pages once more, on one"},
         {"menu", "only says where other pages are"},
         {"same", "equal to another file, which is in the tree"},
+        {"part", "a part of another file, which includes it"},
         {"lists", "made besides the text: lists, uses, listings"},
     };
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++)

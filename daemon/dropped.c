@@ -106,6 +106,8 @@ int dropped_read(const struct call *call, const struct volume *volume,
     *ret = (struct dropped){0};
     if (n->source_tree == TREE_NONE || n->source_tree >= outline->file_count)
         return 0;
+    if (source_format(outline->files[n->source_tree].data) == PARSER_LATEX)
+        return 0;
     struct dropped dropped = {0};
     int code = read_file(call, volume, n->source_tree, &dropped, err);
     if (!code && (n->source_node >= dropped.chrome->count ||

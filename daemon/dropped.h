@@ -19,7 +19,7 @@ struct dropped {
 };
 
 /* ERR_STALE: the file is not the one that was indexed.  A node without a file
- * has nothing dropped. */
+ * has nothing dropped, nor has one of a LaTeX document. */
 int dropped_read(const struct call *call, const struct volume *volume,
                  uint32_t node, struct dropped *ret, struct err *err);
 void dropped_free(struct dropped *dropped);

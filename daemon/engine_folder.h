@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 struct folder_look {
-    uint64_t files; /* of what model_open reads: names, sizes, times */
+    uint64_t files; /* of what model_open reads: names, sizes, times; of
+                       what lies deeper, FOLDER/config.json */
 };
 
 struct folder_look folder_look(const char *folder);

@@ -208,13 +208,12 @@ static void put_block(struct json *json, const struct route_hit *hit,
     if (hit->block >= content->node->block_count)
         return;
     const struct block *block = &content->node->blocks[hit->block];
-    const struct node *node = &hit->volume->outline->nodes[hit->node];
+    uint32_t file = content_file(content, hit->volume, hit->node, block);
     json_key(json, "block");
     json_begin(json, '{');
     json_field_text(json, "kind", block_kind_name(block->kind));
     json_field_string(json, "text", block->text);
-    json_field_string(json, "file",
-                      hit->volume->outline->files[node->source_tree]);
+    json_field_string(json, "file", hit->volume->outline->files[file]);
     json_key(json, "span");
     result_span(json, block->origin.span);
     json_end(json, '}');

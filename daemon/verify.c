@@ -166,7 +166,7 @@ int verb_verify(struct call *call, struct json *json, struct err *err)
         .store = call->daemon->store,
         .library = call->daemon->library,
         .policy = call->daemon->policy,
-        .tree_name = parsers_file_tree,
+        .is_tree = parsers_is_tree,
         .is_packed = source_is_packed,
         .drop = json_get_bool(call->params, "repair", false),
         .progress = care_progress,

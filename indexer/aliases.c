@@ -19,6 +19,8 @@ struct giving {
     struct tree *outline;
     struct target *targets; /* [target_count] by hash, then node */
     size_t target_count;
+    uint32_t *worded;    /* [outline->count] it, or the next after it that has
+                            text; TREE_NONE: none has */
     struct named *named; /* [named_count] */
     size_t named_count, named_capacity;
     struct buf key;
@@ -76,6 +78,17 @@ static void find_targets(struct giving *g)
         qsort(g->targets, g->target_count, sizeof *g->targets, by_hash);
 }
 
+static void find_worded(struct giving *g)
+{
+    const struct tree *outline = g->outline;
+    uint32_t next = TREE_NONE;
+    g->worded = mem_alloc(outline->count * sizeof *g->worded);
+    for (uint32_t n = outline->count; n-- > 0;) {
+        next = outline->nodes[n].words ? n : next;
+        g->worded[n] = next;
+    }
+}
+
 static uint32_t find(struct giving *g, struct slice path, struct slice anchor)
 {
     struct target wanted = {hash_target(&g->key, path, anchor), 0};
@@ -123,16 +136,13 @@ static uint32_t resolve(struct giving *g, const char *base, struct slice url)
 static void collect(struct giving *g, const struct piece *piece)
 {
     const struct page *page = &piece->skeleton->page;
-    const struct node *nodes = g->outline->nodes;
     for (uint32_t i = 0; i < page->alias_count; i++) {
         const struct page_alias *alias = &page->aliases[i];
         uint32_t node = resolve(g, piece->path, alias->url);
         if (node == TREE_NONE)
             continue;
-        uint32_t end = nodes[node].end, at = node;
-        while (at < end && !nodes[at].words)
-            at++;
-        if (at == end)
+        uint32_t at = g->worded[node];
+        if (at == TREE_NONE || at >= g->outline->nodes[node].end)
             continue;
         void *named = g->named;
         mem_reserve(&named, &g->named_capacity, g->named_count + 1,
@@ -188,10 +198,12 @@ void aliases_give(struct tree *outline, const struct piece *pieces,
     if (!any_entry(pieces, count))
         return;
     find_targets(&giving);
+    find_worded(&giving);
     for (uint32_t i = 0; i < count; i++)
         collect(&giving, &pieces[i]);
     deal_out(&giving);
     free(giving.targets);
+    free(giving.worded);
     free(giving.named);
     buf_free(&giving.key);
 }

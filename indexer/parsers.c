@@ -28,14 +28,20 @@ struct parsers {
     unsigned thread_count;
 };
 
-struct hash128 parsers_tree_name(struct hash128 content, const char *path)
+static struct hash128 name_by(unsigned version, struct hash128 content,
+                              const char *path)
 {
     unsigned char bytes[19];
     hash_write(content, bytes);
-    bytes[16] = PARSER_VERSION;
+    bytes[16] = (unsigned char)version;
     bytes[17] = (unsigned char)source_format(path);
     bytes[18] = source_is_packed(path);
     return hash_bytes(bytes, sizeof bytes);
+}
+
+struct hash128 parsers_tree_name(struct hash128 content, const char *path)
+{
+    return name_by(PARSER_VERSION, content, path);
 }
 
 static bool is_stored(struct store *store, struct hash128 name)
@@ -85,10 +91,23 @@ struct hash128 parsers_name_with(struct hash128 name, struct slice inputs)
     return name;
 }
 
+static struct hash128 file_tree_by(unsigned version, const struct file *file)
+{
+    return parsers_name_with(name_by(version, file->content, file->path),
+                             slice_of(file->inputs ? file->inputs : ""));
+}
+
 struct hash128 parsers_file_tree(const struct file *file)
 {
-    return parsers_name_with(parsers_tree_name(file->content, file->path),
-                             slice_of(file->inputs ? file->inputs : ""));
+    return file_tree_by(PARSER_VERSION, file);
+}
+
+bool parsers_is_tree(const struct file *file)
+{
+    for (unsigned version = PARSER_VERSION; version; version--)
+        if (hash_equal(file->tree, file_tree_by(version, file)))
+            return true;
+    return false;
 }
 
 static int parse(struct parsers *parsers, struct parser *parser,
@@ -96,9 +115,8 @@ static int parse(struct parsers *parsers, struct parser *parser,
                  struct parsers_result *ret)
 {
     enum parser_format format = source_format(task->path);
-    struct inputs inputs = {.scan = parsers->scan,
-                            .root = parsers->root,
-                            .document = task->name};
+    struct inputs inputs = {
+        .scan = parsers->scan, .root = parsers->root, .document = task->name};
     struct parser_inputs open = {&inputs, inputs_open, &ret->reports};
     int code = parser_parse(parser, bytes, format,
                             format == PARSER_LATEX ? &open : NULL, &ret->tree,

@@ -45,6 +45,8 @@ struct hash128 parsers_name_with(struct hash128 name, struct slice inputs);
 
 /* The name of the tree that the record's file has, as it was read. */
 struct hash128 parsers_file_tree(const struct file *file);
+/* The record names that, or what it was by an earlier version of the parser. */
+bool parsers_is_tree(const struct file *file);
 
 struct parsers;
 

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "indexer/placing.h"
 
-enum { MOST_NESTED = 32 };
+enum { MOST_NESTED = 32, MOST_TITLE = 200 }; /* lists; bytes */
 
 void placing_measure_ways(struct placing *p)
 {
@@ -32,8 +32,11 @@ void placing_measure_ways(struct placing *p)
 
 static bool is_titled_contents(const struct placing *p, uint32_t piece)
 {
+    struct slice raw = p->pieces[piece].skeleton->nodes[0].title;
     struct buf title = {0};
-    text_fold_compare(&title, p->pieces[piece].skeleton->nodes[0].title);
+    if (raw.size > MOST_TITLE)
+        return false; /* it is asked for once a link */
+    text_fold_compare(&title, raw);
     struct slice folded = buf_slice(&title);
     bool found =
         slice_is(folded, "contents") || slice_is(folded, "table of contents");

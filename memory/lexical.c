@@ -32,36 +32,82 @@ static struct match unpack(uint64_t packed, uint32_t version)
     return match;
 }
 
+/* The first place from `at` on whose id is this one or greater: in steps that
+ * double, then by halves. */
+static size_t seek_id(const struct volume *volume, size_t at, uint64_t id)
+{
+    const struct volume_id *by_id = volume->by_id;
+    size_t count = volume->outline->count, end = at;
+    for (size_t step = 1; end < count && by_id[end].id < id; step *= 2) {
+        at = end + 1;
+        end += step;
+    }
+    if (end > count)
+        end = count;
+    while (at < end) {
+        size_t middle = at + (end - at) / 2;
+        if (by_id[middle].id < id)
+            at = middle + 1;
+        else
+            end = middle;
+    }
+    return at;
+}
+
 /* Postings and by_id both ascend, so one walk over each finds all. */
 static void match_term(const struct volume *volume, struct slice postings,
-                       struct match *matches, size_t terms, size_t term)
+                       struct match *matches, uint8_t *found, size_t terms,
+                       size_t term)
 {
     struct reader in = reader_of(postings.data, postings.size);
     uint64_t id = 0;
-    uint32_t at = 0, count = volume->outline->count;
+    size_t at = 0, count = volume->outline->count;
     while (in.at < in.size && !in.failed) {
         id += read_varint(&in);
         uint64_t packed = read_varint(&in);
-        while (at < count && volume->by_id[at].id < id)
-            at++;
+        at = seek_id(volume, at, id);
         if (at == count)
             break;
         if (volume->by_id[at].id != id)
             continue;
-        matches[volume->by_id[at].node * terms + term] =
-            unpack(packed, volume->manual.lexical);
+        uint32_t node = volume->by_id[at].node;
+        struct match match = unpack(packed, volume->manual.lexical);
+        matches[node * terms + term] = match;
+        found[node] |= match.title ? FOUND_OWN | FOUND_HEAD : FOUND_OWN;
+    }
+}
+
+/* Below titles that hold terms, node by node from the parent; what is below no
+ * such title is passed over.  The manual's own name says nothing. */
+static void match_paths(const struct tree *outline, struct match *matches,
+                        uint8_t *found, size_t terms)
+{
+    const struct node *nodes = outline->nodes;
+    for (uint32_t top = 1; top < outline->count;) {
+        if (!(found[top] & FOUND_HEAD)) {
+            top++;
+            continue;
+        }
+        for (uint32_t n = top + 1; n < nodes[top].end; n++) {
+            const struct match *above = &matches[nodes[n].parent * terms];
+            for (size_t t = 0; t < terms; t++)
+                matches[n * terms + t].path = above[t].title || above[t].path;
+            found[n] |= FOUND_HEAD;
+        }
+        top = nodes[top].end;
     }
 }
 
 int lexical_match(struct store_txn *txn, const struct volume *volume,
                   const struct query *query, struct match **ret_matches,
-                  struct err *err)
+                  uint8_t **ret_found, struct err *err)
 {
     const struct tree *outline = volume->outline;
     size_t terms = query->count, cells;
     if (!mem_mul(outline->count, terms * sizeof(struct match), &cells))
         return err_set(err, ERR_LIMIT, "the manual is too large");
     struct match *matches = mem_alloc(cells);
+    uint8_t *found = mem_alloc(outline->count);
     for (size_t t = 0; t < terms; t++) {
         struct slice postings;
         int code =
@@ -69,20 +115,14 @@ int lexical_match(struct store_txn *txn, const struct volume *volume,
                                slice_of(query->terms[t].term), &postings, err);
         if (code) {
             free(matches);
+            free(found);
             return code;
         }
-        match_term(volume, postings, matches, terms, t);
+        match_term(volume, postings, matches, found, terms, t);
     }
-    for (uint32_t n = 1; n < outline->count; n++) {
-        uint32_t parent = outline->nodes[n].parent;
-        if (parent == 0)
-            continue; /* the manual's own name says nothing */
-        for (size_t t = 0; t < terms; t++) {
-            const struct match *above = &matches[parent * terms + t];
-            matches[n * terms + t].path = above->title || above->path;
-        }
-    }
+    match_paths(outline, matches, found, terms);
     *ret_matches = matches;
+    *ret_found = found;
     return 0;
 }
 

@@ -121,10 +121,17 @@ static inline bool match_holds(const struct match *match)
     return match->body || match->title || match->defined || match->alias;
 }
 
-/* matches: [outline->count, query->count], freed by the caller. */
+/* What a row of matches holds, so that rows of nothing need not be read. */
+enum {
+    FOUND_OWN = 1,  /* the node itself holds a term */
+    FOUND_HEAD = 2, /* its title, or one above, does */
+};
+
+/* matches: [outline->count, query->count], found: [outline->count], 0: the row
+ * is empty; both freed by the caller. */
 int lexical_match(struct store_txn *txn, const struct volume *volume,
                   const struct query *query, struct match **ret_matches,
-                  struct err *err);
+                  uint8_t **ret_found, struct err *err);
 
 /* BM25 of one node from its row of matches. */
 double lexical_score(const struct query *query, const struct volume *volume,

@@ -24,6 +24,7 @@ struct volume {
     double mean_words;     /* of sections that own content, entries aside */
     double mean_title_words;
     uint32_t owners;         /* nodes that own content */
+    uint32_t *owned;         /* [outline->count] those of the sub-tree */
     struct vectors *vectors; /* NULL: no memories yet */
     struct volume_kinds *kinds;
     int references;          /* kept by library.c */

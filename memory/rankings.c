@@ -24,12 +24,41 @@ static int by_score(const void *a, const void *b)
     return x->node < y->node ? -1 : x->node > y->node;
 }
 
+/* Puts the item at `at` where it belongs in a heap whose root is the worst. */
+static void sink(struct ranked *heap, size_t count, size_t at)
+{
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && by_score(&heap[child], &heap[child + 1]) < 0)
+            child++;
+        if (by_score(&heap[at], &heap[child]) > 0)
+            return;
+        struct ranked item = heap[at];
+        heap[at] = heap[child];
+        heap[child] = item;
+    }
+}
+
+/* The first `most` stay, in no order: few of many that match are looked at. */
+static void keep_best(struct ranking *ranking, size_t most)
+{
+    struct ranked *items = ranking->items;
+    for (size_t at = most / 2; at-- > 0;)
+        sink(items, most, at);
+    for (size_t i = most; i < ranking->count && most; i++) {
+        if (by_score(&items[i], &items[0]) > 0)
+            continue;
+        items[0] = items[i];
+        sink(items, most, 0);
+    }
+    ranking->count = most;
+}
+
 void ranking_sort(struct ranking *ranking, size_t most)
 {
+    if (ranking->count > most)
+        keep_best(ranking, most);
     if (ranking->count)
         qsort(ranking->items, ranking->count, sizeof *ranking->items, by_score);
-    if (ranking->count > most)
-        ranking->count = most;
 }
 
 size_t ranking_depth(const struct routing *routing)

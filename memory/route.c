@@ -305,6 +305,7 @@ static void free_routing(struct routing *routing)
 {
     for (size_t s = 0; s < routing->scope_count; s++) {
         free(routing->scopes[s].matches);
+        free(routing->scopes[s].found);
         free(routing->scopes[s].own);
         free(routing->scopes[s].whole);
         free(routing->scopes[s].branch);

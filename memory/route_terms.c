@@ -22,7 +22,8 @@ static void weigh_terms(struct routing *routing)
         owners += scope->volume->owners;
         words += scope->volume->owners * scope->volume->mean_words;
         for (uint32_t n = 0; n < scope->volume->outline->count; n++) {
-            if (!scope->volume->outline->nodes[n].words)
+            if (!(scope->found[n] & FOUND_OWN) ||
+                !scope->volume->outline->nodes[n].words)
                 continue;
             const struct match *row = &scope->matches[n * query->count];
             for (size_t t = 0; t < query->count; t++)
@@ -40,27 +41,29 @@ static void score_wholes(const struct query *query, struct scope *scope)
     const struct tree *outline = scope->volume->outline;
     size_t terms = query->count;
     float *held = mem_alloc(outline->count * terms * sizeof *held);
-    float *owners = mem_alloc(outline->count * sizeof *owners);
+    bool *holds = mem_alloc(outline->count * sizeof *holds);
     for (uint32_t n = outline->count; n-- > 0;) {
-        const struct node *node = &outline->nodes[n];
+        if (!holds[n] && !(scope->found[n] & FOUND_OWN))
+            continue;
+        uint32_t parent = outline->nodes[n].parent;
         const struct match *row = &scope->matches[n * terms];
+        double owners = scope->volume->owned[n];
         float *mine = &held[n * terms];
-        owners[n] += node->words ? 1 : 0;
         for (size_t t = 0; t < terms; t++) {
             mine[t] += match_holds(&row[t]);
-            double tf = (double)mine[t] / (1.0 + 0.05 * (double)owners[n]) +
+            double tf = (double)mine[t] / (1.0 + 0.05 * owners) +
                         (row[t].title || row[t].alias ? 2.0 : 0.0);
             scope->whole[n] +=
                 query->terms[t].weight * query->terms[t].idf * tf / (1.0 + tf);
         }
-        if (node->parent == TREE_NONE)
+        if (parent == TREE_NONE)
             continue;
-        owners[node->parent] += owners[n];
+        holds[parent] = true;
         for (size_t t = 0; t < terms; t++)
-            held[node->parent * terms + t] += mine[t];
+            held[parent * terms + t] += mine[t];
     }
     free(held);
-    free(owners);
+    free(holds);
 }
 
 /* A mean washes out what one section says, so a branch is worth its best node
@@ -71,10 +74,12 @@ static void score_branches(struct scope *scope)
     for (uint32_t n = scope->volume->outline->count; n-- > 0;) {
         double best =
             scope->branch[n] > scope->own[n] ? scope->branch[n] : scope->own[n];
+        if (!(best > 0))
+            continue;
         uint32_t parent = nodes[n].parent;
         if (parent != TREE_NONE && scope->branch[parent] < best)
             scope->branch[parent] = best;
-        scope->branch[n] = best > 0 ? best + WHOLE_BRANCH * scope->whole[n] : 0;
+        scope->branch[n] = best + WHOLE_BRANCH * scope->whole[n];
     }
 }
 
@@ -154,7 +159,8 @@ int score_terms(struct routing *routing, const struct shelf *shelf,
     code = correct_terms(routing, txn, err);
     for (size_t s = 0; s < routing->scope_count && !code; s++)
         code = lexical_match(txn, routing->scopes[s].volume, &routing->query,
-                             &routing->scopes[s].matches, err);
+                             &routing->scopes[s].matches,
+                             &routing->scopes[s].found, err);
     store_end(txn);
     if (code)
         return code;
@@ -165,7 +171,7 @@ int score_terms(struct routing *routing, const struct shelf *shelf,
         scope->own = mem_alloc(count * sizeof *scope->own);
         scope->branch = mem_alloc(count * sizeof *scope->branch);
         for (uint32_t n = scope->from; n < scope->end; n++)
-            if (scope_accepts(scope, n))
+            if (scope->found[n] && scope_accepts(scope, n))
                 scope->own[n] =
                     lexical_score(&routing->query, scope->volume, n,
                                   &scope->matches[n * routing->query.count]);

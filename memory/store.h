@@ -175,6 +175,7 @@ int store_put_memory(struct store_txn *txn, struct hash128 name,
 /* ERR_NOT_FOUND; ERR_STORE when it has another width, or no numbers. */
 int store_get_memory(struct store_txn *txn, struct hash128 name,
                      float *ret_memory, size_t width, struct err *err);
+/* One that store_get_memory gives: what is damaged is encoded again. */
 bool store_has_memory(struct store_txn *txn, struct hash128 name, size_t width);
 
 /* Replaces the manual's vectors and counts `manual.vectors` up; the making of
@@ -188,7 +189,8 @@ int store_get_vectors(struct store_txn *txn, uint32_t manual,
 
 /* ---- Care ---- */
 
-/* What a copy does; `done` and `total` in records. */
+/* What a copy does; `done` and `total` in records.  One copy at a time: who asks
+ * for it sees to that. */
 struct copy_report {
     uint64_t before, after; /* bytes of the store and of the copy */
     uint64_t needed;        /* most bytes of disk that the copy takes */

@@ -27,7 +27,8 @@
 enum {
     BATCH_BYTES = 32 << 20, /* of records in a transaction */
     POLL_RECORDS = 256,
-    FREE_TRIES = 2 /* copies while others may write; then they wait */
+    BESIDES = 128 << 10, /* bytes: LMDB's lock, pages between transactions */
+    FREE_TRIES = 2       /* copies while others may write; then they wait */
 };
 
 static const char data_file[] = "data.mdb", lock_file[] = "lock.mdb";
@@ -193,7 +194,7 @@ static int check_room(struct store *store, const char *folder,
     if (code)
         return code;
     report->before = pages.bytes;
-    report->needed = pages.bytes - pages.free;
+    report->needed = pages.bytes - pages.free + BESIDES;
     if (statvfs(folder, &disk) < 0)
         return err_errno(err, ERR_STORE, "cannot look at the disk of %s",
                          folder);
@@ -354,6 +355,7 @@ static int take_place(struct store *store, struct store_env *env,
     int code = move_into(folder, store->folder, data_file, err);
     if (code) {
         env_close(env);
+        remove_copy(folder);
         return code;
     }
     env_exchange(store, env);

@@ -77,8 +77,12 @@ bool store_has_memory(struct store_txn *txn, struct hash128 name, size_t width)
 {
     unsigned char key[16];
     struct slice value;
-    return !table_get(txn, TABLE_MEMORIES, name_key(key, name), &value, NULL) &&
-           (value.size == q8_size(width) || value.size == 2 * width);
+    if (table_get(txn, TABLE_MEMORIES, name_key(key, name), &value, NULL))
+        return false;
+    float *numbers = mem_alloc(width * sizeof *numbers);
+    bool whole = memory_read(value, numbers, width);
+    free(numbers);
+    return whole;
 }
 
 int store_put_vectors(struct store_txn *txn, uint32_t manual,

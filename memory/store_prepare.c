@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -85,12 +86,18 @@ static int sync_names(const char *folder, struct err *err)
     return code ? err_set(err, ERR_STORE, "%s", cause.message) : 0;
 }
 
+/* What is there, and be it a link to nowhere, is not replaced by a new store. */
+static bool is_absent(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) < 0 && errno == ENOENT;
+}
+
 int store_prepare(const char *folder, struct err *err)
 {
     struct buf path = {0};
     file_join(&path, folder, "data.mdb");
-    int code =
-        access(path.data, F_OK) ? make_data(folder, path.data, err) : 0;
+    int code = is_absent(path.data) ? make_data(folder, path.data, err) : 0;
     if (!code)
         code = sync_names(folder, err);
     buf_free(&path);

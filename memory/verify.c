@@ -32,7 +32,7 @@ static char *remedy_text(enum remedy remedy, const char *manual)
         buf_printf(&text, "lectern update --force -c %s", manual);
     else if (remedy == REMEDY_REPAIR && manual)
         buf_printf(&text, "lectern verify --repair -c %s", manual);
-    else if (remedy == REMEDY_REPAIR)
+    else if (remedy == REMEDY_REPAIR || remedy == REMEDY_STORE)
         buf_put_text(&text, "lectern verify --repair");
     else if (remedy == REMEDY_COMPACT)
         buf_put_text(&text, "lectern compact");
@@ -68,8 +68,7 @@ void verify_fault(struct verification *v, int table, enum remedy remedy,
     va_end(args);
 }
 
-/* Moves what was found into the caller's report. */
-static void add_report(struct verify_report *to, struct verify_report *from)
+void verify_add_report(struct verify_report *to, struct verify_report *from)
 {
     if (from->described && !to->faults)
         to->faults = mem_alloc(MOST_FAULTS * sizeof *to->faults);
@@ -98,6 +97,18 @@ void verify_doom(struct verification *v, int table, struct slice key)
 {
     buf_put_varint(&v->doomed, (uint64_t)table);
     buf_put_string(&v->doomed, key);
+}
+
+int verify_drop_doomed(const struct verification *v, struct store_txn *txn,
+                       struct err *err)
+{
+    struct reader in = reader_of(v->doomed.data, v->doomed.size);
+    int code = 0;
+    while (in.at < in.size && !code) {
+        int table = (int)read_u32(&in);
+        code = table_delete(txn, table, read_string(&in), err);
+    }
+    return code;
 }
 
 int verify_step(struct verification *v, struct err *err)
@@ -132,130 +143,6 @@ uint32_t verify_find(const struct verification *v, uint64_t id)
     const struct volume_id *found =
         bsearch(&key, v->by_id, v->outline->count, sizeof key, by_number);
     return found ? found->node : (uint32_t)TREE_NONE;
-}
-
-/* ---- The store as a whole ---- */
-
-struct names {
-    struct verification *v;
-    char **items;
-    size_t count, capacity;
-    uint64_t next_manual, next_epoch;
-};
-
-static int check_manual_record(void *context, struct slice key,
-                               struct slice value, struct err *err)
-{
-    struct names *names = context;
-    struct verification *v = names->v;
-    struct manual manual;
-    struct err cause;
-    (void)err;
-    v->report.manuals++;
-    if (manual_read(key, value, &manual, &cause)) {
-        verify_fault(v, TABLE_MANUALS, REMEDY_ADD, "a record", "%s",
-                     cause.message);
-        verify_doom(v, TABLE_MANUALS, key);
-        return 0;
-    }
-    if (manual.id >= names->next_manual || manual.epoch >= names->next_epoch)
-        verify_fault(v, TABLE_META, REMEDY_REPAIR, manual.name,
-                     "its number %u or its epoch %u would be given again",
-                     manual.id, manual.epoch);
-    for (size_t i = 0; i < names->count; i++)
-        if (!strcmp(names->items[i], manual.name))
-            verify_fault(v, TABLE_MANUALS, REMEDY_ADD, manual.name,
-                         "two manuals have this name");
-    void *items = names->items;
-    mem_reserve(&items, &names->capacity, names->count + 1, sizeof(char *));
-    names->items = items;
-    names->items[names->count++] = mem_strdup(manual.name);
-    manual_free(&manual);
-    return 0;
-}
-
-/* 0 when nothing was given yet, and when it is damaged: then it says so. */
-static uint64_t counter(struct verification *v, struct store_txn *txn,
-                        const char *name)
-{
-    struct slice value;
-    uint64_t next = 1;
-    int code = table_get(txn, TABLE_META, slice_of(name), &value, NULL);
-    if (!code && value.size == sizeof next)
-        memcpy(&next, value.data, sizeof next);
-    else if (code != ERR_NOT_FOUND)
-        verify_fault(v, TABLE_META, REMEDY_REPAIR, name,
-                     "the counter cannot be read");
-    return next;
-}
-
-static int check_pages(struct verification *v, struct err *err)
-{
-    struct store_pages pages;
-    int code = store_pages(v->options->store, true, &pages, err);
-    if (code)
-        return code;
-    uint64_t known = pages.free;
-    for (size_t t = 0; t < pages.count; t++)
-        known += pages.tables[t].bytes;
-    if (known != pages.bytes)
-        verify_fault(v, TABLE_META, REMEDY_COMPACT, "pages",
-                     "%llu bytes are used or free, of %llu",
-                     (unsigned long long)known,
-                     (unsigned long long)pages.bytes);
-    return 0;
-}
-
-static int drop_doomed(struct verification *v, struct store_txn *txn,
-                       struct err *err)
-{
-    struct reader in = reader_of(v->doomed.data, v->doomed.size);
-    int code = 0;
-    while (in.at < in.size && !code) {
-        int table = (int)read_u32(&in);
-        code = table_delete(txn, table, read_string(&in), err);
-    }
-    return code;
-}
-
-static int drop_of_store(struct verification *v, struct err *err)
-{
-    struct store_txn *txn;
-    int code = store_write(v->options->store, &txn, err);
-    if (code)
-        return code;
-    code = drop_doomed(v, txn, err);
-    if (!code)
-        return store_commit(txn, err);
-    store_end(txn);
-    return code;
-}
-
-int verify_store(const struct verify_options *options,
-                 struct verify_report *report, struct err *err)
-{
-    struct verification v = {.options = options};
-    struct names names = {.v = &v};
-    struct store_txn *txn;
-    int code = store_read(options->store, &txn, err);
-    if (code)
-        return code;
-    names.next_manual = counter(&v, txn, "next-manual");
-    names.next_epoch = counter(&v, txn, "next-epoch");
-    counter(&v, txn, "next-node");
-    store_end(txn);
-    code = table_walk(options->store, TABLE_MANUALS, (struct slice){"", 0},
-                      options->cancel, check_manual_record, &names, err);
-    if (!code)
-        code = check_pages(&v, err);
-    if (!code && options->drop && v.doomed.size)
-        code = drop_of_store(&v, err);
-    add_report(report, &v.report);
-    for (size_t i = 0; i < names.count; i++)
-        free(names.items[i]);
-    free(names.items);
-    buf_free(&v.doomed);
-    return code;
 }
 
 /* ---- A manual ---- */
@@ -332,32 +219,41 @@ static int read_outline(struct verification *v, struct err *err)
     return 0;
 }
 
-/* The next outline takes its ids from this one: with ids that are wrong it must
- * go first. */
+/* The next outline takes its ids from this one: with ids that cannot be it must
+ * go first.  Where the counter only lags behind, verify_store mends that. */
+static void check_id(struct verification *v, uint32_t i, uint64_t next)
+{
+    uint64_t id = v->by_id[i].id;
+    bool twice = i && id == v->by_id[i - 1].id;
+    bool possible = !twice && id && id <= MOST_NODE_NUMBER;
+    char place[128];
+    if (possible && id < next)
+        return;
+    verify_node_place(v, v->by_id[i].node, place);
+    verify_fault(v, TABLE_OUTLINES, possible ? REMEDY_STORE : REMEDY_REPAIR,
+                 place,
+                 twice ? "another node has its id" : "its id was never given");
+    if (!possible)
+        doom_outline(v);
+}
+
 static int check_ids(struct verification *v, struct err *err)
 {
     struct store_txn *txn;
     const struct tree *outline = v->outline;
-    char place[128];
+    uint64_t next;
     int code = store_read(v->options->store, &txn, err);
     if (code)
         return code;
-    uint64_t next = counter(v, txn, "next-node");
+    if (!verify_read_counter(txn, "next-node", &next))
+        next = UINT64_MAX; /* which verify_store tells */
     store_end(txn);
     v->by_id = mem_alloc(outline->count * sizeof *v->by_id);
     for (uint32_t n = 0; n < outline->count; n++)
         v->by_id[n] = (struct volume_id){outline->nodes[n].id, n};
     qsort(v->by_id, outline->count, sizeof *v->by_id, by_number);
-    for (uint32_t i = 0; i < outline->count; i++) {
-        bool twice = i && v->by_id[i].id == v->by_id[i - 1].id;
-        if (!twice && v->by_id[i].id && v->by_id[i].id < next)
-            continue;
-        verify_node_place(v, v->by_id[i].node, place);
-        verify_fault(v, TABLE_OUTLINES, REMEDY_REPAIR, place,
-                     twice ? "another node has its id"
-                           : "its id was never given");
-        doom_outline(v);
-    }
+    for (uint32_t i = 0; i < outline->count; i++)
+        check_id(v, i, next);
     return 0;
 }
 
@@ -396,7 +292,7 @@ static int drop(struct verification *v, struct err *err)
         code = err_set(err, ERR_STALE, "%s changed while it was verified",
                        v->manual.name);
     if (!code)
-        code = drop_doomed(v, txn, err);
+        code = verify_drop_doomed(v, txn, err);
     if (!code && v->drop_vectors) {
         v->manual.vectors = 0;
         code = table_delete(txn, TABLE_VECTORS, id, err);
@@ -446,7 +342,7 @@ int verify_manual(const struct verify_options *options, uint32_t manual,
     if (!code && options->drop && v.report.fault_count)
         code = drop(&v, err);
     if (!code)
-        add_report(report, &v.report);
+        verify_add_report(report, &v.report);
     verification_free(&v);
     return code;
 }

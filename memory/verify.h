@@ -54,9 +54,10 @@ struct verify_options {
     /* NULL: no model is at hand. */
     const struct embedder_facts *facts;
     struct memory_policy policy;
-    /* What the indexer knows: the name of the tree of a file with this record,
-     * and whether spans are of other bytes than the file's. */
-    struct hash128 (*tree_name)(const struct file *file);
+    /* What the indexer knows: whether the tree that a file's record names is, by
+     * some version of the parser, that of what the record says was read, and
+     * whether spans are of other bytes than the file's. */
+    bool (*is_tree)(const struct file *file);
     bool (*is_packed)(const char *path);
     bool drop; /* delete what is damaged, so that an update makes it anew */
     void (*progress)(void *context, size_t done, size_t total); /* or NULL */
@@ -64,8 +65,9 @@ struct verify_options {
     const atomic_bool *cancel;
 };
 
-/* The store as a whole: counters, manuals' records, pages.  Both add to the
- * report. */
+/* The store as a whole: counters, manuals' records, pages.  With `drop` counters
+ * that are damaged or lag behind go on after the greatest number that is in use.
+ * Both add to the report. */
 int verify_store(const struct verify_options *options,
                  struct verify_report *report, struct err *err);
 

@@ -110,11 +110,13 @@ static bool lacks_segments(const struct verification *v)
 
 /* ---- What the vectors were made of ---- */
 
-/* All are of the width of the first, which in a store of the model at hand is
- * the model's; of a width that is not known the numbers are not, either. */
+/* In a store of the model at hand all are of the model's width; else of that of
+ * the first, and as its bytes may be of either version, of one that fits it. */
 struct width {
-    size_t bytes, values; /* 0: not known */
-    float *numbers;       /* [values] */
+    size_t values;  /* 0: not known */
+    float *numbers; /* [values] */
+    bool met;
+    size_t may[2]; /* when not known: values that fit all so far; 0: none */
 };
 
 static struct width width_of(const struct verification *v,
@@ -129,16 +131,40 @@ static struct width width_of(const struct verification *v,
     return width;
 }
 
+static bool has_width(size_t bytes, size_t values)
+{
+    return values && (bytes == q8_size(values) || bytes == 2 * values);
+}
+
+static void guess_width(struct width *width, size_t bytes)
+{
+    width->may[0] = bytes % 2 ? 0 : bytes / 2;
+    for (size_t values = bytes; values && q8_size(values) >= bytes; values--)
+        if (q8_size(values) == bytes)
+            width->may[1] = values;
+    width->met = width->may[0] || width->may[1];
+}
+
+static bool fits_others(struct width *width, size_t bytes)
+{
+    if (!width->met)
+        guess_width(width, bytes);
+    bool first = has_width(bytes, width->may[0]),
+         second = has_width(bytes, width->may[1]);
+    if (first || second) {
+        width->may[0] = first ? width->may[0] : 0;
+        width->may[1] = second ? width->may[1] : 0;
+    }
+    return first || second;
+}
+
 static void check_memory(struct verification *v, struct hash128 name,
                          struct slice value, struct width *width)
 {
     char text[33];
     v->report.memories++;
-    if (!width->bytes)
-        width->bytes = value.size;
-    bool right = width->values ? value.size == q8_size(width->values) ||
-                                     value.size == 2 * width->values
-                               : value.size == width->bytes;
+    bool right = width->values ? has_width(value.size, width->values)
+                               : fits_others(width, value.size);
     if (right &&
         (!width->values || memory_read(value, width->numbers, width->values)))
         return;

@@ -33,13 +33,24 @@ struct verification {
     size_t done, total; /* for progress */
 };
 
-enum remedy { REMEDY_FORCE, REMEDY_REPAIR, REMEDY_ADD, REMEDY_COMPACT };
+/* STORE: a repair of all, not of one manual. */
+enum remedy {
+    REMEDY_FORCE,
+    REMEDY_REPAIR,
+    REMEDY_STORE,
+    REMEDY_ADD,
+    REMEDY_COMPACT
+};
 
 void verify_fault(struct verification *v, int table, enum remedy remedy,
                   const char *place, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 /* The record goes when repair is asked for. */
 void verify_doom(struct verification *v, int table, struct slice key);
+int verify_drop_doomed(const struct verification *v, struct store_txn *txn,
+                       struct err *err);
+/* Moves what was found into the caller's report. */
+void verify_add_report(struct verify_report *to, struct verify_report *from);
 /* Counts one thing done.  ERR_CANCELLED. */
 int verify_step(struct verification *v, struct err *err);
 /* "n12 (its title)". */
@@ -47,6 +58,13 @@ void verify_node_place(const struct verification *v, uint32_t node,
                        char place[128]);
 /* Index in the outline; TREE_NONE: none. */
 uint32_t verify_find(const struct verification *v, uint64_t id);
+
+/* verify_store.c: what a counter gives next; one that is not there gives 1, as
+ * the store has it.  False: it is damaged. */
+bool verify_read_counter(struct store_txn *txn, const char *name,
+                         uint64_t *ret_next);
+/* A greater one is damage, and no reason to go on from it. */
+#define MOST_NODE_NUMBER (UINT64_MAX / 2)
 
 /* verify_content.c: files, outline, trees, postings, segments' texts. */
 int verify_content(struct verification *v, struct err *err);

@@ -18,6 +18,7 @@ void volume_free(struct volume *volume)
     free(volume->by_id);
     free(volume->anchors);
     free(volume->title_words);
+    free(volume->owned);
     if (volume->kinds)
         free(atomic_load(&volume->kinds->sets));
     free(volume->kinds);
@@ -131,6 +132,12 @@ static void measure(struct volume *volume)
         title_words += volume->title_words[n];
     }
     term_maker_free(maker);
+    for (uint32_t n = outline->count; n-- > 0;) {
+        uint32_t parent = outline->nodes[n].parent;
+        volume->owned[n] += outline->nodes[n].words > 0;
+        if (parent != TREE_NONE)
+            volume->owned[parent] += volume->owned[n];
+    }
     qsort(volume->by_id, outline->count, sizeof *volume->by_id, by_number);
     if (measured > 0) {
         volume->mean_words = words / measured;
@@ -216,6 +223,7 @@ int volume_read(struct store_txn *txn, struct manual *manual,
     volume->by_id = mem_alloc(volume->outline->count * sizeof *volume->by_id);
     volume->title_words =
         mem_alloc(volume->outline->count * sizeof *volume->title_words);
+    volume->owned = mem_alloc(volume->outline->count * sizeof *volume->owned);
     volume->kinds = mem_alloc(sizeof *volume->kinds);
     measure(volume);
     index_anchors(volume);

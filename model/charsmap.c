@@ -56,6 +56,19 @@ static uint32_t u32_at(const struct buf *bytes, size_t at)
     return value;
 }
 
+static int check_texts(struct slice texts, struct err *err)
+{
+    for (size_t at = 0, size; at < texts.size; at += size + 1) {
+        size = strnlen(texts.data + at, texts.size - at);
+        if (size > CHARSMAP_MOST_TEXT)
+            return err_set(err, ERR_LIMIT,
+                           "the precompiled_charsmap replaces something by "
+                           "more than %d bytes",
+                           CHARSMAP_MOST_TEXT);
+    }
+    return 0;
+}
+
 static int take(struct charsmap *map, struct err *err)
 {
     const struct buf *b = &map->bytes;
@@ -68,7 +81,7 @@ static int take(struct charsmap *map, struct err *err)
     for (size_t i = 0; i < map->unit_count; i++)
         map->units[i] = u32_at(b, 4 + 4 * i);
     map->texts = (struct slice){b->data + 4 + size, b->size - 4 - size};
-    return 0;
+    return check_texts(map->texts, err);
 }
 
 int charsmap_from(struct slice base64, struct charsmap **ret, struct err *err)

@@ -161,6 +161,24 @@ static int check_attention(const cJSON *root, struct err *err)
     return 0;
 }
 
+/* Decoders made over into encoders say so by these: each token sees all others,
+ * which the same weights with a causal mask do not compute. */
+static int check_causal(const cJSON *root, const struct architecture *a,
+                        struct err *err)
+{
+    bool causal = true, both = false;
+    int code = member_bool(root, "is_causal", &causal, err);
+    if (!code)
+        code = member_bool(root, "use_bidirectional_attention", &both, err);
+    if (!code && !a->encoder && (!causal || both))
+        code = err_set(err, ERR_FORMAT,
+                       "a %s whose tokens see later ones (\"%s\") is not "
+                       "supported",
+                       a->type,
+                       both ? "use_bidirectional_attention" : "is_causal");
+    return code;
+}
+
 /* A folder without a head says so: its class is the bare model's. */
 static bool has_head(const cJSON *root)
 {
@@ -190,6 +208,8 @@ static int take_kind(const cJSON *root, struct model_config *c, struct err *err)
         code = err_set(err, ERR_FORMAT, "is_decoder is not supported");
     if (!code)
         code = member_bool(root, "tie_word_embeddings", &c->tied, err);
+    if (!code)
+        code = check_causal(root, c->architecture, err);
     if (!code)
         code = check_attention(root, err);
     if (!code && member_find(root, "quantization_config"))

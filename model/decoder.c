@@ -5,6 +5,8 @@
 
 #include "base/mem.h"
 
+enum { MOST_TEXTS = 1 << 30 };
+
 /* Appends `text` with each `from` replaced. */
 static void put_replaced(struct buf *out, struct slice text, const char *from,
                          const char *to)
@@ -65,10 +67,12 @@ int decoder_seal(struct decoder *d, const struct vocabulary *v, struct err *err)
     d->from = mem_alloc((v->count + 1) * sizeof *d->from);
     buf_put(&d->texts, "", 0);
     for (size_t i = 0; i < v->count; i++) {
+        size_t most =
+            vocabulary_bytes(v, (int32_t)i).size * DECODER_MOST_BY + 1;
+        if (most > MOST_TEXTS - d->texts.size)
+            return err_set(err, ERR_LIMIT, "the vocabulary has too much text");
         d->from[i] = (uint32_t)d->texts.size;
         put_text(d, v, (int32_t)i, false, &d->texts);
-        if (d->texts.size > UINT32_MAX)
-            return err_set(err, ERR_LIMIT, "the vocabulary has too much text");
     }
     d->from[v->count] = (uint32_t)d->texts.size;
     return 0;

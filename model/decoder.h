@@ -5,6 +5,9 @@
 
 #include "model/vocabulary.h"
 
+/* Bytes of `by`, so that no file of ordinary size fills the memory. */
+enum { DECODER_MOST_BY = 16 };
+
 struct decoder {
     bool joins;          /* a space before each token that begins a word */
     bool cleans;         /* "do n't" becomes "don't": WordPiece's clean-up */

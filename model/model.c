@@ -71,6 +71,21 @@ static int open_config(struct model *m, const char *folder, struct err *err)
     return code;
 }
 
+static int check_tokenizer(const struct model *m, struct err *err)
+{
+    if (tokenizer_count(m->tokenizer) > m->config.vocabulary)
+        return err_set(err, ERR_FORMAT,
+                       "the tokenizer has ids up to %zu, the model only %zu "
+                       "rows",
+                       tokenizer_count(m->tokenizer) - 1, m->config.vocabulary);
+    if (m->pooling.lower && !tokenizer_lowers(m->tokenizer))
+        return err_set(err, ERR_FORMAT,
+                       "the tokenizer leaves capital letters, and "
+                       "sentence_bert_config.json's \"do_lower_case\" is not "
+                       "supported then");
+    return 0;
+}
+
 static int open_tokenizer(struct model *m, const char *folder, struct err *err)
 {
     struct buf path = {0};
@@ -79,15 +94,8 @@ static int open_tokenizer(struct model *m, const char *folder, struct err *err)
     file_join(&path, folder, "tokenizer.json");
     if (stat(path.data, &st) == 0) {
         code = tokenizer_open(path.data, &m->tokenizer, err);
-        if (!code && tokenizer_count(m->tokenizer) > m->config.vocabulary) {
-            code = err_set(err, ERR_FORMAT,
-                           "the tokenizer has ids up to %zu, the model only "
-                           "%zu rows",
-                           tokenizer_count(m->tokenizer) - 1,
-                           m->config.vocabulary);
-            if (err)
-                err_at(err, path.data);
-        }
+        if (!code && (code = check_tokenizer(m, err)) && err)
+            err_at(err, path.data);
     }
     buf_free(&path);
     return code;

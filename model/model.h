@@ -66,7 +66,8 @@ struct model_facts {
     bool soft_tokens;           /* mem and mem0: made for memories */
     bool recall;                /* and the projections of recall */
     bool pool;                  /* and those of pooling */
-    struct hash128 fingerprint; /* of weights, config and tokenizer */
+    struct hash128 fingerprint; /* of all that a memory depends on: weights,
+                                   config, tokenizer, pooling */
     const int32_t *stops;       /* [stop_count] ids that end an answer */
     size_t stop_count;
     struct answering answering;

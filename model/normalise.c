@@ -9,6 +9,9 @@
 #include "model/old_unicode.h"
 #include "model/utf8.h"
 
+/* A short text may grow by more: something is put before it. */
+enum { SLACK = NORMAL_MOST_STEPS * NORMAL_MOST_CONTENT };
+
 int normaliser_add(struct normaliser *n, int kind, struct normal_step **ret,
                    struct err *err)
 {
@@ -292,8 +295,15 @@ int normaliser_run(const struct normaliser *n, struct buf *text, bool *ret_cut,
 {
     bool cut = false;
     int code = 0;
-    for (size_t i = 0; i < n->count && !code && text->size; i++)
+    size_t most = text->size * NORMAL_MOST_GROWTH + SLACK;
+    for (size_t i = 0; i < n->count && !code && text->size; i++) {
         code = run_step(&n->steps[i], text, &cut, err);
+        if (!code && text->size > most)
+            code = err_set(err, ERR_LIMIT,
+                           "the normalizer makes a text more than %d times as "
+                           "long",
+                           NORMAL_MOST_GROWTH);
+    }
     if (ret_cut)
         *ret_cut = cut;
     return code;

@@ -7,7 +7,11 @@
 #include "model/charsmap.h"
 #include "model/pattern.h"
 
-enum { NORMAL_MOST_STEPS = 24 };
+enum {
+    NORMAL_MOST_STEPS = 24,
+    NORMAL_MOST_CONTENT = 256, /* bytes that come for a match or a character */
+    NORMAL_MOST_GROWTH = 32    /* times; normal forms need 11 */
+};
 
 enum normal_kind {
     NORMAL_FORM,          /* a normal form of Unicode */
@@ -43,7 +47,8 @@ int normaliser_add(struct normaliser *normaliser, int kind,
 void normaliser_free(struct normaliser *normaliser);
 
 /* Changes well-formed text; it stays well-formed.  *ret_cut (NULL: ok): what it
- * began with is gone. */
+ * began with is gone.  ERR_LIMIT when it grows beyond NORMAL_MOST_GROWTH times
+ * its size and some KB. */
 int normaliser_run(const struct normaliser *normaliser, struct buf *text,
                    bool *ret_cut, struct err *err);
 

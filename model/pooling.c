@@ -20,9 +20,9 @@ const char *pooling_name(int kind)
     return names[kind];
 }
 
-/* Reads folder/name and hands it to `take`; a file that is absent says
- * nothing. */
-static int with_file(const char *folder, const char *name,
+/* Reads folder/name and hands it to `take`; a file that is absent says nothing,
+ * unless it is `needed`. */
+static int with_file(const char *folder, const char *name, bool needed,
                      int (*take)(const char *folder, const cJSON *root,
                                  struct pooling *ret, struct err *err),
                      struct pooling *ret, struct err *err)
@@ -32,7 +32,7 @@ static int with_file(const char *folder, const char *name,
     cJSON *root = NULL;
     file_join(&path, folder, name);
     int code = 0;
-    if (stat(path.data, &st) == 0) {
+    if (needed || stat(path.data, &st) == 0) {
         code = file_read(path.data, MOST_FILE, &text, err);
         if (!code)
             code = json_parse(buf_slice(&text), &root, err);
@@ -135,7 +135,7 @@ static int take_module(const char *folder, const cJSON *module,
         return err_set(err, ERR_FORMAT, "the path \"%.60s\" leads elsewhere",
                        path);
     buf_printf(&name, "%s%sconfig.json", path, path[0] ? "/" : "");
-    code = with_file(folder, name.data, take_pooling, ret, err);
+    code = with_file(folder, name.data, true, take_pooling, ret, err);
     buf_free(&name);
     return code;
 }
@@ -160,8 +160,9 @@ static int take_limit(const char *folder, const cJSON *root,
                       struct pooling *ret, struct err *err)
 {
     (void)folder;
-    if (!member_find(root, "max_seq_length"))
-        return 0;
+    int code = member_bool(root, "do_lower_case", &ret->lower, err);
+    if (code || !member_find(root, "max_seq_length"))
+        return code;
     return member_size(root, "max_seq_length", 1, 1 << 30, -1, &ret->most, err);
 }
 
@@ -226,12 +227,12 @@ int pooling_from(const char *folder, struct slice config, bool encoder,
                  struct pooling *ret, struct err *err)
 {
     struct pooling p = {.kind = encoder ? POOLING_MEAN : POOLING_LAST};
-    int code = with_file(folder, "modules.json", take_modules, &p, err);
+    int code = with_file(folder, "modules.json", false, take_modules, &p, err);
     if (!code)
-        code =
-            with_file(folder, "sentence_bert_config.json", take_limit, &p, err);
+        code = with_file(folder, "sentence_bert_config.json", false, take_limit,
+                         &p, err);
     if (!code)
-        code = with_file(folder, "config_sentence_transformers.json",
+        code = with_file(folder, "config_sentence_transformers.json", false,
                          take_prompts, &p, err);
     if (!code)
         code = take_config(config, &p, err);
@@ -252,13 +253,11 @@ void pooling_free(struct pooling *pooling)
 struct hash128 pooling_hash(const struct pooling *p)
 {
     struct buf text = {0};
-    if (p->kind == POOLING_LAST && !p->unit && !p->most && !p->query &&
-        !p->passage)
+    if (p->kind == POOLING_LAST && !p->unit && !p->most && !p->passage)
         return (struct hash128){0};
     buf_put_varint(&text, (uint64_t)p->kind);
     buf_put_varint(&text, p->unit);
     buf_put_varint(&text, p->most);
-    buf_put_string(&text, slice_of(p->query ? p->query : ""));
     buf_put_string(&text, slice_of(p->passage ? p->passage : ""));
     struct hash128 hash = hash_bytes(text.data, text.size);
     buf_free(&text);

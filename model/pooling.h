@@ -4,8 +4,9 @@
  *
  *   modules.json                      which steps there are: Transformer,
  *                                     Pooling, Normalize; others are refused
- *   1_Pooling/config.json             (where modules.json says) the pooling
- *   sentence_bert_config.json         max_seq_length
+ *   1_Pooling/config.json             (where modules.json says) the pooling:
+ *                                     its absence is an error then
+ *   sentence_bert_config.json         max_seq_length; do_lower_case
  *   config_sentence_transformers.json prompts: query; document or passage
  *
  * and over these goes what config.json's "lectern" has: "pooling" (mean, first,
@@ -27,6 +28,7 @@ struct pooling {
     int kind;    /* enum pooling_kind */
     bool unit;   /* the vector has length 1 */
     size_t most; /* tokens; 0: as many as the model takes */
+    bool lower;  /* texts in lower case, which is the tokenizer's to do */
     char *query, *passage; /* before each; NULL: nothing */
 };
 
@@ -39,7 +41,8 @@ void pooling_free(struct pooling *pooling);
 /* "mean" and the like. */
 const char *pooling_name(int kind);
 
-/* Zero for what a decoder does that no file says anything about. */
+/* Of what a passage's vector depends on; zero for what a decoder does that no
+ * file says anything about. */
 struct hash128 pooling_hash(const struct pooling *pooling);
 
 #endif

@@ -34,6 +34,15 @@ size_t tokenizer_count(const struct tokenizer *tokenizer)
     return tokenizer->vocabulary.count;
 }
 
+bool tokenizer_lowers(const struct tokenizer *tokenizer)
+{
+    const struct normaliser *n = &tokenizer->normaliser;
+    for (size_t i = 0; i < n->count; i++)
+        if (n->steps[i].kind == NORMAL_LOWERCASE)
+            return true;
+    return false;
+}
+
 struct hash128 tokenizer_hash(const struct tokenizer *tokenizer)
 {
     return tokenizer->hash;

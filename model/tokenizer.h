@@ -38,6 +38,8 @@ void tokenizer_close(struct tokenizer *tokenizer); /* NULL: ok */
 /* One more than the largest id. */
 size_t tokenizer_count(const struct tokenizer *tokenizer);
 /* Of the file's bytes. */
+/* Whether it makes capital letters small. */
+bool tokenizer_lowers(const struct tokenizer *tokenizer);
 struct hash128 tokenizer_hash(const struct tokenizer *tokenizer);
 /* The id of a token as the file writes it ("<|im_end|>"); -1: none. */
 int32_t tokenizer_find(const struct tokenizer *tokenizer, struct slice token);

@@ -80,9 +80,5 @@ int tokenizer_take_splits(struct tokenizer *tokenizer, const cJSON *item,
                           struct err *err);
 int tokenizer_take_model(struct tokenizer *tokenizer, const cJSON *model,
                          const cJSON *added, struct err *err);
-int tokenizer_take_post(struct tokenizer *tokenizer, const cJSON *item,
-                        struct err *err);
-int tokenizer_take_decoder(struct tokenizer *tokenizer, const cJSON *item,
-                           struct err *err);
 
 #endif

@@ -28,7 +28,7 @@
 #include "model/members.h"
 #include "model/utf8.h"
 
-enum { MOST_FILE = 256 << 20 };
+enum { MOST_FILE = 256 << 20, MOST_SPECIAL = 64 /* before a text, or after */ };
 
 int32_t tokenizer_id_of(const cJSON *item)
 {
@@ -113,6 +113,10 @@ static int take_special(struct tokenizer *t, struct ids *to, const cJSON *id,
     if (value < 0 || (size_t)value >= t->vocabulary.count)
         return err_set(err, ERR_FORMAT,
                        "the post_processor has an id that is no token's");
+    if (to->count == MOST_SPECIAL)
+        return err_set(err, ERR_LIMIT,
+                       "the post_processor adds more than %d tokens",
+                       MOST_SPECIAL);
     ids_put(to, value);
     return 0;
 }
@@ -195,6 +199,8 @@ static int take_replaced(struct decoder *d, const char *from, const char *to,
     if (!from || !from[0])
         return tokenizer_not_supported(err, "decoder Replace without",
                                        "a text");
+    if (strlen(to) > DECODER_MOST_BY)
+        return tokenizer_not_supported(err, "decoder Replace by", to);
     d->replaced = mem_strdup(from);
     d->by = mem_strdup(to);
     return 0;

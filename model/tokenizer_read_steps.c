@@ -60,13 +60,24 @@ static int take_strip(struct tokenizer *t, const cJSON *item, struct err *err)
     return 0;
 }
 
+/* What a step puts into the text. */
+static int take_content(const cJSON *item, const char *name,
+                        struct normal_step *step, struct err *err)
+{
+    const char *content = json_get_text(item, name, "");
+    if (strlen(content) > NORMAL_MOST_CONTENT)
+        return err_set(err, ERR_LIMIT,
+                       "a normalizer's \"%s\" has more than %d bytes", name,
+                       NORMAL_MOST_CONTENT);
+    buf_put_text(&step->content, content);
+    return 0;
+}
+
 static int take_prepend(struct tokenizer *t, const cJSON *item, struct err *err)
 {
     struct normal_step *step;
     int code = normaliser_add(&t->normaliser, NORMAL_PREPEND, &step, err);
-    if (!code)
-        buf_put_text(&step->content, json_get_text(item, "prepend", ""));
-    return code;
+    return code ? code : take_content(item, "prepend", step, err);
 }
 
 /* {"String": "..."} or {"Regex": "..."} */
@@ -87,9 +98,7 @@ static int take_replace(struct tokenizer *t, const cJSON *item, struct err *err)
     int code = normaliser_add(&t->normaliser, NORMAL_REPLACE, &step, err);
     if (!code)
         code = take_pattern(item, "normalizer Replace", &step->pattern, err);
-    if (!code)
-        buf_put_text(&step->content, json_get_text(item, "content", ""));
-    return code;
+    return code ? code : take_content(item, "content", step, err);
 }
 
 static int take_charsmap(struct tokenizer *t, const cJSON *item,

@@ -1901,6 +1901,9 @@ The ostrich runs.
         check(report["files"] == {"seen": 2, "indexed": 2, "failed": 0}, f"files: {report}")
         titles = [node["title"] for node in walk(h.json("toc"))]
         check(titles == ["m", "The Zoo", "Chapter 1. Mammals", "1.1 Stripes", "Chapter 2. Birds"], titles)
+        birds = h.json("get", find(h.json("toc"), "Chapter 2. Birds")["id"], "--all")
+        check(birds["dropped"] == [] and birds["blocks"], f"nothing is dropped: {birds}")
+        check("part of another file" in h.run("failed", "--left-out").stdout, "why a part is left out, in words")
         found = h.json("search", "zebra")["results"]
         check(found[0]["file"] == "parts/stripes.tex.gz" and found[0]["path"][-1] == "1.1 Stripes", found)
         cited = h.json("ask", "What is striped?")["citations"][0]
@@ -1938,6 +1941,19 @@ Black and white.
         h.run("verify")
 
 
+def a_block_is_cited_in_the_file_it_stands_in():
+    with house() as h:
+        h.write("m/main.tex", "\\documentclass{article}\\begin{document}\\section{Hives}Bees.\n"
+                "\\input{code}\n\\end{document}")
+        code = "\n\\begin{verbatim}\nswarm --all\n\\end{verbatim}\n"
+        h.write("m/code.tex", code)
+        h.json("add", os.path.join(h.path, "m"), "--wait")
+        hit = h.json("search", "swarm", "--kind", "code")["results"][0]
+        begin, end = hit["block"]["span"]
+        check(hit["file"] == "main.tex" and hit["block"]["file"] == "code.tex", hit)
+        check("swarm --all" in code[begin:end], hit)
+
+
 def what_a_document_includes_may_change():
     with house() as h:
         h.write("m/main.tex", "\\documentclass{article}\\begin{document}\\input{a}\\input{b}\\end{document}")
@@ -1962,7 +1978,9 @@ def what_a_document_includes_may_change():
 
 TESTS = [a_manual_is_indexed_and_read,
          latex_documents_are_read_with_what_they_include,
-         index_entries_of_a_document_find_its_sections, what_a_document_includes_may_change, blocks_stand_at_their_spans,
+         index_entries_of_a_document_find_its_sections,
+         a_block_is_cited_in_the_file_it_stands_in,
+         what_a_document_includes_may_change, blocks_stand_at_their_spans,
          questions_are_answered_with_citations, modes_and_filters,
          kinds_of_block_are_found, follow_ups_are_understood,
          what_is_not_there_is_said, links_lead_to_nodes,

@@ -9,6 +9,7 @@
 enum {
     MOST_ALIASES = 100000,
     MOST_TEXT = 200, /* bytes; what is longer is no entry */
+    MOST_RAW = 1000, /* bytes of it in the file, with white space */
     MOST_NESTED = 8, /* lists within lists */
     MOST_CLIMB = 64  /* elements between a link and the outermost list */
 };
@@ -17,6 +18,7 @@ enum {
 struct level {
     struct buf text; /* as the file has it */
     bool linked;     /* a link has come: what follows is none of its name */
+    bool endless;    /* too long for a name */
 };
 
 struct reading {
@@ -24,21 +26,16 @@ struct reading {
     struct level levels[MOST_NESTED + 1]; /* [0]: outside of lists */
     struct page_alias *aliases;           /* [count] */
     size_t count, capacity;
+    bool content; /* the page has content that entries may lead to */
     struct buf folded, name;
 };
-
-static bool is_list(int tag)
-{
-    return tag == GUMBO_TAG_UL || tag == GUMBO_TAG_OL || tag == GUMBO_TAG_DL ||
-           tag == GUMBO_TAG_MENU || tag == GUMBO_TAG_DIR;
-}
 
 static unsigned depth_of(const xmlNode *node)
 {
     unsigned lists = 0;
     const xmlNode *at = node->parent;
     for (int i = 0; i < MOST_CLIMB && at && dom_is_element(at); i++) {
-        lists += is_list(dom_tag(at));
+        lists += rules_is_list(dom_tag(at));
         at = at->parent;
     }
     return lists < MOST_NESTED ? lists : MOST_NESTED;
@@ -48,7 +45,7 @@ static void begin(struct reading *r, unsigned depth)
 {
     for (unsigned d = depth; d <= MOST_NESTED; d++) {
         buf_clear(&r->levels[d].text);
-        r->levels[d].linked = false;
+        r->levels[d].linked = r->levels[d].endless = false;
     }
 }
 
@@ -105,23 +102,14 @@ static void cut_remark(struct buf *name)
         }
 }
 
-/* A letter that heads its part of the index names nothing. */
-static bool is_letter(struct slice text)
-{
-    size_t size;
-    if (!text.size)
-        return false;
-    text_decode(text.data, text.size, 0, &size);
-    return size == text.size;
-}
-
 /* The names of the entries that are open, outermost first, in r->name. */
 static struct slice join(struct reading *r, unsigned depth)
 {
     buf_clear(&r->name);
     for (unsigned d = depth ? 1 : 0; d <= depth; d++) {
         struct slice text = fold(r, buf_slice(&r->levels[d].text));
-        if (!text.size || (d < depth && is_letter(text)))
+        /* A letter that heads its part of the index names nothing. */
+        if (!text.size || (d < depth && text_is_one(text)))
             continue;
         bool remark = text.data[0] == '(';
         if (remark)
@@ -136,6 +124,9 @@ static struct slice join(struct reading *r, unsigned depth)
 static void add(struct reading *r, unsigned depth, const char *url)
 {
     struct slice text = join(r, depth);
+    for (unsigned d = 0; d <= depth; d++)
+        if (r->levels[d].endless)
+            return;
     if (!text.size || text.size > MOST_TEXT || r->count == MOST_ALIASES)
         return;
     void *aliases = r->aliases;
@@ -147,27 +138,34 @@ static void add(struct reading *r, unsigned depth, const char *url)
 
 /* ---- Reading ---- */
 
+static void put_text(struct level *level, struct slice text)
+{
+    level->endless |= level->text.size + text.size > MOST_RAW;
+    if (!level->endless)
+        buf_put_slice(&level->text, text);
+}
+
 static void take_link(struct reading *r, const xmlNode *link, const char *url)
 {
     unsigned depth = depth_of(link);
     struct level *level = &r->levels[depth];
-    if (!fold(r, buf_slice(&level->text)).size && !level->linked) {
+    if (!level->linked && !fold(r, buf_slice(&level->text)).size) {
         buf_clear(&level->text);
         for (const xmlNode *at = dom_next(link, link, false); at;
              at = dom_next(at, link, false))
             if (!dom_is_element(at))
-                buf_put_slice(&level->text, dom_text(at)->text);
+                put_text(level, dom_text(at)->text);
     }
     level->linked = true;
-    if (contents_leads_on(url))
+    if (contents_leads_on(url) || (r->content && url[0] == '#' && url[1]))
         add(r, depth, url);
 }
 
 static void take_text(struct reading *r, const xmlNode *text)
 {
     struct level *level = &r->levels[depth_of(text)];
-    if (!level->linked && level->text.size <= MOST_TEXT)
-        buf_put_slice(&level->text, dom_text(text)->text);
+    if (!level->linked)
+        put_text(level, dom_text(text)->text);
 }
 
 /* What a link holds is not read again; but the entry may end in it. */
@@ -179,9 +177,10 @@ static void read_link(struct reading *r, const xmlNode *link, const char *url)
             boundary(r, at);
 }
 
-static void read_page(struct reading *r, const xmlNode *top)
+static void read_entries(struct reading *r, const xmlNode *top)
 {
     bool skip = false;
+    begin(r, 0);
     for (const xmlNode *at = top->children; at; at = dom_next(at, top, skip)) {
         bool element = dom_is_element(at);
         const char *url =
@@ -196,12 +195,32 @@ static void read_page(struct reading *r, const xmlNode *top)
     }
 }
 
-void aliases_read(const struct dom *dom, struct tree *tree)
+/* The parts of a page that are an index. */
+static void read_parts(struct reading *r, const xmlNode *top)
+{
+    bool skip = false;
+    for (const xmlNode *at = top->children; at; at = dom_next(at, top, skip)) {
+        skip = false;
+        if (!dom_is_element(at))
+            continue;
+        struct rule rule = rules_of(at);
+        skip = rule.index || rule.part == PART_SKIP;
+        if (rule.index && rule.part != PART_SKIP)
+            read_entries(r, at);
+    }
+}
+
+void aliases_read(const struct dom *dom, const struct page_facts *facts,
+                  struct tree *tree)
 {
     struct reading reading = {.tree = tree};
-    if (tree->page.role != PAGE_INDEX)
-        return;
-    read_page(&reading, (const xmlNode *)dom->doc);
+    const xmlNode *top = (const xmlNode *)dom->doc;
+    if (tree->page.role == PAGE_INDEX) {
+        read_entries(&reading, top);
+    } else if (tree->page.role == PAGE_CONTENT && facts->index_parts) {
+        reading.content = true;
+        read_parts(&reading, top);
+    }
     tree->page.aliases =
         arena_alloc(&tree->arena, reading.count * sizeof *reading.aliases);
     if (reading.count)

@@ -3,12 +3,13 @@
 #ifndef INDEXER_PARSE_ALIASES_H
 #define INDEXER_PARSE_ALIASES_H
 
-#include "indexer/parse/dom.h"
-#include "tree/tree.h"
+#include "indexer/parse/page.h"
 
-/* Into tree->page, when its role is that of an index: each entry once for each
- * link that it has to another page.  An entry within another reads "indexes,
+/* Into tree->page, whose role is known: each entry once for each link that it
+ * has to another page, or, where an index is but a part of a page with content,
+ * to another place of this one.  An entry within another reads "indexes,
  * partial". */
-void aliases_read(const struct dom *dom, struct tree *tree);
+void aliases_read(const struct dom *dom, const struct page_facts *facts,
+                  struct tree *tree);
 
 #endif

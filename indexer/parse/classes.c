@@ -4,6 +4,8 @@
 
 #include "base/text.h"
 
+enum { MOST_LINK_LINE = 256 }; /* elements and texts in a line of links */
+
 enum where {
     ON_DIV = 1,
     ON_TABLE = 2,
@@ -73,7 +75,6 @@ static const struct class_rule classes[] = {
     SKIP("copy-button", ON_ALL, "control"),
     SKIP("copybtn", ON_ALL, "control"),
     SKIP("copybutton", ON_ALL, "control"),
-    INDEX("cp-entries-printindex"),
     SKIP("data-footnote-backref", ON_INLINE, "navigation"),
     SECTION("dedication"),
     {"displaymath", ON_DIV, PART_MATH, false, NULL},
@@ -102,12 +103,6 @@ static const struct class_rule classes[] = {
     {"implementors-toggle", ON_BLOCK, PART_SECTION, false, NULL},
     NOTE("important"),
     {"index", ON_DIV, PART_SECTION, true, NULL},
-    INDEX("index-cp"),
-    INDEX("index-fn"),
-    INDEX("index-ky"),
-    INDEX("index-pg"),
-    INDEX("index-tp"),
-    INDEX("index-vr"),
     {"indexdiv", ON_DIV, PART_SECTION, true, NULL},
     INDEX("indextable"),
     {"informalfigure", ON_DIV, PART_FIGURE, false, NULL},
@@ -252,10 +247,22 @@ static const char *note_kind(struct slice word)
     return NULL;
 }
 
-/* Texinfo's line of links above a section, which it calls a header. */
+/* Texinfo's indexes, of two ages, are called by two letters each: a manual may
+ * have its own besides those of concepts (cp), functions (fn)... */
+static bool is_texinfo_index(struct slice word)
+{
+    static const char prefix[] = "index-", suffix[] = "-entries-printindex";
+    size_t before = sizeof prefix - 1, after = sizeof suffix - 1;
+    return (word.size == before + 2 && !memcmp(word.data, prefix, before)) ||
+           (word.size == after + 2 && !memcmp(word.data + 2, suffix, after));
+}
+
+/* Texinfo's line of links above a section, which it calls a header: there are
+ * no more than a few. */
 static bool is_link_line(const xmlNode *element)
 {
-    for (const xmlNode *at = dom_next(element, element, false); at;
+    int left = MOST_LINK_LINE;
+    for (const xmlNode *at = dom_next(element, element, false); at && left--;
          at = dom_next(at, element, false))
         if (dom_tag(at) == GUMBO_TAG_A &&
             (dom_attribute(at, "accesskey") || dom_attribute(at, "rel")))
@@ -284,6 +291,7 @@ void classes_apply(const xmlNode *element, const char *words, enum part own,
             rule->info = kind;
         local |= slice_is(word, "local") || slice_is(word, "topic");
         contents |= slice_is(word, "contents");
+        rule->index |= is_texinfo_index(word);
         if (place == ON_DIV && slice_is(word, "header") &&
             is_link_line(element))
             rules_skip(rule, "navigation");

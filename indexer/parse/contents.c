@@ -10,10 +10,11 @@
 
 enum {
     MOST_LINKS = 50000,
-    LEAST_LINKS = 5,  /* of a page that is a list of links */
-    LEAST_GROUPS = 3, /* headings of a list that sorts pages under them */
-    LEAST_SHARE = 3,  /* a third of the page's text is in it */
-    MOST_CLIMB = 64   /* elements between a link and its list */
+    LEAST_LINKS = 5,    /* of a page that is a list of links */
+    LEAST_GROUPS = 3,   /* headings of a list that sorts pages under them */
+    LEAST_SHARE = 3,    /* a third of the page's text is in it */
+    MOST_HEADING = 500, /* bytes of one of them; what is longer is a text */
+    MOST_CLIMB = 64     /* elements between a link and its list */
 };
 
 /* ---- Recognisers ---- */
@@ -108,20 +109,6 @@ static uint32_t depth_of_row(const xmlNode *row)
     return marks ? marks - 1 : 0;
 }
 
-static bool is_blank(struct slice text)
-{
-    size_t at = 0, size;
-    while (at < text.size && (size = text_space(text.data, text.size, at)))
-        at += size;
-    return at == text.size;
-}
-
-static bool is_list(int tag)
-{
-    return tag == GUMBO_TAG_UL || tag == GUMBO_TAG_OL || tag == GUMBO_TAG_DL ||
-           tag == GUMBO_TAG_MENU;
-}
-
 /* How many lists around the link lie within the outermost. */
 static uint32_t depth_in(const xmlNode *link, const xmlNode *box)
 {
@@ -129,7 +116,7 @@ static uint32_t depth_in(const xmlNode *link, const xmlNode *box)
     const xmlNode *at = link;
     for (int i = 0; i < MOST_CLIMB && dom_is_element(at); i++) {
         int tag = dom_tag(at);
-        lists += is_list(tag);
+        lists += rules_is_list(tag);
         if (tag == GUMBO_TAG_TR)
             rows += depth_of_row(at);
         if (at == box)
@@ -190,7 +177,7 @@ static const xmlNode *lead_of(const xmlNode *item)
          at = dom_next(at, item, false)) {
         if (dom_tag(at) == GUMBO_TAG_A && dom_attribute(at, "href"))
             return at;
-        if (!dom_is_element(at) && !is_blank(dom_text(at)->text))
+        if (!dom_is_element(at) && !text_is_blank(dom_text(at)->text))
             return at;
     }
     return NULL;
@@ -210,15 +197,23 @@ static struct slice without_marks(struct slice text)
     return text;
 }
 
-/* The text of an item before the list that it holds. */
+/* The text of an item before the list that it holds; empty: too long. */
 static struct slice heading_of(struct reading *r, const xmlNode *item)
 {
     struct buf raw = {0}, folded = {0};
+    bool fits = true;
     for (const xmlNode *at = dom_next(item, item, false);
-         at && !is_list(dom_tag(at)); at = dom_next(at, item, false))
-        if (!dom_is_element(at))
-            buf_put_slice(&raw, dom_text(at)->text);
-    text_fold_space(&folded, buf_slice(&raw));
+         at && !rules_is_list(dom_tag(at)) && fits;
+         at = dom_next(at, item, false)) {
+        if (dom_is_element(at))
+            continue;
+        struct slice text = dom_text(at)->text;
+        fits = raw.size + text.size <= MOST_HEADING;
+        if (fits)
+            buf_put_slice(&raw, text);
+    }
+    if (fits)
+        text_fold_space(&folded, buf_slice(&raw));
     struct slice text =
         tree_copy_text(r->tree, without_marks(buf_slice(&folded)));
     buf_free(&raw);
@@ -226,10 +221,12 @@ static struct slice heading_of(struct reading *r, const xmlNode *item)
     return text;
 }
 
-static void add_heading(struct reading *r, struct slice title, uint32_t depth)
+static bool add_heading(struct reading *r, struct slice title, uint32_t depth)
 {
-    if (title.size && r->count < MOST_LINKS)
-        *new_link(r) = (struct page_link){{"", 0}, depth, title};
+    if (!title.size || r->count == MOST_LINKS)
+        return false;
+    *new_link(r) = (struct page_link){{"", 0}, depth, title};
+    return true;
 }
 
 /* Its items that are headings of others, and those that begin with a link.
@@ -246,8 +243,7 @@ static size_t read_items(struct reading *r, const xmlNode *list)
         if (lead && dom_tag(lead) == GUMBO_TAG_A) {
             add_link(r, dom_attribute(lead, "href"), depth);
         } else if (lead && dom_holds(at, DOM_HOLDS_LIST)) {
-            add_heading(r, heading_of(r, at), depth);
-            headings++;
+            headings += add_heading(r, heading_of(r, at), depth);
         }
     }
     return headings;
@@ -258,7 +254,7 @@ static uint64_t text_in(const xmlNode *top)
     uint64_t size = 0;
     for (const xmlNode *at = dom_next(top, top, false); at;
          at = dom_next(at, top, false))
-        if (!dom_is_element(at) && !is_blank(dom_text(at)->text))
+        if (!dom_is_element(at) && !text_is_blank(dom_text(at)->text))
             size += dom_text(at)->text.size;
     return size;
 }
@@ -268,7 +264,7 @@ static int read_groups(struct reading *r, const xmlNode *top, uint64_t text)
 {
     bool skip = false;
     for (const xmlNode *at = top->children; at; at = dom_next(at, top, skip)) {
-        bool list = is_list(dom_tag(at));
+        bool list = rules_is_list(dom_tag(at));
         skip = list || (dom_is_element(at) && rules_of(at).part == PART_SKIP &&
                         dom_tag(at) != GUMBO_TAG_HEAD);
         if (!list || LEAST_SHARE * text_in(at) < text)

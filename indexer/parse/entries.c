@@ -97,14 +97,6 @@ static void read_stray(struct entry *e, const xmlNode *node)
     walk_node(e->walk, node);
 }
 
-static bool is_blank(struct slice text)
-{
-    size_t at = 0, step;
-    while (at < text.size && (step = text_space(text.data, text.size, at)) > 0)
-        at += step;
-    return at == text.size;
-}
-
 static void read_part(struct entry *e, const xmlNode *part)
 {
     switch (dom_tag(part)) {
@@ -121,7 +113,7 @@ static void read_part(struct entry *e, const xmlNode *part)
         read_body(e, part);
         break;
     case GUMBO_TAG_LAST:
-        if (is_blank(dom_text(part)->text))
+        if (text_is_blank(dom_text(part)->text))
             break;
         /* fall through */
     default: read_stray(e, part);

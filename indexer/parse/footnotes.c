@@ -18,7 +18,10 @@ void footnotes_enter(struct walk *w, const xmlNode *element, enum part part)
         return;
     if (part != PART_INLINE)
         walk_flush(w);
-    outline_turn(w->outline, slice_of(id));
+    bool begins =
+        part == PART_ITEM || part == PART_TERM || part == PART_FOOTNOTES;
+    if (!outline_turn(w->outline, slice_of(id)) && begins)
+        outline_return(w->outline); /* it is not the note before it */
 }
 
 bool footnotes_is_mark(const struct walk *w)

@@ -52,7 +52,7 @@ static int make_tree(struct dom *dom, bool dropped, struct tree **ret_tree,
     tree->page.prev = tree_copy_text(tree, facts.prev);
     tree->page.next = tree_copy_text(tree, facts.next);
     contents_read(dom, &facts, tree);
-    aliases_read(dom, tree);
+    aliases_read(dom, &facts, tree);
     outline_free(&outline);
     int rc = tree_seal(tree, err);
     if (rc)

@@ -174,6 +174,11 @@ static bool is_permalink(const xmlNode *element)
 
 /* ---- All of them ---- */
 
+bool rules_is_list(int tag)
+{
+    return tags[tag] == PART_LIST || tags[tag] == PART_TERMS;
+}
+
 static const char *chrome_tag(int tag)
 {
     switch (tag) {

@@ -52,6 +52,9 @@ static inline void rules_skip(struct rule *rule, const char *why)
 
 struct rule rules_of(const xmlNode *element);
 
+/* Is an element of the tag a list, be it of terms? */
+bool rules_is_list(int tag);
+
 /* Level of a heading, 1 to 6. */
 int rules_level(const xmlNode *heading);
 

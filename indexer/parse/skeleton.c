@@ -126,7 +126,9 @@ static bool is_compared(struct slice name)
     return false;
 }
 
-/* Up to `end`, without the attributes that nobody reads. */
+/* Up to `end`, without the attributes that nobody reads.  Where the next one
+ * follows without a space, as in <td align="left"class="x">, one takes the
+ * place of what is left out. */
 static void copy_read(struct making *m, const struct markup *markup, size_t end)
 {
     size_t at =
@@ -138,6 +140,8 @@ static void copy_read(struct making *m, const struct markup *markup, size_t end)
             continue;
         copy(m, from, at);
         from = to;
+        if (to < end && !strchr(" \t\n\r\f/>", m->source->data[to]))
+            put_byte(m, to - 1, ' ');
     }
     copy(m, from, end);
 }

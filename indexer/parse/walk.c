@@ -100,13 +100,6 @@ struct buf walk_words(const xmlNode *element, size_t most)
     return words;
 }
 
-static bool is_one_letter(struct slice text)
-{
-    size_t step;
-    return text.size &&
-           (text_decode(text.data, text.size, 0, &step), step == text.size);
-}
-
 /* ---- Headings and sections ---- */
 
 bool walk_title(struct walk *w, const xmlNode *heading, struct slice *ret_title,
@@ -134,7 +127,7 @@ static void walk_heading(struct walk *w, const xmlNode *element,
     struct span span;
     if (!walk_title(w, element, &title, &span))
         return;
-    w->facts->letters += is_one_letter(title);
+    w->facts->letters += text_is_one(title);
     const char *id = dom_attribute(element, "id");
     bool entry = reference_is_heading(element);
     int level =
@@ -179,7 +172,7 @@ static void walk_link(struct walk *w, const xmlNode *element)
     if (!url)
         return;
     w->facts->linked += w->writer.written - before;
-    w->facts->letters += is_one_letter(w->outline->refs[index].text);
+    w->facts->letters += text_is_one(w->outline->refs[index].text);
 }
 
 void walk_anchors(struct walk *w, const xmlNode *element)

@@ -61,6 +61,19 @@ static void put_links(struct json *json, const struct node *node)
     json_end(json, ']');
 }
 
+static void put_aliases(struct json *json, const struct page *page)
+{
+    json_key(json, "aliases");
+    json_begin(json, '[');
+    for (uint32_t i = 0; i < page->alias_count; i++) {
+        json_begin(json, '{');
+        json_field_string(json, "text", page->aliases[i].text);
+        json_field_string(json, "url", page->aliases[i].url);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
 static void put_node(struct json *json, const struct node *node)
 {
     json_begin(json, '{');
@@ -90,6 +103,7 @@ static void put_tree(struct json *json, const struct tree *tree)
     json_field_string(json, "up", page->up);
     json_field_string(json, "prev", page->prev);
     json_field_string(json, "next", page->next);
+    put_aliases(json, page);
     json_key(json, "files");
     json_begin(json, '[');
     for (uint32_t f = 0; f < tree->file_count; f++)

@@ -24,7 +24,7 @@ import time
 sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "oracle"))
 from daemon import ROOT, SMALL_MODEL, Broken, Daemon, Refused, check
 from pages import Pages
-from stores import check_whole, has_verb
+from stores import check_whole
 from torture import Different, compare, view_and_search
 
 
@@ -56,7 +56,7 @@ class Worker(threading.Thread):
             self.client.call("update", manual="m", force=True, wait=True)
         elif deed < 0.75:
             self.change_other()
-        elif deed < 0.85 and self.trial.compacts:
+        elif deed < 0.85:
             self.client.call("compact")
         else:
             self.client.call("wait")
@@ -88,7 +88,6 @@ class Trial:
         self.pages = Pages(os.path.join(self.house, "m"), self.dice, 12)
         self.other = Pages(os.path.join(self.house, "other"), self.dice, 3)
         self.promised, self.unsure, self.lock = {}, set(), threading.Lock()
-        self.compacts = has_verb(args.build, "compact")
         self.done = collections.Counter()
 
     def start(self):

@@ -342,7 +342,7 @@ class Trial:
         return {"minutes": self.args.minutes, "clients": self.args.clients, "seed": self.args.seed,
                 "model": os.path.basename(self.args.model), "errors": self.errors, "counts": self.counts,
                 "search": {p: self.latency(p) for p in ("rest", "load")},
-                "ask": {p: self.latency(p, "ask") for p in ("rest", "load")},
+                **{kind: {p: self.latency(p, kind) for p in ("rest", "load")} for kind in ("ask", "get", "status")},
                 "rests": [dict(self.latency("rest", since=60 * self.args.rest * i,
                                             before=60 * self.args.rest * (i + 1)))
                           for i in range(self.args.parts + 1)],

@@ -13,6 +13,7 @@ must have every manual at no older a generation than was acknowledged before the
 had been removed.  What a daemon answers to add, update, rm and status is an acknowledgement.
 """
 import argparse
+import bisect
 import collections
 import contextlib
 import hashlib
@@ -26,7 +27,7 @@ import time
 import disk
 from daemon import ROOT, SMALL_MODEL, Broken, Daemon, check
 from pages import Pages
-from stores import has_verb, look_into, verify
+from stores import look_into, verify
 
 
 class Recorded:
@@ -83,8 +84,7 @@ class Recorded:
     def run(self):
         """One daemon after the other: each opens what the last one left."""
         acts = [self.edit] * 4 + [self.edit_unasked] * 2 + [self.force, self.add, self.remove, self.rest]
-        if has_verb(self.args.build, "compact"):
-            acts += [self.compact] * 2 + [self.backup]
+        acts += [self.compact] * 2 + [self.backup]
         env = {"LD_PRELOAD": os.path.abspath(self.args.record), "RECORD_FOLDER": self.folder,
                "RECORD_LOG": self.log}
         for part in range(2):
@@ -92,8 +92,10 @@ class Recorded:
                         sweep_seconds=5) as daemon:
                 daemon.call("add", dir=self.pages.root, name="m", wait=True)
                 self.promise(daemon)
-                for _ in range(self.args.acts // 2):
-                    act = self.dice.choice(acts)
+                chosen = [self.dice.choice(acts) for _ in range(self.args.acts // 2)]
+                at = self.dice.randrange(len(chosen))
+                chosen[at:at + 1] = [self.compact, self.edit]  # at least one, and what it may lose
+                for act in chosen:
                     act(daemon)
                     self.acts[act.__name__] += 1
                     self.promise(daemon)
@@ -111,15 +113,34 @@ class Recorded:
         return last, later
 
 
+def around(recorded, kinds):
+    """Before and after each record of these kinds."""
+    return {j for i, record in enumerate(recorded.records) if record[1] in kinds for j in (i, i + 1)}
+
+
+def at_promises(recorded, most):
+    """After each rename, when so many things have been promised since."""
+    times = [record[0] for record in recorded.records]
+    promised = [at for at, _ in recorded.promises]
+    found = set()
+    for at, kind, *_ in recorded.records:
+        if kind == disk.RENAME:
+            later = bisect.bisect_right(promised, at)
+            found.update(bisect.bisect_right(times, then) for then in promised[later:later + most])
+    return found
+
+
 def moments(recorded, args, dice):
-    """How many records have been done when the power goes."""
-    flushes = [i for i, record in enumerate(recorded.records)
-               if record[1] in (disk.SYNC, disk.WRITTEN, disk.SYNC_ALL)]
-    at_flushes = sorted({j for i in flushes for j in (i, i + 1)})
-    every = {i: "at" for i in at_flushes}
-    for _ in range(args.between):
-        every.setdefault(dice.randrange(len(recorded.records) + 1), "between")
-    return every, len(flushes)
+    """How many records have been done when the power goes: those around renames (a store is made,
+    a compacted one takes its place, a backup gets its name) and after what was promised next, and
+    as many others as are wanted."""
+    renames = around(recorded, (disk.RENAME,)) | at_promises(recorded, 3)
+    others = around(recorded, (disk.SYNC, disk.WRITTEN, disk.SYNC_ALL))
+    others |= {dice.randrange(len(recorded.records) + 1) for _ in range(args.between)}
+    others = sorted(others - renames)
+    if args.most is not None:
+        others = dice.sample(others, min(len(others), max(0, args.most - len(renames))))
+    return renames | set(others)
 
 
 class Cuts:
@@ -169,13 +190,10 @@ class Cuts:
 
     def all(self):
         args, recorded = self.args, self.recorded
-        every, flushes = moments(recorded, args, self.dice)
-        now, wanted = recorded.before, sorted(every)
-        if args.most and len(wanted) > args.most:
-            wanted = sorted(self.dice.sample(wanted, args.most))
-        wanted_set = set(wanted)
+        wanted, now = moments(recorded, args, self.dice), recorded.before
+        flushes = sum(r[1] in (disk.SYNC, disk.WRITTEN, disk.SYNC_ALL) for r in recorded.records)
         for moment in range(len(recorded.records) + 1):
-            if moment in wanted_set:
+            if moment in wanted:
                 for keep in ["none", "all"] + ["some"] * args.random:
                     self.cut(now, moment, keep)
             if moment < len(recorded.records):
@@ -204,7 +222,7 @@ def main():
     parser.add_argument("--acts", type=int, default=30)
     parser.add_argument("--random", type=int, default=3, help="random cuts at each moment")
     parser.add_argument("--between", type=int, default=100)
-    parser.add_argument("--most", type=int, help="moments of a run, chosen at random")
+    parser.add_argument("--most", type=int, help="moments of a run; those around renames are among them, the others chosen at random")
     args = parser.parse_args()
     top = tempfile.mkdtemp(prefix="lectern-power-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
     dice, total, previous = random.Random(args.seed), collections.Counter(), None

@@ -1,16 +1,8 @@
 """Looking into a store that a trial has left behind."""
-import functools
 import os
-import subprocess
 import tempfile
 
 from daemon import Broken, Daemon, check
-
-
-@functools.lru_cache
-def has_verb(build, verb):
-    return subprocess.run([os.path.join(build, "lectern"), "help", verb],
-                          capture_output=True).returncode == 0
 
 
 def check_whole(daemon):

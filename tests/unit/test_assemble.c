@@ -353,7 +353,7 @@ static struct tree *page_with(const char *anchor, const char *text)
 }
 
 /* An index page's entries go to what they lead to, each name once; those of a
- * page without text of its own to its first section. */
+ * page without text of its own to its first section, and not to another page's. */
 static void index_entries_name_sections(void **state)
 {
     (void)state;
@@ -365,23 +365,30 @@ static void index_entries_name_sections(void **state)
         {{"page", 4}, {"a.html", 6}},
         {{"no such anchor", 14}, {"a.html#zero", 11}},
         {{"nowhere", 7}, {"c.html", 6}},
+        {{"empty", 5}, {"aa.html", 7}},
     };
-    struct piece pieces[3] = {
-        {.path = "a.html"}, {.path = "b.html"}, {.path = "index.html"}};
-    struct tree *trees[3] = {page_with("one", "first"),
+    enum { ENTRIES = sizeof entries / sizeof *entries };
+    struct piece pieces[4] = {{.path = "a.html"},
+                              {.path = "aa.html"},
+                              {.path = "b.html"},
+                              {.path = "index.html"}};
+    struct tree *trees[4] = {page_with("one", "first"), tree_new(false),
                              page_with("two", "second"),
                              page_with("x", "index")};
-    trees[2]->page.role = PAGE_INDEX;
-    trees[2]->page.aliases = tree_copy_aliases(trees[2], entries, 7);
-    trees[2]->page.alias_count = 7;
-    for (int i = 0; i < 3; i++) {
+    tree_add_file(trees[1], slice_of(""));
+    tree_add_node(trees[1], TREE_NONE, 1, slice_of("Empty"), slice_of(""));
+    tree_add_origin(trees[1], 0, (struct origin){0, {1, 2}});
+    trees[3]->page.role = PAGE_INDEX;
+    trees[3]->page.aliases = tree_copy_aliases(trees[3], entries, ENTRIES);
+    trees[3]->page.alias_count = ENTRIES;
+    for (int i = 0; i < 4; i++) {
         assert_int_equal(tree_seal(trees[i], NULL), 0);
         pieces[i].skeleton = assemble_skeleton(trees[i]);
         tree_free(trees[i]);
     }
     for (int with = 0; with < 2; with++) {
         struct tree *outline;
-        assert_int_equal(assemble("M", pieces, 3, with, &outline, NULL), 0);
+        assert_int_equal(assemble("M", pieces, 4, with, &outline, NULL), 0);
         assert_int_equal(outline->has_aliases, with);
         const struct node *one = &outline->nodes[find(outline, "one")];
         const struct node *two = &outline->nodes[find(outline, "two")];
@@ -396,7 +403,7 @@ static void index_entries_name_sections(void **state)
         }
         tree_free(outline);
     }
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         tree_free(pieces[i].skeleton);
 }
 

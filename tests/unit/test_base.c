@@ -59,6 +59,11 @@ static void reader_refuses_what_is_cut_off(void **state)
 static void white_space_folds(void **state)
 {
     (void)state;
+    assert_true(text_is_blank(slice_of("")));
+    assert_true(text_is_blank(slice_of(" \n\xC2\xA0\xE3\x80\x80")));
+    assert_false(text_is_blank(slice_of(" \xC2\xA0.")));
+    assert_true(text_is_one(slice_of("\xC3\x84")));
+    assert_false(text_is_one(slice_of("")) || text_is_one(slice_of("ab")));
     struct buf buf = {0};
     text_fold_space(&buf, slice_of(" \t a\xC2\xA0\xC2\xA0"
                                    "b\n\nc\xE2\x80\x8B"

@@ -120,6 +120,28 @@ static void compacting_gives_back_what_is_free(void **state)
     unit_folder_remove(folder);
 }
 
+/* Of a small store most is what every store has. */
+static void it_takes_no_more_than_it_says(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    struct copy_report report;
+    struct stat lock;
+    struct buf path = {0};
+    file_join(&path, folder, "lock.mdb");
+    for (uint64_t number = 1; number < 20000; number *= 5) {
+        assert_int_equal(put_numbers(store, number, number * 5 - 1, 700), 0);
+        assert_int_equal(store_compact(store, NULL, NULL, NULL, &report, NULL),
+                         0);
+        assert_int_equal(stat(path.data, &lock), 0);
+        assert_true(report.after + (uint64_t)lock.st_size <= report.needed);
+    }
+    buf_free(&path);
+    store_close(store);
+    unit_folder_remove(folder);
+}
+
 static void who_reads_goes_on_reading(void **state)
 {
     (void)state;
@@ -341,6 +363,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compacting_gives_back_what_is_free),
+        cmocka_unit_test(it_takes_no_more_than_it_says),
         cmocka_unit_test(who_reads_goes_on_reading),
         cmocka_unit_test(backups_are_stores),
         cmocka_unit_test(a_copy_can_be_stopped),

@@ -226,6 +226,18 @@ static void wrong_tokenizers_are_refused(void **state)
                "{\"model\":{\"vocab\":{\"a\":70000},\"merges\":[]},"
                "\"pre_tokenizer\":{\"type\":\"ByteLevel\"}}");
     REFUSED(ERR_FORMAT, "tokenizer.json", "70000");
+#define SMALL(more)                                                            \
+    "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[]}," more                     \
+    "\"pre_tokenizer\":{\"type\":\"ByteLevel\"}}"
+    write_text("sentence_bert_config.json", "{\"do_lower_case\":true}");
+    write_text("tokenizer.json", SMALL(""));
+    REFUSED(ERR_FORMAT, "tokenizer.json", "do_lower_case");
+    write_text("tokenizer.json",
+               SMALL("\"normalizer\":{\"type\":\"Lowercase\"},"));
+    assert_int_equal(try_open(folder, kernels_ref(), &model, NULL), 0);
+    model_close(model);
+    model = NULL;
+    unlink(in_folder("sentence_bert_config.json"));
     unlink(in_folder("tokenizer.json"));
     assert_int_equal(try_open(folder, kernels_ref(), &model, NULL), 0);
     assert_null(model_tokenizer(model));
@@ -287,6 +299,9 @@ static void wrong_configs_are_refused(void **state)
         {CONFIG(",\"eos_token_id\":[1,\"x\"]"), "\"eos_token_id\" is not"},
         {CONFIG(",\"eos_token_id\":1.5"), "\"eos_token_id\" is not"},
         {CONFIG(",\"quantization_config\":{}"), "quantised"},
+        {CONFIG(",\"is_causal\":false"), "(\"is_causal\") is not supported"},
+        {CONFIG(",\"use_bidirectional_attention\":true"),
+         "(\"use_bidirectional_attention\") is not supported"},
         {CONFIG(",\"hils_topk\":16"), "HiLS attention (\"hils_topk\")"},
         {CONFIG(",\"rope_scaling\":{\"rope_type\":\"yarn\"}"), "yarn"},
         {CONFIG(",\"rope_scaling\":{\"type\":\"linear\"}"), "linear"},

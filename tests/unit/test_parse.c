@@ -354,6 +354,10 @@ static void test_footnotes_of_markdown(void **state)
     expect(
         notes,
         "# \nnote(footnote): deep\nnote(footnote): x\nlist(footnote): - l\n");
+    expect("<h1>T</h1><p>a<a href='#n1'>1</a></p><h2>B</h2>b<section "
+           "class=footnotes><ol><li id=n1>one<li id=n2>two</ol></section>",
+           "# T\nparagraph: a1\nnote(footnote): one\n"
+           "## B\nparagraph: b\nnote(footnote): two\n");
     expect("<h1>T</h1><p>a<sup><a href='#s'>1</a></sup><h2>B</h2><div "
            "class=footnote-definition id=s><sup>1</sup>\n<p>deep</p></div>b",
            "# T\nparagraph: a1\nnote(footnote): 1 deep\n## B\nparagraph: b\n");
@@ -491,12 +495,36 @@ static void test_chrome(void **state)
     expect("<p>a<div class=header><p>Up: <a href=x>X</a> [<a href=i rel=index>"
            "Index</a>]</p></div>",
            "# \nparagraph: a\n");
+    /* What has such a link far within is none. */
+    struct buf page = {0};
+    buf_put_text(&page, "<div class=header><p>a");
+    for (int i = 0; i < 400; i++)
+        buf_put_text(&page, "<br>");
+    buf_put_text(&page, "<a rel=next href=n>b</a></div>");
+    expect(page.data, "# \nparagraph: a b\n");
+    buf_free(&page);
     struct tree *tree = parse(html);
     assert_true(slice_is(tree->page.title, "T"));
     assert_true(slice_is(tree->page.up, "up.html"));
     assert_true(slice_is(tree->page.prev, "p.html"));
     assert_true(slice_is(tree->page.next, "n.html"));
     assert_int_equal(tree->page.role, PAGE_CONTENT);
+    tree_free(tree);
+}
+
+/* No space is needed between attributes; of those some are not read. */
+static void test_glued_attributes(void **state)
+{
+    (void)state;
+    static const char html[] =
+        "<h1>T</h1><table border=\"0\"class=\"x\"><tr><td align='l'colspan=2>a"
+        "<td title=''id='i'>b</table><p>c<a title=\"t\"href='y.html'>d</a>"
+        "<img border=\"0\"alt=\"Two words\"/><p lang=\"\"/class=\"note\">e";
+    expect(html, "# T\ntable: a\\t\\tb\nparagraph: cd\nfigure: Two words\n"
+                 "note(note): e\n");
+    struct tree *tree = parse(html);
+    assert_int_equal(tree->nodes[0].ref_count, 1);
+    assert_true(slice_is(tree->nodes[0].refs[0].url, "y.html"));
     tree_free(tree);
 }
 
@@ -620,6 +648,32 @@ static void test_aliases(void **state)
         "<p><a href=x.html>one<br></a><a href=y.html>two<br></a>",
         "abs > C.html#index-abs\nabs > C.html\none > x.html\ntwo > y.html\n");
     expect_aliases("<h1>Text</h1><dl><dt>a, <a href=x>b</a></dl>", "");
+    /* An index that is a part of a page. */
+    expect_aliases(
+        "<h1>Book</h1><p>See <a href=#C>C</a>.<h2 id=C>C</h2>Text<h2>Variables"
+        "</h2><table><tr><th>Jump to: <a href=#i_C><b>C</b></a></table><table "
+        "class=index-ev><tr><th>Entry<tr><th id=i_C>C<tr><td><a href=#index-CC>"
+        "<code>CC</code></a>:<td><a href=#C>The C compiler</a></table><p>End",
+        "CC > #index-CC\nCC > #C\n");
+}
+
+/* What is too long for a name costs no more than being read once. */
+static void test_endless_entries(void **state)
+{
+    (void)state;
+    struct buf page = {0}, text = {0};
+    for (int i = 0; i < 200000; i++)
+        buf_put_text(&text, "long ");
+    buf_put_text(&page, "<title>Index</title><div class=index><ul><li>a "
+                        "<a href=x>x</a><li>");
+    buf_put_slice(&page, buf_slice(&text));
+    buf_put_text(&page, "<ul>");
+    for (int i = 0; i < 20000; i++)
+        buf_put_text(&page, "<li>b <a href=y>y</a>");
+    buf_put_text(&page, "</ul><li>c <a href=z>z</a></ul></div>");
+    expect_aliases(page.data, "a > x\nc > z\n");
+    buf_free(&page);
+    buf_free(&text);
 }
 
 static void test_xhtml(void **state)
@@ -852,9 +906,11 @@ int main(void)
         TEST(test_images),
         TEST(test_noframes),
         TEST(test_chrome),
+        TEST(test_glued_attributes),
         TEST(test_dropped),
         TEST(test_roles),
         TEST(test_aliases),
+        TEST(test_endless_entries),
         TEST(test_xhtml),
         TEST(test_spans),
         TEST(test_spans_utf8),

@@ -58,6 +58,18 @@ static void the_files_are_read(void **state)
     assert_string_equal(other.query, "query: ");
     assert_null(other.passage);
     assert_false(hash_equal(pooling_hash(&p), pooling_hash(&other)));
+    pooling_free(&other);
+    assert_int_equal(
+        read_pooling("{\"lectern\":{\"query_prefix\":\"query: \"}}", true,
+                     &other, &err),
+        0);
+    assert_true(hash_equal(pooling_hash(&p), pooling_hash(&other)));
+    pooling_free(&other);
+    assert_int_equal(
+        read_pooling("{\"lectern\":{\"passage_prefix\":\"passage: \"}}", true,
+                     &other, &err),
+        0);
+    assert_false(hash_equal(pooling_hash(&p), pooling_hash(&other)));
     pooling_free(&p);
     pooling_free(&other);
     write_text("config.json", "{\"pooling_mode\":\"lasttoken\"}");
@@ -106,6 +118,11 @@ static void wrong_files_are_refused(void **state)
             fail_msg("%s: %s: %s", cases[i].says, err.path, err.message);
     }
     write_text("config_sentence_transformers.json", "{}");
+    write_text("modules.json",
+               "[{\"type\":\"Pooling\",\"path\":\"1_Pooling\"}]");
+    assert_int_equal(read_pooling("{}", true, &p, &err), ERR_IO);
+    assert_non_null(strstr(err.path, "1_Pooling/config.json"));
+    write_text("modules.json", MODULES(""));
     assert_int_equal(
         read_pooling("{\"lectern\":{\"pooling\":\"max\"}}", true, &p, &err),
         ERR_FORMAT);

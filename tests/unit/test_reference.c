@@ -246,6 +246,18 @@ static void test_contents(void **state)
         "</ul></ul>",
         CONTENTS_GROUPS,
         "=One >a.html >b.html =Two >c.html >d.html =Three >e.html ");
+    /* A text is no heading. */
+    struct buf page = {0};
+    buf_put_text(&page, "<h1>T</h1><ul>");
+    for (char c = 'a'; c < 'e'; c++) {
+        buf_put_text(&page, "<li>");
+        for (int i = 0; i < (c == 'b' ? 600 : 1); i++)
+            buf_put_byte(&page, c);
+        buf_printf(&page, "<ul><li><a href=%c.html>A</a></ul>", c);
+    }
+    expect_contents(page.data, CONTENTS_GROUPS,
+                    "=a >a.html >b.html =c >c.html =d >d.html ");
+    buf_free(&page);
 }
 
 int main(void)

@@ -5,6 +5,7 @@
 
 #include "memory/lexical.h"
 #include "memory/route.h"
+#include "memory/routing.h"
 #include "memory/vectors.h"
 
 /* The question is the first axis; a section's vectors have the cosine that is
@@ -535,6 +536,96 @@ static void damaged_vectors_are_left_out(void **state)
     close_house(&house);
 }
 
+static const struct section nested[] = {
+    {TREE_NONE, "Pump manual", "", NONE, NONE},
+    {0, "Pumps", "", NONE, NONE},
+    {1, "Water", "oil", NONE, NONE},
+    {2, "Oil", "", NONE, NONE},
+    {3, "Seals", "water", NONE, NONE},
+    {0, "Belts", "pump belt", NONE, NONE},
+    {5, "Timing", "gear", NONE, NONE},
+    {0, "Oil", "filter", NONE, NONE},
+    {7, "Filters", "", NONE, NONE},
+};
+
+/* Does a title above the node, the manual's own aside, hold the term? */
+static bool is_below(const struct tree *outline, const struct match *matches,
+                     size_t terms, uint32_t node, size_t term)
+{
+    for (uint32_t n = outline->nodes[node].parent; n && n != TREE_NONE;
+         n = outline->nodes[n].parent)
+        if (matches[n * terms + term].title)
+            return true;
+    return false;
+}
+
+static void rows_of_nothing_are_told(void **state)
+{
+    (void)state;
+    struct house house;
+    struct query query;
+    struct store_txn *txn;
+    struct match *matches;
+    uint8_t *found;
+    size_t paths = 0;
+    open_house(&house);
+    add_manual(&house, "nested", nested, COUNT(nested));
+    open_shelf(&house);
+    const struct volume *volume = house.shelf->volumes[0];
+    query_parse("pump water oil", &query);
+    assert_int_equal(query.count, 3);
+    assert_int_equal(store_read(house.store, &txn, NULL), 0);
+    assert_int_equal(
+        lexical_match(txn, volume, &query, &matches, &found, NULL), 0);
+    store_end(txn);
+    for (uint32_t n = 0; n < COUNT(nested); n++) {
+        bool own = false, head = false;
+        for (size_t t = 0; t < query.count; t++) {
+            const struct match *match = &matches[n * query.count + t];
+            own |= match_holds(match);
+            head |= match->title || match->path;
+            paths += match->path;
+            assert_int_equal(
+                match->path,
+                is_below(volume->outline, matches, query.count, n, t));
+        }
+        assert_int_equal(found[n],
+                         (own ? FOUND_OWN : 0) | (head ? FOUND_HEAD : 0));
+    }
+    assert_int_equal(paths, 7);
+    assert_int_equal(volume->owned[0], volume->owners);
+    assert_int_equal(volume->owned[1], 2);
+    query_free(&query);
+    free(matches);
+    free(found);
+    close_house(&house);
+}
+
+/* As sorting all and cutting does, also among equals. */
+static void few_of_many_are_sorted(void **state)
+{
+    (void)state;
+    enum { ITEMS = 500 };
+    uint64_t seed = 7;
+    for (size_t most = 0; most <= ITEMS + 1; most += 1 + most / 3) {
+        struct ranking some = {0}, all = {0};
+        for (uint32_t n = 0; n < ITEMS; n++) {
+            double score = unit_below(&seed, 40);
+            ranking_add(&some, n % 3, n, score);
+            ranking_add(&all, n % 3, n, score);
+        }
+        ranking_sort(&some, most);
+        ranking_sort(&all, ITEMS);
+        assert_int_equal(some.count, most < ITEMS ? most : ITEMS);
+        for (size_t i = 0; i < some.count; i++) {
+            assert_int_equal(some.items[i].node, all.items[i].node);
+            assert_true(!i || all.items[i].score <= all.items[i - 1].score);
+        }
+        free(some.items);
+        free(all.items);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -548,6 +639,8 @@ int main(void)
         cmocka_unit_test(dense_says_what_it_lacks),
         cmocka_unit_test(new_vectors_are_read),
         cmocka_unit_test(damaged_vectors_are_left_out),
+        cmocka_unit_test(rows_of_nothing_are_told),
+        cmocka_unit_test(few_of_many_are_sorted),
     };
     return cmocka_run_group_tests_name("route", tests, NULL, NULL);
 }

@@ -335,6 +335,42 @@ static void the_same_bytes_may_read_otherwise(void **state)
     assert_false(same_tree("a.html", "a.xhtml"));
 }
 
+/* The name that a version of the parser gives the tree of "bytes" as HTML. */
+static struct hash128 name_by(unsigned char version)
+{
+    unsigned char bytes[19];
+    hash_write(hash_bytes("bytes", 5), bytes);
+    bytes[16] = version;
+    bytes[17] = (unsigned char)source_format("a.html");
+    bytes[18] = 0;
+    return hash_bytes(bytes, sizeof bytes);
+}
+
+static bool is_tree(const char *path, const char *content, struct hash128 tree)
+{
+    struct file file = {.path = mem_strdup(path),
+                        .content = hash_bytes(content, strlen(content)),
+                        .tree = tree};
+    bool is = parsers_is_tree(&file);
+    file_free(&file);
+    return is;
+}
+
+/* A store that has just been opened by a newer program is not damaged. */
+static void trees_of_earlier_versions_are_known(void **state)
+{
+    (void)state;
+    assert_true(
+        hash_equal(name_by(PARSER_VERSION),
+                   parsers_tree_name(hash_bytes("bytes", 5), "a.html")));
+    for (unsigned char v = 1; v <= PARSER_VERSION; v++) {
+        assert_true(is_tree("a.html", "bytes", name_by(v)));
+        assert_false(is_tree("a.html", "others", name_by(v)));
+        assert_false(is_tree("a.html.gz", "bytes", name_by(v)));
+    }
+    assert_false(is_tree("a.html", "bytes", name_by(PARSER_VERSION + 1)));
+}
+
 #define FOLDER_TEST(name)                                                      \
     cmocka_unit_test_setup_teardown(name, set_up_folder, tear_down_folder)
 
@@ -351,6 +387,7 @@ int main(void)
         FOLDER_TEST(test_packed_quote),
         FOLDER_TEST(test_changing),
         cmocka_unit_test(the_same_bytes_may_read_otherwise),
+        cmocka_unit_test(trees_of_earlier_versions_are_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

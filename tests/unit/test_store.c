@@ -105,6 +105,60 @@ static void an_unfinished_store_is_made_again(void **state)
     unit_folder_remove(folder);
 }
 
+/* It stands for a store on a disk that is not there just now. */
+static void a_link_to_nowhere_is_not_replaced(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store_options options = {.folder = folder, .most_bytes = 64 << 20};
+    struct store *store;
+    struct buf data = {0};
+    struct stat st;
+    struct err err = {0};
+    file_join(&data, folder, "data.mdb");
+    assert_int_equal(symlink("/nowhere/at/all", data.data), 0);
+    assert_int_equal(store_open(&options, &store, &err), ERR_STORE);
+    assert_int_equal(lstat(data.data, &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    buf_free(&data);
+    unit_folder_remove(folder);
+}
+
+/* As /home often is: its folder may be entered, not read. */
+static void a_store_may_stand_in_a_folder_that_cannot_be_read(void **state)
+{
+    (void)state;
+    enum { NOBODY = 65534 };
+    char *folder = unit_folder();
+    struct buf parent = {0}, own = {0};
+    int status;
+    file_join(&parent, folder, "parent");
+    file_join(&own, parent.data, "store");
+    assert_int_equal(mkdir(parent.data, 0700), 0);
+    assert_int_equal(mkdir(own.data, 0700), 0);
+    if (!geteuid()) {
+        assert_int_equal(chmod(folder, 0711), 0);
+        assert_int_equal(chown(parent.data, NOBODY, NOBODY), 0);
+        assert_int_equal(chown(own.data, NOBODY, NOBODY), 0);
+    }
+    assert_int_equal(chmod(parent.data, 0311), 0);
+    pid_t child = fork();
+    if (!child) {
+        struct store_options options = {.folder = own.data,
+                                        .most_bytes = 64 << 20};
+        struct store *store;
+        if (!geteuid() && seteuid(NOBODY))
+            _exit(2);
+        _exit(store_open(&options, &store, NULL) != 0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(chmod(parent.data, 0700), 0);
+    buf_free(&parent);
+    buf_free(&own);
+    unit_folder_remove(folder);
+}
+
 static void a_second_opening_is_refused(void **state)
 {
     (void)state;
@@ -628,6 +682,28 @@ static void vectors_in_eight_bits_keep_their_direction(void **state)
     }
 }
 
+/* As base/q8.h states it. */
+static void eight_bits_lose_no_more_than_stated(void **state)
+{
+    (void)state;
+    enum { COUNT = 64 };
+    float values[COUNT], read[COUNT];
+    unsigned char bytes[COUNT + 2];
+    uint64_t seed = 6;
+    assert_int_equal(q8_size(COUNT), sizeof bytes);
+    for (double most = 0x1p-10; most <= 0x1p22; most *= 1.07) {
+        values[0] = (float)most;
+        for (int i = 1; i < COUNT; i++)
+            values[i] =
+                (float)(most * ((double)unit_below(&seed, 2001) / 1000 - 1));
+        q8_encode(values, COUNT, bytes);
+        assert_true(q8_decode(bytes, COUNT, read));
+        for (int i = 0; i < COUNT; i++)
+            assert_true(fabs((double)values[i] - (double)read[i]) <=
+                        most / 253);
+    }
+}
+
 static void damaged_vectors_are_refused(void **state)
 {
     (void)state;
@@ -774,6 +850,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(manuals_are_kept),
         cmocka_unit_test(an_unfinished_store_is_made_again),
+        cmocka_unit_test(a_link_to_nowhere_is_not_replaced),
+        cmocka_unit_test(a_store_may_stand_in_a_folder_that_cannot_be_read),
         cmocka_unit_test(a_second_opening_is_refused),
         cmocka_unit_test(what_is_not_committed_is_not_there),
         cmocka_unit_test(ids_are_given_once),
@@ -787,6 +865,7 @@ int main(void)
         cmocka_unit_test(vectors_of_the_first_version_are_read),
         cmocka_unit_test(memories_of_the_first_version_are_read),
         cmocka_unit_test(vectors_in_eight_bits_keep_their_direction),
+        cmocka_unit_test(eight_bits_lose_no_more_than_stated),
         cmocka_unit_test(damaged_vectors_are_refused),
         cmocka_unit_test(halves_round_to_the_nearest),
         cmocka_unit_test(stores_of_older_schemas_open),

@@ -435,7 +435,9 @@ static void bad_files_are_refused(void **state)
 #define BPE                                                                    \
     "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},"        \
     "\"merges\":[\"a b\"]}"
-#define BYTES "\"pre_tokenizer\":{\"type\":\"ByteLevel\"}"
+#define BYTES         "\"pre_tokenizer\":{\"type\":\"ByteLevel\"}"
+#define TIMES_4(text) text text text text
+#define LONG          TIMES_4(TIMES_4(TIMES_4("12345")))
     static const struct {
         const char *json, *says;
     } cases[] = {
@@ -500,6 +502,23 @@ static void bad_files_are_refused(void **state)
         {"{" BPE "," BYTES ",\"normalizer\":{\"type\":\"Precompiled\","
          "\"precompiled_charsmap\":\"////fwAA\"}}",
          "cut off"},
+        {"{" BPE "," BYTES
+         ",\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"}"
+         ",\"content\":\"" LONG "\"}}",
+         "\"content\" has more than 256 bytes"},
+        {"{" BPE "," BYTES
+         ",\"normalizer\":{\"type\":\"Prepend\",\"prepend\":\"" LONG "\"}}",
+         "\"prepend\" has more than 256 bytes"},
+        /* one unit of zeros, then 300 letters */
+        {"{" BPE "," BYTES ",\"normalizer\":{\"type\":\"Precompiled\","
+         "\"precompiled_charsmap\":\"BAAAAAAAAABh" TIMES_4(
+             "YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhY"
+             "WFh"
+             "YWFhYWFhYWFhYWFhYWFhYWFhYWFh") "\"}}",
+         "by more than 256 bytes"},
+        {"{" BPE ",\"decoder\":{\"type\":\"Replace\",\"pattern\":{\"String\":"
+         "\"a\"},\"content\":\"12345678901234567\"}}",
+         "Replace by \"12345678901234567\""},
         {"{" BPE "," BYTES ",\"decoder\":{\"type\":\"WordPiece\"}}",
          "WordPiece"},
         {"{" BPE "," BYTES ",\"post_processor\":{\"type\":\"Odd\"}}", "Odd"},
@@ -513,6 +532,13 @@ static void bad_files_are_refused(void **state)
         {"{" BPE "," BYTES ",\"post_processor\":{\"type\":\"BertProcessing\","
          "\"cls\":[\"x\",99],\"sep\":[\"x\",99]}}",
          "no token's"},
+        {"{" BPE "," BYTES ",\"post_processor\":{\"type\":"
+         "\"TemplateProcessing\",\"single\":[" TIMES_4(TIMES_4(
+             "{\"SpecialToken\":{\"id\":\"x\"}},")) "{\"Sequence\":{\"id\":"
+                                                    "\"A\"}}],\"special_"
+                                                    "tokens\":{\"x\":{\"ids\":"
+                                                    "[0,0,0,0,0]}}}}",
+         "more than 64 tokens"},
         {"{" BPE "," BYTES ",\"added_tokens\":[{\"id\":0,\"content\":\"x\"}]}",
          "of another"},
         {"{" BPE "," BYTES ",\"added_tokens\":[{\"id\":9,\"content\":\"\"}]}",
@@ -530,6 +556,41 @@ static void bad_files_are_refused(void **state)
     assert_int_equal(
         tokenizer_from(slice_of("{" BPE "," BYTES "}"), &fine, NULL), 0);
     tokenizer_close(fine);
+}
+
+/* Steps may not multiply what the ones before have made without end. */
+static void normalisers_may_not_blow_up_a_text(void **state)
+{
+    (void)state;
+#define DOUBLE                                                                 \
+    "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"aa\"}"
+#define GROWING(steps)                                                         \
+    "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[]},"         \
+    "\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false},"   \
+    "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[" steps "]}}"
+    static const struct {
+        const char *json;
+        int code;
+    } cases[] = {
+        {GROWING(DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE), 0},
+        {GROWING(DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE),
+         ERR_LIMIT}};
+    char text[1000];
+    memset(text, 'a', sizeof text);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct tokenizer *tokenizer = NULL;
+        struct ids ids = {0};
+        assert_int_equal(
+            tokenizer_from(slice_of(cases[i].json), &tokenizer, NULL), 0);
+        assert_int_equal(tokenizer_encode(tokenizer,
+                                          (struct slice){text, sizeof text},
+                                          true, &ids, NULL),
+                         cases[i].code);
+        if (!cases[i].code)
+            assert_int_equal(ids.count, 32 * sizeof text);
+        ids_free(&ids);
+        tokenizer_close(tokenizer);
+    }
 }
 
 /* A tokenizer of ASCII letters that splits by `regex` (as JSON has it). */
@@ -728,6 +789,7 @@ int main(void)
         cmocka_unit_test(normalisers_do_as_they_say),
         cmocka_unit_test(text_comes_back_whole),
         cmocka_unit_test(bad_files_are_refused),
+        cmocka_unit_test(normalisers_may_not_blow_up_a_text),
         cmocka_unit_test(matches_within_characters_are_refused),
         cmocka_unit_test(files_that_are_not_utf8_are_refused),
         cmocka_unit_test(files_cut_off_are_refused),

@@ -289,6 +289,40 @@ static void the_version_before_is_read(void **state)
     tree_free(tree);
 }
 
+/* As version 3 wrote it: links without titles, dropped blocks, no aliases. */
+static void the_version_of_links_is_read(void **state)
+{
+    static const unsigned char before[] =
+        "LT\3\1"
+        "\1\1f"              /* files */
+        "\1\1\1t\1u\0\0"     /* page */
+        "\2\2\1x\1\1y\0"     /* its list of contents */
+        "\2"                 /* nodes */
+        "\0\0\1m\0\0\0\0\0"  /* the root */
+        "\7\0\0\0"           /* outline: id 7, no source */
+        "0123456789abcdef\0" /* own; nothing dropped */
+        "\1\2\1c\1a\0\1\0\6\4\0\0"
+        "\11\1\2\3"
+        "fedcba9876543210"
+        "\2\1\3"; /* blocks 1 and 4 are dropped */
+    struct tree *tree;
+    (void)state;
+    assert_int_equal(tree_decode(before, sizeof before - 1, &tree, NULL), 0);
+    assert_int_equal(tree->page.contents, 2);
+    assert_int_equal(tree->page.link_count, 2);
+    assert_true(slice_is(tree->page.links[0].url, "x"));
+    assert_int_equal(tree->page.links[0].depth, 1);
+    assert_int_equal(tree->page.links[1].title.size, 0);
+    assert_int_equal(tree->page.alias_count, 0);
+    assert_false(tree->has_aliases);
+    assert_int_equal(tree->left_out[0], LEFT_OUT_NOT);
+    const struct node *child = &tree->nodes[1];
+    assert_int_equal(child->dropped_count, 2);
+    assert_int_equal(child->dropped[1], 4);
+    assert_int_equal(child->alias_count, 0);
+    tree_free(tree);
+}
+
 static void damaged_encodings_are_refused(void **state)
 {
     (void)state;
@@ -392,6 +426,7 @@ int main(void)
         cmocka_unit_test(an_edit_changes_the_path_to_the_root),
         cmocka_unit_test(origins_do_not_change_hashes),
         cmocka_unit_test(the_version_before_is_read),
+        cmocka_unit_test(the_version_of_links_is_read),
         cmocka_unit_test(damaged_encodings_are_refused),
         cmocka_unit_test(what_is_believed_has_limits),
         cmocka_unit_test(walks_meet_children_first),
