@@ -253,7 +253,9 @@ static int named_by_inputenc(struct slice head)
         open--;
     if (!at || *open != '[')
         return CHARSET_UNKNOWN;
-    struct slice name = {open + 1, strcspn(open + 1, "],")};
+    struct slice name = {open + 1, 0};
+    while (open + 1 + name.size < at && !strchr("],", name.data[name.size]))
+        name.size++;
     for (size_t i = 0; i < sizeof inputencs / sizeof *inputencs; i++)
         if (slice_is(name, inputencs[i].name))
             return charset_find(slice_of(inputencs[i].label));
