@@ -31,7 +31,7 @@ def measure(args, policy, sets, socket):
     aggregate, recall = policy
     config = os.path.join(args.work, f"{aggregate}-{recall}.ini")
     with open(config, "w", encoding="utf-8") as out:
-        out.write(f"model = {os.path.abspath(args.model)}\naggregate = {aggregate}\nrecall = {recall}\n")
+        out.write(f"model = {os.path.abspath(args.model)}\naggregate = {aggregate}\nrecall = {recall}\naliases = no\n")
     lectern = os.path.join(args.build, "lectern")
     env = {**os.environ, "LECTERN_SOCKET": socket}
     options = ["--config", config, "--store", os.path.join(args.work, "store")]
