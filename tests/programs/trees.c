@@ -109,15 +109,6 @@ static void put_tree(struct json *json, const struct tree *tree)
     for (uint32_t f = 0; f < tree->file_count; f++)
         json_string(json, tree->files[f]);
     json_end(json, ']');
-    json_key(json, "aliases");
-    json_begin(json, '[');
-    for (uint32_t i = 0; i < page->alias_count; i++) {
-        json_begin(json, '{');
-        json_field_string(json, "text", page->aliases[i].text);
-        json_field_string(json, "url", page->aliases[i].url);
-        json_end(json, '}');
-    }
-    json_end(json, ']');
     json_key(json, "nodes");
     json_begin(json, '[');
     for (uint32_t n = 0; n < tree->count; n++)
