@@ -1,5 +1,4 @@
 /* The model as memory asks for it (memory/embedder.h). */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -383,17 +382,6 @@ static int aggregate(void *context, int policy, const float *children,
     return perform(context, run_recall, &work, err);
 }
 
-/* A vector of zeros stays one. */
-static void to_unit(float *vector, size_t width)
-{
-    double sum = 0;
-    for (size_t i = 0; i < width; i++)
-        sum += (double)vector[i] * (double)vector[i];
-    double length = sqrt(sum);
-    for (size_t i = 0; i < width && length > 0; i++)
-        vector[i] = (float)((double)vector[i] / length);
-}
-
 static int project(const struct engine_embedder *self, const float *vectors,
                    size_t count, bool query, float *ret, struct err *err)
 {
@@ -411,7 +399,7 @@ static int project(const struct engine_embedder *self, const float *vectors,
         code = perform(self, run_keys, &work, err);
     }
     for (size_t i = 0; i < count && !code; i++)
-        to_unit(ret + i * facts->key_width, facts->key_width);
+        model_unit(ret + i * facts->key_width, facts->key_width);
     return code;
 }
 

@@ -274,7 +274,7 @@ static size_t take_parts(const struct model *m,
     return taken;
 }
 
-static void to_unit(float *vector, size_t width)
+void model_unit(float *vector, size_t width)
 {
     double sum = 0;
     for (size_t i = 0; i < width; i++)
@@ -296,7 +296,7 @@ static int pool_part(struct model *m, const struct forward_part *part,
         code = forward_state(m, kind == POOLING_FIRST ? row : row + rows - 1,
                              ret, err);
     if (!code && m->pooling.unit && !soft)
-        to_unit(ret, m->config.width);
+        model_unit(ret, m->config.width);
     return code;
 }
 
@@ -333,7 +333,7 @@ static int pool_step(struct model *m, const struct forward_part *part,
         code = forward_state(m, rows - 1, ret, err);
     }
     if (!code && last && m->pooling.unit && !soft)
-        to_unit(ret, width);
+        model_unit(ret, width);
     return code;
 }
 

@@ -108,6 +108,9 @@ int model_recall(struct model *model, const float *query, const float *memories,
 int model_keys(struct model *model, const float *vectors, size_t count,
                bool query, float *ret, struct err *err);
 
+/* Makes `vector` [width] of length 1; one of zeros stays one. */
+void model_unit(float *vector, size_t width);
+
 enum pool_policy { POOL_MEAN, POOL_ATTENTION };
 
 /* ret [width]: `children` [count, width] as one.  POOL_ATTENTION without
