@@ -24,7 +24,7 @@ static bool is_index(const struct placing *p, uint32_t piece)
     buf_put(&plain, path, (size_t)(name - path));
     buf_put_text(&plain, "index");
     buf_put_text(&plain, name + 5);
-    bool alone = placing_find(p, plain.data) == TREE_NONE;
+    bool alone = assemble_find(p->pieces, p->count, plain.data) == TREE_NONE;
     buf_free(&plain);
     return alone;
 }

@@ -68,7 +68,7 @@ static uint32_t named_above(const struct placing *p, uint32_t page)
     struct buf above = {0};
     buf_put(&above, path, (size_t)(dash - path));
     buf_put_text(&above, dot);
-    found = placing_find(p, above.data);
+    found = assemble_find(p->pieces, p->count, above.data);
     buf_free(&above);
     bool beside =
         found != TREE_NONE && p->places[found].parent == p->places[page].parent;

@@ -5,22 +5,6 @@
 #include "base/url.h"
 #include "indexer/placing.h"
 
-uint32_t placing_find(const struct placing *p, const char *path)
-{
-    uint32_t low = 0, high = p->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        int order = strcmp(path, p->pieces[middle].path);
-        if (!order)
-            return middle;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return TREE_NONE;
-}
-
 uint32_t placing_follow(const struct placing *p, uint32_t from,
                         struct slice url)
 {
@@ -28,10 +12,10 @@ uint32_t placing_follow(const struct placing *p, uint32_t from,
     uint32_t found = TREE_NONE;
     if (url.size &&
         url_resolve(slice_of(p->pieces[from].path), url, &path, &anchor))
-        found = placing_find(p, path.data);
+        found = assemble_find(p->pieces, p->count, path.data);
     if (found == TREE_NONE && path.size) {
         url_other_packing(&path);
-        found = placing_find(p, path.data);
+        found = assemble_find(p->pieces, p->count, path.data);
     }
     buf_free(&path);
     buf_free(&anchor);
@@ -76,7 +60,7 @@ uint32_t placing_folder_index(const struct placing *p, uint32_t page)
             buf_clear(&name);
             buf_put(&name, path, size);
             buf_put_text(&name, names[i]);
-            found = placing_find(p, name.data);
+            found = assemble_find(p->pieces, p->count, name.data);
             if (found == page ||
                 (found != TREE_NONE && p->places[found].left_out))
                 found = TREE_NONE;

@@ -42,8 +42,6 @@ static inline const struct page *placing_page(const struct placing *p,
 
 /* ---- place_paths.c ---- */
 
-uint32_t placing_find(const struct placing *p, const char *path);
-
 /* The piece that a link of the page leads to; TREE_NONE: none of ours. */
 uint32_t placing_follow(const struct placing *p, uint32_t from,
                         struct slice url);
