@@ -26,6 +26,10 @@ enum {
     /* how often a cancellation is asked after */ MOST_REQUESTS = 500
 };
 
+/* A file has `most_seconds` of processor time: a machine that is busy, or wakes
+ * up, is not the file's fault.  But after so many times that it is given up. */
+enum { MOST_PATIENCE = 5 };
+
 /* A reply is at most so many times the request, and a little. */
 enum { MOST_GROWTH = 16, LEAST_REPLY = 1 << 20, MOST_ASKED = 20000 };
 
@@ -46,6 +50,8 @@ struct parser {
     uint64_t number;   /* of the last request, to any process */
     int64_t busy_ms;   /* that it took for them */
     int64_t deadline;  /* of the request under way, on clock_ms */
+    int64_t began;     /* it, on clock_ms */
+    int64_t used_ms;   /* of the process's processor time, before it */
     const struct parser_inputs *inputs; /* of the request; NULL: none */
     struct handed *handed;              /* [handed_count] */
     size_t handed_count, handed_capacity;
@@ -221,6 +227,36 @@ static int ready(struct parser *parser, struct err *err)
     return parser->pid ? 0 : start(parser, err);
 }
 
+/* Processor time that the process has used so far; 0: nobody knows. */
+static int64_t used_ms(const struct parser *parser)
+{
+    clockid_t clock;
+    struct timespec used;
+    if (clock_getcpuclockid(parser->pid, &clock) || clock_gettime(clock, &used))
+        return 0;
+    return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
+
+static void set_deadline(struct parser *parser)
+{
+    parser->began = clock_ms();
+    parser->used_ms = used_ms(parser);
+    parser->deadline = parser->began + parser->most_seconds * 1000LL;
+}
+
+/* The deadline has passed; one that came before its time is put off. */
+static bool is_overdue(struct parser *parser)
+{
+    int64_t now = clock_ms(), most = parser->most_seconds * 1000LL;
+    int64_t left = most - (used_ms(parser) - parser->used_ms);
+    if (now < parser->deadline)
+        return false;
+    if (left <= 0 || now >= parser->began + MOST_PATIENCE * most)
+        return true;
+    parser->deadline = now + left;
+    return false;
+}
+
 /* ---- Failures ---- */
 
 static int too_slow(struct parser *parser, struct err *err)
@@ -268,15 +304,14 @@ static int nonsense(struct parser *parser, struct err *err)
 static int wait_for(struct parser *parser, short events, struct err *err)
 {
     for (;;) {
-        int64_t left = parser->deadline - clock_ms();
-        if (left <= 0)
+        if (is_overdue(parser))
             return too_slow(parser, err);
         if (parser->cancel && atomic_load(parser->cancel)) {
             end_process(parser, true);
             return err_set(err, ERR_CANCELLED, "stopped while parsing");
         }
         struct pollfd one = {parser->socket, events, 0};
-        int n = poll(&one, 1, (int)(left < CANCEL_MS ? left : CANCEL_MS));
+        int n = poll(&one, 1, CANCEL_MS);
         if (n > 0)
             return 0;
         if (n < 0 && errno != EINTR)
@@ -423,7 +458,7 @@ static int take_reply(struct parser *parser, const struct wire_request *request,
             return rc;
         struct buf names = {0};
         /* One that asks without a pause is never waited for. */
-        if (clock_ms() >= parser->deadline)
+        if (is_overdue(parser))
             return too_slow(parser, err);
         if (parser->cancel && atomic_load(parser->cancel)) {
             end_process(parser, true);
@@ -475,11 +510,10 @@ static int ask(struct parser *parser, struct wire_request request,
     int rc = ready(parser, err);
     if (rc)
         return rc;
-    int64_t began = clock_ms();
-    parser->deadline = began + parser->most_seconds * 1000LL;
+    set_deadline(parser);
     parser->requests++;
     rc = exchange(parser, request, bytes, answer, err);
-    parser->busy_ms += clock_ms() - began;
+    parser->busy_ms += clock_ms() - parser->began;
     return rc;
 }
 

@@ -15,6 +15,21 @@ unpack() {  # unpack PACKAGE
         mv "unpacked/$1.new" "unpacked/$1" || { echo "latex-manuals.sh: cannot fetch $1" >&2; return 1; }
 }
 
+# Of a source package the tarball that upstream made is enough.
+sources() {  # sources NAME
+    [ -d "unpacked/source:$1" ] && return
+    mkdir -p apt/lists/partial apt/cache/archives/partial "unpacked/source:$1.new"
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep '/debian/*$' | head -n 1)
+    echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${mirror:-http://deb.debian.org/debian} bookworm main" >apt/sources.list
+    set -- "$1" -o APT::Sandbox::User=root -o Dir::Etc::SourceList="$PWD/apt/sources.list" -o Dir::Etc::SourceParts=/nonexistent \
+        -o Dir::State::Lists="$PWD/apt/lists" -o Dir::Cache="$PWD/apt/cache"
+    source=$1 && shift
+    [ -s apt/updated ] || { apt-get "$@" -qq update && echo yes >apt/updated; } || return
+    (cd "unpacked/source:$source.new" && apt-get "$@" -qq source --download-only "$source" >/dev/null 2>&1
+        tar xf "$source"_*.orig.tar.[gx]z --strip-components=1 && rm -f "$source"_*) &&
+        mv "unpacked/source:$source.new" "unpacked/source:$source" || { echo "latex-manuals.sh: cannot fetch the source of $source" >&2; return 1; }
+}
+
 # What upstream runs LaTeX on is not in the package: a driver, and the macros,
 # which are installed where TeX finds them.
 complete() {  # complete NAME
@@ -31,7 +46,11 @@ failed=0
 while read -r name package inside _; do
     case $name in ''|'#'*) continue ;; esac
     case " ${*:-$name} " in *" $name "*) ;; *) continue ;; esac
-    if unpack "$package" && [ -d "unpacked/$package/$inside" ]; then
+    case $package in
+    source:*) sources "${package#source:}" ;;
+    *) unpack "$package" ;;
+    esac
+    if [ $? -eq 0 ] && [ -d "unpacked/$package/$inside" ]; then
         [ -d "$name" ] || { cp -rL "unpacked/$package/$inside" "$name" && complete "$name"; }
     else
         echo "latex-manuals.sh: no $name" >&2

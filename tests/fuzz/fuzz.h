@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tree/tree.h"
+
 /* Stays in every build. */
 #define CHECK(truth)                                                           \
     do {                                                                       \
@@ -15,6 +17,21 @@
             abort();                                                           \
         }                                                                      \
     } while (0)
+
+/* A tree comes out the same when it is encoded and decoded again. */
+static inline void check_coding(const struct tree *tree)
+{
+    struct tree *again = NULL;
+    struct buf encoded = {0}, twice = {0};
+    tree_encode(tree, &encoded);
+    CHECK(!tree_decode(encoded.data, encoded.size, &again, NULL));
+    CHECK(again->count == tree->count);
+    tree_encode(again, &twice);
+    CHECK(slice_equal(buf_slice(&encoded), buf_slice(&twice)));
+    buf_free(&encoded);
+    buf_free(&twice);
+    tree_free(again);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -47,7 +47,14 @@ static void test_sections_of_raw_text(void **state)
 static void test_comment_that_looks_like_a_section(void **state)
 {
     (void)state;
-    EXPECT("<svg><p><![CDATA[a>b<i>c</i>]]>d", "p(bc]]>d)");
+    EXPECT("<svg><p><![CDATA[a>b<i>c</i>]]>d", "p(bc]]>)p(d)");
+}
+
+/* gumbo aborts at this one when it is given it as it is. */
+static void test_section_in_a_title_in_a_table(void **state)
+{
+    (void)state;
+    EXPECT("<table><svg><title><![CDATA[a]]>b", "title(a)title(b)");
 }
 
 static void test_first_line_end(void **state)
@@ -86,6 +93,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sections_of_raw_text),
         cmocka_unit_test(test_comment_that_looks_like_a_section),
+        cmocka_unit_test(test_section_in_a_title_in_a_table),
         cmocka_unit_test(test_first_line_end),
         cmocka_unit_test(test_white_space_before_text),
         cmocka_unit_test(test_nul),

@@ -117,6 +117,34 @@ static void test_macros(void **state)
            "paragraph: x");
 }
 
+/* What a macro does not get is no call of it: the text stays. */
+static void test_uncalled(void **state)
+{
+    (void)state;
+    expect("\\def\\a#1;{\\a(#1)}\\a one two\n\nthree",
+           "paragraph: one two | paragraph: three");
+    expect("\\def\\x#1{\\ifx\\y\\empty none\\else some\\fi}\\def\\y{}\\x1"
+           "\\def\\y{z}\\x1",
+           "paragraph: nonesome");
+    expect("\\makeatletter\\@ifmtarg{ }{a}{b}\\@ifnotmtarg{}{c}"
+           "\\@ifnotmtarg{x}{d}",
+           "paragraph: ad");
+}
+
+static void test_registers(void **state)
+{
+    (void)state;
+    expect("\\toks0={a}\\toksdef\\x=4 \\x={b\\the\\toks0}\\the\\x",
+           "paragraph: ba");
+    expect("\\count5=7 \\advance\\count5 by 3 \\countdef\\x=5 \\the\\x",
+           "paragraph: 10");
+    expect("\\toks0={\\a}\\def\\a{1}\\edef\\b{\\the\\toks0}\\def\\a{2}\\b",
+           "paragraph: 2");
+    /* The test is of the value that it follows. */
+    expect("\\newdimen\\x\\x=1pt\\x=3pt \\ifdim\\x>2pt wide\\fi",
+           "paragraph: wide");
+}
+
 static void test_xparse(void **state)
 {
     (void)state;
@@ -233,16 +261,35 @@ static void test_index(void **state)
     expect_index("\\section{A\\index{one}}x\\section{B}y", "one > A");
     expect_index("\\section{A}\\index{fish!fried@\\emph{fried} caf\\'e!x}x",
                  "fish, fried café, x > A");
-    expect_index("\\section{A}\\index{a\"!b\"@c\"|d\"\"e}x",
-                 "a!b@c|d\"e > A");
+    expect_index("\\section{A}\\index{a\"!b\"@c\"|d\"\"e}x", "a!b@c|d\"e > A");
     expect_index("\\section{A}\\index{a|(}\\index{b|textbf}\\index{a|)}\\index"
                  "{c|see{d}}\\index{e|seealso{d}}x",
                  "a > A | b > A");
     expect_index("\\def\\i#1{#1\\index{#1 rule}}\\section{A}\\i{left}",
                  "left rule > A");
+    expect_index("\\def\\i#1{\\index{\\string\\emph{#1}}}\\section{A}\\i{left}",
+                 "left > A");
     expect_index("\\section{A}x\\iffalse\\index{no}\\fi\\index{}\\index{ }",
                  "");
     expect_index("\\section{A}x\\index{open\n\ny", "open > A");
+}
+
+/* By custom a document's own style; what it says of other things is not of
+ * ours. */
+static void test_index_style(void **state)
+{
+    static const struct memory_file files[] = {
+        {"\\jobname.ist", "% actual 'x'\nactual '?'\n level '>' no\n"
+                          "quote '\\'' % c\nitem_0 \"actual 'y'\"\n"},
+        {NULL, NULL}};
+    struct buf reports = {0};
+    (void)state;
+    struct tree *tree = parse(
+        "\\makeindex\\section{A}\\index{b@c!d?e\"f'?|textbf}", files, &reports);
+    assert_int_equal(tree->page.alias_count, 1);
+    assert_string_equal(tree->page.aliases[0].text.data, "b@c, e\"f?");
+    tree_free(tree);
+    buf_free(&reports);
 }
 
 static void test_blocks(void **state)
@@ -258,6 +305,13 @@ static void test_blocks(void **state)
         "\\begin{tabular}{l|l}a & b\\\\\\hline\\multicolumn{2}{c}{c} & d \\\\ "
         "\\end{tabular}",
         "table: a\tb\nc\t\td");
+    expect("a \\halign to 3in{#\\hfil&\\quad#\\cr b&{c&\\cr}\\cr d&e\\crcr}f",
+           "paragraph: a | table: b\tc\nd\te | paragraph: f");
+    expect("a\n\n\\settabs\\+x&y\\cr\\+b&c\\cr\\+d&e\\cr\n\nf",
+           "paragraph: a | paragraph: b c\nd e | paragraph: f");
+    expect("a\\settabs 4\\columns \\+b\\cr", "paragraph: a\nb");
+    expect("a\\halign b", "paragraph: ab");
+    expect("a\\glossary{x} b\\glossary[f](k){t}{d} c", "paragraph: a b c");
     expect("\\begin{verbatim}\n a $%\\\n\n b\n\\end{verbatim}c",
            "code:  a $%\\\n\n b | paragraph: c");
     expect("\\verb|a{%|, \\verb+b c+\\footnote{F $x$}.",
@@ -278,6 +332,31 @@ static void test_blocks(void **state)
     expect("a \\unknown[o]{b} \\textcolor{red}{c} \\vspace*{1cm}d \\hskip 2pt "
            "plus 1fil e",
            "paragraph: a b c d e");
+}
+
+static void test_verb(void **state)
+{
+    (void)state;
+    expect("\\verb%a%b\\verb|\\|c", "paragraph: ab\\c");
+    /* In an argument, where \+ is a name and } the argument's end. */
+    expect("\\def\\a#1{#1}\\a{\\verb+\\+ x}\\a{\\verb|y}z",
+           "paragraph: \\ xyz");
+    expect("\\index{x@\\verb+\\+ (y)}after", "paragraph: after");
+    expect("$a \\verb%\\%b$ c", "paragraph: $a \\b$ c");
+    /* LaTeX 2.09 let it run on to the next line. */
+    expect("\\verb%let\nx%=", "paragraph: let x=");
+    expect("\\verb|never\n\nends", "paragraph: never | paragraph: ends");
+    /* Made by the document itself, with TeX's categories. */
+    expect("\\makeatletter\\begingroup\\catcode`|=0 \\catcode`[=1 "
+           "\\catcode`]=2 \\catcode`\\\\=12 "
+           "|gdef|x#1\\END[<#1>|endgroup]|endgroup"
+           "\\def\\asis{\\begingroup\\let\\do\\@makeother\\dospecials\\x}"
+           "\\asis a\\b%{\\END d",
+           "paragraph: < a\\b%{> d");
+    /* ... and never undone. */
+    expect("\\makeatletter\\begingroup\\let\\do\\@makeother\\dospecials "
+           "\\a\n\n\\section{Title}",
+           "paragraph: \\a | # Title");
 }
 
 static void test_math(void **state)
@@ -344,6 +423,127 @@ static void test_inputs(void **state)
     tree_free(tree);
     buf_free(&reports);
     buf_free(&out);
+}
+
+static void test_styles(void **state)
+{
+    static const struct memory_file files[] = {
+        {"../a.sty", "\\def\\x{a}\\def\\thebibliography#1{\\section*{Sources"
+                     "\\@mkboth{S}{S}}\\list{x}{y}}"},
+        {"b.sty", "\\edef\\x{\\x b}"},
+        {NULL, NULL}};
+    (void)state;
+    expect_of("\\documentstyle[12pt,../a,b]{article}\\begin{document}\\x"
+              "\\begin{thebibliography}{9}\\bibitem{k}Book"
+              "\\end{thebibliography}",
+              files, "paragraph: ab | # Sources | paragraph: [1] Book");
+    expect_of("\\documentclass{article}\\usepackage{../a, b}"
+              "\\begin{document}\\x",
+              files, "paragraph: ab");
+    expect("\\documentclass{memoir}\\begin{document}\\frontmatter"
+           "\\chapter{A}\\section{B}\\mainmatter\\chapter{C}\\section{D}",
+           "# A | ## B | # Chapter 1. C | ## 1.1 D");
+}
+
+static void test_loops(void **state)
+{
+    (void)state;
+    expect(
+        "\\foreach \\x in {1,...,3} {(\\x)}\\foreach \\x in {0,2,...,6} {\\x}",
+        "paragraph: (1)(2)(3)0246");
+    expect("\\def\\l{p, q}\\foreach \\m in \\l{<\\m>}"
+           "\\foreach \\a/\\b [count=\\i] in {x/1,z} {\\a=\\b }",
+           "paragraph: <p><q>x=1z=z");
+    expect(
+        "\\newcounter{i}\\whiledo{\\value{i}<3}{\\stepcounter{i}\\arabic{i}}.",
+        "paragraph: 123.");
+    expect(
+        "\\newcount\\n\\loop\\advance\\n by 1 \\the\\n\\ifnum\\n<3 \\repeat.",
+        "paragraph: 123.");
+    /* Without end: the paragraph, not the document. */
+    struct buf reports = {0}, out = {0};
+    struct tree *tree = parse("\\whiledo{\\equal{a}{a}}{\\relax}lost\n\nkept"
+                              "\\foreach\\x in{1,...,1000000000}{}",
+                              NULL, &reports);
+    show(tree, &out);
+    assert_string_equal(out.data, "paragraph: kept");
+    assert_non_null(strstr(reports.data, "\\whiledo goes on without end"));
+    tree_free(tree);
+    buf_free(&reports);
+    buf_free(&out);
+}
+
+static void test_bibliography(void **state)
+{
+    static const struct memory_file bib[] = {
+        {"refs.bib",
+         "@comment{x @book{no, title={x}}}\n@string{aw = \"A\"}\n"
+         "@Book{knuth, author = \"Donald Knuth\", title = {The {\\TeX}book},\n"
+         "  publisher = {A} # {B}, year = 1984}\n"
+         "@article{unread, author={X}, title={Y}}\n"
+         "@misc(l:86, Title={\\\"Uber}, editor={E})@broken{"},
+        {NULL, NULL}};
+    static const struct memory_file biblatex[] = {
+        {"\\jobname.bbl",
+         "\\entry{knuth}{book}{}\\name{author}{2}{}{{{hash=a}{%\n"
+         "family={Knuth},given={Donald\\bibnamedelima E.}}}%\n"
+         "{{hash=b}{family={Bibby}}}}\\field{title}{The {\\TeX}book}"
+         "\\field{year}{1984}\\endentry\\entry{no}{book}{}"
+         "\\field{title}{No}\\endentry"},
+        {NULL, NULL}};
+    static const struct memory_file bibtex[] = {
+        {"\\jobname.bbl", "\\begin{thebibliography}{1}\\bibitem{knuth}Made."
+                          "\\end{thebibliography}"},
+        {"refs.bib", "@misc{knuth, title={Not read}}"},
+        {NULL, NULL}};
+    const char *text = "\\documentclass{article}\\begin{document}\\cite{knuth}"
+                       "\\nocite{l:86}\\bibliography{other,refs}";
+    (void)state;
+    expect_of(text, bib,
+              "paragraph: [1] | # References | paragraph: [1] Donald Knuth. "
+              "The TeXbook. A, 1984. | paragraph: [2] E. Über.");
+    expect_of("\\documentclass{article}\\addbibresource{refs.bib}"
+              "\\begin{document}\\nocite{*}\\printbibliography[title=x]",
+              bib,
+              "# References | paragraph: [1] Donald Knuth. The TeXbook. A, "
+              "1984. | paragraph: [2] X. Y. | paragraph: [3] E. Über.");
+    expect_of(text, biblatex,
+              "paragraph: [1] | # References | paragraph: [1] Donald E. Knuth, "
+              "Bibby. The TeXbook, 1984.");
+    expect_of(text, bibtex,
+              "paragraph: [1] | # References | paragraph: [1] Made.");
+    expect_of("\\documentclass{article}\\begin{document}x\\bibliography{refs}",
+              bib, "paragraph: x");
+}
+
+static void test_dtx(void **state)
+{
+    static const char *const driver =
+        "% \\iffalse meta-comment\n% A licence.\n%<*driver>\n"
+        "\\documentclass{ltxdoc}\n\\begin{document}\\DocInput{a.dtx}"
+        "\\end{document}\n%</driver>\n% \\fi\n";
+    static const char *const body =
+        "% \\section{Use}^^A none\n% Text % and\n% more.\n"
+        "% \\begin{verbatim}\n% one\n%  two\n% \\end{verbatim}\n"
+        "% \\StopEventually{\\PrintIndex}\n% \\section{Code}\n"
+        "%    \\begin{macrocode}\n%<*package>\n\\def\\a#1{% a\n}\n"
+        "%    \\end{macrocode}\n% \\CheckSum{7}End.\n\\endinput\n";
+    struct buf text = {0};
+    (void)state;
+    buf_put_text(&text, driver);
+    buf_put_text(&text, body);
+    const char *shown =
+        "# 1 Use | paragraph: Text and more. | code:  one\n  two | # 2 Code | "
+        "code: %<*package>\n\\def\\a#1{% a\n} | paragraph: End.";
+    expect(text.data, shown);
+    /* Its driver is another file: all of it is documentation. */
+    buf_clear(&text);
+    buf_put_text(&text, "\n");
+    buf_put_text(&text, body);
+    expect(text.data, "# Use | paragraph: Text and more. | code:  one\n  two | "
+                      "# Code | code: %<*package>\n\\def\\a#1{% a\n} | "
+                      "paragraph: End.");
+    buf_free(&text);
 }
 
 static void test_places(void **state)
@@ -458,14 +658,30 @@ static int load(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_macros),       cmocka_unit_test(test_xparse),
-        cmocka_unit_test(test_conditionals), cmocka_unit_test(test_sections),
-        cmocka_unit_test(test_labels),       cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_math),         cmocka_unit_test(test_signs),
-        cmocka_unit_test(test_entries),      cmocka_unit_test(test_inputs),
-        cmocka_unit_test(test_places),       cmocka_unit_test(test_encodings),
-        cmocka_unit_test(test_repairs),      cmocka_unit_test(test_bombs),
-        cmocka_unit_test(test_fragment),     cmocka_unit_test(test_index),
+        cmocka_unit_test(test_macros),
+        cmocka_unit_test(test_uncalled),
+        cmocka_unit_test(test_registers),
+        cmocka_unit_test(test_xparse),
+        cmocka_unit_test(test_conditionals),
+        cmocka_unit_test(test_sections),
+        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_index_style),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_verb),
+        cmocka_unit_test(test_math),
+        cmocka_unit_test(test_signs),
+        cmocka_unit_test(test_entries),
+        cmocka_unit_test(test_inputs),
+        cmocka_unit_test(test_styles),
+        cmocka_unit_test(test_dtx),
+        cmocka_unit_test(test_loops),
+        cmocka_unit_test(test_bibliography),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_encodings),
+        cmocka_unit_test(test_repairs),
+        cmocka_unit_test(test_bombs),
+        cmocka_unit_test(test_fragment),
+        cmocka_unit_test(test_index),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }

@@ -38,8 +38,7 @@ void tex_cut_runaway(struct tex *tex, struct tokens *list, size_t from,
     tex_push(tex, rest);
 }
 
-/* Ends it in the middle: the end of the input, or a list's. */
-static bool is_end(struct tex *tex, struct token token)
+bool tex_at_end(struct tex *tex, struct token token)
 {
     if (token.cat == CAT_STOP)
         tex_unread(tex, token);
@@ -54,7 +53,7 @@ void tex_read_group(struct tex *tex, struct tokens *ret)
         struct token token = tex_next(tex);
         if (opened.cat == CAT_NONE)
             opened = token;
-        if (is_end(tex, token)) {
+        if (tex_at_end(tex, token)) {
             tex_cut_runaway(tex, ret, begin, opened);
             return;
         }
@@ -87,7 +86,7 @@ static void read_until(struct tex *tex, uint32_t open, uint32_t close,
         struct token token = tex_next(tex);
         if (opened.cat == CAT_NONE)
             opened = token;
-        if (is_end(tex, token) || (token.cat == CAT_END && !depth)) {
+        if (tex_at_end(tex, token) || (token.cat == CAT_END && !depth)) {
             if (token.cat == CAT_END)
                 tex_unread(tex, token);
             tex_cut_runaway(tex, ret, begin, opened);
@@ -104,8 +103,7 @@ static void read_until(struct tex *tex, uint32_t open, uint32_t close,
     }
 }
 
-/* \foo[{x}] has the option x. */
-static void strip_braces(struct tokens *list, size_t begin)
+void tex_strip_braces(struct tokens *list, size_t begin)
 {
     size_t depth = 0, end = list->count;
     if (end - begin < 2 || list->items[begin].cat != CAT_BEGIN ||
@@ -144,7 +142,7 @@ bool tex_read_optional(struct tex *tex, struct tokens *ret)
         return false;
     size_t begin = ret->count;
     read_until(tex, 0, ']', ret);
-    strip_braces(ret, begin);
+    tex_strip_braces(ret, begin);
     return true;
 }
 

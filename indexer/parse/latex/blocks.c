@@ -1,4 +1,4 @@
-/* Environments, paragraphs, lists, tables, floats, footnotes. */
+/* Environments, paragraphs, lists, floats, footnotes. */
 #include <stdlib.h>
 
 #include "indexer/parse/latex/document.h"
@@ -229,7 +229,7 @@ static void end_document(struct document *d, struct group *group)
 
 /* ---- Prose of a kind ---- */
 
-static void begin_kind(struct document *d, int kind, struct slice info)
+void blocks_begin_kind(struct document *d, int kind, struct slice info)
 {
     if (document_is_body(d))
         document_flush(d);
@@ -253,14 +253,14 @@ static void begin_quote(struct document *d,
 {
     (void)environment;
     (void)call;
-    begin_kind(d, is_prose(d) ? BLOCK_QUOTE : d->in.kind, d->in.info);
+    blocks_begin_kind(d, is_prose(d) ? BLOCK_QUOTE : d->in.kind, d->in.info);
 }
 
 static void begin_note(struct document *d,
                        const struct environment *environment, struct token call)
 {
     (void)call;
-    begin_kind(d, BLOCK_NOTE, slice_of(environment->text));
+    blocks_begin_kind(d, BLOCK_NOTE, slice_of(environment->text));
 }
 
 static void begin_paragraph(struct document *d,
@@ -294,7 +294,7 @@ static void begin_alltt(struct document *d,
     (void)call;
     if (!document_is_body(d))
         return;
-    begin_kind(d, BLOCK_CODE, (struct slice){"", 0});
+    blocks_begin_kind(d, BLOCK_CODE, (struct slice){"", 0});
     for (const char *at = plain; *at; at++)
         tex_set_catcode(&d->tex, (unsigned char)*at, CAT_OTHER, false);
     tex_set_catcode(&d->tex, ' ', CAT_OTHER, false);
@@ -330,7 +330,7 @@ static void begin_theorem(struct document *d,
     const struct theorem *theorem = find_theorem(d, symbol);
     struct tokens note = {0};
     struct slice title = theorem ? theorem->title : slice_of(environment->text);
-    begin_kind(d, BLOCK_NOTE, tex->symbols[symbol].name);
+    blocks_begin_kind(d, BLOCK_NOTE, tex->symbols[symbol].name);
     document_put(d, call, title);
     if (theorem && theorem->counter.size) {
         labels_step(d, theorem->counter.data);
@@ -383,7 +383,7 @@ static void run_newtheorem(struct tex *tex, const struct command *command,
     if (name.size) {
         if (!shared && !star) {
             buf_put_slice(&counter, buf_slice(&name));
-            number_new_counter(tex, buf_slice(&name), buf_slice(&within));
+            counter_new(tex, buf_slice(&name), buf_slice(&within));
             if (within.size) {
                 struct buf the = {0}, body = {0};
                 buf_printf(&the, "the%s", name.data);
@@ -443,14 +443,14 @@ static void begin_list(struct document *d,
         return;
     }
     if (environment->value == LIST_TERMS) {
-        begin_kind(d, BLOCK_DEFINITION, (struct slice){"", 0});
+        blocks_begin_kind(d, BLOCK_DEFINITION, (struct slice){"", 0});
         d->in.depth = 0;
         return;
     }
     if (d->in.kind == BLOCK_LIST)
         d->in.depth++;
     else
-        begin_kind(d, BLOCK_LIST, (struct slice){"", 0});
+        blocks_begin_kind(d, BLOCK_LIST, (struct slice){"", 0});
     d->in.ordinal = environment->value == LIST_NUMBERS;
 }
 
@@ -552,101 +552,6 @@ static void run_term(struct tex *tex, const struct command *command,
         writer_line(writer_of(d), 2, "");
     else
         document_space(d);
-}
-
-/* ---- Tables ---- */
-
-static void begin_table(struct document *d,
-                        const struct environment *environment,
-                        struct token call)
-{
-    (void)environment;
-    (void)call;
-    if (!document_is_body(d) || d->in.kind == BLOCK_TABLE) {
-        d->in.grid = 0;
-        document_space(d);
-        return;
-    }
-    begin_kind(d, BLOCK_TABLE, (struct slice){"", 0});
-    d->in.grid = ++d->grids;
-    d->rows = d->heads = d->spanned = 0;
-}
-
-static void end_table(struct document *d, struct group *group)
-{
-    if (group->outer.kind == BLOCK_TABLE || !document_is_body(d)) {
-        document_space(d);
-        return;
-    }
-    if (d->heads) {
-        struct buf info = {0};
-        buf_printf(&info, "head=%u", d->heads);
-        d->in.info = document_keep(d, buf_slice(&info));
-        buf_free(&info);
-    }
-    document_flush(d);
-}
-
-void blocks_cell(struct document *d)
-{
-    if (d->in.kind != BLOCK_TABLE || !d->in.grid || !document_is_body(d)) {
-        document_space(d);
-        return;
-    }
-    d->last = 0;
-    writer_of(d)->next.tabs += 1 + d->spanned;
-    if (writer_of(d)->next.tabs > 1000)
-        writer_of(d)->next.tabs = 1000;
-    d->spanned = 0;
-}
-
-void blocks_row(struct document *d)
-{
-    d->last = 0;
-    if (d->in.kind == BLOCK_TABLE && d->in.grid && document_is_body(d)) {
-        writer_line(writer_of(d), 0, "");
-        d->rows++;
-        d->spanned = 0;
-    } else if (writer_of(d)->exact) {
-        buf_put_byte(&writer_of(d)->text, '\n');
-    } else {
-        document_space(d);
-    }
-}
-
-static void run_row(struct tex *tex, const struct command *command,
-                    struct token call)
-{
-    (void)call;
-    tex_skip_before(tex, command->before);
-    blocks_row(document_of(tex));
-}
-
-/* A rule below the first row makes it a header. */
-static void run_rule(struct tex *tex, const struct command *command,
-                     struct token call)
-{
-    struct document *d = document_of(tex);
-    (void)call;
-    if (command->before)
-        tex_skip_before(tex, command->before);
-    if (d->in.kind == BLOCK_TABLE && d->rows == 1 && !d->heads)
-        d->heads = 1;
-}
-
-static void run_multicolumn(struct tex *tex, const struct command *command,
-                            struct token call)
-{
-    struct document *d = document_of(tex);
-    struct buf count = {0};
-    (void)command;
-    (void)call;
-    tex_read_text(tex, &count);
-    int64_t columns = number_of_text(tex, buf_slice(&count));
-    buf_free(&count);
-    tex_skip_before(tex, "m");
-    if (columns > 1 && columns < 100)
-        d->spanned = (unsigned)columns - 1;
 }
 
 /* ---- Floats and notes ---- */
@@ -762,19 +667,6 @@ static const struct command commands[] = {
     {"newmdenv", run_newbox, NULL, 0, NULL},
     {"item", run_item, NULL, 0, NULL},
     {"-term-", run_term, NULL, 0, NULL},
-    {"\\", run_row, "so", 0, NULL},
-    {"tabularnewline", run_row, "o", 0, NULL},
-    {"newline", run_row, NULL, 0, NULL},
-    {"cr", run_row, NULL, 0, NULL},
-    {"crcr", run_row, NULL, 0, NULL},
-    {"\1\n", run_row, NULL, 0, NULL},
-    {"hline", run_rule, NULL, 0, NULL},
-    {"midrule", run_rule, "o", 0, NULL},
-    {"toprule", run_rule, "o", 0, NULL},
-    {"bottomrule", run_rule, "o", 0, NULL},
-    {"endhead", run_rule, NULL, 0, NULL},
-    {"endfirsthead", run_rule, NULL, 0, NULL},
-    {"multicolumn", run_multicolumn, NULL, 0, NULL},
     {"caption", run_caption, "so", 0, NULL},
     {"captionof", run_caption, "s", 1, NULL},
     {"footnote", run_footnote, NULL, FLOW_FOOTNOTE, NULL},
@@ -803,10 +695,6 @@ static const struct command firm[] = {
 #define LIST(name, kind, options)                                              \
     {                                                                          \
         name, begin_list, end_list, NULL, kind, options, 0                     \
-    }
-#define TABLE(name, before)                                                    \
-    {                                                                          \
-        name, begin_table, end_table, before, 0, NULL, 0                       \
     }
 #define FLOAT(name, counter)                                                   \
     {                                                                          \
@@ -871,17 +759,6 @@ static const struct environment environments[] = {
     {"parts", begin_questions, end_list, NULL, 0, "part", 0},
     {"subparts", begin_questions, end_list, NULL, 0, "subpart", 0},
     {"subsubparts", begin_questions, end_list, NULL, 0, "subsubpart", 0},
-    TABLE("tabular", "om"),
-    TABLE("tabular*", "mom"),
-    TABLE("tabularx", "mom"),
-    TABLE("tabulary", "mom"),
-    TABLE("longtable", "om"),
-    TABLE("longtabu", "m"),
-    TABLE("tabu", "bm"),
-    TABLE("supertabular", "m"),
-    TABLE("xtabular", "m"),
-    TABLE("ctabular", "om"),
-    TABLE("array", "om"),
     FLOAT("figure", "figure"),
     FLOAT("figure*", "figure"),
     FLOAT("wrapfigure", "figure"),

@@ -87,40 +87,6 @@ static void run_char(struct tex *tex, const struct command *command,
         tex_unread(tex, call);
 }
 
-/* \loop ... \repeat, as plain TeX has it. */
-static void run_loop(struct tex *tex, const struct command *command,
-                     struct token call)
-{
-    struct macro macro = {0};
-    uint32_t repeat = tex_symbol_of(tex, "repeat");
-    struct token token;
-    (void)command;
-    while ((token = tex_next(tex)).cat != CAT_NONE && token.cat != CAT_STOP &&
-           !token_is(token, CAT_NAME, repeat))
-        tokens_add(&macro.body, token);
-    define_macro(tex, tex_symbol_of(tex, "body"), macro);
-    tokens_free(&macro.body);
-    call.value = tex_symbol_of(tex, "iterate");
-    tex_unread(tex, call);
-}
-
-/* \foreach \x in {..} {..} and \@for: what they would repeat is left out. */
-static void run_foreach(struct tex *tex, const struct command *command,
-                        struct token call)
-{
-    struct token token;
-    (void)call;
-    for (int i = 0; i < command->value; i++) {
-        do
-            token = tex_next(tex);
-        while (token.cat != CAT_BEGIN && token.cat != CAT_NONE &&
-               token.cat != CAT_STOP && !token_is(token, CAT_NAME, tex->par));
-        tex_unread(tex, token);
-        if (token.cat == CAT_BEGIN)
-            tex_skip_before(tex, "m");
-    }
-}
-
 /* \tikz{..} or \tikz ..; draws. */
 static void run_tikz(struct tex *tex, const struct command *command,
                      struct token call)
@@ -140,6 +106,18 @@ static void run_tikz(struct tex *tex, const struct command *command,
         token = tex_next(tex);
     if (token.cat != CAT_OTHER)
         tex_unread(tex, token);
+}
+
+/* \glossary{..}; memoir: \glossary[file](key){term}{description} */
+static void run_glossary(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    (void)command;
+    (void)call;
+    tex_skip_before(tex, "o");
+    struct token next = tex_next_solid(tex);
+    tex_unread(tex, next);
+    tex_skip_before(tex, token_is(next, CAT_OTHER, '(') ? "pmm" : "m");
 }
 
 static const struct command ignored[] = {
@@ -171,6 +149,7 @@ static const struct command ignored[] = {
     {"special", run_nothing, "m", 0, NULL},
     {"write", run_nothing, "nm", 0, NULL},
     {"immediate", run_nothing, NULL, 0, NULL},
+    {"directlua", run_nothing, "m", 0, NULL},
     {"message", run_nothing, "m", 0, NULL},
     {"typeout", run_nothing, "m", 0, NULL},
     {"errmessage", run_nothing, "m", 0, NULL},
@@ -194,11 +173,13 @@ static const struct command ignored[] = {
     {"thispagestyle", run_nothing, "m", 0, NULL},
     {"pagenumbering", run_nothing, "sm", 0, NULL},
     {"markboth", run_nothing, "mm", 0, NULL},
+    {"@mkboth", run_nothing, "mm", 0, NULL},
+    {"list", run_nothing, "mm", 0, NULL},
+    {"trivlist", run_nothing, NULL, 0, NULL},
     {"markright", run_nothing, "m", 0, NULL},
     {"addcontentsline", run_nothing, "mmm", 0, NULL},
     {"addtocontents", run_nothing, "mm", 0, NULL},
-    {"glossary", run_nothing, "m", 0, NULL},
-    {"nocite", run_nothing, "m", 0, NULL},
+    {"glossary", run_glossary, NULL, 0, NULL},
     {"bibliographystyle", run_nothing, "m", 0, NULL},
     {"includegraphics", run_nothing, "soom", 0, NULL},
     {"epsfig", run_nothing, "m", 0, NULL},
@@ -337,7 +318,6 @@ static const struct command ignored[] = {
     {"newfloat", run_nothing, "omm", 0, NULL},
     {"floatstyle", run_nothing, "m", 0, NULL},
     {"restylefloat", run_nothing, "sm", 0, NULL},
-    {"makeindex", run_nothing, "o", 0, NULL},
     {"printindex", run_nothing, "o", 0, NULL},
     {"pageref", run_nothing, "sm", 0, NULL},
     {"cpageref", run_nothing, "sm", 0, NULL},
@@ -358,10 +338,6 @@ static const struct command ignored[] = {
     {"includepdf", run_nothing, "om", 0, NULL},
     {"todo", run_nothing, "om", 0, NULL},
     {"tikz", run_tikz, NULL, 0, NULL},
-    {"foreach", run_foreach, NULL, 2, NULL},
-    {"@for", run_foreach, NULL, 1, NULL},
-    {"@whilenum", run_foreach, NULL, 1, NULL},
-    {"whiledo", run_nothing, "mm", 0, NULL},
     {"quad", run_space, NULL, 0, NULL},
     {"qquad", run_space, NULL, 0, NULL},
     {" ", run_space, NULL, 0, NULL},
@@ -373,6 +349,10 @@ static const struct command ignored[] = {
     {">", run_space, NULL, 0, NULL},
     {"space", run_space, NULL, 0, NULL},
     {"nobreakspace", run_space, NULL, 0, NULL},
+    {"bibnamedelima", run_space, NULL, 0, NULL},
+    {"bibnamedelimb", run_space, NULL, 0, NULL},
+    {"bibnamedelimd", run_space, NULL, 0, NULL},
+    {"bibnamedelimi", run_space, NULL, 0, NULL},
     {"enspace", run_space, NULL, 0, NULL},
     {"thinspace", run_space, NULL, 0, NULL},
     {"hfill", run_space, NULL, 0, NULL},
@@ -399,7 +379,6 @@ static const struct command ignored[] = {
     {"texorpdfstring", run_first, "m", 0, NULL},
     {"mathchoice", run_first, "mmm", 0, NULL},
     {"AtBeginDocument", run_at_begin, NULL, 0, NULL},
-    {"loop", run_loop, NULL, 0, NULL},
     {"char", run_char, NULL, 0, NULL},
     {"symbol", run_nothing, "m", 0, NULL},
     {"obeylines", run_obeylines, NULL, 0, NULL},
@@ -412,8 +391,5 @@ void commands_add(struct document *d)
 {
     tex_add_commands(&d->tex, ignored, sizeof ignored / sizeof *ignored,
                      MEANING_COMMAND, false);
-    tex_define_text(&d->tex, "iterate",
-                    "\\body\\let\\next\\iterate\\else\\let\\next\\relax\\fi"
-                    "\\next");
     tex_define_text(&d->tex, "today", "");
 }

@@ -399,17 +399,21 @@ static bool read_tests(struct tex *tex)
     }
 }
 
-static void run_ifthenelse(struct tex *tex, const struct command *command,
-                           struct token call)
+bool condition_test(struct tex *tex, struct token call)
 {
     struct tokens test = {0};
-    (void)command;
     call.cat = CAT_STOP;
     tex_read_argument(tex, &test);
     tokens_add(&test, call);
     tex_push(tex, test);
-    bool truth = read_tests(tex);
-    define_choose(tex, truth);
+    return read_tests(tex);
+}
+
+static void run_ifthenelse(struct tex *tex, const struct command *command,
+                           struct token call)
+{
+    (void)command;
+    expand_choose(tex, condition_test(tex, call));
 }
 
 static void run_iftoggle(struct tex *tex, const struct command *command,
@@ -420,7 +424,7 @@ static void run_iftoggle(struct tex *tex, const struct command *command,
     tex_read_text(tex, &name);
     bool set = is_flag(tex, buf_slice(&name));
     buf_free(&name);
-    define_choose(tex, set != (command->value != 0));
+    expand_choose(tex, set != (command->value != 0));
 }
 
 static void run_ifstring(struct tex *tex, const struct command *command,
@@ -434,7 +438,7 @@ static void run_ifstring(struct tex *tex, const struct command *command,
     bool same = slice_equal(buf_slice(&a), buf_slice(&b));
     buf_free(&a);
     buf_free(&b);
-    define_choose(tex, same);
+    expand_choose(tex, same);
 }
 
 static void run_ifdef(struct tex *tex, const struct command *command,
@@ -444,7 +448,7 @@ static void run_ifdef(struct tex *tex, const struct command *command,
     (void)call;
     bool known = tex_read_name(tex, &name) &&
                  tex_meaning(tex, name)->kind != MEANING_NONE;
-    define_choose(tex, known != (command->value != 0));
+    expand_choose(tex, known != (command->value != 0));
 }
 
 /* Always the second of the two arguments that follow. */
@@ -453,7 +457,7 @@ static void run_never(struct tex *tex, const struct command *command,
 {
     (void)call;
     tex_skip_before(tex, command->before);
-    define_choose(tex, command->value != 0);
+    expand_choose(tex, command->value != 0);
 }
 
 static const struct command expanding[] = {
@@ -480,16 +484,17 @@ static const struct command expanding[] = {
     {"else", run_else, NULL, 0, "else"},
     {"or", run_else, NULL, 0, "or"},
     {"fi", run_fi, NULL, 0, "fi"},
-    /* What packages and classes say of the run: pdfLaTeX, one side, twice. */
+    /* What packages and classes say of the run: LuaLaTeX, which can read the
+     * most of a document, one side, twice. */
     {"ifpdf", run_if, NULL, TEST_TRUE, "if"},
-    {"ifPDFTeX", run_if, NULL, TEST_TRUE, "if"},
-    {"ifpdftex", run_if, NULL, TEST_TRUE, "if"},
+    {"ifPDFTeX", run_if, NULL, TEST_FALSE, "if"},
+    {"ifpdftex", run_if, NULL, TEST_FALSE, "if"},
     {"ifxetex", run_if, NULL, TEST_FALSE, "if"},
     {"ifXeTeX", run_if, NULL, TEST_FALSE, "if"},
-    {"ifluatex", run_if, NULL, TEST_FALSE, "if"},
-    {"ifLuaTeX", run_if, NULL, TEST_FALSE, "if"},
-    {"iftutex", run_if, NULL, TEST_FALSE, "if"},
-    {"ifTUTeX", run_if, NULL, TEST_FALSE, "if"},
+    {"ifluatex", run_if, NULL, TEST_TRUE, "if"},
+    {"ifLuaTeX", run_if, NULL, TEST_TRUE, "if"},
+    {"iftutex", run_if, NULL, TEST_TRUE, "if"},
+    {"ifTUTeX", run_if, NULL, TEST_TRUE, "if"},
     {"ifetex", run_if, NULL, TEST_TRUE, "if"},
     {"ifvtex", run_if, NULL, TEST_FALSE, "if"},
     {"if@twoside", run_if, NULL, TEST_FALSE, "if"},

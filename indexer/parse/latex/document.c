@@ -322,7 +322,7 @@ static void run(struct document *d, struct token token)
     }
     case MEANING_COUNT:
     case MEANING_DIMENSION:
-    case MEANING_TOKENS: number_assign(tex, token); break;
+    case MEANING_TOKENS: register_assign(tex, token); break;
     default: /* not known: what stands in its braces is text, options are not */
         d->last = 0;
         if (condition_guess(tex, token))
@@ -343,7 +343,7 @@ static void take(struct document *d, struct token token)
     case CAT_BEGIN: document_open(d, GROUP_BRACE, token); break;
     case CAT_END: end_brace(d, token); break;
     case CAT_MATH: math_shift(d, token); break;
-    case CAT_ALIGN: blocks_cell(d); break;
+    case CAT_ALIGN: tabular_cell(d); break;
     case CAT_SPACE: document_space(d); break;
     case CAT_LETTER:
     case CAT_OTHER:
@@ -354,12 +354,34 @@ static void take(struct document *d, struct token token)
     }
 }
 
+static bool has_escape(const struct tex *tex)
+{
+    return tex->catcodes['\\'] == CAT_ESCAPE ||
+           memchr(tex->catcodes, CAT_ESCAPE, 0x80) != NULL;
+}
+
+/* A macro that changed the categories to read something as written, and did
+ * not get to change them back, would leave nothing that can be a command. */
+static void end_paragraph(struct document *d, struct token token)
+{
+    if (has_escape(&d->tex))
+        return;
+    tex_report(&d->tex, token, "no character is an escape; \\ is one again");
+    while (d->group_count && !has_escape(&d->tex))
+        document_close(d);
+    if (!has_escape(&d->tex))
+        tex_set_catcode(&d->tex, '\\', CAT_ESCAPE, true);
+}
+
 void document_read(struct document *d)
 {
     struct token token;
     while (!d->tex.stopped &&
-           (token = tex_next_expanded(&d->tex)).cat != CAT_NONE)
+           (token = tex_next_expanded(&d->tex)).cat != CAT_NONE) {
+        if (token_is(token, CAT_NAME, d->tex.par))
+            end_paragraph(d, token);
         take(d, token);
+    }
     size_t open = d->group_count;
     for (size_t i = 0; i < open; i++)
         if (d->groups[i].kind != GROUP_ENVIRONMENT ||

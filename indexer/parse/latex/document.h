@@ -10,6 +10,7 @@
 #include "indexer/parse/writer.h"
 
 struct document;
+struct work;
 
 /* What text is part of; every group has its own copy. */
 struct context {
@@ -131,12 +132,18 @@ struct document {
     struct slice section;  /* title of the section */
     struct slice *waiting; /* labels within a title */
     size_t waiting_count, waiting_capacity;
-    size_t bibliography; /* items so far */
+    size_t bibliography;    /* items so far */
+    struct slice bib_files; /* \addbibresource: names, one a line */
+    struct work *works;     /* [work_count] of bibliography.c */
+    size_t work_count, work_capacity, work_at;
+    bool cites_all;             /* \nocite{*} */
     struct page_alias *entries; /* [entry_count] of the index */
     size_t entry_count, entry_capacity;
     size_t settled_count;   /* of them, those whose section is known */
     struct slice index_url; /* of the last of these; empty: none */
     uint32_t index_node;    /* its section */
+    char index_signs[5];    /* of level, actual, encap, quote */
+    bool index_styled;      /* a style was looked for */
 
     struct slice title; /* the document's */
     struct span title_span;
@@ -144,18 +151,21 @@ struct document {
     struct slice input_folder; /* of \import; "" */
     struct slice only;         /* \includeonly: names, one a line */
     bool is_only;
-    unsigned asked_count; /* of times that a file was asked for */
+    unsigned asked_count;   /* of times that a file was asked for */
     struct tokens at_begin; /* \AtBeginDocument */
     struct theorem *theorems;
     size_t theorem_count, theorem_capacity;
-    unsigned packages; /* being read */
-    bool is_document;  /* has a \documentclass */
-    bool begun;       /* \begin{document} */
-    bool chaptered;   /* its class has chapters */
-    bool classed;     /* its class is known */
-    bool unnumbered;  /* \frontmatter, \backmatter */
+    unsigned packages;   /* being read */
+    bool is_document;    /* has a \documentclass */
+    bool begun;          /* \begin{document} */
+    bool chaptered;      /* its class has chapters */
+    bool classed;        /* its class is known */
+    bool unnumbered;     /* \frontmatter, \backmatter */
+    bool all_unnumbered; /* memoir: and what is in its chapters */
     bool appendix;
-    uint32_t last; /* the character put last, for ligatures; 0: none */
+    bool documented; /* a .dtx file is read as documentation */
+    bool described;  /* only what is to be described of it */
+    uint32_t last;   /* the character put last, for ligatures; 0: none */
     struct token last_token;
 };
 
@@ -199,16 +209,20 @@ void document_read(struct document *d);
 
 /* ---- The commands of each part ---- */
 
-void text_add(struct document *d);     /* symbols.c */
-void commands_add(struct document *d); /* commands.c */
-void sections_add(struct document *d); /* sections.c */
-void blocks_add(struct document *d);   /* blocks.c */
-void verbatim_add(struct document *d); /* verbatim.c */
-void math_add(struct document *d);     /* math.c */
-void labels_add(struct document *d);   /* labels.c */
-void index_add(struct document *d);    /* index.c */
-void inputs_add(struct document *d);   /* inputs.c */
-void entries_add(struct document *d);  /* entries.c */
+void text_add(struct document *d);         /* symbols.c */
+void commands_add(struct document *d);     /* commands.c */
+void loops_add(struct document *d);        /* loops.c */
+void sections_add(struct document *d);     /* sections.c */
+void blocks_add(struct document *d);       /* blocks.c */
+void tabular_add(struct document *d);       /* tabular.c */
+void verbatim_add(struct document *d);     /* verbatim.c */
+void math_add(struct document *d);         /* math.c */
+void labels_add(struct document *d);       /* labels.c */
+void index_add(struct document *d);        /* index.c */
+void inputs_add(struct document *d);       /* inputs.c */
+void bibliography_add(struct document *d); /* bibliography.c */
+void dtx_add(struct document *d);          /* dtx.c */
+void entries_add(struct document *d);      /* entries.c */
 void environments_add(struct document *d, const struct environment *list,
                       size_t count);
 
@@ -220,9 +234,13 @@ struct slice sections_number(struct document *d, const char *name);
 
 /* blocks.c */
 void blocks_paragraph(struct document *d);
-void blocks_row(struct document *d);
-void blocks_cell(struct document *d);
+/* What follows is of that kind, until the group ends. */
+void blocks_begin_kind(struct document *d, int kind, struct slice info);
 void blocks_end_caption(struct document *d, struct flow *flow);
+
+/* tabular.c */
+void tabular_row(struct document *d);
+void tabular_cell(struct document *d);
 
 /* math.c */
 void math_shift(struct document *d, struct token token);
@@ -230,6 +248,9 @@ void math_shift(struct document *d, struct token token);
 /* verbatim.c: a passage as it is written, from the tokens of an argument. */
 void verbatim_write(const struct document *d, const struct tokens *list,
                     struct buf *ret);
+/* If `call` is \verb: what it is to show, a token a character. */
+bool verbatim_in_formula(struct document *d, struct token call,
+                         struct tokens *ret);
 /* |x| stands as it is written from \begin{document} on. */
 void verbatim_between_bars(struct document *d);
 
@@ -247,12 +268,22 @@ void index_end_entry(struct document *d, struct flow *flow);
 /* The entries as aliases of the page. */
 void index_emit(const struct document *d, struct tree *tree);
 
+/* dtx.c */
+bool dtx_is(struct slice text);
+void dtx_read(struct document *d, uint16_t file);
+
 /* inputs.c */
 /* The names (one a line) of a file that is to be read; the first that is there
  * is.  False: none is. */
 bool inputs_open(struct document *d, struct slice names, struct token call);
-/* The same of a package or class. */
+/* The same, but the file is not read yet. */
+bool inputs_fetch(struct document *d, struct slice names, struct token call,
+                  uint16_t *ret_file);
+/* The same as inputs_open of a package or class. */
 bool inputs_open_package(struct document *d, struct slice names,
                          struct token call);
+/* Of each of these packages, separated by commas. */
+void inputs_open_packages(struct document *d, struct slice names,
+                          struct token call);
 
 #endif

@@ -77,6 +77,13 @@ void tex_push(struct tex *tex, struct tokens list)
     push_input(tex)->list = list;
 }
 
+void tex_push_frozen(struct tex *tex, struct tokens list)
+{
+    for (size_t i = 0; tex->edefs && i < list.count; i++)
+        list.items[i].flags |= TOKEN_FROZEN;
+    tex_push(tex, list);
+}
+
 void tex_unread(struct tex *tex, struct token token)
 {
     if (token.cat == CAT_NONE)
@@ -201,7 +208,7 @@ void tex_expand(struct tex *tex, struct token token)
         return;
     }
     if (meaning->kind == MEANING_MACRO)
-        define_call(tex, token, meaning->macro);
+        macro_call(tex, token, meaning->macro);
     else
         meaning->command->run(tex, meaning->command, token);
 }

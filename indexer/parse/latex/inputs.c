@@ -53,7 +53,8 @@ static bool may_ask(struct document *d, struct token call)
     return false;
 }
 
-bool inputs_open(struct document *d, struct slice names, struct token call)
+bool inputs_fetch(struct document *d, struct slice names, struct token call,
+                  uint16_t *ret_file)
 {
     struct tex *tex = &d->tex;
     struct buf bytes = {0}, path = {0};
@@ -67,11 +68,19 @@ bool inputs_open(struct document *d, struct slice names, struct token call)
         tex_report(tex, call, "%s includes itself", path.data);
     else if (found)
         file = add_file(d, &path, &bytes, call);
-    if (file != UINT16_MAX)
-        tex_push_file(tex, file);
     buf_free(&bytes);
     buf_free(&path);
+    *ret_file = file;
     return file != UINT16_MAX;
+}
+
+bool inputs_open(struct document *d, struct slice names, struct token call)
+{
+    uint16_t file;
+    bool found = inputs_fetch(d, names, call, &file);
+    if (found)
+        tex_push_file(&d->tex, file);
+    return found;
 }
 
 /* ---- Names ---- */
@@ -285,38 +294,29 @@ static void open_package(struct document *d, struct slice name,
     buf_free(&file);
 }
 
+/* The last is pushed first, so that the first is read first. */
+void inputs_open_packages(struct document *d, struct slice names,
+                          struct token call)
+{
+    while (names.size) {
+        const char *comma = memrchr(names.data, ',', names.size);
+        size_t from = comma ? (size_t)(comma - names.data) + 1 : 0;
+        open_package(d, (struct slice){names.data + from, names.size - from},
+                     call);
+        names.size = comma ? from - 1 : 0;
+    }
+}
+
 /* Packages that lie beside the document; what they define is read. */
 static void run_package(struct tex *tex, const struct command *command,
                         struct token call)
 {
-    struct document *d = document_of(tex);
     struct buf names = {0};
     (void)command;
     tex_skip_before(tex, "o");
     tex_read_text(tex, &names);
     tex_skip_before(tex, "o");
-    struct slice rest = buf_slice(&names);
-    while (rest.size) {
-        const char *comma = memchr(rest.data, ',', rest.size);
-        size_t size = comma ? (size_t)(comma - rest.data) : rest.size;
-        open_package(d, (struct slice){rest.data, size}, call);
-        size += comma != NULL;
-        rest.data += size;
-        rest.size -= size;
-    }
-    buf_free(&names);
-}
-
-/* What BibTeX made of the entries: the .bbl file beside the main one. */
-static void run_bibliography(struct tex *tex, const struct command *command,
-                             struct token call)
-{
-    struct document *d = document_of(tex);
-    struct buf names = {0};
-    (void)command;
-    tex_skip_before(tex, "m");
-    buf_put_text(&names, "\\jobname.bbl\n");
-    inputs_open(d, buf_slice(&names), call);
+    inputs_open_packages(document_of(tex), buf_slice(&names), call);
     buf_free(&names);
 }
 
@@ -334,7 +334,7 @@ static void run_if_file(struct tex *tex, const struct command *command,
         inputs_open(d, buf_slice(&names), call);
         buf_free(&names);
     } else {
-        define_choose(tex, true);
+        expand_choose(tex, true);
     }
     buf_free(&name);
 }
@@ -359,7 +359,6 @@ static const struct command commands[] = {
     {"endinput", run_endinput, NULL, 0, NULL},
     {"usepackage", run_package, NULL, 0, NULL},
     {"RequirePackage", run_package, NULL, 0, NULL},
-    {"bibliography", run_bibliography, NULL, 0, NULL},
     {"IfFileExists", run_if_file, NULL, 0, NULL},
     {"InputIfFileExists", run_if_file, NULL, 1, NULL},
     {"bye", run_bye, NULL, 0, NULL},

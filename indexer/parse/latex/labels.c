@@ -76,7 +76,7 @@ void labels_settle(struct document *d)
 
 void labels_step(struct document *d, const char *counter)
 {
-    number_step(&d->tex, slice_of(counter));
+    counter_step(&d->tex, slice_of(counter));
     d->number = sections_number(d, counter);
     d->what = document_keep(d, slice_of(counter));
 }
@@ -317,6 +317,27 @@ void labels_resolve(struct document *d)
         resolve(d, &o->refs[i].text);
 }
 
+/* Nothing is shown where it stands, but in the list. */
+static void run_nocite(struct tex *tex, const struct command *command,
+                       struct token call)
+{
+    struct document *d = document_of(tex);
+    struct buf names = {0};
+    struct slice rest, name;
+    (void)command;
+    (void)call;
+    tex_read_text(tex, &names);
+    rest = buf_slice(&names);
+    while (next_name(&rest, &name)) {
+        struct buf cited = {0};
+        buf_printf(&cited, "cite.%.*s", (int)name.size, name.data);
+        find_label(d, buf_slice(&cited));
+        buf_free(&cited);
+        d->cites_all |= slice_is(name, "*");
+    }
+    buf_free(&names);
+}
+
 static const struct command commands[] = {
     {"label", run_label, NULL, 0, NULL},
     {"refstepcounter", run_refstepcounter, NULL, 0, NULL},
@@ -332,6 +353,7 @@ static const struct command commands[] = {
     {"tref", run_reference, NULL, 'c', NULL},
     {"nameref", run_reference, "s", 'n', NULL},
     {"titleref", run_reference, "s", 'n', NULL},
+    {"nocite", run_nocite, NULL, 0, NULL},
     {"cite", run_reference, "soo", 'b', "["},
     {"citep", run_reference, "soo", 'b', "["},
     {"citet", run_reference, "soo", 'b', "["},

@@ -50,14 +50,18 @@ static struct document *document_new(const struct latex_reader *reader)
     d->input_folder = d->only = none;
     text_add(d);
     commands_add(d);
+    loops_add(d);
     sections_add(d);
     labels_add(d);
     index_add(d);
     blocks_add(d);
+    tabular_add(d);
     verbatim_add(d);
     math_add(d);
     entries_add(d);
     inputs_add(d);
+    bibliography_add(d);
+    dtx_add(d);
     return d;
 }
 
@@ -74,6 +78,7 @@ static void document_free(struct document *d)
     free(d->waiting);
     free(d->entries);
     free(d->theorems);
+    free(d->works);
     free(d);
 }
 
@@ -143,7 +148,10 @@ int latex_parse(struct slice bytes, const struct latex_reader *reader,
     tex->most_steps = LEAST_STEPS + STEPS_A_BYTE * bytes.size;
     d->is_document = begins_document(main.transcoded.text);
     d->in.silent = d->is_document;
-    tex_push_file(tex, 0);
+    if (!d->is_document && dtx_is(main.transcoded.text))
+        dtx_read(d, 0); /* its driver is another file */
+    else
+        tex_push_file(tex, 0);
     document_read(d);
     rc = make_tree(d, ret_tree, err);
     if (ret_reports) {

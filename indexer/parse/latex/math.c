@@ -36,6 +36,17 @@ static void add(struct formula *f, struct token token)
     tokens_add(&f->tokens, token);
 }
 
+static bool takes_verb(struct document *d, struct formula *f,
+                       struct token token)
+{
+    struct tokens shown = {0};
+    bool taken = verbatim_in_formula(d, token, &shown);
+    for (size_t i = 0; i < shown.count; i++)
+        add(f, shown.items[i]);
+    tokens_free(&shown);
+    return taken;
+}
+
 static bool is_named(struct document *d, struct token token, const char *name)
 {
     return token.cat == CAT_NAME &&
@@ -118,7 +129,7 @@ static void read_formula(struct document *d, struct formula *f, int end,
                 tex_expand(tex, token);
                 continue;
             }
-            if (takes_label(d, token))
+            if (takes_label(d, token) || takes_verb(d, f, token))
                 continue;
             if (token.value == tex->begin) {
                 struct buf ignored = {0};

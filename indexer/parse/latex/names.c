@@ -244,7 +244,11 @@ void tex_init(struct tex *tex)
     tex->no_value = tex_symbol_of(tex, "-NoValue-");
     tex->end_of = tex_symbol_of(tex, "-end environment-");
     define_add(tex);
+    newcommand_add(tex);
+    expand_add(tex);
     number_add(tex);
+    registers_add(tex);
+    counters_add(tex);
     condition_add(tex);
 }
 

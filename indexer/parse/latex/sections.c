@@ -13,13 +13,13 @@ enum { PART = -1, CHAPTER, SECTION, SUBPARAGRAPH = 5 };
 
 static int64_t count_of(struct document *d, const char *name)
 {
-    uint32_t index = number_counter(&d->tex, slice_of(name));
+    uint32_t index = counter_find(&d->tex, slice_of(name));
     return index == UINT32_MAX ? 0 : d->tex.counts[index];
 }
 
 static void set_count(struct document *d, const char *name, int64_t value)
 {
-    uint32_t index = number_counter(&d->tex, slice_of(name));
+    uint32_t index = counter_find(&d->tex, slice_of(name));
     if (index != UINT32_MAX)
         d->tex.counts[index] = value;
 }
@@ -62,7 +62,7 @@ struct slice sections_number(struct document *d, const char *name)
 
 static void within(struct document *d, const char *name, const char *above)
 {
-    number_reset_within(&d->tex, slice_of(name), slice_of(above));
+    counter_reset_within(&d->tex, slice_of(name), slice_of(above));
 }
 
 static void chaptered(struct document *d)
@@ -97,8 +97,10 @@ void sections_class(struct document *d, struct slice name)
         if (slice_is(name, books[i]) && !d->classed) {
             d->classed = true;
             chaptered(d);
-            if (slice_is(name, "memoir"))
+            if (slice_is(name, "memoir")) {
                 set_count(d, "secnumdepth", 1);
+                d->all_unnumbered = true;
+            }
         }
     for (size_t i = 0; i < sizeof articles / sizeof *articles; i++)
         if (slice_is(name, articles[i]))
@@ -130,7 +132,8 @@ static void leave(struct document *d, struct token call)
 static bool is_numbered(struct document *d, int level)
 {
     return d->is_document && level <= count_of(d, "secnumdepth") &&
-           (!d->unnumbered || level > CHAPTER || level == PART);
+           (!d->unnumbered || level == PART ||
+            (level > CHAPTER && !d->all_unnumbered));
 }
 
 static void put_number(struct document *d, struct flow *flow, int level,
@@ -167,7 +170,7 @@ static void heading(struct document *d, int level, bool star, struct token call)
     tex_skip_before(tex, "oo");
     bool numbered = !star && is_numbered(d, level) && !d->in.silent;
     if (numbered)
-        number_step(tex, slice_of(counters[level + 1]));
+        counter_step(tex, slice_of(counters[level + 1]));
     size_t first_ref = d->outline.ref_count;
     struct flow *flow = document_open_flow(d, FLOW_TITLE, call);
     if (!flow)
@@ -300,13 +303,15 @@ static void run_title(struct tex *tex, const struct command *command,
         d->in.silent = false;
 }
 
+/* The options of \documentstyle are the packages too (LaTeX 2.09). */
 static void run_class(struct tex *tex, const struct command *command,
                       struct token call)
 {
     struct document *d = document_of(tex);
-    struct buf name = {0}, file = {0};
-    (void)command;
-    tex_skip_before(tex, "o");
+    struct buf name = {0}, file = {0}, options = {0};
+    struct tokens list = {0};
+    if (tex_read_optional(tex, &list) && command->value)
+        tex_expand_text(tex, &list, &options);
     tex_read_text(tex, &name);
     tex_skip_before(tex, "o");
     sections_class(d, buf_slice(&name));
@@ -317,10 +322,14 @@ static void run_class(struct tex *tex, const struct command *command,
     }
     if (slice_is(buf_slice(&name), "ltxdoc") ||
         slice_is(buf_slice(&name), "l3doc") ||
+        slice_is(buf_slice(&name), "ltxguide") ||
         slice_is(buf_slice(&name), "amsldoc"))
         verbatim_between_bars(d);
+    inputs_open_packages(d, buf_slice(&options), call);
     if (!d->classed)
         inputs_open_package(d, buf_slice(&file), call);
+    tokens_free(&list);
+    buf_free(&options);
     buf_free(&name);
     buf_free(&file);
 }
@@ -354,14 +363,14 @@ static const struct command firm[] = {
     {"@startsection", run_startsection, NULL, 0, NULL},
     {"secdef", run_secdef, NULL, 0, NULL},
     {"documentclass", run_class, NULL, 0, NULL},
-    {"documentstyle", run_class, NULL, 0, NULL},
+    {"documentstyle", run_class, NULL, 1, NULL},
     {"LoadClass", run_class, NULL, 0, NULL},
     {"LoadClassWithOptions", run_class, NULL, 0, NULL},
 };
 
 static void new_counter(struct document *d, const char *name, const char *above)
 {
-    number_new_counter(&d->tex, slice_of(name), slice_of(above));
+    counter_new(&d->tex, slice_of(name), slice_of(above));
 }
 
 void sections_add(struct document *d)

@@ -180,9 +180,10 @@ struct tex {
     size_t stored;                             /* tokens in macros */
     uint64_t steps, most_steps;
     uint64_t burst;
-    bool global;                        /* \global was met */
+    unsigned edefs; /* being read, in each other */
+    bool global;    /* \global was met */
     bool has_after;
-    struct token after; /* \afterassignment */
+    struct token after;                 /* \afterassignment */
     bool stopped;                       /* \end{document}, \bye */
     bool spent;                         /* all steps are used up */
     void (*abandoned)(struct tex *tex); /* a budget was used up */
@@ -239,6 +240,8 @@ bool mouth_next(struct tex *tex, struct input *input, struct token *ret);
 void tex_push_file(struct tex *tex, uint16_t file);
 /* Takes the list's items over. */
 void tex_push(struct tex *tex, struct tokens list);
+/* ... which in an \edef is not expanded again, as what \the makes. */
+void tex_push_frozen(struct tex *tex, struct tokens list);
 void tex_unread(struct tex *tex, struct token token);
 struct token tex_next(struct tex *tex);          /* unexpanded */
 struct token tex_next_expanded(struct tex *tex); /* unexpandable */
@@ -258,6 +261,10 @@ void tex_end_file(struct tex *tex);
 void tex_read_argument(struct tex *tex, struct tokens *ret);
 /* The rest of a group whose brace was read. */
 void tex_read_group(struct tex *tex, struct tokens *ret);
+/* The end of all input or, left there, of a list. */
+bool tex_at_end(struct tex *tex, struct token token);
+/* {x} from `begin` on becomes x. */
+void tex_strip_braces(struct tokens *list, size_t begin);
 /* Ends a list that ran to the end of all input where its first paragraph, from
  * `from` on, ends; the rest is read again. */
 void tex_cut_runaway(struct tex *tex, struct tokens *list, size_t from,
@@ -291,39 +298,70 @@ bool tex_read_raw(struct tex *tex, const char *end, struct slice *ret,
                   struct token *ret_place);
 bool tex_to_file(struct tex *tex, struct input **ret_file);
 
-/* ---- Definitions (define.c), numbers (number.c), conditionals
- * (condition.c): their commands, and what others use of them ---- */
+/* ---- The commands of each part ---- */
 
-void define_add(struct tex *tex);
-void number_add(struct tex *tex);
-void condition_add(struct tex *tex);
+void define_add(struct tex *tex);     /* define.c */
+void newcommand_add(struct tex *tex); /* newcommand.c */
+void expand_add(struct tex *tex);     /* expand.c */
+void condition_add(struct tex *tex);  /* condition.c */
+void number_add(struct tex *tex);     /* number.c */
+void registers_add(struct tex *tex);  /* registers.c */
+void counters_add(struct tex *tex);   /* counters.c */
 
-void define_call(struct tex *tex, struct token call, const struct macro *macro);
+/* ---- Macros (macro.c, define.c) ---- */
+
+/* Reads its arguments and pushes its body. */
+void macro_call(struct tex *tex, struct token call, const struct macro *macro);
+void define_macro(struct tex *tex, uint32_t symbol, struct macro macro);
 /* #1 in the list as CAT_MATCH. */
 void define_parameters(struct tex *tex, struct tokens *body);
+/* A copy of the list that lives as long as `tex`. */
+struct tokens define_keep(struct tex *tex, const struct tokens *list);
 /* \newif of "\if" + name, whose symbol is `flag`. */
 void define_flag(struct tex *tex, struct slice name, uint32_t flag);
-/* Reads two arguments and goes on with one of them. */
-void define_choose(struct tex *tex, bool first);
-void define_macro(struct tex *tex, uint32_t symbol, struct macro macro);
+/* Reads two arguments and goes on with one of them (expand.c). */
+void expand_choose(struct tex *tex, bool first);
 
+/* ---- Numbers (number.c) ---- */
+
+int64_t number_bounded(int64_t value);
 int64_t number_read(struct tex *tex);
 int64_t number_read_dimension(struct tex *tex);
-void number_read_glue(struct tex *tex);
-/* An assignment to the register `token` whose name was read. */
-void number_assign(struct tex *tex, struct token token);
+int64_t number_read_glue(struct tex *tex);
+int64_t number_read_expression(struct tex *tex, bool dimension);
 int64_t number_of_text(struct tex *tex, struct slice text);
+/* `style`: n 1, r i, R I, a a, A A, p 1pt. */
 void number_write(struct buf *out, int64_t value, char style);
+void number_push(struct tex *tex, int64_t value, char style, struct token call);
+
+/* ---- Registers (registers.c) and counters (counters.c) ---- */
+
+/* `kind`: enum meaning_kind, from MEANING_COUNT on. */
+void register_new(struct tex *tex, uint32_t symbol, int kind);
+/* An assignment to the register `token` whose name was read. */
+void register_assign(struct tex *tex, struct token token);
+/* \count and the number that follows are that register; any other name is
+ * itself. */
+struct token register_of(struct tex *tex, struct token token);
+/* What a command and what follows it stand for as a number; false: the command
+ * is none that does. */
+bool register_value(struct tex *tex, const struct command *command,
+                    int64_t *ret);
+bool counter_value(struct tex *tex, const struct command *command,
+                   int64_t *ret);
 /* The counter's register, UINT32_MAX: there is none of that name. */
-uint32_t number_counter(struct tex *tex, struct slice name);
-void number_new_counter(struct tex *tex, struct slice name,
-                        struct slice within);
-void number_step(struct tex *tex, struct slice name);
-void number_reset_within(struct tex *tex, struct slice name,
-                         struct slice within);
+uint32_t counter_find(struct tex *tex, struct slice name);
+void counter_new(struct tex *tex, struct slice name, struct slice within);
+void counter_step(struct tex *tex, struct slice name);
+void counter_reset_within(struct tex *tex, struct slice name,
+                          struct slice within);
+
+/* ---- Conditionals (condition.c) ---- */
 
 /* Takes an undefined name that must be a conditional's as false. */
 bool condition_guess(struct tex *tex, struct token token);
+/* Reads a test of ifthen, in braces. */
+bool condition_test(struct tex *tex, struct token call);
 /* Passes over the branch not taken. */
 void condition_skip(struct tex *tex);
 

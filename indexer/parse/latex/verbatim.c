@@ -79,15 +79,24 @@ static struct slice trim(struct slice text)
     return text;
 }
 
-static void put_code(struct document *d, struct slice raw, struct token place,
-                     struct slice info)
+/* In a .dtx file each line of it begins with "%", but for macrocode, of which
+ * the last does. */
+static void put_code(struct document *d, struct slice name, struct slice raw,
+                     struct token place, struct slice info)
 {
     struct slice text = trim(raw);
+    bool marked = d->documented && text.size && text.data[text.size - 1] == '%';
+    if (marked)
+        text = trim((struct slice){text.data, text.size - 1});
+    bool unmarked =
+        marked && !slice_is(name, "macrocode") && !slice_is(name, "macrocode*");
     place.from += (uint32_t)(text.data - raw.data);
     place.to = place.from + (uint32_t)text.size;
     struct buf clean = {0};
     for (size_t i = 0; i < text.size; i++)
         if (text.data[i] != '\r' &&
+            !(unmarked && text.data[i] == '%' &&
+              (!i || text.data[i - 1] == '\n')) &&
             ((unsigned char)text.data[i] >= ' ' || text.data[i] == '\n' ||
              text.data[i] == '\t'))
             buf_put_byte(&clean, text.data[i]);
@@ -140,7 +149,7 @@ static void take_verbatim(struct document *d, struct slice name, bool keep,
     buf_printf(&end, "\\end{%.*s}", (int)name.size, name.data);
     if (tex_read_raw(&d->tex, end.data, &raw, &place)) {
         if (keep)
-            put_code(d, raw, place, info);
+            put_code(d, name, raw, place, info);
     } else {
         struct tokens list = {0};
         struct buf text = {0};
@@ -150,7 +159,7 @@ static void take_verbatim(struct document *d, struct slice name, bool keep,
             if (list.items[0].file == call.file)
                 place.from = list.items[0].from;
             place.to = place.from;
-            put_code(d, buf_slice(&text), place, info);
+            put_code(d, name, buf_slice(&text), place, info);
         }
         tokens_free(&list);
         buf_free(&text);
@@ -196,6 +205,9 @@ static void begin_verbatim(struct document *d,
 
 /* ---- Within a line ---- */
 
+static void run_verb(struct tex *tex, const struct command *command,
+                     struct token call);
+
 static void put_inline(struct document *d, struct slice text,
                        struct token place)
 {
@@ -205,12 +217,36 @@ static void put_inline(struct document *d, struct slice text,
     d->in.mono = mono;
 }
 
-/* Of an argument: up to the character that opened it. */
-static void inline_of_tokens(struct document *d, struct token call,
-                             struct token open)
+/* \+ in \verb+\+: in an argument it was read as a name. */
+static bool is_escaped(const struct tex *tex, struct token token, uint32_t c)
 {
-    struct tokens list = {0};
-    struct buf text = {0};
+    if (token.cat != CAT_NAME)
+        return false;
+    struct slice name = tex->symbols[token.value].name;
+    return name.size == 1 && (unsigned char)name.data[0] == c;
+}
+
+/* What was read up to no end is given back from the brace on that ends the
+ * argument, if there is one. */
+static void cut_inline(struct document *d, struct tokens *list)
+{
+    size_t depth = 0, at = 0;
+    for (; at < list->count; at++) {
+        depth += list->items[at].cat == CAT_BEGIN;
+        if (list->items[at].cat == CAT_END && !depth--)
+            break;
+    }
+    if (at == list->count)
+        return;
+    struct tokens rest = {0};
+    tokens_add_all(&rest, list->items + at, list->count - at);
+    list->count = at;
+    tex_push(&d->tex, rest);
+}
+
+static void read_inline(struct document *d, struct token open,
+                        struct tokens *ret)
+{
     uint32_t close = open.value;
     int cat = open.cat;
     if (open.cat == CAT_BEGIN) {
@@ -219,15 +255,31 @@ static void inline_of_tokens(struct document *d, struct token call,
     }
     for (size_t i = 0; i < MOST_INLINE; i++) {
         struct token token = tex_next(&d->tex);
-        if (token.cat == CAT_NONE || token.cat == CAT_STOP) {
-            tex_unread(&d->tex, token);
+        if (tex_at_end(&d->tex, token))
             break;
-        }
         if (token.value == close && token.cat == cat)
+            return;
+        if (cat != CAT_END && is_escaped(&d->tex, token, close)) {
+            token.cat = CAT_OTHER;
+            token.value = '\\';
+            token.to = token.from + 1;
+            tokens_add(ret, token);
+            return;
+        }
+        tokens_add(ret, token);
+        if (token_is(token, CAT_NAME, d->tex.par))
             break;
-        tokens_add(&list, token);
     }
-    verbatim_write(d, &list, &text);
+    cut_inline(d, ret);
+}
+
+/* Of an argument: up to the character that opened it. */
+static struct token inline_of_tokens(struct document *d, struct token call,
+                                     struct token open, struct buf *ret)
+{
+    struct tokens list = {0};
+    read_inline(d, open, &list);
+    verbatim_write(d, &list, ret);
     struct token place = call;
     if (list.count && list.items[0].file == call.file) {
         place.from = list.items[0].from;
@@ -235,35 +287,42 @@ static void inline_of_tokens(struct document *d, struct token call,
         if (place.to < place.from)
             place.to = place.from;
     }
-    put_inline(d, buf_slice(&text), place);
     tokens_free(&list);
-    buf_free(&text);
+    return place;
 }
 
+/* On its line; else, as LaTeX 2.09 had it, in the paragraph. */
 static size_t inline_end(struct slice text, size_t at, char close, char open)
 {
-    size_t depth = 0;
-    for (; at < text.size && text.data[at] != '\n'; at++) {
+    size_t depth = 0, line = SIZE_MAX;
+    for (; at < text.size; at++) {
         if (text.data[at] == close && !depth--)
             return at;
         if (open && text.data[at] == open)
             depth++;
         if (depth == SIZE_MAX)
             depth = 0;
+        if (text.data[at] == '\n') {
+            bool empty = at + 1 < text.size && text.data[at + 1] == '\n';
+            if (line != SIZE_MAX || empty || open)
+                break;
+            line = at;
+        }
     }
-    return at;
+    return line != SIZE_MAX ? line : at;
 }
 
-/* |...| after the command; `active`: the first | was the command. */
-static void verb(struct document *d, struct token call, uint32_t active)
+/* |...| after the command; `active`: the first | was the command.  The place
+ * of what is between. */
+static struct token read_verb(struct document *d, struct token call,
+                              uint32_t active, struct buf *ret)
 {
     struct input *file;
     if (!tex_to_file(&d->tex, &file)) {
         struct token open = {.cat = CAT_NAME, .value = call.value};
         if (!active)
             open = tex_next(&d->tex);
-        inline_of_tokens(d, call, open);
-        return;
+        return inline_of_tokens(d, call, open, ret);
     }
     struct slice text = {d->tex.files[file->file].transcoded.text.data,
                          file->end};
@@ -281,13 +340,37 @@ static void verb(struct document *d, struct token call, uint32_t active)
         tex_report(&d->tex, call,
                    "a passage to stand as written does not end "
                    "on its line");
-    struct token place = {.cat = CAT_OTHER,
+    file->at = end < text.size && text.data[end] == close ? end + 1 : end;
+    file->state = MOUTH_MIDDLE;
+    buf_put(ret, text.data + at, end - at);
+    return (struct token){.cat = CAT_OTHER,
                           .file = file->file,
                           .from = (uint32_t)at,
                           .to = (uint32_t)end};
-    file->at = end < text.size && text.data[end] == close ? end + 1 : end;
-    file->state = MOUTH_MIDDLE;
-    put_inline(d, (struct slice){text.data + at, end - at}, place);
+}
+
+static void verb(struct document *d, struct token call, uint32_t active)
+{
+    struct buf text = {0};
+    struct token place = read_verb(d, call, active, &text);
+    put_inline(d, buf_slice(&text), place);
+    buf_free(&text);
+}
+
+bool verbatim_in_formula(struct document *d, struct token call,
+                         struct tokens *ret)
+{
+    const struct meaning *meaning = tex_meaning(&d->tex, call);
+    if (meaning->kind != MEANING_COMMAND || meaning->command->run != run_verb)
+        return false;
+    struct buf text = {0};
+    struct token place = read_verb(d, call, 0, &text);
+    for (size_t at = 0, step; at < text.size; at += step) {
+        place.value = text_decode(text.data, text.size, at, &step);
+        tokens_add(ret, place);
+    }
+    buf_free(&text);
+    return true;
 }
 
 static void run_verb(struct tex *tex, const struct command *command,
@@ -454,6 +537,11 @@ static const struct environment environments[] = {
     {"LVerbatim", begin_verbatim, NULL, NULL, 1, "o", 0},
     {"lstlisting", begin_verbatim, NULL, NULL, 1, "o", 0},
     {"minted", begin_verbatim, NULL, NULL, 1, "om", 0},
+    {"boxedverbatim", begin_verbatim, NULL, NULL, 1, NULL, 0},
+    {"boxedverbatim*", begin_verbatim, NULL, NULL, 1, NULL, 0},
+    {"fboxverbatim", begin_verbatim, NULL, NULL, 1, NULL, 0},
+    {"verbatimoutput", begin_verbatim, NULL, NULL, 0, "m", 0},
+    {"writeverbatim", begin_verbatim, NULL, NULL, 0, "m", 0},
     {"listing", begin_verbatim, NULL, NULL, 1, "o", 0},
     {"tcblisting", begin_verbatim, NULL, NULL, 1, "om", 0},
     {"dispListing", begin_verbatim, NULL, NULL, 1, "o", 0},

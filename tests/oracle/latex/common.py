@@ -48,21 +48,27 @@ def unpack(folder, to):
                 shutil.copyfile(source, os.path.join(target, name))
 
 
-def typeset(folder, main, options, work, runs=1, pdf=False):
-    """Runs pdflatex; the path of its outputs without their ending."""
+def typeset(folder, main, options, work, runs=1, pdf=False, before=""):
+    """Runs pdflatex, `before` first; the path of its outputs without their ending.
+
+    What it reads is in the .fls beside them.  TEXINPUTS may name more folders
+    in which packages are looked for; for one that is nowhere, and whatever else
+    LaTeX asks the terminal for, it gets the empty file null.tex, so that it
+    comes to its end."""
     base = os.path.basename(main)
     for ending in (".gz", ".tex", ".ltx"):
         base = base[:-len(ending)] if base.endswith(ending) else base
     unpack(folder, work)
     inside = os.path.join(work, os.path.dirname(main))
-    before = r"\AtBeginDocument{\setcounter{tocdepth}{5}}" if "nodepth" not in options else ""
-    env = dict(os.environ, TEXINPUTS=f".:{work}//:", max_print_line="1000")
+    before += r"\AtBeginDocument{\setcounter{tocdepth}{5}}" if "nodepth" not in options else ""
+    more = os.environ.get("TEXINPUTS", "")
+    env = dict(os.environ, TEXINPUTS=f".:{work}//:{more}", max_print_line="1000")
     for run in range(runs):
         draft = [] if pdf and run == runs - 1 else ["-draftmode"]
         try:
-            subprocess.run(["pdflatex", "-interaction=nonstopmode", *draft, f"-jobname={base}",
-                            before + rf"\input{{{base}}}"], cwd=inside, env=env, timeout=500,
-                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            subprocess.run(["pdflatex", "-recorder", "-interaction=scrollmode", *draft, f"-jobname={base}",
+                            before + rf"\input{{{base}}}"], cwd=inside, env=env, timeout=float(options.get("seconds", 500)),
+                           input=b"null.tex\n" * 10000, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         except subprocess.TimeoutExpired:
             print(f"{main}: pdflatex took too long")
     return os.path.join(inside, base)
@@ -75,13 +81,78 @@ def fold_text(text):
 
 
 COMMAND = re.compile(r"\\([a-zA-Z@]+\*?|.) ?")
+LENGTH = r" *-?[\d.]+ *[a-z]{2}"
+SKIPPED = re.compile(r"\\[a-z]*space *\*? *\{[^}]*\}"  # space
+                     rf"|\\(?:hskip|vskip|kern|hspace|vspace){LENGTH}(?: *(?:plus|minus){LENGTH})*"
+                     rf"|\\[hv]rule(?: *(?:width|height|depth){LENGTH})*"
+                     r"|\\catcode *`\\?.= *\d+"
+                     r"|\\hbox *(?:to *\\[a-z@]+ *)?\{[^}]*\}"  # an empty number
+                     r"|\\hyper(?:link|ref) *(?:\[[^]]*\]|\{[^}]*\})")
+CODE = re.compile(r"\\char *(?:(\d+)|'([0-7]+)|\"([0-9A-F]+)|`\\?(.)) ?")
+
+
+def character(match):
+    ten, eight, sixteen, itself = match.groups()
+    return itself or chr(int(ten) if ten else int(eight, 8) if eight else int(sixteen, 16))
 
 
 def fold(text):
     """Letters and digits of a title, whatever commands and accents are around."""
     text = text.replace("\\textbackslash", "").replace("\\\\", " ").replace("ß", "ss").replace("\\ss ", "ss")
+    text = CODE.sub(lambda match: character(match).replace("\\", ""), text)
+    text = re.sub(r"\\LaTeXe(?![a-zA-Z])", "LaTeX2", text)
     text = re.sub(r"\\(TeX|LaTeX|LaTeXe|BibTeX|MakeIndex|eTeX)(?![a-zA-Z])", r"\1", text)
-    text = re.sub(r"\\hspace *\*? *\{[^}]*\}|\\(vspace|kern)[^a-z]*[a-z]{2}|\\hyper(link|ref) *(\[[^]]*\]|\{[^}]*\})", " ", text)
-    text = COMMAND.sub(" ", text)
+    text = COMMAND.sub(" ", SKIPPED.sub(" ", text))
     text = unicodedata.normalize("NFD", text)
     return "".join(c for c in text if c.isascii() and c.isalnum()).lower()
+
+
+# What LaTeX writes itself, from the rest.
+LISTS = re.compile("(short)?contents|listof[a-z]+|index|notes|symbols|numbers|[a-z]")
+HEADING = re.compile(r"(?:\\[A-Za-z]*(?:part|chapter|section|paragraph)|@section [a-z]+)\*? *(?=[\[{])")
+
+
+def groups(line):
+    """The braced groups of a line of a .toc."""
+    found, depth, begin, escaped = [], 0, 0, False
+    for at, c in enumerate(line):
+        if escaped:
+            escaped = False
+        elif c == "\\":
+            escaped = True
+        elif c == "{":
+            depth += 1
+            if depth == 1:
+                begin = at + 1
+        elif c == "}":
+            depth -= 1
+            if depth == 0:
+                found.append(line[begin:at])
+    return found
+
+
+def headings(path):
+    """The titles of sections that a file sets, folded."""
+    text = open(path, encoding="utf-8", errors="replace").read()
+    for heading in HEADING.finditer(text):
+        rest = re.sub(r"^\[[^]]*\]", "", text[heading.end():heading.end() + 500])
+        yield from (fold(title) for title in groups(rest)[:1])
+
+
+def installed(fls):
+    """Titles in the files of the TeX installation that were read as text."""
+    try:
+        read = {line.split(" ", 1)[1].strip() for line in open(fls, encoding="utf-8") if line.startswith("INPUT /")}
+    except OSError:
+        return set()
+    return {title for name in read if name.endswith((".tex", ".ltx")) and "/texmf" in name for title in headings(name)}
+
+
+def elsewhere(options):
+    """Titles in the folder of the TeX installation from which a manual takes
+    the comments of its programs (the option "elsewhere")."""
+    found = set()
+    for place, _, files in os.walk(options.get("elsewhere", "/nonexistent")):
+        for name in files:
+            found.update(headings(os.path.join(place, name)))
+    return found

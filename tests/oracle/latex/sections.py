@@ -5,7 +5,11 @@
 
 MANUALS is the folder that latex-manuals.sh fills, WORK is for LaTeX to run in.
 Each entry of the .toc, in order, must be a node of the tree with the same
-title, at the same depth below the one before of a higher level.
+title, at the same depth below the one before of a higher level.  Of those that
+are not, two kinds are told apart, as nothing in the manual's folder has them:
+what LaTeX itself writes (lists of contents, the index), and sections of files
+of the TeX installation that the manual includes, known by the .fls beside the
+.toc.
 """
 import difflib
 import os
@@ -17,48 +21,31 @@ import common
 LEVELS = ("book", "part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
 
 
-def groups(line):
-    """The braced groups of a line of a .toc."""
-    found, depth, begin, escaped = [], 0, 0, False
-    for at, c in enumerate(line):
-        if escaped:
-            escaped = False
-        elif c == "\\":
-            escaped = True
-        elif c == "{":
-            depth += 1
-            if depth == 1:
-                begin = at + 1
-        elif c == "}":
-            depth -= 1
-            if depth == 0:
-                found.append(line[begin:at])
-    return found
-
-
 def read_toc(path):
     """(level, number, title)."""
     for line in open(path, encoding="utf-8", errors="replace"):
         if not line.startswith("\\contentsline"):
             continue
-        parts = groups(line)
+        parts = common.groups(line)
+        if parts and parts[0] == "appendix":  # memoir's chapters there
+            parts[0] = "chapter"
         if len(parts) < 2 or parts[0] not in LEVELS:
             continue
         title = parts[1]
         number = re.match(r"\s*(?:\\[a-z]*number[a-z]*line|\\numberline)\s*\{", title)
         if number:
-            inner = groups(title)[0]
+            inner = common.groups(title)[0]
             title = title[title.index("{") + len(inner) + 2:]
             yield LEVELS.index(parts[0]), common.fold(inner), common.fold(title)
         else:
-            part = re.match(r"\s*([IVXLC]+)\\hspace *\{1em\}", title)
+            part = re.match(r"\s*(?:\\uppercase *\{)?([IVXLCivxlc]+)\}?\\[a-z]*space *\{1em\}", title)
             if part:
                 yield LEVELS.index(parts[0]), common.fold(part.group(1)), common.fold(title[part.end():])
             else:
                 yield LEVELS.index(parts[0]), "", common.fold(title)
 
 
-NUMBER = re.compile(r"(?:(?:\w+) )?([0-9A-Z]+(?:\.[0-9A-Z]+)*|[IVXLC]+)\.? +(?=\S)")
+NUMBER = re.compile(r"(?:[^\W\d_]+ )?((?:\d+|[A-Z]|[IVXLC]+)(?:\.\w+)*)\.? +(?=\S)")
 
 
 def ours(tree):
@@ -73,7 +60,7 @@ def ours(tree):
                 yield index, "", plain, plain
 
 
-def compare(name, toc, tree, show):
+def compare(name, toc, tree, elsewhere, show):
     nodes = list(ours(tree))
     wanted = [title for _, _, title in toc]
     plain = {node[3] for node in nodes}
@@ -93,18 +80,29 @@ def compare(name, toc, tree, show):
             at = node["parent"]
             while at > 0 and above is not None and at != above:
                 at = tree["nodes"][at]["parent"]
-            nested += above is None or at == above
+            right = above is None or at == above
+            nested += right
+            if show > 1 and not right:
+                print(f"    nested: {toc[a]} is not below {tree['nodes'][above]['title']}")
             stack.append((level, nodes[met[a]][0]))
-    for a, entry in enumerate(toc):
-        if show and a not in met:
+    lists = sum(1 for a, entry in enumerate(toc) if a not in met and common.LISTS.fullmatch(entry[2]))
+    missing = [(a, entry) for a, entry in enumerate(toc) if a not in met and not common.LISTS.fullmatch(entry[2])]
+    outside = sum(1 for _, entry in missing if entry[2] in elsewhere)
+    for _, entry in missing:
+        if show and entry[2] not in elsewhere:
             print(f"    not met: {entry}")
+    for a, b in pairs:
+        if show > 1 and toc[a][1] != nodes[b][1]:
+            print(f"    number: {toc[a]} is {tree['nodes'][nodes[b][0]]['title']}")
     for b, node in enumerate(nodes):
-        if show > 1 and b not in met.values():
+        if show > 2 and b not in met.values():
             print(f"    besides: {tree['nodes'][node[0]]['title']}")
-    share = len(pairs) / max(1, len(toc))
-    print(f"{name}: {len(pairs)} of {len(toc)} titles ({100 * share:.1f} %), {nested} below the right one, "
-          f"{numbered} of {numbers} numbers; {len(nodes) - len(pairs)} nodes are not in the .toc")
-    return len(pairs), len(toc)
+    wanted = len(toc) - lists - outside
+    share = len(pairs) / max(1, wanted)
+    print(f"{name}: {len(pairs)} of {wanted} titles ({100 * share:.1f} %), {nested} below the right one, "
+          f"{numbered} of {numbers} numbers; besides {lists} lists, {outside} of the installation; "
+          f"{len(nodes) - len(pairs)} nodes are not in the .toc")
+    return len(pairs), wanted
 
 
 def main():
@@ -120,8 +118,9 @@ def main():
             if not os.path.exists(f"{made}.toc"):
                 print(f"{name}: LaTeX writes no .toc")
                 continue
-            os.replace(f"{made}.toc", toc_path)
-        one, all_of = compare(name, list(read_toc(toc_path)), tree, show)
+            for ending in ("toc", "fls"):
+                os.replace(f"{made}.{ending}", f"{base}.{ending}")
+        one, all_of = compare(name, list(read_toc(toc_path)), tree, common.installed(f"{base}.fls"), show)
         met += one
         total += all_of
     print(f"all: {met} of {total} titles ({100 * met / max(1, total):.2f} %)")
