@@ -67,7 +67,7 @@ KERNELS := $(call sources,kernels/ref) \
         $O/kernels/cuda/$(if $(NVCC),cuda,none).o
 KERNEL_LIBS := -Wl,--push-state,--as-needed $(if $(DNNL),-ldnnl -lgomp) $(CUDA_LIBS) -Wl,--pop-state
 $O/kernels/ref/%.o: CFLAGS_ALL += -ffp-contract=off
-$O/kernels/cpu/%.o $O/tests/bench/%.o: CFLAGS_ALL += -ffp-contract=fast $(if $(filter release,$(BUILD)),-O3)
+$O/kernels/cpu/%.o $O/tests/bench/%.o $O/memory/nearest_dot.o: CFLAGS_ALL += -ffp-contract=fast $(if $(filter release,$(BUILD)),-O3)
 
 # The flags are part of what an object and a program depend on.
 STAMP := $O/.flags
@@ -170,7 +170,7 @@ $(FUZZERS) $O/tests/fuzz/encode:
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lgumbo -lxml2 $(BASE_LIBS)
 # What reads a model's files, without what runs it.
 MODEL_FUZZERS := $(patsubst %,$O/tests/fuzz/%,model tokenizer)
-MODEL_READERS := $(filter-out $(patsubst %,$O/model/%.o,forward keys model sample session weights),$(MODEL))
+MODEL_READERS := $(filter-out $(patsubst %,$O/model/%.o,cache forward forward_hils keys model sample session weights weights_attention weights_files weights_walk),$(MODEL))
 $(MODEL_FUZZERS): LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
 $(MODEL_FUZZERS): $O/tests/fuzz/%: $(STAMP) $O/tests/fuzz/%.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(MODEL_READERS) $(BASE)
 	$(call say,link)

@@ -26,7 +26,6 @@ enum kind { KIND_PATH, KIND_NUMBER, KIND_CHOICE };
 static void default_store(struct buf *out);
 static void default_parsers(struct buf *out);
 static void default_parser(struct buf *out);
-static void default_model(struct buf *out);
 
 static const char no_model[] = "none";
 
@@ -41,6 +40,8 @@ static const char *const recalls[] = {"off", "aggregate", "children", NULL};
 static const char *const watches[] = {"auto", "inotify", "poll", "off", NULL};
 
 static const char *const answers[] = {"no", "yes", NULL};
+
+static const char *const hils[] = {"off", "exact", NULL};
 
 static const struct key {
     const char *name;
@@ -67,7 +68,7 @@ static const struct key {
                     "least severe messages that are logged: error, warn, info "
                     "or debug",
                     log_levels},
-    [CONFIG_MODEL] = {"model", KIND_PATH, NULL, default_model, 0, 0,
+    [CONFIG_MODEL] = {"model", KIND_PATH, NULL, config_default_model, 0, 0,
                       "folder of the language model, or none"},
     [CONFIG_AGGREGATE] = {"aggregate", KIND_CHOICE, "mean", NULL, 0, 0,
                           "how the memories of a section's parts become one: "
@@ -95,6 +96,10 @@ static const struct key {
                         "whether sections are also found by what the manual's "
                         "own index calls them: yes or no",
                         answers},
+    [CONFIG_HILS] = {"hils", KIND_CHOICE, "off", NULL, 0, 0,
+                     "exact: where prompt and answer are long, a model reads "
+                     "of what is far back only what weighs most; off: all",
+                     hils},
 };
 
 static void default_store(struct buf *out)
@@ -117,7 +122,7 @@ static void default_parser(struct buf *out)
 }
 
 /* As it is built, then as it is installed. */
-static void default_model(struct buf *out)
+void config_default_model(struct buf *out)
 {
     static const char *const places[] = {"quill-0", "../share/lectern/quill-0"};
     struct buf path = {0};
@@ -352,6 +357,85 @@ void config_free(struct config *config)
         free(config->values[i].text);
     free(config->file);
     *config = (struct config){0};
+}
+
+enum { MOST_FILE = 1 << 20 };
+
+/* `old` with line `number` (from 1; 0: none) in place of which `line` stands. */
+static void put_line(struct slice old, unsigned number, const char *line,
+                     struct buf *out)
+{
+    unsigned at = 1;
+    for (size_t from = 0; from < old.size; at++) {
+        const char *end = memchr(old.data + from, '\n', old.size - from);
+        size_t next = end ? (size_t)(end - old.data) + 1 : old.size;
+        if (at == number)
+            buf_put_text(out, line);
+        else
+            buf_put(out, old.data + from, next - from);
+        from = next;
+    }
+    if (number)
+        return;
+    if (old.size && old.data[old.size - 1] != '\n')
+        buf_put_byte(out, '\n');
+    buf_put_text(out, line);
+}
+
+/* Writes it beside the file, reads that, and renames it into place. */
+static int write_checked(const char *path, struct slice text,
+                         enum config_key key, const char *value,
+                         struct err *err)
+{
+    struct buf trial = {0};
+    struct config read = {0};
+    buf_printf(&trial, "%s.new", path);
+    int code = file_write(trial.data, text, err);
+    if (!code)
+        code = config_load(&read, trial.data, err);
+    if (!code && strcmp(config_text(&read, key), value) != 0)
+        code = err_set(err, ERR_USAGE,
+                       "%s cannot be written into the configuration %s", value,
+                       path);
+    config_free(&read);
+    unlink(trial.data);
+    buf_free(&trial);
+    return code ? code : file_write(path, text, err);
+}
+
+static int make_folder_of(const char *path, struct err *err)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = mem_strndup(path, (size_t)(slash - path));
+    int code = folder[0] ? file_make_folder(folder, 0700, err) : 0;
+    free(folder);
+    return code;
+}
+
+int config_write(const struct config *config, enum config_key key,
+                 const char *text, struct err *err)
+{
+    struct buf old = {0}, line = {0}, all = {0};
+    struct stat st;
+    unsigned number = config->values[key].line;
+    char *real = realpath(config->file, NULL);
+    const char *path = real ? real : config->file;
+    int code = 0;
+    if (stat(path, &st) == 0)
+        code = file_read(path, MOST_FILE, &old, err);
+    else
+        code = make_folder_of(path, err);
+    buf_printf(&line, "%s = %s\n", keys[key].name, text);
+    put_line(buf_slice(&old), number, line.data, &all);
+    if (!code)
+        code = write_checked(path, buf_slice(&all), key, text, err);
+    if (code && err && !err->path[0])
+        err_at(err, path);
+    free(real);
+    buf_free(&old);
+    buf_free(&line);
+    buf_free(&all);
+    return code;
 }
 
 const char *config_text(const struct config *config, enum config_key key)

@@ -32,6 +32,7 @@ enum config_key {
     CONFIG_SWEEP_SECONDS,   /* between rescans beside inotify */
     CONFIG_POLL_SECONDS,    /* between rescans without it */
     CONFIG_ALIASES,         /* search what indexes call sections */
+    CONFIG_HILS,            /* how long texts are attended to */
     CONFIG_KEYS
 };
 
@@ -48,7 +49,7 @@ struct config {
     struct {
         char *text;
         enum config_source source;
-        unsigned line; /* of `file`, for CONFIG_FROM_FILE */
+        unsigned line; /* of `file`, the last that has the key; 0: none */
     } values[CONFIG_KEYS];
 };
 
@@ -62,6 +63,13 @@ void config_free(struct config *config);
 /* A value from a flag. */
 int config_set(struct config *config, enum config_key key, const char *text,
                struct err *err);
+
+/* Writes the value into the configuration file, which is made where there is
+ * none: in place of the line that has the key (the last one), or behind all
+ * others; the rest stays.  `config` is as it was.  ERR_USAGE when the file would
+ * not say that value then, as when it holds " ;", which begins a comment. */
+int config_write(const struct config *config, enum config_key key,
+                 const char *text, struct err *err);
 
 const char *config_text(const struct config *config, enum config_key key);
 /* The model's folder; "": none. */
@@ -83,6 +91,9 @@ const char *config_help(enum config_key key);
  * /tmp/lectern-UID/lectern.sock; the environment's LECTERN_SOCKET is left to
  * the callers. */
 void config_default_socket(struct buf *out);
+
+/* Appends the folder of the model that comes with Lectern, or "none". */
+void config_default_model(struct buf *out);
 
 /* Appends $VARIABLE/lectern, else ~/FALLBACK/lectern: a folder of ours by the
  * XDG rules. */

@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,12 +143,28 @@ static int parse_number(const struct option_spec *spec, const char *value,
     return 0;
 }
 
+static int parse_decimal(const struct option_spec *spec, const char *value,
+                         double *ret_number, struct err *err)
+{
+    char *end;
+    errno = 0;
+    double number = strtod(value, &end);
+    if (errno || end == value || *end ||
+        !(number >= (double)spec->low && number <= (double)spec->high))
+        return err_set(err, ERR_USAGE,
+                       "%s takes a number from %ld to %ld, not '%s'",
+                       spelling(spec), spec->low, spec->high, value);
+    *ret_number = number;
+    return 0;
+}
+
 static int store_value(struct options *options, int id, const char *value,
                        struct err *err)
 {
     const struct option_spec *spec = &cli_options[id];
     char *field = (char *)options + spec->offset;
     long number;
+    double decimal;
     int code = 0;
     switch (spec->kind) {
     case KIND_FLAG: *(bool *)(void *)field = true; return 0;
@@ -155,6 +172,11 @@ static int store_value(struct options *options, int id, const char *value,
         code = parse_number(spec, value, &number, err);
         if (!code)
             memcpy(field, &number, sizeof number);
+        return code;
+    case KIND_DECIMAL:
+        code = parse_decimal(spec, value, &decimal, err);
+        if (!code)
+            memcpy(field, &decimal, sizeof decimal);
         return code;
     case KIND_LIST:
         list_add((struct text_list *)(void *)field, value);
@@ -244,7 +266,9 @@ static int check_args(const struct cli *cli, struct err *err)
 int arguments_parse(struct cli *cli, char **argv, struct err *err)
 {
     bool only_words = false;
-    cli->options.count = cli->options.depth = cli->options.max_tokens = -1;
+    struct options *o = &cli->options;
+    o->count = o->depth = o->max_tokens = o->top_k = o->seed = -1;
+    o->temperature = o->top_p = o->min_p = o->penalty = (double)NAN;
     /* Errors about the arguments themselves obey --json, too. */
     for (char **arg = argv + 1; *arg && strcmp(*arg, "--") != 0; arg++)
         if (!strcmp(*arg, "--json") || !strcmp(*arg, "--jsonl"))
@@ -272,7 +296,9 @@ void arguments_free(struct cli *cli)
 {
     free(cli->args.items);
     free(cli->options.ignore.items);
-    cli->args = cli->options.ignore = (struct text_list){0};
+    free(cli->options.stop_texts.items);
+    cli->args = cli->options.ignore = cli->options.stop_texts =
+        (struct text_list){0};
 }
 
 void cli_join_args(const struct cli *cli, size_t first, struct buf *out)

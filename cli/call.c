@@ -1,6 +1,7 @@
 /* Requests with what surrounds them: connecting, progress, JSON results. */
 #include "cli/cli.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -119,6 +120,12 @@ void cli_param_number(struct json *json, const char *key, long number)
 {
     if (number >= 0)
         json_field_int(json, key, number);
+}
+
+void cli_param_decimal(struct json *json, const char *key, double number)
+{
+    if (!isnan(number))
+        json_field_double(json, key, number, 9);
 }
 
 void cli_param_true(struct json *json, const char *key, bool truth)

@@ -51,6 +51,13 @@ enum option_id {
     OPTION_FORMAT,
     OPTION_SESSION,
     OPTION_KIND,
+    OPTION_TEMPERATURE,
+    OPTION_TOP_K,
+    OPTION_TOP_P,
+    OPTION_MIN_P,
+    OPTION_PENALTY,
+    OPTION_SEED,
+    OPTION_STOP_TEXT,
     OPTIONS
 };
 
@@ -58,6 +65,7 @@ enum option_kind {
     KIND_FLAG,
     KIND_TEXT,
     KIND_NUMBER,
+    KIND_DECIMAL,
     KIND_CHOICE, /* `argument` has the values, as in "auto|tree" */
     KIND_LIST    /* a text, as often as wanted */
 };
@@ -78,7 +86,7 @@ struct text_list {
     size_t count, capacity;
 };
 
-/* What the arguments said; NULL, false or -1: not given. */
+/* What the arguments said; NULL, false, -1 or a NaN: not given. */
 struct options {
     bool json, quiet, no_color, help, version;
     const char *socket, *config, *store, *model;
@@ -86,8 +94,9 @@ struct options {
         *format, *session, *kind;
     bool explain, jsonl, strict, wait, force, retry, left_out, all, print, stop;
     bool foreground, repair;
-    long count, depth, max_tokens;
-    struct text_list ignore;
+    long count, depth, max_tokens, top_k, seed;
+    double temperature, top_p, min_p, penalty;
+    struct text_list ignore, stop_texts;
 };
 
 struct cli;
@@ -148,6 +157,7 @@ void cli_disconnect(struct cli *cli);
 /* A parameter, left out when there is no value. */
 void cli_param_text(struct json *json, const char *key, const char *text);
 void cli_param_number(struct json *json, const char *key, long number);
+void cli_param_decimal(struct json *json, const char *key, double number);
 void cli_param_true(struct json *json, const char *key, bool truth);
 /* A result with "fresh" and "complete": says what is amiss, and with --strict
  * makes that the exit status. */
@@ -181,6 +191,7 @@ int cmd_verify(struct cli *cli, struct err *err);
 int cmd_compact(struct cli *cli, struct err *err);
 int cmd_backup(struct cli *cli, struct err *err);
 int cmd_daemon(struct cli *cli, struct err *err);
+int cmd_model(struct cli *cli, struct err *err);
 int cmd_completion(struct cli *cli, struct err *err);
 int cmd_help(struct cli *cli, struct err *err);
 int cmd_version(struct cli *cli, struct err *err);

@@ -5,6 +5,7 @@
 
 #include "cli/answer.h"
 #include "cli/cli.h"
+#include "cli/explain.h"
 #include "cli/output.h"
 
 /* People may watch a model write; scripts get events for the asking. */
@@ -16,6 +17,23 @@ static bool is_streamed(const struct cli *cli)
            (generated && !options->json && isatty(STDOUT_FILENO));
 }
 
+static void build_sampling(const struct options *options, struct json *json)
+{
+    cli_param_decimal(json, "temperature", options->temperature);
+    cli_param_number(json, "top_k", options->top_k);
+    cli_param_decimal(json, "top_p", options->top_p);
+    cli_param_decimal(json, "min_p", options->min_p);
+    cli_param_decimal(json, "repetition_penalty", options->penalty);
+    cli_param_number(json, "seed", options->seed);
+    if (!options->stop_texts.count)
+        return;
+    json_key(json, "stop");
+    json_begin(json, '[');
+    for (size_t i = 0; i < options->stop_texts.count; i++)
+        json_text(json, options->stop_texts.items[i]);
+    json_end(json, ']');
+}
+
 static void build(const struct cli *cli, struct buf *params)
 {
     struct json json = json_to(params);
@@ -23,6 +41,7 @@ static void build(const struct cli *cli, struct buf *params)
     cli_param_search(cli, &json);
     cli_param_text(&json, "answer", cli->options.answer);
     cli_param_number(&json, "max_tokens", cli->options.max_tokens);
+    build_sampling(&cli->options, &json);
     cli_param_true(&json, "stream", is_streamed(cli));
     cli_param_true(&json, "strict", cli->options.strict);
     cli_param_text(&json, "session", cli->options.session);
@@ -87,7 +106,6 @@ static void remark_declined(const struct cli *cli, const cJSON *result)
 static void print_answer(const struct cli *cli, const cJSON *result,
                          const struct buf *shown)
 {
-    const cJSON *explain = cJSON_GetObjectItemCaseSensitive(result, "explain");
     if (is_none(result)) {
         const char *why = json_get_text(result, "declined", NULL);
         if (!cli->options.quiet)
@@ -99,14 +117,8 @@ static void print_answer(const struct cli *cli, const cJSON *result,
         print_citations(cli, result);
         remark_declined(cli, result);
     }
-    if (cli->options.explain && explain) {
-        struct buf text = {0};
-        output_put_readable(&text, explain, 2);
-        printf("\nexplain:\n");
-        if (text.size)
-            output_text(text.data);
-        buf_free(&text);
-    }
+    if (cli->options.explain)
+        explain_print(result);
 }
 
 /* An object with "event" in front, but for the members that are not wanted. */

@@ -58,6 +58,12 @@ static void print(const cJSON *result)
                    json_get_text(file, "file", ""),
                    json_get_text(file, "reason", ""));
     cJSON_ArrayForEach (file,
+                        cJSON_GetObjectItemCaseSensitive(result, "warnings"))
+        buf_printf(&text, "%s  %s: read, but %s\n",
+                   json_get_text(file, "manual", ""),
+                   json_get_text(file, "file", ""),
+                   json_get_text(file, "message", ""));
+    cJSON_ArrayForEach (file,
                         cJSON_GetObjectItemCaseSensitive(result, "left_out"))
         buf_printf(&text, "%s  %s: left out: %s\n",
                    json_get_text(file, "manual", ""),

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cli/cli.h"
+#include "cli/explain.h"
 #include "cli/output.h"
 
 static void build(const struct cli *cli, struct buf *params)
@@ -35,7 +36,6 @@ static void print_hit(const struct cli *cli, int number, const cJSON *hit)
 static void print_hits(const struct cli *cli, const cJSON *result)
 {
     const cJSON *hits = cJSON_GetObjectItemCaseSensitive(result, "results");
-    const cJSON *explain = cJSON_GetObjectItemCaseSensitive(result, "explain");
     const cJSON *hit;
     int number = 0;
     cJSON_ArrayForEach (hit, hits) {
@@ -45,14 +45,8 @@ static void print_hits(const struct cli *cli, const cJSON *result)
     }
     if (!number && !cli->options.quiet)
         fputs("Nothing in the manuals matches this.\n", stderr);
-    if (cli->options.explain && explain) {
-        struct buf text = {0};
-        output_put_readable(&text, explain, 2);
-        printf("\nexplain:\n");
-        if (text.size)
-            output_text(text.data);
-        buf_free(&text);
-    }
+    if (cli->options.explain)
+        explain_print(result);
 }
 
 int cmd_search(struct cli *cli, struct err *err)

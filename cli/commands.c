@@ -95,6 +95,28 @@ const struct option_spec cli_options[OPTIONS] = {
                      KIND_CHOICE, AT(kind),
                      "only sections that have such a block, by what that says",
                      0, 0},
+    [OPTION_TEMPERATURE] = {0, "temperature", "T", KIND_DECIMAL,
+                            AT(temperature),
+                            "how freely the model chooses its words; 0: always "
+                            "the likeliest (0)",
+                            0, 100},
+    [OPTION_TOP_K] = {0, "top-k", "N", KIND_NUMBER, AT(top_k),
+                      "among the likeliest N tokens; 0: all (0)", 0, 1000000},
+    [OPTION_TOP_P] = {0, "top-p", "P", KIND_DECIMAL, AT(top_p),
+                      "among the likeliest that together have the chance P (1)",
+                      0, 1},
+    [OPTION_MIN_P] = {0, "min-p", "P", KIND_DECIMAL, AT(min_p),
+                      "among those with P times the chance of the likeliest (0)",
+                      0, 1},
+    [OPTION_PENALTY] = {0, "repetition-penalty", "R", KIND_DECIMAL, AT(penalty),
+                        "above 1: what was read is less likely to be written "
+                        "(1)",
+                        0, 100},
+    [OPTION_SEED] = {0, "seed", "N", KIND_NUMBER, AT(seed),
+                     "the same seed, the same answer (0)", 0,
+                     9007199254740992},
+    [OPTION_STOP_TEXT] = {0, "stop-text", "TEXT", KIND_LIST, AT(stop_texts),
+                          "the answer ends before this; may be repeated", 0, 0},
     [OPTION_SESSION] = {0, "session", "ID", KIND_TEXT, AT(session),
                         "a conversation: the question may follow up those "
                         "asked under this name before",
@@ -112,13 +134,15 @@ const uint64_t cli_common_options = BIT(JSON) | BIT(SOCKET) | BIT(CONFIG) |
      BIT(EXPLAIN))
 
 const struct command cli_commands[] = {
-    {"add", "DIR", "index a folder of HTML or LaTeX files as a manual; again: rename it",
+    {"add", "DIR",
+     "index a folder of HTML or LaTeX files as a manual; again: rename it",
      BIT(MANUAL) | BIT(IGNORE) | BIT(WAIT), 1, 1, false, cmd_add},
     {"rm", "NAME", "forget a manual; its files stay", 0, 1, 1, false, cmd_rm},
     {"ls", "", "list the manuals", 0, 0, 0, false, cmd_ls},
     {"ask", "QUESTION...", "answer from the manuals, with citations",
      SEARCHING | BIT(JSONL) | BIT(ANSWER) | BIT(MAX_TOKENS) | BIT(STRICT) |
-         BIT(SESSION),
+         BIT(SESSION) | BIT(TEMPERATURE) | BIT(TOP_K) | BIT(TOP_P) |
+         BIT(MIN_P) | BIT(PENALTY) | BIT(SEED) | BIT(STOP_TEXT),
      1, SIZE_MAX, false, cmd_ask},
     {"search", "WORDS...", "find sections", SEARCHING | BIT(STRICT), 1,
      SIZE_MAX, false, cmd_search},
@@ -135,7 +159,9 @@ const struct command cli_commands[] = {
      cmd_wait},
     {"status", "", "say what the daemon has and does", 0, 0, 0, false,
      cmd_status},
-    {"failed", "", "list the files that could not be indexed, and why",
+    {"failed", "",
+     "list the files that could not be indexed, and why, and what is wrong "
+     "in documents that were",
      BIT(MANUAL) | BIT(RETRY) | BIT(LEFT_OUT) | BIT(WAIT), 0, 0, false,
      cmd_failed},
     {"eval", "FILE",
@@ -153,6 +179,10 @@ const struct command cli_commands[] = {
      "copy the store into a new folder, which is one itself (restore: --store "
      "DIR)",
      0, 1, 1, false, cmd_backup},
+    {"model", "use DIR|info [DIR]|list",
+     "use the model in a folder (or none) from now on; say what a model is; "
+     "list those on this machine",
+     0, 1, 2, false, cmd_model},
     {"daemon", "", "start the daemon, or stop it", BIT(STOP) | BIT(FOREGROUND),
      0, 0, false, cmd_daemon},
     {"completion", "bash", "print a completion script", 0, 1, 1, true,

@@ -178,67 +178,6 @@ void output_put_start_of_text(struct buf *out, const char *text, int lines,
     buf_free(&folded);
 }
 
-static bool is_scalar(const cJSON *value)
-{
-    return !cJSON_IsArray(value) && !cJSON_IsObject(value);
-}
-
-static bool all_scalar(const cJSON *value)
-{
-    const cJSON *item;
-    cJSON_ArrayForEach (item, value)
-        if (!is_scalar(item))
-            return false;
-    return true;
-}
-
-static void put_scalar(struct buf *out, const cJSON *value)
-{
-    if (cJSON_IsString(value))
-        buf_put_text(out, value->valuestring);
-    else if (cJSON_IsNumber(value))
-        buf_printf(out, "%.6g", value->valuedouble);
-    else if (cJSON_IsBool(value))
-        buf_put_text(out, cJSON_IsTrue(value) ? "yes" : "no");
-    else
-        buf_put_text(out, "none");
-}
-
-static void put_one_line(struct buf *out, const cJSON *value)
-{
-    const cJSON *item;
-    const char *between = "";
-    cJSON_ArrayForEach (item, value) {
-        buf_put_text(out, between);
-        if (item->string)
-            buf_printf(out, "%s ", item->string);
-        put_scalar(out, item);
-        between = ", ";
-    }
-    buf_put_byte(out, '\n');
-}
-
-void output_put_readable(struct buf *out, const cJSON *value, int indent)
-{
-    const cJSON *item;
-    cJSON_ArrayForEach (item, value) {
-        bool scalar = is_scalar(item), flat = all_scalar(item);
-        buf_printf(out, "%*s%s", indent, "", item->string ? item->string : "-");
-        buf_put_text(out, item->string ? ":" : "");
-        if (scalar || flat)
-            buf_put_byte(out, ' ');
-        if (scalar) {
-            put_scalar(out, item);
-            buf_put_byte(out, '\n');
-        } else if (flat) {
-            put_one_line(out, item);
-        } else {
-            buf_put_byte(out, '\n');
-            output_put_readable(out, item, indent + 2);
-        }
-    }
-}
-
 bool output_put_index_summary(struct buf *out, const cJSON *result)
 {
     const cJSON *files = cJSON_GetObjectItemCaseSensitive(result, "files");

@@ -22,6 +22,7 @@ enum {
     MOST_QUOTES = 20,
     SPARE = 4, /* passages looked at beyond those wanted */
     DEFAULT_TOKENS = 96,
+    MOST_STOPS = 16,
     OPEN_MS = 1000 /* waited for a model that is being opened, if need not be */
 };
 
@@ -30,8 +31,10 @@ enum wanted { WANT_AUTO, WANT_GENERATED, WANT_PASSAGES };
 struct asking {
     const struct call *call;
     struct shelf *shelf;
-    int wanted;          /* enum wanted */
-    size_t most;         /* quotes */
+    int wanted;  /* enum wanted */
+    size_t most; /* quotes */
+    struct slice stops[MOST_STOPS];
+    size_t stop_count;
     const char *session; /* its name; NULL: the question stands alone */
     struct conversation_past
         past; /* what is followed up; none unless it does */
@@ -220,6 +223,32 @@ static void decline(struct asking *asking, const char *why)
     snprintf(asking->declined, sizeof asking->declined, "%s", why);
 }
 
+static struct sampling sampling_of(const cJSON *params)
+{
+    return (struct sampling){
+        .penalty = json_get_double(params, "repetition_penalty", 1),
+        .temperature = json_get_double(params, "temperature", 0),
+        .top_k = (size_t)json_get_int(params, "top_k", 0),
+        .top_p = json_get_double(params, "top_p", 1),
+        .min_p = json_get_double(params, "min_p", 0),
+        .seed = (uint64_t)json_get_int(params, "seed", 0)};
+}
+
+/* The texts that end an answer. */
+static int read_stops(struct asking *asking, struct err *err)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach (
+        item, cJSON_GetObjectItemCaseSensitive(asking->call->params, "stop")) {
+        if (!item->valuestring[0] || asking->stop_count == MOST_STOPS)
+            return err_set(err, ERR_USAGE,
+                           "stop must be at most %d texts, none of them empty",
+                           MOST_STOPS);
+        asking->stops[asking->stop_count++] = slice_of(item->valuestring);
+    }
+    return 0;
+}
+
 /* A model's answer, unless passages are the better one. */
 static int write_answer(struct asking *asking, struct err *err)
 {
@@ -229,6 +258,9 @@ static int write_answer(struct asking *asking, struct err *err)
     struct compose_options options = {
         .most =
             (size_t)json_get_int(call->params, "max_tokens", DEFAULT_TOKENS),
+        .sampling = sampling_of(call->params),
+        .stops = asking->stops,
+        .stop_count = asking->stop_count,
         .live = must,
         .sure = !must};
     struct composed *written = &asking->written;
@@ -323,6 +355,7 @@ static void put_costs(struct json *json, const struct asking *asking)
     json_key(json, "tokens");
     json_begin(json, '{');
     json_field_int(json, "prompt", (int64_t)written->prompt_tokens);
+    json_field_int(json, "reused", (int64_t)written->reused_tokens);
     json_field_int(json, "answer", (int64_t)written->tokens);
     json_end(json, '}');
 }
@@ -332,7 +365,7 @@ static void put_model(struct json *json, const struct asking *asking)
     const struct composed *written = &asking->written;
     bool shown = !strcmp(asking->kind, "generated");
     json_field_text(json, "model", shown ? written->model : NULL);
-    json_field_text(json, "attention", shown ? "full" : NULL);
+    json_field_text(json, "attention", shown ? written->attention : NULL);
     if (written->tokens)
         json_field_double(json, "answer_confidence", written->mean_log, 4);
     if (asking->declined[0])
@@ -375,6 +408,8 @@ int verb_ask(struct call *call, struct json *json, struct err *err)
     if (asking.most > MOST_QUOTES)
         asking.most = MOST_QUOTES;
     int code = read_wanted(&asking, err);
+    if (!code)
+        code = read_stops(&asking, err);
     if (!code)
         code = read_session(&asking, err);
     if (code)

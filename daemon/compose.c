@@ -123,6 +123,9 @@ static int write_text(struct writing *writing, struct composed *ret,
 {
     struct engine_prompt prompt = {.text = buf_slice(&writing->prompt.text),
                                    .most = writing->most,
+                                   .sampling = writing->options->sampling,
+                                   .stops = writing->options->stops,
+                                   .stop_count = writing->options->stop_count,
                                    .cancel = &writing->call->request->cancelled,
                                    .piece = take_piece,
                                    .context = writing};
@@ -135,6 +138,8 @@ static int write_text(struct writing *writing, struct composed *ret,
     cite_read_end(&writing->reader, &writing->text);
     show(writing, from);
     ret->prompt_tokens = written.prompt_tokens;
+    ret->reused_tokens = written.reused_tokens;
+    ret->attention = written.attention;
     ret->tokens = written.tokens;
     ret->mean_log = written.mean_log;
     ret->first_ms = written.first_ms;

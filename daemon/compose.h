@@ -3,18 +3,23 @@
 #define DAEMON_COMPOSE_H
 
 #include "daemon/answer.h"
+#include "model/model.h"
 
 struct compose_options {
     size_t most; /* tokens of the answer */
-    bool live;   /* its text is sent as events while it comes */
-    bool sure;   /* nothing is written when no answer of the model's will do */
+    struct sampling sampling;
+    const struct slice *stops; /* [stop_count] texts that end it, none empty */
+    size_t stop_count;
+    bool live; /* its text is sent as events while it comes */
+    bool sure; /* nothing is written when no answer of the model's will do */
 };
 
 struct composed {
     struct answer answer;
-    const char *model;    /* its name, as long as the daemon */
-    const char *declined; /* why it should not be shown; NULL: it may be */
-    size_t prompt_tokens, tokens;
+    const char *model;     /* its name, as long as the daemon */
+    const char *attention; /* "full", "exact", "hils" */
+    const char *declined;  /* why it should not be shown; NULL: it may be */
+    size_t prompt_tokens, reused_tokens, tokens;
     double mean_log; /* of the chances of its tokens */
     double pack_ms, first_ms;
     struct buf read; /* with "explain": what it read, as JSON; of the caller */

@@ -4,15 +4,21 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "daemon/shingles.h"
 
 enum { MOST_PARTS = 16 };
+
+/* Resemblance from which two sections say the same. */
+static const double SAME = 0.8;
 
 struct gathering {
     const struct shelf *shelf;
     const struct passages *passages;
     const struct context_limits *limits;
     const struct prompt_counter *counter;
-    bool *taken; /* [passages->count] */
+    bool *taken;             /* [passages->count] */
+    struct shingles *packed; /* [packed_count] of each part so far */
+    size_t packed_count, packed_capacity;
 };
 
 /* ---- Parts ---- */
@@ -47,10 +53,27 @@ static void insert_part(struct context_source *source, size_t at,
     source->part_count++;
 }
 
-/* In the order of the manual.  1: it is in, 0: it does not fit into `room`,
- * which it takes from. */
-static int add_part(const struct gathering *gathering,
-                    struct context_source *source,
+/* True: an earlier part says the same.  Else it is remembered. */
+static bool is_said(struct gathering *gathering, const struct node *node)
+{
+    struct shingles own;
+    shingles_of(node, &own);
+    for (size_t i = 0; i < gathering->packed_count; i++)
+        if (shingles_alike(&own, &gathering->packed[i]) >= SAME) {
+            shingles_free(&own);
+            return true;
+        }
+    void *packed = gathering->packed;
+    mem_reserve(&packed, &gathering->packed_capacity,
+                gathering->packed_count + 1, sizeof own);
+    gathering->packed = packed;
+    gathering->packed[gathering->packed_count++] = own;
+    return false;
+}
+
+/* In the order of the manual.  1: it is in, 0: it was said before, or does not
+ * fit into `room`, which it takes from. */
+static int add_part(struct gathering *gathering, struct context_source *source,
                     const struct passage *passage, size_t *room,
                     struct err *err)
 {
@@ -62,7 +85,8 @@ static int add_part(const struct gathering *gathering,
         code = count_tokens(gathering, &part.content, &tokens, err);
     /* A source's first section may be too long: a window of it is shown. */
     if (code || source->part_count == MOST_PARTS ||
-        (source->part_count && tokens > *room)) {
+        (source->part_count && tokens > *room) ||
+        is_said(gathering, part.content.node)) {
         content_close(&part.content);
         return code;
     }
@@ -195,6 +219,27 @@ static int make_source(struct gathering *gathering, size_t first,
     return code < 0 ? code : 0;
 }
 
+static void free_source(struct context_source *source)
+{
+    for (size_t p = 0; p < source->part_count; p++)
+        content_close(&source->parts[p].content);
+    free(source->parts);
+    free(source->blocks);
+    free(source->heads);
+    free(source->owners);
+    *source = (struct context_source){0};
+}
+
+/* The one just made, unless nothing is in it. */
+static void keep_source(struct context *context)
+{
+    struct context_source *source = &context->sources[context->count];
+    if (source->part_count)
+        context->count++;
+    else
+        free_source(source);
+}
+
 int context_open(const struct shelf *shelf, const struct passages *passages,
                  const struct context_limits *limits,
                  const struct prompt_counter *counter, struct context *ret,
@@ -211,9 +256,14 @@ int context_open(const struct shelf *shelf, const struct passages *passages,
     int code = 0;
     for (size_t i = 0;
          i < passages->count && context.count < limits->sources && !code; i++)
-        if (!gathering.taken[i])
-            code = make_source(&gathering, i, &context.sources[context.count++],
+        if (!gathering.taken[i]) {
+            code = make_source(&gathering, i, &context.sources[context.count],
                                err);
+            keep_source(&context);
+        }
+    for (size_t i = 0; i < gathering.packed_count; i++)
+        shingles_free(&gathering.packed[i]);
+    free(gathering.packed);
     free(gathering.taken);
     if (code)
         context_close(&context);
@@ -224,15 +274,8 @@ int context_open(const struct shelf *shelf, const struct passages *passages,
 
 void context_close(struct context *context)
 {
-    for (size_t s = 0; s < context->count; s++) {
-        struct context_source *source = &context->sources[s];
-        for (size_t p = 0; p < source->part_count; p++)
-            content_close(&source->parts[p].content);
-        free(source->parts);
-        free(source->blocks);
-        free(source->heads);
-        free(source->owners);
-    }
+    for (size_t s = 0; s < context->count; s++)
+        free_source(&context->sources[s]);
     free(context->sources);
     *context = (struct context){0};
 }

@@ -4,7 +4,8 @@
  * Passages under one parent become one source, titled as the parent, while all
  * of their sections' text fits into a source's tokens; so room is left for
  * other places.  A source that is hardly filled goes on with the sections that
- * follow under the same parent. */
+ * follow under the same parent.  A section that says what one before it says,
+ * in the same manual or another, is left out. */
 #ifndef DAEMON_CONTEXT_H
 #define DAEMON_CONTEXT_H
 

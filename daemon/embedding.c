@@ -4,10 +4,11 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/vector.h"
 #include "daemon/engine_parts.h"
 
 enum {
-    PIECE_MS = 20,      /* of indexing, that a question waits for */
+    PIECE_MS = 20,      /* of indexing, before it looks whether to go on */
     LEAST_PIECE = 256,  /* tokens: smaller passes are slower by the token */
     FIRST_PIECE = 256,  /* before the speed is known */
     MOST_TEXTS = 64,    /* of a piece */
@@ -104,7 +105,7 @@ static size_t around(const struct engine_wrapping *wrapping)
     return wrapping->before + wrapping->after;
 }
 
-/* ---- Work on the engine's thread ---- */
+/* ---- Work on the engine's threads ---- */
 
 struct embedding {
     const struct embed_text *texts;
@@ -242,7 +243,6 @@ static int perform(const struct engine_embedder *self,
     struct engine_task task = {.run = run,
                                .context = context,
                                .indexing = self->indexing,
-                               .brief = !self->indexing,
                                .cancel = self->cancel};
     return engine_do(self->engine, &task, err);
 }
@@ -399,7 +399,7 @@ static int project(const struct engine_embedder *self, const float *vectors,
         code = perform(self, run_keys, &work, err);
     }
     for (size_t i = 0; i < count && !code; i++)
-        model_unit(ret + i * facts->key_width, facts->key_width);
+        vector_unit(ret + i * facts->key_width, facts->key_width);
     return code;
 }
 

@@ -1,6 +1,7 @@
-/* The engine thread: owns the model.  It opens it when it is first needed, and
- * does one piece of work at a time, questions before indexing; a piece of
- * indexing is about 20 ms, so that a question does not wait longer.
+/* The engine: a thread for questions, which owns the model and opens it when it
+ * is first needed, and a nicer one that indexes with the same weights, each with
+ * its own threads to share the work.  So a question waits for no indexing, and
+ * on busy cores it goes first.
  *
  * A model that cannot be opened or fails is an error (ERR_MODEL) for those who
  * ask, not for the daemon: search goes on by words.  It is tried again when
@@ -18,15 +19,17 @@ struct engine;
 
 struct engine_options {
     const char *folder; /* of the model; NULL or "": none */
+    bool exact; /* long texts are read with `exact` attention (model.h), where
+                   the model may */
 };
 
-/* Starts the thread; the model is opened by whoever needs it first. */
+/* Starts the threads; the model is opened by whoever needs it first. */
 int engine_start(const struct engine_options *options, struct engine **ret,
                  struct err *err);
 /* Ends the work under way at its next token or layer, and refuses more with
  * ERR_CANCELLED; returns at once. */
 void engine_cancel(struct engine *engine);
-/* engine_cancel, once nobody calls any more, then frees all.  False when the
+/* engine_cancel, once nobody calls any more, then frees all.  False when a
  * thread is still busy at `deadline_ms`: then nothing may be freed.  NULL:
  * true. */
 bool engine_stop(struct engine *engine, int64_t deadline_ms);
@@ -37,8 +40,17 @@ bool engine_stop(struct engine *engine, int64_t deadline_ms);
  * that cannot be opened takes nobody's.  How often the model was exchanged. */
 uint64_t engine_renew(struct engine *engine);
 
-/* False: no model is configured. */
-bool engine_has_model(const struct engine *engine);
+/* Opens the model of another folder ("": none), which takes the place of the one
+ * in use once nobody holds that.  A model that cannot be opened takes nobody's,
+ * and is the caller's error alone. */
+int engine_use(struct engine *engine, const char *folder, struct err *err);
+/* Waits at most `most_ms` for what is to take the model's place to do so. */
+void engine_settle(struct engine *engine, int64_t most_ms);
+/* For one who holds the model: whether that is all another one waits for. */
+bool engine_is_awaited(struct engine *engine);
+
+/* False: there is no model, and none is to be opened. */
+bool engine_has_model(struct engine *engine);
 
 /* Asks for the model to be opened, and waits for that at most `most_ms`.  True:
  * it is open. */
@@ -60,8 +72,8 @@ struct engine_state {
 };
 void engine_state(struct engine *engine, struct engine_state *ret);
 
-/* The model for memory's questions.  The work of `indexing` goes after
- * questions; `cancel` (NULL: never) ends it.  Lives in *ret, which the caller
+/* The model for memory's questions.  `indexing` is for who holds an open model:
+ * that work goes after all else; `cancel` (NULL: never) ends it.  Lives in *ret, which the caller
  * keeps as long as it is used. */
 struct engine_embedder {
     struct embedder embedder;
@@ -75,13 +87,17 @@ void engine_embedder(struct engine *engine, bool indexing,
                      const atomic_bool *cancel, struct engine_embedder *ret);
 
 /* An answer after `prompt`.  `piece` is called on the engine thread with text
- * as soon as whole characters are there, and must not call the engine; false
- * ends the answer.  Between tokens the thread embeds other questions. */
+ * as soon as whole characters are there that begin no stop text, and must not
+ * call the engine; false ends the answer.  Answers that are asked for at the
+ * same time are written side by side, and between tokens the thread embeds other
+ * questions. */
 struct engine_prompt {
     struct slice text;
-    size_t most;        /* tokens */
-    double temperature; /* 0: greedy */
-    uint64_t seed;
+    size_t most; /* tokens */
+    struct sampling sampling;
+    const struct slice *stops; /* [stop_count] texts that end it and are no
+                                  part of it, none empty */
+    size_t stop_count;
     const atomic_bool *cancel;
     bool (*piece)(void *context, struct slice text);
     void *context;
@@ -90,8 +106,10 @@ struct engine_prompt {
 struct engine_answer {
     struct buf text; /* freed by the caller */
     size_t prompt_tokens, tokens;
-    bool ended;      /* by a stop of the model's, not for length */
-    double mean_log; /* mean natural logarithm of its tokens' chances */
+    size_t reused_tokens;  /* of the prompt, that were read before */
+    const char *attention; /* "full", "exact", "hils" */
+    bool ended;            /* by a stop, not for length */
+    double mean_log;       /* mean natural logarithm of its tokens' chances */
     double first_ms, total_ms;
 };
 

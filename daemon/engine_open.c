@@ -11,7 +11,7 @@
 
 enum { RETRY_MS = 5000 /* least time between two tries to open the model */ };
 
-/* ---- Opening, on the engine's thread ---- */
+/* ---- Opening, on the thread of questions ---- */
 
 static void fail_open(struct engine *engine, const char *what,
                       const struct err *cause)
@@ -29,17 +29,19 @@ static void fail_open(struct engine *engine, const char *what,
     pthread_mutex_unlock(&engine->lock);
 }
 
-static int open_folder(struct engine *engine, struct model **ret,
-                       struct err *err)
+static int open_folder(struct engine *engine, const char *folder,
+                       struct model **ret, struct err *err)
 {
     struct model *model;
-    int code = engine->pool ? 0 : pool_new(0, &engine->pool, err);
+    int code = engine->pools[QUESTIONS] ? 0 : pool_new(0, &engine->pools[QUESTIONS], err);
     if (code)
         return code;
+    struct pool *pool = engine->pools[QUESTIONS];
     struct model_options options = {
         .kernels = kernels_cpu(),
-        .pool = {engine->pool, pool_parallel_for, pool_threads(engine->pool)}};
-    code = model_open(engine->folder, &options, &model, err);
+        .exact = engine->exact,
+        .pool = {pool, pool_parallel_for, pool_threads(pool)}};
+    code = model_open(folder, &options, &model, err);
     if (code)
         return code;
     if (model_tokenizer(model)) {
@@ -48,7 +50,7 @@ static int open_folder(struct engine *engine, struct model **ret,
     }
     model_close(model);
     struct buf path = {0};
-    file_join(&path, engine->folder, "tokenizer.json");
+    file_join(&path, folder, "tokenizer.json");
     err_set(err, ERR_IO, "there is no %s", path.data);
     err_at(err, path.data);
     buf_free(&path);
@@ -65,7 +67,7 @@ void engine_open(struct engine *engine)
         (clock_ms() - engine->tried_ms < RETRY_MS ||
          (folder_same(look, engine->look) && !engine->may_pass)))
         return;
-    if (open_folder(engine, &model, &err))
+    if (open_folder(engine, engine->folder, &model, &err))
         fail_open(engine, "the model cannot be used", &err);
     pthread_mutex_lock(&engine->lock);
     engine->tried_ms = clock_ms();
@@ -86,55 +88,143 @@ void engine_open(struct engine *engine)
 
 void engine_take_next(struct engine *engine)
 {
-    struct model *old = engine->model;
-    if (!engine->next || engine->holders)
+    struct model *old = engine->model, *sharing = engine->sharing;
+    char *old_folder = engine->folder;
+    if (!engine->next_due || engine->holders || engine->under_way)
         return;
+    engine->sharing = NULL;
     engine->model = engine->next;
+    engine->folder = engine->next_folder;
     engine->look = engine->next_look;
     engine->next = NULL;
+    engine->next_folder = NULL;
+    engine->next_due = false;
     engine->err = (struct err){.position = -1};
     engine->exchanges++;
+    pthread_cond_broadcast(&engine->ended);
     pthread_mutex_unlock(&engine->lock);
+    prefixes_clear(&engine->prefixes);
+    model_close(sharing);
     model_close(old);
-    log_info("model %s: what its folder holds now is in use", engine->folder);
+    free(old_folder);
+    if (engine->folder)
+        log_info("model %s: what its folder holds now is in use",
+                 engine->folder);
+    else
+        log_info("no model is in use any more");
     pthread_mutex_lock(&engine->lock);
+}
+
+/* With the lock.  Returns the one that was to come and is not used. */
+static struct model *put_next(struct engine *engine, struct model *next,
+                              const char *folder, struct folder_look look)
+{
+    struct model *unused = engine->next;
+    char *copy = folder ? mem_strdup(folder) : NULL;
+    free(engine->next_folder);
+    engine->next = next;
+    engine->next_folder = copy;
+    engine->next_look = look;
+    engine->next_due = true;
+    engine_take_next(engine);
+    return unused;
+}
+
+/* The folder of the model that is in use, or is to be. */
+static const char *newest_folder(const struct engine *engine)
+{
+    return engine->next_due ? engine->next_folder : engine->folder;
 }
 
 static int open_next(struct engine_task *task, struct model *model,
                      struct err *err)
 {
     struct engine *engine = task->engine;
-    struct folder_look look = folder_look(engine->folder);
+    const char *folder = newest_folder(engine);
     struct model *next = NULL, *unused = NULL;
     (void)model;
-    int code = open_folder(engine, &next, err);
+    if (!folder)
+        return 0;
+    struct folder_look look = folder_look(folder);
+    int code = open_folder(engine, folder, &next, err);
     if (code)
         fail_open(engine,
                   "the model has changed, and the one before stays in use",
                   err);
     pthread_mutex_lock(&engine->lock);
-    if (code) {
+    if (code)
         engine->refused = look;
-    } else {
-        unused = engine->next;
-        engine->next = next;
-        engine->next_look = look;
-        engine_take_next(engine);
-    }
+    else
+        unused = put_next(engine, next, folder, look);
     pthread_mutex_unlock(&engine->lock);
     model_close(unused);
     return code;
 }
 
+static int open_other(struct engine_task *task, struct model *model,
+                      struct err *err)
+{
+    struct engine *engine = task->engine;
+    const char *folder = task->context;
+    struct model *next = NULL;
+    struct folder_look look = {0};
+    (void)model;
+    if (folder)
+        look = folder_look(folder);
+    int code = folder ? open_folder(engine, folder, &next, err) : 0;
+    if (code)
+        return code;
+    pthread_mutex_lock(&engine->lock);
+    struct model *unused = put_next(engine, next, folder, look);
+    pthread_mutex_unlock(&engine->lock);
+    model_close(unused);
+    return 0;
+}
+
+int engine_use(struct engine *engine, const char *folder, struct err *err)
+{
+    char *copy = folder[0] ? mem_strdup(folder) : NULL;
+    struct engine_task task = {
+        .run = open_other, .context = copy, .bare = true};
+    int code = engine_do(engine, &task, err);
+    free(copy);
+    return code;
+}
+
+void engine_settle(struct engine *engine, int64_t most_ms)
+{
+    int64_t until = clock_ms() + most_ms;
+    pthread_mutex_lock(&engine->lock);
+    while (engine->next_due && !atomic_load(&engine->stopping) &&
+           clock_ms() < until)
+        engine_wait(engine, until);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+bool engine_is_awaited(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    bool awaited = engine->next_due && engine->holders == 1;
+    pthread_mutex_unlock(&engine->lock);
+    return awaited;
+}
+
 /* Changed, but not still changing; and not what was tried already. */
 static bool is_due(struct engine *engine)
 {
-    struct folder_look look = folder_look(engine->folder);
+    pthread_mutex_lock(&engine->lock);
+    const char *folder = newest_folder(engine);
+    char *copy = folder ? mem_strdup(folder) : NULL;
+    pthread_mutex_unlock(&engine->lock);
+    if (!copy)
+        return false;
+    struct folder_look look = folder_look(copy);
+    free(copy);
     pthread_mutex_lock(&engine->lock);
     const struct folder_look *newest =
-        engine->next ? &engine->next_look : &engine->look;
-    bool due = engine->model && !folder_same(look, *newest) &&
-               folder_same(look, engine->seen) &&
+        engine->next_due ? &engine->next_look : &engine->look;
+    bool due = (engine->next_due || engine->model) &&
+               !folder_same(look, *newest) && folder_same(look, engine->seen) &&
                !folder_same(look, engine->refused);
     engine->seen = look;
     pthread_mutex_unlock(&engine->lock);
@@ -143,7 +233,7 @@ static bool is_due(struct engine *engine)
 
 uint64_t engine_renew(struct engine *engine)
 {
-    struct engine_task task = {.run = open_next, .indexing = true};
+    struct engine_task task = {.run = open_next};
     if (engine_has_model(engine) && is_due(engine))
         engine_do(engine, &task, NULL);
     pthread_mutex_lock(&engine->lock);
@@ -174,17 +264,19 @@ static struct model *opened(struct engine *engine)
 int engine_model(struct engine *engine, const atomic_bool *cancel,
                  const struct model **ret, struct err *err)
 {
-    struct engine_task task = {
-        .run = do_nothing, .brief = true, .cancel = cancel};
+    struct engine_task task = {.run = do_nothing, .cancel = cancel};
     int code = opened(engine) ? 0 : engine_do(engine, &task, err);
     if (!code)
         *ret = opened(engine);
     return code;
 }
 
-bool engine_has_model(const struct engine *engine)
+bool engine_has_model(struct engine *engine)
 {
-    return engine->folder;
+    pthread_mutex_lock(&engine->lock);
+    bool has = engine->folder;
+    pthread_mutex_unlock(&engine->lock);
+    return has;
 }
 
 bool engine_ready(struct engine *engine, int64_t most_ms)
@@ -195,7 +287,7 @@ bool engine_ready(struct engine *engine, int64_t most_ms)
     pthread_mutex_lock(&engine->lock);
     if (!engine->model && !atomic_load(&engine->stopping)) {
         engine->wanted = true;
-        pthread_cond_signal(&engine->more);
+        pthread_cond_signal(&engine->more[QUESTIONS]);
     }
     while (engine->wanted && !engine->model && clock_ms() < until)
         engine_wait(engine, until);
@@ -214,10 +306,12 @@ size_t engine_context(struct engine *engine)
 
 void engine_state(struct engine *engine, struct engine_state *ret)
 {
+    pthread_mutex_lock(&engine->lock);
     *ret = (struct engine_state){.folder = engine->folder, .err.position = -1};
-    if (!engine_has_model(engine))
+    pthread_mutex_unlock(&engine->lock);
+    if (!ret->folder)
         return;
-    struct folder_look look = folder_look(engine->folder);
+    struct folder_look look = folder_look(ret->folder);
     pthread_mutex_lock(&engine->lock);
     ret->open = engine->model;
     ret->err = engine->err;

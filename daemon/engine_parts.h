@@ -6,14 +6,20 @@
 
 #include "daemon/engine.h"
 #include "daemon/engine_folder.h"
+#include "daemon/engine_prefixes.h"
 
 enum { QUESTIONS, INDEXING, QUEUES };
 
+/* Written at once: fewer than the rows from which on a product with bf16 weights
+ * may round (kernels.h), so that company does not change an answer. */
+enum { MOST_ANSWERS = 8 };
+
 struct engine {
-    char *folder; /* NULL: no model */
-    pthread_t thread;
+    char *folder; /* NULL: no model; the thread of questions exchanges it */
+    bool exact;   /* engine_options */
+    pthread_t threads[QUEUES];
     pthread_mutex_t lock;
-    pthread_cond_t more;  /* for the thread */
+    pthread_cond_t more[QUEUES]; /* for the threads */
     pthread_cond_t ended; /* for those who wait: a task, or a try to open */
     struct engine_task *queues[QUEUES];
     bool wanted; /* the model is to be opened */
@@ -26,23 +32,33 @@ struct engine {
     int64_t tried_ms;
     bool may_pass; /* the error: memory was short */
 
-    struct model *next; /* takes the place of `model`; NULL: none */
+    bool next_due;      /* these take the place of `model` and `folder`: */
+    struct model *next; /* NULL: none */
+    char *next_folder;
     struct folder_look next_look;
     struct folder_look seen;    /* the last time that it was looked at */
     struct folder_look refused; /* of what could not take that place */
     uint64_t exchanges;
 
-    struct pool *pool; /* the thread's */
+    struct model *sharing;      /* `model`, as the thread that indexes has it;
+                                   NULL: not yet */
+    struct pool *pools[QUEUES]; /* the threads' */
+    /* the thread of questions': */
+    struct generation *generations[MOST_ANSWERS]; /* [under_way] oldest first */
+    size_t under_way;
+    struct prefixes prefixes; /* of `model` */
 };
 
-/* One piece of work.  It lies with the caller, who waits for its end; the
- * fields from `engine` on are the engine's. */
+/* One piece of work, which is run, or an answer.  It lies with the caller, who
+ * waits for its end; the fields from `engine` on are the engine's. */
 struct engine_task {
     int (*run)(struct engine_task *task, struct model *model, struct err *err);
     void *context;
-    bool indexing;             /* after all questions */
-    bool brief;                /* may be done between the tokens of an answer */
-    const atomic_bool *cancel; /* NULL: never */
+    struct generation *generation; /* then there is no `run` */
+    bool indexing;                 /* for the thread that indexes; the caller
+                                      holds an open model */
+    bool bare;                     /* needs no model: `run` may get NULL */
+    const atomic_bool *cancel;     /* NULL: never */
 
     struct engine *engine;
     struct engine_task *next;
@@ -50,19 +66,20 @@ struct engine_task {
     struct err err;
 };
 
-/* Opens the model if need be, runs the task on the engine's thread and waits
- * for its end.  What fails is ERR_MODEL, but for ERR_LIMIT and ERR_CANCELLED. */
+/* Opens the model if need be, runs the task on its thread and waits for its
+ * end.  What fails is ERR_MODEL, but for ERR_LIMIT and ERR_CANCELLED. */
 int engine_do(struct engine *engine, struct engine_task *task, struct err *err);
 
-/* For `run`: asked by the model while it works. */
+/* On the engine's thread: asked by the model while it works. */
 struct cancel engine_cancel_of(struct engine_task *task);
-/* For `run`, on the engine's thread: does the brief questions that wait. */
-void engine_between(struct engine *engine);
+/* On the engine's thread, without the lock: the answer is there, or failed with
+ * what is in task->err; the task is then its caller's. */
+void engine_end(struct engine_task *task, int code);
 
 /* Waits, with the lock, for something to end. */
 void engine_wait(struct engine *engine, int64_t until_ms);
 
-/* On the engine's thread, without the lock: tries to open the model, unless it
+/* On the thread of questions, without the lock: tries to open the model, unless it
  * was in vain and nothing has changed.  With the lock: the next model takes its
  * place when nobody holds the one before. */
 void engine_open(struct engine *engine);

@@ -53,9 +53,13 @@ int frames_next(struct frames *frames, size_t most, struct slice *ret_line,
             return 0;
         frames->taken = ++frames->searched;
         if (!is_blank(line)) {
+            frames->blank = 0;
             *ret_line = line;
             return 1;
         }
+        frames->blank += line.size + 1;
+        if (frames->blank > most)
+            return too_long(most, err);
     }
     return 0;
 }

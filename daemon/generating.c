@@ -1,21 +1,35 @@
-/* Answers by the model. */
+/* Answers by the model, several at once.
+ *
+ *     admitted ──► reading its prompt ──► writing ──► ended
+ *         └──────────────┴───────────────────┴─ cancelled, failed
+ *
+ * A round reads one piece of the prompt that waits longest, then chooses a token
+ * for each answer that is being written and reads all these in one pass.  So an
+ * answer is never more than a piece behind, and each can end at every token. */
+#include "daemon/generating.h"
+
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/file.h"
-#include "daemon/engine_parts.h"
+#include "daemon/engine_prefixes.h"
+#include "daemon/stop_texts.h"
 
-enum { STEP = 256 }; /* tokens of the prompt between which others are served */
+enum { EXACT_LEAST = 4096 /* tokens of prompt and answer */ };
 
 struct generation {
     const struct engine_prompt *prompt;
     struct engine_task *task;
     const struct tokenizer *tokenizer;
-    struct ids ids; /* of the prompt */
+    struct ids ids;          /* of the prompt */
+    struct session *session; /* the engine's thread has it */
+    size_t context;          /* of the model */
     struct engine_answer answer;
+    size_t shown; /* bytes of its text that were handed over */
     struct tokenizer_stream stream;
     double start, log_sum;
     bool refused; /* by `piece` */
+    bool stopped; /* by a stop text */
 };
 
 static double ms_since(double start)
@@ -23,13 +37,28 @@ static double ms_since(double start)
     return (clock_seconds() - start) * 1000;
 }
 
-/* Hands over what the answer's text has from `from` on. */
-static void hand_over(struct generation *g, size_t from)
+/* ---- The text ---- */
+
+/* Hands over the answer's text up to `to`. */
+static void hand_over(struct generation *g, size_t to)
 {
-    struct slice text = {g->answer.text.data + from,
-                         g->answer.text.size - from};
-    if (text.size && g->prompt->piece && !g->refused)
+    struct slice text = {g->answer.text.data + g->shown, to - g->shown};
+    if (to <= g->shown)
+        return;
+    g->shown = to;
+    if (g->prompt->piece && !g->refused)
         g->refused = !g->prompt->piece(g->prompt->context, text);
+}
+
+/* Hands over what is no part of a stop text; ends the text where one begins. */
+static void hand_over_some(struct generation *g)
+{
+    struct stop_texts stops = {g->prompt->stops, g->prompt->stop_count};
+    struct buf *text = &g->answer.text;
+    size_t to = stop_texts_look(&stops, buf_slice(text), g->shown, &g->stopped);
+    hand_over(g, to);
+    if (g->stopped)
+        text->size = to;
 }
 
 /* Adds the token's text, but for what is none: special tokens, and the NULs
@@ -49,66 +78,199 @@ static void put_text(struct generation *g, int32_t id)
         text->data[to] = '\0';
 }
 
-static bool take_token(void *context, int32_t id, double log_chance)
+static void end_text(struct generation *g)
 {
-    struct generation *g = context;
-    size_t from = g->answer.text.size;
+    if (g->stopped)
+        return;
+    tokenizer_stream_end(&g->stream, &g->answer.text);
+    hand_over_some(g);
+    if (!g->stopped)
+        hand_over(g, g->answer.text.size);
+}
+
+/* ---- On the engine's thread ---- */
+
+/* Decided once: below EXACT_LEAST tokens choosing costs more than it saves
+ * (tests/bench/hils.c). */
+static bool is_exact(const struct engine *engine, const struct generation *g)
+{
+    return model_facts(engine->model)->exact &&
+           g->ids.count + g->prompt->most >= EXACT_LEAST;
+}
+
+static int read_piece(struct engine *engine, struct generation *g,
+                      struct err *err)
+{
+    struct cancel cancel = engine_cancel_of(g->task);
+    int code = 0;
+    if (!g->session) {
+        code =
+            prefixes_fork(&engine->prefixes, engine->model, is_exact(engine, g),
+                          g->ids.items, g->ids.count, &g->session, err);
+        if (!code)
+            g->answer.reused_tokens = session_length(g->session);
+        if (!code)
+            g->answer.attention = session_attention(g->session);
+        if (!code)
+            code = session_sampling(g->session, &g->prompt->sampling, err);
+    }
+    if (code)
+        return code;
+    size_t from = session_length(g->session), left = g->ids.count - from;
+    code = session_feed(g->session, g->ids.items + from,
+                        left < PREFIX_PIECE ? left : PREFIX_PIECE, &cancel,
+                        NULL, err);
+    if (code || left > PREFIX_PIECE)
+        return code;
+    prefixes_keep(&engine->prefixes, g->session);
+    return session_reserve(g->session, g->prompt->most, err);
+}
+
+/* Chooses a token and hands its text over.  *ret_ended: it is the last, or was
+ * none. */
+static int choose_token(struct generation *g, const struct model *model,
+                        int32_t *ret_id, bool *ret_ended, struct err *err)
+{
+    double log_chance;
+    int code = session_choose(g->session, ret_id, &log_chance, err);
+    if (code)
+        return code;
+    *ret_ended = true;
+    if (model_stops(model, *ret_id)) {
+        g->answer.ended = true;
+        return 0;
+    }
     if (!g->answer.tokens++)
         g->answer.first_ms = ms_since(g->start);
     g->log_sum += log_chance;
-    put_text(g, id);
-    hand_over(g, from);
-    engine_between(g->task->engine);
-    return !g->refused;
-}
-
-static int read_prompt(struct generation *g, struct session *session,
-                       const struct cancel *cancel, struct err *err)
-{
-    int code = 0;
-    for (size_t from = 0; from < g->ids.count && !code; from += STEP) {
-        size_t left = g->ids.count - from;
-        engine_between(g->task->engine);
-        code = session_feed(session, g->ids.items + from,
-                            left < STEP ? left : STEP, cancel, NULL, err);
-    }
-    return code;
-}
-
-static int write_answer(struct generation *g, struct session *session,
-                        const struct cancel *cancel, struct err *err)
-{
-    struct generate_options options = {.most = g->prompt->most,
-                                       .temperature = g->prompt->temperature,
-                                       .seed = g->prompt->seed,
-                                       .cancel = cancel};
-    size_t made;
-    int code = session_generate(session, &options, take_token, g, &made, err);
-    if (code)
-        return code;
-    size_t from = g->answer.text.size;
-    tokenizer_stream_end(&g->stream, &g->answer.text);
-    hand_over(g, from);
-    g->answer.ended = made < g->prompt->most && !g->refused;
-    g->answer.mean_log = made ? g->log_sum / (double)made : 0;
+    put_text(g, *ret_id);
+    hand_over_some(g);
+    g->answer.ended = g->stopped;
+    *ret_ended = g->stopped || g->refused ||
+                 g->answer.tokens >= g->prompt->most ||
+                 session_length(g->session) == g->context;
     return 0;
 }
 
-static int generate(struct engine_task *task, struct model *model,
-                    struct err *err)
+static bool is_reading(const struct generation *g)
 {
-    struct generation *g = task->context;
-    struct cancel cancel = engine_cancel_of(task);
-    struct session *session;
-    int code = session_open(model, &session, err);
-    if (code)
-        return code;
-    code = read_prompt(g, session, &cancel, err);
-    if (!code)
-        code = write_answer(g, session, &cancel, err);
-    session_close(session);
-    return code;
+    return !g->session || session_length(g->session) < g->ids.count;
 }
+
+static void end(struct generation *g, int code)
+{
+    size_t tokens = g->answer.tokens;
+    session_close(g->session);
+    g->session = NULL;
+    if (!code)
+        end_text(g);
+    g->answer.mean_log = tokens ? g->log_sum / (double)tokens : 0;
+    engine_end(g->task, code);
+}
+
+/* Takes the ended ones out of those under way. */
+static void keep_others(struct engine *engine, const bool *ended)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < engine->under_way; i++)
+        if (!ended[i])
+            engine->generations[kept++] = engine->generations[i];
+    engine->under_way = kept;
+}
+
+static void end_cancelled(struct engine *engine)
+{
+    bool ended[MOST_ANSWERS];
+    for (size_t i = 0; i < engine->under_way; i++) {
+        struct generation *g = engine->generations[i];
+        struct cancel cancel = engine_cancel_of(g->task);
+        ended[i] = cancel.asked(cancel.context);
+        if (ended[i])
+            end(g, err_set(&g->task->err, ERR_CANCELLED, "cancelled"));
+    }
+    keep_others(engine, ended);
+}
+
+/* A piece of the oldest prompt that was not yet read. */
+static void read_one(struct engine *engine)
+{
+    bool ended[MOST_ANSWERS] = {false};
+    size_t at = 0;
+    while (at < engine->under_way && !is_reading(engine->generations[at]))
+        at++;
+    if (at == engine->under_way)
+        return;
+    struct generation *g = engine->generations[at];
+    int code = read_piece(engine, g, &g->task->err);
+    ended[at] = code;
+    if (code)
+        end(g, code);
+    keep_others(engine, ended);
+}
+
+/* A pass is cancelled when nobody is left who waits for it. */
+struct batch {
+    struct generation *items[MOST_ANSWERS];
+    struct session *sessions[MOST_ANSWERS];
+    int32_t ids[MOST_ANSWERS];
+    size_t count;
+};
+
+static bool all_asked(void *context)
+{
+    const struct batch *batch = context;
+    for (size_t i = 0; i < batch->count; i++) {
+        struct cancel cancel = engine_cancel_of(batch->items[i]->task);
+        if (!cancel.asked(cancel.context))
+            return false;
+    }
+    return true;
+}
+
+static void write_all(struct engine *engine)
+{
+    struct batch batch = {.count = 0};
+    bool ended[MOST_ANSWERS] = {false};
+    struct err err = {.position = -1};
+    for (size_t i = 0; i < engine->under_way; i++) {
+        struct generation *g = engine->generations[i];
+        if (is_reading(g))
+            continue;
+        int32_t *id = &batch.ids[batch.count];
+        int code = choose_token(g, engine->model, id, &ended[i], &g->task->err);
+        ended[i] = ended[i] || code;
+        if (ended[i]) {
+            end(g, code);
+            continue;
+        }
+        batch.items[batch.count] = g;
+        batch.sessions[batch.count++] = g->session;
+    }
+    keep_others(engine, ended);
+    struct cancel cancel = {all_asked, &batch};
+    int code =
+        session_step(batch.sessions, batch.ids, batch.count, &cancel, &err);
+    if (!code || code == ERR_CANCELLED)
+        return; /* those who are cancelled end with the next round */
+    for (size_t i = 0; i < engine->under_way; i++) {
+        struct generation *g = engine->generations[i];
+        ended[i] = !is_reading(g);
+        if (!ended[i])
+            continue;
+        g->task->err = err;
+        end(g, code);
+    }
+    keep_others(engine, ended);
+}
+
+void generating_round(struct engine *engine)
+{
+    end_cancelled(engine);
+    read_one(engine);
+    write_all(engine);
+}
+
+/* ---- For those who ask ---- */
 
 /* What a manual says is text, also where a tokenizer would take it for more. */
 static int check_no_special(const struct generation *g, size_t from,
@@ -139,26 +301,40 @@ static int encode_prompt(struct generation *g, struct err *err)
     return code;
 }
 
+static int check_model(const struct generation *g, const struct model *model,
+                       struct err *err)
+{
+    size_t context = model_facts(model)->context;
+    if (!model_facts(model)->writes) {
+        err_set(err, ERR_USAGE,
+                "the model has no head: it embeds, but does not write");
+        return ERR_MODEL;
+    }
+    if (!g->ids.count)
+        return err_set(err, ERR_MODEL, "the prompt is empty");
+    if (g->ids.count > context || g->prompt->most > context - g->ids.count)
+        return err_set(err, ERR_LIMIT,
+                       "a prompt of %zu tokens and an answer of %zu are more "
+                       "than the model's %zu",
+                       g->ids.count, g->prompt->most, context);
+    return 0;
+}
+
 int engine_generate(struct engine *engine, const struct engine_prompt *prompt,
                     struct engine_answer *ret, struct err *err)
 {
     struct generation g = {.prompt = prompt, .start = clock_seconds()};
-    struct engine_task task = {
-        .run = generate, .context = &g, .cancel = prompt->cancel};
+    struct engine_task task = {.generation = &g, .cancel = prompt->cancel};
     const struct model *model;
     g.task = &task;
     int code = engine_model(engine, prompt->cancel, &model, err);
     if (code)
         return code;
-    size_t context = model_facts(model)->context;
     g.tokenizer = model_tokenizer(model);
+    g.context = model_facts(model)->context;
     code = encode_prompt(&g, err);
-    if (!code &&
-        (g.ids.count > context || prompt->most > context - g.ids.count))
-        code = err_set(err, ERR_LIMIT,
-                       "a prompt of %zu tokens and an answer of %zu are more "
-                       "than the model's %zu",
-                       g.ids.count, prompt->most, context);
+    if (!code)
+        code = check_model(&g, model, err);
     if (!code)
         code = engine_do(engine, &task, err);
     g.answer.prompt_tokens = g.ids.count;

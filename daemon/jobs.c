@@ -9,10 +9,11 @@
  *
  * Queued and running, wanted and encoding may be so at once.  Updates go before
  * memories, and interrupt them: those that are there stay in the store.  Files
- * may change more often than it takes to find out which are missing: memories
- * that were interrupted before the first new one are left alone for longer the
- * next time, up to 30 s.  Either may fail, which leaves retry_at or memory_at
- * set.
+ * may change more often than it takes to find out which are missing, or to make
+ * those of what changed: memories that were interrupted and have no less to do
+ * than the time before are left alone for longer the next time, up to 30 s, and
+ * so they go on to be until no update waits when they end.  Either may fail,
+ * which leaves retry_at or memory_at set.
  *
  * 1. Everything that is not said to be one thread's is read and written under
  *    `lock`; index_update, memories_update, library_refresh and store_collect run
@@ -40,6 +41,7 @@ enum {
     SETTLED_MS = 2100, /* until a file's time stamp tells its changes apart */
     LONGEST_REST_MS = 5000, /* after an update, before the next unasked one */
     MOST_UNCOLLECTED = 8,   /* runs until a collection goes before others */
+    MOST_KEPT = 64 << 20,   /* bytes of what was made of vectors */
     NICENESS = 10           /* questions come first */
 };
 
@@ -47,6 +49,7 @@ struct jobs *jobs_new(const struct jobs_options *options)
 {
     struct jobs *jobs = mem_alloc(sizeof *jobs);
     jobs->options = *options;
+    jobs->kept = kept_new(MOST_KEPT);
     pthread_mutex_init(&jobs->lock, NULL);
     pthread_mutex_init(&jobs->refreshing, NULL);
     pthread_condattr_t monotonic;
@@ -55,6 +58,7 @@ struct jobs *jobs_new(const struct jobs_options *options)
     pthread_cond_init(&jobs->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     atomic_init(&jobs->cancel, false);
+    atomic_init(&jobs->stop_index, false);
     jobs->collect = true; /* what a crash left behind */
     jobs->look_at = clock_ms();
     return jobs;
@@ -218,6 +222,10 @@ int jobs_refresh(struct jobs *jobs, struct err *err)
     pthread_mutex_lock(&jobs->refreshing);
     int code = library_refresh(jobs->options.library, err);
     pthread_mutex_unlock(&jobs->refreshing);
+    pthread_mutex_lock(&jobs->lock);
+    jobs->refreshed = jobs->refreshed || !code;
+    pthread_cond_broadcast(&jobs->changed);
+    pthread_mutex_unlock(&jobs->lock);
     return code;
 }
 
@@ -345,7 +353,7 @@ int jobs_start(struct jobs *jobs, struct err *err)
     if (errno)
         return err_errno(err, ERR_IO, "cannot start the index thread");
     jobs->started = true;
-    return 0;
+    return jobs_start_index(jobs, err);
 }
 
 /* ---- From other threads ---- */
@@ -424,6 +432,7 @@ void jobs_cancel(struct jobs *jobs)
     pthread_mutex_lock(&jobs->lock);
     jobs->stopping = true;
     atomic_store(&jobs->cancel, true);
+    atomic_store(&jobs->stop_index, true);
     jobs_settle(jobs);
     pthread_cond_broadcast(&jobs->changed);
     pthread_mutex_unlock(&jobs->lock);
@@ -431,10 +440,12 @@ void jobs_cancel(struct jobs *jobs)
 
 bool jobs_stop(struct jobs *jobs, int64_t deadline_ms)
 {
-    if (jobs->started && !thread_join(jobs->thread, deadline_ms))
+    if (!jobs_stop_index(jobs, deadline_ms) ||
+        (jobs->started && !thread_join(jobs->thread, deadline_ms)))
         return false;
     while (jobs->all)
         job_free(jobs, jobs->all);
+    kept_free(jobs->kept);
     pthread_cond_destroy(&jobs->changed);
     pthread_mutex_destroy(&jobs->refreshing);
     pthread_mutex_destroy(&jobs->lock);

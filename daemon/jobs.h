@@ -82,6 +82,10 @@ void jobs_go_on(struct jobs *jobs);
 int jobs_collect_held(struct jobs *jobs, const atomic_bool *cancel,
                       struct err *err);
 
+/* Another model is to take the place of the one in use (engine_use): memories
+ * that are being made with that are left, and all are made again. */
+void jobs_model_changes(struct jobs *jobs);
+
 /* What was deleted may be collected, when nothing else is to be done. */
 void jobs_collect(struct jobs *jobs);
 

@@ -4,7 +4,8 @@
 #include "daemon/jobs_parts.h"
 
 enum {
-    MODEL_LOOK_MS = 5000, /* until a model may have changed */
+    MODEL_LOOK_MS = 5000,   /* until a model may have changed */
+    SETTLE_MODEL_MS = 10000, /* most time for another model to come */
     FIRST_PATIENCE_MS = 1000,
     MOST_PATIENCE_MS = 30 * 1000
 };
@@ -18,12 +19,15 @@ static const struct volume *volume_of(const struct shelf *shelf,
     return NULL;
 }
 
+/* Makes room for an update that waits, and for another model, which an answer may
+ * have kept away for longer than SETTLE_MODEL_MS. */
 static void on_progress(void *context, size_t done, size_t total)
 {
     struct jobs *jobs = context;
     jobs_progress(jobs, PHASE_MEMORIES, done, total);
+    bool awaited = engine_is_awaited(jobs->options.engine);
     pthread_mutex_lock(&jobs->lock);
-    if (jobs_update_is_due(jobs) && jobs_may_interrupt(jobs))
+    if (awaited || (jobs_update_is_due(jobs) && jobs_may_interrupt(jobs)))
         atomic_store(&jobs->cancel, true);
     pthread_mutex_unlock(&jobs->lock);
 }
@@ -34,6 +38,10 @@ static int encode(struct jobs *jobs, uint32_t manual,
 {
     struct engine_embedder e;
     struct embedder_facts facts;
+    *ret_encoded = 0;
+    engine_settle(jobs->options.engine, SETTLE_MODEL_MS);
+    if (!engine_has_model(jobs->options.engine))
+        return 0;
     engine_hold(jobs->options.engine);
     engine_embedder(jobs->options.engine, true, &jobs->cancel, &e);
     int code = e.embedder.facts(&e, &facts, err);
@@ -42,7 +50,8 @@ static int encode(struct jobs *jobs, uint32_t manual,
     if (!code && volume)
         code =
             memories_update(shelf, volume, &e.embedder, &jobs->options.policy,
-                            on_progress, jobs, &jobs->cancel, report, err);
+                            jobs->kept, on_progress, jobs, &jobs->cancel,
+                            report, err);
     shelf_release(shelf);
     engine_release(jobs->options.engine);
     *ret_encoded = e.encoded;
@@ -104,15 +113,29 @@ bool jobs_may_interrupt(const struct jobs *jobs)
     return clock_ms() - jobs->encoding_since >= jobs->patience;
 }
 
-static void set_patience(struct jobs *jobs, int code, size_t encoded)
+/* Is there less to do than when the run before was interrupted, by a half of
+ * what was done since?  A file that changes all the time makes up for it. */
+static bool came_nearer(const struct job *job, size_t encoded, size_t left)
 {
+    return encoded && job->total &&
+           (!job->left || left + encoded / 2 < job->left);
+}
+
+static void set_patience(struct jobs *jobs, struct job *job, int code,
+                         size_t encoded)
+{
+    size_t left = job->total - job->done;
     if (code != ERR_CANCELLED)
-        jobs->patience = 0;
-    else if (!encoded)
+        jobs->patience = jobs_update_is_due(jobs) ? jobs->patience : 0;
+    else if (!came_nearer(job, encoded, left))
         jobs->patience =
             jobs->patience ? jobs->patience * 2 : FIRST_PATIENCE_MS;
     if (jobs->patience > MOST_PATIENCE_MS)
         jobs->patience = MOST_PATIENCE_MS;
+    if (code != ERR_CANCELLED)
+        job->left = 0;
+    else if (job->total)
+        job->left = left;
 }
 
 void jobs_encode(struct jobs *jobs, struct job *job)
@@ -132,7 +155,7 @@ void jobs_encode(struct jobs *jobs, struct job *job)
     job->interrupted += code == ERR_CANCELLED ? encoded : 0;
     jobs->current = NULL;
     jobs->collect = jobs->collect || report.changed;
-    set_patience(jobs, code, encoded);
+    set_patience(jobs, job, code, encoded);
     ended(jobs, job, code, &err, &report);
     pthread_cond_broadcast(&jobs->changed);
     if (!job->forgotten)
@@ -149,14 +172,30 @@ static void want_all(struct jobs *jobs)
     }
 }
 
+void jobs_model_changes(struct jobs *jobs)
+{
+    pthread_mutex_lock(&jobs->lock);
+    if (jobs->current && jobs->current->encoding)
+        atomic_store(&jobs->cancel, true);
+    want_all(jobs); /* at once, for those who wait */
+    jobs->look_at = clock_ms();
+    jobs->model_changes = true;
+    pthread_cond_broadcast(&jobs->changed);
+    pthread_mutex_unlock(&jobs->lock);
+}
+
 int64_t jobs_renew_at(const struct jobs *jobs)
 {
-    return engine_has_model(jobs->options.engine) ? jobs->look_at : 0;
+    bool looks =
+        jobs->model_changes || engine_has_model(jobs->options.engine);
+    return looks ? jobs->look_at : 0;
 }
 
 void jobs_renew_model(struct jobs *jobs)
 {
+    jobs->model_changes = false;
     pthread_mutex_unlock(&jobs->lock);
+    engine_settle(jobs->options.engine, SETTLE_MODEL_MS);
     uint64_t exchanges = engine_renew(jobs->options.engine);
     pthread_mutex_lock(&jobs->lock);
     if (exchanges != jobs->exchanges)

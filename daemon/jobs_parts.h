@@ -37,6 +37,7 @@ struct job {
     int64_t rests_until;             /* ms; before it changes start no update */
     struct memories_report memories; /* the same of memories */
     size_t interrupted; /* segments encoded by runs that were, since then */
+    size_t left; /* segments that such a run had still to encode; 0: none */
     struct err memory_err;
     uint64_t encoded; /* segments in all, also of those that were interrupted */
     int64_t memory_delay, memory_at;
@@ -65,11 +66,17 @@ struct jobs {
     unsigned held;              /* by those who want it to */
     bool refresh;               /* the thread's: jobs_refresh is due */
     pthread_mutex_t refreshing; /* else an older shelf could come last */
-    int64_t look_at;            /* the thread's: when to look at the model */
-    uint64_t exchanges;         /* the thread's: of models, that it knows of */
-    int64_t told_at;            /* ms: the last notification of progress */
-    atomic_bool cancel;         /* stops index_update */
-    int64_t encoding_since;     /* clock_ms: of memories that are made */
+    pthread_t index_thread;     /* jobs_index.c */
+    bool index_started;
+    bool refreshed;         /* since that thread has looked */
+    atomic_bool stop_index; /* ends what it makes */
+    int64_t look_at;        /* the thread's: when to look at the model */
+    uint64_t exchanges;     /* the thread's: of models, that it knows of */
+    bool model_changes;     /* look at it, even if there is none by now */
+    struct kept *kept;      /* the thread's: of vectors that were made */
+    int64_t told_at;        /* ms: the last notification of progress */
+    atomic_bool cancel;     /* stops index_update */
+    int64_t encoding_since; /* clock_ms: of memories that are made */
     int64_t patience; /* ms, for which updates that nobody asked for leave them
                          be */
 };
@@ -95,6 +102,10 @@ void jobs_encode(struct jobs *jobs, struct job *job);
  * Gives the lock back meanwhile.  When to do so; 0: never. */
 void jobs_renew_model(struct jobs *jobs);
 int64_t jobs_renew_at(const struct jobs *jobs);
+/* jobs_index.c: the thread of the search index of vectors.  False: still busy
+ * at the deadline. */
+int jobs_start_index(struct jobs *jobs, struct err *err);
+bool jobs_stop_index(struct jobs *jobs, int64_t deadline_ms);
 /* An update waits: memories make room for it. */
 bool jobs_update_is_due(const struct jobs *jobs);
 /* They have gone on for long enough to be interrupted. */

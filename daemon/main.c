@@ -150,7 +150,8 @@ static int open_all(struct service *service, const struct config *config,
     if (!code)
         code = listener_open(config_text(config, CONFIG_SOCKET),
                              &service->listener, err);
-    struct engine_options engine = {.folder = config_model(config)};
+    struct engine_options engine = {.folder = config_model(config),
+                                    .exact = config_choice(config, CONFIG_HILS)};
     if (!code)
         code = engine_start(&engine, &daemon->engine, err);
     if (!code)

@@ -28,8 +28,9 @@
  *   rm      *manual                     ls
  *   search  *query, manual, under, file, n, mode, kind, explain, strict
  *   ask     *query, manual, under, file, n, mode, kind, explain, answer, max_tokens,
- *           stream: bool, strict, session (a name: what it asks may follow up
- *           what was asked under that name before)
+ *           temperature, top_k, top_p, min_p, repetition_penalty, seed, stop:
+ *           [texts], stream: bool, strict, session (a name: what it asks may
+ *           follow up what was asked under that name before)
  *   toc     node, manual, depth         get  *node
  *   update  manual, wait: bool, force   wait  manual
  *   open    *node

@@ -165,6 +165,17 @@ static void explain_steps(struct json *json, const struct route_result *route)
     json_end(json, ']');
 }
 
+/* What each ranking counts. */
+static void explain_weights(struct json *json, const struct route_result *route)
+{
+    json_key(json, "weights");
+    json_begin(json, '{');
+    for (int r = 0; r < ROUTE_RANKINGS; r++)
+        json_field_double(json, route_ranking_names[r], route->weights.by[r],
+                          4);
+    json_end(json, '}');
+}
+
 static void explain_hits(struct json *json, const struct route_result *route)
 {
     json_key(json, "hits");
@@ -173,6 +184,7 @@ static void explain_hits(struct json *json, const struct route_result *route)
         const struct route_hit *hit = &route->hits[i];
         json_begin(json, '{');
         result_node_id(json, "node", hit->volume, hit->node);
+        json_field_double(json, "score", hit->score, 6);
         for (int r = 0; r < ROUTE_RANKINGS; r++) {
             if (!hit->by[r].rank)
                 continue;
@@ -187,6 +199,25 @@ static void explain_hits(struct json *json, const struct route_result *route)
     json_end(json, ']');
 }
 
+/* How the vectors were searched: "flat", each compared, or "lists" of an
+ * index. */
+static void explain_dense(struct json *json, const struct route_dense *dense)
+{
+    if (!dense->rows)
+        return;
+    json_key(json, "dense");
+    json_begin(json, '{');
+    json_field_int(json, "segments", (int64_t)dense->rows);
+    json_field_text(json, "by", dense->lists ? "lists" : "flat");
+    if (dense->lists) {
+        json_field_int(json, "lists", dense->lists);
+        json_field_int(json, "probes", dense->probes);
+        json_field_int(json, "seen", (int64_t)dense->seen);
+        json_field_int(json, "added", (int64_t)dense->added);
+    }
+    json_end(json, '}');
+}
+
 void search_explain(struct json *json, const struct call *call,
                     const struct route_result *route)
 {
@@ -194,10 +225,14 @@ void search_explain(struct json *json, const struct call *call,
         return;
     json_key(json, "explain");
     json_begin(json, '{');
+    json_field_text(json, "mode", json_get_text(call->params, "mode", "auto"));
     explain_terms(json, route);
+    explain_dense(json, &route->dense);
     explain_steps(json, route);
+    explain_weights(json, route);
     explain_hits(json, route);
     json_field_double(json, "confidence", route->confidence, 4);
+    json_field_double(json, "least_confidence", route_least_confidence, 4);
     json_end(json, '}');
 }
 

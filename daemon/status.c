@@ -5,7 +5,9 @@
 #include "base/file.h"
 #include "base/version.h"
 #include "daemon/jobs.h"
+#include "daemon/models.h"
 #include "daemon/result.h"
+#include "memory/dense.h"
 #include "memory/vectors.h"
 
 enum { OPEN_MS = 30000 };
@@ -198,43 +200,6 @@ int verb_ls(struct call *call, struct json *json, struct err *err)
     return 0;
 }
 
-static void put_model_facts(struct json *json, const struct model_facts *facts)
-{
-    json_field_text(json, "name", facts->name);
-    json_field_text(json, "family", facts->family);
-    json_field_text(json, "type", facts->type);
-    json_field_int(json, "parameters", (int64_t)facts->parameters);
-    json_field_int(json, "width", (int64_t)facts->width);
-    json_field_int(json, "context", (int64_t)facts->context);
-    json_field_bool(json, "recalls", facts->soft_tokens && facts->recall);
-    json_field_text(json, "pooling",
-                    facts->soft_tokens ? "last" : facts->pooling);
-    json_field_bool(json, "writes", facts->writes);
-    json_field_text(json, "backend", facts->backend);
-}
-
-static void put_model(struct json *json, struct engine *engine)
-{
-    struct engine_state state;
-    engine_state(engine, &state);
-    json_key(json, "model");
-    json_begin(json, '{');
-    json_field_text(json, "state",
-                    !state.folder    ? "none"
-                    : state.open     ? "ready"
-                    : state.err.code ? "failed"
-                                     : "closed");
-    json_field_text(json, "path", state.folder);
-    if (state.open)
-        put_model_facts(json, &state.facts);
-    if (state.err.code) {
-        json_key(json, "error");
-        rpc_error_data(json, &state.err);
-    }
-    json_field_bool(json, "changed", state.changed);
-    json_end(json, '}');
-}
-
 static void put_watch(struct json *json, struct watch *watch)
 {
     struct watch_state state;
@@ -278,6 +243,26 @@ static void put_store(struct json *json, struct store *store)
     json_end(json, '}');
 }
 
+/* How many vectors are searched, and by what. */
+static void put_vectors(struct json *json, const struct shelf *shelf)
+{
+    struct dense_state state;
+    dense_state(shelf->dense, &state);
+    json_key(json, "vectors");
+    json_begin(json, '{');
+    json_field_int(json, "segments", (int64_t)state.rows);
+    json_field_text(json, "index", state.indexed ? "lists" : "flat");
+    if (state.indexed) {
+        json_field_int(json, "lists", state.lists);
+        json_field_int(json, "probes", state.probes);
+        json_field_int(json, "added", (int64_t)state.added);
+        json_field_int(json, "gone", (int64_t)state.gone);
+        json_field_int(json, "bytes", (int64_t)state.bytes);
+    }
+    json_field_bool(json, "due", dense_is_due(shelf->dense));
+    json_end(json, '}');
+}
+
 static void put_daemon(struct json *json, const struct call *call)
 {
     struct shelf *shelf = library_shelf(call->daemon->library);
@@ -287,9 +272,10 @@ static void put_daemon(struct json *json, const struct call *call)
     json_field_double(json, "uptime",
                       (double)(clock_ms() - call->daemon->started_ms) / 1000,
                       1);
-    put_model(json, call->daemon->engine);
+    models_put(json, call->daemon->engine);
     put_store(json, call->daemon->store);
     put_watch(json, call->daemon->watch);
+    put_vectors(json, shelf);
     shelf_release(shelf);
 }
 
@@ -309,101 +295,4 @@ int verb_status(struct call *call, struct json *json, struct err *err)
     json_end(json, '}');
     manuals_free(&manuals);
     return 0;
-}
-
-/* ---- failed ---- */
-
-static int put_failed(struct json *json, struct store_txn *txn,
-                      const struct manual *manual, bool *ret_any,
-                      struct err *err)
-{
-    struct file *files;
-    size_t count;
-    int code = store_list_files(txn, manual->id, &files, &count, err);
-    if (code)
-        return code;
-    *ret_any = false;
-    for (size_t i = 0; i < count; i++) {
-        if (files[i].state == FILE_FAILED) {
-            *ret_any = true;
-            json_begin(json, '{');
-            json_field_text(json, "manual", manual->name);
-            json_field_text(json, "file", files[i].path);
-            json_field_text(json, "reason", files[i].failure);
-            json_end(json, '}');
-        }
-        file_free(&files[i]);
-    }
-    free(files);
-    return 0;
-}
-
-static int put_all_failed(const struct call *call, const char *only,
-                          struct json *json, struct err *err)
-{
-    struct manuals manuals = {0};
-    struct store_txn *txn;
-    bool retry = json_get_bool(call->params, "retry", false);
-    int code = store_read(call->daemon->store, &txn, err);
-    if (code)
-        return code;
-    code = store_list_manuals(txn, &manuals.items, &manuals.count, err);
-    for (size_t i = 0; i < manuals.count && !code; i++) {
-        const struct manual *manual = &manuals.items[i];
-        bool any = false;
-        if (!only || !strcmp(only, manual->name))
-            code = put_failed(json, txn, manual, &any, err);
-        if (any && retry)
-            jobs_retry(call->daemon->jobs, manual->id, manual->name);
-    }
-    store_end(txn);
-    manuals_free(&manuals);
-    return code;
-}
-
-static void put_reasons(struct json *json, const struct volume *volume)
-{
-    const struct tree *outline = volume->outline;
-    for (uint32_t i = 0; i < outline->file_count; i++) {
-        if (!outline->left_out[i])
-            continue;
-        json_begin(json, '{');
-        json_field_text(json, "manual", volume->manual.name);
-        json_field_string(json, "file", outline->files[i]);
-        json_field_text(json, "reason", left_out_name(outline->left_out[i]));
-        json_end(json, '}');
-    }
-}
-
-/* Files that are read and not in the tree. */
-static void put_all_left_out(const struct call *call, const char *only,
-                             struct json *json)
-{
-    struct shelf *shelf = library_shelf(call->daemon->library);
-    json_key(json, "left_out");
-    json_begin(json, '[');
-    for (size_t i = 0; i < shelf->count; i++)
-        if (!only || !strcmp(only, shelf->volumes[i]->manual.name))
-            put_reasons(json, shelf->volumes[i]);
-    json_end(json, ']');
-    shelf_release(shelf);
-}
-
-int verb_failed(struct call *call, struct json *json, struct err *err)
-{
-    const char *name = json_get_text(call->params, "manual", NULL);
-    struct manual manual = {0};
-    int code = name ? call_manual(call, name, &manual, err) : 0;
-    if (code)
-        return code;
-    manual_free(&manual);
-    json_begin(json, '{');
-    json_key(json, "files");
-    json_begin(json, '[');
-    code = put_all_failed(call, name, json, err);
-    json_end(json, ']');
-    if (json_get_bool(call->params, "left_out", false))
-        put_all_left_out(call, name, json);
-    json_end(json, '}');
-    return code;
 }

@@ -8,7 +8,9 @@ enum {
     MOST_HITS = 1000,
     MOST_TEXT = 1 << 16,
     MOST_LEVELS = 100000,
-    MOST_TOKENS = 4096
+    MOST_TOKENS = 4096,
+    MOST_TOP_K = 1000000,
+    MOST_SAMPLING = 100
 };
 
 /* clang-format off */
@@ -16,6 +18,7 @@ enum {
 #define TEXT(name) {name, PARAM_TEXT, false, 0, 0}
 #define NEEDED_TEXT(name) {name, PARAM_TEXT, true, 0, 0}
 #define BOOL(name) {name, PARAM_BOOL, false, 0, 0}
+#define NUMBER(name, most) {name, PARAM_NUMBER, false, 0, most}
 #define INT(name, least, most) {name, PARAM_INT, false, least, most}
 #define SEARCHING                                                        \
     NEEDED_TEXT("query"), TEXT("manual"), TEXT("under"), TEXT("file"),   \
@@ -30,6 +33,10 @@ static const struct param rm_params[] = {NEEDED_TEXT("manual"), END};
 static const struct param search_params[] = {SEARCHING, BOOL("strict"), END};
 static const struct param ask_params[] = {
     SEARCHING,      TEXT("answer"), INT("max_tokens", 1, MOST_TOKENS),
+    NUMBER("temperature", MOST_SAMPLING), INT("top_k", 0, MOST_TOP_K),
+    NUMBER("top_p", 1), NUMBER("min_p", 1),
+    NUMBER("repetition_penalty", MOST_SAMPLING),
+    INT("seed", 0, INT64_C(1) << 53), {"stop", PARAM_TEXTS, false, 0, 0},
     BOOL("stream"), BOOL("strict"), TEXT("session"), END};
 static const struct param toc_params[] = {
     TEXT("node"), TEXT("manual"), INT("depth", 0, MOST_LEVELS), END};
@@ -44,6 +51,7 @@ static const struct param failed_params[] = {TEXT("manual"), BOOL("retry"),
                                              BOOL("left_out"), END};
 static const struct param verify_params[] = {TEXT("manual"), BOOL("repair"), END};
 static const struct param backup_params[] = {NEEDED_TEXT("dir"), END};
+static const struct param model_params[] = {TEXT("folder"), BOOL("use"), END};
 static const struct param cancel_params[] = {{"id", PARAM_ANY, true, 0, 0},
                                              END};
 
@@ -56,6 +64,7 @@ static const struct verb verbs[] = {
     {"failed", VERB_QUERY, verb_failed, failed_params},
     {"get", VERB_QUERY, verb_get, get_params},
     {"ls", VERB_QUERY, verb_ls, no_params},
+    {"model", VERB_ANSWER, verb_model, model_params},
     {"open", VERB_QUERY, verb_open, node_params},
     {"rm", VERB_CHORE, verb_rm, rm_params},
     {"search", VERB_QUERY, verb_search, search_params},
@@ -111,6 +120,18 @@ static int check_int(const struct param *param, const cJSON *value,
                    (long long)param->least, (long long)param->most);
 }
 
+static int check_number(const struct param *param, const cJSON *value,
+                        struct err *err)
+{
+    double number = value->valuedouble;
+    if (cJSON_IsNumber(value) && number >= (double)param->least &&
+        number <= (double)param->most)
+        return 0;
+    return err_set(err, ERR_USAGE, "%s must be a number from %lld to %lld",
+                   param->name, (long long)param->least,
+                   (long long)param->most);
+}
+
 static int check_value(const struct param *param, const cJSON *value,
                        struct err *err)
 {
@@ -118,6 +139,7 @@ static int check_value(const struct param *param, const cJSON *value,
     case PARAM_TEXT: return check_text(param, value, err);
     case PARAM_TEXTS: return check_texts(param, value, err);
     case PARAM_INT: return check_int(param, value, err);
+    case PARAM_NUMBER: return check_number(param, value, err);
     case PARAM_BOOL:
         return cJSON_IsBool(value)
                    ? 0

@@ -31,13 +31,20 @@ enum verb_thread {
     VERB_THREADS
 };
 
-enum param_kind { PARAM_TEXT, PARAM_INT, PARAM_BOOL, PARAM_TEXTS, PARAM_ANY };
+enum param_kind {
+    PARAM_TEXT,
+    PARAM_INT,
+    PARAM_NUMBER,
+    PARAM_BOOL,
+    PARAM_TEXTS,
+    PARAM_ANY
+};
 
 struct param {
     const char *name; /* NULL: end of the list */
     enum param_kind kind;
     bool required;
-    int64_t least, most; /* of PARAM_INT */
+    int64_t least, most; /* of PARAM_INT and PARAM_NUMBER */
 };
 
 struct verb {
@@ -61,5 +68,6 @@ verb_run verb_add, verb_rm, verb_update, verb_wait; /* manuals.c */
 verb_run verb_ls, verb_status, verb_failed;         /* status.c */
 verb_run verb_verify;                               /* verify.c */
 verb_run verb_compact, verb_backup;                 /* care.c */
+verb_run verb_model;                                /* models.c */
 
 #endif

@@ -77,20 +77,16 @@ static int step(const struct update *u, int phase, size_t done, size_t total,
 
 /* ---- Scan ---- */
 
+static int against_path(const void *path, const void *file)
+{
+    return strcmp(path, ((const struct file *)file)->path);
+}
+
 static const struct file *find_old(const struct update *u, const char *path)
 {
-    size_t low = 0, high = u->old_file_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(path, u->old_files[middle].path);
-        if (!order)
-            return &u->old_files[middle];
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
+    return u->old_file_count ? bsearch(path, u->old_files, u->old_file_count,
+                                       sizeof *u->old_files, against_path)
+                             : NULL;
 }
 
 static bool same_stat(const struct file *old, const struct scan_file *now)
@@ -136,7 +132,8 @@ static bool look_up(struct update *u, struct store_txn *txn, size_t i)
                           .mtime_ns = settled(u, now->mtime_ns),
                           .inode = now->inode,
                           .failure = mem_strdup(""),
-                          .inputs = mem_strdup("")};
+                          .inputs = mem_strdup(""),
+                          .reports = mem_strdup("")};
     u->report->unsettled += settles(u, now->mtime_ns);
     if (now->failure) {
         file->state = FILE_FAILED;
@@ -154,8 +151,10 @@ static bool look_up(struct update *u, struct store_txn *txn, size_t i)
     file->state = old->state;
     free(file->failure);
     free(file->inputs);
+    free(file->reports);
     file->failure = mem_strdup(old->failure);
     file->inputs = mem_strdup(old->inputs);
+    file->reports = mem_strdup(old->reports);
     bool again =
         u->options->force || (u->options->retry && old->state == FILE_FAILED);
     u->known[i] = is_current(txn, old) && !again;
@@ -266,8 +265,10 @@ static void take_result(struct update *u, size_t i,
     file->tree = r->name;
     free(file->failure);
     free(file->inputs);
+    free(file->reports);
     file->failure = mem_strdup(r->err.code ? r->err.message : "");
     file->inputs = mem_strdup(buf_slice(&r->inputs).data);
+    file->reports = mem_strdup(buf_slice(&r->reports).data);
     u->report->parsed += !r->stored;
 }
 
@@ -398,10 +399,9 @@ static int parse(struct update *u, struct err *err)
     if (!code) {
         struct parser_options parser = u->options->parser;
         parser.cancel = u->cancel;
-        struct parsers *parsers =
-            parsers_start(u->store, &parser, u->options->parsers,
-                          u->options->force, u->manual.root, &u->scan,
-                          reading.tasks, reading.count);
+        struct parsers *parsers = parsers_start(
+            u->store, &parser, u->options->parsers, u->options->force,
+            u->manual.root, &u->scan, reading.tasks, reading.count);
         code = collect_results(u, parsers, reading.file_of, reading.count,
                                &batch, err);
         parsers_stop(parsers);

@@ -16,29 +16,13 @@ enum {
 
 /* ---- Names ---- */
 
-static size_t find_exactly(const struct scan *scan, const char *path)
-{
-    size_t low = 0, high = scan->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(path, scan->files[middle].path);
-        if (!order)
-            return middle;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return SIZE_MAX;
-}
-
 static size_t find_packed(const struct scan *scan, struct buf *path)
 {
-    size_t found = find_exactly(scan, path->data);
+    size_t found = scan_find(scan, path->data);
     if (found != SIZE_MAX)
         return found;
     buf_put_text(path, ".gz");
-    found = find_exactly(scan, path->data);
+    found = scan_find(scan, path->data);
     path->size -= 3;
     path->data[path->size] = '\0';
     return found;

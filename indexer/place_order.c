@@ -169,6 +169,15 @@ void placing_read_in_order(struct placing *p)
     free(has_previous);
 }
 
+/* The page that heads a folder, of which no list says where it stands. */
+static bool is_head(const struct placing *p, uint32_t page)
+{
+    const struct page_place *place = &p->pages[page];
+    return place->is_index && place->position == NOT_PLACED &&
+           place->listed == UINT64_MAX &&
+           placing_folder_index(p, page) == TREE_NONE;
+}
+
 static int by_place(const void *a, const void *b, void *context)
 {
     const struct placing *p = context;
@@ -183,6 +192,8 @@ static int by_place(const void *a, const void *b, void *context)
              second = y->surely ? y->listed : UINT64_MAX;
     if (first != second)
         return first < second ? -1 : 1;
+    if (is_head(p, i) != is_head(p, j))
+        return is_head(p, i) ? -1 : 1;
     if (x->position != y->position)
         return x->position < y->position ? -1 : 1;
     if (x->listed != y->listed)

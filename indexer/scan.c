@@ -268,6 +268,20 @@ int scan_visited(const char *root, const char *ignore,
     return 0;
 }
 
+static int against_path(const void *path, const void *file)
+{
+    return strcmp(path, ((const struct scan_file *)file)->path);
+}
+
+size_t scan_find(const struct scan *scan, const char *path)
+{
+    const struct scan_file *found =
+        scan->count ? bsearch(path, scan->files, scan->count,
+                              sizeof *scan->files, against_path)
+                    : NULL;
+    return found ? (size_t)(found - scan->files) : SIZE_MAX;
+}
+
 void scan_free(struct scan *scan)
 {
     for (size_t i = 0; i < scan->count; i++) {

@@ -30,6 +30,8 @@ struct scan {
 int scan_folder(const char *root, const char *ignore, struct scan *ret_scan,
                 struct err *err);
 void scan_free(struct scan *scan);
+/* The file of that path; SIZE_MAX: there is none. */
+size_t scan_find(const struct scan *scan, const char *path);
 
 /* Told of what a scan is about to look at, so that who watches it from then on
  * misses nothing. */

@@ -33,7 +33,10 @@ static const struct {
     {".tex", PARSER_LATEX, false, false},
     {".ltx", PARSER_LATEX, false, false},
     {".latex", PARSER_LATEX, false, false},
+    {".dtx", PARSER_LATEX, false, false},
     {".bbl", PARSER_LATEX, false, true},
+    {".bib", PARSER_LATEX, false, true},
+    {".ist", PARSER_LATEX, false, true},
     {".cls", PARSER_LATEX, false, true},
     {".sty", PARSER_LATEX, false, true},
 };

@@ -58,6 +58,26 @@ struct kernel_run {
     void *stream; /* cuda: cudaStream_t */
 };
 
+/* Keys and values in pages of `slots` slots: those of slot j are [hkv, d] at
+ * keys[j / slots] + key_at + (j % slots) hkv d, and values[...] + value_at alike.
+ * A session's pages hold all layers; what is in one piece is one page.  The
+ * struct is on the host, the two tables and what they point to on the device. */
+struct kernel_pages {
+    const float *const *keys, *const *values; /* [ceil(n / slots)] */
+    size_t key_at, value_at;                  /* floats */
+    size_t slots;                             /* >= 1 */
+    size_t hidden; /* of `attention`: the last of each so many slots is seen by
+                      nobody; 0: none is hidden */
+};
+
+/* What HiLS attention knows of complete chunks, each in its own place: the
+ * summary keys of chunk c [hq, d] at keys[c] + key_at, its biases [hq] at
+ * biases[c] + bias_at.  On the host and on the device as kernel_pages. */
+struct kernel_summaries {
+    float *const *keys, *const *biases; /* [chunks] */
+    size_t key_at, bias_at;             /* floats */
+};
+
 /* A weight matrix [n, k] in the form in which a backend multiplies by it. */
 struct kernel_weight;
 
@@ -109,6 +129,9 @@ struct kernels {
     /* Waits until all that was asked for before is done. */
     int (*download)(struct kernel_run *run, void *host, const void *from,
                     size_t bytes);
+    /* Within the device. */
+    int (*copy)(struct kernel_run *run, void *to, const void *from,
+                size_t bytes);
 
     /* ---- Products ---- */
 
@@ -150,13 +173,15 @@ struct kernels {
 
     /* Causal attention of m new queries over n keys, the last m of which are
      * their own (m <= n): query i sees keys [0, n - m + i], and of these only the last
-     * `window` when window > 0.  out, q [m, hq, d]; k, v [n, hkv, d]; hq is a
-     * multiple of hkv; scores are times 1/sqrt(d). */
+     * `window` when window > 0.  out, q [m, hq, d]; pages: n slots; hq is a
+     * multiple of hkv; scores are times 1/sqrt(d).  A query that sees no slot
+     * gets zeros. */
     int (*attention)(struct kernel_run *run, float *out, const float *q,
-                     const float *k, const float *v, size_t m, size_t n,
+                     const struct kernel_pages *pages, size_t m, size_t n,
                      size_t hq, size_t hkv, size_t d, size_t window);
 
-    /* The same where every query sees all n keys (encoders); any m. */
+    /* The same where every query sees all n keys (encoders); any m.
+     * k, v [n, hkv, d]. */
     int (*attention_all)(struct kernel_run *run, float *out, const float *q,
                          const float *k, const float *v, size_t m, size_t n,
                          size_t hq, size_t hkv, size_t d);
@@ -214,42 +239,43 @@ struct kernels {
      * `position` and `landmark` are on the device, as the other pointers. */
 
     /* Calibrated queries (eq. 11 as the authors code it), before rotary:
-     * out [m, o] = rms_norm(h wq^T + (h down^T) up^T) * norm [o], the norm
-     * over the whole row.  h [m, D]; wq [o, D]; down [r, D], up [o, r], both
-     * NULL: wq alone is the calibration (full rank). */
+     * out [m, o] = rms_norm(h wq^T + (h down^T) up^T) * norm [o / parts], the
+     * norm over each of `parts` equal parts of a row.  h [m, D]; wq [o, D];
+     * down [r, D], up [o, r], both NULL: wq alone is the calibration (full
+     * rank); low [m, r] is room. */
     int (*calibrate)(struct kernel_run *run, float *out, const float *h,
                      const struct kernel_weight *down,
                      const struct kernel_weight *up,
                      const struct kernel_weight *wq, const float *norm,
-                     size_t m, float eps);
+                     float *low, size_t m, size_t parts, float eps);
 
-    /* The proxies of chunks without landmarks: out [chunks, width] = the mean
-     * of each chunk's queries q [chunks * chunk, width], after norm and
-     * rotary; width: all heads. */
-    int (*chunk_proxy)(struct kernel_run *run, float *out, const float *q,
-                       size_t chunks, size_t chunk, size_t width);
+    /* The proxy of a chunk without landmarks is the mean of its queries, after
+     * norm and rotary: mean [width], of `before` rows, becomes that of these and
+     * of q [rows, width]; width: all heads.  before 0: mean is not read. */
+    int (*chunk_proxy)(struct kernel_run *run, float *mean, const float *q,
+                       size_t rows, size_t width, size_t before);
 
-    /* Summaries of complete chunks, for each query head (eq. 8): over a chunk's
-     * keys p = softmax(k . proxy / sqrt(d)), key [chunks, hq, d] = p . k,
-     * bias [chunks, hq] = -sum p ln p (nats).  k [chunks * chunk, hkv, d];
-     * proxy [chunks, hq, d].  With `landmark` the last key of each chunk is
-     * left out (chunk >= 2). */
-    int (*chunk_summary)(struct kernel_run *run, float *key, float *bias,
-                         const float *k, const float *proxy, size_t chunks,
-                         size_t chunk, size_t hq, size_t hkv, size_t d,
-                         bool landmark);
+    /* Summaries of the complete chunks [first, first + chunks), for each query
+     * head (eq. 8): over a chunk's keys p = softmax(k . proxy / sqrt(d)), its
+     * summary key = p . k, its bias = -sum p ln p (nats).  The proxies
+     * [hq, d] lie where the summary keys go.  With `landmark` the last key of
+     * each chunk is left out (chunk >= 2). */
+    int (*chunk_summary)(struct kernel_run *run,
+                         const struct kernel_summaries *summaries,
+                         const struct kernel_pages *pages, size_t first,
+                         size_t chunks, size_t chunk, size_t hq, size_t hkv,
+                         size_t d, bool landmark);
 
     /* The chunks that each query reads (3, eq. 24): chunk c scores s = qhat .
      * summary_key / sqrt(d) + summary_bias in each head, less the logarithm of
      * all exp(s) and of the window's exp(q . k / sqrt(d)) together; of a
      * key-value head's query heads the highest counts.  chosen [m, hkv, top_k]:
      * the best chunks, ties to the lower, in ascending order, then -1.  q, qhat
-     * [m, hq, d]; k [n, hkv, d]; summary_key [chunks, hq, d], summary_bias
-     * [chunks, hq]; position [m]; landmark [n], not 0: this slot's key and value
-     * are never attended to (NULL: there are none). */
+     * [m, hq, d]; pages: n slots; position [m]; landmark [n], not 0: this slot's
+     * key and value are never attended to (NULL: there are none). */
     int (*hils_choose)(struct kernel_run *run, int32_t *chosen, const float *q,
-                       const float *qhat, const float *k,
-                       const float *summary_key, const float *summary_bias,
+                       const float *qhat, const struct kernel_pages *pages,
+                       const struct kernel_summaries *summaries,
                        const int32_t *position, const int32_t *landmark,
                        const struct kernel_hils *sizes);
 
@@ -259,12 +285,12 @@ struct kernels {
      * Z = the window's exp(s) + the chosen chunks' exp(score) (+ 1).  `exact`:
      * each weighs its own exp(s): ours, for models not trained with HiLS; with
      * all candidates chosen it is full attention.  out, q, qhat [m, hq, d];
-     * k, v [n, hkv, d]; chosen [m, hkv, top_k] as above, each chunk before its
+     * chosen [m, hkv, top_k] as above, each chunk before its
      * query's window; the others as above.  A query that sees no slot but
      * landmarks gets zeros. */
     int (*hils_attention)(struct kernel_run *run, float *out, const float *q,
-                          const float *qhat, const float *k, const float *v,
-                          const float *summary_key, const float *summary_bias,
+                          const float *qhat, const struct kernel_pages *pages,
+                          const struct kernel_summaries *summaries,
                           const int32_t *position, const int32_t *landmark,
                           const int32_t *chosen,
                           const struct kernel_hils *sizes);

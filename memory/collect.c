@@ -27,6 +27,7 @@ struct references {
     size_t manual_count;
     struct names trees;
     struct names made_of; /* segments and memories */
+    bool unknown;         /* vectors are damaged: what of is not known */
 };
 
 static void references_free(struct references *refs)
@@ -85,19 +86,30 @@ static int gather_trees(struct store_txn *txn, struct references *refs,
     return 0;
 }
 
+/* Of a delta and its base both: what the one replaces the other still names. */
+static void add_vectors(struct references *refs, struct slice value)
+{
+    struct vector_table head;
+    if (!vector_table_is_whole(value) || vector_table_head(value, &head, NULL)) {
+        refs->unknown = true;
+        return;
+    }
+    add_names(&refs->made_of, head.names, head.name_count);
+    vector_table_free(&head);
+}
+
 static int gather_made_of(struct store_txn *txn, struct references *refs,
                           const struct manual *manual, struct err *err)
 {
-    struct slice value;
-    struct vector_table head;
-    int code = store_get_vectors(txn, manual->id, &value, err);
-    if (code == ERR_STORE)
-        return code;
-    if (code || vector_table_head(value, &head, NULL))
-        return 0;
-    add_names(&refs->made_of, head.names, head.name_count);
-    vector_table_free(&head);
-    return 0;
+    struct slice base, delta = {"", 0};
+    int code = store_get_vectors(txn, manual->id, &base, err);
+    if (!code) {
+        add_vectors(refs, base);
+        code = store_get_vector_delta(txn, manual->id, &delta, err);
+    }
+    if (!code)
+        add_vectors(refs, delta);
+    return code == ERR_NOT_FOUND ? 0 : code;
 }
 
 /* What a damaged record refers to is not known. */
@@ -173,7 +185,7 @@ static bool keep_tree(const struct references *refs, const char *key)
 
 static bool keep_made_of(const struct references *refs, const char *key)
 {
-    return has_name(&refs->made_of, key);
+    return refs->unknown || has_name(&refs->made_of, key);
 }
 
 /* The first `group` bytes of a key decide; a group that is kept is skipped. */

@@ -6,8 +6,9 @@
 enum { PLACES = 32, MOST_BYTES = 64 << 20 };
 
 struct shelved {
-    struct tree *tree;
+    struct tree *tree; /* or the part of it that begins with node `first` */
     struct hash128 name;
+    uint32_t first;
     size_t users;
     uint64_t used_at; /* the greater, the later */
     bool in_place;    /* false: freed by its last user */
@@ -42,10 +43,18 @@ void contents_free(struct contents *contents)
     free(contents);
 }
 
-static struct shelved *find(struct contents *contents, struct hash128 name)
+static bool holds(const struct shelved *shelved, struct hash128 name,
+                  uint32_t node)
+{
+    return hash_equal(shelved->name, name) && node >= shelved->first &&
+           node - shelved->first < shelved->tree->count;
+}
+
+static struct shelved *find(struct contents *contents, struct hash128 name,
+                            uint32_t node)
 {
     for (int i = 0; i < PLACES; i++)
-        if (contents->places[i] && hash_equal(contents->places[i]->name, name))
+        if (contents->places[i] && holds(contents->places[i], name, node))
             return contents->places[i];
     return NULL;
 }
@@ -79,14 +88,19 @@ static struct shelved **make_room(struct contents *contents, size_t bytes)
 }
 
 static int read_tree(const struct shelf *shelf, struct hash128 name,
-                     struct tree **ret_tree, struct err *err)
+                     uint32_t node, struct shelved *ret, struct err *err)
 {
     struct store_txn *txn;
     int code = store_read(shelf->store, &txn, err);
     if (code)
         return code;
-    code = store_get_tree(txn, name, ret_tree, err);
+    *ret = (struct shelved){.name = name, .in_place = true};
+    code = store_get_tree_part(txn, name, node, &ret->tree, &ret->first, err);
     store_end(txn);
+    if (!code && !holds(ret, name, node)) {
+        tree_free(ret->tree);
+        code = ERR_FORMAT;
+    }
     if (code == ERR_NOT_FOUND || code == ERR_FORMAT)
         return err_set(err, ERR_STORE,
                        "the store has lost a file's content: lectern update "
@@ -96,31 +110,31 @@ static int read_tree(const struct shelf *shelf, struct hash128 name,
 
 /* Decodes outside the lock; of two threads that do so at once one's is kept. */
 static int take(const struct shelf *shelf, struct contents *contents,
-                struct hash128 name, struct shelved **ret, struct err *err)
+                struct hash128 name, uint32_t node, struct shelved **ret,
+                struct err *err)
 {
-    struct tree *tree = NULL;
+    struct shelved read = {0};
     pthread_mutex_lock(&contents->lock);
-    struct shelved *shelved = find(contents, name);
+    struct shelved *shelved = find(contents, name, node);
     if (!shelved) {
         pthread_mutex_unlock(&contents->lock);
-        int code = read_tree(shelf, name, &tree, err);
+        int code = read_tree(shelf, name, node, &read, err);
         if (code)
             return code;
         pthread_mutex_lock(&contents->lock);
-        shelved = find(contents, name);
+        shelved = find(contents, name, node);
     }
     if (!shelved) {
-        struct shelved **place = make_room(contents, tree->arena.used);
+        struct shelved **place = make_room(contents, read.tree->arena.used);
         shelved = *place = mem_alloc(sizeof *shelved);
-        *shelved =
-            (struct shelved){.tree = tree, .name = name, .in_place = true};
-        contents->bytes += tree->arena.used;
-        tree = NULL;
+        *shelved = read;
+        contents->bytes += read.tree->arena.used;
+        read.tree = NULL;
     }
     shelved->users++;
     shelved->used_at = ++contents->clock;
     pthread_mutex_unlock(&contents->lock);
-    tree_free(tree);
+    tree_free(read.tree);
     *ret = shelved;
     return 0;
 }
@@ -136,15 +150,11 @@ int content_open(const struct shelf *shelf, const struct volume *volume,
         return err_set(err, ERR_NOT_FOUND,
                        "the node has no content of its own");
     int code = take(shelf, contents, volume->files[n->source_tree].tree,
-                    &ret->held, err);
+                    n->source_node, &ret->held, err);
     if (code)
         return code;
-    if (n->source_node >= ret->held->tree->count) {
-        content_close(ret);
-        return err_set(err, ERR_STORE, "the outline of %s is damaged",
-                       volume->manual.name);
-    }
-    ret->node = &ret->held->tree->nodes[n->source_node];
+    ret->node =
+        &ret->held->tree->nodes[n->source_node - ret->held->first];
     if (n->dropped_count)
         ret->node = ret->kept = tree_node_kept(ret->node, n);
     ret->page = &ret->held->tree->page;

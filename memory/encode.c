@@ -234,7 +234,7 @@ static int run_batch(struct encode_pass *e, struct err *err)
     encoder->encoded_tokens += batch->tokens;
     if (encoder->progress)
         encoder->progress(encoder->context, encoder->done,
-                          encoder->plan->segments);
+                          encoder->plan->made);
     batch->count = batch->tokens = 0;
     return 0;
 }

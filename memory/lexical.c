@@ -13,9 +13,10 @@
 static const double K1 = 0.9, B_BODY = 0.2, B_TITLE = 0.6;
 static const double TITLE = 20.0, DEFINED = 1.5, PATH = 1.5;
 static const double NAME = 10.0, SECTION = 8.0;
-/* An index entry names what the node is about, as its title does, but there
- * may be many of them. */
-static const double ALIAS = 10.0;
+/* An index entry names what the node is about, as its title does; of a node with
+ * many the names share the weight: such a one is mentioned under them, not
+ * about them.  Chosen on entries of held-out manuals (docs/retrieval.md). */
+static const double ALIAS = 5.0;
 
 /* Postings of version 1 knew no aliases: they serve until the manual is updated
  * next. */
@@ -137,11 +138,13 @@ double lexical_score(const struct query *query, const struct volume *volume,
         B_TITLE * volume->title_words[node] / (volume->mean_title_words + 1e-9);
     bool entry = volume->outline->nodes[node].entry;
     double title = entry ? NAME : TITLE, path = entry ? SECTION : PATH;
+    uint32_t names = volume->outline->nodes[node].alias_count;
+    double alias = ALIAS / sqrt(names ? names : 1);
     double score = 0;
     for (size_t t = 0; t < query->count; t++) {
         double tf = row[t].body / body_norm +
                     title * row[t].title / title_norm + path * row[t].path +
-                    DEFINED * row[t].defined + ALIAS * row[t].alias;
+                    DEFINED * row[t].defined + alias * row[t].alias;
         if (tf > 0)
             score += query->terms[t].weight * query->terms[t].idf * tf *
                      (K1 + 1) / (K1 + tf);

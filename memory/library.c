@@ -8,12 +8,14 @@
 
 #include "base/log.h"
 #include "memory/content.h"
+#include "memory/dense.h"
 #include "memory/volume.h"
 
 struct library {
     struct store *store;
     pthread_mutex_t lock; /* which shelf is the present one */
     struct shelf *shelf;
+    struct dense_index *index; /* of vectors; NULL: none */
     struct contents *contents;
     size_t shelves; /* that somebody holds, the present one included */
 };
@@ -21,11 +23,21 @@ struct library {
 /* Counts of references are few and short: one lock for all. */
 static pthread_mutex_t references = PTHREAD_MUTEX_INITIALIZER;
 
+static void volume_release(struct volume *volume)
+{
+    struct volume *of = volume->of;
+    if (--volume->references)
+        return;
+    volume_free(volume);
+    if (of && --of->references == 0)
+        volume_free(of);
+}
+
 static void shelf_free(struct shelf *shelf)
 {
+    dense_free(shelf->dense);
     for (size_t i = 0; i < shelf->count; i++)
-        if (--shelf->volumes[i]->references == 0)
-            volume_free(shelf->volumes[i]);
+        volume_release(shelf->volumes[i]);
     shelf->library->shelves--;
     free(shelf->volumes);
     free(shelf);
@@ -65,16 +77,32 @@ static struct volume *try_volume(struct store_txn *txn, struct manual *manual)
     return volume;
 }
 
-static struct volume *same_volume(const struct shelf *old,
-                                  const struct manual *manual)
+static struct volume *same_generation(const struct shelf *old,
+                                      const struct manual *manual)
 {
     for (size_t i = 0; old && i < old->count; i++)
         if (old->volumes[i]->manual.id == manual->id &&
             old->volumes[i]->manual.generation == manual->generation &&
-            old->volumes[i]->manual.vectors == manual->vectors &&
             !strcmp(old->volumes[i]->manual.name, manual->name))
             return old->volumes[i];
     return NULL;
+}
+
+/* The old one, or what shares all but the vectors with it; NULL: it is of another
+ * generation. */
+static struct volume *old_volume(const struct shelf *old,
+                                 struct store_txn *txn, struct manual *manual)
+{
+    struct volume *same = same_generation(old, manual);
+    if (!same || same->manual.vectors == manual->vectors)
+        return same;
+    struct volume *of = same->of ? same->of : same;
+    pthread_mutex_lock(&references);
+    of->references++;
+    struct volume *volume = volume_share(of);
+    pthread_mutex_unlock(&references);
+    volume_take_vectors(txn, manual, volume);
+    return volume;
 }
 
 static int fill_shelf(struct shelf *shelf, const struct shelf *old,
@@ -87,7 +115,7 @@ static int fill_shelf(struct shelf *shelf, const struct shelf *old,
         return code;
     shelf->volumes = mem_alloc(count * sizeof(struct volume *));
     for (size_t i = 0; i < count; i++) {
-        struct volume *volume = same_volume(old, &manuals[i]);
+        struct volume *volume = old_volume(old, txn, &manuals[i]);
         if (!volume && manuals[i].generation)
             volume = try_volume(txn, &manuals[i]);
         manual_free(&manuals[i]);
@@ -102,6 +130,14 @@ static int fill_shelf(struct shelf *shelf, const struct shelf *old,
     }
     free(manuals);
     return code;
+}
+
+static struct dense_index *present_index(struct library *library)
+{
+    pthread_mutex_lock(&library->lock);
+    struct dense_index *index = dense_index_keep(library->index);
+    pthread_mutex_unlock(&library->lock);
+    return index;
 }
 
 int library_refresh(struct library *library, struct err *err)
@@ -121,6 +157,9 @@ int library_refresh(struct library *library, struct err *err)
     code = fill_shelf(shelf, old, txn, err);
     store_end(txn);
     if (!code) {
+        struct dense_index *index = present_index(library);
+        shelf->dense = dense_new(index, shelf->volumes, shelf->count);
+        dense_index_release(index);
         pthread_mutex_lock(&library->lock);
         struct shelf *before = library->shelf;
         library->shelf = shelf;
@@ -132,6 +171,57 @@ int library_refresh(struct library *library, struct err *err)
     if (old)
         shelf_release(old);
     return code;
+}
+
+bool library_wants_index(struct library *library)
+{
+    struct shelf *shelf = library_shelf(library);
+    bool due = dense_is_due(shelf->dense);
+    shelf_release(shelf);
+    return due;
+}
+
+/* Without their shelf, which would keep what it refers to from being collected. */
+static struct volume **keep_volumes(struct library *library, size_t *ret_count)
+{
+    struct shelf *shelf = library_shelf(library);
+    struct volume **volumes = mem_alloc(shelf->count * sizeof *volumes);
+    pthread_mutex_lock(&references);
+    for (size_t i = 0; i < shelf->count; i++) {
+        volumes[i] = shelf->volumes[i];
+        volumes[i]->references++;
+    }
+    pthread_mutex_unlock(&references);
+    *ret_count = shelf->count;
+    shelf_release(shelf);
+    return volumes;
+}
+
+static void release_volumes(struct volume **volumes, size_t count)
+{
+    pthread_mutex_lock(&references);
+    for (size_t i = 0; i < count; i++)
+        volume_release(volumes[i]);
+    pthread_mutex_unlock(&references);
+    free(volumes);
+}
+
+int library_index(struct library *library, const atomic_bool *cancel,
+                  struct err *err)
+{
+    struct dense_index *index;
+    size_t count;
+    struct volume **volumes = keep_volumes(library, &count);
+    int code = dense_index_make(volumes, count, cancel, &index, err);
+    release_volumes(volumes, count);
+    if (code)
+        return code;
+    pthread_mutex_lock(&library->lock);
+    struct dense_index *before = library->index;
+    library->index = index;
+    pthread_mutex_unlock(&library->lock);
+    dense_index_release(before);
+    return 0;
 }
 
 bool library_is_settled(struct library *library)
@@ -165,6 +255,7 @@ void library_close(struct library *library)
     if (!library)
         return;
     shelf_release(library->shelf);
+    dense_index_release(library->index);
     contents_free(library->contents);
     pthread_mutex_destroy(&library->lock);
     free(library);

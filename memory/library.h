@@ -7,6 +7,8 @@
 #ifndef MEMORY_LIBRARY_H
 #define MEMORY_LIBRARY_H
 
+#include <stdatomic.h>
+
 #include "base/err.h"
 #include "memory/store.h"
 #include "tree/tree.h"
@@ -27,6 +29,8 @@ struct volume {
     uint32_t *owned;         /* [outline->count] those of the sub-tree */
     struct vectors *vectors; /* NULL: no memories yet */
     struct volume_kinds *kinds;
+    struct volume *of;       /* all but `manual` and `vectors` is of this one,
+                                the same generation; NULL: its own */
     int references;          /* kept by library.c */
 };
 
@@ -51,6 +55,7 @@ struct shelf {
     struct volume **volumes; /* [count], manuals with a generation */
     size_t count;
     uint64_t generation; /* greatest of the volumes */
+    struct dense *dense; /* over their vectors (dense.h) */
     struct library *library;
     int references;
 };
@@ -67,6 +72,14 @@ void shelf_release(struct shelf *shelf);
 
 /* Reads the manuals' generations anew (those that did not change are kept). */
 int library_refresh(struct library *library, struct err *err);
+
+/* The index by which many vectors are searched (dense.h) is not there, or too
+ * old. */
+bool library_wants_index(struct library *library);
+/* Makes it of the present shelf: shelves that library_refresh makes from then on
+ * have it.  Any thread, one at a time; it takes seconds.  ERR_CANCELLED. */
+int library_index(struct library *library, const atomic_bool *cancel,
+                  struct err *err);
 
 /* True when nobody holds a shelf other than the present one, so that what only
  * older generations refer to may be collected. */

@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 
 #include "memory/embedder.h"
+#include "memory/kept.h"
 #include "memory/library.h"
 
 struct memory_policy {
@@ -44,10 +45,15 @@ struct hash128 memories_policy(const struct memory_policy *policy,
 /* Brings the vectors of a volume up to date with its generation; does nothing
  * when they are.  The manual's record changes in one short transaction, after
  * which library_refresh finds them.  `cancel` is polled.  On failure what was
- * encoded stays, and the vectors before go on serving. */
+ * encoded stays, and the vectors before go on serving.
+ *
+ * `kept` (NULL: nothing) has what the last making came to, and gets what this one
+ * does: with it only nodes whose content, or any below, has changed are planned,
+ * and their vectors put before the others' as a delta, until that, or what it
+ * was made of since its base, is an eighth of them all. */
 int memories_update(const struct shelf *shelf, const struct volume *volume,
                     const struct embedder *embedder,
-                    const struct memory_policy *policy,
+                    const struct memory_policy *policy, struct kept *kept,
                     memories_progress *progress, void *context,
                     const atomic_bool *cancel,
                     struct memories_report *ret_report, struct err *err);

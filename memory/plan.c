@@ -109,6 +109,10 @@ static void name_node(const struct making *making, struct plan *plan,
     struct node_plan *of = &plan->nodes[node];
     bool inner = making->volume->outline->nodes[node].height > 0;
     struct hash128 aggregate = {0};
+    if (of->kept) {
+        of->whole = of->kept->whole;
+        return;
+    }
     if (inner) {
         aggregate = children_name(making, plan, node,
                                   policies[making->policy.aggregate], scratch);
@@ -153,6 +157,8 @@ static int find_segments(const struct making *making, struct plan *plan,
         return code;
     for (uint32_t n = from; n < end; n++) {
         struct slice value;
+        if (plan->nodes[n].kept)
+            continue;
         code = store_get_segments(txn, plan->nodes[n].kept_under, &value, err);
         if (!code)
             code = segments_decode(value, &plan->nodes[n].segments, err);
@@ -213,7 +219,7 @@ static int take_segments(const struct making *making, struct plan *plan,
     size_t count = 0;
     int code = find_segments(making, plan, from, end, err);
     for (uint32_t n = from; n < end && !code && !making->only_look; n++) {
-        if (plan->nodes[n].segments.count)
+        if (plan->nodes[n].segments.count || plan->nodes[n].kept)
             continue;
         code = cut_node(making, &plan->nodes[n], n, err);
         if (!code)
@@ -230,8 +236,11 @@ static void count_segments(const struct making *making, struct plan *plan)
     const struct tree *outline = making->volume->outline;
     for (uint32_t n = 0; n < outline->count; n++) {
         struct node_plan *of = &plan->nodes[n];
-        of->first = plan->segments;
-        plan->segments += of->segments.count;
+        of->first = plan->made;
+        plan->made += of->segments.count;
+        plan->made_nodes += !of->kept;
+        plan->segments += of->kept ? of->kept->segments : of->segments.count;
+        of->own = of->kept ? of->kept->own : 0;
         for (size_t s = 0; s < of->segments.count; s++)
             of->own += of->segments.items[s].tokens;
         plan->tokens += of->own;
@@ -255,6 +264,22 @@ static int prune(const struct making *making, const struct plan *plan,
     return code;
 }
 
+/* What each node's segments are kept under, but for those that were made before
+ * of the same content, their own and all below. */
+static void find_kept(const struct making *making, struct plan *plan,
+                      struct buf *scratch)
+{
+    const struct tree *outline = making->volume->outline;
+    for (uint32_t n = 0; n < outline->count; n++) {
+        const struct node *node = &outline->nodes[n];
+        struct node_plan *of = &plan->nodes[n];
+        if (making->kept)
+            of->kept = kept_same(making->kept, node->id, node->merkle);
+        if (!of->kept)
+            of->kept_under = segments_name(making, node->own, scratch);
+    }
+}
+
 int plan_make(const struct making *making, struct plan *ret, struct err *err)
 {
     const struct tree *outline = making->volume->outline;
@@ -262,9 +287,7 @@ int plan_make(const struct making *making, struct plan *ret, struct err *err)
                             mem_alloc(outline->count * sizeof *plan.nodes)};
     struct buf scratch = {0};
     int code = 0;
-    for (uint32_t n = 0; n < outline->count; n++)
-        plan.nodes[n].kept_under =
-            segments_name(making, outline->nodes[n].own, &scratch);
+    find_kept(making, &plan, &scratch);
     code = prune(making, &plan, MAKING_SEGMENTS, err);
     for (uint32_t n = 0; n < outline->count && !code; n += AT_ONCE) {
         uint32_t rest = outline->count - n;
@@ -273,7 +296,7 @@ int plan_make(const struct making *making, struct plan *ret, struct err *err)
     }
     if (!code) {
         count_segments(making, &plan);
-        plan.names = mem_alloc(plan.segments * sizeof *plan.names);
+        plan.names = mem_alloc(plan.made * sizeof *plan.names);
         for (uint32_t n = outline->count; n-- > 0;)
             name_node(making, &plan, n, &scratch);
         code = prune(making, &plan, MAKING_MEMORIES, err);
@@ -289,12 +312,13 @@ int plan_make(const struct making *making, struct plan *ret, struct err *err)
 struct hash128 *plan_names(const struct plan *plan, uint32_t nodes,
                            uint32_t *ret_count)
 {
-    size_t count = plan->segments + nodes, kept = 0;
-    struct hash128 *names = mem_alloc(count * sizeof *names);
-    if (plan->segments)
-        memcpy(names, plan->names, plan->segments * sizeof *names);
+    size_t count = plan->made, kept = 0;
+    struct hash128 *names = mem_alloc((count + nodes) * sizeof *names);
+    if (count)
+        memcpy(names, plan->names, count * sizeof *names);
     for (uint32_t n = 0; n < nodes; n++)
-        names[plan->segments + n] = plan->nodes[n].kept_under;
+        if (!plan->nodes[n].kept)
+            names[count++] = plan->nodes[n].kept_under;
     qsort(names, count, sizeof *names, hash_compare);
     for (size_t i = 0; i < count; i++)
         if (!i || !hash_equal(names[i], names[kept - 1]))

@@ -12,6 +12,7 @@
 #define MEMORY_PLAN_H
 
 #include "memory/content.h"
+#include "memory/kept.h"
 #include "memory/memories.h"
 #include "memory/segment.h"
 
@@ -23,13 +24,16 @@ struct making {
     struct embedder_facts facts;
     struct memory_policy policy; /* recall as the model can */
     const atomic_bool *cancel;
+    const struct kept_manual *kept; /* of the vectors before; NULL: nothing */
     bool only_look; /* segments that the store does not have are not cut: their
                        nodes have none */
 };
 
+/* A node that is kept, with all below it as it was, has only tokens and `whole`. */
 struct node_plan {
+    const struct kept_node *kept; /* NULL: it is to be made */
     struct segments segments;
-    size_t first;              /* of its segments, among the manual's */
+    size_t first;              /* of its segments, among those to be made */
     uint64_t own, below;       /* tokens: of its segments, of its descendants */
     struct hash128 kept_under; /* its segments in the store */
     struct hash128 recalls;    /* name of L_v */
@@ -38,8 +42,10 @@ struct node_plan {
 
 struct plan {
     struct node_plan *nodes; /* [outline->count] */
-    struct hash128 *names;   /* [segments] of memories */
-    size_t segments, tokens;
+    struct hash128 *names;   /* [made] of memories */
+    size_t made;             /* segments of nodes that are not kept */
+    size_t segments, tokens; /* of all */
+    uint32_t made_nodes;
 };
 
 /* Nodes whose segments the store does not have are cut, and theirs put there,
@@ -47,8 +53,8 @@ struct plan {
 int plan_make(const struct making *making, struct plan *ret, struct err *err);
 void plan_free(struct plan *plan, const struct volume *volume);
 
-/* Names of what the vectors are made of, each once, sorted; freed by the
- * caller. */
+/* Names of what the vectors of nodes that are not kept are made of, each once,
+ * sorted; freed by the caller. */
 struct hash128 *plan_names(const struct plan *plan, uint32_t nodes,
                            uint32_t *ret_count);
 

@@ -61,6 +61,7 @@ static void make_key(const struct work *work, uint32_t node, const float *keys,
     const struct node_plan *of = &work->plan.nodes[node];
     size_t width = work->making->facts.key_width;
     double *sum = mem_alloc(width * sizeof *sum);
+    float *ret = work->table.wholes + work->entries[node] * width;
     for (size_t s = 0; s < of->segments.count; s++)
         for (size_t i = 0; i < width; i++)
             sum[i] +=
@@ -71,7 +72,7 @@ static void make_key(const struct work *work, uint32_t node, const float *keys,
             (double)of->own * sum[i] + (double)of->below * (double)aggregate[i];
     make_unit(sum, width);
     for (size_t i = 0; i < width; i++)
-        work->table.wholes[node * width + i] = (float)sum[i];
+        ret[i] = (float)sum[i];
     free(sum);
 }
 
@@ -102,7 +103,9 @@ static int aggregate(struct work *work, struct chunk *chunk, struct err *err)
         size_t count = children_of(outline, node);
         float *first = at, *ret = chunk->aggregates + i * width;
         for (uint32_t c = node + 1; c < nodes[node].end; c = nodes[c].end) {
-            memcpy(at, work->wholes + c * width, width * sizeof *at);
+            const struct kept_node *kept = work->plan.nodes[c].kept;
+            memcpy(at, kept ? kept->c : work->wholes + c * width,
+                   width * sizeof *at);
             at += width;
         }
         code = embedder->aggregate(embedder->context,
@@ -183,7 +186,7 @@ static int do_chunk(struct work *work, struct chunk *chunk, struct err *err)
         finish_nodes(work, chunk);
     if (!code && work->encoder.progress)
         work->encoder.progress(work->encoder.context, work->encoder.done,
-                               work->plan.segments);
+                               work->plan.made);
     return code;
 }
 
@@ -223,6 +226,16 @@ static int make_height(struct work *work, uint32_t from, uint32_t end,
     return code;
 }
 
+/* The end of those of order[from ... end) that are to be made. */
+static uint32_t leave_out_kept(struct work *work, uint32_t from, uint32_t end)
+{
+    uint32_t to = from;
+    for (; from < end; from++)
+        if (!work->plan.nodes[work->order[from]].kept)
+            work->order[to++] = work->order[from];
+    return to;
+}
+
 int postorder(struct work *work, struct err *err)
 {
     const struct tree *outline = outline_of(work);
@@ -230,8 +243,10 @@ int postorder(struct work *work, struct err *err)
     uint32_t *starts = mem_alloc((heights + 1) * sizeof *starts);
     int code = 0;
     tree_by_height(outline, work->order, starts);
-    for (uint32_t h = 0; h < heights && !code; h++)
-        code = make_height(work, starts[h], starts[h + 1], err);
+    for (uint32_t h = 0; h < heights && !code; h++) {
+        uint32_t end = leave_out_kept(work, starts[h], starts[h + 1]);
+        code = make_height(work, starts[h], end, err);
+    }
     free(starts);
     return code;
 }

@@ -13,11 +13,12 @@ struct work {
     struct encoder encoder;
     float *wholes;   /* [nodes, width] c of those that are done */
     uint32_t *order; /* [nodes] by height */
-    uint32_t *rows;  /* [nodes] first row of those that have any */
+    uint32_t *entries; /* [nodes] place in the table of those not kept */
+    uint32_t *rows;    /* [nodes] first row of those that have any */
     struct vector_table table;
 };
 
-/* Fills wholes, table.wholes and table.keys. */
+/* Fills wholes, table.wholes and table.keys, for the nodes that are not kept. */
 int postorder(struct work *work, struct err *err);
 
 #endif

@@ -135,6 +135,7 @@ static size_t rank_all(struct routing *routing, struct fused **ret_fused)
             ? request->weights
             : &mode_weights[request->mode];
     struct ranking rankings[ROUTE_RANKINGS] = {0};
+    routing->result->weights = *weights;
     for (int r = 0; r < ROUTE_RANKINGS; r++)
         if (weights->by[r] > 0 || request->explain)
             rank[r](routing, &rankings[r]);
@@ -338,7 +339,8 @@ int route_question(const struct shelf *shelf,
                    struct route_result *ret_result, struct err *err)
 {
     struct route_result result = {0};
-    struct routing routing = {.request = request, .result = &result};
+    struct routing routing = {
+        .request = request, .shelf = shelf, .result = &result};
     int code = prepare(&routing, shelf, err);
     if (!code) {
         struct fused *fused;

@@ -100,6 +100,16 @@ struct route_step {
     bool kept; /* false: pruned */
 };
 
+/* How the vectors of sections were searched. */
+struct route_dense {
+    size_t rows;    /* segments of the nodes that may be found; 0: dense took
+                        no part */
+    uint32_t lists; /* of the index of all segments; 0: each row was compared */
+    uint32_t probes; /* of the lists, those whose rows were */
+    size_t seen;     /* rows in them, compared in 8 bits */
+    size_t added; /* rows that the index does not hold yet, compared besides */
+};
+
 struct route_term {
     char *term;     /* as in the index; "=": an identifier as a whole */
     char *written;  /* as the question has it, when no node holds that and
@@ -116,6 +126,8 @@ struct route_result {
     size_t step_count;
     struct route_term *terms; /* [term_count] */
     size_t term_count;
+    struct route_weights weights; /* by which they are fused */
+    struct route_dense dense;
     double confidence; /* greatest coverage among the first hits */
 };
 

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "memory/dense.h"
 #include "memory/routing.h"
 
 static void find_holders(struct scope *scope)
@@ -8,7 +9,10 @@ static void find_holders(struct scope *scope)
     scope->holds = mem_alloc(outline->count * sizeof *scope->holds);
     for (uint32_t n = outline->count; n-- > 0;) {
         uint32_t parent = outline->nodes[n].parent;
-        scope->holds[n] = scope->holds[n] || scope_accepts(scope, n);
+        if (scope_accepts(scope, n)) {
+            scope->holds[n] = true;
+            scope->rows += vectors_rows_of(scope->vectors, n);
+        }
         if (parent != TREE_NONE && scope->holds[n])
             scope->holds[parent] = true;
     }
@@ -27,14 +31,72 @@ void find_vectors(struct routing *routing)
     }
 }
 
+/* ---- Dense ---- */
+
+/* Which of the scopes is a volume's, of those with vectors. */
+struct accepting {
+    const struct routing *routing;
+    size_t *scope_of; /* [shelf->count]; SIZE_MAX: none */
+};
+
+static bool accepts_of(void *context, size_t volume, uint32_t node)
+{
+    const struct accepting *accepting = context;
+    size_t scope = accepting->scope_of[volume];
+    return scope != SIZE_MAX &&
+           scope_accepts(&accepting->routing->scopes[scope], node);
+}
+
+static void map_scopes(struct accepting *accepting)
+{
+    const struct routing *routing = accepting->routing;
+    accepting->scope_of =
+        mem_alloc(routing->shelf->count * sizeof *accepting->scope_of);
+    for (size_t v = 0; v < routing->shelf->count; v++) {
+        accepting->scope_of[v] = SIZE_MAX;
+        for (size_t s = 0; s < routing->scope_count; s++)
+            if (routing->scopes[s].volume == routing->shelf->volumes[v] &&
+                routing->scopes[s].vectors)
+                accepting->scope_of[v] = s;
+    }
+}
+
+static bool rank_by_index(struct routing *routing, size_t most,
+                          struct ranking *ranking)
+{
+    struct route_dense *dense = &routing->result->dense;
+    struct accepting accepting = {routing, NULL};
+    map_scopes(&accepting);
+    struct dense_query query = {.vector = routing->request->vector,
+                                .policy = routing->request->policy,
+                                .rows = dense->rows,
+                                .accept = accepts_of,
+                                .context = &accepting,
+                                .most = most};
+    struct dense_hit *hits = mem_alloc(most * sizeof *hits);
+    struct dense_trace trace;
+    size_t count = 0;
+    bool found =
+        dense_search(routing->shelf->dense, &query, hits, &count, &trace);
+    for (size_t i = 0; i < count && found; i++)
+        ranking_add(ranking, accepting.scope_of[hits[i].volume], hits[i].node,
+                    (double)hits[i].score);
+    if (found)
+        *dense = (struct route_dense){dense->rows, trace.lists, trace.probes,
+                                      trace.seen, trace.added};
+    free(hits);
+    free(accepting.scope_of);
+    return found;
+}
+
 static bool accepts(void *context, uint32_t node)
 {
     return scope_accepts(context, node);
 }
 
-void rank_dense(struct routing *routing, struct ranking *ranking)
+static void rank_by_rows(struct routing *routing, size_t most,
+                         struct ranking *ranking)
 {
-    size_t most = ranking_depth(routing);
     struct vector_hit *hits = mem_alloc(most * sizeof *hits);
     for (size_t s = 0; s < routing->scope_count; s++) {
         struct scope *scope = &routing->scopes[s];
@@ -47,6 +109,15 @@ void rank_dense(struct routing *routing, struct ranking *ranking)
             ranking_add(ranking, s, hits[i].node, (double)hits[i].score);
     }
     free(hits);
+}
+
+void rank_dense(struct routing *routing, struct ranking *ranking)
+{
+    size_t most = ranking_depth(routing);
+    for (size_t s = 0; s < routing->scope_count; s++)
+        routing->result->dense.rows += routing->scopes[s].rows;
+    if (!rank_by_index(routing, most, ranking))
+        rank_by_rows(routing, most, ranking);
     ranking_sort(ranking, most);
 }
 

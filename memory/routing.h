@@ -17,6 +17,7 @@ struct scope {
     kind_set wanted;               /* of these */
     const struct vectors *vectors; /* that the question may be compared with;
                                       NULL: none */
+    size_t rows;                   /* of them, of nodes that may be found */
     struct match *matches;         /* [outline->count, terms] */
     uint8_t *found; /* [outline->count] FOUND_*, of the matches */
     double *own;    /* [outline->count] lexical score; 0: owns none */
@@ -28,6 +29,7 @@ struct scope {
 
 struct routing {
     const struct route_request *request;
+    const struct shelf *shelf;
     struct query query;
     struct scope *scopes; /* [scope_count] */
     size_t scope_count;

@@ -11,14 +11,16 @@
  *                 vectors (since schema 2)
  *   files      manual u32, path (a long one: its head and a hash of it all)
  *              -> path, size, mtime, inode, content hash 16, tree 16,
- *                 state, failure, inputs (if there are any)
- *   trees      name of the tree 16          -> zstd of tree_encode
+ *                 state, failure, inputs (if there are any, or
+ *                 reports), reports (if there are any; since schema 4)
+ *   trees      name of the tree 16          -> as store_trees.c draws them
  *   outlines   manual u32, generation u64   -> zstd of tree_encode
  *   postings   manual u32, epoch u32, term  -> as lexical.c draws them
  *   segments   hash of what was cut 16      -> as segment.c draws them
  *   memories   hash of what was encoded 16  -> as base/q8.h draws them; those of
  *                                              earlier versions f16 each value
- *   vectors    manual u32                   -> as vector_table.c draws them
+ *   vectors    manual u32; manual u32, "d"  -> as vector_table.c draws them:
+ *                                              base; delta
  *   makings    what unfinished work has made: as store_makings.c draws them
  *
  * Invariants:
@@ -37,13 +39,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "memory/tables.h"
-
-enum { TREE_LEVEL = 3 }; /* of zstd */
 
 /* ---- Opening ---- */
 
@@ -326,111 +325,6 @@ int store_delete_manual(struct store_txn *txn, uint32_t id, struct err *err)
             return store_error(rc, "cannot delete a manual", err);
     }
     return 0;
-}
-
-/* ---- Trees and outlines ---- */
-
-static int put_packed(struct store_txn *txn, int table, struct slice key,
-                      const struct tree *tree, struct err *err)
-{
-    struct buf plain = {0}, packed = {0};
-    ZSTD_CCtx *zstd = ZSTD_createCCtx();
-    if (!zstd)
-        return err_set(err, ERR_INTERNAL, "zstd: no memory");
-    tree_encode(tree, &plain);
-    buf_reserve(&packed, ZSTD_compressBound(plain.size));
-    ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, TREE_LEVEL);
-    ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
-    size_t size = ZSTD_compress2(zstd, packed.data, packed.capacity, plain.data,
-                                 plain.size);
-    ZSTD_freeCCtx(zstd);
-    int code =
-        ZSTD_isError(size)
-            ? err_set(err, ERR_INTERNAL, "zstd: %s", ZSTD_getErrorName(size))
-            : table_put(txn, table, key, (struct slice){packed.data, size},
-                        err);
-    buf_free(&plain);
-    buf_free(&packed);
-    return code;
-}
-
-static int get_packed(struct store_txn *txn, int table, struct slice key,
-                      struct tree **ret_tree, struct err *err)
-{
-    struct slice packed;
-    int code = table_get(txn, table, key, &packed, err);
-    if (code == ERR_NOT_FOUND)
-        return err_set(err, code, "no such tree in the store");
-    if (code)
-        return code;
-    unsigned long long size =
-        ZSTD_getFrameContentSize(packed.data, packed.size);
-    if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR ||
-        size > (1ull << 34))
-        return err_set(err, ERR_FORMAT, "a stored tree is damaged");
-    struct buf plain = {0};
-    buf_reserve(&plain, (size_t)size);
-    size_t got =
-        ZSTD_decompress(plain.data, (size_t)size, packed.data, packed.size);
-    if (ZSTD_isError(got) || got != size)
-        code = err_set(err, ERR_FORMAT, "a stored tree is damaged");
-    else if (tree_decode(plain.data, got, ret_tree, err))
-        code = err_set(err, ERR_FORMAT, "a stored tree is damaged");
-    buf_free(&plain);
-    return code;
-}
-
-static struct slice tree_key(unsigned char key[16], struct hash128 name)
-{
-    hash_write(name, key);
-    return (struct slice){(const char *)key, 16};
-}
-
-int store_put_tree(struct store_txn *txn, struct hash128 name,
-                   const struct tree *tree, struct err *err)
-{
-    unsigned char key[16];
-    return put_packed(txn, TABLE_TREES, tree_key(key, name), tree, err);
-}
-
-bool store_has_tree(struct store_txn *txn, struct hash128 name)
-{
-    unsigned char key[16];
-    struct slice value;
-    return table_get(txn, TABLE_TREES, tree_key(key, name), &value, NULL) == 0;
-}
-
-int store_get_tree(struct store_txn *txn, struct hash128 name,
-                   struct tree **ret_tree, struct err *err)
-{
-    unsigned char key[16];
-    return get_packed(txn, TABLE_TREES, tree_key(key, name), ret_tree, err);
-}
-
-static struct slice outline_key(char key[12], uint32_t manual,
-                                uint64_t generation)
-{
-    key_u32(key, manual);
-    key_u64(key + 4, generation);
-    return (struct slice){key, 12};
-}
-
-int store_put_outline(struct store_txn *txn, uint32_t manual,
-                      uint64_t generation, const struct tree *outline,
-                      struct err *err)
-{
-    char key[12];
-    return put_packed(txn, TABLE_OUTLINES, outline_key(key, manual, generation),
-                      outline, err);
-}
-
-int store_get_outline(struct store_txn *txn, uint32_t manual,
-                      uint64_t generation, struct tree **ret_outline,
-                      struct err *err)
-{
-    char key[12];
-    return get_packed(txn, TABLE_OUTLINES, outline_key(key, manual, generation),
-                      ret_outline, err);
 }
 
 /* ---- Postings ---- */

@@ -106,8 +106,10 @@ struct file {
     struct hash128 tree;    /* name of its tree; only when indexed */
     int state;              /* enum file_state */
     char *failure;          /* why it failed; "" */
-    char *inputs; /* the files its tree was made of besides, as
+    char *inputs;           /* the files its tree was made of besides, as
                      indexer/inputs.h writes them; NULL, "": none */
+    char *reports; /* what is wrong in it though it is read, a line each; NULL,
+                      "": nothing */
 };
 void file_free(struct file *file); /* its strings, not itself */
 
@@ -128,6 +130,12 @@ bool store_has_tree(struct store_txn *txn, struct hash128 name);
 /* ERR_NOT_FOUND; ERR_FORMAT: it is damaged. */
 int store_get_tree(struct store_txn *txn, struct hash128 name,
                    struct tree **ret_tree, struct err *err);
+
+/* Some nodes of it, `node` among them, from *ret_first on, without the places that
+ * they have among the others (tree_decode_part); a short tree is given whole. */
+int store_get_tree_part(struct store_txn *txn, struct hash128 name,
+                        uint32_t node, struct tree **ret_tree,
+                        uint32_t *ret_first, struct err *err);
 
 /* ---- Outlines: the assembled tree of a manual's generation ---- */
 
@@ -183,6 +191,14 @@ bool store_has_memory(struct store_txn *txn, struct hash128 name, size_t width);
  * ERR_NOT_FOUND: no such manual. */
 int store_put_vectors(struct store_txn *txn, uint32_t manual,
                       struct slice value, struct err *err);
+/* The same for those that go before them; store_put_vectors takes them away. */
+int store_put_vector_delta(struct store_txn *txn, uint32_t manual,
+                           struct slice value, struct err *err);
+int store_get_vector_delta(struct store_txn *txn, uint32_t manual,
+                           struct slice *ret_value, struct err *err);
+/* Both, whatever there is; the manual's record is left as it is. */
+int store_delete_vectors(struct store_txn *txn, uint32_t manual,
+                         struct err *err);
 /* ERR_NOT_FOUND.  As with segments, for the slice. */
 int store_get_vectors(struct store_txn *txn, uint32_t manual,
                       struct slice *ret_value, struct err *err);

@@ -13,6 +13,7 @@
  *   let writers go on, in the new one
  *
  * The locks of LMDB belong to their file, so that the copy brings its own. */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -272,6 +273,20 @@ static uint64_t used_bytes(const struct store_env *env)
 
 /* ---- Backup ---- */
 
+/* Nothing is there, or a folder that is empty: a rename takes its place. */
+static bool is_free(const char *folder)
+{
+    DIR *open = opendir(folder);
+    const struct dirent *entry;
+    bool empty = true;
+    if (!open)
+        return errno == ENOENT;
+    while (empty && (entry = readdir(open)))
+        empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
+    closedir(open);
+    return empty;
+}
+
 static int parent_of(const char *folder, struct buf *ret, struct err *err)
 {
     const char *slash = strrchr(folder, '/');
@@ -283,7 +298,7 @@ static int parent_of(const char *folder, struct buf *ret, struct err *err)
     if (stat(ret->data, &st) < 0 || !S_ISDIR(st.st_mode))
         return err_set(err, ERR_USAGE, "%s: there is no such folder",
                        ret->data);
-    if (rmdir(folder) < 0 && errno != ENOENT)
+    if (!is_free(folder))
         return err_set(err, ERR_USAGE,
                        "%s is there already: a backup takes a new folder",
                        folder);

@@ -8,7 +8,8 @@ void file_free(struct file *file)
     free(file->path);
     free(file->failure);
     free(file->inputs);
-    file->path = file->failure = file->inputs = NULL;
+    free(file->reports);
+    file->path = file->failure = file->inputs = file->reports = NULL;
 }
 
 struct slice file_key(char key[MDB_MAX_KEY], uint32_t manual, const char *path)
@@ -38,8 +39,11 @@ int store_put_file(struct store_txn *txn, uint32_t manual,
     buf_put(&value, hash, sizeof hash);
     buf_put_varint(&value, (uint64_t)file->state);
     buf_put_string(&value, slice_of(file->failure));
-    if (file->inputs && file->inputs[0])
-        buf_put_string(&value, slice_of(file->inputs));
+    bool reported = file->reports && file->reports[0];
+    if (reported || (file->inputs && file->inputs[0]))
+        buf_put_string(&value, slice_of(file->inputs ? file->inputs : ""));
+    if (reported)
+        buf_put_string(&value, slice_of(file->reports));
     char key[MDB_MAX_KEY];
     int code = table_put(txn, TABLE_FILES, file_key(key, manual, file->path),
                          buf_slice(&value), err);
@@ -69,6 +73,7 @@ int file_read_record(struct slice value, struct file *ret, struct err *err)
     file.state = (int)read_u32(&in);
     file.failure = take_text(&in);
     file.inputs = in.at < in.size ? take_text(&in) : mem_strdup("");
+    file.reports = in.at < in.size ? take_text(&in) : mem_strdup("");
     if (in.failed || in.at != in.size) {
         file_free(&file);
         return err_set(err, ERR_STORE,

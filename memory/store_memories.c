@@ -85,36 +85,84 @@ bool store_has_memory(struct store_txn *txn, struct hash128 name, size_t width)
     return whole;
 }
 
-int store_put_vectors(struct store_txn *txn, uint32_t manual,
-                      struct slice value, struct err *err)
+/* The base's key, and a byte more for the delta's. */
+enum { BASE_KEY = 4, DELTA_KEY = 5 };
+
+static struct slice vectors_key(char key[DELTA_KEY], uint32_t manual,
+                                size_t size)
+{
+    key_u32(key, manual);
+    key[BASE_KEY] = 'd';
+    return (struct slice){key, size};
+}
+
+static int put_vectors(struct store_txn *txn, uint32_t manual, size_t key_size,
+                       struct slice value, struct err *err)
 {
     struct manual record;
-    char key[4];
+    char key[DELTA_KEY];
     int code = store_get_manual(txn, manual, &record, err);
     if (code)
         return code;
     record.vectors++;
-    key_u32(key, manual);
     code = manual_write(txn, &record, err);
     if (!code)
         code = store_forget_made(txn, manual, MAKING_SEGMENTS, err);
     if (!code)
         code = store_forget_made(txn, manual, MAKING_MEMORIES, err);
     if (!code)
-        code = table_put(txn, TABLE_VECTORS, (struct slice){key, sizeof key},
+        code = table_put(txn, TABLE_VECTORS, vectors_key(key, manual, key_size),
                          value, err);
     manual_free(&record);
     return code;
 }
 
+int store_put_vectors(struct store_txn *txn, uint32_t manual,
+                      struct slice value, struct err *err)
+{
+    char key[DELTA_KEY];
+    int code = put_vectors(txn, manual, BASE_KEY, value, err);
+    return code ? code
+                : table_delete(txn, TABLE_VECTORS,
+                               vectors_key(key, manual, DELTA_KEY), err);
+}
+
+int store_put_vector_delta(struct store_txn *txn, uint32_t manual,
+                           struct slice value, struct err *err)
+{
+    return put_vectors(txn, manual, DELTA_KEY, value, err);
+}
+
+int store_delete_vectors(struct store_txn *txn, uint32_t manual,
+                         struct err *err)
+{
+    char key[DELTA_KEY];
+    int code = table_delete(txn, TABLE_VECTORS,
+                            vectors_key(key, manual, DELTA_KEY), err);
+    return code ? code
+                : table_delete(txn, TABLE_VECTORS,
+                               vectors_key(key, manual, BASE_KEY), err);
+}
+
+static int get_vectors(struct store_txn *txn, uint32_t manual, size_t key_size,
+                       struct slice *ret_value, struct err *err)
+{
+    char key[DELTA_KEY];
+    int code = table_get(txn, TABLE_VECTORS, vectors_key(key, manual, key_size),
+                         ret_value, err);
+    return code == ERR_NOT_FOUND
+               ? err_set(err, code, "manual %u has no such vectors", manual)
+               : code;
+}
+
 int store_get_vectors(struct store_txn *txn, uint32_t manual,
                       struct slice *ret_value, struct err *err)
 {
-    char key[4];
-    key_u32(key, manual);
-    int code = table_get(txn, TABLE_VECTORS, (struct slice){key, sizeof key},
-                         ret_value, err);
-    return code == ERR_NOT_FOUND
-               ? err_set(err, code, "manual %u has no vectors", manual)
-               : code;
+    return get_vectors(txn, manual, BASE_KEY, ret_value, err);
+}
+
+int store_get_vector_delta(struct store_txn *txn, uint32_t manual,
+                           struct slice *ret_value, struct err *err)
+{
+    return get_vectors(txn, manual, DELTA_KEY, ret_value, err);
 }

@@ -1,6 +1,6 @@
 /* The vectors of a manual as bytes; numbers are varints unless said:
  *
- *   version (2), flags, policy 16, generation, width, segments, tokens,
+ *   version (2), flags, flags & 2: hash of the base 8, policy 16, generation, width, segments, tokens,
  *   nodes, rows, names, each name 16,                    the head ends here
  *   each node's id, each row's node less that of the row before,
  *   flags & 1: each row's index into names
@@ -9,9 +9,9 @@
  *
  * Version 1, which is read still, has no flags and no hash, and f16 each value,
  * low byte first. */
+#include "base/vector.h"
 #include "memory/vectors.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/half.h"
@@ -22,6 +22,7 @@ enum {
     VERSION = 2,
     HALVES_VERSION = 1,
     FLAG_ROW_NAMES = 1,
+    FLAG_DELTA = 2,
     MOST_WIDTH = 1 << 16,
     HASH_BYTES = 8
 };
@@ -57,10 +58,28 @@ static void put_vectors(struct buf *ret, const float *vectors, size_t count,
     buf_put(ret, "", 0);
 }
 
+static void put_hash(struct buf *ret, uint64_t hash)
+{
+    for (int i = 0; i < HASH_BYTES; i++)
+        buf_put_byte(ret, (int)(hash >> 8 * i & 255));
+}
+
+static uint64_t take_hash(const void *bytes)
+{
+    const unsigned char *from = bytes;
+    uint64_t hash = 0;
+    for (int i = HASH_BYTES; from && i-- > 0;)
+        hash = hash << 8 | from[i];
+    return hash;
+}
+
 void vector_table_encode(const struct vector_table *table, struct buf *ret)
 {
     buf_put_varint(ret, VERSION);
-    buf_put_varint(ret, table->row_names ? FLAG_ROW_NAMES : 0);
+    buf_put_varint(ret, (table->row_names ? FLAG_ROW_NAMES : 0) |
+                            (table->base ? FLAG_DELTA : 0));
+    if (table->base)
+        put_hash(ret, table->base);
     put_name(ret, table->policy);
     buf_put_varint(ret, table->generation);
     buf_put_varint(ret, table->width);
@@ -81,9 +100,7 @@ void vector_table_encode(const struct vector_table *table, struct buf *ret)
     put_vectors(ret, table->wholes, table->node_count, table->width);
     if (!table->row_names)
         put_vectors(ret, table->keys, table->row_count, table->width);
-    uint64_t hash = hash_bytes64(ret->data, ret->size);
-    for (int i = 0; i < HASH_BYTES; i++)
-        buf_put_byte(ret, (int)(hash >> 8 * i & 255));
+    put_hash(ret, hash_bytes64(ret->data, ret->size));
 }
 
 static struct hash128 take_name(struct reader *in)
@@ -109,8 +126,10 @@ static void take_head(struct taking *t)
     else if (t->version > HALVES_VERSION)
         in->size -= HASH_BYTES;
     t->flags = t->version > HALVES_VERSION ? read_varint(in) : 0;
-    if (t->flags > FLAG_ROW_NAMES)
+    if (t->flags > (FLAG_ROW_NAMES | FLAG_DELTA))
         in->failed = true;
+    if (t->flags & FLAG_DELTA)
+        table->base = take_hash(read_bytes(in, HASH_BYTES));
     table->policy = take_name(in);
     table->generation = read_varint(in);
     table->width = read_u32(in);
@@ -198,12 +217,9 @@ static void take_row_names(struct reader *in, struct vector_table *table)
 static bool is_whole(const struct taking *t)
 {
     const struct reader *in = &t->in;
-    uint64_t hash = 0;
     if (in->failed || t->version == HALVES_VERSION)
         return !in->failed;
-    for (int i = HASH_BYTES; i-- > 0;)
-        hash = hash << 8 | in->data[in->size + (size_t)i];
-    return hash == hash_bytes64(in->data, in->size);
+    return take_hash(in->data + in->size) == hash_bytes64(in->data, in->size);
 }
 
 static void take_body(struct taking *t)
@@ -255,13 +271,21 @@ int vector_table_head(struct slice bytes, struct vector_table *ret,
     return take(bytes, false, ret, err);
 }
 
-static void make_unit(float *vector, size_t width)
+uint64_t vector_table_hash(struct slice bytes)
 {
-    double square = 0;
-    for (size_t i = 0; i < width; i++)
-        square += (double)vector[i] * (double)vector[i];
-    for (size_t i = 0; i < width && square > 0; i++)
-        vector[i] = (float)((double)vector[i] / sqrt(square));
+    struct reader in = reader_of(bytes.data, bytes.size);
+    if (bytes.size <= HASH_BYTES || read_varint(&in) <= HALVES_VERSION)
+        return 0;
+    return take_hash(bytes.data + bytes.size - HASH_BYTES);
+}
+
+bool vector_table_is_whole(struct slice bytes)
+{
+    struct taking t = {.in = reader_of(bytes.data, bytes.size)};
+    take_head(&t);
+    bool whole = is_whole(&t);
+    vector_table_free(&t.table);
+    return whole;
 }
 
 int vector_table_read_keys(struct store_txn *txn, struct vector_table *table,
@@ -275,7 +299,7 @@ int vector_table_read_keys(struct store_txn *txn, struct vector_table *table,
         float *key = table->keys + i * table->width;
         code = store_get_memory(txn, table->names[table->row_names[i]], key,
                                 table->width, err);
-        make_unit(key, table->width);
+        vector_unit(key, table->width);
     }
     return code;
 }

@@ -22,6 +22,7 @@ struct vectors {
     uint32_t *first_row;       /* [node_count + 1] of each of its nodes */
     uint32_t *node_of;         /* [node_count] the outline's, TREE_NONE: gone */
     uint32_t *entry_of; /* [outline_count] the table's, TREE_NONE: none */
+    uint64_t *hashes;   /* [row_count] of the keys */
     uint32_t outline_count;
 };
 
@@ -76,6 +77,10 @@ static int build_index(struct vectors *vectors, struct err *err)
     table->keys = NULL;
     faiss_IndexFlat_xb(vectors->index, &keys, &size);
     vectors->keys = keys;
+    vectors->hashes = mem_alloc(table->row_count * sizeof *vectors->hashes);
+    for (uint32_t row = 0; row < table->row_count; row++)
+        vectors->hashes[row] = hash_bytes64(keys + row * table->width,
+                                            table->width * sizeof *keys);
     return 0;
 }
 
@@ -106,6 +111,7 @@ void vectors_close(struct vectors *vectors)
     free(vectors->first_row);
     free(vectors->node_of);
     free(vectors->entry_of);
+    free(vectors->hashes);
     vector_table_free(&vectors->table);
     free(vectors);
 }
@@ -120,9 +126,37 @@ uint64_t vectors_generation(const struct vectors *vectors)
     return vectors->table.generation;
 }
 
+size_t vectors_width(const struct vectors *vectors)
+{
+    return vectors->table.width;
+}
+
 size_t vectors_segments(const struct vectors *vectors)
 {
     return vectors->table.row_count;
+}
+
+const float *vectors_key(const struct vectors *vectors, uint32_t row)
+{
+    return vectors->keys + row * vectors->table.width;
+}
+
+uint32_t vectors_node(const struct vectors *vectors, uint32_t row)
+{
+    return vectors->node_of[vectors->table.row_nodes[row]];
+}
+
+uint32_t vectors_rows_of(const struct vectors *vectors, uint32_t node)
+{
+    uint32_t entry = vectors->entry_of[node];
+    return entry == TREE_NONE
+               ? 0
+               : vectors->first_row[entry + 1] - vectors->first_row[entry];
+}
+
+const uint64_t *vectors_hashes(const struct vectors *vectors)
+{
+    return vectors->hashes;
 }
 
 /* ---- Scores ---- */

@@ -295,7 +295,7 @@ static int drop(struct verification *v, struct err *err)
         code = verify_drop_doomed(v, txn, err);
     if (!code && v->drop_vectors) {
         v->manual.vectors = 0;
-        code = table_delete(txn, TABLE_VECTORS, id, err);
+        code = store_delete_vectors(txn, v->manual.id, err);
         if (!code)
             code = manual_write(txn, &v->manual, err);
     }

@@ -36,17 +36,17 @@ static bool are_current(struct verification *v, struct err *err)
 {
     const struct verify_options *o = v->options;
     struct store_txn *txn;
-    struct slice bytes;
-    struct vector_table head = {0};
+    struct vector_table base = {0}, delta = {0};
     if (!o->facts || !v->volume || store_read(o->store, &txn, err))
         return false;
+    bool found = !vectors_heads(txn, v->manual.id, &base, &delta, err);
+    const struct vector_table *newest = vectors_newest(&base, &delta);
     bool current =
-        !store_get_vectors(txn, v->manual.id, &bytes, err) &&
-        !vector_table_head(bytes, &head, err) &&
-        head.generation == v->manual.generation &&
-        hash_equal(head.policy, memories_policy(&o->policy, o->facts));
+        found && newest->generation == v->manual.generation &&
+        hash_equal(newest->policy, memories_policy(&o->policy, o->facts));
     store_end(txn);
-    vector_table_free(&head);
+    vector_table_free(&base);
+    vector_table_free(&delta);
     return current;
 }
 
@@ -261,12 +261,25 @@ static bool is_named(const struct verification *v,
                       plan->names[plan->nodes[node].first + segment]);
 }
 
+/* All that the plan names, and where there is no delta nothing else. */
+static bool are_named(const struct verification *v,
+                      const struct vector_table *table)
+{
+    uint32_t count, at = 0;
+    struct hash128 *names =
+        plan_names(&v->plan, v->volume->outline->count, &count);
+    for (uint32_t i = 0; i < table->name_count && at < count; i++)
+        at += hash_equal(names[at], table->names[i]);
+    free(names);
+    return at == count && (v->has_delta || count == table->name_count);
+}
+
 /* Made by the model at hand, of this generation. */
 static void compare_with_plan(struct verification *v,
                               const struct vector_table *table)
 {
     const struct tree *outline = v->volume->outline;
-    uint32_t rows = 0, count;
+    uint32_t rows = 0;
     bool same = table->node_count == outline->count, named = true;
     if (lacks_segments(v))
         return; /* which was said; so the names are not known */
@@ -286,12 +299,9 @@ static void compare_with_plan(struct verification *v,
                          "manual has");
     if (same && !named)
         vectors_fault(v, "a segment's key is another's memory");
-    struct hash128 *names = plan_names(&v->plan, outline->count, &count);
-    if (count != table->name_count ||
-        memcmp(names, table->names, count * sizeof *names) != 0)
+    if (!are_named(v, table))
         vectors_fault(v, "they were made of other memories than the text "
                          "and the model give");
-    free(names);
 }
 
 static void check_table(struct verification *v,
@@ -331,22 +341,41 @@ static int check_makings(struct verification *v, struct err *err)
                       check_making, v, err);
 }
 
+/* Of the nodes that there are, whose vectors are wanted. */
+static uint64_t *ids_of(const struct verification *v, uint32_t *ret_count)
+{
+    const struct tree *outline = v->volume ? v->volume->outline : NULL;
+    uint32_t count = outline ? outline->count : 0;
+    uint64_t *ids = mem_alloc(count * sizeof *ids);
+    for (uint32_t n = 0; n < count; n++)
+        ids[n] = outline->nodes[n].id;
+    *ret_count = count;
+    return ids;
+}
+
 /* A manual of nothing but titles has vectors without rows. */
 int verify_vectors(struct verification *v, struct err *err)
 {
     struct store_txn *txn;
-    struct slice bytes;
+    struct slice delta;
     struct vector_table table = {0};
     int code = check_makings(v, err);
     if (!code)
         code = store_read(v->options->store, &txn, err);
     if (code)
         return code;
-    code = store_get_vectors(txn, v->manual.id, &bytes, err);
-    int damaged = code ? 0 : vector_table_decode(bytes, &table, err);
+    uint32_t count;
+    uint64_t *ids = ids_of(v, &count);
+    v->has_delta = !store_get_vector_delta(txn, v->manual.id, &delta, NULL);
+    code = vectors_read(txn, v->manual.id, ids, count, &table, err);
     store_end(txn);
-    if (code && code != ERR_NOT_FOUND)
+    free(ids);
+    bool damaged = code == ERR_FORMAT;
+    if (code && code != ERR_NOT_FOUND && !damaged)
         return code;
+    if (code == ERR_NOT_FOUND && v->has_delta)
+        vectors_fault(v, "they lack the base of what changed since");
+    code = damaged ? 0 : code;
     if ((code == ERR_NOT_FOUND) != !v->manual.vectors)
         vectors_fault(v, code ? "the manual has none, and counts some"
                               : "the manual counts none, and has some");

@@ -29,6 +29,7 @@ struct verification {
     struct making making;
     struct plan plan;  /* nodes NULL: no plan is at hand */
     struct buf doomed; /* table, key of damaged records */
+    bool has_delta;    /* of its vectors */
     bool drop_vectors;
     size_t done, total; /* for progress */
 };

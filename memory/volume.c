@@ -9,7 +9,7 @@
 #include "memory/terms.h"
 #include "memory/vectors.h"
 
-void volume_free(struct volume *volume)
+static void free_generation(struct volume *volume)
 {
     if (volume->files)
         for (uint32_t i = 0; i < volume->outline->file_count; i++)
@@ -22,9 +22,15 @@ void volume_free(struct volume *volume)
     if (volume->kinds)
         free(atomic_load(&volume->kinds->sets));
     free(volume->kinds);
-    vectors_close(volume->vectors);
     tree_free(volume->outline);
+}
+
+void volume_free(struct volume *volume)
+{
+    vectors_close(volume->vectors);
     manual_free(&volume->manual);
+    if (!volume->of)
+        free_generation(volume);
     free(volume);
 }
 
@@ -169,11 +175,14 @@ static int match_files(struct volume *volume, struct file *files, size_t count,
 static int open_vectors(struct store_txn *txn, struct volume *volume,
                         struct err *err)
 {
-    struct slice bytes;
+    const struct tree *outline = volume->outline;
     struct vector_table table;
-    int code = store_get_vectors(txn, volume->manual.id, &bytes, err);
-    if (!code)
-        code = vector_table_decode(bytes, &table, err);
+    uint64_t *ids = mem_alloc(outline->count * sizeof *ids);
+    for (uint32_t n = 0; n < outline->count; n++)
+        ids[n] = outline->nodes[n].id;
+    int code = vectors_read(txn, volume->manual.id, ids, outline->count, &table,
+                            err);
+    free(ids);
     if (code)
         return code;
     code = vector_table_read_keys(txn, &table, err);
@@ -198,6 +207,26 @@ static void read_vectors(struct store_txn *txn, struct volume *volume)
         log_warn("%s is searched by words alone, its memories cannot be read "
                  "until they are made again: %s",
                  volume->manual.name, err.message);
+}
+
+struct volume *volume_share(struct volume *of)
+{
+    struct volume *volume = mem_alloc(sizeof *volume);
+    *volume = *of;
+    volume->of = of;
+    volume->references = 0;
+    volume->vectors = NULL;
+    volume->manual = (struct manual){0};
+    return volume;
+}
+
+void volume_take_vectors(struct store_txn *txn, struct manual *manual,
+                         struct volume *volume)
+{
+    volume->manual = *manual;
+    *manual = (struct manual){0};
+    if (volume->manual.vectors)
+        read_vectors(txn, volume);
 }
 
 int volume_read(struct store_txn *txn, struct manual *manual,

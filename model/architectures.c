@@ -32,6 +32,28 @@ static const struct tensor_names olmo_names = {
     .k_norm = "self_attn.k_norm",
 };
 
+#define HILS_NAMES                                                             \
+    .landmark = "lmk_embed", .calibrate = "self_attn.lmk_q_proj",              \
+    .calibrate_norm = "self_attn.lmk_q_norm", .shared_query = "self_attn.q_c"
+
+static const struct tensor_names olmo_hils_names = {
+    DECODER_NAMES,
+    HILS_NAMES,
+    .attention_norm = "post_attention_layernorm",
+    .inner_norm = "post_feedforward_layernorm",
+    .q_norm = "self_attn.q_norm",
+    .k_norm = "self_attn.k_norm",
+};
+
+static const struct tensor_names qwen_hils_names = {
+    DECODER_NAMES,
+    HILS_NAMES,
+    .attention_norm = "input_layernorm",
+    .inner_norm = "post_attention_layernorm",
+    .q_norm = "self_attn.q_norm",
+    .k_norm = "self_attn.k_norm",
+};
+
 static const struct tensor_names bert_names = {
     .prefixes = {"bert.", "roberta."},
     .embedding = "embeddings.word_embeddings",
@@ -122,6 +144,31 @@ static const struct architecture architectures[] = {
         .eps = 1e-5,
         .theta = 500000,
         .names = &olmo_names,
+    },
+    {
+        .type = "olmo_hils",
+        .norm_place = NORM_AFTER,
+        .head_norm = HEAD_NORM_WHOLE,
+        .hils = true,
+        .gated = true,
+        .key_heads = 32,
+        .context = 32768,
+        .eps_name = "rms_norm_eps",
+        .eps = 1e-6,
+        .theta = 10000,
+        .names = &olmo_hils_names,
+    },
+    {
+        .type = "qwen_hils",
+        .head_norm = HEAD_NORM_EACH,
+        .hils = true,
+        .gated = true,
+        .key_heads = 32,
+        .context = 32768,
+        .eps_name = "rms_norm_eps",
+        .eps = 1e-6,
+        .theta = 10000,
+        .names = &qwen_hils_names,
     },
     {.type = "bert", BERT},
     {.type = "roberta", BERT, .offset_positions = true},

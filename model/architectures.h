@@ -52,6 +52,8 @@ struct tensor_names {
     const char *layer; /* then the number, a dot, and these: */
     const char *attention_norm, *q, *k, *v, *o, *q_norm, *k_norm;
     const char *inner_norm, *gate, *up, *down;
+    const char *calibrate, *calibrate_norm, *shared_query; /* HiLS layers' */
+    const char *landmark;  /* of the model, its embedding alone */
     const char *unused[4]; /* a tensor whose name has one of these is passed
                               over */
 };
@@ -66,6 +68,7 @@ struct architecture {
     bool qkv_bias;         /* of q, k and v; */
     bool bias;             /* of all products */
     bool offset_positions; /* the first is `pad_token_id` + 1 */
+    bool hils;             /* attention.h; `windows` are read there too */
     size_t head;           /* d without a `head_dim`; 0: width / heads */
     size_t key_heads;      /* without `num_key_value_heads`; 0: as queries */
     size_t context;        /* without `max_position_embeddings` */

@@ -144,23 +144,6 @@ static int take_biases(const cJSON *root, struct model_config *c,
     return code;
 }
 
-/* Checkpoints made for HiLS attention say so by these; what they compute is not
- * what full attention over the same weights would be. */
-static int check_attention(const cJSON *root, struct err *err)
-{
-    static const char *const keys[] = {
-        "hils_topk",         "hils_sliding_window", "full_attn_interleave",
-        "enable_lmk_q_proj", "lmk_q_lora_dim",      "insert_landmarks",
-        "shared_q_c",        "apply_hils_rope"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (member_find(root, keys[i]))
-            return err_set(err, ERR_FORMAT,
-                           "the model was made for HiLS attention (\"%s\"), "
-                           "which is not supported yet",
-                           keys[i]);
-    return 0;
-}
-
 /* Decoders made over into encoders say so by these: each token sees all others,
  * which the same weights with a causal mask do not compute. */
 static int check_causal(const cJSON *root, const struct architecture *a,
@@ -210,8 +193,6 @@ static int take_kind(const cJSON *root, struct model_config *c, struct err *err)
         code = member_bool(root, "tie_word_embeddings", &c->tied, err);
     if (!code)
         code = check_causal(root, c->architecture, err);
-    if (!code)
-        code = check_attention(root, err);
     if (!code && member_find(root, "quantization_config"))
         code = err_set(err, ERR_FORMAT, "quantised weights are not supported");
     c->writes = !c->architecture->encoder && (c->tied || has_head(root));
@@ -257,6 +238,7 @@ static size_t window_of(const struct model_config *c, size_t layer,
     }
 }
 
+/* Of families that have no other attention of their own. */
 static int take_windows(const cJSON *root, struct model_config *c,
                         struct err *err)
 {
@@ -277,11 +259,50 @@ static int take_windows(const cJSON *root, struct model_config *c,
             member_size(root, "max_window_layers", 0, 1 << 20, 28, &full, err);
     if (code)
         return code;
-    c->window = mem_alloc(c->layers * sizeof *c->window);
     if (types)
         return take_layer_types(types, window, c, err);
     for (size_t i = 0; i < c->layers; i++)
         c->window[i] = window_of(c, i, window, full);
+    return 0;
+}
+
+static int take_hils(const cJSON *root, struct model_config *c, struct err *err)
+{
+    bool whole = c->architecture->head_norm == HEAD_NORM_WHOLE;
+    if (c->head * c->heads != c->width)
+        return err_set(err, ERR_FORMAT,
+                       "\"head_dim\" %zu is not \"hidden_size\" by heads, as "
+                       "it must be with HiLS attention",
+                       c->head);
+    int code = hils_from(root, whole, c->layers, c->context, &c->attention,
+                         c->rotary, err);
+    for (size_t i = 0; i < c->layers && !code; i++)
+        c->window[i] = hils_layer(&c->attention, i)
+                           ? 0
+                           : c->attention.hils.window_of_others;
+    return code;
+}
+
+static int take_attention(const cJSON *root, struct model_config *c,
+                          struct err *err)
+{
+    c->window = mem_alloc(c->layers * sizeof *c->window);
+    if (c->architecture->hils)
+        return take_hils(root, c, err);
+    int code = attention_from(root, &c->attention, err);
+    if (!code)
+        code = take_windows(root, c, err);
+    if (code || c->attention.kind == ATTENTION_FULL)
+        return code;
+    if (c->architecture->encoder)
+        return err_set(err, ERR_FORMAT,
+                       "\"lectern_attention\" is for decoders, not for %s",
+                       c->architecture->type);
+    for (size_t i = 0; i < c->layers; i++)
+        if (c->window[i])
+            return err_set(err, ERR_FORMAT,
+                           "\"lectern_attention\" with a \"sliding_window\" "
+                           "is not supported");
     return 0;
 }
 
@@ -388,7 +409,7 @@ int model_config_from(struct slice config, struct slice generation,
     if (!code)
         code = take_eps(root, &c, err);
     if (!code)
-        code = take_windows(root, &c, err);
+        code = take_attention(root, &c, err);
     if (!code)
         code = take_stops(&c, root, err);
     if (!code)

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "model/architectures.h"
+#include "model/attention.h"
 #include "model/rotary.h"
 
 enum { CONFIG_MOST_STOPS = 16, CONFIG_MOST_LAYERS = 1024 };
@@ -26,7 +27,7 @@ struct answering {
 
 struct model_config {
     const struct architecture *architecture;
-    size_t vocabulary; /* rows of the embedding */
+    size_t vocabulary; /* ids, and logits; the embedding may have more rows */
     size_t width;      /* D */
     size_t inner;      /* width of the feed-forward part */
     size_t layers;
@@ -38,17 +39,27 @@ struct model_config {
     size_t first;     /* learned positions: the row of the first one */
     size_t types;     /* of tokens, where they have an embedding; all are 0 */
     float eps;
-    struct rotary rotary[2]; /* of layers that see all, of those that do not */
+    struct rotary rotary[2]; /* config_rotary says of which layers */
     bool bias, inner_bias;   /* of all products of attention; of the others */
     bool qkv_bias;           /* of q, k and v */
     bool writes;             /* has a head: logits */
     bool tied;               /* the head is the embedding */
-    size_t *window;          /* [layers] keys a query sees; 0: all */
+    size_t *window;          /* [layers] keys a query sees; 0: all, or what
+                                `attention` says */
+    struct attention_config attention;
     int32_t stops[CONFIG_MOST_STOPS]; /* ids that end an answer */
     size_t stop_count;
     struct answering answering;
     struct hash128 hash; /* of config.json, but for what is about answering */
 };
+
+/* Which of `rotary` turns a layer's queries and keys. */
+static inline size_t config_rotary(const struct model_config *c, size_t layer)
+{
+    if (c->attention.kind == ATTENTION_HILS)
+        return !hils_layer(&c->attention, layer);
+    return c->window[layer] != 0;
+}
 
 /* `generation`: the text of generation_config.json, empty when there is none;
  * its stop ids replace those of config.json.  Everything that would change

@@ -1,7 +1,6 @@
 #include "model/forward.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 
@@ -56,9 +55,18 @@ static int work_reserve(struct model *m, size_t rows, struct err *err)
         if (code)
             return forward_error(code, err);
     }
+    float *const host_tables[] = {w->k, w->v};
+    if (!w->tables)
+        w->tables = m->kernels->allocate(&m->run, sizeof host_tables);
+    int code = w->tables ? m->kernels->upload(&m->run, w->tables, host_tables,
+                                              sizeof host_tables)
+                         : KERNEL_NO_MEMORY;
+    if (code)
+        return forward_error(code, err);
     w->host_ids = mem_resize(w->host_ids, rows, sizeof *w->host_ids);
     w->host_positions =
         mem_resize(w->host_positions, rows, sizeof *w->host_positions);
+    w->host_slots = mem_resize(w->host_slots, rows, sizeof *w->host_slots);
     w->rows = rows;
     return 0;
 }
@@ -70,88 +78,62 @@ void workspace_free(struct model *m)
                       w->v, w->gate, w->up, w->logits};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         m->kernels->release(&m->run, parts[i]);
+    m->kernels->release(&m->run, w->tables);
     free(w->host_ids);
     free(w->host_positions);
+    free(w->host_slots);
+    forward_hils_free(m);
     *w = (struct workspace){0};
-}
-
-/* The table has no copy within a device: what was read goes over the host,
- * each time the cache doubles. */
-static int move(struct model *m, float **memory, size_t used, size_t bytes,
-                void *host)
-{
-    float *grown = m->kernels->allocate(&m->run, bytes);
-    int code = grown ? 0 : KERNEL_NO_MEMORY;
-    if (!code && used)
-        code = m->kernels->download(&m->run, host, *memory, used);
-    if (!code && used)
-        code = m->kernels->upload(&m->run, grown, host, used);
-    if (code) {
-        m->kernels->release(&m->run, grown);
-        return code;
-    }
-    m->kernels->release(&m->run, *memory);
-    *memory = grown;
-    return 0;
-}
-
-int cache_reserve(struct model *m, struct cache *cache, size_t needed,
-                  struct err *err)
-{
-    const struct model_config *c = &m->config;
-    size_t row = c->key_heads * c->head * sizeof(float);
-    if (needed <= cache->capacity)
-        return 0;
-    if (!cache->keys) {
-        cache->keys = mem_alloc(c->layers * sizeof *cache->keys);
-        cache->values = mem_alloc(c->layers * sizeof *cache->values);
-    }
-    size_t capacity = cache->capacity * 2;
-    if (capacity < needed)
-        capacity = needed;
-    capacity = (capacity + CACHE_PAGE - 1) / CACHE_PAGE * CACHE_PAGE;
-    void *host = malloc(cache->length ? cache->length * row : 1);
-    int code = host ? 0 : KERNEL_NO_MEMORY;
-    for (size_t i = 0; i < c->layers && !code; i++) {
-        code =
-            move(m, &cache->keys[i], cache->length * row, capacity * row, host);
-        if (!code)
-            code = move(m, &cache->values[i], cache->length * row,
-                        capacity * row, host);
-    }
-    free(host);
-    if (!code)
-        cache->capacity = capacity;
-    return forward_error(code, err);
-}
-
-void cache_free(struct model *m, struct cache *cache)
-{
-    for (size_t i = 0; cache->keys && i < m->config.layers; i++) {
-        m->kernels->release(&m->run, cache->keys[i]);
-        m->kernels->release(&m->run, cache->values[i]);
-    }
-    free(cache->keys);
-    free(cache->values);
-    *cache = (struct cache){0};
 }
 
 /* ---- The pass ---- */
 
-/* Which row comes from where; a soft token's row is any, and filled after. */
+static bool is_landmark(const struct forward_part *part, size_t slot)
+{
+    const struct cache *cache = part->cache;
+    return cache && cache->hils.landmarks &&
+           slot % cache->hils.chunk == cache->hils.chunk - 1;
+}
+
+/* Which row comes from where; a soft token's, or a landmark's, is any, and
+ * filled after.  A landmark has the position of the token behind it. */
 static size_t lay_out(struct model *m, const struct forward_part *part,
                       size_t row)
 {
     struct workspace *w = &m->work;
     size_t rows = forward_rows(part),
            past = part->cache ? part->cache->length : 0;
-    size_t before = part->host_before ? 1 : 0;
+    size_t before = part->host_before ? 1 : 0, token = 0;
+    size_t chunk = part->landmarks || (past && part->cache->hils.landmarks)
+                       ? part->cache->hils.chunk
+                       : SIZE_MAX;
     for (size_t i = 0; i < rows; i++) {
-        bool token = i >= before && i - before < part->count;
-        w->host_ids[row + i] = token ? part->ids[i - before] : 0;
-        w->host_positions[row + i] = (int32_t)(past + i);
+        size_t slot = past + i;
+        bool own =
+            i >= before && token < part->count && !is_landmark(part, slot);
+        w->host_ids[row + i] = own ? part->ids[token++] : 0;
+        w->host_positions[row + i] = (int32_t)(slot - slot / chunk);
+        w->host_slots[row + i] = (int32_t)slot;
     }
     return row + rows;
+}
+
+static int put_landmarks(struct model *m, const struct forward_part *parts,
+                         size_t count)
+{
+    size_t width = m->config.width;
+    float *x = m->work.x;
+    int code = 0;
+    for (size_t i = 0; i < count && !code; i++) {
+        size_t rows = forward_rows(&parts[i]);
+        for (size_t r = 0; r < rows && parts[i].landmarks && !code; r++)
+            if (is_landmark(&parts[i], parts[i].cache->length + r))
+                code = m->kernels->upload(&m->run, x + r * width,
+                                          m->weights.host_landmark,
+                                          width * sizeof *x);
+        x += rows * width;
+    }
+    return code;
 }
 
 static int add_positions(struct model *m, size_t rows)
@@ -203,6 +185,8 @@ static int read_inputs(struct model *m, const struct forward_part *parts,
                                   w->host_ids, rows);
     if (!code)
         code = put_soft(m, parts, count);
+    if (!code)
+        code = put_landmarks(m, parts, count);
     if (!code && m->weights.positions)
         code = add_positions(m, rows);
     if (!code && m->weights.embedding_norm.weight)
@@ -252,16 +236,6 @@ static int leave(struct model *m, const struct norm *norm, const float *in,
     return code;
 }
 
-/* Keys and values of a batch go where its attention finds them: into the
- * cache behind what is there, or into the workspace. */
-static float *place(const struct model *m, float *scratch, float **cached,
-                    const struct cache *cache, size_t layer)
-{
-    if (!cache)
-        return scratch;
-    return cached[layer] + cache->length * m->config.key_heads * m->config.head;
-}
-
 /* One part's attention: its queries over its keys, or over the cache's. */
 static int attend_part(struct model *m, const struct cache *cache, size_t row,
                        size_t rows, size_t layer)
@@ -271,12 +245,22 @@ static int attend_part(struct model *m, const struct cache *cache, size_t row,
     size_t wide = c->heads * c->head, narrow = c->key_heads * c->head;
     float *out = w->mixed + row * wide;
     const float *q = w->q + row * wide;
-    const float *k = cache ? cache->keys[layer] : w->k + row * narrow;
-    const float *v = cache ? cache->values[layer] : w->v + row * narrow;
     if (c->architecture->encoder)
-        return m->kernels->attention_all(&m->run, out, q, k, v, rows, rows,
+        return m->kernels->attention_all(&m->run, out, q, w->k + row * narrow,
+                                         w->v + row * narrow, rows, rows,
                                          c->heads, c->key_heads, c->head);
-    return m->kernels->attention(&m->run, out, q, k, v, rows,
+    struct kernel_pages pages = {.keys = w->tables,
+                                 .values = w->tables + 1,
+                                 .key_at = row * narrow,
+                                 .value_at = row * narrow,
+                                 .slots = w->rows};
+    if (forward_is_hils(m, cache, layer))
+        return forward_hils_attend(m, cache, row, rows, layer);
+    if (cache)
+        pages = cache_pages(m, cache, layer);
+    if (cache && cache->hils.landmarks && c->attention.hils.hide_landmarks)
+        pages.hidden = cache->hils.chunk;
+    return m->kernels->attention(&m->run, out, q, &pages, rows,
                                  cache ? cache->length + rows : rows, c->heads,
                                  c->key_heads, c->head, c->window[layer]);
 }
@@ -284,39 +268,57 @@ static int attend_part(struct model *m, const struct cache *cache, size_t row,
 static int attend(struct model *m, const struct forward_part *parts,
                   size_t count, size_t layer)
 {
+    size_t narrow = m->config.key_heads * m->config.head;
     int code = 0;
     for (size_t i = 0, row = 0, rows; i < count && !code; i++, row += rows) {
+        struct cache *cache = parts[i].cache;
         rows = forward_rows(&parts[i]);
-        code = attend_part(m, parts[i].cache, row, rows, layer);
+        if (cache)
+            code = cache_put(m, cache, layer, m->work.k + row * narrow,
+                             m->work.v + row * narrow, rows);
+        if (!code)
+            code = attend_part(m, cache, row, rows, layer);
     }
     return code;
 }
 
+/* Whether the layer was made for HiLS: it has an eps of its own, and may not
+ * turn. */
+static bool made_hils(const struct model *m, size_t layer)
+{
+    return hils_layer(&m->config.attention, layer);
+}
+
 static int norm_heads(struct model *m, float *x, const struct norm *norm,
-                      size_t rows, size_t heads)
+                      size_t rows, size_t heads, size_t layer)
 {
     size_t head = m->config.head;
-    if (m->config.architecture->head_norm == HEAD_NORM_EACH)
-        return normalise(m, x, x, norm, rows * heads, head);
-    if (m->config.architecture->head_norm == HEAD_NORM_WHOLE)
-        return normalise(m, x, x, norm, rows, heads * head);
-    return 0;
+    float eps = made_hils(m, layer) ? FORWARD_HILS_EPS : m->config.eps;
+    int kind = m->config.architecture->head_norm;
+    if (kind == HEAD_NORM_NONE)
+        return 0;
+    if (kind == HEAD_NORM_WHOLE)
+        return m->kernels->rms_norm(&m->run, x, x, norm->weight, rows,
+                                    heads * head, eps);
+    return m->kernels->rms_norm(&m->run, x, x, norm->weight, rows * heads, head,
+                                eps);
 }
 
 /* Turned queries and keys; a scaling of both is one of the queries. */
-static int turn(struct model *m, float *k, size_t layer, size_t rows)
+static int turn(struct model *m, size_t layer, size_t rows)
 {
     const struct model_config *c = &m->config;
     struct workspace *w = &m->work;
-    size_t kind = c->window[layer] ? 1 : 0;
+    size_t kind = config_rotary(c, layer);
     const double *frequencies = m->frequencies[kind];
     double factor = c->rotary[kind].attention;
-    if (c->architecture->positions != POSITIONS_ROTARY)
+    if (c->architecture->positions != POSITIONS_ROTARY ||
+        (made_hils(m, layer) && !c->attention.hils.rotary))
         return 0;
     int code = m->kernels->rotary(&m->run, w->q, w->host_positions, frequencies,
                                   rows, c->heads, c->head);
     if (!code)
-        code = m->kernels->rotary(&m->run, k, w->host_positions, frequencies,
+        code = m->kernels->rotary(&m->run, w->k, w->host_positions, frequencies,
                                   rows, c->key_heads, c->head);
     if (!code && factor != 1)
         code = m->kernels->scale(&m->run, w->q, (float)(factor * factor),
@@ -330,24 +332,23 @@ static int attention(struct model *m, const struct forward_part *parts,
     const struct model_config *c = &m->config;
     const struct layer_weights *l = &m->weights.layers[layer];
     struct workspace *w = &m->work;
-    struct cache *cache = parts[0].cache;
-    float *k = place(m, w->k, cache ? cache->keys : NULL, cache, layer);
-    float *v = place(m, w->v, cache ? cache->values : NULL, cache, layer);
     size_t wide = c->heads * c->head, narrow = c->key_heads * c->head;
     const float *in;
     int code = enter(m, &l->attention_norm, rows, &in);
     if (!code)
         code = multiply(m, w->q, in, &l->q, wide, rows, false);
     if (!code)
-        code = multiply(m, k, in, &l->k, narrow, rows, false);
+        code = multiply(m, w->k, in, &l->k, narrow, rows, false);
     if (!code)
-        code = multiply(m, v, in, &l->v, narrow, rows, false);
+        code = multiply(m, w->v, in, &l->v, narrow, rows, false);
     if (!code)
-        code = norm_heads(m, w->q, &l->q_norm, rows, c->heads);
+        code = norm_heads(m, w->q, &l->q_norm, rows, c->heads, layer);
     if (!code)
-        code = norm_heads(m, k, &l->k_norm, rows, c->key_heads);
+        code = norm_heads(m, w->k, &l->k_norm, rows, c->key_heads, layer);
     if (!code)
-        code = turn(m, k, layer, rows);
+        code = turn(m, layer, rows);
+    if (!code && made_hils(m, layer))
+        code = forward_hils_calibrate(m, layer, in, rows);
     if (!code)
         code = attend(m, parts, count, layer);
     if (!code)
@@ -396,6 +397,22 @@ static int feed_forward(struct model *m, size_t layer, size_t rows)
     return code;
 }
 
+/* Room for parts that choose what they read, and their slots on the device. */
+static int prepare_hils(struct model *m, const struct forward_part *parts,
+                        size_t count, size_t rows)
+{
+    size_t top_k = 0;
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].cache && parts[i].cache->hils.top_k > top_k)
+            top_k = parts[i].cache->hils.top_k;
+    if (!top_k)
+        return 0;
+    int code = forward_hils_reserve(m, rows, top_k);
+    return code ? code
+                : m->kernels->upload(&m->run, m->work.slots, m->work.host_slots,
+                                     rows * sizeof *m->work.host_slots);
+}
+
 int forward(struct model *m, const struct forward_part *parts, size_t count,
             const struct cancel *cancel, struct err *err)
 {
@@ -407,7 +424,9 @@ int forward(struct model *m, const struct forward_part *parts, size_t count,
         return code;
     for (size_t i = 0, row = 0; i < count; i++)
         row = lay_out(m, &parts[i], row);
-    code = read_inputs(m, parts, count, rows);
+    code = prepare_hils(m, parts, count, rows);
+    if (!code)
+        code = read_inputs(m, parts, count, rows);
     for (size_t layer = 0; layer < m->config.layers && !code; layer++) {
         if (cancel && cancel->asked && cancel->asked(cancel->context))
             return err_set(err, ERR_CANCELLED, "cancelled");
@@ -456,16 +475,14 @@ int forward_mean(struct model *m, size_t from, size_t rows, float *host_out,
     return forward_error(code, err);
 }
 
-int forward_logits(struct model *m, size_t from, size_t rows, float *host_out,
-                   struct err *err)
+int forward_logits(struct model *m, size_t from, size_t rows, struct err *err)
 {
-    const struct model_config *c = &m->config;
     struct workspace *w = &m->work;
     float *states;
     int code = 0;
     if (rows > w->logit_rows) {
         w->logit_rows = 0;
-        code = renew(m, &w->logits, rows, c->vocabulary);
+        code = renew(m, &w->logits, rows, m->config.vocabulary);
         if (!code)
             w->logit_rows = rows;
     }
@@ -474,8 +491,16 @@ int forward_logits(struct model *m, size_t from, size_t rows, float *host_out,
     if (!code)
         code = m->kernels->product(&m->run, w->logits, states, m->weights.head,
                                    rows, false);
-    if (!code)
-        code = m->kernels->download(&m->run, host_out, w->logits,
-                                    rows * c->vocabulary * sizeof *host_out);
     return forward_error(code, err);
+}
+
+int forward_take_logits(struct model *m, size_t from, size_t rows,
+                        float *host_out, struct err *err)
+{
+    size_t vocabulary = m->config.vocabulary;
+    return forward_error(
+        m->kernels->download(&m->run, host_out,
+                             m->work.logits + from * vocabulary,
+                             rows * vocabulary * sizeof *host_out),
+        err);
 }

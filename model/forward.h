@@ -2,20 +2,12 @@
 #ifndef MODEL_FORWARD_H
 #define MODEL_FORWARD_H
 
+#include "model/cache.h"
 #include "model/model.h"
 #include "model/pooling.h"
 #include "model/weights.h"
 
-enum {
-    FORWARD_MOST_ROWS = 512, /* tokens at once */
-    CACHE_PAGE = 64          /* tokens; also the chunk of HiLS */
-};
-
-/* Keys and values of what a session has read. */
-struct cache {
-    float **keys, **values; /* [layers], each [capacity, Hkv, d] */
-    size_t length, capacity;
-};
+enum { FORWARD_MOST_ROWS = 512 /* tokens at once */ };
 
 /* What a pass works in: grows to the largest batch seen, then stays. */
 struct workspace {
@@ -24,10 +16,18 @@ struct workspace {
     float *h;         /* [rows, D] */
     float *q, *mixed; /* [rows, Hq d] */
     float *k, *v;     /* [rows, Hkv d] */
+    const float **tables; /* [2] the addresses of k and v, on the device */
     float *gate, *up; /* [rows, inner] */
     size_t logit_rows;
     float *logits;                      /* [logit_rows, vocabulary] */
-    int32_t *host_ids, *host_positions; /* [rows] */
+    int32_t *host_ids, *host_positions, *host_slots; /* [rows] */
+    /* Of HiLS (forward_hils.c): */
+    float *qhat;        /* [rows, Hq d] calibrated queries */
+    float *low;         /* [rows, rank] */
+    int32_t *slots;     /* [rows] */
+    int32_t *chosen;    /* [chosen_count] chunks */
+    int32_t *landmarks; /* [landmark_count] for each slot whether it is one */
+    size_t hils_rows, chosen_count, landmark_count;
 };
 
 /* The recall projections as weights of products: [0] Wk, [1] Wq. */
@@ -37,6 +37,7 @@ struct key_weights {
 };
 
 struct model {
+    bool shared; /* all but run, work, pages and keys is another's */
     const struct kernels *kernels;
     struct kernel_run run;
     struct model_config config;
@@ -44,30 +45,55 @@ struct model {
     struct model_weights weights;
     struct tokenizer *tokenizer;
     struct workspace work;
+    struct page_pool pages;
     struct key_weights keys;
-    double *frequencies[2]; /* [d / 2] of layers that see all, of the others */
+    double *frequencies[2]; /* [d / 2]; config_rotary says of which layers */
     struct model_facts facts;
     char *name;
 };
 
 /* A run of rows that see one another, those before them or all, and, when there
- * is a cache, all it holds.  Rows of a batch with a cache are one part. */
+ * is a cache, all it holds.  No two parts have the same cache. */
 struct forward_part {
     const int32_t *ids; /* [count] */
     size_t count;
+    size_t landmarks; /* among its rows, besides these */
     const float *host_before, *host_after; /* [D] soft tokens; NULL: none */
     struct cache *cache;                   /* NULL: no past, and none is kept */
 };
 static inline size_t forward_rows(const struct forward_part *part)
 {
-    return part->count + (part->host_before != NULL) +
+    return part->count + part->landmarks + (part->host_before != NULL) +
            (part->host_after != NULL);
 }
 
 /* Leaves the residual stream of all rows, in order, in work.x; keys and values
- * go into the cache, whose length is the caller's to change. */
+ * go into the caches, which have room for them (cache_reserve), and whose
+ * lengths are the caller's to change. */
 int forward(struct model *model, const struct forward_part *parts, size_t count,
             const struct cancel *cancel, struct err *err);
+
+/* ---- HiLS (forward_hils.c), as codes of kernels ---- */
+
+/* Of the norms within layers made for HiLS, whatever the config says. */
+#define FORWARD_HILS_EPS 1e-6F
+
+/* Whether the layer chooses what it reads; cache NULL: no. */
+bool forward_is_hils(const struct model *model, const struct cache *cache,
+                     size_t layer);
+/* Room for rows that choose `top_k` chunks each, and for `slots` slots with
+ * landmarks. */
+int forward_hils_reserve(struct model *model, size_t rows, size_t top_k);
+int forward_hils_landmarks(struct model *model, const struct cache *cache,
+                           size_t slots);
+void forward_hils_free(struct model *model);
+/* The calibrated queries of a layer made for HiLS, from what it reads. */
+int forward_hils_calibrate(struct model *model, size_t layer, const float *in,
+                           size_t rows);
+/* A part's attention, its keys and values being in the cache: summaries of the
+ * chunks that it completes, the choice, and what is chosen. */
+int forward_hils_attend(struct model *model, const struct cache *cache,
+                        size_t row, size_t rows, size_t layer);
 
 /* The last norm of work.x's row, if there is one, downloaded.  host_out [D] */
 int forward_state(struct model *model, size_t row, float *host_out,
@@ -75,13 +101,13 @@ int forward_state(struct model *model, size_t row, float *host_out,
 /* The mean of that over rows [from, from + rows). */
 int forward_mean(struct model *model, size_t from, size_t rows, float *host_out,
                  struct err *err);
-/* The logits of work.x's rows [from, from + rows), downloaded. */
+/* Computes the logits of work.x's rows [from, from + rows); then downloads some,
+ * counted from the first of these. */
 int forward_logits(struct model *model, size_t from, size_t rows,
-                   float *host_out, struct err *err);
+                   struct err *err);
+int forward_take_logits(struct model *model, size_t from, size_t rows,
+                        float *host_out, struct err *err);
 
-int cache_reserve(struct model *model, struct cache *cache, size_t needed,
-                  struct err *err);
-void cache_free(struct model *model, struct cache *cache);
 void workspace_free(struct model *model);
 void keys_free(struct model *model);
 

@@ -1,12 +1,12 @@
 #include "model/model.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/vector.h"
 #include "model/forward.h"
 
 enum { MOST_CONFIG = 1 << 20 };
@@ -135,6 +135,23 @@ static char *name_of(const char *folder)
     return mem_strndup(folder + from, end - from);
 }
 
+/* The forward pass has no other attention yet. */
+static bool runs(const struct model *m)
+{
+    return m->config.attention.kind == ATTENTION_FULL ||
+           m->config.attention.kind == ATTENTION_HILS;
+}
+
+/* Opened for it, and some layer sees all. */
+static bool may_be_exact(const struct model *m)
+{
+    bool some = false;
+    for (size_t i = 0; m->pages.at && i < m->config.layers; i++)
+        some = some || cache_has_summaries(m, i);
+    return some && m->config.writes &&
+           m->config.attention.kind == ATTENTION_FULL;
+}
+
 static void set_facts(struct model *m, const char *folder)
 {
     const struct model_config *c = &m->config;
@@ -149,20 +166,35 @@ static void set_facts(struct model *m, const char *folder)
         .layers = c->layers,
         .vocabulary = c->vocabulary,
         .context = c->most,
-        .key_width = w->recall.wq ? w->recall.p : c->width,
+        .key_width = w->recalls ? w->recall.p : c->width,
         .parameters = w->parameters,
         .writes = c->writes,
+        .attention = attention_name(c->attention.kind),
+        .exact = may_be_exact(m),
+        .runs = runs(m),
+        .weight_bytes = w->bytes,
+        .token_bytes = 2 * sizeof(float) * c->layers * c->key_heads * c->head,
         .pooling = pooling_name(m->pooling.kind),
         .query_prefix = m->pooling.query,
         .passage_prefix = m->pooling.passage,
-        .soft_tokens = w->host_mem != NULL,
-        .recall = w->recall.wq != NULL,
-        .pool = w->pool.wq != NULL,
+        .soft_tokens = w->soft_tokens,
+        .recall = w->recalls,
+        .pool = w->pools,
         .fingerprint = fingerprint(m),
         .stops = c->stops,
         .stop_count = c->stop_count,
         .answering = c->answering,
     };
+}
+
+static int check_attention(const struct model *m, struct err *err)
+{
+    if (runs(m))
+        return 0;
+    return err_set(err, ERR_FORMAT,
+                   "its files are right, but models with %s attention cannot "
+                   "be run yet",
+                   attention_name(m->config.attention.kind));
 }
 
 int model_open(const char *folder, const struct model_options *options,
@@ -176,10 +208,13 @@ int model_open(const char *folder, const struct model_options *options,
         code = open_tokenizer(m, folder, err);
     if (!code)
         code = model_weights_open(folder, &m->config, m->kernels, &m->run,
-                                  &m->weights, err);
+                                  options->check, &m->weights, err);
+    if (!code && !options->check)
+        code = check_attention(m, err);
     if (code && err)
         err_at(err, folder);
     if (!code) {
+        page_pool_lay_out(m, options->exact);
         set_frequencies(m);
         set_facts(m, folder);
         *ret = m;
@@ -189,12 +224,34 @@ int model_open(const char *folder, const struct model_options *options,
     return code;
 }
 
+struct model *model_share(const struct model *of, struct kernel_pool pool)
+{
+    struct model *m = mem_alloc(sizeof *m);
+    *m = (struct model){.shared = true,
+                        .kernels = of->kernels,
+                        .run = {pool, of->run.stream},
+                        .config = of->config,
+                        .pooling = of->pooling,
+                        .weights = of->weights,
+                        .tokenizer = of->tokenizer,
+                        .frequencies = {of->frequencies[0], of->frequencies[1]},
+                        .facts = of->facts,
+                        .name = of->name};
+    page_pool_lay_out(m, of->facts.exact);
+    return m;
+}
+
 void model_close(struct model *m)
 {
     if (!m)
         return;
     workspace_free(m);
+    page_pool_free(m);
     keys_free(m);
+    if (m->shared) {
+        free(m);
+        return;
+    }
     if (m->weights.kernels)
         model_weights_close(&m->weights, &m->config, &m->run);
     model_config_free(&m->config);
@@ -240,6 +297,10 @@ static int check_input(const struct model *m, const struct embed_input *input,
                        m->config.most);
     if (input->soft && m->config.architecture->encoder)
         return err_set(err, ERR_USAGE, "an encoder takes no soft token");
+    if (m->config.attention.kind == ATTENTION_HILS)
+        return err_set(err, ERR_USAGE,
+                       "a model with HiLS attention writes, but does not "
+                       "embed");
     for (size_t i = 0; i < input->count; i++)
         if (input->ids[i] < 0 || (size_t)input->ids[i] >= m->config.vocabulary)
             return err_set(err, ERR_USAGE,
@@ -274,16 +335,6 @@ static size_t take_parts(const struct model *m,
     return taken;
 }
 
-void model_unit(float *vector, size_t width)
-{
-    double sum = 0;
-    for (size_t i = 0; i < width; i++)
-        sum += (double)vector[i] * (double)vector[i];
-    double length = sqrt(sum);
-    for (size_t i = 0; i < width && length > 0; i++)
-        vector[i] = (float)((double)vector[i] / length);
-}
-
 /* The vector of the part whose rows are [row, row + rows). */
 static int pool_part(struct model *m, const struct forward_part *part,
                      size_t row, size_t rows, float *ret, struct err *err)
@@ -296,7 +347,7 @@ static int pool_part(struct model *m, const struct forward_part *part,
         code = forward_state(m, kind == POOLING_FIRST ? row : row + rows - 1,
                              ret, err);
     if (!code && m->pooling.unit && !soft)
-        model_unit(ret, m->config.width);
+        vector_unit(ret, m->config.width);
     return code;
 }
 
@@ -333,7 +384,7 @@ static int pool_step(struct model *m, const struct forward_part *part,
         code = forward_state(m, rows - 1, ret, err);
     }
     if (!code && last && m->pooling.unit && !soft)
-        model_unit(ret, width);
+        vector_unit(ret, width);
     return code;
 }
 

@@ -10,7 +10,8 @@
  * stay mapped (safetensors.h says what that asks for).
  *
  * A model and all its sessions belong to one thread at a time: they share what
- * they work in.  The tokenizer is the exception (tokenizer.h). */
+ * they work in.  The tokenizer is the exception (tokenizer.h); another thread
+ * works with the same weights by model_share. */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 
@@ -32,6 +33,10 @@ struct model_options {
     struct kernel_pool pool;       /* zero: all in the calling thread */
     void *stream;                  /* of the device; NULL: its default */
     bool no_tokenizer;             /* do not read tokenizer.json */
+    bool exact;                    /* sessions may be `exact`, if any layer of
+                                      the model sees all */
+    bool check;                    /* only look: no weights are taken, and
+                                      nothing but its facts may be asked for */
 };
 
 /* Asked once a layer; true stops the work with ERR_CANCELLED.  A session is
@@ -46,7 +51,12 @@ struct cancel {
  * supported; ERR_LIMIT: no memory for what the model's size asks for. */
 int model_open(const char *folder, const struct model_options *options,
                struct model **ret, struct err *err);
-void model_close(struct model *model); /* NULL: ok; its sessions first */
+/* Its sessions, and those it is shared with, first.  NULL: ok. */
+void model_close(struct model *model);
+
+/* The same model for another thread: only what it works in is its own.  `of` is
+ * at work or not. */
+struct model *model_share(const struct model *of, struct kernel_pool pool);
 
 struct model_facts {
     const char *name;    /* the folder's */
@@ -60,6 +70,13 @@ struct model_facts {
     size_t key_width; /* p: of keys */
     uint64_t parameters;
     bool writes;                /* has logits; an encoder has none */
+    const char *attention;      /* "full", "hils", "star", "hici" */
+    bool exact;                 /* sessions may be */
+    bool runs;                  /* false, after a check only: this attention
+                                   cannot be run yet */
+    uint64_t weight_bytes;      /* of memory, as they are held; a backend may
+                                   hold some a second time, as it likes them */
+    uint64_t token_bytes;       /* what a session takes for each position */
     const char *pooling;        /* of a text without soft tokens: "last", ... */
     const char *query_prefix;   /* what a question begins with; NULL: nothing */
     const char *passage_prefix; /* and what a passage begins with */
@@ -67,7 +84,7 @@ struct model_facts {
     bool recall;                /* and the projections of recall */
     bool pool;                  /* and those of pooling */
     struct hash128 fingerprint; /* of all that a memory depends on: weights,
-                                   config, tokenizer, pooling */
+                                   config, tokenizer, pooling; not of a check */
     const int32_t *stops;       /* [stop_count] ids that end an answer */
     size_t stop_count;
     struct answering answering;
@@ -108,9 +125,6 @@ int model_recall(struct model *model, const float *query, const float *memories,
 int model_keys(struct model *model, const float *vectors, size_t count,
                bool query, float *ret, struct err *err);
 
-/* Makes `vector` [width] of length 1; one of zeros stays one. */
-void model_unit(float *vector, size_t width);
-
 enum pool_policy { POOL_MEAN, POOL_ATTENTION };
 
 /* ret [width]: `children` [count, width] as one.  POOL_ATTENTION without
@@ -122,12 +136,38 @@ int model_pool(struct model *model, int policy, const float *children,
 
 /* ERR_USAGE when the model writes nothing. */
 int session_open(struct model *model, struct session **ret, struct err *err);
+
+/* HiLS's choice of what is read (Hierarchical Sparse Attention Done Right) for a
+ * model that was not made for it: layers that see all read the last `window`
+ * tokens and, of the chunks of 64 tokens before them, those `top_k` that weigh
+ * most by their summaries; what is read has the weights of full attention.  With
+ * `top_k` of all chunks that is what it is. */
+struct session_exact {
+    size_t top_k, window; /* 0: 32, 512 */
+};
+/* ERR_USAGE too when the model was not opened for that, or was made for HiLS
+ * itself. */
+int session_open_exact(struct model *model, const struct session_exact *exact,
+                       struct session **ret, struct err *err);
+/* "full", "exact", "hils" */
+const char *session_attention(const struct session *session);
 void session_close(struct session *session); /* NULL: ok */
 
-/* Tokens it has read. */
+/* Tokens it has read, and which: [length], until the next call for it. */
 size_t session_length(const struct session *session);
+const int32_t *session_ids(const struct session *session);
 /* Forgets all from position `length` on, if it has read so many. */
 void session_truncate(struct session *session, size_t length);
+/* Another session that has read the first `length` tokens of this one, which
+ * has read as many.  They share what they remember of these, but for the last
+ * 64 at most: whoever reads on first has them copied. */
+int session_fork(struct session *session, size_t length, struct session **ret,
+                 struct err *err);
+/* Takes the memory for `count` more tokens now (no more than the context has
+ * room for): reading them one at a time then allocates nothing. */
+int session_reserve(struct session *session, size_t count, struct err *err);
+/* Of what it remembers, also where that is shared. */
+size_t session_bytes(const struct session *session);
 
 /* Reads tokens.  ret_logits [count, vocabulary], one row a token; NULL: only
  * the last row, which session_logits has then.  ERR_USAGE for an id that is
@@ -139,20 +179,52 @@ int session_feed(struct session *session, const int32_t *ids, size_t count,
  * what was is forgotten. */
 const float *session_logits(const struct session *session);
 
+/* Reads one token each: ids[i] goes to sessions[i], all in one pass.  They are of
+ * one model, no two the same, at most SESSIONS_MOST.  As session_feed of each,
+ * but on an error, or when cancelled, none has read. */
+enum { SESSIONS_MOST = 64 };
+int session_step(struct session *const *sessions, const int32_t *ids,
+                 size_t count, const struct cancel *cancel, struct err *err);
+
+/* How a token is chosen; zeros: the likeliest.  In the order in which they
+ * apply, as transformers has them. */
+struct sampling {
+    double penalty;     /* what was read (prompt and answer) is that much less
+                           likely: logits > 0 are divided by it, others
+                           multiplied; 0, 1: none */
+    double temperature; /* 0: the likeliest token */
+    size_t top_k;       /* the likeliest so many; 0: all */
+    double top_p;       /* the likeliest that together have this chance; 0, 1:
+                           all */
+    double min_p;       /* those with this share of the likeliest's chance */
+    uint64_t seed;      /* the same seed, the same answer */
+};
+
+/* From now on session_choose goes by `how`; a new session by zeros.  ERR_USAGE
+ * when it makes no sense. */
+int session_sampling(struct session *session, const struct sampling *how,
+                     struct err *err);
+/* Chooses the token after those read.  *ret_log_chance: ln of its chance at
+ * temperature 1.  ERR_USAGE when nothing was read, ERR_FORMAT when the logits
+ * are no numbers. */
+int session_choose(struct session *session, int32_t *ret_id,
+                   double *ret_log_chance, struct err *err);
+/* Whether the id ends an answer of this model. */
+bool model_stops(const struct model *model, int32_t id);
+
 struct generate_options {
-    size_t most;          /* tokens */
-    double temperature;   /* 0: the likeliest token */
-    uint64_t seed;        /* the same seed, the same answer */
+    size_t most; /* tokens */
+    struct sampling sampling;
     const int32_t *stops; /* [stop_count]; NULL: the model's */
     size_t stop_count;
     const struct cancel *cancel;
 };
 
-/* `log_chance`: ln of the token's chance at temperature 1. */
+/* `log_chance`: as session_choose's. */
 typedef bool generate_token(void *context, int32_t id, double log_chance);
 
-/* Chooses a token after what was read, hands it to `token`, reads it, and so
- * on until a stop (which is neither handed over nor read), `most`, the end of
+/* Takes the memory that `most` tokens need, then chooses a token after what was
+ * read, hands it to `token`, reads it, and so on until a stop (which is neither handed over nor read), `most`, the end of
  * the context, or a false from `token`.  *ret_count: tokens handed over, also
  * on failure. */
 int session_generate(struct session *session,

@@ -46,8 +46,8 @@ int normaliser_add(struct normaliser *normaliser, int kind,
                    struct normal_step **ret, struct err *err);
 void normaliser_free(struct normaliser *normaliser);
 
-/* Changes well-formed text; it stays well-formed.  *ret_cut (NULL: ok): what it
- * began with is gone.  ERR_LIMIT when it grows beyond NORMAL_MOST_GROWTH times
+/* Changes well-formed text; it stays well-formed.  *ret_cut (NULL: ok): nothing
+ * is left of its first character.  ERR_LIMIT when it grows beyond NORMAL_MOST_GROWTH times
  * its size and some KB. */
 int normaliser_run(const struct normaliser *normaliser, struct buf *text,
                    bool *ret_cut, struct err *err);

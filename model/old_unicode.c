@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+#include "model/new_unicode.h"
+
 static const uint32_t later[][2] = {
     {0x61D, 0x61D},     {0x7FD, 0x7FD},     {0x890, 0x8E2},
     {0x9FD, 0x9FE},     {0xA76, 0xA76},     {0xAFA, 0xAFF},
@@ -19,17 +21,67 @@ static const uint32_t later[][2] = {
     {0x1E000, 0x1E4EF}, {0x1E944, 0x1E95F}};
 enum { COUNT = sizeof later / sizeof later[0] };
 
-bool old_unicode_lacks(uint32_t c)
+/* Decompositions, combining classes, and the one composition; and U+11A7, the
+ * place before the first trailing consonant of Hangul, which utf8proc 2.8 takes
+ * for one and drops. */
+static const uint32_t inert[][2] = {
+    {0x7FD, 0x7FD},     {0x898, 0x89F},     {0x8CA, 0x8D3},
+    {0x9FE, 0x9FE},     {0xC3C, 0xC3C},     {0xD3B, 0xD3C},
+    {0xEBA, 0xEBA},     {0x11A7, 0x11A7},   {0x1715, 0x1715},
+    {0x1ABF, 0x1ACE},   {0x1DF6, 0x1DFA},   {0x32FF, 0x32FF},
+    {0xA7F2, 0xA7F4},   {0xA82C, 0xA82C},   {0xAB69, 0xAB69},
+    {0x10781, 0x10785}, {0x10787, 0x107B0}, {0x107B2, 0x107BA},
+    {0x10D24, 0x10D27}, {0x10EAB, 0x10EAC}, {0x10EFD, 0x10EFF},
+    {0x10F46, 0x10F50}, {0x10F82, 0x10F85}, {0x11070, 0x11070},
+    {0x1133B, 0x1133B}, {0x1145E, 0x1145E}, {0x11839, 0x1183A},
+    {0x11930, 0x11930}, {0x11938, 0x11938}, {0x1193D, 0x1193E},
+    {0x11943, 0x11943}, {0x119E0, 0x119E0}, {0x11A34, 0x11A34},
+    {0x11A47, 0x11A47}, {0x11A99, 0x11A99}, {0x11D42, 0x11D42},
+    {0x11D44, 0x11D45}, {0x11D97, 0x11D97}, {0x11F41, 0x11F42},
+    {0x16FF0, 0x16FF1}, {0x1E030, 0x1E06D}, {0x1E08F, 0x1E08F},
+    {0x1E130, 0x1E136}, {0x1E2AE, 0x1E2AE}, {0x1E2EC, 0x1E2EF},
+    {0x1E4EC, 0x1E4EF}, {0x1F16C, 0x1F16C}, {0x1FBF0, 0x1FBF9}};
+enum { INERT = sizeof inert / sizeof inert[0] };
+
+static bool is_in(const uint32_t (*ranges)[2], size_t count, uint32_t c)
 {
-    size_t low = 0, high = COUNT;
+    size_t low = 0, high = count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (c > later[middle][1])
+        if (c > ranges[middle][1])
             low = middle + 1;
         else
             high = middle;
     }
-    return low < COUNT && c >= later[low][0];
+    return low < count && c >= ranges[low][0];
+}
+
+bool old_unicode_lacks(uint32_t c)
+{
+    return is_in(later, COUNT, c);
+}
+
+bool old_unicode_inert(uint32_t c)
+{
+    return is_in(inert, INERT, c);
+}
+
+uint32_t new_unicode_lower(uint32_t c)
+{
+    static const struct {
+        uint32_t first, last;
+        int32_t away;
+    } capitals[] = {
+        {0x1C89, 0x1C89, 1},    {0xA7CB, 0xA7CB, -42343},
+        {0xA7CC, 0xA7CC, 1},    {0xA7CE, 0xA7CE, 1},
+        {0xA7D2, 0xA7D2, 1},    {0xA7D4, 0xA7D4, 1},
+        {0xA7DA, 0xA7DA, 1},    {0xA7DC, 0xA7DC, -42561},
+        {0x10D50, 0x10D65, 32}, {0x16EA0, 0x16EB8, 27},
+    };
+    for (size_t i = 0; i < sizeof capitals / sizeof capitals[0]; i++)
+        if (c >= capitals[i].first && c <= capitals[i].last)
+            return (uint32_t)((int32_t)c + capitals[i].away);
+    return c;
 }
 
 /* ASCII's and Unicode's; two were signs of punctuation then. */
@@ -38,5 +90,6 @@ void old_unicode_punctuation(struct buf *regex)
     buf_put_text(regex, "(?:[!-/:-@\\[-`{-~\\x{166d}\\x{111c9}]|(?![");
     for (size_t i = 0; i < COUNT; i++)
         buf_printf(regex, "\\x{%x}-\\x{%x}", later[i][0], later[i][1]);
+    new_unicode_put(regex, slice_of("P"));
     buf_put_text(regex, "])\\p{P})");
 }

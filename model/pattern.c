@@ -5,6 +5,7 @@
  *   \h            a hexadecimal digit there      written out
  *   \p{Han}       Script there, extensions here  \p{sc:Han}
  *   \p{Letter}    long names of categories       \p{L}
+ *   \p{L}         Unicode 14 here, 16 there      the rest written out
  *   ^ $           at every line there            PCRE2_MULTILINE
  *   [a&&b] [a[b]] set operations there           refused
  *   x{1,3}+       greedy there, possessive here  refused
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "model/new_unicode.h"
 
 struct pattern {
     pcre2_code *code;
@@ -94,8 +96,10 @@ static const char *category_of(struct slice name)
     return NULL;
 }
 
-/* \p{...} or \P{...} at `at` (on the backslash); returns the byte after it. */
-static size_t rewrite_property(struct buf *out, struct slice in, size_t at)
+/* \p{...} or \P{...} at `at` (on the backslash); returns the byte after it.
+ * Within a class what came after Unicode 14 cannot be taken from \P{...}. */
+static size_t rewrite_property(struct buf *out, struct slice in, size_t at,
+                               bool in_class)
 {
     const char *close = memchr(in.data + at, '}', in.size - at);
     if (!close || in.data[at + 2] != '{') {
@@ -107,17 +111,19 @@ static size_t rewrite_property(struct buf *out, struct slice in, size_t at)
     from += negated;
     struct slice name = {in.data + from, end - from};
     const char *category = plain_property(name) ? NULL : category_of(name);
-    buf_put(out, in.data + at, 3);
-    if (negated)
-        buf_put_byte(out, '^');
-    if (category) {
-        buf_put_text(out, category);
-    } else {
-        if (!plain_property(name))
-            buf_put_text(out, "sc:");
-        buf_put_slice(out, name);
-    }
+    struct slice kind = category ? slice_of(category) : name;
+    negated = negated != (in.data[at + 1] == 'P');
+    if (!in_class)
+        buf_put_text(out, negated ? "[^" : "[");
+    buf_put_text(out, negated && in_class ? "\\P{" : "\\p{");
+    if (!category && !plain_property(name))
+        buf_put_text(out, "sc:");
+    buf_put_slice(out, kind);
     buf_put_byte(out, '}');
+    if (!negated || !in_class)
+        new_unicode_put(out, kind);
+    if (!in_class)
+        buf_put_byte(out, ']');
     return end + 1;
 }
 
@@ -130,7 +136,7 @@ static size_t rewrite_escape(struct buf *out, struct slice in, size_t at,
     }
     char letter = in.data[at + 1];
     if ((letter == 'p' || letter == 'P') && at + 2 < in.size)
-        return rewrite_property(out, in, at);
+        return rewrite_property(out, in, at, in_class);
     for (size_t i = 0; i < sizeof shorthands / sizeof shorthands[0]; i++) {
         bool negated = letter == toupper((unsigned char)shorthands[i].letter);
         if (letter != shorthands[i].letter && !negated)

@@ -24,6 +24,8 @@ struct rotary {
                          beta_slow and beta_fast */
     bool truncate;    /* yarn: the pairs between which it ramps are whole */
     double attention; /* yarn: cosines and sines are times this */
+    double least;     /* a pair that turns more slowly does not turn at all,
+                         unless it is the first (HoPE, arXiv 2410.21216) */
 };
 
 /* From config.json's `rope_theta` and `rope_scaling`, or transformers 5's

@@ -7,13 +7,49 @@
 
 enum { LOGIT_ROWS = 32 };
 
-/* `logits` are those of the token at length - 1 when `fresh`. */
+enum { EXACT_TOP_K = 32, EXACT_WINDOW = 512 };
+
+/* `logits` are those of the token at length - 1 when `fresh`.  The tokens from
+ * `kept` on, if any, must be read again before the next: a chunk that was
+ * forgotten in part has no summary, nor has it what its summary is made of. */
 struct session {
     struct model *model;
-    struct cache cache;
+    struct cache cache; /* of the first `kept` tokens */
+    int32_t *ids;       /* [length] that were read */
+    size_t length, kept, id_capacity;
     float *logits; /* [vocabulary] */
     bool fresh;
+    struct sampler sampler;
 };
+
+/* Room for `count` tokens. */
+static int reserve(struct session *s, size_t count, struct err *err)
+{
+    void *ids = s->ids;
+    mem_reserve(&ids, &s->id_capacity, count, sizeof *s->ids);
+    s->ids = ids;
+    return cache_reserve(s->model, &s->cache, cache_slots(&s->cache, count),
+                         err);
+}
+
+/* As many chunks as there can be. */
+static size_t most_chunks(const struct model *m, size_t top_k, size_t chunk)
+{
+    size_t most = m->config.context / (chunk > 1 ? chunk - 1 : 1) + 1;
+    return top_k < most ? top_k : most;
+}
+
+static struct hils_use use_of(const struct model *m)
+{
+    const struct hils_config *h = &m->config.attention.hils;
+    if (m->config.attention.kind != ATTENTION_HILS)
+        return (struct hils_use){.chunk = 0};
+    return (struct hils_use){.chunk = h->chunk,
+                             .window = h->window,
+                             .top_k = most_chunks(m, h->top_k, h->chunk),
+                             .landmarks = true,
+                             .softmax1 = h->softmax1};
+}
 
 int session_open(struct model *model, struct session **ret, struct err *err)
 {
@@ -22,6 +58,8 @@ int session_open(struct model *model, struct session **ret, struct err *err)
                        "the model has no head: it embeds, but does not write");
     struct session *session = mem_alloc(sizeof *session);
     session->model = model;
+    session->cache.hils = use_of(model);
+    session->sampler.count = model->config.vocabulary;
     session->logits = calloc(model->config.vocabulary, sizeof *session->logits);
     if (!session->logits) {
         session_close(session);
@@ -31,26 +69,119 @@ int session_open(struct model *model, struct session **ret, struct err *err)
     return 0;
 }
 
+int session_open_exact(struct model *model, const struct session_exact *exact,
+                       struct session **ret, struct err *err)
+{
+    if (!model->facts.exact)
+        return err_set(err, ERR_USAGE,
+                       "the model was not opened for `exact` attention, or "
+                       "none of its layers sees all");
+    int code = session_open(model, ret, err);
+    if (code)
+        return code;
+    size_t top_k = exact->top_k ? exact->top_k : EXACT_TOP_K;
+    (*ret)->cache.hils = (struct hils_use){
+        .chunk = CACHE_PAGE,
+        .window = exact->window ? exact->window : EXACT_WINDOW,
+        .top_k = most_chunks(model, top_k, CACHE_PAGE),
+        .exact = true};
+    return 0;
+}
+
+const char *session_attention(const struct session *session)
+{
+    const struct hils_use *hils = &session->cache.hils;
+    return !hils->chunk ? "full" : hils->exact ? "exact" : "hils";
+}
+
 void session_close(struct session *session)
 {
     if (!session)
         return;
     cache_free(session->model, &session->cache);
+    sampler_free(&session->sampler);
+    free(session->ids);
     free(session->logits);
     free(session);
 }
 
 size_t session_length(const struct session *session)
 {
-    return session->cache.length;
+    return session->length;
+}
+
+const int32_t *session_ids(const struct session *session)
+{
+    return session->ids;
+}
+
+/* How many of the first `length` tokens the cache can do with. */
+static size_t kept_of(const struct session *s, size_t length)
+{
+    size_t chunk = s->cache.hils.chunk;
+    if (s->cache.hils.exact)
+        length = length / chunk * chunk;
+    return length < s->kept ? length : s->kept;
+}
+
+static void keep_first(struct session *s, size_t kept)
+{
+    s->kept = kept;
+    cache_truncate(s->model, &s->cache, cache_slots(&s->cache, kept));
 }
 
 void session_truncate(struct session *session, size_t length)
 {
-    if (length >= session->cache.length)
+    if (length >= session->length)
         return;
-    session->cache.length = length;
+    session->length = length;
     session->fresh = false;
+    keep_first(session, kept_of(session, length));
+}
+
+int session_fork(struct session *from, size_t length, struct session **ret,
+                 struct err *err)
+{
+    struct session *to;
+    if (length > from->length)
+        return err_set(err, ERR_USAGE, "%zu tokens of a session of %zu", length,
+                       from->length);
+    int code = session_open(from->model, &to, err);
+    if (code)
+        return code;
+    bool whole = length == from->length;
+    to->kept = whole ? from->kept : kept_of(from, length);
+    to->length = length;
+    to->cache.hils = from->cache.hils;
+    code = cache_fork(from->model, &from->cache,
+                      cache_slots(&from->cache, to->kept), &to->cache, err);
+    if (code) {
+        session_close(to);
+        return code;
+    }
+    void *ids = to->ids;
+    mem_reserve(&ids, &to->id_capacity, length + 1, sizeof *to->ids);
+    to->ids = ids;
+    if (length)
+        memcpy(to->ids, from->ids, length * sizeof *to->ids);
+    to->fresh = from->fresh && whole;
+    if (to->fresh)
+        memcpy(to->logits, from->logits,
+               from->model->config.vocabulary * sizeof *to->logits);
+    *ret = to;
+    return 0;
+}
+
+int session_reserve(struct session *session, size_t count, struct err *err)
+{
+    size_t length = session->length;
+    size_t room = session->model->config.context - length;
+    return reserve(session, length + (count < room ? count : room), err);
+}
+
+size_t session_bytes(const struct session *session)
+{
+    return session->cache.count * cache_page_bytes(session->model);
 }
 
 const float *session_logits(const struct session *session)
@@ -62,10 +193,10 @@ static int check(const struct session *session, const int32_t *ids,
                  size_t count, struct err *err)
 {
     const struct model_config *c = &session->model->config;
-    if (count > c->context - session->cache.length)
+    if (count > c->context - session->length)
         return err_set(err, ERR_LIMIT,
                        "%zu tokens after %zu are more than the model's %zu",
-                       count, session->cache.length, c->context);
+                       count, session->length, c->context);
     for (size_t i = 0; i < count; i++)
         if (ids[i] < 0 || (size_t)ids[i] >= c->vocabulary)
             return err_set(err, ERR_USAGE,
@@ -74,37 +205,84 @@ static int check(const struct session *session, const int32_t *ids,
     return 0;
 }
 
-static int logits_of(struct session *s, size_t rows, float *ret,
+/* The logits of the pass's rows [from, from + rows). */
+static int take_logits(struct model *m, size_t from, size_t rows, float *ret,
+                       struct err *err)
+{
+    int code = forward_logits(m, from, rows, err);
+    return code ? code : forward_take_logits(m, 0, rows, ret, err);
+}
+
+/* The row, in a pass that goes on from the cache, of the token `ahead` of the
+ * first. */
+static size_t row_of(const struct session *s, size_t ahead)
+{
+    size_t token = s->kept + ahead;
+    return cache_slots(&s->cache, token) - s->cache.length;
+}
+
+/* The logits of `rows` tokens from the token `ahead` of the pass's first; rows
+ * of landmarks are left out. */
+static int logits_of(struct session *s, size_t ahead, size_t rows, float *ret,
                      struct err *err)
 {
     size_t vocabulary = s->model->config.vocabulary;
     int code = 0;
-    for (size_t from = 0; ret && from < rows && !code; from += LOGIT_ROWS) {
-        size_t some = rows - from < LOGIT_ROWS ? rows - from : LOGIT_ROWS;
-        code =
-            forward_logits(s->model, from, some, ret + from * vocabulary, err);
+    for (size_t i = 0, some; i < rows && !code; i += some) {
+        size_t row = row_of(s, ahead + i);
+        for (some = 1; some < LOGIT_ROWS && i + some < rows &&
+                       row_of(s, ahead + i + some) == row + some;)
+            some++;
+        code = take_logits(s->model, row, some, ret + i * vocabulary, err);
     }
     return code;
 }
 
-static int feed_some(struct session *s, const int32_t *ids, size_t count,
-                     const struct cancel *cancel, float *ret, bool last,
-                     struct err *err)
+/* What a pass reads: the tokens from `kept` on, of which there are `count`. */
+static struct forward_part part_of(struct session *s, size_t count)
 {
-    struct forward_part part = {.ids = ids, .count = count, .cache = &s->cache};
-    size_t vocabulary = s->model->config.vocabulary;
-    int code = cache_reserve(s->model, &s->cache, s->cache.length + count, err);
-    if (!code)
-        code = forward(s->model, &part, 1, cancel, err);
-    if (!code)
-        code = logits_of(s, count, ret, err);
-    if (!code && last && ret)
-        memcpy(s->logits, ret + (count - 1) * vocabulary,
-               vocabulary * sizeof *ret);
-    else if (!code && last)
-        code = forward_logits(s->model, count - 1, 1, s->logits, err);
-    if (!code)
-        s->cache.length += count;
+    size_t slots = cache_slots(&s->cache, s->kept + count);
+    return (struct forward_part){.ids = s->ids + s->kept,
+                                 .count = count,
+                                 .landmarks = slots - s->cache.length - count,
+                                 .cache = &s->cache};
+}
+
+static void have_kept(struct session *s, size_t count)
+{
+    s->kept += count;
+    s->cache.length = cache_slots(&s->cache, s->kept);
+}
+
+/* Reads the tokens from `kept` on, up to `length` of them, that are in `ids`;
+ * ret_logits: of those from `from` on. */
+static int read_up_to(struct session *s, size_t from, size_t length,
+                      const struct cancel *cancel, float *ret_logits,
+                      struct err *err)
+{
+    struct model *m = s->model;
+    size_t vocabulary = m->config.vocabulary;
+    int code = 0;
+    while (s->kept < length && !code) {
+        size_t count = length - s->kept, skip;
+        count = count < FORWARD_MOST_ROWS ? count : FORWARD_MOST_ROWS;
+        struct forward_part part = part_of(s, count);
+        bool last = s->kept + count == length;
+        skip = from > s->kept ? from - s->kept : 0;
+        skip = skip < count ? skip : count;
+        code = forward(m, &part, 1, cancel, err);
+        if (!code && ret_logits)
+            code = logits_of(s, skip, count - skip,
+                             ret_logits + (s->kept + skip - from) * vocabulary,
+                             err);
+        if (!code && last && !ret_logits)
+            code = take_logits(m, row_of(s, count - 1), 1, s->logits, err);
+        if (!code)
+            have_kept(s, count);
+    }
+    if (!code && ret_logits)
+        memcpy(s->logits, ret_logits + (length - 1 - from) * vocabulary,
+               vocabulary * sizeof *ret_logits);
     return code;
 }
 
@@ -112,66 +290,163 @@ int session_feed(struct session *s, const int32_t *ids, size_t count,
                  const struct cancel *cancel, float *ret_logits,
                  struct err *err)
 {
-    size_t before = s->cache.length, vocabulary = s->model->config.vocabulary;
+    size_t before = s->length, kept = s->kept;
     int code = check(s, ids, count, err);
     if (code || !count)
         return code;
-    for (size_t from = 0, some; from < count && !code; from += some) {
-        some = count - from;
-        if (some > FORWARD_MOST_ROWS)
-            some = FORWARD_MOST_ROWS;
-        code = feed_some(s, ids + from, some, cancel,
-                         ret_logits ? ret_logits + from * vocabulary : NULL,
-                         from + some == count, err);
-    }
+    code = reserve(s, before + count, err);
     if (code)
-        s->cache.length = before;
-    else
-        s->fresh = true;
+        return code;
+    memcpy(s->ids + before, ids, count * sizeof *ids);
+    code = read_up_to(s, before, before + count, cancel, ret_logits, err);
+    if (code) {
+        keep_first(s, kept_of(s, kept));
+        return code;
+    }
+    s->length = before + count;
+    s->fresh = true;
+    return 0;
+}
+
+/* Reads again what a chunk forgotten in part needs. */
+static int catch_up(struct session *s, const struct cancel *cancel,
+                    struct err *err)
+{
+    bool fresh = s->fresh;
+    if (s->kept == s->length)
+        return 0;
+    s->fresh = false;
+    int code = reserve(s, s->length, err);
+    if (!code)
+        code = read_up_to(s, s->length, s->length, cancel, NULL, err);
+    s->fresh = !code && fresh;
     return code;
 }
 
-static bool is_stop(const struct session *s,
-                    const struct generate_options *options, int32_t id)
+/* Room for the session's next token, and what a pass reads for it. */
+static int prepare_step(struct session *s, int32_t id,
+                        const struct cancel *cancel, struct forward_part *ret,
+                        struct err *err)
 {
-    const int32_t *stops = options->stops;
-    size_t count = options->stop_count;
-    if (!stops) {
-        stops = s->model->config.stops;
-        count = s->model->config.stop_count;
+    int code = check(s, &id, 1, err);
+    if (!code)
+        code = catch_up(s, cancel, err);
+    if (!code)
+        code = reserve(s, s->length + 1, err);
+    if (code)
+        return code;
+    s->ids[s->length] = id;
+    *ret = part_of(s, 1);
+    return 0;
+}
+
+/* Each session's logits: of the first row of its part, without the landmark
+ * that may follow. */
+static int take_all_logits(struct session *const *sessions,
+                           const struct forward_part *parts, size_t count,
+                           size_t rows, struct err *err)
+{
+    struct model *m = sessions[0]->model;
+    bool together = rows == count; /* no landmarks in between */
+    int code = together ? forward_logits(m, 0, count, err) : 0;
+    for (size_t i = 0, row = 0; i < count && !code; i++) {
+        sessions[i]->fresh = false;
+        code = together ? forward_take_logits(m, i, 1, sessions[i]->logits, err)
+                        : take_logits(m, row, 1, sessions[i]->logits, err);
+        row += forward_rows(&parts[i]);
     }
+    return code;
+}
+
+int session_step(struct session *const *sessions, const int32_t *ids,
+                 size_t count, const struct cancel *cancel, struct err *err)
+{
+    struct forward_part parts[SESSIONS_MOST];
+    size_t rows = 0;
+    int code = 0;
+    if (!count)
+        return 0;
+    if (count > SESSIONS_MOST)
+        return err_set(err, ERR_USAGE, "%zu sessions are more than %d", count,
+                       SESSIONS_MOST);
+    for (size_t i = 0; i < count && !code; i++) {
+        code = prepare_step(sessions[i], ids[i], cancel, &parts[i], err);
+        rows += code ? 0 : forward_rows(&parts[i]);
+    }
+    struct model *m = sessions[0]->model;
+    if (!code)
+        code = forward(m, parts, count, cancel, err);
+    if (!code)
+        code = take_all_logits(sessions, parts, count, rows, err);
+    for (size_t i = 0; i < count && !code; i++) {
+        have_kept(sessions[i], 1);
+        sessions[i]->length++;
+        sessions[i]->fresh = true;
+    }
+    for (size_t i = 0; i < count && code; i++) /* means may have moved on */
+        keep_first(sessions[i], kept_of(sessions[i], sessions[i]->kept));
+    return code;
+}
+
+/* ---- Writing ---- */
+
+int session_sampling(struct session *s, const struct sampling *how,
+                     struct err *err)
+{
+    return sampler_set(&s->sampler, how, s->model->config.vocabulary, err);
+}
+
+int session_choose(struct session *s, int32_t *ret_id, double *ret_log_chance,
+                   struct err *err)
+{
+    if (!s->fresh)
+        return err_set(err, ERR_USAGE, "nothing was read to go on from");
+    int32_t id = sampler_choose(&s->sampler, s->logits, s->ids, s->length);
+    if (id < 0)
+        return err_set(err, ERR_FORMAT,
+                       "the model's logits are not numbers: its weights are "
+                       "damaged, or too large for the arithmetic");
+    *ret_log_chance =
+        sample_log_chance(s->logits, s->model->config.vocabulary, id);
+    *ret_id = id;
+    return 0;
+}
+
+static bool is_among(const int32_t *ids, size_t count, int32_t id)
+{
     for (size_t i = 0; i < count; i++)
-        if (stops[i] == id)
+        if (ids[i] == id)
             return true;
     return false;
+}
+
+bool model_stops(const struct model *model, int32_t id)
+{
+    return is_among(model->config.stops, model->config.stop_count, id);
 }
 
 int session_generate(struct session *s, const struct generate_options *options,
                      generate_token *token, void *context, size_t *ret_count,
                      struct err *err)
 {
-    uint64_t state = options->seed;
     *ret_count = 0;
-    if (!s->fresh)
-        return err_set(err, ERR_USAGE, "nothing was read to go on from");
-    while (*ret_count < options->most) {
-        int32_t id = sample_draw(s->logits, s->model->config.vocabulary,
-                                 options->temperature, &state);
-        if (id < 0)
-            return err_set(err, ERR_FORMAT,
-                           "the model's logits are not numbers: its weights "
-                           "are damaged, or too large for the arithmetic");
-        if (is_stop(s, options, id))
-            return 0;
-        ++*ret_count;
-        double log_chance =
-            sample_log_chance(s->logits, s->model->config.vocabulary, id);
-        if (!token(context, id, log_chance) ||
-            s->cache.length == s->model->config.context)
-            return 0;
-        int code = session_feed(s, &id, 1, options->cancel, NULL, err);
+    int code = session_sampling(s, &options->sampling, err);
+    if (!code)
+        code = session_reserve(s, options->most, err);
+    while (!code && *ret_count < options->most) {
+        int32_t id;
+        double log_chance;
+        code = session_choose(s, &id, &log_chance, err);
         if (code)
-            return code;
+            break;
+        if (options->stops ? is_among(options->stops, options->stop_count, id)
+                           : model_stops(s->model, id))
+            break;
+        ++*ret_count;
+        if (!token(context, id, log_chance) ||
+            s->length == s->model->config.context)
+            break;
+        code = session_feed(s, &id, 1, options->cancel, NULL, err);
     }
-    return 0;
+    return code;
 }

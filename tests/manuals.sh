@@ -1,11 +1,11 @@
 #!/bin/sh
-# Fetches the manuals of manuals.txt and unpacks them, without installing
+# Fetches the manuals of manuals.txt (or of $MANUALS) and unpacks them, without installing
 # anything:  manuals.sh FOLDER [NAME...]
 # Each is then FOLDER/NAME, a link into FOLDER/unpacked.
 folder=$1
 [ -n "$folder" ] || { echo "usage: manuals.sh FOLDER [NAME...]" >&2; exit 2; }
 shift
-list=$(cd "$(dirname "$0")" && pwd)/manuals.txt
+list=${MANUALS:-$(cd "$(dirname "$0")" && pwd)/manuals.txt}
 mkdir -p "$folder/unpacked" && cd "$folder" || exit 1
 
 unpack() {  # unpack PACKAGE

@@ -9,7 +9,7 @@ failed=0
 export LECTERN_PARSE="$build/lectern-parse" LECTERN_BUILD="$build"
 for program in "$@"; do
     log="$program.log"
-    timeout "${TEST_SECONDS:-300}" "$program" >"$log" 2>&1
+    timeout "${TEST_SECONDS:-900}" "$program" >"$log" 2>&1
     status=$?
     ok=$(grep -c '^\[       OK \]' "$log")
     bad=$(grep '^\[  FAILED  \] [a-zA-Z_0-9]*$' "$log" | sort -u | wc -l)

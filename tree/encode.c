@@ -117,7 +117,7 @@ static void put_links(const struct page *page, struct buf *out)
     }
 }
 
-void tree_encode(const struct tree *tree, struct buf *out)
+static void put_head(const struct tree *tree, struct buf *out)
 {
     buf_put_text(out, "LT");
     buf_put_byte(out, VERSION);
@@ -136,9 +136,35 @@ void tree_encode(const struct tree *tree, struct buf *out)
     buf_put_string(out, tree->page.next);
     put_links(&tree->page, out);
     buf_put_varint(out, tree->count);
+}
+
+void tree_encode(const struct tree *tree, struct buf *out)
+{
     uint64_t last = 0;
+    put_head(tree, out);
     for (uint32_t i = 0; i < tree->count; i++)
         put_node(tree, i, out, &last);
+}
+
+void tree_encode_cut(const struct tree *tree, size_t size, struct buf *out,
+                     struct tree_cut **ret_cuts, size_t *ret_count)
+{
+    void *cuts = NULL;
+    size_t count = 0, capacity = 0, begun = out->size;
+    uint64_t last = 0, before = 0;
+    put_head(tree, out);
+    for (uint32_t i = 0; i < tree->count; i++) {
+        size_t at = out->size - begun;
+        if (!i || at - before >= size) {
+            mem_reserve(&cuts, &capacity, count + 1, sizeof **ret_cuts);
+            ((struct tree_cut *)cuts)[count++] =
+                (struct tree_cut){at, i, last};
+            before = at;
+        }
+        put_node(tree, i, out, &last);
+    }
+    *ret_cuts = cuts;
+    *ret_count = count;
 }
 
 /* ---- Decoding ---- */
@@ -148,6 +174,7 @@ struct decoding {
     struct reader in;
     struct tree_limits left;
     int version;
+    bool part;     /* nodes' parents may be missing */
     uint64_t last; /* end of the span decoded last */
 };
 
@@ -258,13 +285,15 @@ static void take_node(struct decoding *d)
     uint32_t distance = read_u32(in);
     uint64_t level = read_varint(in);
     struct slice title = read_string(in), anchor = read_string(in);
-    if (distance > index || (distance == 0) != (index == 0))
+    if (!d->part && (distance > index || (distance == 0) != (index == 0)))
         in->failed = true;
     if (level > (d->version > 2 ? 15 : 7))
         in->failed = true;
     if (in->failed)
         return;
     uint32_t parent = distance ? index - distance : (uint32_t)TREE_NONE;
+    if (d->part)
+        parent = index ? 0 : (uint32_t)TREE_NONE;
     tree_add_node(tree, parent, (int)(level & 7), title, anchor);
     tree->nodes[index].entry = level & 8;
     take_items(d, index);
@@ -357,22 +386,58 @@ static int decode(struct decoding *d, struct err *err)
     return ERR_FORMAT;
 }
 
+/* Magic, version and flags. */
+static int begin(struct decoding *d, struct err *err)
+{
+    const unsigned char *magic = read_bytes(&d->in, 4);
+    if (!magic || magic[0] != 'L' || magic[1] != 'T')
+        return err_set(err, ERR_FORMAT, "not an encoded tree");
+    d->version = magic[2];
+    if (d->version < OLDEST_VERSION || d->version > VERSION ||
+        magic[3] > (FLAG_OUTLINE | FLAG_ALIASES))
+        return err_set(err, ERR_FORMAT, "a tree of encoding %d, not %d",
+                       d->version, VERSION);
+    d->tree = tree_new(magic[3] & FLAG_OUTLINE);
+    d->tree->has_aliases = magic[3] & FLAG_ALIASES;
+    return 0;
+}
+
 int tree_decode_within(const void *bytes, size_t size,
                        const struct tree_limits *limits, struct tree **ret_tree,
                        struct err *err)
 {
     struct decoding d = {.in = reader_of(bytes, size), .left = *limits};
-    const unsigned char *magic = read_bytes(&d.in, 4);
-    if (!magic || magic[0] != 'L' || magic[1] != 'T')
-        return err_set(err, ERR_FORMAT, "not an encoded tree");
-    d.version = magic[2];
-    if (d.version < OLDEST_VERSION || d.version > VERSION ||
-        magic[3] > (FLAG_OUTLINE | FLAG_ALIASES))
-        return err_set(err, ERR_FORMAT, "a tree of encoding %d, not %d",
-                       d.version, VERSION);
-    d.tree = tree_new(magic[3] & FLAG_OUTLINE);
-    d.tree->has_aliases = magic[3] & FLAG_ALIASES;
-    int code = decode(&d, err);
+    int code = begin(&d, err);
+    if (code)
+        return code;
+    code = decode(&d, err);
+    if (code)
+        tree_free(d.tree);
+    else
+        *ret_tree = d.tree;
+    return code;
+}
+
+int tree_decode_part(struct slice head, struct slice nodes, uint64_t before,
+                     struct tree **ret_tree, struct err *err)
+{
+    struct decoding d = {.in = reader_of(head.data, head.size),
+                         .left = {SIZE_MAX, SIZE_MAX},
+                         .last = before};
+    int code = begin(&d, err);
+    if (code)
+        return code;
+    take_head(&d);
+    read_varint(&d.in); /* how many nodes the whole tree has */
+    bool whole = !d.in.failed && d.in.at == d.in.size;
+    d.in = reader_of(nodes.data, nodes.size);
+    d.part = true;
+    while (whole && !d.in.failed && d.in.at < d.in.size)
+        take_node(&d);
+    if (whole && !d.in.failed)
+        code = tree_seal(d.tree, err);
+    else
+        code = err_set(err, ERR_FORMAT, "a damaged part of a tree");
     if (code)
         tree_free(d.tree);
     else

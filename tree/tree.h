@@ -282,9 +282,27 @@ void tree_node_text(const struct node *node, struct buf *ret);
 
 void tree_encode(const struct tree *tree, struct buf *ret);
 
+/* The same, with the places where the bytes of a long one may be cut so that some
+ * nodes can be decoded without the others. */
+struct tree_cut {
+    uint64_t at;     /* in the bytes: a node begins here */
+    uint32_t node;   /* its index */
+    uint64_t before; /* what its spans are counted from */
+};
+/* The first cut is node 0, behind it the next are at least `size` bytes apart.
+ * *ret_cuts is freed by the caller. */
+void tree_encode_cut(const struct tree *tree, size_t size, struct buf *ret,
+                     struct tree_cut **ret_cuts, size_t *ret_count);
+
 /* Takes bytes that nobody has checked.  ERR_FORMAT with a position. */
 int tree_decode(const void *bytes, size_t size, struct tree **ret_tree,
                 struct err *err);
+
+/* The nodes between two cuts, given what stands before the first cut of all: files
+ * and page are the tree's; where nodes stand among others is not known, and all
+ * but the first are below that.  ERR_FORMAT. */
+int tree_decode_part(struct slice head, struct slice nodes, uint64_t before,
+                     struct tree **ret_tree, struct err *err);
 
 /* The same with a bound on what is believed: an encoded node or item takes few
  * bytes, and many times as much memory. */

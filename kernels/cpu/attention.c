@@ -7,8 +7,10 @@
  * rows]: then neither keys nor values are ever rearranged, only the tile's
  * queries, once. */
 #include <math.h>
+#include <string.h>
 
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/few.h"
+#include "kernels/ref/ref.h"
 
 enum {
     ROWS = LANES_ROWS,
@@ -16,16 +18,10 @@ enum {
     MOST_D = 256 /* above, `ref` does it */
 };
 
-#if __has_attribute(uninitialized)
-#define SCRATCH __attribute__((uninitialized)) _Alignas(64)
-#else
-#define SCRATCH _Alignas(64)
-#endif
-
 struct job {
-    float *out;         /* [m, hq, d] */
-    const float *q;     /* [m, hq, d] */
-    const float *k, *v; /* [n, hkv, d] */
+    float *out;     /* [m, hq, d] */
+    const float *q; /* [m, hq, d] */
+    const struct kernel_pages *pages;
     size_t m, n, hq, hkv, d, window;
     size_t group; /* query heads of a key-value head */
     size_t tiles; /* of each key-value head's m * group rows */
@@ -77,16 +73,22 @@ static void set_up(const struct job *job, struct tile *tile, size_t index)
     }
 }
 
-/* Takes keys [key, key + keys) into the tile's sums [rows, d]. */
+/* Takes keys [key, key + keys), which may lie in several pages, into the tile's
+ * sums [rows, d]. */
 static void take_block(const struct job *job, struct tile *tile,
                        const float *queries, float *sums, size_t key,
                        size_t keys, bool add)
 {
     SCRATCH float score[KEYS * ROWS];
     int32_t from[ROWS], to[ROWS];
-    size_t step = job->hkv * job->d, at = key * step + tile->head * job->d;
-    cpu_lanes->mix(score, ROWS, job->k + at, step, 1, queries, ROWS, keys,
-                   tile->padded, job->d, false);
+    const struct kernel_pages *pages = job->pages;
+    size_t step = job->hkv * job->d, at = tile->head * job->d;
+    for (size_t j = 0, some; j < keys; j += some) {
+        some = ref_stretch(pages, key + j, keys - j);
+        cpu_lanes->mix(score + j * ROWS, ROWS,
+                       ref_key(pages, key + j, step) + at, step, 1, queries,
+                       ROWS, some, tile->padded, job->d, false);
+    }
     bool whole = true;
     for (size_t r = 0; r < tile->padded; r++) {
         size_t first = tile->from[r], end = tile->to[r];
@@ -102,8 +104,49 @@ static void take_block(const struct job *job, struct tile *tile,
         if (tile->shrink[r] != 1)
             cpu_lanes->scale(sums + r * job->d, sums + r * job->d, NULL,
                              tile->shrink[r], job->d);
-    cpu_lanes->mix(sums, job->d, score, 1, ROWS, job->v + at, step, tile->rows,
-                   job->d, keys, add);
+    for (size_t j = 0, some; j < keys; j += some) {
+        some = ref_stretch(pages, key + j, keys - j);
+        cpu_lanes->mix(sums, job->d, score + j * ROWS, 1, ROWS,
+                       ref_value(pages, key + j, step) + at, step, tile->rows,
+                       job->d, some, add || j > 0);
+    }
+}
+
+/* The same for one row of few, of the keys that it sees. */
+static void take_row(const struct job *job, struct tile *tile, float *sums,
+                     size_t r, size_t key, size_t keys)
+{
+    const struct kernel_pages *pages = job->pages;
+    size_t d = job->d, step = job->hkv * d, at = tile->head * d;
+    size_t from = tile->from[r] > key ? tile->from[r] : key;
+    size_t to = tile->to[r] < key + keys ? tile->to[r] : key + keys;
+    float score[FEW_KEYS], scale = 1 / sqrtf((float)d);
+    if (from >= to)
+        return;
+    for (size_t j = from, some; j < to; j += some) {
+        some = ref_stretch(pages, j, to - j);
+        few_score(score + (j - from), job->q + place(job, tile, r),
+                  ref_key(pages, j, step) + at, step, d, some, scale, 0);
+    }
+    few_shrink(sums + r * d,
+               few_fold(score, to - from, &tile->most[r], &tile->total[r]), d);
+    for (size_t j = from, some; j < to; j += some) {
+        some = ref_stretch(pages, j, to - j);
+        few_mix(sums + r * d, score + (j - from),
+                ref_value(pages, j, step) + at, step, d, some);
+    }
+}
+
+/* Keys from `key` on, up to `last`, to be taken at once: none is hidden. */
+static size_t block_of(const struct kernel_pages *pages, size_t key,
+                       size_t last)
+{
+    size_t keys = key < last ? last - key : 0;
+    keys = keys < KEYS ? keys : KEYS;
+    if (!pages->hidden)
+        return keys;
+    size_t seen = pages->hidden - 1 - key % pages->hidden;
+    return seen < keys ? seen : keys;
 }
 
 static void attend(void *argument, size_t begin, size_t end)
@@ -116,12 +159,26 @@ static void attend(void *argument, size_t begin, size_t end)
         set_up(job, &tile, index);
         load_queries(job, &tile, queries);
         size_t key = tile.from[0], last = tile.to[tile.rows - 1];
-        for (bool add = false; key < last; key += KEYS, add = true)
-            take_block(job, &tile, queries, sums, key,
-                       last - key < KEYS ? last - key : KEYS, add);
-        for (size_t r = 0; r < tile.rows; r++)
-            cpu_lanes->scale(job->out + place(job, &tile, r), sums + r * job->d,
-                             NULL, 1 / tile.total[r], job->d);
+        bool add = false, few = tile.rows <= FEW_ROWS;
+        if (few)
+            memset(sums, 0, tile.rows * job->d * sizeof *sums);
+        for (size_t keys; key < last; key += keys) {
+            key += ref_is_hidden(job->pages, key);
+            keys = block_of(job->pages, key, last);
+            for (size_t r = 0; keys && few && r < tile.rows; r++)
+                take_row(job, &tile, sums, r, key, keys);
+            if (keys && !few)
+                take_block(job, &tile, queries, sums, key, keys, add);
+            add = add || keys;
+        }
+        for (size_t r = 0; r < tile.rows; r++) {
+            float *out = job->out + place(job, &tile, r);
+            if (!add || tile.total[r] <= 0)
+                memset(out, 0, job->d * sizeof *out);
+            else
+                cpu_lanes->scale(out, sums + r * job->d, NULL,
+                                 1 / tile.total[r], job->d);
+        }
     }
 }
 
@@ -137,13 +194,13 @@ static int share(struct kernel_run *run, struct job *job)
 }
 
 static int attention(struct kernel_run *run, float *out, const float *q,
-                     const float *k, const float *v, size_t m, size_t n,
+                     const struct kernel_pages *pages, size_t m, size_t n,
                      size_t hq, size_t hkv, size_t d, size_t window)
 {
     if (d > MOST_D)
-        return kernels_ref()->attention(run, out, q, k, v, m, n, hq, hkv, d,
+        return kernels_ref()->attention(run, out, q, pages, m, n, hq, hkv, d,
                                         window);
-    struct job job = {out, q, k,      v,        m, n,   hq,
+    struct job job = {out, q, pages,  m,        n, hq,
                       hkv, d, window, hq / hkv, 0, true};
     return share(run, &job);
 }
@@ -155,7 +212,8 @@ static int attention_all(struct kernel_run *run, float *out, const float *q,
     if (d > MOST_D)
         return kernels_ref()->attention_all(run, out, q, k, v, m, n, hq, hkv,
                                             d);
-    struct job job = {out, q, k, v, m, n, hq, hkv, d, 0, hq / hkv, 0, false};
+    struct kernel_pages pages = ref_one_page(&k, &v, n);
+    struct job job = {out, q, &pages, m, n, hq, hkv, d, 0, hq / hkv, 0, false};
     return share(run, &job);
 }
 

@@ -5,6 +5,14 @@
 #include "kernels/cpu/lanes.h"
 #include "kernels/kernels.h"
 
+/* Room on the stack that is written before it is read: release builds would
+ * fill it with zeros. */
+#if __has_attribute(uninitialized)
+#define SCRATCH __attribute__((uninitialized)) _Alignas(64)
+#else
+#define SCRATCH _Alignas(64)
+#endif
+
 /* What the table may use at most; each includes those before it. */
 enum cpu_level {
     CPU_PLAIN,

@@ -10,6 +10,11 @@
  * bf16 weights are packed as bf16 where that pays, else as f32: twice the size
  * of the file's, but exact.
  *
+ * Packed weights are kept where all weights together are small (may_keep), so
+ * that a large model takes not much more memory than its weights.  Of the others each
+ * block is packed anew for each product, which costs some hundredths of the time
+ * of one of 512 rows.
+ *
  * oneDNN's fast product writes dense matrices only, so a tile's result goes
  * through a buffer.
  *
@@ -58,18 +63,37 @@ static struct {
 } library = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 struct packed {
-    pthread_mutex_t mutex; /* of what follows, until it is packed */
-    bool done, failed;
+    pthread_mutex_t mutex; /* of what follows, until it is laid out */
+    bool laid, failed;
+    size_t weighs;              /* bytes of the weight as it lies in the file */
     size_t columns, blocks;     /* of each but the last block */
     struct shape *shape, *last; /* of each but the last block; of the last */
-    char *data;                 /* blocks, shape->bytes apart */
+    char *data;                 /* blocks, shape->bytes apart; NULL: not kept */
 };
 
-struct packed *packed_new(void)
+/* Bytes of all weights there are, and of those kept packed. */
+static atomic_size_t weighs, kept;
+
+/* Whether so many bytes more may be kept: of small models' weights. */
+static bool may_keep(size_t bytes)
+{
+    enum { SMALL = 128 << 20, MOST_KEPT = 64 << 20 };
+    if (atomic_load(&weighs) > SMALL)
+        return false;
+    if (atomic_fetch_add(&kept, bytes) + bytes <= MOST_KEPT)
+        return true;
+    atomic_fetch_sub(&kept, bytes);
+    return false;
+}
+
+struct packed *packed_new(const struct kernel_weight *w)
 {
     struct packed *packed = calloc(1, sizeof *packed);
-    if (packed)
-        pthread_mutex_init(&packed->mutex, NULL);
+    if (!packed)
+        return NULL;
+    pthread_mutex_init(&packed->mutex, NULL);
+    packed->weighs = w->n * w->k * kernel_type_size(w->type);
+    atomic_fetch_add(&weighs, packed->weighs);
     return packed;
 }
 
@@ -78,6 +102,9 @@ void packed_free(struct packed *packed)
     if (!packed)
         return;
     pthread_mutex_destroy(&packed->mutex);
+    atomic_fetch_sub(&weighs, packed->weighs);
+    if (packed->data)
+        atomic_fetch_sub(&kept, packed->blocks * packed->shape->bytes);
     free(packed->data);
     free(packed);
 }
@@ -254,33 +281,41 @@ static bool reorder(const dnnl_memory_desc_t *from_desc, void *from,
     return done;
 }
 
-static bool pack_block(const struct packing *job, size_t block, void *buffer)
+static const struct shape *shape_at(const struct packed *packed, size_t block)
 {
-    const struct packed *packed = job->packed;
-    const struct kernel_weight *w = job->w;
-    const struct shape *shape =
-        block + 1 < packed->blocks ? packed->shape : packed->last;
+    return block + 1 < packed->blocks ? packed->shape : packed->last;
+}
+
+/* `buffer` has room for a block in f32. */
+static bool pack_block(const struct packed *packed,
+                       const struct kernel_weight *w, size_t block,
+                       void *buffer, char *to)
+{
+    const struct shape *shape = shape_at(packed, block);
     const char *rows = ref_weight_row(w, block * packed->columns);
-    size_t values = shape->n * shape->k;
+    size_t values = shape->n * shape->k, size = kernel_type_size(w->type);
+    void *from = buffer;
     if (w->type == KERNEL_BF16 && shape->type == dnnl_f32)
         cpu_lanes->from_bf16(buffer, rows, values);
+    else if ((uintptr_t)rows % size)
+        memcpy(buffer, rows, values * size);
     else
-        memcpy(buffer, rows, values * kernel_type_size(w->type));
+        from = (void *)(uintptr_t)rows;
     dnnl_memory_desc_t plain;
     return matrix(&plain, shape->k, shape->n, shape->type, dnnl_ba) &&
-           reorder(&plain, buffer, &shape->weight,
-                   packed->data + block * packed->shape->bytes);
+           reorder(&plain, from, &shape->weight, to);
 }
 
 static void pack_part(void *argument, size_t from, size_t to)
 {
     struct packing *job = argument;
-    const struct shape *shape = job->packed->shape;
-    void *buffer = room(shape->n * shape->k * sizeof(float));
+    const struct packed *packed = job->packed;
+    void *buffer = room(packed->shape->n * packed->shape->k * sizeof(float));
     int before = alone();
     bool done = buffer != NULL;
     for (size_t block = from; done && block < to; block++)
-        done = pack_block(job, block, buffer);
+        done = pack_block(packed, job->w, block, buffer,
+                          packed->data + block * packed->shape->bytes);
     omp_set_num_threads(before);
     if (!done)
         atomic_store(&job->failed, true);
@@ -311,29 +346,42 @@ static bool lay_out(struct packed *packed, const struct kernel_weight *w,
     packed->shape = shape_of(columns, w->k, type);
     packed->last = shape_of(w->n - (packed->blocks - 1) * columns, w->k, type);
     pthread_mutex_unlock(&library.mutex);
-    if (packed->shape && packed->last)
-        packed->data = room(packed->blocks * packed->shape->bytes);
-    return packed->data != NULL;
+    return packed->shape && packed->last;
+}
+
+/* Keeps it packed, if there is room; else it goes on without. */
+static void keep(struct kernel_run *run, struct packed *packed,
+                 const struct kernel_weight *w)
+{
+    size_t bytes = packed->blocks * packed->shape->bytes;
+    struct packing job = {.w = w, .packed = packed};
+    if (!may_keep(bytes))
+        return;
+    packed->data = room(bytes);
+    if (packed->data)
+        cpu_share(run, packed->blocks, (double)w->n * (double)w->k, pack_part,
+                  &job);
+    if (packed->data && !atomic_load(&job.failed))
+        return;
+    free(packed->data);
+    packed->data = NULL;
+    atomic_fetch_sub(&kept, bytes);
 }
 
 /* False when it cannot be done, now or ever. */
-static bool pack(struct kernel_run *run, struct packed *packed,
-                 const struct kernel_weight *w)
+static bool prepare(struct kernel_run *run, struct packed *packed,
+                    const struct kernel_weight *w)
 {
     pthread_mutex_lock(&packed->mutex);
-    if (!packed->done && !packed->failed) {
-        struct packing job = {.w = w, .packed = packed};
-        packed->done = lay_out(packed, w, run->pool.threads);
-        if (packed->done)
-            cpu_share(run, packed->blocks, (double)w->n * (double)w->k,
-                      pack_part, &job);
-        if (atomic_load(&job.failed))
-            packed->done = false;
-        packed->failed = !packed->done;
+    if (!packed->laid && !packed->failed) {
+        packed->laid = lay_out(packed, w, run->pool.threads);
+        packed->failed = !packed->laid;
+        if (packed->laid)
+            keep(run, packed, w);
     }
-    bool done = packed->done;
+    bool laid = packed->laid;
     pthread_mutex_unlock(&packed->mutex);
-    return done;
+    return laid;
 }
 
 /* ---- Multiplying ---- */
@@ -346,6 +394,7 @@ struct job {
     float *out;
     const char *a; /* [m, k] of the shapes' type */
     const struct packed *packed;
+    const struct kernel_weight *w;
     size_t m, n, k, tiles, full, rest, left;
     size_t a_row;                      /* bytes */
     const struct tile *tile[KINDS][2]; /* of shape and last; NULL: no use */
@@ -370,14 +419,14 @@ static bool find_tiles(struct job *job)
     return found;
 }
 
-/* Tile `index` of block `block`; `buffer` has room for its result, and behind
- * that for what oneDNN itself needs. */
-static bool multiply(const struct job *job, size_t block, size_t index,
-                     char *buffer)
+/* Tile `index` of block `block`, which is packed in `weight`; `buffer` has room
+ * for its result, and behind that for what oneDNN itself needs. */
+static bool multiply(const struct job *job, size_t block, char *weight,
+                     size_t index, char *buffer)
 {
     const struct packed *packed = job->packed;
     bool last = block + 1 == packed->blocks;
-    const struct shape *shape = last ? packed->last : packed->shape;
+    const struct shape *shape = shape_at(packed, block);
     int kind = index < job->full                 ? FULL
                : index == job->full && job->rest ? REST
                                                  : LAST;
@@ -394,8 +443,7 @@ static bool multiply(const struct job *job, size_t block, size_t index,
     const struct argument arguments[] = {
         {DNNL_ARG_SRC, &tile->a,
          (void *)(uintptr_t)(job->a + row * job->a_row)},
-        {DNNL_ARG_WEIGHTS, &shape->weight,
-         packed->data + block * packed->shape->bytes},
+        {DNNL_ARG_WEIGHTS, &shape->weight, weight},
         {DNNL_ARG_DST, &tile->out, result},
         {DNNL_ARG_SCRATCHPAD, &tile->scratch,
          buffer + aligned(rows * shape->n * sizeof(float))}};
@@ -429,15 +477,42 @@ static size_t buffer_size(const struct job *job)
 static void product_part(void *argument, size_t from, size_t to)
 {
     struct job *job = argument;
+    const struct packed *packed = job->packed;
     char *buffer = room(buffer_size(job));
     int before = alone();
     bool done = buffer != NULL;
-    for (size_t i = from; done && i < to; i++)
-        done = multiply(job, i / job->tiles, i % job->tiles, buffer);
+    for (size_t i = from; done && i < to; i++) {
+        size_t block = i / job->tiles;
+        done = multiply(job, block, packed->data + block * packed->shape->bytes,
+                        i % job->tiles, buffer);
+    }
     omp_set_num_threads(before);
     if (!done)
         atomic_store(&job->failed, true);
     free(buffer);
+}
+
+/* The same by blocks, each packed for this product. */
+static void block_part(void *argument, size_t from, size_t to)
+{
+    struct job *job = argument;
+    const struct packed *packed = job->packed;
+    size_t block_bytes = aligned(packed->shape->bytes);
+    char *buffer = room(buffer_size(job));
+    char *weight =
+        room(block_bytes + packed->shape->n * packed->shape->k * sizeof(float));
+    int before = alone();
+    bool done = buffer && weight;
+    for (size_t block = from; done && block < to; block++) {
+        done = pack_block(packed, job->w, block, weight + block_bytes, weight);
+        for (size_t i = 0; done && i < job->tiles; i++)
+            done = multiply(job, block, weight, i, buffer);
+    }
+    omp_set_num_threads(before);
+    if (!done)
+        atomic_store(&job->failed, true);
+    free(buffer);
+    free(weight);
 }
 
 struct halving {
@@ -457,11 +532,12 @@ static int product_alone(struct kernel_run *run, float *out, const float *a,
                          const struct kernel_weight *w, size_t m, bool add)
 {
     struct packed *packed = w->packed;
-    if (!w->n || !w->k || !pack(run, packed, w))
+    if (!w->n || !w->k || !prepare(run, packed, w))
         return KERNEL_UNSUPPORTED;
     struct job job = {.out = out,
                       .a = (const char *)a,
                       .packed = packed,
+                      .w = w,
                       .m = m,
                       .n = w->n,
                       .k = w->k,
@@ -483,8 +559,11 @@ static int product_alone(struct kernel_run *run, float *out, const float *a,
         job.a = (const char *)halves;
         job.a_row = w->k * sizeof *halves;
     }
-    cpu_share(run, packed->blocks * job.tiles,
-              (double)m * (double)w->n * (double)w->k, product_part, &job);
+    double work = (double)m * (double)w->n * (double)w->k;
+    if (packed->data)
+        cpu_share(run, packed->blocks * job.tiles, work, product_part, &job);
+    else
+        cpu_share(run, packed->blocks, work, block_part, &job);
     free(halves);
     return atomic_load(&job.failed) ? KERNEL_FAILED : KERNEL_OK;
 }

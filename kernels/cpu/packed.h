@@ -11,11 +11,12 @@ enum { PACKED_LEAST_ROWS = 16 };
 
 struct packed;
 
-struct packed *packed_new(void);         /* NULL: no memory */
+/* NULL: no memory */
+struct packed *packed_new(const struct kernel_weight *w);
 void packed_free(struct packed *packed); /* NULL: ok */
 
 /* As kernels->product, m >= PACKED_LEAST_ROWS.  Packs the weight first when
- * that was not done.  KERNEL_UNSUPPORTED: `out` is untouched. */
+ * that was not done, or is not kept.  KERNEL_UNSUPPORTED: `out` is untouched. */
 int packed_product(struct kernel_run *run, float *out, const float *a,
                    const struct kernel_weight *w, size_t m, bool add);
 

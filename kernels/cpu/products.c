@@ -10,7 +10,7 @@ static int weight(struct kernel_run *run, const void *host, int type, size_t n,
     int code = kernels_ref()->weight(run, host, type, n, k, &w);
     if (code)
         return code;
-    w->packed = packed_new();
+    w->packed = packed_new(w);
     if (!w->packed) {
         kernels_ref()->weight_free(run, w);
         return KERNEL_NO_MEMORY;

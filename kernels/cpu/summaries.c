@@ -1,6 +1,4 @@
 #include <math.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cpu/cpu.h"
@@ -20,90 +18,80 @@ static int calibrate(struct kernel_run *run, float *out, const float *h,
                      const struct kernel_weight *down,
                      const struct kernel_weight *up,
                      const struct kernel_weight *wq, const float *norm,
-                     size_t m, float eps)
+                     float *low, size_t m, size_t parts, float eps)
 {
-    return ref_calibrate(kernels_cpu(), run, out, h, down, up, wq, norm, m,
-                         eps);
+    return ref_calibrate(kernels_cpu(), run, out, h, down, up, wq, norm, low, m,
+                         parts, eps);
 }
 
-struct proxies {
-    float *out;
-    const float *q;
-    size_t chunk, width;
-};
-
-static void proxy_part(void *argument, size_t from, size_t to)
+static int chunk_proxy(struct kernel_run *run, float *mean, const float *q,
+                       size_t rows, size_t width, size_t before)
 {
-    const struct proxies *job = argument;
-    size_t width = job->width;
-    for (size_t c = from; c < to; c++) {
-        float *out = job->out + c * width;
-        const float *q = job->q + c * job->chunk * width;
-        memcpy(out, q, width * sizeof *out);
-        for (size_t i = 1; i < job->chunk; i++)
-            cpu_lanes->add(out, q + i * width, width);
-        cpu_lanes->scale(out, out, NULL, 1 / (float)job->chunk, width);
-    }
-}
-
-static int chunk_proxy(struct kernel_run *run, float *out, const float *q,
-                       size_t chunks, size_t chunk, size_t width)
-{
-    struct proxies job = {out, q, chunk, width};
-    cpu_share(run, chunks, (double)chunks * (double)chunk * (double)width,
-              proxy_part, &job);
+    (void)run;
+    if (!rows)
+        return KERNEL_OK;
+    if (before)
+        cpu_lanes->scale(mean, mean, NULL, (float)before, width);
+    else
+        memcpy(mean, q, width * sizeof *mean);
+    for (size_t i = before ? 0 : 1; i < rows; i++)
+        cpu_lanes->add(mean, q + i * width, width);
+    cpu_lanes->scale(mean, mean, NULL, 1 / (float)(before + rows), width);
     return KERNEL_OK;
 }
 
 struct summaries {
-    float *key, *bias;
-    const float *k, *proxy;
-    size_t chunk, keys, hq, hkv, d;
-    atomic_bool failed; /* no memory */
+    const struct kernel_summaries *to;
+    const struct kernel_pages *pages;
+    size_t first, chunk, keys, hq, hkv, d;
 };
 
-/* p, score [keys] are room. */
-static void summarise(const struct summaries *job, size_t c, size_t head,
-                      float *p, float *score)
+enum { MOST_KEYS = 1024 /* of a chunk; above, `ref` does it */ };
+
+static void summarise(const struct summaries *job, size_t c, size_t head)
 {
-    size_t own = c * job->hq + head, d = job->d, step = job->hkv * d;
-    const float *k =
-        job->k + c * job->chunk * step + head / (job->hq / job->hkv) * d;
-    float scale = 1 / sqrtf((float)d);
+    size_t d = job->d, step = job->hkv * d, slot = c * job->chunk;
+    size_t at = head / (job->hq / job->hkv) * d;
+    float *key = job->to->keys[c] + job->to->key_at + head * d;
+    float scale = 1 / sqrtf((float)d), p[MOST_KEYS], score[MOST_KEYS];
     for (size_t j = 0; j < job->keys; j++)
         score[j] =
-            cpu_lanes->dot(k + j * step, job->proxy + own * d, d) * scale;
+            cpu_lanes->dot(ref_key(job->pages, slot + j, step) + at, key, d) *
+            scale;
     memcpy(p, score, job->keys * sizeof *p);
     double all = (double)cpu_softmax(p, job->keys, 1), entropy = 0;
     for (size_t j = 0; j < job->keys; j++) /* ln p = score - all */
         if (!(p[j] <= 0))
             entropy += (double)p[j] * (all - (double)score[j]);
-    job->bias[own] = (float)entropy;
-    cpu_lanes->mix(job->key + own * d, d, p, 0, 1, k, step, 1, d, job->keys,
-                   false);
+    job->to->biases[c][job->to->bias_at + head] = (float)entropy;
+    for (size_t j = 0, some; j < job->keys; j += some) {
+        some = ref_stretch(job->pages, slot + j, job->keys - j);
+        cpu_lanes->mix(key, d, p + j, 0, 1,
+                       ref_key(job->pages, slot + j, step) + at, step, 1, d,
+                       some, j > 0);
+    }
 }
 
 static void summary_part(void *argument, size_t from, size_t to)
 {
-    struct summaries *job = argument;
-    float *room = calloc(job->keys, 2 * sizeof *room);
-    if (!room)
-        atomic_store(&job->failed, true);
-    for (size_t c = from; room && c < to; c++)
+    const struct summaries *job = argument;
+    for (size_t c = from; c < to; c++)
         for (size_t head = 0; head < job->hq; head++)
-            summarise(job, c, head, room, room + job->keys);
-    free(room);
+            summarise(job, job->first + c, head);
 }
 
-static int chunk_summary(struct kernel_run *run, float *key, float *bias,
-                         const float *k, const float *proxy, size_t chunks,
-                         size_t chunk, size_t hq, size_t hkv, size_t d,
-                         bool landmark)
+static int chunk_summary(struct kernel_run *run,
+                         const struct kernel_summaries *summaries,
+                         const struct kernel_pages *pages, size_t first,
+                         size_t chunks, size_t chunk, size_t hq, size_t hkv,
+                         size_t d, bool landmark)
 {
-    struct summaries job = {.key = key,
-                            .bias = bias,
-                            .k = k,
-                            .proxy = proxy,
+    if (chunk > MOST_KEYS)
+        return kernels_ref()->chunk_summary(
+            run, summaries, pages, first, chunks, chunk, hq, hkv, d, landmark);
+    struct summaries job = {.to = summaries,
+                            .pages = pages,
+                            .first = first,
                             .chunk = chunk,
                             .keys = landmark ? chunk - 1 : chunk,
                             .hq = hq,
@@ -112,7 +100,7 @@ static int chunk_summary(struct kernel_run *run, float *key, float *bias,
     cpu_share(run, chunks,
               2 * (double)chunks * (double)chunk * (double)hq * (double)d,
               summary_part, &job);
-    return atomic_load(&job.failed) ? KERNEL_NO_MEMORY : KERNEL_OK;
+    return KERNEL_OK;
 }
 
 void cpu_fill_summaries(struct kernels *table)

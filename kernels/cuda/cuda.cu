@@ -54,6 +54,13 @@ static int download(struct kernel_run *run, void *host, const void *from,
     return code_of(error);
 }
 
+static int copy(struct kernel_run *run, void *to, const void *from,
+                size_t bytes)
+{
+    return code_of(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice,
+                                   stream_of(run)));
+}
+
 /* ---- Norm ---- */
 
 enum { NORM_THREADS = 256, WARP = 32 };
@@ -152,12 +159,12 @@ static const struct kernels *table()
 {
     static struct kernels cuda = {
         "cuda",      allocate,    release,     upload,      download,
-        unsupported, weight_free, unsupported, unsupported, rms_norm,
+        copy,        unsupported, weight_free, unsupported, unsupported,
+        rms_norm,    unsupported, unsupported, unsupported, unsupported,
         unsupported, unsupported, unsupported, unsupported, unsupported,
+        unsupported, pool_mean,   unsupported, unsupported, unsupported,
         unsupported, unsupported, unsupported, unsupported, unsupported,
-        pool_mean,   unsupported, unsupported, unsupported, unsupported,
-        unsupported, unsupported, unsupported, unsupported, unsupported,
-        unsupported, unsupported};
+        unsupported, unsupported, unsupported};
     return &cuda;
 }
 

@@ -264,6 +264,9 @@ int ref_hici_attention(const struct kernels *table, struct kernel_run *run,
     size_t longest = n < segment ? n : segment, row = hkv * d;
     float *key = room(shown + longest, row),
           *value = room(shown + longest, row);
+    const float *keys = key, *values = value;
+    const struct kernel_pages pages =
+        ref_one_page(&keys, &values, shown + longest);
     int code = key && value ? KERNEL_OK : KERNEL_NO_MEMORY;
     for (size_t i = 0; !code && i < segments_of(n, segment); i++) {
         size_t at = i * segment, rows = length_of(n, segment, i);
@@ -272,8 +275,8 @@ int ref_hici_attention(const struct kernels *table, struct kernel_run *run,
         memcpy(value, slot_v + i * shown * row, slots * row * sizeof *key);
         memcpy(key + slots * row, k + at * row, rows * row * sizeof *key);
         memcpy(value + slots * row, v + at * row, rows * row * sizeof *key);
-        code = table->attention(run, out + at * hq * d, q + at * hq * d, key,
-                                value, rows, slots + rows, hq, hkv, d, 0);
+        code = table->attention(run, out + at * hq * d, q + at * hq * d, &pages,
+                                rows, slots + rows, hq, hkv, d, 0);
     }
     free(key);
     free(value);

@@ -29,7 +29,9 @@ void ref_ascending(int32_t *chosen, const int32_t *best, size_t count,
 /* What both operations take. */
 struct hils {
     const struct kernel_hils *sizes;
-    const float *q, *qhat, *k, *v, *summary_key, *summary_bias;
+    const float *q, *qhat;
+    const struct kernel_pages *pages;
+    const struct kernel_summaries *summaries;
     const int32_t *position, *landmark;
 };
 
@@ -47,11 +49,17 @@ static const float *query_of(const struct hils *h, const float *q, size_t i,
     return q + (i * h->sizes->hq + head) * h->sizes->d;
 }
 
-/* Where slot j of the key-value head of query head `head` lies in k and v. */
-static size_t place(const struct hils *h, size_t j, size_t head)
+/* The key, and the value, of slot j for query head `head`. */
+static const float *key_of(const struct hils *h, size_t j, size_t head)
 {
     const struct kernel_hils *z = h->sizes;
-    return (j * z->hkv + head / (z->hq / z->hkv)) * z->d;
+    return ref_key(h->pages, j, z->hkv * z->d) + head / (z->hq / z->hkv) * z->d;
+}
+static const float *value_of(const struct hils *h, size_t j, size_t head)
+{
+    const struct kernel_hils *z = h->sizes;
+    return ref_value(h->pages, j, z->hkv * z->d) +
+           head / (z->hq / z->hkv) * z->d;
 }
 
 static bool real(const struct hils *h, size_t j)
@@ -61,10 +69,11 @@ static bool real(const struct hils *h, size_t j)
 
 static double chunk_score(const struct hils *h, size_t i, size_t head, size_t c)
 {
-    size_t own = c * h->sizes->hq + head, d = h->sizes->d;
-    return score_of(query_of(h, h->qhat, i, head), h->summary_key + own * d,
-                    d) +
-           (double)h->summary_bias[own];
+    const struct kernel_summaries *s = h->summaries;
+    size_t d = h->sizes->d;
+    return score_of(query_of(h, h->qhat, i, head),
+                    s->keys[c] + s->key_at + head * d, d) +
+           (double)s->biases[c][s->bias_at + head];
 }
 
 /* The logarithm of what softmax divides by, were all candidates chosen. */
@@ -76,7 +85,7 @@ static double log_total(const struct hils *h, size_t i, size_t head)
     for (size_t j = from; j <= t; j++)
         if (real(h, j))
             total = ref_log_add(total, score_of(query_of(h, h->q, i, head),
-                                                h->k + place(h, j, head), d));
+                                                key_of(h, j, head), d));
     for (size_t c = 0; c < from / h->sizes->chunk; c++)
         total = ref_log_add(total, chunk_score(h, i, head, c));
     return total;
@@ -103,8 +112,8 @@ static void choose_for(const struct hils *h, size_t i, size_t kv,
 }
 
 static int hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
-                       const float *qhat, const float *k,
-                       const float *summary_key, const float *summary_bias,
+                       const float *qhat, const struct kernel_pages *pages,
+                       const struct kernel_summaries *summaries,
                        const int32_t *position, const int32_t *landmark,
                        const struct kernel_hils *sizes)
 {
@@ -112,9 +121,8 @@ static int hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
     const struct hils h = {.sizes = sizes,
                            .q = q,
                            .qhat = qhat,
-                           .k = k,
-                           .summary_key = summary_key,
-                           .summary_bias = summary_bias,
+                           .pages = pages,
+                           .summaries = summaries,
                            .position = position,
                            .landmark = landmark};
     int32_t *best = calloc(sizes->top_k, sizeof *best);
@@ -147,9 +155,8 @@ static size_t take(const struct hils *h, struct weights *w, size_t i,
     for (size_t j = from; j < to; j++)
         if (real(h, j)) {
             w->slot[w->count] = j;
-            w->log[w->count++] =
-                score_of(query_of(h, h->q, i, head), h->k + place(h, j, head),
-                         h->sizes->d);
+            w->log[w->count++] = score_of(query_of(h, h->q, i, head),
+                                          key_of(h, j, head), h->sizes->d);
         }
     return first;
 }
@@ -179,8 +186,8 @@ static void mix(const struct hils *h, const struct weights *w, size_t head,
     for (size_t l = 0; l < h->sizes->d; l++) {
         double sum = 0;
         for (size_t j = 0; j < w->count; j++)
-            sum += exp(w->log[j] - all) *
-                   (double)h->v[place(h, w->slot[j], head) + l];
+            sum +=
+                exp(w->log[j] - all) * (double)value_of(h, w->slot[j], head)[l];
         out[l] = (float)sum;
     }
 }
@@ -198,15 +205,15 @@ static void attend(const struct hils *h, struct weights *w, size_t i,
 }
 
 static int hils_attention(struct kernel_run *run, float *out, const float *q,
-                          const float *qhat, const float *k, const float *v,
-                          const float *summary_key, const float *summary_bias,
+                          const float *qhat, const struct kernel_pages *pages,
+                          const struct kernel_summaries *summaries,
                           const int32_t *position, const int32_t *landmark,
                           const int32_t *chosen,
                           const struct kernel_hils *sizes)
 {
     (void)run;
-    const struct hils h = {sizes,        q,        qhat,    k, v, summary_key,
-                           summary_bias, position, landmark};
+    const struct hils h = {sizes,     q,        qhat,    pages,
+                           summaries, position, landmark};
     size_t n = sizes->n ? sizes->n : 1, d = sizes->d;
     struct weights w = {calloc(n, sizeof *w.slot), calloc(n, sizeof *w.log), 0};
     int code = w.slot && w.log ? KERNEL_OK : KERNEL_NO_MEMORY;

@@ -31,12 +31,19 @@ static int download(struct kernel_run *run, void *host, const void *from,
     return upload(run, host, from, bytes);
 }
 
+static int copy(struct kernel_run *run, void *to, const void *from,
+                size_t bytes)
+{
+    return upload(run, to, from, bytes);
+}
+
 void ref_fill_memory(struct kernels *table)
 {
     table->allocate = allocate;
     table->release = release;
     table->upload = upload;
     table->download = download;
+    table->copy = copy;
 }
 
 static struct kernels table;

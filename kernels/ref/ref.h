@@ -55,6 +55,41 @@ static inline float ref_weight_at(const struct kernel_weight *w, size_t row,
     return value;
 }
 
+/* The pages of keys and values [n, hkv, d] in one piece. */
+static inline struct kernel_pages ref_one_page(const float *const *k,
+                                               const float *const *v, size_t n)
+{
+    return (struct kernel_pages){.keys = k, .values = v, .slots = n ? n : 1};
+}
+
+/* Where the key, or the value, of slot j lies; `step` is hkv d. */
+static inline const float *ref_key(const struct kernel_pages *pages, size_t j,
+                                   size_t step)
+{
+    return pages->keys[j / pages->slots] + pages->key_at +
+           j % pages->slots * step;
+}
+static inline const float *ref_value(const struct kernel_pages *pages, size_t j,
+                                     size_t step)
+{
+    return pages->values[j / pages->slots] + pages->value_at +
+           j % pages->slots * step;
+}
+
+/* Whether nobody sees slot j. */
+static inline bool ref_is_hidden(const struct kernel_pages *pages, size_t j)
+{
+    return pages->hidden && j % pages->hidden == pages->hidden - 1;
+}
+
+/* Of the `count` slots from j on, those that lie in j's page. */
+static inline size_t ref_stretch(const struct kernel_pages *pages, size_t j,
+                                 size_t count)
+{
+    size_t left = pages->slots - j % pages->slots;
+    return left < count ? left : count;
+}
+
 /* Takes candidate `index`, of a higher index than all before, into the best
  * `most` of them: best, score [most], *count of them there, from the highest
  * score down, ties to the lower index. */
@@ -94,8 +129,8 @@ void ref_ascending(int32_t *chosen, const int32_t *best, size_t count,
 int ref_calibrate(const struct kernels *table, struct kernel_run *run,
                   float *out, const float *h, const struct kernel_weight *down,
                   const struct kernel_weight *up,
-                  const struct kernel_weight *wq, const float *norm, size_t m,
-                  float eps);
+                  const struct kernel_weight *wq, const float *norm,
+                  float *low, size_t m, size_t parts, float eps);
 int ref_hici_local(const struct kernels *table, struct kernel_run *run,
                    float *out, const float *x, const struct kernel_hici *hici,
                    size_t n, size_t segment);

@@ -7,54 +7,54 @@
 int ref_calibrate(const struct kernels *table, struct kernel_run *run,
                   float *out, const float *h, const struct kernel_weight *down,
                   const struct kernel_weight *up,
-                  const struct kernel_weight *wq, const float *norm, size_t m,
-                  float eps)
+                  const struct kernel_weight *wq, const float *norm, float *low,
+                  size_t m, size_t parts, float eps)
 {
     int code = table->product(run, out, h, wq, m, false);
-    if (!code && down) {
-        float *low = calloc(m * down->n + 1, sizeof *low);
-        code = low ? table->product(run, low, h, down, m, false)
-                   : KERNEL_NO_MEMORY;
-        if (!code)
-            code = table->product(run, out, low, up, m, true);
-        free(low);
-    }
-    return code ? code : table->rms_norm(run, out, out, norm, m, wq->n, eps);
+    if (!code && down)
+        code = table->product(run, low, h, down, m, false);
+    if (!code && down)
+        code = table->product(run, out, low, up, m, true);
+    return code ? code
+                : table->rms_norm(run, out, out, norm, m * parts, wq->n / parts,
+                                  eps);
 }
 
 static int calibrate(struct kernel_run *run, float *out, const float *h,
                      const struct kernel_weight *down,
                      const struct kernel_weight *up,
                      const struct kernel_weight *wq, const float *norm,
-                     size_t m, float eps)
+                     float *low, size_t m, size_t parts, float eps)
 {
-    return ref_calibrate(kernels_ref(), run, out, h, down, up, wq, norm, m,
-                         eps);
+    return ref_calibrate(kernels_ref(), run, out, h, down, up, wq, norm, low, m,
+                         parts, eps);
 }
 
-static int chunk_proxy(struct kernel_run *run, float *out, const float *q,
-                       size_t chunks, size_t chunk, size_t width)
+static int chunk_proxy(struct kernel_run *run, float *mean, const float *q,
+                       size_t rows, size_t width, size_t before)
 {
     (void)run;
-    for (size_t c = 0; c < chunks; c++, q += chunk * width, out += width)
-        for (size_t l = 0; l < width; l++) {
-            double sum = 0;
-            for (size_t i = 0; i < chunk; i++)
-                sum += (double)q[i * width + l];
-            out[l] = (float)(sum / (double)chunk);
-        }
+    for (size_t l = 0; rows && l < width; l++) {
+        double sum = before ? (double)mean[l] * (double)before : 0;
+        for (size_t i = 0; i < rows; i++)
+            sum += (double)q[i * width + l];
+        mean[l] = (float)(sum / (double)(before + rows));
+    }
     return KERNEL_OK;
 }
 
-/* One head's summary of `keys` keys, `step` apart; returns its bias. */
-static float summarise(float *key, const float *k, const float *proxy,
-                       size_t keys, size_t step, size_t d, double *score)
+/* One head's summary of the slots [from, from + keys): `key` holds the proxy
+ * first; returns the bias.  `at`: the head's place in a slot of `step` floats. */
+static float summarise(float *key, const struct kernel_pages *pages,
+                       size_t from, size_t keys, size_t at, size_t step,
+                       size_t d, double *score)
 {
     double most = -INFINITY, total = 0, entropy = 0;
     for (size_t j = 0; j < keys; j++) {
+        const float *k = ref_key(pages, from + j, step) + at;
         double sum = 0;
         for (size_t l = 0; l < d; l++)
-            sum += (double)k[j * step + l] * (double)proxy[l];
+            sum += (double)k[l] * (double)key[l];
         score[j] = sum / sqrt((double)d);
         most = fmax(most, score[j]);
     }
@@ -69,28 +69,28 @@ static float summarise(float *key, const float *k, const float *proxy,
     for (size_t l = 0; l < d; l++) {
         double sum = 0;
         for (size_t j = 0; j < keys; j++)
-            sum += score[j] * (double)k[j * step + l];
+            sum += score[j] * (double)ref_key(pages, from + j, step)[at + l];
         key[l] = (float)sum;
     }
     return (float)entropy;
 }
 
-static int chunk_summary(struct kernel_run *run, float *key, float *bias,
-                         const float *k, const float *proxy, size_t chunks,
-                         size_t chunk, size_t hq, size_t hkv, size_t d,
-                         bool landmark)
+static int chunk_summary(struct kernel_run *run,
+                         const struct kernel_summaries *summaries,
+                         const struct kernel_pages *pages, size_t first,
+                         size_t chunks, size_t chunk, size_t hq, size_t hkv,
+                         size_t d, bool landmark)
 {
     (void)run;
     double *score = calloc(chunk, sizeof *score);
     if (!score)
         return KERNEL_NO_MEMORY;
-    for (size_t c = 0; c < chunks; c++)
+    for (size_t c = first; c < first + chunks; c++)
         for (size_t head = 0; head < hq; head++) {
-            size_t own = c * hq + head;
-            const float *from = k + (c * chunk * hkv + head / (hq / hkv)) * d;
-            bias[own] =
-                summarise(key + own * d, from, proxy + own * d,
-                          landmark ? chunk - 1 : chunk, hkv * d, d, score);
+            float *key = summaries->keys[c] + summaries->key_at + head * d;
+            summaries->biases[c][summaries->bias_at + head] =
+                summarise(key, pages, c * chunk, landmark ? chunk - 1 : chunk,
+                          head / (hq / hkv) * d, hkv * d, d, score);
         }
     free(score);
     return KERNEL_OK;

@@ -55,32 +55,37 @@ static int rotary(struct kernel_run *run, float *x,
     return KERNEL_OK;
 }
 
-/* One query of one head over keys [from, to); `score` has room for them. */
-static void attend(float *out, const float *q, const float *k, const float *v,
-                   size_t from, size_t to, size_t stride, size_t d,
+/* One query of one head over keys [from, to) of the pages; `score` has room for
+ * them.  `at`: the head's place in a slot of `step` floats. */
+static void attend(float *out, const float *q, const struct kernel_pages *pages,
+                   size_t from, size_t to, size_t at, size_t step, size_t d,
                    double *score)
 {
     double most = -INFINITY, total = 0;
     for (size_t j = from; j < to; j++) {
+        const float *k = ref_key(pages, j, step) + at;
         double sum = 0;
         for (size_t l = 0; l < d; l++)
-            sum += (double)q[l] * (double)k[j * stride + l];
-        score[j - from] = sum / sqrt((double)d);
+            sum += (double)q[l] * (double)k[l];
+        score[j - from] = ref_is_hidden(pages, j) ? (double)-INFINITY
+                                                  : sum / sqrt((double)d);
         most = fmax(most, score[j - from]);
     }
     for (size_t j = from; j < to; j++)
-        total += score[j - from] = exp(score[j - from] - most);
+        total += score[j - from] =
+            ref_is_hidden(pages, j) ? 0 : exp(score[j - from] - most);
     for (size_t l = 0; l < d; l++) {
         double sum = 0;
         for (size_t j = from; j < to; j++)
-            sum += score[j - from] * (double)v[j * stride + l];
-        out[l] = (float)(sum / total);
+            sum += score[j - from] * (double)ref_value(pages, j, step)[at + l];
+        out[l] = total <= 0 ? 0 : (float)(sum / total);
     }
 }
 
-static int attend_all(float *out, const float *q, const float *k,
-                      const float *v, size_t m, size_t n, size_t hq, size_t hkv,
-                      size_t d, size_t window, bool causal)
+static int attend_all(float *out, const float *q,
+                      const struct kernel_pages *pages, size_t m, size_t n,
+                      size_t hq, size_t hkv, size_t d, size_t window,
+                      bool causal)
 {
     double *score = malloc((n ? n : 1) * sizeof *score);
     if (!score)
@@ -90,8 +95,7 @@ static int attend_all(float *out, const float *q, const float *k,
         size_t from = window && to > window ? to - window : 0;
         for (size_t head = 0; head < hq; head++) {
             size_t at = head / (hq / hkv) * d, own = (i * hq + head) * d;
-            attend(out + own, q + own, k + at, v + at, from, to, hkv * d, d,
-                   score);
+            attend(out + own, q + own, pages, from, to, at, hkv * d, d, score);
         }
     }
     free(score);
@@ -99,11 +103,11 @@ static int attend_all(float *out, const float *q, const float *k,
 }
 
 static int attention(struct kernel_run *run, float *out, const float *q,
-                     const float *k, const float *v, size_t m, size_t n,
+                     const struct kernel_pages *pages, size_t m, size_t n,
                      size_t hq, size_t hkv, size_t d, size_t window)
 {
     (void)run;
-    return attend_all(out, q, k, v, m, n, hq, hkv, d, window, true);
+    return attend_all(out, q, pages, m, n, hq, hkv, d, window, true);
 }
 
 static int attention_all(struct kernel_run *run, float *out, const float *q,
@@ -111,7 +115,8 @@ static int attention_all(struct kernel_run *run, float *out, const float *q,
                          size_t hq, size_t hkv, size_t d)
 {
     (void)run;
-    return attend_all(out, q, k, v, m, n, hq, hkv, d, 0, false);
+    struct kernel_pages pages = ref_one_page(&k, &v, n);
+    return attend_all(out, q, &pages, m, n, hq, hkv, d, 0, false);
 }
 
 static int swiglu(struct kernel_run *run, float *out, const float *gate,

@@ -200,8 +200,10 @@ struct attention {
 static void attention_once(void *argument)
 {
     struct attention *t = argument;
-    if (table->attention(&run, t->out, t->q, t->k, t->v, t->m, t->n, t->hq,
-                         t->hkv, t->d, 0))
+    const float *k = t->k, *v = t->v;
+    struct kernel_pages pages = {.keys = &k, .values = &v, .slots = t->n};
+    if (table->attention(&run, t->out, t->q, &pages, t->m, t->n, t->hq, t->hkv,
+                         t->d, 0))
         abort();
 }
 

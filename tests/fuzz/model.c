@@ -23,6 +23,12 @@ static void read_config(struct slice text)
         CHECK(c.head % 2 == 0 && c.head / 2 <= 1 << 12);
         rotary_frequencies(&c.rotary[i], c.head, frequencies);
     }
+    for (size_t i = 0; i < c.layers; i++)
+        CHECK(config_rotary(&c, i) < 2 &&
+              !(hils_layer(&c.attention, i) && c.window[i]));
+    if (c.attention.kind == ATTENTION_HILS)
+        CHECK(c.attention.hils.chunk >= 2 && c.attention.hils.window &&
+              c.attention.hils.top_k);
     model_config_free(&c);
 }
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Other ways of searching, over the very sections that Lectern searches, on the same questions.
 
-    peers.py --lectern L --socket S --work DIR [--model DIR] MANUAL=QUESTIONS.jsonl...
+    peers.py --lectern L --daemon NAME=SOCKET... --work DIR [--model DIR] [--modes auto,...] [--ranks] [--markdown]
+             MANUAL=QUESTIONS.jsonl...
 
-Rows: `fts5`, SQLite's BM25 (as fts5_baseline.py sets it up: Porter stems, titles weighing 10); and with
+Rows: the modes of each daemon, whose NAME says which model makes its memories (the lexical one, without
+any, once), by `lectern eval`; `fts5`, SQLite's BM25 (as fts5_baseline.py sets it up: Porter stems, titles weighing 10); and with
 --model, `minilm`: a flat search by all-MiniLM-L6-v2. Each section (title and text, as `lectern get` has it)
 is cut into pieces of at most 256 word pieces, every piece is encoded (fp32, mean of the last states, unit
 length), a section is worth the cosine of its best piece. `lectern`: the fused search, by `lectern eval`.
@@ -21,7 +23,6 @@ import argparse
 import hashlib
 import json
 import os
-import random
 import socket as sockets
 import subprocess
 import sys
@@ -189,13 +190,25 @@ class MiniLM:
         return found
 
 
-def rank_lectern(args, manual, path, mode):
+def rank_lectern(args, socket, manual, path, mode):
     done = subprocess.run([args.lectern, "eval", path, "-c", manual, "--mode", mode, "--json"],
-                          env={**os.environ, "LECTERN_SOCKET": args.socket}, stdin=subprocess.DEVNULL,
+                          env={**os.environ, "LECTERN_SOCKET": socket}, stdin=subprocess.DEVNULL,
                           capture_output=True, check=False)
     if done.returncode:
         sys.exit(f"lectern eval: {done.stdout[:300].decode()} {done.stderr[:300].decode()}")
     return [row["rank"] or 0 for row in json.loads(done.stdout)["ranks"]]
+
+
+def rank_daemons(args, manual, path):
+    """Ranks of all questions of the file, by name of the row."""
+    rows = {}
+    for daemon in args.daemon:
+        name, socket = daemon.split("=", 1)
+        for mode in args.modes.split(","):
+            row = mode if mode == "lexical" else f"{mode}, {name}"
+            if row not in rows:
+                rows[row] = rank_lectern(args, socket, manual, path, mode)
+    return rows
 
 
 # ---- Figures ----
@@ -207,9 +220,11 @@ def value(rank, key):
 
 
 def interval(values, resamples=10000):
-    rng, n = random.Random(1), len(values)
-    means = sorted(sum(rng.choices(values, k=n)) / n for _ in range(resamples))
-    return [round(means[int(resamples * q)], 4) for q in (0.025, 0.975)]
+    """Of the mean: questions of the same value are drawn as one lot, which is the same and faster."""
+    import numpy  # not at the top: others take Daemon from here
+    kinds, counts = numpy.unique(numpy.asarray(values), return_counts=True)
+    drawn = numpy.random.default_rng(1).multinomial(len(values), counts / len(values), resamples)
+    return [round(float(q), 4) for q in numpy.quantile(drawn @ kinds / len(values), (0.025, 0.975))]
 
 
 def figures(ranks, less=None):
@@ -221,50 +236,73 @@ def figures(ranks, less=None):
     return out
 
 
-def measure(args, daemon, model, manual, path):
+def measure(args, model, manual, path):
     questions = read_jsonl(path)
     placed = [i for i, q in enumerate(questions)
               if any(q.get(key) for key in ("section", "sections", "evidence", "pages"))]
-    sections = sections_of(daemon, manual, args.work)
+    sections = sections_of(Daemon(args.daemon[0].split("=", 1)[1]), manual, args.work)
     rule = Rule(sections)
     wanted = [questions[i] for i in placed]
-    ranks = rank_lectern(args, manual, path, args.mode)
-    rows = {"lectern": [ranks[i] for i in placed]}
+    rows = {name: [ranks[i] for i in placed] for name, ranks in rank_daemons(args, manual, path).items()}
     found = {"fts5": rank_fts5(sections, rule, wanted)}
     if model:
         found["minilm"] = model.rank(args.work, manual, sections, rule, wanted)
-    for name, hits in found.items():
-        rows[name] = [next((r for r, n in enumerate(hits[i], 1) if rule.is_right(q, n)), 0)
-                      for i, q in enumerate(wanted)]
+    peers = {name: [next((r for r, n in enumerate(hits[i], 1) if rule.is_right(q, n)), 0)
+                    for i, q in enumerate(wanted)] for name, hits in found.items()}
     out = {"questions": len(placed), "sections": len(sections),
-           "rows": {name: figures(ranks) for name, ranks in rows.items()},
-           "lectern minus": {name: figures(rows["lectern"], ranks) for name, ranks in rows.items()
-                             if name != "lectern"}}
+           "rows": {name: figures(ranks) for name, ranks in {**rows, **peers}.items()},
+           "minus": {name: {peer: figures(ranks, less) for peer, less in peers.items()}
+                     for name, ranks in rows.items()}}
+    out["best peer"] = max(peers, key=lambda peer: out["rows"][peer]["mrr"]["value"])
     if args.ranks:
-        out["ranks"] = rows
+        out["ranks"] = {**rows, **peers}
     return out
+
+
+# ---- As tables ----
+
+def cell(figure, signed=False):
+    low, high = figure["interval"]
+    sign = "+" if signed else ""
+    return f"{figure['value']:{sign}.3f} ({low:{sign}.3f} to {high:{sign}.3f})".replace("0.", ".")
+
+
+def table(name, report):
+    best = report["best peer"]
+    keys = ("recall@1", "recall@5", "recall@10", "mrr")
+    print(f"{name}: {report['questions']} questions, {report['sections']} sections\n")
+    print(f"| | @1 | @5 | @10 | MRR | minus {best}: @1 | @10 | MRR |\n|---|---|---|---|---|---|---|---|")
+    for row, values in report["rows"].items():
+        cells = [cell(values["recall@1"])] + [f"{values[key]['value']:.3f}".removeprefix("0") for key in keys[1:]]
+        less = report["minus"].get(row, {}).get(best)
+        cells += [cell(less[key], True) if less else "" for key in ("recall@1", "recall@10", "mrr")]
+        print(f"| {row} | {' | '.join(cells)} |")
+    print()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sets", nargs="+")
     parser.add_argument("--lectern", required=True)
-    parser.add_argument("--socket", required=True)
+    parser.add_argument("--daemon", required=True, action="append", help="NAME=SOCKET")
     parser.add_argument("--work", required=True)
     parser.add_argument("--model")
-    parser.add_argument("--mode", default="auto")
+    parser.add_argument("--modes", default="auto,lexical,dense,tree")
     parser.add_argument("--ranks", action="store_true", help="print every question's rank, too")
+    parser.add_argument("--markdown", action="store_true", help="tables instead of JSON")
     args = parser.parse_args()
     os.makedirs(args.work, exist_ok=True)
-    daemon = Daemon(args.socket)
     model = MiniLM(args.model) if args.model else None
     report = {}
     for item in args.sets:
         manual, path = item.split("=", 1)
         name = f"{manual}: {os.path.basename(path)}"
-        report[name] = measure(args, daemon, model, manual, path)
+        report[name] = measure(args, model, manual, path)
         print(f"peers: {name} done", file=sys.stderr, flush=True)
-    print(json.dumps(report, indent=1))
+        if args.markdown:
+            table(name, report[name])
+    if not args.markdown:
+        print(json.dumps(report, indent=1))
 
 
 if __name__ == "__main__":

@@ -42,11 +42,12 @@ int case_calibrate(struct work *work)
                  !case_same(work, "w_up and w_q", up[0], wq[0]))))
         return ERR_FORMAT;
     float *out = case_device(work, h[0] * wq[0] * sizeof *out);
-    if (!out)
+    float *room = out ? case_device(work, h[0] * down[0] * sizeof *room) : NULL;
+    if (!room)
         return ERR_LIMIT;
     case_finish(work, "out.out", TENSOR_F32, 2, (size_t[]){h[0], wq[0]}, out,
-                work->table->calibrate(work->run, out, x, d, u, q, n, h[0],
-                                       (float)eps));
+                work->table->calibrate(work->run, out, x, d, u, q, n, room,
+                                       h[0], 1, (float)eps));
     return 0;
 }
 
@@ -60,10 +61,51 @@ int case_chunk_proxy(struct work *work)
     float *out = case_device(work, shape[0] * width * sizeof *out);
     if (!out)
         return ERR_LIMIT;
-    case_finish(
-        work, "out.proxy_query", TENSOR_F32, 3, shape, out,
-        work->table->chunk_proxy(work->run, out, x, shape[0], chunk, width));
+    int code = 0;
+    for (size_t c = 0; c < shape[0] && !code; c++)
+        code = work->table->chunk_proxy(work->run, out + c * width,
+                                        x + c * chunk * width, chunk, width, 0);
+    case_finish(work, "out.proxy_query", TENSOR_F32, 3, shape, out, code);
     return 0;
+}
+
+/* The addresses of `count` pieces of `step` floats from `first` on; NULL: no
+ * memory. */
+static float **table_of(struct work *work, float *first, size_t count,
+                        size_t step)
+{
+    float **host = mem_alloc((count + 1) * sizeof *host);
+    float **table = case_device(work, (count + 1) * sizeof *table);
+    for (size_t i = 0; i < count; i++)
+        host[i] = first + i * step;
+    if (table &&
+        work->table->upload(work->run, table, host, (count + 1) * sizeof *host))
+        table = NULL;
+    free(host);
+    return table;
+}
+
+/* Keys and values as one page. */
+static bool make_pages(struct work *work, const float *k, const float *v,
+                       size_t n, struct kernel_pages *ret)
+{
+    float **keys = table_of(work, (float *)(uintptr_t)k, 1, 0);
+    float **values = keys ? table_of(work, (float *)(uintptr_t)v, 1, 0) : NULL;
+    *ret = (struct kernel_pages){.keys = (const float *const *)keys,
+                                 .values = (const float *const *)values,
+                                 .slots = n ? n : 1};
+    return values;
+}
+
+static bool make_summaries(struct work *work, const float *key,
+                           const float *bias, size_t chunks, size_t hq,
+                           size_t d, struct kernel_summaries *ret)
+{
+    float **keys = table_of(work, (float *)(uintptr_t)key, chunks, hq * d);
+    float **biases =
+        keys ? table_of(work, (float *)(uintptr_t)bias, chunks, hq) : NULL;
+    *ret = (struct kernel_summaries){.keys = keys, .biases = biases};
+    return biases;
 }
 
 /* Query heads `hq` must share key-value heads `hkv` evenly. */
@@ -94,11 +136,17 @@ int case_chunk_summary(struct work *work)
     size_t count = p[0] * p[1];
     float *out = case_device(work, count * p[2] * sizeof *out);
     float *bias = out ? case_device(work, count * sizeof *bias) : NULL;
-    if (!bias)
+    struct kernel_pages pages;
+    struct kernel_summaries summaries;
+    if (!bias || !make_pages(work, key, key, k[0], &pages) ||
+        !make_summaries(work, out, bias, p[0], p[1], p[2], &summaries))
         return ERR_LIMIT;
     int code =
-        work->table->chunk_summary(work->run, out, bias, key, proxy, p[0],
-                                   chunk, p[1], k[1], k[2], landmark);
+        work->table->copy(work->run, out, proxy, count * p[2] * sizeof *out);
+    if (!code)
+        code =
+            work->table->chunk_summary(work->run, &summaries, &pages, 0, p[0],
+                                       chunk, p[1], k[1], k[2], landmark);
     case_finish(work, "out.summary_key", TENSOR_F32, 3, p, out, code);
     case_finish(work, "out.summary_bias", TENSOR_F32, 2, p, bias, code);
     return 0;
@@ -352,18 +400,22 @@ static int attend(struct work *work, const struct hils *h)
     size_t ids = z->m * z->hkv * z->top_k;
     float *out = case_device(work, z->m * z->hq * z->d * sizeof *out);
     int32_t *chosen = out ? case_device(work, ids * sizeof *chosen) : NULL;
-    if (!chosen)
+    struct kernel_pages pages;
+    struct kernel_summaries summaries;
+    if (!chosen || !make_pages(work, h->k, h->v, z->n, &pages) ||
+        !make_summaries(work, h->key, h->bias, z->chunks, z->hq, z->d,
+                        &summaries))
         return ERR_LIMIT;
-    int code = table->hils_choose(work->run, chosen, h->q, h->qhat, h->k,
-                                  h->key, h->bias, h->position, h->landmark, z);
+    int code = table->hils_choose(work->run, chosen, h->q, h->qhat, &pages,
+                                  &summaries, h->position, h->landmark, z);
     struct case_output *choice =
         case_finish(work, "out.chosen", TENSOR_I32, 3,
                     (size_t[]){z->m, z->hkv, z->top_k}, chosen, code);
     if (!code)
         code = judge(work, h, choice, chosen);
     if (!code)
-        code = table->hils_attention(work->run, out, h->q, h->qhat, h->k, h->v,
-                                     h->key, h->bias, h->position, h->landmark,
+        code = table->hils_attention(work->run, out, h->q, h->qhat, &pages,
+                                     &summaries, h->position, h->landmark,
                                      chosen, z);
     case_finish(work, "out.out", TENSOR_F32, 3, (size_t[]){z->m, z->hq, z->d},
                 out, code);

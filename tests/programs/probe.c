@@ -8,7 +8,8 @@
  *       a JSON string a line -> tensor `embedding` [lines, D]
  *
  * and for the last two [--device cpu|cuda] [--backend ref|cpu|cuda]
- * [--attention auto|full] [--threads N].  Exit status: 0, or 2 and a message. */
+ * [--attention auto|full|hils|exact] [--threads N]: auto is the model's own, and
+ * `full` and `hils` refuse a model with another.  Exit status: 0, or 2 and a message. */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -81,9 +82,6 @@ static int parse_options(int count, char **words, struct options *o,
     }
     if (!o->model)
         return usage(err, "--model is missing", "");
-    if (o->attention && strcmp(o->attention, "auto") != 0 &&
-        strcmp(o->attention, "full") != 0)
-        return usage(err, "not supported yet: --attention", o->attention);
     int code = parse_number("--threads", o->threads, &o->thread_count, err);
     return code ? code : parse_number("--decode", o->decode, &o->decoded, err);
 }
@@ -239,7 +237,9 @@ static int engine_open(struct engine *e, const struct options *o,
 {
     const char *reason;
     struct model_options options = {.kernels = backend(o->backend, &reason),
-                                    .no_tokenizer = no_tokenizer};
+                                    .no_tokenizer = no_tokenizer,
+                                    .exact = o->attention &&
+                                             !strcmp(o->attention, "exact")};
     if (!options.kernels)
         return err_set(err, ERR_USAGE, "%s: %s", o->backend, reason);
     int code = pool_new((unsigned)o->thread_count, &e->pool, err);
@@ -287,13 +287,26 @@ static int parse_ids(const char *text, struct ids *ids, struct err *err)
     return ids->count ? 0 : usage(err, "--ids is missing", "");
 }
 
-static int run_ids(struct model *model, const struct ids *ids, size_t decode,
-                   float *logits, struct err *err)
+static int open_session(struct model *model, const char *attention,
+                        struct session **ret, struct err *err)
+{
+    const struct session_exact usual = {0};
+    bool own = !attention || !strcmp(attention, "auto");
+    if (!own && !strcmp(attention, "exact"))
+        return session_open_exact(model, &usual, ret, err);
+    if (!own && strcmp(attention, model_facts(model)->attention) != 0)
+        return usage(err, "this model cannot do --attention", attention);
+    return session_open(model, ret, err);
+}
+
+static int run_ids(struct model *model, const char *attention,
+                   const struct ids *ids, size_t decode, float *logits,
+                   struct err *err)
 {
     size_t vocabulary = model_facts(model)->vocabulary;
     size_t from = ids->count - (decode < ids->count ? decode : ids->count);
     struct session *session;
-    int code = session_open(model, &session, err);
+    int code = open_session(model, attention, &session, err);
     if (code)
         return code;
     code = session_feed(session, ids->items, from, NULL, logits, err);
@@ -316,7 +329,8 @@ static int logits(const struct options *o, struct err *err)
     if (!code) {
         size_t vocabulary = model_facts(e.model)->vocabulary;
         rows = mem_resize(NULL, ids.count, vocabulary * sizeof *rows);
-        code = run_ids(e.model, &ids, (size_t)o->decoded, rows, err);
+        code =
+            run_ids(e.model, o->attention, &ids, (size_t)o->decoded, rows, err);
         if (!code)
             code =
                 write_rows(o->out, "logits", rows, ids.count, vocabulary, err);

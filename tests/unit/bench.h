@@ -18,7 +18,7 @@
 #include "kernels/kernels.h"
 #include "tests/programs/cases.h"
 
-enum { GUARD = 19, MOST_ARRAYS = 24 };
+enum { GUARD = 19, MOST_ARRAYS = 24, MOST_TABLES = 16 };
 
 static const uint32_t poison = 0x7FC0DEADu;
 
@@ -34,6 +34,8 @@ struct bench {
         size_t count;
     } arrays[MOST_ARRAYS];
     size_t count;
+    void *tables[MOST_TABLES]; /* of pages, on the device */
+    size_t table_count;
     uint64_t random;
 };
 
@@ -71,6 +73,55 @@ static inline int32_t *put_i32(struct bench *b, const int32_t *values,
                                   count);
 }
 
+/* On the device, the addresses of `count` pieces of `step` floats each, one
+ * behind the other. */
+static inline void *put_table(struct bench *b, float *pieces, size_t count,
+                              size_t step)
+{
+    float **table = mem_alloc((count + 1) * sizeof *table);
+    for (size_t i = 0; i < count; i++)
+        table[i] = pieces + i * step;
+    void *device = b->table->allocate(&b->run, (count + 1) * sizeof *table);
+    assert_non_null(device);
+    assert_true(b->table_count < MOST_TABLES);
+    assert_int_equal(
+        b->table->upload(&b->run, device, table, (count + 1) * sizeof *table),
+        0);
+    b->tables[b->table_count++] = device;
+    free(table);
+    return device;
+}
+
+/* On the device, values [n, step] in pages of `slots`, the last page first; what
+ * lies behind the last slot is poison.  Returns their table. */
+static inline const float *const *put_pages(struct bench *b,
+                                            const float *values, size_t n,
+                                            size_t step, size_t slots)
+{
+    size_t pages = (n + slots - 1) / slots, size = slots * step;
+    float *host = mem_alloc(pages * size * sizeof *host);
+    const float **table = mem_alloc((pages + 1) * sizeof *table);
+    fill_poison(host, pages * size);
+    for (size_t p = 0, some; p < pages; p++) {
+        some = n - p * slots < slots ? n - p * slots : slots;
+        memcpy(host + (pages - 1 - p) * size, values + p * size,
+               some * step * sizeof *host);
+    }
+    const float *block = put(b, host, pages * size);
+    for (size_t p = 0; p < pages; p++)
+        table[p] = block + (pages - 1 - p) * size;
+    void *device = b->table->allocate(&b->run, (pages + 1) * sizeof *table);
+    assert_non_null(device);
+    assert_true(b->table_count < MOST_TABLES);
+    assert_int_equal(
+        b->table->upload(&b->run, device, table, (pages + 1) * sizeof *table),
+        0);
+    b->tables[b->table_count++] = device;
+    free(host);
+    free(table);
+    return device;
+}
+
 /* Compares an array that put() gave with what it should hold. */
 static inline void check(struct bench *b, const char *what, const float *device,
                          const float *expected, size_t count)
@@ -100,6 +151,36 @@ static inline void settle(struct bench *b, const char *what)
         b->table->release(&b->run, block);
     }
     b->count = 0;
+    for (size_t i = 0; i < b->table_count; i++)
+        b->table->release(&b->run, b->tables[i]);
+    b->table_count = 0;
+}
+
+/* On the processor, the addresses of `count` pieces, to be freed. */
+static inline float **host_table(float *pieces, size_t count, size_t step)
+{
+    float **table = mem_alloc((count + 1) * sizeof *table);
+    for (size_t i = 0; i < count; i++)
+        table[i] = pieces + i * step;
+    return table;
+}
+
+/* Keys and values of the processor in one piece. */
+static inline struct kernel_pages one_page(const float *const *k,
+                                           const float *const *v, size_t n)
+{
+    return (struct kernel_pages){.keys = k, .values = v, .slots = n ? n : 1};
+}
+
+/* Causal attention of m queries to keys and values [n, hkv, d] in one piece. */
+static inline int attention_over(const struct kernels *table,
+                                 struct kernel_run *run, float *out,
+                                 const float *q, const float *k, const float *v,
+                                 size_t m, size_t n, size_t hq, size_t hkv,
+                                 size_t d)
+{
+    struct kernel_pages pages = one_page(&k, &v, n);
+    return table->attention(run, out, q, &pages, m, n, hq, hkv, d, 0);
 }
 
 /* Whether the call did it; a device may lack an operation, others must not. */

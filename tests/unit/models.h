@@ -220,4 +220,25 @@ static inline bool take_token(void *context, int32_t id, double log_chance)
     return answer->count < answer->most;
 }
 
+/* All positions, of which the last `decode` are read one at a time. */
+static inline void check_logits(struct model *model, const int32_t *ids, size_t count,
+                         size_t decode, const float *want, double bound)
+{
+    size_t vocabulary = model_facts(model)->vocabulary, from = count - decode;
+    float *got = mem_alloc(count * vocabulary * sizeof *got);
+    struct session *session = open_session(model);
+    assert_int_equal(session_feed(session, ids, from, NULL, got, NULL), 0);
+    for (size_t i = from; i < count; i++)
+        assert_int_equal(
+            session_feed(session, ids + i, 1, NULL, got + i * vocabulary, NULL),
+            0);
+    check_near(model_facts(model)->backend, got, want, count * vocabulary,
+               bound);
+    assert_int_equal(session_length(session), count);
+    assert_memory_equal(session_logits(session), got + (count - 1) * vocabulary,
+                        vocabulary * sizeof *got);
+    session_close(session);
+    free(got);
+}
+
 #endif

@@ -190,6 +190,19 @@ static void menus_give_way_to_their_pages(void **state)
     assert_shape(pages, "M(Top(Notes,B(Notes),A(Notes),Main(Notes)))");
 }
 
+static void the_head_comes_first_though_a_menu_lists_the_others(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"b.html", "B", "", "", 0, CONTENTS_GUESS, "sitemap.html"},
+        {"index.html", "Top", "", "", 0, 0, ""},
+        {"sitemap.html", "Map", "", "", 0, CONTENTS_GUESS,
+         "b.html a.html index.html"},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Top(Notes),B(Notes),A(Notes))");
+}
+
 static void javadoc_keeps_packages_and_classes(void **state)
 {
     (void)state;
@@ -525,6 +538,7 @@ int main(void)
         cmocka_unit_test(whole_lists_nest),
         cmocka_unit_test(lists_by_hand_lead_away_from_the_top),
         cmocka_unit_test(menus_give_way_to_their_pages),
+        cmocka_unit_test(the_head_comes_first_though_a_menu_lists_the_others),
         cmocka_unit_test(javadoc_keeps_packages_and_classes),
         cmocka_unit_test(equal_pages_stand_once),
         cmocka_unit_test(what_most_pages_say_is_dropped),

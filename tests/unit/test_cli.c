@@ -13,6 +13,7 @@
 #include "cli/address.h"
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/explain.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/question_formats.h"
@@ -592,6 +593,60 @@ static void answers_are_compared_as_squad_does(void **state)
     assert_close(score_rouge_l("cat", ""), 0);
 }
 
+static void explanations_read_as_a_route(void **state)
+{
+    (void)state;
+    static const char json[] =
+        "{\"explain\":{\"mode\":\"auto\",\"terms\":["
+        "{\"term\":\"vacuum\",\"written\":\"vacuun\",\"nodes\":1200,"
+        "\"idf\":3,\"weight\":0.5}],"
+        "\"dense\":{\"segments\":20000,\"by\":\"lists\",\"lists\":565,"
+        "\"probes\":90,\"seen\":3100,\"added\":7},"
+        "\"levels\":["
+        "{\"by\":\"terms\",\"depth\":0,\"title\":\"A\",\"score\":9,"
+        "\"kept\":true},"
+        "{\"by\":\"terms\",\"depth\":1,\"title\":\"B\",\"score\":8,"
+        "\"kept\":true},"
+        "{\"by\":\"terms\",\"depth\":1,\"title\":\"C\",\"score\":7,"
+        "\"kept\":false},"
+        "{\"by\":\"tree\",\"depth\":0,\"title\":\"A\",\"score\":0.5,"
+        "\"kept\":true}],"
+        "\"weights\":{\"lexical\":1,\"terms\":0.15,\"dense\":0,\"tree\":0},"
+        "\"hits\":[{\"node\":\"n5\",\"score\":1.1,"
+        "\"lexical\":{\"rank\":1,\"score\":12.5},"
+        "\"terms\":{\"rank\":2,\"score\":8}}],"
+        "\"confidence\":0.75,\"least_confidence\":0.5}}";
+    static const char right[] =
+        "\nhow this was found\n"
+        "  mode auto\n"
+        "  words\n"
+        "    vacuum, for vacuun, which stands nowhere: in 1200 sections, "
+        "information 3.00, counts 0.50\n"
+        "  vectors\n"
+        "    20,000 segments; compared: 3100 in the 90 nearest of 565 lists, "
+        "and 7 new ones\n"
+        "  down the tree, by words\n"
+        "    1. kept  A 9\n"
+        "    2. kept  B 8\n"
+        "       left  C 7\n"
+        "  down the tree, by memories\n"
+        "    1. kept  A 0.5\n"
+        "  results, by 1 lexical 0.15 terms\n"
+        "    1. n5  1.100 = lexical no. 1 (12.5) + terms no. 2 (8)\n"
+        "  of the question's information the best of the first three hold "
+        "75 %; an answer needs 50\n";
+    struct buf out = {0};
+    cJSON *result = cJSON_Parse(json);
+    explain_put(&out, result);
+    assert_string_equal(out.data, right);
+    buf_clear(&out);
+    cJSON_DeleteItemFromObject(result, "explain");
+    explain_put(&out, result);
+    assert_int_equal(out.size, 0);
+    cJSON_Delete(result);
+    buf_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -610,6 +665,7 @@ int main(void)
         cmocka_unit_test(a_file_without_questions_says_so),
         cmocka_unit_test(scores_are_right),
         cmocka_unit_test(answers_are_compared_as_squad_does),
+        cmocka_unit_test(explanations_read_as_a_route),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
 }

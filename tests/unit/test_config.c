@@ -1,6 +1,7 @@
 #include "tests/unit/unit.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/config.h"
 #include "base/file.h"
@@ -229,6 +230,65 @@ static void nearest_words_are_near(void **state)
     }
 }
 
+static void check_written(const char *before, const char *value,
+                          const char *after)
+{
+    struct config config;
+    struct buf text = {0};
+    struct err err = {0};
+    if (before)
+        write_file(before);
+    else
+        unlink(file);
+    assert_int_equal(config_load(&config, before ? file : NULL, NULL), 0);
+    free(config.file);
+    config.file = strdup(file);
+    if (config_write(&config, CONFIG_MODEL, value, &err))
+        fail_msg("%s", err.message);
+    config_free(&config);
+    assert_int_equal(file_read(file, 4096, &text, NULL), 0);
+    assert_string_equal(text.data, after);
+    buf_free(&text);
+}
+
+static void values_are_written(void **state)
+{
+    (void)state;
+    check_written(NULL, "/m", "model = /m\n");
+    check_written("", "/m", "model = /m\n");
+    check_written("# mine\nlog=debug", "none",
+                  "# mine\nlog=debug\nmodel = none\n");
+    check_written("model = /a ; old\n# mine\n[lectern]\n model=/b\nlog=debug\n",
+                  "/m n",
+                  "model = /a ; old\n# mine\n[lectern]\n"
+                  "model = /m n\nlog=debug\n");
+    check_written("model = /a", "/m", "model = /m\n");
+}
+
+static void what_would_not_be_read_is_not_written(void **state)
+{
+    (void)state;
+    static const char before[] = "model = /a\n";
+    static const char *const values[] = {"/m ; n", "/m\nlog = debug", "m"};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        struct config config;
+        struct buf text = {0};
+        struct err err = {0};
+        write_file(before);
+        assert_int_equal(config_load(&config, file, NULL), 0);
+        assert_int_equal(config_write(&config, CONFIG_MODEL, values[i], &err),
+                         ERR_USAGE);
+        assert_non_null(strstr(err.message, "cannot be written"));
+        config_free(&config);
+        assert_int_equal(file_read(file, 4096, &text, NULL), 0);
+        assert_string_equal(text.data, before);
+        buf_free(&text);
+    }
+    char path[400];
+    snprintf(path, sizeof path, "%s.new", file);
+    assert_true(access(path, F_OK) < 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +304,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(long_lines_are_read_or_refused, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(sockets_have_a_place_and_a_limit,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(values_are_written, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_would_not_be_read_is_not_written,
                                         set_up, tear_down),
         cmocka_unit_test(nearest_words_are_near),
     };

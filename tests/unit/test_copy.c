@@ -218,6 +218,17 @@ static void a_copy_can_be_stopped(void **state)
         store_backup(store, path.data, NULL, NULL, &cancel, &report, &err),
         ERR_CANCELLED);
     assert_int_equal(access(path.data, F_OK), -1);
+    assert_int_equal(mkdir(path.data, 0700), 0); /* and an empty folder stays */
+    assert_int_equal(
+        store_backup(store, path.data, NULL, NULL, &cancel, &report, &err),
+        ERR_CANCELLED);
+    assert_int_equal(access(path.data, F_OK), 0);
+    atomic_store(&cancel, false);
+    assert_int_equal(
+        store_backup(store, path.data, NULL, NULL, &cancel, &report, &err), 0);
+    struct store *copy = open_store(path.data);
+    assert_int_equal(count_numbers(copy, 1000), 600);
+    store_close(copy);
     buf_put_text(&path, ".partial");
     assert_int_equal(access(path.data, F_OK), -1);
     buf_free(&path);

@@ -364,13 +364,15 @@ static void questions_overtake_indexing(void **state)
     pthread_t thread;
     struct engine_embedder e;
     struct embedder_facts facts;
-    float key[MOST_WIDTH];
+    float key[MOST_WIDTH], want[MOST_WIDTH];
     engine_embedder(indexing.engine, false, NULL, &e);
     assert_int_equal(e.embedder.facts(&e, &facts, NULL), 0);
+    assert_int_equal(e.embedder.question(&e, "dead rows", want, NULL), 0);
     pthread_create(&thread, NULL, index_much, &indexing);
     for (int i = 0; i < 20; i++) {
         usleep(2000);
         assert_int_equal(e.embedder.question(&e, "dead rows", key, NULL), 0);
+        check_near(key, want, facts.key_width);
     }
     assert_false(atomic_load(&indexing.done));
     atomic_store(&indexing.cancel, true);
@@ -414,8 +416,7 @@ static struct engine_prompt prompt_of(const char *text, struct pieces *pieces)
 {
     return (struct engine_prompt){.text = slice_of(text),
                                   .most = 40,
-                                  .temperature = 0.9,
-                                  .seed = 7,
+                                  .sampling = {.temperature = 0.9, .seed = 7},
                                   .piece = take_piece,
                                   .context = pieces};
 }
@@ -456,7 +457,7 @@ static void a_greedy_answer_is_the_likeliest(void **state)
     struct engine_prompt prompt = prompt_of("A row", NULL);
     struct engine_answer answer = {0};
     prompt.piece = NULL;
-    prompt.temperature = 0;
+    prompt.sampling.temperature = 0;
     prompt.most = 1;
     assert_int_equal(engine_generate(engine, &prompt, &answer, NULL), 0);
     struct ids ids = {0};
@@ -763,6 +764,32 @@ static void another_model_takes_its_place(void **state)
     stop(engine);
 }
 
+/* Who indexes with the one before learns when nobody else is in the way. */
+static void the_last_holder_is_awaited(void **state)
+{
+    (void)state;
+    struct engine *engine = start(MODEL);
+    struct err err = {0};
+    assert_true(engine_ready(engine, STOP_MS));
+    engine_hold(engine); /* an answer */
+    engine_hold(engine); /* indexing */
+    assert_false(engine_is_awaited(engine));
+    assert_int_equal(engine_use(engine, PLAIN, &err), 0);
+    engine_settle(engine, 50);
+    assert_false(engine_is_awaited(engine));
+    engine_release(engine);
+    assert_true(engine_is_awaited(engine));
+    engine_release(engine);
+    engine_settle(engine, STOP_MS);
+    engine_hold(engine);
+    assert_false(engine_is_awaited(engine));
+    struct engine_state now;
+    engine_state(engine, &now);
+    assert_string_equal(now.folder, PLAIN);
+    engine_release(engine);
+    stop(engine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -782,6 +809,7 @@ int main(void)
                                         end_folder),
         cmocka_unit_test_setup_teardown(the_files_of_a_model_are_looked_at,
                                         make_folder, end_folder),
+        cmocka_unit_test(the_last_holder_is_awaited),
         cmocka_unit_test_setup_teardown(another_model_takes_its_place,
                                         make_folder, end_folder),
         cmocka_unit_test_setup_teardown(a_mended_model_is_found, make_folder,

@@ -189,27 +189,51 @@ struct attention {
     size_t m, n, hq, hkv, d, window;
 };
 
+/* Pages of 64 and of 5 slots give the bits that one page gives. */
+static void drive_attention_pages(struct bench *b, struct attention s,
+                                  const float *q, const float *k,
+                                  const float *v, const float *expected)
+{
+    const size_t slots[] = {s.n, 64, 5};
+    size_t queries = s.m * s.hq * s.d, step = s.hkv * s.d;
+    float *first = poisoned(queries), *host = poisoned(queries);
+    for (size_t i = 0; i < sizeof slots / sizeof slots[0]; i++) {
+        struct kernel_pages pages = {
+            .keys = put_pages(b, k, s.n, step, slots[i]),
+            .values = put_pages(b, v, s.n, step, slots[i]),
+            .slots = slots[i]};
+        const float *in = put(b, q, queries);
+        float *out = put(b, NULL, queries);
+        if (done(b, "attention",
+                 b->table->attention(&b->run, out, in, &pages, s.m, s.n, s.hq,
+                                     s.hkv, s.d, s.window))) {
+            char what[128];
+            snprintf(what, sizeof what,
+                     "attention m%zu n%zu hq%zu hkv%zu d%zu w%zu, pages of %zu",
+                     s.m, s.n, s.hq, s.hkv, s.d, s.window, slots[i]);
+            check(b, what, out, expected, queries);
+            b->table->download(&b->run, i ? host : first, out,
+                               queries * sizeof *host);
+            if (i && memcmp(host, first, queries * sizeof *host) != 0)
+                fail_msg("%s %s: other bits than in one page", b->label, what);
+        }
+        settle(b, "attention");
+    }
+    free(first);
+    free(host);
+}
+
 /* A factor of `scale` makes the softmax sharp. */
 static void drive_attention_of(struct bench *b, struct attention s, float scale)
 {
     size_t queries = s.m * s.hq * s.d, keys = s.n * s.hkv * s.d;
     float *q = numbers(b, queries, scale), *k = numbers(b, keys, scale);
     float *v = numbers(b, keys, 1), *expected = poisoned(queries);
-    ref->attention(&alone, expected, q, k, v, s.m, s.n, s.hq, s.hkv, s.d,
+    const float *key = k, *value = v;
+    struct kernel_pages pages = one_page(&key, &value, s.n);
+    ref->attention(&alone, expected, q, &pages, s.m, s.n, s.hq, s.hkv, s.d,
                    s.window);
-    const float *in = put(b, q, queries), *key = put(b, k, keys);
-    const float *value = put(b, v, keys);
-    float *out = put(b, NULL, queries);
-    if (done(b, "attention",
-             b->table->attention(&b->run, out, in, key, value, s.m, s.n, s.hq,
-                                 s.hkv, s.d, s.window))) {
-        char what[128];
-        snprintf(what, sizeof what,
-                 "attention m%zu n%zu hq%zu hkv%zu d%zu w%zu", s.m, s.n, s.hq,
-                 s.hkv, s.d, s.window);
-        check(b, what, out, expected, queries);
-    }
-    settle(b, "attention");
+    drive_attention_pages(b, s, q, k, v, expected);
     free(q);
     free(k);
     free(v);
@@ -255,7 +279,9 @@ static void the_last_query_sees_all(void **state)
     enum { M = 5, D = 6 };
     struct bench b = {.table = kernels_ref(), .random = 3};
     float *x = numbers(&b, M * D, 2), causal[M * D], all[M * D];
-    b.table->attention(&b.run, causal, x, x, x, M, M, 1, 1, D, 0);
+    const float *key = x;
+    struct kernel_pages pages = one_page(&key, &key, M);
+    b.table->attention(&b.run, causal, x, &pages, M, M, 1, 1, D, 0);
     b.table->attention_all(&b.run, all, x, x, x, M, M, 1, 1, D);
     assert_memory_equal(causal + (M - 1) * D, all + (M - 1) * D, D * sizeof *x);
     assert_memory_not_equal(causal, all, D * sizeof *x);
@@ -486,12 +512,13 @@ static void drive_nan(struct bench *b)
     float *host = mem_alloc(M * D * sizeof *host);
     k[80 * D + 3] = NAN; /* the key of query 10 and those after it */
     float *v = numbers(b, N * D, 1);
-    const float *in = put(b, q, M * D), *keys = put(b, k, N * D);
-    const float *values = put(b, v, N * D);
+    const float *in = put(b, q, M * D);
+    struct kernel_pages pages = {.keys = put_pages(b, k, N, D, 64),
+                                 .values = put_pages(b, v, N, D, 64),
+                                 .slots = 64};
     float *out = put(b, NULL, M * D);
     if (done(b, "attention",
-             b->table->attention(&b->run, out, in, keys, values, M, N, 1, 1, D,
-                                 0))) {
+             b->table->attention(&b->run, out, in, &pages, M, N, 1, 1, D, 0))) {
         b->table->download(&b->run, host, out, M * D * sizeof *host);
         for (size_t i = 0; i < M; i++)
             for (size_t l = 0; l < D; l++)
@@ -522,7 +549,9 @@ static void drive_nothing(struct bench *b)
 {
     char *bytes = weight_bytes(b, KERNEL_F32, 3, 4);
     struct kernel_weight *weight = NULL;
-    float *x = put(b, NULL, 12);
+    float *x = put(b, NULL, 12), *key = poisoned(4);
+    const float *const *table = put_pages(b, key, 1, 4, 1);
+    struct kernel_pages pages = {.keys = table, .values = table, .slots = 1};
     if (done(b, "weight",
              b->table->weight(&b->run, bytes + 1, KERNEL_F32, 3, 4, &weight))) {
         done(b, "product", b->table->product(&b->run, x, x, weight, 0, false));
@@ -531,7 +560,7 @@ static void drive_nothing(struct bench *b)
     done(b, "rms_norm", b->table->rms_norm(&b->run, x, x, x, 0, 4, 0));
     done(b, "rotary", b->table->rotary(&b->run, x, NULL, NULL, 0, 2, 4));
     done(b, "attention",
-         b->table->attention(&b->run, x, x, x, x, 0, 1, 2, 1, 4, 0));
+         b->table->attention(&b->run, x, x, &pages, 0, 1, 2, 1, 4, 0));
     done(b, "attention_all",
          b->table->attention_all(&b->run, x, x, x, x, 0, 1, 2, 1, 4));
     done(b, "layer_norm", b->table->layer_norm(&b->run, x, x, x, x, 0, 4, 0));
@@ -543,6 +572,7 @@ static void drive_nothing(struct bench *b)
     float *host = mem_alloc(12 * sizeof *host), *expected = poisoned(12);
     b->table->download(&b->run, host, x, 12 * sizeof *host);
     assert_memory_equal(host, expected, 12 * sizeof *host);
+    free(key);
     b->table->weight_free(&b->run, weight);
     settle(b, "nothing");
     free(host);

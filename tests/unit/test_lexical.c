@@ -209,11 +209,32 @@ static void aliases_find_their_node(void **state)
     unit_folder_remove(folder);
 }
 
+/* One name among many says less about a node than its only one. */
+static void names_share_their_weight(void **state)
+{
+    (void)state;
+    struct node nodes[] = {{.words = 10, .alias_count = 1},
+                           {.words = 10, .alias_count = 9}};
+    struct tree outline = {.nodes = nodes, .count = 2};
+    uint16_t title_words[] = {1, 1};
+    struct volume volume = {.outline = &outline,
+                            .title_words = title_words,
+                            .mean_words = 10,
+                            .mean_title_words = 1};
+    struct query query = {.count = 1, .terms = {{.idf = 1, .weight = 1}}};
+    struct match named = {.alias = 1}, written = {.body = 1};
+    double only = lexical_score(&query, &volume, 0, &named);
+    double of_many = lexical_score(&query, &volume, 1, &named);
+    assert_true(only > of_many);
+    assert_true(of_many > lexical_score(&query, &volume, 1, &written));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(postings_are_read_as_their_version_has_them),
         cmocka_unit_test(aliases_find_their_node),
+        cmocka_unit_test(names_share_their_weight),
         cmocka_unit_test(changes_in_place_equal_a_fresh_index),
     };
     return cmocka_run_group_tests_name("lexical", tests, NULL, NULL);

@@ -6,27 +6,6 @@ static const double BF16_BOUND = 3e-2; /* of the largest logit */
 
 /* ---- Against PyTorch ---- */
 
-/* All positions, of which the last `decode` are read one at a time. */
-static void check_logits(struct model *model, const int32_t *ids, size_t count,
-                         size_t decode, const float *want, double bound)
-{
-    size_t vocabulary = model_facts(model)->vocabulary, from = count - decode;
-    float *got = mem_alloc(count * vocabulary * sizeof *got);
-    struct session *session = open_session(model);
-    assert_int_equal(session_feed(session, ids, from, NULL, got, NULL), 0);
-    for (size_t i = from; i < count; i++)
-        assert_int_equal(
-            session_feed(session, ids + i, 1, NULL, got + i * vocabulary, NULL),
-            0);
-    check_near(model_facts(model)->backend, got, want, count * vocabulary,
-               bound);
-    assert_int_equal(session_length(session), count);
-    assert_memory_equal(session_logits(session), got + (count - 1) * vocabulary,
-                        vocabulary * sizeof *got);
-    session_close(session);
-    free(got);
-}
-
 static void same_logits_as_the_reference(void **state)
 {
     (void)state;
@@ -345,6 +324,31 @@ static void long_inputs_are_embedded(void **state)
     safetensors_close(file);
 }
 
+/* One that shares its weights has pages of its own for them. */
+static void shared_models_embed_long_inputs(void **state)
+{
+    (void)state;
+    enum { COUNT = 900, MOST = 64 };
+    struct model *model = NULL;
+    int32_t ids[COUNT];
+    float want[MOST], got[MOST];
+    const struct embed_input input = {ids, COUNT, NULL};
+    lengthen_context();
+    assert_int_equal(try_open(folder, kernels_cpu(), &model, NULL), 0);
+    struct model *sharing = model_share(model, (struct kernel_pool){0});
+    size_t width = model_facts(model)->width;
+    assert_true(width <= MOST);
+    for (size_t i = 0; i < COUNT; i++)
+        ids[i] = (int32_t)(i * 7 % model_facts(model)->vocabulary);
+    assert_int_equal(model_embed(model, &input, 1, NULL, want, NULL), 0);
+    assert_int_equal(model_embed(sharing, &input, 1, NULL, got, NULL), 0);
+    assert_memory_equal(got, want, width * sizeof *got);
+    model_close(sharing);
+    assert_int_equal(model_embed(model, &input, 1, NULL, got, NULL), 0);
+    assert_memory_equal(got, want, width * sizeof *got);
+    model_close(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,6 +359,8 @@ int main(void)
         cmocka_unit_test(encoders_do_not_write),
         cmocka_unit_test(same_memories_as_the_reference),
         cmocka_unit_test(facts_are_told),
+        cmocka_unit_test_setup_teardown(shared_models_embed_long_inputs,
+                                        make_folder, end_folder),
         cmocka_unit_test_setup_teardown(long_inputs_are_embedded, make_folder,
                                         end_folder),
     };

@@ -282,6 +282,29 @@ static void test_time(void **state)
     expect("<p>next", "# \nparagraph: next\n");
 }
 
+static void *wake_child(void *child)
+{
+    usleep(2500000);
+    kill(*(pid_t *)child, SIGCONT);
+    return NULL;
+}
+
+/* What the machine has no time for is not the file's fault. */
+static void test_pause(void **state)
+{
+    (void)state;
+    parser_free(parser);
+    parser = new_parser(0, 1);
+    expect("<p>first", "# \nparagraph: first\n");
+    pid_t child = find_child();
+    pthread_t thread;
+    assert_true(child > 0 && !kill(child, SIGSTOP));
+    assert_int_equal(pthread_create(&thread, NULL, wake_child, &child), 0);
+    expect("<p>next", "# \nparagraph: next\n");
+    pthread_join(thread, NULL);
+    assert_int_equal(find_child(), child);
+}
+
 static void test_memory(void **state)
 {
     (void)state;
@@ -508,6 +531,7 @@ int main(int argc, char **argv)
         TEST(test_not_html),      TEST(test_depth),
         TEST(test_size),          TEST(test_jail),
         TEST(test_crash),         TEST(test_time),
+        TEST(test_pause),
         TEST(test_memory),        TEST(test_two_trees),
         TEST(test_replaced),      TEST(test_no_program),
         TEST(test_attributes),    TEST(test_false_replies),

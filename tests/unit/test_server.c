@@ -50,6 +50,13 @@ static void a_line_has_at_most_so_many_bytes(void **state)
     frames_put(&frames, "9", 1);
     assert_int_equal(frames_next(&frames, 8, &line, &err), ERR_LIMIT);
     frames_free(&frames);
+    /* Blank lines count together, until another comes. */
+    frames_put(&frames, "\n\n\n\n\n\n\n1\n\n \n\n\n\n\n\n", 16);
+    assert_int_equal(frames_next(&frames, 8, &line, &err), 1);
+    assert_int_equal(frames_next(&frames, 8, &line, &err), 0);
+    frames_put(&frames, "\n\n", 2);
+    assert_int_equal(frames_next(&frames, 8, &line, &err), ERR_LIMIT);
+    frames_free(&frames);
 }
 
 /* ---- Requests ---- */

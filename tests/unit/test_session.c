@@ -1,5 +1,6 @@
 #include "tests/unit/models.h"
 
+#include "model/forward.h"
 #include "model/sample.h"
 
 static void what_is_forgotten_does_not_matter(void **state)
@@ -27,6 +28,118 @@ static void what_is_forgotten_does_not_matter(void **state)
                1e-5);
     session_close(a);
     session_close(b);
+    model_close(model);
+}
+
+static void fill_ids(int32_t *ids, size_t count, size_t vocabulary)
+{
+    uint64_t seed = 11;
+    for (size_t i = 0; i < count; i++)
+        ids[i] = (int32_t)unit_below(&seed, (uint32_t)vocabulary);
+}
+
+static void check_same_logits(const char *what, const struct session *a,
+                              const struct session *b, size_t vocabulary)
+{
+    assert_non_null(session_logits(a));
+    assert_non_null(session_logits(b));
+    if (memcmp(session_logits(a), session_logits(b),
+               vocabulary * sizeof(float)) != 0)
+        fail_msg("%s: other bits", what);
+}
+
+/* A session read up to `shared`, and a fork of it, go on with other tokens each;
+ * as two that were never one. */
+static void check_fork(struct model *model, size_t shared, size_t at,
+                       size_t more)
+{
+    size_t vocabulary = model_facts(model)->vocabulary;
+    int32_t ids[400];
+    struct session *whole = open_session(model), *fork = NULL;
+    struct session *alone[] = {open_session(model), open_session(model)};
+    fill_ids(ids, 400, vocabulary);
+    assert_int_equal(session_feed(whole, ids, shared, NULL, NULL, NULL), 0);
+    assert_int_equal(session_fork(whole, at, &fork, NULL), 0);
+    assert_int_equal(session_length(fork), at);
+    if (at == shared)
+        check_same_logits("fork", fork, whole, vocabulary);
+    else
+        assert_null(session_logits(fork));
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(session_feed(alone[i], ids, shared, NULL, NULL, NULL),
+                         0);
+    session_truncate(alone[1], at);
+    for (size_t i = 0; i < more; i++) { /* both write where they were one */
+        assert_int_equal(session_feed(fork, ids + 399 - i, 1, NULL, NULL, NULL),
+                         0);
+        assert_int_equal(
+            session_feed(whole, ids + shared + i, 1, NULL, NULL, NULL), 0);
+        assert_int_equal(
+            session_feed(alone[0], ids + shared + i, 1, NULL, NULL, NULL), 0);
+        assert_int_equal(
+            session_feed(alone[1], ids + 399 - i, 1, NULL, NULL, NULL), 0);
+    }
+    check_same_logits("forked", whole, alone[0], vocabulary);
+    check_same_logits("fork", fork, alone[1], vocabulary);
+    session_close(whole); /* what is shared stays */
+    assert_int_equal(session_feed(fork, ids, 5, NULL, NULL, NULL), 0);
+    assert_int_equal(session_feed(alone[1], ids, 5, NULL, NULL, NULL), 0);
+    check_same_logits("fork alone", fork, alone[1], vocabulary);
+    session_close(fork);
+    session_close(alone[0]);
+    session_close(alone[1]);
+}
+
+static void forks_go_their_own_ways(void **state)
+{
+    (void)state;
+    static const size_t ways[][3] = {{130, 130, 3}, {130, 100, 70}, {64, 64, 2},
+                                     {128, 64, 1},  {70, 63, 3},    {5, 0, 4}};
+    for (size_t b = 0; b < BACKENDS; b++) {
+        struct model *model = open_kind("untied", backend(b));
+        for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
+            check_fork(model, ways[i][0], ways[i][1], ways[i][2]);
+        struct session *session = open_session(model), *none = NULL;
+        assert_int_equal(session_fork(session, 1, &none, NULL), ERR_USAGE);
+        assert_null(none);
+        session_close(session);
+        model_close(model);
+    }
+}
+
+/* Whole pages are shared, the last one until somebody writes, and all go back. */
+static void memory_goes_by_the_page(void **state)
+{
+    (void)state;
+    struct model *model = open_kind("untied", kernels_cpu());
+    const struct page_pool *pool_of = &model->pages;
+    size_t page = cache_page_bytes(model);
+    int32_t ids[400];
+    struct session *a = open_session(model), *b = NULL;
+    fill_ids(ids, 400, model_facts(model)->vocabulary);
+    assert_int_equal(session_feed(a, ids, 64, NULL, NULL, NULL), 0);
+    assert_int_equal(pool_of->used, 1);
+    for (size_t i = 64; i < 130; i++)
+        assert_int_equal(session_feed(a, ids + i, 1, NULL, NULL, NULL), 0);
+    assert_int_equal(pool_of->used, 3);
+    assert_int_equal(session_bytes(a), 3 * page);
+    assert_int_equal(session_fork(a, 130, &b, NULL), 0);
+    assert_int_equal(pool_of->used, 3);
+    assert_int_equal(session_bytes(b), 3 * page);
+    assert_int_equal(session_feed(b, ids, 1, NULL, NULL, NULL), 0);
+    assert_int_equal(pool_of->used, 4);
+    assert_int_equal(session_feed(a, ids, 1, NULL, NULL, NULL), 0);
+    assert_int_equal(pool_of->used, 4);
+    session_truncate(a, 64);
+    assert_int_equal(pool_of->used, 3);
+    session_truncate(b, 65);
+    assert_int_equal(pool_of->used, 2);
+    assert_int_equal(session_reserve(b, 64, NULL), 0);
+    assert_int_equal(pool_of->used, 3);
+    assert_int_equal(session_length(b), 65);
+    session_close(a);
+    session_close(b);
+    assert_int_equal(pool_of->used, 0);
     model_close(model);
 }
 
@@ -131,11 +244,11 @@ static void answer_with(struct model *model, double temperature, uint64_t seed,
 {
     static const int32_t ids[] = {5, 6, 7, 8}, none = -1;
     struct session *session = open_session(model);
-    struct generate_options options = {.most = 20,
-                                       .temperature = temperature,
-                                       .seed = seed,
-                                       .stops = &none,
-                                       .stop_count = 1};
+    struct generate_options options = {
+        .most = 20,
+        .sampling = {.temperature = temperature, .seed = seed},
+        .stops = &none,
+        .stop_count = 1};
     size_t made;
     *answer = (struct answer){.most = MOST_IDS};
     assert_int_equal(session_feed(session, ids, 4, NULL, NULL, NULL), 0);
@@ -211,16 +324,139 @@ static void draws_follow_the_odds(void **state)
     assert_int_equal(sample_draw(none, 2, 1, &seed), -1);
 }
 
+/* ---- Filters, against a plain reading of what they are ---- */
+
+enum { CANDIDATES = 40 };
+
+/* kept [CANDIDATES] weights of those that may be drawn, by sorting all. */
+static void plain_filter(const struct sampling *how, const float *logits,
+                         const int32_t *read, size_t read_count, double *kept)
+{
+    double score[CANDIDATES], all = 0, mass = 0;
+    size_t order[CANDIDATES];
+    for (size_t i = 0; i < CANDIDATES; i++) {
+        bool again = false;
+        for (size_t r = 0; r < read_count; r++)
+            again = again || read[r] == (int32_t)i;
+        double logit = (double)logits[i];
+        score[i] = !again      ? logit
+                   : logit > 0 ? logit / how->penalty
+                               : logit * how->penalty;
+        size_t at = i;
+        for (; at > 0 && score[order[at - 1]] < score[i]; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+        kept[i] = 0;
+    }
+    size_t most = how->top_k ? how->top_k : CANDIDATES;
+    for (size_t i = 0; i < most; i++)
+        all += exp((score[order[i]] - score[order[0]]) / how->temperature);
+    for (size_t i = 0; i < most; i++) {
+        double weight =
+            exp((score[order[i]] - score[order[0]]) / how->temperature);
+        if ((how->top_p > 0 && mass >= how->top_p * all) || weight < how->min_p)
+            break;
+        mass += weight;
+        kept[order[i]] = weight;
+    }
+    for (size_t i = 0; i < CANDIDATES; i++)
+        kept[i] /= mass;
+}
+
+static void filters_keep_what_they_say(void **state)
+{
+    (void)state;
+    static const struct sampling ways[] = {
+        {.temperature = 1, .top_k = 5, .penalty = 1},
+        {.temperature = 1.5, .top_p = 0.7, .penalty = 1},
+        {.temperature = 0.7, .min_p = 0.2, .penalty = 1},
+        {.temperature = 2, .top_k = 12, .top_p = 0.6, .penalty = 1.8},
+        {.temperature = 3,
+         .top_k = 30,
+         .top_p = .95,
+         .min_p = .3,
+         .penalty = 3},
+        {.temperature = 1, .top_k = 1, .penalty = 1},
+        {.temperature = 1, .top_k = 99, .top_p = 0.999, .penalty = 1.1}};
+    static const int32_t read[] = {3, 7, 7, 21, 3};
+    enum { DRAWS = 20000 };
+    float logits[CANDIDATES];
+    uint64_t seed = 12;
+    for (size_t i = 0; i < CANDIDATES; i++)
+        logits[i] = (float)unit_below(&seed, 100000) / 20000 - 2;
+    for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
+        struct sampler sampler = {.count = 0};
+        struct sampling plain = ways[w];
+        double kept[CANDIDATES];
+        size_t drawn[CANDIDATES] = {0};
+        if (plain.top_k > CANDIDATES)
+            plain.top_k = 0;
+        plain_filter(&plain, logits, read, 5, kept);
+        assert_int_equal(sampler_set(&sampler, &ways[w], CANDIDATES, NULL), 0);
+        for (int i = 0; i < DRAWS; i++)
+            drawn[sampler_choose(&sampler, logits, read, 5)]++;
+        for (size_t i = 0; i < CANDIDATES; i++) {
+            double share = (double)drawn[i] / DRAWS;
+            double off = 5 * sqrt(kept[i] / DRAWS);
+            if (!(fabs(share - kept[i]) <= off))
+                fail_msg("way %zu, token %zu: %g of the draws, not %g", w, i,
+                         share, kept[i]);
+        }
+        sampler_free(&sampler);
+    }
+}
+
+/* A penalty decides where there is no chance, too, and counts once. */
+static void penalties_reach_the_likeliest(void **state)
+{
+    (void)state;
+    const float logits[] = {2, 3, NAN, -1};
+    static const int32_t read[] = {1, 1, 1}, all[] = {0, 1, 3};
+    struct sampler sampler = {.count = 0};
+    struct sampling how = {.penalty = 1.4};
+    assert_int_equal(sampler_set(&sampler, &how, 4, NULL), 0);
+    assert_int_equal(sampler_choose(&sampler, logits, read, 3), 1);
+    how.penalty = 1.6;
+    assert_int_equal(sampler_set(&sampler, &how, 4, NULL), 0);
+    assert_int_equal(sampler_choose(&sampler, logits, read, 3), 0);
+    assert_int_equal(sampler_choose(&sampler, logits, all, 3), 1);
+    assert_int_equal(sampler_choose(&sampler, logits, NULL, 0), 1);
+    sampler_free(&sampler);
+}
+
+static void wrong_sampling_is_refused(void **state)
+{
+    (void)state;
+    static const struct sampling wrong[] = {
+        {.temperature = -1}, {.temperature = NAN}, {.top_p = 1.01},
+        {.min_p = -0.1},     {.penalty = -1},      {.penalty = INFINITY}};
+    struct model *model = open_kind("tied", kernels_cpu());
+    struct session *session = open_session(model);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_int_equal(session_sampling(session, &wrong[i], NULL), ERR_USAGE);
+    int32_t id;
+    double log_chance;
+    assert_int_equal(session_choose(session, &id, &log_chance, NULL),
+                     ERR_USAGE);
+    session_close(session);
+    model_close(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_forgotten_does_not_matter),
+        cmocka_unit_test(forks_go_their_own_ways),
+        cmocka_unit_test(memory_goes_by_the_page),
         cmocka_unit_test(long_prompts_are_read_in_passes),
         cmocka_unit_test(wrong_ids_are_refused),
         cmocka_unit_test(work_is_cancelled),
         cmocka_unit_test(seeds_decide),
         cmocka_unit_test(answers_stop),
         cmocka_unit_test(draws_follow_the_odds),
+        cmocka_unit_test(filters_keep_what_they_say),
+        cmocka_unit_test(penalties_reach_the_likeliest),
+        cmocka_unit_test(wrong_sampling_is_refused),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);
 }

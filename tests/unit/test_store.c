@@ -278,6 +278,37 @@ static void collecting_keeps_what_is_referred_to(void **state)
     unit_folder_remove(folder);
 }
 
+static void what_is_wrong_in_a_file_is_kept(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    struct store_txn *txn;
+    struct file kept[3] = {
+        {.path = "a", .failure = "", .inputs = "b", .reports = "one\ntwo"},
+        {.path = "b", .failure = "", .inputs = "", .reports = "one"},
+        {.path = "c", .failure = "", .inputs = "b"}};
+    struct file *files;
+    size_t count;
+    assert_int_equal(store_write(store, &txn, NULL), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(store_put_file(txn, 1, &kept[i], NULL), 0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+    assert_int_equal(store_read(store, &txn, NULL), 0);
+    assert_int_equal(store_list_files(txn, 1, &files, &count, NULL), 0);
+    assert_int_equal(count, 3);
+    for (size_t i = 0; i < count; i++) {
+        const char *reports = kept[i].reports;
+        assert_string_equal(files[i].inputs, kept[i].inputs);
+        assert_string_equal(files[i].reports, reports ? reports : "");
+        file_free(&files[i]);
+    }
+    free(files);
+    store_end(txn);
+    store_close(store);
+    unit_folder_remove(folder);
+}
+
 static void a_deleted_manual_takes_its_files_along(void **state)
 {
     (void)state;
@@ -397,6 +428,127 @@ static void put_vectors(struct store *store, uint32_t id, struct slice bytes)
     assert_int_equal(store_write(store, &txn, NULL), 0);
     assert_int_equal(store_put_vectors(txn, id, bytes, NULL), 0);
     assert_int_equal(store_commit(txn, NULL), 0);
+}
+
+/* A page of many sections, so long that it is kept in pieces. */
+static struct tree *long_tree(uint32_t sections)
+{
+    struct tree *tree = tree_new(false);
+    struct buf text = {0};
+    tree_add_file(tree, slice_of(""));
+    tree->page.encoding = ENCODING_WINDOWS_1252;
+    tree_add_node(tree, TREE_NONE, 1, slice_of("all"), slice_of(""));
+    for (uint32_t i = 1; i <= sections; i++) {
+        struct origin origin = {0, {i * 500, i * 500 + 400}};
+        buf_clear(&text);
+        for (uint32_t word = 0; word < 60; word++)
+            buf_printf(&text, "%u ", i * 7919u * (word + 3u));
+        tree_add_node(tree, i % 3 ? i - 1 : 0, 2, buf_slice(&text),
+                      slice_of("anchor"));
+        tree_add_origin(tree, i, origin);
+        tree_add_block(tree, i, BLOCK_PARAGRAPH, buf_slice(&text), slice_of(""),
+                       origin);
+        tree_add_ref(tree, i, slice_of("there"), slice_of("there.html"));
+    }
+    buf_free(&text);
+    assert_int_equal(tree_seal(tree, NULL), 0);
+    return tree;
+}
+
+static void check_same_content(const struct node *got, const struct node *want)
+{
+    assert_true(hash_equal(got->own, want->own));
+    assert_true(slice_equal(got->anchor, want->anchor));
+    assert_int_equal(got->origin_count, want->origin_count);
+    assert_int_equal(got->block_count, want->block_count);
+    assert_int_equal(got->ref_count, want->ref_count);
+    for (uint32_t i = 0; i < got->block_count; i++)
+        assert_memory_equal(&got->blocks[i].origin.span,
+                            &want->blocks[i].origin.span, sizeof(struct span));
+    for (uint32_t i = 0; i < got->origin_count; i++)
+        assert_memory_equal(&got->origins[i].span, &want->origins[i].span,
+                            sizeof(struct span));
+}
+
+static void nodes_of_a_long_tree_are_read_alone(void **state)
+{
+    (void)state;
+    enum { SECTIONS = 4000 };
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    struct tree *tree = long_tree(SECTIONS), *whole, *part;
+    struct hash128 name = {1, 2};
+    struct store_txn *txn;
+    uint32_t first, parts = 0;
+    assert_int_equal(store_write(store, &txn, NULL), 0);
+    assert_int_equal(store_put_tree(txn, name, tree, NULL), 0);
+    assert_int_equal(store_get_tree(txn, name, &whole, NULL), 0);
+    assert_int_equal(whole->count, SECTIONS + 1);
+    for (uint32_t n = 0; n <= SECTIONS; n++)
+        assert_true(hash_equal(whole->nodes[n].merkle, tree->nodes[n].merkle));
+    for (uint32_t n = 0, end; n <= SECTIONS; n = end, parts++) {
+        assert_int_equal(store_get_tree_part(txn, name, n, &part, &first, NULL),
+                         0);
+        assert_int_equal(first, n);
+        assert_true(part->count < SECTIONS / 4);
+        assert_int_equal(part->page.encoding, ENCODING_WINDOWS_1252);
+        for (uint32_t i = 0; i < part->count; i++)
+            check_same_content(&part->nodes[i], &tree->nodes[first + i]);
+        end = first + part->count;
+        tree_free(part);
+        /* The same by its last node. */
+        assert_int_equal(
+            store_get_tree_part(txn, name, end - 1, &part, &first, NULL), 0);
+        assert_int_equal(first, n);
+        tree_free(part);
+    }
+    assert_true(parts > 8);
+    tree_free(whole);
+    tree_free(tree);
+    store_end(txn);
+    store_close(store);
+    unit_folder_remove(folder);
+}
+
+static void a_damaged_index_of_a_long_tree_is_noticed(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    struct tree *tree = long_tree(3000), *part;
+    struct hash128 name = {1, 2};
+    unsigned char bytes[16];
+    struct slice key = {(const char *)bytes, sizeof bytes}, value;
+    struct store_txn *txn;
+    struct buf copy = {0};
+    uint32_t first;
+    hash_write(name, bytes);
+    assert_int_equal(store_write(store, &txn, NULL), 0);
+    assert_int_equal(store_put_tree(txn, name, tree, NULL), 0);
+    assert_int_equal(table_get(txn, TABLE_TREES, key, &value, NULL), 0);
+    buf_put_slice(&copy, value);
+    for (size_t at = 4; at < 40; at++) {
+        copy.data[at] ^= 1;
+        assert_int_equal(
+            table_put(txn, TABLE_TREES, key, buf_slice(&copy), NULL), 0);
+        assert_int_equal(
+            store_get_tree_part(txn, name, 1500, &part, &first, NULL),
+            ERR_FORMAT);
+        assert_int_equal(store_get_tree(txn, name, &part, NULL), ERR_FORMAT);
+        copy.data[at] ^= 1;
+    }
+    for (size_t size = 0; size < 60; size++) {
+        struct slice cut = {copy.data, size};
+        assert_int_equal(table_put(txn, TABLE_TREES, key, cut, NULL), 0);
+        assert_int_equal(
+            store_get_tree_part(txn, name, 1500, &part, &first, NULL),
+            ERR_FORMAT);
+    }
+    buf_free(&copy);
+    tree_free(tree);
+    store_end(txn);
+    store_close(store);
+    unit_folder_remove(folder);
 }
 
 static void vectors_are_counted(void **state)
@@ -818,7 +970,8 @@ static void make_old(const char *folder, uint32_t id)
 }
 
 /* Schema 2 had halves for memories and vectors, which are read still
- * (..._of_the_first_version_are_read), and no `makings`. */
+ * (..._of_the_first_version_are_read), and no `makings`; schema 3 no reports of
+ * files and no trees in pieces. */
 static void stores_of_older_schemas_open(void **state)
 {
     (void)state;
@@ -833,13 +986,15 @@ static void stores_of_older_schemas_open(void **state)
     put_vectors(store, id, slice_of("v"));
     assert_int_equal(vectors_of(store, id), 1);
     store_close(store);
-    assert_int_equal(stamp(folder, 2), 3);
-    store_close(open_store(folder));
-    assert_int_equal(stamp(folder, 4), 3);
+    for (uint32_t schema = 2; schema < 4; schema++) {
+        assert_int_equal(stamp(folder, schema), 4);
+        store_close(open_store(folder));
+    }
+    assert_int_equal(stamp(folder, 5), 4);
     struct err err = {0};
     struct store_options options = {.folder = folder, .most_bytes = 64 << 20};
     assert_int_equal(store_open(&options, &store, &err), ERR_STORE);
-    assert_non_null(strstr(err.message, "schema 4"));
+    assert_non_null(strstr(err.message, "schema 5"));
     stamp(folder, 0);
     assert_int_equal(store_open(&options, &store, &err), ERR_STORE);
     unit_folder_remove(folder);
@@ -856,9 +1011,12 @@ int main(void)
         cmocka_unit_test(what_is_not_committed_is_not_there),
         cmocka_unit_test(ids_are_given_once),
         cmocka_unit_test(collecting_keeps_what_is_referred_to),
+        cmocka_unit_test(what_is_wrong_in_a_file_is_kept),
         cmocka_unit_test(a_deleted_manual_takes_its_files_along),
         cmocka_unit_test(colliding_paths_are_two_files),
         cmocka_unit_test(a_full_store_says_so),
+        cmocka_unit_test(nodes_of_a_long_tree_are_read_alone),
+        cmocka_unit_test(a_damaged_index_of_a_long_tree_is_noticed),
         cmocka_unit_test(vectors_are_counted),
         cmocka_unit_test(what_is_being_made_is_not_collected),
         cmocka_unit_test(vectors_are_read_as_they_were),

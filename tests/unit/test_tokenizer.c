@@ -105,6 +105,38 @@ static void same_ids_as_the_reference(void **state)
     cJSON_Delete(lines);
 }
 
+/* With the scheme "first" a mark goes before what is left of the text's first
+ * character, not before a later one; as the reference has it. */
+static void the_first_character_gets_a_mark(void **state)
+{
+    (void)state;
+    enum { MOST = 6 };
+    static const struct {
+        const char *text;
+        int32_t want[MOST]; /* up to -1 */
+    } cases[] = {
+        {"x", {109, 62, -1}},
+        {"\xC2\xA0x", {62, -1}},
+        {"\xC2\xB4x", {109, 76, 62, -1}}, /* becomes a space and a mark */
+        {" \xC2\xB4x", {76, 62, -1}},
+        {"\xC2\xB4\xCC\xA3x", {79, 76, 62, -1}}, /* another mark is first */
+        {"\xEF\xB9\x8A", {109, 0, -1}},
+        {"\xC2\xBDx", {109, 18, 0, 19, 62, -1}},
+    };
+    struct tokenizer *tokenizer = open_kind("tokenizers/metaspace");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ids ids = encode(tokenizer, slice_of(cases[i].text), true);
+        size_t count = 0;
+        while (cases[i].want[count] >= 0)
+            count++;
+        assert_int_equal(ids.count, count);
+        assert_memory_equal(ids.items, cases[i].want,
+                            count * sizeof *ids.items);
+        ids_free(&ids);
+    }
+    tokenizer_close(tokenizer);
+}
+
 /* ---- Bytes ---- */
 
 /* What `bytes` reads as with U+FFFD (written ?) for each ill-formed part. */
@@ -329,6 +361,16 @@ static void normalisers_do_as_they_say(void **state)
         {"{\"type\":\"BertNormalizer\",\"lowercase\":false,"
          "\"strip_accents\":true}",
          "\xC3\x89", "E"},
+        /* U+07FD and U+32FF came after Unicode 9, U+1C89 after 15 */
+        {"{\"type\":\"NFD\"}", "a\xCC\x81\xDF\xBD\xC3\xA9",
+         "a\xCC\x81\xDF\xBD"
+         "e\xCC\x81"},
+        {"{\"type\":\"NFKC\"}", "\xE3\x8B\xBF\xEF\xAC\x81",
+         "\xE3\x8B\xBF"
+         "fi"},
+        {"{\"type\":\"Lowercase\"}", "\xE1\xB2\x89", "\xE1\xB2\x8A"},
+        {"{\"type\":\"NFC\"}", "\xEC\x92\x9C\xE1\x86\xA7",
+         "\xEC\x92\x9C\xE1\x86\xA7"},
         {"{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Strip\"},"
          "{\"type\":\"Prepend\",\"prepend\":\"_\"},{\"type\":\"NFC\"}]}",
          " e\xCC\x81", "_\xC3\xA9"},
@@ -714,6 +756,42 @@ static void check_matches(const char *regex, const char *text, const char *want)
     pattern_free(pattern);
 }
 
+/* U+13870 and U+10D40 came with Unicode 16. */
+static void letters_of_later_unicode_are_letters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *regex, *text;
+        size_t start, end;
+    } cases[] = {
+        {"\\p{L}+", ".a\xF0\x93\xA1\xB0z.", 1, 7},
+        {"[^\\p{L}]+", "a\xF0\x93\xA1\xB0..", 5, 7},
+        {"\\P{L}+", "a\xF0\x93\xA1\xB0..", 5, 7},
+        {"\\p{^L}+", "a\xF0\x93\xA1\xB0..", 5, 7},
+        {"[\\p{Lo}.]+", "a\xF0\x93\xA1\xB0.", 1, 6},
+        {"\\p{N}", "a\xF0\x90\xB5\x80", 1, 5},
+        {"\\p{Nd}",
+         "\xF0\x93\xA1\xB0"
+         "1",
+         4, 5},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pattern *pattern = NULL;
+        struct err err = {0};
+        size_t start, end;
+        if (pattern_compile(slice_of(cases[i].regex), false, &pattern, &err))
+            fail_msg("%s: %s", cases[i].regex, err.message);
+        struct pattern_scan *scan = pattern_scan_new(pattern);
+        assert_int_equal(
+            pattern_next(scan, slice_of(cases[i].text), 0, &start, &end, &err),
+            1);
+        assert_int_equal(start, cases[i].start);
+        assert_int_equal(end, cases[i].end);
+        pattern_scan_free(scan);
+        pattern_free(pattern);
+    }
+}
+
 static void patterns_mean_what_they_did(void **state)
 {
     (void)state;
@@ -780,6 +858,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_ids_as_the_reference),
+        cmocka_unit_test(the_first_character_gets_a_mark),
         cmocka_unit_test(ill_formed_parts_are_replaced),
         cmocka_unit_test(any_bytes_have_ids),
         cmocka_unit_test(special_tokens_on_request),
@@ -793,6 +872,7 @@ int main(void)
         cmocka_unit_test(matches_within_characters_are_refused),
         cmocka_unit_test(files_that_are_not_utf8_are_refused),
         cmocka_unit_test(files_cut_off_are_refused),
+        cmocka_unit_test(letters_of_later_unicode_are_letters),
         cmocka_unit_test(patterns_mean_what_they_did),
         cmocka_unit_test(patterns_that_differ_are_refused),
         cmocka_unit_test(deep_matches_fall_back),

@@ -63,7 +63,7 @@ static void update(struct house *h, bool force)
     assert_int_equal(library_refresh(h->library, NULL), 0);
     struct shelf *shelf = library_shelf(h->library);
     if (memories_update(shelf, shelf_volume(shelf, "m"), &h->toy.embedder,
-                        &policy, NULL, NULL, NULL, &memories, &err))
+                        &policy, NULL, NULL, NULL, NULL, &memories, &err))
         fail_msg("%s", err.message);
     shelf_release(shelf);
     assert_int_equal(library_refresh(h->library, NULL), 0);

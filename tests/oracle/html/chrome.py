@@ -27,10 +27,13 @@ GENERATORS = {
     "nodejs": ["#column2", ".picker-header", ".mark"],
     "asciidoc": ["#footer"],
     "hand": [".nosearch", ".searchmenu"],
+    "gtkdoc": ["#top", ".footer"],
+    "nimdoc": [".three"],
     "ada": [], "vim2html": [], "yodl": [],
 }
 # Printed contents: lists of what stands on this page or below it.
 CONTENTS = {
+    "gtkdoc": [".toc"], "nimdoc": ["#tocRoot"],
     "docbook": [".toc", ".list-of-examples", ".list-of-figures", ".list-of-tables", ".list-of-equations"],
     "sphinx": [".contents"], "texinfo": [".contents", ".shortcontents", ".Contents_element"],
     "latex2html": [".ChildLinks"], "doc2tex": [".toc"], "doxygen": [".toc", ".contents_element", "#SEC_Contents"],
@@ -50,7 +53,9 @@ def is_hidden(found):
 
 @functools.lru_cache(maxsize=None)
 def rules(generator, contents):
-    listed = set(CONTENTS.get(generator, []) if contents else EVERYWHERE + GENERATORS[generator])
+    listed = set([] if contents else EVERYWHERE)
+    for name in generator.split("+"):
+        listed.update(CONTENTS.get(name, []) if contents else GENERATORS[name])
     return {kind: {rule.strip(kind + "]") for rule in listed if rule[0] == kind} for kind in ".#["} | {
         "tag": {rule for rule in listed if rule[0].isalpha()}}
 

@@ -200,6 +200,13 @@ PRINTED = {
     "lang3": [("index.html", plain, "div#all-packages-table")],
     "rust-book": [("index.html", in_lists, "ol.chapter")],
     "racket": [("index.html", scribble, "")],
+    # Of held-out.txt.
+    "policy": [("policy.html/index.html", in_lists, "div.toctree-wrapper")],
+    "valgrind": [("index.html", in_lists, "div.toc")],
+    "postfix": [("index.html", plain, "body")],
+    "ntpsec": [("sitemap.html", plain, "div#content")],
+    "glib": [(f"{work}/index.html", in_lists, "div.toc") for work in ("gio", "glib", "gobject")],
+    "nim": [("overview.html", in_lists, "div#content")],
 }
 
 

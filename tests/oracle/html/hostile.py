@@ -234,7 +234,7 @@ class Private(house.House):
         self.prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if not os.getuid() else []
 
     def run(self, *words, seconds=3600):
-        command = [*self.prefix, self.lectern, *words, "--store", self.store]
+        command = [*self.prefix, self.lectern, *words, "--store", self.store, "--model", "none"]
         return subprocess.run(command, env=self.env, capture_output=True, timeout=seconds, check=False)
 
 

@@ -4,6 +4,7 @@ Lectern is seen only through `build/trees`, one JSON object a file.
 """
 import argparse
 import concurrent.futures
+import contextlib
 import gzip
 import hashlib
 import itertools
@@ -14,6 +15,7 @@ import random
 import re
 import subprocess
 import tempfile
+import threading
 import unicodedata
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -51,9 +53,9 @@ class Manual:
         return files
 
 
-def read_list(folder, names=()):
+def read_list(folder, names=(), path=LIST):
     manuals = []
-    with open(LIST, encoding="utf-8") as stream:
+    with open(path, encoding="utf-8") as stream:
         for line in stream:
             if line.strip() and not line.startswith("#"):
                 manual = Manual(*line.strip().split(None, 4), folder)
@@ -126,16 +128,22 @@ def trees(build, manual, files):
                 stream.write(read_bytes(path))
             return plain
 
+        def feed(stream):
+            """Ahead of what is read, so that nobody waits for the other."""
+            with contextlib.suppress(BrokenPipeError), stream:
+                for index, file in enumerate(files):
+                    stream.write(place(index, file).encode() + b"\n")
+
         command = [os.path.join(build, "trees"), os.path.join(build, "lectern-parse")]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-            for index, file in enumerate(files):
-                process.stdin.write(place(index, file).encode() + b"\n")
-                process.stdin.flush()
+            feeder = threading.Thread(target=feed, args=(process.stdin,), daemon=True)
+            feeder.start()
+            for file in files:
                 line = process.stdout.readline()
                 if not line:
                     raise SystemExit(f"trees ended at {file}")
                 yield file, json.loads(line)
-            process.stdin.close()
+            feeder.join()
 
 
 # ---- Running other programs, remembering what they said ----
@@ -182,6 +190,7 @@ def arguments(description, **more):
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("folder", help="where tests/manuals.sh unpacked the manuals")
     parser.add_argument("names", nargs="*", help="of manuals; default: all")
+    parser.add_argument("--list", default=LIST, help="of the manuals; default: tests/manuals.txt")
     parser.add_argument("--build", default="build", help="where the programs are")
     parser.add_argument("--sample", type=int, default=0, help="files a manual; 0: all")
     parser.add_argument("--jobs", type=int, default=1)
@@ -190,6 +199,6 @@ def arguments(description, **more):
     for name, options in more.items():
         parser.add_argument("--" + name, **options)
     args = parser.parse_args()
-    args.manuals = read_list(args.folder, args.names)
+    args.manuals = read_list(args.folder, args.names, args.list)
     args.memory = Memory(args.cache or os.path.join(args.folder, "cache"))
     return args

@@ -24,14 +24,15 @@ CONTROL = re.compile("[\\0-\\x08\\x0e-\\x1f\\x7f]")
 MARKER = re.compile(r"^ *(?:\d+|[A-Za-z])\. ", re.M)
 EXACT = ("paragraph", "quote", "code", "math")
 WORD = re.compile(r"[^\W_]+")
+BREAK = re.compile(rb"<br[\s/>]", re.I)
 CUT = "\ue000"
 
 
-def reads(data, encoding, words=False):
-    """What the bytes read; a tag stands as CUT. With `words`, those of its attributes that are shown stand after it."""
+def reads(data, encoding, words=False, breaks=False):
+    """What the bytes read; a tag stands as CUT, with `breaks` <br> as the end of a line. With `words`, those of its attributes that are shown stand after it."""
     parts, at = [], 0
     for tag in MARKUP.finditer(data):
-        parts += [data[at:tag.start()], None]
+        parts += [data[at:tag.start()], b"\n" if breaks and BREAK.match(tag.group()) else None]
         if words:
             parts += [value.encode(encoding, "replace") for value in ALT.findall(tag.group().decode(encoding, "replace"))]
         at = tag.end()
@@ -73,8 +74,8 @@ def judge(data, encoding, block):
     if exact:
         if not same(text, block["text"]):
             return "another text"
-        if block["kind"] == "code" and "\n" in text.strip() and \
-                text.replace(CUT, "").strip() != block["text"].strip():
+        lines = reads(data[start:end], encoding, breaks=True).replace(CUT, "").strip()
+        if block["kind"] == "code" and "\n" in lines and lines != block["text"].strip():
             return "another white space"
         return None
     wanted = MARKER.sub("", block["text"]) if block["kind"] in ("list", "note", "definition", "table") else block["text"]

@@ -26,6 +26,7 @@ NEEDED = 0.995
 LINK, LINK_END, CHROME, CHROME_END, LIST, LIST_END = MARKS = "\ue000\ue001\ue002\ue003\ue004\ue005"
 CELLS = {"table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th"}
 WORD = re.compile(r"[^\W_]+|[\ue000-\ue005]")
+MARK = re.compile("[\ue000-\ue005]")
 NEUTRAL = re.compile(r"\d+|.|[ivxlc]+")
 
 
@@ -78,6 +79,9 @@ def words_of_lines(lines, everywhere):
     words, on = [], set()
     for line in lines:
         common = plain(line) in everywhere
+        if not on and not MARK.search(line):
+            words += [] if common else map(Word, WORD.findall(line))
+            continue
         for text in WORD.findall(line):
             if text in MARKS:
                 mark = MARKS.index(text)
@@ -90,7 +94,8 @@ def words_of_lines(lines, everywhere):
 
 
 def plain(line):
-    return manuals.squeeze(re.sub("[\ue000-\ue005]", "", line))
+    """Without marks; w3m's lines are squeezed already."""
+    return manuals.squeeze(MARK.sub("", line)) if MARK.search(line) else line
 
 
 def words_of_tree(tree):
@@ -111,6 +116,8 @@ def words_of_tree(tree):
 
 def align(theirs, ours):
     """[(in both, words of theirs, words of ours)] in order, by diff(1)."""
+    if theirs == ours:
+        return [(True, theirs, ours)]
     with tempfile.TemporaryDirectory() as folder:
         paths = []
         for name, words in (("a", theirs), ("b", ours)):

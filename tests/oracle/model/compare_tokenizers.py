@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares `probe tokenize` with Hugging Face's tokenizers on many lines.
 
-    venv/bin/python tests/oracle/model/compare_tokenizers.py build/probe WORK [LINES] [TOKENIZER.json ...]
+    venv/bin/python tests/oracle/model/compare_tokenizers.py [--ids] build/probe WORK [LINES] [TOKENIZER.json ...]
 
 Without a tokenizer.json they are trained into WORK: byte-level ones of 32,000
 tokens (GPT-2's pattern, Qwen2's with NFC, Llama 3's with ignore_merges) and those of
@@ -9,7 +9,8 @@ make_tokenizers.py with 8,000 (SentencePiece's with its usual map of characters;
 needs sentencepiece).  Lines: two fifths
 from /usr/share/doc and /usr/share/common-licenses, the rest random Unicode,
 white space and pieces that patterns trip over.  Then long runs, and the speed
-on a large text.  Ends with 1 on a difference."""
+on a large text; --ids leaves these out.  Ends with 1 on a difference; WORK/KIND/differ-LINES.jsonl has the
+lines with both's ids.  The reference's ids are kept beside it for the next run."""
 import json
 import os
 import random
@@ -22,6 +23,8 @@ from tokenizers import Tokenizer
 from lines import FIXED, random_lines, text_lines
 from make_models import make_tokenizer
 from make_tokenizers import KINDS, make
+
+RUNS = [" " * 1000000, "a" * 200000, "\n" * 300000, " \n" * 100000, "\u4e2d" * 100000, "ab" * 100000 + " " * 100000 + "x", "\u0301" * 50000]
 
 
 def trained(work, corpus):
@@ -39,13 +42,26 @@ def trained(work, corpus):
         yield folder
 
 
-def differing(tokenizer, lines, got):
-    """The reference one chunk at a time: a million lines of it are large."""
-    for at in range(0, len(lines), 10000):
-        want = tokenizer.encode_batch_fast(lines[at:at + 10000])
-        for line, ours, theirs in zip(lines[at:], got[at:], want):
-            if ours != theirs.ids:
-                yield line, ours, theirs.ids
+def as_line(ids):
+    return "[" + ",".join(map(str, ids)) + "]\n"
+
+
+def reference(folder, tokenizer, lines):
+    """The reference's ids, a line each; once made they stay in the folder."""
+    path = os.path.join(folder, f"reference-{len(lines)}.txt")
+    if not os.path.exists(path):
+        with open(path + ".part", "w", encoding="ascii") as f:
+            for at in range(0, len(lines), 10000):
+                f.writelines(as_line(e.ids) for e in tokenizer.encode_batch_fast(lines[at:at + 10000]))
+        os.rename(path + ".part", path)
+    return open(path, encoding="ascii")
+
+
+def differing(folder, tokenizer, lines, got):
+    with reference(folder, tokenizer, lines) as want:
+        for line, ours, theirs in zip(lines, got, want, strict=True):
+            if ours != theirs:
+                yield line, ours.strip(), theirs.strip()
 
 
 def probe(program, folder, lines):
@@ -53,7 +69,7 @@ def probe(program, folder, lines):
     run = subprocess.run([program, "tokenize", "--model", folder, "--time"], input=text, capture_output=True, text=True)
     if run.returncode:
         sys.exit(run.stderr)
-    return [json.loads(line) for line in run.stdout.splitlines()], run.stderr.strip()
+    return run.stdout.splitlines(keepends=True), run.stderr.strip()
 
 
 def speed(program, folder, tokenizer, text):
@@ -72,34 +88,45 @@ def speed(program, folder, tokenizer, text):
           f"without offsets {size / 1e6 / (time.perf_counter() - start):.2f} MB/s")
 
 
+def long_runs(program, folder, tokenizer):
+    start = time.perf_counter()
+    got, _ = probe(program, folder, RUNS)
+    ours = time.perf_counter() - start
+    start = time.perf_counter()
+    theirs = [as_line(tokenizer.encode(run).ids) for run in RUNS]
+    print(f"  long runs: {sum(a != b for a, b in zip(got, theirs))} of {len(RUNS)} differ; "
+          f"ours {ours:.2f} s, Hugging Face {time.perf_counter() - start:.2f} s")
+    return got != theirs
+
+
 def main():
-    program, work = sys.argv[1], sys.argv[2]
-    count = int(sys.argv[3]) if len(sys.argv) > 3 else 100000
+    only_ids = "--ids" in sys.argv
+    arguments = [a for a in sys.argv[1:] if a != "--ids"]
+    program, work = arguments[:2]
+    count = int(arguments[2]) if len(arguments) > 2 else 100000
     texts = text_lines(["/usr/share/common-licenses", "/usr/share/doc"], count)
     random.Random(1).shuffle(texts)
-    folders = [os.path.dirname(os.path.abspath(path)) for path in sys.argv[4:]] or list(trained(work, texts[:60000]))
+    folders = [os.path.dirname(os.path.abspath(path)) for path in arguments[3:]] or list(trained(work, texts[:60000]))
     lines = FIXED + texts[:count * 2 // 5]
     lines += random_lines(11, count - len(lines))
-    runs = [" " * 1000000, "a" * 200000, "\n" * 300000, " \n" * 100000, "\u4e2d" * 100000, "ab" * 100000 + " " * 100000 + "x", "\u0301" * 50000]
     worst = 0
     for folder in folders:
         tokenizer = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
         tokenizer.no_padding()
         tokenizer.no_truncation()
         got, note = probe(program, folder, lines)
-        bad = list(differing(tokenizer, lines, got))
-        print(f"{os.path.basename(folder)}: {len(lines)} lines, {sum(map(len, got))} ids, {len(bad)} lines differ ({note})")
-        for line, ours, theirs in bad[:10]:
+        ids = sum(line.count(",") + (line != "[]\n") for line in got)
+        bad = list(differing(folder, tokenizer, lines, got))
+        del got
+        print(f"{os.path.basename(folder)}: {len(lines)} lines, {ids} ids, {len(bad)} lines differ ({note})")
+        with open(os.path.join(folder, f"differ-{len(lines)}.jsonl"), "w", encoding="utf-8") as f:
+            f.writelines(json.dumps(each) + "\n" for each in bad)
+        for line, ours, theirs in bad[:3]:
             print("  ", ascii(line), ours, theirs, flush=True)
-        start = time.perf_counter()
-        got, note = probe(program, folder, runs)
-        ours = time.perf_counter() - start
-        start = time.perf_counter()
-        theirs = [tokenizer.encode(run).ids for run in runs]
-        print(f"  long runs: {sum(a != b for a, b in zip(got, theirs))} of {len(runs)} differ; "
-              f"ours {ours:.2f} s, Hugging Face {time.perf_counter() - start:.2f} s")
-        worst += len(bad) + (got != theirs)
-        speed(program, folder, tokenizer, "".join(texts)[:20000000])
+        worst += len(bad)
+        if not only_ids:
+            worst += long_runs(program, folder, tokenizer)
+            speed(program, folder, tokenizer, "".join(texts)[:20000000])
     sys.exit(worst > 0)
 
 

@@ -9,7 +9,7 @@ import os
 import shutil
 import struct
 
-GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden/models/memory")
+GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../golden/models/memory")
 WIDTH, SHARP = 16, 20.0
 BYTES = {ord("\t"): "\u0109", ord("\n"): "\u010a", ord("\x1b"): "\u011b", ord(" "): "\u0120",
          ord("\x7f"): "\u0121", ord("\0"): "\u0100"}

@@ -1,0 +1,10 @@
+/* Arithmetic of single vectors, wherever no model's backend is at hand. */
+#ifndef BASE_VECTOR_H
+#define BASE_VECTOR_H
+
+#include <stddef.h>
+
+/* Makes `vector` [width] of length 1; one of zeros stays one. */
+void vector_unit(float *vector, size_t width);
+
+#endif

@@ -1,0 +1,1 @@
+"""End-to-end tests, a module a subject; tests/e2e.py runs them."""

@@ -1,0 +1,121 @@
+"""Search, questions, follow-ups, and saying that nothing is there."""
+import json
+import os
+
+from e2e.house import check, find, house, talk, test
+
+
+@test
+def questions_are_answered_with_citations():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        hits = h.json("search", "partial index", "-n", "3")["results"]
+        check(hits[0]["path"][-1] == "11.8. Partial Indexes", hits[0]["path"])
+        check(len(hits) == 3 and "partial index" in hits[0]["text"].lower(), hits)
+        answer = h.json("ask", "What is a partial index?")
+        check(answer["kind"] == "passages" and answer["fresh"], answer)
+        first = answer["citations"][0]
+        check(first["status"] == "verified" and first["n"] == 1, first)
+        check(first["quote"] in answer["answer"], answer)
+        data = open(os.path.join(h.path, "manual", first["file"]), "rb").read()
+        span = data[first["span"][0]:first["span"][1]].decode()
+        check(span.split()[0].split("<")[0] in first["quote"], (span, first))
+        plain = h.run("ask", "What is a partial index?").stdout
+        check(f"[1] {' › '.join(first['path'])}  {first['file']}#{first['anchor']}"
+              in plain, plain)
+        url = h.run("open", "1", "--print").stdout.strip()
+        check(url.startswith("file:///") and
+              url.endswith(f"/{first['file']}#{first['anchor']}"), url)
+        events = [json.loads(line) for line in
+                  h.run("ask", "What is a partial index?", "--jsonl").stdout.splitlines()]
+        check(events[-1]["event"] == "done", events[-1])
+        check(any(event["event"] == "citation" for event in events), events)
+
+
+@test
+def modes_and_filters():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        section = find(h.json("toc", "-c", "pg"), "Chapter 11. Indexes")
+        for mode in ("auto", "tree", "lexical"):
+            found = h.json("search", "partial index", "--mode", mode)["results"]
+            check(any("Partial Indexes" in hit["path"][-1] for hit in found[:3]),
+                  (mode, [hit["path"] for hit in found]))
+        below = h.json("search", "table", "--under", section["id"])["results"]
+        check(below and all("Chapter 11. Indexes" in hit["path"] for hit in below), below)
+        explained = h.json("search", "partial index", "--explain")["explain"]
+        check(explained["terms"] and any(s["kept"] for s in explained["levels"]) and
+              any(not s["kept"] for s in explained["levels"]), explained)
+        check(explained["hits"][0]["lexical"]["rank"] >= 1 and "terms" in explained["hits"][0], explained)
+        check(explained["mode"] == "auto" and explained["weights"]["lexical"] == 1 and
+              explained["hits"][0]["score"] > explained["hits"][1]["score"] and "dense" not in explained, explained)
+        told = h.run("search", "partial index", "--explain").stdout
+        for words in ("how this was found", "partial: in ", "down the tree, by words", "1. kept  pg ",
+                      "left  ", "results, by 1 lexical", "lexical no. 1 "):
+            check(words in told, (words, told))
+        lexical = h.json("search", "partial index", "--mode", "lexical")["results"]
+        weighed = json.loads(talk(h, b'{"jsonrpc":"2.0","id":1,"method":"search","params":'
+                                     b'{"query":"partial index","weights":[1,0,0,0]}}\n'))
+        check(weighed["result"]["results"] == lexical, weighed)
+        h.run("search", "x", "--mode", "dense", code=5)
+        h.run("search", "x", "-c", "nothing", code=2)
+        h.run("search", "x", "--under", "n999999", code=2)
+
+
+@test
+def kinds_of_block_are_found():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        for mode in ("auto", "lexical", "tree"):
+            for kind in ("code", "table", "list"):
+                found = h.json("search", "create a partial index", "--kind", kind, "--mode", mode)["results"]
+                check(found, (mode, kind))
+                for hit in found:
+                    blocks = h.json("get", hit["node"])["blocks"]
+                    check(hit["block"]["kind"] == kind and
+                          any(block["kind"] == kind and block["text"] == hit["block"]["text"] and
+                              block["span"] == hit["block"]["span"] for block in blocks), hit["block"])
+        check("CREATE INDEX" in h.json("search", "create a partial index", "--kind", "code")
+              ["results"][0]["block"]["text"], "the best one")
+        check("block" not in h.json("search", "partial index")["results"][0], "without --kind")
+        answer = h.json("ask", "How do I create a partial index?", "--kind", "code")
+        quoted = answer["citations"][0]
+        check(any(block["kind"] == "code" and quoted["quote"].split()[0] in block["text"]
+                  for block in h.json("get", quoted["node"])["blocks"]), quoted)
+        h.run("search", "x", "--kind", "poem", code=2)
+
+
+@test
+def follow_ups_are_understood():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        first = h.json("ask", "What is a partial index?", "--session", "s")
+        check(first["session"] == {"name": "s", "turn": 1, "follows": False, "questions": [],
+                                   "near": []}, first["session"])
+        for question in ("when would I use it?", "and what are the restrictions?"):
+            answer = h.json("ask", question, "--session", "s")
+            told = answer["session"]
+            check(told["follows"] and "What is a partial index?" in told["questions"], told)
+            check(first["citations"][0]["node"] in told["near"] or told["turn"] > 2, told)
+            check("Indexes" in " ".join(answer["route"][0]["path"]), answer["route"])
+        check(answer["session"]["turn"] == 3, answer["session"])
+        check("partial" in json.dumps(h.json("ask", "when would I use it?", "--session", "s",
+                                             "--explain")["explain"]["terms"]), "carried")
+        alone = json.loads(h.run("ask", "when would I use it?", "--session", "t", "--json",
+                                 code=None).stdout)
+        check(not alone["session"]["follows"], alone["session"])
+        other = h.json("ask", "How is memory for sorting limited?", "--session", "s")
+        check(not other["session"]["follows"] and not other["session"]["near"], other["session"])
+        h.run("ask", "x", "--session", "", code=2)
+        h.run("ask", "x", "--session", "x" * 65, code=2)
+
+
+@test
+def what_is_not_there_is_said():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        answer = h.json("ask", "How long do I bake a sourdough baguette?", code=1)
+        check(answer["kind"] == "none" and not answer["citations"], answer)
+        done = h.run("ask", "How long do I bake a sourdough baguette?", code=1)
+        check(not done.stdout and done.stderr, done.stdout)
+        h.run("search", "zxqv", code=1)

@@ -1,0 +1,86 @@
+"""lectern eval."""
+import json
+import os
+
+from e2e.house import check, house, test, written
+
+
+@test
+def evaluation_counts():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        lines = [{"id": "a", "question": "partial index", "answer": None,
+                  "section": ["11.8. Partial Indexes"], "evidence": None, "document": None},
+                 {"id": "b", "question": "partial index", "answer": None,
+                  "section": ["No Such Section"], "evidence": None, "document": None},
+                 {"id": "c", "question": "work_mem", "answer": None, "section": None,
+                  "evidence": ["Sets the base maximum amount of memory to be used by a"
+                               " query operation"], "document": None}]
+        path = h.write("q.jsonl", "\n".join(map(json.dumps, lines)) + "\n")
+        result = h.json("eval", path, "-c", "pg")
+        text = json.dumps(result)
+        check('"recall' in text and '"mrr"' in text.lower(), text)
+        result = h.json("eval", path, "-c", "pg", "--compare", "lexical,tree")
+        first = {row["id"]: row["rank"] for row in result["ranks"]}
+        for other in result["modes"]:
+            ranks = {row["id"]: row["rank"] for row in other["ranks"]}
+            difference = sum((first[i] == 1) - (ranks[i] == 1) for i in "abc") / 3
+            check(abs(other["difference"]["recall@1"]["value"] - difference) < 1e-3, other)
+        check([other["mode"] for other in result["modes"]] == ["lexical", "tree"], result)
+        h.run("eval", path, "--compare", "auto", code=2)
+        h.write("bad.jsonl", '{"id":"a","question":"x"}\nnot json\n')
+        done = h.run("eval", os.path.join(h.path, "bad.jsonl"), code=2)
+        check("2" in done.stderr, done.stderr)
+
+
+@test
+def evaluation_tells_finding_from_answering():
+    with house() as h:
+        h.json("add", h.part(), "-c", "pg", "--wait")
+        lines = [{"id": "a", "question": "What is a partial index?", "answer": "A partial index is an"
+                  " index built over a subset of a table", "section": ["11.8. Partial Indexes"]},
+                 {"id": "b", "question": "What is a partial index?", "answer": "x",
+                  "section": ["No Such Section"]},
+                 {"id": "c", "question": "work_mem", "answer": "Sets the base maximum amount of memory to be used"
+                  " by a query operation before writing to temporary disk files", "evidence": ["Sets the base maximum amount of memory to be used by a"
+                               " query operation"]},
+                 {"id": "d", "question": "How long do I bake a baguette?", "unanswerable": True}]
+        path = h.write("q.jsonl", "\n".join(map(json.dumps, lines)) + "\n")
+        result = h.json("eval", path, "-c", "pg", "--answers", "passages,oracle-section,best-passage")
+        replies = {(r["id"], r["method"]): r for r in result["replies"]}
+        passages, section, best = result["compared"]
+        check(passages["scored"] == 3 and section["scored"] == best["scored"] == 2, result)
+        check(section["citations"]["first_right"]["value"] == 1, section)
+        check(replies["a", "best-passage"]["rouge_l"] >= replies["a", "oracle-section"]["rouge_l"] > 0,
+              replies)
+        check("maximum amount of memory" in replies["c", "best-passage"]["answer"], replies)
+        check(passages["abstaining"] | {"recall": 0, "precision": 0} ==
+              {"unanswerable": 1, "answerable": 3, "right": 1, "wrong": 0, "recall": 0,
+               "precision": 0}, passages)
+        check(passages["abstaining"]["recall"]["value"] == 1, passages)
+
+
+@test
+def evaluation_scores_answers_by_kind():
+    with written("zebra [1]") as h:
+        lines = [{"id": "a", "question": "What is fresh grass?", "answer": ["a horse", "The Zebra"]},
+                 {"id": "b", "question": "What grows in the morning?", "answer": "okapi"},
+                 {"id": "c", "question": "How long do I bake a baguette?", "answer": "long"},
+                 {"id": "d", "question": "grass"}]
+        path = h.write("q.jsonl", "\n".join(map(json.dumps, lines)))
+        result = h.json("eval", path, "-c", "m", "--answers", "auto,passages")
+        auto, passages = result["compared"]
+        replies = {(r["id"], r["method"]): r for r in result["replies"]}
+        # Markers are no words of an answer.
+        check(replies["a", "auto"]["f1"] == replies["a", "auto"]["rouge_l"] == 1, replies)
+        check(auto["scored"] == 3 and abs(auto["f1"]["value"] - 1 / 3) < 1e-3, auto)
+        check(auto["f1"]["low"] <= auto["f1"]["value"] <= auto["f1"]["high"], auto)
+        check(auto["kinds"]["none"] == auto["abstentions"] >= 1, auto)
+        written_ones = [i for i in "abc" if replies[i, "auto"]["kind"] == "generated"]
+        check("a" in written_ones and "c" not in written_ones, written_ones)
+        for method in ("auto", "passages"):
+            there = auto["by_kind"]["generated"][method]
+            right = sum(replies[i, method]["rouge_l"] for i in written_ones) / len(written_ones)
+            check(there["scored"] == len(written_ones), there)
+            check(abs(there["rouge_l"]["value"] - right) < 1e-3, (there, right))
+        check(passages["by_kind"]["generated"]["auto"]["scored"] == 0, passages["by_kind"])

@@ -1,0 +1,203 @@
+"""Bad files, bad arguments, bad clients."""
+import contextlib
+import gzip
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+
+from e2e.house import BUILD, check, house, page, talk, test
+
+
+@test
+def bad_files_cost_only_themselves():
+    with house() as h:
+        h.write("m/good.html", page("Good", "<p>platypus</p>"))
+        h.write("m/binary.html", bytes(range(256)) * 64)
+        h.write("m/deep.html", "<div>" * 300000 + "x")
+        h.write("m/empty.html", "")
+        h.write("m/latin.html", "<title>L</title><h1>L</h1><p>caf\u00e9 cr\u00e8me br\u00fbl\u00e9e"
+                .encode("latin-1"))
+        os.symlink("/nonexistent", os.path.join(h.path, "m/dangling.html"))
+        os.mkfifo(os.path.join(h.path, "m/pipe.html"))
+        report = h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        check(report["files"]["seen"] == 7, report)
+        check(report["files"]["failed"] in (4, 5), report)
+        reasons = {f["file"]: f["reason"] for f in h.json("failed")["files"]}
+        check(len(reasons) == report["files"]["failed"], reasons)
+        check("No such file" in reasons["dangling.html"] and
+              "deeper" in reasons["deep.html"], reasons)
+        check(h.json("search", "platypus")["results"], "the good file")
+        quote = h.json("ask", "caf\u00e9 cr\u00e8me")["citations"][0]
+        data = open(os.path.join(h.path, "m/latin.html"), "rb").read()
+        check(data[quote["span"][0]:quote["span"][1]].decode("latin-1") == quote["quote"],
+              quote)
+        check(h.json("status")["manuals"][0]["failed"] == report["files"]["failed"],
+              "status")
+        again = h.json("update", "-c", "m", "--wait")
+        check(again["parsed"] <= 2, again)
+        h.write("m/deep.html", page("Mended", "<p>wombat</p>"))
+        h.json("update", "-c", "m", "--wait")
+        check(h.json("search", "wombat")["results"], "the mended file")
+
+
+@test
+def quotes_are_the_files_own_bytes():
+    """In every encoding, packed or not, as HTML and as XML."""
+    korean, latin = "\uc124\uce58 \ubc29\ubc95", "caf\u00e9 cr\u00e8me"
+    declared = "<meta charset=%s><h1>T</h1><p>x</p><p>%s %s.</p>"
+    xml = ("<?xml version='1.0' encoding='%s'?><html xmlns='http://www.w3.org/1999/xhtml'>"
+           "<body><h1>T</h1><p>x</p><p>%s %s.</p></body></html>")
+    docbook = ("<?xml version='1.0' encoding='%s'?><!DOCTYPE article PUBLIC '-//OASIS//DTD "
+               "DocBook XML V4.5//EN' ''><article><title>T</title><para>%s %s.</para></article>")
+    files = {  # name: template, encoding, a word that only this file has, text
+        "k.html": (declared, "euc-kr", "quokka", korean),
+        "g.html": (declared, "gb18030", "wombat", korean),
+        "r.html": (declared, "iso-8859-15", "numbat", latin),
+        "w.html": ("\ufeff<!-- %s --><h1>T</h1><p>x</p><p>%s %s.</p>", "utf-16-le", "dingo",
+                   korean),
+        "p.html.gz": (declared, "euc-kr", "bilby", korean),
+        "x.xhtml": (xml, "euc-kr", "potoroo", korean),
+        "d.xml": (docbook, "iso-8859-1", "kowari", latin),
+    }
+    with house() as h:
+        for name, (template, encoding, word, text) in files.items():
+            data = (template % (encoding, word, text)).encode(encoding)
+            h.write("m/" + name, gzip.compress(data) if name.endswith(".gz") else data)
+        h.write("m/feed.xml", "<rss/>")
+        report = h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        check(report["files"] == {"seen": 7, "indexed": 7, "failed": 0}, report)
+        for name, (_, encoding, word, text) in files.items():
+            quote = h.json("ask", word)["citations"][0]
+            data = open(os.path.join(h.path, "m", name), "rb").read()
+            if name.endswith(".gz"):
+                data = gzip.decompress(data)
+            source = data[quote["span"][0]:quote["span"][1]].decode(encoding)
+            check(quote["file"] == name and quote["status"] == "verified", quote)
+            check(source == quote["quote"] == f"{word} {text}.", (source, quote))
+
+
+@test
+def bombs_are_named():
+    with house() as h:
+        html = "<html xmlns='http://www.w3.org/1999/xhtml'>"
+        h.write("m/good.html", page("Good", "<p>platypus</p>"))
+        h.write("m/zip.html.gz", gzip.compress(b" " * (65 << 20)))
+        h.write("m/cut.html.gz", gzip.compress(b"<p>text")[:-9])
+        h.write("m/wide.xhtml", html + "<p" + "".join(f" a{i}=''" for i in range(50000)) +
+                "/></html>")
+        h.write("m/deep.xhtml", html + "<p>" * 200000)
+        h.write("m/bold.html", "<b>" * 200000)
+        h.write("m/nul.html", b"<p>a\0b")
+        h.write("m/line.html", b"<p>" + b"x " * (50 << 20))
+        os.symlink("loop.html", os.path.join(h.path, "m/loop.html"))
+        os.symlink(".", os.path.join(h.path, "m/round"))
+        report = h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        check(report["files"] == {"seen": 9, "indexed": 1, "failed": 8}, report)
+        reasons = {f["file"]: f["reason"] for f in h.json("failed")["files"]}
+        for name, words in {"zip.html.gz": "MiB decompressed", "cut.html.gz": "end early",
+                            "wide.xhtml": "256 attributes", "deep.xhtml": "deeper than 250",
+                            "bold.html": "nests deeper", "nul.html": "byte 0x00",
+                            "line.html": "bytes, more than",
+                            "loop.html": "Too many levels"}.items():
+            check(words in reasons.get(name, ""), (name, reasons))
+        check(h.json("search", "platypus")["results"], "the good file")
+        check(report["seconds"] < 20, report)
+
+
+@test
+def unreadable_files_are_failed():
+    """As nobody where the test runs as root, who may read everything."""
+    prefix = []
+    if os.geteuid() == 0:
+        prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    with house() as h:
+        for program in ("lectern", "lecternd", "lectern-parse"):
+            os.makedirs(os.path.join(h.path, "bin"), exist_ok=True)
+            shutil.copy(os.path.join(BUILD, program), os.path.join(h.path, "bin"))
+        h.write("m/good.html", page("Good", "<p>platypus</p>"))
+        os.chmod(h.write("m/locked.html", page("Locked", "<p>x</p>")), 0)
+        os.chmod(h.write("elsewhere/locked.html", page("Locked", "<p>x</p>")), 0)
+        h.write("away/page.html", page("Away", "<p>x</p>"))
+        os.chmod(os.path.join(h.path, "away"), 0)
+        os.symlink("../elsewhere/locked.html", os.path.join(h.path, "m/to-a-file.html"))
+        os.symlink("../away/page.html", os.path.join(h.path, "m/to-a-folder.html"))
+        for place in (h.path, os.path.join(h.path, "m"), os.path.join(h.path, "bin")):
+            os.chmod(place, 0o777)
+        def run(*args):
+            return subprocess.run([*prefix, os.path.join(h.path, "bin", "lectern"), *args,
+                                   "--store", h.store], env=h.env, capture_output=True,
+                                  text=True, timeout=60)
+        done = run("add", os.path.join(h.path, "m"), "-c", "m", "--wait", "--json")
+        report = json.loads(done.stdout)
+        check(report.get("files") == {"seen": 4, "indexed": 1, "failed": 3}, report)
+        failed = json.loads(run("failed", "--json").stdout)["files"]
+        check({one["file"] for one in failed} == {"locked.html", "to-a-file.html", "to-a-folder.html"} and
+              all("Permission denied" in one["reason"] for one in failed), failed)
+        run("daemon", "--stop")
+        os.chmod(os.path.join(h.path, "away"), 0o700)
+
+
+@test
+def arguments_are_checked():
+    with house() as h:
+        empty = os.path.join(h.path, "empty")
+        os.mkdir(empty)
+        error = h.json("add", os.path.join(h.path, "nowhere"), code=2)["error"]
+        check("nowhere" in error["message"] + str(error.get("path")), error)
+        h.run("add", h.write("file.html", "x"), code=2)
+        error = h.json("add", empty, code=1)["error"]
+        check(error["code"] == "not_found" and ".html" in error["message"], error)
+        check(h.json("ls")["manuals"] == [], "nothing is registered")
+        check("search" in h.run("serach", "x", code=2).stderr, "the nearest verb")
+        h.run("search", code=2)
+        h.run("search", "x", "--modes", "tree", code=2)
+        h.run("get", "n12345", code=None)
+        done = h.run("status", "--socket", "/tmp/" + "x" * 200, code=2)
+        check("socket" in done.stderr and "107" in done.stderr, done.stderr)
+        check("lectern" in h.run("--help").stdout, "help")
+
+
+@test
+def a_second_daemon_is_refused():
+    with house() as h:
+        h.run("status")
+        other = subprocess.run([os.path.join(BUILD, "lecternd"), "--socket",
+                                h.socket + "2", "--store", h.store], env=h.env,
+                               capture_output=True, text=True, timeout=20)
+        check(other.returncode == 6 and str(h.pid()) in other.stderr, other)
+        done = h.run("status", "--socket", h.socket + "2", code=6)
+        check("store" in done.stderr, done.stderr)
+        h.run("status")
+
+
+@test
+def bad_requests_harm_nobody():
+    with house() as h:
+        h.run("status")
+        pid = h.pid()
+        check(oct(os.stat(h.socket).st_mode & 0o777) == "0o600", "the socket's mode")
+        talk(h, b'{"jsonrpc":"2.0","id":1,"met', wait=0.2)
+        for bad, code in ((b"nonsense\n", -32700), (b"[]\n", -32600), (b"{}\n", -32600),
+                          (b'{"jsonrpc":"2.0","id":1,"method":"fly"}\n', -32601),
+                          (b'{"jsonrpc":"2.0","id":1,"method":"search","params":'
+                           b'{"query":"x","fly":1}}\n', -2),
+                          (b'{"jsonrpc":"2.0","id":1,"method":"search","params":'
+                           b'{"query":7}}\n', -2),
+                          *((b'{"jsonrpc":"2.0","id":1,"method":"search","params":'
+                             b'{"query":"x","weights":' + weights + b'}}\n', -2)
+                            for weights in (b"7", b"[1,2,3]", b"[1,2,3,4,5]", b"[1,2,3,-4]")),
+                          (b"[" * 100000 + b"\n", None)):
+            reply = json.loads(talk(h, bad))
+            check(code is None or reply["error"]["code"] == code, (bad[:80], reply))
+        talk(h, b"x" * (3 << 20), wait=1.0)
+        crowd = [socket.socket(socket.AF_UNIX) for _ in range(80)]
+        for s in crowd:
+            with contextlib.suppress(OSError):
+                s.connect(h.socket)
+        for s in crowd:
+            s.close()
+        time.sleep(0.1)
+        check(h.pid() == pid, "the daemon is another one")

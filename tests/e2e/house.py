@@ -1,0 +1,213 @@
+"""What the end-to-end tests share: a private daemon, pages to index, and the list of tests."""
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from e2e import writing_model
+
+BUILD, MANUAL = (os.path.abspath(path) for path in sys.argv[1:3])
+LECTERN = os.path.join(BUILD, "lectern")
+HERE = os.path.dirname(os.path.abspath(__file__))
+GOLDEN = os.path.join(HERE, "../golden")
+MODEL = os.path.join(GOLDEN, "models/memory")
+QUILL = os.path.join(HERE, "../../model/quill-0")
+
+# ---- Tests ----
+
+TESTS = {}  # name: function, in the order in which they stand
+
+
+def test(function):
+    """Lists a function as a test."""
+    if function.__name__ in TESTS:
+        raise SystemExit(f"two tests are called {function.__name__}")
+    TESTS[function.__name__] = function
+    return function
+
+
+class Failure(Exception):
+    pass
+
+
+class Skip(Exception):
+    """What a test needs is not there."""
+
+
+def check(truth, what):
+    if not truth:
+        raise Failure(what)
+
+
+# ---- A daemon of one's own ----
+
+# Parts of the manual: what most tests index, and a few pages for models.
+SMALL = ("index", "tutorial", "ddl", "indexes", "sql-abort", "sql-createindex",
+         "runtime-config", "bookindex", "legalnotice", "preface")
+FEW = ("ddl", "indexes")
+
+
+class House:
+    """A daemon's folder: socket, store, and what it is to index."""
+
+    def __init__(self):
+        self.path = tempfile.mkdtemp(prefix="lectern-e2e-")
+        self.socket = os.path.join(self.path, "s")
+        self.store = os.path.join(self.path, "store")
+        self.model = None
+        self.env = dict(os.environ, LECTERN_SOCKET=self.socket, NO_COLOR="1",
+                        HOME=self.path, XDG_DATA_HOME=self.path,
+                        XDG_CONFIG_HOME=self.path, XDG_STATE_HOME=self.path)
+        for name in ("BROWSER", "EDITOR"):
+            self.env.pop(name, None)
+        self.configure(watch="off")  # most tests say themselves when to look
+
+    def configure(self, **keys):
+        self.write("lectern/lectern.ini",
+                   "".join(f"{key} = {value}\n" for key, value in keys.items()))
+
+    def run(self, *args, code=0, store=True, stdin=None):
+        command = [LECTERN, *args]
+        if store:
+            command += ["--store", self.store]
+        if store and self.model:
+            command += ["--model", self.model]
+        done = subprocess.run(command, env=self.env, capture_output=True,
+                              text=True, input=stdin, timeout=300)
+        if code is not None:
+            check(done.returncode == code,
+                  f"{' '.join(args)}: exit {done.returncode}, not {code}\n"
+                  f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        return done
+
+    def json(self, *args, code=0):
+        return json.loads(self.run(*args, "--json", code=code).stdout)
+
+    def pid(self):
+        return self.json("status")["pid"]
+
+    def part(self, prefixes=SMALL, name="manual"):
+        """A copy of the manual's pages whose names start so."""
+        folder = os.path.join(self.path, name)
+        os.makedirs(folder, exist_ok=True)
+        for page in os.listdir(MANUAL):
+            if page.endswith(".html") and page.startswith(prefixes):
+                shutil.copy(os.path.join(MANUAL, page), folder)
+        return folder
+
+    def copy_model(self):
+        """A model of random weights in a folder of its own."""
+        self.model = os.path.join(self.path, "model")
+        os.makedirs(self.model)
+        for name in ("config.json", "tokenizer.json", "model.safetensors"):
+            shutil.copy(os.path.join(MODEL, name), self.model)
+
+    def manual(self, name):
+        return next(m for m in self.json("status")["manuals"] if m["name"] == name)
+
+    def until(self, reached, what, seconds=60):
+        """Waits until reached() is true, and returns that."""
+        end = time.time() + seconds
+        while time.time() < end:
+            found = reached()
+            if found:
+                return found
+            time.sleep(0.05)
+        raise Failure(f"not in {seconds} s: {what}")
+
+    def write(self, path, text):
+        path = os.path.join(self.path, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def stop(self):
+        self.run("daemon", "--stop", code=None)
+
+    def close(self):
+        self.stop()
+        log = os.path.join(self.store, "lecternd.log")
+        text = open(log, errors="replace").read() if os.path.exists(log) else ""
+        shutil.rmtree(self.path, ignore_errors=True)
+        for bad in ("AddressSanitizer", "runtime error:", "LeakSanitizer",
+                    "ThreadSanitizer"):
+            check(bad not in text, f"the daemon's log has a report:\n{text[-6000:]}")
+
+
+@contextlib.contextmanager
+def house():
+    it = House()
+    try:
+        yield it
+    finally:
+        it.close()
+
+
+@contextlib.contextmanager
+def written(text, **answering):
+    """A house with a model that always writes `text`, and a manual about zebras."""
+    with house() as h:
+        h.model = writing_model.make(os.path.join(h.path, "writer"), text, **answering)
+        h.write("m/a.html", page("Animals", "<p>The zebra eats <b>fresh</b> grass in the morning.</p>"))
+        h.write("m/b.html", page("Plants", "<p>Fresh grass is green.</p><p>It grows.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        yield h
+
+
+def talk(h, data, wait=2.0):
+    """Sends bytes to the socket, returns what comes back."""
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(wait)
+    s.connect(h.socket)
+    got = b""
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        s.sendall(data)
+    with contextlib.suppress(socket.timeout, ConnectionResetError):
+        while not got.endswith(b"\n"):
+            piece = s.recv(65536)
+            if not piece:
+                break
+            got += piece
+    s.close()
+    return got
+
+
+# ---- What it says, and what it reads ----
+
+def walk(node):
+    yield node
+    for child in node["children"]:
+        yield from walk(child)
+
+
+def find(toc, title):
+    found = [node for node in walk(toc) if node["title"] == title]
+    check(found, f"no {title!r} in the toc")
+    return found[0]
+
+
+def whole(h):
+    """All that a manual shows, without its ids: for comparing two houses."""
+    nodes = []
+    for node in walk(h.json("toc", "-c", "m")):
+        got = h.json("get", node["id"])
+        refs = [(ref["text"], ref["url"], ref["node"] is not None) for ref in got["refs"]]
+        nodes.append((got["path"], node["level"], node["file"], node["anchor"],
+                      node["origins"], got["blocks"], refs))
+    searches = [[(hit["path"], hit["file"], hit["span"], round(hit["score"], 9)) for hit in
+                 h.json("search", question, "-c", "m", "-n", "30")["results"]]
+                for question in ("index", "partial index predicate", "CREATE TABLE", "zebra")]
+    return nodes, searches
+
+
+PAGE = "<html><head><title>%s</title></head><body><h1>%s</h1>%s</body></html>"
+
+
+def page(title, body):
+    return PAGE % (title, title, body)

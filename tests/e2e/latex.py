@@ -1,0 +1,130 @@
+"""LaTeX documents."""
+import gzip
+import os
+
+from e2e.house import check, find, house, test, walk
+
+
+@test
+def latex_documents_are_read_with_what_they_include():
+    with house() as h:
+        h.write("m/main.tex", r"""\documentclass{book}
+\newcommand{\beast}{zebra}
+\title{The Zoo}
+\begin{document}
+\chapter{Mammals}
+\input{parts/stripes}
+\input{../../secret}
+\chapter{Birds}\label{birds}
+The ostrich runs.
+\end{document}
+""")
+        h.write("secret.tex", "Nobody reads this secret.")
+        stripes = "\\section{Stripes}\nThe \\beast{} is striped, unlike what chapter~\\ref{birds} shows.\n"
+        h.write("m/parts/stripes.tex.gz", gzip.compress(stripes.encode()))
+        report = h.json("add", os.path.join(h.path, "m"), "--wait")
+        check(report["files"] == {"seen": 2, "indexed": 2, "failed": 0}, f"files: {report}")
+        titles = [node["title"] for node in walk(h.json("toc"))]
+        check(titles == ["m", "The Zoo", "Chapter 1. Mammals", "1.1 Stripes", "Chapter 2. Birds"], titles)
+        birds = h.json("get", find(h.json("toc"), "Chapter 2. Birds")["id"], "--all")
+        check(birds["dropped"] == [] and birds["blocks"], f"nothing is dropped: {birds}")
+        check("part of another file" in h.run("failed", "--left-out").stdout, "why a part is left out, in words")
+        found = h.json("search", "zebra")["results"]
+        check(found[0]["file"] == "parts/stripes.tex.gz" and found[0]["path"][-1] == "1.1 Stripes", found)
+        cited = h.json("ask", "What is striped?")["citations"][0]
+        check(cited["quote"] == "The zebra is striped, unlike what chapter 2 shows.", cited)
+        made = [cited["quote"][begin:end] for begin, end in cited["made"]]
+        check(made == ["zebra", "2"], f"made by macros: {made}")
+        begin, end = cited["span"]
+        check(stripes[begin:end].startswith("The \\beast") and stripes[begin:end].endswith("shows"), cited)
+        check(not h.json("search", "secret", code=1)["results"], "a file outside of the manual is read")
+        check("not in the manual" in open(os.path.join(h.store, "lecternd.log")).read(), "the log is silent")
+        h.env["EDITOR"] = "echo"
+        opened = h.run("open", cited["node"]).stdout.split()
+        check(opened == ["+1", os.path.join(h.path, "m/parts/stripes.tex.gz")], opened)
+
+
+@test
+def index_entries_of_a_document_find_its_sections():
+    with house() as h:
+        h.write("m/main.tex", r"""\documentclass{article}
+\begin{document}
+\section{Stripes\index{zebra!crossing}}
+Black and white.
+\input{part}
+\end{document}
+""")
+        h.write("m/part.tex", r"\section{Feathers}\index{ostrich@\emph{ostrich}|textbf}\index{emu|see{bird}}Grey.")
+        h.json("add", os.path.join(h.path, "m"), "--wait")
+        for words, title in ("zebra crossing", "1 Stripes"), ("ostrich", "2 Feathers"):
+            found = h.json("search", words)["results"]
+            check(found[0]["path"][-1] == title, f"{words}: {found}")
+        check(not h.json("search", "emu", code=1)["results"], "an entry that only leads to another one")
+        h.write("m/part.tex", r"\section{Feathers}\index{rhea}Grey.")
+        h.json("update", "--wait")
+        check(h.json("search", "rhea")["results"][0]["path"][-1] == "2 Feathers", "a new entry")
+        check(not h.json("search", "ostrich", code=1)["results"], "an entry that is gone")
+        h.run("verify")
+
+
+@test
+def a_block_is_cited_in_the_file_it_stands_in():
+    with house() as h:
+        h.write("m/main.tex", "\\documentclass{article}\\begin{document}\\section{Hives}Bees.\n"
+                "\\input{code}\n\\end{document}")
+        code = "\n\\begin{verbatim}\nswarm --all\n\\end{verbatim}\n"
+        h.write("m/code.tex", code)
+        h.json("add", os.path.join(h.path, "m"), "--wait")
+        hit = h.json("search", "swarm", "--kind", "code")["results"][0]
+        begin, end = hit["block"]["span"]
+        check(hit["file"] == "main.tex" and hit["block"]["file"] == "code.tex", hit)
+        check("swarm --all" in code[begin:end], hit)
+
+
+@test
+def what_a_document_includes_may_change():
+    with house() as h:
+        h.write("m/main.tex", "\\documentclass{article}\\begin{document}\\input{a}\\input{b}\\end{document}")
+        h.write("m/other.tex", "\\documentclass{article}\\begin{document}\\section{O}Owls.\\end{document}")
+        h.write("m/a.tex", "\\section{A}Ants.")
+        h.json("add", os.path.join(h.path, "m"), "--wait")
+        owls = h.json("search", "owls")["results"][0]["node"]
+        check(not h.json("search", "bees", code=1)["results"], "bees before there are any")
+        h.write("m/b.tex", "\\section{B}Bees.")
+        h.json("update", "--wait")
+        check(h.json("search", "bees")["results"][0]["path"][-1] == "2 B", "a file that was missing")
+        h.write("m/a.tex", "\\section{A}Apes instead.")
+        h.json("update", "--wait")
+        check(h.json("search", "apes")["results"][0]["path"][-1] == "1 A", "a file that changed")
+        check(not h.json("search", "ants", code=1)["results"], "what it read before is still there")
+        os.remove(os.path.join(h.path, "m/b.tex"))
+        h.json("update", "--wait")
+        check(not h.json("search", "bees", code=1)["results"], "a file that is gone")
+        h.run("verify")
+        check(h.json("search", "owls")["results"][0]["node"] == owls, "an id changed")
+
+
+@test
+def what_is_wrong_in_a_document_is_told_of_its_files():
+    with house() as h:
+        h.write("m/main.tex", "\\documentclass{article}\\begin{document}\n\\input{part}\\input{gone}\\end{quote}\n"
+                "\\end{document}")
+        h.write("m/part.tex", "Ants } and \\[ bees\n\nOwls.")
+        h.write("m/fine.tex", "\\documentclass{article}\\begin{document}Apes.\\end{document}")
+        h.write("m/broken.html", b"\0\0\0")
+        report = h.json("add", os.path.join(h.path, "m"), "--wait")
+        check(report["files"]["failed"] == 1, report)
+        told = h.json("failed")
+        check([file["file"] for file in told["files"]] == ["broken.html"], f"what is read has not failed: {told}")
+        said = {(warning["file"], warning["message"]) for warning in told["warnings"]}
+        check(("part.tex", "byte 5: a stray }") in said, said)
+        check(("main.tex", "byte 52: gone is not there") in said, said)
+        check(("main.tex", "byte 64: \\end{quote} without \\begin") in said, said)
+        check({warning["document"] for warning in told["warnings"]} == {"main.tex"}, told)
+        check("m  part.tex: read, but byte 5: a stray }" in h.run("failed").stdout, "in words")
+        h.write("m/part.tex", "Ants and bees.")
+        h.json("update", "--wait")
+        check({warning["file"] for warning in h.json("failed")["warnings"]} == {"main.tex"}, "what was put right")
+        h.run("daemon", "--stop")
+        check(len(h.json("failed")["warnings"]) == 2, "kept by the store")
+        h.run("verify")

@@ -1,0 +1,433 @@
+"""Models and the memories they make."""
+import array
+import json
+import math
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import threading
+import time
+
+from e2e import writing_model
+from e2e.house import BUILD, FEW, GOLDEN, MODEL, SMALL, Skip, check, house, page, test
+
+
+@test
+def doctor_finds_nothing_wrong():
+    with house() as h:
+        h.run("status")
+        report = h.run("doctor")
+        for key in ("socket", "store", "parsers"):
+            check(key in report.stdout, report.stdout)
+
+
+@test
+def doctor_looks_at_the_model_in_use():
+    with house() as h:
+        folder = writing_model.make(os.path.join(h.path, "writer"), "zebra")
+        config = os.path.join(folder, "config.json")
+        right = open(config).read()
+        h.write("writer/config.json", right.replace('"qwen3"', '"gpt2"'))
+        ini = h.write("lectern/lectern.ini", f"model = {folder}\n")
+        done = h.run("doctor", code=5)
+        check("FAIL  model" in done.stdout and "gpt2" in done.stdout, done.stdout)
+        h.run("daemon", "--stop")
+        h.write("writer/config.json", right)
+        check("parameters" in h.run("doctor").stdout, "opened")
+        h.write("lectern/lectern.ini", "model = none\n")
+        check("configured is none: lectern daemon --stop" in h.run("doctor").stdout, ini)
+        h.run("daemon", "--stop")
+        check("none: search goes by words" in h.run("doctor").stdout, "none")
+        h.write("lectern/lectern.ini", f"model = {folder}\n")
+        check(f"configured is {folder}" in h.run("doctor").stdout, "one more is configured")
+
+
+@test
+def memories_follow_updates():
+    with house() as h:
+        h.copy_model()
+        folder = h.part(FEW)
+        added = h.json("add", folder, "-c", "pg", "--wait")
+        check(added["segments"] > 100 and added["encoded"] > 100, added)
+        check("memories" not in added and added["tokens"] > added["segments"], added)
+        status = h.json("status")
+        check(status["model"]["state"] == "ready" and status["state"] == "idle", status)
+        check(status["model"]["path"] == h.model and status["model"]["parameters"] > 1000 and
+              status["model"]["width"] > 0 and status["model"]["backend"] == "cpu", status)
+        check(status["manuals"][0]["memories"] == "current" and
+              status["manuals"][0]["segments"] > 100, status)
+        for mode in ("auto", "tree", "dense"):
+            found = h.json("search", "partial indexes", "-c", "pg", "--mode", mode)
+            check(found["results"] and found["model"] == "model", (mode, found["model"]))
+            check(found["ms"]["embed"] > 0, found["ms"])
+        found = h.json("search", "partial indexes", "--mode", "lexical")
+        check(found["model"] is None and found["ms"]["embed"] < 5, found)
+        again = h.json("update", "-c", "pg", "--wait")
+        check(again["encoded"] == 0 and not again["changed"], again)
+        check(again["segments"] == added["segments"], (again, added))
+        with open(os.path.join(folder, "indexes-partial.html"), "r+b") as file:
+            text = file.read().replace(b"partial", b"halfway")
+            file.seek(0)
+            file.write(text)
+        edited = h.json("update", "-c", "pg", "--wait")
+        check(0 < edited["encoded"] < 30 and edited["changed"], edited)
+        report = h.run("doctor").stdout
+        check("parameters" in report and "segment_tokens" in report, report)
+
+
+@test
+def encoders_make_memories_and_answers_are_passages():
+    with house() as h:
+        h.copy_model()
+        shutil.rmtree(h.model)
+        shutil.copytree(os.path.join(GOLDEN, "models", "bert"), h.model)
+        shutil.copy(os.path.join(GOLDEN, "tokenizers", "bert", "tokenizer.json"), h.model)
+        added = h.json("add", h.part(("indexes-partial",)), "-c", "pg", "--wait")
+        check(added["encoded"] > 5, added)
+        model = h.json("status")["model"]
+        check(model["family"] == "bert" and model["pooling"] == "mean" and not model["writes"], model)
+        check("no answers" in h.run("doctor").stdout, "doctor")
+        for mode in ("tree", "dense"):
+            found = h.json("search", "partial indexes", "-c", "pg", "--mode", mode)
+            check(found["results"] and found["model"] == "model", (mode, found))
+        answer = h.json("ask", "What is a partial index?", "-c", "pg")
+        check(answer["kind"] == "passages" and "does not write" in answer["declined"], answer)
+        h.run("ask", "What is a partial index?", "-c", "pg", "--answer", "generated", code=5)
+
+
+def damage(h, how):
+    """Breaks the model in its folder; returns how to mend it."""
+    def put(name, data):
+        path = os.path.join(h.model, name)
+        with open(path + ".new", "wb") as file:
+            file.write(data)
+        os.rename(path + ".new", path)
+
+    if how == "folder":
+        away = h.model + ".away"
+        os.rename(h.model, away)
+        return lambda: os.rename(away, h.model)
+    name = "model.safetensors" if how == "cut" else "tokenizer.json"
+    with open(os.path.join(h.model, name), "rb") as file:
+        right = file.read()
+    put(name, right[:len(right) // 2] if how == "cut" else b'{"model": {"type": "WordPiece"}}')
+    return lambda: put(name, right)
+
+
+@test
+def broken_models_leave_search_by_words():
+    names = {"folder": "config.json", "cut": "model.safetensors",
+             "tokenizer": "tokenizer.json"}
+    for how, name in names.items():
+        with house() as h:
+            h.copy_model()
+            mend = damage(h, how)
+            folder = h.part(("indexes",))
+            added = h.json("add", folder, "-c", "pg", "--wait")
+            check(added["nodes"] > 10, (how, added))
+            error = added["memories"]["error"]
+            check(error["code"] == "model" and h.model in error["message"] and
+                  name in error["message"], (how, error))
+            status = h.json("status")
+            check(status["model"]["state"] == "failed" and
+                  status["model"]["error"] == error, (how, status))
+            check(status["state"] == "degraded" and status["manuals"][0]["stale"] is False and
+                  status["manuals"][0]["memories"] == "none", (how, status))
+            check(error["message"] in h.run("status").stdout, how)
+            report = h.run("doctor", code=5).stdout
+            check(error["message"] in report, report)
+            check(h.json("search", "partial indexes")["model"] is None, how)
+            check(h.json("ask", "What is a partial index?")["kind"] == "passages", how)
+            done = h.run("search", "partial indexes", "--mode", "dense", code=5)
+            check(h.model in done.stderr, done.stderr)
+            mend()
+            h.until(lambda: h.manual("pg")["memories"] == "current", f"{how}: mended", 30)
+            status = h.json("status")
+            check(status["model"]["state"] == "ready" and status["state"] == "idle" and
+                  "error" not in status["model"], (how, status))
+            h.run("search", "partial indexes", "--mode", "dense")
+            h.run("doctor")
+
+
+@test
+def a_broken_model_does_not_fill_the_store():
+    with house() as h:
+        h.copy_model()
+        damage(h, "cut")
+        sizes = []
+        for round in range(12):
+            letters = random.Random(round).choices("abcdefghijklmnopqrstuvwxyz", k=400000)
+            h.write("m/a.html", page("Letters", "<p>%s</p>" % "".join(letters)))
+            h.run(*(["update"] if round else ["add", os.path.join(h.path, "m")]), "--wait")
+            time.sleep(0.4)
+            sizes.append(h.json("status")["store"]["bytes"])
+        check(sizes[-1] < 1.5 * sizes[3], sizes)
+
+
+@test
+def no_model_is_no_error():
+    with house() as h:
+        h.model = "none"
+        added = h.json("add", h.part(("indexes",)), "-c", "pg", "--wait")
+        check(added["segments"] == 0 and "memories" not in added, added)
+        status = h.json("status")
+        check(status["model"]["state"] == "none" and status["state"] == "idle", status)
+        done = h.run("search", "partial indexes", "--mode", "dense", code=5)
+        check("--model" in done.stderr, done.stderr)
+        h.run("doctor")
+
+
+@test
+def a_model_that_goes_away_goes_on():
+    with house() as h:
+        h.copy_model()
+        h.run("add", h.part(("indexes",)), "-c", "pg", "--wait")
+        check(h.json("status")["model"]["changed"] is False, "changed at once")
+        os.rename(h.model, h.model + ".away")
+        model = h.json("status")["model"]
+        check(model["state"] == "ready" and model["changed"] is True, model)
+        h.run("search", "partial indexes", "--mode", "dense")
+        h.run("update", "--force", "--wait")
+
+
+@test
+def another_model_is_used():
+    with house() as h:
+        h.copy_model()
+        h.run("add", h.part(("indexes",)), "-c", "pg", "--wait")
+        with open(os.path.join(h.model, "model.safetensors"), "r+b") as file:
+            right = file.read()
+            file.truncate(1000)
+        h.run("search", "partial indexes", "--mode", "dense")
+        h.until(lambda: "error" in h.json("status")["model"], "what is no model is refused", 30)
+        status = h.json("status")
+        check(status["model"]["state"] == "ready" and status["model"]["changed"] and
+              status["manuals"][0]["memories"] == "current", status)
+        h.run("search", "partial indexes", "--mode", "dense")
+        with open(os.path.join(h.model, "model.safetensors"), "r+b") as file:
+            file.write(right[:-2] + bytes([right[-2] ^ 1]) + right[-1:])
+        h.until(lambda: h.json("status")["model"]["changed"] is False, "the model is taken", 30)
+        h.until(lambda: h.manual("pg")["memories"] == "current", "memories are made again")
+        status = h.json("status")
+        check("error" not in status["model"] and status["state"] == "idle", status)
+        h.run("search", "partial indexes", "--mode", "dense")
+        log = open(os.path.join(h.store, "lecternd.log")).read()
+        check(log.count("segments encoded") == 2, log[-1000:])
+
+
+@test
+def a_model_is_used_without_a_restart():
+    with house() as h:
+        h.run("add", h.part(FEW), "--wait")
+        first = writing_model.make(os.path.join(h.path, "models", "first"), "zebra")
+        second = os.path.join(h.path, "models", "second")
+        shutil.copytree(MODEL, second)
+        pid = h.pid()
+        ini = os.path.join(h.path, "lectern", "lectern.ini")
+        h.run("model", "use", "none")
+        check("model = none" in open(ini).read() and "watch = off" in open(ini).read(), open(ini).read())
+        check(h.json("model", "info")["model"]["state"] == "none", "none")
+        check(h.json("search", "index")["model"] is None, "no model, none used")
+        told = h.json("model", "use", first)
+        check(told["model"]["writes"] and told["configuration"] == ini, told)
+        check(f"model = {first}\n" in open(ini).read(), open(ini).read())
+        h.run("wait")
+        check(h.json("search", "index", "--mode", "dense")["model"] == "first", "the first one's memories")
+        made = h.json("status")["model"]
+        told = h.run("model", "use", second)
+        check(second in told.stdout and "memories" in told.stderr, told.stderr)
+        h.until(lambda: h.json("status")["state"] == "idle", "memories made again")
+        check(h.json("search", "index", "--mode", "dense")["model"] == "second", "the second one's")
+        status = h.json("status")
+        check(status["model"]["path"] == second and status["model"]["width"] != 0 and made["path"] == first, status)
+        check(h.json("verify")["fault_count"] == 0, "verify")
+        check(h.pid() == pid, "the daemon is the same")
+        h.run("daemon", "--stop")
+        check(h.json("model", "info")["model"]["path"] == second, "after a restart, too")
+
+
+@test
+def a_model_that_is_none_is_not_used():
+    with house() as h:
+        folder = os.path.join(h.path, "models", "one")
+        shutil.copytree(MODEL, folder)
+        h.run("model", "use", folder)
+        ini = open(os.path.join(h.path, "lectern", "lectern.ini")).read()
+        broken = os.path.join(h.path, "models", "broken")
+        shutil.copytree(MODEL, broken)
+        os.truncate(os.path.join(broken, "model.safetensors"), 1000)
+        sparse = os.path.join(h.path, "models", "sparse")
+        shutil.copytree(os.path.join(os.path.dirname(MODEL), "qwen2"), sparse)
+        for wrong, says in ((broken, "model.safetensors"), (sparse, "tokenizer.json"), ("nowhere", "nowhere/config.json")):
+            done = h.run("model", "use", wrong, code=5)
+            check(says in done.stderr, done.stderr)
+        check(open(os.path.join(h.path, "lectern", "lectern.ini")).read() == ini, "the configuration is as it was")
+        check(h.json("model", "info")["model"]["path"] == folder, "and the model, too")
+        h.run("model", "use", code=2)
+        h.run("model", "chew", folder, code=2)
+
+
+@test
+def models_are_found_and_explained():
+    with house() as h:
+        folder = os.path.join(h.path, "models", "one")
+        shutil.copytree(MODEL, folder)
+        snapshot = os.path.join(h.path, "hub", "models--a--b", "snapshots", "c0ffee")
+        shutil.copytree(os.path.join(os.path.dirname(MODEL), "bert"), snapshot)
+        os.makedirs(os.path.join(h.path, "lectern", "models", "empty"))
+        shutil.copytree(MODEL, os.path.join(h.path, "lectern", "models", "two"))
+        h.env["HF_HOME"] = h.path
+        h.run("model", "use", folder)
+        listed = h.json("model", "list")
+        found = {os.path.relpath(m["path"], h.path): m for m in listed["models"]}
+        check(found["models/one"]["used"] and not found["lectern/models/two"]["used"], listed)
+        check(found["hub/models--a--b/snapshots/c0ffee"]["family"] == "bert", listed)
+        check(not any("empty" in path for path in found), listed)
+        told = h.run("model", "info", snapshot).stdout
+        check("writes no answers" in told and "no tokenizer.json" in told and "bert" in told, told)
+        about = h.json("model", "info", folder)["model"]
+        check(about["writes"] and about["token_bytes"] > 0 and about["weight_bytes"] > 0 and
+              about["attention"] == "full" and about["tokenizer"], about)
+        check("use info list" in h.run("completion", "bash", store=False).stdout, "completion")
+
+
+def large_model(folder, layers, kind):
+    """A decoder of some hundred MB of small numbers; returns the bytes of its weights."""
+    width, inner, kv_heads, head, vocabulary = 1024, 4096, 4, 64, 1024
+    os.makedirs(folder)
+    with open(os.path.join(folder, "config.json"), "w") as file:
+        json.dump({"model_type": "qwen3", "vocab_size": vocabulary, "hidden_size": width, "intermediate_size": inner,
+                   "num_hidden_layers": layers, "num_attention_heads": width // head, "num_key_value_heads": kv_heads,
+                   "head_dim": head, "max_position_embeddings": 512, "tie_word_embeddings": True}, file)
+    shapes = {"model.embed_tokens": (vocabulary, width), "model.norm": (width,)}
+    for i in range(layers):
+        parts = {"input_layernorm": (width,), "post_attention_layernorm": (width,),
+                 "self_attn.q_norm": (head,), "self_attn.k_norm": (head,), "self_attn.q_proj": (width, width),
+                 "self_attn.k_proj": (kv_heads * head, width), "self_attn.v_proj": (kv_heads * head, width),
+                 "self_attn.o_proj": (width, width), "mlp.gate_proj": (inner, width), "mlp.up_proj": (inner, width),
+                 "mlp.down_proj": (width, inner)}
+        shapes |= {f"model.layers.{i}.{part}": shape for part, shape in parts.items()}
+    size, at, header = 2 if kind == "BF16" else 4, 0, {}
+    for name, shape in shapes.items():
+        end = at + math.prod(shape) * size
+        header[name + ".weight"] = {"dtype": kind, "shape": shape, "data_offsets": [at, end]}
+        at = end
+    values = array.array("f", [((i * 2654435761) % 65536 - 32768) / 1e6 for i in range(65536)]).tobytes()
+    block = values if kind == "F32" else b"".join(values[i + 2:i + 4] for i in range(0, len(values), 4))
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(os.path.join(folder, "model.safetensors"), "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for begin in range(0, at, len(block)):
+            file.write(block[:at - begin])
+    return at, layers * kv_heads * head * 2 * 4
+
+
+@test
+def models_take_little_more_than_their_weights():
+    if b"__asan_init" in open(os.path.join(BUILD, "probe"), "rb").read():
+        raise Skip("a sanitizer keeps what is freed")
+    with house() as h:
+        for kind, layers in (("F32", 4), ("BF16", 11)):  # 236 MiB, read; 321 MiB, mapped
+            folder = os.path.join(h.path, kind)
+            weights, token = large_model(folder, layers, kind)
+            ids = [str(i) for i in range(40)]
+            run = subprocess.Popen([os.path.join(BUILD, "probe"), "logits", "--model", folder, "--ids", ",".join(ids),
+                                    "--decode", "4", "--threads", "2", "--out", os.path.join(folder, "out")])
+            _, status, used = os.wait4(run.pid, 0)
+            check(status == 0, f"probe ended with {status}")
+            peak = used.ru_maxrss * 1024
+            check(peak <= 1.1 * weights + len(ids) * token, f"{kind}: {peak} bytes for {weights} of weights")
+            shutil.rmtree(folder)
+
+
+def encoding(h):
+    return h.manual("pg").get("encoding")
+
+
+@test
+def memories_survive_a_kill():
+    with house() as h:
+        h.copy_model()
+        folder = h.part(SMALL + ("functions",))
+        h.run("add", folder, "-c", "pg")
+        seen = h.until(lambda: (encoding(h) or {}).get("done", 0) > 300 and encoding(h),
+                       "segments are encoded")
+        check(seen["done"] < seen["total"], seen)
+        os.kill(h.pid(), signal.SIGKILL)
+        report = h.json("wait", "-c", "pg")
+        check(report["segments"] > 800, report)
+        check(0 < report["encoded"] <= report["segments"] - 200, (seen, report))
+        check(h.manual("pg")["memories"] == "current", "current")
+        fresh = h.json("search", "partial indexes", "--mode", "dense")["results"]
+        check(fresh, fresh)
+        check(h.json("update", "--wait", "-c", "pg")["encoded"] == 0, "all are there")
+
+
+@test
+def updates_do_not_wait_for_memories():
+    with house() as h:
+        h.copy_model()
+        folder = h.part(SMALL + ("functions",))
+        h.run("add", folder, "-c", "pg")
+        h.until(lambda: (encoding(h) or {}).get("done", 0) > 100, "memories are computed")
+        h.write("notes/a.html", page("Zebras", "<p>Zebras have stripes.</p>"))
+        h.run("add", os.path.join(h.path, "notes"), "-c", "notes")
+        h.until(lambda: h.json("ls")["manuals"][-1]["nodes"] > 0, "the second is indexed", 10)
+        check(h.manual("pg")["memories"] == "computing", "pg's memories came first")
+        check(h.json("search", "zebras")["results"], "the second is found")
+        told = {one["manual"]: one for one in h.json("wait")["manuals"]}
+        check(told["pg"]["encoded"] > told["pg"]["segments"] - 100, told["pg"])  # both runs count
+        for name in ("pg", "notes"):
+            check(h.manual(name)["memories"] == "current", name)
+        log = open(os.path.join(h.store, "lecternd.log")).read()
+        check(log.count("segments encoded") == 2, log[-1000:])
+
+
+class Restless(threading.Thread):
+    """A page that never stays the same for long, and takes longer to encode than to index."""
+
+    def __init__(self, h):
+        super().__init__(daemon=True)
+        self.house, self.over, self.draw = h, threading.Event(), random.Random(5)
+
+    def __enter__(self):
+        self.write()
+        self.start()
+
+    def __exit__(self, *what):
+        self.over.set()
+        self.join()
+
+    def write(self):
+        text = "".join("<p>" + " ".join(str(self.draw.randrange(10 ** 6)) for _ in range(80)) + ".</p>"
+                       for _ in range(150))
+        new = self.house.write("manual/restless.new", page("Restless", text))
+        os.rename(new, new.replace(".new", ".html"))
+
+    def run(self):
+        while not self.over.is_set():
+            self.write()
+            time.sleep(0.1)
+
+
+@test
+def memories_do_not_wait_for_a_file_to_rest():
+    with house() as h:
+        h.configure(watch="auto")
+        h.copy_model()
+        folder = h.part(("ddl-basics",))
+
+        def rounds():
+            return open(os.path.join(h.store, "lecternd.log")).read().count("segments encoded")
+
+        with Restless(h):
+            h.run("add", folder, "-c", "pg")
+            for made in range(2):
+                h.until(lambda: rounds() > made, f"memories are made, round {made + 1}", 120)
+            check(h.json("search", "tables", "--mode", "dense")["results"], "dense")
+        h.json("wait")
+        check(h.manual("pg")["memories"] == "current", "at rest")

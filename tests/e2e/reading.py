@@ -1,0 +1,203 @@
+"""Manuals become trees: nodes, blocks, links, index entries."""
+import gzip
+import os
+
+from e2e.house import check, find, house, page, test, walk
+
+
+@test
+def a_manual_is_indexed_and_read():
+    with house() as h:
+        folder = h.part()
+        files = len(os.listdir(folder))
+        added = h.json("add", folder, "-c", "pg", "--wait")
+        check(added["manual"] == "pg", added)
+        check(added["files"] == {"seen": files, "indexed": files, "failed": 0}, added)
+        check(added["nodes"] > files and added["tokens"] > 10000, added)
+        check(h.json("ls")["manuals"][0]["name"] == "pg", "ls")
+        toc = h.json("toc", "-c", "pg")
+        section = find(toc, "5.11. Table Partitioning")
+        check(section["file"] == "ddl-partitioning.html", section)
+        check(section["anchor"] == "DDL-PARTITIONING", section)
+        titles = [child["title"] for child in section["children"]]
+        check(titles[:2] == ["5.11.1. Overview", "5.11.2. Declarative Partitioning"],
+              titles)
+        one = h.json("toc", section["id"], "--depth", "1")
+        check(all(not child["children"] for child in one["children"]), one)
+        got = h.json("get", section["children"][0]["id"])
+        check(got["path"][-2:] == ["5.11. Table Partitioning", "5.11.1. Overview"], got)
+        check(got["blocks"] and got["blocks"][0]["kind"] == "paragraph", got["blocks"])
+        text = h.run("get", section["id"]).stdout
+        check("5.11. Table Partitioning" in text, text)
+        status = h.json("status")
+        check(status["state"] == "idle", status)
+        check(status["manuals"][0]["nodes"] == added["nodes"], status)
+
+
+@test
+def blocks_stand_at_their_spans():
+    with house() as h:
+        folder = h.part(("sql-abort", "ddl-part"))
+        h.json("add", folder, "-c", "pg", "--wait")
+        checked = 0
+        for node in walk(h.json("toc", "-c", "pg")):
+            for block in h.json("get", node["id"])["blocks"]:
+                data = open(os.path.join(folder, block["file"]), "rb").read()
+                source = data[block["span"][0]:block["span"][1]].decode()
+                check(source and not source[0].isspace() and not source[-1].isspace(),
+                      source)
+                first = block["text"].split()[0]
+                if block["kind"] in ("paragraph", "code") and "<" not in source:
+                    check(source.startswith(first[:3].replace("&", "&amp;")
+                                            .replace("<", "&lt;")), (source, block))
+                    checked += 1
+        check(checked > 20, checked)
+
+
+@test
+def links_lead_to_nodes():
+    with house() as h:
+        h.write("m/index.html", page("Top", '<p>See <a href="a/b.html#two">two</a>, '
+                                     '<a href="nowhere.html">none</a> and '
+                                     '<a href="http://x.org/">out</a>.</p>'))
+        h.write("m/a/b.html", page("B", '<h2 id="two">Two</h2><p>text '
+                                   '<a href="../index.html">up</a></p>'))
+        h.json("add", os.path.join(h.path, "m"), "--wait")
+        toc = h.json("toc")
+        two = find(toc, "Two")
+        refs = {ref["text"]: ref for ref in h.json("get", find(toc, "Top")["id"])["refs"]}
+        check(refs["two"]["node"] == two["id"], refs)
+        check(refs["none"]["node"] is None and refs["out"]["node"] is None, refs)
+        up = h.json("get", two["id"])["refs"][0]
+        check(up["node"] == find(toc, "Top")["id"], up)
+
+
+@test
+def links_to_packed_files_lead_to_nodes():
+    with house() as h:
+        folder = os.path.join(h.path, "m")
+        h.write("m/a.html", page("A", '<p><a href="b.html#two">packed</a>, '
+                                 '<a href="c.html.gz">plain</a></p>'))
+        h.write("m/b.html.gz", gzip.compress(page("B", '<h2 id="two">Two</h2><p>text</p>').encode()))
+        h.write("m/c.html", page("C", "<p>text</p>"))
+        h.json("add", folder, "--wait")
+        toc = h.json("toc")
+        refs = {ref["text"]: ref["node"] for ref in h.json("get", find(toc, "A")["id"])["refs"]}
+        check(refs == {"packed": find(toc, "Two")["id"], "plain": find(toc, "C")["id"]}, refs)
+
+
+INDEX = '<div class="index"><div class="indexdiv"><dl>%s</dl></div></div>'
+
+
+@test
+def index_entries_find_sections():
+    with house() as h:
+        folder = os.path.join(h.path, "m")
+        h.write("m/a.html", page("Alpha", "<p>The first text.</p>"))
+        h.write("m/b.html", page("Beta", "<p>The second text.</p>"))
+        entry = '<dt>zebra crossings</dt><dd><dl><dt>striped, <a href="%s">see</a></dt></dl></dd>'
+        h.write("m/ix.html", page("Index", INDEX % (entry % "a.html")))
+        h.json("add", folder, "-c", "m", "--wait")
+
+        def first(words):
+            hits = h.json("search", words, "--mode", "lexical", code=None)["results"]
+            return hits[0]["path"][-1] if hits else None
+
+        alpha = find(h.json("toc"), "Alpha")["id"]
+        check(h.json("get", alpha)["aliases"] == ["zebra crossings, striped"], h.json("get", alpha))
+        check(first("striped zebra") == "Alpha", "found by its entry")
+        h.write("m/ix.html", page("Index", INDEX % (entry % "b.html")))
+        h.json("update", "--wait")
+        check(first("striped zebra") == "Beta", "the entry leads elsewhere")
+        check(h.json("get", alpha)["aliases"] == [], "and no more there")
+        os.remove(os.path.join(folder, "ix.html"))
+        h.json("update", "--wait")
+        check(first("zebra") is None, "without the index page there are no entries")
+
+
+@test
+def index_entries_can_be_left_out():
+    with house() as h:
+        folder = os.path.join(h.path, "m")
+        h.write("m/a.html", page("Alpha", "<p>The first text.</p>"))
+        h.write("m/ix.html", page("Index", INDEX % '<dt>zebra, <a href="a.html">A</a></dt>'))
+        config = h.write("lectern.ini", "aliases = no\n")
+        h.json("add", folder, "-c", "m", "--wait", "--config", config)
+        check(not h.json("search", "zebra", "--mode", "lexical", code=1)["results"], "left out")
+        for setting, code in (("yes", 0), ("no", 1)):
+            h.stop()
+            h.write("lectern.ini", f"aliases = {setting}\n")
+            h.json("update", "--wait", "--config", config)
+            h.json("search", "zebra", "--mode", "lexical", code=code)
+
+
+@test
+def what_is_left_out_is_listed():
+    with house() as h:
+        h.write("m/index.html", page("Top", '<p>Read <a href="a.html">A</a>.</p>'))
+        h.write("m/a.html", page("A", "<p>The text.</p>"))
+        h.write("m/b.html", page("A", "<p>The text.</p>"))
+        h.write("m/old.html", '<meta http-equiv="refresh" content="0; url=a.html">moved')
+        h.write("m/deep.html", "<div>" * 300000 + "x")
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        check(h.manual("m")["left_out"] == {"redirect": 1, "same": 1}, h.manual("m"))
+        check("2 left out" in h.run("status").stdout, h.run("status").stdout)
+        check("left_out" not in h.json("failed"), "only when asked for")
+        listed = h.json("failed", "--left-out")
+        check([f["file"] for f in listed["files"]] == ["deep.html"], listed)
+        check({f["file"]: f["reason"] for f in listed["left_out"]} ==
+              {"b.html": "same", "old.html": "redirect"}, listed)
+        check("old.html: left out: sends one" in h.run("failed", "--left-out").stdout, "in words")
+
+
+@test
+def what_was_dropped_is_shown():
+    with house() as h:
+        for i in range(9):
+            h.write(f"m/{i}.html", page(f"Page {i}", '<div class="navheader"><p>Prev Next</p></div>'
+                                        f'<p>Shared banner of all.</p><p>Own words {i}.</p>'
+                                        f'<h2 id="s">Part {i}</h2><p>More of {i} <b hidden>secret</b></p>'
+                                        '<footer>Made by hand</footer>'))
+        h.json("add", os.path.join(h.path, "m"), "--wait")
+        toc = h.json("toc")
+        one, part = find(toc, "Page 1"), find(toc, "Part 1")
+        check("dropped" not in h.json("get", one["id"]), "not asked for")
+        got = h.json("get", one["id"], "--all")
+        check([block["text"] for block in got["blocks"]] == ["Own words 1."], got["blocks"])
+        wanted = [("navigation", "Prev Next"), ("repeated", "Shared banner of all."),
+                  ("hidden", "secret"), ("footer", "Made by hand")]
+        check([(d["reason"], d["text"]) for d in got["dropped"]] == wanted, got["dropped"])
+        data = open(os.path.join(h.path, "m/1.html")).read()
+        for d in got["dropped"]:
+            check(d["file"] == "1.html" and data[slice(*d["span"])] == d["text"], d)
+        below = h.json("get", part["id"], "--all")["dropped"]
+        check([d["reason"] for d in below] == ["hidden", "footer"], below)
+        text = h.run("get", one["id"], "--all").stdout
+        check("[dropped: repeated] Shared banner of all.\n" in text, text)
+        check("--all" in h.run("help", "get", store=False).stdout, "help")
+        h.write("m/1.html", page("Page 1", "changed"))
+        done = h.run("get", one["id"], "--all", code=None)
+        check(done.returncode and "lectern update" in done.stderr, done.stderr)
+        check("Own words 1." in h.run("get", one["id"]).stdout, "without --all it is as it was")
+
+
+@test
+def manuals_come_and_go():
+    with house() as h:
+        h.write("one/html/a.html", page("A", "<p>aardvark</p>"))
+        h.write("two/a.html", page("B", "<p>aardvark</p>"))
+        h.json("add", os.path.join(h.path, "one/html"), "--wait")
+        h.json("add", os.path.join(h.path, "two"), "--wait")
+        names = {m["name"] for m in h.json("ls")["manuals"]}
+        check(names == {"one", "two"}, names)
+        check(len(h.json("search", "aardvark")["results"]) == 2, "both")
+        check(len(h.json("search", "aardvark", "-c", "two")["results"]) == 1, "-c")
+        h.run("add", os.path.join(h.path, "one"), "-c", "two", code=2)
+        h.json("add", os.path.join(h.path, "one/html"), "-c", "first", "--wait")
+        check(h.json("toc", "-c", "first")["title"] == "first", "renamed")
+        check({m["name"] for m in h.json("ls")["manuals"]} == {"first", "two"}, "ls")
+        h.run("rm", "first")
+        check(len(h.json("search", "aardvark")["results"]) == 1, "after rm")
+        h.run("rm", "first", code=None)
+        h.stop()
+        check({m["name"] for m in h.json("ls")["manuals"]} == {"two"}, "after a restart")

@@ -1,0 +1,147 @@
+"""The store: verify, compact, backup."""
+import json
+import os
+import socket
+import struct
+import time
+
+from e2e.house import FEW, check, house, test
+
+
+PAGE, LEAF, OVERFLOW, BIG = 4096, 2, 4, 1
+ZSTD = b"\x28\xb5\x2f\xfd"
+
+
+def values(data):
+    """Where the values of LMDB's pages are, (first byte, bytes): what a page has
+    beside them is its bookkeeping, or the remains of what was there before."""
+    at = 2 * PAGE
+    while at < len(data):
+        flags, lower, upper = struct.unpack_from("<HHH", data, at + 10)
+        if flags & OVERFLOW:
+            pages = lower | upper << 16
+            yield at + 16, max(pages, 1) * PAGE - 16
+            at += (max(pages, 1) - 1) * PAGE
+        elif flags & LEAF and lower <= PAGE:
+            for node in struct.unpack_from(f"<{max(lower - 16, 0) // 2}H", data, at + 16):
+                low, high, kind, key = struct.unpack_from("<HHHH", data, at + node)
+                if not kind & BIG:
+                    yield at + node + 8 + key, low | high << 16
+        at += PAGE
+
+
+def spoil_a_tree(h):
+    """Changes a byte of every third packed tree, behind a stopped daemon's back."""
+    path = os.path.join(h.store, "data.mdb")
+    with open(path, "r+b") as file:
+        data = file.read()
+        packed = [(at, size) for at, size in values(data) if data.startswith(ZSTD, at)]
+        for at, size in packed[::3]:
+            place = at + min(40, size - 1)
+            file.seek(place)
+            file.write(bytes([data[place] ^ 0x55]))
+    return len(packed[::3])
+
+
+@test
+def damage_is_named_and_repaired():
+    with house() as h:
+        h.copy_model()
+        h.run("add", h.part(FEW), "-c", "pg", "--wait")
+        report = h.json("verify")
+        check(not report["fault_count"] and report["checked"]["by_model"] and
+              report["checked"]["memories"] > 10, report)
+        check("no fault" in h.run("verify", "-c", "pg").stdout, "verify")
+        h.stop()
+        check(spoil_a_tree(h) > 2, "trees in the file")
+        report = h.json("verify", code=6)
+        check(report["fault_count"] and
+              all(f["table"] in ("trees", "outlines") and f["remedy"] and f["what"] and
+                  f["place"] and f["manual"] == "pg" for f in report["faults"]), report)
+        done = h.run("verify", code=6)
+        check("lectern update --force -c pg" in done.stdout, done.stdout)
+        report = h.json("verify", "--repair")
+        check(report["fault_count"] and report["manuals"][0]["repairing"] and
+              not report["after"]["fault_count"], report)
+        check("no fault" in h.run("verify").stdout, "repaired")
+        check(h.json("search", "partial index", "-n", "1")["results"], "search")
+        h.run("verify", "-c", "none", code=1)
+
+
+@test
+def it_is_verified_while_it_changes():
+    with house() as h:
+        h.copy_model()
+        folder = h.part(FEW)
+        h.run("add", folder, "-c", "pg", "--wait")
+        page = os.path.join(folder, "ddl-basics.html")
+        for turn in range(8):
+            text = open(page).read()
+            h.write("manual/ddl-basics.html", text.replace("</body>", f"<p>Turn {turn}.</p></body>"))
+            h.run("update")
+            report = h.json("verify")
+            check(not report["fault_count"], report)
+        h.run("wait")
+        check(h.json("verify")["checked"]["by_model"], "current memories")
+
+
+@test
+def what_is_replaced_is_collected_though_updates_never_rest():
+    with house() as h:
+        h.run("add", h.part(("ddl",)), "-c", "pg", "--wait")
+        status = h.json("status")
+        first, generation = status["store"]["bytes"], status["generation"]
+        most, lines = 0, socket.socket(socket.AF_UNIX)
+        lines.connect(h.socket)
+        with lines, lines.makefile("rwb") as stream:
+            def call(method, params):
+                stream.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method,
+                                         "params": params}).encode() + b"\n")
+                stream.flush()
+                return json.loads(stream.readline())["result"]
+            while status["generation"] < generation + 40:
+                call("update", {"force": True})
+                status = call("status", {})
+                most = max(most, status["store"]["bytes"])
+                time.sleep(0.002)
+        check(most < 8 * first, f"{first} bytes have become {most}")
+
+
+@test
+def it_is_compacted_and_backed_up_while_it_works():
+    with house() as h:
+        h.copy_model()
+        folder = h.part(FEW)
+        h.run("add", folder, "-c", "pg", "--wait")
+        page = os.path.join(folder, "ddl-basics.html")
+        backup = os.path.join(h.path, "backup")
+        for turn in range(6):
+            text = open(page).read()
+            h.write("manual/ddl-basics.html", text.replace("</body>", f"<p>Turn{turn}.</p></body>"))
+            h.run("update", "--force")
+            report = h.json("compact")
+            check(report["after"] and report["needed"] and report["available"], report)
+            h.json("backup", f"{backup}{turn}")
+            check(h.json("search", "partial index", "-n", "1")["results"], "search")
+        done = h.run("backup", f"{backup}0", code=2)
+        check("is there already" in done.stderr, done.stderr)
+        h.run("wait")
+        check(h.json("search", "Turn5")["results"], "the last edit")
+        check(not h.json("verify")["fault_count"], "verify")
+        h.run("backup", backup + "/")
+        check("\u2192" in h.run("compact").stdout, "compact")
+        whole = h.json("toc", "-c", "pg")
+        h.stop()
+        check(not os.path.exists(os.path.join(h.store, "compact")), "the copy stays")
+        at_last, h.store = h.store, backup
+        check(h.json("toc", "-c", "pg") == whole, "the backup")
+        check(not h.json("verify")["fault_count"], "verify the backup")
+        check(h.json("search", "partial index", "--mode", "dense", "-n", "1")["results"], "dense")
+        h.stop()
+        h.store = f"{backup}3"  # of the midst of it; then it catches up
+        check(not h.json("verify", "-c", "pg")["fault_count"], "verify one of the midst")
+        h.run("wait")
+        check(h.json("search", "Turn5")["results"], "the last edit, from the backup")
+        check(not h.json("verify")["fault_count"], "verify once it has caught up")
+        h.stop()
+        h.store = at_last
