@@ -29,18 +29,6 @@ static bool has(enum cpu_level level)
 #endif
 }
 
-/* Intel's avx512_bf16 without AMX is half as fast as its f32; AMD's is twice
- * as fast. */
-static bool bf16_pays(void)
-{
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("amx-bf16") ||
-           (__builtin_cpu_is("amd") && has(CPU_BF16));
-#else
-    return false;
-#endif
-}
-
 static const struct lanes *lanes_for(enum cpu_level level)
 {
 #if defined(__x86_64__)
@@ -59,7 +47,7 @@ static void choose(void)
     while (!has(level))
         level--;
     cpu_lanes = lanes_for(level);
-    cpu_bf16 = bf16_pays();
+    cpu_bf16 = false;
 }
 
 static void fill(void)

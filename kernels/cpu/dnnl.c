@@ -7,8 +7,8 @@
  * were done before.  So there are 16 heights of tiles, and for each shape of
  * block at most as many primitives, made when first needed and kept for good.
  *
- * bf16 weights are packed as bf16 where that pays, else as f32: twice the size
- * of the file's, but exact.
+ * bf16 weights are packed as f32: twice the size of the file's, but exact.  As
+ * bf16 (CPU_BF16) a pass of many rows would not equal its rows one by one.
  *
  * Packed weights are kept where all weights together are small (may_keep), so
  * that a large model takes not much more memory than its weights.  Of the others each
