@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 
-from e2e.house import BUILD, check, house, page, talk, test
+from e2e.house import BUILD, PATIENCE, check, house, page, talk, test
 
 
 @test
@@ -129,7 +129,7 @@ def unreadable_files_are_failed():
         def run(*args):
             return subprocess.run([*prefix, os.path.join(h.path, "bin", "lectern"), *args,
                                    "--store", h.store], env=h.env, capture_output=True,
-                                  text=True, timeout=60)
+                                  text=True, timeout=PATIENCE)
         done = run("add", os.path.join(h.path, "m"), "-c", "m", "--wait", "--json")
         report = json.loads(done.stdout)
         check(report.get("files") == {"seen": 4, "indexed": 1, "failed": 3}, report)
@@ -166,7 +166,7 @@ def a_second_daemon_is_refused():
         h.run("status")
         other = subprocess.run([os.path.join(BUILD, "lecternd"), "--socket",
                                 h.socket + "2", "--store", h.store], env=h.env,
-                               capture_output=True, text=True, timeout=20)
+                               capture_output=True, text=True, timeout=PATIENCE)
         check(other.returncode == 6 and str(h.pid()) in other.stderr, other)
         done = h.run("status", "--socket", h.socket + "2", code=6)
         check("store" in done.stderr, done.stderr)

@@ -51,6 +51,9 @@ SMALL = ("index", "tutorial", "ddl", "indexes", "sql-abort", "sql-createindex",
          "runtime-config", "bookindex", "legalnotice", "preface")
 FEW = ("ddl", "indexes")
 
+# Seconds for what is waited for, less than until a daemon looks at its folders unasked.
+PATIENCE = 240
+
 
 class House:
     """A daemon's folder: socket, store, and what it is to index."""
@@ -78,7 +81,7 @@ class House:
         if store and self.model:
             command += ["--model", self.model]
         done = subprocess.run(command, env=self.env, capture_output=True,
-                              text=True, input=stdin, timeout=300)
+                              text=True, input=stdin, timeout=PATIENCE)
         if code is not None:
             check(done.returncode == code,
                   f"{' '.join(args)}: exit {done.returncode}, not {code}\n"
@@ -110,15 +113,15 @@ class House:
     def manual(self, name):
         return next(m for m in self.json("status")["manuals"] if m["name"] == name)
 
-    def until(self, reached, what, seconds=60):
+    def until(self, reached, what):
         """Waits until reached() is true, and returns that."""
-        end = time.time() + seconds
+        end = time.time() + PATIENCE
         while time.time() < end:
             found = reached()
             if found:
                 return found
             time.sleep(0.05)
-        raise Failure(f"not in {seconds} s: {what}")
+        raise Failure(f"not in {PATIENCE} s: {what}")
 
     def write(self, path, text):
         path = os.path.join(self.path, path)
@@ -160,7 +163,7 @@ def written(text, **answering):
         yield h
 
 
-def talk(h, data, wait=2.0):
+def talk(h, data, wait=PATIENCE):
     """Sends bytes to the socket, returns what comes back."""
     s = socket.socket(socket.AF_UNIX)
     s.settimeout(wait)

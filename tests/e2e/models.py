@@ -144,7 +144,7 @@ def broken_models_leave_search_by_words():
             done = h.run("search", "partial indexes", "--mode", "dense", code=5)
             check(h.model in done.stderr, done.stderr)
             mend()
-            h.until(lambda: h.manual("pg")["memories"] == "current", f"{how}: mended", 30)
+            h.until(lambda: h.manual("pg")["memories"] == "current", f"{how}: mended")
             status = h.json("status")
             check(status["model"]["state"] == "ready" and status["state"] == "idle" and
                   "error" not in status["model"], (how, status))
@@ -202,14 +202,14 @@ def another_model_is_used():
             right = file.read()
             file.truncate(1000)
         h.run("search", "partial indexes", "--mode", "dense")
-        h.until(lambda: "error" in h.json("status")["model"], "what is no model is refused", 30)
+        h.until(lambda: "error" in h.json("status")["model"], "what is no model is refused")
         status = h.json("status")
         check(status["model"]["state"] == "ready" and status["model"]["changed"] and
               status["manuals"][0]["memories"] == "current", status)
         h.run("search", "partial indexes", "--mode", "dense")
         with open(os.path.join(h.model, "model.safetensors"), "r+b") as file:
             file.write(right[:-2] + bytes([right[-2] ^ 1]) + right[-1:])
-        h.until(lambda: h.json("status")["model"]["changed"] is False, "the model is taken", 30)
+        h.until(lambda: h.json("status")["model"]["changed"] is False, "the model is taken")
         h.until(lambda: h.manual("pg")["memories"] == "current", "memories are made again")
         status = h.json("status")
         check("error" not in status["model"] and status["state"] == "idle", status)
@@ -376,7 +376,7 @@ def updates_do_not_wait_for_memories():
         h.until(lambda: (encoding(h) or {}).get("done", 0) > 100, "memories are computed")
         h.write("notes/a.html", page("Zebras", "<p>Zebras have stripes.</p>"))
         h.run("add", os.path.join(h.path, "notes"), "-c", "notes")
-        h.until(lambda: h.json("ls")["manuals"][-1]["nodes"] > 0, "the second is indexed", 10)
+        h.until(lambda: h.json("ls")["manuals"][-1]["nodes"] > 0, "the second is indexed")
         check(h.manual("pg")["memories"] == "computing", "pg's memories came first")
         check(h.json("search", "zebras")["results"], "the second is found")
         told = {one["manual"]: one for one in h.json("wait")["manuals"]}
@@ -427,7 +427,7 @@ def memories_do_not_wait_for_a_file_to_rest():
         with Restless(h):
             h.run("add", folder, "-c", "pg")
             for made in range(2):
-                h.until(lambda: rounds() > made, f"memories are made, round {made + 1}", 120)
+                h.until(lambda: rounds() > made, f"memories are made, round {made + 1}")
             check(h.json("search", "tables", "--mode", "dense")["results"], "dense")
         h.json("wait")
         check(h.manual("pg")["memories"] == "current", "at rest")

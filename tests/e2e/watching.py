@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import time
 
-from e2e.house import check, house, page, talk, test, whole
+from e2e.house import PATIENCE, check, house, page, talk, test, whole
 
 
 @contextlib.contextmanager
@@ -31,29 +31,27 @@ def edits_are_found_without_asking():
               and watch["overflows"] == 0, watch)
         check("inotify" in h.run("status").stdout, "status")
 
-        def within(seconds, word, path):
-            start = time.time()
-            h.until(lambda: found(h, word) == path, f"{word} in {path}", seconds)
-            return time.time() - start
+        def becomes(word, path):
+            h.until(lambda: found(h, word) == path, f"{word} in {path}")
         h.write("m/new.html", page("New", "<p>quetzal</p>"))
-        within(20, "quetzal", ["New"])
+        becomes("quetzal", ["New"])
         h.write("m/.new.html~", page("New", "<p>okapi</p>"))
         os.rename(os.path.join(folder, ".new.html~"), os.path.join(folder, "new.html"))
-        within(20, "okapi", ["New"])
+        becomes("okapi", ["New"])
         check(not found(h, "quetzal"), "the text before")
         h.write("deep/x/y/z.html", page("Deep", "<p>tapir</p>"))
         os.rename(os.path.join(h.path, "deep"), os.path.join(folder, "deep"))
-        within(20, "tapir", ["Deep"])
+        becomes("tapir", ["Deep"])
         h.write("m/deep/x/y/z.html", page("Deeper", "<p>tapir</p>"))
-        within(20, "tapir", ["Deeper"])
+        becomes("tapir", ["Deeper"])
         os.makedirs(os.path.join(folder, "a/b/c/d"))
         h.write("m/a/b/c/d/e.html", page("Five down", "<p>kakapo</p>"))
-        within(20, "kakapo", ["Five down"])
+        becomes("kakapo", ["Five down"])
         shutil.rmtree(os.path.join(folder, "deep"))
-        within(20, "tapir", [])
+        becomes("tapir", [])
         os.rename(os.path.join(folder, "new.html"), os.path.join(h.path, "gone.html"))
-        within(20, "okapi", [])
-        check(h.json("status")["watch"]["last_event"] < 10, h.json("status")["watch"])
+        becomes("okapi", [])
+        check(h.json("status")["watch"]["last_event"] < PATIENCE, h.json("status")["watch"])
 
 
 @test
@@ -139,7 +137,7 @@ def what_changed_while_it_was_down_is_found():
         check(found(h, "bobolink") == ["A"] and found(h, "caracal") == ["B"] and
               not found(h, "aardvark"), "after the restart")
         h.write("m/sub/b.html", page("B", "<p>dugong</p>"))
-        h.until(lambda: found(h, "dugong"), "watched again", 20)
+        h.until(lambda: found(h, "dugong"), "watched again")
 
 
 @test
@@ -148,12 +146,12 @@ def a_manual_that_goes_and_comes_back():
         folder = h.part(("ddl",), "m")
         h.json("add", folder, "-c", "m", "--wait")
         os.rename(folder, folder + "-away")
-        h.until(lambda: h.json("status")["state"] == "degraded", "it is missed", 20)
+        h.until(lambda: h.json("status")["state"] == "degraded", "it is missed")
         check(h.json("search", "table", code=4, *["--strict"])["fresh"] is False, "stale")
         os.rename(folder + "-away", folder)
-        h.until(lambda: h.json("status")["state"] == "idle", "it is back", 20)
+        h.until(lambda: h.json("status")["state"] == "idle", "it is back")
         h.write("m/a.html", page("A", "<p>aardvark</p>"))
-        h.until(lambda: found(h, "aardvark"), "watched again", 20)
+        h.until(lambda: found(h, "aardvark"), "watched again")
         h.run("rm", "m")
         check(h.json("status")["watch"]["folders"] == 0, h.json("status")["watch"])
         h.write("m/b.html", page("B", "<p>bobolink</p>"))
@@ -170,7 +168,7 @@ def without_inotify_folders_are_rescanned():
         watch = h.json("status")["watch"]
         check(watch["mode"] == "poll" and watch["folders"] == 0, watch)
         h.write("m/a.html", page("A", "<p>bobolink</p>"))
-        h.until(lambda: found(h, "bobolink"), "polled", 20)
+        h.until(lambda: found(h, "bobolink"), "polled")
     with watching(sweep_seconds=1) as h:
         path = h.write("m/a.html", page("A", "<p>aardvark</p>"))
         h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
@@ -185,7 +183,7 @@ def without_inotify_folders_are_rescanned():
                 at = bytes_of.find(b"aardvark")
                 bytes_of[at:at + 8] = b"bobolink"
                 bytes_of.flush()
-                h.until(lambda: found(h, "bobolink"), "swept", 20)
+                h.until(lambda: found(h, "bobolink"), "swept")
 
 
 @test
@@ -204,5 +202,5 @@ def failed_files_are_tried_again():
         check(count() == 2, "it was tried again")
         h.json("wait")
         h.write("m/deep.html", page("Deep", "<p>echidna</p>"))
-        h.until(lambda: found(h, "echidna"), "it is mended", 20)
+        h.until(lambda: found(h, "echidna"), "it is mended")
         check(not h.json("failed", "--retry")["files"], "none fails")

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from e2e import writing_model
-from e2e.house import LECTERN, QUILL, Skip, check, house, page, test, written
+from e2e.house import LECTERN, PATIENCE, QUILL, Skip, check, house, page, test, written
 
 
 @test
@@ -162,7 +162,7 @@ def run_on_terminal(h, *args):
         while data := os.read(leader, 4096):
             seen += data
     os.close(leader)
-    check(done.wait(timeout=20) == 0, seen)
+    check(done.wait(timeout=PATIENCE) == 0, seen)
     return seen.decode().replace("\r\n", "\n")
 
 
@@ -331,7 +331,7 @@ def writing_is_cancelled():
                 break
         done.send_signal(signal.SIGINT)
         rest = done.stdout.read()
-        check(done.wait(timeout=20) == 130 and '"done"' not in rest, (done.returncode, rest[-300:]))
+        check(done.wait(timeout=PATIENCE) == 130 and '"done"' not in rest, (done.returncode, rest[-300:]))
         start = time.time()
         h.json("ask", "What is fresh grass?", "--answer", "generated", "--max-tokens", "1")
         check(time.time() - start < max(0.5, length / 2), (time.time() - start, length))
@@ -347,13 +347,13 @@ def answers_that_are_written_keep_nobody_waiting():
         for path in paths:
             with open(path, "wb") as file:
                 asked.append(subprocess.Popen(question, env=h.env, stdout=file))
-        h.until(lambda: all(os.path.getsize(path) for path in paths), "both have begun", 10)
+        h.until(lambda: all(os.path.getsize(path) for path in paths), "both have begun")
         h.json("status")
         h.json("search", "grass")
         h.json("ask", "What is fresh grass?", "--answer", "passages")
         check(all(one.poll() is None for one in asked), "others waited for an answer")
         for one, path in zip(asked, paths):
-            check(one.wait(timeout=60) == 0, one.returncode)
+            check(one.wait(timeout=PATIENCE) == 0, one.returncode)
             check('"event":"done"' in open(path).readlines()[-1], path)
 
 
