@@ -3,9 +3,9 @@
 
     faq_links.py HTMLDIR [--faq faq] > QUESTIONS.jsonl
 
-One line per section of FAQ/*.html that has no section below it and whose text links to other pages
-of the manual. The question is its heading; right is any page linked to (`pages`). The FAQ itself
-answers its questions, so what is asked must be an index without it:
+One line per section of FAQ/*.html (of FAQ itself, if it is a page: faq.html) that has no section below it
+and whose text links to other pages of the manual. The question is its heading; right is any page linked to
+(`pages`). The FAQ itself answers its questions, so what is asked must be an index without it:
 
     lectern add HTMLDIR --ignore 'faq/*' --ignore 'genindex*'
 """
@@ -22,17 +22,21 @@ NO_CONTENT = ("genindex", "search.html", "py-modindex", "contents.html", "index.
 
 
 class Sections(HTMLParser):
-    """The sections of a page: [title, anchor, links, whether one is below it]."""
+    """The sections of a page: [title, anchor, links, whether one is below it]. Older Sphinx has a div for each."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
         self.done, self.open, self.title, self.permalink = [], [], None, False
+        self.divs = []  # of the open ones: is it a section?
         self.feed(text)
         self.close()
 
     def handle_starttag(self, tag, attrs):
         attrs = dict(attrs)
-        if tag == "section":
+        section = tag == "section" or tag == "div" and "section" in (attrs.get("class") or "").split()
+        if tag == "div":
+            self.divs.append(section)
+        if section:
             if self.open:
                 self.open[-1][3] = True
             self.open.append(["", attrs.get("id", ""), [], False])
@@ -46,7 +50,8 @@ class Sections(HTMLParser):
             self.open[-1][2].append(attrs["href"])
 
     def handle_endtag(self, tag):
-        if tag == "section" and self.open:
+        section = self.divs.pop() if tag == "div" and self.divs else tag == "section"
+        if section and self.open:
             self.done.append(self.open.pop())
         elif tag in HEADINGS and self.title is not None:
             self.open[-1][0] = " ".join(self.title.split())
@@ -67,11 +72,18 @@ def pages_of(root, file, links, faq):
         if not target or "://" in target or target.startswith("mailto:"):
             continue
         page = posixpath.normpath(posixpath.join(posixpath.dirname(file), target))
-        if (page.split("/")[0] == faq or page in pages or page.startswith(NO_CONTENT)
+        if (faq in (page, page.split("/")[0]) or page in pages or page.startswith(NO_CONTENT)
                 or not page.endswith(".html") or not os.path.isfile(os.path.join(root, page))):
             continue
         pages.append(page)
     return pages
+
+
+def files_of(root, faq):
+    folder = os.path.join(root, faq)
+    if not os.path.isdir(folder):
+        return [faq]
+    return [f"{faq}/{name}" for name in sorted(os.listdir(folder)) if name.endswith(".html")]
 
 
 def main():
@@ -80,12 +92,9 @@ def main():
     parser.add_argument("--faq", default="faq")
     args = parser.parse_args()
     count = 0
-    folder = os.path.join(args.htmldir, args.faq)
-    for name in sorted(os.listdir(folder)):
-        if not name.endswith(".html"):
-            continue
-        file = f"{args.faq}/{name}"
-        with open(os.path.join(folder, name), encoding="utf-8") as stream:
+    for file in files_of(args.htmldir, args.faq):
+        name = os.path.basename(file)
+        with open(os.path.join(args.htmldir, file), encoding="utf-8") as stream:
             sections = Sections(stream.read()).done
         for title, anchor, links, has_below in sections:
             pages = pages_of(args.htmldir, file, links, args.faq)
