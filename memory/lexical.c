@@ -130,16 +130,14 @@ int lexical_match(struct store_txn *txn, const struct volume *volume,
 double lexical_score(const struct query *query, const struct volume *volume,
                      uint32_t node, const struct match *row)
 {
-    double words = volume->outline->nodes[node].words;
+    const struct volume_node *n = &volume->nodes[node];
     double body_norm =
-        1 - B_BODY + B_BODY * words / (volume->mean_words + 1e-9);
+        1 - B_BODY + B_BODY * n->words / (volume->mean_words + 1e-9);
     double title_norm =
         1 - B_TITLE +
-        B_TITLE * volume->title_words[node] / (volume->mean_title_words + 1e-9);
-    bool entry = volume->outline->nodes[node].entry;
-    double title = entry ? NAME : TITLE, path = entry ? SECTION : PATH;
-    uint32_t names = volume->outline->nodes[node].alias_count;
-    double alias = ALIAS / sqrt(names ? names : 1);
+        B_TITLE * n->title_words / (volume->mean_title_words + 1e-9);
+    double title = n->entry ? NAME : TITLE, path = n->entry ? SECTION : PATH;
+    double alias = ALIAS / sqrt(n->names ? n->names : 1);
     double score = 0;
     for (size_t t = 0; t < query->count; t++) {
         double tf = row[t].body / body_norm +

@@ -22,16 +22,27 @@ struct volume {
     struct volume_id *by_id;       /* [outline->count], by ascending id */
     struct volume_anchor *anchors; /* [anchor_count], by hash, then node */
     size_t anchor_count;
-    uint16_t *title_words; /* [outline->count] */
-    double mean_words;     /* of sections that own content, entries aside */
+    struct volume_node *nodes; /* [outline->count] */
+    double mean_words; /* of sections that own content, entries aside */
     double mean_title_words;
     uint32_t owners;         /* nodes that own content */
-    uint32_t *owned;         /* [outline->count] those of the sub-tree */
     struct vectors *vectors; /* NULL: no memories yet */
     struct volume_kinds *kinds;
     struct volume *of;       /* all but `manual` and `vectors` is of this one,
                                 the same generation; NULL: its own */
     int references;          /* kept by library.c */
+};
+
+/* What a search by words reads of every node, close together: the outline's
+ * own are too large to walk through for each question. */
+struct volume_node {
+    uint32_t parent; /* TREE_NONE: the root */
+    uint32_t file;   /* TREE_NONE: none */
+    uint32_t words;  /* of own content; 0: it owns none */
+    uint32_t owned;  /* nodes of the sub-tree that own content */
+    uint32_t names;  /* that the manual's index gives it */
+    uint16_t title_words;
+    bool entry; /* a reference entry */
 };
 
 /* Made when it is first wanted (kinds.h). */

@@ -36,9 +36,9 @@ static const double CARRIED = 0.3, CARRIED_SUBJECT = 0.8, NEAR = 0.3;
 
 bool scope_accepts(const struct scope *scope, uint32_t node)
 {
-    const struct node *n = &scope->volume->outline->nodes[node];
+    const struct volume_node *n = &scope->volume->nodes[node];
     return node >= scope->from && node < scope->end && n->words &&
-           (scope->file == TREE_NONE || n->source_tree == scope->file) &&
+           (scope->file == TREE_NONE || n->file == scope->file) &&
            (!scope->kinds || scope->kinds[node] & scope->wanted);
 }
 

@@ -23,7 +23,7 @@ static void weigh_terms(struct routing *routing)
         words += scope->volume->owners * scope->volume->mean_words;
         for (uint32_t n = 0; n < scope->volume->outline->count; n++) {
             if (!(scope->found[n] & FOUND_OWN) ||
-                !scope->volume->outline->nodes[n].words)
+                !scope->volume->nodes[n].words)
                 continue;
             const struct match *row = &scope->matches[n * query->count];
             for (size_t t = 0; t < query->count; t++)
@@ -45,9 +45,9 @@ static void score_wholes(const struct query *query, struct scope *scope)
     for (uint32_t n = outline->count; n-- > 0;) {
         if (!holds[n] && !(scope->found[n] & FOUND_OWN))
             continue;
-        uint32_t parent = outline->nodes[n].parent;
+        uint32_t parent = scope->volume->nodes[n].parent;
         const struct match *row = &scope->matches[n * terms];
-        double owners = scope->volume->owned[n];
+        double owners = scope->volume->nodes[n].owned;
         float *mine = &held[n * terms];
         for (size_t t = 0; t < terms; t++) {
             mine[t] += match_holds(&row[t]);
@@ -70,7 +70,7 @@ static void score_wholes(const struct query *query, struct scope *scope)
  * and a little of the whole; 0: nothing in it can be found. */
 static void score_branches(struct scope *scope)
 {
-    const struct node *nodes = scope->volume->outline->nodes;
+    const struct volume_node *nodes = scope->volume->nodes;
     for (uint32_t n = scope->volume->outline->count; n-- > 0;) {
         double best =
             scope->branch[n] > scope->own[n] ? scope->branch[n] : scope->own[n];

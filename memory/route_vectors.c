@@ -8,7 +8,7 @@ static void find_holders(struct scope *scope)
     const struct tree *outline = scope->volume->outline;
     scope->holds = mem_alloc(outline->count * sizeof *scope->holds);
     for (uint32_t n = outline->count; n-- > 0;) {
-        uint32_t parent = outline->nodes[n].parent;
+        uint32_t parent = scope->volume->nodes[n].parent;
         if (scope_accepts(scope, n)) {
             scope->holds[n] = true;
             scope->rows += vectors_rows_of(scope->vectors, n);

@@ -17,8 +17,7 @@ static void free_generation(struct volume *volume)
     free(volume->files);
     free(volume->by_id);
     free(volume->anchors);
-    free(volume->title_words);
-    free(volume->owned);
+    free(volume->nodes);
     if (volume->kinds)
         free(atomic_load(&volume->kinds->sets));
     free(volume->kinds);
@@ -123,26 +122,31 @@ static void measure(struct volume *volume)
     bool sections = has_sections(outline);
     double words = 0, title_words = 0, measured = 0;
     for (uint32_t n = 0; n < outline->count; n++) {
-        size_t title =
-            terms_of(maker, outline->nodes[n].title, ignore_term, NULL);
-        volume->title_words[n] =
-            (uint16_t)(title < UINT16_MAX ? title : UINT16_MAX);
-        volume->by_id[n] = (struct volume_id){outline->nodes[n].id, n};
-        if (!outline->nodes[n].words)
+        const struct node *node = &outline->nodes[n];
+        size_t title = terms_of(maker, node->title, ignore_term, NULL);
+        volume->nodes[n] = (struct volume_node){
+            .parent = node->parent,
+            .file = node->source_tree,
+            .words = node->words,
+            .names = node->alias_count,
+            .title_words = (uint16_t)(title < UINT16_MAX ? title : UINT16_MAX),
+            .entry = node->entry};
+        volume->by_id[n] = (struct volume_id){node->id, n};
+        if (!node->words)
             continue;
         volume->owners++;
-        if (sections && outline->nodes[n].entry)
+        if (sections && node->entry)
             continue;
         measured++;
-        words += outline->nodes[n].words;
-        title_words += volume->title_words[n];
+        words += node->words;
+        title_words += volume->nodes[n].title_words;
     }
     term_maker_free(maker);
     for (uint32_t n = outline->count; n-- > 0;) {
-        uint32_t parent = outline->nodes[n].parent;
-        volume->owned[n] += outline->nodes[n].words > 0;
-        if (parent != TREE_NONE)
-            volume->owned[parent] += volume->owned[n];
+        struct volume_node *node = &volume->nodes[n];
+        node->owned += node->words > 0;
+        if (node->parent != TREE_NONE)
+            volume->nodes[node->parent].owned += node->owned;
     }
     qsort(volume->by_id, outline->count, sizeof *volume->by_id, by_number);
     if (measured > 0) {
@@ -250,9 +254,7 @@ int volume_read(struct store_txn *txn, struct manual *manual,
         return code;
     }
     volume->by_id = mem_alloc(volume->outline->count * sizeof *volume->by_id);
-    volume->title_words =
-        mem_alloc(volume->outline->count * sizeof *volume->title_words);
-    volume->owned = mem_alloc(volume->outline->count * sizeof *volume->owned);
+    volume->nodes = mem_alloc(volume->outline->count * sizeof *volume->nodes);
     volume->kinds = mem_alloc(sizeof *volume->kinds);
     measure(volume);
     index_anchors(volume);

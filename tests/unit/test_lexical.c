@@ -213,14 +213,10 @@ static void aliases_find_their_node(void **state)
 static void names_share_their_weight(void **state)
 {
     (void)state;
-    struct node nodes[] = {{.words = 10, .alias_count = 1},
-                           {.words = 10, .alias_count = 9}};
-    struct tree outline = {.nodes = nodes, .count = 2};
-    uint16_t title_words[] = {1, 1};
-    struct volume volume = {.outline = &outline,
-                            .title_words = title_words,
-                            .mean_words = 10,
-                            .mean_title_words = 1};
+    struct volume_node nodes[] = {{.words = 10, .names = 1, .title_words = 1},
+                                  {.words = 10, .names = 9, .title_words = 1}};
+    struct volume volume = {
+        .nodes = nodes, .mean_words = 10, .mean_title_words = 1};
     struct query query = {.count = 1, .terms = {{.idf = 1, .weight = 1}}};
     struct match named = {.alias = 1}, written = {.body = 1};
     double only = lexical_score(&query, &volume, 0, &named);

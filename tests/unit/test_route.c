@@ -593,8 +593,8 @@ static void rows_of_nothing_are_told(void **state)
                          (own ? FOUND_OWN : 0) | (head ? FOUND_HEAD : 0));
     }
     assert_int_equal(paths, 7);
-    assert_int_equal(volume->owned[0], volume->owners);
-    assert_int_equal(volume->owned[1], 2);
+    assert_int_equal(volume->nodes[0].owned, volume->owners);
+    assert_int_equal(volume->nodes[1].owned, 2);
     query_free(&query);
     free(matches);
     free(found);
