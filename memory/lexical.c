@@ -55,10 +55,31 @@ static size_t seek_id(const struct volume *volume, size_t at, uint64_t id)
     return at;
 }
 
+/* A term in a node, as the postings have it. */
+struct finding {
+    uint32_t node;
+    struct match match;
+};
+
+struct findings {
+    struct finding *items;
+    size_t count, capacity;
+    size_t end[QUERY_MOST_TERMS]; /* of each term's, one after the other */
+};
+
+static void add_finding(struct findings *findings, uint32_t node,
+                        struct match match)
+{
+    void *items = findings->items;
+    mem_reserve(&items, &findings->capacity, findings->count + 1,
+                sizeof *findings->items);
+    findings->items = items;
+    findings->items[findings->count++] = (struct finding){node, match};
+}
+
 /* Postings and by_id both ascend, so one walk over each finds all. */
-static void match_term(const struct volume *volume, struct slice postings,
-                       struct match *matches, uint8_t *found, size_t terms,
-                       size_t term)
+static void find_term(const struct volume *volume, struct slice postings,
+                      struct findings *findings, uint8_t *found)
 {
     struct reader in = reader_of(postings.data, postings.size);
     uint64_t id = 0;
@@ -73,58 +94,120 @@ static void match_term(const struct volume *volume, struct slice postings,
             continue;
         uint32_t node = volume->by_id[at].node;
         struct match match = unpack(packed, volume->manual.lexical);
-        matches[node * terms + term] = match;
+        add_finding(findings, node, match);
         found[node] |= match.title ? FOUND_OWN | FOUND_HEAD : FOUND_OWN;
     }
 }
 
-/* Below titles that hold terms, node by node from the parent; what is below no
- * such title is passed over.  The manual's own name says nothing. */
-static void match_paths(const struct tree *outline, struct match *matches,
-                        uint8_t *found, size_t terms)
+static int find_terms(struct store_txn *txn, const struct volume *volume,
+                      const struct query *query, struct findings *findings,
+                      uint8_t *found, struct err *err)
 {
-    const struct node *nodes = outline->nodes;
-    for (uint32_t top = 1; top < outline->count;) {
-        if (!(found[top] & FOUND_HEAD)) {
-            top++;
-            continue;
-        }
-        for (uint32_t n = top + 1; n < nodes[top].end; n++) {
-            const struct match *above = &matches[nodes[n].parent * terms];
-            for (size_t t = 0; t < terms; t++)
-                matches[n * terms + t].path = above[t].title || above[t].path;
-            found[n] |= FOUND_HEAD;
-        }
-        top = nodes[top].end;
-    }
-}
-
-int lexical_match(struct store_txn *txn, const struct volume *volume,
-                  const struct query *query, struct match **ret_matches,
-                  uint8_t **ret_found, struct err *err)
-{
-    const struct tree *outline = volume->outline;
-    size_t terms = query->count, cells;
-    if (!mem_mul(outline->count, terms * sizeof(struct match), &cells))
-        return err_set(err, ERR_LIMIT, "the manual is too large");
-    struct match *matches = mem_alloc(cells);
-    uint8_t *found = mem_alloc(outline->count);
-    for (size_t t = 0; t < terms; t++) {
+    for (size_t t = 0; t < query->count; t++) {
         struct slice postings;
         int code =
             store_get_postings(txn, volume->manual.id, volume->manual.epoch,
                                slice_of(query->terms[t].term), &postings, err);
-        if (code) {
-            free(matches);
-            free(found);
+        if (code)
             return code;
-        }
-        match_term(volume, postings, matches, found, terms, t);
+        find_term(volume, postings, findings, found);
+        findings->end[t] = findings->count;
     }
-    match_paths(outline, matches, found, terms);
-    *ret_matches = matches;
-    *ret_found = found;
     return 0;
+}
+
+/* The next node from `top` on whose title holds a term, of those that stand
+ * below none such; the manual's own name says nothing. */
+static uint32_t next_head(const struct tree *outline, const uint8_t *found,
+                          uint32_t top)
+{
+    while (top < outline->count && !(found[top] & FOUND_HEAD))
+        top++;
+    return top;
+}
+
+/* Numbers the rows: of what holds a term, and of what is below a title that
+ * does.  Returns how many. */
+static size_t number_rows(const struct tree *outline, struct matches *matches)
+{
+    size_t rows = 1;
+    uint32_t top = 1;
+    while ((top = next_head(outline, matches->found, top)) < outline->count) {
+        uint32_t end = outline->nodes[top].end;
+        for (uint32_t n = top + 1; n < end; n++)
+            matches->found[n] |= FOUND_HEAD;
+        top = end;
+    }
+    for (uint32_t n = 0; n < outline->count; n++)
+        if (matches->found[n])
+            matches->row_of[n] = (uint32_t)rows++;
+    return rows;
+}
+
+/* Below titles that hold terms, node by node from the parent. */
+static void fill_paths(const struct volume *volume, struct matches *matches)
+{
+    const struct tree *outline = volume->outline;
+    size_t terms = matches->terms;
+    uint32_t top = 1;
+    while ((top = next_head(outline, matches->found, top)) < outline->count) {
+        uint32_t end = outline->nodes[top].end;
+        for (uint32_t n = top + 1; n < end; n++) {
+            const struct match *above =
+                matches_row(matches, volume->nodes[n].parent);
+            struct match *row = &matches->rows[matches->row_of[n] * terms];
+            for (size_t t = 0; t < terms; t++)
+                row[t].path = above[t].title || above[t].path;
+        }
+        top = end;
+    }
+}
+
+static void fill_rows(const struct findings *findings, struct matches *matches)
+{
+    size_t i = 0;
+    for (size_t t = 0; t < matches->terms; t++)
+        for (; i < findings->end[t]; i++) {
+            const struct finding *item = &findings->items[i];
+            size_t row = matches->row_of[item->node];
+            matches->rows[row * matches->terms + t] = item->match;
+        }
+}
+
+int lexical_match(struct store_txn *txn, const struct volume *volume,
+                  const struct query *query, struct matches *ret_matches,
+                  struct err *err)
+{
+    const struct tree *outline = volume->outline;
+    struct findings findings = {0};
+    struct matches matches = {.terms = query->count};
+    matches.found = mem_alloc(outline->count);
+    int code = find_terms(txn, volume, query, &findings, matches.found, err);
+    if (code)
+        goto done;
+    matches.row_of = mem_alloc(outline->count * sizeof *matches.row_of);
+    size_t rows = number_rows(outline, &matches), size;
+    if (!mem_mul(rows, matches.terms * sizeof *matches.rows, &size)) {
+        code = err_set(err, ERR_LIMIT, "the manual is too large");
+        goto done;
+    }
+    matches.rows = mem_alloc(size);
+    fill_rows(&findings, &matches);
+    fill_paths(volume, &matches);
+    *ret_matches = matches;
+done:
+    free(findings.items);
+    if (code)
+        matches_free(&matches);
+    return code;
+}
+
+void matches_free(struct matches *matches)
+{
+    free(matches->rows);
+    free(matches->row_of);
+    free(matches->found);
+    *matches = (struct matches){0};
 }
 
 double lexical_score(const struct query *query, const struct volume *volume,
@@ -140,12 +223,13 @@ double lexical_score(const struct query *query, const struct volume *volume,
     double alias = ALIAS / sqrt(n->names ? n->names : 1);
     double score = 0;
     for (size_t t = 0; t < query->count; t++) {
+        if (!match_holds(&row[t]) && !row[t].path)
+            continue;
         double tf = row[t].body / body_norm +
                     title * row[t].title / title_norm + path * row[t].path +
                     DEFINED * row[t].defined + alias * row[t].alias;
-        if (tf > 0)
-            score += query->terms[t].weight * query->terms[t].idf * tf *
-                     (K1 + 1) / (K1 + tf);
+        score += query->terms[t].weight * query->terms[t].idf * tf * (K1 + 1) /
+                 (K1 + tf);
     }
     return score;
 }

@@ -127,11 +127,26 @@ enum {
     FOUND_HEAD = 2, /* its title, or one above, does */
 };
 
-/* matches: [outline->count, query->count], found: [outline->count], 0: the row
- * is empty; both freed by the caller. */
+/* Of the nodes of a volume: rows are of those alone that hold something, so
+ * that a question reads little of a large manual. */
+struct matches {
+    struct match *rows; /* [rows, terms]; the first holds nothing */
+    uint32_t *row_of;   /* [outline->count]; 0: nothing */
+    uint8_t *found;     /* [outline->count] FOUND_*; 0: nothing */
+    size_t terms;
+};
+
+static inline const struct match *matches_row(const struct matches *matches,
+                                              uint32_t node)
+{
+    return &matches->rows[matches->row_of[node] * matches->terms];
+}
+
+/* To be freed with matches_free. */
 int lexical_match(struct store_txn *txn, const struct volume *volume,
-                  const struct query *query, struct match **ret_matches,
-                  uint8_t **ret_found, struct err *err);
+                  const struct query *query, struct matches *ret_matches,
+                  struct err *err);
+void matches_free(struct matches *matches);
 
 /* BM25 of one node from its row of matches. */
 double lexical_score(const struct query *query, const struct volume *volume,

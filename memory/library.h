@@ -23,14 +23,14 @@ struct volume {
     struct volume_anchor *anchors; /* [anchor_count], by hash, then node */
     size_t anchor_count;
     struct volume_node *nodes; /* [outline->count] */
-    double mean_words; /* of sections that own content, entries aside */
+    double mean_words;         /* of sections that own content, entries aside */
     double mean_title_words;
     uint32_t owners;         /* nodes that own content */
     struct vectors *vectors; /* NULL: no memories yet */
     struct volume_kinds *kinds;
-    struct volume *of;       /* all but `manual` and `vectors` is of this one,
+    struct volume *of; /* all but `manual` and `vectors` is of this one,
                                 the same generation; NULL: its own */
-    int references;          /* kept by library.c */
+    int references;    /* kept by library.c */
 };
 
 /* What a search by words reads of every node, close together: the outline's

@@ -246,7 +246,7 @@ static void give_hits(struct routing *routing, const struct fused *fused,
         const struct fused *item = &fused[i];
         const struct scope *scope = &routing->scopes[item->scope];
         double covered =
-            coverage(query, &scope->matches[item->node * query->count]);
+            coverage(query, matches_row(&scope->matches, item->node));
         result->hits[i] = (struct route_hit){.volume = scope->volume,
                                              .node = item->node,
                                              .score = item->score,
@@ -273,8 +273,8 @@ static int give_blocks(struct routing *routing, const struct shelf *shelf,
         struct route_hit *hit = &result->hits[i];
         struct kind_block best;
         code = kinds_best(shelf, hit->volume, hit->node, scope->wanted, query,
-                          &scope->matches[hit->node * query->count], maker,
-                          &best, err);
+                          matches_row(&scope->matches, hit->node), maker, &best,
+                          err);
         if (!code)
             hit->block = best.block;
     }
@@ -305,8 +305,7 @@ static void give_terms(struct routing *routing)
 static void free_routing(struct routing *routing)
 {
     for (size_t s = 0; s < routing->scope_count; s++) {
-        free(routing->scopes[s].matches);
-        free(routing->scopes[s].found);
+        matches_free(&routing->scopes[s].matches);
         free(routing->scopes[s].own);
         free(routing->scopes[s].whole);
         free(routing->scopes[s].branch);

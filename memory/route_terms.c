@@ -22,10 +22,10 @@ static void weigh_terms(struct routing *routing)
         owners += scope->volume->owners;
         words += scope->volume->owners * scope->volume->mean_words;
         for (uint32_t n = 0; n < scope->volume->outline->count; n++) {
-            if (!(scope->found[n] & FOUND_OWN) ||
+            if (!(scope->matches.found[n] & FOUND_OWN) ||
                 !scope->volume->nodes[n].words)
                 continue;
-            const struct match *row = &scope->matches[n * query->count];
+            const struct match *row = matches_row(&scope->matches, n);
             for (size_t t = 0; t < query->count; t++)
                 query->terms[t].nodes += match_holds(&row[t]);
         }
@@ -43,14 +43,16 @@ static void score_wholes(const struct query *query, struct scope *scope)
     float *held = mem_alloc(outline->count * terms * sizeof *held);
     bool *holds = mem_alloc(outline->count * sizeof *holds);
     for (uint32_t n = outline->count; n-- > 0;) {
-        if (!holds[n] && !(scope->found[n] & FOUND_OWN))
+        if (!holds[n] && !(scope->matches.found[n] & FOUND_OWN))
             continue;
         uint32_t parent = scope->volume->nodes[n].parent;
-        const struct match *row = &scope->matches[n * terms];
+        const struct match *row = matches_row(&scope->matches, n);
         double owners = scope->volume->nodes[n].owned;
         float *mine = &held[n * terms];
         for (size_t t = 0; t < terms; t++) {
             mine[t] += match_holds(&row[t]);
+            if (!(mine[t] > 0))
+                continue;
             double tf = (double)mine[t] / (1.0 + 0.05 * owners) +
                         (row[t].title || row[t].alias ? 2.0 : 0.0);
             scope->whole[n] +=
@@ -102,7 +104,7 @@ static double score_heads(const struct routing *routing,
     const struct query *query = &routing->query;
     struct match row[QUERY_MOST_TERMS];
     for (size_t t = 0; t < query->count; t++) {
-        row[t] = scope->matches[node * query->count + t];
+        row[t] = matches_row(&scope->matches, node)[t];
         row[t].body = 0;
         row[t].defined = 0;
     }
@@ -133,7 +135,7 @@ static int score_kinds(struct routing *routing, const struct shelf *shelf,
         uint32_t n = ranking.items[i].node;
         struct kind_block best;
         code = kinds_best(shelf, scope->volume, n, scope->wanted, query,
-                          &scope->matches[n * query->count], maker, &best, err);
+                          matches_row(&scope->matches, n), maker, &best, err);
         if (!code)
             scope->own[n] = best.score;
     }
@@ -159,8 +161,7 @@ int score_terms(struct routing *routing, const struct shelf *shelf,
     code = correct_terms(routing, txn, err);
     for (size_t s = 0; s < routing->scope_count && !code; s++)
         code = lexical_match(txn, routing->scopes[s].volume, &routing->query,
-                             &routing->scopes[s].matches,
-                             &routing->scopes[s].found, err);
+                             &routing->scopes[s].matches, err);
     store_end(txn);
     if (code)
         return code;
@@ -171,10 +172,9 @@ int score_terms(struct routing *routing, const struct shelf *shelf,
         scope->own = mem_alloc(count * sizeof *scope->own);
         scope->branch = mem_alloc(count * sizeof *scope->branch);
         for (uint32_t n = scope->from; n < scope->end; n++)
-            if (scope->found[n] && scope_accepts(scope, n))
-                scope->own[n] =
-                    lexical_score(&routing->query, scope->volume, n,
-                                  &scope->matches[n * routing->query.count]);
+            if (scope->matches.found[n] && scope_accepts(scope, n))
+                scope->own[n] = lexical_score(&routing->query, scope->volume, n,
+                                              matches_row(&scope->matches, n));
         scope->whole = mem_alloc(count * sizeof *scope->whole);
     }
     if (routing->request->kinds)

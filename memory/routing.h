@@ -18,8 +18,7 @@ struct scope {
     const struct vectors *vectors; /* that the question may be compared with;
                                       NULL: none */
     size_t rows;                   /* of them, of nodes that may be found */
-    struct match *matches;         /* [outline->count, terms] */
-    uint8_t *found; /* [outline->count] FOUND_*, of the matches */
+    struct matches matches;
     double *own;    /* [outline->count] lexical score; 0: owns none */
     double *whole;  /* [outline->count] lexical score of the sub-tree as one */
     double *branch; /* [outline->count] lexical score by which it is chosen */

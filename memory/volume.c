@@ -184,8 +184,8 @@ static int open_vectors(struct store_txn *txn, struct volume *volume,
     uint64_t *ids = mem_alloc(outline->count * sizeof *ids);
     for (uint32_t n = 0; n < outline->count; n++)
         ids[n] = outline->nodes[n].id;
-    int code = vectors_read(txn, volume->manual.id, ids, outline->count, &table,
-                            err);
+    int code =
+        vectors_read(txn, volume->manual.id, ids, outline->count, &table, err);
     free(ids);
     if (code)
         return code;

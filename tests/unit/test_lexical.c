@@ -142,17 +142,14 @@ static struct match match_of(struct store *store, uint32_t version)
         .by_id = &by_id};
     struct query query;
     struct store_txn *txn;
-    struct match *matches;
-    uint8_t *found;
+    struct matches matches;
     query_parse("heap", &query);
     assert_int_equal(store_read(store, &txn, NULL), 0);
-    assert_int_equal(
-        lexical_match(txn, &volume, &query, &matches, &found, NULL), 0);
+    assert_int_equal(lexical_match(txn, &volume, &query, &matches, NULL), 0);
     store_end(txn);
     query_free(&query);
-    struct match match = matches[0];
-    free(matches);
-    free(found);
+    struct match match = *matches_row(&matches, 0);
+    matches_free(&matches);
     return match;
 }
 

@@ -549,12 +549,12 @@ static const struct section nested[] = {
 };
 
 /* Does a title above the node, the manual's own aside, hold the term? */
-static bool is_below(const struct tree *outline, const struct match *matches,
-                     size_t terms, uint32_t node, size_t term)
+static bool is_below(const struct tree *outline, const struct matches *matches,
+                     uint32_t node, size_t term)
 {
     for (uint32_t n = outline->nodes[node].parent; n && n != TREE_NONE;
          n = outline->nodes[n].parent)
-        if (matches[n * terms + term].title)
+        if (matches_row(matches, n)[term].title)
             return true;
     return false;
 }
@@ -565,8 +565,7 @@ static void rows_of_nothing_are_told(void **state)
     struct house house;
     struct query query;
     struct store_txn *txn;
-    struct match *matches;
-    uint8_t *found;
+    struct matches matches;
     size_t paths = 0;
     open_house(&house);
     add_manual(&house, "nested", nested, COUNT(nested));
@@ -575,30 +574,152 @@ static void rows_of_nothing_are_told(void **state)
     query_parse("pump water oil", &query);
     assert_int_equal(query.count, 3);
     assert_int_equal(store_read(house.store, &txn, NULL), 0);
-    assert_int_equal(
-        lexical_match(txn, volume, &query, &matches, &found, NULL), 0);
+    assert_int_equal(lexical_match(txn, volume, &query, &matches, NULL), 0);
     store_end(txn);
     for (uint32_t n = 0; n < COUNT(nested); n++) {
         bool own = false, head = false;
         for (size_t t = 0; t < query.count; t++) {
-            const struct match *match = &matches[n * query.count + t];
+            const struct match *match = &matches_row(&matches, n)[t];
             own |= match_holds(match);
             head |= match->title || match->path;
             paths += match->path;
-            assert_int_equal(
-                match->path,
-                is_below(volume->outline, matches, query.count, n, t));
+            assert_int_equal(match->path,
+                             is_below(volume->outline, &matches, n, t));
         }
-        assert_int_equal(found[n],
+        assert_int_equal(matches.found[n],
                          (own ? FOUND_OWN : 0) | (head ? FOUND_HEAD : 0));
+        assert_int_equal(matches.row_of[n] > 0, own || head);
     }
     assert_int_equal(paths, 7);
     assert_int_equal(volume->nodes[0].owned, volume->owners);
     assert_int_equal(volume->nodes[1].owned, 2);
     query_free(&query);
-    free(matches);
-    free(found);
+    matches_free(&matches);
     close_house(&house);
+}
+
+/* ---- Every node compared with the question's words, one by one ---- */
+
+static const char *const parts[] = {"pump", "oil",  "belt", "gear",
+                                    "seal", "fuse", "fan",  "disc"};
+
+static void put_words(struct buf *text, uint64_t *seed, uint32_t most)
+{
+    for (uint32_t i = unit_below(seed, most + 1); i-- > 0;)
+        buf_printf(text, "%s ", parts[unit_below(seed, COUNT(parts))]);
+}
+
+static uint32_t times_in(const char *text, const char *word)
+{
+    uint32_t times = 0;
+    for (const char *at = text; (at = strstr(at, word)); at++)
+        times++;
+    return times;
+}
+
+/* The row of a node, from the sections' own words. */
+static void fill_row(const struct section *sections, uint32_t node,
+                     const struct query *query, struct match *row)
+{
+    for (size_t t = 0; t < query->count; t++) {
+        const char *word = query->terms[t].term;
+        uint32_t title = times_in(sections[node].title, word);
+        row[t] = (struct match){
+            .body = (uint16_t)times_in(sections[node].text, word),
+            .title = (uint8_t)(title < 3 ? title : 3)};
+        for (uint32_t n = sections[node].parent; n && n != TREE_NONE;
+             n = sections[n].parent)
+            row[t].path |= times_in(sections[n].title, word) > 0;
+    }
+}
+
+static void make_sections(struct section *sections, uint32_t count,
+                          uint64_t *seed)
+{
+    for (uint32_t n = 0; n < count; n++) {
+        struct buf title = {0}, text = {0};
+        buf_printf(&title, "%u ", n);
+        put_words(&title, seed, n % 4 ? 0 : 2);
+        put_words(&text, seed, n % 3 * 4);
+        /* in document order: below the one before, or beside one above it */
+        uint32_t parent = n ? n - 1 : (uint32_t)TREE_NONE;
+        for (uint32_t up = unit_below(seed, 4); up-- > 0 && parent && n;)
+            parent = sections[parent].parent;
+        sections[n] = (struct section){
+            parent, mem_strndup(title.data, title.size),
+            mem_strndup(text.size ? text.data : "", text.size), NONE, NONE};
+        buf_free(&title);
+        buf_free(&text);
+    }
+}
+
+/* All nodes of the volume by their scores, as rank_lexical has them. */
+static void rank_all_nodes(const struct section *sections,
+                           const struct volume *volume, struct query *query,
+                           struct ranking *ranking)
+{
+    uint32_t count = volume->outline->count;
+    struct match *rows = mem_alloc(count * query->count * sizeof *rows);
+    for (uint32_t n = 0; n < count; n++) {
+        fill_row(sections, n, query, &rows[n * query->count]);
+        for (size_t t = 0; t < query->count && *sections[n].text; t++)
+            query->terms[t].nodes += match_holds(&rows[n * query->count + t]);
+    }
+    query_weigh(query, volume->owners, volume->mean_words);
+    for (uint32_t n = 0; n < count; n++) {
+        double score = lexical_score(query, volume, n, &rows[n * query->count]);
+        if (score > 0 && *sections[n].text)
+            ranking_add(ranking, 0, n, score);
+    }
+    ranking_sort(ranking, ranking->count);
+    free(rows);
+}
+
+static void the_ranking_is_that_of_all_nodes(void **state)
+{
+    (void)state;
+    enum { NODES = 99, QUESTIONS = 40 };
+    struct section *sections = mem_alloc(NODES * sizeof *sections);
+    struct house house;
+    uint64_t seed = 11;
+    size_t found = 0;
+    make_sections(sections, NODES, &seed);
+    open_house(&house);
+    add_manual(&house, "made", sections, NODES);
+    open_shelf(&house);
+    for (uint32_t i = 0; i < QUESTIONS; i++) {
+        struct query query;
+        struct ranking all = {0};
+        struct route_result result;
+        struct buf text = {0};
+        put_words(&text, &seed, 4);
+        buf_printf(&text, "%s", parts[i % COUNT(parts)]);
+        const char *asked = text.data;
+        query_parse(asked, &query);
+        rank_all_nodes(sections, house.shelf->volumes[0], &query, &all);
+        struct route_request request = {
+            .query = asked, .mode = ROUTE_LEXICAL, .most = NODES};
+        assert_int_equal(route_question(house.shelf, &request, &result, NULL),
+                         0);
+        assert_int_equal(result.count, all.count);
+        for (size_t h = 0; h < result.count; h++) {
+            assert_int_equal(result.hits[h].node, all.items[h].node);
+            assert_true(result.hits[h].by[ROUTE_BY_LEXICAL].score ==
+                        all.items[h].score);
+        }
+        found += all.count;
+        route_result_free(&result);
+        query_free(&query);
+        free(all.items);
+        buf_free(&text);
+    }
+    assert_true(found > (size_t)QUESTIONS * 20);
+    close_house(&house);
+    for (uint32_t n = 0; n < NODES; n++) {
+        free((char *)(uintptr_t)sections[n].title);
+        free((char *)(uintptr_t)sections[n].text);
+    }
+    free(sections);
 }
 
 /* As sorting all and cutting does, also among equals. */
@@ -641,6 +762,7 @@ int main(void)
         cmocka_unit_test(damaged_vectors_are_left_out),
         cmocka_unit_test(rows_of_nothing_are_told),
         cmocka_unit_test(few_of_many_are_sorted),
+        cmocka_unit_test(the_ranking_is_that_of_all_nodes),
     };
     return cmocka_run_group_tests_name("route", tests, NULL, NULL);
 }
