@@ -31,15 +31,16 @@
 #define UNROLL _Pragma("GCC unroll 16")
 
 enum {
-    SIDE = 16,        /* rows of a tile, and columns of a result's */
-    DEEP = 32,        /* numbers of k in a tile */
-    PANEL = 2 * SIDE, /* columns of a panel, rows of a block */
-    TILE = 1024,      /* bytes */
-    TERMS = 3,        /* of an f32 number */
-    CHUNK = 16,       /* tiles of k: 512 numbers */
-    CHUNK_ROWS = 256, /* of a: with CHUNK they take 768 KiB */
-    LEAST_ROWS = 64,  /* of a chunk, cut for the threads */
-    MOST_PANELS = 8   /* that a thread takes at a time */
+    SIDE = 16,         /* rows of a tile, and columns of a result's */
+    DEEP = 32,         /* numbers of k in a tile */
+    PANEL = 2 * SIDE,  /* columns of a panel, rows of a block */
+    TILE = 1024,       /* bytes */
+    TERMS = 3,         /* of an f32 number */
+    CHUNK = 32,        /* tiles of k: 1024 numbers */
+    CHUNK_ROWS = 96,   /* of a: with CHUNK they take 576 KiB */
+    LAYING_ROWS = 192, /* the same where each chunk lays the weight out anew */
+    LEAST_ROWS = 32,   /* of a chunk, cut for the threads */
+    MOST_PANELS = 8    /* that a thread takes at a time */
 };
 
 struct tiles {
@@ -206,7 +207,7 @@ VECTORS INLINE void mirror(char *to, const __m512i from[SIDE])
 VECTORS INLINE void lay_tile(char *to, const struct kernel_weight *w,
                              size_t row, size_t l)
 {
-    __m512i terms[TERMS][SIDE];
+    SCRATCH __m512i terms[TERMS][SIDE];
     size_t size = kernel_type_size(w->type), count = w->k - l * DEEP;
     uint32_t mask = count < DEEP ? (1u << count) - 1 : ~0u;
     for (size_t i = 0; i < SIDE; i++) {
@@ -357,7 +358,8 @@ TILES INLINE void multiply_as(const struct block *block, const char *a,
                               size_t a_step, const char *b, size_t deep,
                               size_t terms, bool two)
 {
-    float edge[PANEL * PANEL], *out = block->out;
+    SCRATCH float edge[PANEL * PANEL];
+    float *out = block->out;
     size_t step = block->step;
     bool whole = block->columns == PANEL && block->rows == (two ? PANEL : SIDE);
     if (!whole) {
@@ -454,7 +456,7 @@ TILES static void multiply_part(void *argument, size_t from, size_t to)
 static size_t cut(struct job *job, unsigned threads)
 {
     size_t least = threads > 1 ? 4 * (size_t)threads : 1;
-    job->rows = CHUNK_ROWS;
+    job->rows = job->data ? CHUNK_ROWS : LAYING_ROWS;
     job->group = MOST_PANELS;
     for (;;) {
         job->groups = up(job->panels, job->group);
@@ -464,7 +466,7 @@ static size_t cut(struct job *job, unsigned threads)
         if (job->group > 1)
             job->group /= 2;
         else if (job->rows > LEAST_ROWS)
-            job->rows /= 2;
+            job->rows = up(job->rows / 2, LEAST_ROWS) * LEAST_ROWS;
         else
             return units;
     }
