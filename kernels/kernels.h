@@ -142,8 +142,7 @@ struct kernels {
                   size_t k, struct kernel_weight **ret);
     void (*weight_free)(struct kernel_run *run, struct kernel_weight *weight);
 
-    /* out [m, n] = a [m, k] . w^T (+ out when `add`).  Where the hardware gains
-     * by it, products of many rows with a bf16 weight round `a` to bf16 too. */
+    /* out [m, n] = a [m, k] . w^T (+ out when `add`). */
     int (*product)(struct kernel_run *run, float *out, const float *a,
                    const struct kernel_weight *w, size_t m, bool add);
 

@@ -2,8 +2,10 @@
 
 #include <pthread.h>
 
+#include "kernels/cpu/tiles.h"
+
 const struct lanes *cpu_lanes;
-bool cpu_bf16;
+bool cpu_amx;
 
 static struct kernels table;
 
@@ -20,8 +22,7 @@ static bool has(enum cpu_level level)
                __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512vl") && has(CPU_AVX2);
-    case CPU_BF16:
-        return __builtin_cpu_supports("avx512bf16") && has(CPU_AVX512);
+    case CPU_AMX: return has(CPU_AVX512) && tiles_usable();
     }
     return false;
 #else
@@ -43,11 +44,11 @@ static const struct lanes *lanes_for(enum cpu_level level)
 
 static void choose(void)
 {
-    enum cpu_level level = CPU_AVX512;
+    enum cpu_level level = CPU_AMX;
     while (!has(level))
         level--;
     cpu_lanes = lanes_for(level);
-    cpu_bf16 = false;
+    cpu_amx = level == CPU_AMX;
 }
 
 static void fill(void)
@@ -78,7 +79,7 @@ bool cpu_limit(enum cpu_level level)
     if (!has(level))
         return false;
     cpu_lanes = lanes_for(level);
-    cpu_bf16 = level == CPU_BF16;
+    cpu_amx = level == CPU_AMX;
     return true;
 }
 

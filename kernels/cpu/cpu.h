@@ -18,7 +18,7 @@ enum cpu_level {
     CPU_PLAIN,
     CPU_AVX2,
     CPU_AVX512,
-    CPU_BF16 /* bf16 products too, which round both factors */
+    CPU_AMX /* products of many rows in bf16 terms (tiles.h) */
 };
 
 /* For tests: makes the table of kernels_cpu() use no more than `level`, from
@@ -29,7 +29,7 @@ void cpu_limit_none(void); /* back to what was chosen for this processor */
 
 /* What was chosen for this processor. */
 extern const struct lanes *cpu_lanes;
-extern bool cpu_bf16; /* at CPU_BF16 alone, which no processor is given */
+extern bool cpu_amx;
 
 /* Runs body over [0, count), on the pool when that is worth its wake-up: `work`
  * is about the number of multiplications in all. */

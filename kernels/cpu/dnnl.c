@@ -8,12 +8,11 @@
  * block at most as many primitives, made when first needed and kept for good.
  *
  * bf16 weights are packed as f32: twice the size of the file's, but exact.  As
- * bf16 (CPU_BF16) a pass of many rows would not equal its rows one by one.
+ * bf16 a pass of many rows would not equal its rows one by one.
  *
- * Packed weights are kept where all weights together are small (may_keep), so
- * that a large model takes not much more memory than its weights.  Of the others each
- * block is packed anew for each product, which costs some hundredths of the time
- * of one of 512 rows.
+ * Packed weights are kept where all weights together are small (kept.h).  Of the
+ * others each block is packed anew for each product, which costs some hundredths
+ * of the time of one of 512 rows.
  *
  * oneDNN's fast product writes dense matrices only, so a tile's result goes
  * through a buffer.
@@ -28,6 +27,7 @@
 #include <stdlib.h>
 
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/kept.h"
 #include "kernels/cpu/packed.h"
 
 enum {
@@ -48,7 +48,6 @@ struct tile {
 
 struct shape {
     size_t n, k;
-    dnnl_data_type_t type;
     dnnl_memory_desc_t weight; /* as oneDNN wants it packed */
     size_t bytes;
     struct tile tiles[HEIGHTS];
@@ -65,35 +64,17 @@ static struct {
 struct packed {
     pthread_mutex_t mutex; /* of what follows, until it is laid out */
     bool laid, failed;
-    size_t weighs;              /* bytes of the weight as it lies in the file */
     size_t columns, blocks;     /* of each but the last block */
     struct shape *shape, *last; /* of each but the last block; of the last */
     char *data;                 /* blocks, shape->bytes apart; NULL: not kept */
 };
 
-/* Bytes of all weights there are, and of those kept packed. */
-static atomic_size_t weighs, kept;
-
-/* Whether so many bytes more may be kept: of small models' weights. */
-static bool may_keep(size_t bytes)
-{
-    enum { SMALL = 128 << 20, MOST_KEPT = 64 << 20 };
-    if (atomic_load(&weighs) > SMALL)
-        return false;
-    if (atomic_fetch_add(&kept, bytes) + bytes <= MOST_KEPT)
-        return true;
-    atomic_fetch_sub(&kept, bytes);
-    return false;
-}
-
-struct packed *packed_new(const struct kernel_weight *w)
+struct packed *packed_new(void)
 {
     struct packed *packed = calloc(1, sizeof *packed);
     if (!packed)
         return NULL;
     pthread_mutex_init(&packed->mutex, NULL);
-    packed->weighs = w->n * w->k * kernel_type_size(w->type);
-    atomic_fetch_add(&weighs, packed->weighs);
     return packed;
 }
 
@@ -102,9 +83,8 @@ void packed_free(struct packed *packed)
     if (!packed)
         return;
     pthread_mutex_destroy(&packed->mutex);
-    atomic_fetch_sub(&weighs, packed->weighs);
     if (packed->data)
-        atomic_fetch_sub(&kept, packed->blocks * packed->shape->bytes);
+        kept_give(packed->blocks * packed->shape->bytes);
     free(packed->data);
     free(packed);
 }
@@ -131,10 +111,10 @@ static void *room(size_t bytes)
 /* ---- Shapes and primitives; the library's mutex is held ---- */
 
 static bool matrix(dnnl_memory_desc_t *ret, size_t rows, size_t columns,
-                   dnnl_data_type_t type, dnnl_format_tag_t tag)
+                   dnnl_format_tag_t tag)
 {
     dnnl_dims_t dims = {(dnnl_dim_t)rows, (dnnl_dim_t)columns};
-    return dnnl_memory_desc_init_by_tag(ret, 2, dims, type, tag) ==
+    return dnnl_memory_desc_init_by_tag(ret, 2, dims, dnnl_f32, tag) ==
            dnnl_success;
 }
 
@@ -155,8 +135,8 @@ static bool describe(dnnl_primitive_desc_t *ret, struct tile *tile,
 {
     dnnl_matmul_desc_t product;
     dnnl_primitive_attr_t attr = NULL;
-    bool done = matrix(&tile->a, rows, shape->k, shape->type, dnnl_ab) &&
-                matrix(&tile->out, rows, shape->n, dnnl_f32, dnnl_ab) &&
+    bool done = matrix(&tile->a, rows, shape->k, dnnl_ab) &&
+                matrix(&tile->out, rows, shape->n, dnnl_ab) &&
                 dnnl_matmul_desc_init(&product, &tile->a, weight, NULL,
                                       &tile->out) == dnnl_success &&
                 dnnl_primitive_attr_create(&attr) == dnnl_success &&
@@ -185,10 +165,10 @@ static struct tile *tile_of(struct shape *shape, size_t rows)
     return tile->failed ? NULL : tile;
 }
 
-static struct shape *shape_of(size_t n, size_t k, dnnl_data_type_t type)
+static struct shape *shape_of(size_t n, size_t k)
 {
     struct shape *shape = library.shapes;
-    while (shape && (shape->n != n || shape->k != k || shape->type != type))
+    while (shape && (shape->n != n || shape->k != k))
         shape = shape->next;
     if (shape)
         return shape;
@@ -200,11 +180,10 @@ static struct shape *shape_of(size_t n, size_t k, dnnl_data_type_t type)
         return NULL;
     shape->n = n;
     shape->k = k;
-    shape->type = type;
     struct tile model;
     dnnl_memory_desc_t any;
     dnnl_primitive_desc_t desc = NULL;
-    bool done = matrix(&any, k, n, type, dnnl_format_tag_any) &&
+    bool done = matrix(&any, k, n, dnnl_format_tag_any) &&
                 describe(&desc, &model, shape, &any, TILE) &&
                 copy_desc(&shape->weight, desc, dnnl_query_weights_md);
     if (desc)
@@ -295,14 +274,14 @@ static bool pack_block(const struct packed *packed,
     const char *rows = ref_weight_row(w, block * packed->columns);
     size_t values = shape->n * shape->k, size = kernel_type_size(w->type);
     void *from = buffer;
-    if (w->type == KERNEL_BF16 && shape->type == dnnl_f32)
+    if (w->type == KERNEL_BF16)
         cpu_lanes->from_bf16(buffer, rows, values);
     else if ((uintptr_t)rows % size)
         memcpy(buffer, rows, values * size);
     else
         from = (void *)(uintptr_t)rows;
     dnnl_memory_desc_t plain;
-    return matrix(&plain, shape->k, shape->n, shape->type, dnnl_ba) &&
+    return matrix(&plain, shape->k, shape->n, dnnl_ba) &&
            reorder(&plain, from, &shape->weight, to);
 }
 
@@ -336,15 +315,13 @@ static size_t choose_columns(size_t n, size_t k, unsigned threads)
 static bool lay_out(struct packed *packed, const struct kernel_weight *w,
                     unsigned threads)
 {
-    bool bf16 = w->type == KERNEL_BF16 && cpu_bf16;
-    dnnl_data_type_t type = bf16 ? dnnl_bf16 : dnnl_f32;
     size_t columns = choose_columns(w->n, w->k, threads);
     columns = columns < w->n ? columns : w->n;
     packed->columns = columns;
     packed->blocks = (w->n + columns - 1) / columns;
     pthread_mutex_lock(&library.mutex);
-    packed->shape = shape_of(columns, w->k, type);
-    packed->last = shape_of(w->n - (packed->blocks - 1) * columns, w->k, type);
+    packed->shape = shape_of(columns, w->k);
+    packed->last = shape_of(w->n - (packed->blocks - 1) * columns, w->k);
     pthread_mutex_unlock(&library.mutex);
     return packed->shape && packed->last;
 }
@@ -355,7 +332,7 @@ static void keep(struct kernel_run *run, struct packed *packed,
 {
     size_t bytes = packed->blocks * packed->shape->bytes;
     struct packing job = {.w = w, .packed = packed};
-    if (!may_keep(bytes))
+    if (!kept_take(bytes))
         return;
     packed->data = room(bytes);
     if (packed->data)
@@ -365,7 +342,7 @@ static void keep(struct kernel_run *run, struct packed *packed,
         return;
     free(packed->data);
     packed->data = NULL;
-    atomic_fetch_sub(&kept, bytes);
+    kept_give(bytes);
 }
 
 /* False when it cannot be done, now or ever. */
@@ -392,11 +369,10 @@ enum { FULL, REST, LAST, KINDS };
 
 struct job {
     float *out;
-    const char *a; /* [m, k] of the shapes' type */
+    const float *a; /* [m, k] */
     const struct packed *packed;
     const struct kernel_weight *w;
     size_t m, n, k, tiles, full, rest, left;
-    size_t a_row;                      /* bytes */
     const struct tile *tile[KINDS][2]; /* of shape and last; NULL: no use */
     bool add;
     atomic_bool failed;
@@ -441,8 +417,7 @@ static bool multiply(const struct job *job, size_t block, char *weight,
     const struct tile *tile = job->tile[kind][last];
     float *result = (float *)(void *)buffer;
     const struct argument arguments[] = {
-        {DNNL_ARG_SRC, &tile->a,
-         (void *)(uintptr_t)(job->a + row * job->a_row)},
+        {DNNL_ARG_SRC, &tile->a, (void *)(uintptr_t)(job->a + row * job->k)},
         {DNNL_ARG_WEIGHTS, &shape->weight, weight},
         {DNNL_ARG_DST, &tile->out, result},
         {DNNL_ARG_SCRATCHPAD, &tile->scratch,
@@ -515,19 +490,6 @@ static void block_part(void *argument, size_t from, size_t to)
     free(weight);
 }
 
-struct halving {
-    uint16_t *out;
-    const float *a;
-    size_t k;
-};
-
-static void halve_part(void *argument, size_t from, size_t to)
-{
-    const struct halving *job = argument;
-    cpu_lanes->to_bf16(job->out + from * job->k, job->a + from * job->k,
-                       (to - from) * job->k);
-}
-
 static int product_alone(struct kernel_run *run, float *out, const float *a,
                          const struct kernel_weight *w, size_t m, bool add)
 {
@@ -535,7 +497,7 @@ static int product_alone(struct kernel_run *run, float *out, const float *a,
     if (!w->n || !w->k || !prepare(run, packed, w))
         return KERNEL_UNSUPPORTED;
     struct job job = {.out = out,
-                      .a = (const char *)a,
+                      .a = a,
                       .packed = packed,
                       .w = w,
                       .m = m,
@@ -544,27 +506,15 @@ static int product_alone(struct kernel_run *run, float *out, const float *a,
                       .full = m / TILE,
                       .rest = m % TILE / STEP * STEP,
                       .left = m % STEP,
-                      .a_row = w->k * sizeof(float),
                       .add = add};
     job.tiles = job.full + (job.rest > 0) + (job.left > 0);
     if (!find_tiles(&job))
         return KERNEL_UNSUPPORTED;
-    uint16_t *halves = NULL;
-    if (packed->shape->type == dnnl_bf16) {
-        struct halving halving = {NULL, a, w->k};
-        halving.out = halves = room(m * w->k * sizeof *halves);
-        if (!halves)
-            return KERNEL_NO_MEMORY;
-        cpu_share(run, m, (double)m * (double)w->k, halve_part, &halving);
-        job.a = (const char *)halves;
-        job.a_row = w->k * sizeof *halves;
-    }
     double work = (double)m * (double)w->n * (double)w->k;
     if (packed->data)
         cpu_share(run, packed->blocks * job.tiles, work, product_part, &job);
     else
         cpu_share(run, packed->blocks, work, block_part, &job);
-    free(halves);
     return atomic_load(&job.failed) ? KERNEL_FAILED : KERNEL_OK;
 }
 

@@ -43,8 +43,6 @@ struct lanes {
     /* x = exp(x - most); returns their sum */
     float (*exp_sum)(float *x, float most, size_t count);
     void (*from_bf16)(float *out, const void *x, size_t count);
-    /* to the nearest, ties to even; a NaN stays one */
-    void (*to_bf16)(uint16_t *out, const float *x, size_t count);
 
     /* A step of softmax over keys that come in blocks, a column for each query:
      * score [keys, LANES_ROWS] becomes exp(score - most), where the running

@@ -432,27 +432,6 @@ BODY void from_bf16(float *out, const void *x, size_t count)
         store_some(out + i, load_some_weight(x, i, true, count - i), count - i);
 }
 
-INLINE hvec halve(vec x)
-{
-    uvec bits = (uvec)x, nan = (uvec)((bits & 0x7FFFFFFFu) > 0x7F800000u);
-    uvec round = bits + 0x7FFFu + (bits >> 16 & 1u);
-    bits = ((bits | 0x400000u) & nan) | (round & ~nan);
-    return __builtin_convertvector(bits >> 16, hvec);
-}
-
-BODY void to_bf16(uint16_t *out, const float *x, size_t count)
-{
-    size_t i = 0;
-    for (; i + WIDTH <= count; i += WIDTH) {
-        hvec h = halve(load(x + i));
-        memcpy(out + i, &h, sizeof h);
-    }
-    if (i < count) {
-        hvec h = halve(load_some(x + i, count - i));
-        memcpy(out + i, &h, (count - i) * sizeof *out);
-    }
-}
-
 /* ---- Softmax over blocks of keys ---- */
 
 INLINE vec score_at(const float *score, size_t key, const int32_t *from,
@@ -511,5 +490,4 @@ const struct lanes LANES_TABLE = {.name = LANES_NAME,
                                   .rotate = rotate,
                                   .exp_sum = exp_sum,
                                   .from_bf16 = from_bf16,
-                                  .to_bf16 = to_bf16,
                                   .fold = fold};

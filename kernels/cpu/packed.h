@@ -12,7 +12,7 @@ enum { PACKED_LEAST_ROWS = 16 };
 struct packed;
 
 /* NULL: no memory */
-struct packed *packed_new(const struct kernel_weight *w);
+struct packed *packed_new(void);
 void packed_free(struct packed *packed); /* NULL: ok */
 
 /* As kernels->product, m >= PACKED_LEAST_ROWS.  Packs the weight first when

@@ -1,7 +1,14 @@
 #include <stdlib.h>
 
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/kept.h"
 #include "kernels/cpu/packed.h"
+#include "kernels/cpu/tiles.h"
+
+static size_t size_of(const struct kernel_weight *w)
+{
+    return w->n * w->k * kernel_type_size(w->type);
+}
 
 static int weight(struct kernel_run *run, const void *host, int type, size_t n,
                   size_t k, struct kernel_weight **ret)
@@ -10,25 +17,34 @@ static int weight(struct kernel_run *run, const void *host, int type, size_t n,
     int code = kernels_ref()->weight(run, host, type, n, k, &w);
     if (code)
         return code;
-    w->packed = packed_new(w);
-    if (!w->packed) {
+    w->packed = packed_new();
+    w->tiles = tiles_new();
+    if (!w->packed || !w->tiles) {
+        packed_free(w->packed);
+        tiles_free(w->tiles);
         kernels_ref()->weight_free(run, w);
         return KERNEL_NO_MEMORY;
     }
+    kept_weight(size_of(w));
     *ret = w;
     return KERNEL_OK;
 }
 
 static void weight_free(struct kernel_run *run, struct kernel_weight *w)
 {
-    if (w)
+    if (w) {
         packed_free(w->packed);
+        tiles_free(w->tiles);
+        kept_weight_gone(size_of(w));
+    }
     kernels_ref()->weight_free(run, w);
 }
 
 static int product(struct kernel_run *run, float *out, const float *a,
                    const struct kernel_weight *w, size_t m, bool add)
 {
+    if (cpu_amx && m >= TILES_LEAST_ROWS)
+        return tiles_product(run, out, a, w, m, add);
     if (m >= PACKED_LEAST_ROWS) {
         int code = packed_product(run, out, a, w, m, add);
         if (code != KERNEL_UNSUPPORTED)

@@ -10,7 +10,8 @@ struct kernel_weight {
     const void *host; /* [n, k], the caller's */
     int type;         /* enum kernel_type */
     size_t n, k;
-    struct packed *packed; /* cpu: its own copy, see cpu/packed.h; else NULL */
+    struct packed *packed; /* cpu: its own copies, see cpu/packed.h; else NULL */
+    struct tiles *tiles;   /* and cpu/tiles.h */
 };
 
 /* bf16 is the upper half of an f32. */

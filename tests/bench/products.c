@@ -251,9 +251,9 @@ int main(int count, char **words)
         memory[i] = (char)0x80;
         memory[i + 1] = 0x3F;
     }
-    printf("{\n  \"lanes\": \"%s\", \"bf16\": %s, \"threads\": %u,\n"
+    printf("{\n  \"lanes\": \"%s\", \"amx\": %s, \"threads\": %u,\n"
            "  \"products\": [\n",
-           cpu_lanes->name, cpu_bf16 ? "true" : "false", pool_threads(pool));
+           cpu_lanes->name, cpu_amx ? "true" : "false", pool_threads(pool));
     for (int type = KERNEL_F32; type <= KERNEL_BF16; type++)
         for (size_t s = 0; s < SHAPES; s++)
             show_product(shapes[s][0], shapes[s][1], shapes[s][2], type,

@@ -118,7 +118,7 @@ static void show_steps(struct job *job)
     printf("  \"steps\": {");
     for (job->batch = 1; job->batch <= MOST; job->batch *= 2) {
         struct rate got = rate(step, job, (double)job->batch);
-        printf("\"%zu\": {\"tokens\": %.0f, \"core\": %.0f}%s", job->batch,
+        printf("\"%zu\": {\"tokens\": %.1f, \"core\": %.1f}%s", job->batch,
                got.wall, got.core, job->batch < MOST ? ", " : "}\n");
     }
     for (size_t i = 0; i < MOST; i++)

@@ -243,11 +243,11 @@ static inline void drive_table(const struct kernels *table, const char *label,
 static inline void drive_all(void (*drive)(struct bench *))
 {
     static const char *const names[] = {"cpu plain", "cpu avx2", "cpu avx512",
-                                        "cpu bf16"};
+                                        "cpu amx"};
     ref = kernels_ref();
     drive_table(ref, "ref", 1e-4, true, drive);
     drive_table(kernels_cpu(), "cpu alone", 1e-3, false, drive);
-    for (int level = CPU_PLAIN; level <= CPU_BF16; level++)
+    for (int level = CPU_PLAIN; level <= CPU_AMX; level++)
         if (cpu_limit((enum cpu_level)level))
             drive_table(kernels_cpu(), names[level], 1e-3, true, drive);
         else

@@ -34,9 +34,6 @@ static void drive_product(struct bench *b, int type, size_t m, size_t n,
     if (!done(b, "weight",
               b->table->weight(&b->run, bytes + 1, type, n, k, &mine)))
         goto out;
-    double bound = b->bound;
-    if (type == KERNEL_BF16 && m >= 16 && !strcmp(b->label, "cpu bf16"))
-        b->bound = 4e-3; /* both factors are rounded to 8 bits */
     for (int add = 0; add < 2; add++)
         for (int again = 0; again <= (m >= 16); again++) { /* then packed */
             float *a = numbers(b, m * k, 1), *before = numbers(b, m * n, 1);
@@ -52,7 +49,6 @@ static void drive_product(struct bench *b, int type, size_t m, size_t n,
             free(before);
             free(expected);
         }
-    b->bound = bound;
 out:
     b->table->weight_free(&b->run, mine);
     ref->weight_free(&alone, theirs);
@@ -725,37 +721,94 @@ DRIVE(nan)
 DRIVE(nothing)
 DRIVE(golden)
 
-static void bf16_is_rounded(void **state)
+/* Largest error of a product, of the sum of its terms' magnitudes. */
+static double product_error(const struct kernels *table, struct kernel_run *run,
+                            int type, const float *a, const char *bytes,
+                            size_t m, size_t n, size_t k)
 {
-    (void)state;
-    static const struct {
-        uint32_t bits;
-        uint16_t half;
-    } cases[] = {{0x3F800000, 0x3F80}, {0x3F808000, 0x3F80},
-                 {0x3F808001, 0x3F81}, {0x3F818000, 0x3F82},
-                 {0x7F7FFFFF, 0x7F80}, {0xFF800000, 0xFF80},
-                 {0x80000000, 0x8000}, {0x00008001, 0x0001}};
-    static const char *const names[] = {"plain", "avx2", "avx512"};
-    enum { COUNT = sizeof cases / sizeof cases[0] };
-    for (int level = CPU_PLAIN; level <= CPU_AVX512; level++) {
-        if (!cpu_limit((enum cpu_level)level))
-            continue;
-        float values[3 * COUNT + 1], nan = NAN;
-        uint16_t halves[3 * COUNT + 1];
-        for (size_t i = 0; i < 3 * COUNT; i++)
-            memcpy(&values[i], &cases[i % COUNT].bits, sizeof(float));
-        values[3 * COUNT] = nan;
-        cpu_lanes->to_bf16(halves, values, 3 * COUNT + 1);
-        for (size_t i = 0; i < 3 * COUNT; i++) {
-            if (halves[i] != cases[i % COUNT].half ||
-                ref_to_bf16(values[i]) != cases[i % COUNT].half)
-                fail_msg("%s: %08x", names[level], cases[i % COUNT].bits);
+    struct kernel_weight *w = NULL;
+    float *out = mem_alloc(m * n * sizeof *out), value;
+    double worst = 0;
+    assert_int_equal(table->weight(run, bytes, type, n, k, &w), 0);
+    assert_int_equal(table->product(run, out, a, w, m, false), 0);
+    for (size_t i = 0; i < m * n; i++) {
+        const float *row = a + i / n * k;
+        double sum = 0, size = 0;
+        for (size_t l = 0; l < k; l++) {
+            const char *at = ref_weight_row(w, i % n);
+            if (type == KERNEL_BF16) {
+                uint16_t half;
+                memcpy(&half, at + l * sizeof half, sizeof half);
+                value = ref_from_bf16(half);
+            } else {
+                memcpy(&value, at + l * sizeof value, sizeof value);
+            }
+            sum += (double)row[l] * (double)value;
+            size += fabs((double)row[l] * (double)value);
         }
-        assert_true(isnan(ref_from_bf16(halves[3 * COUNT])));
-        assert_true(isnan(ref_from_bf16(ref_to_bf16(nan))));
+        double error = fabs((double)out[i] - sum) / (size + 1e-30);
+        if (!(error <= worst))
+            worst = error;
     }
-    cpu_limit_none();
+    table->weight_free(run, w);
+    free(out);
+    return worst;
 }
+
+/* Rounding what is multiplied to 16 bits would be off by 1e-5 here, to 8 by
+ * 4e-3. */
+static void drive_exactness(struct bench *b)
+{
+    enum { M = 48, N = 65, K = 5 };
+    float *a = numbers(b, M * K, 1);
+    for (int type = KERNEL_F32; type <= KERNEL_BF16; type++) {
+        char *bytes = weight_bytes(b, type, N, K);
+        double error =
+            b->table->download == ref->download
+                ? product_error(b->table, &b->run, type, a, bytes + 1, M, N, K)
+                : 0; /* another memory */
+        if (!(error <= 6e-7))
+            fail_msg("%s, %s: %g", b->label,
+                     type == KERNEL_BF16 ? "bf16" : "f32", error);
+        free(bytes);
+    }
+    free(a);
+}
+
+DRIVE(exactness)
+
+/* Whatever the number of threads, and whatever stands beside: the same bits. */
+static void drive_same_bits(struct bench *b)
+{
+    static const size_t shapes[][3] = {
+        {40, 384, 384}, {300, 200, 130}, {16, 1024, 64}, {530, 70, 515}};
+    if (b->table->download != ref->download)
+        return;
+    for (size_t s = 0; s < 2 * sizeof shapes / sizeof shapes[0]; s++) {
+        size_t m = shapes[s / 2][0], n = shapes[s / 2][1], k = shapes[s / 2][2];
+        int type = s % 2 ? KERNEL_BF16 : KERNEL_F32;
+        float *a = numbers(b, m * k, 1), *first = mem_alloc(m * n * sizeof *a);
+        float *out = mem_alloc(m * n * sizeof *a);
+        char *bytes = weight_bytes(b, type, n, k);
+        for (unsigned threads = 1; threads <= 4; threads++) {
+            struct kernel_run run = {.pool = b->run.pool};
+            run.pool.threads = threads; /* weights are cut by it */
+            struct kernel_weight *w = NULL;
+            b->table->weight(&run, bytes + 1, type, n, k, &w);
+            float *to = threads == 1 ? first : out;
+            assert_int_equal(b->table->product(&run, to, a, w, m, false), 0);
+            if (threads > 1)
+                assert_memory_equal(out, first, m * n * sizeof *out);
+            b->table->weight_free(&run, w);
+        }
+        free(bytes);
+        free(a);
+        free(first);
+        free(out);
+    }
+}
+
+DRIVE(same_bits)
 
 int main(void)
 {
@@ -780,7 +833,8 @@ int main(void)
         cmocka_unit_test(test_nan),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_golden),
-        cmocka_unit_test(bf16_is_rounded),
+        cmocka_unit_test(test_exactness),
+        cmocka_unit_test(test_same_bits),
         cmocka_unit_test(cases_are_checked_whole),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,8 +1,6 @@
 #include "tests/unit/models.h"
 
-#include "kernels/cpu/cpu.h"
 
-static const double BF16_BOUND = 3e-2; /* of the largest logit */
 
 /* ---- Against PyTorch ---- */
 
@@ -53,29 +51,6 @@ static void greedy_answer_as_the_reference(void **state)
         free(ids);
         safetensors_close(file);
     }
-}
-
-/* Where bf16 weights are multiplied as bf16, in passes of 16 rows or more, both
- * factors have 8 bits. */
-static void bf16_products_have_their_bound(void **state)
-{
-    (void)state;
-    static const char *const halves[] = {"untied", "mistral"};
-    if (!cpu_limit(CPU_BF16))
-        skip();
-    for (size_t k = 0; k < sizeof halves / sizeof halves[0]; k++) {
-        struct safetensors *file = open_golden(halves[k]);
-        int32_t *ids = golden(file, "ids");
-        float *logits = golden(file, "logits");
-        struct model *model = open_kind(halves[k], kernels_cpu());
-        check_logits(model, ids, 56, 32, logits, BF16_BOUND);
-        check_logits(model, ids, 56, 0, logits, BF16_BOUND);
-        model_close(model);
-        free(ids);
-        free(logits);
-        safetensors_close(file);
-    }
-    cpu_limit_none();
 }
 
 /* Inputs of one pass, alone and together, in both orders. */
@@ -353,7 +328,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_logits_as_the_reference),
-        cmocka_unit_test(bf16_products_have_their_bound),
         cmocka_unit_test(greedy_answer_as_the_reference),
         cmocka_unit_test(same_embeddings_as_the_reference),
         cmocka_unit_test(encoders_do_not_write),
