@@ -3,16 +3,19 @@
 
 #include "indexer/parse/latex/tex.h"
 
-static bool ends_with(const struct tokens *list, const struct token *end,
-                      size_t count)
+/* What is compared counts as steps: a long end may nearly be there again and
+ * again. */
+static bool ends_with(struct tex *tex, const struct tokens *list,
+                      const struct token *end, size_t count)
 {
+    size_t left = count;
     if (list->count < count)
         return false;
     const struct token *tail = list->items + list->count - count;
-    for (size_t i = count; i-- > 0;)
-        if (!token_same(tail[i], end[i]))
-            return false;
-    return true;
+    while (left && token_same(tail[left - 1], end[left - 1]))
+        left--;
+    tex->steps += (count - left) / 4;
+    return !left;
 }
 
 /* An argument up to the tokens of `end`; false: they do not come. */
@@ -36,7 +39,7 @@ static bool read_delimited(struct tex *tex, struct token call,
             depth--;
         }
         tokens_add(ret, token);
-        if (!depth && ends_with(ret, end, count)) {
+        if (!depth && ends_with(tex, ret, end, count)) {
             ret->count -= count;
             return true;
         }
@@ -95,8 +98,8 @@ static void put_no_value(struct tex *tex, struct token call,
         tokens_add(ret, made_at(argument->text.items[i], call));
 }
 
-static bool read_pair(struct tex *tex, uint32_t open, uint32_t close,
-                      struct tokens *ret)
+bool tex_read_pair(struct tex *tex, uint32_t open, uint32_t close,
+                   struct tokens *ret)
 {
     size_t depth = 0;
     struct token token = tex_next_solid(tex);
@@ -151,7 +154,7 @@ static void read_one(struct tex *tex, struct token call,
         break;
     case 'd':
     case 'r':
-        if (!read_pair(tex, argument->open, argument->close, ret))
+        if (!tex_read_pair(tex, argument->open, argument->close, ret))
             put_no_value(tex, call, argument, ret);
         break;
     case 'u':

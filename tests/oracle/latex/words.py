@@ -119,6 +119,7 @@ def read_bookmarks(pdf):
             depth += -1 if match.group(1) else 1
 
 
+ENTRY_NAME = re.compile(r"(?:\\begin\{)?([\w\\@*]*)")  # an entry's title is a signature
 FORMULA = re.compile(r"\$[^$]*\$")  # a bookmark has none
 PAGE_NUMBER = re.compile(r"^\s*\d+\s+(?=[^\W\d_])|\s+\d+\s*$")
 NUMBER = re.compile(r"^(?:[^\W\d_]{3,} )?(?:[0-9]+|[A-Z]|[IVXLC]+)(?:\.[0-9A-Z]+)*[.:]? +(?=\S)", re.I)
@@ -302,7 +303,8 @@ class Part:
 
 def match_nodes(headings, tree):
     """Gives each heading its node: the longest common sequence of titles, in which a number before one counts half."""
-    ours = [(squeeze(node["title"]), bare(node["title"]), bare(FORMULA.sub("", node["title"]))) for node in tree["nodes"]]
+    ours = [(squeeze(node["title"]), bare(node["title"]), bare(FORMULA.sub("", node["title"])),
+             squeeze(ENTRY_NAME.match(node["title"]).group(1)) if node.get("entry") else None) for node in tree["nodes"]]
     best = [[0] * (len(ours) + 1) for _ in range(len(headings) + 1)]
 
     def worth(heading, names):
@@ -362,7 +364,8 @@ def unsigned(token, known):
         for sign in ("", "h", "i", "ih"):
             for begin in range(end - 1):
                 word = token[begin + len(sign):end]
-                if best[begin] is not None and token.startswith(sign, begin) and len(word) >= 2 and known(word) and (sign or not begin):
+                fits = known(word) or sign and 0 < len(word) < 3  # of the shortest words nothing is known
+                if fits and best[begin] is not None and token.startswith(sign, begin) and (sign or not begin):
                     if best[end] is None or len(best[begin]) + 1 < len(best[end]):
                         best[end] = best[begin] + [word]
     whole = best[-1] or (best[-2] if token[-1] == "i" else None)
@@ -457,11 +460,25 @@ def share_held(bag, run):
     return sum(bag[word.text] > 0 or word.text in dummy for word in run) / len(run)
 
 
+def are_in_turn(run, bags):
+    """Is the run made of pieces of two words and more, each of which one of these has?"""
+    while run:
+        longest = 0
+        for bag in bags:
+            left = collections.Counter(bag)
+            length = next((i for i, word in enumerate(run) if not take(left, word.text)), len(run))
+            longest = max(longest, length)
+        if longest < 2:
+            return False
+        run = run[longest:]
+    return True
+
+
 def is_footnote(run, near):
-    """It stands at the foot of a page, and in a paragraph of a section before it on this page."""
+    """It stands at the foot of a page, and in paragraphs of sections before it on this page."""
     page = run[0].page
-    return len(run) > 1 and all(word.foot for word in run) and any(
-        holds(bag, run) for part in near if part.lines[0].page <= page <= part.lines[-1].page for bag in part.prose)
+    return len(run) > 1 and all(word.foot for word in run) and are_in_turn(
+        run, [bag for part in near if part.lines[0].page <= page <= part.lines[-1].page for bag in part.prose])
 
 
 def read_elsewhere(options):
