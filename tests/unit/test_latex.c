@@ -651,6 +651,11 @@ static void test_repairs(void **state)
     expect_report("\\end{quote}", "without \\begin");
     expect("\\def\\a#1{<#1>}\\a{b c\n\nd", "paragraph: <b c > | paragraph: d");
     expect("\\section{T\n\nx", "# T | paragraph: x");
+    /* What has no end costs its paragraph. */
+    expect("\\loop a\n\nb", "paragraph: a | paragraph: b");
+    expect_report("\\loop a\n\nb", "\\loop without \\repeat");
+    expect("\\NewDocumentCommand{\\a}{d<>}{}\\a<b\n\nc", "paragraph: c");
+    expect("\\NewDocumentCommand{\\a}{v}{}\\a|b\n\nc", "paragraph: c");
     expect("\\begin{verbatim}x", "code: x");
 }
 
@@ -684,6 +689,23 @@ static void test_bombs(void **state)
     buf_put_text(&deep, "{}\\x ");
     for (int i = 0; i < 100000; i++)
         buf_put_byte(&deep, 'a');
+    buf_put_byte(&deep, '\0');
+    expect_report(deep.data, "more steps than it is given");
+    buf_clear(&deep);
+    /* Equal macros, and counters within one, again and again. */
+    buf_put_text(&deep, "\\def\\a{");
+    for (int i = 0; i < 50000; i++)
+        buf_put_byte(&deep, 'x');
+    buf_put_text(&deep, "}\\edef\\b{\\a}");
+    for (int i = 0; i < 3000; i++)
+        buf_put_text(&deep, "\\ifx\\a\\b\\fi");
+    buf_put_byte(&deep, '\0');
+    expect_report(deep.data, "more steps than it is given");
+    buf_clear(&deep);
+    for (int i = 0; i < 2000; i++)
+        buf_printf(&deep, "\\newcounter{c%d}[page]", i);
+    for (int i = 0; i < 5000; i++)
+        buf_put_text(&deep, "\\stepcounter{page}");
     buf_put_byte(&deep, '\0');
     expect_report(deep.data, "more steps than it is given");
     buf_clear(&deep);

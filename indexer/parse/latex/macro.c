@@ -107,10 +107,14 @@ bool tex_read_pair(struct tex *tex, uint32_t open, uint32_t close,
         tex_unread(tex, token);
         return false;
     }
+    struct token opened = token;
+    size_t begin = ret->count;
     for (;;) {
         token = tex_next(tex);
-        if (tex_at_end(tex, token))
+        if (tex_at_end(tex, token)) {
+            tex_cut_runaway(tex, ret, begin, opened);
             return true;
+        }
         if (!depth && token.cat != CAT_NAME && token.value == close)
             return true;
         depth += token.cat == CAT_BEGIN;
@@ -123,14 +127,15 @@ bool tex_read_pair(struct tex *tex, uint32_t open, uint32_t close,
 /* \verb-like: between two equal characters, or braces. */
 static void read_verbatim(struct tex *tex, struct tokens *ret)
 {
-    struct token open = tex_next_solid(tex);
-    if (open.cat == CAT_BEGIN)
+    struct token open = tex_next_solid(tex), token;
+    if (open.cat == CAT_BEGIN) {
         tex_read_group(tex, ret);
-    else
-        for (struct token token = tex_next(tex);
-             !tex_at_end(tex, token) && !token_same(token, open);
-             token = tex_next(tex))
-            tokens_add(ret, token);
+        return;
+    }
+    while (!tex_at_end(tex, token = tex_next(tex)) && !token_same(token, open))
+        tokens_add(ret, token);
+    if (token.cat == CAT_NONE || token.cat == CAT_STOP)
+        tex_cut_runaway(tex, ret, 0, open);
 }
 
 static void put_boolean(struct tex *tex, bool truth, struct tokens *ret)
