@@ -68,12 +68,18 @@ class Line:
         self.foot = False  # at or below what looks like the first footnote of its page
 
 
-def mark_foot(lines):
-    """From the first line in the lower two thirds of a page on that begins with the mark of a note."""
-    begun = False
+def mark_feet(headings, lines):
+    """From the first line in the lower two thirds of a page on that begins with the mark of a note, below all titles."""
+    last = {lines[h.line].page: max(h.line + 1, h.end) for h in headings if h.line is not None}
+    pages = collections.defaultdict(list)
     for at, line in enumerate(lines):
-        begun = begun or at >= len(lines) // 3 and re.match(r"\s*(\d{1,2}|[*†‡§¶])\s?[^\W\d_]", line.text) is not None
-        line.foot = begun
+        pages[line.page].append(at)
+    for page, places in pages.items():
+        begun = False
+        for place, at in enumerate(places):
+            begun = begun or place >= len(places) // 3 and at >= last.get(page, 0) and re.match(
+                r"\s*(\d{1,2}|[*†‡§¶])\s?[^\W\d_]", lines[at].text) is not None
+            lines[at].foot = begun
 
 
 def read_lines(pdf):
@@ -81,9 +87,7 @@ def read_lines(pdf):
     lines = []
     for page, text in enumerate(done.stdout.decode("utf-8", "replace").split("\f"), 1):
         texts = [line for line in LOGO.sub("LaTeX", text).split("\n") if line.strip()]
-        of_page = [Line(page, line, at < 2, at >= len(texts) - 2) for at, line in enumerate(texts)]
-        mark_foot(of_page)
-        lines += of_page
+        lines += [Line(page, line, at < 2, at >= len(texts) - 2) for at, line in enumerate(texts)]
     return lines
 
 
@@ -309,7 +313,7 @@ def match_nodes(headings, tree):
 
     def worth(heading, names):
         whole = squeeze(heading.title)
-        return 2 if whole and whole == names[0] else bool((heading.names | {heading.number}) & set(names))
+        return 2 if whole and whole == names[0] else bool((heading.names | {heading.number}) & set(names) - {None, ""})
 
     for a in range(len(headings) - 1, -1, -1):
         row, below = best[a], best[a + 1]
@@ -551,6 +555,7 @@ def read_pdf(pdf, toc=None):
         inherit_aside(headings)
         locate_without_pages(headings, lines)
     set_heads_aside(headings, lines)
+    mark_feet(headings, lines)
     set_lists_aside(headings, lines)
     return headings, lines
 
