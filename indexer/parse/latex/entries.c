@@ -16,6 +16,7 @@ static const struct {
              {"arg", "⟨", "⟩"},
              {"prm", "⟨", "⟩"},
              {"opt", "", ""},
+             {"colOpt", "", ""},
              {"texttt", "", ""},
              {"textsf", "", ""},
              {"textrm", "", ""},
@@ -128,7 +129,20 @@ static struct token place_of(const struct tokens *list, struct token call)
 
 /* ---- pgfmanual ---- */
 
-enum { NAMED, KEY, STYLE, LIBRARY, PURE_LIBRARY, KEYS_LIBRARY, MODULE };
+enum {
+    NAMED,
+    KEY,
+    STYLE,
+    LIBRARY, /* and those below: it is told how they are loaded */
+    PGF_LIBRARY,
+    PURE_LIBRARY,
+    KEYS_LIBRARY,
+    MODULE,
+    /* tcolorbox's library "documentation" */
+    DOC_COMMAND,
+    DOC_ENVIRONMENT,
+    DOC_KEY
+};
 
 static void insert(struct buf *text, const char *before, const char *what)
 {
@@ -166,6 +180,10 @@ static void put_value(struct buf *text, bool style)
 static const char *const loading[] = {
     [LIBRARY] = "\\usetikzlibrary{*} % LaTeX and plain TeX\n"
                 "\\usetikzlibrary[*] % ConTeXt",
+    [PGF_LIBRARY] = "\\usepgflibrary{*} % LaTeX and plain TeX and pure pgf\n"
+                    "\\usepgflibrary[*] % ConTeXt and pure pgf\n"
+                    "\\usetikzlibrary{*} % LaTeX and plain TeX when using TikZ\n"
+                    "\\usetikzlibrary[*] % ConTeXt when using TikZ",
     [PURE_LIBRARY] = "\\usepgflibrary{*} % LaTeX and plain TeX\n"
                      "\\usepgflibrary[*] % ConTeXt",
     [KEYS_LIBRARY] = "\\usepgfkeyslibrary{*} % LaTeX and plain TeX\n"
@@ -188,6 +206,16 @@ static void put_loading(struct document *d, int kind, struct slice name,
     buf_free(&text);
 }
 
+/* Up to the end of the environment. */
+static void open_entry(struct document *d, struct slice title,
+                       struct token place)
+{
+    outline_open(&d->outline, false, (struct slice){"", 0});
+    d->groups[d->group_count - 1].entry = true;
+    put_entry(d, title, place, false);
+    d->in = (struct context){.kind = BLOCK_PARAGRAPH};
+}
+
 /* text: what stands before the signature. */
 static void begin_entry(struct document *d,
                         const struct environment *environment,
@@ -205,10 +233,7 @@ static void begin_entry(struct document *d,
     write_signature(d, &list, &s);
     if (environment->value == KEY || environment->value == STYLE)
         put_value(&s.text, environment->value == STYLE);
-    outline_open(&d->outline, false, (struct slice){"", 0});
-    d->groups[d->group_count - 1].entry = true;
-    put_entry(d, buf_slice(&s.text), place_of(&list, call), false);
-    d->in = (struct context){.kind = BLOCK_PARAGRAPH};
+    open_entry(d, buf_slice(&s.text), place_of(&list, call));
     if (environment->value >= LIBRARY)
         put_loading(
             d, environment->value,
@@ -216,6 +241,57 @@ static void begin_entry(struct document *d,
             place_of(&list, call));
     buf_free(&s.text);
     tokens_free(&list);
+}
+
+static void write_argument(struct document *d, struct signature *s)
+{
+    struct tokens list = {0};
+    tex_read_argument(&d->tex, &list);
+    write_signature(d, &list, s);
+    tokens_free(&list);
+}
+
+/* \begin{docCommand}[..]{name}{arguments},
+ * \begin{docKey}[path][..]{name}{value}{what it is by default}; text: the path
+ * of a kind of keys. */
+static void begin_documented(struct document *d,
+                             const struct environment *environment,
+                             struct token call)
+{
+    struct tokens path = {0}, name = {0};
+    struct signature s = {0};
+    int kind = environment->value;
+    if (!document_is_body(d) || d->in.silent)
+        return;
+    document_flush(d);
+    bool has_path = tex_read_optional(&d->tex, &path) && kind == DOC_KEY;
+    if (kind == DOC_KEY)
+        tex_skip_before(&d->tex, "o");
+    if (has_path && path.count) {
+        buf_put_byte(&s.text, '/');
+        write_signature(d, &path, &s);
+        buf_put_byte(&s.text, '/');
+    } else {
+        buf_put_text(&s.text, environment->text);
+    }
+    tex_read_argument(&d->tex, &name);
+    write_signature(d, &name, &s);
+    if (kind == DOC_ENVIRONMENT)
+        buf_put_byte(&s.text, '}');
+    write_argument(d, &s);
+    if (kind == DOC_KEY) {
+        size_t before = s.text.size;
+        buf_put_text(&s.text, " (");
+        write_argument(d, &s);
+        if (s.text.size > before + 2)
+            buf_put_byte(&s.text, ')');
+        else
+            s.text.size = before;
+    }
+    open_entry(d, buf_slice(&s.text), place_of(&name, call));
+    buf_free(&s.text);
+    tokens_free(&path);
+    tokens_free(&name);
 }
 
 static void end_entry(struct document *d, struct group *group)
@@ -389,6 +465,10 @@ static const struct command commands[] = {
     {                                                                          \
         name, begin_entry, end_entry, before, NAMED, text, 1                   \
     }
+#define DOCUMENTED(kind, name, text)                                           \
+    {                                                                          \
+        name, begin_documented, end_entry, NULL, kind, text, 0                 \
+    }
 #define ENTRY_OF(kind, name, text)                                             \
     {                                                                          \
         name, begin_entry, end_entry, NULL, kind, text, 1                      \
@@ -408,7 +488,7 @@ static const struct environment environments[] = {
     ENTRY("handler", NULL, "Key handler ⟨key⟩/"),
     ENTRY("package", NULL, NULL),
     ENTRY_OF(LIBRARY, "tikzlibrary", "TikZ Library "),
-    ENTRY_OF(LIBRARY, "pgflibrary", "TikZ Library "),
+    ENTRY_OF(PGF_LIBRARY, "pgflibrary", "TikZ Library "),
     ENTRY_OF(PURE_LIBRARY, "purepgflibrary", "PGF Library "),
     ENTRY_OF(KEYS_LIBRARY, "pgfkeyslibrary", "pgfkeys Library "),
     ENTRY_OF(MODULE, "pgfmodule", NULL),
@@ -418,6 +498,14 @@ static const struct environment environments[] = {
     {"pathoperation", begin_entry, end_entry, "o", NAMED, "\\path … ", 2},
     ENTRY("decoration", NULL, "Decoration "),
     ENTRY("math-function", NULL, NULL),
+    DOCUMENTED(DOC_COMMAND, "docCommand", "\\"),
+    DOCUMENTED(DOC_COMMAND, "docCommand*", "\\"),
+    DOCUMENTED(DOC_ENVIRONMENT, "docEnvironment", "\\begin{"),
+    DOCUMENTED(DOC_ENVIRONMENT, "docEnvironment*", "\\begin{"),
+    DOCUMENTED(DOC_KEY, "docKey", ""),
+    DOCUMENTED(DOC_KEY, "docKey*", ""),
+    DOCUMENTED(DOC_KEY, "docTcbKey", "/tcb/"),
+    DOCUMENTED(DOC_KEY, "docTcbKey*", "/tcb/"),
     ENTRY("arrowtip", NULL, NULL),
     ENTRY("arrowcap", NULL, NULL),
     ENTRY("pattern", NULL, NULL),

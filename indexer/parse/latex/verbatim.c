@@ -594,6 +594,8 @@ static const struct environment environments[] = {
     {"tcblisting", begin_verbatim, NULL, NULL, 1, "om", 0},
     {"dispListing", begin_verbatim, NULL, NULL, 1, "o", 0},
     {"dispExample", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"dispListing*", begin_verbatim, NULL, "m", 1, NULL, 0},
+    {"dispExample*", begin_verbatim, NULL, "m", 1, NULL, 0},
     {"LTXexample", begin_verbatim, NULL, NULL, 1, "o", 0},
     {"SaveVerbatim", begin_verbatim, NULL, NULL, 0, "om", 0},
     {"VerbatimOut", begin_verbatim, NULL, NULL, 0, "om", 0},
