@@ -226,6 +226,10 @@ static void test_labels(void **state)
     assert_string_equal(tree->nodes[3].blocks[0].text.data, "[1] Book.");
     tree_free(tree);
     buf_free(&reports);
+    expect("\\cite[question~5, \\emph{all}]{a} \\citep[see][p.~7]{b,c}. "
+           "\\bibitem{a}A",
+           "paragraph: [1, question 5, all] [see b, c, p. 7]. | "
+           "paragraph: [1] A");
 }
 
 /* ---- Blocks ---- */
@@ -326,6 +330,8 @@ static void test_blocks(void **state)
            "code: int");
     expect("\\newtheorem{thm}{Theorem}\\begin{thm}[N]x\\end{thm}",
            "note: Theorem 1 (N). x");
+    expect("\\newtheorem{t}{A}\\newtheorem{t}{B}\\begin{t}x\\end{t}",
+           "note: B 1. x");
     expect("\\begin{figure}\\includegraphics[w]{f}\\caption[s]{C}\\end{figure}",
            "figure: Figure 1: C");
     expect("\\begin{quote}q\\end{quote}r", "quote: q | paragraph: r");
@@ -381,6 +387,10 @@ static void test_signs(void **state)
     expect("``a'' `b' c--d---e \\ldots\\ f~g \\% \\$ \\LaTeX",
            "paragraph: “a” ‘b’ c–d—e … f g % $ LaTeX");
     expect("\\texttt{a--b ``c''}", "paragraph: a--b ``c''");
+    expect("\\documentclass{amsldoc}\\begin{document}\\latex/ 2 \\amstex/.",
+           "paragraph: LaTeX 2 AmS-TeX.");
+    expect("\\KOMAScript{} a.\\NEWfeature{1995} b",
+           "paragraph: KOMA-Script a. b | paragraph: New feature 1995");
     expect("\\SI{3}{\\kilo\\metre\\per\\second}, \\num{5}, "
            "\\si{\\square\\metre}",
            "paragraph: 3 km/s, 5, m²");
@@ -392,9 +402,41 @@ static void test_entries(void **state)
     expect("\\section{S}\\begin{macro}{\\foo}does\\end{macro}"
            "\\begin{key}{/a/b=\\meta{x}}is\\end{key}after",
            "# S | paragraph: after | @@ \\foo | paragraph: does | @@ "
-           "/a/b=⟨x⟩ | paragraph: is");
+           "/a/b=⟨x⟩ (no default) | paragraph: is");
     expect("\\DescribeMacro{\\bar} one \\section{T} two",
            "@ \\bar | paragraph: one | # T | paragraph: two");
+    expect("\\section{S}\\begin{ltxsyntax}\\cmditem{a}[b]{c}\n\nx\n\n"
+           "\\cmditem*{d*}<q>* {y}\\envitem{e}[f]z\\end{ltxsyntax}"
+           "\\optitem[g]{h}{\\prm{i}, \\opt{j}}v\\boolitem{k}w",
+           "# S | @@ \\a[⟨b⟩]{⟨c⟩} | paragraph: x | @@ \\d*<⟨q⟩>* | paragraph: y | "
+           "@@ \\begin{e}[⟨f⟩] | paragraph: z | @@ h=⟨i⟩, j (default: g) | "
+           "paragraph: v | @@ k=true, false | paragraph: w");
+    expect("\\begin{docCommand}[o]{a}{\\oarg{b}\\marg{c}}x\\end{docCommand}"
+           "\\begin{docEnvironment}{d}{}y\\end{docEnvironment}"
+           "\\begin{docTcbKey}[][o]{e f}{=\\meta{g}}{no default}z"
+           "\\end{docTcbKey}\\begin{docKey}[h]{i}{}{}w\\end{docKey}",
+           "@ \\a[⟨b⟩]{⟨c⟩} | paragraph: x | @ \\begin{d} | paragraph: y | "
+           "@ /tcb/e f=⟨g⟩ (no default) | paragraph: z | @ /h/i | paragraph: w");
+    expect("\\begin{dispExample*}{a=b}\n\\x\n\\end{dispExample*}y",
+           "code: \\x | paragraph: y");
+    /* What pgfmanual prints besides what is written. */
+    expect("\\begin{key}{/a}x\\end{key}\\begin{key}{/b (initially c)}x\\end{key}",
+           "@ /a (no value) | paragraph: x | @ /b (initially c) | "
+           "paragraph: x");
+    expect("\\begin{key}{/a=\\marg{x} (default 1)}x\\end{key}"
+           "\\begin{stylekey}{/b=\\meta{y} (initially 2)}x\\end{stylekey}"
+           "\\begin{stylekey}{/c=y (default 3)}x\\end{stylekey}",
+           "@ /a={⟨x⟩} (default 1) | paragraph: x | "
+           "@ /b=⟨y⟩ (style, no default, initially 2) | paragraph: x | "
+           "@ /c=y (style, default 3) | paragraph: x");
+    expect("\\begin{tikzlibrary}{a.b}x\\end{tikzlibrary}"
+           "\\begin{shape}{c}y\\end{shape}",
+           "@ TikZ Library a.b | code: \\usetikzlibrary{a.b} % LaTeX and "
+           "plain TeX\n\\usetikzlibrary[a.b] % ConTeXt | paragraph: x | "
+           "@ Shape c | paragraph: y");
+    expect("\\begin{codeexample}[width=1cm, preamble={\\usetikzlibrary{a,b}}]"
+           "\nx\n\\end{codeexample}",
+           "code: \\usetikzlibrary{a,b}\nx");
 }
 
 /* ---- Files ---- */
@@ -561,6 +603,20 @@ static void test_places(void **state)
     tree_free(tree);
 }
 
+/* Code that a macro makes stands nowhere: its place is that of the call. */
+static void test_places_of_code(void **state)
+{
+    static const char text[] =
+        "\\def\\v{\\begin{verbatim}a passage\\end{verbatim}}x\n\n\\v";
+    struct tree *tree = parse(text, NULL, NULL);
+    const struct block *code = &tree->nodes[0].blocks[1];
+    (void)state;
+    assert_string_equal(code->text.data, "a passage");
+    assert_int_equal(code->origin.span.from, sizeof text - 3);
+    assert_int_equal(code->origin.span.to, sizeof text - 1);
+    tree_free(tree);
+}
+
 static void test_encodings(void **state)
 {
     static const char latin[] = "\\usepackage[latin1]{inputenc} caf\xe9 x\n\ny";
@@ -603,6 +659,11 @@ static void test_repairs(void **state)
     expect_report("\\end{quote}", "without \\begin");
     expect("\\def\\a#1{<#1>}\\a{b c\n\nd", "paragraph: <b c > | paragraph: d");
     expect("\\section{T\n\nx", "# T | paragraph: x");
+    /* What has no end costs its paragraph. */
+    expect("\\loop a\n\nb", "paragraph: a | paragraph: b");
+    expect_report("\\loop a\n\nb", "\\loop without \\repeat");
+    expect("\\NewDocumentCommand{\\a}{d<>}{}\\a<b\n\nc", "paragraph: c");
+    expect("\\NewDocumentCommand{\\a}{v}{}\\a|b\n\nc", "paragraph: c");
     expect("\\begin{verbatim}x", "code: x");
 }
 
@@ -628,6 +689,37 @@ static void test_bombs(void **state)
     buf_put_byte(&deep, '\0');
     struct tree *tree = parse(deep.data, NULL, NULL);
     tree_free(tree);
+    buf_clear(&deep);
+    /* An argument's end that is nearly there again and again. */
+    buf_put_text(&deep, "\\def\\x#1b");
+    for (int i = 0; i < 50000; i++)
+        buf_put_byte(&deep, 'a');
+    buf_put_text(&deep, "{}\\x ");
+    for (int i = 0; i < 100000; i++)
+        buf_put_byte(&deep, 'a');
+    buf_put_byte(&deep, '\0');
+    expect_report(deep.data, "more steps than it is given");
+    buf_clear(&deep);
+    /* Equal macros, and counters within one, again and again. */
+    buf_put_text(&deep, "\\def\\a{");
+    for (int i = 0; i < 50000; i++)
+        buf_put_byte(&deep, 'x');
+    buf_put_text(&deep, "}\\edef\\b{\\a}");
+    for (int i = 0; i < 3000; i++)
+        buf_put_text(&deep, "\\ifx\\a\\b\\fi");
+    buf_put_byte(&deep, '\0');
+    expect_report(deep.data, "more steps than it is given");
+    buf_clear(&deep);
+    for (int i = 0; i < 2000; i++)
+        buf_printf(&deep, "\\newcounter{c%d}[page]", i);
+    for (int i = 0; i < 5000; i++)
+        buf_put_text(&deep, "\\stepcounter{page}");
+    buf_put_byte(&deep, '\0');
+    expect_report(deep.data, "more steps than it is given");
+    buf_clear(&deep);
+    for (int i = 0; i < 1001; i++)
+        buf_printf(&deep, "\\newtheorem{t%d}{T}", i);
+    expect_report(deep.data, "more than 1000 kinds of theorem");
     buf_clear(&deep);
     for (int i = 0; i < 6000; i++)
         buf_put_text(&deep, "\\InputIfFileExists{x}{}{}");
@@ -677,6 +769,7 @@ int main(void)
         cmocka_unit_test(test_loops),
         cmocka_unit_test(test_bibliography),
         cmocka_unit_test(test_places),
+        cmocka_unit_test(test_places_of_code),
         cmocka_unit_test(test_encodings),
         cmocka_unit_test(test_repairs),
         cmocka_unit_test(test_bombs),

@@ -3,7 +3,7 @@
 
 #include "indexer/parse/latex/document.h"
 
-enum { MOST_INDENT = 16 };
+enum { MOST_INDENT = 16, MOST_THEOREMS = 1000 };
 
 static unsigned indent_of(unsigned depth)
 {
@@ -312,8 +312,7 @@ static void end_alltt(struct document *d, struct group *group)
 
 /* ---- Theorems ---- */
 
-static const struct theorem *find_theorem(const struct document *d,
-                                          uint32_t name)
+static struct theorem *find_theorem(const struct document *d, uint32_t name)
 {
     for (size_t i = d->theorem_count; i-- > 0;)
         if (d->theorems[i].name == name)
@@ -363,6 +362,28 @@ static void begin_theorem(struct document *d,
 static const struct environment theorem_environment = {
     "-theorem-", begin_theorem, end_kind, NULL, 0, "Theorem", 0};
 
+/* Of two of one name the last is what it is. */
+static void keep_theorem(struct document *d, struct slice name,
+                         struct slice title, struct slice counter,
+                         struct token call)
+{
+    uint32_t symbol = tex_symbol(&d->tex, name);
+    struct theorem *theorem = find_theorem(d, symbol);
+    if (!theorem && d->theorem_count == MOST_THEOREMS) {
+        tex_report(&d->tex, call, "more than %d kinds of theorem",
+                   MOST_THEOREMS);
+        return;
+    }
+    if (!theorem) {
+        mem_reserve((void **)&d->theorems, &d->theorem_capacity,
+                    d->theorem_count + 1, sizeof *d->theorems);
+        theorem = &d->theorems[d->theorem_count++];
+    }
+    *theorem = (struct theorem){symbol, document_keep(d, title),
+                                document_keep(d, counter)};
+    d->tex.symbols[symbol].environment = &theorem_environment;
+}
+
 /* \newtheorem{name}[counter]{Title}[within] */
 static void run_newtheorem(struct tex *tex, const struct command *command,
                            struct token call)
@@ -371,7 +392,6 @@ static void run_newtheorem(struct tex *tex, const struct command *command,
     struct buf name = {0}, title = {0}, counter = {0}, within = {0};
     struct tokens list = {0}, above = {0};
     (void)command;
-    (void)call;
     bool star = tex_read_character(tex, '*');
     tex_read_text(tex, &name);
     bool shared = tex_read_optional(tex, &list);
@@ -394,13 +414,8 @@ static void run_newtheorem(struct tex *tex, const struct command *command,
                 buf_free(&body);
             }
         }
-        mem_reserve((void **)&d->theorems, &d->theorem_capacity,
-                    d->theorem_count + 1, sizeof *d->theorems);
-        uint32_t symbol = tex_symbol(tex, buf_slice(&name));
-        d->theorems[d->theorem_count++] =
-            (struct theorem){symbol, document_keep(d, buf_slice(&title)),
-                             document_keep(d, buf_slice(&counter))};
-        tex->symbols[symbol].environment = &theorem_environment;
+        keep_theorem(d, buf_slice(&name), buf_slice(&title),
+                     buf_slice(&counter), call);
     }
     tokens_free(&list);
     tokens_free(&above);
@@ -629,8 +644,12 @@ void blocks_end_caption(struct document *d, struct flow *flow)
 static void run_footnote(struct tex *tex, const struct command *command,
                          struct token call)
 {
+    struct document *d = document_of(tex);
     tex_skip_before(tex, "o");
-    document_open_flow(document_of(tex), command->value, call);
+    if (document_open_flow(d, command->value, call) && command->text) {
+        document_put_text(d, call, command->text);
+        document_space(d);
+    }
 }
 
 /* thebibliography: a section of its own. */
@@ -674,6 +693,8 @@ static const struct command commands[] = {
     {"thanks", run_footnote, NULL, FLOW_FOOTNOTE, NULL},
     {"marginpar", run_footnote, NULL, FLOW_FOOTNOTE, NULL},
     {"endnote", run_footnote, NULL, FLOW_FOOTNOTE, NULL},
+    {"NEWfeature", run_footnote, NULL, FLOW_FOOTNOTE, "New feature"}, /* ltxguide */
+    {"NEWdescription", run_footnote, NULL, FLOW_FOOTNOTE, "New description"},
 };
 
 static const struct command firm[] = {

@@ -98,7 +98,8 @@ void counter_step(struct tex *tex, struct slice name)
     uint32_t reset[64];
     size_t count = 0;
     reset[count++] = counter;
-    for (size_t at = 0; at < count; at++)
+    for (size_t at = 0; at < count; at++) {
+        tex->steps += tex->reset_count / 4;
         for (size_t i = 0; i < tex->reset_count; i++) {
             if (tex->resets[i].within != reset[at] || count == 64)
                 continue;
@@ -110,6 +111,7 @@ void counter_step(struct tex *tex, struct slice name)
             tex->counts[tex->resets[i].counter] = 0;
             reset[count++] = tex->resets[i].counter;
         }
+    }
 }
 
 static void run_newcounter(struct tex *tex, const struct command *command,

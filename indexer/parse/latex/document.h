@@ -210,6 +210,7 @@ void document_read(struct document *d);
 /* ---- The commands of each part ---- */
 
 void text_add(struct document *d);         /* symbols.c */
+void text_add_logos(struct document *d);   /* those of the class amsldoc */
 void commands_add(struct document *d);     /* commands.c */
 void loops_add(struct document *d);        /* loops.c */
 void sections_add(struct document *d);     /* sections.c */

@@ -174,6 +174,57 @@ static void run_reference(struct tex *tex, const struct command *command,
     buf_free(&names);
 }
 
+/* \cite[note]{a,b}; natbib and biblatex: \citep[before][after]{a}.  What is read
+ * is [before \-cited-{a,b}, after] */
+static void run_cite(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    struct tokens before = {0}, after = {0}, list = {0};
+    struct token sign = call, token = call;
+    (void)command;
+    tex_skip_before(tex, "s");
+    bool any = tex_read_optional(tex, &after);
+    if (any) {
+        struct tokens second = {0};
+        if (tex_read_optional(tex, &second)) {
+            before = after;
+            after = second;
+        }
+    }
+    sign.cat = CAT_OTHER;
+    sign.flags |= TOKEN_MADE;
+    sign.value = '[';
+    tokens_add(&list, sign);
+    token.flags |= TOKEN_MADE;
+    token.cat = CAT_SPACE;
+    token.value = ' ';
+    tokens_add_all(&list, before.items, before.count);
+    if (before.count)
+        tokens_add(&list, token);
+    struct token cited = call;
+    cited.value = tex_symbol_of(tex, "-cited-");
+    tokens_add(&list, cited);
+    sign.cat = CAT_BEGIN;
+    sign.value = '{';
+    tokens_add(&list, sign);
+    tex_read_argument(tex, &list);
+    sign.cat = CAT_END;
+    sign.value = '}';
+    tokens_add(&list, sign);
+    sign.cat = CAT_OTHER;
+    if (after.count) {
+        sign.value = ',';
+        tokens_add(&list, sign);
+        tokens_add(&list, token);
+        tokens_add_all(&list, after.items, after.count);
+    }
+    sign.value = ']';
+    tokens_add(&list, sign);
+    tex_push(tex, list);
+    tokens_free(&before);
+    tokens_free(&after);
+}
+
 /* What follows is the link's text. */
 static void open_link(struct document *d, struct slice url, struct token call)
 {
@@ -354,17 +405,17 @@ static const struct command commands[] = {
     {"nameref", run_reference, "s", 'n', NULL},
     {"titleref", run_reference, "s", 'n', NULL},
     {"nocite", run_nocite, NULL, 0, NULL},
-    {"cite", run_reference, "soo", 'b', "["},
-    {"citep", run_reference, "soo", 'b', "["},
-    {"citet", run_reference, "soo", 'b', "["},
-    {"citealp", run_reference, "soo", 'b', "["},
-    {"citealt", run_reference, "soo", 'b', "["},
-    {"citeauthor", run_reference, "soo", 'b', "["},
-    {"citeyear", run_reference, "soo", 'b', "["},
-    {"parencite", run_reference, "soo", 'b', "["},
-    {"textcite", run_reference, "soo", 'b', "["},
-    {"autocite", run_reference, "soo", 'b', "["},
-    {"footcite", run_reference, "soo", 'b', "["},
+    {"cite", run_cite, NULL, 0, NULL},
+    {"citep", run_cite, NULL, 0, NULL},
+    {"citet", run_cite, NULL, 0, NULL},
+    {"citealp", run_cite, NULL, 0, NULL},
+    {"citealt", run_cite, NULL, 0, NULL},
+    {"citeauthor", run_cite, NULL, 0, NULL},
+    {"citeyear", run_cite, NULL, 0, NULL},
+    {"parencite", run_cite, NULL, 0, NULL},
+    {"textcite", run_cite, NULL, 0, NULL},
+    {"autocite", run_cite, NULL, 0, NULL},
+    {"footcite", run_cite, NULL, 0, NULL},
     {"hyperref", run_hyperref, NULL, 0, NULL},
     {"href", run_href, NULL, 0, NULL},
     {"hyperlink", run_href, NULL, 1, NULL},
@@ -372,8 +423,13 @@ static const struct command commands[] = {
     {"bibitem", run_bibitem, NULL, 0, NULL},
 };
 
+static const struct command firm[] = {
+    {"-cited-", run_reference, NULL, 'b', NULL},
+};
+
 void labels_add(struct document *d)
 {
+    tex_add_commands(&d->tex, firm, 1, MEANING_COMMAND, true);
     tex_add_commands(&d->tex, commands, sizeof commands / sizeof *commands,
                      MEANING_COMMAND, false);
 }

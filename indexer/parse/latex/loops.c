@@ -21,6 +21,12 @@ static void run_loop(struct tex *tex, const struct command *command,
     while ((token = tex_next(tex)).cat != CAT_NONE && token.cat != CAT_STOP &&
            !token_is(token, CAT_NAME, repeat))
         tokens_add(&macro.body, token);
+    if (!token_is(token, CAT_NAME, repeat)) {
+        tex_unread(tex, token);
+        tex_report(tex, call, "\\loop without \\repeat");
+        tex_push(tex, macro.body);
+        return;
+    }
     define_macro(tex, tex_symbol_of(tex, "body"), macro);
     tokens_free(&macro.body);
     call.value = tex_symbol_of(tex, "iterate");

@@ -3,16 +3,19 @@
 
 #include "indexer/parse/latex/tex.h"
 
-static bool ends_with(const struct tokens *list, const struct token *end,
-                      size_t count)
+/* What is compared counts as steps: a long end may nearly be there again and
+ * again. */
+static bool ends_with(struct tex *tex, const struct tokens *list,
+                      const struct token *end, size_t count)
 {
+    size_t left = count;
     if (list->count < count)
         return false;
     const struct token *tail = list->items + list->count - count;
-    for (size_t i = count; i-- > 0;)
-        if (!token_same(tail[i], end[i]))
-            return false;
-    return true;
+    while (left && token_same(tail[left - 1], end[left - 1]))
+        left--;
+    tex->steps += (count - left) / 4;
+    return !left;
 }
 
 /* An argument up to the tokens of `end`; false: they do not come. */
@@ -36,7 +39,7 @@ static bool read_delimited(struct tex *tex, struct token call,
             depth--;
         }
         tokens_add(ret, token);
-        if (!depth && ends_with(ret, end, count)) {
+        if (!depth && ends_with(tex, ret, end, count)) {
             ret->count -= count;
             return true;
         }
@@ -95,8 +98,8 @@ static void put_no_value(struct tex *tex, struct token call,
         tokens_add(ret, made_at(argument->text.items[i], call));
 }
 
-static bool read_pair(struct tex *tex, uint32_t open, uint32_t close,
-                      struct tokens *ret)
+bool tex_read_pair(struct tex *tex, uint32_t open, uint32_t close,
+                   struct tokens *ret)
 {
     size_t depth = 0;
     struct token token = tex_next_solid(tex);
@@ -104,10 +107,14 @@ static bool read_pair(struct tex *tex, uint32_t open, uint32_t close,
         tex_unread(tex, token);
         return false;
     }
+    struct token opened = token;
+    size_t begin = ret->count;
     for (;;) {
         token = tex_next(tex);
-        if (tex_at_end(tex, token))
+        if (tex_at_end(tex, token)) {
+            tex_cut_runaway(tex, ret, begin, opened);
             return true;
+        }
         if (!depth && token.cat != CAT_NAME && token.value == close)
             return true;
         depth += token.cat == CAT_BEGIN;
@@ -120,14 +127,15 @@ static bool read_pair(struct tex *tex, uint32_t open, uint32_t close,
 /* \verb-like: between two equal characters, or braces. */
 static void read_verbatim(struct tex *tex, struct tokens *ret)
 {
-    struct token open = tex_next_solid(tex);
-    if (open.cat == CAT_BEGIN)
+    struct token open = tex_next_solid(tex), token;
+    if (open.cat == CAT_BEGIN) {
         tex_read_group(tex, ret);
-    else
-        for (struct token token = tex_next(tex);
-             !tex_at_end(tex, token) && !token_same(token, open);
-             token = tex_next(tex))
-            tokens_add(ret, token);
+        return;
+    }
+    while (!tex_at_end(tex, token = tex_next(tex)) && !token_same(token, open))
+        tokens_add(ret, token);
+    if (token.cat == CAT_NONE || token.cat == CAT_STOP)
+        tex_cut_runaway(tex, ret, 0, open);
 }
 
 static void put_boolean(struct tex *tex, bool truth, struct tokens *ret)
@@ -151,7 +159,7 @@ static void read_one(struct tex *tex, struct token call,
         break;
     case 'd':
     case 'r':
-        if (!read_pair(tex, argument->open, argument->close, ret))
+        if (!tex_read_pair(tex, argument->open, argument->close, ret))
             put_no_value(tex, call, argument, ret);
         break;
     case 'u':

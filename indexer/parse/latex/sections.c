@@ -325,6 +325,8 @@ static void run_class(struct tex *tex, const struct command *command,
         slice_is(buf_slice(&name), "ltxguide") ||
         slice_is(buf_slice(&name), "amsldoc"))
         verbatim_between_bars(d);
+    if (slice_is(buf_slice(&name), "amsldoc"))
+        text_add_logos(d);
     inputs_open_packages(d, buf_slice(&options), call);
     if (!d->classed)
         inputs_open_package(d, buf_slice(&file), call);

@@ -37,6 +37,7 @@ static const struct command signs[] = {
     SIGN("LuaLaTeX", "LuaLaTeX"),
     SIGN("pdfTeX", "pdfTeX"),
     SIGN("ConTeXt", "ConTeXt"),
+    SIGN("KOMAScript", "KOMA-Script"),
     SIGN("eTeX", "eTeX"),
     SIGN("AmS", "AmS"),
     SIGN("AmSTeX", "AmSTeX"),
@@ -154,6 +155,30 @@ static const struct command signs[] = {
     SIGN("textlangle", "⟨"),
     SIGN("textrangle", "⟩"),
 };
+
+/* The class amsldoc: \latex/ */
+static void run_logo(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    tex_read_character(tex, '/');
+    document_put_text(document_of(tex), call, command->text);
+}
+
+static const struct command logos[] = {
+    {"tex", run_logo, NULL, 0, "TeX"},
+    {"latex", run_logo, NULL, 0, "LaTeX"},
+    {"bibtex", run_logo, NULL, 0, "BibTeX"},
+    {"amstex", run_logo, NULL, 0, "AmS-TeX"},
+    {"amslatex", run_logo, NULL, 0, "AmS-LaTeX"},
+    {"makeindx", run_logo, NULL, 0, "MakeIndex"},
+    {"xypic", run_logo, NULL, 0, "XY-pic"},
+};
+
+void text_add_logos(struct document *d)
+{
+    tex_add_commands(&d->tex, logos, sizeof logos / sizeof *logos,
+                     MEANING_COMMAND, false);
+}
 
 /* ---- Accents ---- */
 

@@ -271,6 +271,10 @@ void tex_cut_runaway(struct tex *tex, struct tokens *list, size_t from,
                      struct token opened);
 /* [..]; false: there is none. */
 bool tex_read_optional(struct tex *tex, struct tokens *ret);
+/* What stands between these two characters; false: the first is not next
+ * (macro.c). */
+bool tex_read_pair(struct tex *tex, uint32_t open, uint32_t close,
+                   struct tokens *ret);
 /* Reads `character` if it is next. */
 bool tex_read_character(struct tex *tex, uint32_t character);
 /* Reads the word (as in "by", "to") if it is next. */

@@ -63,6 +63,29 @@ static struct slice language_of(struct document *d, const struct tokens *list)
     return found;
 }
 
+/* What the option is set to, without its braces; empty: it is not. */
+static struct slice option_of(struct document *d, const struct tokens *list,
+                              const char *option)
+{
+    struct buf text = {0};
+    struct slice found = {"", 0};
+    tex_write_tokens(&d->tex, list, &text);
+    const char *at = text.size ? strstr(text.data, option) : NULL;
+    if (at) {
+        size_t depth = 0, size = 0;
+        at += strlen(option);
+        for (; at[size] && (depth || at[size] != ','); size++) {
+            depth += at[size] == '{';
+            depth -= at[size] == '}' && depth;
+        }
+        bool braced = size > 1 && at[0] == '{' && at[size - 1] == '}';
+        found = document_keep(
+            d, (struct slice){at + braced, size - (braced ? 2 : 0)});
+    }
+    buf_free(&text);
+    return found;
+}
+
 static struct slice trim(struct slice text)
 {
     size_t start = 0;
@@ -79,20 +102,34 @@ static struct slice trim(struct slice text)
     return text;
 }
 
+/* A passage of code: the environment of that name. */
+struct code {
+    struct slice name, info;
+    struct slice head; /* shown before it: lines of its own */
+    bool keep;         /* as a block */
+};
+
 /* In a .dtx file each line of it begins with "%", but for macrocode, of which
- * the last does. */
-static void put_code(struct document *d, struct slice name, struct slice raw,
-                     struct token place, struct slice info)
+ * the last does.  The place is that of `raw`, if it is as long. */
+static void put_code(struct document *d, const struct code *code,
+                     struct slice raw, struct token place)
 {
+    struct slice name = code->name, info = code->info;
+    bool exact = place.to - place.from == raw.size;
     struct slice text = trim(raw);
     bool marked = d->documented && text.size && text.data[text.size - 1] == '%';
     if (marked)
         text = trim((struct slice){text.data, text.size - 1});
     bool unmarked =
         marked && !slice_is(name, "macrocode") && !slice_is(name, "macrocode*");
-    place.from += (uint32_t)(text.data - raw.data);
-    place.to = place.from + (uint32_t)text.size;
+    if (exact) {
+        place.from += (uint32_t)(text.data - raw.data);
+        place.to = place.from + (uint32_t)text.size;
+    }
     struct buf clean = {0};
+    buf_put_slice(&clean, code->head);
+    if (code->head.size)
+        buf_put_byte(&clean, '\n');
     for (size_t i = 0; i < text.size; i++)
         if (text.data[i] != '\r' &&
             !(unmarked && text.data[i] == '%' &&
@@ -139,28 +176,38 @@ static void read_tokens(struct document *d, struct slice name,
     }
 }
 
-/* Up to \end{name}; keep: as a block of code. */
-static void take_verbatim(struct document *d, struct slice name, bool keep,
-                          struct slice info, struct token call)
+/* From the first to the last of the tokens, as far as they are of a file. */
+static struct token place_of(const struct tokens *list, struct token call)
 {
+    struct token first = list->items[0], last = list->items[list->count - 1];
+    struct token place = call;
+    if (first.file != call.file)
+        return place;
+    place.from = first.from;
+    place.to = last.file == first.file && last.to > first.from ? last.to
+                                                               : first.from;
+    return place;
+}
+
+/* Up to \end{name}. */
+static void take_verbatim(struct document *d, const struct code *code,
+                          struct token call)
+{
+    struct slice name = code->name;
     struct buf end = {0};
     struct slice raw;
     struct token place = call;
     buf_printf(&end, "\\end{%.*s}", (int)name.size, name.data);
     if (tex_read_raw(&d->tex, end.data, &raw, &place)) {
-        if (keep)
-            put_code(d, name, raw, place, info);
+        if (code->keep)
+            put_code(d, code, raw, place);
     } else {
         struct tokens list = {0};
         struct buf text = {0};
         read_tokens(d, name, &list);
         verbatim_write(d, &list, &text);
-        if (keep && text.size) {
-            if (list.items[0].file == call.file)
-                place.from = list.items[0].from;
-            place.to = place.from;
-            put_code(d, name, buf_slice(&text), place, info);
-        }
+        if (code->keep && text.size)
+            put_code(d, code, buf_slice(&text), place_of(&list, call));
         tokens_free(&list);
         buf_free(&text);
     }
@@ -176,29 +223,29 @@ static struct slice current_name(struct document *d)
     return d->tex.symbols[group->name].name;
 }
 
-static struct slice read_options(struct document *d)
+static void read_options(struct document *d, struct code *code)
 {
     struct tokens list = {0};
-    struct slice language = {"", 0};
-    if (tex_read_optional(&d->tex, &list))
-        language = language_of(d, &list);
+    if (tex_read_optional(&d->tex, &list)) {
+        code->info = language_of(d, &list);
+        code->head = option_of(d, &list, "preamble=");
+    }
     tokens_free(&list);
-    return language;
 }
 
 static void begin_verbatim(struct document *d,
                            const struct environment *environment,
                            struct token call)
 {
-    struct slice info = {"", 0}, name = current_name(d);
+    struct code code = {.name = current_name(d), .keep = environment->value};
     struct buf text = {0};
     if (environment->text && strchr(environment->text, 'o'))
-        info = read_options(d);
+        read_options(d, &code);
     if (environment->text && strchr(environment->text, 'm')) {
         tex_read_text(&d->tex, &text);
-        info = document_keep(d, buf_slice(&text));
+        code.info = document_keep(d, buf_slice(&text));
     }
-    take_verbatim(d, name, environment->value != 0, info, call);
+    take_verbatim(d, &code, call);
     buf_free(&text);
     document_close(d);
 }
@@ -478,11 +525,12 @@ static void run_verbatim(struct tex *tex, const struct command *command,
     if (!(call.flags & TOKEN_MADE) || !group || group->environment)
         return;
     struct slice name = current_name(d);
+    struct code code = {.name = name, .keep = command->value};
     if (command->before)
         tex_skip_before(tex, command->before);
     struct tokens end = {0};
     struct buf text = {0};
-    take_verbatim(d, name, command->value != 0, (struct slice){"", 0}, call);
+    take_verbatim(d, &code, call);
     /* What was passed over is read now. */
     buf_printf(&text, "end%.*s", (int)name.size, name.data);
     struct token token = call;
@@ -546,6 +594,8 @@ static const struct environment environments[] = {
     {"tcblisting", begin_verbatim, NULL, NULL, 1, "om", 0},
     {"dispListing", begin_verbatim, NULL, NULL, 1, "o", 0},
     {"dispExample", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"dispListing*", begin_verbatim, NULL, "m", 1, NULL, 0},
+    {"dispExample*", begin_verbatim, NULL, "m", 1, NULL, 0},
     {"LTXexample", begin_verbatim, NULL, NULL, 1, "o", 0},
     {"SaveVerbatim", begin_verbatim, NULL, NULL, 0, "om", 0},
     {"VerbatimOut", begin_verbatim, NULL, NULL, 0, "om", 0},

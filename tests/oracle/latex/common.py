@@ -148,11 +148,18 @@ def installed(fls):
     return {title for name in read if name.endswith((".tex", ".ltx")) and "/texmf" in name for title in headings(name)}
 
 
+def elsewhere_files(options):
+    """What a manual takes from the TeX installation: the file, or all those of
+    the folder, that its option "elsewhere" names."""
+    place = options.get("elsewhere", "/nonexistent")
+    if os.path.isfile(place):
+        return [place]
+    return [os.path.join(folder, name) for folder, _, files in os.walk(place) for name in files]
+
+
 def elsewhere(options):
-    """Titles in the folder of the TeX installation from which a manual takes
-    the comments of its programs (the option "elsewhere")."""
+    """Titles in those files."""
     found = set()
-    for place, _, files in os.walk(options.get("elsewhere", "/nonexistent")):
-        for name in files:
-            found.update(headings(os.path.join(place, name)))
+    for name in elsewhere_files(options):
+        found.update(headings(name))
     return found

@@ -3,6 +3,7 @@
 
 Needs pdflatex, pdftotext and pdftohtml; says so where they are not installed.
 """
+import collections
 import copy
 import os
 import shutil
@@ -13,7 +14,8 @@ import common
 import words
 
 MANUAL = r"""\documentclass{article}
-\usepackage{hyperref}
+\usepackage[bookmarksnumbered]{hyperref}
+\pagestyle{headings} % the head is the title of the first section that begins on the page
 \begin{document}
 \tableofcontents
 \section{Fruit}
@@ -24,9 +26,10 @@ harvest --everything
 \end{verbatim}
 harvest everything
 \section{Vegetables}
-Carrots, parsnips and celeriac keep throughout winter underground.
+Carrots, parsnips and celeriac keep throughout winter underground, \LaTeX\ permitting.
 \begin{figure}[b]\centering Cabbages floating\caption{Kale beside turnips}\end{figure}
 \clearpage
+Pumpkins go on overleaf, below their own head.
 \section{Herbs}
 Thyme wants sunshine; parsley tolerates shadow.
 \section*{References}\addcontentsline{toc}{section}{References}
@@ -72,8 +75,8 @@ def swap_titles(nodes):
     one["blocks"], other["blocks"] = other["blocks"], one["blocks"]
 
 
-def measure(pdf, tree):
-    return words.compare(*words.read_pdf(pdf), tree)[1]
+def measure(pdf, tree, elsewhere=()):
+    return words.compare(*words.read_pdf(pdf), tree, elsewhere)[1]
 
 
 def test(folder, build):
@@ -91,6 +94,17 @@ def test(folder, build):
         damage(bad["nodes"])
         counts = measure(pdf, bad)
         expect(counts[state] >= least, f"{damage.__name__} went unnoticed: {counts}")
+    bad = copy.deepcopy(tree)
+    lose_paragraph(bad["nodes"])
+    counts = measure(pdf, bad, [collections.Counter(words.long(words.words_in(MANUAL)))])
+    expect(counts["installation"] >= 7 and not counts["lost"], f"what another file has is not told apart: {counts}")
+    bad = copy.deepcopy(tree)
+    section(bad["nodes"], "Herbs")["title"] = "3"
+    counts = measure(pdf, bad)
+    expect(counts["lost"] == 1 and not counts["misplaced"], f"a section whose title is only its number was not found: {counts}")
+    known = {"def", "control", "sequence", "equals", "the"}.__contains__
+    expect(words.unsigned("defhcontrol", known) == ["def", "control"] and words.unsigned("sequenceihequalsi", known) ==
+           ["sequence", "equals"] and words.unsigned("thicket", known) == ["thicket"], "brackets are not undone")
 
 
 def main():

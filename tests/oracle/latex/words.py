@@ -16,7 +16,8 @@ the two before or after: TeX moves these, and they are right, too. Else `misplac
 
 Set aside, each counted: `contents` (lists of contents, figures and tables, lines that end with dots and a number),
 `index`, `bibliography` and glossaries (by their titles), `running` (lines that head or foot many pages, numbers of
-pages), `rendered` (a run of words that stand in one piece of code of the section, and had to be printed twice: the code and what it makes). The check fails below 98 %.
+pages; the title of a section begun before), `installation` (runs of five words and more that a file outside of the manual
+has, which it takes from the TeX installation: the option "elsewhere"), `rendered` (a run of words that stand in one piece of code of the section, and had to be printed twice: the code and what it makes). The check fails below 98 %.
 """
 import argparse
 import collections
@@ -39,6 +40,7 @@ ASIDE = (("contents", r"(short|brief|table of )?contents|lists? of .*|sommaire|i
          ("glossary", r"glossary|command summary"),
          ("bibliography", r"references|(annotated )?bibliography|literature"))
 LEADERS = re.compile(r"(?:\. ?){4,}\s*[\divxlc]*\s*$")
+LOGO = re.compile(r"\bL\s*A\s*T ?E ?X")  # the raised letter may be a line of its own
 MARKS = re.compile("[\u00a8\u00b4\u00b8\u02c6\u02c7\u02d8\u02d9\u02da\u02db\u02dc\u02dd`^~]")
 
 
@@ -66,22 +68,26 @@ class Line:
         self.foot = False  # at or below what looks like the first footnote of its page
 
 
-def mark_foot(lines):
-    """From the first line in the lower two thirds of a page on that begins with the mark of a note."""
-    begun = False
+def mark_feet(headings, lines):
+    """From the first line in the lower two thirds of a page on that begins with the mark of a note, below all titles."""
+    last = {lines[h.line].page: max(h.line + 1, h.end) for h in headings if h.line is not None}
+    pages = collections.defaultdict(list)
     for at, line in enumerate(lines):
-        begun = begun or at >= len(lines) // 3 and re.match(r"\s*(\d{1,2}|[*†‡§¶])\s?[^\W\d_]", line.text) is not None
-        line.foot = begun
+        pages[line.page].append(at)
+    for page, places in pages.items():
+        begun = False
+        for place, at in enumerate(places):
+            begun = begun or place >= len(places) // 3 and at >= last.get(page, 0) and re.match(
+                r"\s*(\d{1,2}|[*†‡§¶])\s?[^\W\d_]", lines[at].text) is not None
+            lines[at].foot = begun
 
 
 def read_lines(pdf):
     done = subprocess.run(["pdftotext", "-raw", "-enc", "UTF-8", pdf, "-"], capture_output=True, check=True)
     lines = []
     for page, text in enumerate(done.stdout.decode("utf-8", "replace").split("\f"), 1):
-        texts = [line for line in text.split("\n") if line.strip()]
-        of_page = [Line(page, line, at < 2, at >= len(texts) - 2) for at, line in enumerate(texts)]
-        mark_foot(of_page)
-        lines += of_page
+        texts = [line for line in LOGO.sub("LaTeX", text).split("\n") if line.strip()]
+        lines += [Line(page, line, at < 2, at >= len(texts) - 2) for at, line in enumerate(texts)]
     return lines
 
 
@@ -117,7 +123,9 @@ def read_bookmarks(pdf):
             depth += -1 if match.group(1) else 1
 
 
+ENTRY_NAME = re.compile(r"(?:\\begin\{)?([\w\\@*]*)")  # an entry's title is a signature
 FORMULA = re.compile(r"\$[^$]*\$")  # a bookmark has none
+PAGE_NUMBER = re.compile(r"^\s*\d+\s+(?=[^\W\d_])|\s+\d+\s*$")
 NUMBER = re.compile(r"^(?:[^\W\d_]{3,} )?(?:[0-9]+|[A-Z]|[IVXLC]+)(?:\.[0-9A-Z]+)*[.:]? +(?=\S)", re.I)
 
 
@@ -141,6 +149,8 @@ class Heading:
         self.title, self.page, self.depth = title, page, depth
         self.aside = aside_of(title)  # or that of a title above
         self.names = {squeeze(title), bare(title)} - {""}
+        numbered = NUMBER.match(title)
+        self.number = squeeze(numbered.group()) if numbered else None  # all that is left of one made by a macro not there
         self.line = self.end = None  # where it is printed
         self.node = None
 
@@ -168,19 +178,26 @@ def begins_with(line, names):
     return any(len(name) >= 4 and (line.squeezed.startswith(name) or bare(line.text).startswith(name)) for name in names)
 
 
+def not_head(found, lines, alike):
+    """The first of these places; where that is a page's head, the one further down that page, if there is one that is
+    none of the `alike` other sections of this name there."""
+    at, end = found[0]
+    below = [place for place in found if lines[place[0]].page == lines[at].page and not lines[place[0]].first]
+    return below[0] if lines[at].first and end == at + 1 and len(below) > alike else found[0]
+
+
 def locate(headings, lines):
     """Finds the titles in the print, in order.  A whole line, else one that begins so."""
     pages = collections.defaultdict(list)
     for at, line in enumerate(lines):
         pages[line.page].append(at)
+    alike = collections.Counter((heading.page, bare(heading.title)) for heading in headings)
     before = -1
     for heading in headings:
         places = [at for page in (heading.page, heading.page + 1) for at in pages[page] if at > before]
-        for at in places:
-            end = match_at(lines, at, heading.names)
-            if end:
-                heading.line, heading.end = at, end
-                break
+        found = [(at, end) for at in places for end in [match_at(lines, at, heading.names)] if end]
+        if found:
+            heading.line, heading.end = not_head(found, lines, alike[heading.page, bare(heading.title)] - 1)
         else:
             for at in places:
                 if not lines[at].aside and begins_with(lines[at], heading.names):
@@ -191,6 +208,22 @@ def locate(headings, lines):
                     heading.line = heading.end = places[0]
         if heading.line is not None:
             before = heading.line
+
+
+def set_heads_aside(headings, lines):
+    """What heads or foots a page and is the title of a section that has begun there or before."""
+    located = {at for h in headings if h.line is not None for at in range(h.line, max(h.end, h.line + 1))}
+    begun = collections.defaultdict(set)
+    for heading in headings:
+        if heading.line is not None:
+            begun[lines[heading.line].page] |= heading.names
+    names, page = set(), 0
+    for at, line in enumerate(lines):
+        for page in range(page + 1, line.page + 1):
+            names |= begun[page]
+        text = PAGE_NUMBER.sub("", line.text)
+        if (line.first or line.last) and not line.aside and at not in located and names & {squeeze(text), bare(text)}:
+            line.aside = "running"
 
 
 def locate_without_pages(headings, lines):
@@ -235,7 +268,7 @@ def set_lists_aside(headings, lines):
             kind = page = None
         if at in named:
             kind, page = named[at], None
-        elif not line.aside and line.first and aside_of(line.text):
+        elif line.first and aside_of(line.text) and (not line.aside or not kind and line.page in lists):
             kind, page = aside_of(line.text), line.page  # it has no bookmark
         if not line.aside and (kind or LEADERS.search(line.text)):
             line.aside = kind or "contents"
@@ -274,12 +307,13 @@ class Part:
 
 def match_nodes(headings, tree):
     """Gives each heading its node: the longest common sequence of titles, in which a number before one counts half."""
-    ours = [(squeeze(node["title"]), bare(node["title"]), bare(FORMULA.sub("", node["title"]))) for node in tree["nodes"]]
+    ours = [(squeeze(node["title"]), bare(node["title"]), bare(FORMULA.sub("", node["title"])),
+             squeeze(ENTRY_NAME.match(node["title"]).group(1)) if node.get("entry") else None) for node in tree["nodes"]]
     best = [[0] * (len(ours) + 1) for _ in range(len(headings) + 1)]
 
     def worth(heading, names):
         whole = squeeze(heading.title)
-        return 2 if whole and whole == names[0] else bool(heading.names & set(names))
+        return 2 if whole and whole == names[0] else bool((heading.names | {heading.number}) & set(names) - {None, ""})
 
     for a in range(len(headings) - 1, -1, -1):
         row, below = best[a], best[a + 1]
@@ -326,7 +360,28 @@ class Word:
         self.state = None
 
 
-def printed_words(lines, known):
+def unsigned(token, known):
+    """The words of one that is none itself.  Of a PDF that does not say what the signs of TeX's mathematical fonts are,
+    the brackets of a<b><c>d are read as "ahbihcid"."""
+    best = [[] if not at else None for at in range(len(token) + 1)]
+    for end in range(2, len(token) + 1):
+        for sign in ("", "h", "i", "ih"):
+            for begin in range(end - 1):
+                word = token[begin + len(sign):end]
+                fits = known(word) or sign and 0 < len(word) < 3  # of the shortest words nothing is known
+                if fits and best[begin] is not None and token.startswith(sign, begin) and (sign or not begin):
+                    if best[end] is None or len(best[begin]) + 1 < len(best[end]):
+                        best[end] = best[begin] + [word]
+    whole = best[-1] or (best[-2] if token[-1] == "i" else None)
+    return whole or [token]
+
+
+def has_signs_as_letters(lines, known):
+    tokens = [token for line in lines for token in words_in(line.text)]
+    return sum(token[0] == "h" and token[-1] == "i" and not known(token) and known(token[1:-1]) for token in tokens) >= 20
+
+
+def printed_words(lines, known, signs):
     """The words of these lines; a word parted at the end of a line is one, unless only its parts are known."""
     words, held = [], None
     for line in lines:
@@ -340,7 +395,9 @@ def printed_words(lines, known):
         held = None
         if re.search(r"[^\W\d_][-\u00ad\u2010\u2011]\s*$", line.text) and tokens:
             held = tokens.pop()
-        words += [Word(token, line) for token in tokens]
+        for token in tokens:
+            parts = unsigned(token, known) if signs and not known(token) and len(token) < 60 else [token]
+            words += [Word(part, line) for part in parts]
     if held:
         words.append(Word(held, lines[-1]))
     return words
@@ -407,19 +464,44 @@ def share_held(bag, run):
     return sum(bag[word.text] > 0 or word.text in dummy for word in run) / len(run)
 
 
+def are_in_turn(run, bags):
+    """Is the run made of pieces of two words and more, each of which one of these has?"""
+    while run:
+        longest = 0
+        for bag in bags:
+            left = collections.Counter(bag)
+            length = next((i for i, word in enumerate(run) if not take(left, word.text)), len(run))
+            longest = max(longest, length)
+        if longest < 2:
+            return False
+        run = run[longest:]
+    return True
+
+
 def is_footnote(run, near):
-    """It stands at the foot of a page, and in a paragraph of a section before it on this page."""
+    """It stands at the foot of a page, and in paragraphs of sections before it on this page."""
     page = run[0].page
-    return len(run) > 1 and all(word.foot for word in run) and any(
-        holds(bag, run) for part in near if part.lines[0].page <= page <= part.lines[-1].page for bag in part.prose)
+    return len(run) > 1 and all(word.foot for word in run) and are_in_turn(
+        run, [bag for part in near if part.lines[0].page <= page <= part.lines[-1].page for bag in part.prose])
 
 
-def judge(parts):
+def read_elsewhere(options):
+    """The words of each file that the manual takes from the TeX installation."""
+    files = []
+    for name in common.elsewhere_files(options):
+        with open(name, encoding="utf-8", errors="replace") as stream:
+            files.append(collections.Counter(long(words_in(stream.read()))))
+    return files
+
+
+def judge(parts, elsewhere=()):
     """Counts, and the runs that are lost or misplaced."""
     everything = set().union(*(part.bag.keys() for part in parts))
     total, counts, wrong = collections.Counter(), collections.Counter(), []
+    known = everything.__contains__
+    signs = has_signs_as_letters([line for part in parts for line in part.lines], known)
     for part in parts:
-        part.words = printed_words([line for line in part.lines if not line.aside], everything.__contains__)
+        part.words = printed_words([line for line in part.lines if not line.aside], known, signs)
         part.spare = collections.Counter(part.bag)
         find_right(part, part.words, part.spare)
         for line in part.lines:
@@ -435,6 +517,8 @@ def judge(parts):
                 state = "floated"
             elif any(share_held(bag, run) >= 0.8 for bag in part.code):
                 state = "rendered"
+            elif len(run) >= 5 and any(share_held(bag, run) >= 0.9 for bag in elsewhere):
+                state = "installation"
             else:
                 state = None
             for word in run:
@@ -452,10 +536,10 @@ def report(name, wrong, stream):
                           "run": " ".join(word.text for word in run[:40])}, ensure_ascii=False), file=stream)
 
 
-def compare(headings, lines, tree):
+def compare(headings, lines, tree, elsewhere=()):
     match_nodes(headings, tree)
     parts = make_parts(headings, lines, tree)
-    return parts, *judge(parts)
+    return parts, *judge(parts, elsewhere)
 
 
 def read_pdf(pdf, toc=None):
@@ -470,6 +554,8 @@ def read_pdf(pdf, toc=None):
         headings = [Heading(title, None, depth) for title, depth in toc]
         inherit_aside(headings)
         locate_without_pages(headings, lines)
+    set_heads_aside(headings, lines)
+    mark_feet(headings, lines)
     set_lists_aside(headings, lines)
     return headings, lines
 
@@ -495,10 +581,10 @@ def check(args, name, path, options, details):
         return None
     headings, lines = read_pdf(pdf, toc)
     tree = common.read_tree(args.build, os.path.join(args.manuals, name), path)
-    parts, counts, wrong = compare(headings, lines, tree)
+    parts, counts, wrong = compare(headings, lines, tree, read_elsewhere(options))
     if details:
         report(name, wrong, details)
-    aside = ("contents", "index", "glossary", "bibliography", "running", "rendered")
+    aside = ("contents", "index", "glossary", "bibliography", "running", "rendered", "installation")
     words = sum(count for state, count in counts.items() if state not in aside)
     besides = sum(sum(part.spare.values()) for part in parts)
     return {"manual": name, "titles": len(headings), "printed": sum(h.line is not None for h in headings),
