@@ -1,12 +1,15 @@
-/* Keys and values of what sessions have read, in pages of one chunk: 64 tokens,
+/* Keys and values of what sessions have read, in pages of one chunk: 64 slots,
  * all layers.  Pages come from the model's pool and are counted: a fork shares
  * those of its beginning.
  *
  *   page: for each layer  keys [S, Hkv, d], values [S, Hkv, d], and where it may
  *         be HiLS's  the chunk's summary keys [Hq, d] and biases [Hq]
  *
- * S is 64, in models made for HiLS their chunk.  While a chunk is not complete
- * its proxy lies where the summary keys will.
+ * S is 64, in models made for HiLS their chunk, for STAR as many chunks as that
+ * holds, or one.  While a chunk is not complete its proxy lies where the summary
+ * keys will.
+ *
+ * A slot is a token, or what the model has inserted behind those of a chunk.
  *
  * 1. A page with several users is never written to: cache_reserve copies the
  *    one that the next tokens go into.
@@ -41,8 +44,7 @@ struct page_pool {
 /* How a cache's layers choose what they read; chunk 0: they read all. */
 struct hils_use {
     size_t chunk, window, top_k;
-    bool exact;     /* of layers without a window; chosen tokens weigh their own */
-    bool landmarks; /* each chunk's last slot is one: a slot is not a token */
+    bool exact; /* of layers without a window; chosen tokens weigh their own */
     bool softmax1;
 };
 
@@ -52,14 +54,22 @@ struct cache {
     float **table;       /* [count], on the device */
     size_t length;       /* slots */
     size_t count, capacity;
+    size_t
+        inserted; /* of each so many slots the last is no token: a landmark of
+                        HiLS's, or a summary token of STAR's; 0: all are */
     struct hils_use hils;
 };
 
-/* The slots of `tokens` tokens from the first on, landmarks included. */
+/* The slots of `tokens` tokens from the first on, with what is inserted. */
 static inline size_t cache_slots(const struct cache *cache, size_t tokens)
 {
-    const struct hils_use *h = &cache->hils;
-    return h->landmarks ? tokens + tokens / (h->chunk - 1) : tokens;
+    size_t every = cache->inserted;
+    return every ? tokens + tokens / (every - 1) : tokens;
+}
+
+static inline bool cache_is_inserted(const struct cache *cache, size_t slot)
+{
+    return cache->inserted && slot % cache->inserted == cache->inserted - 1;
 }
 
 /* Room for `needed` slots; those from `length` on may then be written. */

@@ -7,7 +7,7 @@
 #include "kernels/ref/ref.h"
 
 enum {
-    MOST_D = 256, /* above, `ref` does it */
+    MOST_D = 256,  /* above, `ref` does it */
     MOST_BEST = 64 /* chunks that are chosen without memory taken for them */
 };
 
@@ -103,8 +103,8 @@ static void attend(const struct job *job, struct sum *s, struct best *best,
     end(job, s, job->gate[1], out, true);
     begin(job, s);
     for (size_t c = 0; c < best->count; c++)
-        take(job, s,
-             (struct slots){(size_t)best->chunk[c] * chunk, 1, chunk}, NULL);
+        take(job, s, (struct slots){(size_t)best->chunk[c] * chunk, 1, chunk},
+             NULL);
     end(job, s, job->gate[2], out, true);
 }
 

@@ -906,8 +906,8 @@ static void star_holds(void **state)
             table->star_attention(run, other, q + at, &pages, gate, 1, n, HQ,
                                   HKV, D, CHUNK, 2);
             check_error("star step", other, out + at, ROW, 1e-5);
-            table->star_attention(run, other, q, &pages, gate, n, n, HQ, HKV,
-                                  D, CHUNK, 2);
+            table->star_attention(run, other, q, &pages, gate, n, n, HQ, HKV, D,
+                                  CHUNK, 2);
             check_same("star", "later slots", other, out,
                        n * ROW * sizeof *out);
         }
