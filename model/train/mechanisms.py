@@ -136,27 +136,30 @@ def hils_attention(q, qhat, k, v, key, bias, landmark, chunk, window, top_k, sof
     return out
 
 
+def chunk_attention(q, k, v, chunk):
+    """Causal attention in each chunk."""
+    n = q.shape[1]
+    cut = lambda t: F.pad(t, (0, 0, 0, 0, 0, -n % chunk)).unflatten(1, (-1, chunk)).flatten(0, 1)
+    out = masked_attention(cut(q), cut(k), cut(v), causal(chunk))  # what pads the last chunk is after all its queries
+    return out.unflatten(0, (len(q), -1)).flatten(1, 2)[:, :n]
+
+
 def star_attention(q, k, v, gate, chunk, top_k):
     """A chunk is `chunk` slots, the last its summary token."""
-    b, n, hq, d = q.shape
-    slot, c = torch.arange(n), n // chunk
-    of = slot // chunk
-    s = scores_of(q, k)
-    local = s.masked_fill(~((of[None] == of[:, None]) & causal(n)), -torch.inf).softmax(-1)
-    if not c:
-        return weighted(local, v, hq)
-    before = torch.arange(c)[None] < of[:, None]
-    some = before.any(-1)
-    alpha = s[..., chunk - 1::chunk][..., :c].masked_fill(~before, -torch.inf)
-    alpha = torch.where(some[:, None], alpha, 0.0).softmax(-1) * before
+    n, hq = q.shape[1], q.shape[2]
+    own, c = chunk_attention(q, k, v, chunk), n // chunk
+    if n <= chunk:
+        return own
+    s = scores_of(q[:, chunk:], k[:, :c * chunk])  # of the queries that have a chunk before theirs
+    before = torch.arange(c)[None] < torch.arange(chunk, n)[:, None] // chunk
+    alpha = s[..., chunk - 1::chunk].masked_fill(~before, -torch.inf).softmax(-1)
     best = alpha.detach().masked_fill(~before, -1.0).topk(min(top_k, c), -1)
     chosen = torch.zeros_like(alpha, dtype=torch.bool).scatter_(-1, best.indices, True) & before
-    fine = s[..., :c * chunk].masked_fill(~chosen.repeat_interleave(chunk, -1), -torch.inf)
-    fine = torch.where(some[:, None], fine, 0.0).softmax(-1) * some[:, None]
-    g = gate.softmax(-1)
+    fine = s.masked_fill(~chosen.repeat_interleave(chunk, -1), -torch.inf).softmax(-1)
     coarse = weighted(alpha, v[:, chunk - 1::chunk][:, :c], hq)
-    parts = g[0] * weighted(local, v, hq) + g[1] * coarse + g[2] * weighted(fine, v[:, :c * chunk], hq)
-    return torch.where(some[:, None, None], parts, weighted(local, v, hq))
+    g = gate.softmax(-1)
+    far = g[0] * own[:, chunk:] + g[1] * coarse + g[2] * weighted(fine, v[:, :c * chunk], hq)
+    return torch.cat((own[:, :chunk], far), 1)
 
 
 class HiciContext(nn.Module):
@@ -279,8 +282,7 @@ class Layer(nn.Module):
         if self.kind == "full":
             return masked_attention(q, k, v, causal(n))
         if self.kind == "local":
-            of = torch.arange(n) // (STAR_CHUNK + 1)
-            return masked_attention(q, k, v, causal(n) & (of[None] == of[:, None]))
+            return chunk_attention(q, k, v, STAR_CHUNK + 1)
         if self.kind == "star":
             return star_attention(q, k, v, self.gate, STAR_CHUNK + 1, STAR_TOP_K)
         if self.kind == "hils":
