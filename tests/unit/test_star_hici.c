@@ -2,6 +2,9 @@
  * the papers (tests/oracle/model/make_star_hici.py). */
 #include "tests/unit/models.h"
 
+#include "daemon/engine.h"
+#include "daemon/engine_parts.h"
+
 static const char *const star[] = {"star-qwen", "star-olmo"};
 static const char *const hici[] = {"hici-qwen", "hici-causal"};
 enum { EACH = 2, LONG = 700, STEPS = 32, WIDE_D = 32 };
@@ -322,6 +325,137 @@ static void a_cancelled_text_leaves_no_trace(void **state)
     }
 }
 
+/* ---- In the daemon ---- */
+
+/* The model `memory` with HiCI's tensors of random values, in the test's own
+ * folder. */
+static void save_hici_memory(void)
+{
+    enum { WIDTH = 44, SLOTS = 3, A = 8, S = 6, B = 12, PARTS = 18, MOST = 80 };
+    static const struct {
+        const char *name;
+        int rank;
+        size_t rows, columns;
+    } parts[PARTS] = {
+        {"local_constructor.memory_slots", 2, SLOTS, WIDTH},
+        {"local_constructor.q_proj.weight", 2, A, WIDTH},
+        {"local_constructor.k_proj.weight", 2, A, WIDTH},
+        {"local_constructor.v_proj.weight", 2, A, WIDTH},
+        {"local_constructor.o_proj.weight", 2, WIDTH, A},
+        {"global_integrator.shared_compressor.0.weight", 2, S, WIDTH},
+        {"global_integrator.shared_compressor.1.weight", 1, S, 1},
+        {"global_integrator.shared_compressor.1.bias", 1, S, 1},
+        {"global_integrator.stat_expand.0.weight", 2, B, S},
+        {"global_integrator.stat_expand.1.weight", 1, B, 1},
+        {"global_integrator.stat_expand.1.bias", 1, B, 1},
+        {"global_integrator.global_queries", 2, 2, B},
+        {"global_integrator.q_proj.weight", 2, B, B},
+        {"global_integrator.k_proj.weight", 2, B, B},
+        {"global_integrator.v_proj.weight", 2, B, B},
+        {"global_integrator.o_proj.weight", 2, B, B},
+        {"global_integrator.expand.weight", 2, WIDTH, B},
+        {"global_integrator.expand_scale_param", 0, 1, 1}};
+    static float values[B * WIDTH];
+    static char names[2 * PARTS][96];
+    struct tensor tensors[MOST];
+    struct safetensors *file = NULL;
+    size_t count = 0;
+    uint64_t seed = 3;
+    for (size_t i = 0; i < B * WIDTH; i++)
+        values[i] = (float)unit_below(&seed, 2001) / 1000.0F - 1.0F;
+    assert_int_equal(
+        safetensors_open(MODELS "memory/model.safetensors", &file, NULL), 0);
+    for (; count < safetensors_count(file); count++)
+        tensors[count] = *safetensors_at(file, count);
+    for (size_t i = 0; i < 2 * PARTS; i++) {
+        size_t p = i % PARTS;
+        assert_true(count < MOST);
+        snprintf(names[i], sizeof names[i], "layers.%zu.self_attn.%s",
+                 i / PARTS, parts[p].name);
+        tensors[count++] = (struct tensor){
+            .name = slice_of(names[i]),
+            .type = TENSOR_F32,
+            .rank = parts[p].rank,
+            .shape = {parts[p].rows, parts[p].columns},
+            .data = values,
+            .bytes = parts[p].rows * parts[p].columns * sizeof *values};
+    }
+    assert_int_equal(safetensors_write(in_folder("model.safetensors"), tensors,
+                                       count, NULL, NULL),
+                     0);
+    safetensors_close(file);
+    char command[800];
+    snprintf(command, sizeof command,
+             "sed 's/\"model_type\"/\"lectern_attention\": {\"kind\": "
+             "\"hici\", \"segment\": 40, \"heads\": 2},&/' " MODELS
+             "memory/config.json > '%s/config.json'",
+             folder);
+    assert_int_equal(system(command), 0);
+}
+
+/* The likeliest tokens after a text that is fed at once, as text. */
+static size_t write_alone(struct slice text, size_t most, struct buf *ret)
+{
+    struct model *model = NULL;
+    struct ids ids = {0};
+    struct tokenizer_stream stream = {0};
+    size_t count = 0;
+    assert_int_equal(try_open(folder, kernels_cpu(), &model, NULL), 0);
+    const struct tokenizer *tokenizer = model_tokenizer(model);
+    struct engine_wrapping wrapping = {0};
+    assert_int_equal(engine_wrapping(tokenizer, NULL, &wrapping, NULL), 0);
+    for (size_t i = 0; i < wrapping.before; i++)
+        ids_put(&ids, wrapping.ids.items[i]);
+    engine_wrapping_free(&wrapping);
+    assert_int_equal(tokenizer_encode(tokenizer, text, false, &ids, NULL), 0);
+    size_t read = ids.count;
+    struct session *session = having_read(model, ids.items, read);
+    for (; count < most; count++) {
+        double log_chance;
+        int32_t id;
+        assert_int_equal(session_choose(session, &id, &log_chance, NULL), 0);
+        if (model_stops(model, id))
+            break;
+        tokenizer_stream_put(tokenizer, &stream, id, ret);
+        feed(session, &id, 1);
+    }
+    tokenizer_stream_end(&stream, ret);
+    ids_free(&ids);
+    session_close(session);
+    model_close(model);
+    return read;
+}
+
+/* A prompt of several pieces is one text, and nothing of it is kept. */
+static void the_daemon_reads_a_text_at_once(void **state)
+{
+    (void)state;
+    static char text[] = "Rows that are dead are freed by vacuum. Who sees a "
+                         "row that is dead, and when is it freed? A table has "
+                         "rows and columns; each row has a version, and old "
+                         "versions stay until nobody can see them any more. "
+                         "What does vacuum do to the versions of rows that "
+                         "nobody can see? It frees them, one page at a time.";
+    struct engine_options options = {.folder = folder};
+    struct engine *engine = NULL;
+    struct buf want = {0};
+    save_hici_memory();
+    assert_true(write_alone(slice_of(text), 20, &want) > 140);
+    assert_int_equal(engine_start(&options, &engine, NULL), 0);
+    assert_true(engine_ready(engine, 20000));
+    for (int again = 0; again < 2; again++) {
+        struct engine_prompt prompt = {.text = slice_of(text), .most = 20};
+        struct engine_answer answer = {.tokens = 0};
+        assert_int_equal(engine_generate(engine, &prompt, &answer, NULL), 0);
+        assert_string_equal(answer.attention, "hici");
+        assert_int_equal(answer.reused_tokens, 0);
+        assert_true(slice_equal(buf_slice(&answer.text), buf_slice(&want)));
+        buf_free(&answer.text);
+    }
+    assert_true(engine_stop(engine, clock_ms() + 20000));
+    buf_free(&want);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +468,8 @@ int main(void)
         cmocka_unit_test(published_tokens_see_later_ones),
         cmocka_unit_test(a_text_cut_short_is_read_as_such),
         cmocka_unit_test(a_cancelled_text_leaves_no_trace),
+        cmocka_unit_test_setup_teardown(the_daemon_reads_a_text_at_once,
+                                        make_folder, end_folder),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);
 }
