@@ -86,6 +86,18 @@ static int check_tokenizer(const struct model *m, struct err *err)
     return 0;
 }
 
+/* STAR's summary tokens take positions too: fewer are left for tokens. */
+static void leave_positions(struct model_config *c)
+{
+    size_t chunk = c->attention.star.chunk;
+    if (c->attention.kind != ATTENTION_STAR)
+        return;
+    size_t rest = c->context % chunk;
+    c->context = c->context / chunk * (chunk - 1) +
+                 (rest < chunk - 1 ? rest : chunk - 2);
+    c->most = c->context;
+}
+
 static int open_tokenizer(struct model *m, const char *folder, struct err *err)
 {
     struct buf path = {0};
@@ -187,6 +199,8 @@ int model_open(const char *folder, const struct model_options *options,
     m->kernels = options->kernels;
     m->run = (struct kernel_run){options->pool, options->stream};
     int code = open_config(m, folder, err);
+    if (!code)
+        leave_positions(&m->config);
     if (!code && !options->no_tokenizer)
         code = open_tokenizer(m, folder, err);
     if (!code)

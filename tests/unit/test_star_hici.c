@@ -189,6 +189,34 @@ static void a_step_over_chunks_reads_as_a_pass(void **state)
             }
 }
 
+/* Positions are those of slots: a full context has no summary token too many. */
+static void summary_tokens_take_positions(void **state)
+{
+    (void)state;
+    static const size_t tokens[][2] = {{2, 1024},    {3, 1365},   {9, 1821},
+                                       {64, 2016},   {65, 2017},  {2048, 2047},
+                                       {2049, 2047}, {5000, 2048}};
+    int32_t *ids = mem_alloc(2048 * sizeof *ids);
+    fill_ids(ids, 2048, 60);
+    for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++) {
+        save_with_chunk(star[0], tokens[i][0]);
+        struct model *model = open_at(folder, kernels_cpu(), true, false);
+        size_t most = model_facts(model)->context;
+        size_t every = tokens[i][0] - 1;
+        assert_int_equal(most, tokens[i][1]);
+        assert_true(most + most / every <= 2048);
+        assert_true(most + 1 + (most + 1) / every > 2048);
+        model_close(model);
+    }
+    struct model *model = open_at(folder, kernels_cpu(), true, false);
+    struct session *session = having_read(model, ids, 2000);
+    assert_int_equal(session_feed(session, ids, 49, NULL, NULL, NULL),
+                     ERR_LIMIT);
+    session_close(session);
+    model_close(model);
+    free(ids);
+}
+
 static void sessions_fork_truncate_and_step_together(void **state)
 {
     (void)state;
@@ -463,6 +491,8 @@ int main(void)
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(such_models_neither_embed_nor_are_exact),
         cmocka_unit_test_setup_teardown(a_step_over_chunks_reads_as_a_pass,
+                                        make_folder, end_folder),
+        cmocka_unit_test_setup_teardown(summary_tokens_take_positions,
                                         make_folder, end_folder),
         cmocka_unit_test(sessions_fork_truncate_and_step_together),
         cmocka_unit_test(published_tokens_see_later_ones),
