@@ -17,23 +17,13 @@ static size_t part_floats(const struct model *m)
     return m->pages.slots * m->config.key_heads * m->config.head;
 }
 
-static size_t page_slots(const struct attention_config *attention)
-{
-    size_t chunk = attention->star.chunk;
-    if (attention->kind == ATTENTION_HILS)
-        return attention->hils.chunk;
-    if (attention->kind != ATTENTION_STAR)
-        return CACHE_PAGE;
-    return chunk < CACHE_PAGE ? CACHE_PAGE / chunk * chunk : chunk;
-}
-
 void page_pool_lay_out(struct model *m, bool exact)
 {
     const struct model_config *c = &m->config;
     struct page_pool *pool = &m->pages;
     bool hils = c->attention.kind == ATTENTION_HILS;
     exact = exact && c->attention.kind == ATTENTION_FULL;
-    pool->slots = page_slots(&c->attention);
+    pool->slots = hils ? c->attention.hils.chunk : CACHE_PAGE;
     pool->at = mem_alloc(c->layers * sizeof *pool->at);
     pool->floats = 0;
     for (size_t i = 0; i < c->layers; i++) {

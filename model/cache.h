@@ -5,9 +5,8 @@
  *   page: for each layer  keys [S, Hkv, d], values [S, Hkv, d], and where it may
  *         be HiLS's  the chunk's summary keys [Hq, d] and biases [Hq]
  *
- * S is 64, in models made for HiLS their chunk, for STAR as many chunks as that
- * holds, or one.  While a chunk is not complete its proxy lies where the summary
- * keys will.
+ * S is 64, in models made for HiLS their chunk.  While a chunk is not complete
+ * its proxy lies where the summary keys will.
  *
  * A slot is a token, or what the model has inserted behind those of a chunk.
  *
@@ -54,9 +53,9 @@ struct cache {
     float **table;       /* [count], on the device */
     size_t length;       /* slots */
     size_t count, capacity;
-    size_t
-        inserted; /* of each so many slots the last is no token: a landmark of
-                        HiLS's, or a summary token of STAR's; 0: all are */
+    /* Of each so many slots the last is no token: a landmark of HiLS's, or a
+     * summary token of STAR's; 0: all are. */
+    size_t inserted;
     struct hils_use hils;
 };
 
