@@ -17,15 +17,12 @@ static const char none[] = "none";
 
 static void put_abilities(struct buf *out, const cJSON *model)
 {
-    const char *attention = json_get_text(model, "attention", "full");
     bool writes = json_get_bool(model, "writes", true);
     bool recalls = json_get_bool(model, "recalls", false);
     buf_printf(out, "  %s, and makes memories of sections (%s: %s)\n",
                writes ? "writes answers" : "writes no answers",
                recalls ? "with recall, pooling" : "pooling",
                json_get_text(model, "pooling", ""));
-    if (!json_get_bool(model, "runs", true))
-        buf_printf(out, "  its attention (%s) cannot be run yet\n", attention);
     if (!json_get_bool(model, "tokenizer", true))
         buf_put_text(out, "  there is no tokenizer.json: it cannot be used\n");
 }

@@ -107,7 +107,7 @@ struct engine_answer {
     struct buf text; /* freed by the caller */
     size_t prompt_tokens, tokens;
     size_t reused_tokens;  /* of the prompt, that were read before */
-    const char *attention; /* "full", "exact", "hils" */
+    const char *attention; /* as session_attention's */
     bool ended;            /* by a stop, not for length */
     double mean_log;       /* mean natural logarithm of its tokens' chances */
     double first_ms, total_ms;

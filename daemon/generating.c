@@ -117,12 +117,14 @@ static int read_piece(struct engine *engine, struct generation *g,
     if (code)
         return code;
     size_t from = session_length(g->session), left = g->ids.count - from;
-    code = session_feed(g->session, g->ids.items + from,
-                        left < PREFIX_PIECE ? left : PREFIX_PIECE, &cancel,
-                        NULL, err);
-    if (code || left > PREFIX_PIECE)
+    bool whole = model_facts(engine->model)->whole;
+    size_t piece = whole || left < PREFIX_PIECE ? left : PREFIX_PIECE;
+    code = session_feed(g->session, g->ids.items + from, piece, &cancel, NULL,
+                        err);
+    if (code || left > piece)
         return code;
-    prefixes_keep(&engine->prefixes, g->session);
+    if (!whole) /* what follows a beginning changes it */
+        prefixes_keep(&engine->prefixes, g->session);
     return session_reserve(g->session, g->prompt->most, err);
 }
 

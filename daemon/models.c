@@ -24,7 +24,6 @@ static void put_facts(struct json *json, const struct model_facts *facts)
                     facts->soft_tokens ? "last" : facts->pooling);
     json_field_bool(json, "writes", facts->writes);
     json_field_text(json, "attention", facts->attention);
-    json_field_bool(json, "runs", facts->runs);
     json_field_int(json, "weight_bytes", (int64_t)facts->weight_bytes);
     json_field_int(json, "token_bytes", (int64_t)facts->token_bytes);
     json_field_text(json, "backend", facts->backend);
@@ -56,10 +55,6 @@ void models_put(struct json *json, struct engine *engine)
 static int check_use(const char *folder, const struct model *model,
                      struct err *err)
 {
-    if (!model_facts(model)->runs)
-        return err_set(err, ERR_MODEL,
-                       "%s: models with %s attention cannot be run yet", folder,
-                       model_facts(model)->attention);
     if (!model_tokenizer(model))
         return err_set(err, ERR_MODEL, "%s: there is no tokenizer.json in it",
                        folder);

@@ -302,10 +302,10 @@ struct kernels {
      * before (eq. 5); to all slots of the `top_k` (>= 1) of these chunks whose
      * summary tokens got the most weight in this head, ties to the lower
      * (eq. 6).  out = softmax(gate [3]) . parts (eq. 7, 8); the first alone in
-     * the first chunk.  out, q [m, hq, d]; k, v [n, hkv, d]; scores are times
+     * the first chunk.  out, q [m, hq, d]; pages: n slots; scores are times
      * 1/sqrt(d). */
     int (*star_attention)(struct kernel_run *run, float *out, const float *q,
-                          const float *k, const float *v, const float *gate,
+                          const struct kernel_pages *pages, const float *gate,
                           size_t m, size_t n, size_t hq, size_t hkv, size_t d,
                           size_t chunk, size_t top_k);
 

@@ -11,7 +11,9 @@
  *   "lectern_attention": {"kind": "hici", "segment": 1024, "heads": 8,
  *                         "causal": false}
  *
- * STAR's chunk counts its summary token. */
+ * STAR's chunk counts its summary token, which has a position as tokens have.
+ * HiCI reads a text as a whole, as published or `causal` (kernels.h); its heads
+ * are those of its own attention, to segments and to statistics. */
 #ifndef MODEL_ATTENTION_H
 #define MODEL_ATTENTION_H
 

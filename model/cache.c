@@ -22,6 +22,7 @@ void page_pool_lay_out(struct model *m, bool exact)
     const struct model_config *c = &m->config;
     struct page_pool *pool = &m->pages;
     bool hils = c->attention.kind == ATTENTION_HILS;
+    exact = exact && c->attention.kind == ATTENTION_FULL;
     pool->slots = hils ? c->attention.hils.chunk : CACHE_PAGE;
     pool->at = mem_alloc(c->layers * sizeof *pool->at);
     pool->floats = 0;

@@ -1,4 +1,4 @@
-/* Keys and values of what sessions have read, in pages of one chunk: 64 tokens,
+/* Keys and values of what sessions have read, in pages of one chunk: 64 slots,
  * all layers.  Pages come from the model's pool and are counted: a fork shares
  * those of its beginning.
  *
@@ -7,6 +7,8 @@
  *
  * S is 64, in models made for HiLS their chunk.  While a chunk is not complete
  * its proxy lies where the summary keys will.
+ *
+ * A slot is a token, or what the model has inserted behind those of a chunk.
  *
  * 1. A page with several users is never written to: cache_reserve copies the
  *    one that the next tokens go into.
@@ -41,8 +43,7 @@ struct page_pool {
 /* How a cache's layers choose what they read; chunk 0: they read all. */
 struct hils_use {
     size_t chunk, window, top_k;
-    bool exact;     /* of layers without a window; chosen tokens weigh their own */
-    bool landmarks; /* each chunk's last slot is one: a slot is not a token */
+    bool exact; /* of layers without a window; chosen tokens weigh their own */
     bool softmax1;
 };
 
@@ -52,14 +53,22 @@ struct cache {
     float **table;       /* [count], on the device */
     size_t length;       /* slots */
     size_t count, capacity;
+    /* Of each so many slots the last is no token: a landmark of HiLS's, or a
+     * summary token of STAR's; 0: all are. */
+    size_t inserted;
     struct hils_use hils;
 };
 
-/* The slots of `tokens` tokens from the first on, landmarks included. */
+/* The slots of `tokens` tokens from the first on, with what is inserted. */
 static inline size_t cache_slots(const struct cache *cache, size_t tokens)
 {
-    const struct hils_use *h = &cache->hils;
-    return h->landmarks ? tokens + tokens / (h->chunk - 1) : tokens;
+    size_t every = cache->inserted;
+    return every ? tokens + tokens / (every - 1) : tokens;
+}
+
+static inline bool cache_is_inserted(const struct cache *cache, size_t slot)
+{
+    return cache->inserted && slot % cache->inserted == cache->inserted - 1;
 }
 
 /* Room for `needed` slots; those from `length` on may then be written. */

@@ -34,7 +34,8 @@ struct model_config {
     size_t heads;     /* Hq, a multiple of key_heads */
     size_t key_heads; /* Hkv */
     size_t head;      /* d, even where positions are rotary */
-    size_t context;   /* positions it was trained for */
+    size_t context;   /* positions it was trained for; of an open model with
+                         STAR attention those of tokens alone */
     size_t most;      /* positions it is given: no more than `context` */
     size_t first;     /* learned positions: the row of the first one */
     size_t types;     /* of tokens, where they have an embedding; all are 0 */

@@ -83,20 +83,20 @@ void workspace_free(struct model *m)
     free(w->host_positions);
     free(w->host_slots);
     forward_hils_free(m);
+    forward_hici_free(m);
     *w = (struct workspace){0};
 }
 
 /* ---- The pass ---- */
 
-static bool is_landmark(const struct forward_part *part, size_t slot)
+static bool is_inserted(const struct forward_part *part, size_t slot)
 {
-    const struct cache *cache = part->cache;
-    return cache && cache->hils.landmarks &&
-           slot % cache->hils.chunk == cache->hils.chunk - 1;
+    return part->cache && cache_is_inserted(part->cache, slot);
 }
 
-/* Which row comes from where; a soft token's, or a landmark's, is any, and
- * filled after.  A landmark has the position of the token behind it. */
+/* Which row comes from where; a soft token's, or what is inserted, is any, and
+ * filled after.  A landmark has the position of the token behind it, a summary
+ * token of STAR's one of its own. */
 static size_t lay_out(struct model *m, const struct forward_part *part,
                       size_t row)
 {
@@ -104,13 +104,12 @@ static size_t lay_out(struct model *m, const struct forward_part *part,
     size_t rows = forward_rows(part),
            past = part->cache ? part->cache->length : 0;
     size_t before = part->host_before ? 1 : 0, token = 0;
-    size_t chunk = part->landmarks || (past && part->cache->hils.landmarks)
-                       ? part->cache->hils.chunk
-                       : SIZE_MAX;
+    bool landmarks = m->config.attention.kind == ATTENTION_HILS;
+    size_t chunk = landmarks && part->cache ? part->cache->inserted : SIZE_MAX;
     for (size_t i = 0; i < rows; i++) {
         size_t slot = past + i;
         bool own =
-            i >= before && token < part->count && !is_landmark(part, slot);
+            i >= before && token < part->count && !is_inserted(part, slot);
         w->host_ids[row + i] = own ? part->ids[token++] : 0;
         w->host_positions[row + i] = (int32_t)(slot - slot / chunk);
         w->host_slots[row + i] = (int32_t)slot;
@@ -118,18 +117,20 @@ static size_t lay_out(struct model *m, const struct forward_part *part,
     return row + rows;
 }
 
-static int put_landmarks(struct model *m, const struct forward_part *parts,
-                         size_t count)
+static int put_inserted(struct model *m, const struct forward_part *parts,
+                        size_t count)
 {
+    bool star = m->config.attention.kind == ATTENTION_STAR;
+    const float *host =
+        star ? m->weights.host_summary : m->weights.host_landmark;
     size_t width = m->config.width;
     float *x = m->work.x;
     int code = 0;
     for (size_t i = 0; i < count && !code; i++) {
         size_t rows = forward_rows(&parts[i]);
-        for (size_t r = 0; r < rows && parts[i].landmarks && !code; r++)
-            if (is_landmark(&parts[i], parts[i].cache->length + r))
-                code = m->kernels->upload(&m->run, x + r * width,
-                                          m->weights.host_landmark,
+        for (size_t r = 0; r < rows && parts[i].inserted && !code; r++)
+            if (is_inserted(&parts[i], parts[i].cache->length + r))
+                code = m->kernels->upload(&m->run, x + r * width, host,
                                           width * sizeof *x);
         x += rows * width;
     }
@@ -186,7 +187,7 @@ static int read_inputs(struct model *m, const struct forward_part *parts,
     if (!code)
         code = put_soft(m, parts, count);
     if (!code)
-        code = put_landmarks(m, parts, count);
+        code = put_inserted(m, parts, count);
     if (!code && m->weights.positions)
         code = add_positions(m, rows);
     if (!code && m->weights.embedding_norm.weight)
@@ -195,9 +196,9 @@ static int read_inputs(struct model *m, const struct forward_part *parts,
     return code;
 }
 
-static int multiply(struct model *m, float *out, const float *in,
-                    const struct linear *linear, size_t n, size_t rows,
-                    bool add)
+int forward_multiply(struct model *m, float *out, const float *in,
+                     const struct linear *linear, size_t n, size_t rows,
+                     bool add)
 {
     int code = m->kernels->product(&m->run, out, in, linear->weight, rows, add);
     if (!code && linear->bias)
@@ -225,8 +226,8 @@ static int leave(struct model *m, const struct norm *norm, const float *in,
     size_t width = m->config.width;
     int place = m->config.architecture->norm_place;
     bool apart = place == NORM_AFTER;
-    int code =
-        multiply(m, apart ? w->h : w->x, in, linear, width, rows, !apart);
+    int code = forward_multiply(m, apart ? w->h : w->x, in, linear, width, rows,
+                                !apart);
     if (!code && apart)
         code = normalise(m, w->h, w->h, norm, rows, width);
     if (!code && apart)
@@ -236,9 +237,24 @@ static int leave(struct model *m, const struct norm *norm, const float *in,
     return code;
 }
 
-/* One part's attention: its queries over its keys, or over the cache's. */
-static int attend_part(struct model *m, const struct cache *cache, size_t row,
+/* STAR: all layers, over the cache. */
+static int attend_star(struct model *m, const struct cache *cache, size_t row,
                        size_t rows, size_t layer)
+{
+    const struct model_config *c = &m->config;
+    struct kernel_pages pages = cache_pages(m, cache, layer);
+    size_t at = row * c->heads * c->head;
+    return m->kernels->star_attention(
+        &m->run, m->work.mixed + at, m->work.q + at, &pages,
+        m->weights.star_gate + 3 * layer, rows, cache->length + rows, c->heads,
+        c->key_heads, c->head, c->attention.star.chunk,
+        c->attention.star.top_k);
+}
+
+/* One part's attention: its queries over its keys, or over the cache's.
+ * in [rows, D]: what they were made of. */
+static int attend_part(struct model *m, const struct cache *cache,
+                       const float *in, size_t row, size_t rows, size_t layer)
 {
     const struct model_config *c = &m->config;
     struct workspace *w = &m->work;
@@ -256,17 +272,21 @@ static int attend_part(struct model *m, const struct cache *cache, size_t row,
                                  .slots = w->rows};
     if (forward_is_hils(m, cache, layer))
         return forward_hils_attend(m, cache, row, rows, layer);
+    if (forward_is_hici(m, cache))
+        return forward_hici_attend(m, in, row, rows, layer);
+    if (c->attention.kind == ATTENTION_STAR)
+        return attend_star(m, cache, row, rows, layer);
     if (cache)
         pages = cache_pages(m, cache, layer);
-    if (cache && cache->hils.landmarks && c->attention.hils.hide_landmarks)
-        pages.hidden = cache->hils.chunk;
+    if (cache && c->attention.hils.hide_landmarks)
+        pages.hidden = cache->inserted;
     return m->kernels->attention(&m->run, out, q, &pages, rows,
                                  cache ? cache->length + rows : rows, c->heads,
                                  c->key_heads, c->head, c->window[layer]);
 }
 
 static int attend(struct model *m, const struct forward_part *parts,
-                  size_t count, size_t layer)
+                  size_t count, const float *in, size_t layer)
 {
     size_t narrow = m->config.key_heads * m->config.head;
     int code = 0;
@@ -277,7 +297,8 @@ static int attend(struct model *m, const struct forward_part *parts,
             code = cache_put(m, cache, layer, m->work.k + row * narrow,
                              m->work.v + row * narrow, rows);
         if (!code)
-            code = attend_part(m, cache, row, rows, layer);
+            code = attend_part(m, cache, in + row * m->config.width, row, rows,
+                               layer);
     }
     return code;
 }
@@ -289,8 +310,8 @@ static bool made_hils(const struct model *m, size_t layer)
     return hils_layer(&m->config.attention, layer);
 }
 
-static int norm_heads(struct model *m, float *x, const struct norm *norm,
-                      size_t rows, size_t heads, size_t layer)
+int forward_norm_heads(struct model *m, float *x, const struct norm *norm,
+                       size_t rows, size_t heads, size_t layer)
 {
     size_t head = m->config.head;
     float eps = made_hils(m, layer) ? FORWARD_HILS_EPS : m->config.eps;
@@ -336,21 +357,22 @@ static int attention(struct model *m, const struct forward_part *parts,
     const float *in;
     int code = enter(m, &l->attention_norm, rows, &in);
     if (!code)
-        code = multiply(m, w->q, in, &l->q, wide, rows, false);
+        code = forward_multiply(m, w->q, in, &l->q, wide, rows, false);
     if (!code)
-        code = multiply(m, w->k, in, &l->k, narrow, rows, false);
+        code = forward_multiply(m, w->k, in, &l->k, narrow, rows, false);
     if (!code)
-        code = multiply(m, w->v, in, &l->v, narrow, rows, false);
+        code = forward_multiply(m, w->v, in, &l->v, narrow, rows, false);
     if (!code)
-        code = norm_heads(m, w->q, &l->q_norm, rows, c->heads, layer);
+        code = forward_norm_heads(m, w->q, &l->q_norm, rows, c->heads, layer);
     if (!code)
-        code = norm_heads(m, w->k, &l->k_norm, rows, c->key_heads, layer);
+        code =
+            forward_norm_heads(m, w->k, &l->k_norm, rows, c->key_heads, layer);
     if (!code)
         code = turn(m, layer, rows);
     if (!code && made_hils(m, layer))
         code = forward_hils_calibrate(m, layer, in, rows);
     if (!code)
-        code = attend(m, parts, count, layer);
+        code = attend(m, parts, count, in, layer);
     if (!code)
         code = leave(m, &l->attention_norm, w->mixed, &l->o, rows);
     return code;
@@ -362,9 +384,10 @@ static int gate(struct model *m, const float *in, const struct layer_weights *l,
 {
     const struct model_config *c = &m->config;
     struct workspace *w = &m->work;
-    int code = multiply(m, w->gate, in, &l->gate, c->inner, rows, false);
+    int code =
+        forward_multiply(m, w->gate, in, &l->gate, c->inner, rows, false);
     if (!code)
-        code = multiply(m, w->up, in, &l->up, c->inner, rows, false);
+        code = forward_multiply(m, w->up, in, &l->up, c->inner, rows, false);
     if (!code)
         code = m->kernels->swiglu(&m->run, w->gate, w->gate, w->up,
                                   rows * c->inner);

@@ -12,14 +12,14 @@ enum { FORWARD_MOST_ROWS = 512 /* tokens at once */ };
 /* What a pass works in: grows to the largest batch seen, then stays. */
 struct workspace {
     size_t rows;
-    float *x;         /* [rows, D] the residual stream */
-    float *h;         /* [rows, D] */
-    float *q, *mixed; /* [rows, Hq d] */
-    float *k, *v;     /* [rows, Hkv d] */
+    float *x;             /* [rows, D] the residual stream */
+    float *h;             /* [rows, D] */
+    float *q, *mixed;     /* [rows, Hq d] */
+    float *k, *v;         /* [rows, Hkv d] */
     const float **tables; /* [2] the addresses of k and v, on the device */
-    float *gate, *up; /* [rows, inner] */
+    float *gate, *up;     /* [rows, inner] */
     size_t logit_rows;
-    float *logits;                      /* [logit_rows, vocabulary] */
+    float *logits; /* [logit_rows, vocabulary] */
     int32_t *host_ids, *host_positions, *host_slots; /* [rows] */
     /* Of HiLS (forward_hils.c): */
     float *qhat;        /* [rows, Hq d] calibrated queries */
@@ -28,6 +28,10 @@ struct workspace {
     int32_t *chosen;    /* [chosen_count] chunks */
     int32_t *landmarks; /* [landmark_count] for each slot whether it is one */
     size_t hils_rows, chosen_count, landmark_count;
+    /* Of HiCI (forward_hici.c): */
+    float *local, *shown;   /* [local_rows, D], [shown_rows, D] */
+    float *slot_k, *slot_v; /* [shown_rows, Hkv d] */
+    size_t local_rows, shown_rows;
 };
 
 /* The recall projections as weights of products: [0] Wk, [1] Wq. */
@@ -57,13 +61,13 @@ struct model {
 struct forward_part {
     const int32_t *ids; /* [count] */
     size_t count;
-    size_t landmarks; /* among its rows, besides these */
+    size_t inserted; /* rows that are no tokens (cache.h), besides these */
     const float *host_before, *host_after; /* [D] soft tokens; NULL: none */
     struct cache *cache;                   /* NULL: no past, and none is kept */
 };
 static inline size_t forward_rows(const struct forward_part *part)
 {
-    return part->count + part->landmarks + (part->host_before != NULL) +
+    return part->count + part->inserted + (part->host_before != NULL) +
            (part->host_after != NULL);
 }
 
@@ -94,6 +98,26 @@ int forward_hils_calibrate(struct model *model, size_t layer, const float *in,
  * chunks that it completes, the choice, and what is chosen. */
 int forward_hils_attend(struct model *model, const struct cache *cache,
                         size_t row, size_t rows, size_t layer);
+
+/* ---- HiCI (forward_hici.c), as codes of kernels ---- */
+
+/* Whether the rows of such a part are a text read as a whole: by a model with
+ * HiCI attention, what a cache begins with. */
+bool forward_is_hici(const struct model *model, const struct cache *cache);
+/* Its attention.  in [rows, D]: what the layer reads of these rows. */
+int forward_hici_attend(struct model *model, const float *in, size_t row,
+                        size_t rows, size_t layer);
+void forward_hici_free(struct model *model);
+
+/* ---- Parts of a layer, as codes of kernels ---- */
+
+/* out [rows, n] = in w^T + bias. */
+int forward_multiply(struct model *model, float *out, const float *in,
+                     const struct linear *linear, size_t n, size_t rows,
+                     bool add);
+/* The norm of queries' or keys' heads, where the family has one. */
+int forward_norm_heads(struct model *model, float *x, const struct norm *norm,
+                       size_t rows, size_t heads, size_t layer);
 
 /* The last norm of work.x's row, if there is one, downloaded.  host_out [D] */
 int forward_state(struct model *model, size_t row, float *host_out,

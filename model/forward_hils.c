@@ -60,7 +60,7 @@ int forward_hils_landmarks(struct model *m, const struct cache *cache,
                            size_t slots)
 {
     struct workspace *w = &m->work;
-    if (!cache->hils.landmarks || slots <= w->landmark_count)
+    if (!cache->hils.chunk || !cache->inserted || slots <= w->landmark_count)
         return 0;
     size_t count = 2 * w->landmark_count, chunk = cache->hils.chunk;
     count = count < slots ? slots : count;
@@ -148,7 +148,7 @@ static int take_landmarks(struct model *m, const struct cache *cache,
     int code = 0;
     for (size_t i = 0; i < rows && !code; i++) {
         size_t slot = cache->length + i;
-        if (slot % chunk != chunk - 1)
+        if (!cache_is_inserted(cache, slot))
             continue;
         float *to = cache_summary(m, cache, layer, slot / chunk);
         if (!shared) {
@@ -174,13 +174,13 @@ static int summarise(struct model *m, const struct cache *cache, size_t row,
     struct kernel_summaries summaries = cache_summaries(m, cache, layer);
     size_t first = cache->length / h->chunk;
     size_t end = (cache->length + rows) / h->chunk;
-    int code = (h->landmarks ? take_landmarks : take_queries)(m, cache, row,
-                                                              rows, layer);
+    int code = (cache->inserted ? take_landmarks : take_queries)(m, cache, row,
+                                                                 rows, layer);
     if (code || first == end)
         return code;
     return m->kernels->chunk_summary(&m->run, &summaries, &pages, first,
                                      end - first, h->chunk, c->heads,
-                                     c->key_heads, c->head, h->landmarks);
+                                     c->key_heads, c->head, cache->inserted);
 }
 
 /* ---- Attention ---- */
@@ -205,7 +205,7 @@ int forward_hils_attend(struct model *m, const struct cache *cache, size_t row,
                                 .top_k = h->top_k,
                                 .exact = h->exact,
                                 .softmax1 = h->softmax1};
-    const int32_t *landmarks = h->landmarks ? w->landmarks : NULL;
+    const int32_t *landmarks = cache->inserted ? w->landmarks : NULL;
     const float *q = w->q + row * wide;
     const float *qhat = choosing(m, cache) + row * wide;
     int code = summarise(m, cache, row, rows, layer);

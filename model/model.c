@@ -86,6 +86,18 @@ static int check_tokenizer(const struct model *m, struct err *err)
     return 0;
 }
 
+/* STAR's summary tokens take positions too: fewer are left for tokens. */
+static void leave_positions(struct model_config *c)
+{
+    size_t chunk = c->attention.star.chunk;
+    if (c->attention.kind != ATTENTION_STAR)
+        return;
+    size_t rest = c->context % chunk;
+    c->context = c->context / chunk * (chunk - 1) +
+                 (rest < chunk - 1 ? rest : chunk - 2);
+    c->most = c->context;
+}
+
 static int open_tokenizer(struct model *m, const char *folder, struct err *err)
 {
     struct buf path = {0};
@@ -135,13 +147,6 @@ static char *name_of(const char *folder)
     return mem_strndup(folder + from, end - from);
 }
 
-/* The forward pass has no other attention yet. */
-static bool runs(const struct model *m)
-{
-    return m->config.attention.kind == ATTENTION_FULL ||
-           m->config.attention.kind == ATTENTION_HILS;
-}
-
 /* Opened for it, and some layer sees all. */
 static bool may_be_exact(const struct model *m)
 {
@@ -171,7 +176,7 @@ static void set_facts(struct model *m, const char *folder)
         .writes = c->writes,
         .attention = attention_name(c->attention.kind),
         .exact = may_be_exact(m),
-        .runs = runs(m),
+        .whole = c->attention.kind == ATTENTION_HICI,
         .weight_bytes = w->bytes,
         .token_bytes = 2 * sizeof(float) * c->layers * c->key_heads * c->head,
         .pooling = pooling_name(m->pooling.kind),
@@ -187,16 +192,6 @@ static void set_facts(struct model *m, const char *folder)
     };
 }
 
-static int check_attention(const struct model *m, struct err *err)
-{
-    if (runs(m))
-        return 0;
-    return err_set(err, ERR_FORMAT,
-                   "its files are right, but models with %s attention cannot "
-                   "be run yet",
-                   attention_name(m->config.attention.kind));
-}
-
 int model_open(const char *folder, const struct model_options *options,
                struct model **ret, struct err *err)
 {
@@ -204,13 +199,13 @@ int model_open(const char *folder, const struct model_options *options,
     m->kernels = options->kernels;
     m->run = (struct kernel_run){options->pool, options->stream};
     int code = open_config(m, folder, err);
+    if (!code)
+        leave_positions(&m->config);
     if (!code && !options->no_tokenizer)
         code = open_tokenizer(m, folder, err);
     if (!code)
         code = model_weights_open(folder, &m->config, m->kernels, &m->run,
                                   options->check, &m->weights, err);
-    if (!code && !options->check)
-        code = check_attention(m, err);
     if (code && err)
         err_at(err, folder);
     if (!code) {
@@ -297,10 +292,10 @@ static int check_input(const struct model *m, const struct embed_input *input,
                        m->config.most);
     if (input->soft && m->config.architecture->encoder)
         return err_set(err, ERR_USAGE, "an encoder takes no soft token");
-    if (m->config.attention.kind == ATTENTION_HILS)
+    if (m->config.attention.kind != ATTENTION_FULL)
         return err_set(err, ERR_USAGE,
-                       "a model with HiLS attention writes, but does not "
-                       "embed");
+                       "a model with %s attention writes, but does not embed",
+                       attention_name(m->config.attention.kind));
     for (size_t i = 0; i < input->count; i++)
         if (input->ids[i] < 0 || (size_t)input->ids[i] >= m->config.vocabulary)
             return err_set(err, ERR_USAGE,

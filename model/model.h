@@ -72,8 +72,8 @@ struct model_facts {
     bool writes;                /* has logits; an encoder has none */
     const char *attention;      /* "full", "hils", "star", "hici" */
     bool exact;                 /* sessions may be */
-    bool runs;                  /* false, after a check only: this attention
-                                   cannot be run yet */
+    bool whole;                 /* what a session reads first is one text, and
+                                   must be fed at once (HiCI) */
     uint64_t weight_bytes;      /* of memory, as they are held; a backend may
                                    hold some a second time, as it likes them */
     uint64_t token_bytes;       /* what a session takes for each position */
@@ -149,7 +149,7 @@ struct session_exact {
  * itself. */
 int session_open_exact(struct model *model, const struct session_exact *exact,
                        struct session **ret, struct err *err);
-/* "full", "exact", "hils" */
+/* "full", "exact", "hils", "star", "hici" */
 const char *session_attention(const struct session *session);
 void session_close(struct session *session); /* NULL: ok */
 
@@ -171,7 +171,13 @@ size_t session_bytes(const struct session *session);
 
 /* Reads tokens.  ret_logits [count, vocabulary], one row a token; NULL: only
  * the last row, which session_logits has then.  ERR_USAGE for an id that is
- * none, ERR_LIMIT beyond the context. */
+ * none, ERR_LIMIT beyond the context.
+ *
+ * A model with HiCI attention reads what a session is fed first as one text,
+ * in one pass whatever its length (its memory is that of as many rows), all
+ * later tokens by plain attention to everything before: n + 1 tokens are not
+ * n and one more.  When a part of that text is forgotten, the text is what is
+ * left of it: as published that is read again, `causal` it stays as it is. */
 int session_feed(struct session *session, const int32_t *ids, size_t count,
                  const struct cancel *cancel, float *ret_logits,
                  struct err *err);

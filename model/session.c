@@ -11,12 +11,14 @@ enum { EXACT_TOP_K = 32, EXACT_WINDOW = 512 };
 
 /* `logits` are those of the token at length - 1 when `fresh`.  The tokens from
  * `kept` on, if any, must be read again before the next: a chunk that was
- * forgotten in part has no summary, nor has it what its summary is made of. */
+ * forgotten in part has no summary, nor has it what its summary is made of.
+ * With HiCI attention the first `text` tokens are read as a whole; as published
+ * all of them depend on its end, and are read again when that is forgotten. */
 struct session {
     struct model *model;
     struct cache cache; /* of the first `kept` tokens */
     int32_t *ids;       /* [length] that were read */
-    size_t length, kept, id_capacity;
+    size_t length, kept, text, id_capacity;
     float *logits; /* [vocabulary] */
     bool fresh;
     struct sampler sampler;
@@ -47,8 +49,15 @@ static struct hils_use use_of(const struct model *m)
     return (struct hils_use){.chunk = h->chunk,
                              .window = h->window,
                              .top_k = most_chunks(m, h->top_k, h->chunk),
-                             .landmarks = true,
                              .softmax1 = h->softmax1};
+}
+
+static size_t inserted_in(const struct model *m)
+{
+    const struct attention_config *attention = &m->config.attention;
+    return attention->kind == ATTENTION_HILS   ? attention->hils.chunk
+           : attention->kind == ATTENTION_STAR ? attention->star.chunk
+                                               : 0;
 }
 
 int session_open(struct model *model, struct session **ret, struct err *err)
@@ -59,6 +68,7 @@ int session_open(struct model *model, struct session **ret, struct err *err)
     struct session *session = mem_alloc(sizeof *session);
     session->model = model;
     session->cache.hils = use_of(model);
+    session->cache.inserted = inserted_in(model);
     session->sampler.count = model->config.vocabulary;
     session->logits = calloc(model->config.vocabulary, sizeof *session->logits);
     if (!session->logits) {
@@ -90,8 +100,9 @@ int session_open_exact(struct model *model, const struct session_exact *exact,
 
 const char *session_attention(const struct session *session)
 {
-    const struct hils_use *hils = &session->cache.hils;
-    return !hils->chunk ? "full" : hils->exact ? "exact" : "hils";
+    return session->cache.hils.exact
+               ? "exact"
+               : attention_name(session->model->config.attention.kind);
 }
 
 void session_close(struct session *session)
@@ -121,6 +132,8 @@ static size_t kept_of(const struct session *s, size_t length)
     size_t chunk = s->cache.hils.chunk;
     if (s->cache.hils.exact)
         length = length / chunk * chunk;
+    if (length < s->text && !s->model->config.attention.hici.causal)
+        length = 0;
     return length < s->kept ? length : s->kept;
 }
 
@@ -137,6 +150,8 @@ void session_truncate(struct session *session, size_t length)
     session->length = length;
     session->fresh = false;
     keep_first(session, kept_of(session, length));
+    if (length < session->text)
+        session->text = length;
 }
 
 int session_fork(struct session *from, size_t length, struct session **ret,
@@ -152,6 +167,7 @@ int session_fork(struct session *from, size_t length, struct session **ret,
     bool whole = length == from->length;
     to->kept = whole ? from->kept : kept_of(from, length);
     to->length = length;
+    to->text = length < from->text ? length : from->text;
     to->cache.hils = from->cache.hils;
     code = cache_fork(from->model, &from->cache,
                       cache_slots(&from->cache, to->kept), &to->cache, err);
@@ -213,6 +229,22 @@ static int take_logits(struct model *m, size_t from, size_t rows, float *ret,
     return code ? code : forward_take_logits(m, 0, rows, ret, err);
 }
 
+/* What a session that has read nothing reads at first is a text. */
+static void begin_text(struct session *s, size_t count)
+{
+    if (!s->length && s->model->config.attention.kind == ATTENTION_HICI)
+        s->text = count;
+}
+
+/* Tokens of the next pass, to have read `length`. */
+static size_t pass_of(const struct session *s, size_t length)
+{
+    size_t left = length - s->kept;
+    if (s->text && !s->kept)
+        return s->text;
+    return left < FORWARD_MOST_ROWS ? left : FORWARD_MOST_ROWS;
+}
+
 /* The row, in a pass that goes on from the cache, of the token `ahead` of the
  * first. */
 static size_t row_of(const struct session *s, size_t ahead)
@@ -244,7 +276,7 @@ static struct forward_part part_of(struct session *s, size_t count)
     size_t slots = cache_slots(&s->cache, s->kept + count);
     return (struct forward_part){.ids = s->ids + s->kept,
                                  .count = count,
-                                 .landmarks = slots - s->cache.length - count,
+                                 .inserted = slots - s->cache.length - count,
                                  .cache = &s->cache};
 }
 
@@ -264,8 +296,7 @@ static int read_up_to(struct session *s, size_t from, size_t length,
     size_t vocabulary = m->config.vocabulary;
     int code = 0;
     while (s->kept < length && !code) {
-        size_t count = length - s->kept, skip;
-        count = count < FORWARD_MOST_ROWS ? count : FORWARD_MOST_ROWS;
+        size_t count = pass_of(s, length), skip;
         struct forward_part part = part_of(s, count);
         bool last = s->kept + count == length;
         skip = from > s->kept ? from - s->kept : 0;
@@ -298,6 +329,7 @@ int session_feed(struct session *s, const int32_t *ids, size_t count,
     if (code)
         return code;
     memcpy(s->ids + before, ids, count * sizeof *ids);
+    begin_text(s, count);
     code = read_up_to(s, before, before + count, cancel, ret_logits, err);
     if (code) {
         keep_first(s, kept_of(s, kept));
@@ -336,6 +368,7 @@ static int prepare_step(struct session *s, int32_t id,
     if (code)
         return code;
     s->ids[s->length] = id;
+    begin_text(s, 1);
     *ret = part_of(s, 1);
     return 0;
 }

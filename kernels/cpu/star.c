@@ -1,123 +1,176 @@
-/* STAR attention, a query and a head at a time. */
-#include <math.h>
+/* STAR attention, a query and a head at a time: slots are taken in blocks, and
+ * softmax runs along (few.h), so that nothing is held of all scores. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/few.h"
 #include "kernels/ref/ref.h"
+
+enum {
+    MOST_D = 256,  /* above, `ref` does it */
+    MOST_BEST = 64 /* chunks that are chosen without memory taken for them */
+};
 
 struct job {
     float *out;
-    const float *q, *k, *v;
+    const float *q;
+    const struct kernel_pages *pages;
     float gate[3]; /* a softmax */
     size_t m, n, hq, hkv, d, chunk, top_k;
     atomic_bool failed; /* no memory */
 };
 
-/* What one thread works with; k, v: of the key-value head. */
-struct scratch {
-    const float *q, *k, *v;
-    float *score;  /* [n] */
-    int32_t *best; /* [top_k] */
-    double *rank;  /* [top_k] */
+/* The best chunks so far, from the highest score down. */
+struct best {
+    int32_t *chunk; /* [top_k] */
+    double *score;  /* [top_k] */
+    size_t count;
 };
 
-/* score [count] of the slots first, first + apart, ... */
-static void scores(const struct job *job, const struct scratch *s, float *score,
-                   size_t first, size_t apart, size_t count)
+/* What a query of a head attends to in one part. */
+struct sum {
+    const float *q;
+    size_t at; /* where the key-value head begins in a slot */
+    float most, total;
+    float values[MOST_D]; /* [d] */
+};
+
+/* Slots first, first + apart, ... */
+struct slots {
+    size_t first, apart, count;
+};
+
+static void begin(const struct job *job, struct sum *s)
 {
-    size_t step = job->hkv * job->d;
-    float scale = 1 / sqrtf((float)job->d);
-    for (size_t j = 0; j < count; j++)
-        score[j] =
-            cpu_lanes->dot(s->q, s->k + (first + j * apart) * step, job->d) *
-            scale;
+    s->most = LANES_LEAST;
+    s->total = 0;
+    memset(s->values, 0, job->d * sizeof *s->values);
 }
 
-/* out [d] (+)= the values of the same slots, weighted. */
-static void mix(const struct job *job, const struct scratch *s, float *out,
-                const float *weight, size_t first, size_t apart, size_t count,
-                bool add)
+/* How many of the slots from the j-th on are taken at once: of one page. */
+static size_t block_of(const struct job *job, const struct slots *slots,
+                       size_t j)
 {
-    size_t step = job->hkv * job->d;
-    cpu_lanes->mix(out, job->d, weight, 0, 1, s->v + first * step, apart * step,
-                   1, job->d, count, add);
+    size_t page = job->pages->slots;
+    size_t left = page - (slots->first + j * slots->apart) % page;
+    size_t some = (left + slots->apart - 1) / slots->apart;
+    some = some < FEW_KEYS ? some : FEW_KEYS;
+    return some < slots->count - j ? some : slots->count - j;
+}
+
+/* `best`, where given, ranks them. */
+static void take(const struct job *job, struct sum *s, struct slots slots,
+                 struct best *best)
+{
+    float score[FEW_KEYS], scale = 1 / sqrtf((float)job->d);
+    size_t d = job->d, step = job->hkv * d, apart = slots.apart * step;
+    for (size_t j = 0, some; j < slots.count; j += some) {
+        size_t slot = slots.first + j * slots.apart;
+        some = block_of(job, &slots, j);
+        few_score(score, s->q, ref_key(job->pages, slot, step) + s->at, apart,
+                  d, some, scale, 0);
+        for (size_t i = 0; best && i < some; i++)
+            ref_rank(best->chunk, best->score, &best->count, job->top_k, j + i,
+                     (double)score[i]);
+        few_shrink(s->values, few_fold(score, some, &s->most, &s->total), d);
+        few_mix(s->values, score, ref_value(job->pages, slot, step) + s->at,
+                apart, d, some);
+    }
+}
+
+/* out [d] (+)= share of the part. */
+static void end(const struct job *job, const struct sum *s, float share,
+                float *out, bool add)
+{
+    float weight = share / s->total;
+    cpu_lanes->mix(out, job->d, &weight, 0, 1, s->values, job->d, 1, job->d, 1,
+                   add);
 }
 
 /* The query at slot t. */
-static void attend(const struct job *job, struct scratch *s, size_t t,
-                   float *out)
+static void attend(const struct job *job, struct sum *s, struct best *best,
+                   size_t t, float *out)
 {
-    size_t chunk = job->chunk, before = t / chunk, chosen = 0;
-    size_t first = before * chunk, own = t + 1 - first;
-    scores(job, s, s->score, first, 1, own);
-    cpu_softmax(s->score, own, before ? job->gate[0] : 1);
-    mix(job, s, out, s->score, first, 1, own, false);
+    size_t chunk = job->chunk, before = t / chunk, first = before * chunk;
+    begin(job, s);
+    take(job, s, (struct slots){first, 1, t + 1 - first}, NULL);
+    end(job, s, before ? job->gate[0] : 1, out, false);
     if (!before)
         return;
-    scores(job, s, s->score, chunk - 1, chunk, before);
-    for (size_t c = 0; c < before; c++)
-        ref_rank(s->best, s->rank, &chosen, job->top_k, c, (double)s->score[c]);
-    cpu_softmax(s->score, before, job->gate[1]);
-    mix(job, s, out, s->score, chunk - 1, chunk, before, true);
-    for (size_t c = 0; c < chosen; c++)
-        scores(job, s, s->score + c * chunk, (size_t)s->best[c] * chunk, 1,
-               chunk);
-    cpu_softmax(s->score, chosen * chunk, job->gate[2]);
-    for (size_t c = 0; c < chosen; c++)
-        mix(job, s, out, s->score + c * chunk, (size_t)s->best[c] * chunk, 1,
-            chunk, true);
+    best->count = 0;
+    begin(job, s);
+    take(job, s, (struct slots){chunk - 1, chunk, before}, best);
+    end(job, s, job->gate[1], out, true);
+    begin(job, s);
+    for (size_t c = 0; c < best->count; c++)
+        take(job, s, (struct slots){(size_t)best->chunk[c] * chunk, 1, chunk},
+             NULL);
+    end(job, s, job->gate[2], out, true);
 }
 
-static void part(void *argument, size_t from, size_t to)
+static void attend_all(struct job *job, struct best *best, size_t from,
+                       size_t to)
+{
+    struct sum s;
+    for (size_t index = from; index < to; index++) {
+        size_t query = index / job->hq, head = index % job->hq;
+        s.q = job->q + index * job->d;
+        s.at = head / (job->hq / job->hkv) * job->d;
+        attend(job, &s, best, job->n - job->m + query,
+               job->out + index * job->d);
+    }
+}
+
+static void share_of(void *argument, size_t from, size_t to)
 {
     struct job *job = argument;
-    struct scratch s = {.score = calloc(job->n, sizeof *s.score),
-                        .best = calloc(job->top_k, sizeof *s.best),
-                        .rank = calloc(job->top_k, sizeof *s.rank)};
-    bool ready = s.score && s.best && s.rank;
-    if (!ready)
-        atomic_store(&job->failed, true);
-    for (size_t index = from; ready && index < to; index++) {
-        size_t query = index / job->hq, head = index % job->hq;
-        size_t at = head / (job->hq / job->hkv) * job->d;
-        s.q = job->q + index * job->d;
-        s.k = job->k + at;
-        s.v = job->v + at;
-        attend(job, &s, job->n - job->m + query, job->out + index * job->d);
+    int32_t few_chunks[MOST_BEST];
+    double few_scores[MOST_BEST];
+    struct best best = {few_chunks, few_scores, 0};
+    bool few = job->top_k <= MOST_BEST;
+    if (!few) {
+        best.chunk = calloc(job->top_k, sizeof *best.chunk);
+        best.score = calloc(job->top_k, sizeof *best.score);
     }
-    free(s.score);
-    free(s.best);
-    free(s.rank);
+    if (best.chunk && best.score)
+        attend_all(job, &best, from, to);
+    else
+        atomic_store(&job->failed, true);
+    if (!few) {
+        free(best.chunk);
+        free(best.score);
+    }
 }
 
 static int star_attention(struct kernel_run *run, float *out, const float *q,
-                          const float *k, const float *v, const float *gate,
+                          const struct kernel_pages *pages, const float *gate,
                           size_t m, size_t n, size_t hq, size_t hkv, size_t d,
                           size_t chunk, size_t top_k)
 {
+    size_t chunks = n / chunk;
     struct job job = {.out = out,
                       .q = q,
-                      .k = k,
-                      .v = v,
+                      .pages = pages,
                       .m = m,
                       .n = n,
                       .hq = hq,
                       .hkv = hkv,
                       .d = d,
                       .chunk = chunk,
-                      .top_k = top_k};
+                      .top_k = chunks && chunks < top_k ? chunks : top_k};
     if (!m)
         return KERNEL_OK;
-    for (size_t i = 0; i < 3; i++)
-        job.gate[i] = gate[i];
+    if (d > MOST_D)
+        return kernels_ref()->star_attention(run, out, q, pages, gate, m, n, hq,
+                                             hkv, d, chunk, top_k);
+    memcpy(job.gate, gate, sizeof job.gate);
     cpu_softmax(job.gate, 3, 1);
     double reach =
-        (double)chunk * (1 + (double)top_k) + (double)n / (double)chunk;
+        (double)chunk * (1 + (double)job.top_k) + (double)n / (double)chunk;
     if (reach > (double)n)
         reach = (double)n;
-    cpu_share(run, m * hq, 2 * (double)m * (double)hq * (double)d * reach, part,
-              &job);
+    cpu_share(run, m * hq, 2 * (double)m * (double)hq * (double)d * reach,
+              share_of, &job);
     return atomic_load(&job.failed) ? KERNEL_NO_MEMORY : KERNEL_OK;
 }
 

@@ -6,8 +6,9 @@
 
 /* One query of one head. */
 struct star {
-    const float *q, *k, *v; /* k, v: of the key-value head */
-    size_t step;            /* from one slot to the next in k and v */
+    const float *q;
+    const struct kernel_pages *pages;
+    size_t step, at; /* a slot's floats; where the key-value head's begin */
     size_t d, chunk, top_k;
     size_t *slot;  /* [n], what a part attends to */
     double *score; /* [n] */
@@ -18,9 +19,10 @@ struct star {
 
 static void take(struct star *s, size_t slot)
 {
+    const float *key = ref_key(s->pages, slot, s->step) + s->at;
     double sum = 0;
     for (size_t l = 0; l < s->d; l++)
-        sum += (double)s->q[l] * (double)s->k[slot * s->step + l];
+        sum += (double)s->q[l] * (double)key[l];
     s->slot[s->count] = slot;
     s->score[s->count++] = sum / sqrt((double)s->d);
 }
@@ -41,9 +43,10 @@ static void add_part(const struct star *s, double share, double *sum)
     for (size_t j = 0; j < s->count; j++)
         total += exp(s->score[j] - most);
     for (size_t j = 0; j < s->count; j++) {
+        const float *value = ref_value(s->pages, s->slot[j], s->step) + s->at;
         double weight = share * exp(s->score[j] - most) / total;
         for (size_t l = 0; l < s->d; l++)
-            sum[l] += weight * (double)s->v[s->slot[j] * s->step + l];
+            sum[l] += weight * (double)value[l];
     }
 }
 
@@ -81,12 +84,16 @@ static void gate_of(const float *gate, double *ret)
 }
 
 static int star_attention(struct kernel_run *run, float *out, const float *q,
-                          const float *k, const float *v, const float *gate,
+                          const struct kernel_pages *pages, const float *gate,
                           size_t m, size_t n, size_t hq, size_t hkv, size_t d,
                           size_t chunk, size_t top_k)
 {
     (void)run;
-    struct star s = {.step = hkv * d, .d = d, .chunk = chunk, .top_k = top_k};
+    struct star s = {.pages = pages,
+                     .step = hkv * d,
+                     .d = d,
+                     .chunk = chunk,
+                     .top_k = top_k};
     double share[3], *sum = calloc(d, sizeof *sum);
     s.slot = calloc(n + 1, sizeof *s.slot);
     s.score = calloc(n + 1, sizeof *s.score);
@@ -99,10 +106,8 @@ static int star_attention(struct kernel_run *run, float *out, const float *q,
         gate_of(gate, share);
     for (size_t i = 0; !code && i < m; i++)
         for (size_t head = 0; head < hq; head++, out += d) {
-            size_t at = head / (hq / hkv) * d;
             s.q = q + (i * hq + head) * d;
-            s.k = k + at;
-            s.v = v + at;
+            s.at = head / (hq / hkv) * d;
             attend(&s, n - m + i, share, sum);
             for (size_t l = 0; l < d; l++)
                 out[l] = (float)sum[l];

@@ -77,11 +77,16 @@ def groups(k, hq):
 
 
 def scores_of(q, k):
-    return torch.einsum("bthd,bnhd->bhtn", q, groups(k, q.shape[2])) / math.sqrt(q.shape[3])
+    """[B, hq, T, N]; queries of a group of heads share a product."""
+    (_, t, hq, d), hkv = q.shape, k.shape[2]
+    rows = (q / math.sqrt(d)).transpose(1, 2).unflatten(1, (hkv, hq // hkv)).flatten(2, 3)
+    return (rows @ k.permute(0, 2, 3, 1)).unflatten(2, (-1, t)).flatten(1, 2)
 
 
 def weighted(p, v, hq):
-    return torch.einsum("bhtn,bnhd->bthd", p, groups(v, hq))
+    t, hkv = p.shape[2], v.shape[2]
+    out = p.unflatten(1, (hkv, hq // hkv)).flatten(2, 3) @ v.transpose(1, 2)
+    return out.unflatten(2, (-1, t)).flatten(1, 2).transpose(1, 2)
 
 
 def causal(n):
@@ -136,27 +141,32 @@ def hils_attention(q, qhat, k, v, key, bias, landmark, chunk, window, top_k, sof
     return out
 
 
-def star_attention(q, k, v, gate, chunk, top_k):
-    """A chunk is `chunk` slots, the last its summary token."""
-    b, n, hq, d = q.shape
-    slot, c = torch.arange(n), n // chunk
-    of = slot // chunk
-    s = scores_of(q, k)
-    local = s.masked_fill(~((of[None] == of[:, None]) & causal(n)), -torch.inf).softmax(-1)
-    if not c:
-        return weighted(local, v, hq)
-    before = torch.arange(c)[None] < of[:, None]
-    some = before.any(-1)
-    alpha = s[..., chunk - 1::chunk][..., :c].masked_fill(~before, -torch.inf)
-    alpha = torch.where(some[:, None], alpha, 0.0).softmax(-1) * before
+def chunk_attention(q, k, v, chunk):
+    """Causal attention in each chunk."""
+    n = q.shape[1]
+    cut = lambda t: F.pad(t, (0, 0, 0, 0, 0, -n % chunk)).unflatten(1, (-1, chunk)).flatten(0, 1)
+    out = masked_attention(cut(q), cut(k), cut(v), causal(chunk))  # what pads the last chunk is after all its queries
+    return out.unflatten(0, (len(q), -1)).flatten(1, 2)[:, :n]
+
+
+def star_attention(q, k, v, gate, chunk, top_k, last=None):
+    """A chunk is `chunk` slots, the last its summary token.  `last`: of so many queries alone, all behind the first chunk."""
+    n, hq = q.shape[1], q.shape[2]
+    own, c = chunk_attention(q, k, v, chunk), n // chunk
+    if n <= chunk:
+        return own
+    first = n - last if last else chunk
+    s = scores_of(q[:, first:], k[:, :c * chunk])  # of the queries that have a chunk before theirs
+    before = torch.arange(c)[None] < torch.arange(first, n)[:, None] // chunk
+    alpha = s[..., chunk - 1::chunk].masked_fill(~before, -torch.inf).softmax(-1)
     best = alpha.detach().masked_fill(~before, -1.0).topk(min(top_k, c), -1)
     chosen = torch.zeros_like(alpha, dtype=torch.bool).scatter_(-1, best.indices, True) & before
-    fine = s[..., :c * chunk].masked_fill(~chosen.repeat_interleave(chunk, -1), -torch.inf)
-    fine = torch.where(some[:, None], fine, 0.0).softmax(-1) * some[:, None]
-    g = gate.softmax(-1)
+    bar = torch.zeros_like(alpha).masked_fill_(~chosen, -torch.inf)[..., None]
+    fine = (s.unflatten(-1, (c, chunk)) + bar).flatten(-2).softmax(-1)
     coarse = weighted(alpha, v[:, chunk - 1::chunk][:, :c], hq)
-    parts = g[0] * weighted(local, v, hq) + g[1] * coarse + g[2] * weighted(fine, v[:, :c * chunk], hq)
-    return torch.where(some[:, None, None], parts, weighted(local, v, hq))
+    g = gate.softmax(-1)
+    far = g[0] * own[:, first:] + g[1] * coarse + g[2] * weighted(fine, v[:, :c * chunk], hq)
+    return far if last else torch.cat((own[:, :chunk], far), 1)
 
 
 class HiciContext(nn.Module):
@@ -270,19 +280,18 @@ class Layer(nn.Module):
         if kind == "hici":
             self.context = HiciContext()
 
-    def attention(self, h, position, frequency, landmark):
+    def attention(self, h, position, frequency, landmark, last):
         heads = lambda t, n: t.unflatten(-1, (n, D))
         b, n, _ = h.shape
         raw = self.q_proj(h)
         q, k, v = rms(heads(raw, HQ), self.q_norm), rms(heads(self.k_proj(h), HKV), self.k_norm), heads(self.v_proj(h), HKV)
         q, k = rotary(q, position, frequency), rotary(k, position, frequency)
         if self.kind == "full":
-            return masked_attention(q, k, v, causal(n))
+            return masked_attention(q if last is None else q[:, -last:], k, v, causal(n) if last is None else causal(n)[-last:])
         if self.kind == "local":
-            of = torch.arange(n) // (STAR_CHUNK + 1)
-            return masked_attention(q, k, v, causal(n) & (of[None] == of[:, None]))
+            return chunk_attention(q, k, v, STAR_CHUNK + 1)
         if self.kind == "star":
-            return star_attention(q, k, v, self.gate, STAR_CHUNK + 1, STAR_TOP_K)
+            return star_attention(q, k, v, self.gate, STAR_CHUNK + 1, STAR_TOP_K, last)
         if self.kind == "hils":
             qhat = rotary(heads(rms(raw + self.lmk_up(self.lmk_down(h)), self.lmk_q_norm), HQ), position, frequency)
             c = n // CHUNK
@@ -294,9 +303,12 @@ class Layer(nn.Module):
         slot_k = rms(heads(self.k_proj(shown), HKV), self.k_norm)
         return hici_attention(cut(q), cut(k), cut(v), slot_k, heads(self.v_proj(shown), HKV), True).flatten(1, 2)
 
-    def forward(self, x, position, frequency, landmark):
+    def forward(self, x, position, frequency, landmark, last):
         h = rms(x, self.input_layernorm)
-        x = x + self.o_proj(self.attention(h, position, frequency, landmark).flatten(-2))
+        mixed = self.attention(h, position, frequency, landmark, last).flatten(-2)
+        if last:
+            x, mixed = x[:, -last:], mixed[:, -last:]
+        x = x + self.o_proj(mixed)
         h = rms(x, self.post_attention_layernorm)
         return x + self.down_proj(F.silu(self.gate_proj(h)) * self.up_proj(h))
 
@@ -312,7 +324,8 @@ class Model(nn.Module):
         self.head = nn.Linear(WIDTH, VOCABULARY, bias=False)
         self.frequency = frequencies(LENGTH if kind == "hils" else 0)
 
-    def forward(self, ids):
+    def forward(self, ids, last=None):
+        """Logits; `last`: of so many tokens alone, of a text of more than a chunk."""
         n = ids.shape[1]
         place = torch.arange(n)
         if self.kind == "hils":
@@ -322,9 +335,12 @@ class Model(nn.Module):
         slot = torch.arange(ids.shape[1])
         position = slot - slot // CHUNK if self.kind == "hils" else slot
         landmark = slot % CHUNK == CHUNK - 1
-        x = self.embed(ids)
+        x, count = self.embed(ids), len(slot)
+        rows = count - place[-last].item() if last else None
         for layer in self.layers:
-            x = layer(x, position, self.frequency, landmark)
+            x = layer(x, position, self.frequency, landmark, rows if layer is self.layers[-1] else None)
+        if last:
+            place = place[-last:] - (count - rows)
         return self.head(rms(x[:, place], self.norm))
 
 
@@ -403,8 +419,10 @@ def train(work, kind, steps, seed, rate, batch):
             group["lr"] = rate * min(1.0, step / 100) * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * step / steps)))
         ids, answer = texts(rng, batch, LENGTH, (1, 2) if step < steps * 0.1 else (1, PAIRS), QUESTIONS)
         ids, answer = torch.from_numpy(ids), torch.from_numpy(answer)
-        logits = model(ids)[:, :-1][answer[:, 1:]]
-        loss = F.cross_entropy(logits, ids[:, 1:][answer[:, 1:]])
+        end = 4 * QUESTIONS  # tokens, of which some are answers
+        asked = answer[:, 1 - end:]
+        logits = model(ids, end)[:, :-1][asked]
+        loss = F.cross_entropy(logits, ids[:, 1 - end:][asked])
         optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -46,6 +46,12 @@ int32_t *case_load_i32(struct work *work, const char *name, int rank,
  * outputs].  ret_shape [2] is {outputs, inputs}. */
 struct kernel_weight *case_weight(struct work *work, const char *name,
                                   bool across, size_t *ret_shape);
+/* The addresses, on the device, of `count` pieces of `step` floats from `first`
+ * on. */
+float **case_table(struct work *work, float *first, size_t count, size_t step);
+/* Keys and values of n slots as one page. */
+bool case_pages(struct work *work, const float *k, const float *v, size_t n,
+                struct kernel_pages *ret);
 
 /* Brings an output back, compares it with what is expected (f32 only) and
  * returns it, never NULL. */

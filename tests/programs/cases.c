@@ -91,6 +91,33 @@ void *case_device(struct work *work, size_t bytes)
     return memory;
 }
 
+float **case_table(struct work *work, float *first, size_t count, size_t step)
+{
+    float **host = mem_alloc((count + 1) * sizeof *host);
+    float **table = case_device(work, (count + 1) * sizeof *table);
+    for (size_t i = 0; i < count; i++)
+        host[i] = first + i * step;
+    if (table && work->table->upload(work->run, table, host,
+                                     (count + 1) * sizeof *host)) {
+        err_set(work->err, ERR_LIMIT, "the device took no data");
+        table = NULL;
+    }
+    free(host);
+    return table;
+}
+
+bool case_pages(struct work *work, const float *k, const float *v, size_t n,
+                struct kernel_pages *ret)
+{
+    float **keys = case_table(work, (float *)(uintptr_t)k, 1, 0);
+    float **values =
+        keys ? case_table(work, (float *)(uintptr_t)v, 1, 0) : NULL;
+    *ret = (struct kernel_pages){.keys = (const float *const *)keys,
+                                 .values = (const float *const *)values,
+                                 .slots = n ? n : 1};
+    return values;
+}
+
 static void *load(struct work *work, const char *name, int type, int rank,
                   size_t *ret_shape)
 {

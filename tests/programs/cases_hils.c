@@ -69,41 +69,13 @@ int case_chunk_proxy(struct work *work)
     return 0;
 }
 
-/* The addresses of `count` pieces of `step` floats from `first` on; NULL: no
- * memory. */
-static float **table_of(struct work *work, float *first, size_t count,
-                        size_t step)
-{
-    float **host = mem_alloc((count + 1) * sizeof *host);
-    float **table = case_device(work, (count + 1) * sizeof *table);
-    for (size_t i = 0; i < count; i++)
-        host[i] = first + i * step;
-    if (table &&
-        work->table->upload(work->run, table, host, (count + 1) * sizeof *host))
-        table = NULL;
-    free(host);
-    return table;
-}
-
-/* Keys and values as one page. */
-static bool make_pages(struct work *work, const float *k, const float *v,
-                       size_t n, struct kernel_pages *ret)
-{
-    float **keys = table_of(work, (float *)(uintptr_t)k, 1, 0);
-    float **values = keys ? table_of(work, (float *)(uintptr_t)v, 1, 0) : NULL;
-    *ret = (struct kernel_pages){.keys = (const float *const *)keys,
-                                 .values = (const float *const *)values,
-                                 .slots = n ? n : 1};
-    return values;
-}
-
 static bool make_summaries(struct work *work, const float *key,
                            const float *bias, size_t chunks, size_t hq,
                            size_t d, struct kernel_summaries *ret)
 {
-    float **keys = table_of(work, (float *)(uintptr_t)key, chunks, hq * d);
+    float **keys = case_table(work, (float *)(uintptr_t)key, chunks, hq * d);
     float **biases =
-        keys ? table_of(work, (float *)(uintptr_t)bias, chunks, hq) : NULL;
+        keys ? case_table(work, (float *)(uintptr_t)bias, chunks, hq) : NULL;
     *ret = (struct kernel_summaries){.keys = keys, .biases = biases};
     return biases;
 }
@@ -138,7 +110,7 @@ int case_chunk_summary(struct work *work)
     float *bias = out ? case_device(work, count * sizeof *bias) : NULL;
     struct kernel_pages pages;
     struct kernel_summaries summaries;
-    if (!bias || !make_pages(work, key, key, k[0], &pages) ||
+    if (!bias || !case_pages(work, key, key, k[0], &pages) ||
         !make_summaries(work, out, bias, p[0], p[1], p[2], &summaries))
         return ERR_LIMIT;
     int code =
@@ -402,7 +374,7 @@ static int attend(struct work *work, const struct hils *h)
     int32_t *chosen = out ? case_device(work, ids * sizeof *chosen) : NULL;
     struct kernel_pages pages;
     struct kernel_summaries summaries;
-    if (!chosen || !make_pages(work, h->k, h->v, z->n, &pages) ||
+    if (!chosen || !case_pages(work, h->k, h->v, z->n, &pages) ||
         !make_summaries(work, h->key, h->bias, z->chunks, z->hq, z->d,
                         &summaries))
         return ERR_LIMIT;

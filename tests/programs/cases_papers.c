@@ -25,13 +25,14 @@ int case_star(struct work *work)
                        "%zu query heads do not share %zu key-value heads "
                        "evenly",
                        q[1], k[1]);
+    struct kernel_pages pages;
     float *out = case_device(work, q[0] * q[1] * q[2] * sizeof *out);
-    if (!out)
+    if (!out || !case_pages(work, key, value, k[0], &pages))
         return ERR_LIMIT;
     case_finish(work, "out.out", TENSOR_F32, 3, q, out,
-                work->table->star_attention(work->run, out, in, key, value,
-                                            gates, q[0], k[0], q[1], k[1], q[2],
-                                            chunk, top));
+                work->table->star_attention(work->run, out, in, &pages, gates,
+                                            q[0], k[0], q[1], k[1], q[2], chunk,
+                                            top));
     return 0;
 }
 

@@ -376,6 +376,7 @@ static void drive_hils(struct bench *b)
 
 struct star {
     size_t m, n, hq, hkv, d, chunk, top_k;
+    size_t slots; /* of a page */
 };
 
 static void drive_star_of(struct bench *b, struct star z, float scale)
@@ -384,19 +385,23 @@ static void drive_star_of(struct bench *b, struct star z, float scale)
     float *q = numbers(b, queries, scale), *k = numbers(b, keys, scale);
     float *v = numbers(b, keys, 1), *gate = numbers(b, 3, 2);
     float *expected = poisoned(queries);
-    ref->star_attention(&alone, expected, q, k, v, gate, z.m, z.n, z.hq, z.hkv,
-                        z.d, z.chunk, z.top_k);
-    const float *in = put(b, q, queries), *key = put(b, k, keys);
-    const float *value = put(b, v, keys), *by = put(b, gate, 3);
+    const float *k_page = k, *v_page = v;
+    struct kernel_pages whole = one_page(&k_page, &v_page, z.n);
+    struct kernel_pages pages = {
+        .keys = put_pages(b, k, z.n, z.hkv * z.d, z.slots),
+        .values = put_pages(b, v, z.n, z.hkv * z.d, z.slots),
+        .slots = z.slots};
+    ref->star_attention(&alone, expected, q, &whole, gate, z.m, z.n, z.hq,
+                        z.hkv, z.d, z.chunk, z.top_k);
+    const float *in = put(b, q, queries), *by = put(b, gate, 3);
     float *out = put(b, NULL, queries);
     if (done(b, "star_attention",
-             b->table->star_attention(&b->run, out, in, key, value, by, z.m,
-                                      z.n, z.hq, z.hkv, z.d, z.chunk,
-                                      z.top_k))) {
+             b->table->star_attention(&b->run, out, in, &pages, by, z.m, z.n,
+                                      z.hq, z.hkv, z.d, z.chunk, z.top_k))) {
         check(b, "star_attention", out, expected, queries);
         if (on_processor(b)) {
-            b->table->star_attention(&alone, expected, q, k, v, gate, z.m, z.n,
-                                     z.hq, z.hkv, z.d, z.chunk, z.top_k);
+            b->table->star_attention(&alone, expected, q, &pages, gate, z.m,
+                                     z.n, z.hq, z.hkv, z.d, z.chunk, z.top_k);
             check_same(b->label, "star on one thread", out, expected,
                        queries * sizeof *expected);
         }
@@ -412,9 +417,10 @@ static void drive_star_of(struct bench *b, struct star z, float scale)
 static void drive_star(struct bench *b)
 {
     static const struct star sizes[] = {
-        {1, 1, 1, 1, 1, 1, 1},    {9, 9, 2, 1, 5, 3, 1},
-        {7, 7, 3, 3, 16, 8, 2},   {33, 90, 6, 2, 33, 8, 3},
-        {1, 400, 8, 1, 64, 9, 4}, {100, 100, 2, 2, 130, 7, 99}};
+        {1, 1, 1, 1, 1, 1, 1, 1},      {9, 9, 2, 1, 5, 3, 1, 3},
+        {7, 7, 3, 3, 16, 8, 2, 64},    {33, 90, 6, 2, 33, 8, 3, 7},
+        {1, 400, 8, 1, 64, 9, 4, 63},  {100, 100, 2, 2, 130, 7, 99, 14},
+        {20, 300, 2, 1, 257, 4, 2, 8}, {3, 900, 2, 1, 8, 2, 70, 100}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         drive_star_of(b, sizes[i], 1);
         drive_star_of(b, sizes[i], 4);
@@ -613,7 +619,8 @@ static void drive_nothing(struct bench *b)
          b->table->hils_attention(&b->run, x, x, x, &pages, &summaries, NULL,
                                   NULL, chosen, &z));
     done(b, "star_attention",
-         b->table->star_attention(&b->run, x, x, x, x, x, 0, 4, 2, 1, 3, 2, 1));
+         b->table->star_attention(&b->run, x, x, &pages, x, 0, 4, 2, 1, 3, 2,
+                                  1));
     float *host = mem_alloc(24 * sizeof *host), *expected = poisoned(24);
     b->table->download(&b->run, host, x, 24 * sizeof *host);
     assert_memory_equal(host, expected, 24 * sizeof *host);
@@ -889,26 +896,29 @@ static void star_holds(void **state)
         float *q = numbers(&b, N * ROW, 1), *k = numbers(&b, N * HKV * D, 1);
         float *v = numbers(&b, N * HKV * D, 1);
         float *out = poisoned(N * ROW), *other = poisoned(N * ROW);
+        const float *keys = k, *values = v;
+        struct kernel_pages pages = one_page(&keys, &values, N);
         const float gate[] = {0.3F, -1, 0.5F}, fine[] = {-200, -200, 200};
-        table->star_attention(run, out, q, k, v, gate, N, N, HQ, HKV, D, CHUNK,
-                              2);
+        table->star_attention(run, out, q, &pages, gate, N, N, HQ, HKV, D,
+                              CHUNK, 2);
         for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
             size_t n = lengths[i], at = (n - 1) * ROW;
-            table->star_attention(run, other, q + at, k, v, gate, 1, n, HQ, HKV,
-                                  D, CHUNK, 2);
+            table->star_attention(run, other, q + at, &pages, gate, 1, n, HQ,
+                                  HKV, D, CHUNK, 2);
             check_error("star step", other, out + at, ROW, 1e-5);
-            table->star_attention(run, other, q, k, v, gate, n, n, HQ, HKV, D,
+            table->star_attention(run, other, q, &pages, gate, n, n, HQ, HKV, D,
                                   CHUNK, 2);
             check_same("star", "later slots", other, out,
                        n * ROW * sizeof *out);
         }
         /* one chunk: plain attention; all chunks, the third part alone: plain
          * attention to what was before the query's chunk */
-        table->star_attention(run, out, q, k, v, gate, N, N, HQ, HKV, D, N, 2);
+        table->star_attention(run, out, q, &pages, gate, N, N, HQ, HKV, D, N,
+                              2);
         attention_over(table, run, other, q, k, v, N, N, HQ, HKV, D);
         check_error("star in one chunk", out, other, N * ROW, 1e-5);
-        table->star_attention(run, out, q, k, v, fine, N, N, HQ, HKV, D, CHUNK,
-                              N);
+        table->star_attention(run, out, q, &pages, fine, N, N, HQ, HKV, D,
+                              CHUNK, N);
         size_t before = (N - 1) / CHUNK * CHUNK, at = (N - 1) * ROW;
         table->attention_all(run, other, q + at, k, v, 1, before, HQ, HKV, D);
         check_error("star over all", out + at, other, ROW, 1e-5);
