@@ -37,10 +37,11 @@ int hmt_open(const struct model *model, const struct hmt_options *options,
                               or_else(options->memories, MEMORIES)};
     size_t bytes;
     if (!facts->soft_tokens || !facts->recall)
-        return err_set(err, ERR_USAGE,
-                       "HMT needs a model that was taught to recall, and %s has "
-                       "no soft tokens or no projections for it",
-                       facts->name);
+        return err_set(
+            err, ERR_USAGE,
+            "HMT needs a model that was taught to recall, and %s has "
+            "no soft tokens or no projections for it",
+            facts->name);
     if (how.segment < 2 || facts->context < 2 ||
         how.segment > facts->context - 2 ||
         how.sensory > facts->context - 2 - how.segment)
@@ -123,8 +124,8 @@ static void take_tail(struct hmt *hmt, const int32_t *ids, size_t count)
 
 /* What one segment needs, taken once. */
 struct room {
-    int32_t *ids;                         /* [sensory + segment] */
-    float *queries, *recalled, *memory;   /* [QUERIES, width], [width], [width] */
+    int32_t *ids;                       /* [sensory + segment] */
+    float *queries, *recalled, *memory; /* [QUERIES, width], [width], [width] */
 };
 
 static int read_segment(struct hmt *hmt, struct model *model,
@@ -159,9 +160,9 @@ static int read_some(struct hmt *hmt, struct model *model, const int32_t *ids,
     int code = model_embed(model, inputs, segments, cancel, room->queries, err);
     for (size_t i = 0; i < segments && !code; i++) {
         size_t at = i * segment, left = count - at;
-        code = read_segment(hmt, model, ids + at,
-                            left < segment ? left : segment,
-                            room->queries + i * hmt->width, room, cancel, err);
+        code =
+            read_segment(hmt, model, ids + at, left < segment ? left : segment,
+                         room->queries + i * hmt->width, room, cancel, err);
     }
     return code;
 }

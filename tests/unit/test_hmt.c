@@ -4,7 +4,14 @@
 
 #include "model/hmt.h"
 
-enum { SEGMENT = 16, SENSORY = 4, KEPT = 3, TOKENS = 87, ASKING = 21, SEGMENTS = 6 };
+enum {
+    SEGMENT = 16,
+    SENSORY = 4,
+    KEPT = 3,
+    TOKENS = 87,
+    ASKING = 21,
+    SEGMENTS = 6
+};
 
 static const struct hmt_options small = {SEGMENT, SENSORY, KEPT};
 
@@ -51,12 +58,14 @@ static void memories_and_answers_as_the_reference(void **state)
     (void)state;
     struct safetensors *file = open_hmt_golden();
     int32_t *ids = golden(file, "ids"), *question = golden(file, "question");
-    float *memories = golden(file, "memories"), *logits = golden(file, "logits");
+    float *memories = golden(file, "memories"),
+          *logits = golden(file, "logits");
     float *first = golden(file, "first");
     const struct hmt_options all = {SEGMENT, SENSORY, 100};
     for (size_t b = 0; b < BACKENDS; b++) {
         struct model *model = open_kind("memory", backend(b));
-        struct hmt *hmt = open_hmt(model, &small), *more = open_hmt(model, &all);
+        struct hmt *hmt = open_hmt(model, &small),
+                   *more = open_hmt(model, &all);
         size_t width = model_facts(model)->width, count;
         assert_int_equal(hmt_before(hmt), 1);
         check_question(hmt, model, question, ASKING, first);
@@ -172,7 +181,8 @@ static void a_vector_stays_before_the_tokens(void **state)
         session_truncate(session, 0);
         assert_int_equal(session_feed(session, ids, READ, NULL, NULL, NULL), 0);
         if (!exact)
-            assert_int_equal(session_feed(bare, ids, READ, NULL, NULL, NULL), 0);
+            assert_int_equal(session_feed(bare, ids, READ, NULL, NULL, NULL),
+                             0);
         check_near("bare", session_logits(session), session_logits(bare),
                    vocabulary, 1e-5);
         assert_int_equal(session_begin(session, model_mem(model), NULL),
@@ -181,8 +191,8 @@ static void a_vector_stays_before_the_tokens(void **state)
     }
     double apart = 0;
     for (size_t i = 0; i < vocabulary; i++)
-        apart = fmax(apart, fabs((double)want[i] -
-                                 (double)session_logits(bare)[i]));
+        apart = fmax(apart,
+                     fabs((double)want[i] - (double)session_logits(bare)[i]));
     assert_true(apart > 1e-3);
     session_close(bare);
     session_close(whole);
