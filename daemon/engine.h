@@ -92,8 +92,7 @@ void engine_embedder(struct engine *engine, bool indexing,
  * same time are written side by side, and between tokens the thread embeds other
  * questions. */
 struct engine_prompt {
-    const int32_t
-        *before; /* [before_count] ids that are read before the text */
+    const int32_t *before; /* [before_count] ids, read before the text */
     size_t before_count;
     struct slice text;
     const struct hmt *hmt; /* the prompt is read behind what this remembers, and

@@ -1,9 +1,10 @@
 /* How much of full attention's weight lies in the chunks that `exact` chooses, on
  * the text of a manual (docs/engine.md):
  *
- *     selection MODEL-FOLDER TEXT-FILE QUESTIONS.jsonl [MOST-TOKENS] [TOP-K]
+ *     selection MODEL-FOLDER TEXT-FILE QUESTIONS.jsonl [full|exact [MOST-TOKENS
+ *         [TOP-K]]]
  *
- * The text is read with full attention, beyond the model's own context too.  At
+ * The text is read with that attention, beyond the model's own context too.  At
  * 8 K, 16 K ... tokens the choices of some queries are compared, in each layer and
  * head: of tokens spread over the last 512 of the text, and of all tokens of some
  * questions put behind it.  One JSON object; shares are means over queries, layers
@@ -81,6 +82,7 @@ static struct watch {
     size_t count, calls;
     size_t most; /* chunks there is room for */
     size_t top_k;
+    bool exact;    /* what is read is read so */
     bool measure;  /* else the text is read on, and its chunks summarised */
     bool question; /* what is measured is one */
     size_t step;   /* each so many rows are measured */
@@ -334,11 +336,9 @@ struct queries {
     size_t m, n, hq, hkv, d;
 };
 
-/* What the engine's kernel chooses by these summaries: [m, hkv, top_k]. */
-static int32_t *choose(struct kernel_run *run, const struct queries *all,
-                       const struct summaries *by, size_t top_k)
+static struct kernel_hils sizes_of(const struct queries *all, size_t top_k)
 {
-    struct kernel_hils sizes = {.m = all->m,
+    return (struct kernel_hils){.m = all->m,
                                 .n = all->n,
                                 .chunks = all->n / CHUNK,
                                 .hq = all->hq,
@@ -348,6 +348,13 @@ static int32_t *choose(struct kernel_run *run, const struct queries *all,
                                 .window = WINDOW,
                                 .top_k = top_k,
                                 .exact = true};
+}
+
+/* What the engine's kernel chooses by these summaries: [m, hkv, top_k]. */
+static int32_t *choose(struct kernel_run *run, const struct queries *all,
+                       const struct summaries *by, size_t top_k)
+{
+    struct kernel_hils sizes = sizes_of(all, top_k);
     struct kernel_summaries table = table_of(by);
     int32_t *chosen = mem_alloc(all->m * all->hkv * top_k * sizeof *chosen);
     must(watch.kernels->hils_choose(run, chosen, all->q, all->q, all->pages,
@@ -444,6 +451,30 @@ static void measure_some(struct kernel_run *run, struct layer *layer,
     free(all.position);
 }
 
+/* As the engine does (model/forward_hils.c). */
+static int attend_exactly(struct kernel_run *run, float *out,
+                          const struct layer *layer, const float *q,
+                          const struct kernel_pages *pages, size_t m, size_t n,
+                          size_t hq, size_t hkv, size_t d)
+{
+    struct queries all = {
+        .pages = pages, .m = m, .n = n, .hq = hq, .hkv = hkv, .d = d};
+    all.q =
+        memcpy(mem_alloc(m * hq * d * sizeof *q), q, m * hq * d * sizeof *q);
+    all.position = mem_alloc(m * sizeof *all.position);
+    for (size_t i = 0; i < m; i++)
+        all.position[i] = (int32_t)(n - m + i);
+    int32_t *chosen = choose(run, &all, &layer->own, watch.top_k);
+    struct kernel_hils sizes = sizes_of(&all, watch.top_k);
+    struct kernel_summaries table = table_of(&layer->own);
+    int code = watch.kernels->hils_attention(
+        run, out, q, q, pages, &table, all.position, NULL, chosen, &sizes);
+    free(chosen);
+    free(all.q);
+    free(all.position);
+    return code;
+}
+
 /* The model's attention, watched. */
 static int attend(struct kernel_run *run, float *out, const float *q,
                   const struct kernel_pages *pages, size_t m, size_t n,
@@ -454,6 +485,8 @@ static int attend(struct kernel_run *run, float *out, const float *q,
         summarise(run, layer, q, pages, m, n, hq, hkv, d);
     if (watch.measure && !window)
         measure_some(run, layer, q, pages, m, n, hq, hkv, d);
+    if (watch.exact && !window)
+        return attend_exactly(run, out, layer, q, pages, m, n, hq, hkv, d);
     return watch.kernels->attention(run, out, q, pages, m, n, hq, hkv, d,
                                     window);
 }
@@ -602,12 +635,14 @@ int main(int count, char **words)
     struct model *model;
     struct buf file = {0};
     struct ids text = {0}, asked[QUESTIONS] = {{0}};
-    size_t most = count > 4 ? strtoul(words[4], NULL, 10) : 65536;
-    size_t top_k = count > 5 ? strtoul(words[5], NULL, 10) : TOP_K;
-    if (count < 4 || most < FIRST || most % FIRST || top_k < 2 ||
-        top_k > MOST_TOP_K) {
+    const char *attention = count > 4 ? words[4] : "full";
+    size_t most = count > 5 ? strtoul(words[5], NULL, 10) : 65536;
+    size_t top_k = count > 6 ? strtoul(words[6], NULL, 10) : TOP_K;
+    watch.exact = !strcmp(attention, "exact");
+    if (count < 4 || (!watch.exact && strcmp(attention, "full") != 0) ||
+        most < FIRST || most % FIRST || top_k < 2 || top_k > MOST_TOP_K) {
         fprintf(stderr, "usage: selection MODEL-FOLDER TEXT-FILE "
-                        "QUESTIONS.jsonl [MOST-TOKENS] [TOP-K]\n");
+                        "QUESTIONS.jsonl [full|exact [MOST-TOKENS [TOP-K]]]\n");
         return 2;
     }
     struct kernels watched = *kernels_cpu();
@@ -624,9 +659,9 @@ int main(int count, char **words)
     read_questions(model, words[3], asked);
     open_watch(model, most, top_k);
     printf("{\"model\": \"%s\", \"context\": %zu, \"chunk\": %d, \"window\": "
-           "%d, \"top_k\": %zu,\n  \"lengths\": [",
+           "%d, \"top_k\": %zu,\n  \"read\": \"%s\", \"lengths\": [",
            model_facts(model)->name, model_facts(model)->context, CHUNK, WINDOW,
-           top_k);
+           top_k, attention);
     read_text(model, &text, asked, most);
     printf("\n  ]\n}\n");
     close_watch();

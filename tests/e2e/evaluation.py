@@ -123,6 +123,12 @@ def evaluation_compares_ways_to_read():
         full, hmt = (whole(method=method)["result"] for method in ("full", "hmt"))
         check(full["cut"] and full["tokens"]["document"] < 2048 < hmt["tokens"]["document"], (full, hmt))
         check(hmt["memories"] == -(-hmt["tokens"]["document"] // 256) and not hmt["cut"], hmt)
+        again = whole(method="hmt")["result"]
+        check(again["ms"]["read"] == hmt["ms"]["read"] and again["answer"] == hmt["answer"], (again, hmt))
+        h.write("m/long0.html", page("Long 0", "<p>The okapi sleeps.</p>"))
+        h.json("update", "-c", "m", "--wait")
+        anew = whole(method="hmt")["result"]
+        check(anew["tokens"]["document"] < hmt["tokens"]["document"], (anew, hmt))
         small = whole(method="hmt", file="b.html")["result"]
         check(small["memories"] == 1 and small["tokens"]["document"] < 100, small)
         check(whole(method="hmt", file="none.html")["error"]["data"]["code"] == "not_found", "a file that is not there")
