@@ -115,7 +115,7 @@ struct engine_answer {
     const char *attention; /* "full", "exact", "hils" */
     bool ended;            /* by a stop, not for length */
     double mean_log;       /* mean natural logarithm of its tokens' chances */
-    double first_ms; /* until the first token was chosen, also a stop */
+    double first_ms;       /* until the first token was chosen, also a stop */
     double total_ms;
 };
 

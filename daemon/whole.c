@@ -31,8 +31,7 @@ struct whole {
     bool cut;        /* the document does not fit */
     struct reading reading;
     struct engine_answer written;
-    double start;
-    double prepared; /* when the question was, clock_seconds */
+    double start, prepared; /* clock_seconds */
 };
 
 static struct engine *engine_of(const struct whole *whole)
@@ -67,11 +66,11 @@ static int find_volume(struct whole *whole, const char *file, struct err *err)
         found = volume;
     }
     whole->volume = found;
-    return found ? 0
-                 : err_set(err, ERR_NOT_FOUND,
-                           file ? "no file %s is indexed"
-                                : "no manual is indexed yet: lectern add DIR",
-                           file);
+    if (found)
+        return 0;
+    return file ? err_set(err, ERR_NOT_FOUND, "no file %s is indexed", file)
+                : err_set(err, ERR_NOT_FOUND,
+                          "no manual is indexed yet: lectern add DIR");
 }
 
 static int find_document(struct whole *whole, struct err *err)
@@ -96,12 +95,12 @@ static int find_document(struct whole *whole, struct err *err)
     if (file)
         whole->file = volume_file(whole->volume, file);
     if (file && whole->file == TREE_NONE)
-        return err_set(err, ERR_USAGE, "no file %s is indexed", file);
+        return err_set(err, ERR_NOT_FOUND, "no file %s is indexed", file);
     whole->end = whole->volume->outline->nodes[whole->from].end;
     return 0;
 }
 
-/* Its title and text; nothing of a node without content. */
+/* Its title, and its text where it has any. */
 static int put_node(const struct whole *whole, uint32_t node, struct buf *text,
                     struct err *err)
 {
@@ -220,8 +219,7 @@ static int prepare(struct whole *whole, struct err *err)
     buf_printf(&whole->tail, "\n\nQuestion: %s\nAnswer:",
                json_get_text(whole->call->params, "query", ""));
     whole->start = clock_seconds();
-    code = whole->hmt ? read_document(whole, err) : fill_context(whole, err);
-    return code;
+    return whole->hmt ? read_document(whole, err) : fill_context(whole, err);
 }
 
 static int write_answer(struct whole *whole, struct err *err)
