@@ -31,15 +31,14 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "model/forward.h"
+#include "tests/bench/choices.h"
 
 enum {
-    CHUNK = CACHE_PAGE,
     WINDOW = 512,
     TOP_K = 32,
     FIRST = 8192,
     EVERY = 16, /* of the text's last tokens one is a query */
-    QUESTIONS = 12,
-    MOST_TOP_K = 512
+    QUESTIONS = 12
 };
 
 enum choice {
@@ -58,11 +57,6 @@ static const char *const names[CHOICES] = {
     [QUESTION] = "question", [RERANK] = "rerank",
     [SINK] = "sink",         [BOTH] = "both",
     [ORACLE] = "oracle",     [ANY] = "any"};
-
-struct share {
-    double of_all, of_chunks;
-    size_t count;
-};
 
 /* Summaries of a layer's complete chunks. */
 struct summaries {
@@ -129,13 +123,6 @@ static struct kernel_summaries table_of(const struct summaries *s)
     return (struct kernel_summaries){.keys = s->keys, .biases = s->biases};
 }
 
-static const float *key_of(const struct kernel_pages *pages, size_t slot,
-                           size_t head, size_t hkv, size_t d)
-{
-    return pages->keys[slot / pages->slots] + pages->key_at +
-           (slot % pages->slots * hkv + head) * d;
-}
-
 static void mean_of_keys(const struct summaries *s,
                          const struct kernel_pages *pages, size_t chunk,
                          size_t hq, size_t hkv, size_t d)
@@ -189,141 +176,6 @@ static void summarise_by_question(struct kernel_run *run, struct layer *layer,
     must(watch.kernels->chunk_summary(run, &table, pages, 0, chunks, CHUNK, hq,
                                       hkv, d, false),
          "chunk_summary");
-}
-
-/* ---- True weights ---- */
-
-static double dot(const float *a, const float *b, size_t d)
-{
-    double sum = 0;
-    for (size_t i = 0; i < d; i++)
-        sum += (double)a[i] * (double)b[i];
-    return sum;
-}
-
-/* One query's weights in one key-value head. */
-struct weights {
-    size_t chunks, group;
-    double *of;     /* [group, chunks] of all tokens */
-    double *window; /* [group] */
-    double *best;   /* [chunks] the highest of the group's heads */
-    double *sum;    /* [chunks] */
-};
-
-static void weigh(struct weights *w, const float *q,
-                  const struct kernel_pages *pages, size_t position,
-                  size_t head, size_t hkv, size_t d)
-{
-    size_t n = position + 1;
-    double *scores = mem_alloc(n * sizeof *scores);
-    memset(w->best, 0, w->chunks * sizeof *w->best);
-    memset(w->sum, 0, w->chunks * sizeof *w->sum);
-    for (size_t g = 0; g < w->group; g++) {
-        double top = -INFINITY, all = 0, *of = w->of + g * w->chunks;
-        for (size_t j = 0; j < n; j++) {
-            scores[j] = dot(q + g * d, key_of(pages, j, head, hkv, d), d) /
-                        sqrt((double)d);
-            top = fmax(top, scores[j]);
-        }
-        for (size_t j = 0; j < n; j++)
-            all += scores[j] = exp(scores[j] - top);
-        w->window[g] = 0;
-        memset(of, 0, w->chunks * sizeof *of);
-        for (size_t j = 0; j < n; j++)
-            *(j < w->chunks * CHUNK ? &of[j / CHUNK] : &w->window[g]) +=
-                scores[j] / all;
-        for (size_t c = 0; c < w->chunks; c++) {
-            w->best[c] = fmax(w->best[c], of[c]);
-            w->sum[c] += of[c];
-        }
-    }
-    free(scores);
-}
-
-/* ---- Choices ---- */
-
-struct chosen {
-    int32_t items[2 * MOST_TOP_K];
-    size_t count;
-};
-
-static bool holds(const struct chosen *chosen, int32_t chunk)
-{
-    for (size_t i = 0; i < chosen->count; i++)
-        if (chosen->items[i] == chunk)
-            return true;
-    return false;
-}
-
-/* The heaviest `most` of those in `of`. */
-static struct chosen heaviest(const struct chosen *of, const double *weight,
-                              size_t most)
-{
-    struct chosen ret = {.count = 0};
-    while (ret.count < most && ret.count < of->count) {
-        int32_t best = -1;
-        for (size_t i = 0; i < of->count; i++)
-            if (!holds(&ret, of->items[i]) &&
-                (best < 0 || weight[of->items[i]] > weight[best]))
-                best = of->items[i];
-        ret.items[ret.count++] = best;
-    }
-    return ret;
-}
-
-/* The first chunk, and the heaviest others. */
-static struct chosen with_first(const struct chosen *of, const double *weight,
-                                size_t most)
-{
-    struct chosen ret = heaviest(of, weight, most);
-    if (ret.count && !holds(&ret, 0))
-        ret.items[ret.count - 1] = 0;
-    return ret;
-}
-
-static struct chosen heaviest_of_all(const double *weight, size_t chunks,
-                                     size_t most)
-{
-    struct chosen ret = {.count = 0};
-    bool *taken = mem_alloc(chunks * sizeof *taken);
-    for (; ret.count < most && ret.count < chunks; ret.count++) {
-        size_t best = chunks;
-        for (size_t c = 0; c < chunks; c++)
-            if (!taken[c] && (best == chunks || weight[c] > weight[best]))
-                best = c;
-        taken[best] = true;
-        ret.items[ret.count] = (int32_t)best;
-    }
-    free(taken);
-    return ret;
-}
-
-static struct chosen any(size_t chunks, size_t most)
-{
-    struct chosen ret = {.count = 0};
-    while (ret.count < most && ret.count < chunks) {
-        watch.state = watch.state * 6364136223846793005u + 1442695040888963407u;
-        int32_t chunk = (int32_t)((watch.state >> 33) % chunks);
-        if (!holds(&ret, chunk))
-            ret.items[ret.count++] = chunk;
-    }
-    return ret;
-}
-
-static void count_share(struct share *share, const struct weights *w,
-                        const struct chosen *chosen)
-{
-    for (size_t g = 0; g < w->group; g++) {
-        const double *of = w->of + g * w->chunks;
-        double sum = 0, all = 0;
-        for (size_t i = 0; i < chosen->count; i++)
-            sum += of[chosen->items[i]];
-        for (size_t c = 0; c < w->chunks; c++)
-            all += of[c];
-        share->of_all += sum + w->window[g];
-        share->of_chunks += all > 0 ? sum / all : 1;
-        share->count++;
-    }
 }
 
 /* ---- What is measured ---- */
@@ -414,7 +266,7 @@ static void measure(struct kernel_run *run, struct layer *layer,
         by[SINK] = sink(own, fewer, row);
         by[BOTH] = with_first(&more, w.best, k);
         by[ORACLE] = heaviest_of_all(w.sum, w.chunks, k);
-        by[ANY] = any(w.chunks, k);
+        by[ANY] = any(&watch.state, w.chunks, k);
         for (int c = 0; c < CHOICES; c++)
             if (c != QUESTION || asked)
                 count_share(&layer->shares[c], &w, &by[c]);
