@@ -2,10 +2,10 @@
  * the text of a manual (docs/engine.md):
  *
  *     selection MODEL-FOLDER TEXT-FILE QUESTIONS.jsonl [full|exact [MOST-TOKENS
- *         [TOP-K]]]
+ *         [TOP-K [WINDOW]]]]
  *
  * The text is read with that attention, beyond the model's own context too.  At
- * 8 K, 16 K ... tokens the choices of some queries are compared, in each layer and
+ * 8 K, 16 K ... tokens, or at the most, the choices of some queries are compared, in each layer and
  * head: of tokens spread over the last 512 of the text, and of all tokens of some
  * questions put behind it.  One JSON object; shares are means over queries, layers
  * and query heads:
@@ -75,7 +75,7 @@ static struct watch {
     struct layer *layers;          /* [count] */
     size_t count, calls;
     size_t most; /* chunks there is room for */
-    size_t top_k;
+    size_t top_k, window;
     bool exact;    /* what is read is read so */
     bool measure;  /* else the text is read on, and its chunks summarised */
     bool question; /* what is measured is one */
@@ -197,7 +197,7 @@ static struct kernel_hils sizes_of(const struct queries *all, size_t top_k)
                                 .hkv = all->hkv,
                                 .d = all->d,
                                 .chunk = CHUNK,
-                                .window = WINDOW,
+                                .window = watch.window,
                                 .top_k = top_k,
                                 .exact = true};
 }
@@ -255,7 +255,7 @@ static void measure(struct kernel_run *run, struct layer *layer,
     for (size_t row = 0; row < all->m * all->hkv; row++) {
         size_t at = row / all->hkv, head = row % all->hkv;
         size_t position = (size_t)all->position[at];
-        w.chunks = (position + 1 - WINDOW) / CHUNK;
+        w.chunks = (position + 1 - watch.window) / CHUNK;
         weigh(&w, all->q + at * all->hq * d + head * group * d, all->pages,
               position, head, all->hkv, d);
         struct chosen more = chosen_at(twice, row, 2 * k), by[CHOICES];
@@ -395,7 +395,8 @@ static void read_text(struct model *m, const struct ids *text,
                       const struct ids *asked, size_t most)
 {
     struct cache cache = {.length = 0};
-    for (size_t next = FIRST; cache.length < most;) {
+    size_t next = most < FIRST ? most : FIRST, shown = 0;
+    while (cache.length < most) {
         size_t length = cache.length + FORWARD_MOST_ROWS;
         watch.measure = length == next;
         watch.step = EVERY;
@@ -404,7 +405,7 @@ static void read_text(struct model *m, const struct ids *text,
         cache.length = length;
         if (length != next)
             continue;
-        printf("%s\n    {\"tokens\": %zu,\n", next > FIRST ? "," : "", next);
+        printf("%s\n    {\"tokens\": %zu,\n", shown++ ? "," : "", next);
         show("text", FORWARD_MOST_ROWS / EVERY);
         printf(",\n");
         ask(m, &cache, asked);
@@ -490,11 +491,16 @@ int main(int count, char **words)
     const char *attention = count > 4 ? words[4] : "full";
     size_t most = count > 5 ? strtoul(words[5], NULL, 10) : 65536;
     size_t top_k = count > 6 ? strtoul(words[6], NULL, 10) : TOP_K;
+    watch.window = count > 7 ? strtoul(words[7], NULL, 10) : WINDOW;
     watch.exact = !strcmp(attention, "exact");
     if (count < 4 || (!watch.exact && strcmp(attention, "full") != 0) ||
-        most < FIRST || most % FIRST || top_k < 2 || top_k > MOST_TOP_K) {
-        fprintf(stderr, "usage: selection MODEL-FOLDER TEXT-FILE "
-                        "QUESTIONS.jsonl [full|exact [MOST-TOKENS [TOP-K]]]\n");
+        most < 2 * FORWARD_MOST_ROWS || most % FORWARD_MOST_ROWS ||
+        watch.window < 1 || watch.window > FORWARD_MOST_ROWS || top_k < 2 ||
+        top_k > MOST_TOP_K) {
+        fprintf(
+            stderr,
+            "usage: selection MODEL-FOLDER TEXT-FILE "
+            "QUESTIONS.jsonl [full|exact [MOST-TOKENS [TOP-K [WINDOW]]]]\n");
         return 2;
     }
     struct kernels watched = *kernels_cpu();
@@ -511,9 +517,9 @@ int main(int count, char **words)
     read_questions(model, words[3], asked);
     open_watch(model, most, top_k);
     printf("{\"model\": \"%s\", \"context\": %zu, \"chunk\": %d, \"window\": "
-           "%d, \"top_k\": %zu,\n  \"read\": \"%s\", \"lengths\": [",
-           model_facts(model)->name, model_facts(model)->context, CHUNK, WINDOW,
-           top_k, attention);
+           "%zu, \"top_k\": %zu,\n  \"read\": \"%s\", \"lengths\": [",
+           model_facts(model)->name, model_facts(model)->context, CHUNK,
+           watch.window, top_k, attention);
     read_text(model, &text, asked, most);
     printf("\n  ]\n}\n");
     close_watch();
