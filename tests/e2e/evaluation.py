@@ -119,7 +119,7 @@ def evaluation_compares_ways_to_read():
 
         def whole(**params):
             request = {"jsonrpc": "2.0", "id": 1, "method": "whole", "params": dict(query="What?", **params)}
-            return json.loads(talk(h, json.dumps(request).encode() + b"\n", wait=120))
+            return json.loads(talk(h, json.dumps(request).encode() + b"\n"))
         full, hmt = (whole(method=method)["result"] for method in ("full", "hmt"))
         check(full["cut"] and full["tokens"]["document"] < 2048 < hmt["tokens"]["document"], (full, hmt))
         check(hmt["memories"] == -(-hmt["tokens"]["document"] // 256) and not hmt["cut"], hmt)
