@@ -68,7 +68,7 @@ enum option_kind {
     KIND_DECIMAL,
     KIND_CHOICE,  /* `argument` has the values, as in "auto|tree" */
     KIND_CHOICES, /* the same, or several with commas between them */
-    KIND_LIST    /* a text, as often as wanted */
+    KIND_LIST     /* a text, as often as wanted */
 };
 
 struct option_spec {

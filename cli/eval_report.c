@@ -48,6 +48,6 @@ void report_print_times(const char *name, const struct score ms[2])
         return;
     printf("  %-22s %.1f ms (%.1f to %.1f), 95 %% within %.1f ms (%.1f to "
            "%.1f)\n",
-           name, ms[0].mean, ms[0].low, ms[0].high, ms[1].mean,
-           ms[1].low, ms[1].high);
+           name, ms[0].mean, ms[0].low, ms[0].high, ms[1].mean, ms[1].low,
+           ms[1].high);
 }
