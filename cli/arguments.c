@@ -8,16 +8,6 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 
-/* Values that other versions of the interface know, and why not here. */
-static const struct {
-    enum option_id option;
-    const char *value;
-    const char *why;
-} rejected[] = {
-    {OPTION_METHOD, "hmt", "it is not built yet"},
-    {OPTION_METHOD, "full", "it is not built yet"},
-};
-
 static void list_add(struct text_list *list, const char *text)
 {
     void *items = list->items;
@@ -103,9 +93,8 @@ static const char *spelling(const struct option_spec *spec)
     return text;
 }
 
-static bool is_choice(const char *choices, const char *value)
+static bool is_choice(const char *choices, const char *value, size_t size)
 {
-    size_t size = strlen(value);
     for (const char *at = choices; at; at = strchr(at, '|')) {
         at += *at == '|';
         if (size && strcspn(at, "|") == size && !memcmp(at, value, size))
@@ -114,18 +103,20 @@ static bool is_choice(const char *choices, const char *value)
     return false;
 }
 
+/* One of the option's words, or several with commas between them. */
 static int check_choice(int id, const char *value, struct err *err)
 {
     const struct option_spec *spec = &cli_options[id];
-    if (is_choice(spec->argument, value))
-        return 0;
-    for (size_t i = 0; i < sizeof rejected / sizeof rejected[0]; i++)
-        if ((int)rejected[i].option == id && !strcmp(rejected[i].value, value))
-            return err_set(
-                err, ERR_USAGE, "%s %s is not available: %s; there is %s",
-                spelling(spec), value, rejected[i].why, spec->argument);
-    return err_set(err, ERR_USAGE, "%s takes %s, not '%s'", spelling(spec),
-                   spec->argument, value);
+    bool some = spec->kind == KIND_CHOICES;
+    for (const char *at = value; at;) {
+        size_t size = some ? strcspn(at, ",") : strlen(at);
+        if (!is_choice(spec->argument, at, size))
+            return err_set(err, ERR_USAGE, "%s takes %s%s, not '%s'",
+                           spelling(spec), spec->argument,
+                           some ? ", with commas between several" : "", value);
+        at = at[size] ? at + size + 1 : NULL;
+    }
+    return 0;
 }
 
 static int parse_number(const struct option_spec *spec, const char *value,
@@ -181,7 +172,8 @@ static int store_value(struct options *options, int id, const char *value,
     case KIND_LIST:
         list_add((struct text_list *)(void *)field, value);
         return 0;
-    case KIND_CHOICE: code = check_choice(id, value, err); break;
+    case KIND_CHOICE:
+    case KIND_CHOICES: code = check_choice(id, value, err); break;
     case KIND_TEXT:
         if (!value[0])
             code = err_set(err, ERR_USAGE, "%s is empty", spelling(spec));

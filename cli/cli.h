@@ -66,8 +66,9 @@ enum option_kind {
     KIND_TEXT,
     KIND_NUMBER,
     KIND_DECIMAL,
-    KIND_CHOICE, /* `argument` has the values, as in "auto|tree" */
-    KIND_LIST    /* a text, as often as wanted */
+    KIND_CHOICE,  /* `argument` has the values, as in "auto|tree" */
+    KIND_CHOICES, /* the same, or several with commas between them */
+    KIND_LIST     /* a text, as often as wanted */
 };
 
 struct option_spec {

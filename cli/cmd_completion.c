@@ -18,7 +18,7 @@ static void print_value_cases(void)
         if (!spec->name || !spec->argument)
             continue;
         printf("    --%s) COMPREPLY=($(compgen ", spec->name);
-        if (spec->kind == KIND_CHOICE) {
+        if (spec->kind == KIND_CHOICE || spec->kind == KIND_CHOICES) {
             fputs("-W '", stdout);
             print_choices(spec->argument);
             putchar('\'');

@@ -1,4 +1,5 @@
-/* Measures search, and answers with --answers, on a file of questions. */
+/* Measures search, and answers with --answers or --method, on a file of
+ * questions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,10 +66,6 @@ static int format_of(const char *name)
 static int prepare(struct cli *cli, struct evaluation *all, struct err *err)
 {
     const struct options *options = &cli->options;
-    const char *answers = options->answers;
-    if (!answers && options->method)
-        answers =
-            strcmp(options->method, "h2mt") ? options->method : "generated";
     int code = questions_read(cli->args.items[0], format_of(options->format),
                               &all->questions, err);
     if (!code)
@@ -76,8 +73,9 @@ static int prepare(struct cli *cli, struct evaluation *all, struct err *err)
                                 options->compare,
                                 options->count > 0 ? options->count : DEPTH,
                                 &all->questions, &all->runs, err);
-    if (!code && answers)
-        code = trials_open(answers, &all->questions, &all->trials, err);
+    if (!code)
+        code = trials_open(options->answers, options->method, &all->questions,
+                           &all->trials, err);
     return code;
 }
 

@@ -69,8 +69,14 @@ const struct option_spec cli_options[OPTIONS] = {
                      "stop the daemon and wait until it is gone", 0, 0},
     [OPTION_FOREGROUND] = {0, "foreground", NULL, KIND_FLAG, AT(foreground),
                            "run the daemon here", 0, 0},
-    [OPTION_METHOD] = {0, "method", "h2mt|passages", KIND_CHOICE, AT(method),
-                       "--answers generated or --answers passages", 0, 0},
+    [OPTION_METHOD] = {0, "method", "h2mt|hmt|full|passages", KIND_CHOICES,
+                       AT(method),
+                       "answer each question, too, and compare these by scores "
+                       "and time to the first token: from what routing finds, "
+                       "from the whole document read segment by segment or up "
+                       "to the model's context, by quoting; several with "
+                       "commas between them",
+                       0, 0},
     [OPTION_MAX_TOKENS] = {0, "max-tokens", "N", KIND_NUMBER, AT(max_tokens),
                            "most tokens that the model writes (96)", 1, 4096},
     [OPTION_ANSWERS] = {0, "answers", "KIND,...", KIND_TEXT, AT(answers),
@@ -105,16 +111,15 @@ const struct option_spec cli_options[OPTIONS] = {
     [OPTION_TOP_P] = {0, "top-p", "P", KIND_DECIMAL, AT(top_p),
                       "among the likeliest that together have the chance P (1)",
                       0, 1},
-    [OPTION_MIN_P] = {0, "min-p", "P", KIND_DECIMAL, AT(min_p),
-                      "among those with P times the chance of the likeliest (0)",
-                      0, 1},
+    [OPTION_MIN_P] =
+        {0, "min-p", "P", KIND_DECIMAL, AT(min_p),
+         "among those with P times the chance of the likeliest (0)", 0, 1},
     [OPTION_PENALTY] = {0, "repetition-penalty", "R", KIND_DECIMAL, AT(penalty),
                         "above 1: what was read is less likely to be written "
                         "(1)",
                         0, 100},
     [OPTION_SEED] = {0, "seed", "N", KIND_NUMBER, AT(seed),
-                     "the same seed, the same answer (0)", 0,
-                     9007199254740992},
+                     "the same seed, the same answer (0)", 0, 9007199254740992},
     [OPTION_STOP_TEXT] = {0, "stop-text", "TEXT", KIND_LIST, AT(stop_texts),
                           "the answer ends before this; may be repeated", 0, 0},
     [OPTION_SESSION] = {0, "session", "ID", KIND_TEXT, AT(session),

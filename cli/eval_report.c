@@ -23,9 +23,10 @@ static void put_interval(struct json *json, const char *key,
     json_end(json, ']');
 }
 
-void report_field_times(struct json *json, const struct score ms[2])
+void report_field_times(struct json *json, const char *key,
+                        const struct score ms[2])
 {
-    json_key(json, "ms");
+    json_key(json, key);
     json_begin(json, '{');
     json_field_double(json, "median", ms[0].mean, 3);
     json_field_double(json, "p95", ms[1].mean, 3);
@@ -41,12 +42,12 @@ void report_print_score(const char *name, const struct score *score)
                score->low, score->high);
 }
 
-void report_print_times(const struct score ms[2])
+void report_print_times(const char *name, const struct score ms[2])
 {
     if (!ms[0].count)
         return;
     printf("  %-22s %.1f ms (%.1f to %.1f), 95 %% within %.1f ms (%.1f to "
            "%.1f)\n",
-           "median time", ms[0].mean, ms[0].low, ms[0].high, ms[1].mean,
-           ms[1].low, ms[1].high);
+           name, ms[0].mean, ms[0].low, ms[0].high, ms[1].mean, ms[1].low,
+           ms[1].high);
 }

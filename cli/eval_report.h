@@ -7,11 +7,12 @@
 
 void report_field_score(struct json *json, const char *key,
                         const struct score *score);
-/* "ms": median and 95 % quantile, and the interval of each. */
-void report_field_times(struct json *json, const struct score ms[2]);
+/* Milliseconds: median and 95 % quantile, and the interval of each. */
+void report_field_times(struct json *json, const char *key,
+                        const struct score ms[2]);
 
 /* For people; nothing where there are no values. */
 void report_print_score(const char *name, const struct score *score);
-void report_print_times(const struct score ms[2]);
+void report_print_times(const char *name, const struct score ms[2]);
 
 #endif

@@ -14,7 +14,9 @@ static void build(const struct cli *cli, const struct eval_request *request,
                     request->query ? request->query : question->text);
     cli_param_text(&json, "manual", cli->options.manual);
     cli_param_text(&json, "file", question->document);
-    cli_param_text(&json, "mode", request->mode);
+    cli_param_text(&json, "method", request->whole);
+    if (!request->whole)
+        cli_param_text(&json, "mode", request->mode);
     cli_param_text(&json, "answer", request->answer);
     cli_param_text(&json, "under", request->under);
     if (request->count > 0)
@@ -29,8 +31,10 @@ int eval_request(struct cli *cli, const struct eval_request *request,
     struct buf params = {0}, text = {0};
     build(cli, request, &params);
     double start = clock_seconds();
-    int code = cli_call(cli, request->answer ? "ask" : "search",
-                        buf_slice(&params), &text, err);
+    const char *verb = request->whole    ? "whole"
+                       : request->answer ? "ask"
+                                         : "search";
+    int code = cli_call(cli, verb, buf_slice(&params), &text, err);
     *ret_ms = (clock_seconds() - start) * 1e3;
     if (!code)
         code = json_parse(buf_slice(&text), ret_result, err);

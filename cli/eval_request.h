@@ -9,6 +9,7 @@ struct eval_request {
     const char *query;  /* NULL: the question's text */
     const char *mode;   /* NULL: as the daemon has it */
     const char *answer; /* the kind asked for; NULL: a search */
+    const char *whole;  /* not NULL: from the whole document, by this method */
     const char *under;  /* a node; NULL: the whole manual */
     long count;         /* results wanted; below 1: as the daemon has it */
 };

@@ -189,7 +189,7 @@ static void put_run(struct json *json, const struct search_runs *runs,
     json_field_int(json, "unanswered", (int64_t)count_unanswered(runs, run));
     put_figures(json, runs, run, NULL);
     times_of(runs, run, ms);
-    report_field_times(json, ms);
+    report_field_times(json, "ms", ms);
 }
 
 static void put_ranks(struct json *json, const struct search_runs *runs,
@@ -261,7 +261,7 @@ static void print_run(const struct search_runs *runs,
     printf("  %-22s %zu of %zu\n", "without result",
            count_unanswered(runs, run), runs->questions->count);
     times_of(runs, run, ms);
-    report_print_times(ms);
+    report_print_times("median time", ms);
 }
 
 void search_runs_print(const struct search_runs *runs)

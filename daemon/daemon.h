@@ -14,6 +14,7 @@ struct watch;
 struct jobs;
 struct outbox;
 struct conversations;
+struct readings;
 
 struct daemon {
     struct store *store;
@@ -22,6 +23,7 @@ struct daemon {
     struct jobs *jobs;
     struct outbox *outbox;
     struct conversations *conversations;
+    struct readings *readings;
     struct parser_options parser;
     struct memory_policy policy;
     struct watch *watch;

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 
 #include "memory/embedder.h"
-#include "model/model.h"
+#include "model/hmt.h"
 
 struct engine;
 
@@ -92,8 +92,13 @@ void engine_embedder(struct engine *engine, bool indexing,
  * same time are written side by side, and between tokens the thread embeds other
  * questions. */
 struct engine_prompt {
+    const int32_t *before; /* [before_count] ids, read before the text */
+    size_t before_count;
     struct slice text;
-    size_t most; /* tokens */
+    const struct hmt *hmt; /* the prompt is read behind what this remembers, and
+                              nothing else; NULL: it is all there is */
+    bool alone;            /* no beginning that was read before is used */
+    size_t most;           /* tokens */
     struct sampling sampling;
     const struct slice *stops; /* [stop_count] texts that end it and are no
                                   part of it, none empty */
@@ -110,12 +115,22 @@ struct engine_answer {
     const char *attention; /* as session_attention's */
     bool ended;            /* by a stop, not for length */
     double mean_log;       /* mean natural logarithm of its tokens' chances */
-    double first_ms, total_ms;
+    double first_ms;       /* until the first token was chosen, also a stop */
+    double total_ms;
 };
 
 int engine_generate(struct engine *engine, const struct engine_prompt *prompt,
                     struct engine_answer *ret, struct err *err);
 
+/* What HMT remembers of a text (model/hmt.h), read in pieces between which other
+ * work is done; closed by the caller.  `cancel`: NULL: never. */
+int engine_read(struct engine *engine, const int32_t *ids, size_t count,
+                const atomic_bool *cancel, struct hmt **ret, struct err *err);
+
+/* Appends the ids of a manual's text; what a tokenizer takes for a special token
+ * is left out. */
+int engine_tokens(struct engine *engine, struct slice text, struct ids *ids,
+                  struct err *err);
 /* Tokens of a text; thread-safe once the model is open. */
 int engine_count(struct engine *engine, struct slice text, size_t *ret,
                  struct err *err);

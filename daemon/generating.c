@@ -21,7 +21,8 @@ struct generation {
     const struct engine_prompt *prompt;
     struct engine_task *task;
     const struct tokenizer *tokenizer;
-    struct ids ids;          /* of the prompt */
+    struct ids ids; /* of the prompt */
+    size_t before;  /* positions of the session that are not in `ids` */
     struct session *session; /* the engine's thread has it */
     size_t context;          /* of the model */
     struct engine_answer answer;
@@ -98,32 +99,47 @@ static bool is_exact(const struct engine *engine, const struct generation *g)
            g->ids.count + g->prompt->most >= EXACT_LEAST;
 }
 
+static int open_session(struct engine *engine, struct generation *g,
+                        const struct cancel *cancel, struct err *err)
+{
+    const struct engine_prompt *prompt = g->prompt;
+    struct prefixes none = {.count = 0};
+    int code =
+        prompt->hmt
+            ? hmt_session(prompt->hmt, engine->model, g->ids.items,
+                          g->ids.count, cancel, &g->session, err)
+            : prefixes_fork(prompt->alone ? &none : &engine->prefixes,
+                            engine->model, is_exact(engine, g), g->ids.items,
+                            g->ids.count, &g->session, err);
+    if (code)
+        return code;
+    g->answer.reused_tokens = session_length(g->session) - g->before;
+    g->answer.attention = session_attention(g->session);
+    return session_sampling(g->session, &prompt->sampling, err);
+}
+
+/* Tokens of the prompt that were read. */
+static size_t read_of(const struct generation *g)
+{
+    return g->session ? session_length(g->session) - g->before : 0;
+}
+
 static int read_piece(struct engine *engine, struct generation *g,
                       struct err *err)
 {
     struct cancel cancel = engine_cancel_of(g->task);
-    int code = 0;
-    if (!g->session) {
-        code =
-            prefixes_fork(&engine->prefixes, engine->model, is_exact(engine, g),
-                          g->ids.items, g->ids.count, &g->session, err);
-        if (!code)
-            g->answer.reused_tokens = session_length(g->session);
-        if (!code)
-            g->answer.attention = session_attention(g->session);
-        if (!code)
-            code = session_sampling(g->session, &g->prompt->sampling, err);
-    }
+    int code = g->session ? 0 : open_session(engine, g, &cancel, err);
     if (code)
         return code;
-    size_t from = session_length(g->session), left = g->ids.count - from;
+    size_t from = read_of(g), left = g->ids.count - from;
     bool whole = model_facts(engine->model)->whole;
     size_t piece = whole || left < PREFIX_PIECE ? left : PREFIX_PIECE;
     code = session_feed(g->session, g->ids.items + from, piece, &cancel, NULL,
                         err);
     if (code || left > piece)
         return code;
-    if (!whole) /* what follows a beginning changes it */
+    /* What follows a beginning of a whole changes it. */
+    if (!whole && !g->prompt->hmt && !g->prompt->alone)
         prefixes_keep(&engine->prefixes, g->session);
     return session_reserve(g->session, g->prompt->most, err);
 }
@@ -138,12 +154,13 @@ static int choose_token(struct generation *g, const struct model *model,
     if (code)
         return code;
     *ret_ended = true;
+    if (!(g->answer.first_ms > 0))
+        g->answer.first_ms = ms_since(g->start);
     if (model_stops(model, *ret_id)) {
         g->answer.ended = true;
         return 0;
     }
-    if (!g->answer.tokens++)
-        g->answer.first_ms = ms_since(g->start);
+    g->answer.tokens++;
     g->log_sum += log_chance;
     put_text(g, *ret_id);
     hand_over_some(g);
@@ -156,7 +173,7 @@ static int choose_token(struct generation *g, const struct model *model,
 
 static bool is_reading(const struct generation *g)
 {
-    return !g->session || session_length(g->session) < g->ids.count;
+    return read_of(g) < g->ids.count;
 }
 
 static void end(struct generation *g, int code)
@@ -287,13 +304,17 @@ static int check_no_special(const struct generation *g, size_t from,
 }
 
 /* The prompt with what the tokenizer puts before a text, but nothing behind:
- * the answer goes on from there. */
+ * the answer goes on from there.  Behind memories it is no text's beginning. */
 static int encode_prompt(struct generation *g, struct err *err)
 {
+    const struct engine_prompt *prompt = g->prompt;
     struct engine_wrapping wrapping = {0};
-    int code = engine_wrapping(g->tokenizer, NULL, &wrapping, err);
+    int code =
+        prompt->hmt ? 0 : engine_wrapping(g->tokenizer, NULL, &wrapping, err);
     for (size_t i = 0; i < wrapping.before; i++)
         ids_put(&g->ids, wrapping.ids.items[i]);
+    for (size_t i = 0; i < prompt->before_count; i++)
+        ids_put(&g->ids, prompt->before[i]);
     if (!code)
         code = tokenizer_encode(g->tokenizer, g->prompt->text, false, &g->ids,
                                 err);
@@ -306,7 +327,8 @@ static int encode_prompt(struct generation *g, struct err *err)
 static int check_model(const struct generation *g, const struct model *model,
                        struct err *err)
 {
-    size_t context = model_facts(model)->context;
+    size_t context = model_facts(model)->context,
+           count = g->ids.count + g->before;
     if (!model_facts(model)->writes) {
         err_set(err, ERR_USAGE,
                 "the model has no head: it embeds, but does not write");
@@ -314,18 +336,20 @@ static int check_model(const struct generation *g, const struct model *model,
     }
     if (!g->ids.count)
         return err_set(err, ERR_MODEL, "the prompt is empty");
-    if (g->ids.count > context || g->prompt->most > context - g->ids.count)
+    if (count > context || g->prompt->most > context - count)
         return err_set(err, ERR_LIMIT,
                        "a prompt of %zu tokens and an answer of %zu are more "
                        "than the model's %zu",
-                       g->ids.count, g->prompt->most, context);
+                       count, g->prompt->most, context);
     return 0;
 }
 
 int engine_generate(struct engine *engine, const struct engine_prompt *prompt,
                     struct engine_answer *ret, struct err *err)
 {
-    struct generation g = {.prompt = prompt, .start = clock_seconds()};
+    struct generation g = {.prompt = prompt,
+                           .before = prompt->hmt ? hmt_before(prompt->hmt) : 0,
+                           .start = clock_seconds()};
     struct engine_task task = {.generation = &g, .cancel = prompt->cancel};
     const struct model *model;
     g.task = &task;

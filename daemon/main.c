@@ -12,6 +12,7 @@
 #include "base/version.h"
 #include "daemon/engine.h"
 #include "daemon/jobs.h"
+#include "daemon/readings.h"
 #include "daemon/request.h"
 #include "daemon/server.h"
 #include "daemon/conversation.h"
@@ -173,6 +174,7 @@ static int start_threads(struct service *service, const struct config *config,
     daemon->poll_ms =
         (int64_t)config_number(config, CONFIG_POLL_SECONDS) * 1000;
     daemon->conversations = conversations_new();
+    daemon->readings = readings_new();
     daemon->outbox = outbox_new(server_wake, service->server);
     struct jobs_options options = {
         .store = daemon->store,
@@ -214,6 +216,7 @@ static void close_all(struct service *service, int status)
     server_free(service->server);
     outbox_free(daemon->outbox);
     conversations_free(daemon->conversations);
+    readings_free(daemon->readings);
     watch_free(daemon->watch);
     skeletons_free(service->skeletons);
     library_close(daemon->library);

@@ -38,6 +38,9 @@ static const struct param ask_params[] = {
     NUMBER("repetition_penalty", MOST_SAMPLING),
     INT("seed", 0, INT64_C(1) << 53), {"stop", PARAM_TEXTS, false, 0, 0},
     BOOL("stream"), BOOL("strict"), TEXT("session"), END};
+static const struct param whole_params[] = {
+    NEEDED_TEXT("query"), NEEDED_TEXT("method"), TEXT("manual"), TEXT("under"),
+    TEXT("file"), INT("max_tokens", 1, MOST_TOKENS), END};
 static const struct param toc_params[] = {
     TEXT("node"), TEXT("manual"), INT("depth", 0, MOST_LEVELS), END};
 static const struct param node_params[] = {NEEDED_TEXT("node"), END};
@@ -74,6 +77,7 @@ static const struct verb verbs[] = {
     {"update", VERB_CHORE, verb_update, update_params},
     {"verify", VERB_CARE, verb_verify, verify_params},
     {"wait", VERB_CHORE, verb_wait, manual_params},
+    {"whole", VERB_ANSWER, verb_whole, whole_params},
 };
 /* clang-format on */
 

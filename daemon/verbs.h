@@ -63,6 +63,7 @@ int verb_check(const struct verb *verb, const cJSON *params, struct err *err);
 
 verb_run verb_search;                               /* search.c */
 verb_run verb_ask;                                  /* ask.c */
+verb_run verb_whole;                                /* whole.c */
 verb_run verb_toc, verb_get, verb_open;             /* reading.c */
 verb_run verb_add, verb_rm, verb_update, verb_wait; /* manuals.c */
 verb_run verb_ls, verb_status, verb_failed;         /* status.c */

@@ -153,6 +153,13 @@ int session_open_exact(struct model *model, const struct session_exact *exact,
 const char *session_attention(const struct session *session);
 void session_close(struct session *session); /* NULL: ok */
 
+/* A vector [width], which is copied, stands in the place of the first token, as
+ * a recalled memory does before a text (HMT): the length counts it, its id is
+ * -1.  It goes when all is forgotten.  ERR_USAGE when something was read, and
+ * for models made for HiLS, STAR or HiCI. */
+int session_begin(struct session *session, const float *vector,
+                  struct err *err);
+
 /* Tokens it has read, and which: [length], until the next call for it. */
 size_t session_length(const struct session *session);
 const int32_t *session_ids(const struct session *session);

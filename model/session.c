@@ -19,6 +19,7 @@ struct session {
     struct cache cache; /* of the first `kept` tokens */
     int32_t *ids;       /* [length] that were read */
     size_t length, kept, text, id_capacity;
+    float *begin;  /* [width] stands in the first token's place; NULL: none */
     float *logits; /* [vocabulary] */
     bool fresh;
     struct sampler sampler;
@@ -112,6 +113,7 @@ void session_close(struct session *session)
     cache_free(session->model, &session->cache);
     sampler_free(&session->sampler);
     free(session->ids);
+    free(session->begin);
     free(session->logits);
     free(session);
 }
@@ -152,6 +154,28 @@ void session_truncate(struct session *session, size_t length)
     keep_first(session, kept_of(session, length));
     if (length < session->text)
         session->text = length;
+    if (!length) {
+        free(session->begin);
+        session->begin = NULL;
+    }
+}
+
+/* Read together with what comes next. */
+int session_begin(struct session *s, const float *vector, struct err *err)
+{
+    size_t width = s->model->config.width;
+    if (s->length || s->cache.inserted ||
+        s->model->config.attention.kind == ATTENTION_HICI)
+        return err_set(err, ERR_USAGE,
+                       "a vector stands before all tokens, and in no model "
+                       "of HiLS, STAR or HiCI attention");
+    int code = reserve(s, 1, err);
+    if (code)
+        return code;
+    s->begin = mem_alloc(width * sizeof *s->begin);
+    memcpy(s->begin, vector, width * sizeof *s->begin);
+    s->ids[s->length++] = -1;
+    return 0;
 }
 
 int session_fork(struct session *from, size_t length, struct session **ret,
@@ -180,6 +204,10 @@ int session_fork(struct session *from, size_t length, struct session **ret,
     to->ids = ids;
     if (length)
         memcpy(to->ids, from->ids, length * sizeof *to->ids);
+    if (length && from->begin) {
+        size_t bytes = from->model->config.width * sizeof *to->begin;
+        to->begin = memcpy(mem_alloc(bytes), from->begin, bytes);
+    }
     to->fresh = from->fresh && whole;
     if (to->fresh)
         memcpy(to->logits, from->logits,
@@ -274,9 +302,11 @@ static int logits_of(struct session *s, size_t ahead, size_t rows, float *ret,
 static struct forward_part part_of(struct session *s, size_t count)
 {
     size_t slots = cache_slots(&s->cache, s->kept + count);
-    return (struct forward_part){.ids = s->ids + s->kept,
-                                 .count = count,
+    size_t begins = s->begin && !s->kept;
+    return (struct forward_part){.ids = s->ids + s->kept + begins,
+                                 .count = count - begins,
                                  .inserted = slots - s->cache.length - count,
+                                 .host_before = begins ? s->begin : NULL,
                                  .cache = &s->cache};
 }
 
@@ -434,7 +464,9 @@ int session_choose(struct session *s, int32_t *ret_id, double *ret_log_chance,
 {
     if (!s->fresh)
         return err_set(err, ERR_USAGE, "nothing was read to go on from");
-    int32_t id = sampler_choose(&s->sampler, s->logits, s->ids, s->length);
+    size_t begins = s->begin != NULL;
+    int32_t id = sampler_choose(&s->sampler, s->logits, s->ids + begins,
+                                s->length - begins);
     if (id < 0)
         return err_set(err, ERR_FORMAT,
                        "the model's logits are not numbers: its weights are "

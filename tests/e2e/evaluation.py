@@ -2,7 +2,7 @@
 import json
 import os
 
-from e2e.house import check, house, test, written
+from e2e.house import check, house, page, talk, test, written
 
 
 @test
@@ -84,3 +84,63 @@ def evaluation_scores_answers_by_kind():
             check(there["scored"] == len(written_ones), there)
             check(abs(there["rouge_l"]["value"] - right) < 1e-3, (there, right))
         check(passages["by_kind"]["generated"]["auto"]["scored"] == 0, passages["by_kind"])
+
+
+@test
+def evaluation_compares_ways_to_read():
+    names = ["h2mt", "hmt", "full", "passages"]
+    with written("zebra [1]", recalls=True) as h:
+        # More pages than the model's context holds.
+        for i in range(9):
+            h.write(f"m/long{i}.html", page(f"Long {i}", "".join(
+                f"<p>The okapi {i * 40 + k} drinks water by the river {k * 9 + i}.</p>" for k in range(40))))
+        h.json("update", "-c", "m", "--wait")
+        lines = [{"id": "a", "question": "What is fresh grass?", "answer": "The zebra"},
+                 {"id": "b", "question": "What grows in the morning?", "answer": "okapi"},
+                 {"id": "c", "question": "What is fresh grass?", "answer": "zebra", "document": "b.html"}]
+        path = h.write("q.jsonl", "\n".join(map(json.dumps, lines)))
+        result = h.json("eval", path, "-c", "m", "--method", ",".join(names))
+        check([row["method"] for row in result["compared"]] == names, result)
+        replies = {(r["id"], r["method"]): r for r in result["replies"]}
+        for name, row in zip(names, result["compared"]):
+            check(row["scored"] == 3 and row["first_token"]["median"] > 0, row)
+            check(("first_token_kept" in row) == (name == "hmt"), row)
+            check(row["kinds"]["passages" if name == "passages" else "generated"] == 3, row)
+            if name != "passages":
+                check([replies[i, name]["f1"] for i in "abc"] == [1, 0, 1], (name, replies))
+            difference = [replies[i, "h2mt"]["f1"] - replies[i, name]["f1"] for i in "abc"]
+            if name != "h2mt":
+                check(abs(row["difference"]["f1"]["value"] - sum(difference) / 3) < 1e-3, row)
+                first = [replies[i, "h2mt"]["first_token"] - replies[i, name]["first_token"] for i in "abc"]
+                check(abs(row["difference"]["first_token"]["value"] - sum(first) / 3) < 1e-2, row)
+        hmt = result["compared"][1]
+        check(hmt["first_token_kept"]["median"] < hmt["first_token"]["median"], hmt)
+        check(replies["c", "passages"]["answer"].startswith("Fresh grass is green."), replies["c", "passages"])
+
+        def whole(**params):
+            request = {"jsonrpc": "2.0", "id": 1, "method": "whole", "params": dict(query="What?", **params)}
+            return json.loads(talk(h, json.dumps(request).encode() + b"\n"))
+        full, hmt = (whole(method=method)["result"] for method in ("full", "hmt"))
+        check(full["cut"] and full["tokens"]["document"] < 2048 < hmt["tokens"]["document"], (full, hmt))
+        check(hmt["memories"] == -(-hmt["tokens"]["document"] // 256) and not hmt["cut"], hmt)
+        again = whole(method="hmt")["result"]
+        check(again["ms"]["read"] == hmt["ms"]["read"] and again["answer"] == hmt["answer"], (again, hmt))
+        h.write("m/long0.html", page("Long 0", "<p>The okapi sleeps.</p>"))
+        h.json("update", "-c", "m", "--wait")
+        anew = whole(method="hmt")["result"]
+        check(anew["tokens"]["document"] < hmt["tokens"]["document"], (anew, hmt))
+        small = whole(method="hmt", file="b.html")["result"]
+        check(small["memories"] == 1 and small["tokens"]["document"] < 100, small)
+        check(whole(method="hmt", file="none.html")["error"]["data"]["code"] == "not_found", "a file that is not there")
+        check(whole(method="h2mt")["error"]["data"]["code"] == "usage", "no such method")
+        for wrong in ("hmt,hmt", "hmt,", "neither", ""):
+            h.run("eval", path, "--method", wrong, code=2)
+        check("h2mt hmt full passages" in h.run("completion", "bash").stdout, "completion")
+
+
+@test
+def evaluation_says_what_hmt_needs():
+    with written("zebra [1]") as h:
+        path = h.write("q.jsonl", json.dumps({"id": "a", "question": "What is fresh grass?", "answer": "zebra"}))
+        done = h.run("eval", path, "--method", "full,hmt", code=5)
+        check("question a: HMT needs a model that was taught to recall" in done.stderr, done.stderr)

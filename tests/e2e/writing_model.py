@@ -38,8 +38,8 @@ def write_safetensors(path, tensors):
         file.write(struct.pack("<Q", len(text)) + text + body)
 
 
-def make(folder, text, context=2048, **answering):
-    """The model's folder; `answering` goes into its "lectern" object."""
+def make(folder, text, context=2048, recalls=False, **answering):
+    """The model's folder; `answering` goes into its "lectern" object; `recalls`: with what HMT needs."""
     os.makedirs(folder, exist_ok=True)
     shutil.copy(os.path.join(GOLDEN, "tokenizer.json"), folder)
     with open(os.path.join(GOLDEN, "config.json"), encoding="utf-8") as file:
@@ -70,5 +70,9 @@ def make(folder, text, context=2048, **answering):
     tensors[layer + "mlp.gate_proj.weight"] = floats(1, WIDTH)
     tensors[layer + "mlp.up_proj.weight"] = floats(1, WIDTH)
     tensors[layer + "mlp.down_proj.weight"] = floats(WIDTH, 1)
+    for name in ("mem", "mem0") if recalls else ():
+        tensors[f"lectern.{name}"] = ones(WIDTH)
+    for name in ("wq", "wk") if recalls else ():
+        tensors[f"lectern.recall.{name}"] = floats(WIDTH, WIDTH, [(i, i, 1.0) for i in range(WIDTH)])
     write_safetensors(os.path.join(folder, "model.safetensors"), tensors)
     return folder

@@ -274,6 +274,111 @@ static void answers_are_the_same_side_by_side(void **state)
     stop(engine);
 }
 
+/* ---- What is read before ---- */
+
+enum { DOCUMENT = 700, MOST_ANSWER = 20 };
+
+static struct engine_answer answer_of(struct engine *engine,
+                                      const struct engine_prompt *prompt)
+{
+    struct engine_answer answer;
+    assert_int_equal(engine_generate(engine, prompt, &answer, NULL), 0);
+    return answer;
+}
+
+/* Ids before the text are as good as their text there; `alone` finds nothing that
+ * was read before, and leaves nothing to be found. */
+static void ids_may_come_before_the_text(void **state)
+{
+    (void)state;
+    struct engine *engine = start();
+    struct ids ids = {0};
+    struct buf text = {0};
+    for (int i = 0; i < 16; i++)
+        buf_put_text(&text, "Vacuum frees rows that nobody sees. ");
+    assert_int_equal(engine_tokens(engine, buf_slice(&text), &ids, NULL), 0);
+    struct engine_prompt prompt = {.before = ids.items,
+                                   .before_count = ids.count,
+                                   .text = slice_of("\n\nWhat frees rows?"),
+                                   .most = MOST_ANSWER,
+                                   .alone = true};
+    struct engine_answer first = answer_of(engine, &prompt);
+    buf_put_text(&text, "\n\nWhat frees rows?");
+    struct engine_prompt whole = {.text = buf_slice(&text),
+                                  .most = MOST_ANSWER};
+    struct engine_answer second = answer_of(engine, &whole);
+    assert_int_equal(first.reused_tokens, 0);
+    assert_int_equal(second.reused_tokens, 0);
+    assert_int_equal(first.prompt_tokens, second.prompt_tokens);
+    assert_true(slice_equal(buf_slice(&first.text), buf_slice(&second.text)));
+    struct engine_answer third = answer_of(engine, &prompt);
+    struct engine_answer fourth = answer_of(engine, &whole);
+    assert_int_equal(third.reused_tokens, 0);
+    assert_true(fourth.reused_tokens >= PREFIX_PIECE);
+    assert_true(first.first_ms > 0 && first.first_ms <= first.total_ms);
+    buf_free(&first.text);
+    buf_free(&second.text);
+    buf_free(&third.text);
+    buf_free(&fourth.text);
+    buf_free(&text);
+    ids_free(&ids);
+    stop(engine);
+}
+
+/* The engine reads in pieces what the model reads at once, and answers as the
+ * session does. */
+static void what_is_remembered_comes_before_the_text(void **state)
+{
+    (void)state;
+    struct engine *engine = start();
+    struct model *model = open_kind("memory", kernels_cpu());
+    size_t width = model_facts(model)->width, count, same, made;
+    struct hmt *hmt = NULL, *plain = NULL;
+    struct ids asked = {0};
+    struct session *session = NULL;
+    int32_t ids[DOCUMENT * 3];
+    fill_ids(ids, DOCUMENT * 3, 8);
+    assert_int_equal(engine_read(engine, ids, DOCUMENT * 3, NULL, &hmt, NULL),
+                     0);
+    assert_int_equal(hmt_open(model, &(struct hmt_options){0}, &plain, NULL),
+                     0);
+    assert_int_equal(hmt_read(plain, model, ids, DOCUMENT * 3, NULL, NULL), 0);
+    const float *want = hmt_memories(plain, &count);
+    const float *got = hmt_memories(hmt, &same);
+    assert_int_equal(count, (DOCUMENT * 3 + 255) / 256);
+    assert_int_equal(same, count);
+    check_near("memories", got, want, count * width, 1e-5);
+
+    struct engine_prompt prompt = {
+        .text = slice_of("What frees rows?"), .hmt = hmt, .most = MOST_ANSWER};
+    struct engine_answer answer = answer_of(engine, &prompt);
+    assert_int_equal(engine_tokens(engine, prompt.text, &asked, NULL), 0);
+    assert_int_equal(hmt_session(plain, model, asked.items, asked.count, NULL,
+                                 &session, NULL),
+                     0);
+    assert_int_equal(
+        session_feed(session, asked.items, asked.count, NULL, NULL, NULL), 0);
+    struct answer written = {.most = MOST_ANSWER};
+    struct generate_options options = {.most = MOST_ANSWER};
+    assert_int_equal(
+        session_generate(session, &options, take_token, &written, &made, NULL),
+        0);
+    struct buf text = {0};
+    tokenizer_decode(model_tokenizer(model), written.ids, made, false, &text);
+    assert_int_equal(answer.tokens, made);
+    assert_int_equal(answer.prompt_tokens, asked.count);
+    assert_int_equal(answer.reused_tokens, 0);
+    assert_true(slice_equal(buf_slice(&answer.text), buf_slice(&text)));
+    buf_free(&text);
+    buf_free(&answer.text);
+    ids_free(&asked);
+    session_close(session);
+    hmt_close(plain);
+    hmt_close(hmt);
+    model_close(model);
+    stop(engine);
+}
+
 /* A long answer that another one is asked beside. */
 struct beside {
     struct asked *other;
@@ -498,6 +603,8 @@ int main(void)
         cmocka_unit_test(stops_are_found_across_pieces),
         cmocka_unit_test(parts_of_stops_are_held_back),
         cmocka_unit_test(answers_are_the_same_side_by_side),
+        cmocka_unit_test(ids_may_come_before_the_text),
+        cmocka_unit_test(what_is_remembered_comes_before_the_text),
         cmocka_unit_test(a_short_answer_need_not_wait),
         cmocka_unit_test(each_is_cancelled_alone),
         cmocka_unit_test(the_end_ends_all),
