@@ -408,21 +408,24 @@ static void test_entries(void **state)
     expect("\\section{S}\\begin{ltxsyntax}\\cmditem{a}[b]{c}\n\nx\n\n"
            "\\cmditem*{d*}<q>* {y}\\envitem{e}[f]z\\end{ltxsyntax}"
            "\\optitem[g]{h}{\\prm{i}, \\opt{j}}v\\boolitem{k}w",
-           "# S | @@ \\a[⟨b⟩]{⟨c⟩} | paragraph: x | @@ \\d*<⟨q⟩>* | paragraph: y | "
+           "# S | @@ \\a[⟨b⟩]{⟨c⟩} | paragraph: x | @@ \\d*<⟨q⟩>* | paragraph: "
+           "y | "
            "@@ \\begin{e}[⟨f⟩] | paragraph: z | @@ h=⟨i⟩, j (default: g) | "
            "paragraph: v | @@ k=true, false | paragraph: w");
-    expect("\\begin{docCommand}[o]{a}{\\oarg{b}\\marg{c}}x\\end{docCommand}"
-           "\\begin{docEnvironment}{d}{}y\\end{docEnvironment}"
-           "\\begin{docTcbKey}[][o]{e f}{=\\meta{g}}{no default}z"
-           "\\end{docTcbKey}\\begin{docKey}[h]{i}{}{}w\\end{docKey}",
-           "@ \\a[⟨b⟩]{⟨c⟩} | paragraph: x | @ \\begin{d} | paragraph: y | "
-           "@ /tcb/e f=⟨g⟩ (no default) | paragraph: z | @ /h/i | paragraph: w");
+    expect(
+        "\\begin{docCommand}[o]{a}{\\oarg{b}\\marg{c}}x\\end{docCommand}"
+        "\\begin{docEnvironment}{d}{}y\\end{docEnvironment}"
+        "\\begin{docTcbKey}[][o]{e f}{=\\meta{g}}{no default}z"
+        "\\end{docTcbKey}\\begin{docKey}[h]{i}{}{}w\\end{docKey}",
+        "@ \\a[⟨b⟩]{⟨c⟩} | paragraph: x | @ \\begin{d} | paragraph: y | "
+        "@ /tcb/e f=⟨g⟩ (no default) | paragraph: z | @ /h/i | paragraph: w");
     expect("\\begin{dispExample*}{a=b}\n\\x\n\\end{dispExample*}y",
            "code: \\x | paragraph: y");
     /* What pgfmanual prints besides what is written. */
-    expect("\\begin{key}{/a}x\\end{key}\\begin{key}{/b (initially c)}x\\end{key}",
-           "@ /a (no value) | paragraph: x | @ /b (initially c) | "
-           "paragraph: x");
+    expect(
+        "\\begin{key}{/a}x\\end{key}\\begin{key}{/b (initially c)}x\\end{key}",
+        "@ /a (no value) | paragraph: x | @ /b (initially c) | "
+        "paragraph: x");
     expect("\\begin{key}{/a=\\marg{x} (default 1)}x\\end{key}"
            "\\begin{stylekey}{/b=\\meta{y} (initially 2)}x\\end{stylekey}"
            "\\begin{stylekey}{/c=y (default 3)}x\\end{stylekey}",

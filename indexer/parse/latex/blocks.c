@@ -438,8 +438,7 @@ static void run_newbox(struct tex *tex, const struct command *command,
     tex_read_text(tex, &name);
     tex_skip_before(tex, command->before);
     if (name.size)
-        tex_symbol_at(tex, name.data)->environment =
-            &box_environment;
+        tex_symbol_at(tex, name.data)->environment = &box_environment;
     buf_free(&name);
 }
 
@@ -693,7 +692,8 @@ static const struct command commands[] = {
     {"thanks", run_footnote, NULL, FLOW_FOOTNOTE, NULL},
     {"marginpar", run_footnote, NULL, FLOW_FOOTNOTE, NULL},
     {"endnote", run_footnote, NULL, FLOW_FOOTNOTE, NULL},
-    {"NEWfeature", run_footnote, NULL, FLOW_FOOTNOTE, "New feature"}, /* ltxguide */
+    {"NEWfeature", run_footnote, NULL, FLOW_FOOTNOTE,
+     "New feature"}, /* ltxguide */
     {"NEWdescription", run_footnote, NULL, FLOW_FOOTNOTE, "New description"},
 };
 

@@ -215,7 +215,7 @@ void commands_add(struct document *d);     /* commands.c */
 void loops_add(struct document *d);        /* loops.c */
 void sections_add(struct document *d);     /* sections.c */
 void blocks_add(struct document *d);       /* blocks.c */
-void tabular_add(struct document *d);       /* tabular.c */
+void tabular_add(struct document *d);      /* tabular.c */
 void verbatim_add(struct document *d);     /* verbatim.c */
 void math_add(struct document *d);         /* math.c */
 void labels_add(struct document *d);       /* labels.c */

@@ -8,25 +8,14 @@ enum { MOST_BRACES = 32 };
 /* How the macros that mark parts of a syntax print their argument. */
 static const struct {
     const char *name, *open, *close;
-} marks[] = {{"meta", "⟨", "⟩"},
-             {"marg", "{⟨", "⟩}"},
-             {"oarg", "[⟨", "⟩]"},
-             {"parg", "(⟨", "⟩)"},
-             {"Arg", "{⟨", "⟩}"},
-             {"arg", "⟨", "⟩"},
-             {"prm", "⟨", "⟩"},
-             {"opt", "", ""},
-             {"colOpt", "", ""},
-             {"texttt", "", ""},
-             {"textsf", "", ""},
-             {"textrm", "", ""},
-             {"textit", "", ""},
-             {"declare", "", ""},
-             {"declareandlabel", "", ""},
-             {"cs", "\\", ""},
-             {"cmd", "", ""},
-             {"emph", "", ""},
-             {"text", "", ""}};
+} marks[] = {
+    {"meta", "⟨", "⟩"},   {"marg", "{⟨", "⟩}"}, {"oarg", "[⟨", "⟩]"},
+    {"parg", "(⟨", "⟩)"}, {"Arg", "{⟨", "⟩}"},  {"arg", "⟨", "⟩"},
+    {"prm", "⟨", "⟩"},    {"opt", "", ""},      {"colOpt", "", ""},
+    {"texttt", "", ""},   {"textsf", "", ""},   {"textrm", "", ""},
+    {"textit", "", ""},   {"declare", "", ""},  {"declareandlabel", "", ""},
+    {"cs", "\\", ""},     {"cmd", "", ""},      {"emph", "", ""},
+    {"text", "", ""}};
 
 struct signature {
     struct buf text;
@@ -180,10 +169,11 @@ static void put_value(struct buf *text, bool style)
 static const char *const loading[] = {
     [LIBRARY] = "\\usetikzlibrary{*} % LaTeX and plain TeX\n"
                 "\\usetikzlibrary[*] % ConTeXt",
-    [PGF_LIBRARY] = "\\usepgflibrary{*} % LaTeX and plain TeX and pure pgf\n"
-                    "\\usepgflibrary[*] % ConTeXt and pure pgf\n"
-                    "\\usetikzlibrary{*} % LaTeX and plain TeX when using TikZ\n"
-                    "\\usetikzlibrary[*] % ConTeXt when using TikZ",
+    [PGF_LIBRARY] =
+        "\\usepgflibrary{*} % LaTeX and plain TeX and pure pgf\n"
+        "\\usepgflibrary[*] % ConTeXt and pure pgf\n"
+        "\\usetikzlibrary{*} % LaTeX and plain TeX when using TikZ\n"
+        "\\usetikzlibrary[*] % ConTeXt when using TikZ",
     [PURE_LIBRARY] = "\\usepgflibrary{*} % LaTeX and plain TeX\n"
                      "\\usepgflibrary[*] % ConTeXt",
     [KEYS_LIBRARY] = "\\usepgfkeyslibrary{*} % LaTeX and plain TeX\n"
@@ -235,10 +225,9 @@ static void begin_entry(struct document *d,
         put_value(&s.text, environment->value == STYLE);
     open_entry(d, buf_slice(&s.text), place_of(&list, call));
     if (environment->value >= LIBRARY)
-        put_loading(
-            d, environment->value,
-            (struct slice){s.text.data + name, s.text.size - name},
-            place_of(&list, call));
+        put_loading(d, environment->value,
+                    (struct slice){s.text.data + name, s.text.size - name},
+                    place_of(&list, call));
     buf_free(&s.text);
     tokens_free(&list);
 }

@@ -184,8 +184,8 @@ static struct token place_of(const struct tokens *list, struct token call)
     if (first.file != call.file)
         return place;
     place.from = first.from;
-    place.to = last.file == first.file && last.to > first.from ? last.to
-                                                               : first.from;
+    place.to =
+        last.file == first.file && last.to > first.from ? last.to : first.from;
     return place;
 }
 

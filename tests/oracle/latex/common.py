@@ -101,7 +101,7 @@ def fold(text):
     text = text.replace("\\textbackslash", "").replace("\\\\", " ").replace("ß", "ss").replace("\\ss ", "ss")
     text = CODE.sub(lambda match: character(match).replace("\\", ""), text)
     text = re.sub(r"\\LaTeXe(?![a-zA-Z])", "LaTeX2", text)
-    text = re.sub(r"\\(TeX|LaTeX|LaTeXe|BibTeX|MakeIndex|eTeX)(?![a-zA-Z])", r"\1", text)
+    text = re.sub(r"\\(TeX|LaTeX|LaTeXe|BibTeX|MakeIndex|eTeX|AmS)(?![a-zA-Z])", r"\1", text)
     text = COMMAND.sub(" ", SKIPPED.sub(" ", text))
     text = unicodedata.normalize("NFD", text)
     return "".join(c for c in text if c.isascii() and c.isalnum()).lower()
