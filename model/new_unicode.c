@@ -1,5 +1,6 @@
 #include "model/new_unicode.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -72,11 +73,26 @@ static const struct {
              {0x31350, 0x323AF, "Lo"}};
 enum { COUNT = sizeof added / sizeof added[0] };
 
-void new_unicode_put(struct buf *out, struct slice category)
+/* The ideographs among them. */
+static bool is_han(uint32_t character)
 {
-    if (!category.size || category.size > 2)
+    return character >= 0x2B739 && character <= 0x323AF;
+}
+
+void new_unicode_put(struct buf *out, struct slice property)
+{
+    bool han = slice_is(property, "Han");
+    if (!property.size || (property.size > 2 && !han))
         return;
     for (size_t i = 0; i < COUNT; i++)
-        if (!strncmp(added[i].category, category.data, category.size))
+        if (han ? is_han(added[i].first)
+                : !strncmp(added[i].category, property.data, property.size))
             buf_printf(out, "\\x{%x}-\\x{%x}", added[i].first, added[i].last);
+}
+
+void new_unicode_put_words(struct buf *out)
+{
+    static const char *const categories[] = {"L", "M", "Nd", "Nl", "Pc"};
+    for (size_t i = 0; i < sizeof categories / sizeof categories[0]; i++)
+        new_unicode_put(out, slice_of(categories[i]));
 }

@@ -5,8 +5,11 @@
 
 #include "base/buf.h"
 
-/* Appends those of a general category ("L", "Lu") as members of a class of a
- * regular expression; nothing for what is none, or has none. */
-void new_unicode_put(struct buf *out, struct slice category);
+/* Appends those of a general category ("L", "Lu"), or of the script "Han", as
+ * members of a class of a regular expression; nothing for what is neither. */
+void new_unicode_put(struct buf *out, struct slice property);
+
+/* The same for what \w stands for. */
+void new_unicode_put_words(struct buf *out);
 
 #endif

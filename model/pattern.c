@@ -142,9 +142,11 @@ static size_t rewrite_escape(struct buf *out, struct slice in, size_t at,
         if (letter != shorthands[i].letter && !negated)
             continue;
         if (in_class && negated)
-            break; /* cannot be written out; differs at U+180E at most */
+            break; /* cannot be written out */
         buf_put_text(out, in_class ? "" : negated ? "[^" : "[");
         buf_put_text(out, shorthands[i].members);
+        if (shorthands[i].letter == 'w')
+            new_unicode_put_words(out);
         buf_put_text(out, in_class ? "" : "]");
         return at + 2;
     }

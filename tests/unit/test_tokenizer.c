@@ -774,6 +774,13 @@ static void letters_of_later_unicode_are_letters(void **state)
          "\xF0\x93\xA1\xB0"
          "1",
          4, 5},
+        {"\\w+", ".a\xF0\x90\xB5\x80.", 1, 6},
+        {"[\\w.]+", "-\xF0\x93\xA1\xB0.", 1, 6},
+        {"\\W+", "a\xF0\x93\xA1\xB0..", 5, 7},
+        /* ideographs of Unicode 14, 15.1 and 15, and a letter of 16 */
+        {"\\p{Han}+",
+         "\xF0\x93\xA1\xB0\xE4\xB8\xAD\xF0\xAE\xAF\xB0\xF0\xB1\x8D\x90", 4, 15},
+        {"\\P{Han}+", "\xF0\xAE\xAF\xB0..", 4, 6},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct pattern *pattern = NULL;
