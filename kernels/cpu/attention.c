@@ -120,21 +120,43 @@ static void take_row(const struct job *job, struct tile *tile, float *sums,
     size_t d = job->d, step = job->hkv * d, at = tile->head * d;
     size_t from = tile->from[r] > key ? tile->from[r] : key;
     size_t to = tile->to[r] < key + keys ? tile->to[r] : key + keys;
-    float score[FEW_KEYS], scale = 1 / sqrtf((float)d);
+    float score[FEW_KEYS], scale = 1 / sqrtf((float)d), shrink;
     if (from >= to)
         return;
     for (size_t j = from, some; j < to; j += some) {
         some = ref_stretch(pages, j, to - j);
-        few_score(score + (j - from), job->q + place(job, tile, r),
-                  ref_key(pages, j, step) + at, step, d, some, scale, 0);
+        cpu_lanes->dots(score + (j - from), job->q + place(job, tile, r),
+                        ref_key(pages, j, step) + at, step, d, some, scale, 0);
     }
-    few_shrink(sums + r * d,
-               few_fold(score, to - from, &tile->most[r], &tile->total[r]), d);
+    shrink =
+        cpu_lanes->fold_row(score, to - from, &tile->most[r], &tile->total[r]);
+    few_shrink(sums + r * d, shrink, d);
     for (size_t j = from, some; j < to; j += some) {
         some = ref_stretch(pages, j, to - j);
         few_mix(sums + r * d, score + (j - from),
                 ref_value(pages, j, step) + at, step, d, some);
     }
+}
+
+/* Asks for the keys and values of slots [key, key + keys), as far as they lie in
+ * one page.  A head's are pieces with those of the other heads between: the
+ * processor does not ask for the next one by itself. */
+static void ask(const struct job *job, const struct tile *tile, size_t key,
+                size_t keys)
+{
+    size_t step = job->hkv * job->d, at = tile->head * job->d;
+    size_t bytes = job->d * sizeof(float);
+    if (!keys)
+        return;
+    const char *k = (const char *)(ref_key(job->pages, key, step) + at);
+    const char *v = (const char *)(ref_value(job->pages, key, step) + at);
+    keys = ref_stretch(job->pages, key, keys);
+    for (size_t j = 0; j < keys * step * sizeof(float);
+         j += step * sizeof(float))
+        for (size_t l = 0; l < bytes; l += 64) {
+            __builtin_prefetch(k + j + l, 0, 2);
+            __builtin_prefetch(v + j + l, 0, 2);
+        }
 }
 
 /* Keys from `key` on, up to `last`, to be taken at once: none is hidden. */
@@ -165,6 +187,9 @@ static void attend(void *argument, size_t begin, size_t end)
         for (size_t keys; key < last; key += keys) {
             key += ref_is_hidden(job->pages, key);
             keys = block_of(job->pages, key, last);
+            if (few)
+                ask(job, &tile, key + keys,
+                    block_of(job->pages, key + keys, last));
             for (size_t r = 0; keys && few && r < tile.rows; r++)
                 take_row(job, &tile, sums, r, key, keys);
             if (keys && !few)

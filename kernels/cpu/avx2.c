@@ -7,6 +7,8 @@
 #define LANES_TARGET    __attribute__((target("avx2,fma")))
 #define LANES_MAX(a, b) _mm256_max_ps(a, b)
 #define LANES_MIN(a, b) _mm256_min_ps(a, b)
+#define LANES_ABOVE(a, b)                                                      \
+    (uint32_t) _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_NLE_UQ))
 #define LANES_WIDEN(h)                                                         \
     ((vec)_mm256_slli_epi32(_mm256_cvtepu16_epi32((__m128i)(h)), 16))
 #define LANES_TABLE lanes_avx2

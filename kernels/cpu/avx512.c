@@ -6,8 +6,9 @@
 #define LANES_WIDTH 16
 #define LANES_TARGET                                                           \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")))
-#define LANES_MAX(a, b) _mm512_max_ps(a, b)
-#define LANES_MIN(a, b) _mm512_min_ps(a, b)
+#define LANES_MAX(a, b)   _mm512_max_ps(a, b)
+#define LANES_MIN(a, b)   _mm512_min_ps(a, b)
+#define LANES_ABOVE(a, b) _mm512_cmp_ps_mask(a, b, _CMP_NLE_UQ)
 #define LANES_WIDEN(h)                                                         \
     ((vec)_mm512_slli_epi32(_mm512_cvtepu16_epi32((__m256i)(h)), 16))
 #define LANES_TABLE lanes_avx512

@@ -53,6 +53,7 @@ void cpu_fill_attention(struct kernels *table);
 void cpu_fill_memories(struct kernels *table);
 void cpu_fill_summaries(struct kernels *table);
 void cpu_fill_hils(struct kernels *table);
+void cpu_fill_hils_choose(struct kernels *table); /* part of cpu_fill_hils */
 void cpu_fill_star(struct kernels *table);
 void cpu_fill_hici(struct kernels *table);
 

@@ -8,6 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A query's softmax as it runs. */
+struct lanes_row {
+    const float *q;      /* [d] */
+    float *values;       /* [d] */
+    float *most, *total; /* [1] */
+    float shift;         /* of its scores */
+};
+
 struct lanes {
     const char *name;
 
@@ -24,6 +32,10 @@ struct lanes {
                 size_t n, size_t k, bool add);
 
     float (*dot)(const float *a, const float *b, size_t count);
+    /* score [keys] = q . key scale + shift, keys being `step` floats apart; the
+     * bits of one do not depend on the others */
+    void (*dots)(float *score, const float *q, const float *key, size_t step,
+                 size_t d, size_t keys, float scale, float shift);
     /* x += y */
     void (*add)(float *x, const float *y, size_t count);
     /* out = x * scale * weight (NULL: 1) */
@@ -52,6 +64,24 @@ struct lanes {
     void (*fold)(float *score, float *most, float *total, float *shrink,
                  const int32_t *from, const int32_t *to, size_t keys,
                  size_t rows);
+
+    /* The same for one query alone: score [keys], at most LANES_ROWS, with room
+     * for as many.  Returns what was summed up before must be multiplied by. */
+    float (*fold_row)(float *score, size_t keys, float *most, float *total);
+
+    /* The whole step for some queries, with keys [d, LANES_ROWS], a column each,
+     * and values [keys, d] (NULL: only most and total take them in).  No query's bits depend on the others. */
+    void (*fold_rows)(const struct lanes_row *row, size_t count,
+                      const float *key, const float *value, size_t d,
+                      size_t keys, float scale);
+
+    /* Bit r is set unless score[r] <= least[r]; both [LANES_ROWS]. */
+    uint64_t (*above)(const float *score, const float *least);
+
+    /* out [d, rows] with rows LANES_ROWS apart = x scale, row r [d] at x[r];
+     * rows is a multiple of 16. */
+    void (*columns)(float *out, const float *const *x, float scale, size_t rows,
+                    size_t d);
 };
 
 enum { LANES_ROWS = 64 };

@@ -1,7 +1,8 @@
 /* The loops of lanes.h over vectors of LANES_WIDTH floats.  Included once by a
  * file that defines LANES_WIDTH, LANES_TARGET (the attribute of every function),
  * LANES_MAX and LANES_MIN (of two vectors; of a NaN and a number the second),
- * LANES_WIDEN (of bf16), and LANES_TABLE, LANES_NAME.
+ * LANES_ABOVE (the mask of the lanes where not a <= b), LANES_WIDEN (of bf16),
+ * and LANES_TABLE, LANES_NAME.
  *
  * a * b + c becomes one instruction: this folder is compiled with
  * -ffp-contract=fast. */
@@ -14,9 +15,10 @@ typedef int32_t ivec __attribute__((vector_size(LANES_WIDTH * 4)));
 typedef uint32_t uvec __attribute__((vector_size(LANES_WIDTH * 4)));
 typedef uint16_t hvec __attribute__((vector_size(LANES_WIDTH * 2)));
 
-#define INLINE static inline __attribute__((always_inline)) LANES_TARGET
-#define BODY   static LANES_TARGET
-#define UNROLL _Pragma("GCC unroll 8")
+#define INLINE      static inline __attribute__((always_inline)) LANES_TARGET
+#define BODY        static LANES_TARGET
+#define UNROLL      _Pragma("GCC unroll 8")
+#define UNROLL_MORE _Pragma("GCC unroll 16")
 
 enum { WIDTH = LANES_WIDTH, TILE_ROWS = 6, TILE_VECS = WIDTH == 16 ? 4 : 2 };
 
@@ -478,10 +480,276 @@ BODY void fold(float *score, float *most, float *total, float *shrink,
                          keys);
 }
 
+/* ---- One row of softmax ---- */
+
+#if LANES_WIDTH == 16
+#define LANES_EVEN 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
+#define LANES_ODD  1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
+#define LANES_LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define LANES_HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#elif LANES_WIDTH == 8
+#define LANES_EVEN 0, 2, 4, 6, 8, 10, 12, 14
+#define LANES_ODD  1, 3, 5, 7, 9, 11, 13, 15
+#define LANES_LOW  0, 8, 1, 9, 2, 10, 3, 11
+#define LANES_HIGH 4, 12, 5, 13, 6, 14, 7, 15
+#else
+#define LANES_EVEN 0, 2, 4, 6
+#define LANES_ODD  1, 3, 5, 7
+#define LANES_LOW  0, 4, 1, 5
+#define LANES_HIGH 2, 6, 3, 7
+#endif
+
+/* Of each of WIDTH vectors the sum of its lanes: neighbours are added until one
+ * vector is left. */
+INLINE vec sums_of(vec *of)
+{
+    UNROLL
+    for (size_t n = WIDTH / 2; n > 0; n /= 2) {
+        UNROLL
+        for (size_t i = 0; i < n; i++) {
+            vec a = of[2 * i], b = of[2 * i + 1];
+            of[i] = __builtin_shufflevector(a, b, LANES_EVEN) +
+                    __builtin_shufflevector(a, b, LANES_ODD);
+        }
+    }
+    return of[0];
+}
+
+/* q . key of up to WIDTH keys, 0 for those beyond; d is `vecs` vectors, which is
+ * a constant where it matters, and a rest. */
+INLINE vec dots_of(const float *q, const float *key, size_t step, size_t d,
+                   size_t keys, size_t vecs)
+{
+    vec acc[WIDTH];
+    size_t rest = d - vecs * WIDTH;
+    UNROLL_MORE
+    for (size_t j = 0; j < WIDTH; j++, key += step) {
+        acc[j] = (vec){0};
+        if (j >= keys)
+            continue;
+        UNROLL
+        for (size_t c = 0; c < vecs; c++)
+            acc[j] += load(q + c * WIDTH) * load(key + c * WIDTH);
+        if (rest)
+            acc[j] += load_some(q + vecs * WIDTH, rest) *
+                      load_some(key + vecs * WIDTH, rest);
+    }
+    return sums_of(acc);
+}
+
+INLINE void dots_in(float *score, const float *q, const float *key, size_t step,
+                    size_t d, size_t keys, size_t vecs, float scale,
+                    float shift)
+{
+    size_t j = 0;
+    for (; j + WIDTH <= keys; j += WIDTH, key += WIDTH * step)
+        store(score + j, dots_of(q, key, step, d, WIDTH, vecs) * scale + shift);
+    if (j < keys)
+        store_some(score + j,
+                   dots_of(q, key, step, d, keys - j, vecs) * scale + shift,
+                   keys - j);
+}
+
+BODY void dots(float *score, const float *q, const float *key, size_t step,
+               size_t d, size_t keys, float scale, float shift)
+{
+    if (d == 4 * WIDTH)
+        dots_in(score, q, key, step, 4 * WIDTH, keys, 4, scale, shift);
+    else if (d == 8 * WIDTH)
+        dots_in(score, q, key, step, 8 * WIDTH, keys, 8, scale, shift);
+    else
+        dots_in(score, q, key, step, d, keys, d / WIDTH, scale, shift);
+}
+
+INLINE float highest(vec v)
+{
+#if LANES_WIDTH == 16
+    v = LANES_MAX(v, __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15,
+                                             0, 1, 2, 3, 4, 5, 6, 7));
+    v = LANES_MAX(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12,
+                                             13, 14, 15, 8, 9, 10, 11));
+#elif LANES_WIDTH == 8
+    v = LANES_MAX(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3));
+#endif
+    float a = v[0] > v[1] ? v[0] : v[1], b = v[2] > v[3] ? v[2] : v[3];
+    return a > b ? a : b;
+}
+
+/* Lanes behind `keys` get no weight. */
+BODY float fold_row(float *score, size_t keys, float *most, float *total)
+{
+    vec high = all(*most), sums = {0};
+    for (size_t j = keys; j % WIDTH; j++)
+        score[j] = -__builtin_inff();
+    for (size_t j = 0; j < keys; j += WIDTH)
+        high = LANES_MAX(load(score + j), high);
+    float now = highest(high), shrink = exp_of(all(*most - now))[0];
+    for (size_t j = 0; j < keys; j += WIDTH) {
+        vec e = exp_of(load(score + j) - now);
+        store(score + j, e);
+        sums += e;
+    }
+    *total = *total * shrink + sum(sums);
+    *most = now;
+    return shrink;
+}
+
+/* Rows that share what they load. */
+enum { FOLD_ROWS = 4 };
+
+/* score [m][vecs vectors from j on] of packed keys; m and vecs are constants. */
+INLINE void score_rows(float score[][LANES_ROWS], const struct lanes_row *row,
+                       size_t m, const float *key, size_t d, size_t j,
+                       size_t vecs, float scale)
+{
+    vec acc[FOLD_ROWS][TILE_VECS] = {{{0}}};
+    key += j;
+    for (size_t l = 0; l < d; l++, key += LANES_ROWS) {
+        vec k[TILE_VECS];
+        UNROLL
+        for (size_t c = 0; c < vecs; c++)
+            k[c] = load(key + c * WIDTH);
+        UNROLL
+        for (size_t i = 0; i < m; i++) {
+            float x = row[i].q[l];
+            UNROLL
+            for (size_t c = 0; c < vecs; c++)
+                acc[i][c] += x * k[c];
+        }
+    }
+    UNROLL
+    for (size_t i = 0; i < m; i++) {
+        UNROLL
+        for (size_t c = 0; c < vecs; c++)
+            store(score[i] + j + c * WIDTH, acc[i][c] * scale + row[i].shift);
+    }
+}
+
+/* values [vecs vectors from c0 on] of m rows; m and vecs are constants. */
+INLINE void mix_rows_of(const struct lanes_row *row, size_t m,
+                        const float *shrink, float score[][LANES_ROWS],
+                        const float *value, size_t d, size_t keys, size_t at,
+                        size_t vecs)
+{
+    vec acc[FOLD_ROWS][TILE_VECS];
+    value += at;
+    UNROLL
+    for (size_t i = 0; i < m; i++) {
+        UNROLL
+        for (size_t c = 0; c < vecs; c++)
+            acc[i][c] = load(row[i].values + at + c * WIDTH) * shrink[i];
+    }
+    for (size_t j = 0; j < keys; j++, value += d) {
+        vec v[TILE_VECS];
+        UNROLL
+        for (size_t c = 0; c < vecs; c++)
+            v[c] = load(value + c * WIDTH);
+        UNROLL
+        for (size_t i = 0; i < m; i++) {
+            UNROLL
+            for (size_t c = 0; c < vecs; c++)
+                acc[i][c] += score[i][j] * v[c];
+        }
+    }
+    UNROLL
+    for (size_t i = 0; i < m; i++) {
+        UNROLL
+        for (size_t c = 0; c < vecs; c++)
+            store(row[i].values + at + c * WIDTH, acc[i][c]);
+    }
+}
+
+/* fold_rows for m rows, a constant. */
+INLINE void fold_some(const struct lanes_row *row, size_t m, const float *key,
+                      const float *value, size_t d, size_t keys, float scale)
+{
+    _Alignas(64) float score[FOLD_ROWS][LANES_ROWS];
+    float shrink[FOLD_ROWS];
+    size_t j = 0, c = 0;
+    for (; j + TILE_VECS * WIDTH <= keys; j += TILE_VECS * WIDTH)
+        score_rows(score, row, m, key, d, j, TILE_VECS, scale);
+    for (; j < keys; j += WIDTH)
+        score_rows(score, row, m, key, d, j, 1, scale);
+    for (size_t i = 0; i < m; i++)
+        shrink[i] = fold_row(score[i], keys, row[i].most, row[i].total);
+    for (; value && c + TILE_VECS * WIDTH <= d; c += TILE_VECS * WIDTH)
+        mix_rows_of(row, m, shrink, score, value, d, keys, c, TILE_VECS);
+    for (; value && c + WIDTH <= d; c += WIDTH)
+        mix_rows_of(row, m, shrink, score, value, d, keys, c, 1);
+    for (; value && c < d; c++)
+        for (size_t i = 0; i < m; i++) {
+            float x = row[i].values[c] * shrink[i];
+            for (size_t k = 0; k < keys; k++)
+                x += score[i][k] * value[k * d + c];
+            row[i].values[c] = x;
+        }
+}
+
+BODY void fold_rows(const struct lanes_row *row, size_t count, const float *key,
+                    const float *value, size_t d, size_t keys, float scale)
+{
+    for (; count >= FOLD_ROWS; count -= FOLD_ROWS, row += FOLD_ROWS)
+        fold_some(row, FOLD_ROWS, key, value, d, keys, scale);
+    for (; count >= 2; count -= 2, row += 2)
+        fold_some(row, 2, key, value, d, keys, scale);
+    if (count)
+        fold_some(row, 1, key, value, d, keys, scale);
+}
+
+BODY uint64_t above(const float *score, const float *least)
+{
+    uint64_t mask = 0;
+    UNROLL
+    for (size_t r = 0; r < LANES_ROWS; r += WIDTH)
+        mask |= (uint64_t)LANES_ABOVE(load(score + r), load(least + r)) << r;
+    return mask;
+}
+
+/* Rows become columns: each step puts the upper bit of a lane's row below those
+ * of its column, and the upper bit of its column below those of its row. */
+INLINE void turn(vec *a)
+{
+    UNROLL
+    for (size_t step = 1; step < WIDTH; step *= 2) {
+        vec t[WIDTH];
+        UNROLL
+        for (size_t i = 0; i < WIDTH / 2; i++) {
+            vec x = a[i], y = a[i + WIDTH / 2];
+            t[2 * i] = __builtin_shufflevector(x, y, LANES_LOW);
+            t[2 * i + 1] = __builtin_shufflevector(x, y, LANES_HIGH);
+        }
+        UNROLL_MORE
+        for (size_t i = 0; i < WIDTH; i++)
+            a[i] = t[i];
+    }
+}
+
+BODY void columns(float *out, const float *const *x, float scale, size_t rows_,
+                  size_t d)
+{
+    size_t whole = d / WIDTH * WIDTH;
+    for (size_t r = 0; r < rows_; r += WIDTH) {
+        for (size_t l = 0; l < whole; l += WIDTH) {
+            vec a[WIDTH];
+            UNROLL_MORE
+            for (size_t i = 0; i < WIDTH; i++)
+                a[i] = load(x[r + i] + l);
+            turn(a);
+            UNROLL_MORE
+            for (size_t i = 0; i < WIDTH; i++)
+                store(out + (l + i) * LANES_ROWS + r, a[i] * scale);
+        }
+        for (size_t l = whole; l < d; l++)
+            for (size_t i = 0; i < WIDTH; i++)
+                out[l * LANES_ROWS + r + i] = x[r + i][l] * scale;
+    }
+}
+
 const struct lanes LANES_TABLE = {.name = LANES_NAME,
                                   .rows = rows,
                                   .mix = mix,
                                   .dot = dot,
+                                  .dots = dots,
                                   .add = add_to,
                                   .scale = scale_by,
                                   .layer_norm = layer_norm,
@@ -490,4 +758,8 @@ const struct lanes LANES_TABLE = {.name = LANES_NAME,
                                   .rotate = rotate,
                                   .exp_sum = exp_sum,
                                   .from_bf16 = from_bf16,
-                                  .fold = fold};
+                                  .fold = fold,
+                                  .fold_row = fold_row,
+                                  .fold_rows = fold_rows,
+                                  .above = above,
+                                  .columns = columns};

@@ -1,11 +1,12 @@
 /* Vectors of four: what every 64-bit processor has. */
 #define LANES_WIDTH 4
 #define LANES_TARGET
-#define LANES_MAX(a, b) larger(a, b)
-#define LANES_MIN(a, b) smaller(a, b)
-#define LANES_WIDEN(h)  widen(h)
-#define LANES_TABLE     lanes_plain
-#define LANES_NAME      "plain"
+#define LANES_MAX(a, b)   larger(a, b)
+#define LANES_MIN(a, b)   smaller(a, b)
+#define LANES_ABOVE(a, b) above_mask(a, b)
+#define LANES_WIDEN(h)    widen(h)
+#define LANES_TABLE       lanes_plain
+#define LANES_NAME        "plain"
 
 #include <stdint.h>
 
@@ -29,6 +30,15 @@ static inline floats smaller(floats a, floats b)
 static inline floats widen(halves h)
 {
     return (floats)(__builtin_convertvector(h, words) << 16);
+}
+
+static inline uint32_t above_mask(floats a, floats b)
+{
+    integers no = a <= b;
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < 4; i++)
+        mask |= (uint32_t)!no[i] << i;
+    return mask;
 }
 
 #include "kernels/cpu/lanes_body.h"

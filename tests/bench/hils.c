@@ -1,13 +1,15 @@
 /* What a decoded token costs with full attention and with `exact`, at several
  * lengths, and what reading as much costs with `exact`, in one run:
  *
- *     hils MODEL-FOLDER [MOST-TOKENS] [SECONDS] [prefill]
+ *     hils MODEL-FOLDER [MOST-TOKENS] [SECONDS] [prefill [TEXT [PIECE]]]
  *
  * One JSON object; milliseconds of the processor (`core`) and by the clock, the
  * least of many, a token with its logits.  The model's context is set to what is
  * asked for.  `decode`: what was read is random numbers, put into the pages as if
- * they had been read.  `prefill`: tokens are read from the first on; times up to
- * each length. */
+ * they had been read; `read`: one core reads the pages and does nothing else; none
+ * of it with 0 seconds.  `prefill`: tokens are read from the first on, PIECE at a
+ * time (512); times up to each length.  They are random, or, with a file of text
+ * (`-`: none), its own, over again when it ends. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +19,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "kernels/cpu/cpu.h"
 #include "model/forward.h"
 #include "tests/bench/rate.h"
 
@@ -88,6 +91,7 @@ static void fill(struct model *m, struct cache *cache, size_t tokens)
 struct job {
     struct model *model;
     struct cache *cache;
+    float sum;
 };
 
 static void decode_once(void *argument)
@@ -100,13 +104,24 @@ static void decode_once(void *argument)
     must(forward_logits(job->model, 0, 1, &err), &err);
 }
 
+/* Reads the pages once, in the order in which they lie. */
+static void read_once(void *argument)
+{
+    struct job *job = argument;
+    size_t floats = job->model->pages.floats;
+    for (size_t p = 0; p < job->cache->count; p++) {
+        const float *from = job->cache->pages[p]->memory;
+        job->sum += cpu_lanes->dot(from, from, floats);
+    }
+}
+
 static const struct hils_use exact = {
     .chunk = CACHE_PAGE, .window = WINDOW, .top_k = TOP_K, .exact = true};
 
 static void show_decode(struct model *m, size_t most)
 {
     struct cache cache = {.length = 0};
-    struct job job = {m, &cache};
+    struct job job = {m, &cache, 0};
     printf("  \"decode\": [\n");
     for (size_t n = LEAST; n <= most; n *= 2) {
         fill(m, &cache, n);
@@ -116,11 +131,13 @@ static void show_decode(struct model *m, size_t most)
         struct rate chosen = rate(decode_once, &job, 1e-3);
         cache.hils = (struct hils_use){.chunk = 0};
         full = best_of(full, rate(decode_once, &job, 1e-3));
+        struct rate read = rate(read_once, &job, 1e-3);
         printf(
             "    {\"tokens\": %zu, \"full\": {\"core\": %.3f, \"ms\": %.3f}, "
-            "\"exact\": {\"core\": %.3f, \"ms\": %.3f}, \"ratio\": %.2f}%s\n",
+            "\"exact\": {\"core\": %.3f, \"ms\": %.3f}, \"ratio\": %.2f, "
+            "\"read\": %.3f}%s\n",
             n, 1 / full.core, 1 / full.wall, 1 / chosen.core, 1 / chosen.wall,
-            chosen.core / full.core, n * 2 <= most ? "," : "");
+            chosen.core / full.core, 1 / read.core, n * 2 <= most ? "," : "");
         fflush(stdout);
     }
     printf("  ]");
@@ -142,22 +159,54 @@ static double slope(const double *x, const double *y, size_t count)
     return xy / xx;
 }
 
-static void show_prefill(struct model *m, size_t most)
+/* What is read: `count` tokens, and over again. */
+struct tokens {
+    int32_t *ids;
+    size_t count;
+};
+
+static struct tokens random_tokens(const struct model *m, size_t count)
+{
+    struct tokens t = {mem_alloc(count * sizeof *t.ids), count};
+    uint64_t state = 3;
+    for (size_t i = 0; i < count; i++)
+        t.ids[i] = (int32_t)((size_t)fabsf(next_number(&state) * 1e6F) %
+                             m->config.vocabulary);
+    return t;
+}
+
+static struct tokens text_tokens(const char *folder, const char *path)
+{
+    struct err err = {0};
+    struct buf text = {0}, json = {0};
+    struct tokenizer *tokenizer;
+    struct ids ids = {0};
+    file_join(&json, folder, "tokenizer.json");
+    must(tokenizer_open(json.data, &tokenizer, &err), &err);
+    must(file_read(path, 1 << 30, &text, &err), &err);
+    must(tokenizer_encode(tokenizer, buf_slice(&text), false, &ids, &err),
+         &err);
+    tokenizer_close(tokenizer);
+    buf_free(&text);
+    buf_free(&json);
+    return (struct tokens){ids.items, ids.count};
+}
+
+static void show_prefill(struct model *m, size_t most, struct tokens from,
+                         size_t piece)
 {
     struct cache cache = {.hils = exact};
     struct err err = {0};
-    int32_t ids[FORWARD_MOST_ROWS];
+    int32_t *ids = mem_alloc(piece * sizeof *ids);
     double tokens[16], seconds[16];
     size_t next = 16384, count = 0;
-    uint64_t state = 3;
-    printf(",\n  \"prefill\": [\n");
+    printf("  \"piece\": %zu, \"prefill\": [\n", piece);
     double core = core_seconds(), wall = clock_seconds();
     while (cache.length < most) {
-        for (size_t i = 0; i < FORWARD_MOST_ROWS; i++)
-            ids[i] = (int32_t)((size_t)fabsf(next_number(&state) * 1e6F) %
-                               m->config.vocabulary);
+        for (size_t i = 0; i < piece; i++)
+            ids[i] = from.ids[(cache.length + i) % from.count];
         struct forward_part part = {
-            .ids = ids, .count = FORWARD_MOST_ROWS, .cache = &cache};
+            .ids = ids, .count = piece, .cache = &cache};
         must(cache_reserve(m, &cache, cache.length + part.count, &err), &err);
         must(forward(m, &part, 1, NULL, &err), &err);
         cache.length += part.count;
@@ -173,6 +222,7 @@ static void show_prefill(struct model *m, size_t most)
         next *= 2;
     }
     printf("  ], \"slope\": %.3f", slope(tokens, seconds, count));
+    free(ids);
     cache_free(m, &cache);
 }
 
@@ -183,9 +233,11 @@ int main(int count, char **words)
     struct model *model;
     char folder[64], command[128];
     size_t most = count > 2 ? strtoul(words[2], NULL, 10) : 65536;
-    if (count < 2 || most < LEAST) {
+    size_t piece = count > 6 ? strtoul(words[6], NULL, 10) : FORWARD_MOST_ROWS;
+    if (count < 2 || most < LEAST || !piece) {
         fprintf(stderr,
-                "usage: hils MODEL-FOLDER [MOST-TOKENS] [SECONDS] [prefill]\n");
+                "usage: hils MODEL-FOLDER [MOST-TOKENS] [SECONDS] [prefill "
+                "[TEXT [PIECE]]]\n");
         return 2;
     }
     rate_seconds = count > 3 ? strtod(words[3], NULL) : 0.5;
@@ -199,9 +251,16 @@ int main(int count, char **words)
     must(model_open(folder, &options, &model, &err), &err);
     printf("{\"chunk\": %d, \"window\": %d, \"top_k\": %d, \"threads\": %u,\n",
            CACHE_PAGE, WINDOW, TOP_K, pool_threads(pool));
-    show_decode(model, most);
-    if (count > 4)
-        show_prefill(model, most);
+    if (rate_seconds > 0)
+        show_decode(model, most);
+    if (count > 4) {
+        bool text = count > 5 && strcmp(words[5], "-");
+        struct tokens tokens =
+            text ? text_tokens(words[1], words[5]) : random_tokens(model, most);
+        printf("%s", rate_seconds > 0 ? ",\n" : "");
+        show_prefill(model, most, tokens, piece);
+        free(tokens.ids);
+    }
     printf("\n}\n");
     model_close(model);
     pool_free(pool);

@@ -318,7 +318,8 @@ static const struct kernel_hils hils_sizes[] = {
     {90, 90, 0, 3, 3, 16, 8, 16, 40, false, false},
     {12, 500, 0, 8, 2, 64, 64, 100, 2, false, false},
     {1, 700, 0, 16, 1, 130, 7, 64, 32, false, false},
-    {5, 700, 0, 4, 4, 300, 16, 200, 5, false, false}};
+    {5, 700, 0, 4, 4, 300, 16, 200, 5, false, false},
+    {150, 600, 0, 4, 2, 20, 4, 9, 3, false, false}}; /* several tiles */
 enum { HILS_SIZES = sizeof hils_sizes / sizeof hils_sizes[0] };
 
 /* Queries asked one by one get what they get together. */

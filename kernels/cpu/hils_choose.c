@@ -1,0 +1,410 @@
+/* The choice of HiLS attention: each query's best chunks by their summaries.
+ *
+ * A block of summaries is brought together once for all queries of a tile, and
+ * scored as a product.  A query's head has a list of twice as many chunks as are
+ * wanted: what does not exceed the least that was wanted when the list was last
+ * full is dropped at once, 64 queries at a time, and a full list is halved.  The
+ * lists stay in the order of the chunks.
+ *
+ * A chunk that is among the best of a group is among the best of the head that
+ * it owes that to. */
+#include "kernels/cpu/hils.h"
+
+enum {
+    MOST_QUERIES = 512,  /* of a tile, times the heads of a group */
+    MOST_LISTED = 32768, /* places of a tile's lists together */
+    MOST_TURNED = 69632, /* floats of its queries, as columns */
+    FEW_QUERIES = 4,     /* not worth products' layout */
+    AHEAD = 8            /* summaries asked for before they are read */
+};
+
+/* A score and a chunk, so that the higher is the better: of equal scores the
+ * lower chunk; a NaN is below all. */
+static uint64_t entry(float score, size_t chunk)
+{
+    uint32_t bits;
+    score += 0.0F; /* -0 is 0 */
+    memcpy(&bits, &score, sizeof bits);
+    bits = bits >> 31 ? ~bits : bits | 0x80000000U;
+    return (uint64_t)(isnan(score) ? 0 : bits) << 32 | ~(uint32_t)chunk;
+}
+
+static int32_t chunk_of(uint64_t entry)
+{
+    return (int32_t) ~(uint32_t)entry;
+}
+
+static float score_of(uint64_t entry)
+{
+    uint32_t bits = (uint32_t)(entry >> 32);
+    float score = NAN;
+    if (bits) {
+        bits = bits >> 31 ? bits & 0x7FFFFFFFU : ~bits;
+        memcpy(&score, &bits, sizeof score);
+    }
+    return score;
+}
+
+/* The k-th highest of list [count], 0 < k <= count; list is reordered. */
+static uint64_t highest(uint64_t *list, size_t count, size_t k)
+{
+    size_t from = 0, to = count;
+    while (to - from > 1) {
+        uint64_t a = list[from], b = list[from + (to - from) / 2];
+        uint64_t c = list[to - 1], pivot, x;
+        uint64_t low = a < b ? a : b, high = a < b ? b : a;
+        pivot = c < low ? low : c > high ? high : c; /* the median */
+        size_t above = from;
+        for (size_t j = from; j < to; j++) {
+            x = list[j];
+            list[j] = list[above];
+            list[above] = x;
+            above += x > pivot;
+        }
+        if (k - 1 < above)
+            to = above;
+        else if (k - 1 == above)
+            return pivot;
+        else { /* the pivot is behind those above it: not among the rest */
+            size_t kept = above;
+            for (size_t j = above; j < to; j++) {
+                x = list[j];
+                list[j] = list[kept];
+                list[kept] = x;
+                kept += x == pivot;
+            }
+            from = above + 1;
+        }
+    }
+    return list[from];
+}
+
+/* Of list [count], no two alike, the k highest, in their order. */
+static size_t keep_best(uint64_t *list, size_t count, size_t k, uint64_t *room)
+{
+    size_t kept = 0;
+    if (count <= k)
+        return count;
+    memcpy(room, list, count * sizeof *list);
+    uint64_t least = highest(room, count, k);
+    for (size_t j = 0; j < count; j++) {
+        uint64_t x = list[j];
+        list[kept] = x;
+        kept += x >= least;
+    }
+    return kept;
+}
+
+/* A tile's lists [head of the group, query][2 top_k]. */
+struct lists {
+    uint64_t entry[MOST_LISTED], room[MOST_LISTED];
+    size_t count[MOST_QUERIES];
+    float least[MOST_QUERIES]; /* of the present head: [query], padded */
+    size_t candidates[MOST_QUERIES];
+    double total[MOST_QUERIES]; /* [head, query] the logarithm of all */
+};
+
+/* ---- One head ---- */
+
+/* Summaries [keys, d + 1] of one head, the bias last. */
+static void gather(const struct hils_job *job, size_t head, size_t first,
+                   size_t keys, float *gathered)
+{
+    size_t d = job->sizes->d;
+    for (size_t j = 0; j < keys; j++, gathered += d + 1) {
+        memcpy(gathered, hils_summary_key(job, first + j, head),
+               d * sizeof *gathered);
+        gathered[d] = hils_summary_bias(job, first + j, head);
+    }
+}
+
+/* score [keys, ROWS] for few queries, one by one. */
+static void score_few(const struct hils_job *job, const struct hils_tile *t,
+                      size_t head, size_t first, size_t keys, float *score)
+{
+    size_t d = job->sizes->d, hq = job->sizes->hq;
+    size_t chunks = job->sizes->chunks;
+    for (size_t j = 0; j < keys; j++) {
+        const float *key = hils_summary_key(job, first + j, head);
+        if (first + j + AHEAD < chunks) {
+            const char *next =
+                (const char *)hils_summary_key(job, first + j + AHEAD, head);
+            for (size_t l = 0; l < d * sizeof *key; l += 64)
+                __builtin_prefetch(next + l);
+        }
+        for (size_t i = 0; i < t->count; i++)
+            score[j * ROWS + i] =
+                cpu_lanes->dot(job->qhat + ((t->first + i) * hq + head) * d,
+                               key, d) *
+                    hils_scale(job) +
+                hils_summary_bias(job, first + j, head);
+    }
+}
+
+/* The queries' columns [ROWS at a time][d + 1, ROWS], scaled, and 1 for the
+ * bias. */
+static void turn_queries(const struct hils_job *job, const struct hils_tile *t,
+                         size_t head, float *turned)
+{
+    size_t d = job->sizes->d, hq = job->sizes->hq;
+    const float *q[ROWS];
+    for (size_t first = 0; first < t->count; first += ROWS) {
+        for (size_t i = 0; i < ROWS; i++) {
+            size_t query = first + i < t->count ? first + i : first;
+            q[i] = job->qhat + ((t->first + query) * hq + head) * d;
+        }
+        cpu_lanes->columns(turned, q, hils_scale(job), ROWS, d);
+        turned += d * ROWS;
+        for (size_t i = 0; i < ROWS; i++)
+            *turned++ = 1;
+    }
+}
+
+static void put(const struct hils_job *job, struct lists *lists, size_t g,
+                size_t queries, size_t query, uint64_t value)
+{
+    size_t top_k = job->sizes->top_k, list = g * queries + query;
+    uint64_t *at = lists->entry + list * 2 * top_k;
+    at[lists->count[list]++] = value;
+    if (lists->count[list] < 2 * top_k)
+        return;
+    lists->count[list] = keep_best(at, 2 * top_k, top_k, lists->room);
+    uint64_t least = at[0];
+    for (size_t j = 1; j < top_k; j++)
+        least = at[j] < least ? at[j] : least;
+    lists->least[query] = score_of(least);
+}
+
+/* Takes a block's scores [keys, ROWS] of queries [at, at + count) into their
+ * lists, of those that may choose it. */
+static void rank_block(const struct hils_job *job, const struct hils_tile *t,
+                       size_t g, size_t at, size_t count, size_t first,
+                       size_t keys, const float *score, struct lists *lists)
+{
+    uint64_t all = count < 64 ? ((uint64_t)1 << count) - 1 : ~(uint64_t)0;
+    size_t sure = SIZE_MAX;
+    for (size_t i = at; i < at + count; i++)
+        sure = lists->candidates[i] < sure ? lists->candidates[i] : sure;
+    for (size_t j = 0; j < keys; j++) {
+        uint64_t mask = all;
+        mask &= cpu_lanes->above(score + j * ROWS, lists->least + at);
+        for (; mask; mask &= mask - 1) {
+            size_t i = (size_t)__builtin_ctzll(mask), chunk = first + j;
+            if (chunk < sure || chunk < lists->candidates[at + i])
+                put(job, lists, g, t->count, at + i,
+                    entry(score[j * ROWS + i], chunk));
+        }
+    }
+}
+
+/* What a block of scores, which are lost, adds to the queries' softmax. */
+static void weigh_block(const struct lists *lists, size_t at, size_t count,
+                        size_t first, size_t keys, float *score,
+                        struct hils_softmax *s)
+{
+    struct hils_mask mask;
+    float shrink[ROWS];
+    size_t padded = (count + 15) / 16 * 16;
+    for (size_t i = 0; i < padded; i++) {
+        size_t to = i < count ? lists->candidates[at + i] : 0;
+        to = to > first ? to - first : 0;
+        mask.from[i] = 0;
+        mask.to[i] = (int32_t)(to < keys ? to : keys);
+    }
+    cpu_lanes->fold(score, s->most + at, s->total + at, shrink, mask.from,
+                    mask.to, keys, padded);
+}
+
+static void rank_head(const struct hils_job *job, const struct hils_tile *t,
+                      size_t g, struct lists *lists)
+{
+    SCRATCH float turned[MOST_TURNED];
+    SCRATCH float gathered[KEYS * (MOST_D + 1)];
+    SCRATCH float score[KEYS * ROWS];
+    SCRATCH struct hils_softmax s;
+    size_t d = job->sizes->d, head = t->kv * job->group + g, most = 0;
+    bool few = job->sizes->m <= FEW_QUERIES;
+    if (!few)
+        turn_queries(job, t, head, turned);
+    hils_begin(&s, MOST_QUERIES);
+    for (size_t i = 0; i < MOST_QUERIES; i++)
+        lists->least[i] = NAN; /* so that all exceed it */
+    for (size_t i = 0; i < t->count; i++)
+        most = lists->candidates[i] > most ? lists->candidates[i] : most;
+    for (size_t c = 0, keys; c < most; c += keys) {
+        keys = most - c < KEYS ? most - c : KEYS;
+        if (few)
+            score_few(job, t, head, c, keys, score);
+        else
+            gather(job, head, c, keys, gathered);
+        for (size_t at = 0; at < t->count; at += ROWS) {
+            size_t count = t->count - at < ROWS ? t->count - at : ROWS;
+            if (!few)
+                cpu_lanes->mix(score, ROWS, gathered, d + 1, 1,
+                               turned + at * (d + 1), ROWS, keys, ROWS, d + 1,
+                               false);
+            rank_block(job, t, g, at, count, c, keys, score, lists);
+            if (job->group > 1)
+                weigh_block(lists, at, count, c, keys, score, &s);
+        }
+    }
+    for (size_t i = 0; i < t->count && job->group > 1; i++) {
+        double *total = &lists->total[g * t->count + i];
+        if (!(s.total[i] <= 0))
+            *total = ref_log_add(*total,
+                                 (double)s.most[i] + log((double)s.total[i]));
+    }
+}
+
+/* ---- All heads ---- */
+
+/* lists->total = the logarithm of what the windows weigh. */
+static void weigh_windows(const struct hils_job *job, const struct hils_tile *t,
+                          struct lists *lists)
+{
+    SCRATCH float queries[MOST_D * ROWS];
+    SCRATCH float score[KEYS * ROWS];
+    SCRATCH struct hils_softmax s;
+    struct hils_block b;
+    struct hils_mask mask;
+    hils_begin(&s, t->rows);
+    for (size_t first = 0; first < t->rows; first += b.count) {
+        size_t slot, end;
+        hils_load(job, t, first, &b, queries);
+        hils_windows(job, t, &b, &slot, &end);
+        for (size_t keys; (keys = hils_next_run(job, &slot, end));
+             slot += keys) {
+            hils_mask_window(job, t, &b, slot, keys, &mask);
+            for (size_t i = 0; hils_few(job) && i < b.count; i++) {
+                struct lanes_row row = {.q = job->q + hils_place(job, t, i),
+                                        .most = &b.most[i],
+                                        .total = &b.total[i]};
+                hils_take_row(job, t, slot + (size_t)mask.from[i],
+                              slot + (size_t)mask.to[i], &row);
+            }
+            if (hils_few(job))
+                continue;
+            hils_score(job, t, &b, queries, slot, keys, score);
+            hils_fold(&b, score, keys, &mask);
+        }
+        hils_keep(&b, &s);
+    }
+    for (size_t r = 0; r < t->rows; r++)
+        lists->total[r % job->group * t->count + r / job->group] =
+            s.total[r] <= 0 ? (double)-INFINITY
+                            : (double)s.most[r] + log((double)s.total[r]);
+}
+
+/* Joins the lists of a query's heads in room: a chunk counts by its best. */
+static size_t join(const struct hils_job *job, const struct hils_tile *t,
+                   struct lists *lists, size_t i)
+{
+    size_t at[ROWS] = {0}, joined = 0, top_k = job->sizes->top_k;
+    for (;;) {
+        int32_t chunk = INT32_MAX;
+        float best = -INFINITY;
+        for (size_t g = 0; g < job->group; g++) {
+            size_t list = g * t->count + i;
+            if (at[g] == lists->count[list])
+                continue;
+            uint64_t next = lists->entry[list * 2 * top_k + at[g]];
+            chunk = chunk_of(next) < chunk ? chunk_of(next) : chunk;
+        }
+        if (chunk == INT32_MAX)
+            return joined;
+        for (size_t g = 0; g < job->group; g++) {
+            size_t list = g * t->count + i;
+            if (at[g] == lists->count[list])
+                continue;
+            uint64_t next = lists->entry[list * 2 * top_k + at[g]];
+            if (chunk_of(next) != chunk)
+                continue;
+            float value = (float)((double)score_of(next) - lists->total[list]);
+            best = value > best ? value : best;
+            at[g]++;
+        }
+        lists->room[joined++] = entry(best, (size_t)chunk);
+    }
+}
+
+static void finish(const struct hils_job *job, const struct hils_tile *t,
+                   struct lists *lists, size_t i)
+{
+    const struct kernel_hils *z = job->sizes;
+    size_t count = lists->count[i];
+    uint64_t *best = lists->entry + i * 2 * z->top_k, *room = lists->room;
+    int32_t *chosen =
+        job->choice + ((t->first + i) * z->hkv + t->kv) * z->top_k;
+    if (job->group > 1) {
+        count = join(job, t, lists, i);
+        best = lists->room;
+        room += count;
+    }
+    count = keep_best(best, count, z->top_k, room);
+    for (size_t k = 0; k < z->top_k; k++)
+        chosen[k] = k < count ? chunk_of(best[k]) : -1;
+}
+
+static void choose(void *argument, size_t begin, size_t end)
+{
+    const struct hils_job *job = argument;
+    SCRATCH struct lists lists;
+    for (size_t index = begin; index < end; index++) {
+        struct hils_tile t = hils_tile(job, index);
+        size_t any = 0;
+        memset(lists.count, 0, sizeof lists.count);
+        for (size_t i = 0; i < t.count; i++) {
+            size_t slot = hils_slot(job, t.first + i);
+            lists.candidates[i] =
+                ref_window(job->sizes, slot) / job->sizes->chunk;
+            any += lists.candidates[i];
+        }
+        /* one head alone: all its scores are lowered by the same */
+        if (job->group > 1 && any)
+            weigh_windows(job, &t, &lists);
+        for (size_t g = 0; g < job->group; g++)
+            rank_head(job, &t, g, &lists);
+        for (size_t i = 0; i < t.count; i++)
+            finish(job, &t, &lists, i);
+    }
+}
+
+/* Queries of a tile whose lists and columns have room; 0: not one. */
+static size_t queries_of(const struct kernel_hils *z, size_t group)
+{
+    size_t most = MOST_QUERIES / group;
+    size_t listed = MOST_LISTED / 2 / z->top_k / group;
+    size_t turned = MOST_TURNED / ROWS / (z->d + 1) * ROWS;
+    most = listed < most ? listed : most;
+    return turned < most ? turned : most;
+}
+
+static int hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
+                       const float *qhat, const struct kernel_pages *pages,
+                       const struct kernel_summaries *summaries,
+                       const int32_t *position, const int32_t *landmark,
+                       const struct kernel_hils *z)
+{
+    size_t group = z->hq / z->hkv;
+    size_t queries = z->d > MOST_D || group > ROWS ? 0 : queries_of(z, group);
+    if (!queries)
+        return kernels_ref()->hils_choose(run, chosen, q, qhat, pages,
+                                          summaries, position, landmark, z);
+    struct hils_job job = {.sizes = z,
+                           .q = q,
+                           .qhat = qhat,
+                           .pages = pages,
+                           .summaries = summaries,
+                           .position = position,
+                           .landmark = landmark,
+                           .choice = chosen,
+                           .group = group};
+    hils_share(run, &job, queries, (double)z->chunks + (double)z->window,
+               choose);
+    return KERNEL_OK;
+}
+
+void cpu_fill_hils_choose(struct kernels *table)
+{
+    table->hils_choose = hils_choose;
+}
