@@ -1,5 +1,6 @@
 /* STAR attention, a query and a head at a time: slots are taken in blocks, and
  * softmax runs along (few.h), so that nothing is held of all scores. */
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -67,12 +68,13 @@ static void take(const struct job *job, struct sum *s, struct slots slots,
     for (size_t j = 0, some; j < slots.count; j += some) {
         size_t slot = slots.first + j * slots.apart;
         some = block_of(job, &slots, j);
-        few_score(score, s->q, ref_key(job->pages, slot, step) + s->at, apart,
-                  d, some, scale, 0);
+        cpu_lanes->dots(score, s->q, ref_key(job->pages, slot, step) + s->at,
+                        apart, d, some, scale, 0);
         for (size_t i = 0; best && i < some; i++)
             ref_rank(best->chunk, best->score, &best->count, job->top_k, j + i,
                      (double)score[i]);
-        few_shrink(s->values, few_fold(score, some, &s->most, &s->total), d);
+        few_shrink(s->values,
+                   cpu_lanes->fold_row(score, some, &s->most, &s->total), d);
         few_mix(s->values, score, ref_value(job->pages, slot, step) + s->at,
                 apart, d, some);
     }
