@@ -64,10 +64,19 @@ NVCCFLAGS := -std=c++17 -O3 -g -I. -Werror all-warnings \
         -Xcompiler -fPIE,-Wall,-Wextra,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
 KERNELS := $(call sources,kernels/ref) \
         $(filter-out %/$(if $(DNNL),no_dnnl,dnnl).o,$(call sources,kernels/cpu)) \
-        $O/kernels/cuda/$(if $(NVCC),cuda,none).o
+        $(if $(NVCC),$(patsubst %.cu,$O/%.o,$(wildcard kernels/cuda/*.cu)),$O/kernels/cuda/none.o)
 KERNEL_LIBS := -Wl,--push-state,--as-needed $(if $(DNNL),-ldnnl -lgomp) $(CUDA_LIBS) -Wl,--pop-state
 $O/kernels/ref/%.o: CFLAGS_ALL += -ffp-contract=off
 $O/kernels/cpu/%.o $O/tests/bench/%.o $O/memory/nearest_dot.o: CFLAGS_ALL += -ffp-contract=fast $(if $(filter release,$(BUILD)),-O3)
+
+# The device's files once more, as plain C++ over a stand-in for CUDA: the logic
+# of the kernels, in tests alone.  Fibres and the thread sanitizer do not mix.
+CXX ?= c++
+EMULATED := $(if $(filter tsan,$(BUILD)),$O/tests/cuda/none.o,$(patsubst %.cu,$O/tests/cuda/emulated/%.o, \
+        $(filter-out blas.cu,$(notdir $(wildcard kernels/cuda/*.cu)))) $(patsubst %,$O/tests/cuda/%.o,emulate blas))
+CXXFLAGS_ALL = -std=c++17 -D_GNU_SOURCE -g -fPIE -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if $(WERROR),-Werror) -fno-exceptions -fno-rtti \
+        -fno-threadsafe-statics -Dkernels_cuda=kernels_emulated -Itests/cuda/stand_in -Itests/cuda -I. \
+        $(filter-out -ftrivial-auto-var-init=zero,$(CFLAGS_$(BUILD))) $(CFLAGS)
 
 # The flags are part of what an object and a program depend on.
 STAMP := $O/.flags
@@ -125,7 +134,7 @@ $O/html5lib: $(STAMP) $O/tests/programs/html5lib.o $(filter-out %/main.o %/jail.
 # ---- Tests ----
 
 # One program for each file of tests/unit, linked with everything but the mains.
-$O/all.a: $(STAMP) $(BASE) $(TREE) $(MEMORY) $(INDEXER) $(MODEL) $(KERNELS) $(CASES) $(filter-out %/main.o,$(DAEMON)) $(filter-out %/main.o $(BASE),$(call sources,cli))
+$O/all.a: $(STAMP) $(BASE) $(TREE) $(MEMORY) $(INDEXER) $(MODEL) $(KERNELS) $(EMULATED) $(CASES) $(filter-out %/main.o,$(DAEMON)) $(filter-out %/main.o $(BASE),$(call sources,cli))
 	@rm -f $@ && ar rcs $@ $(filter %.o,$^)
 $O/tests/unit/%: $O/tests/unit/%.o $O/all.a $(FAISS_C)
 	$(call say,link)
@@ -225,6 +234,15 @@ $O/%.o: %.c $(STAMP)
 	$(call say,cc  )
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+$O/tests/cuda/emulated/%.o: kernels/cuda/%.cu $(STAMP)
+	$(call say,c++ )
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(CXXFLAGS_ALL) -MMD -MP -x c++ -c -o $@ $<
+$O/tests/cuda/%.o: tests/cuda/%.cc $(STAMP)
+	$(call say,c++ )
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(CXXFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 $O/%.o: %.cu $(STAMP)
 	$(call say,nvcc)

@@ -35,7 +35,8 @@ static void drive_product(struct bench *b, int type, size_t m, size_t n,
               b->table->weight(&b->run, bytes + 1, type, n, k, &mine)))
         goto out;
     double bound = b->bound;
-    if (type == KERNEL_BF16 && m >= 16 && !strcmp(b->label, "cpu bf16"))
+    if (type == KERNEL_BF16 && m >= 16 &&
+        (!strcmp(b->label, "cpu bf16") || !strcmp(b->table->name, "cuda")))
         b->bound = 4e-3; /* both factors are rounded to 8 bits */
     for (int add = 0; add < 2; add++)
         for (int again = 0; again <= (m >= 16); again++) { /* then packed */
