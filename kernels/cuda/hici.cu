@@ -1,6 +1,7 @@
 /* HiCI attention: construction and integration are products, norms and
  * attention over all segments at once; the broadcast is dense attention. */
 #include "kernels/cuda/dense.h"
+#include "kernels/cuda/device.h"
 
 #include <cmath>
 
