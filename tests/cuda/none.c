@@ -3,7 +3,7 @@
 
 const struct kernels *kernels_emulated(const char **ret_reason)
 {
-    *ret_reason = "not with this sanitizer";
+    *ret_reason = "not in this build";
     return NULL;
 }
 

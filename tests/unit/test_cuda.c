@@ -25,6 +25,21 @@ static const struct kernels *device_table(int i)
     return table;
 }
 
+/* Without its tokenizer: only ids are read here. */
+static struct model *open_model(const char *kind, const struct kernels *table,
+                                bool exact)
+{
+    struct model_options options = {
+        .kernels = table, .exact = exact, .no_tokenizer = true};
+    struct model *model = NULL;
+    struct err err = {0};
+    char path[128];
+    snprintf(path, sizeof path, MODELS "%s", kind);
+    if (model_open(path, &options, &model, &err))
+        fail_msg("%s: %s", path, err.message);
+    return model;
+}
+
 static double bound_of(const struct model *model)
 {
     return strcmp(model_facts(model)->type, "f32") != 0 ? BF16_BOUND
@@ -37,7 +52,7 @@ static void check_kind(const char *kind, const struct kernels *table)
     size_t count = tensor_values(safetensors_find(file, "ids"));
     int32_t *ids = golden(file, "ids");
     float *logits = golden(file, "logits");
-    struct model *model = open_kind(kind, table);
+    struct model *model = open_model(kind, table, false);
     check_logits(model, ids, count, 32, logits, bound_of(model));
     model_close(model);
     free(ids);
@@ -62,7 +77,7 @@ static void check_embedder(const char *kind, const struct kernels *table)
 {
     enum { INPUTS = 4 };
     struct safetensors *file = open_golden(kind);
-    struct model *model = open_kind(kind, table);
+    struct model *model = open_model(kind, table, false);
     size_t width = model_facts(model)->width;
     float *got = mem_alloc(INPUTS * width * sizeof *got);
     for (size_t i = 0; i < INPUTS; i++) {
@@ -102,13 +117,10 @@ static void exact_sessions_read_as_full_ones(void **state)
         const struct kernels *table = device_table(t);
         if (!table)
             continue;
-        struct model_options options = {
-            .kernels = table, .exact = true, .no_tokenizer = true};
         const struct session_exact all = {.top_k = 64, .window = 64};
-        struct model *model = NULL;
+        struct model *model = open_model("qwen2", table, true);
         struct session *sessions[2] = {NULL, NULL};
         int32_t ids[LENGTH];
-        assert_int_equal(model_open(MODELS "qwen2", &options, &model, NULL), 0);
         size_t vocabulary = model_facts(model)->vocabulary;
         uint64_t seed = 5;
         for (size_t i = 0; i < LENGTH; i++)
