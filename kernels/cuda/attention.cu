@@ -30,7 +30,8 @@ static __device__ inline struct rows rows_of(const Source &s, size_t batch,
 
 /* grid: tiles of rows, key-value heads times parts, batches. */
 template <unsigned ROWS, typename Source>
-static __global__ void attend(Source s, struct tile_parts parts, size_t count)
+static __global__ void __launch_bounds__(TILE_MOST_WIDTH)
+    attend(Source s, struct tile_parts parts, size_t count)
 {
     auto *t = static_cast<struct tile_memory<ROWS> *>(cuda_shared());
     const struct dense_sizes &z = s.sizes;
@@ -45,10 +46,9 @@ static __global__ void attend(Source s, struct tile_parts parts, size_t count)
     for (unsigned r = 0; r < ROWS; r++) {
         size_t row = rows.first + r;
         tile_take_query(t, r,
-                        r < rows.count
-                            ? s.query(batch, row / z.group,
-                                      kv * z.group + row % z.group)
-                            : nullptr,
+                        r < rows.count ? s.query(batch, row / z.group,
+                                                 kv * z.group + row % z.group)
+                                       : nullptr,
                         z.d);
     }
     tile_begin(t, sum);
@@ -78,8 +78,8 @@ static __global__ void attend(Source s, struct tile_parts parts, size_t count)
     for (unsigned r = 0; r < ROWS; r++) {
         size_t row = rows.first + r;
         if (r < rows.count) {
-            size_t place = s.place(batch, row / z.group,
-                                   kv * z.group + row % z.group);
+            size_t place =
+                s.place(batch, row / z.group, kv * z.group + row % z.group);
             float *out = parts.log ? parts.out + (part * z.places + place) * z.d
                                    : s.out + place * z.d;
             tile_leave(t, r, sum[r], z.d, out,

@@ -115,10 +115,9 @@ struct plan {
                layout(&w, in, k, n) && layout(&a, in, k, m) &&
                layout(&out, CUDA_R_32F, n, m) &&
                blas.preference_create(&preference) == CUBLAS_STATUS_SUCCESS &&
-               blas.preference_set(preference,
-                                   CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                   &workspace, sizeof workspace) ==
-                   CUBLAS_STATUS_SUCCESS &&
+               blas.preference_set(
+                   preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                   &workspace, sizeof workspace) == CUBLAS_STATUS_SUCCESS &&
                align(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, w_at) &&
                align(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, a_at) &&
                align(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, out_at) &&
@@ -129,7 +128,7 @@ struct plan {
     }
 };
 
-} // namespace
+}  // namespace
 
 int cuda_blas_product(struct kernel_run *run, float *out, const void *a,
                       const void *w, int type, size_t m, size_t n, size_t k,

@@ -8,8 +8,9 @@ constexpr unsigned FEW = 4, MANY = 16; /* queries, or rows, of a block */
 /* log [m, hq] of the sum of the window's exp(score)s.  A block has a tile of
  * rows, queries times the heads of a group.  grid: tiles, key-value heads. */
 template <unsigned ROWS>
-static __global__ void sum_windows(float *log, struct hils_source s,
-                                   const float *q, size_t first, size_t m)
+static __global__ void __launch_bounds__(TILE_MOST_WIDTH)
+    sum_windows(float *log, struct hils_source s, const float *q, size_t first,
+                size_t m)
 {
     auto *t = static_cast<struct tile_memory<ROWS> *>(cuda_shared());
     size_t kv = blockIdx.y, row = blockIdx.x * size_t{ROWS};
@@ -95,8 +96,7 @@ static __global__ void __launch_bounds__(CHOOSE_THREADS)
         score[c] = most;
     }
     __syncthreads();
-    choose_best(m,
-                chosen + ((first + i) * s.sizes.hkv + kv) * s.sizes.top_k,
+    choose_best(m, chosen + ((first + i) * s.sizes.hkv + kv) * s.sizes.top_k,
                 score, count, s.sizes.top_k);
 }
 
@@ -108,22 +108,22 @@ static int choose_by(struct kernel_run *run, int32_t *chosen, const float *q,
     const struct kernel_hils &z = s.sizes;
     unsigned threads = tile_threads(s.d);
     size_t bytes = tile_bytes<ROWS>(s.d);
-    int code = cuda_launch(run, score_chunks<ROWS, struct hils_source>,
-                           {cuda_ceil(z.chunks, TILE), z.hq,
-                            cuda_ceil(m, ROWS), threads, bytes},
-                           score, s, first, m, z.chunks);
+    int code = cuda_launch(
+        run, score_chunks<ROWS, struct hils_source>,
+        {cuda_ceil(z.chunks, TILE), z.hq, cuda_ceil(m, ROWS), threads, bytes},
+        score, s, first, m, z.chunks);
     if (!code)
         code = cuda_launch(
             run, sum_windows<ROWS>,
             {cuda_ceil(m * s.group, ROWS), z.hkv, 1, threads, bytes}, log, s, q,
             first, m);
     return code ? code
-                : cuda_launch(run, choose_chunks,
-                              {m, z.hkv, 1, CHOOSE_THREADS,
-                               sizeof(struct choose_memory) +
-                                   s.group * sizeof(float)},
-                              chosen, score, static_cast<const float *>(log), s,
-                              first, z.chunks);
+                : cuda_launch(
+                      run, choose_chunks,
+                      {m, z.hkv, 1, CHOOSE_THREADS,
+                       sizeof(struct choose_memory) + s.group * sizeof(float)},
+                      chosen, score, static_cast<const float *>(log), s, first,
+                      z.chunks);
 }
 
 int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,

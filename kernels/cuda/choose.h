@@ -13,8 +13,8 @@ constexpr size_t CHOOSE_MOST_SCORES = size_t{64} << 20; /* held at once */
 /* score [m, heads, chunks] = query . key * scale + bias, of the candidates
  * alone.  grid: tiles of chunks, heads, tiles of queries. */
 template <unsigned ROWS, typename Source>
-static __global__ void score_chunks(float *score, Source s, size_t first,
-                                    size_t m, size_t chunks)
+static __global__ void __launch_bounds__(TILE_MOST_WIDTH)
+    score_chunks(float *score, Source s, size_t first, size_t m, size_t chunks)
 {
     auto *t = static_cast<struct tile_memory<ROWS> *>(cuda_shared());
     size_t head = blockIdx.y, i = blockIdx.z * size_t{ROWS};
@@ -30,9 +30,8 @@ static __global__ void score_chunks(float *score, Source s, size_t first,
         tile_take_query(
             t, r, i + r < m ? s.query(first + i + r, head) : nullptr, s.d);
     if (threadIdx.x < TILE)
-        t->key[threadIdx.x] = at + threadIdx.x < most
-                                  ? s.key(at + threadIdx.x, head)
-                                  : nullptr;
+        t->key[threadIdx.x] =
+            at + threadIdx.x < most ? s.key(at + threadIdx.x, head) : nullptr;
     tile_score(t, s.d, s.scale, &scores);
     size_t c = at + lane_of_thread();
     unsigned warps = blockDim.x / WARP;
@@ -76,8 +75,8 @@ static __device__ inline unsigned count_before(struct choose_memory *m,
         sum += m->before[w];
     }
     *ret_all = sum;
-    return own + static_cast<unsigned>(
-                     __popc(mask & ((1u << lane_of_thread()) - 1)));
+    return own +
+           static_cast<unsigned>(__popc(mask & ((1u << lane_of_thread()) - 1)));
 }
 
 /* The `most`-th largest of value [count], count > most, digit by digit; m->left
@@ -125,8 +124,7 @@ static __device__ inline void choose_best(struct choose_memory *m,
         chosen[i] = i < count ? static_cast<int32_t>(i) : -1;
     if (all)
         return;
-    unsigned least =
-        threshold(m, value, count, static_cast<unsigned>(top_k));
+    unsigned least = threshold(m, value, count, static_cast<unsigned>(top_k));
     unsigned left = m->left, equal = 0, taken = 0, there;
     for (size_t at = 0; at < count; at += CHOOSE_THREADS) {
         size_t c = at + threadIdx.x;

@@ -103,11 +103,11 @@ static const char *find_device()
         error = cudaDeviceGetAttribute(
             &major, cudaDevAttrComputeCapabilityMajor, device);
     if (!error)
-        error = cudaDeviceGetAttribute(
-            &count, cudaDevAttrMultiProcessorCount, device);
+        error = cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount,
+                                       device);
     if (!error)
-        error = cudaDeviceGetAttribute(
-            &pools, cudaDevAttrMemoryPoolsSupported, device);
+        error = cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported,
+                                       device);
     if (!error && major < 8)
         return "the CUDA device is older than compute capability 8.0";
     if (!error && !pools)

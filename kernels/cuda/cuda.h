@@ -63,10 +63,9 @@ class cuda_room
     template <typename T> T *take_copy(const T *host, size_t count)
     {
         T *place = take<T>(count);
-        if (!place ||
-            cuda_code(cudaMemcpyAsync(place, host, count * sizeof(T),
-                                      cudaMemcpyHostToDevice,
-                                      cuda_stream(run))))
+        if (!place || cuda_code(cudaMemcpyAsync(place, host, count * sizeof(T),
+                                                cudaMemcpyHostToDevice,
+                                                cuda_stream(run))))
             return nullptr;
         return place;
     }

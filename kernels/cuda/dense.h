@@ -16,8 +16,9 @@ struct dense_sizes {
 inline struct dense_sizes dense_sizes_of(size_t places, size_t hq, size_t hkv,
                                          size_t d)
 {
-    return {places, hq, hkv, hq / hkv, d,
-            static_cast<float>(1 / std::sqrt(static_cast<double>(d)))};
+    return {places, hq,
+            hkv,    hq / hkv,
+            d,      static_cast<float>(1 / std::sqrt(static_cast<double>(d)))};
 }
 
 /* Where the key, or the value, of slot j lies; `step` is hkv d. */

@@ -40,8 +40,8 @@ static __device__ inline float warp_sum(float value)
 static __device__ inline float warp_max(float value)
 {
     for (unsigned step = WARP / 2; step; step /= 2)
-        value = fmaxf(value, __shfl_xor_sync(WHOLE_WARP, value,
-                                             static_cast<int>(step)));
+        value = fmaxf(
+            value, __shfl_xor_sync(WHOLE_WARP, value, static_cast<int>(step)));
     return value;
 }
 

@@ -67,8 +67,7 @@ static __global__ void __launch_bounds__(THREADS)
             to[0] = mean;
             to[d] = highest;
             to[2 * d] = lowest;
-            to[3 * d] =
-                fmaxf(sqrtf(square / static_cast<float>(i + 1)), least);
+            to[3 * d] = fmaxf(sqrtf(square / static_cast<float>(i + 1)), least);
         }
     }
 }
@@ -97,9 +96,9 @@ static __global__ void __launch_bounds__(THREADS)
 static int make_views(struct kernel_run *run, float *view, const float *local,
                       size_t sets, size_t each, size_t d)
 {
-    int code = cuda_launch(run, view_columns,
-                           {cuda_ceil(d, THREADS), 1, 1, THREADS}, view, local,
-                           sets, each, d);
+    int code =
+        cuda_launch(run, view_columns, {cuda_ceil(d, THREADS), 1, 1, THREADS},
+                    view, local, sets, each, d);
     return code ? code
                 : cuda_launch(run, view_direction,
                               {sets, 1, 1, THREADS, THREADS * sizeof(float)},

@@ -87,8 +87,8 @@ static __device__ void take_slots(struct tile_memory<ROWS> *t,
             t->value[threadIdx.x] = there ? s.slot_value(j, kv) : nullptr;
         }
         __syncthreads();
-        tile_take(t, s.d, s.scale, [](unsigned, unsigned) { return true; },
-                  sum);
+        tile_take(
+            t, s.d, s.scale, [](unsigned, unsigned) { return true; }, sum);
     }
 }
 
@@ -103,7 +103,8 @@ static __device__ inline void share_out(size_t count, size_t parts, size_t part,
 
 /* grid: queries, tiles of heads, parts. */
 template <unsigned ROWS>
-static __global__ void attend_chosen(struct hils_args a)
+static __global__ void __launch_bounds__(TILE_MOST_WIDTH)
+    attend_chosen(struct hils_args a)
 {
     auto *t = static_cast<struct tile_memory<ROWS> *>(cuda_shared());
     auto *g = reinterpret_cast<struct gathered<ROWS> *>(tile_queries(t) +
@@ -153,8 +154,8 @@ static __global__ void attend_chosen(struct hils_args a)
             size_t place = i * z.hq + head + r;
             size_t at = blockIdx.z * z.m * z.hq + place;
             float total = g->total[r];
-            float *out = a.parts.log ? a.parts.out + at * s.d
-                                     : a.out + place * s.d;
+            float *out =
+                a.parts.log ? a.parts.out + at * s.d : a.out + place * s.d;
             if (threadIdx.x < s.d)
                 out[threadIdx.x] = total == 0 ? 0 : all[r] / total;
             if (a.parts.log && !threadIdx.x)
@@ -180,15 +181,15 @@ static int attend_by(struct kernel_run *run, struct hils_args *a)
         if (!a->parts.out || !a->parts.log)
             return KERNEL_NO_MEMORY;
     }
-    int code = cuda_launch(
-        run, attend_chosen<ROWS>,
-        {z.m, tiles, a->part_count, tile_threads(z.d),
-         tile_bytes<ROWS>(z.d) + sizeof(struct gathered<ROWS>)},
-        *a);
-    return code || !a->parts.log ? code
-                                 : cuda_join(run, a->out, &a->parts,
-                                             a->part_count, rows, z.d,
-                                             z.softmax1);
+    int code =
+        cuda_launch(run, attend_chosen<ROWS>,
+                    {z.m, tiles, a->part_count, tile_threads(z.d),
+                     tile_bytes<ROWS>(z.d) + sizeof(struct gathered<ROWS>)},
+                    *a);
+    return code || !a->parts.log
+               ? code
+               : cuda_join(run, a->out, &a->parts, a->part_count, rows, z.d,
+                           z.softmax1);
 }
 
 static int hils_attention(struct kernel_run *run, float *out, const float *q,

@@ -51,16 +51,15 @@ struct hils_source {
     }
 };
 
-inline struct hils_source
-hils_source_of(const float *qhat, const struct kernel_pages *pages,
-               const struct kernel_summaries *summaries,
-               const int32_t *position, const int32_t *landmark,
-               const struct kernel_hils *sizes)
+inline struct hils_source hils_source_of(
+    const float *qhat, const struct kernel_pages *pages,
+    const struct kernel_summaries *summaries, const int32_t *position,
+    const int32_t *landmark, const struct kernel_hils *sizes)
 {
     const struct dense_sizes dense =
         dense_sizes_of(1, sizes->hq, sizes->hkv, sizes->d);
-    return {qhat,     *pages, *summaries, position,    landmark,
-            *sizes,   sizes->d, sizes->hq, dense.group, dense.scale};
+    return {qhat,   *pages,   *summaries, position,    landmark,
+            *sizes, sizes->d, sizes->hq,  dense.group, dense.scale};
 }
 
 int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,

@@ -229,11 +229,10 @@ static int pool_attention(struct kernel_run *run, float *out, float *weight,
         return KERNEL_NO_MEMORY;
     int code = make_sides(run, query, key, children, wq, wk, n, d, p);
     if (!code)
-        code = cuda_launch(run, dot_pairs,
-                           {cuda_ceil(pairs, THREADS / WARP), 1, 1, THREADS},
-                           share, static_cast<const float *>(query),
-                           static_cast<const float *>(key),
-                           wq ? root_of(p) : tau, n, width);
+        code = cuda_launch(
+            run, dot_pairs, {cuda_ceil(pairs, THREADS / WARP), 1, 1, THREADS},
+            share, static_cast<const float *>(query),
+            static_cast<const float *>(key), wq ? root_of(p) : tau, n, width);
     if (!code)
         code = softmax(run, share, n, n, n > 1);
     if (!code) /* over the rows: what each child got */
@@ -271,9 +270,9 @@ static int pool_landmark(struct kernel_run *run, float *out, float *ret_bias,
         return KERNEL_NO_MEMORY;
     int code = dots(run, score, children, proxy, bias, tau, n, d);
     if (!code)
-        code = cuda_launch(run, weigh_landmark, {1, 1, 1, THREADS, ROOM},
-                           weight, static_cast<const float *>(score), bias,
-                           ret_bias, n);
+        code =
+            cuda_launch(run, weigh_landmark, {1, 1, 1, THREADS, ROOM}, weight,
+                        static_cast<const float *>(score), bias, ret_bias, n);
     return code ? code : mix(run, out, weight, children, n, d);
 }
 

@@ -8,6 +8,7 @@
 #include "kernels/cuda/device.h"
 
 #include <cstdlib>
+#include <cstring>
 
 constexpr size_t MANY_ROWS = 16;
 constexpr unsigned THREADS = 128;
@@ -58,9 +59,8 @@ static int weight(struct kernel_run *run, const void *host, int type, size_t n,
 
 static __device__ inline float value_of(const void *w, int type, size_t at)
 {
-    return type == KERNEL_BF16
-               ? from_bf16(static_cast<const uint16_t *>(w)[at])
-               : static_cast<const float *>(w)[at];
+    return type == KERNEL_BF16 ? from_bf16(static_cast<const uint16_t *>(w)[at])
+                               : static_cast<const float *>(w)[at];
 }
 
 /* ---- Few rows ---- */
@@ -95,9 +95,8 @@ static __global__ void __launch_bounds__(THREADS)
         return;
     a += first * k;
     if (type == KERNEL_BF16 && k % 8 == 0) {
-        const uint4 *row =
-            reinterpret_cast<const uint4 *>(static_cast<const uint16_t *>(w) +
-                                            j * k);
+        const uint4 *row = reinterpret_cast<const uint4 *>(
+            static_cast<const uint16_t *>(w) + j * k);
         for (size_t l = lane_of_thread(); l < k / 8; l += WARP)
             take_eight(sum, row[l], a + 8 * l, k, rows);
     } else {
@@ -174,11 +173,19 @@ int cuda_product(struct kernel_run *run, float *out, const float *a,
 
 /* ---- Rows ---- */
 
+/* Few go with the launch: a copy would wait for what was asked for before. */
+struct picks {
+    static constexpr size_t MOST = 64;
+    const int32_t *row; /* nullptr: few */
+    int32_t few[MOST];
+};
+
 static __global__ void __launch_bounds__(ELEMENTS)
-    gather_rows(float *out, const void *w, int type, const int32_t *row,
+    gather_rows(float *out, const void *w, int type, const struct picks picks,
                 size_t k)
 {
-    size_t from = static_cast<size_t>(row[blockIdx.x]) * k;
+    int32_t row = picks.row ? picks.row[blockIdx.x] : picks.few[blockIdx.x];
+    size_t from = static_cast<size_t>(row) * k;
     for (size_t l = threadIdx.x; l < k; l += ELEMENTS)
         out[blockIdx.x * k + l] = value_of(w, type, from + l);
 }
@@ -187,14 +194,17 @@ static int gather(struct kernel_run *run, float *out,
                   const struct kernel_weight *w, const int32_t *host_row,
                   size_t m)
 {
+    struct picks picks = {};
+    cuda_room room(run);
     if (!m)
         return KERNEL_OK;
-    cuda_room room(run);
-    const int32_t *row = room.take_copy(host_row, m);
-    return row ? cuda_launch(run, gather_rows, {m, 1, 1, ELEMENTS}, out,
-                             static_cast<const void *>(w->device), w->type, row,
-                             w->k)
-               : KERNEL_NO_MEMORY;
+    if (m <= picks::MOST)
+        memcpy(picks.few, host_row, m * sizeof *host_row);
+    else if (!(picks.row = room.take_copy(host_row, m)))
+        return KERNEL_NO_MEMORY;
+    return cuda_launch(run, gather_rows, {m, 1, 1, ELEMENTS}, out,
+                       static_cast<const void *>(w->device), w->type, picks,
+                       w->k);
 }
 
 void cuda_fill_products(struct kernels *table)

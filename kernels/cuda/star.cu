@@ -68,16 +68,16 @@ static __device__ float part_of(struct tile_memory<1> *t,
             t->value[threadIdx.x] = i < count ? s.at(s.v, j, head) : nullptr;
         }
         __syncthreads();
-        tile_take(t, s.d, s.scale, [](unsigned, unsigned) { return true; },
-                  sum);
+        tile_take(
+            t, s.d, s.scale, [](unsigned, unsigned) { return true; }, sum);
     }
     return t->total[0] == 0 ? 0 : share * sum[0] / t->total[0];
 }
 
 /* grid: queries, heads.  out [m, heads, d] of the queries from `first` on. */
-static __global__ void attend_parts(float *out, struct star_source s,
-                                    const int32_t *chosen, const float *gate,
-                                    size_t first, size_t top_k)
+static __global__ void __launch_bounds__(TILE_MOST_WIDTH)
+    attend_parts(float *out, struct star_source s, const int32_t *chosen,
+                 const float *gate, size_t first, size_t top_k)
 {
     auto *t = static_cast<struct tile_memory<1> *>(cuda_shared());
     size_t i = first + blockIdx.x, head = blockIdx.y, slot = s.slot(i);
@@ -96,8 +96,7 @@ static __global__ void attend_parts(float *out, struct star_source s,
     sum += part_of(t, s, head, before, share[1] / all,
                    [&](size_t c) { return s.summary(c); });
     sum += part_of(t, s, head, count * s.chunk, share[2] / all, [&](size_t j) {
-        return static_cast<size_t>(chosen[j / s.chunk]) * s.chunk +
-               j % s.chunk;
+        return static_cast<size_t>(chosen[j / s.chunk]) * s.chunk + j % s.chunk;
     });
     if (threadIdx.x < s.d)
         out[(i * s.heads + head) * s.d + threadIdx.x] = sum;
@@ -108,22 +107,22 @@ static int attend_batch(struct kernel_run *run, float *out,
                         int32_t *chosen, const float *gate, size_t first,
                         size_t m, size_t chunks, size_t top_k)
 {
-    int code = cuda_launch(
-        run, score_chunks<QUERIES, struct star_source>,
-        {cuda_ceil(chunks, TILE), s.heads, cuda_ceil(m, QUERIES),
-         tile_threads(s.d), tile_bytes<QUERIES>(s.d)},
-        score, s, first, m, chunks);
+    int code =
+        cuda_launch(run, score_chunks<QUERIES, struct star_source>,
+                    {cuda_ceil(chunks, TILE), s.heads, cuda_ceil(m, QUERIES),
+                     tile_threads(s.d), tile_bytes<QUERIES>(s.d)},
+                    score, s, first, m, chunks);
     if (!code)
         code = cuda_launch(
             run, choose_by_summary,
             {m, s.heads, 1, CHOOSE_THREADS, sizeof(struct choose_memory)},
             chosen, static_cast<const float *>(score), s, first, chunks, top_k);
     return code ? code
-                : cuda_launch(run, attend_parts,
-                              {m, s.heads, 1, tile_threads(s.d),
-                               tile_bytes<1>(s.d)},
-                              out, s, static_cast<const int32_t *>(chosen),
-                              gate, first, top_k);
+                : cuda_launch(
+                      run, attend_parts,
+                      {m, s.heads, 1, tile_threads(s.d), tile_bytes<1>(s.d)},
+                      out, s, static_cast<const int32_t *>(chosen), gate, first,
+                      top_k);
 }
 
 static int star_attention(struct kernel_run *run, float *out, const float *q,
@@ -136,8 +135,8 @@ static int star_attention(struct kernel_run *run, float *out, const float *q,
     if (d > TILE_MOST_WIDTH || n > INT32_MAX)
         return KERNEL_UNSUPPORTED;
     const struct dense_sizes dense = dense_sizes_of(1, hq, hkv, d);
-    const struct star_source s = {q, k,  v,           m,          n, hkv, chunk,
-                                  d, hq, dense.group, dense.scale};
+    const struct star_source s = {q,     k, v,  m,           n,          hkv,
+                                  chunk, d, hq, dense.group, dense.scale};
     size_t chunks = (n - 1) / chunk; /* of the last query */
     top_k = top_k < chunks ? top_k : chunks;
     size_t batch = chunks ? CHOOSE_MOST_SCORES / (chunks * hq) : m;

@@ -54,10 +54,9 @@ struct summary_sizes {
 
 /* score [keys] = proxy . k / sqrt(d), a warp a key; then their shares.  Gives
  * -sum p ln p. */
-static __device__ float weigh_keys(float *score, const float *proxy,
-                                   const struct kernel_pages &pages,
-                                   const struct summary_sizes &z, size_t slot,
-                                   size_t at, float *room)
+static __device__ __forceinline__ float weigh_keys(
+    float *score, const float *proxy, const struct kernel_pages &pages,
+    const struct summary_sizes &z, size_t slot, size_t at, float *room)
 {
     for (size_t j = warp_of_thread(); j < z.keys; j += THREADS / WARP) {
         const float *key = key_at(pages, slot + j, z.step) + at;
@@ -117,14 +116,14 @@ static int chunk_summary(struct kernel_run *run,
 {
     const struct dense_sizes sizes = dense_sizes_of(1, hq, hkv, d);
     const struct summary_sizes z = {
-        first, chunk,  landmark ? chunk - 1 : chunk, sizes.group, hkv * d,
+        first, chunk,      landmark ? chunk - 1 : chunk, sizes.group, hkv * d,
         d,     sizes.scale};
     if (chunk > CUDA_MOST_SHARED || d > CUDA_MOST_SHARED)
         return KERNEL_UNSUPPORTED;
-    return cuda_launch(run, summarise,
-                       {chunks, hq, 1, THREADS,
-                        (MOST_WARPS + d + chunk) * sizeof(float)},
-                       *summaries, *pages, z);
+    return cuda_launch(
+        run, summarise,
+        {chunks, hq, 1, THREADS, (MOST_WARPS + d + chunk) * sizeof(float)},
+        *summaries, *pages, z);
 }
 
 void cuda_fill_summaries(struct kernels *table)

@@ -108,7 +108,8 @@ static __device__ inline void tile_score(struct tile_memory<ROWS> *t, size_t d,
         for (unsigned at = threadIdx.x; at < TILE * SLAB; at += blockDim.x) {
             unsigned slot = at / SLAB, l = at % SLAB;
             const float *key = t->key[slot];
-            t->slab[slot * SLAB_STEP + l] = key && l < width ? key[from + l] : 0;
+            t->slab[slot * SLAB_STEP + l] =
+                key && l < width ? key[from + l] : 0;
         }
         __syncthreads();
         const float *key = t->slab + lane_of_thread() * SLAB_STEP;
@@ -128,9 +129,9 @@ static __device__ inline void tile_score(struct tile_memory<ROWS> *t, size_t d,
 /* Takes the tile's scores into most and total; `sees(row, slot of the tile)`.
  * Leaves shares and factors for tile_mix. */
 template <unsigned ROWS, typename Sees>
-static __device__ inline void
-tile_weigh(struct tile_memory<ROWS> *t, const struct tile_scores<ROWS> *scores,
-           Sees sees)
+static __device__ inline void tile_weigh(struct tile_memory<ROWS> *t,
+                                         const struct tile_scores<ROWS> *scores,
+                                         Sees sees)
 {
     unsigned warps = blockDim.x / WARP, warp = warp_of_thread();
     unsigned lane = lane_of_thread();
@@ -207,9 +208,9 @@ int cuda_join(struct kernel_run *run, float *out,
 
 /* Writes the block's row r, as all there is of it or as a part. */
 template <unsigned ROWS>
-static __device__ inline void
-tile_leave(const struct tile_memory<ROWS> *t, unsigned r, float sum, size_t d,
-           float *out, float *log)
+static __device__ inline void tile_leave(const struct tile_memory<ROWS> *t,
+                                         unsigned r, float sum, size_t d,
+                                         float *out, float *log)
 {
     float total = t->total[r];
     if (threadIdx.x < d) /* a NaN is no 0 */

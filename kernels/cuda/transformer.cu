@@ -2,6 +2,8 @@
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/device.h"
 
+#include <cstring>
+
 constexpr unsigned THREADS = 256;
 
 /* ---- Norms: a block for each row ---- */
@@ -58,16 +60,29 @@ int cuda_layer_norm(struct kernel_run *run, float *out, const float *x,
 
 /* ---- Rotary: a block for each row ---- */
 
+/* What comes from the host goes with the launch where it is little, as in a
+ * decode step: a copy would wait for what was asked for before. */
+struct turns {
+    static constexpr size_t MOST_ROWS = 64, MOST_PAIRS = 128;
+    const int32_t *position; /* nullptr: few_positions */
+    const double *frequency; /* nullptr: few_frequencies */
+    int32_t few_positions[MOST_ROWS];
+    double few_frequencies[MOST_PAIRS];
+};
+
 /* The angle in double: in f32 those of late positions are wrong. */
 static __global__ void __launch_bounds__(THREADS)
-    rotate_rows(float *x, const int32_t *position, const double *frequency,
-                size_t h, size_t d)
+    rotate_rows(float *x, const struct turns by, size_t h, size_t d)
 {
     size_t half = d / 2;
+    int32_t position =
+        by.position ? by.position[blockIdx.x] : by.few_positions[blockIdx.x];
     x += blockIdx.x * h * d;
     for (size_t j = threadIdx.x; j < half; j += THREADS) {
         double sine, cosine;
-        sincos(position[blockIdx.x] * frequency[j], &sine, &cosine);
+        sincos(position *
+                   (by.frequency ? by.frequency[j] : by.few_frequencies[j]),
+               &sine, &cosine);
         float s = static_cast<float>(sine), c = static_cast<float>(cosine);
         for (size_t head = 0; head < h; head++) {
             float *pair = x + head * d + j;
@@ -82,15 +97,21 @@ static int rotary(struct kernel_run *run, float *x,
                   const int32_t *host_position, const double *host_frequency,
                   size_t m, size_t h, size_t d)
 {
-    if (!m || d < 2)
-        return KERNEL_OK;
+    struct turns by = {};
     cuda_room positions(run), frequencies(run);
-    const int32_t *position = positions.take_copy(host_position, m);
-    const double *frequency = frequencies.take_copy(host_frequency, d / 2);
-    return position && frequency
-               ? cuda_launch(run, rotate_rows, {m, 1, 1, THREADS}, x, position,
-                             frequency, h, d)
-               : KERNEL_NO_MEMORY;
+    size_t half = d / 2;
+    if (!m || !half)
+        return KERNEL_OK;
+    if (m <= turns::MOST_ROWS)
+        memcpy(by.few_positions, host_position, m * sizeof *host_position);
+    else if (!(by.position = positions.take_copy(host_position, m)))
+        return KERNEL_NO_MEMORY;
+    if (half <= turns::MOST_PAIRS)
+        memcpy(by.few_frequencies, host_frequency,
+               half * sizeof *host_frequency);
+    else if (!(by.frequency = frequencies.take_copy(host_frequency, half)))
+        return KERNEL_NO_MEMORY;
+    return cuda_launch(run, rotate_rows, {m, 1, 1, THREADS}, x, by, h, d);
 }
 
 /* ---- Values ---- */

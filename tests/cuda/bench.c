@@ -241,9 +241,8 @@ static struct attending make_attending(size_t m, size_t n, size_t hq,
 
 static void free_attending(struct attending *a)
 {
-    void *parts[] = {a->q,        a->k,      a->v,
-                     a->key,      a->bias,   a->out,
-                     a->position, a->chosen, NULL};
+    void *parts[] = {a->q,   a->k,        a->v,      a->key, a->bias,
+                     a->out, a->position, a->chosen, NULL};
     for (size_t i = 0; parts[i]; i++)
         table->release(&run, parts[i]);
 }
@@ -278,8 +277,8 @@ static void bench_attention(size_t m, size_t n, size_t hq, size_t hkv, size_t d)
     char shape[96];
     double row = 8.0 * (double)(hkv * d), pairs = (double)m * (double)n;
     double few = (double)(a.z.window + a.z.chunk * a.z.top_k);
-    snprintf(shape, sizeof shape, "%zu queries, %zu slots, %zu/%zu heads of %zu",
-             m, n, hq, hkv, d);
+    snprintf(shape, sizeof shape,
+             "%zu queries, %zu slots, %zu/%zu heads of %zu", m, n, hq, hkv, d);
     if (m > 1)
         pairs -= (double)m * (double)m / 2;
     say("attention, dense", shape, seconds(attend_dense, &a, a.out),

@@ -20,8 +20,8 @@ int cuda_blas_product(struct kernel_run *, float *out, const void *a,
         for (size_t j = 0; j < n; j++) {
             float sum = 0;
             for (size_t l = 0; l < k; l++)
-                sum += value_of(a, type, i * k + l) *
-                       value_of(w, type, j * k + l);
+                sum +=
+                    value_of(a, type, i * k + l) * value_of(w, type, j * k + l);
             out[i * n + j] = add ? out[i * n + j] + sum : sum;
         }
     return KERNEL_OK;

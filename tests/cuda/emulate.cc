@@ -42,9 +42,8 @@ uint64_t seed = 1;
 
 [[noreturn]] void wrong(const char *what)
 {
-    fprintf(stderr,
-            "emulated kernel: %s (block %u %u %u, thread %u of %u)\n", what,
-            blockIdx.x, blockIdx.y, blockIdx.z, current, threads);
+    fprintf(stderr, "emulated kernel: %s (block %u %u %u, thread %u of %u)\n",
+            what, blockIdx.x, blockIdx.y, blockIdx.z, current, threads);
     abort();
 }
 
@@ -180,8 +179,9 @@ bool run_ready()
     unsigned first = order == 2 ? random_below(threads) : 0;
     bool any = false;
     for (unsigned i = 0; i < threads; i++) {
-        unsigned t = order == 0 ? i : order == 1 ? threads - 1 - i
-                                                 : (first + i * 37) % threads;
+        unsigned t = order == 0   ? i
+                     : order == 1 ? threads - 1 - i
+                                  : (first + i * 37) % threads;
         if (fibres[t].state == READY) {
             run_thread(t);
             any = true;
@@ -244,7 +244,7 @@ void run_block()
     }
 }
 
-} // namespace
+}  // namespace
 
 void *cuda_shared()
 {
@@ -285,9 +285,9 @@ cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
         !grid.y || !grid.z || config->dynamicSmemBytes > 48 << 10)
         return cudaErrorInvalidConfiguration;
     if (!stacks) {
-        void *memory = mmap(nullptr, MOST_THREADS * STACK,
-                            PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *memory =
+            mmap(nullptr, MOST_THREADS * STACK, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory == MAP_FAILED)
             return cudaErrorMemoryAllocation;
         stacks = static_cast<char *>(memory);

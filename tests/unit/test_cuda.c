@@ -130,9 +130,9 @@ static void exact_sessions_read_as_full_ones(void **state)
             assert_int_equal(
                 session_open_exact(model, &all, &sessions[1], NULL), 0);
             for (int s = 0; s < 2; s++)
-                assert_int_equal(session_feed(sessions[s], ids, LENGTH, NULL,
-                                              NULL, NULL),
-                                 0);
+                assert_int_equal(
+                    session_feed(sessions[s], ids, LENGTH, NULL, NULL, NULL),
+                    0);
             check_near("exact", session_logits(sessions[1]),
                        session_logits(sessions[0]), vocabulary,
                        bound_of(model));
@@ -157,9 +157,9 @@ static void too_much_memory_is_an_answer(void **state)
         float host[4] = {1, 2, 3, 4}, back[4] = {0};
         struct kernel_weight *weight = NULL;
         assert_null(table->allocate(&run, (size_t)1 << 50));
-        assert_int_equal(table->weight(&run, host, KERNEL_F32, SIZE_MAX / 2, 8,
-                                       &weight),
-                         KERNEL_NO_MEMORY);
+        assert_int_equal(
+            table->weight(&run, host, KERNEL_F32, SIZE_MAX / 2, 8, &weight),
+            KERNEL_NO_MEMORY);
         assert_null(weight);
         float *x = table->allocate(&run, sizeof host);
         assert_non_null(x);

@@ -18,8 +18,7 @@ static void space(struct reader *r)
 static bool take(struct reader *r, const char *word)
 {
     size_t size = strlen(word);
-    bool found =
-        (size_t)(r->end - r->at) >= size && !memcmp(r->at, word, size);
+    bool found = (size_t)(r->end - r->at) >= size && !memcmp(r->at, word, size);
     r->at += found ? size : 0;
     return found;
 }

@@ -13,12 +13,15 @@ struct CMUnitTest {
     const char *name;
     void (*body)(void **state);
 };
-#define cmocka_unit_test(body) {#body, body}
+#define cmocka_unit_test(body)                                                 \
+    {                                                                          \
+#body, body                                                            \
+    }
 
 static jmp_buf bare_end; /* 1: failed, 2: skipped */
 
-__attribute__((format(printf, 3, 4), noreturn, unused)) static void
-bare_fail(const char *file, int line, const char *format, ...)
+__attribute__((format(printf, 3, 4), noreturn, unused)) static void bare_fail(
+    const char *file, int line, const char *format, ...)
 {
     va_list arguments;
     printf("%s:%d: ", file, line);
@@ -36,8 +39,8 @@ bare_fail(const char *file, int line, const char *format, ...)
         if (!(claim))                                                          \
             fail_msg("not true: %s", #claim);                                  \
     } while (0)
-#define assert_false(claim)     assert_true(!(claim))
-#define assert_null(pointer)    assert_true(!(pointer))
+#define assert_false(claim)      assert_true(!(claim))
+#define assert_null(pointer)     assert_true(!(pointer))
 #define assert_non_null(pointer) assert_true(pointer)
 #define assert_int_equal(a, b)                                                 \
     do {                                                                       \
@@ -45,8 +48,8 @@ bare_fail(const char *file, int line, const char *format, ...)
         if (bare_a != bare_b)                                                  \
             fail_msg("%s is %lld, not %lld", #a, bare_a, bare_b);              \
     } while (0)
-#define assert_string_equal(a, b)       assert_int_equal(strcmp(a, b), 0)
-#define assert_memory_equal(a, b, n)    assert_int_equal(memcmp(a, b, n), 0)
+#define assert_string_equal(a, b)        assert_int_equal(strcmp(a, b), 0)
+#define assert_memory_equal(a, b, n)     assert_int_equal(memcmp(a, b, n), 0)
 #define assert_memory_not_equal(a, b, n) assert_true(memcmp(a, b, n) != 0)
 
 static inline int bare_run(const struct CMUnitTest *tests, size_t count,
@@ -61,7 +64,9 @@ static inline int bare_run(const struct CMUnitTest *tests, size_t count,
         if (!end)
             tests[i].body(&state);
         printf("[  %s ] %s\n",
-               end == 1 ? "FAILED " : end ? "SKIPPED" : "     OK",
+               end == 1 ? "FAILED "
+               : end    ? "SKIPPED"
+                        : "     OK",
                tests[i].name);
         fflush(stdout);
         failed += end == 1;

@@ -60,8 +60,7 @@ static inline void __syncwarp(unsigned = 0xFFFFFFFFu)
     emulated_exchange(0, 0);
 }
 
-template <typename T>
-static inline T emulated_shuffle(T value, unsigned from)
+template <typename T> static inline T emulated_shuffle(T value, unsigned from)
 {
     uint64_t bits = 0;
     static_assert(sizeof value <= sizeof bits, "too wide to shuffle");
@@ -78,8 +77,7 @@ static inline T __shfl_xor_sync(unsigned, T value, int mask)
                             threadIdx.x % 32 ^ static_cast<unsigned>(mask));
 }
 
-template <typename T>
-static inline T __shfl_sync(unsigned, T value, int lane)
+template <typename T> static inline T __shfl_sync(unsigned, T value, int lane)
 {
     return emulated_shuffle(value, static_cast<unsigned>(lane) % 32);
 }
@@ -177,15 +175,14 @@ cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
                             void (*body)(void *argument), void *argument);
 
 template <typename... Parameters, typename... Arguments>
-static inline cudaError_t
-cudaLaunchKernelEx(const cudaLaunchConfig_t *config,
-                   void (*kernel)(Parameters...), Arguments &&...arguments)
+static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config,
+                                             void (*kernel)(Parameters...),
+                                             Arguments &&...arguments)
 {
     auto call = [&]() { kernel(arguments...); };
     return emulated_launch(
-        config, [](void *argument) {
-            (*static_cast<decltype(call) *>(argument))();
-        },
+        config,
+        [](void *argument) { (*static_cast<decltype(call) *>(argument))(); },
         &call);
 }
 

@@ -5,8 +5,15 @@
 
 #include <stddef.h>
 
-enum { cJSON_Null, cJSON_False, cJSON_True, cJSON_Number, cJSON_String,
-       cJSON_Array, cJSON_Object };
+enum {
+    cJSON_Null,
+    cJSON_False,
+    cJSON_True,
+    cJSON_Number,
+    cJSON_String,
+    cJSON_Array,
+    cJSON_Object
+};
 
 typedef struct cJSON {
     struct cJSON *next, *child;
@@ -33,8 +40,8 @@ static inline int bare_is(const cJSON *item, int type)
 {
     return item && item->type == type;
 }
-#define cJSON_IsNull(item)   bare_is(item, cJSON_Null)
-#define cJSON_IsTrue(item)   bare_is(item, cJSON_True)
+#define cJSON_IsNull(item) bare_is(item, cJSON_Null)
+#define cJSON_IsTrue(item) bare_is(item, cJSON_True)
 #define cJSON_IsBool(item)                                                     \
     (bare_is(item, cJSON_True) || bare_is(item, cJSON_False))
 #define cJSON_IsNumber(item) bare_is(item, cJSON_Number)
