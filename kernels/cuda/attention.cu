@@ -64,7 +64,6 @@ static __global__ void __launch_bounds__(TILE_MOST_WIDTH)
             t->value[threadIdx.x] =
                 there ? s.value(batch, j) + kv * z.d : nullptr;
         }
-        __syncthreads();
         tile_take(
             t, z.d, z.scale,
             [&](unsigned r, unsigned slot) {

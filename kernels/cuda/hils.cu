@@ -86,7 +86,6 @@ static __device__ void take_slots(struct tile_memory<ROWS> *t,
             t->key[threadIdx.x] = there ? s.slot_key(j, kv) : nullptr;
             t->value[threadIdx.x] = there ? s.slot_value(j, kv) : nullptr;
         }
-        __syncthreads();
         tile_take(
             t, s.d, s.scale, [](unsigned, unsigned) { return true; }, sum);
     }

@@ -1,7 +1,7 @@
 /* Products with weights, and their rows.
  *
- * Few rows: our own kernel, which reads the weight once and keeps f32
- * activations (a decode step is bound by the weight's bytes).  Many rows:
+ * Few rows: our own kernel, which reads the weight once for four of them and
+ * keeps f32 activations (a decode step is bound by the weight's bytes).  Many rows:
  * cuBLASLt on the tensor cores; with a bf16 weight the activations are rounded
  * to bf16 too.  Where cuBLASLt is not there or knows no way: our own again. */
 #include "kernels/cuda/cuda.h"
@@ -13,7 +13,6 @@
 constexpr size_t MANY_ROWS = 16;
 constexpr unsigned THREADS = 128;
 constexpr unsigned OUTPUTS = THREADS / WARP; /* of a block, one a warp */
-constexpr unsigned ROWS = 4;                 /* of a block */
 constexpr unsigned ELEMENTS = 256;           /* threads over single values */
 
 /* ---- Weights ---- */
@@ -65,27 +64,27 @@ static __device__ inline float value_of(const void *w, int type, size_t at)
 
 /* ---- Few rows ---- */
 
-/* sum [ROWS] += the products of eight bf16 with what a [rows, k] holds there. */
+/* *sum += eight bf16 times the eight floats at a, which is aligned. */
 static __device__ inline void take_eight(float *sum, uint4 eight,
-                                         const float *a, size_t k,
-                                         unsigned rows)
+                                         const float *a)
 {
+    const float4 *four = reinterpret_cast<const float4 *>(a);
+    const float4 x = four[0], y = four[1];
     const unsigned pairs[] = {eight.x, eight.y, eight.z, eight.w};
+    const float by[] = {x.x, x.y, x.z, x.w, y.x, y.y, y.z, y.w};
 #pragma unroll
     for (unsigned p = 0; p < 4; p++) {
-        float low = __uint_as_float(pairs[p] << 16);
-        float high = __uint_as_float(pairs[p] & 0xFFFF0000u);
-#pragma unroll
-        for (unsigned r = 0; r < ROWS; r++)
-            if (r < rows)
-                sum[r] += low * a[r * k + 2 * p] + high * a[r * k + 2 * p + 1];
+        *sum += __uint_as_float(pairs[p] << 16) * by[2 * p];
+        *sum += __uint_as_float(pairs[p] & 0xFFFF0000u) * by[2 * p + 1];
     }
 }
 
-/* A warp makes one output of up to ROWS rows. */
+/* A warp makes one output of up to ROWS rows.  `wide`: eight bf16 at a time,
+ * where k is a multiple of eight and `a` aligned. */
+template <unsigned ROWS>
 static __global__ void __launch_bounds__(THREADS)
     few_rows(float *out, const float *a, const void *w, int type, size_t m,
-             size_t n, size_t k, bool add)
+             size_t n, size_t k, bool add, bool wide)
 {
     size_t j = blockIdx.x * size_t{OUTPUTS} + warp_of_thread();
     size_t first = blockIdx.y * size_t{ROWS};
@@ -94,11 +93,17 @@ static __global__ void __launch_bounds__(THREADS)
     if (j >= n)
         return;
     a += first * k;
-    if (type == KERNEL_BF16 && k % 8 == 0) {
+    if (wide) {
         const uint4 *row = reinterpret_cast<const uint4 *>(
             static_cast<const uint16_t *>(w) + j * k);
-        for (size_t l = lane_of_thread(); l < k / 8; l += WARP)
-            take_eight(sum, row[l], a + 8 * l, k, rows);
+#pragma unroll 4
+        for (size_t l = lane_of_thread(); l < k / 8; l += WARP) {
+            const uint4 eight = row[l];
+#pragma unroll
+            for (unsigned r = 0; r < ROWS; r++)
+                if (r < rows)
+                    take_eight(&sum[r], eight, a + r * k + 8 * l);
+        }
     } else {
         for (size_t l = lane_of_thread(); l < k; l += WARP) {
             float by = value_of(w, type, j * k + l);
@@ -112,24 +117,37 @@ static __global__ void __launch_bounds__(THREADS)
     for (unsigned r = 0; r < ROWS; r++)
         sum[r] = warp_sum(sum[r]);
     out += first * n + j;
-    for (unsigned r = 0; !lane_of_thread() && r < rows; r++)
-        out[r * n] = add ? out[r * n] + sum[r] : sum[r];
+#pragma unroll
+    for (unsigned r = 0; r < ROWS; r++)
+        if (!lane_of_thread() && r < rows)
+            out[r * n] = add ? out[r * n] + sum[r] : sum[r];
 }
 
-static int product_few(struct kernel_run *run, float *out, const float *a,
-                       const struct kernel_weight *w, size_t m, bool add)
+template <unsigned ROWS>
+static int few_by(struct kernel_run *run, float *out, const float *a,
+                  const struct kernel_weight *w, size_t m, bool add)
 {
+    bool wide = w->type == KERNEL_BF16 && w->k % 8 == 0 &&
+                reinterpret_cast<uintptr_t>(a) % sizeof(float4) == 0;
     constexpr size_t most = CUDA_MOST_ROWS * ROWS;
     int code = KERNEL_OK;
     for (size_t at = 0; !code && at < m; at += most) {
         size_t rows = m - at < most ? m - at : most;
         code = cuda_launch(
-            run, few_rows,
+            run, few_rows<ROWS>,
             {cuda_ceil(w->n, OUTPUTS), cuda_ceil(rows, ROWS), 1, THREADS},
-            out + at * w->n, a + at * w->k, w->device, w->type, rows, w->n,
-            w->k, add);
+            out + at * w->n, a + at * w->k,
+            static_cast<const void *>(w->device), w->type, rows, w->n, w->k,
+            add, wide);
     }
     return code;
+}
+
+static int product_few(struct kernel_run *run, float *out, const float *a,
+                       const struct kernel_weight *w, size_t m, bool add)
+{
+    return m == 1 ? few_by<1>(run, out, a, w, m, add)
+                  : few_by<4>(run, out, a, w, m, add);
 }
 
 /* ---- Many rows ---- */

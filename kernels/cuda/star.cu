@@ -67,7 +67,6 @@ static __device__ float part_of(struct tile_memory<1> *t,
             t->key[threadIdx.x] = i < count ? s.at(s.k, j, head) : nullptr;
             t->value[threadIdx.x] = i < count ? s.at(s.v, j, head) : nullptr;
         }
-        __syncthreads();
         tile_take(
             t, s.d, s.scale, [](unsigned, unsigned) { return true; }, sum);
     }

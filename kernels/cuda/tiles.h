@@ -89,8 +89,8 @@ template <unsigned ROWS> struct tile_scores {
     float of[MOST]; /* of row warp + i warps with the lane's slot */
 };
 
-/* scores = q . k * scale, for the tile whose keys' places are set.  All threads
- * come. */
+/* scores = q . k * scale, for the tile whose keys' places some threads have just
+ * set.  All threads come. */
 template <unsigned ROWS>
 static __device__ inline void tile_score(struct tile_memory<ROWS> *t, size_t d,
                                          float scale,

@@ -145,6 +145,53 @@ static void exact_sessions_read_as_full_ones(void **state)
     }
 }
 
+/* Aligned activations are read another way than those of test_kernels. */
+static void check_aligned_product(const struct kernels *table, size_t m,
+                                  size_t n, size_t k)
+{
+    struct kernel_run run = {.stream = NULL};
+    const struct kernels *ref = kernels_ref();
+    struct kernel_weight *mine = NULL, *theirs = NULL;
+    uint16_t *half = mem_alloc(n * k * sizeof *half);
+    float *a = mem_alloc(m * k * sizeof *a), *want = mem_alloc(m * n * 4);
+    float *got = mem_alloc(m * n * sizeof *got);
+    uint64_t seed = 3;
+    for (size_t i = 0; i < n * k; i++) /* from 0.5 to 2 */
+        half[i] = (uint16_t)(0x3F00 + unit_below(&seed, 256));
+    for (size_t i = 0; i < m * k; i++)
+        a[i] = (float)unit_below(&seed, 2001) / 1000.0F - 1.0F;
+    assert_int_equal(ref->weight(&run, half, KERNEL_BF16, n, k, &theirs), 0);
+    assert_int_equal(table->weight(&run, half, KERNEL_BF16, n, k, &mine), 0);
+    ref->product(&run, want, a, theirs, m, false);
+    float *in = table->allocate(&run, m * k * sizeof *in);
+    float *out = table->allocate(&run, m * n * sizeof *out);
+    assert_true(in && out);
+    assert_int_equal(table->upload(&run, in, a, m * k * sizeof *a), 0);
+    assert_int_equal(table->product(&run, out, in, mine, m, false), 0);
+    assert_int_equal(table->download(&run, got, out, m * n * sizeof *got), 0);
+    check_near("aligned product", got, want, m * n, F32_BOUND);
+    table->release(&run, in);
+    table->release(&run, out);
+    table->weight_free(&run, mine);
+    ref->weight_free(&run, theirs);
+    free(half);
+    free(a);
+    free(want);
+    free(got);
+}
+
+static void aligned_products_are_right(void **state)
+{
+    (void)state;
+    static const size_t rows[] = {1, 3, 4, 7, 15};
+    for (int t = 0; t < TABLES; t++) {
+        const struct kernels *table = device_table(t);
+        for (size_t r = 0; table && r < sizeof rows / sizeof rows[0]; r++)
+            for (size_t k = 8; k < 400; k += 128)
+                check_aligned_product(table, rows[r], 5, k);
+    }
+}
+
 /* The caller survives it, and so does the device. */
 static void too_much_memory_is_an_answer(void **state)
 {
@@ -236,6 +283,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_emulation_sees_mistakes),
         cmocka_unit_test(too_much_memory_is_an_answer),
+        cmocka_unit_test(aligned_products_are_right),
         cmocka_unit_test(decoders_give_the_logits),
         cmocka_unit_test(embedders_give_the_vectors),
         cmocka_unit_test(exact_sessions_read_as_full_ones),
