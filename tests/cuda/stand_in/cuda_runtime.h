@@ -19,6 +19,35 @@
 
 using std::size_t;
 
+/* What kernels/cuda shows to the linker has names of its own here, so that both
+ * can be in one program. */
+#define cuda_code             emulated_code
+#define cuda_processors       emulated_processors
+#define cuda_room             emulated_room
+#define cuda_launch           emulated_start
+#define cuda_blas_product     emulated_blas_product
+#define cuda_product          emulated_product
+#define cuda_rms_norm         emulated_rms_norm
+#define cuda_layer_norm       emulated_layer_norm
+#define cuda_scale            emulated_scale
+#define cuda_join             emulated_join
+#define cuda_attend_segments  emulated_attend_segments
+#define cuda_hils_choose      emulated_hils_choose
+#define cuda_fill_products    emulated_fill_products
+#define cuda_fill_transformer emulated_fill_transformer
+#define cuda_fill_attention   emulated_fill_attention
+#define cuda_fill_memories    emulated_fill_memories
+#define cuda_fill_summaries   emulated_fill_summaries
+#define cuda_fill_hils        emulated_fill_hils
+#define cuda_fill_star        emulated_fill_star
+#define cuda_fill_hici        emulated_fill_hici
+#define paged                 emulated_paged
+#define segments              emulated_segments
+#define hils_source           emulated_hils_source
+#define star_source           emulated_star_source
+#define cuda_grid             emulated_grid
+#define dense_sizes           emulated_dense_sizes
+
 #define __global__
 #define __device__
 #define __host__
