@@ -30,7 +30,7 @@ static __device__ inline struct rows rows_of(const Source &s, size_t batch,
 
 /* grid: tiles of rows, key-value heads times parts, batches. */
 template <unsigned ROWS, typename Source>
-static __global__ void __launch_bounds__(TILE_MOST_WIDTH)
+static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
     attend(Source s, struct tile_parts parts, size_t count)
 {
     auto *t = static_cast<struct tile_memory<ROWS> *>(cuda_shared());

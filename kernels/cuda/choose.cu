@@ -8,7 +8,7 @@ constexpr unsigned FEW = 4, MANY = 16; /* queries, or rows, of a block */
 /* log [m, hq] of the sum of the window's exp(score)s.  A block has a tile of
  * rows, queries times the heads of a group.  grid: tiles, key-value heads. */
 template <unsigned ROWS>
-static __global__ void __launch_bounds__(TILE_MOST_WIDTH)
+static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
     sum_windows(float *log, struct hils_source s, const float *q, size_t first,
                 size_t m)
 {

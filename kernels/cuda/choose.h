@@ -13,7 +13,7 @@ constexpr size_t CHOOSE_MOST_SCORES = size_t{64} << 20; /* held at once */
 /* score [m, heads, chunks] = query . key * scale + bias, of the candidates
  * alone.  grid: tiles of chunks, heads, tiles of queries. */
 template <unsigned ROWS, typename Source>
-static __global__ void __launch_bounds__(TILE_MOST_WIDTH)
+static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
     score_chunks(float *score, Source s, size_t first, size_t m, size_t chunks)
 {
     auto *t = static_cast<struct tile_memory<ROWS> *>(cuda_shared());

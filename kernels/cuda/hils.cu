@@ -102,7 +102,7 @@ static __device__ inline void share_out(size_t count, size_t parts, size_t part,
 
 /* grid: queries, tiles of heads, parts. */
 template <unsigned ROWS>
-static __global__ void __launch_bounds__(TILE_MOST_WIDTH)
+static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
     attend_chosen(struct hils_args a)
 {
     auto *t = static_cast<struct tile_memory<ROWS> *>(cuda_shared());

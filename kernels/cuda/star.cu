@@ -74,7 +74,7 @@ static __device__ float part_of(struct tile_memory<1> *t,
 }
 
 /* grid: queries, heads.  out [m, heads, d] of the queries from `first` on. */
-static __global__ void __launch_bounds__(TILE_MOST_WIDTH)
+static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
     attend_parts(float *out, struct star_source s, const int32_t *chosen,
                  const float *gate, size_t first, size_t top_k)
 {

@@ -85,7 +85,7 @@ static __device__ __forceinline__ float weigh_keys(
 }
 
 /* A block for each chunk and query head. */
-static __global__ void __launch_bounds__(THREADS)
+static __global__ void __launch_bounds__(THREADS, 1)
     summarise(struct kernel_summaries summaries, struct kernel_pages pages,
               struct summary_sizes z)
 {
