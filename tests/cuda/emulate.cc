@@ -173,18 +173,17 @@ void run_thread(unsigned t)
     enter(t);
 }
 
-/* Lets every thread that can run until it cannot. */
-bool run_ready()
+/* Lets each of the `count` threads from `first` on run until it cannot. */
+bool run_ready(unsigned first, unsigned count)
 {
-    unsigned order = random_below(3);
-    unsigned first = order == 2 ? random_below(threads) : 0;
+    unsigned order = random_below(3), shift = random_below(count);
     bool any = false;
-    for (unsigned i = 0; i < threads; i++) {
+    for (unsigned i = 0; i < count; i++) {
         unsigned t = order == 0   ? i
-                     : order == 1 ? threads - 1 - i
-                                  : (first + i * 37) % threads;
-        if (fibres[t].state == READY) {
-            run_thread(t);
+                     : order == 1 ? count - 1 - i
+                                  : (shift + i * 37) % count;
+        if (fibres[first + t].state == READY) {
+            run_thread(first + t);
             any = true;
         }
     }
@@ -228,19 +227,40 @@ bool all_done()
     return true;
 }
 
+/* All warps a step further. */
+bool step_together(unsigned warps)
+{
+    bool any = false;
+    while (run_ready(0, threads))
+        any = true;
+    for (unsigned w = 0; w < warps; w++)
+        any = answer_warp(w) || any;
+    return any;
+}
+
+/* One warp after the other, each as far as the block's barriers let it. */
+bool step_apart(unsigned warps, bool backwards)
+{
+    bool any = false;
+    for (unsigned i = 0; i < warps; i++) {
+        unsigned w = backwards ? warps - 1 - i : i;
+        while (run_ready(w * WARP, WARP) || answer_warp(w))
+            any = true;
+    }
+    return any;
+}
+
 void run_block()
 {
     for (unsigned t = 0; t < threads; t++) {
         fibres[t].state = READY;
         prepare(&fibres[t], stacks + t * STACK, start);
     }
+    unsigned pace = random_below(3), warps = threads / WARP;
     while (!all_done()) {
-        while (run_ready())
-            ;
-        bool any = false;
-        for (unsigned w = 0; w < threads / WARP; w++)
-            any = answer_warp(w) || any;
-        if (!any && !all_done())
+        bool any =
+            pace == 2 ? step_together(warps) : step_apart(warps, pace == 1);
+        if (!any)
             answer_block();
     }
 }
