@@ -5,7 +5,7 @@
 #include "kernels/cuda/dense.h"
 #include "kernels/cuda/tiles.h"
 
-constexpr size_t SPLIT_LEAST = 128; /* slots of a part */
+constexpr size_t SPLIT_LEAST = 64; /* slots of a part */
 
 /* The rows of a tile, and the widest range of slots that one of them sees. */
 struct rows {
