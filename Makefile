@@ -1,6 +1,6 @@
 # Lectern.  `make help` lists what there is.
 #
-#   BUILD=release|asan|tsan|cov|fuzz   kind of build; objects live in build/$(BUILD)
+#   BUILD=release|asan|tsan|cov|fuzz   kind of build (gpu: `make gpu-check`); objects live in build/$(BUILD)
 #   WERROR=1                      warnings are errors (as in continuous tests)
 #   V=1                           show the commands
 
@@ -11,7 +11,7 @@ O := build/$(BUILD)
 comma := ,
 
 PACKAGES := libuv lmdb zlib libxml-2.0 libcjson libutf8proc libxxhash libzstd libseccomp libpcre2-8
-PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) gumbo 2>/dev/null | sed 's/-I/-isystem /g')
+PKG_CFLAGS := $(if $(filter gpu,$(BUILD)),-isystem tests/cuda/bare,$(shell pkg-config --cflags $(PACKAGES) gumbo 2>/dev/null | sed 's/-I/-isystem /g'))
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
         -Wmissing-prototypes -Wvla -Wundef -Wcast-qual -Wdouble-promotion -Wformat=2
@@ -20,6 +20,7 @@ CFLAGS_release := -O2 -D_FORTIFY_SOURCE=3 -ftrivial-auto-var-init=zero \
 CFLAGS_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 CFLAGS_tsan := -O1 -fsanitize=thread -Wno-maybe-uninitialized
 CFLAGS_cov := -O0 --coverage
+CFLAGS_gpu := $(CFLAGS_release)
 CFLAGS_fuzz := -O1 -w -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 LDFLAGS_release := -Wl,-z,relro,-z,now
 LDFLAGS_asan := -fsanitize=address,undefined
@@ -64,10 +65,19 @@ NVCCFLAGS := -std=c++17 -O3 -g -I. -Werror all-warnings \
         -Xcompiler -fPIE,-Wall,-Wextra,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
 KERNELS := $(call sources,kernels/ref) \
         $(filter-out %/$(if $(DNNL),no_dnnl,dnnl).o,$(call sources,kernels/cpu)) \
-        $O/kernels/cuda/$(if $(NVCC),cuda,none).o
+        $(if $(NVCC),$(patsubst %.cu,$O/%.o,$(wildcard kernels/cuda/*.cu)),$O/kernels/cuda/none.o)
 KERNEL_LIBS := -Wl,--push-state,--as-needed $(if $(DNNL),-ldnnl -lgomp) $(CUDA_LIBS) -Wl,--pop-state
 $O/kernels/ref/%.o: CFLAGS_ALL += -ffp-contract=off
 $O/kernels/cpu/%.o $O/tests/bench/%.o $O/memory/nearest_dot.o: CFLAGS_ALL += -ffp-contract=fast $(if $(filter release,$(BUILD)),-O3)
+
+# The device's files once more, as plain C++ over a stand-in for CUDA: the logic
+# of the kernels, in tests alone.  Fibres and the thread sanitizer do not mix.
+CXX ?= c++
+EMULATED := $(if $(filter tsan gpu,$(BUILD)),$O/tests/cuda/none.o,$(patsubst %.cu,$O/tests/cuda/emulated/%.o, \
+        $(filter-out blas.cu,$(notdir $(wildcard kernels/cuda/*.cu)))) $(patsubst %,$O/tests/cuda/%.o,blas emulate self_test))
+CXXFLAGS_ALL = -std=c++17 -D_GNU_SOURCE -g -fPIE -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if $(WERROR),-Werror) -fno-exceptions -fno-rtti \
+        -fno-threadsafe-statics -Dkernels_cuda=kernels_emulated -Itests/cuda/stand_in -Itests/cuda -I. \
+        $(filter-out -ftrivial-auto-var-init=zero,$(CFLAGS_$(BUILD))) $(CFLAGS)
 
 # The flags are part of what an object and a program depend on.
 STAMP := $O/.flags
@@ -125,7 +135,7 @@ $O/html5lib: $(STAMP) $O/tests/programs/html5lib.o $(filter-out %/main.o %/jail.
 # ---- Tests ----
 
 # One program for each file of tests/unit, linked with everything but the mains.
-$O/all.a: $(STAMP) $(BASE) $(TREE) $(MEMORY) $(INDEXER) $(MODEL) $(KERNELS) $(CASES) $(filter-out %/main.o,$(DAEMON)) $(filter-out %/main.o $(BASE),$(call sources,cli))
+$O/all.a: $(STAMP) $(BASE) $(TREE) $(MEMORY) $(INDEXER) $(MODEL) $(KERNELS) $(EMULATED) $(CASES) $(filter-out %/main.o,$(DAEMON)) $(filter-out %/main.o $(BASE),$(call sources,cli))
 	@rm -f $@ && ar rcs $@ $(filter %.o,$^)
 $O/tests/unit/%: $O/tests/unit/%.o $O/all.a $(FAISS_C)
 	$(call say,link)
@@ -181,6 +191,27 @@ fuzz:  ## fuzz the readers of pages, trees, tokenizers and models, FUZZ_SECONDS 
 	@sh tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)
 replay: fuzzers  ## run the fuzz targets of this BUILD over their corpora
 	@sh tests/fuzz/replay.sh $O
+# What needs a device, built without Debian's packages: stand-ins of our own for
+# cmocka and cJSON, no tokenizers (tests/cuda/bare).
+GPU_BASE := $(filter-out $(patsubst %,$O/base/%.o,config config_paths hash log nearest q8 text url),$(BASE))
+GPU_MODEL := $(filter-out $(patsubst %,$O/model/%.o,added bpe charsmap decoder new_unicode normalise old_unicode pattern \
+        tokenizer tokenizer_read tokenizer_read_model tokenizer_read_steps unigram utf8 vocabulary wordpiece),$(MODEL))
+GPU_TESTS := $(patsubst %,$O/check/test_%,kernels attention cuda)
+$(GPU_TESTS): $O/check/%: $O/tests/unit/%.o $(GPU_BASE) $(GPU_MODEL) $(KERNELS) $(EMULATED) $(CASES) $(patsubst %,$O/tests/cuda/bare/%.o,cJSON rest)
+	$(call say,link)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(KERNEL_LIBS) -lpthread -lm
+$O/check/bench: $O/tests/cuda/bench.o $(KERNELS)
+	$(call say,link)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(KERNEL_LIBS) -lpthread -lm
+gpu-programs: $(GPU_TESTS) $O/check/bench
+gpu-check:  ## the device's operations and whole models against the reference; needs nvcc and a device, else says SKIP
+	@sh tests/cuda/check.sh check
+gpu-bench:  ## measure the device; JSON under tests/bench/results/
+	@sh tests/cuda/check.sh bench
+gpu-resources:  ## registers and spills of every kernel of the device (needs nvcc)
+	@$(if $(NVCC),sh tests/cuda/resources.sh $(NVCC) 90a,echo "SKIP gpu-resources: there is no nvcc")
 layers:  ## check that each folder includes only what it may
 	@sh tests/layers.sh && echo "layers: fine"
 demo: deps  ## index a real manual and ask it three questions
@@ -226,6 +257,15 @@ $O/%.o: %.c $(STAMP)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
+$O/tests/cuda/emulated/%.o: kernels/cuda/%.cu $(STAMP)
+	$(call say,c++ )
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(CXXFLAGS_ALL) -MMD -MP -x c++ -c -o $@ $<
+$O/tests/cuda/%.o: tests/cuda/%.cc $(STAMP)
+	$(call say,c++ )
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(CXXFLAGS_ALL) -MMD -MP -c -o $@ $<
+
 $O/%.o: %.cu $(STAMP)
 	$(call say,nvcc)
 	@mkdir -p $(@D)
@@ -239,5 +279,5 @@ help:  ## list the targets
 clean:  ## remove everything that was built
 	rm -rf build
 
-.PHONY: all help clean test unit e2e bench trials fuzz fuzzers replay layers demo deps install
+.PHONY: all help clean test unit e2e bench trials fuzz fuzzers replay layers demo deps install gpu-programs gpu-check gpu-bench gpu-resources
 .SECONDARY:

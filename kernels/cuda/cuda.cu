@@ -1,18 +1,14 @@
-/* The device's table.  What is not written for the device yet answers
- * KERNEL_UNSUPPORTED.  The runtime is linked statically and finds the driver
- * itself; without one there is no device, and no error. */
-#include <cuda_runtime.h>
+/* The device's table and its memory.  The runtime is linked statically and finds
+ * the driver itself; without one there is no device, and no error.
+ *
+ * All memory comes from the device's own pool in the order of the run's stream
+ * and goes back there, not to the driver.  Out of memory is an answer like any
+ * other. */
+#include "kernels/cuda/cuda.h"
 
-#include "kernels/kernels.h"
+#include <pthread.h>
 
-static cudaStream_t stream_of(const struct kernel_run *run)
-{
-    return static_cast<cudaStream_t>(run->stream);
-}
-
-/* Maps the runtime's answer, and forgets it, so that the next call starts
- * clean. */
-static int code_of(cudaError_t error)
+int cuda_code(cudaError_t error)
 {
     if (error == cudaSuccess)
         return KERNEL_OK;
@@ -23,161 +19,146 @@ static int code_of(cudaError_t error)
 
 /* ---- Memory ---- */
 
-static void *allocate(struct kernel_run *, size_t bytes)
+static void *allocate(struct kernel_run *run, size_t bytes)
 {
     void *memory = nullptr;
-    return code_of(cudaMalloc(&memory, bytes ? bytes : 1)) ? nullptr : memory;
+    return cuda_code(
+               cudaMallocAsync(&memory, bytes ? bytes : 1, cuda_stream(run)))
+               ? nullptr
+               : memory;
 }
 
-static void release(struct kernel_run *, void *memory)
+static void release(struct kernel_run *run, void *memory)
 {
-    code_of(cudaFree(memory));
+    if (memory)
+        cuda_code(cudaFreeAsync(memory, cuda_stream(run)));
+}
+
+/* Waits, so that another run may use what was put there. */
+static int move(struct kernel_run *run, void *to, const void *from,
+                size_t bytes, cudaMemcpyKind kind)
+{
+    cudaError_t error =
+        bytes ? cudaMemcpyAsync(to, from, bytes, kind, cuda_stream(run))
+              : cudaSuccess;
+    if (error == cudaSuccess)
+        error = cudaStreamSynchronize(cuda_stream(run));
+    return cuda_code(error);
 }
 
 static int upload(struct kernel_run *run, void *to, const void *host,
                   size_t bytes)
 {
-    cudaError_t error = cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice,
-                                        stream_of(run));
-    if (error == cudaSuccess)
-        error = cudaStreamSynchronize(stream_of(run));
-    return code_of(error);
+    return move(run, to, host, bytes, cudaMemcpyHostToDevice);
 }
 
 static int download(struct kernel_run *run, void *host, const void *from,
                     size_t bytes)
 {
-    cudaError_t error = cudaMemcpyAsync(host, from, bytes,
-                                        cudaMemcpyDeviceToHost, stream_of(run));
-    if (error == cudaSuccess)
-        error = cudaStreamSynchronize(stream_of(run));
-    return code_of(error);
+    return move(run, host, from, bytes, cudaMemcpyDeviceToHost);
 }
 
 static int copy(struct kernel_run *run, void *to, const void *from,
                 size_t bytes)
 {
-    return code_of(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice,
-                                   stream_of(run)));
-}
-
-/* ---- Norm ---- */
-
-enum { NORM_THREADS = 256, WARP = 32 };
-
-/* The sum of `value` over the block, in every thread. */
-static __device__ float block_sum(float value)
-{
-    __shared__ float warps[NORM_THREADS / WARP];
-    for (int step = WARP / 2; step > 0; step /= 2)
-        value += __shfl_xor_sync(0xFFFFFFFFu, value, step);
-    if (threadIdx.x % WARP == 0)
-        warps[threadIdx.x / WARP] = value;
-    __syncthreads();
-    value = 0;
-    for (int i = 0; i < NORM_THREADS / WARP; i++)
-        value += warps[i];
-    return value;
-}
-
-/* One block for each row. */
-static __global__ void __launch_bounds__(NORM_THREADS)
-    rms_norm_rows(float *out, const float *x, const float *weight, size_t d,
-                  float eps)
-{
-    x += blockIdx.x * d;
-    out += blockIdx.x * d;
-    float square = 0;
-    for (size_t i = threadIdx.x; i < d; i += NORM_THREADS)
-        square += x[i] * x[i];
-    float scale = rsqrtf(block_sum(square) / static_cast<float>(d) + eps);
-    for (size_t i = threadIdx.x; i < d; i += NORM_THREADS)
-        out[i] = x[i] * scale * weight[i];
-}
-
-static int rms_norm(struct kernel_run *run, float *out, const float *x,
-                    const float *weight, size_t m, size_t d, float eps)
-{
-    if (!m || !d)
-        return KERNEL_OK;
-    if (m > 0x7FFFFFFF)
-        return KERNEL_UNSUPPORTED;
-    rms_norm_rows<<<static_cast<unsigned>(m), NORM_THREADS, 0,
-                    stream_of(run)>>>(out, x, weight, d, eps);
-    return code_of(cudaGetLastError());
-}
-
-/* ---- Memories ---- */
-
-enum { MEAN_COLUMNS = 32, MEAN_ROWS = 16 };
-
-/* A block takes 32 columns; its threads above one another take turns down the
- * rows. */
-static __global__ void __launch_bounds__(MEAN_COLUMNS *MEAN_ROWS)
-    mean_columns(float *out, const float *children, size_t n, size_t d)
-{
-    __shared__ float part[MEAN_ROWS][MEAN_COLUMNS];
-    size_t column = blockIdx.x * size_t(MEAN_COLUMNS) + threadIdx.x;
-    float sum = 0;
-    for (size_t i = threadIdx.y; i < n && column < d; i += MEAN_ROWS)
-        sum += children[i * d + column];
-    part[threadIdx.y][threadIdx.x] = sum;
-    __syncthreads();
-    if (threadIdx.y || column >= d)
-        return;
-    for (int i = 1; i < MEAN_ROWS; i++)
-        sum += part[i][threadIdx.x];
-    out[column] = sum / static_cast<float>(n);
-}
-
-static int pool_mean(struct kernel_run *run, float *out, const float *children,
-                     size_t n, size_t d)
-{
-    size_t blocks = (d + MEAN_COLUMNS - 1) / MEAN_COLUMNS;
-    if (!d)
-        return KERNEL_OK;
-    if (blocks > 0x7FFFFFFF)
-        return KERNEL_UNSUPPORTED;
-    mean_columns<<<static_cast<unsigned>(blocks), dim3(MEAN_COLUMNS, MEAN_ROWS),
-                   0, stream_of(run)>>>(out, children, n, d);
-    return code_of(cudaGetLastError());
+    return bytes ? cuda_code(cudaMemcpyAsync(to, from, bytes,
+                                             cudaMemcpyDeviceToDevice,
+                                             cuda_stream(run)))
+                 : KERNEL_OK;
 }
 
 /* ---- The table ---- */
 
-/* Fits every entry that returns a code. */
-template <typename... Arguments> static int unsupported(Arguments...)
+static struct kernels table;
+static const char *missing; /* why there is no device; nullptr: there is one */
+static unsigned processors;
+
+unsigned cuda_processors()
 {
-    return KERNEL_UNSUPPORTED;
+    return processors;
 }
 
-static void weight_free(struct kernel_run *, struct kernel_weight *)
+/* Nothing of what was freed goes back to the driver before the end. */
+static cudaError_t keep_memory(int device)
+{
+    cudaMemPool_t pool;
+    uint64_t most = UINT64_MAX;
+    cudaError_t error = cudaDeviceGetDefaultMemPool(&pool, device);
+    return error ? error
+                 : cudaMemPoolSetAttribute(
+                       pool, cudaMemPoolAttrReleaseThreshold, &most);
+}
+
+static const char *find_device()
+{
+    int devices = 0, pools = 0, major = 0, count = 0, device = 0;
+    cudaError_t error = cudaGetDeviceCount(&devices);
+    if (error == cudaErrorInsufficientDriver) /* the answer without any, too */
+        return "no CUDA driver, or an old one";
+    if (!error && devices <= 0)
+        return "no CUDA device";
+    if (!error)
+        error = cudaGetDevice(&device);
+    if (!error)
+        error = cudaDeviceGetAttribute(
+            &major, cudaDevAttrComputeCapabilityMajor, device);
+    if (!error)
+        error = cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount,
+                                       device);
+    if (!error)
+        error = cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported,
+                                       device);
+    if (!error && major < 8)
+        return "the CUDA device is older than compute capability 8.0";
+    if (!error && !pools)
+        return "the CUDA device has no memory pools";
+    if (!error)
+        error = keep_memory(device);
+    processors = count > 0 ? static_cast<unsigned>(count) : 1;
+    return error ? cudaGetErrorString(error) : nullptr;
+}
+
+/* Whether the program holds code for this very device. */
+static __global__ void nothing()
 {
 }
 
-static const struct kernels *table()
+static const char *find_code()
 {
-    static struct kernels cuda = {
-        "cuda",      allocate,    release,     upload,      download,
-        copy,        unsupported, weight_free, unsupported, unsupported,
-        rms_norm,    unsupported, unsupported, unsupported, unsupported,
-        unsupported, unsupported, unsupported, unsupported, unsupported,
-        unsupported, pool_mean,   unsupported, unsupported, unsupported,
-        unsupported, unsupported, unsupported, unsupported, unsupported,
-        unsupported, unsupported, unsupported};
-    return &cuda;
+    struct kernel_run run = {};
+    int code = cuda_launch(&run, nothing, {1, 1, 1, 32});
+    if (!code)
+        code = cuda_code(cudaStreamSynchronize(nullptr));
+    return code ? "the program holds no code for this CUDA device" : nullptr;
+}
+
+static void fill()
+{
+    missing = find_device();
+    if (!missing)
+        missing = find_code();
+    cudaGetLastError();
+    table.name = "cuda";
+    table.allocate = allocate;
+    table.release = release;
+    table.upload = upload;
+    table.download = download;
+    table.copy = copy;
+    cuda_fill_products(&table);
+    cuda_fill_transformer(&table);
+    cuda_fill_attention(&table);
+    cuda_fill_memories(&table);
+    cuda_fill_summaries(&table);
+    cuda_fill_hils(&table);
+    cuda_fill_star(&table);
+    cuda_fill_hici(&table);
 }
 
 extern "C" const struct kernels *kernels_cuda(const char **ret_reason)
 {
-    int devices = 0;
-    cudaError_t error = cudaGetDeviceCount(&devices);
-    if (error == cudaSuccess && devices > 0)
-        return table();
-    cudaGetLastError();
-    if (error == cudaErrorInsufficientDriver) /* the answer without any, too */
-        *ret_reason = "no CUDA driver, or an old one";
-    else
-        *ret_reason = error ? cudaGetErrorString(error) : "no CUDA device";
-    return nullptr;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, fill);
+    if (missing)
+        *ret_reason = missing;
+    return missing ? nullptr : &table;
 }

@@ -16,6 +16,7 @@
 #include "base/pool.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/kernels.h"
+#include "tests/cuda/emulated.h"
 #include "tests/programs/cases.h"
 
 enum { GUARD = 19, MOST_ARRAYS = 24, MOST_TABLES = 16 };
@@ -254,6 +255,11 @@ static inline void drive_all(void (*drive)(struct bench *))
             printf("SKIP %s: not this processor\n", names[level]);
     cpu_limit_none();
     const char *reason = NULL;
+    const struct kernels *emulated = kernels_emulated(&reason);
+    if (emulated)
+        drive_table(emulated, "cuda emulated", 1e-3, true, drive);
+    else
+        printf("SKIP cuda emulated: %s\n", reason);
     const struct kernels *cuda = kernels_cuda(&reason);
     if (cuda)
         drive_table(cuda, "cuda", 1e-3, true, drive);

@@ -1,0 +1,205 @@
+/* Dense attention: causal over pages, over all keys (encoders), and HiCI's over
+ * segments.  A block takes a tile of rows (queries times the heads that share a
+ * key-value head); where there are too few blocks for the device, the keys are
+ * split over several (split-KV) whose parts are joined. */
+#include "kernels/cuda/dense.h"
+#include "kernels/cuda/tiles.h"
+
+constexpr size_t SPLIT_LEAST = 64; /* slots of a part */
+
+/* The rows of a tile, and the widest range of slots that one of them sees. */
+struct rows {
+    size_t first, count; /* of the batch's queries * group */
+    size_t from, to;
+};
+
+template <typename Source>
+static __device__ inline struct rows rows_of(const Source &s, size_t batch,
+                                             size_t tile, unsigned most)
+{
+    size_t all = s.queries(batch) * s.sizes.group, first = tile * most;
+    struct rows rows = {first, 0, 0, 0};
+    if (first >= all)
+        return rows;
+    rows.count = all - first < most ? all - first : most;
+    size_t last = (first + rows.count - 1) / s.sizes.group;
+    rows.from = s.from(batch, first / s.sizes.group);
+    rows.to = s.to(batch, last);
+    return rows;
+}
+
+/* grid: tiles of rows, key-value heads times parts, batches. */
+template <unsigned ROWS, typename Source>
+static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
+    attend(Source s, struct tile_parts parts, size_t count)
+{
+    auto *t = static_cast<struct tile_memory<ROWS> *>(cuda_shared());
+    const struct dense_sizes &z = s.sizes;
+    size_t batch = blockIdx.z, kv = blockIdx.y % z.hkv;
+    size_t part = blockIdx.y / z.hkv;
+    struct rows rows = rows_of(s, batch, blockIdx.x, ROWS);
+    float sum[ROWS];
+    if (!rows.count)
+        return;
+    if (!threadIdx.x)
+        t->rows = static_cast<unsigned>(rows.count);
+    for (unsigned r = 0; r < ROWS; r++) {
+        size_t row = rows.first + r;
+        tile_take_query(t, r,
+                        r < rows.count ? s.query(batch, row / z.group,
+                                                 kv * z.group + row % z.group)
+                                       : nullptr,
+                        z.d);
+    }
+    tile_begin(t, sum);
+    size_t tiles = (rows.to - rows.from + TILE - 1) / TILE;
+    size_t each = (tiles + count - 1) / count;
+    size_t end = (part + 1) * each < tiles ? (part + 1) * each : tiles;
+    for (size_t i = part * each; i < end; i++) {
+        size_t at = rows.from + i * TILE;
+        if (threadIdx.x < TILE) {
+            size_t j = at + threadIdx.x;
+            bool there = j < rows.to && !s.hidden(j);
+            t->key[threadIdx.x] = there ? s.key(batch, j) + kv * z.d : nullptr;
+            t->value[threadIdx.x] =
+                there ? s.value(batch, j) + kv * z.d : nullptr;
+        }
+        tile_take(
+            t, z.d, z.scale,
+            [&](unsigned r, unsigned slot) {
+                size_t query = (rows.first + r) / z.group;
+                return at + slot >= s.from(batch, query) &&
+                       at + slot < s.to(batch, query);
+            },
+            sum);
+    }
+#pragma unroll
+    for (unsigned r = 0; r < ROWS; r++) {
+        size_t row = rows.first + r;
+        if (r < rows.count) {
+            size_t place =
+                s.place(batch, row / z.group, kv * z.group + row % z.group);
+            float *out = parts.log ? parts.out + (part * z.places + place) * z.d
+                                   : s.out + place * z.d;
+            tile_leave(t, r, sum[r], z.d, out,
+                       parts.log ? parts.log + part * z.places + place
+                                 : nullptr);
+        }
+    }
+}
+
+/* ---- Joining ---- */
+
+static __global__ void join_parts(float *out, struct tile_parts parts,
+                                  size_t count, size_t rows, size_t d, bool one)
+{
+    size_t row = blockIdx.x;
+    float most = one ? 0 : minus_infinity();
+    for (size_t p = 0; p < count; p++)
+        most = fmaxf(most, parts.log[p * rows + row]);
+    float total = one ? share_of(0, most) : 0;
+    for (size_t p = 0; p < count; p++)
+        total += share_of(parts.log[p * rows + row], most);
+    for (size_t l = threadIdx.x; l < d; l += blockDim.x) {
+        float sum = 0;
+        for (size_t p = 0; p < count; p++)
+            sum += share_of(parts.log[p * rows + row], most) *
+                   parts.out[(p * rows + row) * d + l];
+        out[row * d + l] = total == 0 ? 0 : sum / total;
+    }
+}
+
+int cuda_join(struct kernel_run *run, float *out,
+              const struct tile_parts *parts, size_t count, size_t rows,
+              size_t d, bool one)
+{
+    return cuda_launch(run, join_parts, {rows, 1, 1, tile_threads(d)}, out,
+                       *parts, count, rows, d, one);
+}
+
+/* ---- Starting ---- */
+
+template <unsigned ROWS, typename Source>
+static int attend_by(struct kernel_run *run, const Source &s, size_t batches,
+                     size_t queries, size_t longest)
+{
+    const struct dense_sizes &z = s.sizes;
+    size_t tiles = cuda_ceil(queries * z.group, ROWS);
+    size_t blocks = tiles * z.hkv * batches;
+    size_t wanted = cuda_ceil(2 * size_t{cuda_processors()}, blocks);
+    size_t most = longest / SPLIT_LEAST;
+    size_t count = wanted < most ? wanted : most;
+    cuda_room outs(run), logs(run);
+    struct tile_parts parts = {nullptr, nullptr};
+    if (count > 1) {
+        parts.out = outs.take<float>(count, z.places, z.d);
+        parts.log = logs.take<float>(count, z.places);
+        if (!parts.out || !parts.log)
+            return KERNEL_NO_MEMORY;
+    } else {
+        count = 1;
+    }
+    int code = cuda_launch(run, attend<ROWS, Source>,
+                           {tiles, z.hkv * count, batches, tile_threads(z.d),
+                            tile_bytes<ROWS>(z.d)},
+                           s, parts, count);
+    return code || count == 1
+               ? code
+               : cuda_join(run, s.out, &parts, count, z.places, z.d, false);
+}
+
+template <typename Source>
+static int attend_over(struct kernel_run *run, const Source &s, size_t batches,
+                       size_t queries, size_t longest)
+{
+    if (!batches || !queries || !s.sizes.d)
+        return KERNEL_OK;
+    if (s.sizes.d > TILE_MOST_WIDTH)
+        return KERNEL_UNSUPPORTED;
+    return queries * s.sizes.group <= 4
+               ? attend_by<4>(run, s, batches, queries, longest)
+               : attend_by<16>(run, s, batches, queries, longest);
+}
+
+int cuda_attend_segments(struct kernel_run *run, const struct segments &s,
+                         size_t batches)
+{
+    return attend_over(run, s, batches, s.most_queries(), s.longest());
+}
+
+static int attention(struct kernel_run *run, float *out, const float *q,
+                     const struct kernel_pages *pages, size_t m, size_t n,
+                     size_t hq, size_t hkv, size_t d, size_t window)
+{
+    struct paged s = {};
+    s.sizes = dense_sizes_of(m * hq, hq, hkv, d);
+    s.q = q;
+    s.out = out;
+    s.pages = *pages;
+    s.m = m;
+    s.n = n;
+    s.window = window;
+    return attend_over(run, s, 1, m, window && window < n ? window : n);
+}
+
+static int attention_all(struct kernel_run *run, float *out, const float *q,
+                         const float *k, const float *v, size_t m, size_t n,
+                         size_t hq, size_t hkv, size_t d)
+{
+    struct segments s = {};
+    s.sizes = dense_sizes_of(m * hq, hq, hkv, d);
+    s.q = q;
+    s.out = out;
+    s.k = k;
+    s.v = v;
+    s.n = n;
+    s.segment = n ? n : 1;
+    s.asked = m;
+    return cuda_attend_segments(run, s, 1);
+}
+
+void cuda_fill_attention(struct kernels *table)
+{
+    table->attention = attention;
+    table->attention_all = attention_all;
+}

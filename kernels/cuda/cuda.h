@@ -1,0 +1,141 @@
+/* What the files of the device's table share on the host.
+ *
+ * All of it is C++ that nvcc compiles; every kernel is started by `launch`, not
+ * by <<<...>>>, so that a plain C++ compiler can compile the same files over
+ * tests/cuda's stand-in for the runtime and run the kernels' logic. */
+#ifndef KERNELS_CUDA_CUDA_H
+#define KERNELS_CUDA_CUDA_H
+
+#include <cuda_runtime.h>
+
+#include "kernels/kernels.h"
+
+/* A weight on the device, aligned, as it lay in the file. */
+struct kernel_weight {
+    void *device; /* [n, k] */
+    int type;     /* enum kernel_type */
+    size_t n, k;
+};
+
+inline cudaStream_t cuda_stream(const struct kernel_run *run)
+{
+    return static_cast<cudaStream_t>(run->stream);
+}
+
+/* Maps the runtime's answer, and forgets it, so that the next call starts
+ * clean. */
+int cuda_code(cudaError_t error);
+
+/* Processors of the device. */
+unsigned cuda_processors();
+
+/* Memory in the order of the run's stream, from the device's one pool; given
+ * back when the last operation that was asked for before is done with it. */
+class cuda_room
+{
+  public:
+    cuda_room(const cuda_room &) = delete;
+    cuda_room &operator=(const cuda_room &) = delete;
+    explicit cuda_room(struct kernel_run *of) : run(of)
+    {
+    }
+    ~cuda_room()
+    {
+        if (memory)
+            cuda_code(cudaFreeAsync(memory, cuda_stream(run)));
+    }
+
+    /* nullptr: no memory, or more than a size_t counts. */
+    template <typename T> T *take(size_t a, size_t b = 1, size_t c = 1)
+    {
+        size_t bytes = sizeof(T);
+        const size_t factors[] = {a, b, c};
+        for (size_t factor : factors)
+            if (__builtin_mul_overflow(bytes, factor, &bytes))
+                return nullptr;
+        if (memory || cuda_code(cudaMallocAsync(&memory, bytes ? bytes : 1,
+                                                cuda_stream(run))))
+            return nullptr;
+        return static_cast<T *>(memory);
+    }
+
+    /* The same, and what is there on the host. */
+    template <typename T> T *take_copy(const T *host, size_t count)
+    {
+        T *place = take<T>(count);
+        if (!place || cuda_code(cudaMemcpyAsync(place, host, count * sizeof(T),
+                                                cudaMemcpyHostToDevice,
+                                                cuda_stream(run))))
+            return nullptr;
+        return place;
+    }
+
+  private:
+    struct kernel_run *run;
+    void *memory = nullptr;
+};
+
+constexpr size_t CUDA_MOST_BLOCKS = 0x7FFFFFFF;
+constexpr size_t CUDA_MOST_ROWS = 65535; /* grid.y, grid.z */
+constexpr size_t CUDA_MOST_SHARED = 48 << 10;
+
+constexpr size_t cuda_ceil(size_t a, size_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+/* A grid of blocks, `x` the one that may be long. */
+struct cuda_grid {
+    size_t x, y = 1, z = 1;
+    unsigned threads;
+    size_t shared = 0; /* bytes that cuda_shared() gives */
+};
+
+/* A grid without blocks is no error, and nothing is done. */
+template <typename... Parameters, typename... Arguments>
+int cuda_launch(struct kernel_run *run, void (*kernel)(Parameters...),
+                const struct cuda_grid &grid, Arguments... arguments)
+{
+    if (!grid.x || !grid.y || !grid.z)
+        return KERNEL_OK;
+    if (grid.x > CUDA_MOST_BLOCKS || grid.y > CUDA_MOST_ROWS ||
+        grid.z > CUDA_MOST_ROWS || grid.shared > CUDA_MOST_SHARED)
+        return KERNEL_UNSUPPORTED;
+    cudaLaunchConfig_t config = {};
+    config.gridDim =
+        dim3(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y),
+             static_cast<unsigned>(grid.z));
+    config.blockDim = dim3(grid.threads);
+    config.dynamicSmemBytes = grid.shared;
+    config.stream = cuda_stream(run);
+    return cuda_code(cudaLaunchKernelEx(&config, kernel, arguments...));
+}
+
+/* cuBLASLt, opened when the first product asks for it (blas.cu).  Both matrices
+ * of `type`, out in f32, sums in f32: out [m, n] = a [m, k] . w [n, k]^T
+ * (+ out).  KERNEL_UNSUPPORTED: there is no such library, or it knows no way. */
+int cuda_blas_product(struct kernel_run *run, float *out, const void *a,
+                      const void *w, int type, size_t m, size_t n, size_t k,
+                      bool add);
+
+/* Sums, norms and attention that other operations are made of. */
+int cuda_product(struct kernel_run *run, float *out, const float *a,
+                 const struct kernel_weight *w, size_t m, bool add);
+int cuda_rms_norm(struct kernel_run *run, float *out, const float *x,
+                  const float *weight, size_t m, size_t d, float eps);
+int cuda_layer_norm(struct kernel_run *run, float *out, const float *x,
+                    const float *weight, const float *bias, size_t m, size_t d,
+                    float eps);
+int cuda_scale(struct kernel_run *run, float *x, float factor, size_t count);
+
+/* Each file's operations. */
+void cuda_fill_products(struct kernels *table);
+void cuda_fill_transformer(struct kernels *table);
+void cuda_fill_attention(struct kernels *table);
+void cuda_fill_memories(struct kernels *table);
+void cuda_fill_summaries(struct kernels *table);
+void cuda_fill_hils(struct kernels *table);
+void cuda_fill_star(struct kernels *table);
+void cuda_fill_hici(struct kernels *table);
+
+#endif

@@ -1,0 +1,154 @@
+/* Where the queries, keys and values of dense attention lie, and who sees what:
+ * the sources of attention.cu's one kernel. */
+#ifndef KERNELS_CUDA_DENSE_H
+#define KERNELS_CUDA_DENSE_H
+
+#include "kernels/cuda/cuda.h"
+
+#include <cmath>
+
+struct dense_sizes {
+    size_t places; /* outputs of all batches: queries times heads */
+    size_t hq, hkv, group, d;
+    float scale;
+};
+
+inline struct dense_sizes dense_sizes_of(size_t places, size_t hq, size_t hkv,
+                                         size_t d)
+{
+    return {places, hq,
+            hkv,    hq / hkv,
+            d,      static_cast<float>(1 / std::sqrt(static_cast<double>(d)))};
+}
+
+/* Where the key, or the value, of slot j lies; `step` is hkv d. */
+static __device__ inline const float *key_at(const struct kernel_pages &pages,
+                                             size_t j, size_t step)
+{
+    return pages.keys[j / pages.slots] + pages.key_at + j % pages.slots * step;
+}
+static __device__ inline const float *value_at(const struct kernel_pages &pages,
+                                               size_t j, size_t step)
+{
+    return pages.values[j / pages.slots] + pages.value_at +
+           j % pages.slots * step;
+}
+
+/* The last m of n slots ask; one batch. */
+struct paged {
+    struct dense_sizes sizes;
+    const float *q; /* [m, hq, d] */
+    float *out;     /* the same */
+    struct kernel_pages pages;
+    size_t m, n, window;
+
+    __device__ size_t queries(size_t) const
+    {
+        return m;
+    }
+    __device__ size_t from(size_t, size_t i) const
+    {
+        size_t end = n - m + i + 1;
+        return window && end > window ? end - window : 0;
+    }
+    __device__ size_t to(size_t, size_t i) const
+    {
+        return n - m + i + 1;
+    }
+    __device__ bool hidden(size_t j) const
+    {
+        return pages.hidden && j % pages.hidden == pages.hidden - 1;
+    }
+    __device__ const float *key(size_t, size_t j) const
+    {
+        return key_at(pages, j, sizes.hkv * sizes.d);
+    }
+    __device__ const float *value(size_t, size_t j) const
+    {
+        return value_at(pages, j, sizes.hkv * sizes.d);
+    }
+    __device__ size_t place(size_t, size_t i, size_t head) const
+    {
+        return i * sizes.hq + head;
+    }
+    __device__ const float *query(size_t, size_t i, size_t head) const
+    {
+        return q + (i * sizes.hq + head) * sizes.d;
+    }
+};
+
+/* Batch b is segment b: of n rows those from b segment on.  Its queries are the
+ * same `asked` rows for each segment, or (asked 0) its own rows, each of which
+ * sees the rows up to itself.  Before its rows come `shown` keys of its own;
+ * with first_bare segment 0 has none. */
+struct segments {
+    struct dense_sizes sizes;
+    const float *q;               /* [asked, hq, d] or [n, hq, d] */
+    float *out;                   /* [batches, asked, hq, d] or [n, hq, d] */
+    const float *k, *v;           /* [n, hkv, d] */
+    const float *slot_k, *slot_v; /* [batches, shown, hkv, d] */
+    size_t n, segment, asked, shown;
+    bool first_bare;
+
+    __host__ __device__ size_t rows(size_t b) const
+    {
+        return n - b * segment < segment ? n - b * segment : segment;
+    }
+    __host__ size_t most_queries() const
+    {
+        return asked ? asked : rows(0);
+    }
+    __host__ size_t longest() const
+    {
+        return shown + rows(0);
+    }
+    __device__ size_t shown_to(size_t b) const
+    {
+        return b || !first_bare ? shown : 0;
+    }
+    __device__ size_t queries(size_t b) const
+    {
+        return asked ? asked : rows(b);
+    }
+    __device__ size_t from(size_t, size_t) const
+    {
+        return 0;
+    }
+    __device__ size_t to(size_t b, size_t i) const
+    {
+        return shown_to(b) + (asked ? rows(b) : i + 1);
+    }
+    __device__ bool hidden(size_t) const
+    {
+        return false;
+    }
+    __device__ const float *at(const float *slots, const float *own, size_t b,
+                               size_t j) const
+    {
+        size_t step = sizes.hkv * sizes.d, before = shown_to(b);
+        return j < before ? slots + (b * shown + j) * step
+                          : own + (b * segment + j - before) * step;
+    }
+    __device__ const float *key(size_t b, size_t j) const
+    {
+        return at(slot_k, k, b, j);
+    }
+    __device__ const float *value(size_t b, size_t j) const
+    {
+        return at(slot_v, v, b, j);
+    }
+    __device__ size_t place(size_t b, size_t i, size_t head) const
+    {
+        return (b * (asked ? asked : segment) + i) * sizes.hq + head;
+    }
+    __device__ const float *query(size_t b, size_t i, size_t head) const
+    {
+        size_t row = asked ? i : b * segment + i;
+        return q + (row * sizes.hq + head) * sizes.d;
+    }
+};
+
+int cuda_attend_segments(struct kernel_run *run, const struct segments &s,
+                         size_t batches);
+
+#endif

@@ -1,0 +1,285 @@
+/* Recall and pooling of memories. */
+#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/device.h"
+
+#include <cmath>
+
+constexpr unsigned THREADS = 256;
+constexpr unsigned COLUMNS = 32, STRIPES = 8; /* of `mix`: THREADS in all */
+constexpr size_t ROOM = MOST_WARPS * sizeof(float);
+
+static float root_of(size_t width)
+{
+    return static_cast<float>(1 / std::sqrt(static_cast<double>(width)));
+}
+
+/* ---- Sums over rows ---- */
+
+/* out [d] = weight [n] . rows [n, d]; no weights: their mean.  A block takes 32
+ * columns; its warps take turns down the rows. */
+static __global__ void __launch_bounds__(THREADS)
+    mix_rows(float *out, const float *weight, const float *rows, size_t n,
+             size_t d)
+{
+    float *part = static_cast<float *>(cuda_shared()); /* [STRIPES, COLUMNS] */
+    size_t column = blockIdx.x * size_t{COLUMNS} + lane_of_thread();
+    unsigned stripe = warp_of_thread();
+    float sum = 0;
+    for (size_t i = stripe; i < n && column < d; i += STRIPES)
+        sum += (weight ? weight[i] : 1) * rows[i * d + column];
+    part[threadIdx.x] = sum;
+    __syncthreads();
+    if (stripe || column >= d)
+        return;
+    for (unsigned s = 1; s < STRIPES; s++)
+        sum += part[s * COLUMNS + lane_of_thread()];
+    out[column] = weight ? sum : sum / static_cast<float>(n);
+}
+
+static int mix(struct kernel_run *run, float *out, const float *weight,
+               const float *rows, size_t n, size_t d)
+{
+    return cuda_launch(
+        run, mix_rows,
+        {cuda_ceil(d, COLUMNS), 1, 1, THREADS, THREADS * sizeof(float)}, out,
+        weight, rows, n, d);
+}
+
+static int pool_mean(struct kernel_run *run, float *out, const float *children,
+                     size_t n, size_t d)
+{
+    return mix(run, out, nullptr, children, n, d);
+}
+
+/* ---- Products with what is no weight of the model ---- */
+
+/* out [n, p] = rows [n, d] . w [d, p]; a thread makes one number. */
+static __global__ void __launch_bounds__(THREADS)
+    project_rows(float *out, const float *rows, const float *w, size_t n,
+                 size_t d, size_t p)
+{
+    size_t at = blockIdx.x * size_t{THREADS} + threadIdx.x;
+    if (at >= n * p)
+        return;
+    size_t i = at / p, j = at % p;
+    float sum = 0;
+    for (size_t l = 0; l < d; l++)
+        sum += rows[i * d + l] * w[l * p + j];
+    out[at] = sum;
+}
+
+static int project(struct kernel_run *run, float *out, const float *rows,
+                   const float *w, size_t n, size_t d, size_t p)
+{
+    return cuda_launch(run, project_rows,
+                       {cuda_ceil(n * p, THREADS), 1, 1, THREADS}, out, rows, w,
+                       n, d, p);
+}
+
+/* out [n] = (rows [n, d] . by [d]) * factor (+ more [n]); a warp makes one. */
+static __global__ void __launch_bounds__(THREADS)
+    dot_rows(float *out, const float *rows, const float *by, const float *more,
+             float factor, size_t n, size_t d)
+{
+    size_t i = blockIdx.x * size_t{THREADS / WARP} + warp_of_thread();
+    if (i >= n)
+        return;
+    float sum = 0;
+    for (size_t l = lane_of_thread(); l < d; l += WARP)
+        sum += rows[i * d + l] * by[l];
+    sum = warp_sum(sum) * factor;
+    if (!lane_of_thread())
+        out[i] = more ? sum + more[i] : sum;
+}
+
+static int dots(struct kernel_run *run, float *out, const float *rows,
+                const float *by, const float *more, float factor, size_t n,
+                size_t d)
+{
+    return cuda_launch(run, dot_rows,
+                       {cuda_ceil(n, THREADS / WARP), 1, 1, THREADS}, out, rows,
+                       by, more, factor, n, d);
+}
+
+/* ---- Softmax ---- */
+
+/* weight [n] becomes its softmax, entry `skip` without any (n: none); gives the
+ * logarithm of the sum.  All threads of the block come. */
+static __device__ float soften(float *weight, size_t n, size_t skip,
+                               float *room)
+{
+    float most = __uint_as_float(0xFF800000u), total = 0;
+    for (size_t i = threadIdx.x; i < n; i += THREADS)
+        most = i == skip ? most : fmaxf(most, weight[i]);
+    most = block_max(most, room);
+    for (size_t i = threadIdx.x; i < n; i += THREADS) {
+        weight[i] = i == skip ? 0 : expf(weight[i] - most);
+        total += weight[i];
+    }
+    total = block_sum(total, room);
+    for (size_t i = threadIdx.x; i < n; i += THREADS)
+        weight[i] /= total;
+    return most + logf(total);
+}
+
+/* A block for each row of weight [rows, n]; `own`: row i's entry i gets none. */
+static __global__ void __launch_bounds__(THREADS)
+    softmax_rows(float *weight, size_t n, bool own)
+{
+    soften(weight + blockIdx.x * n, n, own ? blockIdx.x : n,
+           static_cast<float *>(cuda_shared()));
+}
+
+static int softmax(struct kernel_run *run, float *weight, size_t rows, size_t n,
+                   bool own)
+{
+    return cuda_launch(run, softmax_rows, {rows, 1, 1, THREADS, ROOM}, weight,
+                       n, own);
+}
+
+/* ---- Recall ---- */
+
+/* (q wq) . (memory wk) = memory . (wk (q wq)): no key of a memory is made. */
+static int recall(struct kernel_run *run, float *out, const float *q,
+                  const float *memory, const float *wq, const float *wk,
+                  size_t n, size_t d, size_t p)
+{
+    cuda_room rooms[] = {cuda_room(run), cuda_room(run), cuda_room(run)};
+    float *query = rooms[0].take<float>(p), *back = rooms[1].take<float>(d);
+    float *weight = rooms[2].take<float>(n);
+    if (!query || !back || !weight)
+        return KERNEL_NO_MEMORY;
+    int code = project(run, query, q, wq, 1, d, p);
+    if (!code)
+        code = dots(run, back, wk, query, nullptr, root_of(p), d, p);
+    if (!code)
+        code = dots(run, weight, memory, back, nullptr, 1, n, d);
+    if (!code)
+        code = softmax(run, weight, 1, n, false);
+    return code ? code : mix(run, out, weight, memory, n, d);
+}
+
+/* ---- Attention pooling ---- */
+
+/* out [n, d] = rows, each over its length; a block a row.  Squares in double:
+ * in f32 those of very long or short vectors are nothing or too much. */
+static __global__ void __launch_bounds__(THREADS)
+    unit_rows(float *out, const float *rows, size_t d)
+{
+    double *part = static_cast<double *>(cuda_shared()); /* [THREADS] */
+    rows += blockIdx.x * d;
+    out += blockIdx.x * d;
+    double sum = 0;
+    for (size_t l = threadIdx.x; l < d; l += THREADS)
+        sum += static_cast<double>(rows[l]) * static_cast<double>(rows[l]);
+    part[threadIdx.x] = sum;
+    for (unsigned step = THREADS / 2; step; step /= 2) {
+        __syncthreads();
+        if (threadIdx.x < step)
+            part[threadIdx.x] += part[threadIdx.x + step];
+    }
+    __syncthreads();
+    double length = sqrt(part[0]);
+    for (size_t l = threadIdx.x; l < d; l += THREADS)
+        out[l] = length == 0 ? 0 : static_cast<float>(rows[l] / length);
+}
+
+/* out [n, n] = query [n, d] . key [n, d]^T * factor; a warp makes one. */
+static __global__ void __launch_bounds__(THREADS)
+    dot_pairs(float *out, const float *query, const float *key, float factor,
+              size_t n, size_t d)
+{
+    size_t at = blockIdx.x * size_t{THREADS / WARP} + warp_of_thread();
+    if (at >= n * n)
+        return;
+    query += at / n * d;
+    key += at % n * d;
+    float sum = 0;
+    for (size_t l = lane_of_thread(); l < d; l += WARP)
+        sum += query[l] * key[l];
+    sum = warp_sum(sum);
+    if (!lane_of_thread())
+        out[at] = sum * factor;
+}
+
+/* query, key [n, width]: by projections, or the children's directions. */
+static int make_sides(struct kernel_run *run, float *query, float *key,
+                      const float *children, const float *wq, const float *wk,
+                      size_t n, size_t d, size_t p)
+{
+    if (!wq)
+        return cuda_launch(run, unit_rows,
+                           {n, 1, 1, THREADS, THREADS * sizeof(double)}, query,
+                           children, d);
+    int code = project(run, query, children, wq, n, d, p);
+    return code ? code : project(run, key, children, wk, n, d, p);
+}
+
+static int pool_attention(struct kernel_run *run, float *out, float *weight,
+                          const float *children, const float *wq,
+                          const float *wk, float tau, size_t n, size_t d,
+                          size_t p)
+{
+    size_t width = wq ? p : d, pairs;
+    cuda_room rooms[] = {cuda_room(run), cuda_room(run), cuda_room(run)};
+    float *query = rooms[0].take<float>(n, width);
+    float *key = wq ? rooms[1].take<float>(n, width) : query;
+    float *share = rooms[2].take<float>(n, n);
+    if (!query || !key || !share || __builtin_mul_overflow(n, n, &pairs))
+        return KERNEL_NO_MEMORY;
+    int code = make_sides(run, query, key, children, wq, wk, n, d, p);
+    if (!code)
+        code = cuda_launch(
+            run, dot_pairs, {cuda_ceil(pairs, THREADS / WARP), 1, 1, THREADS},
+            share, static_cast<const float *>(query),
+            static_cast<const float *>(key), wq ? root_of(p) : tau, n, width);
+    if (!code)
+        code = softmax(run, share, n, n, n > 1);
+    if (!code) /* over the rows: what each child got */
+        code = pool_mean(run, weight, share, n, n);
+    return code ? code : mix(run, out, weight, children, n, d);
+}
+
+/* ---- Landmark pooling ---- */
+
+/* score [n] becomes weights; ret_bias = weight . (bias - ln weight), the
+ * logarithm of a weight being its score less that of the sum. */
+static __global__ void __launch_bounds__(THREADS)
+    weigh_landmark(float *weight, const float *score, const float *bias,
+                   float *ret_bias, size_t n)
+{
+    float *room = static_cast<float *>(cuda_shared());
+    float sum = 0;
+    for (size_t i = threadIdx.x; i < n; i += THREADS)
+        weight[i] = score[i];
+    float all = soften(weight, n, n, room);
+    for (size_t i = threadIdx.x; i < n; i += THREADS)
+        sum += weight[i] > 0 ? weight[i] * (bias[i] - (score[i] - all)) : 0;
+    sum = block_sum(sum, room);
+    if (!threadIdx.x)
+        *ret_bias = sum;
+}
+
+static int pool_landmark(struct kernel_run *run, float *out, float *ret_bias,
+                         const float *children, const float *bias,
+                         const float *proxy, float tau, size_t n, size_t d)
+{
+    cuda_room scores(run), weights(run);
+    float *score = scores.take<float>(n), *weight = weights.take<float>(n);
+    if (!score || !weight)
+        return KERNEL_NO_MEMORY;
+    int code = dots(run, score, children, proxy, bias, tau, n, d);
+    if (!code)
+        code =
+            cuda_launch(run, weigh_landmark, {1, 1, 1, THREADS, ROOM}, weight,
+                        static_cast<const float *>(score), bias, ret_bias, n);
+    return code ? code : mix(run, out, weight, children, n, d);
+}
+
+void cuda_fill_memories(struct kernels *table)
+{
+    table->recall = recall;
+    table->pool_mean = pool_mean;
+    table->pool_attention = pool_attention;
+    table->pool_landmark = pool_landmark;
+}

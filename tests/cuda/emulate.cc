@@ -1,0 +1,414 @@
+/* Blocks and threads of a GPU as fibres of one thread (stand_in/cuda_runtime.h
+ * says what for). */
+#include "stand_in/cuda_runtime.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+namespace
+{
+
+enum { MOST_THREADS = 1024, WARP = 32 };
+/* No power of two: the stacks would share the lines of the cache. */
+constexpr size_t STACK = (128 << 10) + 65 * 64;
+
+enum state { READY, AT_BLOCK, AT_WARP, DONE };
+
+struct fibre {
+    ucontext_t context;
+    void *stack_pointer; /* where it stopped */
+    enum state state;
+    uint64_t value, answer;
+    unsigned from;
+    void *fake_stack; /* the sanitizer's */
+};
+
+struct fibre fibres[MOST_THREADS];
+struct fibre caller;
+char *stacks;
+unsigned threads, current;
+void *shared_memory;
+void (*kernel)(void *argument);
+void *kernel_argument;
+uint64_t seed = 1;
+
+[[noreturn]] void wrong(const char *what)
+{
+    fprintf(stderr, "emulated kernel: %s (block %u %u %u, thread %u of %u)\n",
+            what, blockIdx.x, blockIdx.y, blockIdx.z, current, threads);
+    abort();
+}
+
+unsigned random_below(unsigned limit)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<unsigned>((seed >> 33) % limit);
+}
+
+/* ---- Switching ---- */
+
+#if defined(__x86_64__)
+/* Saves what a called function must keep, and goes on where `to` stopped. */
+extern "C" void emulated_switch(void **from, void *to);
+__asm__(".text\n"
+        ".type emulated_switch,@function\n"
+        "emulated_switch:\n"
+        "    pushq %rbp\n    pushq %rbx\n    pushq %r12\n"
+        "    pushq %r13\n    pushq %r14\n    pushq %r15\n"
+        "    movq %rsp, (%rdi)\n"
+        "    movq %rsi, %rsp\n"
+        "    popq %r15\n    popq %r14\n    popq %r13\n"
+        "    popq %r12\n    popq %rbx\n    popq %rbp\n"
+        "    ret\n"
+        ".size emulated_switch,.-emulated_switch\n");
+
+void jump(struct fibre *from, struct fibre *to)
+{
+    emulated_switch(&from->stack_pointer, to->stack_pointer);
+}
+
+void prepare(struct fibre *f, char *stack, void (*start)())
+{
+    void **top = reinterpret_cast<void **>(stack + STACK) - 3;
+    *top = nullptr; /* where start would return to: it never does */
+    *--top = reinterpret_cast<void *>(start);
+    for (int i = 0; i < 6; i++)
+        *--top = nullptr;
+    f->stack_pointer = top;
+}
+#else
+void jump(struct fibre *from, struct fibre *to)
+{
+    swapcontext(&from->context, &to->context);
+}
+
+void prepare(struct fibre *f, char *stack, void (*start)())
+{
+    getcontext(&f->context);
+    f->context.uc_stack.ss_sp = stack;
+    f->context.uc_stack.ss_size = STACK;
+    f->context.uc_link = nullptr;
+    makecontext(&f->context, start, 0);
+}
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+const void *caller_stack;
+size_t caller_size;
+
+void switch_to(struct fibre *from, struct fibre *to, const void *stack,
+               size_t size)
+{
+    __sanitizer_start_switch_fiber(
+        from->state == DONE ? nullptr : &from->fake_stack, stack, size);
+    jump(from, to);
+    const void **bottom = from == &caller ? nullptr : &caller_stack;
+    __sanitizer_finish_switch_fiber(from->fake_stack, bottom,
+                                    bottom ? &caller_size : nullptr);
+}
+
+void begin_fibre()
+{
+    __sanitizer_finish_switch_fiber(nullptr, &caller_stack, &caller_size);
+}
+
+void enter(unsigned t)
+{
+    switch_to(&caller, &fibres[t], stacks + t * STACK, STACK);
+}
+
+void leave()
+{
+    switch_to(&fibres[current], &caller, caller_stack, caller_size);
+}
+#else
+void begin_fibre()
+{
+}
+
+void enter(unsigned t)
+{
+    jump(&caller, &fibres[t]);
+}
+
+void leave()
+{
+    jump(&fibres[current], &caller);
+}
+#endif
+
+/* ---- A block ---- */
+
+void start()
+{
+    begin_fibre();
+    kernel(kernel_argument);
+    fibres[current].state = DONE;
+    leave();
+    abort();
+}
+
+void wait(enum state state)
+{
+    unsigned self = current;
+    fibres[self].state = state;
+    leave();
+    current = self;
+    threadIdx = dim3(self, 0, 0);
+}
+
+void run_thread(unsigned t)
+{
+    current = t;
+    threadIdx = dim3(t, 0, 0);
+    enter(t);
+}
+
+/* Lets each of the `count` threads from `first` on run until it cannot. */
+bool run_ready(unsigned first, unsigned count)
+{
+    unsigned order = random_below(3), shift = random_below(count);
+    bool any = false;
+    for (unsigned i = 0; i < count; i++) {
+        unsigned t = order == 0   ? i
+                     : order == 1 ? count - 1 - i
+                                  : (shift + i * 37) % count;
+        if (fibres[first + t].state == READY) {
+            run_thread(first + t);
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* Answers a warp all of whose lanes wait. */
+bool answer_warp(unsigned warp)
+{
+    struct fibre *lanes = fibres + warp * WARP;
+    unsigned waiting = 0, ended = 0;
+    for (unsigned i = 0; i < WARP; i++) {
+        waiting += lanes[i].state == AT_WARP;
+        ended += lanes[i].state != AT_WARP;
+    }
+    if (!waiting)
+        return false;
+    if (ended)
+        wrong("some lanes of a warp wait for others that do not come");
+    for (unsigned i = 0; i < WARP; i++)
+        lanes[i].answer = lanes[lanes[i].from].value;
+    for (unsigned i = 0; i < WARP; i++)
+        lanes[i].state = READY;
+    return true;
+}
+
+void answer_block()
+{
+    for (unsigned t = 0; t < threads; t++)
+        if (fibres[t].state != AT_BLOCK)
+            wrong("some threads of a block wait for others that have ended");
+    for (unsigned t = 0; t < threads; t++)
+        fibres[t].state = READY;
+}
+
+bool all_done()
+{
+    for (unsigned t = 0; t < threads; t++)
+        if (fibres[t].state != DONE)
+            return false;
+    return true;
+}
+
+/* All warps a step further. */
+bool step_together(unsigned warps)
+{
+    bool any = false;
+    while (run_ready(0, threads))
+        any = true;
+    for (unsigned w = 0; w < warps; w++)
+        any = answer_warp(w) || any;
+    return any;
+}
+
+/* One warp after the other, each as far as the block's barriers let it. */
+bool step_apart(unsigned warps, bool backwards)
+{
+    bool any = false;
+    for (unsigned i = 0; i < warps; i++) {
+        unsigned w = backwards ? warps - 1 - i : i;
+        while (run_ready(w * WARP, WARP) || answer_warp(w))
+            any = true;
+    }
+    return any;
+}
+
+void run_block()
+{
+    for (unsigned t = 0; t < threads; t++) {
+        fibres[t].state = READY;
+        prepare(&fibres[t], stacks + t * STACK, start);
+    }
+    unsigned pace = random_below(3), warps = threads / WARP;
+    while (!all_done()) {
+        bool any =
+            pace == 2 ? step_together(warps) : step_apart(warps, pace == 1);
+        if (!any)
+            answer_block();
+    }
+}
+
+}  // namespace
+
+void *cuda_shared()
+{
+    return shared_memory;
+}
+
+void emulated_block_barrier()
+{
+    wait(AT_BLOCK);
+}
+
+uint64_t emulated_exchange(uint64_t value, unsigned from)
+{
+    struct fibre *own = &fibres[current];
+    own->value = value;
+    own->from = from;
+    wait(AT_WARP);
+    return own->answer;
+}
+
+unsigned emulated_ballot(bool value)
+{
+    unsigned all = 0, lane = threadIdx.x % WARP;
+    uint64_t bits = value ? uint64_t{1} << lane : 0;
+    for (unsigned step = 1; step < WARP; step *= 2)
+        bits |= emulated_exchange(bits, lane ^ step);
+    all = static_cast<unsigned>(bits);
+    return all;
+}
+
+cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
+                            void (*body)(void *argument), void *argument)
+{
+    const dim3 grid = config->gridDim;
+    threads = config->blockDim.x;
+    if (!threads || threads > MOST_THREADS || threads % WARP ||
+        config->blockDim.y != 1 || config->blockDim.z != 1 || !grid.x ||
+        !grid.y || !grid.z || config->dynamicSmemBytes > 48 << 10)
+        return cudaErrorInvalidConfiguration;
+    if (!stacks) {
+        void *memory =
+            mmap(nullptr, MOST_THREADS * STACK, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED)
+            return cudaErrorMemoryAllocation;
+        stacks = static_cast<char *>(memory);
+    }
+    blockDim = config->blockDim;
+    gridDim = grid;
+    kernel = body;
+    kernel_argument = argument;
+    size_t blocks = size_t{grid.x} * grid.y * grid.z;
+    bool backwards = random_below(2);
+    for (size_t i = 0; i < blocks; i++) {
+        size_t b = backwards ? blocks - 1 - i : i;
+        blockIdx = dim3(static_cast<unsigned>(b % grid.x),
+                        static_cast<unsigned>(b / grid.x % grid.y),
+                        static_cast<unsigned>(b / grid.x / grid.y));
+        shared_memory = malloc(config->dynamicSmemBytes);
+        if (!shared_memory && config->dynamicSmemBytes)
+            return cudaErrorMemoryAllocation;
+        memset(shared_memory, 0xFF, config->dynamicSmemBytes);
+        run_block();
+        free(shared_memory);
+    }
+    return cudaSuccess;
+}
+
+/* ---- The rest of the runtime ---- */
+
+constexpr size_t MOST_MEMORY = size_t{1} << 30; /* of one piece */
+
+cudaError_t cudaMallocAsync(void **ret, size_t bytes, cudaStream_t)
+{
+    void *memory = bytes <= MOST_MEMORY ? malloc(bytes) : nullptr;
+    if (!memory)
+        return cudaErrorMemoryAllocation;
+    memset(memory, 0xFF, bytes);
+    *ret = memory;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFreeAsync(void *memory, cudaStream_t)
+{
+    free(memory);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
+                            cudaMemcpyKind, cudaStream_t)
+{
+    memcpy(to, from, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t)
+{
+    memset(to, value, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t)
+{
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError()
+{
+    return cudaSuccess;
+}
+
+const char *cudaGetErrorString(cudaError_t)
+{
+    return "an emulated error";
+}
+
+cudaError_t cudaGetDeviceCount(int *ret)
+{
+    *ret = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *ret)
+{
+    *ret = 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *ret, cudaDeviceAttr attribute, int)
+{
+    *ret = attribute == cudaDevAttrComputeCapabilityMajor ? 9
+           : attribute == cudaDevAttrMultiProcessorCount  ? 6
+                                                          : 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *ret, int)
+{
+    *ret = nullptr;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *)
+{
+    return cudaSuccess;
+}

@@ -1,0 +1,29 @@
+/* kernels/cuda, compiled as plain C++ and run by a processor (stand_in/
+ * cuda_runtime.h): the logic of the kernels, no result of a GPU. */
+#ifndef TESTS_CUDA_EMULATED_H
+#define TESTS_CUDA_EMULATED_H
+
+#include "kernels/kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* NULL, and why, where the sanitizer does not know fibres.  One thread only. */
+const struct kernels *kernels_emulated(const char **ret_reason);
+
+/* Small kernels that show what the emulation notices: thread i writes i to
+ * shared memory and reads what thread i + 1 (of `count`, whole warps) wrote. */
+enum emulated_test {
+    EMULATED_RIGHT,
+    EMULATED_NO_BARRIER,
+    EMULATED_BARRIER_IN_PART, /* half of the threads come: aborts */
+    EMULATED_SHUFFLE_IN_PART  /* half of a warp: aborts */
+};
+void emulated_self_test(enum emulated_test test, int *out, unsigned count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,15 @@
+/* Stands in for the emulation where there is none. */
+#include "tests/cuda/emulated.h"
+
+const struct kernels *kernels_emulated(const char **ret_reason)
+{
+    *ret_reason = "not in this build";
+    return NULL;
+}
+
+void emulated_self_test(enum emulated_test test, int *out, unsigned count)
+{
+    (void)test;
+    (void)out;
+    (void)count;
+}

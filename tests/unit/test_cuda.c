@@ -1,0 +1,292 @@
+/* Whole models through the device's table: on a device if there is one, and its
+ * kernels emulated (tests/cuda: their logic, no result of a GPU).  Operation by
+ * operation that is in test_kernels.c and test_attention.c. */
+#include "tests/unit/models.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "tests/cuda/emulated.h"
+
+/* Of the largest value.  With bf16 weights both factors of large products are
+ * rounded to 8 bits. */
+static const double F32_BOUND = 1e-3, BF16_BOUND = 3e-2;
+
+enum { TABLES = 2 };
+
+/* NULL, said: it is not there. */
+static const struct kernels *device_table(int i)
+{
+    const char *reason = NULL;
+    const struct kernels *table =
+        (i ? kernels_cuda : kernels_emulated)(&reason);
+    if (!table)
+        printf("SKIP %s: %s\n", i ? "cuda" : "cuda emulated", reason);
+    return table;
+}
+
+/* Without its tokenizer: only ids are read here. */
+static struct model *open_model(const char *kind, const struct kernels *table,
+                                bool exact)
+{
+    struct model_options options = {
+        .kernels = table, .exact = exact, .no_tokenizer = true};
+    struct model *model = NULL;
+    struct err err = {0};
+    char path[128];
+    snprintf(path, sizeof path, MODELS "%s", kind);
+    if (model_open(path, &options, &model, &err))
+        fail_msg("%s: %s", path, err.message);
+    return model;
+}
+
+static double bound_of(const struct model *model)
+{
+    return strcmp(model_facts(model)->type, "f32") != 0 ? BF16_BOUND
+                                                        : F32_BOUND;
+}
+
+static void check_kind(const char *kind, const struct kernels *table)
+{
+    struct safetensors *file = open_golden(kind);
+    size_t count = tensor_values(safetensors_find(file, "ids"));
+    int32_t *ids = golden(file, "ids");
+    float *logits = golden(file, "logits");
+    struct model *model = open_model(kind, table, false);
+    check_logits(model, ids, count, 32, logits, bound_of(model));
+    model_close(model);
+    free(ids);
+    free(logits);
+    safetensors_close(file);
+}
+
+static void decoders_give_the_logits(void **state)
+{
+    (void)state;
+    static const char *const hils[] = {"hils-olmo", "hils-qwen", "hils-shared"};
+    for (int t = 0; t < TABLES; t++) {
+        const struct kernels *table = device_table(t);
+        for (size_t k = 0; table && k < DECODERS; k++)
+            check_kind(decoders[k], table);
+        for (size_t k = 0; table && k < 3; k++)
+            check_kind(hils[k], table);
+    }
+}
+
+static void check_embedder(const char *kind, const struct kernels *table)
+{
+    enum { INPUTS = 4 };
+    struct safetensors *file = open_golden(kind);
+    struct model *model = open_model(kind, table, false);
+    size_t width = model_facts(model)->width;
+    float *got = mem_alloc(INPUTS * width * sizeof *got);
+    for (size_t i = 0; i < INPUTS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "ids.%zu", i);
+        int32_t *ids = golden(file, name);
+        struct embed_input input = {
+            ids, tensor_values(safetensors_find(file, name)), NULL};
+        snprintf(name, sizeof name, "embedding.%zu", i);
+        float *wanted = golden(file, name);
+        assert_int_equal(model_embed(model, &input, 1, NULL, got, NULL), 0);
+        check_near(kind, got, wanted, width, bound_of(model));
+        free(ids);
+        free(wanted);
+    }
+    free(got);
+    model_close(model);
+    safetensors_close(file);
+}
+
+static void embedders_give_the_vectors(void **state)
+{
+    (void)state;
+    for (int t = 0; t < TABLES; t++) {
+        const struct kernels *table = device_table(t);
+        for (size_t k = 0; table && k < EMBEDDERS; k++)
+            check_embedder(embedders[k], table);
+    }
+}
+
+/* With all chunks chosen `exact` is full attention. */
+static void exact_sessions_read_as_full_ones(void **state)
+{
+    (void)state;
+    enum { LENGTH = 150 };
+    for (int t = 0; t < TABLES; t++) {
+        const struct kernels *table = device_table(t);
+        if (!table)
+            continue;
+        const struct session_exact all = {.top_k = 64, .window = 64};
+        struct model *model = open_model("qwen2", table, true);
+        struct session *sessions[2] = {NULL, NULL};
+        int32_t ids[LENGTH];
+        size_t vocabulary = model_facts(model)->vocabulary;
+        uint64_t seed = 5;
+        for (size_t i = 0; i < LENGTH; i++)
+            ids[i] = (int32_t)unit_below(&seed, (uint32_t)vocabulary);
+        if (model_facts(model)->context >= LENGTH) {
+            assert_int_equal(session_open(model, &sessions[0], NULL), 0);
+            assert_int_equal(
+                session_open_exact(model, &all, &sessions[1], NULL), 0);
+            for (int s = 0; s < 2; s++)
+                assert_int_equal(
+                    session_feed(sessions[s], ids, LENGTH, NULL, NULL, NULL),
+                    0);
+            check_near("exact", session_logits(sessions[1]),
+                       session_logits(sessions[0]), vocabulary,
+                       bound_of(model));
+        } else {
+            fail_msg("the model's context is too short for this test");
+        }
+        session_close(sessions[0]);
+        session_close(sessions[1]);
+        model_close(model);
+    }
+}
+
+/* Aligned activations are read another way than those of test_kernels. */
+static void check_aligned_product(const struct kernels *table, size_t m,
+                                  size_t n, size_t k)
+{
+    struct kernel_run run = {.stream = NULL};
+    const struct kernels *ref = kernels_ref();
+    struct kernel_weight *mine = NULL, *theirs = NULL;
+    uint16_t *half = mem_alloc(n * k * sizeof *half);
+    float *a = mem_alloc(m * k * sizeof *a), *want = mem_alloc(m * n * 4);
+    float *got = mem_alloc(m * n * sizeof *got);
+    uint64_t seed = 3;
+    for (size_t i = 0; i < n * k; i++) /* from 0.5 to 2 */
+        half[i] = (uint16_t)(0x3F00 + unit_below(&seed, 256));
+    for (size_t i = 0; i < m * k; i++)
+        a[i] = (float)unit_below(&seed, 2001) / 1000.0F - 1.0F;
+    assert_int_equal(ref->weight(&run, half, KERNEL_BF16, n, k, &theirs), 0);
+    assert_int_equal(table->weight(&run, half, KERNEL_BF16, n, k, &mine), 0);
+    ref->product(&run, want, a, theirs, m, false);
+    float *in = table->allocate(&run, m * k * sizeof *in);
+    float *out = table->allocate(&run, m * n * sizeof *out);
+    assert_true(in && out);
+    assert_int_equal(table->upload(&run, in, a, m * k * sizeof *a), 0);
+    assert_int_equal(table->product(&run, out, in, mine, m, false), 0);
+    assert_int_equal(table->download(&run, got, out, m * n * sizeof *got), 0);
+    check_near("aligned product", got, want, m * n, F32_BOUND);
+    table->release(&run, in);
+    table->release(&run, out);
+    table->weight_free(&run, mine);
+    ref->weight_free(&run, theirs);
+    free(half);
+    free(a);
+    free(want);
+    free(got);
+}
+
+static void aligned_products_are_right(void **state)
+{
+    (void)state;
+    static const size_t rows[] = {1, 3, 4, 7, 15};
+    for (int t = 0; t < TABLES; t++) {
+        const struct kernels *table = device_table(t);
+        for (size_t r = 0; table && r < sizeof rows / sizeof rows[0]; r++)
+            for (size_t k = 8; k < 400; k += 128)
+                check_aligned_product(table, rows[r], 5, k);
+    }
+}
+
+/* The caller survives it, and so does the device. */
+static void too_much_memory_is_an_answer(void **state)
+{
+    (void)state;
+    for (int t = 0; t < TABLES; t++) {
+        const struct kernels *table = device_table(t);
+        struct kernel_run run = {.stream = NULL};
+        if (!table)
+            continue;
+        float host[4] = {1, 2, 3, 4}, back[4] = {0};
+        struct kernel_weight *weight = NULL;
+        assert_null(table->allocate(&run, (size_t)1 << 50));
+        assert_int_equal(
+            table->weight(&run, host, KERNEL_F32, SIZE_MAX / 2, 8, &weight),
+            KERNEL_NO_MEMORY);
+        assert_null(weight);
+        float *x = table->allocate(&run, sizeof host);
+        assert_non_null(x);
+        assert_int_equal(table->pool_attention(&run, x, x, x, x, x, 1,
+                                               (size_t)1 << 30, 1,
+                                               (size_t)1 << 30),
+                         KERNEL_NO_MEMORY);
+        assert_int_equal(table->upload(&run, x, host, sizeof host), 0);
+        assert_int_equal(table->scale(&run, x, 2, 4), 0);
+        assert_int_equal(table->download(&run, back, x, sizeof back), 0);
+        for (int i = 0; i < 4; i++)
+            assert_true(back[i] == 2 * host[i]); /* exact in floats */
+        table->release(&run, x);
+    }
+}
+
+/* ---- The instrument ---- */
+
+/* Whether what a child runs ends it by abort. */
+static bool aborts(void (*body)(void))
+{
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        signal(SIGABRT, SIG_DFL);
+        if (!freopen("/dev/null", "w", stderr))
+            _exit(1);
+        body();
+        _exit(0);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+static void wait_in_part(void)
+{
+    emulated_self_test(EMULATED_BARRIER_IN_PART, NULL, 0);
+}
+
+static void shuffle_in_part(void)
+{
+    emulated_self_test(EMULATED_SHUFFLE_IN_PART, NULL, 0);
+}
+
+/* A kernel without the barrier it needs gives other numbers than with it; one
+ * that not all threads reach ends the program. */
+static void the_emulation_sees_mistakes(void **state)
+{
+    (void)state;
+    enum { COUNT = 64 };
+    int right[COUNT], wrong[COUNT];
+    const char *reason = NULL;
+    if (!kernels_emulated(&reason)) {
+        printf("SKIP cuda emulated: %s\n", reason);
+        return;
+    }
+    bool seen = false;
+    for (int i = 0; i < 20; i++) {
+        emulated_self_test(EMULATED_RIGHT, right, COUNT);
+        emulated_self_test(EMULATED_NO_BARRIER, wrong, COUNT);
+        for (int j = 0; j < COUNT; j++)
+            assert_int_equal(right[j], (j + 1) % COUNT);
+        seen = seen || memcmp(right, wrong, sizeof right) != 0;
+    }
+    assert_true(seen);
+    assert_true(aborts(wait_in_part));
+    assert_true(aborts(shuffle_in_part));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_emulation_sees_mistakes),
+        cmocka_unit_test(too_much_memory_is_an_answer),
+        cmocka_unit_test(aligned_products_are_right),
+        cmocka_unit_test(decoders_give_the_logits),
+        cmocka_unit_test(embedders_give_the_vectors),
+        cmocka_unit_test(exact_sessions_read_as_full_ones),
+    };
+    return cmocka_run_group_tests(tests, make_pool, end_pool);
+}
