@@ -31,10 +31,10 @@ SIZES = {
 }
 
 
-def frequencies(head):
+def frequencies(head, full):
     """HoPE: what turns less than PERIODS times in the context does not turn."""
     f = THETA ** (-torch.arange(0, head, 2, dtype=torch.float64) / head)
-    return f * (f >= 2 * math.pi * PERIODS / CONTEXT)
+    return f if full else f * (f >= 2 * math.pi * PERIODS / CONTEXT)
 
 
 def rms(x, weight):
@@ -158,7 +158,7 @@ class Projections(nn.Module):
 
 
 class Quill(nn.Module):
-    """full: the same with full attention and no landmarks, to compare with."""
+    """full: the same with full attention, plain rotary positions and no landmarks, to compare with."""
 
     def __init__(self, size, vocabulary, full=False):
         super().__init__()
@@ -172,7 +172,7 @@ class Quill(nn.Module):
         self.mem, self.mem0 = (nn.Parameter(torch.randn(s["width"]) * 0.02) for _ in range(2))
         # What is recalled re-enters as an input: a norm of the last states is far longer than an embedding.
         self.recall, self.pool = Projections(s["width"], s["recall"]), Projections(s["width"], s["pool"])
-        self.register_buffer("frequency", frequencies(s["head"]), persistent=False)
+        self.register_buffer("frequency", frequencies(s["head"], full), persistent=False)
 
     def hidden(self, embeds):
         """embeds [B, n, D] of tokens -> final states [B, n, D] of the same."""
