@@ -23,7 +23,7 @@ MANUALS = {
     # Held out, of four generators.
     "cmake": ("cmake-doc", "doc/cmake-data/html", "held", []),
     "swi-prolog": ("swi-prolog-doc", "swi-prolog/doc/Manual", "held", []),
-    "tcl": ("tcl8.6-doc", "doc/tcl8.6/tcl8.6-doc", "held", []),
+    "hdf5": ("libhdf5-doc", "doc/libhdf5-doc/html", "held", []),
     "varnish": ("varnish-doc", "doc/varnish/html", "held", []),
     "sphinx": ("sphinx-doc", "", "probe", ["_modules/*"]),
     "zsh": ("zsh-doc", "doc/zsh-common/html", "probe", []),
@@ -46,10 +46,8 @@ MANUALS = {
     "rust-by-example": ("rust-doc", "doc/rust-doc/html/rust-by-example", "train", ["print.html"]),
     "rust-embedded": ("rust-doc", "doc/rust-doc/html/embedded-book", "train", ["print.html"]),
     "rust-editions": ("rust-doc", "doc/rust-doc/html/edition-guide", "train", ["print.html"]),
-    "cargo": ("rust-doc", "doc/rust-doc/html/cargo", "train", ["print.html"]),
     "rustc": ("rust-doc", "doc/rust-doc/html/rustc", "train", ["print.html"]),
     "tornado": ("python-tornado-doc", "", "train", ["_modules/*"]),
-    "haproxy": ("haproxy-doc", "doc/haproxy/html", "train", []),
     "celery": ("python-celery-doc", "", "train", ["_modules/*"]),
     "scrapy": ("python-scrapy-doc", "", "train", ["_modules/*"]),
     "pytest": ("python-pytest-doc", "", "train", ["_modules/*"]),
@@ -68,11 +66,9 @@ MANUALS = {
     "babel": ("python-babel-doc", "", "train", ["_modules/*"]),
     "mako": ("python-mako-doc", "", "train", []),
     "bottle": ("python-bottle-doc", "", "train", []),
-    "tk": ("tk8.6-doc", "doc/tk8.6/tk8.6-doc", "train", []),
-    "hdf5": ("libhdf5-doc", "doc/libhdf5-doc/html", "train", []),
     "openvswitch": ("openvswitch-doc", "", "train", []),
     "bind": ("bind9-doc", "doc/bind9-doc/arm", "train", []),
-    "clang": ("clang-14-doc", "doc/clang-14-doc/html", "train", []),
+    "clang": ("clang-14-doc", "doc/clang-14/html", "train", []),
     "pandas": ("python-pandas-doc", "", "train", ["reference/*", "generated/*", "_modules/*"]),
     "ipython": ("python-ipython-doc", "", "train", ["_modules/*"]),
     "xarray": ("python-xarray-doc", "", "train", ["_modules/*", "generated/*"]),
@@ -81,7 +77,7 @@ MANUALS = {
     "nova": ("nova-doc", "", "train", ["api/*"]),
     "cinder": ("cinder-doc", "", "train", ["api/*"]),
     "glance": ("glance-doc", "", "train", ["api/*"]),
-    "swift": ("swift-doc", "", "train", ["api/*"]),
+    "swift": ("swift-doc", "doc/swift-doc/base", "train", ["api/*"]),
     "heat": ("heat-doc", "", "train", ["api/*"]),
     "ironic": ("ironic-doc", "", "train", ["api/*"]),
     "neutron": ("neutron-doc", "", "train", ["api/*"]),
@@ -94,5 +90,10 @@ MANUALS = {
     "scipy": ("python-scipy-doc", "", "train", ["_modules/*", "reference/generated/*"]),
 }
 
-# Package: (licence, a phrase of its copyright file); where the file has no "Files: *" paragraph with a short name.
-LICENCE = {}
+# Package: (what its copyright file says of the text, a phrase of that), where no paragraph "Files: *" says it.
+LICENCE = {
+    "ada-reference-manual-2012": ("ARM (copied in any form, alterations marked)", "This document may be copied, in whole or in part, in any form"),
+    "rust-doc": ("MIT or Apache-2.0", "License: MIT or Apache-2.0"),
+    "python-jinja2-doc": ("BSD-3-clause", "The names of the contributors may not be used to endorse"),
+    "python-lxml-doc": ("BSD-3-clause", "Redistributions of source code must retain"),
+}
