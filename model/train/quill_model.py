@@ -166,11 +166,10 @@ class Quill(nn.Module):
         self.full = full
         rows = -(-(vocabulary + 1) // 64) * 64  # the landmark's is row `vocabulary`
         self.embed = nn.Embedding(rows, s["width"])
-        nn.init.normal_(self.embed.weight, std=0.02)
+        nn.init.normal_(self.embed.weight, std=0.05)
         self.layers = nn.ModuleList(Layer(s, full) for _ in range(s["layers"]))
-        self.norm = nn.Parameter(torch.ones(s["width"]))
-        self.mem, self.mem0 = (nn.Parameter(torch.randn(s["width"]) * 0.02) for _ in range(2))
-        # What is recalled re-enters as an input: a norm of the last states is far longer than an embedding.
+        self.norm = nn.Parameter(torch.full((s["width"],), 0.25))  # memories re-enter as inputs: of a like length
+        self.mem, self.mem0 = (nn.Parameter(torch.randn(s["width"]) * 0.05) for _ in range(2))
         self.recall, self.pool = Projections(s["width"], s["recall"]), Projections(s["width"], s["pool"])
         self.register_buffer("frequency", frequencies(s["head"], full), persistent=False)
 
