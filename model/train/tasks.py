@@ -29,8 +29,9 @@ Where each comes from:
     unanswerable         names of other manuals of which this one has none
     retrieval            5 % of all: needles (one, one of several, a chain of names) in long text
 
-Questions are worded by the templates of tasks_templates.py and with words replaced (questions.json), so that they seldom are
-the heading's.  A question that comes about twice in a manual is left out.  All follows from the seed and the packs.
+Questions are worded by the templates of tasks_templates.py. What is asked about goes by the texts of links to it and by entries of
+the index where there are such, else by its title, words replaced (questions.json), or left out and in another order, so that the
+wording is not always the heading's.  A question that comes about twice in a manual is left out.  All follows from the seed and the packs.
 """
 import argparse
 import io
@@ -51,6 +52,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SEED = 23
 MOST = 1200           # of a task and manual
 RETRIEVAL = 0.05      # share of all
+SMALL = set("a an and are as at by for from in into is it its of on or the this that to with your you how what when".split())
 PROSE = ("paragraph", "quote", "note")
 ADMONITIONS = {"warning", "caution", "danger", "important", "note", "tip", "attention", "hint", "error"}
 NAMES = "amber basil cedar delta ember fjord grove heron iris jasper kelp lotus maple nectar opal pearl quartz raven sage tulip".split()
@@ -114,7 +116,28 @@ class Maker:
 
     def __init__(self, name, use, nodes, table, rng):
         self.name, self.use, self.nodes, self.table, self.rng = name, use, nodes, table, rng
-        self.children, self.out = children_of(nodes), defaultdict(list)
+        self.children, self.out, self.called = children_of(nodes), defaultdict(list), defaultdict(set)
+        for i, node in enumerate(nodes):
+            self.called[i].update(t for t in map(index_term, node["aliases"]) if self.is_name(t, node["title"]))
+            for text, to in node["refs"]:
+                if self.is_name(text, nodes[to]["title"]):
+                    self.called[to].add(text)
+
+    @staticmethod
+    def is_name(text, title):
+        """Of what has that title, but in other words."""
+        own = clean_title(title).lower()
+        return 4 < len(text) < 70 and text.lower() not in GENERIC and re.search(r"[a-z]{3}", text) and own not in text.lower()
+
+    def name(self, i, name):
+        """One of a section's names: another than `name` if there is one, most times."""
+        others, words = sorted(self.called[i]), [w for w in name.split() if w.lower() not in SMALL]
+        if others and self.rng.random() < 0.6:
+            return self.rng.choice(others)
+        if len(words) > 2 and self.rng.random() < 0.5:
+            words = self.rng.sample(words, max(2, len(words) - 1))
+            return " ".join(words)
+        return name
 
     def add(self, task, node, form, answer, template, **slots):
         words = {k: lower_first(reword(v, self.table, self.rng)) if " " in v else v for k, v in slots.items()}
@@ -131,12 +154,12 @@ class Maker:
             if base:
                 self.add("usage", i, "span", said, "usage", t=" ".join([base] + words[1:]))
             elif node["entry"]:
-                self.add(*self.rng.choice([("definition", i, "span", said, "definition"), ("usage", i, "span", said, "usage_of")]), t=name)
+                self.add(*self.rng.choice([("definition", i, "span", said, "definition"), ("usage", i, "span", said, "usage_of")]), t=self.name(i, name))
             elif len(words) < 4:
-                self.add("definition", i, "span", said, "definition", t=title)
+                self.add("definition", i, "span", said, "definition", t=self.name(i, title))
         for term, meaning in list(terms_of(node))[:6]:
             if telling(title) and self.rng.random() < 0.6:
-                self.add("parameter", i, "span", meaning, "parameter", t=term, p=name)
+                self.add("parameter", i, "span", meaning, "parameter", t=term, p=self.name(i, name))
             else:
                 self.add("definition", i, "span", meaning, "definition", t=term)
         self.of_aliases(i, node)
@@ -163,27 +186,26 @@ class Maker:
         for kind, info, text in node["blocks"]:
             short = 8 <= len(text) <= 500 and text.count("\n") < 16
             if kind == "note" and info in ADMONITIONS and sentence_of(text, 20):
-                self.add("warning", i, "span", sentence_of(text, 20), "warning", t=title)
+                self.add("warning", i, "span", sentence_of(text, 20), "warning", t=self.name(i, title))
             if kind == "code" and short and not example:
                 own = name.rstrip("()")
                 if node["entry"] and not before and own in text and text.count("\n") < 6:
                     self.add("syntax", i, "span", text, "syntax", t=name)
                 elif before:
-                    self.add("code_example", i, "span", text, "code_example", t=name)
+                    self.add("code_example", i, "span", text, "code_example", t=self.name(i, name))
                     example = True
             before = before or kind in PROSE
 
     def of_family(self, i, node, title):
         titles = [" ".join(self.nodes[c]["title"].split()) for c in self.children[i]]
         if telling(title) and 2 <= len(titles) <= 12 and all(titles) and sum(map(len, titles)) < 500:
-            self.add("list_children", i, "list", "; ".join(titles), "list_children", t=title)
+            self.add("list_children", i, "list", "; ".join(titles), "list_children", t=self.name(i, title))
         parent = self.nodes[node["parent"]]["title"] if node["parent"] > 0 else ""
         if telling(title) and telling(parent) and self.rng.random() < 0.3:
-            self.add("where_to_find_child", i, "where", parent, "where_to_find_child", t=title)
+            self.add("where_to_find_child", i, "where", parent, "where_to_find_child", t=self.name(i, title))
         for text, to in node["refs"][:40]:
             target = self.nodes[to]["title"]
-            if 4 < len(text) < 70 and telling(target) and text.lower() not in GENERIC and clean_title(target).lower() not in text.lower() \
-                    and re.search(r"[a-z]{3}", text) and self.rng.random() < 0.5:
+            if telling(target) and self.is_name(text, target) and self.rng.random() < 0.5:
                 self.add("where_to_find_child", to, "where", target, "where_to_find_child", t=text)
 
     def made(self):
