@@ -164,7 +164,7 @@ class Quill(nn.Module):
         super().__init__()
         s = self.s = dict(SIZES[size], name=size, vocabulary=vocabulary)
         self.full = full
-        rows = -(-(vocabulary + 1) // 64) * 64  # the landmark's is row `vocabulary`
+        rows = -(-(vocabulary + 1) // 32) * 32  # as the engine wants it; the landmark has row `vocabulary`
         self.embed = nn.Embedding(rows, s["width"])
         nn.init.normal_(self.embed.weight, std=0.05)
         self.layers = nn.ModuleList(Layer(s, full) for _ in range(s["layers"]))

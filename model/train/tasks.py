@@ -129,7 +129,7 @@ class Maker:
         own = clean_title(title).lower()
         return 4 < len(text) < 70 and text.lower() not in GENERIC and re.search(r"[a-z]{3}", text) and own not in text.lower()
 
-    def name(self, i, name):
+    def called_as(self, i, name):
         """One of a section's names: another than `name` if there is one, most times."""
         others, words = sorted(self.called[i]), [w for w in name.split() if w.lower() not in SMALL]
         if others and self.rng.random() < 0.6:
@@ -154,12 +154,12 @@ class Maker:
             if base:
                 self.add("usage", i, "span", said, "usage", t=" ".join([base] + words[1:]))
             elif node["entry"]:
-                self.add(*self.rng.choice([("definition", i, "span", said, "definition"), ("usage", i, "span", said, "usage_of")]), t=self.name(i, name))
+                self.add(*self.rng.choice([("definition", i, "span", said, "definition"), ("usage", i, "span", said, "usage_of")]), t=self.called_as(i, name))
             elif len(words) < 4:
-                self.add("definition", i, "span", said, "definition", t=self.name(i, title))
+                self.add("definition", i, "span", said, "definition", t=self.called_as(i, title))
         for term, meaning in list(terms_of(node))[:6]:
             if telling(title) and self.rng.random() < 0.6:
-                self.add("parameter", i, "span", meaning, "parameter", t=term, p=self.name(i, name))
+                self.add("parameter", i, "span", meaning, "parameter", t=term, p=self.called_as(i, name))
             else:
                 self.add("definition", i, "span", meaning, "definition", t=term)
         self.of_aliases(i, node)
@@ -186,23 +186,23 @@ class Maker:
         for kind, info, text in node["blocks"]:
             short = 8 <= len(text) <= 500 and text.count("\n") < 16
             if kind == "note" and info in ADMONITIONS and sentence_of(text, 20):
-                self.add("warning", i, "span", sentence_of(text, 20), "warning", t=self.name(i, title))
+                self.add("warning", i, "span", sentence_of(text, 20), "warning", t=self.called_as(i, title))
             if kind == "code" and short and not example:
                 own = name.rstrip("()")
                 if node["entry"] and not before and own in text and text.count("\n") < 6:
                     self.add("syntax", i, "span", text, "syntax", t=name)
                 elif before:
-                    self.add("code_example", i, "span", text, "code_example", t=self.name(i, name))
+                    self.add("code_example", i, "span", text, "code_example", t=self.called_as(i, name))
                     example = True
             before = before or kind in PROSE
 
     def of_family(self, i, node, title):
         titles = [" ".join(self.nodes[c]["title"].split()) for c in self.children[i]]
         if telling(title) and 2 <= len(titles) <= 12 and all(titles) and sum(map(len, titles)) < 500:
-            self.add("list_children", i, "list", "; ".join(titles), "list_children", t=self.name(i, title))
+            self.add("list_children", i, "list", "; ".join(titles), "list_children", t=self.called_as(i, title))
         parent = self.nodes[node["parent"]]["title"] if node["parent"] > 0 else ""
         if telling(title) and telling(parent) and self.rng.random() < 0.3:
-            self.add("where_to_find_child", i, "where", parent, "where_to_find_child", t=self.name(i, title))
+            self.add("where_to_find_child", i, "where", parent, "where_to_find_child", t=self.called_as(i, title))
         for text, to in node["refs"][:40]:
             target = self.nodes[to]["title"]
             if telling(target) and self.is_name(text, target) and self.rng.random() < 0.5:
