@@ -11,8 +11,8 @@ The tasks are those of H2MT's appendix.  A line is
 
 form: span   the answer stands, as it is, in the node's text (`text_of`)
       list   the titles of the node's children, "; " between them
-      where  the answer is the title of the section that holds what is asked for: the node's own, or, for a section asked for
-             by its title, its parent's
+      where  the answer is a title: the node's own, where it is what holds, or declares, what is asked for; or, for a section
+             asked for by its title, its parent's
       none   the manual has nothing of it; answer is null; the node is one whose words are like those asked about
       needle the answer stands in one of "needles", sentences to be strewn over the text from the node on; haystack: in words
 
@@ -20,7 +20,7 @@ Where each comes from:
 
     definition           lists of terms, reference entries, entries of the index whose section says something of them
     usage                headings that say what is done, and reference entries: the first sentence
-    syntax               reference entries: the first code block, short, with the entry's name in it
+    syntax               reference entries: the title where it is a signature, or the first code block, short, with the entry's name
     parameter            terms defined within a section that is about something else
     warning              admonitions
     code_example         code blocks after prose
@@ -157,6 +157,9 @@ class Maker:
                 self.add(*self.rng.choice([("definition", i, "span", said, "definition"), ("usage", i, "span", said, "usage_of")]), t=self.called_as(i, name))
             elif len(words) < 4:
                 self.add("definition", i, "span", said, "definition", t=self.called_as(i, title))
+        signature = re.search(r"([\w.:-]+)\s*\([^()]*\w[^()]*\)", title)
+        if node["entry"] and signature:
+            self.add("syntax", i, "where", node["title"], "syntax", t=signature.group(1))
         for term, meaning in list(terms_of(node))[:6]:
             if telling(title) and self.rng.random() < 0.6:
                 self.add("parameter", i, "span", meaning, "parameter", t=term, p=self.called_as(i, name))
