@@ -299,12 +299,16 @@ def stage_check(args):
     wanted = [tokenizer.encode(t).ids for t in texts]
     differ = sum(json.loads(a) != b for a, b in zip(said.splitlines(), wanted))
     lines = "".join(json.dumps(t) + "\n" for t in texts[:10])
-    subprocess.run([args.probe, "embed", "--model", args.dir, "--out", rows], input=lines, text=True, check=True)
-    with torch.no_grad():
-        mine = torch.stack([model.encode([w], model.mem0)[0] for w in wanted[:10]])
-    memories = ((load_file(rows)["embedding"].float() - mine).norm(dim=1) / mine.norm(dim=1)).max().item()
+    done = subprocess.run([args.probe, "embed", "--model", args.dir, "--out", rows], input=lines, text=True, capture_output=True, check=False)
+    if done.returncode and "HiLS attention writes, but does not embed" not in done.stderr:
+        sys.exit(done.stderr)
+    memories = None  # the engine makes no memories with HiLS yet
+    if not done.returncode:
+        with torch.no_grad():
+            mine = torch.stack([model.encode([w], model.mem0)[0] for w in wanted[:10]])
+        memories = ((load_file(rows)["embedding"].float() - mine).norm(dim=1) / mine.norm(dim=1)).max().item()
     log(args, stage="check", logits_apart=apart, memories_apart=memories, texts=len(texts), tokenized_otherwise=differ)
-    if differ or not apart <= 1e-4 or not memories <= 1e-3:
+    if differ or not apart <= 1e-4 or memories is not None and not memories <= 1e-3:
         sys.exit("the engine does not do what the training code does")
 
 
