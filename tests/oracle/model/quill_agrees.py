@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Quill's training code against the equations of mechanisms.py and against the engine, on random weights.
+
+    quill_agrees.py --probe build/probe --work DIR
+
+1. attention in blocks, and its gradient, is mechanisms.py's, which the engine's own cases vouch for
+2. an exported Quill: the engine's logits are the training code's to 1e-4, prefilled and read one by one; where chunks are chosen, too, but
+   for one position in a hundred, for which rounding may choose another of two chunks that are as good
+"""
+import argparse
+import os
+import subprocess
+import sys
+
+import torch
+from safetensors.torch import load_file
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../model/train"))
+import mechanisms  # noqa: E402
+import quill_model as quill  # noqa: E402
+
+MOST = 1e-4
+CHOICE = quill.WINDOW + quill.TOP_K * quill.CHUNK  # tokens, about: below that all chunks are chosen
+
+
+def relative(a, b):
+    return ((a - b).abs().max() / b.abs().max()).item()
+
+
+def attention_apart(chunk, window, top_k, n, block):
+    torch.manual_seed(n)
+    hq, hkv, d = 4, 2, 8
+    make = lambda h: torch.randn(2, n, h, d, dtype=torch.float64, requires_grad=True)
+    q, qhat, k, v = make(hq), make(hq), make(hkv), make(hkv)
+    c = n // chunk
+    key, bias = mechanisms.summaries(k[:, :c * chunk], qhat[:, chunk - 1::chunk][:, :c], chunk, True)
+    landmark = torch.arange(n) % chunk == chunk - 1
+    want = mechanisms.hils_attention(q, qhat, k, v, key, bias, landmark, chunk, window, top_k)
+    got = quill.attention(q, qhat, k, v, chunk, window, top_k, block)
+    weight = torch.randn_like(want)
+    wanted = torch.autograd.grad((want * weight).sum(), (q, qhat, k, v))
+    gotten = torch.autograd.grad((got * weight).sum(), (q, qhat, k, v))
+    return max([relative(got, want)] + [relative(a, b) for a, b in zip(gotten, wanted)])
+
+
+def engine_apart(probe, work, size, count, decode, full):
+    torch.manual_seed(count)
+    model = quill.Quill(size, 450, full).eval()
+    with torch.no_grad():  # as random as is telling: attention that prefers, norms that are not ones
+        for name, p in model.named_parameters():
+            if "norm" in name:
+                p.uniform_(0.5, 2.0)
+            elif p.dim() > 1:
+                p.mul_(4)
+    folder = os.path.join(work, f"{size}-{count}")
+    quill.export(model, folder)
+    ids = torch.randint(0, 450, (count,))
+    rows = os.path.join(folder, "rows")
+    subprocess.run([probe, "logits", "--model", folder, "--ids", ",".join(map(str, ids.tolist())), "--decode", str(decode), "--out", rows], check=True)
+    with torch.no_grad():
+        want = model(ids[None])[0]
+    apart = (load_file(rows)["logits"][:, :450] - want).abs().amax(1) / want.abs().max()
+    return apart.sort().values.tolist()
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--probe", required=True)
+    p.add_argument("--work", required=True)
+    o = p.parse_args()
+    torch.set_num_threads(1)
+    # the block longer than the text, blocks that cut chunks, a choice to be made, none
+    for case in ((4, 8, 2, 61, 64), (4, 8, 2, 61, 16), (4, 8, 2, 61, 7), (4, 7, 50, 40, 8), (8, 16, 1, 43, 8)):
+        apart = attention_apart(*case)
+        print(f"chunk, window, chosen, slots, block {case}: {apart:.1e}")
+        if not apart <= 1e-6:
+            sys.exit("attention in blocks is not that of the equations")
+    for size, count, decode, full in (("tiny", 200, 20, False), ("tiny", 1000, 0, False), ("tiny", 3300, 3, False), ("tiny", 100, 10, True)):
+        apart = engine_apart(o.probe, o.work, size, count, decode, full)
+        chosen = not full and count > CHOICE
+        worst = apart[-1 - count // 100] if chosen else apart[-1]
+        print(f"{size}, {count} tokens, {decode} read one by one, {'full' if full else 'HiLS'}: logits {apart[-1]:.1e}, "
+              f"{sum(a > MOST for a in apart)} positions above {MOST}")
+        if not worst <= MOST:
+            sys.exit("the engine does not compute what is trained")
+
+
+if __name__ == "__main__":
+    main()
