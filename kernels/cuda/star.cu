@@ -6,8 +6,8 @@
 constexpr unsigned QUERIES = 16; /* of a block that scores */
 
 struct star_source {
-    const float *q;     /* [m, hq, d] */
-    const float *k, *v; /* [n, hkv, d] */
+    const float *q; /* [m, hq, d] */
+    struct kernel_pages pages;
     size_t m, n, hkv, chunk;
     size_t d, heads, group;
     float scale;
@@ -24,9 +24,13 @@ struct star_source {
     {
         return q + (i * heads + head) * d;
     }
-    __device__ const float *at(const float *from, size_t j, size_t head) const
+    __device__ const float *key_of(size_t j, size_t head) const
     {
-        return from + (j * hkv + head / group) * d;
+        return key_at(pages, j, hkv * d) + head / group * d;
+    }
+    __device__ const float *value_of(size_t j, size_t head) const
+    {
+        return value_at(pages, j, hkv * d) + head / group * d;
     }
     __device__ size_t summary(size_t c) const
     {
@@ -34,7 +38,7 @@ struct star_source {
     }
     __device__ const float *key(size_t c, size_t head) const
     {
-        return at(k, summary(c), head);
+        return key_of(summary(c), head);
     }
     __device__ float bias(size_t, size_t) const
     {
@@ -64,8 +68,8 @@ static __device__ float part_of(struct tile_memory<1> *t,
     for (size_t at = 0; at < count; at += TILE) {
         if (threadIdx.x < TILE) {
             size_t i = at + threadIdx.x, j = i < count ? slot(i) : 0;
-            t->key[threadIdx.x] = i < count ? s.at(s.k, j, head) : nullptr;
-            t->value[threadIdx.x] = i < count ? s.at(s.v, j, head) : nullptr;
+            t->key[threadIdx.x] = i < count ? s.key_of(j, head) : nullptr;
+            t->value[threadIdx.x] = i < count ? s.value_of(j, head) : nullptr;
         }
         tile_take(
             t, s.d, s.scale, [](unsigned, unsigned) { return true; }, sum);
@@ -125,7 +129,7 @@ static int attend_batch(struct kernel_run *run, float *out,
 }
 
 static int star_attention(struct kernel_run *run, float *out, const float *q,
-                          const float *k, const float *v, const float *gate,
+                          const struct kernel_pages *pages, const float *gate,
                           size_t m, size_t n, size_t hq, size_t hkv, size_t d,
                           size_t chunk, size_t top_k)
 {
@@ -134,8 +138,8 @@ static int star_attention(struct kernel_run *run, float *out, const float *q,
     if (d > TILE_MOST_WIDTH || n > INT32_MAX)
         return KERNEL_UNSUPPORTED;
     const struct dense_sizes dense = dense_sizes_of(1, hq, hkv, d);
-    const struct star_source s = {q,     k, v,  m,           n,          hkv,
-                                  chunk, d, hq, dense.group, dense.scale};
+    const struct star_source s = {q, *pages, m,           n,          hkv, chunk,
+                                  d, hq,     dense.group, dense.scale};
     size_t chunks = (n - 1) / chunk; /* of the last query */
     top_k = top_k < chunks ? top_k : chunks;
     size_t batch = chunks ? CHOOSE_MOST_SCORES / (chunks * hq) : m;

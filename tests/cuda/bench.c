@@ -290,6 +290,7 @@ static void bench_attention(size_t m, size_t n, size_t hq, size_t hkv, size_t d)
 
 struct papers {
     float *q, *k, *v, *slots, *gate, *out;
+    struct kernel_pages pages; /* one, of k and v */
     size_t n, hq, hkv, d;
 };
 
@@ -297,7 +298,7 @@ static void attend_star(void *argument, size_t turn)
 {
     struct papers *p = argument;
     (void)turn;
-    need(table->star_attention(&run, p->out, p->q, p->k, p->v, p->gate, p->n,
+    need(table->star_attention(&run, p->out, p->q, &p->pages, p->gate, p->n,
                                p->n, p->hq, p->hkv, p->d, 65, 8),
          "star_attention");
 }
@@ -320,6 +321,9 @@ static void bench_papers(size_t n)
     p.q = numbers(n * p.hq * p.d);
     p.k = numbers(n * row);
     p.v = numbers(n * row);
+    p.pages.keys = addresses(p.k, 1, n * row);
+    p.pages.values = addresses(p.v, 1, n * row);
+    p.pages.slots = n;
     p.slots = numbers((n / 1024 + 1) * 12 * row);
     p.gate = numbers(3);
     p.out = room(n * p.hq * p.d * sizeof *p.out);
