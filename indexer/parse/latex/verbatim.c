@@ -338,12 +338,28 @@ static struct token inline_of_tokens(struct document *d, struct token call,
     return place;
 }
 
+static bool stands_at(struct slice text, size_t at, struct slice what)
+{
+    return text.size - at >= what.size &&
+           memcmp(text.data + at, what.data, what.size) == 0;
+}
+
+/* The character at a place, whole. */
+static struct slice character_at(struct slice text, size_t at)
+{
+    size_t end = at + (at < text.size);
+    while (end < text.size && (text.data[end] & 0xC0) == 0x80)
+        end++;
+    return (struct slice){text.data + at, end - at};
+}
+
 /* On its line; else, as LaTeX 2.09 had it, in the paragraph. */
-static size_t inline_end(struct slice text, size_t at, char close, char open)
+static size_t inline_end(struct slice text, size_t at, struct slice close,
+                         char open)
 {
     size_t depth = 0, line = SIZE_MAX;
     for (; at < text.size; at++) {
-        if (text.data[at] == close && !depth--)
+        if (stands_at(text, at, close) && !depth--)
             return at;
         if (open && text.data[at] == open)
             depth++;
@@ -376,18 +392,23 @@ static struct token read_verb(struct document *d, struct token call,
     size_t at = file->at;
     if (!active && at < text.size && text.data[at] == '*')
         at++;
-    char close = (char)active;
+    char first = (char)active;
+    struct slice close =
+        active ? (struct slice){&first, 1} : character_at(text, at);
     if (!active)
-        close = at < text.size ? text.data[at++] : ' ';
-    char open = close == '{' ? '{' : 0;
-    if (close == '{')
-        close = '}';
+        at += close.size;
+    char open = close.size && close.data[0] == '{' ? '{' : 0;
+    if (open)
+        close = slice_of("}");
+    else if (!close.size)
+        close = slice_of(" ");
     size_t end = inline_end(text, at, close, open);
+    bool closed = end < text.size && stands_at(text, end, close);
     if (end >= text.size || text.data[end] == '\n')
         tex_report(&d->tex, call,
                    "a passage to stand as written does not end "
                    "on its line");
-    file->at = end < text.size && text.data[end] == close ? end + 1 : end;
+    file->at = closed ? end + close.size : end;
     file->state = MOUTH_MIDDLE;
     buf_put(ret, text.data + at, end - at);
     return (struct token){.cat = CAT_OTHER,
@@ -529,10 +550,8 @@ static void run_verbatim(struct tex *tex, const struct command *command,
     if (command->before)
         tex_skip_before(tex, command->before);
     struct tokens end = {0};
-    struct buf text = {0};
     take_verbatim(d, &code, call);
     /* What was passed over is read now. */
-    buf_printf(&text, "end%.*s", (int)name.size, name.data);
     struct token token = call;
     token.value = tex->end;
     tokens_add(&end, token);
@@ -548,7 +567,6 @@ static void run_verbatim(struct tex *tex, const struct command *command,
     token.value = '}';
     tokens_add(&end, token);
     tex_push(tex, end);
-    buf_free(&text);
 }
 
 static const struct command commands[] = {
