@@ -433,6 +433,7 @@ bool verbatim_in_formula(struct document *d, struct token call,
         return false;
     struct buf text = {0};
     struct token place = read_verb(d, call, 0, &text);
+    place.cat = CAT_OTHER;
     for (size_t at = 0, step; at < text.size; at += step) {
         place.value = text_decode(text.data, text.size, at, &step);
         tokens_add(ret, place);
