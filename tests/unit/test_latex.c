@@ -351,7 +351,7 @@ static void test_verb(void **state)
     expect("$a \\verb%\\%b$ c", "paragraph: $a \\b$ c");
     expect("\\verb\u00a7a|b\u00a7c \\verb\u00d7\u00a7\u00d7",
            "paragraph: a|bc \u00a7");
-    expect("\\def\\a#1{$#1$}\\a{\\verb|x|}", "paragraph: $x$");
+    expect("\\def\\a#1{$\\b #1$}\\a{\\verb|+|z}", "paragraph: $\\b+z$");
     /* LaTeX 2.09 let it run on to the next line. */
     expect("\\verb%let\nx%=", "paragraph: let x=");
     expect("\\verb|never\n\nends", "paragraph: never | paragraph: ends");
