@@ -17,12 +17,17 @@ static const char none[] = "none";
 
 static void put_abilities(struct buf *out, const cJSON *model)
 {
+    const char *attention = json_get_text(model, "attention", "full");
     bool writes = json_get_bool(model, "writes", true);
     bool recalls = json_get_bool(model, "recalls", false);
-    buf_printf(out, "  %s, and makes memories of sections (%s: %s)\n",
-               writes ? "writes answers" : "writes no answers",
-               recalls ? "with recall, pooling" : "pooling",
-               json_get_text(model, "pooling", ""));
+    buf_put_text(out, writes ? "  writes answers" : "  writes no answers");
+    if (strcmp(attention, "full") != 0)
+        buf_printf(out, ", but makes no memories: its attention is %s\n",
+                   attention);
+    else
+        buf_printf(out, ", and makes memories of sections (%s: %s)\n",
+                   recalls ? "with recall, pooling" : "pooling",
+                   json_get_text(model, "pooling", ""));
     if (!json_get_bool(model, "tokenizer", true))
         buf_put_text(out, "  there is no tokenizer.json: it cannot be used\n");
 }

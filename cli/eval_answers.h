@@ -68,9 +68,9 @@ int trials_ask(struct cli *cli, const struct oracle *oracle,
                struct trials *trials, size_t i, const char *right_node,
                struct err *err);
 
-/* eval_totals.c: the members "answers" (of the first), "compared" (all, if several; from the
- * second on with the "difference", the first minus it, where both count) and
- * "replies". */
+/* eval_totals.c: the members "answers" (of the first), "compared" (all, if
+ * several; from the second on with the "difference", the first minus it, where
+ * both count) and "replies". */
 void trials_put(const struct trials *trials, struct json *json);
 void trials_print(const struct trials *trials);
 

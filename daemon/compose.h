@@ -17,7 +17,7 @@ struct compose_options {
 struct composed {
     struct answer answer;
     const char *model;     /* its name, as long as the daemon */
-    const char *attention; /* "full", "exact", "hils" */
+    const char *attention; /* as session_attention's */
     const char *declined;  /* why it should not be shown; NULL: it may be */
     size_t prompt_tokens, reused_tokens, tokens;
     double mean_log; /* of the chances of its tokens */

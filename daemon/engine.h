@@ -131,6 +131,7 @@ int engine_read(struct engine *engine, const int32_t *ids, size_t count,
  * is left out. */
 int engine_tokens(struct engine *engine, struct slice text, struct ids *ids,
                   struct err *err);
+
 /* Tokens of a text; thread-safe once the model is open. */
 int engine_count(struct engine *engine, struct slice text, size_t *ret,
                  struct err *err);

@@ -152,10 +152,10 @@ static struct hash128 name_of(const struct whole *whole)
     struct buf name = {0};
     buf_put(&name, (const char *)&whole->state.facts.fingerprint,
             sizeof whole->state.facts.fingerprint);
+    buf_put_varint(&name, whole->volume->manual.id);
     buf_put_varint(&name, whole->volume->manual.generation);
     buf_put_varint(&name, whole->from);
     buf_put_varint(&name, whole->file);
-    buf_put_text(&name, whole->volume->manual.name);
     struct hash128 hash = hash_bytes(name.data, name.size);
     buf_free(&name);
     return hash;

@@ -35,7 +35,8 @@ int hmt_open(const struct model *model, const struct hmt_options *options,
 void hmt_close(struct hmt *hmt); /* NULL: ok */
 
 /* Reads on.  What an earlier call ended with is a segment, however short.  On an
- * error the segments before it stay read. */
+ * error what was read stays read: all of earlier calls, and of this one none or
+ * some segments (hmt_memories). */
 int hmt_read(struct hmt *hmt, struct model *model, const int32_t *ids,
              size_t count, const struct cancel *cancel, struct err *err);
 

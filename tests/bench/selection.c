@@ -5,10 +5,10 @@
  *         [TOP-K [WINDOW]]]]
  *
  * The text is read with that attention, beyond the model's own context too.  At
- * 8 K, 16 K ... tokens, or at the most, the choices of some queries are compared, in each layer and
- * head: of tokens spread over the last 512 of the text, and of all tokens of some
- * questions put behind it.  One JSON object; shares are means over queries, layers
- * and query heads:
+ * 8 K, 16 K ... tokens, or at the most, the choices of some queries are compared,
+ * in each layer and head: of tokens spread over the last 512 of the text, and of
+ * all tokens of some questions put behind it.  One JSON object; shares are means
+ * over queries, layers and query heads:
  *
  *     of_all     window and chosen chunks, of all tokens
  *     of_chunks  chosen chunks, of all candidates
@@ -448,8 +448,9 @@ static void read_questions(struct model *m, const char *path, struct ids *ret)
         buf_printf(&text, "\n\nQuestion: %s\nAnswer:",
                    json_get_text(value, "question", ""));
         encode(m, buf_slice(&text), &ret[i]);
-        must(!ret[i].count || ret[i].count > FORWARD_MOST_ROWS,
-             "a question is too long");
+        /* Its own chunks have no summaries: all must lie in the window. */
+        must(!ret[i].count || ret[i].count > watch.window,
+             "a question is longer than the window");
         cJSON_Delete(value);
         buf_free(&text);
     }

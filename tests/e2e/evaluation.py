@@ -86,6 +86,12 @@ def evaluation_scores_answers_by_kind():
         check(passages["by_kind"]["generated"]["auto"]["scored"] == 0, passages["by_kind"])
 
 
+def whole(h, **params):
+    """What the verb of that name answers."""
+    request = {"jsonrpc": "2.0", "id": 1, "method": "whole", "params": dict(query="What?", **params)}
+    return json.loads(talk(h, json.dumps(request).encode() + b"\n"))
+
+
 @test
 def evaluation_compares_ways_to_read():
     names = ["h2mt", "hmt", "full", "passages"]
@@ -117,25 +123,39 @@ def evaluation_compares_ways_to_read():
         check(hmt["first_token_kept"]["median"] < hmt["first_token"]["median"], hmt)
         check(replies["c", "passages"]["answer"].startswith("Fresh grass is green."), replies["c", "passages"])
 
-        def whole(**params):
-            request = {"jsonrpc": "2.0", "id": 1, "method": "whole", "params": dict(query="What?", **params)}
-            return json.loads(talk(h, json.dumps(request).encode() + b"\n"))
-        full, hmt = (whole(method=method)["result"] for method in ("full", "hmt"))
+        full, hmt = (whole(h, method=method)["result"] for method in ("full", "hmt"))
         check(full["cut"] and full["tokens"]["document"] < 2048 < hmt["tokens"]["document"], (full, hmt))
         check(hmt["memories"] == -(-hmt["tokens"]["document"] // 256) and not hmt["cut"], hmt)
-        again = whole(method="hmt")["result"]
+        again = whole(h, method="hmt")["result"]
         check(again["ms"]["read"] == hmt["ms"]["read"] and again["answer"] == hmt["answer"], (again, hmt))
         h.write("m/long0.html", page("Long 0", "<p>The okapi sleeps.</p>"))
         h.json("update", "-c", "m", "--wait")
-        anew = whole(method="hmt")["result"]
+        anew = whole(h, method="hmt")["result"]
         check(anew["tokens"]["document"] < hmt["tokens"]["document"], (anew, hmt))
-        small = whole(method="hmt", file="b.html")["result"]
+        small = whole(h, method="hmt", file="b.html")["result"]
         check(small["memories"] == 1 and small["tokens"]["document"] < 100, small)
-        check(whole(method="hmt", file="none.html")["error"]["data"]["code"] == "not_found", "a file that is not there")
-        check(whole(method="h2mt")["error"]["data"]["code"] == "usage", "no such method")
+        [under] = {r["node"] for r in h.json("search", "green")["results"] if r["file"] == "b.html"}
+        section = whole(h, method="full", under=under)["result"]
+        check(not section["cut"] and section["tokens"]["document"] < small["tokens"]["document"], (section, small))
+        check(whole(h, method="full", under="n0")["error"]["data"]["code"] == "usage", "a node that is not there")
+        check(whole(h, method="hmt", file="none.html")["error"]["data"]["code"] == "not_found", "a file that is not there")
+        check(whole(h, method="h2mt")["error"]["data"]["code"] == "usage", "no such method")
         for wrong in ("hmt,hmt", "hmt,", "neither", ""):
             h.run("eval", path, "--method", wrong, code=2)
         check("h2mt hmt full passages" in h.run("completion", "bash").stdout, "completion")
+
+
+@test
+def a_manual_that_is_added_anew_is_read_anew():
+    with written("zebra [1]", recalls=True) as h:
+        def tokens_of(folder):
+            h.json("rm", "m")
+            h.json("add", os.path.join(h.path, folder), "-c", "m", "--wait")
+            return whole(h, method="hmt")["result"]["tokens"]["document"]
+        h.write("short/a.html", page("Short", "<p>The okapi drinks.</p>"))
+        h.write("long/a.html", page("Long", "<p>The okapi drinks water by the river.</p>" * 9))
+        short, long = tokens_of("short"), tokens_of("long")
+        check(long > 3 * short, (short, long))
 
 
 @test

@@ -25,6 +25,15 @@ def our_own_model_writes_what_stands_there():
         check(unasked["kind"] == "passages", unasked)
 
 
+@test
+def a_model_with_star_attention_writes_and_embeds_not():
+    with written("zebra [1]", star=True) as h:
+        answer = h.json("ask", "What is fresh grass?")
+        check((answer["kind"], answer["answer"], answer["attention"]) == ("generated", "zebra [1]", "star"), answer)
+        check("writes answers, but makes no memories: its attention is star" in h.run("model", "info").stdout, "info")
+        check(h.json("search", "fresh grass", "--mode", "dense", code=None)["error"]["code"] == "model", "dense")
+
+
 def events_of(h, *args, code=0):
     lines = h.run("ask", "What is fresh grass?", "--jsonl", *args, code=code).stdout
     events = [json.loads(line) for line in lines.splitlines()]

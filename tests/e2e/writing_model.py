@@ -38,8 +38,9 @@ def write_safetensors(path, tensors):
         file.write(struct.pack("<Q", len(text)) + text + body)
 
 
-def make(folder, text, context=2048, recalls=False, **answering):
-    """The model's folder; `answering` goes into its "lectern" object; `recalls`: with what HMT needs."""
+def make(folder, text, context=2048, recalls=False, star=False, **answering):
+    """The model's folder; `answering` goes into its "lectern" object; `recalls`: with what HMT needs;
+    `star`: with STAR attention."""
     os.makedirs(folder, exist_ok=True)
     shutil.copy(os.path.join(GOLDEN, "tokenizer.json"), folder)
     with open(os.path.join(GOLDEN, "config.json"), encoding="utf-8") as file:
@@ -51,6 +52,8 @@ def make(folder, text, context=2048, recalls=False, **answering):
                   num_attention_heads=1, num_key_value_heads=1, layer_types=["full_attention"],
                   max_position_embeddings=context, tie_word_embeddings=False)
     config["lectern"] = answering
+    if star:
+        config["lectern_attention"] = {"kind": "star", "chunk": 16, "top_k": 2}
     with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
         json.dump(config, file)
     ids = [vocabulary[c.translate(BYTES)] for c in ":" + text]
@@ -74,5 +77,8 @@ def make(folder, text, context=2048, recalls=False, **answering):
         tensors[f"lectern.{name}"] = ones(WIDTH)
     for name in ("wq", "wk") if recalls else ():
         tensors[f"lectern.recall.{name}"] = floats(WIDTH, WIDTH, [(i, i, 1.0) for i in range(WIDTH)])
+    if star:
+        tensors["lectern.star.summary"] = [WIDTH], bytes(4 * WIDTH)
+        tensors["lectern.star.gate"] = floats(1, 3)
     write_safetensors(os.path.join(folder, "model.safetensors"), tensors)
     return folder

@@ -325,6 +325,27 @@ static void ids_may_come_before_the_text(void **state)
     stop(engine);
 }
 
+/* A manual's text may name special tokens, but is none; what was there before it
+ * stays. */
+static void special_tokens_of_a_text_are_left_out(void **state)
+{
+    (void)state;
+    enum { BEGIN = 600, END = 0 };
+    struct engine *engine = start();
+    struct ids ids = {0};
+    ids_put(&ids, BEGIN);
+    assert_int_equal(
+        engine_tokens(engine, slice_of("Vacuum<|begin|> frees<|endoftext|>"),
+                      &ids, NULL),
+        0);
+    assert_true(ids.count > 2);
+    assert_int_equal(ids.items[0], BEGIN);
+    for (size_t i = 1; i < ids.count; i++)
+        assert_true(ids.items[i] != BEGIN && ids.items[i] != END);
+    ids_free(&ids);
+    stop(engine);
+}
+
 /* The engine reads in pieces what the model reads at once, and answers as the
  * session does. */
 static void what_is_remembered_comes_before_the_text(void **state)
@@ -604,6 +625,7 @@ int main(void)
         cmocka_unit_test(parts_of_stops_are_held_back),
         cmocka_unit_test(answers_are_the_same_side_by_side),
         cmocka_unit_test(ids_may_come_before_the_text),
+        cmocka_unit_test(special_tokens_of_a_text_are_left_out),
         cmocka_unit_test(what_is_remembered_comes_before_the_text),
         cmocka_unit_test(a_short_answer_need_not_wait),
         cmocka_unit_test(each_is_cancelled_alone),
