@@ -72,6 +72,7 @@ static void drive_products(struct bench *b)
                 drive_product(b, type, rows[r], shapes[s][0], shapes[s][1]);
         drive_product(b, type, 256, 17, 33);
         drive_product(b, type, 275, 130, 31);
+        drive_product(b, type, 35, 37, 2100); /* in several pieces of k */
     }
     b->table->weight_free(&b->run, NULL);
 }
@@ -835,8 +836,11 @@ DRIVE(not_finite)
  * the weight is kept, as of small models, or not: the same bits. */
 static void drive_same_bits(struct bench *b)
 {
-    static const size_t shapes[][3] = {
-        {40, 384, 384}, {300, 200, 130}, {16, 1024, 64}, {530, 70, 515}};
+    static const size_t shapes[][3] = {{40, 384, 384},
+                                       {300, 200, 130},
+                                       {16, 1024, 64},
+                                       {530, 70, 515},
+                                       {35, 70, 2100}};
     if (b->table->download != ref->download)
         return;
     for (size_t s = 0; s < 2 * sizeof shapes / sizeof shapes[0]; s++) {
