@@ -44,7 +44,8 @@ static inline size_t kernel_type_size(int type)
 
 /* Work shared out over the caller's threads: body(argument, from, to) is called
  * for ranges that cover [0, count) once; returns when all are done.  A NULL
- * function: everything runs in the caller. */
+ * function: everything runs in the caller.  A body takes up to 1.6 MB of stack,
+ * so 2 MB for each thread, the caller's too, are enough. */
 struct kernel_pool {
     void *context;
     void (*parallel_for)(void *context, size_t count,

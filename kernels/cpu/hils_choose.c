@@ -97,7 +97,8 @@ static size_t keep_best(uint64_t *list, size_t count, size_t k, uint64_t *room)
 
 /* A tile's lists [head of the group, query][2 top_k]. */
 struct lists {
-    uint64_t entry[MOST_LISTED], room[MOST_LISTED];
+    uint64_t entry[MOST_LISTED];
+    uint64_t room[2 * MOST_LISTED]; /* a query's lists joined, and a copy */
     size_t count[MOST_QUERIES];
     float least[MOST_QUERIES]; /* of the present head: [query], padded */
     size_t candidates[MOST_QUERIES];

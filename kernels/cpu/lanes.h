@@ -70,7 +70,8 @@ struct lanes {
     float (*fold_row)(float *score, size_t keys, float *most, float *total);
 
     /* The whole step for some queries, with keys [d, LANES_ROWS], a column each,
-     * and values [keys, d] (NULL: only most and total take them in).  No query's bits depend on the others. */
+     * and values [keys, d] (NULL: only most and total take them in).  No query's
+     * bits depend on the others. */
     void (*fold_rows)(const struct lanes_row *row, size_t count,
                       const float *key, const float *value, size_t d,
                       size_t keys, float scale);

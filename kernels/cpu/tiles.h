@@ -6,6 +6,9 @@
  * the sum of three, a product with an f32 weight that of six: what is left out
  * there is below 2^-21 of a term, 2^-24 on the average.
  *
+ * An infinity is its high term alone.  Times a number of several terms, of which
+ * one is 0, it gives NaN: an infinite bf16 weight, and any with an f32 weight.
+ *
  * Each value of the result is summed up in the same order, whatever the number
  * of rows, columns and threads. */
 #ifndef KERNELS_CPU_TILES_H

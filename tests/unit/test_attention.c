@@ -357,6 +357,34 @@ static void tiles_do_not_matter(void **state)
         }
 }
 
+/* Heads whose lists are as long as a tile has room for, and differ: all but the
+ * nearly equal are chosen as the oracle does. */
+static void long_lists_are_joined(void **state)
+{
+    (void)state;
+    enum { TOP_K = 4096, NEARLY_EQUAL = 2 };
+    struct kernel_hils z = {1, 60000, 0, 4, 1, 4, 1, 1, TOP_K, true, false};
+    struct bench b = {.table = kernels_cpu(), .random = 71};
+    struct hils h = make_hils(&b, z, false, 1);
+    int32_t *chosen = mem_alloc(h.chosen * sizeof *chosen);
+    int32_t *expected = mem_alloc(h.chosen * sizeof *expected);
+    float *out = poisoned(h.queries);
+    run_hils(kernels_ref(), &alone, &h, expected, out);
+    run_hils(b.table, &alone, &h, chosen, out);
+    size_t alike = 0;
+    for (size_t i = 0, j = 0; i < TOP_K; i++) {
+        assert_true(chosen[i] > (i ? chosen[i - 1] : -1));
+        while (j < TOP_K && expected[j] < chosen[i])
+            j++;
+        alike += j < TOP_K && expected[j] == chosen[i];
+    }
+    assert_true(alike >= TOP_K - NEARLY_EQUAL);
+    free(chosen);
+    free(expected);
+    free(out);
+    free_hils(&h);
+}
+
 static void drive_hils(struct bench *b)
 {
     static const struct {
@@ -1139,6 +1167,7 @@ int main(void)
         cmocka_unit_test(test_hici),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(tiles_do_not_matter),
+        cmocka_unit_test(long_lists_are_joined),
         cmocka_unit_test(all_chunks_are_full_attention),
         cmocka_unit_test(hils_sees_what_it_may),
         cmocka_unit_test(hils_step_is_prefill),
