@@ -60,7 +60,7 @@ NVCC ?= $(if $(filter tsan,$(BUILD)),,$(firstword $(wildcard /usr/local/cuda/bin
 CUDA_ARCHS ?= 80 90a 100 120
 CUDA_LIBS := $(if $(NVCC),$(firstword $(wildcard $(addsuffix /libcudart_static.a,$(patsubst %/bin/nvcc,%,$(NVCC))/lib64 \
         /usr/lib/x86_64-linux-gnu))) -lrt -ldl)
-NVCCFLAGS := -std=c++17 -O3 -g -I. -Werror all-warnings \
+NVCCFLAGS := -std=c++17 -O3 -g -I. $(if $(WERROR),-Werror all-warnings) \
         $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$a$(comma)code=sm_$a) \
         -Xcompiler -fPIE,-Wall,-Wextra,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
 KERNELS := $(call sources,kernels/ref) \

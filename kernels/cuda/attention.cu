@@ -152,7 +152,7 @@ template <typename Source>
 static int attend_over(struct kernel_run *run, const Source &s, size_t batches,
                        size_t queries, size_t longest)
 {
-    if (!batches || !queries || !s.sizes.d)
+    if (!batches || !s.sizes.places || !s.sizes.d)
         return KERNEL_OK;
     if (s.sizes.d > TILE_MOST_WIDTH)
         return KERNEL_UNSUPPORTED;

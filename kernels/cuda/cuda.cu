@@ -118,18 +118,24 @@ static const char *find_device()
     return error ? cudaGetErrorString(error) : nullptr;
 }
 
-/* Whether the program holds code for this very device. */
+/* Whether the device runs anything: the program may hold no code for it, another
+ * program may have it for itself. */
 static __global__ void nothing()
 {
 }
 
 static const char *find_code()
 {
-    struct kernel_run run = {};
-    int code = cuda_launch(&run, nothing, {1, 1, 1, 32});
-    if (!code)
-        code = cuda_code(cudaStreamSynchronize(nullptr));
-    return code ? "the program holds no code for this CUDA device" : nullptr;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(1);
+    config.blockDim = dim3(32);
+    cudaError_t error = cudaLaunchKernelEx(&config, nothing);
+    if (error == cudaErrorNoKernelImageForDevice ||
+        error == cudaErrorInvalidDeviceFunction)
+        return "the program holds no code for this CUDA device";
+    if (!error)
+        error = cudaStreamSynchronize(nullptr);
+    return error ? cudaGetErrorString(error) : nullptr;
 }
 
 static void fill()

@@ -59,13 +59,16 @@ class cuda_room
         return static_cast<T *>(memory);
     }
 
-    /* The same, and what is there on the host. */
+    /* The same, and what is there on the host, which is read before this
+     * returns: the caller may free it then. */
     template <typename T> T *take_copy(const T *host, size_t count)
     {
         T *place = take<T>(count);
-        if (!place || cuda_code(cudaMemcpyAsync(place, host, count * sizeof(T),
-                                                cudaMemcpyHostToDevice,
-                                                cuda_stream(run))))
+        if (!place ||
+            cuda_code(cudaMemcpyAsync(place, host, count * sizeof(T),
+                                      cudaMemcpyHostToDevice,
+                                      cuda_stream(run))) ||
+            cuda_code(cudaStreamSynchronize(cuda_stream(run))))
             return nullptr;
         return place;
     }

@@ -144,6 +144,7 @@ static int star_attention(struct kernel_run *run, float *out, const float *q,
     top_k = top_k < chunks ? top_k : chunks;
     size_t batch = chunks ? CHOOSE_MOST_SCORES / (chunks * hq) : m;
     batch = batch < 1 ? 1 : batch < m ? batch : m;
+    batch = batch < CUDA_MOST_ROWS ? batch : CUDA_MOST_ROWS;
     cuda_room scores(run), choices(run);
     float *score = scores.take<float>(batch, hq, chunks);
     int32_t *chosen = choices.take<int32_t>(batch, hq, top_k);

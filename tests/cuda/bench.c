@@ -6,8 +6,9 @@
  *
  * Exit: 0; 77, with the reason, where there is no device; 1 where it failed.
  * Times are by the host's clock over many calls and one wait at the end.
- * Inputs are random numbers in f32, keys and values too; what is read in turn is
- * larger than a device's cache. */
+ * Inputs are random numbers in f32, keys and values too.  The large weights, read
+ * in turn, are more than a device's cache holds; the weights of 1024 rows and the
+ * keys and values of short contexts may stay in it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,7 +166,7 @@ static void multiply_once(void *argument, size_t turn)
          "product");
 }
 
-/* One weight after the other, so that none is in the cache. */
+/* One weight after the other, so that no large one is in the cache. */
 static void bench_product(size_t m, size_t n, size_t k, size_t weights)
 {
     struct multiplying p = {.weight_count = weights, .m = m};

@@ -1,24 +1,32 @@
 #!/bin/sh
 # The device's table against the reference on a machine with CUDA's compiler and
 # a device, and nothing of Debian's:  check.sh check|bench
-# Without either it says SKIP, and why, and ends with 0.
+# Without either it says SKIP, and why, and ends with 0.  A card of 8.0 or later
+# that nvidia-smi names and the program cannot use is a failure.
 cd "$(dirname "$0")/../.." || exit 1
 what=$1
-nvcc=${NVCC:-$(ls /usr/local/cuda/bin/nvcc 2>/dev/null || command -v nvcc)}
+nvcc=${NVCC-$(ls /usr/local/cuda/bin/nvcc 2>/dev/null || command -v nvcc)}
 [ -n "$nvcc" ] || { echo "SKIP gpu-$what: there is no nvcc"; exit 0; }
 card=$(nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>/dev/null | head -1)
 # Code for this card alone, or, to try the build, for Hopper.
 arch=$(printf '%s' "$card" | sed 's/.*, *//; s/\.//')
+usable=yes
 case "$arch" in
 9* | 1[0-9]*) arch="${arch}a" ;;
-[0-9]*) ;;
-*) arch=90a ;;
+8*) ;;
+[0-9]*) usable= ;;
+*) arch=90a usable= ;;
 esac
 make --no-print-directory -s -j"$(nproc)" BUILD=gpu DNNL= NVCC="$nvcc" CUDA_ARCHS="${CUDA_ARCHS:-$arch}" gpu-programs || exit 1
 reason=$(build/gpu/check/bench --device)
 case $? in
 0) ;;
-77) echo "SKIP gpu-$what: ${reason#SKIP gpu: }"; exit 0 ;;
+77)
+    reason=${reason#SKIP gpu: }
+    [ -z "$usable" ] || { echo "FAILED: gpu-$what: $card: $reason"; exit 1; }
+    echo "SKIP gpu-$what: $reason"
+    exit 0
+    ;;
 *) echo "$reason"; exit 1 ;;
 esac
 commit=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
@@ -62,7 +70,14 @@ for tool in ${sanitizer:+memcheck racecheck}; do
     0) echo "$tool: nothing found" ;;
     124) echo "SKIP $tool: not done in two minutes" ;;
     9) echo "FAILED: $tool (build/gpu/$tool.log)"; tail -20 build/gpu/$tool.log; status=1 ;;
-    *) echo "SKIP $tool: it does not run here (status $code)" ;;
+    *)
+        if grep -q 'SUMMARY' build/gpu/$tool.log; then
+            echo "FAILED: test_attention under $tool (status $code, build/gpu/$tool.log)"
+            status=1
+        else
+            echo "SKIP $tool: it does not run here (status $code)"
+        fi
+        ;;
     esac
 done
 [ -n "$sanitizer" ] || echo "SKIP memcheck, racecheck: there is no compute-sanitizer"

@@ -338,6 +338,9 @@ cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
 
 constexpr size_t MOST_MEMORY = size_t{1} << 30; /* of one piece */
 
+/* Copies from the host since the last wait.  A device may make them later. */
+static unsigned copies_under_way;
+
 cudaError_t cudaMallocAsync(void **ret, size_t bytes, cudaStream_t)
 {
     void *memory = bytes <= MOST_MEMORY ? malloc(bytes) : nullptr;
@@ -350,13 +353,16 @@ cudaError_t cudaMallocAsync(void **ret, size_t bytes, cudaStream_t)
 
 cudaError_t cudaFreeAsync(void *memory, cudaStream_t)
 {
+    if (copies_under_way)
+        wrong("nobody waited for a copy of what the host may free");
     free(memory);
     return cudaSuccess;
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
-                            cudaMemcpyKind, cudaStream_t)
+                            cudaMemcpyKind kind, cudaStream_t)
 {
+    copies_under_way += kind == cudaMemcpyHostToDevice;
     memcpy(to, from, bytes);
     return cudaSuccess;
 }
@@ -369,6 +375,7 @@ cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t)
 {
+    copies_under_way = 0;
     return cudaSuccess;
 }
 

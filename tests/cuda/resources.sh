@@ -2,9 +2,14 @@
 # Registers, spilled bytes and stack of every kernel, by the assembler:
 #   resources.sh NVCC ARCHITECTURE      (90a, say)
 cd "$(dirname "$0")/../.." || exit 1
+said=
 for file in kernels/cuda/*.cu; do
-    "$1" -std=c++17 -O3 -I. -gencode "arch=compute_$2,code=sm_$2" -Xptxas -v -c -o /dev/null "$file" 2>&1
-done | awk '
+    one=$("$1" -std=c++17 -O3 -I. -gencode "arch=compute_$2,code=sm_$2" -Xptxas -v -c -o /dev/null "$file" 2>&1) ||
+        { echo "$one"; exit 1; }
+    said="$said$one
+"
+done
+printf '%s' "$said" | awk '
     /Compiling entry function/ { split($0, part, "\x27"); name = part[2] }
     /bytes stack frame/ { stack = $1; stores = $5; loads = $9 }
     /Used [0-9]+ registers/ {
@@ -16,5 +21,4 @@ done | awk '
     }
     END {
         printf "%d kernels, %d with spills\n", count, spilled
-        exit count == 0
     }' | c++filt | sed 's/(.*//; s/void //'

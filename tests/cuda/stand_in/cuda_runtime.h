@@ -55,10 +55,10 @@ using std::size_t;
 #define __launch_bounds__(...)
 #define __restrict__
 
-struct uint4 {
+struct alignas(16) uint4 { /* which BUILD=asan checks at each read */
     unsigned x, y, z, w;
 };
-struct float4 {
+struct alignas(16) float4 {
     float x, y, z, w;
 };
 struct dim3 {
@@ -161,7 +161,9 @@ enum cudaError_t {
     cudaErrorInvalidValue = 1,
     cudaErrorMemoryAllocation = 2,
     cudaErrorInvalidConfiguration = 9,
-    cudaErrorInsufficientDriver = 35
+    cudaErrorInsufficientDriver = 35,
+    cudaErrorInvalidDeviceFunction = 98,
+    cudaErrorNoKernelImageForDevice = 209
 };
 enum cudaMemcpyKind {
     cudaMemcpyHostToDevice,
