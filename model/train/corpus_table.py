@@ -12,7 +12,7 @@ Licences are read from the packages' copyright files (corpus_pack.py, `licences`
 is not in the machine-readable form, LICENCE says what it says, and a phrase of it by which that is checked.
 """
 MANUALS = {
-    # Never: PostgreSQL, Python and tests/held-out.txt.
+    # Never: PostgreSQL and tests/held-out.txt.
     "postgresql": ("postgresql-doc-15", "doc/postgresql-doc-15/html", "never", []),
     "policy": ("debian-policy", "doc/debian-policy", "never", ["*.ps.gz"]),
     "valgrind": ("valgrind", "doc/valgrind/html", "never", []),

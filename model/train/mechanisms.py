@@ -508,7 +508,8 @@ def ask(work, kind, probe, times, count, seed):
                 if many == 1:
                     with torch.no_grad():
                         expected = model(torch.from_numpy(ids)[None])[0, :-1]
-                    apart = max(apart, ((logits - expected).abs().max() / expected.abs().max()).item())
+                    new = ((logits - expected).abs().max() / expected.abs().max()).item()
+                    apart = max(apart, new) if math.isfinite(new) else math.inf
             line = dict(kind=kind, task=task, tokens=LENGTH * many, right=right / count, of=count)
             if many == 1:
                 line["logits_apart"] = apart

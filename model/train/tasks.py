@@ -227,13 +227,18 @@ def names_of(nodes):
     return sorted({name_of(n["title"]) for n in nodes if n["entry"] and re.search(r"\w[_.:-]\w|\(\)", name_of(n["title"]))})
 
 
+def all_text(nodes):
+    """What a manual says, its titles and index included."""
+    return "\n".join("\n".join([n["title"], *n["aliases"], text_of(n)]) for n in nodes).lower()
+
+
 def unanswerable(name, use, nodes, foreign, count, rng):
-    """Foreign names asked of a manual whose text has none of their words."""
+    """Foreign names asked of a manual that has them nowhere."""
     words = defaultdict(list)
     for i, node in enumerate(nodes):
         for word in set(re.findall(r"[a-z]{3,}", (node["title"] + " " + text_of(node)[:2000]).lower())):
             words[word].append(i)
-    whole, out, seen = "\n".join(text_of(n) for n in nodes).lower(), [], set()
+    whole, out, seen = all_text(nodes), [], set()
     for term in rng.sample(foreign, min(len(foreign), count * 4)):
         parts = [w for w in re.findall(r"[a-z]{3,}", term.lower()) if words.get(w)]
         if term in seen or term.lower().rstrip("()") in whole:

@@ -440,6 +440,7 @@ static void test_entries(void **state)
            "@ TikZ Library a.b | code: \\usetikzlibrary{a.b} % LaTeX and "
            "plain TeX\n\\usetikzlibrary[a.b] % ConTeXt | paragraph: x | "
            "@ Shape c | paragraph: y");
+    expect("\\begin{pgfmodule}{}x\\end{pgfmodule}", "@  | paragraph: x");
     expect("\\begin{codeexample}[width=1cm, preamble={\\usetikzlibrary{a,b}}]"
            "\nx\n\\end{codeexample}",
            "code: \\usetikzlibrary{a,b}\nx");

@@ -224,7 +224,7 @@ static void begin_entry(struct document *d,
     if (environment->value == KEY || environment->value == STYLE)
         put_value(&s.text, environment->value == STYLE);
     open_entry(d, buf_slice(&s.text), place_of(&list, call));
-    if (environment->value >= LIBRARY)
+    if (environment->value >= LIBRARY && s.text.size > name)
         put_loading(d, environment->value,
                     (struct slice){s.text.data + name, s.text.size - name},
                     place_of(&list, call));

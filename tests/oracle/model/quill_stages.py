@@ -80,7 +80,15 @@ def make_corpus(work):
         sys.exit("the copied section, and only that, had to go")
 
 
+def check_unanswerable():
+    node = dict(parent=-1, title="foreign.name", aliases=["a.word"], entry=True, blocks=[["paragraph", "", "Text."]])
+    for term, asked in (("foreign.name", 0), ("a.word", 0), ("other.name", 1)):
+        if len(tasks.unanswerable("one", "train", [node], [term], 1, random.Random(1))) != asked:
+            sys.exit(f"{term}: whether a manual has a name is taken wrongly")
+
+
 def check_tasks(work):
+    check_unanswerable()
     run("tasks.py", "make", work)
     run("tasks.py", "check", work)
     every = tasks.load(work)
@@ -123,7 +131,7 @@ def main():
             if os.path.exists(kept) and torch.load(kept)["step"] == 2:
                 break
             run("quill.py", stage, o.work, *small, "--steps", 2, "--seconds", 1e-3)
-        apart = max((whole[k] - v).abs().max().item() for k, v in states(o.work, stage).items())
+        apart = torch.stack([(whole[k] - v).abs().max() for k, v in states(o.work, stage).items()]).max().item()
         print(f"{stage}: one run and pieces are {apart:.1e} apart")
         if not apart <= 1e-6:
             sys.exit("pieces do not give what one run gives")
