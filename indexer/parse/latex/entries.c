@@ -45,9 +45,10 @@ static void put_brace(struct signature *s, bool open)
         s->next = NULL;
         return;
     }
-    if (s->depth)
-        s->depth--;
-    buf_put_text(&s->text, s->depth < MOST_BRACES ? s->close[s->depth] : "}");
+    bool opened = s->depth > 0;
+    s->depth -= opened;
+    buf_put_text(&s->text, opened && s->depth < MOST_BRACES ? s->close[s->depth]
+                                                             : "}");
 }
 
 /* Commands are what is described, so they stand as they are. */
