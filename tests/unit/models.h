@@ -80,6 +80,22 @@ static inline struct session *open_session(struct model *model)
     return session;
 }
 
+/* Tokens by chance, the same for the same seed. */
+static inline void fill_ids(int32_t *ids, size_t count, size_t vocabulary,
+                            uint64_t seed)
+{
+    for (size_t i = 0; i < count; i++)
+        ids[i] = (int32_t)unit_below(&seed, (uint32_t)vocabulary);
+}
+
+static inline void feed(struct session *session, const int32_t *ids,
+                        size_t count)
+{
+    struct err err = {0};
+    if (session_feed(session, ids, count, NULL, NULL, &err))
+        fail_msg("%s", err.message);
+}
+
 static inline struct safetensors *open_golden(const char *kind)
 {
     char path[128];

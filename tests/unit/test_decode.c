@@ -71,13 +71,6 @@ static void the_guard_sees_allocations(void **state)
 
 enum { SESSIONS = 5, TOKENS = 70 };
 
-static void fill_ids(int32_t *ids, size_t count, size_t vocabulary,
-                     uint64_t seed)
-{
-    for (size_t i = 0; i < count; i++)
-        ids[i] = (int32_t)unit_below(&seed, (uint32_t)vocabulary);
-}
-
 /* Of different lengths, so that one is about to begin a page. */
 static void open_sessions(struct model *model, struct session **sessions)
 {

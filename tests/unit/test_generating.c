@@ -30,12 +30,6 @@ static void stop(struct engine *engine)
 
 enum { MOST_PROMPT = 400 };
 
-static void fill_ids(int32_t *ids, size_t count, uint64_t seed)
-{
-    for (size_t i = 0; i < count; i++)
-        ids[i] = (int32_t)unit_below(&seed, 60);
-}
-
 /* Reads a prompt in the daemon's way; how much of it was there already. */
 static struct session *read_prompt(struct prefixes *prefixes,
                                    struct model *model, const int32_t *ids,
@@ -79,7 +73,7 @@ static void the_same_beginning_is_read_once(void **state)
     static const char *const models[] = {"untied", "olmo3", "mistral",
                                          "star-qwen", "star-olmo"};
     int32_t ids[MOST_PROMPT], other[MOST_PROMPT];
-    fill_ids(ids, MOST_PROMPT, 1);
+    fill_ids(ids, MOST_PROMPT, 60, 1);
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
         struct model *model = open_kind(models[m], kernels_cpu());
         struct prefixes prefixes = {.count = 0};
@@ -114,7 +108,7 @@ static void the_one_used_longest_ago_goes(void **state)
     int32_t ids[PREFIXES + 1][PREFIX_PIECE + 1];
     size_t reused;
     for (size_t i = 0; i <= PREFIXES; i++) {
-        fill_ids(ids[i], PREFIX_PIECE + 1, 100 + i);
+        fill_ids(ids[i], PREFIX_PIECE + 1, 60, 100 + i);
         session_close(
             read_prompt(&prefixes, model, ids[i], PREFIX_PIECE + 1, &reused));
         session_close(
@@ -358,7 +352,7 @@ static void what_is_remembered_comes_before_the_text(void **state)
     struct ids asked = {0};
     struct session *session = NULL;
     int32_t ids[DOCUMENT * 3];
-    fill_ids(ids, DOCUMENT * 3, 8);
+    fill_ids(ids, DOCUMENT * 3, 60, 8);
     assert_int_equal(engine_read(engine, ids, DOCUMENT * 3, NULL, &hmt, NULL),
                      0);
     assert_int_equal(hmt_open(model, &(struct hmt_options){0}, &plain, NULL),

@@ -39,20 +39,6 @@ static struct session *open_exact(struct model *model, size_t top_k,
     return session;
 }
 
-static void fill_ids(int32_t *ids, size_t count, size_t vocabulary)
-{
-    uint64_t seed = 17;
-    for (size_t i = 0; i < count; i++)
-        ids[i] = (int32_t)unit_below(&seed, (uint32_t)vocabulary);
-}
-
-static void feed(struct session *session, const int32_t *ids, size_t count)
-{
-    struct err err = {0};
-    if (session_feed(session, ids, count, NULL, NULL, &err))
-        fail_msg("%s", err.message);
-}
-
 /* ---- Models made for it ---- */
 
 static void logits_are_the_papers(void **state)
@@ -115,7 +101,7 @@ static void a_step_over_landmarks_reads_as_a_pass(void **state)
                 struct model *model =
                     open_with(folder, backend(b), false, true);
                 size_t vocabulary = model_facts(model)->vocabulary;
-                fill_ids(ids, LONG, vocabulary);
+                fill_ids(ids, LONG, vocabulary, 17);
                 for (size_t n = 5; n <= 131; n += n == 16   ? 46
                                                   : n == 67 ? 57
                                                             : 1)
@@ -132,7 +118,7 @@ static void sessions_of_such_models_fork_and_step(void **state)
     for (size_t k = 0; k < MADE; k++) {
         struct model *model = open_kind(made[k], kernels_cpu());
         size_t vocabulary = model_facts(model)->vocabulary;
-        fill_ids(ids, LONG, vocabulary);
+        fill_ids(ids, LONG, vocabulary, 17);
         for (size_t at = 20; at < 31; at++) {
             struct session *whole = open_session(model), *fork = NULL;
             struct session *alone = open_session(model);
@@ -198,7 +184,7 @@ static void all_chunks_are_full_attention(void **state)
                 continue;
             }
             size_t vocabulary = model_facts(model)->vocabulary;
-            fill_ids(ids, LONG, vocabulary);
+            fill_ids(ids, LONG, vocabulary, 17);
             struct session *exact = open_exact(model, 99, 30);
             struct session *few = open_exact(model, 1, 30);
             struct session *full = open_session(model);
@@ -229,7 +215,7 @@ static void a_step_reads_as_a_pass(void **state)
         for (size_t b = k > 0; b < BACKENDS; b++) {
             struct model *model = open_exact_kind(some[k], b);
             size_t vocabulary = model_facts(model)->vocabulary;
-            fill_ids(ids, LONG, vocabulary);
+            fill_ids(ids, LONG, vocabulary, 17);
             for (size_t n = 62; n <= 194; n += n % 64 == 2 ? 60 : 1)
                 check_boundary(some[k], open_exact(model, 1, 20),
                                open_exact(model, 1, 20), ids, n, vocabulary);
@@ -244,7 +230,7 @@ static void what_is_forgotten_is_read_again(void **state)
     int32_t ids[LONG];
     struct model *model = open_exact_kind("untied", 1);
     size_t vocabulary = model_facts(model)->vocabulary;
-    fill_ids(ids, LONG, vocabulary);
+    fill_ids(ids, LONG, vocabulary, 17);
     for (size_t at = 120; at < 136; at += 3) {
         struct session *a = open_exact(model, 1, 20), *fork = NULL;
         struct session *alone = open_exact(model, 1, 20);
@@ -284,7 +270,7 @@ static void cancelled_passes_leave_no_trace(void **state)
     int32_t ids[LONG];
     struct model *model = open_exact_kind("untied", 1);
     size_t vocabulary = model_facts(model)->vocabulary;
-    fill_ids(ids, LONG, vocabulary);
+    fill_ids(ids, LONG, vocabulary, 17);
     struct session *a = open_exact(model, 1, 20);
     struct session *b = open_exact(model, 1, 20);
     feed(a, ids, 150);
@@ -320,7 +306,7 @@ static void threads_do_not_matter(void **state)
             models[t] = open_with(folders[f], kernels_cpu(), !f, t);
             sessions[t] =
                 f ? open_session(models[t]) : open_exact(models[t], 1, 20);
-            fill_ids(ids, LONG, model_facts(models[t])->vocabulary);
+            fill_ids(ids, LONG, model_facts(models[t])->vocabulary, 17);
             feed(sessions[t], ids, 280);
             for (size_t i = 280; i < LONG; i++)
                 feed(sessions[t], ids + i, 1);

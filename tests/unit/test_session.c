@@ -31,13 +31,6 @@ static void what_is_forgotten_does_not_matter(void **state)
     model_close(model);
 }
 
-static void fill_ids(int32_t *ids, size_t count, size_t vocabulary)
-{
-    uint64_t seed = 11;
-    for (size_t i = 0; i < count; i++)
-        ids[i] = (int32_t)unit_below(&seed, (uint32_t)vocabulary);
-}
-
 static void check_same_logits(const char *what, const struct session *a,
                               const struct session *b, size_t vocabulary)
 {
@@ -57,7 +50,7 @@ static void check_fork(struct model *model, size_t shared, size_t at,
     int32_t ids[400];
     struct session *whole = open_session(model), *fork = NULL;
     struct session *alone[] = {open_session(model), open_session(model)};
-    fill_ids(ids, 400, vocabulary);
+    fill_ids(ids, 400, vocabulary, 11);
     assert_int_equal(session_feed(whole, ids, shared, NULL, NULL, NULL), 0);
     assert_int_equal(session_fork(whole, at, &fork, NULL), 0);
     assert_int_equal(session_length(fork), at);
@@ -116,7 +109,7 @@ static void memory_goes_by_the_page(void **state)
     size_t page = cache_page_bytes(model);
     int32_t ids[400];
     struct session *a = open_session(model), *b = NULL;
-    fill_ids(ids, 400, model_facts(model)->vocabulary);
+    fill_ids(ids, 400, model_facts(model)->vocabulary, 11);
     assert_int_equal(session_feed(a, ids, 64, NULL, NULL, NULL), 0);
     assert_int_equal(pool_of->used, 1);
     for (size_t i = 64; i < 130; i++)

@@ -26,20 +26,6 @@ static struct model *open_at(const char *path, const struct kernels *kernels,
     return model;
 }
 
-static void fill_ids(int32_t *ids, size_t count, size_t vocabulary)
-{
-    uint64_t seed = 23;
-    for (size_t i = 0; i < count; i++)
-        ids[i] = (int32_t)unit_below(&seed, (uint32_t)vocabulary);
-}
-
-static void feed(struct session *session, const int32_t *ids, size_t count)
-{
-    struct err err = {0};
-    if (session_feed(session, ids, count, NULL, NULL, &err))
-        fail_msg("%s", err.message);
-}
-
 /* One that has read these in one feed. */
 static struct session *having_read(struct model *model, const int32_t *ids,
                                    size_t count)
@@ -95,7 +81,7 @@ static void check_threads(const char *kind)
     snprintf(path, sizeof path, MODELS "%s", kind);
     for (size_t t = 0; t < 2; t++) {
         models[t] = open_at(path, kernels_cpu(), t, false);
-        fill_ids(ids, LONG, model_facts(models[t])->vocabulary);
+        fill_ids(ids, LONG, model_facts(models[t])->vocabulary, 23);
         sessions[t] = having_read(models[t], ids, 660);
         for (size_t i = 660; i < LONG; i++)
             feed(sessions[t], ids + i, 1);
@@ -175,7 +161,7 @@ static void a_step_over_chunks_reads_as_a_pass(void **state)
     (void)state;
     static const size_t slots[] = {2, 9, 64, 65, 100};
     int32_t ids[LONG];
-    fill_ids(ids, LONG, 60);
+    fill_ids(ids, LONG, 60, 23);
     for (size_t k = 0; k < EACH; k++)
         for (size_t b = k > 0; b < BACKENDS; b++)
             for (size_t i = 0; i < sizeof slots / sizeof slots[0]; i++) {
@@ -197,7 +183,7 @@ static void summary_tokens_take_positions(void **state)
                                        {64, 2016},   {65, 2017},  {2048, 2047},
                                        {2049, 2047}, {5000, 2048}};
     int32_t *ids = mem_alloc(2048 * sizeof *ids);
-    fill_ids(ids, 2048, 60);
+    fill_ids(ids, 2048, 60, 23);
     for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++) {
         save_with_chunk(star[0], tokens[i][0]);
         struct model *model = open_at(folder, kernels_cpu(), true, false);
@@ -221,7 +207,7 @@ static void sessions_fork_truncate_and_step_together(void **state)
 {
     (void)state;
     int32_t ids[LONG];
-    fill_ids(ids, LONG, 60);
+    fill_ids(ids, LONG, 60, 23);
     for (size_t k = 0; k < EACH; k++) {
         struct model *model = open_kind(star[k], kernels_cpu());
         for (size_t at = 50; at < 68; at++) {
@@ -257,7 +243,7 @@ static bool sees_the_end(struct model *model, size_t count)
 {
     int32_t ids[LONG];
     float *one = mem_alloc(2 * LONG * 60 * sizeof *one), *two = one + LONG * 60;
-    fill_ids(ids, LONG, 60);
+    fill_ids(ids, LONG, 60, 23);
     for (int other = 0; other < 2; other++) {
         struct session *session = open_session(model);
         ids[count - 1] = other;
@@ -292,7 +278,7 @@ static void a_text_cut_short_is_read_as_such(void **state)
 {
     (void)state;
     int32_t ids[LONG];
-    fill_ids(ids, LONG, 60);
+    fill_ids(ids, LONG, 60, 23);
     for (size_t k = 0; k < EACH; k++)
         for (size_t at = 10; at < 80; at += 7) {
             struct model *model = open_kind(hici[k], kernels_cpu());
@@ -331,7 +317,7 @@ static void a_cancelled_text_leaves_no_trace(void **state)
     (void)state;
     struct cancel cancel = {at_once, NULL};
     int32_t ids[LONG];
-    fill_ids(ids, LONG, 60);
+    fill_ids(ids, LONG, 60, 23);
     for (size_t k = 0; k < EACH; k++) {
         struct model *model = open_kind(hici[k], kernels_cpu());
         struct session *a = open_session(model);
