@@ -409,7 +409,7 @@ static void run_bibliography(struct tex *tex, const struct command *command,
         tex_skip_before(tex, "o");
     buf_put_byte(&names, '\n');
     buf_put_slice(&names, d->bib_files);
-    d->work_count = 0;
+    d->work_count = d->work_at = 0; /* a work may ask for another list */
     if (!inputs_fetch(d, slice_of("\\jobname.bbl\n"), call, &made)) {
         read_bibs(d, buf_slice(&names), call);
         put_works(d, call);
