@@ -10,49 +10,26 @@
     .gate = "mlp.gate_proj", .up = "mlp.up_proj", .down = "mlp.down_proj",     \
     .unused = {"rotary_emb.inv_freq"}
 
-static const struct tensor_names llama_names = {
-    DECODER_NAMES,
-    .attention_norm = "input_layernorm",
-    .inner_norm = "post_attention_layernorm",
-};
+#define NORMS_BEFORE                                                           \
+    .attention_norm = "input_layernorm",                                       \
+    .inner_norm = "post_attention_layernorm"
 
-static const struct tensor_names qwen3_names = {
-    DECODER_NAMES,
-    .attention_norm = "input_layernorm",
-    .inner_norm = "post_attention_layernorm",
-    .q_norm = "self_attn.q_norm",
-    .k_norm = "self_attn.k_norm",
-};
+#define NORMS_AFTER                                                            \
+    .attention_norm = "post_attention_layernorm",                              \
+    .inner_norm = "post_feedforward_layernorm"
 
-static const struct tensor_names olmo_names = {
-    DECODER_NAMES,
-    .attention_norm = "post_attention_layernorm",
-    .inner_norm = "post_feedforward_layernorm",
-    .q_norm = "self_attn.q_norm",
-    .k_norm = "self_attn.k_norm",
-};
+#define HEAD_NORMS .q_norm = "self_attn.q_norm", .k_norm = "self_attn.k_norm"
 
 #define HILS_NAMES                                                             \
     .landmark = "lmk_embed", .calibrate = "self_attn.lmk_q_proj",              \
     .calibrate_norm = "self_attn.lmk_q_norm", .shared_query = "self_attn.q_c"
 
-static const struct tensor_names olmo_hils_names = {
-    DECODER_NAMES,
-    HILS_NAMES,
-    .attention_norm = "post_attention_layernorm",
-    .inner_norm = "post_feedforward_layernorm",
-    .q_norm = "self_attn.q_norm",
-    .k_norm = "self_attn.k_norm",
-};
-
-static const struct tensor_names qwen_hils_names = {
-    DECODER_NAMES,
-    HILS_NAMES,
-    .attention_norm = "input_layernorm",
-    .inner_norm = "post_attention_layernorm",
-    .q_norm = "self_attn.q_norm",
-    .k_norm = "self_attn.k_norm",
-};
+static const struct tensor_names
+    llama_names = {DECODER_NAMES, NORMS_BEFORE},
+    qwen3_names = {DECODER_NAMES, NORMS_BEFORE, HEAD_NORMS},
+    olmo_names = {DECODER_NAMES, NORMS_AFTER, HEAD_NORMS},
+    olmo_hils_names = {DECODER_NAMES, HILS_NAMES, NORMS_AFTER, HEAD_NORMS},
+    qwen_hils_names = {DECODER_NAMES, HILS_NAMES, NORMS_BEFORE, HEAD_NORMS};
 
 static const struct tensor_names bert_names = {
     .prefixes = {"bert.", "roberta."},
@@ -72,6 +49,8 @@ static const struct tensor_names bert_names = {
     .unused = {"pooler.dense.", "position_ids", "cls.", "lm_head."},
 };
 
+#define DECODER .gated = true, .eps_name = "rms_norm_eps"
+
 #define BERT                                                                   \
     .encoder = true, .norm = NORM_LAYER, .norm_place = NORM_OUTSIDE,           \
     .positions = POSITIONS_LEARNED, .bias = true, .context = 512,              \
@@ -80,92 +59,84 @@ static const struct tensor_names bert_names = {
 static const struct architecture architectures[] = {
     {
         .type = "qwen3",
+        DECODER,
         .head_norm = HEAD_NORM_EACH,
         .windows = WINDOWS_ON_REQUEST,
-        .gated = true,
         .head = 128,
         .context = 32768,
-        .eps_name = "rms_norm_eps",
         .eps = 1e-6,
         .theta = 10000,
         .names = &qwen3_names,
     },
     {
         .type = "qwen2",
+        DECODER,
         .windows = WINDOWS_ON_REQUEST,
-        .gated = true,
         .qkv_bias = true,
         .context = 32768,
-        .eps_name = "rms_norm_eps",
         .eps = 1e-6,
         .theta = 10000,
         .names = &llama_names,
     },
     {
         .type = "llama",
-        .gated = true,
+        DECODER,
         .context = 2048,
-        .eps_name = "rms_norm_eps",
         .eps = 1e-6,
         .theta = 10000,
         .names = &llama_names,
     },
     {
         .type = "mistral",
+        DECODER,
         .windows = WINDOWS_ALL,
-        .gated = true,
         .key_heads = 8,
         .context = 131072,
-        .eps_name = "rms_norm_eps",
         .eps = 1e-6,
         .theta = 10000,
         .names = &llama_names,
     },
     {
         .type = "olmo2",
+        DECODER,
         .norm_place = NORM_AFTER,
         .head_norm = HEAD_NORM_WHOLE,
-        .gated = true,
         .context = 2048,
-        .eps_name = "rms_norm_eps",
         .eps = 1e-5,
         .theta = 10000,
         .names = &olmo_names,
     },
     {
         .type = "olmo3",
+        DECODER,
         .norm_place = NORM_AFTER,
         .head_norm = HEAD_NORM_WHOLE,
         .windows = WINDOWS_THREE_OF_FOUR,
-        .gated = true,
         .rotary_by_kind = true,
         .context = 2048,
-        .eps_name = "rms_norm_eps",
         .eps = 1e-5,
         .theta = 500000,
         .names = &olmo_names,
     },
     {
         .type = "olmo_hils",
+        DECODER,
         .norm_place = NORM_AFTER,
         .head_norm = HEAD_NORM_WHOLE,
         .hils = true,
-        .gated = true,
         .key_heads = 32,
         .context = 32768,
-        .eps_name = "rms_norm_eps",
         .eps = 1e-6,
         .theta = 10000,
         .names = &olmo_hils_names,
     },
     {
         .type = "qwen_hils",
+        DECODER,
         .head_norm = HEAD_NORM_EACH,
         .hils = true,
-        .gated = true,
         .key_heads = 32,
         .context = 32768,
-        .eps_name = "rms_norm_eps",
         .eps = 1e-6,
         .theta = 10000,
         .names = &qwen_hils_names,

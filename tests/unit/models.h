@@ -73,6 +73,22 @@ static inline struct model *open_kind(const char *kind,
     return model;
 }
 
+static inline struct model *open_at(const char *path,
+                                    const struct kernels *kernels, bool exact,
+                                    bool threads)
+{
+    struct model_options options = {
+        .kernels = kernels, .exact = exact, .no_tokenizer = true};
+    struct err err = {0};
+    struct model *model = NULL;
+    if (threads)
+        options.pool =
+            (struct kernel_pool){pool, pool_parallel_for, pool_threads(pool)};
+    if (model_open(path, &options, &model, &err))
+        fail_msg("%s: %s", path, err.message);
+    return model;
+}
+
 static inline struct session *open_session(struct model *model)
 {
     struct session *session = NULL;

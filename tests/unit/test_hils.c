@@ -7,26 +7,11 @@ enum { MADE = sizeof made / sizeof made[0], LONG = 300 };
 
 /* The plain kernels are slow: where a test has both, they do its first model. */
 
-static struct model *open_with(const char *path, const struct kernels *kernels,
-                               bool exact, bool threads)
-{
-    struct model_options options = {
-        .kernels = kernels, .exact = exact, .no_tokenizer = true};
-    struct err err = {0};
-    struct model *model = NULL;
-    if (threads)
-        options.pool =
-            (struct kernel_pool){pool, pool_parallel_for, pool_threads(pool)};
-    if (model_open(path, &options, &model, &err))
-        fail_msg("%s: %s", path, err.message);
-    return model;
-}
-
 static struct model *open_exact_kind(const char *kind, size_t b)
 {
     char path[128];
     snprintf(path, sizeof path, MODELS "%s", kind);
-    return open_with(path, backend(b), true, true);
+    return open_at(path, backend(b), true, true);
 }
 
 static struct session *open_exact(struct model *model, size_t top_k,
@@ -99,7 +84,7 @@ static void a_step_over_landmarks_reads_as_a_pass(void **state)
             for (size_t chunk = 8; chunk <= 64; chunk *= 8) {
                 save_with_chunk(made[k], chunk);
                 struct model *model =
-                    open_with(folder, backend(b), false, true);
+                    open_at(folder, backend(b), false, true);
                 size_t vocabulary = model_facts(model)->vocabulary;
                 fill_ids(ids, LONG, vocabulary, 17);
                 for (size_t n = 5; n <= 131; n += n == 16   ? 46
@@ -303,7 +288,7 @@ static void threads_do_not_matter(void **state)
         struct model *models[2];
         struct session *sessions[2];
         for (size_t t = 0; t < 2; t++) {
-            models[t] = open_with(folders[f], kernels_cpu(), !f, t);
+            models[t] = open_at(folders[f], kernels_cpu(), !f, t);
             sessions[t] =
                 f ? open_session(models[t]) : open_exact(models[t], 1, 20);
             fill_ids(ids, LONG, model_facts(models[t])->vocabulary, 17);

@@ -11,21 +11,6 @@ enum { EACH = 2, LONG = 700, STEPS = 32, WIDE_D = 32 };
 
 /* The plain kernels are slow: where a test has both, they do its first model. */
 
-static struct model *open_at(const char *path, const struct kernels *kernels,
-                             bool threads, bool exact)
-{
-    struct model_options options = {
-        .kernels = kernels, .exact = exact, .no_tokenizer = true};
-    struct err err = {0};
-    struct model *model = NULL;
-    if (threads)
-        options.pool =
-            (struct kernel_pool){pool, pool_parallel_for, pool_threads(pool)};
-    if (model_open(path, &options, &model, &err))
-        fail_msg("%s: %s", path, err.message);
-    return model;
-}
-
 /* One that has read these in one feed. */
 static struct session *having_read(struct model *model, const int32_t *ids,
                                    size_t count)
@@ -80,7 +65,7 @@ static void check_threads(const char *kind)
     char path[128];
     snprintf(path, sizeof path, MODELS "%s", kind);
     for (size_t t = 0; t < 2; t++) {
-        models[t] = open_at(path, kernels_cpu(), t, false);
+        models[t] = open_at(path, kernels_cpu(), false, t);
         fill_ids(ids, LONG, model_facts(models[t])->vocabulary, 23);
         sessions[t] = having_read(models[t], ids, 660);
         for (size_t i = 660; i < LONG; i++)
@@ -166,7 +151,7 @@ static void a_step_over_chunks_reads_as_a_pass(void **state)
         for (size_t b = k > 0; b < BACKENDS; b++)
             for (size_t i = 0; i < sizeof slots / sizeof slots[0]; i++) {
                 save_with_chunk(star[k], slots[i]);
-                struct model *model = open_at(folder, backend(b), true, false);
+                struct model *model = open_at(folder, backend(b), false, true);
                 for (size_t n = 6; n <= 130; n += n == 17   ? 45
                                                   : n == 66 ? 60
                                                             : 1)
@@ -186,7 +171,7 @@ static void summary_tokens_take_positions(void **state)
     fill_ids(ids, 2048, 60, 23);
     for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++) {
         save_with_chunk(star[0], tokens[i][0]);
-        struct model *model = open_at(folder, kernels_cpu(), true, false);
+        struct model *model = open_at(folder, kernels_cpu(), false, true);
         size_t most = model_facts(model)->context;
         size_t every = tokens[i][0] - 1;
         assert_int_equal(most, tokens[i][1]);
@@ -194,7 +179,7 @@ static void summary_tokens_take_positions(void **state)
         assert_true(most + 1 + (most + 1) / every > 2048);
         model_close(model);
     }
-    struct model *model = open_at(folder, kernels_cpu(), true, false);
+    struct model *model = open_at(folder, kernels_cpu(), false, true);
     struct session *session = having_read(model, ids, 2000);
     assert_int_equal(session_feed(session, ids, 49, NULL, NULL, NULL),
                      ERR_LIMIT);
