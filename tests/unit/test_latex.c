@@ -446,6 +446,9 @@ static void test_entries(void **state)
     expect("\\begin{codeexample}[width=1cm, preamble={\\usetikzlibrary{a,b}}]"
            "\nx\n\\end{codeexample}",
            "code: \\usetikzlibrary{a,b}\nx");
+    expect("\\begin{codeexample}[no preamble=a, preamble = {b}]\nx\n"
+           "\\end{codeexample}",
+           "code: b\nx");
 }
 
 /* ---- Files ---- */

@@ -46,43 +46,57 @@ void verbatim_write(const struct document *d, const struct tokens *list,
 
 /* ---- Environments ---- */
 
-static struct slice language_of(struct document *d, const struct tokens *list)
+/* Bytes up to a comma that no brace encloses. */
+static size_t option_size(const char *at)
+{
+    size_t depth = 0, size = 0;
+    for (; at[size] && (depth || at[size] != ','); size++) {
+        depth += at[size] == '{';
+        depth -= at[size] == '}' && depth;
+    }
+    return size;
+}
+
+/* What the option is set to, without its braces; empty: it is not. */
+static struct slice option_of(struct document *d, const struct tokens *list,
+                              const char *name)
 {
     struct buf text = {0};
     struct slice found = {"", 0};
     tex_write_tokens(&d->tex, list, &text);
-    const char *at = text.size ? strstr(text.data, "language=") : NULL;
-    if (at) {
-        at += strlen("language=");
-        at += *at == '{';
-        if (*at == '[')
-            at += strcspn(at, "]") + 1;
-        found = document_keep(d, (struct slice){at, strcspn(at, ",}] ")});
+    const char *at = text.size ? text.data : "";
+    while (*at && !found.size) {
+        at += strspn(at, ", \t\r\n");
+        size_t size = option_size(at), head = strlen(name), to = size;
+        size_t from = size > head && !strncmp(at, name, head)
+                          ? head + strspn(at + head, " ")
+                          : size;
+        if (from < size && at[from] == '=') {
+            from += 1 + strspn(at + from + 1, " ");
+            while (to > from && at[to - 1] == ' ')
+                to--;
+            if (to > from + 1 && at[from] == '{' && at[to - 1] == '}')
+                from++, to--;
+            found = document_keep(
+                d, (struct slice){at + from, to > from ? to - from : 0});
+        }
+        at += size;
     }
     buf_free(&text);
     return found;
 }
 
-/* What the option is set to, without its braces; empty: it is not. */
-static struct slice option_of(struct document *d, const struct tokens *list,
-                              const char *option)
+/* Of `[LaTeX]TeX` the language without its dialect. */
+static struct slice language_of(struct document *d, const struct tokens *list)
 {
-    struct buf text = {0};
-    struct slice found = {"", 0};
-    tex_write_tokens(&d->tex, list, &text);
-    const char *at = text.size ? strstr(text.data, option) : NULL;
-    if (at) {
-        size_t depth = 0, size = 0;
-        at += strlen(option);
-        for (; at[size] && (depth || at[size] != ','); size++) {
-            depth += at[size] == '{';
-            depth -= at[size] == '}' && depth;
-        }
-        bool braced = size > 1 && at[0] == '{' && at[size - 1] == '}';
-        found = document_keep(
-            d, (struct slice){at + braced, size - (braced ? 2 : 0)});
+    struct slice found = option_of(d, list, "language");
+    const char *end = found.size && found.data[0] == '['
+                          ? memchr(found.data, ']', found.size)
+                          : NULL;
+    if (end) {
+        found.size -= (size_t)(end + 1 - found.data);
+        found.data = end + 1;
     }
-    buf_free(&text);
     return found;
 }
 
@@ -228,7 +242,7 @@ static void read_options(struct document *d, struct code *code)
     struct tokens list = {0};
     if (tex_read_optional(&d->tex, &list)) {
         code->info = language_of(d, &list);
-        code->head = option_of(d, &list, "preamble=");
+        code->head = option_of(d, &list, "preamble");
     }
     tokens_free(&list);
 }
