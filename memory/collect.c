@@ -200,6 +200,8 @@ static const struct {
     {TABLE_SEGMENTS, 16, keep_made_of}, {TABLE_MEMORIES, 16, keep_made_of},
 };
 
+enum { COLLECTED = sizeof collected / sizeof collected[0] };
+
 /* The first key after all that start with `group`; false: there is none. */
 static bool next_group(char *group, size_t size)
 {
@@ -269,26 +271,31 @@ static int delete_doomed(struct store *store, int table, struct doomed *doomed,
     return 0;
 }
 
+/* Of each table the keys of what nothing refers to, in one snapshot. */
+static int find_doomed(struct store *store, struct doomed doomed[COLLECTED],
+                       struct err *err)
+{
+    struct store_txn *txn;
+    struct references refs = {0};
+    int code = store_read(store, &txn, err);
+    if (code)
+        return code;
+    code = gather(txn, &refs, err);
+    for (size_t i = 0; i < COLLECTED && !code; i++)
+        code = note_doomed(txn, i, &refs, &doomed[i], err);
+    store_end(txn);
+    references_free(&refs);
+    return code;
+}
+
 int store_collect(struct store *store, struct err *err)
 {
-    for (size_t which = 0; which < sizeof collected / sizeof collected[0];
-         which++) {
-        struct store_txn *txn;
-        struct references refs = {0};
-        struct doomed doomed = {0};
-        int code = store_read(store, &txn, err);
-        if (code)
-            return code;
-        code = gather(txn, &refs, err);
+    struct doomed doomed[COLLECTED] = {0};
+    int code = find_doomed(store, doomed, err);
+    for (size_t i = 0; i < COLLECTED; i++) {
         if (!code)
-            code = note_doomed(txn, which, &refs, &doomed, err);
-        store_end(txn);
-        references_free(&refs);
-        if (!code)
-            code = delete_doomed(store, collected[which].table, &doomed, err);
-        buf_free(&doomed.keys);
-        if (code)
-            return code;
+            code = delete_doomed(store, collected[i].table, &doomed[i], err);
+        buf_free(&doomed[i].keys);
     }
-    return 0;
+    return code;
 }

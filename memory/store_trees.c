@@ -138,15 +138,21 @@ static int plain_size(struct slice packed, size_t *ret, struct err *err)
 
 static int unpack(struct slice packed, struct buf *ret, struct err *err)
 {
-    size_t size;
+    size_t size = 0;
     int code = plain_size(packed, &size, err);
     if (code)
         return code;
-    buf_reserve(ret, size);
-    size_t got = ZSTD_decompress(ret->data, size, packed.data, packed.size);
+    /* A damaged head may claim more than there is memory. */
+    void *room = realloc(ret->data, size + 1);
+    if (!room)
+        return err_set(err, ERR_LIMIT, "no memory for a tree of %zu bytes",
+                       size);
+    *ret = (struct buf){room, 0, size + 1};
+    size_t got = ZSTD_decompress(room, size, packed.data, packed.size);
     if (ZSTD_isError(got) || got != size)
         return damaged(err);
     ret->size = size;
+    ret->data[size] = '\0';
     return 0;
 }
 

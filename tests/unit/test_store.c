@@ -3,6 +3,7 @@
 #include <lmdb.h>
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -551,6 +552,43 @@ static void a_damaged_index_of_a_long_tree_is_noticed(void **state)
     unit_folder_remove(folder);
 }
 
+/* What it claims is more than a process may have.  (The sanitizer takes
+ * terabytes of addresses for itself.) */
+#ifndef __SANITIZE_ADDRESS__
+static void a_tree_that_claims_much_is_an_error(void **state)
+{
+    (void)state;
+    static const char claim[] = "\x28\xB5\x2F\xFD\xE0" /* no dictionary */
+                                "\0\0\0\xC0\3\0\0\0"  /* 15 GiB */
+                                "\1\0\0";              /* in no bytes */
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    struct hash128 name = {1, 2};
+    unsigned char key[16];
+    struct store_txn *txn;
+    struct tree *tree;
+    struct rlimit before;
+    hash_write(name, key);
+    assert_int_equal(store_write(store, &txn, NULL), 0);
+    assert_int_equal(
+        table_put(txn, TABLE_TREES, (struct slice){(char *)key, sizeof key},
+                  (struct slice){claim, sizeof claim - 1}, NULL),
+        0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+    assert_int_equal(store_read(store, &txn, NULL), 0);
+    struct rlimit little = {(rlim_t)1 << 33, RLIM_INFINITY};
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    little.rlim_max = before.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_AS, &little), 0);
+    int code = store_get_tree(txn, name, &tree, NULL);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_int_equal(code, ERR_LIMIT);
+    store_end(txn);
+    store_close(store);
+    unit_folder_remove(folder);
+}
+#endif
+
 static void vectors_are_counted(void **state)
 {
     (void)state;
@@ -1017,6 +1055,9 @@ int main(void)
         cmocka_unit_test(a_full_store_says_so),
         cmocka_unit_test(nodes_of_a_long_tree_are_read_alone),
         cmocka_unit_test(a_damaged_index_of_a_long_tree_is_noticed),
+#ifndef __SANITIZE_ADDRESS__
+        cmocka_unit_test(a_tree_that_claims_much_is_an_error),
+#endif
         cmocka_unit_test(vectors_are_counted),
         cmocka_unit_test(what_is_being_made_is_not_collected),
         cmocka_unit_test(vectors_are_read_as_they_were),
