@@ -1,22 +1,19 @@
 #!/usr/bin/env python3
 """Trains Quill, in pieces.
 
-    quill.py tokenizer WORK [--vocabulary 16384]         WORK/tokenizer.json, of WORK/packs
+    quill.py tokenizer WORK [--vocabulary 8192]          WORK/tokenizer.json, of WORK/packs
     quill.py prepare WORK [--prompts N]                  WORK/data.pkl, of packs and tasks
-    quill.py language|routing|answers WORK --size cpu|gpu [--seconds N]
+    quill.py teach WORK --teacher DIR [--seconds N]      WORK/teacher.pkl and WORK/vectors.npy (quill_teacher.py); may be left out
+    quill.py language|routing|answers WORK --size cpu|gpu [--seconds N] [--budget N] [--workers N] [--bf16] [--compile]
     quill.py speed WORK --size cpu [--context N]         tokens a second of a step
+    quill.py recall WORK --stage routing [--use held]    questions to sections of the probe's or held-out manuals (quill_recall.py)
     quill.py export WORK DIR --size cpu [--stage answers]
     quill.py check WORK DIR --size cpu --probe PROBE     the exported model: tokens, logits, memories as the engine has them
 
-A stage begins with the stage before it and does --steps steps. It stops after --seconds (the step that is under way is
-finished), keeps WORK/SIZE-STAGE.pt (weights, optimiser, step) and goes on from there when called again; what a step sees follows
-from the seed and its number alone, so that pieces give what one run gives. WORK/SIZE.jsonl has every figure.
-
-language  rows of the manuals, --context tokens
-routing   questions towards their sections, a question's rivals being of the same manual in six batches of ten; children's
-          questions towards what their family's memories come to, by mean or attention pooling, and towards the parent that
-          recalled it
-answers   prompts and what is to be written: a span and where it stands, or that there is none
+A stage begins with the stage before it and does --steps steps, or lasts --budget seconds in all. It stops after --seconds (the step that
+is under way is finished), keeps WORK/SIZE-STAGE.pt (weights, optimiser, step), every --keep seconds too, and goes on from there when
+called again. What a step sees follows from the seed, its number and the worker's alone, so that pieces give what one run gives; where the
+budget is of seconds the rate depends on the clock. WORK/SIZE.jsonl has every figure. What stages learn from: quill_losses.py.
 --full: attention to everything in place of HiLS, to compare with. On a GPU: --device cuda, products in bf16.
 """
 import argparse
@@ -36,7 +33,8 @@ import quill_data
 from quill_data import load_data, load_tokenizer
 from quill_model import Quill, export
 from quill_muon import Both
-from quill_teacher import stage_teach
+from quill_recall import recall
+from quill_teacher import Encoder, stage_teach
 from quill_train import DEFAULTS, STAGES, compiled, log, one_step, path_of, stage_train
 
 SEED = 37
@@ -58,6 +56,18 @@ def stage_speed(args):
     wall, own = np.median(rows, 0)
     log(args, stage="speed", parameters=sum(p.numel() for p in model.parameters()), context=args.context, batch=args.tokens,
         threads=args.threads, bf16=args.bf16, compiled=args.compile, tokens_a_second=round(wall), tokens_a_cpu_second=round(own))
+
+
+def stage_recall(args):
+    """On the probe's or, with --use held, on the held-out manuals; without a trained stage the others alone."""
+    tokenizer, kept, model = load_tokenizer(args.work), path_of(args, args.stage), None
+    if os.path.exists(kept):
+        model = Quill(args.size, tokenizer.get_vocab_size(), args.full).eval()
+        model.load_state_dict(torch.load(kept, map_location="cpu")["model"])
+    teacher = Encoder(args.teacher) if args.teacher else None
+    with torch.autocast("cpu", torch.bfloat16, enabled=args.bf16):
+        for manual, who, figures in recall(model, load_data(args.work)[args.use], tokenizer, args.section, teacher, args.probe, args.dir):
+            log(args, stage=args.stage, recall=manual, by=who, **figures)
 
 
 def stage_export(args):
@@ -105,7 +115,7 @@ def stage_check(args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("command", choices=["tokenizer", "prepare", "teach", *STAGES, "speed", "export", "check"])
+    parser.add_argument("command", choices=["tokenizer", "prepare", "teach", *STAGES, "speed", "recall", "export", "check"])
     parser.add_argument("work")
     parser.add_argument("dir", nargs="?")
     parser.add_argument("--size", default="cpu", choices=list(DEFAULTS))
@@ -127,7 +137,9 @@ def main():
     parser.add_argument("--workers", type=int, default=1, help="processes of a stage")
     parser.add_argument("--budget", type=float, help="seconds that a stage takes in all, in place of --steps")
     parser.add_argument("--keep", type=float, default=240, help="seconds between checkpoints")
-    parser.add_argument("--teacher", help="teach: folder of the encoder")
+    parser.add_argument("--use", default="probe", choices=["probe", "held"])
+    parser.add_argument("--section", type=int, default=128, help="recall: tokens of a section that are read")
+    parser.add_argument("--teacher", help="teach, recall: folder of the encoder")
     parser.add_argument("--probe")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
@@ -137,7 +149,7 @@ def main():
     elif args.command in ("tokenizer", "prepare"):
         getattr(quill_data, "stage_" + args.command)(args)
     else:
-        dict(teach=stage_teach, speed=stage_speed, export=stage_export, check=stage_check)[args.command](args)
+        dict(teach=stage_teach, recall=stage_recall, speed=stage_speed, export=stage_export, check=stage_check)[args.command](args)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ routing   questions towards their sections, a question's rivals being of the sam
           questions towards what their family's memories come to, by mean or attention pooling, and towards the parent that
           recalled it; and, where there is a teacher (quill_teacher.py), every question and section towards its vector
 answers   prompts and what is to be written: a span and where it stands, or that there is none
-One step in six of routing is language; of six of answers one is language and one routing, so that neither is forgotten.
+One step in six of routing is language; of six of answers one is language and one routing, so that neither is forgotten.  What kind a step is, args.kind draws, alike for all workers.
 """
 import math
 
@@ -20,7 +20,7 @@ SHARP = 20.0         # of cosines in routing; |q Wq| |k Wk| / sqrt p is drawn to
 ROW, LONG_EVERY, REPEATS = 256, 8, 6
 SECTION, TEACHER = 128, 2.0
 CHUNK_OF_LOGITS = 512
-WIDTHS = (130, 194, 258, 322, 386, 450, 514, 562)  # of prompts; longer ones are as long as they are
+WIDTHS = (194, 322, 562)  # of prompts; longer ones are as long as they are
 
 
 def tensor(rows, device, width=0):
@@ -63,7 +63,7 @@ def rows_of(stream, rng, count, context, repeats):
 
 def language_loss(model, data, rng, tokens, args):
     context = min(args.context, len(data["stream"]) - 2)
-    if context > ROW and rng.randrange(LONG_EVERY):
+    if context > ROW and args.kind.randrange(LONG_EVERY):
         context = ROW
     ids = rows_of(data["stream"], rng, max(1, tokens // context), context, not args.measuring).to(args.device)
     loss = Entropy.of(model, model.hidden(model.embed(ids[:, :-1])).flatten(0, 1), ids[:, 1:].flatten())
@@ -120,12 +120,12 @@ def taught(found, teacher, keys):
 
 
 def routing_loss(model, data, rng, tokens, args, mixed=True):
-    if mixed and not args.measuring and rng.randrange(6) == 0:
+    if mixed and not args.measuring and args.kind.randrange(6) == 0:
         return language_loss(model, data, rng, tokens, args)
-    if len(data["asked_families"]) > 3 and rng.randrange(4) == 0:
-        loss, figures, size = family_loss(model, data, rng, args, max(4, tokens // 400))
+    if len(data["asked_families"]) > 3 and args.kind.randrange(4) == 0:
+        loss, figures, size = family_loss(model, data, rng, args, max(4, tokens // 256))
         return 0.5 * loss, {**figures, "tokens": size}
-    some = choose_pairs(data["pairs"], data["by_manual"], rng, max(4, tokens // 160))
+    some = choose_pairs(data["pairs"], data["by_manual"], rng, max(4, tokens // 128))
     section = [data["sections"][p[2:4]][:SECTION] if rng.random() < 0.7 else p[1][:SECTION] for p in some]
     queries = model.queries(model.encode([p[0][:30] for p in some], model.mem, args.compile)) * math.sqrt(model.s["recall"])
     keys = model.keys(model.encode(section, model.mem0, args.compile))
@@ -143,7 +143,7 @@ def routing_loss(model, data, rng, tokens, args, mixed=True):
 
 def answers_loss(model, data, rng, tokens, args):
     """Prompts of about one length; the loss is of what is written."""
-    other = rng.randrange(6) if not args.measuring else 2
+    other = args.kind.randrange(6) if not args.measuring else 2
     if other < 2:
         return (language_loss, routing_loss)[other](model, data, rng, tokens, args, *[False] * other)
     prompts = data["by_length"]

@@ -21,7 +21,7 @@ from torch.utils.checkpoint import checkpoint
 END, PAD = 0, 1
 EPS, THETA = 1e-6, 10000.0
 CHUNK, WINDOW, TOP_K, CONTEXT, PERIODS = 64, 512, 32, 8192, 2.0
-LENGTHS = (32, 66, 130, 258, 514)  # of rows whose shape is to be one of few
+AT_ONCE, LENGTHS = 32, (32, 130, 258, 514)  # texts whose shape is to be one of few
 NEVER = -1e30  # a score that nothing is left of, finite so that its gradient is 0
 
 # width, layers, query heads, key-value heads, feed-forward, rank of the calibration, widths of recall and of pooling
@@ -201,8 +201,9 @@ class Quill(nn.Module):
         position = slot - slot // CHUNK if landmarks else slot
         angle = (position[:, None].double() * self.frequency).float()[:, None]
         cos, sin = angle.cos(), angle.sin()
+        block = Layer.forward if landmarks else self.block  # rows of any length need not be compiled
         for layer in self.layers:
-            x = self.block(layer, x, cos, sin, landmarks)
+            x = block(layer, x, cos, sin, landmarks)
         return rms(x[:, place], self.norm)
 
     def logits(self, hidden):
@@ -212,14 +213,22 @@ class Quill(nn.Module):
         return self.logits(self.hidden(self.embed(ids)))
 
     def encode(self, texts, soft, fixed=False):
-        """E_t of each text (ids, lists or arrays): soft [D] or [n, D] -> [n, D].  fixed: filled up to one of few shapes, as what is
-        compiled wants it."""
+        """E_t of each text (ids, lists or arrays): soft [D] or [n, D] -> [n, D].  fixed: AT_ONCE at a time, filled up, as long as one
+        of LENGTHS, as what is compiled wants it."""
+        if not fixed:
+            return self.encoded(texts, soft, len(texts), 0)
+        out = []
+        for i in range(0, len(texts), AT_ONCE):
+            some = texts[i:i + AT_ONCE]
+            own = soft if soft.dim() == 1 else soft[i:i + AT_ONCE]
+            width = max(map(len, some)) + 2
+            out.append(self.encoded(some, own, AT_ONCE, next((w for w in LENGTHS if w >= width), width)))
+        return torch.cat(out)
+
+    def encoded(self, texts, soft, rows, width):
         n, device = len(texts), self.norm.device
         last = torch.tensor([len(t) + 1 for t in texts])
-        rows, width = n, int(last.max()) + 1
-        if fixed:
-            rows, width = -(-n // 16) * 16, next((w for w in LENGTHS if w >= width), width)
-        ids = torch.full((rows, width), PAD)
+        ids = torch.full((rows, max(width, int(last.max()) + 1)), PAD)
         for i, text in enumerate(texts):
             ids[i, 1:len(text) + 1] = torch.as_tensor(text, dtype=torch.long)
         where = torch.zeros(ids.shape, dtype=torch.bool)

@@ -81,7 +81,7 @@ def stage_teach(args):
     random.Random(SEED).shuffle(questions)
     asked, _ = encoder.all([tokenizer.decode(np.frombuffer(q, np.uint16).tolist()) for q in questions], begin + args.seconds / 3)
     print(f"{len(questions)} questions, {time.time() - begin:.0f} s", flush=True)
-    keys = sorted(data["sections"])
+    keys = sorted({p[2:4] for p in data["pairs"] if p[2:4] in data["sections"]})  # those that routing asks for
     sections, done = encoder.all([tokenizer.decode(data["sections"][k].tolist()) for k in keys], begin + args.seconds)
     print(f"{done.sum()} of {len(keys)} sections, {time.time() - begin:.0f} s", flush=True)
     basis = np.linalg.eigh(sections[done].T @ sections[done])[1][:, ::-1][:, :WIDTH]

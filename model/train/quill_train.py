@@ -52,6 +52,7 @@ def measured(model, stage, data, args):
     model.block, Entropy.rows = Layer.forward, staticmethod(sys.modules["quill_losses"].entropy_of_rows)
     with torch.no_grad(), autocast(args):
         for k in range(args.probes):
+            args.kind = random.Random(f"probe {k}")
             _, figures = LOSSES[stage](model, data, random.Random(f"probe {k}"), args.tokens // args.workers, args)
             for key, value in figures.items():
                 found.setdefault(key, []).append(value)
@@ -75,10 +76,10 @@ def join(args):
     return rank, others
 
 
-def leave(args, rank, others):
+def leave(args, others):
     if args.workers > 1:
         distributed.destroy_process_group()
-        if rank == 0 and any([other.wait() for other in others]):
+        if any([other.wait() for other in others]):
             sys.exit("a worker failed")
 
 
@@ -145,8 +146,9 @@ def scale(far):
 
 def one_step(model, optimiser, stage, data, args, step, rank, far):
     optimiser.rate(args.rate * scale(far))
+    args.kind = random.Random(f"{SEED} {stage} {step}")
     with autocast(args):
-        loss, figures = LOSSES[stage](model, data, random.Random(f"{SEED} {stage} {step} {rank}"), args.tokens // args.workers, args)
+        loss, figures = LOSSES[stage](model, data, random.Random(f"{SEED} {stage} {step} worker {rank}"), args.tokens // args.workers, args)
     loss.backward()
     together(args, model)
     norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0).item()
@@ -213,4 +215,4 @@ def stage_train(args):
         save(args, stage, model, optimiser, step=step, tokens=tokens, seconds=before + time.time() - begin, budget=budget)
         if len(probe["stream"]) > 1000:
             log(args, stage=stage, step=step, probe=measured(model, stage, probe, args))
-    leave(args, rank, others)
+    leave(args, others)
