@@ -70,30 +70,42 @@ class Encoder:
         return out, done
 
 
-def stage_teach(args):
-    from quill_data import load_data, load_tokenizer
-    encoder, tokenizer, data = Encoder(args.teacher), load_tokenizer(args.work), load_data(args.work)["train"]
-    begin = time.time()
+def unit(x):
+    return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-6)
+
+
+def teach_entries(encoder, tokenizer, basis, path):
     entries = [tokenizer.decode([i], skip_special_tokens=False).strip() or " " for i in range(tokenizer.get_vocab_size())]
     own, _ = encoder.all(entries)
-    print(f"{len(entries)} entries, {time.time() - begin:.0f} s", flush=True)
-    questions = sorted({p[0].tobytes() for p in data["pairs"]})
+    np.save(path, unit((own - own.mean(0)) @ basis).astype(np.float32))
+
+
+def stage_teach(args):
+    """In pieces of --seconds: what is there stays, and so do the directions that the first piece found."""
+    from quill_data import load_data, load_tokenizer
+    path, begin = os.path.join(args.work, "teacher.pkl"), time.time()
+    encoder, tokenizer, data = Encoder(args.teacher), load_tokenizer(args.work), load_data(args.work)["train"]
+    basis, vectors = None, {}
+    if os.path.exists(path):
+        with open(path, "rb") as file:
+            basis, vectors = pickle.load(file).values()
+    text = {p[0].tobytes(): p[0] for p in data["pairs"]}
+    questions = [q for q in sorted(text) if q not in vectors]
+    text |= {p[2:4]: data["sections"][p[2:4]] for p in data["pairs"] if p[2:4] in data["sections"]}  # those that routing asks for
+    sections = [k for k in sorted(k for k in text if isinstance(k, tuple)) if k not in vectors]
     random.Random(SEED).shuffle(questions)
-    asked, _ = encoder.all([tokenizer.decode(np.frombuffer(q, np.uint16).tolist()) for q in questions], begin + args.seconds / 3)
-    print(f"{len(questions)} questions, {time.time() - begin:.0f} s", flush=True)
-    keys = sorted({p[2:4] for p in data["pairs"] if p[2:4] in data["sections"]})  # those that routing asks for
-    sections, done = encoder.all([tokenizer.decode(data["sections"][k].tolist()) for k in keys], begin + args.seconds)
-    print(f"{done.sum()} of {len(keys)} sections, {time.time() - begin:.0f} s", flush=True)
-    basis = np.linalg.eigh(sections[done].T @ sections[done])[1][:, ::-1][:, :WIDTH]
-    kept = np.square(sections[done] @ basis).sum(1).mean()
-    print(f"{WIDTH} directions keep {kept:.4f} of a section's vector")
-    unit = lambda x: x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-6)
-    np.save(os.path.join(args.work, "vectors.npy"), unit((own - own.mean(0)) @ basis).astype(np.float32))
-    answered = np.linalg.norm(asked, axis=1) > 0
-    teacher = {k: v for k, v, d in zip(keys, unit(sections @ basis).astype(np.float16), done) if d}
-    teacher |= {k: v for k, v, d in zip(questions, unit(asked @ basis).astype(np.float16), answered) if d}
-    with open(os.path.join(args.work, "teacher.pkl"), "wb") as file:
-        pickle.dump(dict(basis=basis.astype(np.float32), vectors=teacher), file, protocol=5)
+    for keys, share in ((sections, 0.75), (questions, 1.0)):
+        found, done = encoder.all([tokenizer.decode(text[k].tolist()) for k in keys], begin + share * args.seconds)
+        if basis is None:
+            basis = np.linalg.eigh(found[done].T @ found[done])[1][:, ::-1][:, :WIDTH].astype(np.float32)
+            print(f"{WIDTH} directions keep {np.square(found[done] @ basis).sum(1).mean():.4f} of a section's vector", flush=True)
+        vectors |= {k: v for k, v, d in zip(keys, unit(found @ basis).astype(np.float16), done) if d}
+        print(f"{done.sum()} of {len(keys)}, {time.time() - begin:.0f} s", flush=True)
+    with open(path + ".part", "wb") as file:
+        pickle.dump(dict(basis=basis, vectors=vectors), file, protocol=5)
+    os.replace(path + ".part", path)
+    if not os.path.exists(os.path.join(args.work, "vectors.npy")):
+        teach_entries(encoder, tokenizer, basis, os.path.join(args.work, "vectors.npy"))
 
 
 def load_teacher(work):
