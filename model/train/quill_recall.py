@@ -16,7 +16,6 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 
 SEED, QUESTIONS, AT_ONCE = 43, 300, 32
 K1, B = 1.2, 0.75
@@ -87,7 +86,7 @@ def by_engine(probe, folder, questions, sections):
             lines = "".join(json.dumps(t) + "\n" for t in texts)
             subprocess.run([probe, "embed", "--model", own, "--out", os.path.join(own, "rows")], input=lines, text=True, check=True)
             rows = load_file(os.path.join(own, "rows"))["embedding"]
-        out.append(F.normalize(rows @ weights[projection].float(), dim=-1).numpy())
+        out.append((rows @ weights[projection].float()).float().numpy())
     return out
 
 
