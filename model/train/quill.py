@@ -143,6 +143,7 @@ def main():
     parser.add_argument("--probe")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
+    args.begun = time.time()
     if args.command in STAGES:
         args.stage_now = args.command
         stage_train(args)

@@ -4,7 +4,7 @@ With --workers N so many processes take a part of every step, each of other rows
 use too that waits once a step, where threads wait at every product.
 
 The rate warms up in a fiftieth of the stage, stays, and falls in the last FALL of it to LEAST.  How far a stage is: its step by --steps, or with
---budget the seconds that it has been trained for by so many; those end where the machine lets them.
+--budget the seconds that its processes have run for by so many; those end where the machine lets them.
 """
 import datetime
 import json
@@ -197,22 +197,22 @@ def stage_train(args):
         compiled(model)
     begin = kept = time.time()
     sums, first = Sums(), step
+    spent = lambda: before + time.time() - args.begun
     while True:
-        spent = before + time.time() - begin
-        far, going = agreed(args, spent / budget if budget else step / args.steps, time.time() - begin < args.seconds)
+        far, going = agreed(args, spent() / budget if budget else step / args.steps, time.time() - begin < args.seconds)
         if far >= 1 or not going:
             break
         figures = one_step(model, optimiser, stage, data, args, step, rank, far)
         step, tokens = step + 1, tokens + args.workers * figures.pop("tokens")
         sums.add(figures)
         if rank == 0 and time.time() - sums.since > 20:
-            log(args, stage=stage, step=step, tokens=tokens, far=round(far, 4), seconds=round(before + time.time() - begin, 1), cpu=round(time.process_time()), **sums.line())
+            log(args, stage=stage, step=step, tokens=tokens, far=round(far, 4), seconds=round(spent(), 1), cpu=round(time.process_time()), **sums.line())
         if rank == 0 and time.time() - kept > args.keep:
-            save(args, stage, model, optimiser, step=step, tokens=tokens, seconds=before + time.time() - begin, budget=budget)
+            save(args, stage, model, optimiser, step=step, tokens=tokens, seconds=spent(), budget=budget)
             kept = time.time()
     if rank == 0:
-        log(args, stage=stage, step=step, tokens=tokens, did=step - first, seconds=round(before + time.time() - begin, 1), **sums.line())
-        save(args, stage, model, optimiser, step=step, tokens=tokens, seconds=before + time.time() - begin, budget=budget)
+        log(args, stage=stage, step=step, tokens=tokens, did=step - first, seconds=round(spent(), 1), **sums.line())
+        save(args, stage, model, optimiser, step=step, tokens=tokens, seconds=spent(), budget=budget)
         if len(probe["stream"]) > 1000:
             log(args, stage=stage, step=step, probe=measured(model, stage, probe, args))
     leave(args, others)
