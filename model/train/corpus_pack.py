@@ -91,7 +91,9 @@ def licence_of(package, text):
         return licence if phrase in re.sub(r"\s+", " ", text) else None
     found = [licence for files, licence in paragraphs_of(text) if "*" in files]
     found += [licence for files, licence in paragraphs_of(text) if any(DOCUMENTATION.search(f) and not f.startswith("debian/") for f in files)]
-    return " and ".join(dict.fromkeys(part for licence in found for part in licence.split(" and "))) if found and any("*" in files for files, _ in paragraphs_of(text)) else None
+    if not any("*" in files for files, _ in paragraphs_of(text)):
+        return None
+    return " and ".join(dict.fromkeys(part for licence in found for part in licence.split(" and ")))
 
 
 def permitted(licence):

@@ -6,7 +6,8 @@ routing   questions towards their sections, a question's rivals being of the sam
           questions towards what their family's memories come to, by mean or attention pooling, and towards the parent that
           recalled it; and, where there is a teacher (quill_teacher.py), every question and section towards its vector
 answers   prompts and what is to be written: a span and where it stands, or that there is none
-One step in six of routing is language; of six of answers one is language and one routing, so that neither is forgotten.  What kind a step is, args.kind draws, alike for all workers.
+One step in six of routing is language; of six of answers one is language and one routing, so that neither is forgotten.
+What kind a step is, args.kind draws, alike for all workers.
 """
 import math
 

@@ -44,7 +44,8 @@ class Encoder:
         found = self.tokenizer.encode_batch(texts)
         ids, there = torch.tensor([e.ids for e in found]), torch.tensor([e.attention_mask for e in found], dtype=torch.bool)
         at = "embeddings."
-        x = self.w[at + "word_embeddings.weight"][ids] + self.w[at + "position_embeddings.weight"][:ids.shape[1]] + self.w[at + "token_type_embeddings.weight"][0]
+        table = lambda name: self.w[f"{at}{name}_embeddings.weight"]
+        x = table("word")[ids] + table("position")[:ids.shape[1]] + table("token_type")[0]
         x, heads = self.norm(x, at + "LayerNorm"), self.config["num_attention_heads"]
         split = lambda t: t.unflatten(-1, (heads, -1)).transpose(1, 2)
         for layer in range(self.config["num_hidden_layers"]):
