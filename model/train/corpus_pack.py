@@ -37,7 +37,9 @@ from corpus_table import LICENCE, MANUALS
 SHINGLE, PERMUTATIONS, BANDS, SIMILAR = 5, 64, 16, 0.8
 SHORTEST = 30  # words: shorter sections are not compared
 SEED = 11
-ALLOWED = re.compile(r"^(apache|bsd|mit|expat|isc|bsl|mpl|x11|public-domain|arm )", re.I)
+ALLOWED = re.compile(r"apache([ -]2(\.0)?)?|apache-2-llvm-exceptions|bsd(-[234](-clause)?(-darwin)?)?|mit|expat|isc|bsl-1\.0|mpl-2\.0|x11|public-domain|"
+                     r"arm \(copied in any form, alterations marked\)", re.I)
+DOCUMENTATION = re.compile(r"(^|/)(doc|docs|documentation|manual|user_guide)(/|$|\*)(?!.*\.(py|js|css|png|svg|gif|jpg)$)", re.I)
 
 
 def package_folder(work, name):
@@ -73,17 +75,31 @@ def copyright_text(work, package):
         return file.read()
 
 
+def paragraphs_of(text):
+    """(patterns of files, licence's short name), in their order."""
+    for paragraph in re.split(r"\n\s*\n", text):
+        files = re.search(r"^Files:((?:.*\n?)(?:[ \t].*\n?)*)", paragraph, re.M)
+        licence = re.search(r"^License:[ \t]*(\S.*)$", paragraph, re.M)
+        if files and licence:
+            yield files.group(1).split(), licence.group(1).strip()
+
+
 def licence_of(package, text):
-    """The short name of the paragraph of all files."""
+    """The short name of the paragraph of all files, and of those of documentation that have one of their own."""
     if package in LICENCE:
         licence, phrase = LICENCE[package]
         return licence if phrase in re.sub(r"\s+", " ", text) else None
-    for paragraph in re.split(r"\n\s*\n", text):
-        if re.search(r"^Files:\s*\*", paragraph, re.M):
-            found = re.search(r"^License:\s*(.+)$", paragraph, re.M)
-            if found:
-                return found.group(1).strip()
-    return None
+    found = [licence for files, licence in paragraphs_of(text) if "*" in files]
+    found += [licence for files, licence in paragraphs_of(text) if any(DOCUMENTATION.search(f) and not f.startswith("debian/") for f in files)]
+    if not any("*" in files for files, _ in paragraphs_of(text)):
+        return None
+    return " and ".join(dict.fromkeys(part for licence in found for part in licence.split(" and ")))
+
+
+def permitted(licence):
+    """Whether all that "and" joins is allowed, by one of those that "or" joins."""
+    return bool(licence) and all(any(ALLOWED.fullmatch(one.strip()) for one in re.split(r"\s+or\s+", part))
+                                 for part in (re.split(r"\s+and\s+|,\s+(?!alterations)", licence)))
 
 
 def licences(work):
@@ -93,7 +109,7 @@ def licences(work):
         text = copyright_text(work, package)
         licence = licence_of(package, text) if text else None
         found[name] = dict(package=package, licence=licence, use=use)
-        if use == "train" and not (licence and ALLOWED.match(licence)):
+        if use == "train" and not permitted(licence):
             wrong.append(f"{name} ({package}): {licence or 'no licence found'}")
     with open(os.path.join(work, "licences.json"), "w") as out:
         json.dump(found, out, indent=1)

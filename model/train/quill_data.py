@@ -27,8 +27,8 @@ from tasks import children_of, load, text_of
 SEED = 31
 SPECIAL = ["<|end|>", "<|pad|>"]
 ABSTAIN = " Not in these passages."
-TRAINED_ON = 40e6   # bytes that the tokenizer sees
-PASSAGE = 900       # characters of a passage's text
+TRAINED_ON = 20e6   # bytes that the tokenizer sees
+PASSAGES = (250, 400, 400, 900)  # characters of a passage's text, as chosen for a prompt
 SECTION = 700       # of a section that is to be found
 MOST = 8192         # tokens of a prompt
 
@@ -86,7 +86,7 @@ class Prompter:
             around_it = [c for c in self.children[self.nodes[i]["parent"]] if c != i] if self.nodes[i]["parent"] >= 0 else []
             near = [c for c in (i + d for d in (-3, -2, -1, 1, 2, 3)) if 0 <= c < len(self.nodes)]
             some = list(dict.fromkeys(around_it[:8] + near))
-            kin = rng.sample(some, min(len(some), rng.choice((0, 1, 2, 2, 4, 6))))
+            kin = rng.sample(some, min(len(some), rng.choice((0, 1, 2, 2, 3, 5))))
             kin += [rng.randrange(len(self.nodes))] if rng.random() < 0.5 else []
         return sorted({cited, i, *[k for k in kin if self.nodes[k]["blocks"] or q["form"] == "list"]}), cited
 
@@ -108,10 +108,10 @@ class Prompter:
         if q["form"] == "needle":
             return f"[1] {title_of(self.nodes[q['node']])}\n{self.haystack(q)}\n\n{end}", f" {q['answer']} [1]"
         order, cited = self.passages(q)
-        text = ""
+        text, most = "", self.rng.choice(PASSAGES)
         for n, i in enumerate(order):
             own = q["answer"] if q["form"] == "span" and i == cited else None
-            text += f"[{n + 1}] {title_of(self.nodes[i])[:160]}\n{around(text_of(self.nodes[i]), own, PASSAGE)}\n\n"
+            text += f"[{n + 1}] {title_of(self.nodes[i])[:160]}\n{around(text_of(self.nodes[i]), own, most)}\n\n"
         written = ABSTAIN if q["form"] == "none" else f" {q['answer']} [{order.index(cited) + 1}]"
         return text + end, written
 

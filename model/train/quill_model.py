@@ -21,6 +21,7 @@ from torch.utils.checkpoint import checkpoint
 END, PAD = 0, 1
 EPS, THETA = 1e-6, 10000.0
 CHUNK, WINDOW, TOP_K, CONTEXT, PERIODS = 64, 512, 32, 8192, 2.0
+AT_ONCE, LENGTHS = 32, (32, 130, 258, 514)  # texts whose shape is to be one of few
 NEVER = -1e30  # a score that nothing is left of, finite so that its gradient is 0
 
 # width, layers, query heads, key-value heads, feed-forward, rank of the calibration, widths of recall and of pooling
@@ -99,6 +100,19 @@ def block_attention(q, qhat, k, v, key, bias, first, chunk, window, top_k):
     return out.permute(0, 3, 1, 2, 4).reshape(b, t, hq, d)
 
 
+def causal(q, k, v):
+    """q [B, n, hq, d], k and v [B, n, hkv, d] -> [B, n, hq, d]"""
+    groups = q.shape[2] // k.shape[2]
+    k, v = k.repeat_interleave(groups, 2), v.repeat_interleave(groups, 2)
+    return F.scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=True).transpose(1, 2)
+
+
+def within_window(n, chunk=CHUNK, window=WINDOW):
+    """Whether so few tokens come, with their landmarks, that none has a chunk outside its window.  Attention is then causal, to
+    everything but landmarks, and they can be left out."""
+    return n + n // (chunk - 1) < window + chunk
+
+
 def attention(q, qhat, k, v, chunk=CHUNK, window=WINDOW, top_k=TOP_K, block=512):
     n = q.shape[1]
     whole = n // chunk
@@ -131,17 +145,15 @@ class Layer(nn.Module):
         for last in (self.o_proj, self.down_proj):
             nn.init.normal_(last.weight, std=0.02 / math.sqrt(2 * s["layers"]))
 
-    def forward(self, x, cos, sin):
+    def forward(self, x, cos, sin, landmarks):
         s, heads = self.s, lambda t, n: t.unflatten(-1, (n, self.s["head"]))
         h = rms(x, self.input_layernorm)
         raw = self.q_proj(h)
         q = rotary(rms(heads(raw, s["hq"]), self.q_norm), cos, sin)
         k = rotary(rms(heads(self.k_proj(h), s["hkv"]), self.k_norm), cos, sin)
         v = heads(self.v_proj(h), s["hkv"])
-        if self.full:
-            groups = s["hq"] // s["hkv"]
-            k, v = k.repeat_interleave(groups, 2), v.repeat_interleave(groups, 2)
-            o = F.scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=True).transpose(1, 2)
+        if not landmarks:
+            o = causal(q, k, v)
         else:
             qhat = rotary(heads(rms(raw + self.lmk_up(self.lmk_down(h)), self.lmk_q_norm), s["hq"]), cos, sin)
             o = attention(q, qhat, k, v)
@@ -163,7 +175,7 @@ class Quill(nn.Module):
     def __init__(self, size, vocabulary, full=False):
         super().__init__()
         s = self.s = dict(SIZES[size], name=size, vocabulary=vocabulary)
-        self.full = full
+        self.full, self.block = full, Layer.forward  # block: or what that is compiled to
         rows = -(-(vocabulary + 1) // 32) * 32  # as the engine wants it; the landmark has row `vocabulary`
         self.embed = nn.Embedding(rows, s["width"])
         nn.init.normal_(self.embed.weight, std=0.05)
@@ -177,7 +189,8 @@ class Quill(nn.Module):
         """embeds [B, n, D] of tokens -> final states [B, n, D] of the same."""
         b, n, width = embeds.shape
         place, x = torch.arange(n, device=embeds.device), embeds
-        if not self.full:
+        landmarks = not self.full and not within_window(n)
+        if landmarks:
             every = CHUNK - 1
             whole = n // every * every
             head = embeds[:, :whole].reshape(b, -1, every, width)
@@ -185,11 +198,12 @@ class Quill(nn.Module):
             x = torch.cat((torch.cat((head, mark), 2).flatten(1, 2), embeds[:, whole:]), 1)
             place = place + place // every
         slot = torch.arange(x.shape[1], device=x.device)
-        position = slot if self.full else slot - slot // CHUNK
+        position = slot - slot // CHUNK if landmarks else slot
         angle = (position[:, None].double() * self.frequency).float()[:, None]
         cos, sin = angle.cos(), angle.sin()
+        block = Layer.forward if landmarks else self.block  # rows of any length need not be compiled
         for layer in self.layers:
-            x = layer(x, cos, sin)
+            x = block(layer, x, cos, sin, landmarks)
         return rms(x[:, place], self.norm)
 
     def logits(self, hidden):
@@ -198,16 +212,30 @@ class Quill(nn.Module):
     def forward(self, ids):
         return self.logits(self.hidden(self.embed(ids)))
 
-    def encode(self, texts, soft):
-        """E_t of each text (ids, lists or arrays): soft [D] or [n, D] -> [n, D]."""
+    def encode(self, texts, soft, fixed=False):
+        """E_t of each text (ids, lists or arrays): soft [D] or [n, D] -> [n, D].  fixed: AT_ONCE at a time, filled up, as long as one
+        of LENGTHS, as what is compiled wants it."""
+        if not fixed:
+            return self.encoded(texts, soft, len(texts), 0)
+        out = []
+        for i in range(0, len(texts), AT_ONCE):
+            some = texts[i:i + AT_ONCE]
+            own = soft if soft.dim() == 1 else soft[i:i + AT_ONCE]
+            width = max(map(len, some)) + 2
+            out.append(self.encoded(some, own, AT_ONCE, next((w for w in LENGTHS if w >= width), width)))
+        return torch.cat(out)
+
+    def encoded(self, texts, soft, rows, width):
         n, device = len(texts), self.norm.device
         last = torch.tensor([len(t) + 1 for t in texts])
-        ids = torch.full((n, int(last.max()) + 1), PAD)
+        ids = torch.full((rows, max(width, int(last.max()) + 1)), PAD)
         for i, text in enumerate(texts):
             ids[i, 1:len(text) + 1] = torch.as_tensor(text, dtype=torch.long)
         where = torch.zeros(ids.shape, dtype=torch.bool)
         where[:, 0] = where[torch.arange(n), last] = True
-        embeds = torch.where(where.to(device)[..., None], soft.expand(n, -1)[:, None], self.embed(ids.to(device)))
+        soft = soft.expand(n, -1)
+        soft = torch.cat((soft, soft[:1].expand(rows - n, -1)))[:, None]
+        embeds = torch.where(where.to(device)[..., None], soft, self.embed(ids.to(device)))
         return self.hidden(embeds)[torch.arange(n, device=device), last.to(device)]
 
     def queries(self, questions):
