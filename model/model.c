@@ -154,6 +154,24 @@ static bool may_be_exact(const struct model *m)
            m->config.attention.kind == ATTENTION_FULL;
 }
 
+static void set_attention_facts(struct model_facts *facts,
+                                const struct attention_config *a)
+{
+    facts->attention = attention_name(a->kind);
+    facts->embeds = a->kind == ATTENTION_FULL || a->kind == ATTENTION_HILS;
+    facts->whole = a->kind == ATTENTION_HICI;
+    if (a->kind == ATTENTION_HILS) {
+        facts->chunk = a->hils.chunk;
+        facts->chosen = a->hils.top_k;
+        facts->window = a->hils.window;
+    } else if (a->kind == ATTENTION_STAR) {
+        facts->chunk = a->star.chunk;
+        facts->chosen = a->star.top_k;
+    } else if (a->kind == ATTENTION_HICI) {
+        facts->chunk = a->hici.segment;
+    }
+}
+
 static void set_facts(struct model *m, const char *folder)
 {
     const struct model_config *c = &m->config;
@@ -171,11 +189,7 @@ static void set_facts(struct model *m, const char *folder)
         .key_width = w->recalls ? w->recall.p : c->width,
         .parameters = w->parameters,
         .writes = c->writes,
-        .attention = attention_name(c->attention.kind),
-        .embeds = c->attention.kind == ATTENTION_FULL ||
-                  c->attention.kind == ATTENTION_HILS,
         .exact = may_be_exact(m),
-        .whole = c->attention.kind == ATTENTION_HICI,
         .weight_bytes = w->bytes,
         .token_bytes = 2 * sizeof(float) * c->layers * c->key_heads * c->head,
         .pooling = pooling_name(m->pooling.kind),
@@ -189,6 +203,7 @@ static void set_facts(struct model *m, const char *folder)
         .stop_count = c->stop_count,
         .answering = c->answering,
     };
+    set_attention_facts(&m->facts, &c->attention);
 }
 
 int model_open(const char *folder, const struct model_options *options,

@@ -73,6 +73,11 @@ struct model_facts {
     bool embeds;                /* makes vectors of texts; with STAR and HiCI
                                    attention it does not */
     const char *attention;      /* "full", "hils", "star", "hici" */
+    size_t chunk;               /* HiLS and STAR: slots of one; HiCI: tokens of
+                                   a segment; else 0 */
+    size_t chosen;              /* HiLS and STAR: chunks read besides those
+                                   near; else 0 */
+    size_t window;              /* HiLS: slots that are always read; else 0 */
     bool exact;                 /* sessions may be */
     bool whole;                 /* what a session reads first is one text, and
                                    must be fed at once (HiCI) */
