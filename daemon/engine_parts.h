@@ -37,7 +37,8 @@ struct engine {
     char *next_folder;
     struct folder_look next_look;
     struct folder_look seen;    /* the last time that it was looked at */
-    struct folder_look refused; /* of what could not take that place */
+    struct folder_look refused; /* of what could not take that place, */
+    int64_t refused_ms;         /* and when it was tried */
     uint64_t exchanges;
 
     struct model *sharing;      /* `model`, as the thread that indexes has it;
