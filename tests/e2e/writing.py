@@ -32,6 +32,8 @@ def a_model_with_star_attention_writes_and_embeds_not():
         check((answer["kind"], answer["answer"], answer["attention"]) == ("generated", "zebra [1]", "star"), answer)
         check("writes answers, but makes no memories: its attention is star" in h.run("model", "info").stdout, "info")
         check(h.json("search", "fresh grass", "--mode", "dense", code=None)["error"]["code"] == "model", "dense")
+        told = h.json("update", "-c", "m", "--force", "--wait")["memories"]["error"]["message"]
+        check("a model with star attention writes, but does not embed" in told, told)
 
 
 def events_of(h, *args, code=0):

@@ -172,6 +172,29 @@ static void vectors_are_as_sessions_read(void **state)
     }
 }
 
+/* The vectors have the same bits for any number of threads. */
+static void threads_do_not_matter(void **state)
+{
+    (void)state;
+    struct wanted w = open_wanted("hils-memory");
+    struct embed_input inputs[MOST_LENGTHS];
+    float *vectors[2];
+    for (size_t i = 0; i < w.count; i++)
+        inputs[i] = (struct embed_input){w.ids, (size_t)w.lengths[i], w.soft};
+    for (size_t t = 0; t < 2; t++) {
+        struct model *model =
+            open_at(MODELS "hils-memory", kernels_cpu(), false, t);
+        vectors[t] = mem_alloc(w.count * w.width * sizeof(float));
+        embed(model, inputs, w.count, vectors[t]);
+        model_close(model);
+    }
+    assert_memory_equal(vectors[0], vectors[1],
+                        w.count * w.width * sizeof(float));
+    free(vectors[0]);
+    free(vectors[1]);
+    close_wanted(&w);
+}
+
 /* What a batch with an error, or one that is cancelled, leaves behind is nothing
  * that the next would see. */
 static bool after_some(void *context)
@@ -232,6 +255,7 @@ int main(void)
                                         end_folder),
         cmocka_unit_test_setup_teardown(vectors_are_as_sessions_read,
                                         make_folder, end_folder),
+        cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(a_cancelled_batch_leaves_no_trace),
         cmocka_unit_test(models_of_star_and_hici_do_not_embed),
     };
