@@ -130,42 +130,55 @@ static void fill_pass(const struct model *m, const struct embed_input *inputs,
 
 /* ---- What a pass adds to an input's vector ---- */
 
-/* The sum over the part's rows, landmarks left out, by the input's tokens. */
-static int add_mean(struct model *m, const struct forward_part *part,
-                    size_t row, size_t tokens, float *ret, struct err *err)
+struct share {
+    const struct forward_part *part;
+    size_t row;       /* of the pass, where the part begins */
+    size_t tokens;    /* of the whole input */
+    bool soft;        /* it stands between soft tokens */
+    bool first, last; /* the part begins it, ends it */
+};
+
+/* Rows from `from` on until the next landmark. */
+static size_t run_of_tokens(const struct forward_part *part, size_t from)
 {
-    size_t rows = forward_rows(part), width = m->config.width;
-    size_t slot = part->cache ? part->cache->length : 0;
+    size_t rows = forward_rows(part), some = 0;
+    while (from + some < rows &&
+           !(part->cache &&
+             cache_is_inserted(part->cache, part->cache->length + from + some)))
+        some++;
+    return some;
+}
+
+/* The sum over the part's tokens, by the input's: landmarks are none. */
+static int add_mean(struct model *m, const struct share *share, float *ret,
+                    struct err *err)
+{
+    size_t rows = forward_rows(share->part), width = m->config.width;
     float *mean = mem_alloc(width * sizeof *mean);
     int code = 0;
     for (size_t i = 0, some; i < rows && !code; i += some + 1) {
-        for (some = 0;
-             i + some < rows &&
-             !(part->cache && cache_is_inserted(part->cache, slot + i + some));)
-            some++;
+        some = run_of_tokens(share->part, i);
         if (some)
-            code = forward_mean(m, row + i, some, mean, err);
+            code = forward_mean(m, share->row + i, some, mean, err);
         for (size_t j = 0; j < width && some; j++)
-            ret[j] += mean[j] * ((float)some / (float)tokens);
+            ret[j] += mean[j] * ((float)some / (float)share->tokens);
     }
     free(mean);
     return code;
 }
 
-/* The part whose rows begin at `row`, of an input of so many tokens: `first`
- * and `last`, or one of those in between. */
-static int pool_part(struct model *m, const struct forward_part *part,
-                     size_t row, size_t tokens, bool soft, bool first,
-                     bool last, float *ret, struct err *err)
+static int add_share(struct model *m, const struct share *share, float *ret,
+                     struct err *err)
 {
-    int kind = soft ? POOLING_LAST : m->pooling.kind, code = 0;
+    int kind = share->soft ? POOLING_LAST : m->pooling.kind, code = 0;
+    size_t end = share->row + forward_rows(share->part);
     if (kind == POOLING_MEAN)
-        code = add_mean(m, part, row, tokens, ret, err);
-    else if (kind == POOLING_FIRST && first)
-        code = forward_state(m, row, ret, err);
-    else if (kind == POOLING_LAST && last)
-        code = forward_state(m, row + forward_rows(part) - 1, ret, err);
-    if (!code && last && m->pooling.unit && !soft)
+        code = add_mean(m, share, ret, err);
+    else if (kind == POOLING_FIRST && share->first)
+        code = forward_state(m, share->row, ret, err);
+    else if (kind == POOLING_LAST && share->last)
+        code = forward_state(m, end - 1, ret, err);
+    if (!code && share->last && m->pooling.unit && !share->soft)
         vector_unit(ret, m->config.width);
     return code;
 }
@@ -185,9 +198,13 @@ static int embed_pass(struct model *m, struct pass *pass,
     for (size_t i = 0, row = 0; i < pass->count && !code; i++) {
         const struct forward_part *part = &pass->parts[i];
         size_t rows = forward_rows(part);
-        code = pool_part(m, part, row, rows - part->inserted,
-                         part->host_after != NULL, true, true,
-                         ret + i * m->config.width, err);
+        struct share all = {.part = part,
+                            .row = row,
+                            .tokens = rows - part->inserted,
+                            .soft = part->host_after != NULL,
+                            .first = true,
+                            .last = true};
+        code = add_share(m, &all, ret + i * m->config.width, err);
         row += rows;
     }
     for (size_t i = 0; i < pass->count; i++)
@@ -234,10 +251,14 @@ static int embed_long(struct model *m, const struct embed_input *input,
         size_t left = tokens - from, most = most_tokens(&cache);
         some = left < most ? left : most;
         part = piece_of(input, &cache, from, some);
+        struct share share = {.part = &part,
+                              .tokens = tokens,
+                              .soft = input->soft != NULL,
+                              .first = !from,
+                              .last = some == left};
         code = forward(m, &part, 1, cancel, err);
         if (!code)
-            code = pool_part(m, &part, 0, tokens, input->soft != NULL, !from,
-                             some == left, ret, err);
+            code = add_share(m, &share, ret, err);
         cache.length += forward_rows(&part);
     }
     cache_free(m, &cache);

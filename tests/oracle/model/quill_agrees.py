@@ -61,10 +61,10 @@ def make(size, seed, full, folder):
 
 
 def memories(probe, work, size, full):
-    """Texts that fit a window, by one token not any more, and one of several passes; each alone, and as what recalls them all."""
+    """Texts that fit a pass, or a window, and by one token not any more, and a long one; each alone, and as what recalls them all."""
     folder = os.path.join(work, f"{size}-memories")
     model = make(size, 7, full, folder)
-    texts = [torch.randint(0, 450, (n,)).tolist() for n in (1, 61, 62, 200, 564, 565, 1400)]
+    texts = [torch.randint(0, 450, (n,)).tolist() for n in (1, 61, 62, 200, 510, 511, 565, 566, 1400)]
     args = argparse.Namespace(probe=probe, dir=folder)
     return train.memories_apart(model, args, texts, os.path.join(folder, "rows"))
 
