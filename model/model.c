@@ -154,6 +154,17 @@ static bool may_be_exact(const struct model *m)
            m->config.attention.kind == ATTENTION_FULL;
 }
 
+/* Of a chunk of HiLS's the landmark and the summaries are its tokens' to pay. */
+static size_t token_bytes(const struct model *m)
+{
+    const struct model_config *c = &m->config;
+    if (c->attention.kind == ATTENTION_HILS) {
+        size_t tokens = c->attention.hils.chunk - 1;
+        return (cache_page_bytes(m) + tokens - 1) / tokens;
+    }
+    return 2 * sizeof(float) * c->layers * c->key_heads * c->head;
+}
+
 static void set_attention_facts(struct model_facts *facts,
                                 const struct attention_config *a)
 {
@@ -191,7 +202,7 @@ static void set_facts(struct model *m, const char *folder)
         .writes = c->writes,
         .exact = may_be_exact(m),
         .weight_bytes = w->bytes,
-        .token_bytes = 2 * sizeof(float) * c->layers * c->key_heads * c->head,
+        .token_bytes = token_bytes(m),
         .pooling = pooling_name(m->pooling.kind),
         .query_prefix = m->pooling.query,
         .passage_prefix = m->pooling.passage,
