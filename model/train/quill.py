@@ -20,8 +20,6 @@ answers   prompts and what is to be written: a span and where it stands, or that
 --full: attention to everything in place of HiLS, to compare with. On a GPU: --device cuda, products in bf16.
 """
 import argparse
-import contextlib
-import copy
 import json
 import math
 import os
@@ -34,10 +32,10 @@ import time
 import numpy as np
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save_file
 from torch import nn
 
 import quill_data
+from quill_check import memories_apart, too_far
 from quill_data import load_data, load_tokenizer
 from quill_model import PAD, Quill, export
 
@@ -280,44 +278,6 @@ def stage_export(args):
     shutil.copyfile(os.path.join(args.work, "tokenizer.json"), os.path.join(args.dir, "tokenizer.json"))
 
 
-@contextlib.contextmanager
-def in_double(model):
-    """The model as it is trained, but for rounding: what its code makes floats of is doubles."""
-    torch.Tensor.float = torch.Tensor.double
-    try:
-        with torch.no_grad():
-            yield copy.deepcopy(model).double()
-    finally:
-        del torch.Tensor.float
-
-
-def memories_apart(model, args, texts, rows):
-    """How far the engine's memories of texts (ids) are from E_t here, by their length: of each as a leaf, and of each as what recalls
-    all of these by the policies that there are."""
-    from safetensors.torch import load_file
-
-    def engine(ids, *more):
-        subprocess.run([args.probe, "embed", "--model", args.dir, "--ids", ",".join(map(str, ids)), "--out", rows + ".one", *more], check=True)
-        return load_file(rows + ".one")["embedding"][0]
-
-    def apart(theirs, mine):
-        far = ((theirs - mine).norm() / mine.norm()).item()
-        return far if math.isfinite(far) else math.inf
-
-    texts = [t for t in texts if len(t)]
-    with in_double(model) as model:
-        children = torch.stack([model.encode([t], model.mem0)[0] for t in texts])
-        save_file({"embedding": children.to(torch.float32)}, rows + ".children")
-        found = {"memories_apart": max(apart(engine(t), c) for t, c in zip(texts, children))}
-        query = lambda t: model.encode([t[:128]], model.mem)[0]
-        policies = {"mean": lambda t: children.mean(0), "attention": lambda t: model.pooled(children), "children": lambda t: model.recalled(query(t), children)}
-        for name, recall in policies.items():
-            more = () if name == "children" else ("--pooling", name)
-            found[f"{name}_recalled_apart"] = max(
-                apart(engine(t, "--recall", rows + ".children", *more), model.encode([t], recall(t))[0]) for t in texts)
-    return found
-
-
 def stage_check(args):
     from safetensors.torch import load_file
     data, tokenizer = load_data(args.work), load_tokenizer(args.work)
@@ -340,10 +300,9 @@ def stage_check(args):
     said = subprocess.run([args.probe, "tokenize", "--model", args.dir], input=lines, text=True, capture_output=True, check=True).stdout
     wanted = [tokenizer.encode(t).ids for t in texts]
     differ = sum(json.loads(a) != b for a, b in zip(said.splitlines(), wanted, strict=True))
-    memories = memories_apart(model, args, wanted[:10], rows)
+    memories = memories_apart(model, args.probe, args.dir, wanted[:10], rows)
     log(args, stage="check", logits_apart=apart, texts=len(texts), tokenized_otherwise=differ, **memories)
-    bound = lambda name: 1e-4 if name.startswith("children") else 1e-5  # recall's softmax, of scores about SHARP, multiplies rounding
-    if differ or not apart <= 1e-4 or not all(far <= bound(name) for name, far in memories.items()):
+    if differ or not apart <= 1e-4 or too_far(memories):
         sys.exit("the engine does not do what the training code does")
 
 

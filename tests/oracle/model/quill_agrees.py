@@ -6,7 +6,8 @@
 1. attention in blocks, and its gradient, is mechanisms.py's, which the engine's own cases vouch for
 2. an exported Quill: the engine's logits are the training code's to 1e-4, prefilled and read one by one; where chunks are chosen, too, but
    for one position in a hundred, for which rounding may choose another of two chunks that are as good
-3. the engine's memories of texts are the training code's in double precision to 1e-5, also of those that recall others by each policy
+3. the engine's memories of texts are the training code's in double precision to 1e-5, also those that recall others; to 1e-4 what chooses among
+   these by a softmax
 """
 import argparse
 import math
@@ -19,10 +20,10 @@ from safetensors.torch import load_file
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../model/train"))
 import mechanisms  # noqa: E402
-import quill as train  # noqa: E402
+import quill_check  # noqa: E402
 import quill_model as quill  # noqa: E402
 
-MOST, SAME = 1e-4, 1e-5
+MOST = 1e-4
 CHOICE = quill.WINDOW + quill.TOP_K * quill.CHUNK  # tokens, about: below that all chunks are chosen
 
 
@@ -65,8 +66,7 @@ def memories(probe, work, size, full):
     folder = os.path.join(work, f"{size}-memories")
     model = make(size, 7, full, folder)
     texts = [torch.randint(0, 450, (n,)).tolist() for n in (1, 61, 62, 200, 510, 511, 565, 566, 1400)]
-    args = argparse.Namespace(probe=probe, dir=folder)
-    return train.memories_apart(model, args, texts, os.path.join(folder, "rows"))
+    return quill_check.memories_apart(model, probe, folder, texts, os.path.join(folder, "rows"))
 
 
 def engine_apart(probe, work, size, count, decode, full):
@@ -104,7 +104,7 @@ def main():
     for size, full in (("tiny", False), ("cpu", False), ("tiny", True)):
         apart = memories(o.probe, o.work, size, full)
         print(f"{size}, {'full' if full else 'HiLS'}: " + ", ".join(f"{name} {far:.1e}" for name, far in apart.items()))
-        if not all(far <= SAME for far in apart.values()):
+        if quill_check.too_far(apart):
             sys.exit("the engine's memories are not those that are trained")
 
 
