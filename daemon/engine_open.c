@@ -26,6 +26,7 @@ static void fail_open(struct engine *engine, const char *what,
     bool news = strcmp(err.message, engine->err.message) != 0;
     engine->err = err;
     engine->may_pass = cause->code == ERR_LIMIT;
+    engine->failed_ms = clock_ms();
     pthread_mutex_unlock(&engine->lock);
     if (news)
         log_warn("%s", err.message);
@@ -156,12 +157,10 @@ static int open_next(struct engine_task *task, struct model *model,
                   "the model has changed, and the one before stays in use",
                   err);
     pthread_mutex_lock(&engine->lock);
-    if (code) {
+    if (code)
         engine->refused = look;
-        engine->refused_ms = clock_ms();
-    } else {
+    else
         unused = put_next(engine, next, folder, look);
-    }
     pthread_mutex_unlock(&engine->lock);
     model_close(unused);
     return code;
@@ -220,7 +219,7 @@ bool engine_is_awaited(struct engine *engine)
 static bool is_refused(const struct engine *engine, struct folder_look look)
 {
     return folder_same(look, engine->refused) &&
-           !(engine->may_pass && clock_ms() - engine->refused_ms >= RETRY_MS);
+           !(engine->may_pass && clock_ms() - engine->failed_ms >= RETRY_MS);
 }
 
 /* Changed, but not still changing; and not what was tried already. */

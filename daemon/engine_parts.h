@@ -30,15 +30,15 @@ struct engine {
     struct err err;          /* why there is no model, or no newer one */
     struct folder_look look; /* of the model, or of what is none */
     int64_t tried_ms;
-    bool may_pass; /* the error: memory was short */
+    bool may_pass;     /* the error: memory was short */
+    int64_t failed_ms; /* when there was one */
 
     bool next_due;      /* these take the place of `model` and `folder`: */
     struct model *next; /* NULL: none */
     char *next_folder;
     struct folder_look next_look;
     struct folder_look seen;    /* the last time that it was looked at */
-    struct folder_look refused; /* of what could not take that place, */
-    int64_t refused_ms;         /* and when it was tried */
+    struct folder_look refused; /* of what could not take that place */
     uint64_t exchanges;
 
     struct model *sharing;      /* `model`, as the thread that indexes has it;

@@ -1,24 +1,10 @@
-/* Vectors of texts, and what recall and pooling make of vectors (H2MT 2.2). */
+/* Vectors of texts (H2MT 2.2). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/vector.h"
 #include "model/forward.h"
-
-static const float COSINE_TAU = 20.0F;
-
-/* ---- What is there ---- */
-
-const float *model_mem(const struct model *model)
-{
-    return model->weights.host_mem;
-}
-
-const float *model_mem0(const struct model *model)
-{
-    return model->weights.host_mem0;
-}
 
 /* ---- Inputs and passes ---- */
 
@@ -285,75 +271,4 @@ int model_embed(struct model *m, const struct embed_input *inputs, size_t count,
         from += pass.count ? pass.count : 1;
     }
     return code;
-}
-
-/* ---- Of vectors ---- */
-
-/* Vectors on the device for one operation: allocated, filled from the host
- * where there is something to fill them with. */
-static int to_device(struct model *m, float **memory, const float *host,
-                     size_t count)
-{
-    size_t bytes;
-    if (!mem_mul(count, sizeof **memory, &bytes))
-        return KERNEL_NO_MEMORY;
-    *memory = m->kernels->allocate(&m->run, bytes);
-    if (!*memory)
-        return KERNEL_NO_MEMORY;
-    return host ? m->kernels->upload(&m->run, *memory, host, bytes) : 0;
-}
-
-int model_recall(struct model *m, const float *query, const float *memories,
-                 size_t count, float *ret, struct err *err)
-{
-    const struct projections *p = &m->weights.recall;
-    size_t width = m->config.width;
-    float *q = NULL, *rows = NULL, *out = NULL;
-    if (!p->wq)
-        return err_set(err, ERR_USAGE, "the model has no recall projections");
-    if (!count)
-        return err_set(err, ERR_USAGE, "no memories to recall from");
-    int code = to_device(m, &q, query, width);
-    if (!code)
-        code = to_device(m, &rows, memories, count * width);
-    if (!code)
-        code = to_device(m, &out, NULL, width);
-    if (!code)
-        code = m->kernels->recall(&m->run, out, q, rows, p->wq, p->wk, count,
-                                  width, p->p);
-    if (!code)
-        code = m->kernels->download(&m->run, ret, out, width * sizeof *ret);
-    m->kernels->release(&m->run, q);
-    m->kernels->release(&m->run, rows);
-    m->kernels->release(&m->run, out);
-    return forward_error(code, err);
-}
-
-int model_pool(struct model *m, int policy, const float *children, size_t count,
-               float *ret, struct err *err)
-{
-    const struct projections *p = &m->weights.pool;
-    size_t width = m->config.width;
-    float *rows = NULL, *out = NULL, *weight = NULL;
-    if (!count)
-        return err_set(err, ERR_USAGE, "no children to pool");
-    if (policy != POOL_MEAN && policy != POOL_ATTENTION)
-        return err_set(err, ERR_USAGE, "no such policy of pooling: %d", policy);
-    int code = to_device(m, &rows, children, count * width);
-    if (!code)
-        code = to_device(m, &out, NULL, width);
-    if (!code)
-        code = to_device(m, &weight, NULL, count);
-    if (!code && policy == POOL_MEAN)
-        code = m->kernels->pool_mean(&m->run, out, rows, count, width);
-    else if (!code)
-        code =
-            m->kernels->pool_attention(&m->run, out, weight, rows, p->wq, p->wk,
-                                       COSINE_TAU, count, width, p->p);
-    if (!code)
-        code = m->kernels->download(&m->run, ret, out, width * sizeof *ret);
-    m->kernels->release(&m->run, rows);
-    m->kernels->release(&m->run, out);
-    m->kernels->release(&m->run, weight);
-    return forward_error(code, err);
 }

@@ -10,6 +10,8 @@
 
 enum { MOST_CONFIG = 1 << 20 };
 
+static const float COSINE_TAU = 20.0F;
+
 /* ---- Opening ---- */
 
 /* An absent file leaves `ret` empty when it is `optional`. */
@@ -154,27 +156,19 @@ static bool may_be_exact(const struct model *m)
            m->config.attention.kind == ATTENTION_FULL;
 }
 
-/* Of a chunk of HiLS's the landmark and the summaries are its tokens' to pay. */
-static size_t token_bytes(const struct model *m)
+/* What goes with its attention.  Of a chunk of HiLS's the landmark and the
+ * summaries are its tokens' to pay. */
+static void set_attention_facts(struct model *m)
 {
-    const struct model_config *c = &m->config;
-    if (c->attention.kind == ATTENTION_HILS) {
-        size_t tokens = c->attention.hils.chunk - 1;
-        return (cache_page_bytes(m) + tokens - 1) / tokens;
-    }
-    return 2 * sizeof(float) * c->layers * c->key_heads * c->head;
-}
-
-static void set_attention_facts(struct model_facts *facts,
-                                const struct attention_config *a)
-{
-    facts->attention = attention_name(a->kind);
+    const struct attention_config *a = &m->config.attention;
+    struct model_facts *facts = &m->facts;
     facts->embeds = a->kind == ATTENTION_FULL || a->kind == ATTENTION_HILS;
-    facts->whole = a->kind == ATTENTION_HICI;
     if (a->kind == ATTENTION_HILS) {
+        size_t tokens = a->hils.chunk - 1;
         facts->chunk = a->hils.chunk;
         facts->chosen = a->hils.top_k;
         facts->window = a->hils.window;
+        facts->token_bytes = (cache_page_bytes(m) + tokens - 1) / tokens;
     } else if (a->kind == ATTENTION_STAR) {
         facts->chunk = a->star.chunk;
         facts->chosen = a->star.top_k;
@@ -200,9 +194,11 @@ static void set_facts(struct model *m, const char *folder)
         .key_width = w->recalls ? w->recall.p : c->width,
         .parameters = w->parameters,
         .writes = c->writes,
+        .attention = attention_name(c->attention.kind),
         .exact = may_be_exact(m),
+        .whole = c->attention.kind == ATTENTION_HICI,
         .weight_bytes = w->bytes,
-        .token_bytes = token_bytes(m),
+        .token_bytes = 2 * sizeof(float) * c->layers * c->key_heads * c->head,
         .pooling = pooling_name(m->pooling.kind),
         .query_prefix = m->pooling.query,
         .passage_prefix = m->pooling.passage,
@@ -214,7 +210,7 @@ static void set_facts(struct model *m, const char *folder)
         .stop_count = c->stop_count,
         .answering = c->answering,
     };
-    set_attention_facts(&m->facts, &c->attention);
+    set_attention_facts(m);
 }
 
 int model_open(const char *folder, const struct model_options *options,
@@ -291,4 +287,85 @@ const struct model_facts *model_facts(const struct model *model)
 const struct tokenizer *model_tokenizer(const struct model *model)
 {
     return model->tokenizer;
+}
+
+/* ---- Memories ---- */
+
+const float *model_mem(const struct model *model)
+{
+    return model->weights.host_mem;
+}
+
+const float *model_mem0(const struct model *model)
+{
+    return model->weights.host_mem0;
+}
+
+/* Vectors on the device for one operation: allocated, filled from the host
+ * where there is something to fill them with. */
+static int to_device(struct model *m, float **memory, const float *host,
+                     size_t count)
+{
+    size_t bytes;
+    if (!mem_mul(count, sizeof **memory, &bytes))
+        return KERNEL_NO_MEMORY;
+    *memory = m->kernels->allocate(&m->run, bytes);
+    if (!*memory)
+        return KERNEL_NO_MEMORY;
+    return host ? m->kernels->upload(&m->run, *memory, host, bytes) : 0;
+}
+
+int model_recall(struct model *m, const float *query, const float *memories,
+                 size_t count, float *ret, struct err *err)
+{
+    const struct projections *p = &m->weights.recall;
+    size_t width = m->config.width;
+    float *q = NULL, *rows = NULL, *out = NULL;
+    if (!p->wq)
+        return err_set(err, ERR_USAGE, "the model has no recall projections");
+    if (!count)
+        return err_set(err, ERR_USAGE, "no memories to recall from");
+    int code = to_device(m, &q, query, width);
+    if (!code)
+        code = to_device(m, &rows, memories, count * width);
+    if (!code)
+        code = to_device(m, &out, NULL, width);
+    if (!code)
+        code = m->kernels->recall(&m->run, out, q, rows, p->wq, p->wk, count,
+                                  width, p->p);
+    if (!code)
+        code = m->kernels->download(&m->run, ret, out, width * sizeof *ret);
+    m->kernels->release(&m->run, q);
+    m->kernels->release(&m->run, rows);
+    m->kernels->release(&m->run, out);
+    return forward_error(code, err);
+}
+
+int model_pool(struct model *m, int policy, const float *children, size_t count,
+               float *ret, struct err *err)
+{
+    const struct projections *p = &m->weights.pool;
+    size_t width = m->config.width;
+    float *rows = NULL, *out = NULL, *weight = NULL;
+    if (!count)
+        return err_set(err, ERR_USAGE, "no children to pool");
+    if (policy != POOL_MEAN && policy != POOL_ATTENTION)
+        return err_set(err, ERR_USAGE, "no such policy of pooling: %d", policy);
+    int code = to_device(m, &rows, children, count * width);
+    if (!code)
+        code = to_device(m, &out, NULL, width);
+    if (!code)
+        code = to_device(m, &weight, NULL, count);
+    if (!code && policy == POOL_MEAN)
+        code = m->kernels->pool_mean(&m->run, out, rows, count, width);
+    else if (!code)
+        code =
+            m->kernels->pool_attention(&m->run, out, weight, rows, p->wq, p->wk,
+                                       COSINE_TAU, count, width, p->p);
+    if (!code)
+        code = m->kernels->download(&m->run, ret, out, width * sizeof *ret);
+    m->kernels->release(&m->run, rows);
+    m->kernels->release(&m->run, out);
+    m->kernels->release(&m->run, weight);
+    return forward_error(code, err);
 }
