@@ -15,15 +15,32 @@ static const char none[] = "none";
 
 /* ---- info ---- */
 
-static void put_abilities(struct buf *out, const cJSON *model)
+/* "HiLS: ..."; nothing about what most decoders do. */
+static void put_attention(struct buf *out, const cJSON *model)
 {
     const char *attention = json_get_text(model, "attention", "full");
+    long long chunk = (long long)json_get_int(model, "chunk", 0);
+    long long chosen = (long long)json_get_int(model, "chosen", 0);
+    if (!strcmp(attention, "hils"))
+        buf_printf(out,
+                   "  attention: HiLS, a window of %lld slots and %lld chosen "
+                   "chunks of %lld\n",
+                   (long long)json_get_int(model, "window", 0), chosen, chunk);
+    else if (!strcmp(attention, "star"))
+        buf_printf(out, "  attention: STAR, %lld chosen chunks of %lld slots\n",
+                   chosen, chunk);
+    else if (!strcmp(attention, "hici"))
+        buf_printf(out, "  attention: HiCI, segments of %lld tokens\n", chunk);
+}
+
+static void put_abilities(struct buf *out, const cJSON *model)
+{
     bool writes = json_get_bool(model, "writes", true);
     bool recalls = json_get_bool(model, "recalls", false);
     buf_put_text(out, writes ? "  writes answers" : "  writes no answers");
-    if (strcmp(attention, "full") != 0)
+    if (!json_get_bool(model, "embeds", true))
         buf_printf(out, ", but makes no memories: its attention is %s\n",
-                   attention);
+                   json_get_text(model, "attention", ""));
     else
         buf_printf(out, ", and makes memories of sections (%s: %s)\n",
                    recalls ? "with recall, pooling" : "pooling",
@@ -62,6 +79,7 @@ static void put_model(struct buf *out, const cJSON *model)
     buf_put_text(out, " tokens, context ");
     output_put_count(out, json_get_int(model, "context", 0));
     buf_put_byte(out, '\n');
+    put_attention(out, model);
     put_abilities(out, model);
     put_memory(out, model);
 }

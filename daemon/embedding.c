@@ -257,6 +257,11 @@ static int get_facts(void *context, struct embedder_facts *ret, struct err *err)
         return code;
     const struct model_facts *facts = model_facts(model);
     size_t added = 2;
+    if (!facts->embeds)
+        return err_set(err, ERR_MODEL,
+                       "%s makes no memories: a model with %s attention "
+                       "writes, but does not embed",
+                       facts->name, facts->attention);
     if (!facts->soft_tokens) {
         code = engine_wrapping(model_tokenizer(model), facts->passage_prefix,
                                &wrapping, err);

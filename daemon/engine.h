@@ -37,7 +37,9 @@ bool engine_stop(struct engine *engine, int64_t deadline_ms);
 /* For one who looks from time to time, and holds nothing: where the folder of an
  * open model has changed since it was opened, but not since the last look, opens
  * what it holds now, which takes the model's place once nobody holds that.  One
- * that cannot be opened takes nobody's.  How often the model was exchanged. */
+ * that cannot be opened takes nobody's, and is tried again when the folder has
+ * changed once more, or, where memory was short, after some seconds.  How often
+ * the model was exchanged. */
 uint64_t engine_renew(struct engine *engine);
 
 /* Opens the model of another folder ("": none), which takes the place of the one

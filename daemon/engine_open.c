@@ -9,7 +9,7 @@
 #include "base/pool.h"
 #include "daemon/engine_parts.h"
 
-enum { RETRY_MS = 5000 /* least time between two tries to open the model */ };
+enum { RETRY_MS = 5000 /* least time between two tries to open a model */ };
 
 /* ---- Opening, on the thread of questions ---- */
 
@@ -22,18 +22,23 @@ static void fail_open(struct engine *engine, const char *what,
             named ? "" : ": ", cause->message);
     err_at(&err, cause->path[0] ? cause->path : engine->folder);
     err.position = cause->position;
-    log_warn("%s", err.message);
     pthread_mutex_lock(&engine->lock);
+    bool news = strcmp(err.message, engine->err.message) != 0;
     engine->err = err;
     engine->may_pass = cause->code == ERR_LIMIT;
+    engine->failed_ms = clock_ms();
     pthread_mutex_unlock(&engine->lock);
+    if (news)
+        log_warn("%s", err.message);
 }
 
 static int open_folder(struct engine *engine, const char *folder,
                        struct model **ret, struct err *err)
 {
     struct model *model;
-    int code = engine->pools[QUESTIONS] ? 0 : pool_new(0, &engine->pools[QUESTIONS], err);
+    int code = engine->pools[QUESTIONS]
+                   ? 0
+                   : pool_new(0, &engine->pools[QUESTIONS], err);
     if (code)
         return code;
     struct pool *pool = engine->pools[QUESTIONS];
@@ -209,6 +214,14 @@ bool engine_is_awaited(struct engine *engine)
     return awaited;
 }
 
+/* With the lock: what was tried already, unless memory was short, which may have
+ * passed. */
+static bool is_refused(const struct engine *engine, struct folder_look look)
+{
+    return folder_same(look, engine->refused) &&
+           !(engine->may_pass && clock_ms() - engine->failed_ms >= RETRY_MS);
+}
+
 /* Changed, but not still changing; and not what was tried already. */
 static bool is_due(struct engine *engine)
 {
@@ -225,7 +238,7 @@ static bool is_due(struct engine *engine)
         engine->next_due ? &engine->next_look : &engine->look;
     bool due = (engine->next_due || engine->model) &&
                !folder_same(look, *newest) && folder_same(look, engine->seen) &&
-               !folder_same(look, engine->refused);
+               !is_refused(engine, look);
     engine->seen = look;
     pthread_mutex_unlock(&engine->lock);
     return due;

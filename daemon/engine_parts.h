@@ -30,7 +30,8 @@ struct engine {
     struct err err;          /* why there is no model, or no newer one */
     struct folder_look look; /* of the model, or of what is none */
     int64_t tried_ms;
-    bool may_pass; /* the error: memory was short */
+    bool may_pass;     /* the error: memory was short */
+    int64_t failed_ms; /* when there was one */
 
     bool next_due;      /* these take the place of `model` and `folder`: */
     struct model *next; /* NULL: none */

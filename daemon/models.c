@@ -9,6 +9,17 @@
 
 enum { OPEN_MS = 30000 };
 
+static void put_attention(struct json *json, const struct model_facts *facts)
+{
+    json_field_text(json, "attention", facts->attention);
+    if (facts->chunk)
+        json_field_int(json, "chunk", (int64_t)facts->chunk);
+    if (facts->chosen)
+        json_field_int(json, "chosen", (int64_t)facts->chosen);
+    if (facts->window)
+        json_field_int(json, "window", (int64_t)facts->window);
+}
+
 static void put_facts(struct json *json, const struct model_facts *facts)
 {
     json_field_text(json, "name", facts->name);
@@ -23,7 +34,8 @@ static void put_facts(struct json *json, const struct model_facts *facts)
     json_field_text(json, "pooling",
                     facts->soft_tokens ? "last" : facts->pooling);
     json_field_bool(json, "writes", facts->writes);
-    json_field_text(json, "attention", facts->attention);
+    json_field_bool(json, "embeds", facts->embeds);
+    put_attention(json, facts);
     json_field_int(json, "weight_bytes", (int64_t)facts->weight_bytes);
     json_field_int(json, "token_bytes", (int64_t)facts->token_bytes);
     json_field_text(json, "backend", facts->backend);

@@ -59,8 +59,8 @@ static struct wanted wanted_policy(struct daemon *daemon)
     if (!engine_context(daemon->engine))
         return (struct wanted){0};
     engine_embedder(daemon->engine, false, NULL, &e);
-    if (e.embedder.facts(&e, &facts, NULL))
-        return (struct wanted){0};
+    if (e.embedder.facts(&e, &facts, NULL)) /* all were made by another one */
+        return (struct wanted){.known = true};
     return (struct wanted){true, memories_policy(&daemon->policy, &facts)};
 }
 

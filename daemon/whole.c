@@ -100,6 +100,20 @@ static int find_document(struct whole *whole, struct err *err)
     return 0;
 }
 
+/* Answers from what is left of a document would be compared with those from
+ * all of it: so nothing is left out. */
+static int unreadable(const struct node *node, int code,
+                      const struct err *cause, struct err *err)
+{
+    char name[24];
+    node_name(node->id, name);
+    return err_set(err, code,
+                   "the document cannot be read as a whole, for want of %s "
+                   "(%.*s): %s",
+                   name, (int)(node->title.size < 80 ? node->title.size : 80),
+                   node->title.data, cause->message);
+}
+
 /* Its title, and its text where it has any. */
 static int put_node(const struct whole *whole, uint32_t node, struct buf *text,
                     struct err *err)
@@ -112,9 +126,11 @@ static int put_node(const struct whole *whole, uint32_t node, struct buf *text,
     buf_put_byte(text, '\n');
     if (!outline->words)
         return 0;
-    int code = content_open(whole->shelf, whole->volume, node, &content, err);
+    struct err cause = {.position = -1};
+    int code =
+        content_open(whole->shelf, whole->volume, node, &content, &cause);
     if (code)
-        return code;
+        return unreadable(outline, code, &cause, err);
     tree_node_text(content.node, text);
     buf_put_text(text, "\n\n");
     content_close(&content);

@@ -347,6 +347,16 @@ static int turn(struct model *m, size_t layer, size_t rows)
     return code;
 }
 
+/* Whether any part may choose: one without a cache reads all, short as it is
+ * (embed.c). */
+static bool some_choose(const struct forward_part *parts, size_t count)
+{
+    bool some = false;
+    for (size_t i = 0; i < count; i++)
+        some = some || (parts[i].cache && parts[i].cache->hils.chunk);
+    return some;
+}
+
 static int attention(struct model *m, const struct forward_part *parts,
                      size_t count, size_t layer, size_t rows)
 {
@@ -369,7 +379,7 @@ static int attention(struct model *m, const struct forward_part *parts,
             forward_norm_heads(m, w->k, &l->k_norm, rows, c->key_heads, layer);
     if (!code)
         code = turn(m, layer, rows);
-    if (!code && made_hils(m, layer))
+    if (!code && made_hils(m, layer) && some_choose(parts, count))
         code = forward_hils_calibrate(m, layer, in, rows);
     if (!code)
         code = attend(m, parts, count, in, layer);

@@ -63,7 +63,8 @@ struct forward_part {
     size_t count;
     size_t inserted; /* rows that are no tokens (cache.h), besides these */
     const float *host_before, *host_after; /* [D] soft tokens; NULL: none */
-    struct cache *cache;                   /* NULL: no past, and none is kept */
+    struct cache *cache; /* NULL: no past, none is kept, and each row sees all
+                            before it, also in layers that would choose */
 };
 static inline size_t forward_rows(const struct forward_part *part)
 {
@@ -85,6 +86,10 @@ int forward(struct model *model, const struct forward_part *parts, size_t count,
 /* Whether the layer chooses what it reads; cache NULL: no. */
 bool forward_is_hils(const struct model *model, const struct cache *cache,
                      size_t layer);
+/* How a new cache of a model made for HiLS chooses; chunk 0: it was not. */
+struct hils_use forward_hils_use(const struct model *model);
+/* top_k, or as many chunks of so many slots as there can be. */
+size_t forward_hils_most(const struct model *model, size_t top_k, size_t chunk);
 /* Room for rows that choose `top_k` chunks each, and for `slots` slots with
  * landmarks. */
 int forward_hils_reserve(struct model *model, size_t rows, size_t top_k);

@@ -16,6 +16,25 @@ bool forward_is_hils(const struct model *m, const struct cache *cache,
                              : hils_layer(&m->config.attention, layer);
 }
 
+/* ---- How a cache's layers choose ---- */
+
+size_t forward_hils_most(const struct model *m, size_t top_k, size_t chunk)
+{
+    size_t most = m->config.context / (chunk > 1 ? chunk - 1 : 1) + 1;
+    return top_k < most ? top_k : most;
+}
+
+struct hils_use forward_hils_use(const struct model *m)
+{
+    const struct hils_config *h = &m->config.attention.hils;
+    if (m->config.attention.kind != ATTENTION_HILS)
+        return (struct hils_use){.chunk = 0};
+    return (struct hils_use){.chunk = h->chunk,
+                             .window = h->window,
+                             .top_k = forward_hils_most(m, h->top_k, h->chunk),
+                             .softmax1 = h->softmax1};
+}
+
 /* ---- Room ---- */
 
 static int renew(struct model *m, void *memory, size_t count, size_t size)

@@ -6,7 +6,6 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/vector.h"
 #include "model/forward.h"
 
 enum { MOST_CONFIG = 1 << 20 };
@@ -157,6 +156,27 @@ static bool may_be_exact(const struct model *m)
            m->config.attention.kind == ATTENTION_FULL;
 }
 
+/* What goes with its attention.  Of a chunk of HiLS's the landmark and the
+ * summaries are its tokens' to pay. */
+static void set_attention_facts(struct model *m)
+{
+    const struct attention_config *a = &m->config.attention;
+    struct model_facts *facts = &m->facts;
+    facts->embeds = a->kind == ATTENTION_FULL || a->kind == ATTENTION_HILS;
+    if (a->kind == ATTENTION_HILS) {
+        size_t tokens = a->hils.chunk - 1;
+        facts->chunk = a->hils.chunk;
+        facts->chosen = a->hils.top_k;
+        facts->window = a->hils.window;
+        facts->token_bytes = (cache_page_bytes(m) + tokens - 1) / tokens;
+    } else if (a->kind == ATTENTION_STAR) {
+        facts->chunk = a->star.chunk;
+        facts->chosen = a->star.top_k;
+    } else if (a->kind == ATTENTION_HICI) {
+        facts->chunk = a->hici.segment;
+    }
+}
+
 static void set_facts(struct model *m, const char *folder)
 {
     const struct model_config *c = &m->config;
@@ -190,6 +210,7 @@ static void set_facts(struct model *m, const char *folder)
         .stop_count = c->stop_count,
         .answering = c->answering,
     };
+    set_attention_facts(m);
 }
 
 int model_open(const char *folder, const struct model_options *options,
@@ -278,161 +299,6 @@ const float *model_mem(const struct model *model)
 const float *model_mem0(const struct model *model)
 {
     return model->weights.host_mem0;
-}
-
-static int check_input(const struct model *m, const struct embed_input *input,
-                       struct err *err)
-{
-    size_t rows = input->count + (input->soft ? 2 : 0);
-    if (!rows)
-        return err_set(err, ERR_USAGE, "nothing to embed");
-    if (rows > m->config.most)
-        return err_set(err, ERR_LIMIT,
-                       "%zu tokens are more than the model's %zu", rows,
-                       m->config.most);
-    if (input->soft && m->config.architecture->encoder)
-        return err_set(err, ERR_USAGE, "an encoder takes no soft token");
-    if (m->config.attention.kind != ATTENTION_FULL)
-        return err_set(err, ERR_USAGE,
-                       "a model with %s attention writes, but does not embed",
-                       attention_name(m->config.attention.kind));
-    for (size_t i = 0; i < input->count; i++)
-        if (input->ids[i] < 0 || (size_t)input->ids[i] >= m->config.vocabulary)
-            return err_set(err, ERR_USAGE,
-                           "the id %d is not in the model's vocabulary of %zu",
-                           (int)input->ids[i], m->config.vocabulary);
-    return 0;
-}
-
-static struct forward_part part_of(const struct embed_input *input)
-{
-    return (struct forward_part){.ids = input->ids,
-                                 .count = input->count,
-                                 .host_before = input->soft,
-                                 .host_after = input->soft};
-}
-
-/* As many inputs as fit one pass; 0 when the first one does not.  An encoder's
- * input is never cut: alone it fits. */
-static size_t take_parts(const struct model *m,
-                         const struct embed_input *inputs, size_t count,
-                         struct forward_part *parts, size_t most)
-{
-    size_t rows = 0, taken = 0;
-    while (taken < count && taken < most) {
-        struct forward_part part = part_of(&inputs[taken]);
-        rows += forward_rows(&part);
-        if (rows > FORWARD_MOST_ROWS &&
-            (taken || !m->config.architecture->encoder))
-            break;
-        parts[taken++] = part;
-    }
-    return taken;
-}
-
-/* The vector of the part whose rows are [row, row + rows). */
-static int pool_part(struct model *m, const struct forward_part *part,
-                     size_t row, size_t rows, float *ret, struct err *err)
-{
-    bool soft = part->host_after != NULL;
-    int kind = soft ? POOLING_LAST : m->pooling.kind, code;
-    if (kind == POOLING_MEAN)
-        code = forward_mean(m, row, rows, ret, err);
-    else
-        code = forward_state(m, kind == POOLING_FIRST ? row : row + rows - 1,
-                             ret, err);
-    if (!code && m->pooling.unit && !soft)
-        vector_unit(ret, m->config.width);
-    return code;
-}
-
-static int embed_parts(struct model *m, const struct forward_part *parts,
-                       size_t count, const struct cancel *cancel, float *ret,
-                       struct err *err)
-{
-    int code = forward(m, parts, count, cancel, err);
-    for (size_t i = 0, row = 0, rows; i < count && !code; i++, row += rows) {
-        rows = forward_rows(&parts[i]);
-        code =
-            pool_part(m, &parts[i], row, rows, ret + i * m->config.width, err);
-    }
-    return code;
-}
-
-/* What one pass of several adds to an input's vector: the rows' share of the
- * mean, or nothing before the last. */
-static int pool_step(struct model *m, const struct forward_part *part,
-                     size_t whole, float *sum, float *ret, struct err *err)
-{
-    size_t rows = forward_rows(part), width = m->config.width;
-    bool soft = part->host_before || part->host_after;
-    bool last = part->cache->length + rows == whole;
-    int code = 0;
-    if (m->pooling.kind == POOLING_MEAN && !soft) {
-        code = forward_mean(m, 0, rows, sum, err);
-        for (size_t i = 0; i < width && !code; i++)
-            ret[i] += sum[i] * ((float)rows / (float)whole);
-    } else if (m->pooling.kind == POOLING_FIRST && !soft) {
-        if (!part->cache->length)
-            code = forward_state(m, 0, ret, err);
-    } else if (last) {
-        code = forward_state(m, rows - 1, ret, err);
-    }
-    if (!code && last && m->pooling.unit && !soft)
-        vector_unit(ret, width);
-    return code;
-}
-
-/* One input in several passes, by way of a cache. */
-static int embed_long(struct model *m, const struct embed_input *input,
-                      const struct cancel *cancel, float *ret, struct err *err)
-{
-    enum { STEP = FORWARD_MOST_ROWS - 2 };
-    struct cache cache = {0};
-    struct forward_part part = part_of(input);
-    size_t whole = forward_rows(&part);
-    float *sum = mem_alloc(m->config.width * sizeof *sum);
-    memset(ret, 0, m->config.width * sizeof *ret);
-    int code = cache_reserve(m, &cache, whole, err);
-    for (size_t from = 0; from < input->count && !code; from += STEP) {
-        size_t left = input->count - from;
-        part = part_of(input);
-        part.cache = &cache;
-        part.ids += from;
-        part.count = left < STEP ? left : STEP;
-        if (from)
-            part.host_before = NULL;
-        if (left > STEP)
-            part.host_after = NULL;
-        code = forward(m, &part, 1, cancel, err);
-        if (!code)
-            code = pool_step(m, &part, whole, sum, ret, err);
-        cache.length += forward_rows(&part);
-    }
-    free(sum);
-    cache_free(m, &cache);
-    return code;
-}
-
-int model_embed(struct model *m, const struct embed_input *inputs, size_t count,
-                const struct cancel *cancel, float *ret, struct err *err)
-{
-    struct forward_part parts[64];
-    size_t width = m->config.width;
-    int code = 0;
-    for (size_t i = 0; i < count && !code; i++)
-        code = check_input(m, &inputs[i], err);
-    for (size_t from = 0; from < count && !code;) {
-        size_t some = take_parts(m, inputs + from, count - from, parts,
-                                 sizeof parts / sizeof parts[0]);
-        if (some)
-            code = embed_parts(m, parts, some, cancel, ret + from * width, err);
-        else
-            code =
-                embed_long(m, &inputs[from], cancel, ret + from * width, err);
-        from += some ? some : 1;
-    }
-    return code;
 }
 
 /* Vectors on the device for one operation: allocated, filled from the host

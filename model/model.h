@@ -70,7 +70,14 @@ struct model_facts {
     size_t key_width; /* p: of keys */
     uint64_t parameters;
     bool writes;                /* has logits; an encoder has none */
+    bool embeds;                /* makes vectors of texts; with STAR and HiCI
+                                   attention it does not */
     const char *attention;      /* "full", "hils", "star", "hici" */
+    size_t chunk;               /* HiLS and STAR: slots of one; HiCI: tokens of
+                                   a segment; else 0 */
+    size_t chosen;              /* HiLS and STAR: chunks read besides those
+                                   near; else 0 */
+    size_t window;              /* HiLS: slots that are always read; else 0 */
     bool exact;                 /* sessions may be */
     bool whole;                 /* what a session reads first is one text, and
                                    must be fed at once (HiCI) */
@@ -109,8 +116,11 @@ struct embed_input {
  * the last position of [t; ids; t]; without a soft token that of ids, pooled as
  * the model was made for, of length 1 where it was made for that.  The ids are
  * all there is: prefixes and special tokens are the caller's.
+ * A model made for HiLS reads an input as a session would, with its landmarks,
+ * which no vector is made of; where they would change nothing, as in texts not
+ * longer than its window, they are left out.
  * ERR_LIMIT when an input is longer than the context; ERR_USAGE for a soft
- * token with an encoder. */
+ * token with an encoder, and for a model that does not embed. */
 int model_embed(struct model *model, const struct embed_input *inputs,
                 size_t count, const struct cancel *cancel, float *ret,
                 struct err *err);
@@ -156,7 +166,7 @@ void session_close(struct session *session); /* NULL: ok */
 /* A vector [width], which is copied, stands in the place of the first token, as
  * a recalled memory does before a text (HMT): the length counts it, its id is
  * -1.  It goes when all is forgotten.  ERR_USAGE when something was read, and
- * for models made for HiLS, STAR or HiCI. */
+ * for models with STAR or HiCI attention. */
 int session_begin(struct session *session, const float *vector,
                   struct err *err);
 

@@ -35,24 +35,6 @@ static int reserve(struct session *s, size_t count, struct err *err)
                          err);
 }
 
-/* As many chunks as there can be. */
-static size_t most_chunks(const struct model *m, size_t top_k, size_t chunk)
-{
-    size_t most = m->config.context / (chunk > 1 ? chunk - 1 : 1) + 1;
-    return top_k < most ? top_k : most;
-}
-
-static struct hils_use use_of(const struct model *m)
-{
-    const struct hils_config *h = &m->config.attention.hils;
-    if (m->config.attention.kind != ATTENTION_HILS)
-        return (struct hils_use){.chunk = 0};
-    return (struct hils_use){.chunk = h->chunk,
-                             .window = h->window,
-                             .top_k = most_chunks(m, h->top_k, h->chunk),
-                             .softmax1 = h->softmax1};
-}
-
 static size_t inserted_in(const struct model *m)
 {
     const struct attention_config *attention = &m->config.attention;
@@ -68,7 +50,7 @@ int session_open(struct model *model, struct session **ret, struct err *err)
                        "the model has no head: it embeds, but does not write");
     struct session *session = mem_alloc(sizeof *session);
     session->model = model;
-    session->cache.hils = use_of(model);
+    session->cache.hils = forward_hils_use(model);
     session->cache.inserted = inserted_in(model);
     session->sampler.count = model->config.vocabulary;
     session->logits = calloc(model->config.vocabulary, sizeof *session->logits);
@@ -94,7 +76,7 @@ int session_open_exact(struct model *model, const struct session_exact *exact,
     (*ret)->cache.hils = (struct hils_use){
         .chunk = CACHE_PAGE,
         .window = exact->window ? exact->window : EXACT_WINDOW,
-        .top_k = most_chunks(model, top_k, CACHE_PAGE),
+        .top_k = forward_hils_most(model, top_k, CACHE_PAGE),
         .exact = true};
     return 0;
 }
@@ -164,11 +146,11 @@ void session_truncate(struct session *session, size_t length)
 int session_begin(struct session *s, const float *vector, struct err *err)
 {
     size_t width = s->model->config.width;
-    if (s->length || s->cache.inserted ||
-        s->model->config.attention.kind == ATTENTION_HICI)
+    int kind = s->model->config.attention.kind;
+    if (s->length || kind == ATTENTION_STAR || kind == ATTENTION_HICI)
         return err_set(err, ERR_USAGE,
                        "a vector stands before all tokens, and in no model "
-                       "of HiLS, STAR or HiCI attention");
+                       "of STAR or HiCI attention");
     int code = reserve(s, 1, err);
     if (code)
         return code;

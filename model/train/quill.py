@@ -30,6 +30,7 @@ import numpy as np
 import torch
 
 import quill_data
+from quill_check import memories_apart, too_far
 from quill_data import load_data, load_tokenizer
 from quill_model import Quill, export
 from quill_muon import Both
@@ -99,17 +100,9 @@ def stage_check(args):
     said = subprocess.run([args.probe, "tokenize", "--model", args.dir], input=lines, text=True, capture_output=True, check=True).stdout
     wanted = [tokenizer.encode(t).ids for t in texts]
     differ = sum(json.loads(a) != b for a, b in zip(said.splitlines(), wanted, strict=True))
-    lines = "".join(json.dumps(t) + "\n" for t in texts[:10])
-    done = subprocess.run([args.probe, "embed", "--model", args.dir, "--out", rows], input=lines, text=True, capture_output=True, check=False)
-    if done.returncode and "attention writes, but does not embed" not in done.stderr:
-        sys.exit(done.stderr)
-    memories = None  # the engine makes no memories with HiLS yet
-    if not done.returncode:
-        with torch.no_grad():
-            mine = torch.stack([model.encode([w], model.mem0)[0] for w in wanted[:10]])
-        memories = ((load_file(rows)["embedding"].float() - mine).norm(dim=1) / mine.norm(dim=1)).max().item()
-    log(args, stage="check", logits_apart=apart, memories_apart=memories, texts=len(texts), tokenized_otherwise=differ)
-    if differ or not apart <= 1e-4 or memories is not None and not memories <= 1e-3:
+    memories = memories_apart(model, args.probe, args.dir, wanted[:10], rows)
+    log(args, stage="check", logits_apart=apart, texts=len(texts), tokenized_otherwise=differ, **memories)
+    if differ or not apart <= 1e-4 or too_far(memories):
         sys.exit("the engine does not do what the training code does")
 
 

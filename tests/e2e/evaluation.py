@@ -1,8 +1,10 @@
 """lectern eval."""
 import json
 import os
+import re
 
 from e2e.house import check, house, page, talk, test, written
+from e2e.store import spoil_a_tree
 
 
 @test
@@ -164,3 +166,33 @@ def evaluation_says_what_hmt_needs():
         path = h.write("q.jsonl", json.dumps({"id": "a", "question": "What is fresh grass?", "answer": "zebra"}))
         done = h.run("eval", path, "--method", "full,hmt", code=5)
         check("question a: HMT needs a model that was taught to recall" in done.stderr, done.stderr)
+    with written("zebra [1]", recalls=True, star=True) as h:
+        path = h.write("q.jsonl", json.dumps({"id": "a", "question": "What is fresh grass?", "answer": "zebra"}))
+        done = h.run("eval", path, "--method", "hmt", code=5)
+        check("question a: a model with star attention writes, but does not embed" in done.stderr, done.stderr)
+
+
+@test
+def a_document_is_read_as_a_whole_or_not_at_all():
+    with written("zebra [1]", recalls=True) as h:
+        h.stop()
+        check(spoil_a_tree(h) > 0, "trees in the file")
+        h.run("status")
+        for method in ("hmt", "full"):
+            error = whole(h, method=method)["error"]
+            check(re.search(r"for want of n\d+ \((Animals|Plants)\): the store has lost", error["message"]), error)
+
+
+@test
+def hmt_reads_with_models_made_for_hils():
+    with house() as h:
+        h.model = h.copy_hils()
+        for i in range(3):
+            h.write(f"m/long{i}.html", page(f"Long {i}", "".join(
+                f"<p>The okapi {i * 40 + k} drinks water by the river {k * 9 + i}.</p>" for k in range(40))))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        path = h.write("q.jsonl", json.dumps({"id": "a", "question": "What drinks?", "answer": "okapi"}))
+        result = h.json("eval", path, "-c", "m", "--method", "h2mt,hmt,full")
+        check([row["scored"] for row in result["compared"]] == [1, 1, 1], result)
+        hmt = whole(h, method="hmt")["result"]
+        check(hmt["memories"] == -(-hmt["tokens"]["document"] // 256) > 3 and hmt["attention"] == "hils", hmt)

@@ -110,6 +110,14 @@ class House:
         for name in ("config.json", "tokenizer.json", "model.safetensors"):
             shutil.copy(os.path.join(MODEL, name), self.model)
 
+    def copy_hils(self):
+        """The folder of a model of random weights that was made for HiLS."""
+        folder = os.path.join(self.path, "models", "hils")
+        os.makedirs(folder)
+        for source in ("hils-memory/config.json", "hils-memory/model.safetensors", "memory/tokenizer.json"):
+            shutil.copy(os.path.join(GOLDEN, "models", source), folder)
+        return folder
+
     def manual(self, name):
         return next(m for m in self.json("status")["manuals"] if m["name"] == name)
 

@@ -98,6 +98,35 @@ def encoders_make_memories_and_answers_are_passages():
         h.run("ask", "What is a partial index?", "-c", "pg", "--answer", "generated", code=5)
 
 
+@test
+def models_made_for_hils_make_memories_and_write():
+    with house() as h:
+        folder = h.part(FEW)
+        h.json("add", folder, "-c", "pg", "--wait")
+        h.json("model", "use", h.copy_hils())
+        told = h.json("wait", "-c", "pg")
+        check(told["encoded"] > 100 and h.manual("pg")["memories"] == "current", told)
+        for mode in ("auto", "tree", "dense"):
+            found = h.json("search", "partial indexes", "-c", "pg", "--mode", mode)
+            check(found["results"] and found["model"] == "hils", (mode, found["model"]))
+        with open(os.path.join(folder, "indexes-partial.html"), "r+b") as file:
+            text = file.read().replace(b"partial", b"halfway")
+            file.seek(0)
+            file.write(text)
+        edited = h.json("update", "-c", "pg", "--wait")
+        check(0 < edited["encoded"] < 30, edited)
+        info = h.run("model", "info").stdout
+        check("attention: HiLS, a window of 40 slots and 3 chosen chunks of 8" in info, info)
+        check("makes memories of sections (with recall" in info and "context 4096" in info, info)
+        check(h.json("model", "info")["model"]["embeds"] is True, "embeds")
+        asked = "What is an index?", "-c", "pg", "--answer", "generated", "--max-tokens", "20"
+        first, again = (h.json("ask", *asked, code=None) for _ in range(2))
+        check(first["attention"] == again["attention"] == "hils", (first, again))
+        check(first["tokens"]["reused"] == 0 < again["tokens"]["reused"], (first["tokens"], again["tokens"]))
+        check(first["answer"] == again["answer"] and first["tokens"]["answer"] == again["tokens"]["answer"], (first, again))
+        check(h.json("verify")["fault_count"] == 0, "verify")
+
+
 def damage(h, how):
     """Breaks the model in its folder; returns how to mend it."""
     def put(name, data):

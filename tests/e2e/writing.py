@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from e2e import writing_model
-from e2e.house import LECTERN, PATIENCE, QUILL, Skip, check, house, page, test, written
+from e2e.house import LECTERN, MODEL, PATIENCE, QUILL, Skip, check, house, page, test, written
 
 
 @test
@@ -32,6 +32,14 @@ def a_model_with_star_attention_writes_and_embeds_not():
         check((answer["kind"], answer["answer"], answer["attention"]) == ("generated", "zebra [1]", "star"), answer)
         check("writes answers, but makes no memories: its attention is star" in h.run("model", "info").stdout, "info")
         check(h.json("search", "fresh grass", "--mode", "dense", code=None)["error"]["code"] == "model", "dense")
+        told = h.json("update", "-c", "m", "--force", "--wait")["memories"]["error"]["message"]
+        check("a model with star attention writes, but does not embed" in told, told)
+        h.json("model", "use", MODEL)
+        h.json("wait")
+        check(h.manual("m")["memories"] == "current", "made by a model that embeds")
+        h.json("model", "use", h.model)
+        h.json("wait")
+        check(h.manual("m")["memories"] == "older" and "star" in h.manual("m")["memories_error"]["message"], h.manual("m"))
 
 
 def events_of(h, *args, code=0):

@@ -4,8 +4,12 @@
  *       a JSON string a line -> a JSON array of ids a line
  *   probe logits --model DIR --ids 1,2,3 [--decode N] --out FILE
  *       tensor `logits` [ids, vocabulary]; the last N ids are fed one by one
- *   probe embed --model DIR --out FILE
- *       a JSON string a line -> tensor `embedding` [lines, D]
+ *   probe embed --model DIR --out FILE [--ids 1,2,3] [--recall FILE
+ *   [--pooling mean|attention]]
+ *       a JSON string a line, or these ids -> tensor `embedding` [lines, D]: as a
+ *       leaf's segment; with FILE's tensor `embedding` [n, D] as that of a node
+ *       whose children have these memories, by the policy of recall that takes
+ *       them as they are, or their mean or what attention makes of them
  *
  * and for the last two [--device cpu|cuda] [--backend ref|cpu|cuda]
  * [--attention auto|full|hils|exact] [--threads N]: auto is the model's own, and
@@ -27,6 +31,7 @@
 
 struct options {
     const char *model, *ids, *out, *backend, *attention, *decode, *threads;
+    const char *recall, *pooling;
     long decoded, thread_count;
     bool time;
 };
@@ -64,6 +69,8 @@ static int parse_options(int count, char **words, struct options *o,
         {"--decode", &o->decode},
         {"--attention", &o->attention},
         {"--threads", &o->threads},
+        {"--recall", &o->recall},
+        {"--pooling", &o->pooling},
     };
     enum { KNOWN = sizeof known / sizeof known[0] };
     for (int i = 0; i < count; i++) {
@@ -343,31 +350,121 @@ static int logits(const struct options *o, struct err *err)
 
 /* ---- embed ---- */
 
+enum { ASKING = 128 /* tokens of a segment that ask for what it recalls */ };
+
 struct embed {
     struct model *model;
     float *rows; /* [count, width] */
     size_t count, capacity;
+    float *memories; /* [memory_count, width] to recall from; NULL: none */
+    size_t memory_count;
 };
 
-/* As a segment of a leaf: between two mem0, or whole with the special tokens
- * of a model that was not made for memories. */
-static int embed_line(void *context, struct slice text, struct err *err)
+/* What the segment recalls: [width], to be freed. */
+static int recall(const struct embed *embed, const struct ids *ids, float **ret,
+                  struct err *err)
 {
-    struct embed *embed = context;
     size_t width = model_facts(embed->model)->width;
-    struct embed_input input = {.soft = model_mem0(embed->model)};
-    struct ids ids = {0};
+    struct embed_input asking = {ids->items,
+                                 ids->count < ASKING ? ids->count : ASKING,
+                                 model_mem(embed->model)};
+    float *query = mem_alloc(width * sizeof *query);
+    float *recalled = mem_alloc(width * sizeof *recalled);
+    int code = model_embed(embed->model, &asking, 1, NULL, query, err);
+    if (!code)
+        code = model_recall(embed->model, query, embed->memories,
+                            embed->memory_count, recalled, err);
+    free(query);
+    if (code)
+        free(recalled);
+    else
+        *ret = recalled;
+    return code;
+}
+
+static int embed_ids(struct embed *embed, const struct ids *ids,
+                     struct err *err)
+{
+    size_t width = model_facts(embed->model)->width;
+    struct embed_input input = {ids->items, ids->count,
+                                model_mem0(embed->model)};
+    float *recalled = NULL;
     void *rows = embed->rows;
+    int code = embed->memories ? recall(embed, ids, &recalled, err) : 0;
+    if (code)
+        return code;
+    if (recalled)
+        input.soft = recalled;
     mem_reserve(&rows, &embed->capacity, embed->count + 1,
                 width * sizeof *embed->rows);
     embed->rows = rows;
+    code = model_embed(embed->model, &input, 1, NULL,
+                       embed->rows + embed->count++ * width, err);
+    free(recalled);
+    return code;
+}
+
+/* Between two soft tokens, or whole with the special tokens of a model that was
+ * not made for memories. */
+static int embed_line(void *context, struct slice text, struct err *err)
+{
+    struct embed *embed = context;
+    struct ids ids = {0};
     int code = tokenizer_encode(model_tokenizer(embed->model), text,
-                                !input.soft, &ids, err);
-    input.ids = ids.items;
-    input.count = ids.count;
+                                !model_mem0(embed->model), &ids, err);
     if (!code)
-        code = model_embed(embed->model, &input, 1, NULL,
-                           embed->rows + embed->count++ * width, err);
+        code = embed_ids(embed, &ids, err);
+    ids_free(&ids);
+    return code;
+}
+
+/* The memories to recall from: the file's, or the one that pooling makes of
+ * them. */
+static int read_memories(struct embed *embed, const struct options *o,
+                         struct err *err)
+{
+    struct safetensors *file;
+    size_t width = model_facts(embed->model)->width;
+    if (!o->recall)
+        return 0;
+    int code = safetensors_open(o->recall, &file, err);
+    if (code)
+        return code;
+    const struct tensor *tensor = safetensors_find(file, "embedding");
+    if (!tensor || tensor->type != TENSOR_F32 || tensor->rank != 2 ||
+        tensor->shape[1] != width || !tensor->shape[0])
+        code = usage(err, "no memories of this model in", o->recall);
+    if (!code) {
+        embed->memory_count = tensor->shape[0];
+        embed->memories =
+            memcpy(mem_alloc(tensor->bytes), tensor->data, tensor->bytes);
+    }
+    if (!code && o->pooling) {
+        bool mean = !strcmp(o->pooling, "mean");
+        float *pooled = mem_alloc(width * sizeof *pooled);
+        code =
+            mean || !strcmp(o->pooling, "attention")
+                ? model_pool(embed->model, mean ? POOL_MEAN : POOL_ATTENTION,
+                             embed->memories, embed->memory_count, pooled, err)
+                : usage(err, "no such pooling:", o->pooling);
+        free(embed->memories);
+        embed->memories = pooled;
+        embed->memory_count = 1;
+    }
+    safetensors_close(file);
+    return code;
+}
+
+static int embed_all(struct embed *embed, const struct options *o,
+                     struct err *err)
+{
+    struct ids ids = {0};
+    int code = read_memories(embed, o, err);
+    if (!code && o->ids)
+        code = parse_ids(o->ids, &ids, err);
+    if (!code)
+        code = o->ids ? embed_ids(embed, &ids, err)
+                      : for_lines(embed_line, embed, err);
     ids_free(&ids);
     return code;
 }
@@ -378,17 +475,18 @@ static int embed(const struct options *o, struct err *err)
     struct embed embed = {0};
     int code = o->out ? 0 : usage(err, "--out is missing", "");
     if (!code)
-        code = engine_open(&e, o, false, err);
-    if (!code && !model_tokenizer(e.model))
+        code = engine_open(&e, o, o->ids, err);
+    if (!code && !o->ids && !model_tokenizer(e.model))
         code = usage(err, "no tokenizer.json in", o->model);
     if (!code) {
         embed.model = e.model;
-        code = for_lines(embed_line, &embed, err);
+        code = embed_all(&embed, o, err);
     }
     if (!code)
         code = write_rows(o->out, "embedding", embed.rows, embed.count,
                           model_facts(e.model)->width, err);
     free(embed.rows);
+    free(embed.memories);
     engine_close(&e);
     return code;
 }

@@ -98,6 +98,33 @@ static void check_embedder(const char *kind, const struct kernels *table)
     safetensors_close(file);
 }
 
+/* The texts of a golden in one batch, between soft tokens. */
+static void check_made_for_hils(const char *kind, const struct kernels *table)
+{
+    enum { TEXTS = 10 };
+    char path[128];
+    struct safetensors *file = NULL;
+    struct embed_input inputs[TEXTS];
+    snprintf(path, sizeof path, MODELS "%s/vectors.safetensors", kind);
+    assert_int_equal(safetensors_open(path, &file, NULL), 0);
+    int32_t *ids = golden(file, "ids"), *lengths = golden(file, "lengths");
+    float *soft = golden(file, "soft"), *wanted = golden(file, "wrapped");
+    struct model *model = open_model(kind, table, false);
+    size_t width = model_facts(model)->width;
+    float *got = mem_alloc(TEXTS * width * sizeof *got);
+    for (size_t i = 0; i < TEXTS; i++)
+        inputs[i] = (struct embed_input){ids, (size_t)lengths[i], soft};
+    assert_int_equal(model_embed(model, inputs, TEXTS, NULL, got, NULL), 0);
+    check_near(kind, got, wanted, TEXTS * width, bound_of(model));
+    free(got);
+    model_close(model);
+    free(ids);
+    free(lengths);
+    free(soft);
+    free(wanted);
+    safetensors_close(file);
+}
+
 static void embedders_give_the_vectors(void **state)
 {
     (void)state;
@@ -105,6 +132,10 @@ static void embedders_give_the_vectors(void **state)
         const struct kernels *table = device_table(t);
         for (size_t k = 0; table && k < EMBEDDERS; k++)
             check_embedder(embedders[k], table);
+        if (table) {
+            check_made_for_hils("hils-olmo", table);
+            check_made_for_hils("hils-memory", table);
+        }
     }
 }
 

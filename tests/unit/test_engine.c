@@ -4,12 +4,15 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/safetensors.h"
 #include "daemon/engine.h"
 #include "daemon/engine_folder.h"
 
@@ -764,6 +767,75 @@ static void another_model_takes_its_place(void **state)
     stop(engine);
 }
 
+/* Weights that take 100 MiB more, of which nothing is used. */
+static void write_large(void)
+{
+    enum { LARGE = 100 << 20, MOST = 64 };
+    struct safetensors *file = NULL;
+    struct tensor tensors[MOST + 1];
+    size_t count = 0;
+    assert_int_equal(safetensors_open(MODEL "/model.safetensors", &file, NULL),
+                     0);
+    assert_in_range(safetensors_count(file), 1, MOST);
+    for (; count < safetensors_count(file); count++)
+        tensors[count] = *safetensors_at(file, count);
+    void *zeros = mem_alloc(LARGE);
+    tensors[count++] = (struct tensor){.name = slice_of("rotary_emb.inv_freq"),
+                                       .type = TENSOR_F32,
+                                       .rank = 1,
+                                       .shape = {LARGE / 4},
+                                       .data = zeros,
+                                       .bytes = LARGE};
+    assert_int_equal(safetensors_write(in_folder("model.safetensors"), tensors,
+                                       count, NULL, NULL),
+                     0);
+    free(zeros);
+    safetensors_close(file);
+}
+
+/* Bytes of address space that the process has. */
+static size_t taken(void)
+{
+    struct buf text = {0};
+    assert_int_equal(file_read("/proc/self/statm", 4096, &text, NULL), 0);
+    size_t pages = strtoul(text.data, NULL, 10);
+    buf_free(&text);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void short_memory_may_pass(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); /* a sanitizer needs more than it may have */
+#endif
+    struct engine_state state_of;
+    struct rlimit before, some;
+    copy("config.json", 16);
+    copy("tokenizer.json", 16);
+    copy("model.safetensors", 16);
+    struct engine *engine = start(folder);
+    assert_true(engine_ready(engine, 30000));
+    struct hash128 first = fingerprint(engine);
+    write_large();
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    some = before;
+    some.rlim_cur = taken() + ((size_t)70 << 20);
+    assert_int_equal(setrlimit(RLIMIT_AS, &some), 0);
+    assert_int_equal(engine_renew(engine) + engine_renew(engine), 0);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    engine_state(engine, &state_of);
+    if (!strstr(state_of.err.message, "no room"))
+        fail_msg("%s", state_of.err.message);
+    assert_true(hash_equal(fingerprint(engine), first));
+    for (int i = 0; i < 300 && !engine_renew(engine); i++)
+        usleep(100000);
+    assert_false(hash_equal(fingerprint(engine), first));
+    engine_state(engine, &state_of);
+    assert_int_equal(state_of.err.code, 0);
+    stop(engine);
+}
+
 /* Who indexes with the one before learns when nobody else is in the way. */
 static void the_last_holder_is_awaited(void **state)
 {
@@ -812,6 +884,8 @@ int main(void)
         cmocka_unit_test(the_last_holder_is_awaited),
         cmocka_unit_test_setup_teardown(another_model_takes_its_place,
                                         make_folder, end_folder),
+        cmocka_unit_test_setup_teardown(short_memory_may_pass, make_folder,
+                                        end_folder),
         cmocka_unit_test_setup_teardown(a_mended_model_is_found, make_folder,
                                         end_folder),
     };

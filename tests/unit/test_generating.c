@@ -70,8 +70,9 @@ static void check_prompt(struct prefixes *prefixes, struct model *model,
 static void the_same_beginning_is_read_once(void **state)
 {
     (void)state;
-    static const char *const models[] = {"untied", "olmo3", "mistral",
-                                         "star-qwen", "star-olmo"};
+    static const char *const models[] = {"untied",    "olmo3",      "mistral",
+                                         "star-qwen", "star-olmo",  "hils-olmo",
+                                         "hils-qwen", "hils-memory"};
     int32_t ids[MOST_PROMPT], other[MOST_PROMPT];
     fill_ids(ids, MOST_PROMPT, 60, 1);
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {

@@ -131,16 +131,32 @@ static void sessions_of_such_models_fork_and_step(void **state)
     }
 }
 
-static void such_models_neither_embed_nor_are_exact(void **state)
+/* What a model says that a token takes is what a session takes for it. */
+static void tokens_take_what_is_said(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < MADE; k++) {
+        struct model *model = open_kind(made[k], kernels_cpu());
+        const struct model_facts *facts = model_facts(model);
+        struct session *session = open_session(model);
+        int32_t ids[LONG];
+        assert_int_equal(facts->chunk, 8);
+        fill_ids(ids, 70, facts->vocabulary, 3);
+        feed(session, ids, 70); /* ten chunks of seven */
+        assert_int_equal(session_bytes(session) % 10, 0);
+        assert_in_range(facts->token_bytes * 70, session_bytes(session),
+                        session_bytes(session) + 69);
+        session_close(session);
+        model_close(model);
+    }
+}
+
+static void such_models_are_not_exact(void **state)
 {
     (void)state;
     struct model *model = open_kind("hils-olmo", kernels_cpu());
     struct session *session = NULL;
     struct session_exact exact = {0};
-    int32_t ids[] = {1, 2};
-    struct embed_input input = {ids, 2, NULL};
-    float out[64];
-    assert_int_equal(model_embed(model, &input, 1, NULL, out, NULL), ERR_USAGE);
     assert_int_equal(session_open_exact(model, &exact, &session, NULL),
                      ERR_USAGE);
     model_close(model);
@@ -314,7 +330,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_step_over_landmarks_reads_as_a_pass,
                                         make_folder, end_folder),
         cmocka_unit_test(sessions_of_such_models_fork_and_step),
-        cmocka_unit_test(such_models_neither_embed_nor_are_exact),
+        cmocka_unit_test(tokens_take_what_is_said),
+        cmocka_unit_test(such_models_are_not_exact),
         cmocka_unit_test(all_chunks_are_full_attention),
         cmocka_unit_test(a_step_reads_as_a_pass),
         cmocka_unit_test(what_is_forgotten_is_read_again),

@@ -20,7 +20,6 @@ import struct
 import sys
 
 D, HEADS, KEYS, HEAD, INNER, IDS, LAYERS, RANK, TOKENS = 32, 4, 2, 8, 40, 60, 4, 5, 100
-PADDED = 64
 COMMON = dict(hidden_size=D, num_attention_heads=HEADS, num_key_value_heads=KEYS, head_dim=HEAD, num_hidden_layers=LAYERS,
               intermediate_size=INNER, vocab_size=IDS, max_position_embeddings=512, rms_norm_eps=1e-5, rope_theta=10000.0,
               use_sliding_window=True, sliding_window=20, chunk_size=8, hils_topk=2, eos_token_id=0)
@@ -49,12 +48,13 @@ def make_weights(c, rng):
         w[name] = [[f32(rng.gauss(around, scale)) for _ in range(columns)] for _ in range(rows)] if columns \
             else [f32(rng.gauss(around, scale)) for _ in range(rows)]
 
-    put("model.embed_tokens.weight", IDS if olmo else PADDED, D, 1)
+    ids = c["vocab_size"]
+    put("model.embed_tokens.weight", ids if olmo else (ids // 32 + 1) * 32, D, 1)
     put("model.norm.weight", D, around=1)
     if olmo:
         put("model.lmk_embed", D, scale=1)
-        put("lm_head.weight", IDS, D, 0.5)
-    for i in range(LAYERS):
+        put("lm_head.weight", ids, D, 0.5)
+    for i in range(c["num_hidden_layers"]):
         p = f"model.layers.{i}."
         for norm in (("post_attention_layernorm", "post_feedforward_layernorm") if olmo
                      else ("input_layernorm", "post_attention_layernorm")):
@@ -222,17 +222,17 @@ def feed_forward(w, p, h):
     return product(w[p + "down_proj.weight"], [g / (1 + math.exp(-g)) * u for g, u in zip(gate, up)])
 
 
-def logits_of(c, w, ids):
+def states_of(c, w, rows):
+    """After the last norm, of the real tokens; rows: their embeddings."""
     S, olmo, eps = c["chunk_size"], c["model_type"] == "olmo_hils", c["rms_norm_eps"]
-    table = w["model.embed_tokens.weight"]
-    mark = w["model.lmk_embed"] if c.get("enable_external_lmk_embed") else table[IDS]
+    mark = w["model.lmk_embed"] if c.get("enable_external_lmk_embed") else w["model.embed_tokens.weight"][c["vocab_size"]]
     xs, real = [], []
-    for i, id_of in enumerate(ids):
+    for i, row in enumerate(rows):
         real.append(len(xs))
-        xs.append(list(table[id_of]))
+        xs.append(list(row))
         if i % (S - 1) == S - 2:
             xs.append(list(mark))
-    for layer in range(LAYERS):
+    for layer in range(c["num_hidden_layers"]):
         p = f"model.layers.{layer}."
         first = w[p + ("post_attention_layernorm" if olmo else "input_layernorm") + ".weight"]
         second = w[p + ("post_feedforward_layernorm" if olmo else "post_attention_layernorm") + ".weight"]
@@ -240,8 +240,12 @@ def logits_of(c, w, ids):
         xs = [[a + b for a, b in zip(x, rms(y, first, eps) if olmo else y)] for x, y in zip(xs, parts)]
         parts = [feed_forward(w, p + "mlp.", x if olmo else rms(x, second, eps)) for x in xs]
         xs = [[a + b for a, b in zip(x, rms(y, second, eps) if olmo else y)] for x, y in zip(xs, parts)]
-    head = w["model.embed_tokens.weight"][:IDS] if c["tie_word_embeddings"] else w["lm_head.weight"]
-    return [product(head, rms(xs[slot], w["model.norm.weight"], eps)) for slot in real]
+    return [rms(xs[slot], w["model.norm.weight"], eps) for slot in real]
+
+
+def logits_of(c, w, states):
+    head = w["model.embed_tokens.weight"][:c["vocab_size"]] if c["tie_word_embeddings"] else w["lm_head.weight"]
+    return [product(head, state) for state in states]
 
 
 def save(path, tensors):
@@ -274,8 +278,10 @@ def main():
         weights = make_weights(config, rng)
         save(os.path.join(folder, "model.safetensors"), {n: flat(v) for n, v in weights.items()})
         ids = [rng.randrange(IDS) for _ in range(TOKENS)]
-        logits = flat(logits_of(config, weights, ids))
+        table = weights["model.embed_tokens.weight"]
+        logits = flat(logits_of(config, weights, states_of(config, weights, [table[i] for i in ids])))
         save(os.path.join(folder, "golden.safetensors"), {"ids": ("I32", [TOKENS], ids), "logits": logits})
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -6,6 +6,8 @@
 1. attention in blocks, and its gradient, is mechanisms.py's, which the engine's own cases vouch for
 2. an exported Quill: the engine's logits are the training code's to 1e-4, prefilled and read one by one; where chunks are chosen, too, but
    for one position in a hundred, for which rounding may choose another of two chunks that are as good
+3. the engine's memories of texts are the training code's in double precision to 1e-5, also those that recall others; to 1e-4 what chooses among
+   these by a softmax
 """
 import argparse
 import math
@@ -18,6 +20,7 @@ from safetensors.torch import load_file
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../model/train"))
 import mechanisms  # noqa: E402
+import quill_check  # noqa: E402
 import quill_model as quill  # noqa: E402
 
 MOST = 1e-4
@@ -45,17 +48,30 @@ def attention_apart(chunk, window, top_k, n, block):
     return max([relative(got, want)] + [relative(a, b) for a, b in zip(gotten, wanted)])
 
 
-def engine_apart(probe, work, size, count, decode, full):
-    torch.manual_seed(count)
+def make(size, seed, full, folder):
+    torch.manual_seed(seed)
     model = quill.Quill(size, 450, full).eval()
     with torch.no_grad():  # as random as is telling: attention that prefers, norms that are not ones
         for name, p in model.named_parameters():
             if "norm" in name:
                 p.uniform_(0.5, 2.0)
-            elif p.dim() > 1:
+            elif p.dim() > 1 and name.startswith(("embed", "layers")):
                 p.mul_(4)
-    folder = os.path.join(work, f"{size}-{count}")
     quill.export(model, folder)
+    return model
+
+
+def memories(probe, work, size, full):
+    """Texts that fit a pass, or a window, and by one token not any more, and a long one; each alone, and as what recalls them all."""
+    folder = os.path.join(work, f"{size}-memories")
+    model = make(size, 7, full, folder)
+    texts = [torch.randint(0, 450, (n,)).tolist() for n in (1, 61, 62, 200, 510, 511, 565, 566, 1400)]
+    return quill_check.memories_apart(model, probe, folder, texts, os.path.join(folder, "rows"))
+
+
+def engine_apart(probe, work, size, count, decode, full):
+    folder = os.path.join(work, f"{size}-{count}")
+    model = make(size, count, full, folder)
     ids = torch.randint(0, 450, (count,))
     rows = os.path.join(folder, "rows")
     subprocess.run([probe, "logits", "--model", folder, "--ids", ",".join(map(str, ids.tolist())), "--decode", str(decode), "--out", rows], check=True)
@@ -85,6 +101,11 @@ def main():
               f"{sum(a > MOST for a in apart)} positions above {MOST}")
         if not worst <= MOST or not math.isfinite(apart[-1]):
             sys.exit("the engine does not compute what is trained")
+    for size, full in (("tiny", False), ("cpu", False), ("tiny", True)):
+        apart = memories(o.probe, o.work, size, full)
+        print(f"{size}, {'full' if full else 'HiLS'}: " + ", ".join(f"{name} {far:.1e}" for name, far in apart.items()))
+        if quill_check.too_far(apart):
+            sys.exit("the engine's memories are not those that are trained")
 
 
 if __name__ == "__main__":
