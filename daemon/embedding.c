@@ -274,6 +274,7 @@ static int get_facts(void *context, struct embedder_facts *ret, struct err *err)
         .width = facts->width,
         .key_width = facts->key_width,
         .keys_are_memories = !facts->recall,
+        .embeds = !facts->writes,
         .context = facts->context > added ? facts->context - added : 0,
         .recalls = facts->soft_tokens && facts->recall,
         .model = facts->fingerprint,

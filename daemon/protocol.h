@@ -5,7 +5,8 @@
  *     {"jsonrpc":"2.0","id":1,"result":{...}}
  *     {"jsonrpc":"2.0","id":1,"error":{"code":-8,"message":"...",
  *      "data":{"code":"store","message":"...","path":"...","position":n}}}
- * `method` is a verb of the command line, `result` its --json object; the
+ * `method` is a verb of the command line, `result` its --json object
+ * (docs/interfaces.md: what it holds); the
  * error's code is an `enum err_code`, or JSON-RPC's own (-32700 not JSON,
  * -32600 not a request, -32601 no such method).  Between a request and its
  * result the daemon may send notifications that carry the request's id:
@@ -26,16 +27,21 @@
  * Verbs and parameters (all optional unless marked *):
  *   add     *dir (absolute), name, ignore: [glob], wait: bool
  *   rm      *manual                     ls
- *   search  *query, manual, under, file, n, mode, kind, explain, strict
- *   ask     *query, manual, under, file, n, mode, kind, explain, answer, max_tokens,
- *           temperature, top_k, top_p, min_p, repetition_penalty, seed, stop:
- *           [texts], stream: bool, strict, session (a name: what it asks may
- *           follow up what was asked under that name before)
- *   toc     node, manual, depth         get  *node
+ *   search  *query, manual, under, file, n, mode, kind, explain, weights: [4],
+ *           strict
+ *   ask     *query, manual, under, file, n, mode, kind, explain, weights, answer,
+ *           max_tokens, temperature, top_k, top_p, min_p, repetition_penalty,
+ *           seed, stop: [texts], stream: bool, strict, session (a name: what it
+ *           asks may follow up what was asked under that name before)
+ *   whole   *query, *method (full, hmt), manual, under, file, max_tokens: an
+ *           answer from a document as a whole, for comparison
+ *   toc     node, manual, depth         get  *node, all: bool
  *   update  manual, wait: bool, force   wait  manual
- *   open    *node
+ *   open    *node                       model  folder, use: bool
  *   status  open: bool (the model is opened first, or tried)
- *   failed  manual, retry: bool
+ *   failed  manual, retry: bool, left_out: bool
+ *   verify  manual, repair: bool        backup  *dir
+ *   compact                             cancel  *id
  *   stop    (ends the daemon)
  * A name of a parameter that is not listed is an error. */
 #ifndef DAEMON_PROTOCOL_H

@@ -29,6 +29,7 @@ static int embed(const struct call *call, const char *text,
     engine_state(call->daemon->engine, &state);
     question->vector = vector;
     question->policy = memories_policy(&call->daemon->policy, &facts);
+    question->embeds = facts.embeds;
     question->model = state.facts.name;
     return 0;
 }

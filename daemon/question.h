@@ -7,6 +7,7 @@
 struct question {
     float *vector;         /* [key_width] in key space; NULL: words alone */
     struct hash128 policy; /* of the vectors it may be compared with */
+    bool embeds;           /* the model is made to embed texts */
     const char *model;     /* its name; NULL: none took part */
     double ms;
 };

@@ -111,6 +111,7 @@ int search_question(const struct call *call, const struct shelf *shelf,
         return code;
     request.vector = question.vector;
     request.policy = question.policy;
+    request.embeds = question.embeds;
     code = route_question(shelf, &request, ret_route, err);
     question_free(&question);
     question.vector = NULL;

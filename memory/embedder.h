@@ -46,6 +46,7 @@ struct embedder_facts {
     size_t context;                  /* most tokens of a text */
     bool recalls;                    /* trained to recall: else RECALL_OFF */
     bool keys_are_memories;          /* a key is its memory, made unit length */
+    bool embeds;                     /* made to embed texts, and nothing else */
     struct hash128 model, tokenizer; /* fingerprints */
 };
 

@@ -12,7 +12,7 @@ const char *const route_ranking_names[ROUTE_RANKINGS] = {
     [ROUTE_BY_TREE] = "tree"};
 
 /* Those of auto were chosen on questions about manuals held out of everything
- * else (model/train/heldout.py: cmake, swi-prolog). */
+ * else (model/train/heldout.py: cmake, swi-prolog), with quill-0. */
 static const struct route_weights mode_weights[] = {
     [ROUTE_AUTO] = {{[ROUTE_BY_LEXICAL] = 1,
                      [ROUTE_BY_TERMS] = 0.15,
@@ -22,6 +22,14 @@ static const struct route_weights mode_weights[] = {
     [ROUTE_DENSE] = {{[ROUTE_BY_DENSE] = 1}},
     [ROUTE_LEXICAL] = {{[ROUTE_BY_LEXICAL] = 1}},
 };
+
+/* Of auto, with a model made to embed: chosen with all-MiniLM-L6-v2 on FAQs,
+ * links and definitions of nine manuals (docs/retrieval.md). */
+static const struct route_weights embedding_weights = {
+    {[ROUTE_BY_LEXICAL] = 1,
+     [ROUTE_BY_TERMS] = 0.15,
+     [ROUTE_BY_DENSE] = 0.5,
+     [ROUTE_BY_TREE] = 0.15}};
 
 /* Chosen on questions about held-out manuals (docs/retrieval.md). */
 const double route_least_confidence = 0.5;
@@ -120,6 +128,17 @@ static int check_dense(const struct routing *routing, struct err *err)
 
 /* ---- Rankings ---- */
 
+static const struct route_weights *weights_for(
+    const struct route_request *request)
+{
+    if (request->mode != ROUTE_AUTO)
+        return &mode_weights[request->mode];
+    if (request->weights)
+        return request->weights;
+    return request->vector && request->embeds ? &embedding_weights
+                                              : &mode_weights[ROUTE_AUTO];
+}
+
 /* With explain those that count nothing are made, too. */
 static size_t rank_all(struct routing *routing, struct fused **ret_fused)
 {
@@ -130,10 +149,7 @@ static size_t rank_all(struct routing *routing, struct fused **ret_fused)
         [ROUTE_BY_DENSE] = rank_dense,
         [ROUTE_BY_TREE] = rank_tree};
     const struct route_request *request = routing->request;
-    const struct route_weights *weights =
-        request->mode == ROUTE_AUTO && request->weights
-            ? request->weights
-            : &mode_weights[request->mode];
+    const struct route_weights *weights = weights_for(request);
     struct ranking rankings[ROUTE_RANKINGS] = {0};
     routing->result->weights = *weights;
     for (int r = 0; r < ROUTE_RANKINGS; r++)

@@ -68,6 +68,8 @@ struct route_request {
     size_t most;         /* hits wanted */
     const float *vector; /* the question in key space; NULL: no model */
     struct hash128 policy; /* of the vectors that it may be compared with */
+    bool embeds; /* the vector is of a model made to embed texts: its cosines
+                    count more in mode auto */
     bool explain;
     const struct route_context *context; /* NULL: the question stands alone */
     /* Of mode auto; NULL: the standard ones.  For measuring what weights do. */

@@ -14,8 +14,7 @@ import argparse
 from common import fold, read_jsonl
 from peers import DEPTH, Daemon, cell, figures, words
 
-# As in memory/route.c.
-STANDARD = {"lexical": 1, "terms": 0.15, "dense": 0.3, "tree": 0.05}
+RANKINGS = ("lexical", "terms", "dense", "tree")
 KEYS = ("recall@1", "recall@10", "mrr")
 
 
@@ -42,10 +41,12 @@ def rows(args, manual, questions):
     """(name, ranks), the first with all parts."""
     daemon = Daemon(args.socket)
     yield "all", ranks(daemon, manual, questions)
-    for part in STANDARD:
-        weights = [0 if name == part else weight for name, weight in STANDARD.items()]
+    asked = daemon.call("search", query=questions[0]["question"], manual=manual, explain=True)
+    standard = {name: asked["explain"]["weights"][name] for name in RANKINGS}  # they depend on the model
+    for part in RANKINGS:
+        weights = [0 if name == part else weight for name, weight in standard.items()]
         yield part, ranks(daemon, manual, questions, weights=weights)
-    yield "dense, tree", ranks(daemon, manual, questions, weights=[1, STANDARD["terms"], 0, 0])
+    yield "dense, tree", ranks(daemon, manual, questions, weights=[standard["lexical"], standard["terms"], 0, 0])
     for without in args.without:
         part, socket = without.split("=", 1)
         yield part, ranks(Daemon(socket), manual, questions)

@@ -381,6 +381,28 @@ static void weights_decide(void **state)
     close_house(&house);
 }
 
+/* What a model made to embed finds counts more, in auto and where the question
+ * has a vector. */
+static void models_made_to_embed_count_more(void **state)
+{
+    (void)state;
+    struct house house;
+    engine_house(&house, policy);
+    struct route_request request = request_of("belt tension", ROUTE_AUTO);
+    struct route_result result = routed(&house, &request);
+    double standard = result.weights.by[ROUTE_BY_DENSE];
+    route_result_free(&result);
+    request.embeds = true;
+    result = routed(&house, &request);
+    assert_true(result.weights.by[ROUTE_BY_DENSE] > standard);
+    route_result_free(&result);
+    request.vector = NULL;
+    result = routed(&house, &request);
+    assert_true(fabs(result.weights.by[ROUTE_BY_DENSE] - standard) <= 1e-12);
+    route_result_free(&result);
+    close_house(&house);
+}
+
 static void explained_hits_add_up(void **state)
 {
     (void)state;
@@ -754,6 +776,7 @@ int main(void)
         cmocka_unit_test(without_vectors_words_decide),
         cmocka_unit_test(descent_by_memories_keeps_its_beam),
         cmocka_unit_test(weights_decide),
+        cmocka_unit_test(models_made_to_embed_count_more),
         cmocka_unit_test(explained_hits_add_up),
         cmocka_unit_test(only_what_is_asked_for_is_found),
         cmocka_unit_test(each_manual_is_descended_as_it_can_be),
