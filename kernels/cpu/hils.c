@@ -26,7 +26,7 @@ static void take_run(const struct hils_job *job, const struct hils_tile *t,
                      float *score, const struct hils_mask *mask,
                      struct rows *rows)
 {
-    size_t d = job->sizes->d, step = job->sizes->hkv * d;
+    size_t d = job->sizes->d, step = hils_step(job);
     float *values = rows->values + b->first * d;
     hils_fold(b, score, keys, mask);
     for (size_t i = 0; i < b->count; i++)
@@ -34,7 +34,7 @@ static void take_run(const struct hils_job *job, const struct hils_tile *t,
             cpu_lanes->scale(values + i * d, values + i * d, NULL, b->shrink[i],
                              d);
     cpu_lanes->mix(values, d, score, 1, ROWS,
-                   ref_value(job->pages, slot, step) + t->kv * d, step,
+                   ref_value(job->pages, slot, step) + hils_at(job, t), step,
                    b->count, d, keys, true);
 }
 
@@ -89,12 +89,12 @@ struct packed {
 static void pack(const struct hils_job *job, const struct hils_tile *t,
                  size_t slot, size_t keys, struct packed *p)
 {
-    size_t d = job->sizes->d, step = job->sizes->hkv * d;
+    size_t d = job->sizes->d, step = hils_step(job);
     const float *at[KEYS];
     if (p->keys == keys && p->slot == slot)
         return;
-    const float *key = ref_key(job->pages, slot, step) + t->kv * d;
-    const float *value = ref_value(job->pages, slot, step) + t->kv * d;
+    const float *key = ref_key(job->pages, slot, step) + hils_at(job, t);
+    const float *value = ref_value(job->pages, slot, step) + hils_at(job, t);
     for (size_t j = 0; j < KEYS; j++)
         at[j] = key + (j < keys ? j : 0) * step;
     cpu_lanes->columns(p->key, at, 1, (keys + 15) / 16 * 16, d);
@@ -108,7 +108,7 @@ static void pack(const struct hils_job *job, const struct hils_tile *t,
 static void ask(const struct hils_job *job, const struct hils_tile *t,
                 size_t slot, size_t keys, size_t i, size_t some, size_t n)
 {
-    size_t d = job->sizes->d, step = job->sizes->hkv * d, at = t->kv * d;
+    size_t d = job->sizes->d, step = hils_step(job), at = hils_at(job, t);
     const char *key = (const char *)(ref_key(job->pages, slot, step) + at);
     const char *value = (const char *)(ref_value(job->pages, slot, step) + at);
     for (size_t j = keys * i / n; j < keys * (i + some) / n; j++)

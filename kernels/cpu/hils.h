@@ -102,6 +102,17 @@ static inline size_t hils_slot(const struct hils_job *job, size_t query)
     return (size_t)job->position[query];
 }
 
+/* From slot to slot of a page, and where the tile's head begins. */
+static inline size_t hils_step(const struct hils_job *job)
+{
+    return ref_step(job->pages, job->sizes->hkv, job->sizes->d);
+}
+static inline size_t hils_at(const struct hils_job *job,
+                             const struct hils_tile *t)
+{
+    return ref_at(job->pages, t->kv, job->sizes->d);
+}
+
 /* Where row r's query lies in q, qhat and out. */
 static inline size_t hils_place(const struct hils_job *job,
                                 const struct hils_tile *t, size_t r)
@@ -190,8 +201,8 @@ static inline void hils_score(const struct hils_job *job,
                               const struct hils_block *b, const float *queries,
                               size_t slot, size_t keys, float *score)
 {
-    size_t d = job->sizes->d, step = job->sizes->hkv * d;
-    cpu_lanes->mix(score, ROWS, ref_key(job->pages, slot, step) + t->kv * d,
+    size_t d = job->sizes->d, step = hils_step(job);
+    cpu_lanes->mix(score, ROWS, ref_key(job->pages, slot, step) + hils_at(job, t),
                    step, 1, queries, ROWS, keys, b->padded, d, false);
 }
 
@@ -210,7 +221,7 @@ static inline void hils_take_row(const struct hils_job *job,
                                  const struct hils_tile *t, size_t from,
                                  size_t to, const struct lanes_row *row)
 {
-    size_t d = job->sizes->d, step = job->sizes->hkv * d, at = t->kv * d;
+    size_t d = job->sizes->d, step = hils_step(job), at = hils_at(job, t);
     float score[FEW_KEYS], shrink;
     if (from >= to)
         return;
