@@ -7,6 +7,7 @@
 #define KERNELS_CPU_HILS_H
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "kernels/cpu/few.h"
@@ -15,7 +16,7 @@
 enum {
     ROWS = LANES_ROWS, /* of a block */
     KEYS = LANES_ROWS,
-    TILE = 2048, /* rows of a tile at most */
+    TILE = 4096, /* rows of a tile at most */
     MOST_D = 256 /* above, `ref` does it */
 };
 
@@ -31,6 +32,7 @@ struct hils_job {
     size_t group;   /* query heads of a key-value head */
     size_t queries; /* of a tile */
     size_t tiles;   /* of each key-value head */
+    atomic_bool failed; /* hils_attention: no memory */
 };
 
 /* Queries [first, first + count) of a key-value head. */

@@ -119,6 +119,16 @@ static void gather(const struct hils_job *job, size_t head, size_t first,
     }
 }
 
+/* Asks for a summary: each lies in a page of its own. */
+static void ask(const struct hils_job *job, size_t head, size_t chunk)
+{
+    const char *key = (const char *)hils_summary_key(job, chunk, head);
+    for (size_t l = 0; l < job->sizes->d * sizeof(float); l += 64)
+        __builtin_prefetch(key + l, 0, 2);
+    __builtin_prefetch(
+        job->summaries->biases[chunk] + job->summaries->bias_at + head, 0, 2);
+}
+
 /* score [keys, ROWS] for few queries, one by one. */
 static void score_few(const struct hils_job *job, const struct hils_tile *t,
                       size_t head, size_t first, size_t keys, float *score)
@@ -127,12 +137,8 @@ static void score_few(const struct hils_job *job, const struct hils_tile *t,
     size_t chunks = job->sizes->chunks;
     for (size_t j = 0; j < keys; j++) {
         const float *key = hils_summary_key(job, first + j, head);
-        if (first + j + AHEAD < chunks) {
-            const char *next =
-                (const char *)hils_summary_key(job, first + j + AHEAD, head);
-            for (size_t l = 0; l < d * sizeof *key; l += 64)
-                __builtin_prefetch(next + l);
-        }
+        if (first + j + AHEAD < chunks)
+            ask(job, head, first + j + AHEAD);
         for (size_t i = 0; i < t->count; i++)
             score[j * ROWS + i] =
                 cpu_lanes->dot(job->qhat + ((t->first + i) * hq + head) * d,
@@ -240,6 +246,10 @@ static void rank_head(const struct hils_job *job, const struct hils_tile *t,
             gather(job, head, c, keys, gathered);
         for (size_t at = 0; at < t->count; at += ROWS) {
             size_t count = t->count - at < ROWS ? t->count - at : ROWS;
+            size_t next = c + KEYS + at * KEYS / t->count;
+            for (size_t end = c + KEYS + (at + count) * KEYS / t->count;
+                 !few && next < end && next < most; next++)
+                ask(job, head, next);
             if (!few)
                 cpu_lanes->mix(score, ROWS, gathered, d + 1, 1,
                                turned + at * (d + 1), ROWS, keys, ROWS, d + 1,
