@@ -90,11 +90,12 @@ static void take_windows(const struct hils_job *job, const struct hils_tile *t,
 
 /* ---- Chunks ---- */
 
-/* A run of keys as columns [d, KEYS], and its values [keys, d], side by side: in
- * a page those of the other heads lie between. */
+/* A run of keys as columns [d, KEYS], and its values [keys, d]: where they lie, or,
+ * where those of other heads lie between, copied. */
 struct packed {
     size_t slot, keys; /* 0: none */
-    float key[MOST_D * KEYS], value[KEYS * MOST_D];
+    const float *value;
+    float key[MOST_D * KEYS], copied[KEYS * MOST_D];
 };
 
 static void pack(const struct hils_job *job, const struct hils_tile *t,
@@ -109,8 +110,9 @@ static void pack(const struct hils_job *job, const struct hils_tile *t,
     for (size_t j = 0; j < KEYS; j++)
         at[j] = key + (j < keys ? j : 0) * step;
     cpu_lanes->columns(p->key, at, 1, (keys + 15) / 16 * 16, d);
-    for (size_t j = 0; j < keys; j++)
-        memcpy(p->value + j * d, value + j * step, d * sizeof *value);
+    p->value = step == d ? value : p->copied;
+    for (size_t j = 0; step != d && j < keys; j++)
+        memcpy(p->copied + j * d, value + j * step, d * sizeof *value);
     p->slot = slot;
     p->keys = keys;
 }
