@@ -10,8 +10,8 @@
 #include "model/model.h"
 
 enum {
-    PREFIX_PIECE = 128,       /* tokens, between which others have their turn */
-    PREFIX_LONG_FROM = 8192,  /* where each chooses what it reads, longer ones */
+    PREFIX_PIECE = 128,      /* tokens, between which others have their turn */
+    PREFIX_LONG_FROM = 8192, /* where each chooses what it reads, longer ones */
     PREFIX_LONG_PIECE = 2048, /* follow: a long prompt takes less time so */
     PREFIXES = 8              /* most that are kept */
 };

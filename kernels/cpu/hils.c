@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 enum {
-    SPAN = 64,   /* chunks whose askers are listed at a time */
-    AT_ONCE = 4  /* rows */
+    SPAN = 64,  /* chunks whose askers are listed at a time */
+    AT_ONCE = 4 /* rows */
 };
 
 /* A tile's rows: for each its query and what it has summed up, side by side. */

@@ -29,9 +29,9 @@ struct hils_job {
     int32_t *choice;       /* hils_choose: its result */
     const int32_t *chosen; /* hils_attention: its input */
     float *out;
-    size_t group;   /* query heads of a key-value head */
-    size_t queries; /* of a tile */
-    size_t tiles;   /* of each key-value head */
+    size_t group;       /* query heads of a key-value head */
+    size_t queries;     /* of a tile */
+    size_t tiles;       /* of each key-value head */
     atomic_bool failed; /* hils_attention: no memory */
 };
 
@@ -204,8 +204,9 @@ static inline void hils_score(const struct hils_job *job,
                               size_t slot, size_t keys, float *score)
 {
     size_t d = job->sizes->d, step = hils_step(job);
-    cpu_lanes->mix(score, ROWS, ref_key(job->pages, slot, step) + hils_at(job, t),
-                   step, 1, queries, ROWS, keys, b->padded, d, false);
+    cpu_lanes->mix(score, ROWS,
+                   ref_key(job->pages, slot, step) + hils_at(job, t), step, 1,
+                   queries, ROWS, keys, b->padded, d, false);
 }
 
 /* score becomes each key's weight. */

@@ -193,7 +193,8 @@ static void put(const struct hils_job *job, struct lists *lists, size_t g,
  * and into its softmax, where they are lost. */
 static void rank_block(const struct hils_job *job, const struct hils_tile *t,
                        size_t g, size_t i, const struct block *block,
-                       float *score, struct lists *lists, struct hils_softmax *s)
+                       float *score, struct lists *lists,
+                       struct hils_softmax *s)
 {
     size_t end = lists->candidates[i], first = block->first;
     size_t count = end > first ? end - first : 0;

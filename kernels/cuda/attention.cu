@@ -60,7 +60,8 @@ static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
         if (threadIdx.x < TILE) {
             size_t j = at + threadIdx.x;
             bool there = j < rows.to && !s.hidden(j);
-            t->key[threadIdx.x] = there ? s.key(batch, j) + s.head_at(kv) : nullptr;
+            t->key[threadIdx.x] =
+                there ? s.key(batch, j) + s.head_at(kv) : nullptr;
             t->value[threadIdx.x] =
                 there ? s.value(batch, j) + s.head_at(kv) : nullptr;
         }

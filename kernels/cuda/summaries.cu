@@ -59,7 +59,8 @@ static __device__ __forceinline__ float weigh_keys(
     const struct summary_sizes &z, size_t slot, size_t at, float *room)
 {
     for (size_t j = warp_of_thread(); j < z.keys; j += THREADS / WARP) {
-        const float *key = key_at(pages, slot + j, page_step(pages, z.hkv, z.d)) + at;
+        const float *key =
+            key_at(pages, slot + j, page_step(pages, z.hkv, z.d)) + at;
         float sum = 0;
         for (size_t l = lane_of_thread(); l < z.d; l += WARP)
             sum += key[l] * proxy[l];

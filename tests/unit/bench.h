@@ -111,8 +111,7 @@ static inline const float *const *lay_pages(struct bench *b,
         for (size_t j = 0; j < some; j++)
             for (size_t h = 0; h < hkv; h++)
                 memcpy(page + (by_head ? h * slots + j : j * hkv + h) * d,
-                       values + p * size + (j * hkv + h) * d,
-                       d * sizeof *host);
+                       values + p * size + (j * hkv + h) * d, d * sizeof *host);
     }
     const float *block = put(b, host, pages * size);
     for (size_t p = 0; p < pages; p++)

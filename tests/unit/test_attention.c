@@ -120,8 +120,8 @@ static void drive_summary_of(struct bench *b, struct summary z, bool landmark,
     float *key = poisoned(count * z.d), *bias = poisoned(count);
     summarise_chunks(ref, &alone, key, bias, k, proxy, z, landmark);
     struct kernel_pages pages = {
-        .keys = lay_pages(b, k, z.chunks * z.chunk, z.hkv, z.d, z.chunk,
-                          by_head),
+        .keys =
+            lay_pages(b, k, z.chunks * z.chunk, z.hkv, z.d, z.chunk, by_head),
         .slots = z.chunk,
         .by_head = by_head};
     float *out = put(b, proxy, count * z.d), *entropy = put(b, NULL, count);

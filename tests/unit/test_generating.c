@@ -59,8 +59,7 @@ static void check_prompt_of(struct prefixes *prefixes, struct model *model,
     struct prefixes none = {.count = 0};
     size_t got, nothing;
     struct session *a = read_prompt(prefixes, model, exact, ids, count, &got);
-    struct session *b =
-        read_prompt(&none, model, exact, ids, count, &nothing);
+    struct session *b = read_prompt(&none, model, exact, ids, count, &nothing);
     assert_int_equal(got, reused);
     assert_int_equal(nothing, 0);
     assert_memory_equal(session_logits(a), session_logits(b),
@@ -119,18 +118,18 @@ static void the_one_used_longest_ago_goes(void **state)
     size_t reused;
     for (size_t i = 0; i <= PREFIXES; i++) {
         fill_ids(ids[i], PREFIX_PIECE + 1, 60, 100 + i);
-        session_close(
-            read_prompt(&prefixes, model, false, ids[i], PREFIX_PIECE + 1, &reused));
-        session_close(
-            read_prompt(&prefixes, model, false, ids[0], PREFIX_PIECE + 1, &reused));
+        session_close(read_prompt(&prefixes, model, false, ids[i],
+                                  PREFIX_PIECE + 1, &reused));
+        session_close(read_prompt(&prefixes, model, false, ids[0],
+                                  PREFIX_PIECE + 1, &reused));
         assert_int_equal(reused, PREFIX_PIECE);
     }
     assert_int_equal(prefixes.count, PREFIXES);
-    session_close(
-        read_prompt(&prefixes, model, false, ids[2], PREFIX_PIECE + 1, &reused));
+    session_close(read_prompt(&prefixes, model, false, ids[2], PREFIX_PIECE + 1,
+                              &reused));
     assert_int_equal(reused, PREFIX_PIECE);
-    session_close(
-        read_prompt(&prefixes, model, false, ids[1], PREFIX_PIECE + 1, &reused));
+    session_close(read_prompt(&prefixes, model, false, ids[1], PREFIX_PIECE + 1,
+                              &reused));
     assert_int_equal(reused, 0);
     prefixes_clear(&prefixes);
     model_close(model);

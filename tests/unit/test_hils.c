@@ -83,8 +83,7 @@ static void a_step_over_landmarks_reads_as_a_pass(void **state)
         for (size_t b = k > 0; b < BACKENDS; b++)
             for (size_t chunk = 8; chunk <= 64; chunk *= 8) {
                 save_with_chunk(made[k], chunk);
-                struct model *model =
-                    open_at(folder, backend(b), false, true);
+                struct model *model = open_at(folder, backend(b), false, true);
                 size_t vocabulary = model_facts(model)->vocabulary;
                 fill_ids(ids, LONG, vocabulary, 17);
                 for (size_t n = 5; n <= 131; n += n == 16   ? 46

@@ -215,10 +215,11 @@ static void drive_attention_pages(struct bench *b, struct attention s,
                  b->table->attention(&b->run, out, in, &pages, s.m, s.n, s.hq,
                                      s.hkv, s.d, s.window))) {
             char what[128];
-            snprintf(what, sizeof what,
-                     "attention m%zu n%zu hq%zu hkv%zu d%zu w%zu, pages of %zu%s",
-                     s.m, s.n, s.hq, s.hkv, s.d, s.window, slots[i],
-                     i > 2 ? " by heads" : "");
+            snprintf(
+                what, sizeof what,
+                "attention m%zu n%zu hq%zu hkv%zu d%zu w%zu, pages of %zu%s",
+                s.m, s.n, s.hq, s.hkv, s.d, s.window, slots[i],
+                i > 2 ? " by heads" : "");
             check(b, what, out, expected, queries);
             b->table->download(&b->run, i ? host : first, out,
                                queries * sizeof *host);
