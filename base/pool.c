@@ -18,6 +18,10 @@
 
 enum { MOST_THREADS = 1024, PIECES_A_THREAD = 4 };
 
+/* Of a worker's stack, whatever the limits of the process say: bodies take up to
+ * 1.6 MB (kernels/kernels.h). */
+static const size_t stack_bytes = (size_t)4 << 20;
+
 struct job {
     void (*body)(void *argument, size_t from, size_t to);
     void *argument;
@@ -84,6 +88,19 @@ static unsigned usable_cores(void)
     return cores > 0 ? (unsigned)cores : 1;
 }
 
+static int start(struct pool *pool, pthread_t *ret)
+{
+    pthread_attr_t how;
+    int failed = pthread_attr_init(&how);
+    if (failed)
+        return failed;
+    failed = pthread_attr_setstacksize(&how, stack_bytes);
+    if (!failed)
+        failed = pthread_create(ret, &how, worker, pool);
+    pthread_attr_destroy(&how);
+    return failed;
+}
+
 int pool_new(unsigned threads, struct pool **ret, struct err *err)
 {
     threads = threads ? threads : usable_cores();
@@ -97,9 +114,7 @@ int pool_new(unsigned threads, struct pool **ret, struct err *err)
     pool->threads = threads;
     pool->workers = mem_alloc(threads * sizeof *pool->workers);
     for (; pool->started + 1 < threads; pool->started++) {
-        int failed =
-            pthread_create(&pool->workers[pool->started], NULL, worker, pool);
-        if (failed) {
+        if (start(pool, &pool->workers[pool->started])) {
             pool_free(pool);
             return err_set(err, ERR_LIMIT, "cannot start %u threads", threads);
         }

@@ -10,7 +10,8 @@
 
 struct pool;
 
-/* `threads` counts the caller; 0: as many as this process may use cores. */
+/* `threads` counts the caller; 0: as many as this process may use cores.  Those
+ * that are started have 4 MB of stack each. */
 int pool_new(unsigned threads, struct pool **ret, struct err *err);
 void pool_free(struct pool *pool); /* NULL: ok; nothing may run in it */
 

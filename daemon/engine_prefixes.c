@@ -2,6 +2,26 @@
 
 #include <string.h>
 
+size_t prefixes_piece(const struct model_facts *facts, bool exact, size_t at)
+{
+    const uint64_t most = (uint64_t)1 << 34;
+    size_t piece = PREFIX_LONG_PIECE;
+    bool chooses = exact || !strcmp(facts->attention, "hils");
+    if (at < PREFIX_LONG_FROM || !chooses)
+        return PREFIX_PIECE;
+    while (piece > PREFIX_PIECE && facts->parameters > most / piece)
+        piece /= 2;
+    return piece;
+}
+
+/* The last end of a piece that is no more than `length`: long ones begin where
+ * one would end if all were long. */
+static size_t whole_pieces(const struct model *model, bool exact, size_t length)
+{
+    size_t piece = prefixes_piece(model_facts(model), exact, length);
+    return length / piece * piece;
+}
+
 static size_t in_common(const struct session *session, const int32_t *ids,
                         size_t count)
 {
@@ -52,7 +72,7 @@ int prefixes_fork(struct prefixes *p, struct model *model, bool exact,
         longest = same;
         best = i;
     }
-    longest = longest / PREFIX_PIECE * PREFIX_PIECE;
+    longest = whole_pieces(model, exact, longest);
     if (!longest)
         return open_new(model, exact, ret, err);
     struct session *from = p->items[best];
@@ -95,9 +115,11 @@ static size_t bytes_of(const struct prefixes *p)
     return bytes;
 }
 
-void prefixes_keep(struct prefixes *p, struct session *session)
+void prefixes_keep(struct prefixes *p, struct model *model,
+                   struct session *session)
 {
-    size_t length = session_length(session) / PREFIX_PIECE * PREFIX_PIECE;
+    size_t length =
+        whole_pieces(model, is_exact(session), session_length(session));
     struct session *kept;
     if (!length || is_covered(p, session, length) ||
         session_fork(session, length, &kept, NULL))

@@ -1,17 +1,19 @@
 /* The beginnings of the last prompts as sessions that have read them: a prompt
  * that begins alike is read on from there.
  *
- * A prompt is read in pieces of PREFIX_PIECE tokens, counted from its start, and
- * what is kept ends with a piece: so the rest is read in the passes in which all
- * would have been, and the logits have the same bits. */
+ * A prompt is read in pieces, counted from its start, and what is kept ends with a
+ * piece: so the rest is read in the passes in which all would have been, and the
+ * logits have the same bits. */
 #ifndef DAEMON_ENGINE_PREFIXES_H
 #define DAEMON_ENGINE_PREFIXES_H
 
 #include "model/model.h"
 
 enum {
-    PREFIX_PIECE = 128, /* tokens */
-    PREFIXES = 8        /* most that are kept */
+    PREFIX_PIECE = 128,      /* tokens, between which others have their turn */
+    PREFIX_LONG_FROM = 8192, /* where each chooses what it reads, longer ones */
+    PREFIX_LONG_PIECE = 2048, /* follow: a long prompt takes less time so */
+    PREFIXES = 8              /* most that are kept */
 };
 
 /* Most bytes that they remember, what several share counted for each. */
@@ -22,6 +24,11 @@ struct prefixes {
     size_t count;
 };
 
+/* Tokens of the piece that begins at `at`, where another has ended.  A long one of
+ * a larger model is shorter, so that its products are about 2^34 multiplications:
+ * a fraction of a second of one core. */
+size_t prefixes_piece(const struct model_facts *facts, bool exact, size_t at);
+
 /* *ret: a session that has read what the first of `ids` have in common with the
  * best of those kept, less than all of them; a new one when that is nothing.
  * `exact`: one with that attention (session_open_exact, as it is usual). */
@@ -30,7 +37,8 @@ int prefixes_fork(struct prefixes *prefixes, struct model *model, bool exact,
                   struct err *err);
 /* Keeps what the session has read of a prompt, all of it in pieces but for the
  * last one; drops the one used longest ago where that is too much. */
-void prefixes_keep(struct prefixes *prefixes, struct session *session);
+void prefixes_keep(struct prefixes *prefixes, struct model *model,
+                   struct session *session);
 /* Before the model is closed. */
 void prefixes_clear(struct prefixes *prefixes);
 

@@ -132,15 +132,17 @@ static int read_piece(struct engine *engine, struct generation *g,
     if (code)
         return code;
     size_t from = read_of(g), left = g->ids.count - from;
-    bool whole = model_facts(engine->model)->whole;
-    size_t piece = whole || left < PREFIX_PIECE ? left : PREFIX_PIECE;
+    const struct model_facts *facts = model_facts(engine->model);
+    bool whole = facts->whole;
+    size_t piece = prefixes_piece(facts, is_exact(engine, g), from);
+    piece = whole || left < piece ? left : piece;
     code = session_feed(g->session, g->ids.items + from, piece, &cancel, NULL,
                         err);
     if (code || left > piece)
         return code;
     /* What follows a beginning of a whole changes it. */
     if (!whole && !g->prompt->hmt && !g->prompt->alone)
-        prefixes_keep(&engine->prefixes, g->session);
+        prefixes_keep(&engine->prefixes, engine->model, g->session);
     return session_reserve(g->session, g->prompt->most, err);
 }
 

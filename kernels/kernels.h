@@ -59,14 +59,16 @@ struct kernel_run {
     void *stream; /* cuda: cudaStream_t */
 };
 
-/* Keys and values in pages of `slots` slots: those of slot j are [hkv, d] at
- * keys[j / slots] + key_at + (j % slots) hkv d, and values[...] + value_at alike.
- * A session's pages hold all layers; what is in one piece is one page.  The
- * struct is on the host, the two tables and what they point to on the device. */
+/* Keys and values in pages of `slots` slots: a page's keys are [slots, hkv, d] at
+ * keys[page] + key_at, or `by_head` [hkv, slots, d], so that what one head reads
+ * lies together; values alike.  A session's pages hold all layers; what is in one
+ * piece is one page.  The struct is on the host, the two tables and what they
+ * point to on the device. */
 struct kernel_pages {
     const float *const *keys, *const *values; /* [ceil(n / slots)] */
     size_t key_at, value_at;                  /* floats */
     size_t slots;                             /* >= 1 */
+    bool by_head;
     size_t hidden; /* of `attention`: the last of each so many slots is seen by
                       nobody; 0: none is hidden */
 };
@@ -185,6 +187,12 @@ struct kernels {
     int (*attention_all)(struct kernel_run *run, float *out, const float *q,
                          const float *k, const float *v, size_t m, size_t n,
                          size_t hq, size_t hkv, size_t d);
+
+    /* Slots [first, first + rows) of one layer's keys, or values, in pages
+     * `by_head` become x [rows, hkv, d]; [hkv, slots, d] at pages[page] + at. */
+    int (*page_put)(struct kernel_run *run, float *const *pages, size_t at,
+                    size_t slots, const float *x, size_t first, size_t rows,
+                    size_t hkv, size_t d);
 
     /* out [count] = silu(gate) * up; out may be either. */
     int (*swiglu)(struct kernel_run *run, float *out, const float *gate,

@@ -213,20 +213,16 @@ void cache_free(struct model *m, struct cache *cache)
 int cache_put(struct model *m, struct cache *cache, size_t layer,
               const float *keys, const float *values, size_t rows)
 {
-    size_t slots = m->pages.slots, part = part_floats(m), wide = part / slots;
-    int code = 0;
-    for (size_t row = 0, some; row < rows && !code; row += some) {
-        size_t slot = cache->length + row, within = slot % slots;
-        float *to = cache->pages[slot / slots]->memory + m->pages.at[layer] +
-                    within * wide;
-        some = rows - row < slots - within ? rows - row : slots - within;
-        code = m->kernels->copy(&m->run, to, keys + row * wide,
-                                some * wide * sizeof *keys);
-        if (!code)
-            code = m->kernels->copy(&m->run, to + part, values + row * wide,
-                                    some * wide * sizeof *values);
-    }
-    return code;
+    const struct model_config *c = &m->config;
+    size_t at = m->pages.at[layer];
+    int code =
+        m->kernels->page_put(&m->run, cache->table, at, m->pages.slots, keys,
+                             cache->length, rows, c->key_heads, c->head);
+    return code ? code
+                : m->kernels->page_put(&m->run, cache->table,
+                                       at + part_floats(m), m->pages.slots,
+                                       values, cache->length, rows,
+                                       c->key_heads, c->head);
 }
 
 struct kernel_pages cache_pages(const struct model *m,
@@ -238,7 +234,8 @@ struct kernel_pages cache_pages(const struct model *m,
                                  .values = table,
                                  .key_at = at,
                                  .value_at = at + part_floats(m),
-                                 .slots = m->pages.slots};
+                                 .slots = m->pages.slots,
+                                 .by_head = true};
 }
 
 struct kernel_summaries cache_summaries(const struct model *m,

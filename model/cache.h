@@ -2,7 +2,7 @@
  * all layers.  Pages come from the model's pool and are counted: a fork shares
  * those of its beginning.
  *
- *   page: for each layer  keys [S, Hkv, d], values [S, Hkv, d], and where it may
+ *   page: for each layer  keys [Hkv, S, d], values [Hkv, S, d], and where it may
  *         be HiLS's  the chunk's summary keys [Hq, d] and biases [Hq]
  *
  * S is 64, in models made for HiLS their chunk.  While a chunk is not complete

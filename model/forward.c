@@ -30,6 +30,33 @@ static int renew(struct model *m, float **memory, size_t rows, size_t columns)
     return *memory ? 0 : KERNEL_NO_MEMORY;
 }
 
+/* Bytes that a row of a pass takes; up to SIZE_MAX. */
+static size_t row_bytes(const struct model_config *c)
+{
+    size_t heads, keys, bytes;
+    bool fits = mem_mul(c->heads, c->head, &heads) &&
+                mem_mul(c->key_heads, c->head, &keys) &&
+                mem_add(c->width, heads, &bytes) &&
+                mem_add(bytes, keys, &bytes) &&
+                mem_add(bytes, c->inner, &bytes) &&
+                mem_mul(bytes, 2 * sizeof(float), &bytes);
+    return fits && bytes ? bytes : SIZE_MAX;
+}
+
+size_t forward_most(const struct model *m, const struct cache *cache)
+{
+    const size_t room = (size_t)64 << 20;
+    size_t rows = room / row_bytes(&m->config);
+    if (!cache->hils.chunk || rows < FORWARD_MOST_ROWS)
+        return FORWARD_MOST_ROWS;
+    return rows < FORWARD_MOST_CHOOSING ? rows : FORWARD_MOST_CHOOSING;
+}
+
+size_t forward_most_whole(const struct model *m)
+{
+    return ((size_t)1 << 30) / row_bytes(&m->config);
+}
+
 static int work_reserve(struct model *m, size_t rows, struct err *err)
 {
     struct workspace *w = &m->work;

@@ -7,7 +7,12 @@
 #include "model/pooling.h"
 #include "model/weights.h"
 
-enum { FORWARD_MOST_ROWS = 512 /* tokens at once */ };
+enum {
+    FORWARD_MOST_ROWS = 512, /* tokens at once */
+    /* Where each chooses what it reads: as many of these as take 64 MiB to work
+     * in.  What they choose is read once for all of them. */
+    FORWARD_MOST_CHOOSING = 4096
+};
 
 /* What a pass works in: grows to the largest batch seen, then stays. */
 struct workspace {
@@ -71,6 +76,12 @@ static inline size_t forward_rows(const struct forward_part *part)
     return part->count + part->inserted + (part->host_before != NULL) +
            (part->host_after != NULL);
 }
+
+/* Tokens of a pass of many of one cache's. */
+size_t forward_most(const struct model *model, const struct cache *cache);
+/* Most tokens of a text that HiCI attention reads as a whole: as many as take a
+ * GiB to work in. */
+size_t forward_most_whole(const struct model *model);
 
 /* Leaves the residual stream of all rows, in order, in work.x; keys and values
  * go into the caches, which have room for them (cache_reserve), and whose

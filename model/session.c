@@ -215,6 +215,12 @@ const float *session_logits(const struct session *session)
     return session->fresh ? session->logits : NULL;
 }
 
+/* What a session that has read nothing reads at first is a text. */
+static bool is_text(const struct session *s)
+{
+    return !s->length && s->model->config.attention.kind == ATTENTION_HICI;
+}
+
 static int check(const struct session *session, const int32_t *ids,
                  size_t count, struct err *err)
 {
@@ -223,6 +229,11 @@ static int check(const struct session *session, const int32_t *ids,
         return err_set(err, ERR_LIMIT,
                        "%zu tokens after %zu are more than the model's %zu",
                        count, session->length, c->context);
+    if (is_text(session) && count > forward_most_whole(session->model))
+        return err_set(err, ERR_LIMIT,
+                       "%zu tokens are more than the %zu that HiCI attention "
+                       "reads as a whole in a GiB of memory",
+                       count, forward_most_whole(session->model));
     for (size_t i = 0; i < count; i++)
         if (ids[i] < 0 || (size_t)ids[i] >= c->vocabulary)
             return err_set(err, ERR_USAGE,
@@ -239,10 +250,9 @@ static int take_logits(struct model *m, size_t from, size_t rows, float *ret,
     return code ? code : forward_take_logits(m, 0, rows, ret, err);
 }
 
-/* What a session that has read nothing reads at first is a text. */
 static void begin_text(struct session *s, size_t count)
 {
-    if (!s->length && s->model->config.attention.kind == ATTENTION_HICI)
+    if (is_text(s))
         s->text = count;
 }
 
@@ -252,7 +262,8 @@ static size_t pass_of(const struct session *s, size_t length)
     size_t left = length - s->kept;
     if (s->text && !s->kept)
         return s->text;
-    return left < FORWARD_MOST_ROWS ? left : FORWARD_MOST_ROWS;
+    size_t most = forward_most(s->model, &s->cache);
+    return left < most ? left : most;
 }
 
 /* The row, in a pass that goes on from the cache, of the token `ahead` of the

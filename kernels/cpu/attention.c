@@ -82,7 +82,8 @@ static void take_block(const struct job *job, struct tile *tile,
     SCRATCH float score[KEYS * ROWS];
     int32_t from[ROWS], to[ROWS];
     const struct kernel_pages *pages = job->pages;
-    size_t step = job->hkv * job->d, at = tile->head * job->d;
+    size_t step = ref_step(job->pages, job->hkv, job->d);
+    size_t at = ref_at(job->pages, tile->head, job->d);
     for (size_t j = 0, some; j < keys; j += some) {
         some = ref_stretch(pages, key + j, keys - j);
         cpu_lanes->mix(score + j * ROWS, ROWS,
@@ -117,7 +118,8 @@ static void take_row(const struct job *job, struct tile *tile, float *sums,
                      size_t r, size_t key, size_t keys)
 {
     const struct kernel_pages *pages = job->pages;
-    size_t d = job->d, step = job->hkv * d, at = tile->head * d;
+    size_t d = job->d, step = ref_step(pages, job->hkv, d);
+    size_t at = ref_at(pages, tile->head, d);
     size_t from = tile->from[r] > key ? tile->from[r] : key;
     size_t to = tile->to[r] < key + keys ? tile->to[r] : key + keys;
     float score[FEW_KEYS], scale = 1 / sqrtf((float)d), shrink;
@@ -144,7 +146,8 @@ static void take_row(const struct job *job, struct tile *tile, float *sums,
 static void ask(const struct job *job, const struct tile *tile, size_t key,
                 size_t keys)
 {
-    size_t step = job->hkv * job->d, at = tile->head * job->d;
+    size_t step = ref_step(job->pages, job->hkv, job->d);
+    size_t at = ref_at(job->pages, tile->head, job->d);
     size_t bytes = job->d * sizeof(float);
     if (!keys)
         return;

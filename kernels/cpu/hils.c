@@ -5,18 +5,29 @@
  * queries choose, nor on how queries are put into tiles. */
 #include "kernels/cpu/hils.h"
 
+#include <stdlib.h>
+
 enum {
-    MOST_FLOATS = TILE * 64, /* of a tile's queries */
-    SPAN = 64,               /* chunks whose askers are listed at a time */
-    AT_ONCE = 4              /* rows */
+    SPAN = 64,  /* chunks whose askers are listed at a time */
+    AT_ONCE = 4 /* rows */
 };
 
-/* A tile's queries, side by side, and what each has summed up: a megabyte. */
+/* A tile's rows: for each its query and what it has summed up, side by side. */
 struct rows {
     struct hils_softmax softmax;
     float shift[TILE]; /* of the scores in the present chunk */
-    float q[MOST_FLOATS], values[MOST_FLOATS]; /* [rows, d] */
+    float *both;       /* [rows, 2, d] */
 };
+
+static float *query_of(const struct rows *rows, size_t r, size_t d)
+{
+    return rows->both + 2 * r * d;
+}
+
+static float *values_of(const struct rows *rows, size_t r, size_t d)
+{
+    return query_of(rows, r, d) + d;
+}
 
 /* ---- Windows ---- */
 
@@ -26,22 +37,22 @@ static void take_run(const struct hils_job *job, const struct hils_tile *t,
                      float *score, const struct hils_mask *mask,
                      struct rows *rows)
 {
-    size_t d = job->sizes->d, step = job->sizes->hkv * d;
-    float *values = rows->values + b->first * d;
+    size_t d = job->sizes->d, step = hils_step(job);
+    float *values = values_of(rows, b->first, d);
     hils_fold(b, score, keys, mask);
     for (size_t i = 0; i < b->count; i++)
         if (b->shrink[i] != 1)
-            cpu_lanes->scale(values + i * d, values + i * d, NULL, b->shrink[i],
-                             d);
-    cpu_lanes->mix(values, d, score, 1, ROWS,
-                   ref_value(job->pages, slot, step) + t->kv * d, step,
+            cpu_lanes->scale(values + 2 * i * d, values + 2 * i * d, NULL,
+                             b->shrink[i], d);
+    cpu_lanes->mix(values, 2 * d, score, 1, ROWS,
+                   ref_value(job->pages, slot, step) + hils_at(job, t), step,
                    b->count, d, keys, true);
 }
 
 static struct lanes_row row_at(struct rows *rows, size_t r, size_t d)
 {
-    return (struct lanes_row){.q = rows->q + r * d,
-                              .values = rows->values + r * d,
+    return (struct lanes_row){.q = query_of(rows, r, d),
+                              .values = values_of(rows, r, d),
                               .most = &rows->softmax.most[r],
                               .total = &rows->softmax.total[r],
                               .shift = rows->shift[r]};
@@ -79,27 +90,29 @@ static void take_windows(const struct hils_job *job, const struct hils_tile *t,
 
 /* ---- Chunks ---- */
 
-/* A run of keys as columns [d, KEYS], and its values [keys, d], side by side: in
- * a page those of the other heads lie between. */
+/* A run of keys as columns [d, KEYS], and its values [keys, d]: where they lie, or,
+ * where those of other heads lie between, copied. */
 struct packed {
     size_t slot, keys; /* 0: none */
-    float key[MOST_D * KEYS], value[KEYS * MOST_D];
+    const float *value;
+    float key[MOST_D * KEYS], copied[KEYS * MOST_D];
 };
 
 static void pack(const struct hils_job *job, const struct hils_tile *t,
                  size_t slot, size_t keys, struct packed *p)
 {
-    size_t d = job->sizes->d, step = job->sizes->hkv * d;
+    size_t d = job->sizes->d, step = hils_step(job);
     const float *at[KEYS];
     if (p->keys == keys && p->slot == slot)
         return;
-    const float *key = ref_key(job->pages, slot, step) + t->kv * d;
-    const float *value = ref_value(job->pages, slot, step) + t->kv * d;
+    const float *key = ref_key(job->pages, slot, step) + hils_at(job, t);
+    const float *value = ref_value(job->pages, slot, step) + hils_at(job, t);
     for (size_t j = 0; j < KEYS; j++)
         at[j] = key + (j < keys ? j : 0) * step;
     cpu_lanes->columns(p->key, at, 1, (keys + 15) / 16 * 16, d);
-    for (size_t j = 0; j < keys; j++)
-        memcpy(p->value + j * d, value + j * step, d * sizeof *value);
+    p->value = step == d ? value : p->copied;
+    for (size_t j = 0; step != d && j < keys; j++)
+        memcpy(p->copied + j * d, value + j * step, d * sizeof *value);
     p->slot = slot;
     p->keys = keys;
 }
@@ -108,7 +121,7 @@ static void pack(const struct hils_job *job, const struct hils_tile *t,
 static void ask(const struct hils_job *job, const struct hils_tile *t,
                 size_t slot, size_t keys, size_t i, size_t some, size_t n)
 {
-    size_t d = job->sizes->d, step = job->sizes->hkv * d, at = t->kv * d;
+    size_t d = job->sizes->d, step = hils_step(job), at = hils_at(job, t);
     const char *key = (const char *)(ref_key(job->pages, slot, step) + at);
     const char *value = (const char *)(ref_value(job->pages, slot, step) + at);
     for (size_t j = keys * i / n; j < keys * (i + some) / n; j++)
@@ -130,6 +143,15 @@ struct askers {
 static size_t asker(const struct askers *a, size_t i)
 {
     return a->query[i / a->group] * a->group + i % a->group;
+}
+
+/* Asks for the rows that are taken after the first `from`. */
+static void ask_rows(const struct rows *rows, const struct askers *a,
+                     size_t from, size_t count, size_t d)
+{
+    for (size_t i = from; i < count && i < from + AT_ONCE; i++)
+        for (size_t l = 0; l < 2 * d; l += 16)
+            __builtin_prefetch(query_of(rows, asker(a, i), d) + l, 1, 3);
 }
 
 /* Slots [slot, slot + keys) for each row that asks; own: only into these
@@ -157,6 +179,7 @@ static void take_for(const struct hils_job *job, const struct hils_tile *t,
             row[k].most = &own->most[r];
             row[k].total = &own->total[r];
         }
+        ask_rows(rows, a, i + some, count, d);
         if (ahead)
             ask(job, t, a->next * chunk, ahead, i, some, count);
         if (a->packed)
@@ -284,33 +307,51 @@ static void take_chunks(const struct hils_job *job, const struct hils_tile *t,
         }
 }
 
+static void attend_tile(const struct hils_job *job, const struct hils_tile *t,
+                        struct rows *rows)
+{
+    size_t d = job->sizes->d;
+    hils_begin(&rows->softmax, t->rows);
+    for (size_t r = 0; r < t->rows; r++) {
+        rows->shift[r] = 0;
+        memcpy(query_of(rows, r, d), job->q + hils_place(job, t, r),
+               d * sizeof *rows->both);
+        memset(values_of(rows, r, d), 0, d * sizeof *rows->both);
+    }
+    take_windows(job, t, rows);
+    take_chunks(job, t, rows);
+    for (size_t r = 0; r < t->rows; r++) {
+        float total = rows->softmax.total[r];
+        float *out = job->out + hils_place(job, t, r);
+        if (job->sizes->softmax1)
+            total += expf(-rows->softmax.most[r]);
+        if (rows->softmax.total[r] <= 0)
+            memset(out, 0, d * sizeof *out);
+        else
+            cpu_lanes->scale(out, values_of(rows, r, d), NULL, 1 / total, d);
+    }
+}
+
+/* The rows of few queries are on the stack: a token decoded allocates nothing. */
 static void attend(void *argument, size_t begin, size_t end)
 {
-    const struct hils_job *job = argument;
-    size_t d = job->sizes->d;
+    struct hils_job *job = argument;
     SCRATCH struct rows rows;
-    for (size_t index = begin; index < end; index++) {
-        struct hils_tile t = hils_tile(job, index);
-        hils_begin(&rows.softmax, t.rows);
-        memset(rows.values, 0, t.rows * d * sizeof rows.values[0]);
-        for (size_t r = 0; r < t.rows; r++) {
-            rows.shift[r] = 0;
-            memcpy(rows.q + r * d, job->q + hils_place(job, &t, r),
-                   d * sizeof rows.q[0]);
+    SCRATCH float few[FEW_ROWS * 2 * MOST_D];
+    size_t m = job->sizes->m, d = job->sizes->d;
+    size_t most = (m < job->queries ? m : job->queries) * job->group;
+    float *many = NULL;
+    if (most > FEW_ROWS)
+        many = malloc(most * 2 * d * sizeof *many);
+    rows.both = many ? many : few;
+    if (most > FEW_ROWS && !many)
+        atomic_store(&job->failed, true);
+    else
+        for (size_t index = begin; index < end; index++) {
+            struct hils_tile t = hils_tile(job, index);
+            attend_tile(job, &t, &rows);
         }
-        take_windows(job, &t, &rows);
-        take_chunks(job, &t, &rows);
-        for (size_t r = 0; r < t.rows; r++) {
-            float total = rows.softmax.total[r];
-            float *out = job->out + hils_place(job, &t, r);
-            if (job->sizes->softmax1)
-                total += expf(-rows.softmax.most[r]);
-            if (rows.softmax.total[r] <= 0)
-                memset(out, 0, d * sizeof *out);
-            else
-                cpu_lanes->scale(out, rows.values + r * d, NULL, 1 / total, d);
-        }
-    }
+    free(many);
 }
 
 static int hils_attention(struct kernel_run *run, float *out, const float *q,
@@ -334,11 +375,10 @@ static int hils_attention(struct kernel_run *run, float *out, const float *q,
                            .out = out,
                            .group = group};
     size_t chunks = z->top_k < z->chunks ? z->top_k : z->chunks;
-    size_t most = MOST_FLOATS / z->d < TILE ? MOST_FLOATS / z->d : TILE;
-    hils_share(run, &job, most / group,
+    hils_share(run, &job, TILE / group,
                2 * ((double)chunks * (double)z->chunk + (double)z->window),
                attend);
-    return KERNEL_OK;
+    return atomic_load(&job.failed) ? KERNEL_NO_MEMORY : KERNEL_OK;
 }
 
 void cpu_fill_hils(struct kernels *table)

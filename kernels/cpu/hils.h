@@ -7,6 +7,7 @@
 #define KERNELS_CPU_HILS_H
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "kernels/cpu/few.h"
@@ -15,7 +16,7 @@
 enum {
     ROWS = LANES_ROWS, /* of a block */
     KEYS = LANES_ROWS,
-    TILE = 2048, /* rows of a tile at most */
+    TILE = 4096, /* rows of a tile at most */
     MOST_D = 256 /* above, `ref` does it */
 };
 
@@ -28,9 +29,10 @@ struct hils_job {
     int32_t *choice;       /* hils_choose: its result */
     const int32_t *chosen; /* hils_attention: its input */
     float *out;
-    size_t group;   /* query heads of a key-value head */
-    size_t queries; /* of a tile */
-    size_t tiles;   /* of each key-value head */
+    size_t group;       /* query heads of a key-value head */
+    size_t queries;     /* of a tile */
+    size_t tiles;       /* of each key-value head */
+    atomic_bool failed; /* hils_attention: no memory */
 };
 
 /* Queries [first, first + count) of a key-value head. */
@@ -100,6 +102,17 @@ static inline void hils_share(struct kernel_run *run, struct hils_job *job,
 static inline size_t hils_slot(const struct hils_job *job, size_t query)
 {
     return (size_t)job->position[query];
+}
+
+/* From slot to slot of a page, and where the tile's head begins. */
+static inline size_t hils_step(const struct hils_job *job)
+{
+    return ref_step(job->pages, job->sizes->hkv, job->sizes->d);
+}
+static inline size_t hils_at(const struct hils_job *job,
+                             const struct hils_tile *t)
+{
+    return ref_at(job->pages, t->kv, job->sizes->d);
 }
 
 /* Where row r's query lies in q, qhat and out. */
@@ -190,9 +203,10 @@ static inline void hils_score(const struct hils_job *job,
                               const struct hils_block *b, const float *queries,
                               size_t slot, size_t keys, float *score)
 {
-    size_t d = job->sizes->d, step = job->sizes->hkv * d;
-    cpu_lanes->mix(score, ROWS, ref_key(job->pages, slot, step) + t->kv * d,
-                   step, 1, queries, ROWS, keys, b->padded, d, false);
+    size_t d = job->sizes->d, step = hils_step(job);
+    cpu_lanes->mix(score, ROWS,
+                   ref_key(job->pages, slot, step) + hils_at(job, t), step, 1,
+                   queries, ROWS, keys, b->padded, d, false);
 }
 
 /* score becomes each key's weight. */
@@ -210,7 +224,7 @@ static inline void hils_take_row(const struct hils_job *job,
                                  const struct hils_tile *t, size_t from,
                                  size_t to, const struct lanes_row *row)
 {
-    size_t d = job->sizes->d, step = job->sizes->hkv * d, at = t->kv * d;
+    size_t d = job->sizes->d, step = hils_step(job), at = hils_at(job, t);
     float score[FEW_KEYS], shrink;
     if (from >= to)
         return;

@@ -3,7 +3,7 @@
  * A block of summaries is brought together once for all queries of a tile, and
  * scored as a product.  A query's head has a list of twice as many chunks as are
  * wanted: what does not exceed the least that was wanted when the list was last
- * full is dropped at once, 64 queries at a time, and a full list is halved.  The
+ * full is dropped at once, 64 chunks at a time, and a full list is halved.  The
  * lists stay in the order of the chunks.
  *
  * A chunk that is among the best of a group is among the best of the head that
@@ -13,7 +13,7 @@
 enum {
     MOST_QUERIES = 512,  /* of a tile, times the heads of a group */
     MOST_LISTED = 32768, /* places of a tile's lists together */
-    MOST_TURNED = 69632, /* floats of its queries, as columns */
+    MOST_FLOATS = 65536, /* of its queries */
     FEW_QUERIES = 4,     /* not worth products' layout */
     AHEAD = 8            /* summaries asked for before they are read */
 };
@@ -100,65 +100,78 @@ struct lists {
     uint64_t entry[MOST_LISTED];
     uint64_t room[2 * MOST_LISTED]; /* a query's lists joined, and a copy */
     size_t count[MOST_QUERIES];
-    float least[MOST_QUERIES]; /* of the present head: [query], padded */
+    float least[MOST_QUERIES]; /* of the present head: [query] */
     size_t candidates[MOST_QUERIES];
     double total[MOST_QUERIES]; /* [head, query] the logarithm of all */
 };
 
 /* ---- One head ---- */
 
-/* Summaries [keys, d + 1] of one head, the bias last. */
-static void gather(const struct hils_job *job, size_t head, size_t first,
-                   size_t keys, float *gathered)
+/* Some summaries of one head: their keys as columns, scaled, and their biases. */
+struct block {
+    size_t first, count;
+    float key[MOST_D * KEYS], bias[KEYS];
+};
+
+static void gather(const struct hils_job *job, size_t head, struct block *block)
 {
-    size_t d = job->sizes->d;
-    for (size_t j = 0; j < keys; j++, gathered += d + 1) {
-        memcpy(gathered, hils_summary_key(job, first + j, head),
-               d * sizeof *gathered);
-        gathered[d] = hils_summary_bias(job, first + j, head);
+    const float *key[KEYS];
+    for (size_t j = 0; j < KEYS; j++) {
+        size_t chunk = block->first + (j < block->count ? j : 0);
+        key[j] = hils_summary_key(job, chunk, head);
+        block->bias[j] = hils_summary_bias(job, chunk, head);
     }
+    cpu_lanes->columns(block->key, key, hils_scale(job), KEYS, job->sizes->d);
 }
 
-/* score [keys, ROWS] for few queries, one by one. */
+/* Asks for a summary: each lies in a page of its own. */
+static void ask(const struct hils_job *job, size_t head, size_t chunk)
+{
+    const char *key = (const char *)hils_summary_key(job, chunk, head);
+    for (size_t l = 0; l < job->sizes->d * sizeof(float); l += 64)
+        __builtin_prefetch(key + l, 0, 2);
+    __builtin_prefetch(
+        job->summaries->biases[chunk] + job->summaries->bias_at + head, 0, 2);
+}
+
+/* score [queries, KEYS] for few queries, one by one. */
 static void score_few(const struct hils_job *job, const struct hils_tile *t,
-                      size_t head, size_t first, size_t keys, float *score)
+                      size_t head, const struct block *block, float *score)
 {
     size_t d = job->sizes->d, hq = job->sizes->hq;
-    size_t chunks = job->sizes->chunks;
-    for (size_t j = 0; j < keys; j++) {
-        const float *key = hils_summary_key(job, first + j, head);
-        if (first + j + AHEAD < chunks) {
-            const char *next =
-                (const char *)hils_summary_key(job, first + j + AHEAD, head);
-            for (size_t l = 0; l < d * sizeof *key; l += 64)
-                __builtin_prefetch(next + l);
-        }
+    for (size_t j = 0; j < block->count; j++) {
+        size_t chunk = block->first + j;
+        const float *key = hils_summary_key(job, chunk, head);
+        if (chunk + AHEAD < job->sizes->chunks)
+            ask(job, head, chunk + AHEAD);
         for (size_t i = 0; i < t->count; i++)
-            score[j * ROWS + i] =
+            score[i * KEYS + j] =
                 cpu_lanes->dot(job->qhat + ((t->first + i) * hq + head) * d,
                                key, d) *
                     hils_scale(job) +
-                hils_summary_bias(job, first + j, head);
+                hils_summary_bias(job, chunk, head);
     }
 }
 
-/* The queries' columns [ROWS at a time][d + 1, ROWS], scaled, and 1 for the
- * bias. */
-static void turn_queries(const struct hils_job *job, const struct hils_tile *t,
-                         size_t head, float *turned)
+/* The same for queries [count, d] by a product. */
+static void score_many(const struct hils_job *job, const float *queries,
+                       size_t count, const struct block *block, float *score)
+{
+    size_t d = job->sizes->d;
+    for (size_t i = 0; i < count; i++)
+        memcpy(score + i * KEYS, block->bias, sizeof block->bias);
+    cpu_lanes->mix(score, KEYS, queries, d, 1, block->key, KEYS, count, KEYS, d,
+                   true);
+}
+
+/* queries [t->count, d] of the head, side by side. */
+static void load_queries(const struct hils_job *job, const struct hils_tile *t,
+                         size_t head, float *queries)
 {
     size_t d = job->sizes->d, hq = job->sizes->hq;
-    const float *q[ROWS];
-    for (size_t first = 0; first < t->count; first += ROWS) {
-        for (size_t i = 0; i < ROWS; i++) {
-            size_t query = first + i < t->count ? first + i : first;
-            q[i] = job->qhat + ((t->first + query) * hq + head) * d;
-        }
-        cpu_lanes->columns(turned, q, hils_scale(job), ROWS, d);
-        turned += d * ROWS;
-        for (size_t i = 0; i < ROWS; i++)
-            *turned++ = 1;
-    }
+    for (size_t i = 0; i < t->count; i++)
+        memcpy(queries + i * d, job->qhat + ((t->first + i) * hq + head) * d,
+               d * sizeof *queries);
 }
 
 static void put(const struct hils_job *job, struct lists *lists, size_t g,
@@ -176,77 +189,62 @@ static void put(const struct hils_job *job, struct lists *lists, size_t g,
     lists->least[query] = score_of(least);
 }
 
-/* Takes a block's scores [keys, ROWS] of queries [at, at + count) into their
- * lists, of those that may choose it. */
+/* Takes a block's scores of query i, of those that it may choose, into its list,
+ * and into its softmax, where they are lost. */
 static void rank_block(const struct hils_job *job, const struct hils_tile *t,
-                       size_t g, size_t at, size_t count, size_t first,
-                       size_t keys, const float *score, struct lists *lists)
+                       size_t g, size_t i, const struct block *block,
+                       float *score, struct lists *lists,
+                       struct hils_softmax *s)
 {
-    uint64_t all = count < 64 ? ((uint64_t)1 << count) - 1 : ~(uint64_t)0;
-    size_t sure = SIZE_MAX;
-    for (size_t i = at; i < at + count; i++)
-        sure = lists->candidates[i] < sure ? lists->candidates[i] : sure;
-    for (size_t j = 0; j < keys; j++) {
-        uint64_t mask = all;
-        mask &= cpu_lanes->above(score + j * ROWS, lists->least + at);
-        for (; mask; mask &= mask - 1) {
-            size_t i = (size_t)__builtin_ctzll(mask), chunk = first + j;
-            if (chunk < sure || chunk < lists->candidates[at + i])
-                put(job, lists, g, t->count, at + i,
-                    entry(score[j * ROWS + i], chunk));
-        }
+    size_t end = lists->candidates[i], first = block->first;
+    size_t count = end > first ? end - first : 0;
+    count = count < block->count ? count : block->count;
+    if (!count)
+        return;
+    uint64_t mask = cpu_lanes->above(score, lists->least[i]);
+    mask &= ~(uint64_t)0 >> (64 - count);
+    for (; mask; mask &= mask - 1) {
+        size_t j = (size_t)__builtin_ctzll(mask);
+        put(job, lists, g, t->count, i, entry(score[j], first + j));
     }
-}
-
-/* What a block of scores, which are lost, adds to the queries' softmax. */
-static void weigh_block(const struct lists *lists, size_t at, size_t count,
-                        size_t first, size_t keys, float *score,
-                        struct hils_softmax *s)
-{
-    struct hils_mask mask;
-    float shrink[ROWS];
-    size_t padded = (count + 15) / 16 * 16;
-    for (size_t i = 0; i < padded; i++) {
-        size_t to = i < count ? lists->candidates[at + i] : 0;
-        to = to > first ? to - first : 0;
-        mask.from[i] = 0;
-        mask.to[i] = (int32_t)(to < keys ? to : keys);
-    }
-    cpu_lanes->fold(score, s->most + at, s->total + at, shrink, mask.from,
-                    mask.to, keys, padded);
+    if (job->group > 1)
+        cpu_lanes->fold_row(score, count, &s->most[i], &s->total[i]);
 }
 
 static void rank_head(const struct hils_job *job, const struct hils_tile *t,
                       size_t g, struct lists *lists)
 {
-    SCRATCH float turned[MOST_TURNED];
-    SCRATCH float gathered[KEYS * (MOST_D + 1)];
-    SCRATCH float score[KEYS * ROWS];
+    SCRATCH float queries[MOST_FLOATS];
+    SCRATCH float score[ROWS * KEYS];
+    SCRATCH struct block block;
     SCRATCH struct hils_softmax s;
     size_t d = job->sizes->d, head = t->kv * job->group + g, most = 0;
     bool few = job->sizes->m <= FEW_QUERIES;
     if (!few)
-        turn_queries(job, t, head, turned);
-    hils_begin(&s, MOST_QUERIES);
-    for (size_t i = 0; i < MOST_QUERIES; i++)
+        load_queries(job, t, head, queries);
+    hils_begin(&s, t->count);
+    for (size_t i = 0; i < t->count; i++) {
         lists->least[i] = NAN; /* so that all exceed it */
-    for (size_t i = 0; i < t->count; i++)
         most = lists->candidates[i] > most ? lists->candidates[i] : most;
-    for (size_t c = 0, keys; c < most; c += keys) {
-        keys = most - c < KEYS ? most - c : KEYS;
-        if (few)
-            score_few(job, t, head, c, keys, score);
-        else
-            gather(job, head, c, keys, gathered);
+    }
+    for (size_t c = 0; c < most; c += KEYS) {
+        block.first = c;
+        block.count = most - c < KEYS ? most - c : KEYS;
+        if (!few)
+            gather(job, head, &block);
         for (size_t at = 0; at < t->count; at += ROWS) {
             size_t count = t->count - at < ROWS ? t->count - at : ROWS;
-            if (!few)
-                cpu_lanes->mix(score, ROWS, gathered, d + 1, 1,
-                               turned + at * (d + 1), ROWS, keys, ROWS, d + 1,
-                               false);
-            rank_block(job, t, g, at, count, c, keys, score, lists);
-            if (job->group > 1)
-                weigh_block(lists, at, count, c, keys, score, &s);
+            size_t next = c + KEYS + at * KEYS / t->count;
+            size_t end = c + KEYS + (at + count) * KEYS / t->count;
+            for (; !few && next < end && next < most; next++)
+                ask(job, head, next);
+            if (few)
+                score_few(job, t, head, &block, score);
+            else
+                score_many(job, queries + at * d, count, &block, score);
+            for (size_t i = 0; i < count; i++)
+                rank_block(job, t, g, at + i, &block, score + i * KEYS, lists,
+                           &s);
         }
     }
     for (size_t i = 0; i < t->count && job->group > 1; i++) {
@@ -370,14 +368,14 @@ static void choose(void *argument, size_t begin, size_t end)
     }
 }
 
-/* Queries of a tile whose lists and columns have room; 0: not one. */
+/* Queries of a tile for which there is room; 0: not one. */
 static size_t queries_of(const struct kernel_hils *z, size_t group)
 {
     size_t most = MOST_QUERIES / group;
     size_t listed = MOST_LISTED / 2 / z->top_k / group;
-    size_t turned = MOST_TURNED / ROWS / (z->d + 1) * ROWS;
+    size_t held = MOST_FLOATS / z->d;
     most = listed < most ? listed : most;
-    return turned < most ? turned : most;
+    return held < most ? held : most;
 }
 
 static int hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,

@@ -76,8 +76,8 @@ struct lanes {
                       const float *key, const float *value, size_t d,
                       size_t keys, float scale);
 
-    /* Bit r is set unless score[r] <= least[r]; both [LANES_ROWS]. */
-    uint64_t (*above)(const float *score, const float *least);
+    /* Bit j is set unless score[j] <= least; score [LANES_ROWS]. */
+    uint64_t (*above)(const float *score, float least);
 
     /* out [d, rows] with rows LANES_ROWS apart = x scale, row r [d] at x[r];
      * rows is a multiple of 16. */

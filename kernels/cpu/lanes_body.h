@@ -696,12 +696,13 @@ BODY void fold_rows(const struct lanes_row *row, size_t count, const float *key,
         fold_some(row, 1, key, value, d, keys, scale);
 }
 
-BODY uint64_t above(const float *score, const float *least)
+BODY uint64_t above(const float *score, float least)
 {
     uint64_t mask = 0;
+    vec limit = all(least);
     UNROLL
     for (size_t r = 0; r < LANES_ROWS; r += WIDTH)
-        mask |= (uint64_t)LANES_ABOVE(load(score + r), load(least + r)) << r;
+        mask |= (uint64_t)LANES_ABOVE(load(score + r), limit) << r;
     return mask;
 }
 

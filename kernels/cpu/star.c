@@ -64,7 +64,8 @@ static void take(const struct job *job, struct sum *s, struct slots slots,
                  struct best *best)
 {
     float score[FEW_KEYS], scale = 1 / sqrtf((float)job->d);
-    size_t d = job->d, step = job->hkv * d, apart = slots.apart * step;
+    size_t d = job->d, step = ref_step(job->pages, job->hkv, d);
+    size_t apart = slots.apart * step;
     for (size_t j = 0, some; j < slots.count; j += some) {
         size_t slot = slots.first + j * slots.apart;
         some = block_of(job, &slots, j);
@@ -117,7 +118,7 @@ static void attend_all(struct job *job, struct best *best, size_t from,
     for (size_t index = from; index < to; index++) {
         size_t query = index / job->hq, head = index % job->hq;
         s.q = job->q + index * job->d;
-        s.at = head / (job->hq / job->hkv) * job->d;
+        s.at = ref_at(job->pages, head / (job->hq / job->hkv), job->d);
         attend(job, &s, best, job->n - job->m + query,
                job->out + index * job->d);
     }

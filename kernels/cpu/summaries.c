@@ -50,8 +50,9 @@ enum { MOST_KEYS = 1024 /* of a chunk; above, `ref` does it */ };
 
 static void summarise(const struct summaries *job, size_t c, size_t head)
 {
-    size_t d = job->d, step = job->hkv * d, slot = c * job->chunk;
-    size_t at = head / (job->hq / job->hkv) * d;
+    size_t d = job->d, step = ref_step(job->pages, job->hkv, d);
+    size_t slot = c * job->chunk;
+    size_t at = ref_at(job->pages, head / (job->hq / job->hkv), d);
     float *key = job->to->keys[c] + job->to->key_at + head * d;
     float scale = 1 / sqrtf((float)d), p[MOST_KEYS], score[MOST_KEYS];
     for (size_t j = 0; j < job->keys; j++)

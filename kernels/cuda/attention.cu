@@ -60,9 +60,10 @@ static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
         if (threadIdx.x < TILE) {
             size_t j = at + threadIdx.x;
             bool there = j < rows.to && !s.hidden(j);
-            t->key[threadIdx.x] = there ? s.key(batch, j) + kv * z.d : nullptr;
+            t->key[threadIdx.x] =
+                there ? s.key(batch, j) + s.head_at(kv) : nullptr;
             t->value[threadIdx.x] =
-                there ? s.value(batch, j) + kv * z.d : nullptr;
+                there ? s.value(batch, j) + s.head_at(kv) : nullptr;
         }
         tile_take(
             t, z.d, z.scale,

@@ -21,7 +21,19 @@ inline struct dense_sizes dense_sizes_of(size_t places, size_t hq, size_t hkv,
             d,      static_cast<float>(1 / std::sqrt(static_cast<double>(d)))};
 }
 
-/* Where the key, or the value, of slot j lies; `step` is hkv d. */
+/* From slot to slot of a page, and where a key-value head's part begins. */
+static __device__ inline size_t page_step(const struct kernel_pages &pages,
+                                          size_t hkv, size_t d)
+{
+    return pages.by_head ? d : hkv * d;
+}
+static __device__ inline size_t page_at(const struct kernel_pages &pages,
+                                        size_t head, size_t d)
+{
+    return head * (pages.by_head ? pages.slots * d : d);
+}
+
+/* Where the first head's key, or value, of slot j lies. */
 static __device__ inline const float *key_at(const struct kernel_pages &pages,
                                              size_t j, size_t step)
 {
@@ -61,11 +73,15 @@ struct paged {
     }
     __device__ const float *key(size_t, size_t j) const
     {
-        return key_at(pages, j, sizes.hkv * sizes.d);
+        return key_at(pages, j, page_step(pages, sizes.hkv, sizes.d));
     }
     __device__ const float *value(size_t, size_t j) const
     {
-        return value_at(pages, j, sizes.hkv * sizes.d);
+        return value_at(pages, j, page_step(pages, sizes.hkv, sizes.d));
+    }
+    __device__ size_t head_at(size_t head) const
+    {
+        return page_at(pages, head, sizes.d);
     }
     __device__ size_t place(size_t, size_t i, size_t head) const
     {
@@ -136,6 +152,10 @@ struct segments {
     __device__ const float *value(size_t b, size_t j) const
     {
         return at(slot_v, v, b, j);
+    }
+    __device__ size_t head_at(size_t head) const
+    {
+        return head * sizes.d;
     }
     __device__ size_t place(size_t b, size_t i, size_t head) const
     {

@@ -43,11 +43,13 @@ struct hils_source {
     }
     __device__ const float *slot_key(size_t j, size_t kv) const
     {
-        return key_at(pages, j, sizes.hkv * d) + kv * d;
+        return key_at(pages, j, page_step(pages, sizes.hkv, d)) +
+               page_at(pages, kv, d);
     }
     __device__ const float *slot_value(size_t j, size_t kv) const
     {
-        return value_at(pages, j, sizes.hkv * d) + kv * d;
+        return value_at(pages, j, page_step(pages, sizes.hkv, d)) +
+               page_at(pages, kv, d);
     }
 };
 

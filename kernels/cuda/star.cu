@@ -26,11 +26,13 @@ struct star_source {
     }
     __device__ const float *key_of(size_t j, size_t head) const
     {
-        return key_at(pages, j, hkv * d) + head / group * d;
+        return key_at(pages, j, page_step(pages, hkv, d)) +
+               page_at(pages, head / group, d);
     }
     __device__ const float *value_of(size_t j, size_t head) const
     {
-        return value_at(pages, j, hkv * d) + head / group * d;
+        return value_at(pages, j, page_step(pages, hkv, d)) +
+               page_at(pages, head / group, d);
     }
     __device__ size_t summary(size_t c) const
     {

@@ -48,7 +48,7 @@ static int chunk_proxy(struct kernel_run *run, float *mean, const float *q,
 
 struct summary_sizes {
     size_t first, chunk, keys; /* keys: of a chunk that count */
-    size_t group, step, d;     /* step: from slot to slot, hkv d */
+    size_t group, hkv, d;
     float scale;
 };
 
@@ -59,7 +59,8 @@ static __device__ __forceinline__ float weigh_keys(
     const struct summary_sizes &z, size_t slot, size_t at, float *room)
 {
     for (size_t j = warp_of_thread(); j < z.keys; j += THREADS / WARP) {
-        const float *key = key_at(pages, slot + j, z.step) + at;
+        const float *key =
+            key_at(pages, slot + j, page_step(pages, z.hkv, z.d)) + at;
         float sum = 0;
         for (size_t l = lane_of_thread(); l < z.d; l += WARP)
             sum += key[l] * proxy[l];
@@ -92,7 +93,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     float *room = static_cast<float *>(cuda_shared());
     float *proxy = room + MOST_WARPS, *score = proxy + z.d;
     size_t c = z.first + blockIdx.x, head = blockIdx.y;
-    size_t slot = c * z.chunk, at = head / z.group * z.d;
+    size_t slot = c * z.chunk, at = page_at(pages, head / z.group, z.d);
     float *key = summaries.keys[c] + summaries.key_at + head * z.d;
     for (size_t l = threadIdx.x; l < z.d; l += THREADS)
         proxy[l] = key[l];
@@ -101,7 +102,8 @@ static __global__ void __launch_bounds__(THREADS, 1)
     for (size_t l = threadIdx.x; l < z.d; l += THREADS) {
         float sum = 0;
         for (size_t j = 0; j < z.keys; j++)
-            sum += score[j] * key_at(pages, slot + j, z.step)[at + l];
+            sum += score[j] * key_at(pages, slot + j,
+                                     page_step(pages, z.hkv, z.d))[at + l];
         key[l] = sum;
     }
     if (!threadIdx.x)
@@ -116,7 +118,7 @@ static int chunk_summary(struct kernel_run *run,
 {
     const struct dense_sizes sizes = dense_sizes_of(1, hq, hkv, d);
     const struct summary_sizes z = {
-        first, chunk,      landmark ? chunk - 1 : chunk, sizes.group, hkv * d,
+        first, chunk,      landmark ? chunk - 1 : chunk, sizes.group, hkv,
         d,     sizes.scale};
     if (chunk > CUDA_MOST_SHARED || d > CUDA_MOST_SHARED)
         return KERNEL_UNSUPPORTED;

@@ -197,8 +197,28 @@ int cuda_scale(struct kernel_run *run, float *x, float factor, size_t count)
     return cuda_launch(run, scale_values, over(count), x, factor, count);
 }
 
+/* A block for each slot. */
+static __global__ void __launch_bounds__(THREADS)
+    put_slots(float *const *pages, size_t at, size_t slots, const float *x,
+              size_t first, size_t hkv, size_t d)
+{
+    size_t slot = first + blockIdx.x, within = slot % slots;
+    float *to = pages[slot / slots] + at;
+    for (size_t i = threadIdx.x; i < hkv * d; i += THREADS)
+        to[(i / d * slots + within) * d + i % d] = x[blockIdx.x * hkv * d + i];
+}
+
+static int page_put(struct kernel_run *run, float *const *pages, size_t at,
+                    size_t slots, const float *x, size_t first, size_t rows,
+                    size_t hkv, size_t d)
+{
+    return cuda_launch(run, put_slots, {rows, 1, 1, THREADS}, pages, at, slots,
+                       x, first, hkv, d);
+}
+
 void cuda_fill_transformer(struct kernels *table)
 {
+    table->page_put = page_put;
     table->rms_norm = cuda_rms_norm;
     table->layer_norm = cuda_layer_norm;
     table->rotary = rotary;

@@ -53,13 +53,14 @@ static const float *query_of(const struct hils *h, const float *q, size_t i,
 static const float *key_of(const struct hils *h, size_t j, size_t head)
 {
     const struct kernel_hils *z = h->sizes;
-    return ref_key(h->pages, j, z->hkv * z->d) + head / (z->hq / z->hkv) * z->d;
+    return ref_key(h->pages, j, ref_step(h->pages, z->hkv, z->d)) +
+           ref_at(h->pages, head / (z->hq / z->hkv), z->d);
 }
 static const float *value_of(const struct hils *h, size_t j, size_t head)
 {
     const struct kernel_hils *z = h->sizes;
-    return ref_value(h->pages, j, z->hkv * z->d) +
-           head / (z->hq / z->hkv) * z->d;
+    return ref_value(h->pages, j, ref_step(h->pages, z->hkv, z->d)) +
+           ref_at(h->pages, head / (z->hq / z->hkv), z->d);
 }
 
 static bool real(const struct hils *h, size_t j)

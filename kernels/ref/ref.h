@@ -63,7 +63,19 @@ static inline struct kernel_pages ref_one_page(const float *const *k,
     return (struct kernel_pages){.keys = k, .values = v, .slots = n ? n : 1};
 }
 
-/* Where the key, or the value, of slot j lies; `step` is hkv d. */
+/* From slot to slot of a page, and where a key-value head's part begins. */
+static inline size_t ref_step(const struct kernel_pages *pages, size_t hkv,
+                              size_t d)
+{
+    return pages->by_head ? d : hkv * d;
+}
+static inline size_t ref_at(const struct kernel_pages *pages, size_t head,
+                            size_t d)
+{
+    return head * (pages->by_head ? pages->slots * d : d);
+}
+
+/* Where the first head's key, or value, of slot j lies. */
 static inline const float *ref_key(const struct kernel_pages *pages, size_t j,
                                    size_t step)
 {

@@ -90,7 +90,7 @@ static int star_attention(struct kernel_run *run, float *out, const float *q,
 {
     (void)run;
     struct star s = {.pages = pages,
-                     .step = hkv * d,
+                     .step = ref_step(pages, hkv, d),
                      .d = d,
                      .chunk = chunk,
                      .top_k = top_k};
@@ -107,7 +107,7 @@ static int star_attention(struct kernel_run *run, float *out, const float *q,
     for (size_t i = 0; !code && i < m; i++)
         for (size_t head = 0; head < hq; head++, out += d) {
             s.q = q + (i * hq + head) * d;
-            s.at = head / (hq / hkv) * d;
+            s.at = ref_at(pages, head / (hq / hkv), d);
             attend(&s, n - m + i, share, sum);
             for (size_t l = 0; l < d; l++)
                 out[l] = (float)sum[l];

@@ -90,7 +90,8 @@ static int chunk_summary(struct kernel_run *run,
             float *key = summaries->keys[c] + summaries->key_at + head * d;
             summaries->biases[c][summaries->bias_at + head] =
                 summarise(key, pages, c * chunk, landmark ? chunk - 1 : chunk,
-                          head / (hq / hkv) * d, hkv * d, d, score);
+                          ref_at(pages, head / (hq / hkv), d),
+                          ref_step(pages, hkv, d), d, score);
         }
     free(score);
     return KERNEL_OK;

@@ -94,8 +94,10 @@ static int attend_all(float *out, const float *q,
         size_t to = causal ? n - m + i + 1 : n;
         size_t from = window && to > window ? to - window : 0;
         for (size_t head = 0; head < hq; head++) {
-            size_t at = head / (hq / hkv) * d, own = (i * hq + head) * d;
-            attend(out + own, q + own, pages, from, to, at, hkv * d, d, score);
+            size_t at = ref_at(pages, head / (hq / hkv), d);
+            size_t own = (i * hq + head) * d;
+            attend(out + own, q + own, pages, from, to, at,
+                   ref_step(pages, hkv, d), d, score);
         }
     }
     free(score);
@@ -117,6 +119,19 @@ static int attention_all(struct kernel_run *run, float *out, const float *q,
     (void)run;
     struct kernel_pages pages = ref_one_page(&k, &v, n);
     return attend_all(out, q, &pages, m, n, hq, hkv, d, 0, false);
+}
+
+static int page_put(struct kernel_run *run, float *const *pages, size_t at,
+                    size_t slots, const float *x, size_t first, size_t rows,
+                    size_t hkv, size_t d)
+{
+    (void)run;
+    for (size_t i = 0; i < rows; i++)
+        for (size_t head = 0; head < hkv; head++)
+            memcpy(pages[(first + i) / slots] + at +
+                       (head * slots + (first + i) % slots) * d,
+                   x + (i * hkv + head) * d, d * sizeof *x);
+    return KERNEL_OK;
 }
 
 static int swiglu(struct kernel_run *run, float *out, const float *gate,
@@ -173,6 +188,7 @@ void ref_fill_transformer(struct kernels *table)
     table->rotary = rotary;
     table->attention = attention;
     table->attention_all = attention_all;
+    table->page_put = page_put;
     table->swiglu = swiglu;
     table->gelu = gelu;
     table->add = add;

@@ -17,7 +17,9 @@ static inline const float *key_of(const struct kernel_pages *pages, size_t slot,
                                   size_t head, size_t hkv, size_t d)
 {
     return pages->keys[slot / pages->slots] + pages->key_at +
-           (slot % pages->slots * hkv + head) * d;
+           (pages->by_head ? head * pages->slots + slot % pages->slots
+                           : slot % pages->slots * hkv + head) *
+               d;
 }
 
 /* ---- True weights ---- */

@@ -8,8 +8,8 @@
  * asked for.  `decode`: what was read is random numbers, put into the pages as if
  * they had been read; `read`: one core reads the pages and does nothing else; none
  * of it with 0 seconds.  `prefill`: tokens are read from the first on, PIECE at a
- * time (512); times up to each length.  They are random, or, with a file of text
- * (`-`: none), its own, over again when it ends. */
+ * time (as many as a session takes); times up to each length.  They are random,
+ * or, with a file of text (`-`: none), its own, over again when it ends. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -197,6 +197,7 @@ static void show_prefill(struct model *m, size_t most, struct tokens from,
 {
     struct cache cache = {.hils = exact};
     struct err err = {0};
+    piece = piece ? piece : forward_most(m, &cache);
     int32_t *ids = mem_alloc(piece * sizeof *ids);
     double tokens[16], seconds[16];
     size_t next = 16384, count = 0;
@@ -233,8 +234,8 @@ int main(int count, char **words)
     struct model *model;
     char folder[64], command[128];
     size_t most = count > 2 ? strtoul(words[2], NULL, 10) : 65536;
-    size_t piece = count > 6 ? strtoul(words[6], NULL, 10) : FORWARD_MOST_ROWS;
-    if (count < 2 || most < LEAST || !piece) {
+    size_t piece = count > 6 ? strtoul(words[6], NULL, 10) : 0;
+    if (count < 2 || most < LEAST) {
         fprintf(stderr,
                 "usage: hils MODEL-FOLDER [MOST-TOKENS] [SECONDS] [prefill "
                 "[TEXT [PIECE]]]\n");

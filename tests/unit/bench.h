@@ -92,20 +92,26 @@ static inline void *put_table(struct bench *b, float *pieces, size_t count,
     return device;
 }
 
-/* On the device, values [n, step] in pages of `slots`, the last page first; what
- * lies behind the last slot is poison.  Returns their table. */
-static inline const float *const *put_pages(struct bench *b,
+/* On the device, values [n, hkv, d] in pages of `slots`, laid out by slots or by
+ * heads, the last page first; what lies behind the last slot is poison.  Returns
+ * their table. */
+static inline const float *const *lay_pages(struct bench *b,
                                             const float *values, size_t n,
-                                            size_t step, size_t slots)
+                                            size_t hkv, size_t d, size_t slots,
+                                            bool by_head)
 {
+    size_t step = hkv * d;
     size_t pages = (n + slots - 1) / slots, size = slots * step;
     float *host = mem_alloc(pages * size * sizeof *host);
     const float **table = mem_alloc((pages + 1) * sizeof *table);
     fill_poison(host, pages * size);
     for (size_t p = 0, some; p < pages; p++) {
+        float *page = host + (pages - 1 - p) * size;
         some = n - p * slots < slots ? n - p * slots : slots;
-        memcpy(host + (pages - 1 - p) * size, values + p * size,
-               some * step * sizeof *host);
+        for (size_t j = 0; j < some; j++)
+            for (size_t h = 0; h < hkv; h++)
+                memcpy(page + (by_head ? h * slots + j : j * hkv + h) * d,
+                       values + p * size + (j * hkv + h) * d, d * sizeof *host);
     }
     const float *block = put(b, host, pages * size);
     for (size_t p = 0; p < pages; p++)
@@ -120,6 +126,13 @@ static inline const float *const *put_pages(struct bench *b,
     free(host);
     free(table);
     return device;
+}
+
+static inline const float *const *put_pages(struct bench *b,
+                                            const float *values, size_t n,
+                                            size_t step, size_t slots)
+{
+    return lay_pages(b, values, n, 1, step, slots, false);
 }
 
 /* Compares an array that put() gave with what it should hold. */

@@ -113,15 +113,17 @@ static int summarise_chunks(const struct kernels *table, struct kernel_run *run,
 }
 
 static void drive_summary_of(struct bench *b, struct summary z, bool landmark,
-                             float scale)
+                             float scale, bool by_head)
 {
     size_t count = z.chunks * z.hq, keys = z.chunks * z.chunk * z.hkv * z.d;
     float *k = numbers(b, keys, scale), *proxy = numbers(b, count * z.d, scale);
     float *key = poisoned(count * z.d), *bias = poisoned(count);
     summarise_chunks(ref, &alone, key, bias, k, proxy, z, landmark);
     struct kernel_pages pages = {
-        .keys = put_pages(b, k, z.chunks * z.chunk, z.hkv * z.d, z.chunk),
-        .slots = z.chunk};
+        .keys =
+            lay_pages(b, k, z.chunks * z.chunk, z.hkv, z.d, z.chunk, by_head),
+        .slots = z.chunk,
+        .by_head = by_head};
     float *out = put(b, proxy, count * z.d), *entropy = put(b, NULL, count);
     struct kernel_summaries summaries = {
         .keys = put_table(b, out, z.chunks, z.hq * z.d),
@@ -156,8 +158,8 @@ static void drive_summaries(struct bench *b)
         {5, 8, 6, 3, 16}, {9, 64, 8, 2, 64}, {2, 65, 3, 3, 130}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         for (int landmark = 0; landmark < 2; landmark++) {
-            drive_summary_of(b, sizes[i], landmark, 1);
-            drive_summary_of(b, sizes[i], landmark, 9);
+            drive_summary_of(b, sizes[i], landmark, 1, i % 2);
+            drive_summary_of(b, sizes[i], landmark, 9, i % 2 == 0);
         }
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         size_t width = sizes[i].hq * sizes[i].d, chunk = sizes[i].chunk;
@@ -247,9 +249,11 @@ static void run_hils(const struct kernels *table, struct kernel_run *run,
     free(biases);
 }
 
-/* The same on the bench, keys and values in pages of one chunk. */
+/* The same on the bench, keys and values in pages of one chunk, by slots or by
+ * heads. */
 static void check_hils(struct bench *b, const struct hils *h,
-                       const int32_t *chosen, const float *expected)
+                       const int32_t *chosen, const float *expected,
+                       bool by_head)
 {
     const struct kernel_hils *z = &h->sizes;
     int32_t *choice = mem_alloc(h->chosen * sizeof *choice);
@@ -257,9 +261,10 @@ static void check_hils(struct bench *b, const struct hils *h,
     const float *q = put(b, h->q, h->queries);
     const float *qhat = put(b, h->qhat, h->queries);
     struct kernel_pages pages = {
-        .keys = put_pages(b, h->k, z->n, z->hkv * z->d, z->chunk),
-        .values = put_pages(b, h->v, z->n, z->hkv * z->d, z->chunk),
-        .slots = z->chunk};
+        .keys = lay_pages(b, h->k, z->n, z->hkv, z->d, z->chunk, by_head),
+        .values = lay_pages(b, h->v, z->n, z->hkv, z->d, z->chunk, by_head),
+        .slots = z->chunk,
+        .by_head = by_head};
     struct kernel_summaries summaries = {
         .keys =
             put_table(b, put(b, h->key, h->summaries), z->chunks, z->hq * z->d),
@@ -304,7 +309,8 @@ static void drive_hils_of(struct bench *b, struct kernel_hils sizes,
     int32_t *chosen = mem_alloc(h.chosen * sizeof *chosen);
     float *expected = poisoned(h.queries);
     run_hils(ref, &alone, &h, chosen, expected);
-    check_hils(b, &h, chosen, expected);
+    check_hils(b, &h, chosen, expected, false);
+    check_hils(b, &h, chosen, expected, true);
     free(chosen);
     free(expected);
     free_hils(&h);
@@ -408,7 +414,8 @@ struct star {
     size_t slots; /* of a page */
 };
 
-static void drive_star_of(struct bench *b, struct star z, float scale)
+static void drive_star_of(struct bench *b, struct star z, float scale,
+                          bool by_head)
 {
     size_t queries = z.m * z.hq * z.d, keys = z.n * z.hkv * z.d;
     float *q = numbers(b, queries, scale), *k = numbers(b, keys, scale);
@@ -417,9 +424,10 @@ static void drive_star_of(struct bench *b, struct star z, float scale)
     const float *k_page = k, *v_page = v;
     struct kernel_pages whole = one_page(&k_page, &v_page, z.n);
     struct kernel_pages pages = {
-        .keys = put_pages(b, k, z.n, z.hkv * z.d, z.slots),
-        .values = put_pages(b, v, z.n, z.hkv * z.d, z.slots),
-        .slots = z.slots};
+        .keys = lay_pages(b, k, z.n, z.hkv, z.d, z.slots, by_head),
+        .values = lay_pages(b, v, z.n, z.hkv, z.d, z.slots, by_head),
+        .slots = z.slots,
+        .by_head = by_head};
     ref->star_attention(&alone, expected, q, &whole, gate, z.m, z.n, z.hq,
                         z.hkv, z.d, z.chunk, z.top_k);
     const float *in = put(b, q, queries), *by = put(b, gate, 3);
@@ -451,8 +459,8 @@ static void drive_star(struct bench *b)
         {1, 400, 8, 1, 64, 9, 4, 63},  {100, 100, 2, 2, 130, 7, 99, 14},
         {20, 300, 2, 1, 257, 4, 2, 8}, {3, 900, 2, 1, 8, 2, 70, 100}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        drive_star_of(b, sizes[i], 1);
-        drive_star_of(b, sizes[i], 4);
+        drive_star_of(b, sizes[i], 1, i % 2);
+        drive_star_of(b, sizes[i], 4, i % 2 == 0);
     }
 }
 

@@ -32,31 +32,34 @@ enum { MOST_PROMPT = 400 };
 
 /* Reads a prompt in the daemon's way; how much of it was there already. */
 static struct session *read_prompt(struct prefixes *prefixes,
-                                   struct model *model, const int32_t *ids,
-                                   size_t count, size_t *ret_reused)
+                                   struct model *model, bool exact,
+                                   const int32_t *ids, size_t count,
+                                   size_t *ret_reused)
 {
     struct session *session = NULL;
     assert_int_equal(
-        prefixes_fork(prefixes, model, false, ids, count, &session, NULL), 0);
+        prefixes_fork(prefixes, model, exact, ids, count, &session, NULL), 0);
     *ret_reused = session_length(session);
     assert_true(*ret_reused < count);
     for (size_t at = *ret_reused, some; at < count; at += some) {
-        some = count - at < PREFIX_PIECE ? count - at : PREFIX_PIECE;
+        some = prefixes_piece(model_facts(model), exact, at);
+        some = count - at < some ? count - at : some;
         assert_int_equal(
             session_feed(session, ids + at, some, NULL, NULL, NULL), 0);
     }
-    prefixes_keep(prefixes, session);
+    prefixes_keep(prefixes, model, session);
     return session;
 }
 
 /* The logits of a prompt have the bits that they have without any help. */
-static void check_prompt(struct prefixes *prefixes, struct model *model,
-                         const int32_t *ids, size_t count, size_t reused)
+static void check_prompt_of(struct prefixes *prefixes, struct model *model,
+                            bool exact, const int32_t *ids, size_t count,
+                            size_t reused)
 {
     struct prefixes none = {.count = 0};
     size_t got, nothing;
-    struct session *a = read_prompt(prefixes, model, ids, count, &got);
-    struct session *b = read_prompt(&none, model, ids, count, &nothing);
+    struct session *a = read_prompt(prefixes, model, exact, ids, count, &got);
+    struct session *b = read_prompt(&none, model, exact, ids, count, &nothing);
     assert_int_equal(got, reused);
     assert_int_equal(nothing, 0);
     assert_memory_equal(session_logits(a), session_logits(b),
@@ -65,6 +68,12 @@ static void check_prompt(struct prefixes *prefixes, struct model *model,
     session_close(a);
     session_close(b);
     prefixes_clear(&none);
+}
+
+static void check_prompt(struct prefixes *prefixes, struct model *model,
+                         const int32_t *ids, size_t count, size_t reused)
+{
+    check_prompt_of(prefixes, model, false, ids, count, reused);
 }
 
 static void the_same_beginning_is_read_once(void **state)
@@ -110,18 +119,18 @@ static void the_one_used_longest_ago_goes(void **state)
     size_t reused;
     for (size_t i = 0; i <= PREFIXES; i++) {
         fill_ids(ids[i], PREFIX_PIECE + 1, 60, 100 + i);
-        session_close(
-            read_prompt(&prefixes, model, ids[i], PREFIX_PIECE + 1, &reused));
-        session_close(
-            read_prompt(&prefixes, model, ids[0], PREFIX_PIECE + 1, &reused));
+        session_close(read_prompt(&prefixes, model, false, ids[i],
+                                  PREFIX_PIECE + 1, &reused));
+        session_close(read_prompt(&prefixes, model, false, ids[0],
+                                  PREFIX_PIECE + 1, &reused));
         assert_int_equal(reused, PREFIX_PIECE);
     }
     assert_int_equal(prefixes.count, PREFIXES);
-    session_close(
-        read_prompt(&prefixes, model, ids[2], PREFIX_PIECE + 1, &reused));
+    session_close(read_prompt(&prefixes, model, false, ids[2], PREFIX_PIECE + 1,
+                              &reused));
     assert_int_equal(reused, PREFIX_PIECE);
-    session_close(
-        read_prompt(&prefixes, model, ids[1], PREFIX_PIECE + 1, &reused));
+    session_close(read_prompt(&prefixes, model, false, ids[1], PREFIX_PIECE + 1,
+                              &reused));
     assert_int_equal(reused, 0);
     prefixes_clear(&prefixes);
     model_close(model);
@@ -571,7 +580,7 @@ static void make_long(void)
     char command[700];
     snprintf(command, sizeof command,
              "cp " MODEL "/model.safetensors '%s' && sed -i -E "
-             "'s/(\"max_position_embeddings\": *)[0-9]+/\\18192/' "
+             "'s/(\"max_position_embeddings\": *)[0-9]+/\\116384/' "
              "'%s/config.json'",
              folder, folder);
     assert_int_equal(system(command), 0);
@@ -611,6 +620,49 @@ static void attention_is_chosen_by_length(void **state)
     }
 }
 
+/* Pieces of 128 tokens, then long ones. */
+static void a_long_beginning_is_read_once(void **state)
+{
+    (void)state;
+    enum { LONG = PREFIX_LONG_FROM + PREFIX_LONG_PIECE };
+    int32_t *ids = mem_alloc((LONG + 300) * sizeof *ids);
+    struct prefixes prefixes = {.count = 0};
+    make_long();
+    struct model *model = open_at(folder, kernels_cpu(), true, true);
+    fill_ids(ids, LONG + 300, model_facts(model)->vocabulary, 7);
+    check_prompt_of(&prefixes, model, true, ids, LONG + 300, 0);
+    check_prompt_of(&prefixes, model, true, ids, LONG - 1, PREFIX_LONG_FROM);
+    check_prompt_of(&prefixes, model, true, ids, LONG + 200, LONG);
+    prefixes_clear(&prefixes);
+    model_close(model);
+    free(ids);
+}
+
+/* By a model's size, what it reads and where. */
+static void only_what_chooses_is_read_in_long_pieces(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t parameters;
+        const char *attention;
+        bool exact;
+        size_t at, piece;
+    } cases[] = {{7400000, "full", true, 8192, 2048},
+                 {7400000, "full", true, 8191, 128},
+                 {7400000, "full", false, 100000, 128},
+                 {7400000, "hils", false, 8192, 2048},
+                 {1 << 23, "full", true, 8192, 2048},
+                 {(1 << 23) + 1, "full", true, 8192, 1024},
+                 {596000000, "full", true, 8192, 128},
+                 {UINT64_MAX, "hils", false, 8192, 128}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct model_facts facts = {.parameters = cases[i].parameters,
+                                    .attention = cases[i].attention};
+        assert_int_equal(prefixes_piece(&facts, cases[i].exact, cases[i].at),
+                         cases[i].piece);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -629,6 +681,9 @@ int main(void)
         cmocka_unit_test(prompts_are_reused),
         cmocka_unit_test_setup_teardown(attention_is_chosen_by_length,
                                         make_folder, end_folder),
+        cmocka_unit_test_setup_teardown(a_long_beginning_is_read_once,
+                                        make_folder, end_folder),
+        cmocka_unit_test(only_what_chooses_is_read_in_long_pieces),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);
 }

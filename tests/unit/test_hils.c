@@ -83,8 +83,7 @@ static void a_step_over_landmarks_reads_as_a_pass(void **state)
         for (size_t b = k > 0; b < BACKENDS; b++)
             for (size_t chunk = 8; chunk <= 64; chunk *= 8) {
                 save_with_chunk(made[k], chunk);
-                struct model *model =
-                    open_at(folder, backend(b), false, true);
+                struct model *model = open_at(folder, backend(b), false, true);
                 size_t vocabulary = model_facts(model)->vocabulary;
                 fill_ids(ids, LONG, vocabulary, 17);
                 for (size_t n = 5; n <= 131; n += n == 16   ? 46
@@ -323,6 +322,43 @@ static void threads_do_not_matter(void **state)
     }
 }
 
+/* Passes of thousands of tokens, in several tiles, read as shorter ones, and with
+ * the same bits for any number of threads. */
+static void long_passes_read_as_short_ones(void **state)
+{
+    (void)state;
+    enum { MANY = 4500, SHORT = 700 };
+    int32_t *ids = mem_alloc(MANY * sizeof *ids);
+    char command[700];
+    snprintf(command, sizeof command,
+             "cp " MODELS "untied/model*.safetensors* '%s' && sed -E "
+             "'s/(\"max_position_embeddings\": *)[0-9]+/\\18192/' " MODELS
+             "untied/config.json >'%s/config.json'",
+             folder, folder);
+    assert_int_equal(system(command), 0);
+    struct model *alone = open_at(folder, kernels_cpu(), true, false);
+    struct model *shared = open_at(folder, kernels_cpu(), true, true);
+    size_t vocabulary = model_facts(alone)->vocabulary;
+    fill_ids(ids, MANY, vocabulary, 17);
+    struct session *whole = open_exact(alone, 8, 100);
+    struct session *threads = open_exact(shared, 8, 100);
+    struct session *pieces = open_exact(alone, 8, 100);
+    feed(whole, ids, MANY);
+    feed(threads, ids, MANY);
+    for (size_t at = 0; at < MANY; at += SHORT)
+        feed(pieces, ids + at, MANY - at < SHORT ? MANY - at : SHORT);
+    check_near("long", session_logits(whole), session_logits(pieces),
+               vocabulary, 1e-5);
+    assert_memory_equal(session_logits(whole), session_logits(threads),
+                        vocabulary * sizeof *session_logits(whole));
+    session_close(whole);
+    session_close(threads);
+    session_close(pieces);
+    model_close(alone);
+    model_close(shared);
+    free(ids);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,6 +373,8 @@ int main(void)
         cmocka_unit_test(what_is_forgotten_is_read_again),
         cmocka_unit_test(cancelled_passes_leave_no_trace),
         cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test_setup_teardown(long_passes_read_as_short_ones,
+                                        make_folder, end_folder),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);
 }

@@ -194,28 +194,32 @@ struct attention {
     size_t m, n, hq, hkv, d, window;
 };
 
-/* Pages of 64 and of 5 slots give the bits that one page gives. */
+/* Pages of 64 and of 5 slots, by slots and by heads, give the bits that one page
+ * gives. */
 static void drive_attention_pages(struct bench *b, struct attention s,
                                   const float *q, const float *k,
                                   const float *v, const float *expected)
 {
-    const size_t slots[] = {s.n, 64, 5};
-    size_t queries = s.m * s.hq * s.d, step = s.hkv * s.d;
+    const size_t slots[] = {s.n, 64, 5, 64, 5};
+    size_t queries = s.m * s.hq * s.d;
     float *first = poisoned(queries), *host = poisoned(queries);
     for (size_t i = 0; i < sizeof slots / sizeof slots[0]; i++) {
         struct kernel_pages pages = {
-            .keys = put_pages(b, k, s.n, step, slots[i]),
-            .values = put_pages(b, v, s.n, step, slots[i]),
-            .slots = slots[i]};
+            .keys = lay_pages(b, k, s.n, s.hkv, s.d, slots[i], i > 2),
+            .values = lay_pages(b, v, s.n, s.hkv, s.d, slots[i], i > 2),
+            .slots = slots[i],
+            .by_head = i > 2};
         const float *in = put(b, q, queries);
         float *out = put(b, NULL, queries);
         if (done(b, "attention",
                  b->table->attention(&b->run, out, in, &pages, s.m, s.n, s.hq,
                                      s.hkv, s.d, s.window))) {
             char what[128];
-            snprintf(what, sizeof what,
-                     "attention m%zu n%zu hq%zu hkv%zu d%zu w%zu, pages of %zu",
-                     s.m, s.n, s.hq, s.hkv, s.d, s.window, slots[i]);
+            snprintf(
+                what, sizeof what,
+                "attention m%zu n%zu hq%zu hkv%zu d%zu w%zu, pages of %zu%s",
+                s.m, s.n, s.hq, s.hkv, s.d, s.window, slots[i],
+                i > 2 ? " by heads" : "");
             check(b, what, out, expected, queries);
             b->table->download(&b->run, i ? host : first, out,
                                queries * sizeof *host);
@@ -226,6 +230,37 @@ static void drive_attention_pages(struct bench *b, struct attention s,
     }
     free(first);
     free(host);
+}
+
+/* Of pages by heads the slots that are written, and no other, change. */
+static void drive_page_put(struct bench *b)
+{
+    enum { HKV = 3, D = 5, SLOTS = 4, N = 3 * SLOTS, FIRST = 3, AT = 2 };
+    enum { PART = SLOTS * HKV * D, PAGE = AT + PART };
+    static const size_t counts[] = {0, 1, 6, 9};
+    float *x = numbers(b, N * HKV * D, 1);
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        float *expected = poisoned(3 * PAGE);
+        float *memory = put(b, NULL, 3 * PAGE);
+        for (size_t i = 0; i < counts[c]; i++)
+            for (size_t h = 0; h < HKV; h++)
+                memcpy(expected + (FIRST + i) / SLOTS * PAGE + AT +
+                           (h * SLOTS + (FIRST + i) % SLOTS) * D,
+                       x + (i * HKV + h) * D, D * sizeof *x);
+        if (done(b, "page_put",
+                 b->table->page_put(&b->run, put_table(b, memory, 3, PAGE), AT,
+                                    SLOTS, put(b, x, N * HKV * D), FIRST,
+                                    counts[c], HKV, D))) {
+            float *host = poisoned(3 * PAGE);
+            b->table->download(&b->run, host, memory, 3 * PAGE * sizeof *host);
+            if (memcmp(host, expected, 3 * PAGE * sizeof *host) != 0)
+                fail_msg("%s page_put: %zu slots", b->label, counts[c]);
+            free(host);
+        }
+        settle(b, "page_put");
+        free(expected);
+    }
+    free(x);
 }
 
 /* A factor of `scale` makes the softmax sharp. */
@@ -722,6 +757,7 @@ DRIVE(gather)
 DRIVE(rms_norm)
 DRIVE(layer_norm)
 DRIVE(rotary)
+DRIVE(page_put)
 DRIVE(attention)
 DRIVE(attention_all)
 DRIVE(gelu)
@@ -884,6 +920,7 @@ int main(void)
         cmocka_unit_test(test_rms_norm),
         cmocka_unit_test(test_layer_norm),
         cmocka_unit_test(test_rotary),
+        cmocka_unit_test(test_page_put),
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_attention_all),
         cmocka_unit_test(test_gelu),

@@ -4,6 +4,7 @@
 
 #include "daemon/engine.h"
 #include "daemon/engine_parts.h"
+#include "model/forward.h"
 
 static const char *const star[] = {"star-qwen", "star-olmo"};
 static const char *const hici[] = {"hici-qwen", "hici-causal"};
@@ -328,6 +329,30 @@ static void a_cancelled_text_leaves_no_trace(void **state)
 
 /* The model `memory` with HiCI's tensors of random values, in the test's own
  * folder. */
+/* A text that would take more than a GiB to work in is refused. */
+static void a_text_too_long_for_memory_is_refused(void **state)
+{
+    (void)state;
+    struct model *model = open_kind("hici-qwen", kernels_cpu());
+    struct session *session = open_session(model);
+    struct err err = {0};
+    int32_t ids[9];
+    fill_ids(ids, 9, 60, 1);
+    size_t inner = model->config.inner;
+    model->config.inner = (size_t)15 << 20; /* 120 MiB and a little a token */
+    assert_int_equal(session_feed(session, ids, 9, NULL, NULL, &err),
+                     ERR_LIMIT);
+    assert_non_null(strstr(err.message, "9 tokens are more than the 8 that"));
+    assert_int_equal(session_length(session), 0);
+    model->config.inner = SIZE_MAX / 2;
+    assert_int_equal(session_feed(session, ids, 9, NULL, NULL, &err),
+                     ERR_LIMIT);
+    model->config.inner = inner;
+    assert_int_equal(session_feed(session, ids, 9, NULL, NULL, &err), 0);
+    session_close(session);
+    model_close(model);
+}
+
 static void save_hici_memory(void)
 {
     enum { WIDTH = 44, SLOTS = 3, A = 8, S = 6, B = 12, PARTS = 18, MOST = 80 };
@@ -469,6 +494,7 @@ int main(void)
         cmocka_unit_test(published_tokens_see_later_ones),
         cmocka_unit_test(a_text_cut_short_is_read_as_such),
         cmocka_unit_test(a_cancelled_text_leaves_no_trace),
+        cmocka_unit_test(a_text_too_long_for_memory_is_refused),
         cmocka_unit_test_setup_teardown(the_daemon_reads_a_text_at_once,
                                         make_folder, end_folder),
     };
