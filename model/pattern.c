@@ -183,11 +183,11 @@ static size_t rewrite_property(struct buf *out, struct slice in, size_t at,
     return end + 1;
 }
 
-/* \b and \B, by what a word is there. */
+/* \b and \B, by what a word is there: beside \w these six of Latin 1. */
 static void put_edge(struct buf *out, bool negated)
 {
     struct buf word = {0};
-    buf_put_text(&word, "[" WORDS);
+    buf_put_text(&word, "[" WORDS "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}");
     new_unicode_put_words(&word);
     buf_put_text(&word, "]");
     buf_printf(out, "(?:(?<=%s)(?%s%s)|(?<!%s)(?%s%s))", word.data,

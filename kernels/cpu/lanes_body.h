@@ -121,7 +121,24 @@ INLINE vec exp_of(vec x)
 
 /* Bytes that are asked for before they are needed, in each stream of a weight:
  * the processor does not look far enough ahead by itself. */
-enum { AHEAD = 1024 };
+enum { AHEAD = 2048 };
+
+/* One vector of each of m rows of a by one of each of n streams of w. */
+INLINE void rows_step(vec acc[4][4], const float *a, const char *w, size_t at,
+                      size_t step, int type, size_t m, size_t n, size_t k)
+{
+    vec b[4];
+    UNROLL
+    for (size_t j = 0; j < n; j++)
+        b[j] = load_weight(w, j * step + at, type);
+    UNROLL
+    for (size_t i = 0; i < m; i++) {
+        vec x = load(a + i * k);
+        UNROLL
+        for (size_t j = 0; j < n; j++)
+            acc[i][j] += x * b[j];
+    }
+}
 
 /* m rows by n columns of `rows`; m, n and type are constants where it is
  * inlined.  The columns are `apart` rows of w, and places of out and scale, from
@@ -132,21 +149,17 @@ INLINE void rows_tile(float *out, size_t out_step, const float *a,
 {
     vec acc[4][4] = {{{0}}};
     size_t l = 0, step = apart * k, size = kernel_type_size(type);
-    for (; l + WIDTH <= k; l += WIDTH) {
-        vec b[4];
+    size_t line = 64 / size; /* numbers */
+    for (; l + line <= k; l += line) {
         UNROLL
-        for (size_t j = 0; j < n; j++) {
-            b[j] = load_weight(w, j * step + l, type);
+        for (size_t j = 0; j < n; j++)
             __builtin_prefetch(w + (j * step + l) * size + AHEAD, 0, 3);
-        }
-        UNROLL
-        for (size_t i = 0; i < m; i++) {
-            vec x = load(a + i * k + l);
-            UNROLL
-            for (size_t j = 0; j < n; j++)
-                acc[i][j] += x * b[j];
-        }
+        UNROLL_MORE
+        for (size_t part = 0; part < line; part += WIDTH)
+            rows_step(acc, a + l + part, w, l + part, step, type, m, n, k);
     }
+    for (; l + WIDTH <= k; l += WIDTH)
+        rows_step(acc, a + l, w, l, step, type, m, n, k);
     if (l < k) {
         UNROLL
         for (size_t i = 0; i < m; i++) {

@@ -837,6 +837,8 @@ static void patterns_mean_what_they_did(void **state)
     check_matches("[\\W\\P{Lu}-]{2}", "ABc-", "[c-]");
     check_matches("[-\\W]+", "a-b.", "[-][.]");
     check_matches("[\\-\\W]+", "a-b.", "[-][.]");
+    check_matches("a\\b", "a\xC2\xB2 a\xC2\xB4", "[a]");
+    check_matches("a\\B.", "a\xC2\xB2 a\xC2\xB4", "[a\xC2\xB2]");
     check_matches("(?<![\\W\\d])b", "ab.b1bb", "[b][b]");
 }
 
