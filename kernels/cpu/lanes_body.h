@@ -20,6 +20,7 @@ typedef int8_t bvec __attribute__((vector_size(LANES_WIDTH)));
 #define BODY        static LANES_TARGET
 #define UNROLL      _Pragma("GCC unroll 8")
 #define UNROLL_MORE _Pragma("GCC unroll 16")
+#define UNROLL_LESS _Pragma("GCC unroll 4")
 
 enum { WIDTH = LANES_WIDTH, TILE_ROWS = 6, TILE_VECS = WIDTH == 16 ? 4 : 2 };
 
@@ -154,7 +155,7 @@ INLINE void rows_tile(float *out, size_t out_step, const float *a,
         UNROLL
         for (size_t j = 0; j < n; j++)
             __builtin_prefetch(w + (j * step + l) * size + AHEAD, 0, 3);
-        UNROLL_MORE
+        UNROLL_LESS
         for (size_t part = 0; part < line; part += WIDTH)
             rows_step(acc, a + l + part, w, l + part, step, type, m, n, k);
     }
