@@ -180,7 +180,7 @@ $(FUZZERS) $O/tests/fuzz/encode:
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lgumbo -lxml2 $(BASE_LIBS)
 # What reads a model's files, without what runs it.
 MODEL_FUZZERS := $(patsubst %,$O/tests/fuzz/%,model tokenizer)
-MODEL_READERS := $(filter-out $(patsubst %,$O/model/%.o,cache forward forward_hici forward_hils hmt keys model sample session weights weights_attention weights_files weights_walk),$(MODEL))
+MODEL_READERS := $(filter-out $(patsubst %,$O/model/%.o,cache forward forward_hici forward_hils hmt keys model sample session weights weights_attention),$(MODEL))
 $(MODEL_FUZZERS): LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
 $(MODEL_FUZZERS): $O/tests/fuzz/%: $(STAMP) $O/tests/fuzz/%.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(MODEL_READERS) $(BASE)
 	$(call say,link)

@@ -32,7 +32,7 @@ static const struct dtype {
               {"F64", TENSOR_OTHER, 8},     {"I64", TENSOR_OTHER, 8},
               {"U64", TENSOR_OTHER, 8},     {"U32", TENSOR_OTHER, 4},
               {"I16", TENSOR_OTHER, 2},     {"U16", TENSOR_OTHER, 2},
-              {"I8", TENSOR_OTHER, 1},      {"U8", TENSOR_OTHER, 1},
+              {"I8", TENSOR_I8, 1},         {"U8", TENSOR_OTHER, 1},
               {"BOOL", TENSOR_OTHER, 1},    {"F8_E4M3", TENSOR_OTHER, 1},
               {"F8_E5M2", TENSOR_OTHER, 1}, {NULL, 0, 0}};
 

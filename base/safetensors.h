@@ -33,7 +33,8 @@ enum tensor_type {
     TENSOR_F16,
     TENSOR_BF16,
     TENSOR_I32,
-    TENSOR_OTHER /* a known type that nothing here reads: I64, U8, ... */
+    TENSOR_OTHER, /* a known type that nothing here reads: I64, U8, ... */
+    TENSOR_I8
 };
 
 struct tensor {

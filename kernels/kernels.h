@@ -3,7 +3,8 @@
  * Operations take raw pointers, sizes and a `struct kernel_run`; they open no
  * file, write no log, keep no state beyond the table's own device context.
  * Matrices are row-major and dense, shapes are written [rows, columns].
- * Activations are f32; weights are f32 or bf16 as they lie in the file.
+ * Activations are f32; weights are f32, bf16, f16, or int8 with a scale for each
+ * row, as they lie in the file.
  *
  * `ref` is plain C with double accumulators: the oracle of all others.  `cpu`
  * starts as a copy of it and overrides what is worth it.  `cuda` lives on a
@@ -36,11 +37,23 @@ enum kernel_error {
     KERNEL_FAILED = -3       /* the library or the device said no */
 };
 
-enum kernel_type { KERNEL_F32, KERNEL_BF16 };
+enum kernel_type {
+    KERNEL_F32,
+    KERNEL_BF16,
+    KERNEL_F16, /* IEEE 754 binary16 */
+    KERNEL_INT8 /* with a scale: see kernel_int8 */
+};
+enum { KERNEL_TYPES = KERNEL_INT8 + 1 };
 static inline size_t kernel_type_size(int type)
 {
-    return type == KERNEL_BF16 ? 2 : 4;
+    return type == KERNEL_F32 ? 4 : type == KERNEL_INT8 ? 1 : 2;
 }
+
+/* Weights of eight bits: weight (i, j) is scale[i] * rows[i k + j]. */
+struct kernel_int8 {
+    const int8_t *rows; /* [n, k] */
+    const float *scale; /* [n], aligned */
+};
 
 /* Work shared out over the caller's threads: body(argument, from, to) is called
  * for ranges that cover [0, count) once; returns when all are done.  A NULL
@@ -140,7 +153,9 @@ struct kernels {
 
     /* `host` [n, k] of `type` must stay where it is until weight_free; the
      * backend may use it in place, or keep a packed copy (cpu: from the first
-     * product of 16 rows or more on).  `host` may be unaligned. */
+     * product of 16 rows or more on).  `host` may be unaligned.  KERNEL_INT8:
+     * `host` is a struct kernel_int8, and what that points to must stay.
+     * cuda holds f16 and int8 as f32. */
     int (*weight)(struct kernel_run *run, const void *host, int type, size_t n,
                   size_t k, struct kernel_weight **ret);
     void (*weight_free)(struct kernel_run *run, struct kernel_weight *weight);

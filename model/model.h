@@ -62,7 +62,7 @@ struct model_facts {
     const char *name;    /* the folder's */
     const char *backend; /* "ref", "cpu", "cuda" */
     const char *family;  /* "qwen3", "bert", ... */
-    const char *type;    /* of the weights: "f32", "bf16", "f16" */
+    const char *type;    /* of the embedding: "f32", "bf16", "f16", "int8" */
     size_t width;        /* D */
     size_t layers;
     size_t vocabulary;

@@ -2,6 +2,8 @@
  *
  *   \s            PCRE2 counts U+180E in         written out
  *   \w            differs on 3,436 characters    written out
+ *   \d \b         Unicode 14 here, 16 there      written out
+ *   [a\W]         \W as above                   (?:[a]|[^...])
  *   \h            a hexadecimal digit there      written out
  *   \p{Han}       Script there, extensions here  \p{sc:Han}
  *   \p{Letter}    long names of categories       \p{L}
@@ -48,6 +50,7 @@ static const struct {
     {'s', SPACES},
     {'w', WORDS},
     {'h', "0-9a-fA-F"},
+    {'d', "\\p{Nd}"},
 };
 
 /* Long names of general categories, and what Unicode calls them. */
@@ -96,14 +99,69 @@ static const char *category_of(struct slice name)
     return NULL;
 }
 
-/* \p{...} or \P{...} at `at` (on the backslash); returns the byte after it.
- * Within a class what came after Unicode 14 cannot be taken from \P{...}. */
+/* A class [...] as it is read.  What it has as the complement of something, as
+ * \W, cannot be a member of one here: it stands beside, as [^...]. */
+struct class
+{
+    size_t from; /* the byte after [ or [^; 0: there is none */
+    bool negated;
+    struct buf members, beside;
+};
+
+/* The members of what is written as \w or \p{L}, from the language of one to
+ * that of the other, go where they belong. */
+static void put_set(struct buf *out, struct class *class, struct slice members,
+                    bool negated)
+{
+    if (class->from && !negated) {
+        buf_put_slice(&class->members, members);
+        return;
+    }
+    if (class->from) {
+        out = &class->beside;
+        buf_put_text(out, class->negated ? "(?!" : "|");
+    }
+    buf_put_text(out, negated ? "[^" : "[");
+    buf_put_slice(out, members);
+    buf_put_text(out, "]");
+    if (class->from && class->negated)
+        buf_put_text(out, ")");
+}
+
+static void end_class(struct buf *out, struct class *class)
+{
+    struct slice members = buf_slice(&class->members);
+    struct slice beside = buf_slice(&class->beside);
+    if (beside.size)
+        buf_put_text(out, "(?:");
+    if (class->negated)
+        buf_put_slice(out, beside);
+    if (members.size || !beside.size) {
+        buf_put_text(out, class->negated ? "[^" : "[");
+        buf_put_slice(out, members);
+        buf_put_text(out, "]");
+    } else if (class->negated) {
+        buf_put_text(out, "(?s:.)");
+    } else {
+        beside.data++;
+        beside.size--;
+    }
+    if (!class->negated)
+        buf_put_slice(out, beside);
+    if (class->beside.size)
+        buf_put_text(out, ")");
+    class->from = 0;
+    buf_clear(&class->members);
+    buf_clear(&class->beside);
+}
+
+/* \p{...} or \P{...} at `at` (on the backslash); returns the byte after it. */
 static size_t rewrite_property(struct buf *out, struct slice in, size_t at,
-                               bool in_class)
+                               struct class *class)
 {
     const char *close = memchr(in.data + at, '}', in.size - at);
     if (!close || in.data[at + 2] != '{') {
-        buf_put(out, in.data + at, 2);
+        buf_put(class->from ? &class->members : out, in.data + at, 2);
         return at + 2;
     }
     size_t end = (size_t)(close - in.data), from = at + 3;
@@ -112,45 +170,61 @@ static size_t rewrite_property(struct buf *out, struct slice in, size_t at,
     struct slice name = {in.data + from, end - from};
     const char *category = plain_property(name) ? NULL : category_of(name);
     struct slice kind = category ? slice_of(category) : name;
-    negated = negated != (in.data[at + 1] == 'P');
-    if (!in_class)
-        buf_put_text(out, negated ? "[^" : "[");
-    buf_put_text(out, negated && in_class ? "\\P{" : "\\p{");
+    struct buf members = {0};
+    buf_put_text(&members, "\\p{");
     if (!category && !plain_property(name))
-        buf_put_text(out, "sc:");
-    buf_put_slice(out, kind);
-    buf_put_byte(out, '}');
-    if (!negated || !in_class)
-        new_unicode_put(out, kind);
-    if (!in_class)
-        buf_put_byte(out, ']');
+        buf_put_text(&members, "sc:");
+    buf_put_slice(&members, kind);
+    buf_put_byte(&members, '}');
+    new_unicode_put(&members, kind);
+    put_set(out, class, buf_slice(&members),
+            negated != (in.data[at + 1] == 'P'));
+    buf_free(&members);
     return end + 1;
 }
 
-static size_t rewrite_escape(struct buf *out, struct slice in, size_t at,
-                             bool in_class)
+/* \b and \B, by what a word is there: beside \w these six of Latin 1. */
+static void put_edge(struct buf *out, bool negated)
 {
+    struct buf word = {0};
+    buf_put_text(&word, "[" WORDS "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}");
+    new_unicode_put_words(&word);
+    buf_put_text(&word, "]");
+    buf_printf(out, "(?:(?<=%s)(?%s%s)|(?<!%s)(?%s%s))", word.data,
+               negated ? "=" : "!", word.data, word.data, negated ? "!" : "=",
+               word.data);
+    buf_free(&word);
+}
+
+static size_t rewrite_escape(struct buf *out, struct slice in, size_t at,
+                             struct class *class)
+{
+    struct buf *to = class->from ? &class->members : out;
     if (at + 1 == in.size) {
-        buf_put_byte(out, '\\');
+        buf_put_byte(to, '\\');
         return at + 1;
     }
     char letter = in.data[at + 1];
     if ((letter == 'p' || letter == 'P') && at + 2 < in.size)
-        return rewrite_property(out, in, at, in_class);
+        return rewrite_property(out, in, at, class);
     for (size_t i = 0; i < sizeof shorthands / sizeof shorthands[0]; i++) {
         bool negated = letter == toupper((unsigned char)shorthands[i].letter);
         if (letter != shorthands[i].letter && !negated)
             continue;
-        if (in_class && negated)
-            break; /* cannot be written out */
-        buf_put_text(out, in_class ? "" : negated ? "[^" : "[");
-        buf_put_text(out, shorthands[i].members);
+        struct buf members = {0};
+        buf_put_text(&members, shorthands[i].members);
         if (shorthands[i].letter == 'w')
-            new_unicode_put_words(out);
-        buf_put_text(out, in_class ? "" : "]");
+            new_unicode_put_words(&members);
+        if (shorthands[i].letter == 'd')
+            new_unicode_put(&members, slice_of("Nd"));
+        put_set(out, class, buf_slice(&members), negated);
+        buf_free(&members);
         return at + 2;
     }
-    buf_put(out, in.data + at, 2);
+    if (!class->from && (letter == 'b' || letter == 'B'))
+        put_edge(out, letter == 'B');
+    else
+        buf_put(to, in.data + at, 2);
     return at + 2;
 }
 
@@ -161,31 +235,69 @@ static int refuse(struct err *err, size_t at, const char *what)
                    what, at);
 }
 
-/* From one language to the other. */
-static int rewrite(struct buf *out, struct slice in, struct err *err)
+/* Whether what was taken out of the class, from `at` to `end`, has a hyphen
+ * beside it, which might now join what it did not. */
+static bool is_beside_hyphen(struct slice in, const struct class *class,
+                             size_t at, size_t end)
 {
-    size_t class_from = 0; /* the byte after [ or [^; 0: not in a class */
+    bool before = at > class->from + 1 && in.data[at - 1] == '-' &&
+                  in.data[at - 2] != '\\';
+    bool after =
+        end + 1 < in.size && in.data[end] == '-' && in.data[end + 1] != ']';
+    return before || after;
+}
+
+static int rewrite_parts(struct buf *out, struct class *class, struct slice in,
+                         struct err *err)
+{
     for (size_t at = 0; at < in.size;) {
         char c = in.data[at];
         if (c == '\\') {
-            at = rewrite_escape(out, in, at, class_from > 0);
+            size_t beside = class->beside.size, from = at;
+            at = rewrite_escape(out, in, at, class);
+            if (class->beside.size > beside &&
+                is_beside_hyphen(in, class, from, at))
+                return refuse(err, from, "a range with a complement");
             continue;
         }
         char next = at + 1 < in.size ? in.data[at + 1] : '\0';
-        if (class_from && c == '&' && next == '&')
+        if (class->from && c == '&' && next == '&')
             return refuse(err, at, "an intersection (&&)");
-        if (class_from && c == '[')
+        if (class->from && c == '[')
             return refuse(err, at, "a class within a class");
-        if (!class_from && c == '}' && next == '+')
+        if (!class->from && c == '}' && next == '+')
             return refuse(err, at, "an interval followed by +");
-        if (class_from && c == ']' && at > class_from)
-            class_from = 0;
-        else if (!class_from && c == '[')
-            class_from = at + 1 + (next == '^');
-        buf_put_byte(out, c);
+        if (!class->from && c == '[') {
+            class->negated = next == '^';
+            class->from = at + 1 + class->negated;
+            at = class->from;
+            continue;
+        }
+        if (class->from && c == ']' && at > class->from) {
+            end_class(out, class);
+        } else if (class->from) {
+            buf_put_text(&class->members, c == '^' ? "\\" : "");
+            buf_put_byte(&class->members, c);
+        } else {
+            buf_put_byte(out, c);
+        }
         at++;
     }
+    if (class->from)
+        return err_set(err, ERR_FORMAT,
+                       "bad pattern: no ] for the class at byte %zu",
+                       class->from - 1 - class->negated);
     return 0;
+}
+
+/* From one language to the other. */
+static int rewrite(struct buf *out, struct slice in, struct err *err)
+{
+    struct class class = {0};
+    int code = rewrite_parts(out, &class, in, err);
+    buf_free(&class.members);
+    buf_free(&class.beside);
+    return code;
 }
 
 static int compile(struct slice regex, uint32_t flags, pcre2_code **ret,

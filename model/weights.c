@@ -155,7 +155,7 @@ static struct kernel_weight *id_rows(struct walk *walk,
     size_t rows = c->vocabulary;
     if (c->architecture->hils)
         rows = hils_rows(walk, c, name);
-    const struct tensor *tensor = walk_ask(walk, name, rows, c->width);
+    const struct tensor *tensor = walk_ask_matrix(walk, name, rows, c->width);
     if (!tensor)
         return NULL;
     *ret_data = walk_data(walk, tensor);
@@ -222,14 +222,15 @@ static void describe(struct model_weights *w, const struct walk *walk,
     struct part_name name = part_name(walk, names->embedding);
     const struct named *embedding =
         weight_files_find(w->files, part_name_end(&name, ".weight"));
-    int type = embedding->tensor->type;
-    w->type = type == TENSOR_BF16 ? "bf16" : type == TENSOR_F16 ? "f16" : "f32";
+    static const char *const types[] = {[TENSOR_F32] = "f32",
+                                        [TENSOR_F16] = "f16",
+                                        [TENSOR_BF16] = "bf16",
+                                        [TENSOR_I8] = "int8"};
+    w->type = types[embedding->tensor->type];
     for (size_t i = 0; i < w->files->tensor_count; i++) {
         const struct tensor *tensor = w->files->tensors[i].tensor;
         w->parameters += tensor_values(tensor);
-        w->bytes += tensor->type == TENSOR_F16
-                        ? tensor_values(tensor) * sizeof(float)
-                        : tensor->bytes;
+        w->bytes += tensor->bytes;
     }
 }
 

@@ -3,6 +3,8 @@
  * They lie in `model.safetensors`, or in the files that
  * `model.safetensors.index.json` names, under the names that transformers gives
  * the family (architectures.h).
+ * A matrix X.weight, the embedding and the head too, may be of int8, [n, k], with
+ * X.weight_scale, f32 [n]: a row's numbers are its integers times its scale.
  * Our own, all optional, and each pair whole or not at all:
  *
  *   lectern.mem, lectern.mem0            [D]     soft tokens
@@ -83,7 +85,7 @@ struct model_weights {
     uint64_t parameters;
     uint64_t bytes;                   /* of memory for these */
     bool soft_tokens, recalls, pools; /* it has lectern.* of these kinds */
-    const char *type; /* of the embedding: "f32", "bf16", "f16" */
+    const char *type; /* of the embedding: "f32", "bf16", "f16", "int8" */
 
     const struct kernels *kernels;
     struct weight_files *files;

@@ -35,7 +35,7 @@ float *walk_landmark(struct walk *walk, const struct model_config *c,
         return NULL;
     float *row = malloc(c->width * sizeof *row);
     if (row)
-        tensor_floats(table->tensor, c->vocabulary * c->width, c->width, row);
+        walk_row(walk, table->tensor, c->vocabulary, c->width, row);
     else
         walk_fail(walk, KERNEL_NO_MEMORY, embedding);
     return row;
@@ -123,8 +123,7 @@ static float number(struct walk *walk, const char *name)
         return value;
     }
     named->known = true;
-    if (named->tensor->type == TENSOR_OTHER ||
-        named->tensor->type == TENSOR_I32)
+    if (!tensor_is_float(named->tensor))
         walk_complain(walk, "of another type", name);
     else
         tensor_floats(named->tensor, 0, 1, &value);

@@ -69,12 +69,21 @@ void walk_complain(struct walk *walk, const char *what, const char *name);
 /* The second walk failed: no memory, or what the backend said. */
 void walk_fail(struct walk *walk, int kernel_code, const char *name);
 
+static inline bool tensor_is_float(const struct tensor *tensor)
+{
+    return tensor->type == TENSOR_F32 || tensor->type == TENSOR_BF16 ||
+           tensor->type == TENSOR_F16;
+}
+
 /* A tensor [rows, columns], or [rows] when columns is 0.  All return NULL, with
  * a complaint, when there is none like that; on the first walk the takers do
- * so always.  walk_ask: what lies in the file; walk_host: floats, to be freed;
+ * so always.  walk_ask: what lies in the file; walk_ask_matrix: the same, which
+ * may also be int8 with its scales beside it; walk_host: floats, to be freed;
  * walk_vector: the backend's memory; walk_matrix: to multiply by. */
 const struct tensor *walk_ask(struct walk *walk, const char *name, size_t rows,
                               size_t columns);
+const struct tensor *walk_ask_matrix(struct walk *walk, const char *name,
+                                     size_t rows, size_t columns);
 float *walk_host(struct walk *walk, const char *name, size_t rows,
                  size_t columns);
 float *walk_vector(struct walk *walk, const char *name, size_t rows,
@@ -84,10 +93,15 @@ struct kernel_weight *walk_matrix(struct walk *walk, const char *name,
 
 /* The tensor's rows as a backend can multiply by them, and of which type. */
 struct matrix_data {
-    const void *data; /* NULL: no memory, or only the first walk */
-    int type;         /* enum kernel_type */
+    const void *data;   /* NULL: no memory, or only the first walk */
+    const float *scale; /* of int8; the same */
+    int type;           /* enum kernel_type */
 };
+/* Of what walk_ask_matrix returned. */
 struct matrix_data walk_data(struct walk *walk, const struct tensor *tensor);
+/* out [columns] = its row `row`, as floats. */
+void walk_row(const struct walk *walk, const struct tensor *tensor, size_t row,
+              size_t columns, float *out);
 /* The first `rows` of these. */
 struct kernel_weight *walk_weight(struct walk *walk, struct matrix_data data,
                                   const char *name, size_t rows,
@@ -97,7 +111,7 @@ struct kernel_weight *walk_weight(struct walk *walk, struct matrix_data data,
  * closed. */
 float *weight_files_keep(struct weight_files *files,
                          const struct tensor *tensor);
-/* Of its values from `from` on, `count`. */
+/* Of its values from `from` on, `count`; int8 without their scale. */
 void tensor_floats(const struct tensor *tensor, size_t from, size_t count,
                    float *out);
 

@@ -15,19 +15,10 @@ void walk_complain(struct walk *walk, const char *what, const char *name)
     walk->complaint_count++;
 }
 
-static bool is_float(const struct tensor *tensor)
-{
-    return tensor->type == TENSOR_F32 || tensor->type == TENSOR_BF16 ||
-           tensor->type == TENSOR_F16;
-}
-
 static void complain_shape(struct walk *walk, const struct tensor *t,
                            size_t rows, size_t columns)
 {
-    walk_complain(walk, is_float(t) ? "misshapen" : "of another type",
-                  t->name.data);
-    if (!is_float(t))
-        return;
+    walk_complain(walk, "misshapen", t->name.data);
     buf_put_text(&walk->complaints, " [");
     for (int i = 0; i < t->rank; i++)
         buf_printf(&walk->complaints, "%s%llu", i ? ", " : "",
@@ -38,8 +29,9 @@ static void complain_shape(struct walk *walk, const struct tensor *t,
         buf_printf(&walk->complaints, "] (not [%zu])", rows);
 }
 
-const struct tensor *walk_ask(struct walk *walk, const char *name, size_t rows,
-                              size_t columns)
+/* Of floats, or of int8 if `bytes`. */
+static const struct tensor *ask(struct walk *walk, const char *name,
+                                size_t rows, size_t columns, bool bytes)
 {
     struct named *named = weight_files_find(walk->files, name);
     if (!named) {
@@ -50,10 +42,40 @@ const struct tensor *walk_ask(struct walk *walk, const char *name, size_t rows,
     named->known = true;
     bool fits = t->rank == (columns ? 2 : 1) && t->shape[0] == rows &&
                 (!columns || t->shape[1] == columns);
-    if (fits && is_float(t))
+    if (!tensor_is_float(t) && !(bytes && t->type == TENSOR_I8))
+        walk_complain(walk, "of another type", name);
+    else if (!fits)
+        complain_shape(walk, t, rows, columns);
+    else
         return t;
-    complain_shape(walk, t, rows, columns);
     return NULL;
+}
+
+const struct tensor *walk_ask(struct walk *walk, const char *name, size_t rows,
+                              size_t columns)
+{
+    return ask(walk, name, rows, columns, false);
+}
+
+/* The name of an int8 matrix's scales. */
+static struct part_name scale_name(const char *name)
+{
+    struct part_name scale;
+    snprintf(scale.text, sizeof scale.text, "%s_scale", name);
+    return scale;
+}
+
+const struct tensor *walk_ask_matrix(struct walk *walk, const char *name,
+                                     size_t rows, size_t columns)
+{
+    const struct tensor *t = ask(walk, name, rows, columns, true);
+    if (!t || t->type != TENSOR_I8)
+        return t;
+    struct part_name scale = scale_name(name);
+    const struct tensor *s = walk_ask(walk, scale.text, rows, 0);
+    if (s && s->type != TENSOR_F32)
+        walk_complain(walk, "not of f32", scale.text);
+    return s && s->type == TENSOR_F32 ? t : NULL;
 }
 
 /* ---- Taking ---- */
@@ -69,6 +91,10 @@ void tensor_floats(const struct tensor *tensor, size_t from, size_t count,
     }
     for (size_t i = 0; i < count; i++) {
         uint16_t half;
+        if (tensor->type == TENSOR_I8) {
+            out[i] = (float)(int8_t)in[i];
+            continue;
+        }
         memcpy(&half, in + 2 * i, sizeof half);
         uint32_t bits = (uint32_t)half << 16;
         if (tensor->type == TENSOR_F16)
@@ -153,36 +179,71 @@ float *weight_files_keep(struct weight_files *files,
     return copy;
 }
 
+static int kernel_type_of(const struct tensor *tensor)
+{
+    switch (tensor->type) {
+    case TENSOR_BF16: return KERNEL_BF16;
+    case TENSOR_F16: return KERNEL_F16;
+    case TENSOR_I8: return KERNEL_INT8;
+    default: return KERNEL_F32;
+    }
+}
+
+/* Where it lies, or a copy when it lies unaligned; NULL: no memory. */
+static const void *aligned(struct walk *walk, const struct tensor *tensor)
+{
+    size_t size = tensor_type_size(tensor->type);
+    if ((uintptr_t)tensor->data % size == 0)
+        return tensor->data;
+    void *copy = keep_room(walk->files, tensor, size);
+    return copy ? memcpy(copy, tensor->data, tensor->bytes) : NULL;
+}
+
+static const struct tensor *scale_of(const struct walk *walk,
+                                     const struct tensor *tensor)
+{
+    struct part_name name = scale_name(tensor->name.data);
+    return weight_files_find(walk->files, name.text)->tensor;
+}
+
 struct matrix_data walk_data(struct walk *walk, const struct tensor *tensor)
 {
-    struct matrix_data ret = {.type = tensor->type == TENSOR_BF16 ? KERNEL_BF16
-                                                                  : KERNEL_F32};
-    size_t size = kernel_type_size(ret.type);
+    struct matrix_data ret = {.type = kernel_type_of(tensor)};
     if (!walk->take || walk->code)
         return ret;
-    if (tensor->type == TENSOR_F16) {
-        ret.data = weight_files_keep(walk->files, tensor);
-    } else if ((uintptr_t)tensor->data % size) {
-        void *copy = keep_room(walk->files, tensor, size);
-        if (copy)
-            memcpy(copy, tensor->data, tensor->bytes);
-        ret.data = copy;
-    } else {
-        ret.data = tensor->data;
+    ret.data = aligned(walk, tensor);
+    if (ret.data && ret.type == KERNEL_INT8) {
+        ret.scale = aligned(walk, scale_of(walk, tensor));
+        if (!ret.scale)
+            ret.data = NULL;
     }
     return ret;
+}
+
+void walk_row(const struct walk *walk, const struct tensor *tensor, size_t row,
+              size_t columns, float *out)
+{
+    float scale;
+    tensor_floats(tensor, row * columns, columns, out);
+    if (tensor->type != TENSOR_I8)
+        return;
+    tensor_floats(scale_of(walk, tensor), row, 1, &scale);
+    for (size_t i = 0; i < columns; i++)
+        out[i] *= scale;
 }
 
 struct kernel_weight *walk_weight(struct walk *walk, struct matrix_data data,
                                   const char *name, size_t rows, size_t columns)
 {
     struct kernel_weight *weight = NULL;
+    const struct kernel_int8 int8 = {data.data, data.scale};
     if (!walk->take || walk->code)
         return NULL;
     int code = KERNEL_NO_MEMORY;
     if (data.data)
-        code = walk->kernels->weight(walk->run, data.data, data.type, rows,
-                                     columns, &weight);
+        code = walk->kernels->weight(
+            walk->run, data.type == KERNEL_INT8 ? &int8 : data.data, data.type,
+            rows, columns, &weight);
     if (code)
         walk_fail(walk, code, name);
     return weight;
@@ -191,7 +252,7 @@ struct kernel_weight *walk_weight(struct walk *walk, struct matrix_data data,
 struct kernel_weight *walk_matrix(struct walk *walk, const char *name,
                                   size_t rows, size_t columns)
 {
-    const struct tensor *tensor = walk_ask(walk, name, rows, columns);
+    const struct tensor *tensor = walk_ask_matrix(walk, name, rows, columns);
     if (!tensor)
         return NULL;
     return walk_weight(walk, walk_data(walk, tensor), name, rows, columns);

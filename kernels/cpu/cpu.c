@@ -16,7 +16,8 @@ static bool has(enum cpu_level level)
     switch (level) {
     case CPU_PLAIN: return true;
     case CPU_AVX2:
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+        return __builtin_cpu_supports("avx2") &&
+               __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
     case CPU_AVX512:
         return __builtin_cpu_supports("avx512f") &&
                __builtin_cpu_supports("avx512bw") &&

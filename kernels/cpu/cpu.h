@@ -38,8 +38,8 @@ void cpu_share(struct kernel_run *run, size_t count, double work,
                void *argument);
 
 /* lanes->rows and lanes->mix (dense out and v), shared out by columns. */
-void cpu_rows(struct kernel_run *run, float *out, const float *a, const void *w,
-              bool bf16, size_t m, size_t n, size_t k, bool add);
+void cpu_rows(struct kernel_run *run, float *out, const float *a,
+              struct lanes_weight w, size_t m, size_t n, size_t k, bool add);
 void cpu_mix(struct kernel_run *run, float *out, const float *p, size_t p_row,
              size_t p_column, const float *v, size_t m, size_t n, size_t k);
 

@@ -7,8 +7,9 @@
  * were done before.  So there are 16 heights of tiles, and for each shape of
  * block at most as many primitives, made when first needed and kept for good.
  *
- * bf16 weights are packed as f32: twice the size of the file's, but exact.  As
- * bf16 a pass of many rows would not equal its rows one by one.
+ * All weights are packed as f32: twice the size of bf16, but exact.  As bf16 a
+ * pass of many rows would not equal its rows one by one.  Those of int8 are
+ * rounded once, with their scale.
  *
  * Packed weights are kept where all weights together are small (kept.h).  Of the
  * others each block is packed anew for each product, which costs some hundredths
@@ -100,12 +101,6 @@ static int alone(void)
 static size_t aligned(size_t bytes)
 {
     return (bytes + 63) & ~(size_t)63;
-}
-
-static void *room(size_t bytes)
-{
-    void *memory = NULL;
-    return posix_memalign(&memory, 64, bytes ? bytes : 1) ? NULL : memory;
 }
 
 /* ---- Shapes and primitives; the library's mutex is held ---- */
@@ -271,15 +266,13 @@ static bool pack_block(const struct packed *packed,
                        void *buffer, char *to)
 {
     const struct shape *shape = shape_at(packed, block);
-    const char *rows = ref_weight_row(w, block * packed->columns);
-    size_t values = shape->n * shape->k, size = kernel_type_size(w->type);
+    struct lanes_weight rows =
+        lanes_weight_from(lanes_of(w), block * packed->columns, w->k);
     void *from = buffer;
-    if (w->type == KERNEL_BF16)
-        cpu_lanes->from_bf16(buffer, rows, values);
-    else if ((uintptr_t)rows % size)
-        memcpy(buffer, rows, values * size);
+    if (w->type == KERNEL_F32 && (uintptr_t)rows.rows % sizeof(float) == 0)
+        from = (void *)(uintptr_t)rows.rows;
     else
-        from = (void *)(uintptr_t)rows;
+        cpu_lanes->widen(buffer, rows, shape->n, shape->k);
     dnnl_memory_desc_t plain;
     return matrix(&plain, shape->k, shape->n, dnnl_ba) &&
            reorder(&plain, from, &shape->weight, to);
@@ -289,7 +282,8 @@ static void pack_part(void *argument, size_t from, size_t to)
 {
     struct packing *job = argument;
     const struct packed *packed = job->packed;
-    void *buffer = room(packed->shape->n * packed->shape->k * sizeof(float));
+    void *buffer =
+        ref_room(packed->shape->n * packed->shape->k * sizeof(float));
     int before = alone();
     bool done = buffer != NULL;
     for (size_t block = from; done && block < to; block++)
@@ -334,7 +328,7 @@ static void keep(struct kernel_run *run, struct packed *packed,
     struct packing job = {.w = w, .packed = packed};
     if (!kept_take(bytes))
         return;
-    packed->data = room(bytes);
+    packed->data = ref_room(bytes);
     if (packed->data)
         cpu_share(run, packed->blocks, (double)w->n * (double)w->k, pack_part,
                   &job);
@@ -453,7 +447,7 @@ static void product_part(void *argument, size_t from, size_t to)
 {
     struct job *job = argument;
     const struct packed *packed = job->packed;
-    char *buffer = room(buffer_size(job));
+    char *buffer = ref_room(buffer_size(job));
     int before = alone();
     bool done = buffer != NULL;
     for (size_t i = from; done && i < to; i++) {
@@ -473,9 +467,9 @@ static void block_part(void *argument, size_t from, size_t to)
     struct job *job = argument;
     const struct packed *packed = job->packed;
     size_t block_bytes = aligned(packed->shape->bytes);
-    char *buffer = room(buffer_size(job));
-    char *weight =
-        room(block_bytes + packed->shape->n * packed->shape->k * sizeof(float));
+    char *buffer = ref_room(buffer_size(job));
+    char *weight = ref_room(block_bytes + packed->shape->n * packed->shape->k *
+                                              sizeof(float));
     int before = alone();
     bool done = buffer && weight;
     for (size_t block = from; done && block < to; block++) {

@@ -8,6 +8,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/kernels.h"
+
+/* Rows [n, k] of a weight, as they lie. */
+struct lanes_weight {
+    const void *rows;
+    const float *scale; /* [n], of int8; else NULL */
+    int type;           /* enum kernel_type */
+};
+
+static inline struct lanes_weight lanes_floats(const float *rows)
+{
+    return (struct lanes_weight){rows, NULL, KERNEL_F32};
+}
+
+/* From row `row` on. */
+static inline struct lanes_weight lanes_weight_from(struct lanes_weight w,
+                                                    size_t row, size_t k)
+{
+    w.rows = (const char *)w.rows + row * k * kernel_type_size(w.type);
+    w.scale = w.scale ? w.scale + row : NULL;
+    return w;
+}
+
 /* A query's softmax as it runs. */
 struct lanes_row {
     const float *q;      /* [d] */
@@ -21,8 +44,8 @@ struct lanes {
 
     /* out [m, n] = a [m, k] . w [n, k]^T (+ out when `add`); rows of out are
      * `out_step` apart.  Reads w once from memory: for few rows m. */
-    void (*rows)(float *out, size_t out_step, const float *a, const void *w,
-                 bool bf16, size_t m, size_t n, size_t k, bool add);
+    void (*rows)(float *out, size_t out_step, const float *a,
+                 struct lanes_weight w, size_t m, size_t n, size_t k, bool add);
 
     /* out [m, n] = p . v [k, n] (+ out when `add`); p(i, l) is at
      * p[i * p_row + l * p_column]; rows of out and v are out_step, v_step
@@ -54,7 +77,8 @@ struct lanes {
                    size_t count);
     /* x = exp(x - most); returns their sum */
     float (*exp_sum)(float *x, float most, size_t count);
-    void (*from_bf16)(float *out, const void *x, size_t count);
+    /* out [n, k] = w */
+    void (*widen)(float *out, struct lanes_weight w, size_t n, size_t k);
 
     /* A step of softmax over keys that come in blocks, a column for each query:
      * score [keys, LANES_ROWS] becomes exp(score - most), where the running

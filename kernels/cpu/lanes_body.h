@@ -1,8 +1,8 @@
 /* The loops of lanes.h over vectors of LANES_WIDTH floats.  Included once by a
  * file that defines LANES_WIDTH, LANES_TARGET (the attribute of every function),
  * LANES_MAX and LANES_MIN (of two vectors; of a NaN and a number the second),
- * LANES_ABOVE (the mask of the lanes where not a <= b), LANES_WIDEN (of bf16),
- * and LANES_TABLE, LANES_NAME.
+ * LANES_ABOVE (the mask of the lanes where not a <= b), LANES_BF16, LANES_F16 and
+ * LANES_INT8 (of these to f32), and LANES_TABLE, LANES_NAME.
  *
  * a * b + c becomes one instruction: this folder is compiled with
  * -ffp-contract=fast. */
@@ -14,11 +14,13 @@ typedef float vec __attribute__((vector_size(LANES_WIDTH * 4)));
 typedef int32_t ivec __attribute__((vector_size(LANES_WIDTH * 4)));
 typedef uint32_t uvec __attribute__((vector_size(LANES_WIDTH * 4)));
 typedef uint16_t hvec __attribute__((vector_size(LANES_WIDTH * 2)));
+typedef int8_t bvec __attribute__((vector_size(LANES_WIDTH)));
 
 #define INLINE      static inline __attribute__((always_inline)) LANES_TARGET
 #define BODY        static LANES_TARGET
 #define UNROLL      _Pragma("GCC unroll 8")
 #define UNROLL_MORE _Pragma("GCC unroll 16")
+#define UNROLL_LESS _Pragma("GCC unroll 4")
 
 enum { WIDTH = LANES_WIDTH, TILE_ROWS = 6, TILE_VECS = WIDTH == 16 ? 4 : 2 };
 
@@ -54,28 +56,27 @@ INLINE vec all(float x)
     return x - (vec){0};
 }
 
-INLINE vec load_weight(const char *w, size_t at, bool bf16)
-{
-    vec v;
-    hvec h;
-    if (bf16) {
-        memcpy(&h, w + at * 2, sizeof h);
-        return LANES_WIDEN(h);
-    }
-    memcpy(&v, w + at * 4, sizeof v);
-    return v;
-}
-
-INLINE vec load_some_weight(const char *w, size_t at, bool bf16, size_t count)
+/* `count` numbers of a weight of `type`, then zeros; the scale is left out. */
+INLINE vec load_some_weight(const char *w, size_t at, int type, size_t count)
 {
     vec v = {0};
     hvec h = {0};
-    if (bf16) {
-        memcpy(&h, w + at * 2, count * 2);
-        return LANES_WIDEN(h);
+    bvec b = {0};
+    if (type == KERNEL_F32) {
+        memcpy(&v, w + at * 4, count * 4);
+        return v;
     }
-    memcpy(&v, w + at * 4, count * 4);
-    return v;
+    if (type == KERNEL_INT8) {
+        memcpy(&b, w + at, count);
+        return LANES_INT8(b);
+    }
+    memcpy(&h, w + at * 2, count * 2);
+    return type == KERNEL_BF16 ? LANES_BF16(h) : LANES_F16(h);
+}
+
+INLINE vec load_weight(const char *w, size_t at, int type)
+{
+    return load_some_weight(w, at, type, WIDTH);
 }
 
 INLINE float sum(vec v)
@@ -121,38 +122,52 @@ INLINE vec exp_of(vec x)
 
 /* Bytes that are asked for before they are needed, in each stream of a weight:
  * the processor does not look far enough ahead by itself. */
-enum { AHEAD = 1024 };
+enum { AHEAD = 2048 };
 
-/* m rows by n columns of `rows`; m and n are constants where it is inlined.  The
- * columns are `apart` rows of w, and places of out, from one another. */
+/* One vector of each of m rows of a by one of each of n streams of w. */
+INLINE void rows_step(vec acc[4][4], const float *a, const char *w, size_t at,
+                      size_t step, int type, size_t m, size_t n, size_t k)
+{
+    vec b[4];
+    UNROLL
+    for (size_t j = 0; j < n; j++)
+        b[j] = load_weight(w, j * step + at, type);
+    UNROLL
+    for (size_t i = 0; i < m; i++) {
+        vec x = load(a + i * k);
+        UNROLL
+        for (size_t j = 0; j < n; j++)
+            acc[i][j] += x * b[j];
+    }
+}
+
+/* m rows by n columns of `rows`; m, n and type are constants where it is
+ * inlined.  The columns are `apart` rows of w, and places of out and scale, from
+ * one another. */
 INLINE void rows_tile(float *out, size_t out_step, const float *a,
-                      const char *w, size_t apart, bool bf16, size_t m,
-                      size_t n, size_t k, bool add)
+                      const char *w, const float *scale, size_t apart, int type,
+                      size_t m, size_t n, size_t k, bool add)
 {
     vec acc[4][4] = {{{0}}};
-    size_t l = 0, step = apart * k, size = bf16 ? 2 : 4;
-    for (; l + WIDTH <= k; l += WIDTH) {
-        vec b[4];
+    size_t l = 0, step = apart * k, size = kernel_type_size(type);
+    size_t line = 64 / size; /* numbers */
+    for (; l + line <= k; l += line) {
         UNROLL
-        for (size_t j = 0; j < n; j++) {
-            b[j] = load_weight(w, j * step + l, bf16);
+        for (size_t j = 0; j < n; j++)
             __builtin_prefetch(w + (j * step + l) * size + AHEAD, 0, 3);
-        }
-        UNROLL
-        for (size_t i = 0; i < m; i++) {
-            vec x = load(a + i * k + l);
-            UNROLL
-            for (size_t j = 0; j < n; j++)
-                acc[i][j] += x * b[j];
-        }
+        UNROLL_LESS
+        for (size_t part = 0; part < line; part += WIDTH)
+            rows_step(acc, a + l + part, w, l + part, step, type, m, n, k);
     }
+    for (; l + WIDTH <= k; l += WIDTH)
+        rows_step(acc, a + l, w, l, step, type, m, n, k);
     if (l < k) {
         UNROLL
         for (size_t i = 0; i < m; i++) {
             vec x = load_some(a + i * k + l, k - l);
             UNROLL
             for (size_t j = 0; j < n; j++)
-                acc[i][j] += x * load_some_weight(w, j * step + l, bf16, k - l);
+                acc[i][j] += x * load_some_weight(w, j * step + l, type, k - l);
         }
     }
     UNROLL
@@ -160,44 +175,59 @@ INLINE void rows_tile(float *out, size_t out_step, const float *a,
         UNROLL
         for (size_t j = 0; j < n; j++) {
             float *to = &out[i * out_step + j * apart];
-            *to = sum(acc[i][j]) + (add ? *to : 0);
+            float by = type == KERNEL_INT8 ? scale[j * apart] : 1;
+            *to = sum(acc[i][j]) * by + (add ? *to : 0);
         }
     }
 }
 
 /* Four columns at a time, each from a quarter of its own: four streams of
  * memory that go on from row to row. */
-INLINE void rows_of(float *out, size_t out_step, const float *a, const char *w,
-                    bool bf16, size_t m, size_t n, size_t k, bool add)
+INLINE void rows_of(float *out, size_t out_step, const float *a,
+                    struct lanes_weight weight, int type, size_t m, size_t n,
+                    size_t k, bool add)
 {
-    size_t row = k * (bf16 ? 2 : 4), apart = n / 4, j = 0;
-    for (; j < apart; j++, out++, w += row) {
+    const char *w = weight.rows;
+    const float *scale = weight.scale;
+    size_t row = k * kernel_type_size(type), apart = n / 4;
+    for (size_t j = 0; j < apart; j++, out++, w += row) {
         size_t i = 0;
         for (; i + 4 <= m; i += 4)
-            rows_tile(out + i * out_step, out_step, a + i * k, w, apart, bf16,
-                      4, 4, k, add);
+            rows_tile(out + i * out_step, out_step, a + i * k, w, scale, apart,
+                      type, 4, 4, k, add);
         for (; i + 2 <= m; i += 2)
-            rows_tile(out + i * out_step, out_step, a + i * k, w, apart, bf16,
-                      2, 4, k, add);
+            rows_tile(out + i * out_step, out_step, a + i * k, w, scale, apart,
+                      type, 2, 4, k, add);
         if (i < m)
-            rows_tile(out + i * out_step, out_step, a + i * k, w, apart, bf16,
-                      1, 4, k, add);
+            rows_tile(out + i * out_step, out_step, a + i * k, w, scale, apart,
+                      type, 1, 4, k, add);
+        if (type == KERNEL_INT8)
+            scale++;
     }
     out += 3 * apart;
     w += 3 * apart * row;
-    for (j = 4 * apart; j < n; j++, out++, w += row)
+    if (type == KERNEL_INT8)
+        scale += 3 * apart;
+    for (size_t j = 4 * apart; j < n; j++, out++, w += row) {
         for (size_t i = 0; i < m; i++)
-            rows_tile(out + i * out_step, out_step, a + i * k, w, 0, bf16, 1, 1,
-                      k, add);
+            rows_tile(out + i * out_step, out_step, a + i * k, w, scale, 0,
+                      type, 1, 1, k, add);
+        if (type == KERNEL_INT8)
+            scale++;
+    }
 }
 
-BODY void rows(float *out, size_t out_step, const float *a, const void *w,
-               bool bf16, size_t m, size_t n, size_t k, bool add)
+BODY void rows(float *out, size_t out_step, const float *a,
+               struct lanes_weight w, size_t m, size_t n, size_t k, bool add)
 {
-    if (bf16)
-        rows_of(out, out_step, a, w, true, m, n, k, add);
+    if (w.type == KERNEL_BF16)
+        rows_of(out, out_step, a, w, KERNEL_BF16, m, n, k, add);
+    else if (w.type == KERNEL_INT8)
+        rows_of(out, out_step, a, w, KERNEL_INT8, m, n, k, add);
+    else if (w.type == KERNEL_F16)
+        rows_of(out, out_step, a, w, KERNEL_F16, m, n, k, add);
     else
-        rows_of(out, out_step, a, w, false, m, n, k, add);
+        rows_of(out, out_step, a, w, KERNEL_F32, m, n, k, add);
 }
 
 struct mix {
@@ -425,13 +455,29 @@ BODY float exp_sum(float *x, float most, size_t count)
     return sum(total);
 }
 
-BODY void from_bf16(float *out, const void *x, size_t count)
+INLINE void widen_as(float *out, const char *x, int type, float scale,
+                     size_t count)
 {
     size_t i = 0;
     for (; i + WIDTH <= count; i += WIDTH)
-        store(out + i, load_weight(x, i, true));
+        store(out + i, load_weight(x, i, type) * scale);
     if (i < count)
-        store_some(out + i, load_some_weight(x, i, true, count - i), count - i);
+        store_some(out + i, load_some_weight(x, i, type, count - i) * scale,
+                   count - i);
+}
+
+BODY void widen(float *out, struct lanes_weight w, size_t n, size_t k)
+{
+    const char *x = w.rows;
+    if (w.type == KERNEL_F32)
+        memcpy(out, x, n * k * sizeof *out);
+    else if (w.type == KERNEL_BF16)
+        widen_as(out, x, KERNEL_BF16, 1, n * k);
+    else if (w.type == KERNEL_F16)
+        widen_as(out, x, KERNEL_F16, 1, n * k);
+    else
+        for (size_t i = 0; i < n; i++)
+            widen_as(out + i * k, x + i * k, KERNEL_INT8, w.scale[i], k);
 }
 
 /* ---- Softmax over blocks of keys ---- */
@@ -758,7 +804,7 @@ const struct lanes LANES_TABLE = {.name = LANES_NAME,
                                   .swiglu = swiglu,
                                   .rotate = rotate,
                                   .exp_sum = exp_sum,
-                                  .from_bf16 = from_bf16,
+                                  .widen = widen,
                                   .fold = fold,
                                   .fold_row = fold_row,
                                   .fold_rows = fold_rows,

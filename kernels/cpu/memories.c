@@ -36,8 +36,8 @@ static int recall(struct kernel_run *run, float *out, const float *q,
     float *proxy = query + p, *weight = proxy + d, most;
     cpu_mix(run, query, q, 0, 1, wq, 1, p, d);
     cpu_lanes->scale(query, query, NULL, 1 / sqrtf((float)p), p);
-    cpu_rows(run, proxy, query, wk, false, 1, d, p, false);
-    cpu_rows(run, weight, proxy, memory, false, 1, n, d, false);
+    cpu_rows(run, proxy, query, lanes_floats(wk), 1, d, p, false);
+    cpu_rows(run, weight, proxy, lanes_floats(memory), 1, n, d, false);
     float total = exponents(weight, n, &most);
     cpu_lanes->scale(weight, weight, NULL, 1 / total, n);
     cpu_mix(run, out, weight, 0, 1, memory, 1, d, n);
@@ -112,8 +112,8 @@ static void score_block(const struct scores *s, size_t block, float *score)
     const float *query = s->wq ? s->query : s->key;
     size_t n = s->n, rows = rows_of(s, block), at = block * ROWS;
     float *part = s->part + block * n, most;
-    cpu_lanes->rows(score, n, query + at * s->width, s->key, false, rows, n,
-                    s->width, false);
+    cpu_lanes->rows(score, n, query + at * s->width, lanes_floats(s->key), rows,
+                    n, s->width, false);
     memset(part, 0, n * sizeof *part);
     for (size_t i = 0; i < rows; i++) {
         float *row = score + i * n;
@@ -180,7 +180,7 @@ static int pool_landmark(struct kernel_run *run, float *out, float *ret_bias,
     if (!score)
         return KERNEL_NO_MEMORY;
     float *weight = score + n, most;
-    cpu_rows(run, score, proxy, children, false, 1, n, d, false);
+    cpu_rows(run, score, proxy, lanes_floats(children), 1, n, d, false);
     for (size_t i = 0; i < n; i++)
         weight[i] = score[i] = tau * score[i] + bias[i];
     float total = exponents(weight, n, &most);

@@ -4,12 +4,18 @@
 #ifndef KERNELS_CPU_PACKED_H
 #define KERNELS_CPU_PACKED_H
 
+#include "kernels/cpu/lanes.h"
 #include "kernels/ref/ref.h"
 
 /* Rows from which on it is worth it. */
 enum { PACKED_LEAST_ROWS = 16 };
 
 struct packed;
+
+static inline struct lanes_weight lanes_of(const struct kernel_weight *w)
+{
+    return (struct lanes_weight){w->host, w->scale, w->type};
+}
 
 /* NULL: no memory */
 struct packed *packed_new(void);

@@ -4,7 +4,9 @@
 #define LANES_MAX(a, b)   larger(a, b)
 #define LANES_MIN(a, b)   smaller(a, b)
 #define LANES_ABOVE(a, b) above_mask(a, b)
-#define LANES_WIDEN(h)    widen(h)
+#define LANES_BF16(h)     bf16_to_f32(h)
+#define LANES_F16(h)      f16_to_f32(h)
+#define LANES_INT8(b)     __builtin_convertvector(b, floats)
 #define LANES_TABLE       lanes_plain
 #define LANES_NAME        "plain"
 
@@ -27,9 +29,19 @@ static inline floats smaller(floats a, floats b)
     return (floats)((take & (integers)a) | (~take & (integers)b));
 }
 
-static inline floats widen(halves h)
+static inline floats bf16_to_f32(halves h)
 {
     return (floats)(__builtin_convertvector(h, words) << 16);
+}
+
+/* As ref_from_f16. */
+static inline floats f16_to_f32(halves h)
+{
+    words bits = __builtin_convertvector(h, words);
+    words sign = (bits & 0x8000) << 16, size = (bits & 0x7FFF) << 13;
+    words odd = (words)(size >= 0x7C00u << 13);
+    words usual = (words)((floats)size * 0x1p112F);
+    return (floats)(sign | (odd & (size | 0x7F800000u)) | (~odd & usual));
 }
 
 static inline uint32_t above_mask(floats a, floats b)

@@ -51,8 +51,7 @@ static int product(struct kernel_run *run, float *out, const float *a,
             return code;
     }
     if (m)
-        cpu_rows(run, out, a, w->host, w->type == KERNEL_BF16, m, w->n, w->k,
-                 add);
+        cpu_rows(run, out, a, lanes_of(w), m, w->n, w->k, add);
     return KERNEL_OK;
 }
 
@@ -61,13 +60,10 @@ static int gather(struct kernel_run *run, float *out,
                   size_t m)
 {
     (void)run;
-    for (size_t i = 0; i < m; i++, out += w->k) {
-        const char *row = ref_weight_row(w, (size_t)host_row[i]);
-        if (w->type == KERNEL_BF16)
-            cpu_lanes->from_bf16(out, row, w->k);
-        else
-            memcpy(out, row, w->k * sizeof *out);
-    }
+    for (size_t i = 0; i < m; i++, out += w->k)
+        cpu_lanes->widen(
+            out, lanes_weight_from(lanes_of(w), (size_t)host_row[i], w->k), 1,
+            w->k);
     return KERNEL_OK;
 }
 

@@ -21,11 +21,11 @@ void cpu_share(struct kernel_run *run, size_t count, double work,
 
 struct job {
     float *out;
-    const float *a; /* of mix: p */
-    const void *w;  /* of mix: v */
+    const float *a;        /* of mix: p */
+    struct lanes_weight w; /* of mix: v */
     size_t a_row, a_column;
     size_t m, n, k;
-    bool bf16, add;
+    bool add;
 };
 
 static double work_of(const struct job *job)
@@ -43,23 +43,16 @@ static void rows_part(void *argument, size_t from, size_t to)
 {
     const struct job *job = argument;
     size_t first = clip(job, from, ROWS_COLUMNS);
-    const char *w = job->w;
-    w += first * job->k * (job->bf16 ? 2 : 4);
-    cpu_lanes->rows(job->out + first, job->n, job->a, w, job->bf16, job->m,
+    cpu_lanes->rows(job->out + first, job->n, job->a,
+                    lanes_weight_from(job->w, first, job->k), job->m,
                     clip(job, to, ROWS_COLUMNS) - first, job->k, job->add);
 }
 
-void cpu_rows(struct kernel_run *run, float *out, const float *a, const void *w,
-              bool bf16, size_t m, size_t n, size_t k, bool add)
+void cpu_rows(struct kernel_run *run, float *out, const float *a,
+              struct lanes_weight w, size_t m, size_t n, size_t k, bool add)
 {
-    struct job job = {.out = out,
-                      .a = a,
-                      .w = w,
-                      .m = m,
-                      .n = n,
-                      .k = k,
-                      .bf16 = bf16,
-                      .add = add};
+    struct job job = {
+        .out = out, .a = a, .w = w, .m = m, .n = n, .k = k, .add = add};
     cpu_share(run, (n + ROWS_COLUMNS - 1) / ROWS_COLUMNS, work_of(&job),
               rows_part, &job);
 }
@@ -68,7 +61,7 @@ static void mix_part(void *argument, size_t from, size_t to)
 {
     const struct job *job = argument;
     size_t first = clip(job, from, MIX_COLUMNS);
-    const float *v = job->w;
+    const float *v = job->w.rows;
     cpu_lanes->mix(job->out + first, job->n, job->a, job->a_row, job->a_column,
                    v + first, job->n, job->m,
                    clip(job, to, MIX_COLUMNS) - first, job->k, false);
@@ -79,7 +72,7 @@ void cpu_mix(struct kernel_run *run, float *out, const float *p, size_t p_row,
 {
     struct job job = {.out = out,
                       .a = p,
-                      .w = v,
+                      .w = lanes_floats(v),
                       .a_row = p_row,
                       .a_column = p_column,
                       .m = m,

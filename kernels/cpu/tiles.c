@@ -36,6 +36,7 @@ enum {
     PANEL = 2 * SIDE,  /* columns of a panel, rows of a block */
     TILE = 1024,       /* bytes */
     TERMS = 3,         /* of an f32 number */
+    HALF_TERMS = 2,    /* of an f16 number */
     CHUNK = 32,        /* tiles of k: 1024 numbers */
     CHUNK_ROWS = 96,   /* of a: with CHUNK they take 576 KiB */
     LAYING_ROWS = 192, /* the same where each chunk lays the weight out anew */
@@ -77,12 +78,6 @@ void tiles_free(struct tiles *tiles)
     kept_give(tiles->bytes);
     free(tiles->data);
     free(tiles);
-}
-
-static void *room(size_t bytes)
-{
-    void *memory = NULL;
-    return posix_memalign(&memory, 64, bytes ? bytes : 1) ? NULL : memory;
 }
 
 static size_t up(size_t count, size_t by)
@@ -203,31 +198,54 @@ VECTORS INLINE void mirror(char *to, const __m512i from[SIDE])
     }
 }
 
+static size_t terms_of(int type)
+{
+    return type == KERNEL_F32 ? TERMS : type == KERNEL_F16 ? HALF_TERMS : 1;
+}
+
+/* The terms of up to 32 numbers of a weight, then zeros; without their scale. */
+VECTORS INLINE void lay_numbers(__m512i out[TERMS], const char *at, int type,
+                                size_t count)
+{
+    const uint32_t mask = count < DEEP ? (1u << count) - 1 : ~0u;
+    __m512 x, y;
+    if (type == KERNEL_BF16) {
+        out[0] = _mm512_maskz_loadu_epi16(mask, at);
+        return;
+    }
+    if (type == KERNEL_F32) {
+        load(&x, &y, at, count);
+    } else if (type == KERNEL_F16) {
+        __m512i halves = _mm512_maskz_loadu_epi16(mask, at);
+        x = _mm512_cvtph_ps(_mm512_castsi512_si256(halves));
+        y = _mm512_cvtph_ps(_mm512_extracti64x4_epi64(halves, 1));
+    } else {
+        __m256i bytes = _mm256_maskz_loadu_epi8(mask, at);
+        x = _mm512_cvtepi32_ps(
+            _mm512_cvtepi8_epi32(_mm256_castsi256_si128(bytes)));
+        y = _mm512_cvtepi32_ps(
+            _mm512_cvtepi8_epi32(_mm256_extracti128_si256(bytes, 1)));
+    }
+    split(out, x, y);
+}
+
 /* The tiles of 16 rows of w from `row` on, at l; `to`: the first of them. */
 VECTORS INLINE void lay_tile(char *to, const struct kernel_weight *w,
                              size_t row, size_t l)
 {
     SCRATCH __m512i terms[TERMS][SIDE];
     size_t size = kernel_type_size(w->type), count = w->k - l * DEEP;
-    uint32_t mask = count < DEEP ? (1u << count) - 1 : ~0u;
     for (size_t i = 0; i < SIDE; i++) {
         const char *at = (const char *)w->host + l * DEEP * size;
         __m512i here[TERMS] = {_mm512_setzero_si512()};
         if (row + i < w->n) {
             at += (row + i) * w->k * size;
-            __m512 x, y;
-            if (w->type == KERNEL_BF16) {
-                here[0] = _mm512_maskz_loadu_epi16(mask, at);
-            } else {
-                load(&x, &y, at, count);
-                split(here, x, y);
-            }
+            lay_numbers(here, at, w->type, count);
         }
         for (size_t term = 0; term < TERMS; term++)
             terms[term][i] = here[term];
     }
-    mirror(to, terms[0]);
-    for (size_t term = 1; w->type == KERNEL_F32 && term < TERMS; term++)
+    for (size_t term = 0; term < terms_of(w->type); term++)
         mirror(to + term * 2 * TILE, terms[term]);
 }
 
@@ -260,7 +278,7 @@ static void prepare(struct kernel_run *run, struct job *job)
     size_t bytes = job->panels * panel_bytes(job);
     pthread_mutex_lock(&tiles->mutex);
     if (!tiles->tried && kept_take(bytes)) {
-        job->data = room(bytes);
+        job->data = ref_room(bytes);
         if (job->data) {
             cpu_share(run, job->panels, (double)job->n * (double)job->k,
                       lay_part, job);
@@ -325,6 +343,7 @@ struct block {
     float *out;
     size_t step; /* floats from row to row */
     size_t rows, columns;
+    const float *scale; /* [columns], of int8; else NULL */
     bool add;
 };
 
@@ -334,6 +353,16 @@ static void copy(float *to, size_t to_step, const float *from, size_t from_step,
     for (size_t i = 0; i < block->rows; i++)
         memcpy(to + i * to_step, from + i * from_step,
                block->columns * sizeof *to);
+}
+
+/* The block is, or gets more, what was summed up times the columns' scales. */
+static void scale_block(const struct block *block, const float *from)
+{
+    for (size_t i = 0; i < block->rows; i++, from += PANEL) {
+        float *out = block->out + i * block->step;
+        for (size_t j = 0; j < block->columns; j++)
+            out[j] = from[j] * block->scale[j] + (block->add ? out[j] : 0);
+    }
 }
 
 TILES INLINE void load_block(const float *out, size_t step, bool two)
@@ -363,16 +392,18 @@ TILES INLINE void multiply_as(const struct block *block, const char *a,
     SCRATCH float edge[PANEL * PANEL];
     float *out = block->out;
     size_t step = block->step;
-    bool whole = block->columns == PANEL && block->rows == (two ? PANEL : SIDE);
+    bool add = block->add && !block->scale;
+    bool whole = block->columns == PANEL && !block->scale &&
+                 block->rows == (two ? PANEL : SIDE);
     if (!whole) {
         out = edge;
         step = PANEL;
         memset(edge, 0, sizeof edge);
-        if (block->add)
+        if (add)
             copy(edge, PANEL, block->out, block->step, block);
     }
     SETTLE();
-    if (!block->add) {
+    if (!add) {
         _tile_zero(0);
         _tile_zero(1);
         _tile_zero(2);
@@ -383,7 +414,9 @@ TILES INLINE void multiply_as(const struct block *block, const char *a,
     sum_up(a, a_step, b, deep, terms, two);
     store_block(out, step, two);
     SETTLE();
-    if (!whole)
+    if (block->scale)
+        scale_block(block, edge);
+    else if (!whole)
         copy(block->out, block->step, edge, PANEL, block);
 }
 
@@ -396,6 +429,10 @@ TILES static void multiply(const struct block *block, const char *a,
         multiply_as(block, a, a_step, b, deep, 1, true);
     else if (terms == 1)
         multiply_as(block, a, a_step, b, deep, 1, false);
+    else if (terms == HALF_TERMS && two)
+        multiply_as(block, a, a_step, b, deep, HALF_TERMS, true);
+    else if (terms == HALF_TERMS)
+        multiply_as(block, a, a_step, b, deep, HALF_TERMS, false);
     else if (two)
         multiply_as(block, a, a_step, b, deep, TERMS, true);
     else
@@ -408,6 +445,8 @@ static void multiply_panel(const struct job *job, size_t row, size_t end,
 {
     size_t a_step = job->deep * TERMS * TILE, column = panel * PANEL;
     struct block block = {.step = job->n, .add = job->add || l > 0};
+    if (job->w->scale)
+        block.scale = job->w->scale + column;
     block.columns = job->n - column < PANEL ? job->n - column : PANEL;
     for (; row < end; row += PANEL) {
         block.out = job->out + row * job->n + column;
@@ -441,7 +480,7 @@ TILES static void multiply_part(void *argument, size_t from, size_t to)
 {
     struct job *job = argument;
     char *buffer =
-        job->data ? NULL : room((size_t)CHUNK * job->terms * 2 * TILE);
+        job->data ? NULL : ref_room((size_t)CHUNK * job->terms * 2 * TILE);
     if (!job->data && !buffer) {
         atomic_store(&job->failed, true);
         return;
@@ -485,9 +524,9 @@ int tiles_product(struct kernel_run *run, float *out, const float *a,
                       .k = w->k,
                       .deep = up(w->k, DEEP),
                       .panels = up(w->n, PANEL),
-                      .terms = w->type == KERNEL_BF16 ? 1 : TERMS,
+                      .terms = terms_of(w->type),
                       .add = add};
-    job.split = room(up(m, SIDE) * job.deep * TERMS * TILE);
+    job.split = ref_room(up(m, SIDE) * job.deep * TERMS * TILE);
     if (!job.split)
         return KERNEL_NO_MEMORY;
     prepare(run, &job);

@@ -4,10 +4,12 @@
  * An f32 number is the sum of three of bf16, high + middle + low, of eight bits
  * each: exactly, but for what is below 2^-126.  A product with a bf16 weight is
  * the sum of three, a product with an f32 weight that of six: what is left out
- * there is below 2^-21 of a term, 2^-24 on the average.
+ * there is below 2^-21 of a term, 2^-24 on the average.  An f16 weight is the sum
+ * of two, exactly, and a product with it that of five, as near.  An int8 weight is
+ * one: its rows' scales come to what is summed up.
  *
  * An infinity is its high term alone.  Times a number of several terms, of which
- * one is 0, it gives NaN: an infinite bf16 weight, and any with an f32 weight.
+ * one is 0, it gives NaN: an infinite bf16 weight, and any with an f32 or f16 one.
  *
  * Each value of the result is summed up in the same order, whatever the number
  * of rows, columns and threads. */

@@ -24,10 +24,15 @@ static void weight_free(struct kernel_run *run, struct kernel_weight *w)
     free(w);
 }
 
+static int widened(struct kernel_run *run, const void *host, int type, size_t n,
+                   size_t k, struct kernel_weight **ret);
+
 static int weight(struct kernel_run *run, const void *host, int type, size_t n,
                   size_t k, struct kernel_weight **ret)
 {
     size_t bytes;
+    if (type == KERNEL_F16 || type == KERNEL_INT8)
+        return widened(run, host, type, n, k, ret);
     if (type != KERNEL_F32 && type != KERNEL_BF16)
         return KERNEL_UNSUPPORTED;
     if (__builtin_mul_overflow(n, k, &bytes) ||
@@ -53,6 +58,31 @@ static int weight(struct kernel_run *run, const void *host, int type, size_t n,
         weight_free(run, w);
     else
         *ret = w;
+    return code;
+}
+
+/* A type that nothing here multiplies by, as f32: row by row, by the oracle. */
+static int widened(struct kernel_run *run, const void *host, int type, size_t n,
+                   size_t k, struct kernel_weight **ret)
+{
+    const struct kernels *ref = kernels_ref();
+    struct kernel_weight *narrow = nullptr;
+    size_t bytes;
+    if (n > INT32_MAX || __builtin_mul_overflow(n, k, &bytes) ||
+        __builtin_mul_overflow(bytes, sizeof(float), &bytes))
+        return KERNEL_NO_MEMORY;
+    float *values = static_cast<float *>(malloc(bytes ? bytes : 1));
+    int code =
+        values ? ref->weight(run, host, type, n, k, &narrow) : KERNEL_NO_MEMORY;
+    for (size_t i = 0; !code && i < n; i++) {
+        int32_t row = static_cast<int32_t>(i);
+        code = ref->gather(run, values + i * k, narrow, &row, 1);
+    }
+    if (narrow)
+        ref->weight_free(run, narrow);
+    if (!code)
+        code = weight(run, values, KERNEL_F32, n, k, ret);
+    free(values);
     return code;
 }
 

@@ -6,12 +6,17 @@ static int weight(struct kernel_run *run, const void *host, int type, size_t n,
                   size_t k, struct kernel_weight **ret)
 {
     (void)run;
-    if (type != KERNEL_F32 && type != KERNEL_BF16)
+    if (type < 0 || type >= KERNEL_TYPES)
         return KERNEL_UNSUPPORTED;
     struct kernel_weight *w = calloc(1, sizeof *w);
     if (!w)
         return KERNEL_NO_MEMORY;
     *w = (struct kernel_weight){.host = host, .type = type, .n = n, .k = k};
+    if (type == KERNEL_INT8) {
+        const struct kernel_int8 *int8 = host;
+        w->host = int8->rows;
+        w->scale = int8->scale;
+    }
     *ret = w;
     return KERNEL_OK;
 }

@@ -3,11 +3,16 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+void *ref_room(size_t bytes)
+{
+    void *memory = NULL;
+    return posix_memalign(&memory, 64, bytes ? bytes : 1) ? NULL : memory;
+}
+
 static void *allocate(struct kernel_run *run, size_t bytes)
 {
     (void)run;
-    void *memory = NULL;
-    return posix_memalign(&memory, 64, bytes ? bytes : 1) ? NULL : memory;
+    return ref_room(bytes);
 }
 
 static void release(struct kernel_run *run, void *memory)

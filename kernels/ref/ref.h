@@ -7,11 +7,13 @@
 #include "kernels/kernels.h"
 
 struct kernel_weight {
-    const void *host; /* [n, k], the caller's */
-    int type;         /* enum kernel_type */
+    const void *host;   /* [n, k], the caller's */
+    const float *scale; /* [n], of int8, the caller's; else NULL */
+    int type;           /* enum kernel_type */
     size_t n, k;
-    struct packed *packed; /* cpu: its own copies, see cpu/packed.h; else NULL */
-    struct tiles *tiles;   /* and cpu/tiles.h */
+    struct packed
+        *packed;         /* cpu: its own copies, see cpu/packed.h; else NULL */
+    struct tiles *tiles; /* and cpu/tiles.h */
 };
 
 /* bf16 is the upper half of an f32. */
@@ -34,6 +36,25 @@ static inline uint16_t ref_to_bf16(float value)
     return (uint16_t)(bits >> 16);
 }
 
+/* IEEE 754 binary16: what is left of 0x1p-112 of it is an f32's bits, but for
+ * what is not finite. */
+static inline float ref_from_f16(uint16_t value)
+{
+    uint32_t bits = (value & 0x7FFFu) << 13, sign = (value & 0x8000u) << 16;
+    float result;
+    if (bits >= 0x7C00u << 13)
+        bits |= 0x7F800000u;
+    memcpy(&result, &bits, sizeof result);
+    result *= bits < 0x7F800000u ? 0x1p112F : 1;
+    memcpy(&bits, &result, sizeof bits);
+    bits |= sign;
+    memcpy(&result, &bits, sizeof result);
+    return result;
+}
+
+/* Memory that begins with a cache line, to be freed; NULL: none. */
+void *ref_room(size_t bytes);
+
 /* Where a weight's row `row` lies; nowhere aligned. */
 static inline const char *ref_weight_row(const struct kernel_weight *w,
                                          size_t row)
@@ -48,12 +69,14 @@ static inline float ref_weight_at(const struct kernel_weight *w, size_t row,
     const char *at = ref_weight_row(w, row) + i * kernel_type_size(w->type);
     uint16_t half;
     float value;
-    if (w->type == KERNEL_BF16) {
-        memcpy(&half, at, sizeof half);
-        return ref_from_bf16(half);
+    if (w->type == KERNEL_INT8)
+        return w->scale[row] * (float)*(const int8_t *)at;
+    if (w->type == KERNEL_F32) {
+        memcpy(&value, at, sizeof value);
+        return value;
     }
-    memcpy(&value, at, sizeof value);
-    return value;
+    memcpy(&half, at, sizeof half);
+    return w->type == KERNEL_BF16 ? ref_from_bf16(half) : ref_from_f16(half);
 }
 
 /* The pages of keys and values [n, hkv, d] in one piece. */
@@ -142,8 +165,8 @@ void ref_ascending(int32_t *chosen, const int32_t *best, size_t count,
 int ref_calibrate(const struct kernels *table, struct kernel_run *run,
                   float *out, const float *h, const struct kernel_weight *down,
                   const struct kernel_weight *up,
-                  const struct kernel_weight *wq, const float *norm,
-                  float *low, size_t m, size_t parts, float eps);
+                  const struct kernel_weight *wq, const float *norm, float *low,
+                  size_t m, size_t parts, float eps);
 int ref_hici_local(const struct kernels *table, struct kernel_run *run,
                    float *out, const float *x, const struct kernel_hici *hici,
                    size_t n, size_t segment);

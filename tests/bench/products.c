@@ -149,12 +149,16 @@ static struct rate products(int type, size_t m, size_t n, size_t k,
                             double amount)
 {
     struct product p = {.m = m, .a = filled(m * k), .out = filled(m * n)};
-    if (table->weight(&run, memory, type, n, k, &p.weight))
+    float *scale = filled(n);
+    struct kernel_int8 int8 = {(const int8_t *)memory, scale};
+    if (table->weight(&run, type == KERNEL_INT8 ? (void *)&int8 : memory, type,
+                      n, k, &p.weight))
         abort();
     struct rate result = rate(product_once, &p, amount);
     table->weight_free(&run, p.weight);
     free(p.a);
     free(p.out);
+    free(scale);
     return result;
 }
 
@@ -171,8 +175,10 @@ static void show(const char *unit, struct rate got, struct rate limit,
 
 static void show_shape(size_t m, size_t n, size_t k, int type)
 {
+    static const char *const types[KERNEL_TYPES] = {"f32", "bf16", "f16",
+                                                    "int8"};
     printf("    {\"m\": %zu, \"n\": %zu, \"k\": %zu, \"weight\": \"%s\", ", m,
-           n, k, type == KERNEL_BF16 ? "bf16" : "f32");
+           n, k, types[type]);
 }
 
 static void show_product(size_t m, size_t n, size_t k, int type, bool last)
@@ -254,14 +260,14 @@ int main(int count, char **words)
     printf("{\n  \"lanes\": \"%s\", \"amx\": %s, \"threads\": %u,\n"
            "  \"products\": [\n",
            cpu_lanes->name, cpu_amx ? "true" : "false", pool_threads(pool));
-    for (int type = KERNEL_F32; type <= KERNEL_BF16; type++)
+    for (int type = 0; type < KERNEL_TYPES; type++)
         for (size_t s = 0; s < SHAPES; s++)
             show_product(shapes[s][0], shapes[s][1], shapes[s][2], type,
-                         type == KERNEL_BF16 && s == SHAPES - 1);
+                         type == KERNEL_TYPES - 1 && s == SHAPES - 1);
     printf("  ],\n  \"decode\": [\n");
     for (size_t m = 1; m <= 4; m *= 4)
-        for (int type = KERNEL_F32; type <= KERNEL_BF16; type++)
-            show_decode(m, type, m == 4 && type == KERNEL_BF16);
+        for (int type = 0; type < KERNEL_TYPES; type++)
+            show_decode(m, type, m == 4 && type == KERNEL_TYPES - 1);
     printf("  ],\n  \"attention\": [\n");
     show_attention(512, 512, false);
     show_attention(256, 4096, false);

@@ -1,10 +1,12 @@
 /* Fuzz target: any bytes as a config.json, and what follows their first NUL as a
- * safetensors file.  What is taken for a config must be one that can run. */
+ * safetensors file.  What is taken for a config must be one that can run; the
+ * numbers of arrays, of int8 and f16 too, are all read. */
 #include <math.h>
 #include <string.h>
 
 #include "base/safetensors.h"
 #include "model/config.h"
+#include "model/weights_parts.h"
 #include "tests/fuzz/fuzz.h"
 
 static void read_config(struct slice text)
@@ -32,6 +34,24 @@ static void read_config(struct slice text)
     model_config_free(&c);
 }
 
+/* An int8 number is its integer, an f16 one at most 65504, or infinite. */
+static void read_numbers(const struct tensor *t)
+{
+    float numbers[64];
+    size_t count = tensor_values(t);
+    if (!tensor_is_float(t) && t->type != TENSOR_I8)
+        return;
+    for (size_t at = 0, some; at < count; at += some) {
+        some = count - at < 64 ? count - at : 64;
+        tensor_floats(t, at, some, numbers);
+        for (size_t i = 0; i < some; i++)
+            CHECK(t->type == TENSOR_I8 ? fabsf(numbers[i]) <= 128
+                  : t->type == TENSOR_F16
+                      ? !(fabsf(numbers[i]) > 65504) || isinf(numbers[i])
+                      : true);
+    }
+}
+
 static void read_tensors(struct slice bytes)
 {
     struct safetensors *file = NULL;
@@ -46,6 +66,7 @@ static void read_tensors(struct slice bytes)
         const char *data = t->data;
         CHECK(!t->bytes || (data >= bytes.data && data <= end &&
                             t->bytes <= (size_t)(end - data)));
+        read_numbers(t);
     }
     safetensors_close(file);
 }

@@ -5,35 +5,67 @@
 #include <glob.h>
 
 #include "base/buf.h"
+#include "base/half.h"
 #include "kernels/cpu/kept.h"
 #include "kernels/ref/ref.h"
 
 /* ---- Products ---- */
 
 /* A weight at an odd address, where a file may have it. */
-static char *weight_bytes(struct bench *b, int type, size_t n, size_t k)
+struct laid {
+    char *bytes;
+    float *scale;
+    struct kernel_int8 int8;
+    const void *host; /* as kernels->weight takes it */
+};
+
+static struct laid lay(struct bench *b, int type, size_t n, size_t k)
 {
     float *values = numbers(b, n * k, 1);
-    char *bytes = mem_alloc(n * k * sizeof *values + 1);
-    for (size_t i = 0; i < n * k; i++) {
-        uint16_t half = ref_to_bf16(values[i]);
-        if (type == KERNEL_BF16)
-            memcpy(bytes + 1 + i * sizeof half, &half, sizeof half);
+    size_t size = kernel_type_size(type);
+    struct laid laid = {.bytes = mem_alloc(n * k * size + 1),
+                        .scale = numbers(b, n, 0.01F)};
+    char *at = laid.bytes + 1;
+    for (size_t i = 0; i < n * k; i++, at += size) {
+        uint16_t half =
+            type == KERNEL_BF16 ? ref_to_bf16(values[i]) : half_of(values[i]);
+        int8_t byte = (int8_t)(unit_below(&b->random, 256) - 128);
+        if (type == KERNEL_INT8)
+            memcpy(at, &byte, size);
+        else if (type == KERNEL_F32)
+            memcpy(at, &values[i], size);
         else
-            memcpy(bytes + 1 + i * sizeof *values, &values[i], sizeof *values);
+            memcpy(at, &half, size);
     }
     free(values);
-    return bytes;
+    laid.int8.rows = (const int8_t *)laid.bytes + 1;
+    laid.int8.scale = laid.scale;
+    laid.host = laid.bytes + 1;
+    return laid;
+}
+
+/* Where it lies is the caller's. */
+static const void *host_of(struct laid *laid, int type)
+{
+    return type == KERNEL_INT8 ? (const void *)&laid->int8 : laid->host;
+}
+
+static void lay_free(struct laid *laid)
+{
+    free(laid->bytes);
+    free(laid->scale);
 }
 
 static void drive_product(struct bench *b, int type, size_t m, size_t n,
                           size_t k)
 {
-    char *bytes = weight_bytes(b, type, n, k);
+    struct laid laid = lay(b, type, n, k);
     struct kernel_weight *mine = NULL, *theirs = NULL;
-    assert_int_equal(ref->weight(&alone, bytes + 1, type, n, k, &theirs), 0);
-    if (!done(b, "weight",
-              b->table->weight(&b->run, bytes + 1, type, n, k, &mine)))
+    assert_int_equal(
+        ref->weight(&alone, host_of(&laid, type), type, n, k, &theirs), 0);
+    if (!done(
+            b, "weight",
+            b->table->weight(&b->run, host_of(&laid, type), type, n, k, &mine)))
         goto out;
     double bound = b->bound;
     if (type == KERNEL_BF16 && m >= 16 && !strcmp(b->table->name, "cuda"))
@@ -57,7 +89,7 @@ static void drive_product(struct bench *b, int type, size_t m, size_t n,
 out:
     b->table->weight_free(&b->run, mine);
     ref->weight_free(&alone, theirs);
-    free(bytes);
+    lay_free(&laid);
 }
 
 static void drive_products(struct bench *b)
@@ -66,7 +98,7 @@ static void drive_products(struct bench *b)
     static const size_t shapes[][2] = {{1, 1},    {3, 5},    {17, 33},
                                        {64, 64},  {65, 127}, {130, 96},
                                        {333, 40}, {20, 515}};
-    for (int type = KERNEL_F32; type <= KERNEL_BF16; type++) {
+    for (int type = 0; type < KERNEL_TYPES; type++) {
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
             for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
                 drive_product(b, type, rows[r], shapes[s][0], shapes[s][1]);
@@ -84,14 +116,15 @@ static void drive_gather(struct bench *b)
     for (size_t i = M; i < MANY; i++)
         row[i] = (int32_t)unit_below(&b->random, N);
     for (size_t k = 1, m = M; k < 70; k += 17, m = m == M ? MANY : M)
-        for (int type = KERNEL_F32; type <= KERNEL_BF16; type++) {
-            char *bytes = weight_bytes(b, type, N, k);
+        for (int type = 0; type < KERNEL_TYPES; type++) {
+            struct laid laid = lay(b, type, N, k);
             struct kernel_weight *mine = NULL, *theirs = NULL;
-            ref->weight(&alone, bytes + 1, type, N, k, &theirs);
+            ref->weight(&alone, host_of(&laid, type), type, N, k, &theirs);
             float *expected = poisoned(m * k);
             ref->gather(&alone, expected, theirs, row, m);
             if (done(b, "weight",
-                     b->table->weight(&b->run, bytes + 1, type, N, k, &mine))) {
+                     b->table->weight(&b->run, host_of(&laid, type), type, N, k,
+                                      &mine))) {
                 float *out = put(b, NULL, m * k);
                 if (done(b, "gather",
                          b->table->gather(&b->run, out, mine, row, m)))
@@ -101,7 +134,7 @@ static void drive_gather(struct bench *b)
             b->table->weight_free(&b->run, mine);
             ref->weight_free(&alone, theirs);
             free(expected);
-            free(bytes);
+            lay_free(&laid);
         }
 }
 
@@ -587,7 +620,7 @@ static void drive_nan(struct bench *b)
 
 static void drive_nothing(struct bench *b)
 {
-    char *bytes = weight_bytes(b, KERNEL_F32, 3, 4);
+    struct laid laid = lay(b, KERNEL_F32, 3, 4);
     struct kernel_weight *weight = NULL;
     /* What is read is finite: of NaNs come NaNs, which are the poison. */
     static const float finite[12] = {1, 2, 3, 4};
@@ -596,7 +629,7 @@ static void drive_nothing(struct bench *b)
     const float *const *table = put_pages(b, key, 1, 4, 1);
     struct kernel_pages pages = {.keys = table, .values = table, .slots = 1};
     if (done(b, "weight",
-             b->table->weight(&b->run, bytes + 1, KERNEL_F32, 3, 4, &weight))) {
+             b->table->weight(&b->run, laid.host, KERNEL_F32, 3, 4, &weight))) {
         done(b, "product", b->table->product(&b->run, x, in, weight, 0, false));
         done(b, "gather", b->table->gather(&b->run, x, weight, NULL, 0));
     }
@@ -620,7 +653,7 @@ static void drive_nothing(struct bench *b)
     settle(b, "nothing");
     free(host);
     free(expected);
-    free(bytes);
+    lay_free(&laid);
 }
 
 static void drive_golden(struct bench *b)
@@ -773,26 +806,19 @@ DRIVE(golden)
 
 /* Largest error of a product, of the sum of its terms' magnitudes. */
 static double product_error(const struct kernels *table, struct kernel_run *run,
-                            int type, const float *a, const char *bytes,
+                            int type, const float *a, const void *host,
                             size_t m, size_t n, size_t k)
 {
     struct kernel_weight *w = NULL;
-    float *out = mem_alloc(m * n * sizeof *out), value;
+    float *out = mem_alloc(m * n * sizeof *out);
     double worst = 0;
-    assert_int_equal(table->weight(run, bytes, type, n, k, &w), 0);
+    assert_int_equal(table->weight(run, host, type, n, k, &w), 0);
     assert_int_equal(table->product(run, out, a, w, m, false), 0);
     for (size_t i = 0; i < m * n; i++) {
         const float *row = a + i / n * k;
         double sum = 0, size = 0;
         for (size_t l = 0; l < k; l++) {
-            const char *at = ref_weight_row(w, i % n);
-            if (type == KERNEL_BF16) {
-                uint16_t half;
-                memcpy(&half, at + l * sizeof half, sizeof half);
-                value = ref_from_bf16(half);
-            } else {
-                memcpy(&value, at + l * sizeof value, sizeof value);
-            }
+            float value = ref_weight_at(w, i % n, l);
             sum += (double)row[l] * (double)value;
             size += fabs((double)row[l] * (double)value);
         }
@@ -811,16 +837,15 @@ static void drive_exactness(struct bench *b)
 {
     enum { M = 48, N = 65, K = 5 };
     float *a = numbers(b, M * K, 1);
-    for (int type = KERNEL_F32; type <= KERNEL_BF16; type++) {
-        char *bytes = weight_bytes(b, type, N, K);
-        double error =
-            b->table->download == ref->download
-                ? product_error(b->table, &b->run, type, a, bytes + 1, M, N, K)
-                : 0; /* another memory */
+    for (int type = 0; type < KERNEL_TYPES; type++) {
+        struct laid laid = lay(b, type, N, K);
+        double error = b->table->download == ref->download
+                           ? product_error(b->table, &b->run, type, a,
+                                           host_of(&laid, type), M, N, K)
+                           : 0; /* another memory */
         if (!(error <= 6e-7))
-            fail_msg("%s, %s: %g", b->label,
-                     type == KERNEL_BF16 ? "bf16" : "f32", error);
-        free(bytes);
+            fail_msg("%s, type %d: %g", b->label, type, error);
+        lay_free(&laid);
     }
     free(a);
 }
@@ -835,37 +860,40 @@ static void drive_not_finite(struct bench *b)
     const float odd[] = {NAN, INFINITY, -INFINITY};
     if (b->table->download != ref->download)
         return;
-    for (size_t i = 0; i < 12; i++) {
-        int type = i % 2 ? KERNEL_BF16 : KERNEL_F32;
-        bool of_w = i % 4 > 1;
-        float *a = numbers(b, M * K, 1), x = odd[i / 4];
+    for (size_t i = 0; i < 3 * 2 * KERNEL_TYPES; i++) {
+        int type = (int)(i % KERNEL_TYPES);
+        bool of_w = i / KERNEL_TYPES % 2;
+        bool one_term = type == KERNEL_BF16 || type == KERNEL_INT8;
+        float *a = numbers(b, M * K, 1), x = odd[i / KERNEL_TYPES / 2];
         float *out = poisoned(M * N), *expected = poisoned(M * N);
-        char *bytes = weight_bytes(b, type, N, K);
+        struct laid laid = lay(b, type, N, K);
         struct kernel_weight *mine = NULL, *theirs = NULL;
-        uint16_t half = ref_to_bf16(x);
-        char *at = bytes + 1 + (COLUMN * K + 67) * kernel_type_size(type);
+        uint16_t half = type == KERNEL_BF16 ? ref_to_bf16(x) : half_of(x);
+        char *at = laid.bytes + 1 + (COLUMN * K + 67) * kernel_type_size(type);
         if (!of_w)
             a[ROW * K + 67] = x;
-        else if (type == KERNEL_BF16)
-            memcpy(at, &half, sizeof half);
-        else
+        else if (type == KERNEL_INT8)
+            laid.scale[COLUMN] = x;
+        else if (type == KERNEL_F32)
             memcpy(at, &x, sizeof x);
-        b->table->weight(&b->run, bytes + 1, type, N, K, &mine);
-        ref->weight(&alone, bytes + 1, type, N, K, &theirs);
+        else
+            memcpy(at, &half, sizeof half);
+        b->table->weight(&b->run, host_of(&laid, type), type, N, K, &mine);
+        ref->weight(&alone, host_of(&laid, type), type, N, K, &theirs);
         assert_int_equal(b->table->product(&b->run, out, a, mine, M, false), 0);
         ref->product(&alone, expected, a, theirs, M, false);
         for (size_t j = 0; j < M * N; j++)
             if (isfinite(out[j]) != isfinite(expected[j]))
                 fail_msg("%s, case %zu: %g at %zu", b->label, i, (double)out[j],
                          j);
-            else if (isinf(expected[j]) && type == KERNEL_BF16 && !of_w)
+            else if (isinf(expected[j]) && one_term && !of_w)
                 assert_true(out[j] == expected[j]);
         b->table->weight_free(&b->run, mine);
         ref->weight_free(&alone, theirs);
         free(a);
         free(out);
         free(expected);
-        free(bytes);
+        lay_free(&laid);
     }
 }
 
@@ -882,19 +910,21 @@ static void drive_same_bits(struct bench *b)
                                        {35, 70, 2100}};
     if (b->table->download != ref->download)
         return;
-    for (size_t s = 0; s < 2 * sizeof shapes / sizeof shapes[0]; s++) {
-        size_t m = shapes[s / 2][0], n = shapes[s / 2][1], k = shapes[s / 2][2];
-        int type = s % 2 ? KERNEL_BF16 : KERNEL_F32;
+    for (size_t s = 0; s < KERNEL_TYPES * sizeof shapes / sizeof shapes[0];
+         s++) {
+        const size_t *shape = shapes[s / KERNEL_TYPES];
+        size_t m = shape[0], n = shape[1], k = shape[2];
+        int type = (int)(s % KERNEL_TYPES);
         float *a = numbers(b, m * k, 1), *first = mem_alloc(m * n * sizeof *a);
         float *out = mem_alloc(m * n * sizeof *a);
-        char *bytes = weight_bytes(b, type, n, k);
+        struct laid laid = lay(b, type, n, k);
         for (unsigned turn = 0; turn < 8; turn++) {
             struct kernel_run run = {.pool = b->run.pool};
             size_t others = turn < 4 ? 0 : (size_t)1 << 30; /* weights */
             run.pool.threads = turn % 4 + 1; /* weights are cut by it */
             struct kernel_weight *w = NULL;
             kept_weight(others);
-            b->table->weight(&run, bytes + 1, type, n, k, &w);
+            b->table->weight(&run, host_of(&laid, type), type, n, k, &w);
             float *to = turn ? out : first;
             assert_int_equal(b->table->product(&run, to, a, w, m, false), 0);
             kept_weight_gone(others);
@@ -902,7 +932,7 @@ static void drive_same_bits(struct bench *b)
                 assert_memory_equal(out, first, m * n * sizeof *out);
             b->table->weight_free(&run, w);
         }
-        free(bytes);
+        lay_free(&laid);
         free(a);
         free(first);
         free(out);

@@ -1,7 +1,5 @@
 #include "tests/unit/models.h"
 
-
-
 /* ---- Against PyTorch ---- */
 
 static void same_logits_as_the_reference(void **state)

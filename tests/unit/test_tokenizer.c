@@ -777,6 +777,16 @@ static void letters_of_later_unicode_are_letters(void **state)
         {"\\w+", ".a\xF0\x90\xB5\x80.", 1, 6},
         {"[\\w.]+", "-\xF0\x93\xA1\xB0.", 1, 6},
         {"\\W+", "a\xF0\x93\xA1\xB0..", 5, 7},
+        {"[\\W]+", "a\xF0\x93\xA1\xB0..", 5, 7},
+        {"[b\\P{L}]+", "a\xF0\x93\xA1\xB0.b.", 5, 8},
+        {"[^.\\P{L}]+", ".a\xF0\x93\xA1\xB0.", 1, 6},
+        {"[^\\W]+", ".a\xF0\x93\xA1\xB0.", 1, 6},
+        {"[^\\P{^L}]+", "a\xF0\x93\xA1\xB0..", 5, 7},
+        {"\\d", "a\xF0\x90\xB5\x80", 1, 5},
+        {"\\D", "\xF0\x90\xB5\x80.", 4, 5},
+        {"[.\\D]", "\xF0\x90\xB5\x80.", 4, 5},
+        {"a\\b", "a\xF0\x93\xA1\xB0 a.", 6, 7},
+        {"a\\B", "a. a\xF0\x93\xA1\xB0", 3, 4},
         /* ideographs of Unicode 14, 15.1 and 15, and a letter of 16 */
         {"\\p{Han}+",
          "\xF0\x93\xA1\xB0\xE4\xB8\xAD\xF0\xAE\xAF\xB0\xF0\xB1\x8D\x90", 4, 15},
@@ -820,14 +830,25 @@ static void patterns_mean_what_they_did(void **state)
     check_matches("^a", "a\na", "[a][a]"); /* at every line */
     check_matches("a{1,2}", "aaa", "[aa][a]");
     check_matches("[]a]+", "a]b", "[a]]");
+    check_matches("[^\\S\n]+", "a \n\tb", "[ ][\t]");
+    check_matches("[\\S\n]+", "a \n\tb", "[a][\n][b]");
+    check_matches("[\\W^a]+", "ab^.b", "[a][^.]");
+    check_matches("[^\\W^a]+", "ab^.b", "[b][b]");
+    check_matches("[\\W\\P{Lu}-]{2}", "ABc-", "[c-]");
+    check_matches("[-\\W]+", "a-b.", "[-][.]");
+    check_matches("[\\-\\W]+", "a-b.", "[-][.]");
+    check_matches("a\\b", "a\xC2\xB2 a\xC2\xB4", "[a]");
+    check_matches("a\\B.", "a\xC2\xB2 a\xC2\xB4", "[a\xC2\xB2]");
+    check_matches("(?<![\\W\\d])b", "ab.b1bb", "[b][b]");
 }
 
 static void patterns_that_differ_are_refused(void **state)
 {
     (void)state;
     static const char *const refused[] = {
-        "[a&&b]",      "[a[b]]", "a{1,3}+", "(",   "[",
-        "\\p{NoSuch}", "\\p{",   "\\",      "\\C", "a\\Cb"};
+        "[a&&b]",      "[a[b]]",  "a{1,3}+", "(",   "[",
+        "\\p{NoSuch}", "\\p{",    "\\",      "\\C", "a\\Cb",
+        "[a\\W-z]",    "[a-\\W]", "[\\W"};
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         struct pattern *pattern = NULL;
         struct err err = {0};
