@@ -33,7 +33,9 @@ enum kernel_error {
                                 unless it was oneDNN that got none: that may
                                 end the process */
     KERNEL_UNSUPPORTED = -2, /* this backend cannot, or not at these sizes */
-    KERNEL_FAILED = -3       /* the library or the device said no */
+    KERNEL_FAILED = -3,      /* the library said no */
+    KERNEL_LOST = -4         /* the device failed (`lost` says how): nothing of
+                                it can be used before the process ends */
 };
 
 enum kernel_type { KERNEL_F32, KERNEL_BF16 };
@@ -57,6 +59,14 @@ struct kernel_pool {
 struct kernel_run {
     struct kernel_pool pool;
     void *stream; /* cuda: cudaStream_t */
+};
+
+/* The device that a table's operations run on. */
+struct kernel_device {
+    char name[256];
+    unsigned number;       /* as the driver counts */
+    unsigned major, minor; /* its compute capability */
+    uint64_t total, free;  /* bytes of its memory; what of it is free now */
 };
 
 /* Keys and values in pages of `slots` slots: those of slot j are [hkv, d] at
@@ -120,6 +130,14 @@ struct kernel_hici {
 
 struct kernels {
     const char *name; /* "ref", "cpu", "cuda" */
+
+    /* ---- The device (ref, cpu: none) ---- */
+
+    bool (*device)(struct kernel_device *ret); /* false: there is none, or it
+                                                  does not answer */
+    /* Why the device is lost, from the first KERNEL_LOST on; NULL: it works.
+     * May be asked by any thread. */
+    const char *(*lost)(void);
 
     /* ---- Memory of the device (ref, cpu: the process's own) ---- */
 
@@ -347,6 +365,9 @@ const struct kernels *kernels_cpu(void);
 /* NULL when there is no device, or the program was built without nvcc;
  * *ret_reason says which. */
 const struct kernels *kernels_cuda(const char **ret_reason);
+/* Before the first call of kernels_cuda: which device it takes, as the driver
+ * counts them; else the first. */
+void kernels_cuda_choose(unsigned number);
 
 #ifdef __cplusplus
 }

@@ -13,6 +13,9 @@ int forward_error(int kernel_code, struct err *err)
     case KERNEL_UNSUPPORTED:
         return err_set(err, ERR_INTERNAL,
                        "the backend cannot do an operation of the model");
+    case KERNEL_LOST:
+        return err_set(err, ERR_INTERNAL,
+                       "the device failed, and is of no use before a restart");
     default: return err_set(err, ERR_INTERNAL, "the backend failed");
     }
 }
@@ -69,6 +72,13 @@ static int work_reserve(struct model *m, size_t rows, struct err *err)
     w->host_slots = mem_resize(w->host_slots, rows, sizeof *w->host_slots);
     w->rows = rows;
     return 0;
+}
+
+uint64_t forward_work_bytes(const struct model_config *c)
+{
+    uint64_t columns = 2 * ((uint64_t)c->width + c->heads * c->head +
+                            c->key_heads * c->head + c->inner);
+    return sizeof(float) * (FORWARD_MOST_ROWS * columns + c->vocabulary);
 }
 
 void workspace_free(struct model *m)

@@ -132,6 +132,8 @@ int forward_logits(struct model *model, size_t from, size_t rows,
 int forward_take_logits(struct model *model, size_t from, size_t rows,
                         float *host_out, struct err *err);
 
+/* Of a pass of FORWARD_MOST_ROWS rows. */
+uint64_t forward_work_bytes(const struct model_config *config);
 void workspace_free(struct model *model);
 void keys_free(struct model *model);
 

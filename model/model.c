@@ -178,6 +178,7 @@ static void set_facts(struct model *m, const char *folder)
         .exact = may_be_exact(m),
         .whole = c->attention.kind == ATTENTION_HICI,
         .weight_bytes = w->bytes,
+        .work_bytes = forward_work_bytes(c),
         .token_bytes = 2 * sizeof(float) * c->layers * c->key_heads * c->head,
         .pooling = pooling_name(m->pooling.kind),
         .query_prefix = m->pooling.query,
@@ -261,6 +262,11 @@ void model_close(struct model *m)
 const struct model_facts *model_facts(const struct model *model)
 {
     return &model->facts;
+}
+
+const char *model_lost(const struct model *model)
+{
+    return model->kernels->lost();
 }
 
 const struct tokenizer *model_tokenizer(const struct model *model)

@@ -17,13 +17,18 @@ struct kernel_weight {
     size_t n, k;
 };
 
+/* The calling thread works with the device that was chosen. */
+void cuda_bind();
+
 inline cudaStream_t cuda_stream(const struct kernel_run *run)
 {
+    cuda_bind();
     return static_cast<cudaStream_t>(run->stream);
 }
 
 /* Maps the runtime's answer, and forgets it, so that the next call starts
- * clean. */
+ * clean.  Any but a lack of memory means that the device is lost: what went
+ * wrong in a kernel shows in whatever is asked next. */
 int cuda_code(cudaError_t error);
 
 /* Processors of the device. */

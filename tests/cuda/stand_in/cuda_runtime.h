@@ -21,6 +21,8 @@ using std::size_t;
 
 /* What kernels/cuda shows to the linker has names of its own here, so that both
  * can be in one program. */
+#define kernels_cuda_choose   kernels_emulated_choose
+#define cuda_bind             emulated_bind
 #define cuda_code             emulated_code
 #define cuda_processors       emulated_processors
 #define cuda_room             emulated_room
@@ -163,7 +165,9 @@ enum cudaError_t {
     cudaErrorInvalidConfiguration = 9,
     cudaErrorInsufficientDriver = 35,
     cudaErrorInvalidDeviceFunction = 98,
-    cudaErrorNoKernelImageForDevice = 209
+    cudaErrorInvalidDevice = 101,
+    cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorLaunchFailure = 719
 };
 enum cudaMemcpyKind {
     cudaMemcpyHostToDevice,
@@ -172,10 +176,19 @@ enum cudaMemcpyKind {
 };
 enum cudaDeviceAttr {
     cudaDevAttrComputeCapabilityMajor,
+    cudaDevAttrComputeCapabilityMinor,
     cudaDevAttrMultiProcessorCount,
     cudaDevAttrMemoryPoolsSupported
 };
-enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold };
+enum cudaMemPoolAttr {
+    cudaMemPoolAttrReleaseThreshold,
+    cudaMemPoolAttrReservedMemCurrent,
+    cudaMemPoolAttrUsedMemCurrent
+};
+struct cudaDeviceProp {
+    char name[256];
+    int major, minor;
+};
 typedef struct emulated_stream *cudaStream_t;
 typedef struct emulated_pool *cudaMemPool_t;
 struct cudaLaunchConfig_t {
@@ -194,12 +207,16 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaGetLastError();
 const char *cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetDeviceCount(int *ret);
-cudaError_t cudaGetDevice(int *ret);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret, int device);
+cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total);
 cudaError_t cudaDeviceGetAttribute(int *ret, cudaDeviceAttr attribute,
                                    int device);
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *ret, int device);
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool,
                                     cudaMemPoolAttr attribute, void *value);
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool,
+                                    cudaMemPoolAttr attribute, void *ret);
 
 /* Runs body(argument) once for every thread of every block. */
 cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
