@@ -59,6 +59,7 @@ struct kernel_pool {
 struct kernel_run {
     struct kernel_pool pool;
     void *stream; /* cuda: cudaStream_t */
+    void *step;   /* the backend's own, begun as NULL (step_begin) */
 };
 
 /* The device that a table's operations run on. */
@@ -151,6 +152,17 @@ struct kernels {
     /* Within the device. */
     int (*copy)(struct kernel_run *run, void *to, const void *from,
                 size_t bytes);
+
+    /* ---- A step: few rows, asked for again and again ---- */
+
+    /* What is asked between the two may be put off until step_end, until
+     * something is uploaded, downloaded or released, or until step_begin is
+     * asked again, and is then done as one; errors show there.  All outputs are
+     * as if it had not been put off.  ref, cpu: nothing is. */
+    int (*step_begin)(struct kernel_run *run);
+    int (*step_end)(struct kernel_run *run);
+    /* The last of a run: gives back what it holds. */
+    void (*run_end)(struct kernel_run *run);
 
     /* ---- Products ---- */
 

@@ -458,15 +458,21 @@ int forward(struct model *m, const struct forward_part *parts, size_t count,
     for (size_t i = 0, row = 0; i < count; i++)
         row = lay_out(m, &parts[i], row);
     code = prepare_hils(m, parts, count, rows);
+    if (!code && rows == count)
+        code = m->kernels->step_begin(&m->run);
     if (!code)
         code = read_inputs(m, parts, count, rows);
     for (size_t layer = 0; layer < m->config.layers && !code; layer++) {
-        if (cancel && cancel->asked && cancel->asked(cancel->context))
+        if (cancel && cancel->asked && cancel->asked(cancel->context)) {
+            m->kernels->step_end(&m->run);
             return err_set(err, ERR_CANCELLED, "cancelled");
+        }
         code = attention(m, parts, count, layer, rows);
         if (!code)
             code = feed_forward(m, layer, rows);
     }
+    if (code)
+        m->kernels->step_end(&m->run);
     return forward_error(code, err);
 }
 
@@ -524,7 +530,8 @@ int forward_logits(struct model *m, size_t from, size_t rows, struct err *err)
     if (!code)
         code = m->kernels->product(&m->run, w->logits, states, m->weights.head,
                                    rows, false);
-    return forward_error(code, err);
+    int ended = m->kernels->step_end(&m->run);
+    return forward_error(code ? code : ended, err);
 }
 
 int forward_take_logits(struct model *m, size_t from, size_t rows,

@@ -71,7 +71,9 @@ static inline size_t forward_rows(const struct forward_part *part)
            (part->host_after != NULL);
 }
 
-/* Leaves the residual stream of all rows, in order, in work.x; keys and values
+/* Leaves the residual stream of all rows, in order, in work.x, or on its way
+ * there: where each part is one row it begins a step (kernels.h), which
+ * forward_logits ends, or whatever is downloaded; keys and values
  * go into the caches, which have room for them (cache_reserve), and whose
  * lengths are the caller's to change. */
 int forward(struct model *model, const struct forward_part *parts, size_t count,

@@ -198,7 +198,8 @@ int model_open(const char *folder, const struct model_options *options,
 {
     struct model *m = mem_alloc(sizeof *m);
     m->kernels = options->kernels;
-    m->run = (struct kernel_run){options->pool, options->stream};
+    m->run = (struct kernel_run){.pool = options->pool,
+                                 .stream = options->stream};
     int code = open_config(m, folder, err);
     if (!code)
         leave_positions(&m->config);
@@ -225,7 +226,7 @@ struct model *model_share(const struct model *of, struct kernel_pool pool)
     struct model *m = mem_alloc(sizeof *m);
     *m = (struct model){.shared = true,
                         .kernels = of->kernels,
-                        .run = {pool, of->run.stream},
+                        .run = {.pool = pool, .stream = of->run.stream},
                         .config = of->config,
                         .pooling = of->pooling,
                         .weights = of->weights,
@@ -244,12 +245,13 @@ void model_close(struct model *m)
     workspace_free(m);
     page_pool_free(m);
     keys_free(m);
+    if (!m->shared && m->weights.kernels)
+        model_weights_close(&m->weights, &m->config, &m->run);
+    m->kernels->run_end(&m->run);
     if (m->shared) {
         free(m);
         return;
     }
-    if (m->weights.kernels)
-        model_weights_close(&m->weights, &m->config, &m->run);
     model_config_free(&m->config);
     tokenizer_close(m->tokenizer);
     pooling_free(&m->pooling);

@@ -52,14 +52,19 @@ static void *allocate(struct kernel_run *run, size_t bytes)
 
 static void release(struct kernel_run *run, void *memory)
 {
-    if (memory)
-        cuda_code(cudaFreeAsync(memory, cuda_stream(run)));
+    if (!memory)
+        return;
+    cuda_direct(run);
+    cuda_code(cudaFreeAsync(memory, cuda_stream(run)));
 }
 
 /* Waits, so that another run may use what was put there. */
 static int move(struct kernel_run *run, void *to, const void *from,
                 size_t bytes, cudaMemcpyKind kind)
 {
+    int code = cuda_direct(run);
+    if (code)
+        return code;
     cudaError_t error =
         bytes ? cudaMemcpyAsync(to, from, bytes, kind, cuda_stream(run))
               : cudaSuccess;
@@ -78,15 +83,6 @@ static int download(struct kernel_run *run, void *host, const void *from,
                     size_t bytes)
 {
     return move(run, host, from, bytes, cudaMemcpyDeviceToHost);
-}
-
-static int copy(struct kernel_run *run, void *to, const void *from,
-                size_t bytes)
-{
-    return bytes ? cuda_code(cudaMemcpyAsync(to, from, bytes,
-                                             cudaMemcpyDeviceToDevice,
-                                             cuda_stream(run)))
-                 : KERNEL_OK;
 }
 
 /* ---- The table ---- */
@@ -215,7 +211,7 @@ static void fill()
     table.release = release;
     table.upload = upload;
     table.download = download;
-    table.copy = copy;
+    cuda_fill_steps(&table);
     cuda_fill_products(&table);
     cuda_fill_transformer(&table);
     cuda_fill_attention(&table);

@@ -19,8 +19,10 @@ constexpr unsigned ELEMENTS = 256;           /* threads over single values */
 
 static void weight_free(struct kernel_run *run, struct kernel_weight *w)
 {
-    if (w && w->device)
+    if (w && w->device) {
+        cuda_direct(run);
         cuda_code(cudaFreeAsync(w->device, cuda_stream(run)));
+    }
     free(w);
 }
 
@@ -163,9 +165,12 @@ static __global__ void __launch_bounds__(ELEMENTS)
 static int product_many(struct kernel_run *run, float *out, const float *a,
                         const struct kernel_weight *w, size_t m, bool add)
 {
-    if (w->type == KERNEL_F32)
-        return cuda_blas_product(run, out, a, w->device, w->type, m, w->n, w->k,
-                                 add);
+    if (w->type == KERNEL_F32) {
+        int code = cuda_direct(run);
+        return code ? code
+                    : cuda_blas_product(run, out, a, w->device, w->type, m,
+                                        w->n, w->k, add);
+    }
     cuda_room room(run);
     uint16_t *rounded = room.take<uint16_t>(m, w->k);
     if (!rounded)
@@ -173,6 +178,8 @@ static int product_many(struct kernel_run *run, float *out, const float *a,
     int code = cuda_launch(run, round_values,
                            {cuda_ceil(m * w->k, ELEMENTS), 1, 1, ELEMENTS},
                            rounded, a, m * w->k);
+    if (!code)
+        code = cuda_direct(run);
     return code ? code
                 : cuda_blas_product(run, out, rounded, w->device, w->type, m,
                                     w->n, w->k, add);

@@ -48,6 +48,17 @@ static int copy(struct kernel_run *run, void *to, const void *from,
     return upload(run, to, from, bytes);
 }
 
+static int do_nothing(struct kernel_run *run)
+{
+    (void)run;
+    return KERNEL_OK;
+}
+
+static void end_nothing(struct kernel_run *run)
+{
+    (void)run;
+}
+
 void ref_fill_memory(struct kernels *table)
 {
     table->device = no_device;
@@ -57,6 +68,9 @@ void ref_fill_memory(struct kernels *table)
     table->upload = upload;
     table->download = download;
     table->copy = copy;
+    table->step_begin = do_nothing;
+    table->step_end = do_nothing;
+    table->run_end = end_nothing;
 }
 
 static struct kernels table;

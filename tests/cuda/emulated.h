@@ -30,6 +30,14 @@ void emulated_fail(enum emulated_failure failure, unsigned after);
 /* How much memory the device says is free; no allocation fails any more. */
 void emulated_memory(size_t bytes);
 
+/* What was done with graphs so far; `refused`: none can be made. */
+struct emulated_steps {
+    size_t made, changed, started; /* graphs, nodes, graphs */
+    size_t nodes;                  /* of the graph started last */
+    bool refused;
+};
+struct emulated_steps *emulated_steps_seen(void);
+
 #ifdef __cplusplus
 }
 #endif

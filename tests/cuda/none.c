@@ -24,3 +24,9 @@ void emulated_memory(size_t bytes)
 {
     (void)bytes;
 }
+
+struct emulated_steps *emulated_steps_seen(void)
+{
+    static struct emulated_steps none;
+    return &none;
+}

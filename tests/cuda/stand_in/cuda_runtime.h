@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 using std::size_t;
 
@@ -25,6 +26,11 @@ using std::size_t;
 #define cuda_bind             emulated_bind
 #define cuda_code             emulated_code
 #define cuda_processors       emulated_processors
+#define cuda_put_off          emulated_put_off
+#define cuda_direct           emulated_direct
+#define cuda_scratch          emulated_scratch
+#define cuda_scratch_end      emulated_scratch_end
+#define cuda_fill_steps       emulated_fill_steps
 #define cuda_room             emulated_room
 #define cuda_launch           emulated_start
 #define cuda_blas_product     emulated_blas_product
@@ -233,5 +239,66 @@ static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config,
         [](void *argument) { (*static_cast<decltype(call) *>(argument))(); },
         &call);
 }
+
+/* ---- Kernels by their address, and graphs of them ---- */
+
+/* What starts a kernel that is known by its address alone. */
+struct emulated_kernel {
+    static constexpr size_t MOST = 32;
+    const void *address;
+    void (*call)(const void *address, void **values);
+    size_t sizes[MOST], count;
+};
+void emulated_know(const struct emulated_kernel *kernel);
+
+template <typename... Parameters, size_t... I>
+static inline void emulated_apply(void (*kernel)(Parameters...), void **values,
+                                  std::index_sequence<I...>)
+{
+    kernel(*static_cast<Parameters *>(values[I])...);
+}
+
+template <typename... Parameters>
+static void emulated_call(const void *address, void **values)
+{
+    emulated_apply(
+        reinterpret_cast<void (*)(Parameters...)>(const_cast<void *>(address)),
+        values, std::index_sequence_for<Parameters...>{});
+}
+
+template <typename... Parameters>
+static inline void cuda_know(void (*kernel)(Parameters...))
+{
+    struct emulated_kernel known = {reinterpret_cast<const void *>(kernel),
+                                    emulated_call<Parameters...>,
+                                    {sizeof(Parameters)...},
+                                    sizeof...(Parameters)};
+    emulated_know(&known);
+}
+
+typedef struct emulated_graph *cudaGraph_t;
+typedef struct emulated_ready *cudaGraphExec_t;
+typedef struct emulated_node *cudaGraphNode_t;
+struct cudaKernelNodeParams {
+    void *func;
+    dim3 gridDim, blockDim;
+    unsigned sharedMemBytes;
+    void **kernelParams, **extra;
+};
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config,
+                                const void *kernel, void **values);
+cudaError_t cudaGraphCreate(cudaGraph_t *ret, unsigned flags);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *ret, cudaGraph_t graph,
+                                   const cudaGraphNode_t *after, size_t count,
+                                   const struct cudaKernelNodeParams *node);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ret, cudaGraph_t graph,
+                                 unsigned long long flags);
+cudaError_t cudaGraphExecKernelNodeSetParams(
+    cudaGraphExec_t ready, cudaGraphNode_t node,
+    const struct cudaKernelNodeParams *params);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t ready);
 
 #endif
