@@ -248,6 +248,12 @@ struct kernels {
     int (*pool_mean)(struct kernel_run *run, float *out, const float *children,
                      size_t n, size_t d);
 
+    /* The same of many groups at once, as of a whole level of the tree: out
+     * [groups, d], group g the rows [host_start[g], host_start[g + 1]) of
+     * children, at least one; host_start [groups + 1] begins with 0. */
+    int (*pool_means)(struct kernel_run *run, float *out, const float *children,
+                      const size_t *host_start, size_t groups, size_t d);
+
     /* Attention pooling: A = softmax(C wq (C wk)^T / sqrt(p)), diagonal masked
      * when n > 1; weight_j = sum_i A_ij / n; out [d] = weight . C.
      * weight [n]; wq, wk [d, p], both NULL: tau cos(C_i, C_j) as scores, the

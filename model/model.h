@@ -137,6 +137,12 @@ enum pool_policy { POOL_MEAN, POOL_ATTENTION };
 int model_pool(struct model *model, int policy, const float *children,
                size_t count, float *ret, struct err *err);
 
+/* The same of many at once: ret [groups, width], group g the vectors [start[g],
+ * start[g + 1]) of children [start[groups], width]; start[0] is 0. */
+int model_pool_groups(struct model *model, int policy, const float *children,
+                      const size_t *start, size_t groups, float *ret,
+                      struct err *err);
+
 /* ---- Text ---- */
 
 /* ERR_USAGE when the model writes nothing. */
