@@ -177,6 +177,11 @@ struct kernels {
     int (*product)(struct kernel_run *run, float *out, const float *a,
                    const struct kernel_weight *w, size_t m, bool add);
 
+    /* The same and bias [n], added to every row. */
+    int (*product_bias)(struct kernel_run *run, float *out, const float *a,
+                        const struct kernel_weight *w, const float *bias,
+                        size_t m, bool add);
+
     /* ---- The transformer ---- */
 
     /* out [m, k] = rows of w [n, k]; row [m] on the host, each < n. */

@@ -207,13 +207,12 @@ static int read_inputs(struct model *m, const struct forward_part *parts,
 }
 
 int forward_multiply(struct model *m, float *out, const float *in,
-                     const struct linear *linear, size_t n, size_t rows,
-                     bool add)
+                     const struct linear *linear, size_t rows, bool add)
 {
-    int code = m->kernels->product(&m->run, out, in, linear->weight, rows, add);
-    if (!code && linear->bias)
-        code = m->kernels->add_bias(&m->run, out, linear->bias, rows, n);
-    return code;
+    if (!linear->bias)
+        return m->kernels->product(&m->run, out, in, linear->weight, rows, add);
+    return m->kernels->product_bias(&m->run, out, in, linear->weight,
+                                    linear->bias, rows, add);
 }
 
 /* What a layer's part reads: x, or its norm. */
@@ -236,8 +235,8 @@ static int leave(struct model *m, const struct norm *norm, const float *in,
     size_t width = m->config.width;
     int place = m->config.architecture->norm_place;
     bool apart = place == NORM_AFTER;
-    int code = forward_multiply(m, apart ? w->h : w->x, in, linear, width, rows,
-                                !apart);
+    int code =
+        forward_multiply(m, apart ? w->h : w->x, in, linear, rows, !apart);
     if (!code && apart)
         code = normalise(m, w->h, w->h, norm, rows, width);
     if (!code && apart)
@@ -363,15 +362,14 @@ static int attention(struct model *m, const struct forward_part *parts,
     const struct model_config *c = &m->config;
     const struct layer_weights *l = &m->weights.layers[layer];
     struct workspace *w = &m->work;
-    size_t wide = c->heads * c->head, narrow = c->key_heads * c->head;
     const float *in;
     int code = enter(m, &l->attention_norm, rows, &in);
     if (!code)
-        code = forward_multiply(m, w->q, in, &l->q, wide, rows, false);
+        code = forward_multiply(m, w->q, in, &l->q, rows, false);
     if (!code)
-        code = forward_multiply(m, w->k, in, &l->k, narrow, rows, false);
+        code = forward_multiply(m, w->k, in, &l->k, rows, false);
     if (!code)
-        code = forward_multiply(m, w->v, in, &l->v, narrow, rows, false);
+        code = forward_multiply(m, w->v, in, &l->v, rows, false);
     if (!code)
         code = forward_norm_heads(m, w->q, &l->q_norm, rows, c->heads, layer);
     if (!code)
@@ -394,10 +392,9 @@ static int gate(struct model *m, const float *in, const struct layer_weights *l,
 {
     const struct model_config *c = &m->config;
     struct workspace *w = &m->work;
-    int code =
-        forward_multiply(m, w->gate, in, &l->gate, c->inner, rows, false);
+    int code = forward_multiply(m, w->gate, in, &l->gate, rows, false);
     if (!code)
-        code = forward_multiply(m, w->up, in, &l->up, c->inner, rows, false);
+        code = forward_multiply(m, w->up, in, &l->up, rows, false);
     if (!code)
         code = m->kernels->swiglu(&m->run, w->gate, w->gate, w->up,
                                   rows * c->inner);

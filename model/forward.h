@@ -113,10 +113,9 @@ void forward_hici_free(struct model *model);
 
 /* ---- Parts of a layer, as codes of kernels ---- */
 
-/* out [rows, n] = in w^T + bias. */
+/* out [rows, outputs] = in w^T + bias (+ out when `add`). */
 int forward_multiply(struct model *model, float *out, const float *in,
-                     const struct linear *linear, size_t n, size_t rows,
-                     bool add);
+                     const struct linear *linear, size_t rows, bool add);
 /* The norm of queries' or keys' heads, where the family has one. */
 int forward_norm_heads(struct model *model, float *x, const struct norm *norm,
                        size_t rows, size_t heads, size_t layer);

@@ -167,14 +167,17 @@ int cuda_launch(struct kernel_run *run, void (*kernel)(Parameters...),
 
 /* cuBLASLt, opened when the first product asks for it (blas.cu).  Both matrices
  * of `type`, out in f32, sums in f32: out [m, n] = a [m, k] . w [n, k]^T
- * (+ out).  KERNEL_UNSUPPORTED: there is no such library, or it knows no way. */
+ * (+ bias [n], unless it is nullptr) (+ out).  KERNEL_UNSUPPORTED: there is no
+ * such library, or it knows no way. */
 int cuda_blas_product(struct kernel_run *run, float *out, const void *a,
-                      const void *w, int type, size_t m, size_t n, size_t k,
-                      bool add);
+                      const void *w, const float *bias, int type, size_t m,
+                      size_t n, size_t k, bool add);
 
 /* Sums, norms and attention that other operations are made of. */
 int cuda_product(struct kernel_run *run, float *out, const float *a,
                  const struct kernel_weight *w, size_t m, bool add);
+int cuda_add_bias(struct kernel_run *run, float *x, const float *bias, size_t m,
+                  size_t n);
 int cuda_rms_norm(struct kernel_run *run, float *out, const float *x,
                   const float *weight, size_t m, size_t d, float eps);
 int cuda_layer_norm(struct kernel_run *run, float *out, const float *x,

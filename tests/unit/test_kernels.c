@@ -49,6 +49,18 @@ static void drive_product(struct bench *b, int type, size_t m, size_t n,
                      b->table->product(&b->run, out, in, mine, m, add)))
                 check(b, "product", out, expected, m * n);
             settle(b, "product");
+            float *bias = numbers(b, n, 1);
+            const float *more = put(b, bias, n);
+            in = put(b, a, m * k);
+            out = put(b, add ? before : NULL, m * n);
+            for (size_t i = 0; i < m * n; i++)
+                expected[i] += bias[i % n];
+            if (done(b, "product_bias",
+                     b->table->product_bias(&b->run, out, in, mine, more, m,
+                                            add)))
+                check(b, "product_bias", out, expected, m * n);
+            settle(b, "product_bias");
+            free(bias);
             free(a);
             free(before);
             free(expected);

@@ -35,6 +35,7 @@ using std::size_t;
 #define cuda_launch           emulated_start
 #define cuda_blas_product     emulated_blas_product
 #define cuda_product          emulated_product
+#define cuda_add_bias         emulated_add_bias
 #define cuda_rms_norm         emulated_rms_norm
 #define cuda_layer_norm       emulated_layer_norm
 #define cuda_scale            emulated_scale
