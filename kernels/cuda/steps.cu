@@ -24,9 +24,9 @@
 namespace
 {
 
-constexpr size_t MOST_VALUES = 32; /* parameters of a kernel */
-constexpr size_t ALIGNMENT = 256;  /* of scratch memory */
-constexpr size_t FIRST_SCRATCH = 1 << 20;
+constexpr size_t MOST_VALUES = 32;    /* parameters of a kernel */
+constexpr size_t ALIGNMENT = 256;     /* of scratch memory */
+constexpr size_t FIRST_SCRATCH = 256; /* bytes; the first steps show more */
 constexpr unsigned THREADS = 256;
 
 struct launch {
