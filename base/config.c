@@ -21,7 +21,7 @@ enum {
     MOST_INTERVAL = 86400
 };
 
-enum kind { KIND_PATH, KIND_NUMBER, KIND_CHOICE };
+enum kind { KIND_PATH, KIND_NUMBER, KIND_CHOICE, KIND_DEVICE };
 
 static void default_store(struct buf *out);
 static void default_parsers(struct buf *out);
@@ -70,6 +70,10 @@ static const struct key {
                     log_levels},
     [CONFIG_MODEL] = {"model", KIND_PATH, NULL, config_default_model, 0, 0,
                       "folder of the language model, or none"},
+    [CONFIG_DEVICE] = {"device", KIND_DEVICE, "auto", NULL, 0, 0,
+                       "what the model runs on: cpu, cuda, cuda:1 (the second "
+                       "device), or auto: a CUDA device that is large enough, "
+                       "else the CPU"},
     [CONFIG_AGGREGATE] = {"aggregate", KIND_CHOICE, "mean", NULL, 0, 0,
                           "how the memories of a section's parts become one: "
                           "mean or attention",
@@ -177,6 +181,40 @@ static int check_choice(const struct key *key, const char *text,
     return code;
 }
 
+/* False: it is no device. */
+static bool read_device(const char *text, enum config_device *ret,
+                        unsigned *ret_number)
+{
+    static const char *const names[] = {"auto", "cpu", "cuda"};
+    enum { MOST_DIGITS = 3 };
+    *ret_number = 0;
+    for (int i = DEVICE_AUTO; i <= DEVICE_CUDA; i++) {
+        *ret = (enum config_device)i;
+        if (!strcmp(text, names[i]))
+            return true;
+    }
+    size_t digits = strlen(text);
+    if (strncmp(text, "cuda:", 5) != 0)
+        return false;
+    text += 5;
+    digits -= 5;
+    *ret_number = (unsigned)strtoul(text, NULL, 10);
+    return digits && digits <= MOST_DIGITS &&
+           strspn(text, "0123456789") == digits;
+}
+
+static int check_device(const struct key *key, const char *text,
+                        struct err *err)
+{
+    enum config_device device;
+    unsigned number;
+    if (read_device(text, &device, &number))
+        return 0;
+    return err_set(err, ERR_USAGE,
+                   "%s must be auto, cpu, cuda or cuda:N, not '%s'", key->name,
+                   text);
+}
+
 /* Checks a value and puts it in place; `folder` is where relative paths start,
  * NULL: at the current one. */
 static int put(struct config *config, enum config_key which, const char *text,
@@ -191,6 +229,8 @@ static int put(struct config *config, enum config_key which, const char *text,
         code = check_number(key, text, err);
     else if (key->kind == KIND_CHOICE)
         code = check_choice(key, text, err);
+    else if (key->kind == KIND_DEVICE)
+        code = check_device(key, text, err);
     if (code)
         return code;
     bool path = key->kind == KIND_PATH &&
@@ -452,6 +492,14 @@ const char *config_model(const struct config *config)
 {
     const char *folder = config->values[CONFIG_MODEL].text;
     return strcmp(folder, no_model) != 0 ? folder : "";
+}
+
+enum config_device config_device(const struct config *config,
+                                 unsigned *ret_number)
+{
+    enum config_device device;
+    read_device(config->values[CONFIG_DEVICE].text, &device, ret_number);
+    return device;
 }
 
 int config_choice(const struct config *config, enum config_key key)

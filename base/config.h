@@ -25,6 +25,7 @@ enum config_key {
     CONFIG_PARSE_MEMORY_MB, /* most memory of a parser */
     CONFIG_LOG,             /* error, warn, info or debug */
     CONFIG_MODEL,           /* folder of the model, or "none" */
+    CONFIG_DEVICE,          /* what the model runs on */
     CONFIG_AGGREGATE,       /* how the memories of parts become one */
     CONFIG_RECALL,          /* what an inner node is encoded with */
     CONFIG_SEGMENT_TOKENS,  /* most tokens of a segment */
@@ -74,6 +75,10 @@ int config_write(const struct config *config, enum config_key key,
 const char *config_text(const struct config *config, enum config_key key);
 /* The model's folder; "": none. */
 const char *config_model(const struct config *config);
+/* What the model is to run on, and for CUDA which of the devices. */
+enum config_device { DEVICE_AUTO, DEVICE_CPU, DEVICE_CUDA };
+enum config_device config_device(const struct config *config,
+                                 unsigned *ret_number);
 uint64_t config_number(const struct config *config, enum config_key key);
 /* Which of its choices the value is, counted as its help lists them. */
 int config_choice(const struct config *config, enum config_key key);

@@ -21,6 +21,7 @@ enum option_id {
     OPTION_CONFIG,
     OPTION_STORE,
     OPTION_MODEL,
+    OPTION_DEVICE,
     OPTION_QUIET,
     OPTION_NO_COLOR,
     OPTION_HELP,
@@ -90,7 +91,7 @@ struct text_list {
 /* What the arguments said; NULL, false, -1 or a NaN: not given. */
 struct options {
     bool json, quiet, no_color, help, version;
-    const char *socket, *config, *store, *model;
+    const char *socket, *config, *store, *model, *device;
     const char *manual, *under, *mode, *answer, *method, *answers, *compare,
         *format, *session, *kind;
     bool explain, jsonl, strict, wait, force, retry, left_out, all, print, stop;

@@ -122,6 +122,19 @@ static void put_model(struct buf *out, const cJSON *model)
         buf_put_text(out, ", makes memories but no answers");
 }
 
+static void check_device(struct exam *exam, const cJSON *status)
+{
+    const cJSON *model = cJSON_GetObjectItemCaseSensitive(status, "model");
+    const cJSON *device = cJSON_GetObjectItemCaseSensitive(model, "device");
+    struct check *check = add_check(exam, "device");
+    output_put_device(&check->detail, model);
+    if (!json_get_bool(device, "failed", false))
+        return;
+    check->code = ERR_MODEL;
+    buf_put_text(&check->detail, "; lectern daemon --stop, the next one tries "
+                                 "the GPU again");
+}
+
 /* What the daemon says counts, when there is one. */
 static void check_model(struct exam *exam, const struct cli *cli,
                         const cJSON *status)
@@ -177,6 +190,8 @@ static void check_daemon(struct exam *exam, struct cli *cli)
                          ", restart it: lectern daemon --stop");
     }
     check_model(exam, cli, status);
+    if (status)
+        check_device(exam, status);
     cJSON_Delete(status);
     buf_free(&text);
 }

@@ -94,8 +94,9 @@ static void put_used(struct cli *cli, struct buf *out, const cJSON *model)
                           "answers are passages\n");
     } else if (!strcmp(state, "ready")) {
         put_model(out, model);
-        buf_printf(out, "  in use, on %s\n",
-                   json_get_text(model, "backend", ""));
+        buf_put_text(out, "  in use, on ");
+        output_put_device(out, model);
+        buf_put_byte(out, '\n');
     } else {
         buf_printf(out, "%s\n  %s\n", json_get_text(model, "path", ""),
                    error ? json_get_text(error, "message", "")

@@ -68,6 +68,8 @@ static void put_model(struct buf *out, const cJSON *status)
     if (json_get_bool(model, "changed", false) && !error)
         buf_put_text(out, ", its folder has changed: what is there now "
                           "will be taken");
+    buf_put_text(out, "\ndevice    ");
+    output_put_device(out, model);
     buf_put_byte(out, '\n');
 }
 

@@ -16,6 +16,9 @@ const struct option_spec cli_options[OPTIONS] = {
                       "folder of the model, or none, for a daemon that is "
                       "started",
                       0, 0},
+    [OPTION_DEVICE] = {0, "device", "auto|cpu|cuda[:N]", KIND_TEXT, AT(device),
+                       "what the model runs on, for a daemon that is started",
+                       0, 0},
     [OPTION_QUIET] = {0, "quiet", NULL, KIND_FLAG, AT(quiet),
                       "no progress and no remarks", 0, 0},
     [OPTION_NO_COLOR] = {0, "no-color", NULL, KIND_FLAG, AT(no_color),
@@ -131,8 +134,8 @@ const struct option_spec cli_options[OPTIONS] = {
 #define BIT(option) (UINT64_C(1) << OPTION_##option)
 
 const uint64_t cli_common_options = BIT(JSON) | BIT(SOCKET) | BIT(CONFIG) |
-                                    BIT(STORE) | BIT(MODEL) | BIT(QUIET) |
-                                    BIT(NO_COLOR) | BIT(HELP);
+                                    BIT(STORE) | BIT(MODEL) | BIT(DEVICE) |
+                                    BIT(QUIET) | BIT(NO_COLOR) | BIT(HELP);
 
 #define SEARCHING                                                              \
     (BIT(MANUAL) | BIT(UNDER) | BIT(COUNT) | BIT(MODE) | BIT(KIND) |           \

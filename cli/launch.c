@@ -102,6 +102,10 @@ void launch_words(const struct config *config, const char *config_flag,
         words.read[count++] = "--model";
         words.read[count++] = config_text(config, CONFIG_MODEL);
     }
+    if (config->values[CONFIG_DEVICE].source == CONFIG_FROM_FLAG) {
+        words.read[count++] = "--device";
+        words.read[count++] = config_text(config, CONFIG_DEVICE);
+    }
     memcpy(ret_words, words.read, sizeof words.read);
 }
 

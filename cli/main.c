@@ -61,6 +61,8 @@ static int configure(struct cli *cli, struct err *err)
         code = config_set(&cli->config, CONFIG_STORE, options->store, err);
     if (!code && options->model)
         code = config_set(&cli->config, CONFIG_MODEL, options->model, err);
+    if (!code && options->device)
+        code = config_set(&cli->config, CONFIG_DEVICE, options->device, err);
     return code;
 }
 

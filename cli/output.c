@@ -92,6 +92,27 @@ void output_remark(const struct cli *cli, const char *format, ...)
     va_end(args);
 }
 
+void output_put_device(struct buf *out, const cJSON *model)
+{
+    const cJSON *device = cJSON_GetObjectItemCaseSensitive(model, "device");
+    const char *used = json_get_text(device, "used", "");
+    const char *reason = json_get_text(device, "reason", "");
+    if (!strcmp(used, "cuda")) {
+        buf_printf(out, "%s (compute capability %s), ",
+                   json_get_text(device, "name", "a GPU"),
+                   json_get_text(device, "capability", "unknown"));
+        output_put_bytes(out, json_get_double(device, "free", 0));
+        buf_put_text(out, " of ");
+        output_put_bytes(out, json_get_double(device, "memory", 0));
+        buf_put_text(out, " free");
+    } else if (used[0]) {
+        buf_printf(out, "the CPU%s%s", reason[0] ? ": " : "", reason);
+    } else {
+        buf_printf(out, "%s, nothing runs on it yet",
+                   json_get_text(device, "choice", "cpu"));
+    }
+}
+
 void output_put_title_path(struct buf *out, const cJSON *path)
 {
     const cJSON *title;

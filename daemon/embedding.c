@@ -202,7 +202,6 @@ static int run_embedding(struct engine_task *task, struct model *model,
 
 struct recall {
     const float *query, *memories;
-    int policy; /* of pooling, when there is no query */
     size_t count;
     float *ret;
 };
@@ -211,12 +210,24 @@ static int run_recall(struct engine_task *task, struct model *model,
                       struct err *err)
 {
     const struct recall *r = task->context;
-    if (r->query)
-        return model_recall(model, r->query, r->memories, r->count, r->ret,
-                            err);
-    return model_pool(
-        model, r->policy == AGGREGATE_ATTENTION ? POOL_ATTENTION : POOL_MEAN,
-        r->memories, r->count, r->ret, err);
+    return model_recall(model, r->query, r->memories, r->count, r->ret, err);
+}
+
+struct pooling_work {
+    int policy;
+    const float *children;
+    const size_t *start;
+    size_t groups;
+    float *ret;
+};
+
+static int run_pooling(struct engine_task *task, struct model *model,
+                       struct err *err)
+{
+    const struct pooling_work *p = task->context;
+    return model_pool_groups(
+        model, p->policy == AGGREGATE_ATTENTION ? POOL_ATTENTION : POOL_MEAN,
+        p->children, p->start, p->groups, p->ret, err);
 }
 
 struct keys {
@@ -381,11 +392,11 @@ static int recall(void *context, const float *query, const float *memories,
 }
 
 static int aggregate(void *context, int policy, const float *children,
-                     size_t count, float *ret, struct err *err)
+                     const size_t *start, size_t groups, float *ret,
+                     struct err *err)
 {
-    struct recall work = {
-        .policy = policy, .memories = children, .count = count, .ret = ret};
-    return perform(context, run_recall, &work, err);
+    struct pooling_work work = {policy, children, start, groups, ret};
+    return perform(context, run_pooling, &work, err);
 }
 
 static int project(const struct engine_embedder *self, const float *vectors,

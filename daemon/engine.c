@@ -29,7 +29,7 @@
 
 enum {
     POLL_MS = 50, /* how soon one who waits sees that he is cancelled */
-    NICENESS = 5 /* of indexing */
+    NICENESS = 5  /* of indexing */
 };
 enum { STAGE_QUEUED, STAGE_RUNNING, STAGE_ENDED };
 
@@ -76,6 +76,13 @@ static int no_model(struct err *err)
 /* What an error is for those who asked. */
 static int error_of(struct engine_task *task, int code)
 {
+    const struct model *model = task->engine->model;
+    const char *why = code && model ? model_lost(model) : NULL;
+    if (why && code != ERR_CANCELLED)
+        code = err_set(&task->err, ERR_MODEL,
+                       "the GPU has failed (%s), and the CPU takes over: ask "
+                       "again",
+                       why);
     if (code && code != ERR_CANCELLED && code != ERR_LIMIT)
         code = task->err.code = ERR_MODEL;
     return code;
@@ -115,8 +122,8 @@ static int find_model(struct engine_task *task, struct model **ret)
     struct engine *engine = task->engine;
     if (!task->indexing && !task->bare && !engine->model && engine->folder)
         engine_open(engine);
-    *ret = task->indexing ? model_of_indexing(engine, &task->err)
-                          : engine->model;
+    *ret =
+        task->indexing ? model_of_indexing(engine, &task->err) : engine->model;
     if (*ret || task->bare)
         return 0;
     if (!task->indexing && engine->folder)
@@ -145,6 +152,8 @@ static void perform(struct engine_task *task)
     pthread_mutex_lock(&engine->lock);
     if (!begun)
         end(task, code);
+    if (code) /* perhaps the device has */
+        pthread_cond_signal(&engine->more[QUESTIONS]);
 }
 
 void engine_end(struct engine_task *task, int code)
@@ -210,7 +219,8 @@ static void *indexing_thread(void *context)
     struct engine *engine = context;
     struct engine_task *task;
     setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
-    pthread_setschedparam(pthread_self(), SCHED_BATCH, &(struct sched_param){0});
+    pthread_setschedparam(pthread_self(), SCHED_BATCH,
+                          &(struct sched_param){0});
     pthread_mutex_lock(&engine->lock);
     while (!atomic_load(&engine->stopping)) {
         if ((task = take(engine, INDEXING)))
@@ -228,6 +238,7 @@ static void *questions_thread(void *context)
     struct engine *engine = context;
     pthread_mutex_lock(&engine->lock);
     while (!atomic_load(&engine->stopping) || engine->under_way) {
+        engine_leave_device(engine);
         engine_take_next(engine);
         turn(engine);
     }
@@ -352,6 +363,9 @@ int engine_start(const struct engine_options *options, struct engine **ret,
     if (options->folder && options->folder[0])
         engine->folder = mem_strdup(options->folder);
     engine->exact = options->exact;
+    engine->device_name = options->device_name ? options->device_name : "cpu";
+    engine->find_device = options->find_device;
+    engine->device_only = options->device_only;
     engine->err.position = -1;
     atomic_init(&engine->stopping, false);
     pthread_mutex_init(&engine->lock, NULL);

@@ -6,7 +6,11 @@
  * A model that cannot be opened or fails is an error (ERR_MODEL) for those who
  * ask, not for the daemon: search goes on by words.  It is tried again when
  * its folder has changed, at most every some seconds.  When the folder of an
- * open model has changed, what it holds now takes its place (engine_renew). */
+ * open model has changed, what it holds now takes its place (engine_renew).
+ *
+ * The model runs on a device where there is one that it fits, else on the CPU.
+ * When the device fails, what is under way there fails with it, and the same
+ * model on the CPU takes the place of that one, until the daemon ends. */
 #ifndef DAEMON_ENGINE_H
 #define DAEMON_ENGINE_H
 
@@ -21,6 +25,12 @@ struct engine_options {
     const char *folder; /* of the model; NULL or "": none */
     bool exact; /* long texts are read with `exact` attention (model.h), where
                    the model may */
+    const char *device_name; /* as it was asked for: "auto", "cuda:1"; lives as
+                                long as the engine; NULL: "cpu" */
+    /* NULL: there is none, and why.  Called when a model is opened. */
+    const struct kernels *(*find_device)(const char **ret_reason);
+    bool device_only; /* a model that the device cannot take is an error, and
+                         not for the CPU */
 };
 
 /* Starts the threads; the model is opened by whoever needs it first. */
@@ -71,6 +81,12 @@ struct engine_state {
     struct err err;           /* why it, or what its folder holds by now, could
                                  not be opened; code 0: none */
     struct model_facts facts; /* when open */
+    const char *device_name;  /* engine_options */
+    bool device_there;        /* it was found, and answers */
+    bool device_lost;         /* it was found, and has failed */
+    struct kernel_device device;
+    char device_note[256]; /* why the model is not on the device; "": it is, or
+                              is not to be, or not open */
 };
 void engine_state(struct engine *engine, struct engine_state *ret);
 

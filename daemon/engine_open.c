@@ -33,7 +33,8 @@ static void fail_open(struct engine *engine, const char *what,
 }
 
 static int open_folder(struct engine *engine, const char *folder,
-                       struct model **ret, struct err *err)
+                       struct device_note *note, struct model **ret,
+                       struct err *err)
 {
     struct model *model;
     int code = engine->pools[QUESTIONS]
@@ -43,10 +44,9 @@ static int open_folder(struct engine *engine, const char *folder,
         return code;
     struct pool *pool = engine->pools[QUESTIONS];
     struct model_options options = {
-        .kernels = kernels_cpu(),
         .exact = engine->exact,
         .pool = {pool, pool_parallel_for, pool_threads(pool)}};
-    code = model_open(folder, &options, &model, err);
+    code = engine_place(engine, folder, &options, note, &model, err);
     if (code)
         return code;
     if (model_tokenizer(model)) {
@@ -65,6 +65,7 @@ static int open_folder(struct engine *engine, const char *folder,
 void engine_open(struct engine *engine)
 {
     struct model *model = NULL;
+    struct device_note note;
     struct err err = {.position = -1};
     double start = clock_seconds();
     struct folder_look look = folder_look(engine->folder);
@@ -72,20 +73,24 @@ void engine_open(struct engine *engine)
         (clock_ms() - engine->tried_ms < RETRY_MS ||
          (folder_same(look, engine->look) && !engine->may_pass)))
         return;
-    if (open_folder(engine, engine->folder, &model, &err))
+    if (open_folder(engine, engine->folder, &note, &model, &err))
         fail_open(engine, "the model cannot be used", &err);
     pthread_mutex_lock(&engine->lock);
     engine->tried_ms = clock_ms();
     engine->look = look;
     engine->model = model;
-    if (model)
+    if (model) {
         engine->err = (struct err){.position = -1};
+        engine->note = note;
+    }
     pthread_mutex_unlock(&engine->lock);
     if (model)
-        log_info("model %s: %llu parameters, %s on %s, opened in %.0f ms",
+        log_info("model %s: %llu parameters, %s on %s%s%s%s, opened in "
+                 "%.0f ms",
                  engine->folder,
                  (unsigned long long)model_facts(model)->parameters,
                  model_facts(model)->type, model_facts(model)->backend,
+                 note.text[0] ? " (" : "", note.text, note.text[0] ? ")" : "",
                  (clock_seconds() - start) * 1000);
 }
 
@@ -99,6 +104,7 @@ void engine_take_next(struct engine *engine)
         return;
     engine->sharing = NULL;
     engine->model = engine->next;
+    engine->note = engine->next_note;
     engine->folder = engine->next_folder;
     engine->look = engine->next_look;
     engine->next = NULL;
@@ -113,8 +119,8 @@ void engine_take_next(struct engine *engine)
     model_close(old);
     free(old_folder);
     if (engine->folder)
-        log_info("model %s: what its folder holds now is in use",
-                 engine->folder);
+        log_info("model %s: what its folder holds now is in use, on %s",
+                 engine->folder, model_facts(engine->model)->backend);
     else
         log_info("no model is in use any more");
     pthread_mutex_lock(&engine->lock);
@@ -122,12 +128,14 @@ void engine_take_next(struct engine *engine)
 
 /* With the lock.  Returns the one that was to come and is not used. */
 static struct model *put_next(struct engine *engine, struct model *next,
+                              const struct device_note *note,
                               const char *folder, struct folder_look look)
 {
     struct model *unused = engine->next;
     char *copy = folder ? mem_strdup(folder) : NULL;
     free(engine->next_folder);
     engine->next = next;
+    engine->next_note = *note;
     engine->next_folder = copy;
     engine->next_look = look;
     engine->next_due = true;
@@ -147,11 +155,12 @@ static int open_next(struct engine_task *task, struct model *model,
     struct engine *engine = task->engine;
     const char *folder = newest_folder(engine);
     struct model *next = NULL, *unused = NULL;
+    struct device_note note;
     (void)model;
     if (!folder)
         return 0;
     struct folder_look look = folder_look(folder);
-    int code = open_folder(engine, folder, &next, err);
+    int code = open_folder(engine, folder, &note, &next, err);
     if (code)
         fail_open(engine,
                   "the model has changed, and the one before stays in use",
@@ -160,7 +169,7 @@ static int open_next(struct engine_task *task, struct model *model,
     if (code)
         engine->refused = look;
     else
-        unused = put_next(engine, next, folder, look);
+        unused = put_next(engine, next, &note, folder, look);
     pthread_mutex_unlock(&engine->lock);
     model_close(unused);
     return code;
@@ -172,18 +181,44 @@ static int open_other(struct engine_task *task, struct model *model,
     struct engine *engine = task->engine;
     const char *folder = task->context;
     struct model *next = NULL;
+    struct device_note note = {.text = ""};
     struct folder_look look = {0};
     (void)model;
     if (folder)
         look = folder_look(folder);
-    int code = folder ? open_folder(engine, folder, &next, err) : 0;
+    int code = folder ? open_folder(engine, folder, &note, &next, err) : 0;
     if (code)
         return code;
     pthread_mutex_lock(&engine->lock);
-    struct model *unused = put_next(engine, next, folder, look);
+    struct model *unused = put_next(engine, next, &note, folder, look);
     pthread_mutex_unlock(&engine->lock);
     model_close(unused);
     return 0;
+}
+
+void engine_leave_device(struct engine *engine)
+{
+    struct model *model = NULL, *unused = NULL;
+    struct device_note note;
+    struct err err = {.position = -1};
+    const char *why = engine->model ? model_lost(engine->model) : NULL;
+    if (!why || engine->next_due || engine->left_device)
+        return;
+    engine->left_device = true;
+    pthread_mutex_unlock(&engine->lock);
+    log_error("the GPU has failed (%s): the CPU takes over until the daemon is "
+              "restarted",
+              why);
+    struct folder_look look = folder_look(engine->folder);
+    if (open_folder(engine, engine->folder, &note, &model, &err))
+        fail_open(engine, "the GPU has failed, and the CPU cannot take over",
+                  &err);
+    pthread_mutex_lock(&engine->lock);
+    if (model)
+        unused = put_next(engine, model, &note, engine->folder, look);
+    pthread_mutex_unlock(&engine->lock);
+    model_close(unused);
+    pthread_mutex_lock(&engine->lock);
 }
 
 int engine_use(struct engine *engine, const char *folder, struct err *err)
@@ -322,14 +357,17 @@ void engine_state(struct engine *engine, struct engine_state *ret)
     pthread_mutex_lock(&engine->lock);
     *ret = (struct engine_state){.folder = engine->folder, .err.position = -1};
     pthread_mutex_unlock(&engine->lock);
+    engine_device_state(engine, ret);
     if (!ret->folder)
         return;
     struct folder_look look = folder_look(ret->folder);
     pthread_mutex_lock(&engine->lock);
     ret->open = engine->model;
     ret->err = engine->err;
-    if (engine->model)
+    if (engine->model) {
         ret->facts = *model_facts(engine->model);
+        memcpy(ret->device_note, engine->note.text, sizeof ret->device_note);
+    }
     ret->changed =
         (engine->model || engine->err.code) && !folder_same(look, engine->look);
     pthread_mutex_unlock(&engine->lock);

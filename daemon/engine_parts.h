@@ -14,9 +14,17 @@ enum { QUESTIONS, INDEXING, QUEUES };
  * may round (kernels.h), so that company does not change an answer. */
 enum { MOST_ANSWERS = 8 };
 
+/* Why a model is not on the device (engine_state). */
+struct device_note {
+    char text[256];
+};
+
 struct engine {
     char *folder; /* NULL: no model; the thread of questions exchanges it */
-    bool exact;   /* engine_options */
+    bool exact;   /* engine_options, as the next three */
+    bool device_only;
+    const char *device_name;
+    const struct kernels *(*find_device)(const char **ret_reason);
     pthread_t threads[QUEUES];
     pthread_mutex_t lock;
     pthread_cond_t more[QUEUES]; /* for the threads */
@@ -27,14 +35,18 @@ struct engine {
     size_t holders;
 
     struct model *model;
-    struct err err;          /* why there is no model, or no newer one */
-    struct folder_look look; /* of the model, or of what is none */
+    struct device_note note;      /* of `model` */
+    bool left_device;             /* which had failed, with the model on it */
+    const struct kernels *device; /* once it was found */
+    struct err err;               /* why there is no model, or no newer one */
+    struct folder_look look;      /* of the model, or of what is none */
     int64_t tried_ms;
     bool may_pass;     /* the error: memory was short */
     int64_t failed_ms; /* when there was one */
 
     bool next_due;      /* these take the place of `model` and `folder`: */
     struct model *next; /* NULL: none */
+    struct device_note next_note;
     char *next_folder;
     struct folder_look next_look;
     struct folder_look seen;    /* the last time that it was looked at */
@@ -85,6 +97,18 @@ void engine_wait(struct engine *engine, int64_t until_ms);
  * place when nobody holds the one before. */
 void engine_open(struct engine *engine);
 void engine_take_next(struct engine *engine);
+
+/* On the thread of questions, with the lock: where the device of the model is
+ * lost, the same model on the CPU is to take its place. */
+void engine_leave_device(struct engine *engine);
+
+/* Opens a model's folder on the device, or else on the CPU: then *note says
+ * why (engine_device.c). */
+int engine_place(struct engine *engine, const char *folder,
+                 struct model_options *options, struct device_note *note,
+                 struct model **ret, struct err *err);
+/* Fills in what concerns the device. */
+void engine_device_state(struct engine *engine, struct engine_state *ret);
 
 /* Opens the model if need be.  While it is held its facts and its tokenizer may
  * be read by any thread.  For all else there is engine_do. */

@@ -28,13 +28,14 @@ enum {
 };
 
 struct options {
-    const char *socket, *store, *config, *log, *model;
+    const char *socket, *store, *config, *log, *model, *device;
 };
 
 static void usage(void)
 {
     puts("usage: lecternd [--foreground] [--socket PATH] [--store DIR]\n"
-         "                [--model DIR|none] [--config FILE]\n"
+         "                [--model DIR|none] [--device auto|cpu|cuda[:N]]\n"
+         "                [--config FILE]\n"
          "                [--log error|warn|info|debug]\n"
          "\n"
          "Keeps manuals indexed and answers `lectern`, which starts it when\n"
@@ -48,6 +49,7 @@ static int parse_options(int argc, char **argv, struct options *options)
         {"socket", required_argument, NULL, 's'},
         {"store", required_argument, NULL, 'd'},
         {"model", required_argument, NULL, 'm'},
+        {"device", required_argument, NULL, 'g'},
         {"config", required_argument, NULL, 'c'},
         {"log", required_argument, NULL, 'l'},
         {"foreground", no_argument, NULL, 'f'},
@@ -59,6 +61,7 @@ static int parse_options(int argc, char **argv, struct options *options)
         case 's': options->socket = optarg; break;
         case 'd': options->store = optarg; break;
         case 'm': options->model = optarg; break;
+        case 'g': options->device = optarg; break;
         case 'c': options->config = optarg; break;
         case 'l': options->log = optarg; break;
         case 'f': break;
@@ -84,6 +87,8 @@ static int configure(const struct options *options, struct config *config,
         code = config_set(config, CONFIG_STORE, options->store, err);
     if (!code && options->model)
         code = config_set(config, CONFIG_MODEL, options->model, err);
+    if (!code && options->device)
+        code = config_set(config, CONFIG_DEVICE, options->device, err);
     if (!code && options->log)
         code = config_set(config, CONFIG_LOG, options->log, err);
     if (code)
@@ -139,20 +144,44 @@ static struct memory_policy memory_policy(const struct config *config)
         .segment_tokens = config_number(config, CONFIG_SEGMENT_TOKENS)};
 }
 
+/* The device is looked for now only where it must be there. */
+static int choose_device(const struct config *config,
+                         struct engine_options *options, struct err *err)
+{
+    const char *reason = NULL;
+    unsigned number;
+    enum config_device device = config_device(config, &number);
+    options->device_name = config_text(config, CONFIG_DEVICE);
+    if (device == DEVICE_CPU)
+        return 0;
+    kernels_cuda_choose(number);
+    options->find_device = kernels_cuda;
+    options->device_only = device == DEVICE_CUDA;
+    if (device == DEVICE_CUDA && !kernels_cuda(&reason))
+        return err_set(err, ERR_USAGE,
+                       "there is no CUDA device to run on, as `device = %s` "
+                       "or --device asks for: %s",
+                       options->device_name, reason);
+    return 0;
+}
+
 static int open_all(struct service *service, const struct config *config,
                     struct err *err)
 {
     struct daemon *daemon = &service->daemon;
     struct store_options options = {.folder =
                                         config_text(config, CONFIG_STORE)};
-    int code = store_open(&options, &daemon->store, err);
+    struct engine_options engine = {.folder = config_model(config),
+                                    .exact =
+                                        config_choice(config, CONFIG_HILS)};
+    int code = choose_device(config, &engine, err);
+    if (!code)
+        code = store_open(&options, &daemon->store, err);
     if (!code)
         code = library_open(daemon->store, &daemon->library, err);
     if (!code)
         code = listener_open(config_text(config, CONFIG_SOCKET),
                              &service->listener, err);
-    struct engine_options engine = {.folder = config_model(config),
-                                    .exact = config_choice(config, CONFIG_HILS)};
     if (!code)
         code = engine_start(&engine, &daemon->engine, err);
     if (!code)

@@ -1,6 +1,7 @@
 /* The verb `model`: what a model's folder holds, and using it from now on. */
 #include "daemon/models.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "daemon/daemon.h"
@@ -41,6 +42,32 @@ static void put_facts(struct json *json, const struct model_facts *facts)
     json_field_text(json, "backend", facts->backend);
 }
 
+static void put_device(struct json *json, const struct engine_state *state)
+{
+    const struct kernel_device *device = &state->device;
+    json_key(json, "device");
+    json_begin(json, '{');
+    json_field_text(json, "choice", state->device_name);
+    json_field_text(json, "used",
+                    !state->open                                ? NULL
+                    : strcmp(state->facts.backend, "cuda") != 0 ? "cpu"
+                                                                : "cuda");
+    if (state->device_note[0])
+        json_field_text(json, "reason", state->device_note);
+    json_field_bool(json, "failed", state->device_lost);
+    if (state->device_there) {
+        char version[32];
+        snprintf(version, sizeof version, "%u.%u", device->major,
+                 device->minor);
+        json_field_text(json, "name", device->name);
+        json_field_int(json, "number", device->number);
+        json_field_text(json, "capability", version);
+        json_field_int(json, "memory", (int64_t)device->total);
+        json_field_int(json, "free", (int64_t)device->free);
+    }
+    json_end(json, '}');
+}
+
 void models_put(struct json *json, struct engine *engine)
 {
     struct engine_state state;
@@ -60,6 +87,7 @@ void models_put(struct json *json, struct engine *engine)
         rpc_error_data(json, &state.err);
     }
     json_field_bool(json, "changed", state.changed);
+    put_device(json, &state);
     json_end(json, '}');
 }
 

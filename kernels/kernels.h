@@ -34,7 +34,9 @@ enum kernel_error {
                                 unless it was oneDNN that got none: that may
                                 end the process */
     KERNEL_UNSUPPORTED = -2, /* this backend cannot, or not at these sizes */
-    KERNEL_FAILED = -3       /* the library or the device said no */
+    KERNEL_FAILED = -3,      /* the library said no */
+    KERNEL_LOST = -4         /* the device failed (`lost` says how): nothing of
+                                it can be used before the process ends */
 };
 
 enum kernel_type {
@@ -70,6 +72,15 @@ struct kernel_pool {
 struct kernel_run {
     struct kernel_pool pool;
     void *stream; /* cuda: cudaStream_t */
+    void *step;   /* the backend's own, begun as NULL (step_begin) */
+};
+
+/* The device that a table's operations run on. */
+struct kernel_device {
+    char name[256];
+    unsigned number;       /* as the driver counts */
+    unsigned major, minor; /* its compute capability */
+    uint64_t total, free;  /* bytes of its memory; what of it is free now */
 };
 
 /* Keys and values in pages of `slots` slots: a page's keys are [slots, hkv, d] at
@@ -136,6 +147,14 @@ struct kernel_hici {
 struct kernels {
     const char *name; /* "ref", "cpu", "cuda" */
 
+    /* ---- The device (ref, cpu: none) ---- */
+
+    bool (*device)(struct kernel_device *ret); /* false: there is none, or it
+                                                  does not answer */
+    /* Why the device is lost, from the first KERNEL_LOST on; NULL: it works.
+     * May be asked by any thread. */
+    const char *(*lost)(void);
+
     /* ---- Memory of the device (ref, cpu: the process's own) ---- */
 
     void *(*allocate)(struct kernel_run *run, size_t bytes); /* NULL: none */
@@ -148,6 +167,17 @@ struct kernels {
     /* Within the device. */
     int (*copy)(struct kernel_run *run, void *to, const void *from,
                 size_t bytes);
+
+    /* ---- A step: few rows, asked for again and again ---- */
+
+    /* What is asked between the two may be put off until step_end, until
+     * something is uploaded, downloaded or released, or until step_begin is
+     * asked again, and is then done as one; errors show there.  All outputs are
+     * as if it had not been put off.  ref, cpu: nothing is. */
+    int (*step_begin)(struct kernel_run *run);
+    int (*step_end)(struct kernel_run *run);
+    /* The last of a run: gives back what it holds. */
+    void (*run_end)(struct kernel_run *run);
 
     /* ---- Products ---- */
 
@@ -163,6 +193,11 @@ struct kernels {
     /* out [m, n] = a [m, k] . w^T (+ out when `add`). */
     int (*product)(struct kernel_run *run, float *out, const float *a,
                    const struct kernel_weight *w, size_t m, bool add);
+
+    /* The same and bias [n], added to every row. */
+    int (*product_bias)(struct kernel_run *run, float *out, const float *a,
+                        const struct kernel_weight *w, const float *bias,
+                        size_t m, bool add);
 
     /* ---- The transformer ---- */
 
@@ -240,6 +275,12 @@ struct kernels {
     /* Aggregation of n >= 1 children [n, d] (H2MT 2.2.3): the mean. */
     int (*pool_mean)(struct kernel_run *run, float *out, const float *children,
                      size_t n, size_t d);
+
+    /* The same of many groups at once, as of a whole level of the tree: out
+     * [groups, d], group g the rows [host_start[g], host_start[g + 1]) of
+     * children, at least one; host_start [groups + 1] begins with 0. */
+    int (*pool_means)(struct kernel_run *run, float *out, const float *children,
+                      const size_t *host_start, size_t groups, size_t d);
 
     /* Attention pooling: A = softmax(C wq (C wk)^T / sqrt(p)), diagonal masked
      * when n > 1; weight_j = sum_i A_ij / n; out [d] = weight . C.
@@ -370,6 +411,9 @@ const struct kernels *kernels_cpu(void);
 /* NULL when there is no device, or the program was built without nvcc;
  * *ret_reason says which. */
 const struct kernels *kernels_cuda(const char **ret_reason);
+/* Before the first call of kernels_cuda: which device it takes, as the driver
+ * counts them; else the first. */
+void kernels_cuda_choose(unsigned number);
 
 #ifdef __cplusplus
 }

@@ -69,9 +69,12 @@ struct embedder {
     int (*recall)(void *context, const float *query, const float *memories,
                   size_t count, float *ret, struct err *err);
 
-    /* ret [width]: children [count, width] as one, count >= 1. */
+    /* ret [groups, width]: each group of children as one, group g the vectors
+     * [start[g], start[g + 1]) of children [start[groups], width], at least
+     * one; start[0] is 0. */
     int (*aggregate)(void *context, int policy, const float *children,
-                     size_t count, float *ret, struct err *err);
+                     const size_t *start, size_t groups, float *ret,
+                     struct err *err);
 
     /* ret [count, key_width]: memories [count, width] in key space, m Wk
      * (without trained projections: m), each of length 1. */

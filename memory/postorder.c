@@ -87,20 +87,22 @@ static size_t children_of(const struct tree *outline, uint32_t node)
     return count;
 }
 
+/* All nodes of the chunk at once. */
 static int aggregate(struct work *work, struct chunk *chunk, struct err *err)
 {
     const struct tree *outline = outline_of(work);
     const struct embedder *embedder = work->making->embedder;
     size_t width = work->making->facts.width, total = 0;
-    int code = 0;
-    for (size_t i = 0; i < chunk->count; i++)
+    size_t *start = mem_alloc((chunk->count + 1) * sizeof *start);
+    for (size_t i = 0; i < chunk->count; i++) {
         total += children_of(outline, chunk->nodes[i]);
+        start[i + 1] = total;
+    }
     chunk->children = mem_alloc(total * width * sizeof *chunk->children);
     float *at = chunk->children;
-    for (size_t i = 0; i < chunk->count && !code; i++) {
+    for (size_t i = 0; i < chunk->count; i++) {
         const struct node *nodes = outline->nodes;
         uint32_t node = chunk->nodes[i];
-        size_t count = children_of(outline, node);
         float *first = at, *ret = chunk->aggregates + i * width;
         for (uint32_t c = node + 1; c < nodes[node].end; c = nodes[c].end) {
             const struct kept_node *kept = work->plan.nodes[c].kept;
@@ -108,13 +110,15 @@ static int aggregate(struct work *work, struct chunk *chunk, struct err *err)
                    width * sizeof *at);
             at += width;
         }
-        code = embedder->aggregate(embedder->context,
-                                   work->making->policy.aggregate, first, count,
-                                   ret, err);
-        chunk->recalled[i] = work->making->policy.recall == RECALL_CHILDREN
-                                 ? (struct recalled){first, count}
-                                 : (struct recalled){ret, 1};
+        chunk->recalled[i] =
+            work->making->policy.recall == RECALL_CHILDREN
+                ? (struct recalled){first, start[i + 1] - start[i]}
+                : (struct recalled){ret, 1};
     }
+    int code = embedder->aggregate(
+        embedder->context, work->making->policy.aggregate, chunk->children,
+        start, chunk->count, chunk->aggregates, err);
+    free(start);
     return code;
 }
 

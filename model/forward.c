@@ -13,6 +13,9 @@ int forward_error(int kernel_code, struct err *err)
     case KERNEL_UNSUPPORTED:
         return err_set(err, ERR_INTERNAL,
                        "the backend cannot do an operation of the model");
+    case KERNEL_LOST:
+        return err_set(err, ERR_INTERNAL,
+                       "the device failed, and is of no use before a restart");
     default: return err_set(err, ERR_INTERNAL, "the backend failed");
     }
 }
@@ -96,6 +99,13 @@ static int work_reserve(struct model *m, size_t rows, struct err *err)
     w->host_slots = mem_resize(w->host_slots, rows, sizeof *w->host_slots);
     w->rows = rows;
     return 0;
+}
+
+uint64_t forward_work_bytes(const struct model_config *c)
+{
+    uint64_t columns = 2 * ((uint64_t)c->width + c->heads * c->head +
+                            c->key_heads * c->head + c->inner);
+    return sizeof(float) * (FORWARD_MOST_ROWS * columns + c->vocabulary);
 }
 
 void workspace_free(struct model *m)
@@ -224,13 +234,12 @@ static int read_inputs(struct model *m, const struct forward_part *parts,
 }
 
 int forward_multiply(struct model *m, float *out, const float *in,
-                     const struct linear *linear, size_t n, size_t rows,
-                     bool add)
+                     const struct linear *linear, size_t rows, bool add)
 {
-    int code = m->kernels->product(&m->run, out, in, linear->weight, rows, add);
-    if (!code && linear->bias)
-        code = m->kernels->add_bias(&m->run, out, linear->bias, rows, n);
-    return code;
+    if (!linear->bias)
+        return m->kernels->product(&m->run, out, in, linear->weight, rows, add);
+    return m->kernels->product_bias(&m->run, out, in, linear->weight,
+                                    linear->bias, rows, add);
 }
 
 /* What a layer's part reads: x, or its norm. */
@@ -253,8 +262,8 @@ static int leave(struct model *m, const struct norm *norm, const float *in,
     size_t width = m->config.width;
     int place = m->config.architecture->norm_place;
     bool apart = place == NORM_AFTER;
-    int code = forward_multiply(m, apart ? w->h : w->x, in, linear, width, rows,
-                                !apart);
+    int code =
+        forward_multiply(m, apart ? w->h : w->x, in, linear, rows, !apart);
     if (!code && apart)
         code = normalise(m, w->h, w->h, norm, rows, width);
     if (!code && apart)
@@ -390,15 +399,14 @@ static int attention(struct model *m, const struct forward_part *parts,
     const struct model_config *c = &m->config;
     const struct layer_weights *l = &m->weights.layers[layer];
     struct workspace *w = &m->work;
-    size_t wide = c->heads * c->head, narrow = c->key_heads * c->head;
     const float *in;
     int code = enter(m, &l->attention_norm, rows, &in);
     if (!code)
-        code = forward_multiply(m, w->q, in, &l->q, wide, rows, false);
+        code = forward_multiply(m, w->q, in, &l->q, rows, false);
     if (!code)
-        code = forward_multiply(m, w->k, in, &l->k, narrow, rows, false);
+        code = forward_multiply(m, w->k, in, &l->k, rows, false);
     if (!code)
-        code = forward_multiply(m, w->v, in, &l->v, narrow, rows, false);
+        code = forward_multiply(m, w->v, in, &l->v, rows, false);
     if (!code)
         code = forward_norm_heads(m, w->q, &l->q_norm, rows, c->heads, layer);
     if (!code)
@@ -421,10 +429,9 @@ static int gate(struct model *m, const float *in, const struct layer_weights *l,
 {
     const struct model_config *c = &m->config;
     struct workspace *w = &m->work;
-    int code =
-        forward_multiply(m, w->gate, in, &l->gate, c->inner, rows, false);
+    int code = forward_multiply(m, w->gate, in, &l->gate, rows, false);
     if (!code)
-        code = forward_multiply(m, w->up, in, &l->up, c->inner, rows, false);
+        code = forward_multiply(m, w->up, in, &l->up, rows, false);
     if (!code)
         code = m->kernels->swiglu(&m->run, w->gate, w->gate, w->up,
                                   rows * c->inner);
@@ -485,15 +492,21 @@ int forward(struct model *m, const struct forward_part *parts, size_t count,
     for (size_t i = 0, row = 0; i < count; i++)
         row = lay_out(m, &parts[i], row);
     code = prepare_hils(m, parts, count, rows);
+    if (!code && rows == count)
+        code = m->kernels->step_begin(&m->run);
     if (!code)
         code = read_inputs(m, parts, count, rows);
     for (size_t layer = 0; layer < m->config.layers && !code; layer++) {
-        if (cancel && cancel->asked && cancel->asked(cancel->context))
+        if (cancel && cancel->asked && cancel->asked(cancel->context)) {
+            m->kernels->step_end(&m->run);
             return err_set(err, ERR_CANCELLED, "cancelled");
+        }
         code = attention(m, parts, count, layer, rows);
         if (!code)
             code = feed_forward(m, layer, rows);
     }
+    if (code)
+        m->kernels->step_end(&m->run);
     return forward_error(code, err);
 }
 
@@ -551,7 +564,8 @@ int forward_logits(struct model *m, size_t from, size_t rows, struct err *err)
     if (!code)
         code = m->kernels->product(&m->run, w->logits, states, m->weights.head,
                                    rows, false);
-    return forward_error(code, err);
+    int ended = m->kernels->step_end(&m->run);
+    return forward_error(code ? code : ended, err);
 }
 
 int forward_take_logits(struct model *m, size_t from, size_t rows,

@@ -83,7 +83,9 @@ size_t forward_most(const struct model *model, const struct cache *cache);
  * GiB to work in. */
 size_t forward_most_whole(const struct model *model);
 
-/* Leaves the residual stream of all rows, in order, in work.x; keys and values
+/* Leaves the residual stream of all rows, in order, in work.x, or on its way
+ * there: where each part is one row it begins a step (kernels.h), which
+ * forward_logits ends, or whatever is downloaded; keys and values
  * go into the caches, which have room for them (cache_reserve), and whose
  * lengths are the caller's to change. */
 int forward(struct model *model, const struct forward_part *parts, size_t count,
@@ -127,10 +129,9 @@ void forward_hici_free(struct model *model);
 
 /* ---- Parts of a layer, as codes of kernels ---- */
 
-/* out [rows, n] = in w^T + bias. */
+/* out [rows, outputs] = in w^T + bias (+ out when `add`). */
 int forward_multiply(struct model *model, float *out, const float *in,
-                     const struct linear *linear, size_t n, size_t rows,
-                     bool add);
+                     const struct linear *linear, size_t rows, bool add);
 /* The norm of queries' or keys' heads, where the family has one. */
 int forward_norm_heads(struct model *model, float *x, const struct norm *norm,
                        size_t rows, size_t heads, size_t layer);
@@ -148,6 +149,8 @@ int forward_logits(struct model *model, size_t from, size_t rows,
 int forward_take_logits(struct model *model, size_t from, size_t rows,
                         float *host_out, struct err *err);
 
+/* Of a pass of FORWARD_MOST_ROWS rows. */
+uint64_t forward_work_bytes(const struct model_config *config);
 void workspace_free(struct model *model);
 void keys_free(struct model *model);
 

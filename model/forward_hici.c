@@ -66,12 +66,10 @@ static int project(struct model *m, size_t rows, size_t layer)
 {
     const struct layer_weights *l = &m->weights.layers[layer];
     struct workspace *w = &m->work;
-    size_t heads = m->config.key_heads, narrow = heads * m->config.head;
-    int code =
-        forward_multiply(m, w->slot_k, w->shown, &l->k, narrow, rows, false);
+    size_t heads = m->config.key_heads;
+    int code = forward_multiply(m, w->slot_k, w->shown, &l->k, rows, false);
     if (!code)
-        code = forward_multiply(m, w->slot_v, w->shown, &l->v, narrow, rows,
-                                false);
+        code = forward_multiply(m, w->slot_v, w->shown, &l->v, rows, false);
     return code ? code
                 : forward_norm_heads(m, w->slot_k, &l->k_norm, rows, heads,
                                      layer);

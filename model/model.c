@@ -198,6 +198,7 @@ static void set_facts(struct model *m, const char *folder)
         .exact = may_be_exact(m),
         .whole = c->attention.kind == ATTENTION_HICI,
         .weight_bytes = w->bytes,
+        .work_bytes = forward_work_bytes(c),
         .token_bytes = 2 * sizeof(float) * c->layers * c->key_heads * c->head,
         .pooling = pooling_name(m->pooling.kind),
         .query_prefix = m->pooling.query,
@@ -218,7 +219,8 @@ int model_open(const char *folder, const struct model_options *options,
 {
     struct model *m = mem_alloc(sizeof *m);
     m->kernels = options->kernels;
-    m->run = (struct kernel_run){options->pool, options->stream};
+    m->run =
+        (struct kernel_run){.pool = options->pool, .stream = options->stream};
     int code = open_config(m, folder, err);
     if (!code)
         leave_positions(&m->config);
@@ -245,7 +247,7 @@ struct model *model_share(const struct model *of, struct kernel_pool pool)
     struct model *m = mem_alloc(sizeof *m);
     *m = (struct model){.shared = true,
                         .kernels = of->kernels,
-                        .run = {pool, of->run.stream},
+                        .run = {.pool = pool, .stream = of->run.stream},
                         .config = of->config,
                         .pooling = of->pooling,
                         .weights = of->weights,
@@ -264,12 +266,13 @@ void model_close(struct model *m)
     workspace_free(m);
     page_pool_free(m);
     keys_free(m);
+    if (!m->shared && m->weights.kernels)
+        model_weights_close(&m->weights, &m->config, &m->run);
+    m->kernels->run_end(&m->run);
     if (m->shared) {
         free(m);
         return;
     }
-    if (m->weights.kernels)
-        model_weights_close(&m->weights, &m->config, &m->run);
     model_config_free(&m->config);
     tokenizer_close(m->tokenizer);
     pooling_free(&m->pooling);
@@ -282,6 +285,11 @@ void model_close(struct model *m)
 const struct model_facts *model_facts(const struct model *model)
 {
     return &model->facts;
+}
+
+const char *model_lost(const struct model *model)
+{
+    return model->kernels->lost();
 }
 
 const struct tokenizer *model_tokenizer(const struct model *model)
@@ -341,31 +349,54 @@ int model_recall(struct model *m, const float *query, const float *memories,
     return forward_error(code, err);
 }
 
-int model_pool(struct model *m, int policy, const float *children, size_t count,
-               float *ret, struct err *err)
+static int pool_each(struct model *m, float *out, float *weight,
+                     const float *rows, const size_t *start, size_t groups)
 {
     const struct projections *p = &m->weights.pool;
     size_t width = m->config.width;
+    int code = 0;
+    for (size_t g = 0; g < groups && !code; g++)
+        code = m->kernels->pool_attention(
+            &m->run, out + g * width, weight, rows + start[g] * width, p->wq,
+            p->wk, COSINE_TAU, start[g + 1] - start[g], width, p->p);
+    return code;
+}
+
+int model_pool_groups(struct model *m, int policy, const float *children,
+                      const size_t *start, size_t groups, float *ret,
+                      struct err *err)
+{
+    size_t width = m->config.width, count = groups ? start[groups] : 0;
     float *rows = NULL, *out = NULL, *weight = NULL;
-    if (!count)
-        return err_set(err, ERR_USAGE, "no children to pool");
+    for (size_t g = 0; g < groups; g++)
+        if (start[g] >= start[g + 1])
+            return err_set(err, ERR_USAGE, "no children to pool");
     if (policy != POOL_MEAN && policy != POOL_ATTENTION)
         return err_set(err, ERR_USAGE, "no such policy of pooling: %d", policy);
+    if (!groups)
+        return 0;
     int code = to_device(m, &rows, children, count * width);
     if (!code)
-        code = to_device(m, &out, NULL, width);
-    if (!code)
+        code = to_device(m, &out, NULL, groups * width);
+    if (!code && policy == POOL_ATTENTION)
         code = to_device(m, &weight, NULL, count);
-    if (!code && policy == POOL_MEAN)
-        code = m->kernels->pool_mean(&m->run, out, rows, count, width);
-    else if (!code)
-        code =
-            m->kernels->pool_attention(&m->run, out, weight, rows, p->wq, p->wk,
-                                       COSINE_TAU, count, width, p->p);
     if (!code)
-        code = m->kernels->download(&m->run, ret, out, width * sizeof *ret);
+        code = policy == POOL_MEAN
+                   ? m->kernels->pool_means(&m->run, out, rows, start, groups,
+                                            width)
+                   : pool_each(m, out, weight, rows, start, groups);
+    if (!code)
+        code = m->kernels->download(&m->run, ret, out,
+                                    groups * width * sizeof *ret);
     m->kernels->release(&m->run, rows);
     m->kernels->release(&m->run, out);
     m->kernels->release(&m->run, weight);
     return forward_error(code, err);
+}
+
+int model_pool(struct model *m, int policy, const float *children, size_t count,
+               float *ret, struct err *err)
+{
+    const size_t start[] = {0, count};
+    return model_pool_groups(m, policy, children, start, 1, ret, err);
 }

@@ -83,6 +83,8 @@ struct model_facts {
                                    must be fed at once (HiCI) */
     uint64_t weight_bytes;      /* of memory, as they are held; a backend may
                                    hold some a second time, as it likes them */
+    uint64_t work_bytes;        /* what the largest usual pass works in, for
+                                   each thread that shares the model */
     uint64_t token_bytes;       /* what a session takes for each position */
     const char *pooling;        /* of a text without soft tokens: "last", ... */
     const char *query_prefix;   /* what a question begins with; NULL: nothing */
@@ -97,6 +99,9 @@ struct model_facts {
     struct answering answering;
 };
 const struct model_facts *model_facts(const struct model *model);
+/* Why the device that it is on is lost, and with it all that this model can do
+ * but say what it is; NULL: it is not.  May be asked by any thread. */
+const char *model_lost(const struct model *model);
 /* NULL: the folder has none. */
 const struct tokenizer *model_tokenizer(const struct model *model);
 
@@ -141,6 +146,12 @@ enum pool_policy { POOL_MEAN, POOL_ATTENTION };
  * trained projections scores by cosines. */
 int model_pool(struct model *model, int policy, const float *children,
                size_t count, float *ret, struct err *err);
+
+/* The same of many at once: ret [groups, width], group g the vectors [start[g],
+ * start[g + 1]) of children [start[groups], width]; start[0] is 0. */
+int model_pool_groups(struct model *model, int policy, const float *children,
+                      const size_t *start, size_t groups, float *ret,
+                      struct err *err);
 
 /* ---- Text ---- */
 

@@ -53,6 +53,16 @@ static int pool_mean(struct kernel_run *run, float *out, const float *children,
     return KERNEL_OK;
 }
 
+static int pool_means(struct kernel_run *run, float *out, const float *children,
+                      const size_t *host_start, size_t groups, size_t d)
+{
+    int code = KERNEL_OK;
+    for (size_t g = 0; g < groups && !code; g++)
+        code = pool_mean(run, out + g * d, children + host_start[g] * d,
+                         host_start[g + 1] - host_start[g], d);
+    return code;
+}
+
 /* Rows of the score matrix that one thread has at a time. */
 enum { ROWS = 32 };
 
@@ -200,6 +210,7 @@ void cpu_fill_memories(struct kernels *table)
 {
     table->recall = recall;
     table->pool_mean = pool_mean;
+    table->pool_means = pool_means;
     table->pool_attention = pool_attention;
     table->pool_landmark = pool_landmark;
 }

@@ -55,6 +55,14 @@ static int product(struct kernel_run *run, float *out, const float *a,
     return KERNEL_OK;
 }
 
+static int product_bias(struct kernel_run *run, float *out, const float *a,
+                        const struct kernel_weight *w, const float *bias,
+                        size_t m, bool add)
+{
+    int code = product(run, out, a, w, m, add);
+    return code ? code : kernels_cpu()->add_bias(run, out, bias, m, w->n);
+}
+
 static int gather(struct kernel_run *run, float *out,
                   const struct kernel_weight *w, const int32_t *host_row,
                   size_t m)
@@ -72,5 +80,6 @@ void cpu_fill_products(struct kernels *table)
     table->weight = weight;
     table->weight_free = weight_free;
     table->product = product;
+    table->product_bias = product_bias;
     table->gather = gather;
 }

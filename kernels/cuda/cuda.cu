@@ -6,15 +6,37 @@
  * other. */
 #include "kernels/cuda/cuda.h"
 
+#include <cstdio>
 #include <pthread.h>
+
+static unsigned chosen;      /* the device's number */
+static const char *lost_why; /* nullptr: it works; set once */
+
+/* The runtime keeps the device for each thread. */
+void cuda_bind()
+{
+    static thread_local bool bound;
+    if (!bound && chosen)
+        cudaSetDevice(static_cast<int>(chosen));
+    bound = true;
+}
 
 int cuda_code(cudaError_t error)
 {
+    const char *none = nullptr;
     if (error == cudaSuccess)
         return KERNEL_OK;
     cudaGetLastError();
-    return error == cudaErrorMemoryAllocation ? KERNEL_NO_MEMORY
-                                              : KERNEL_FAILED;
+    if (error == cudaErrorMemoryAllocation)
+        return KERNEL_NO_MEMORY;
+    __atomic_compare_exchange_n(&lost_why, &none, cudaGetErrorString(error),
+                                false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return KERNEL_LOST;
+}
+
+static const char *lost()
+{
+    return __atomic_load_n(&lost_why, __ATOMIC_SEQ_CST);
 }
 
 /* ---- Memory ---- */
@@ -30,14 +52,19 @@ static void *allocate(struct kernel_run *run, size_t bytes)
 
 static void release(struct kernel_run *run, void *memory)
 {
-    if (memory)
-        cuda_code(cudaFreeAsync(memory, cuda_stream(run)));
+    if (!memory)
+        return;
+    cuda_direct(run);
+    cuda_code(cudaFreeAsync(memory, cuda_stream(run)));
 }
 
 /* Waits, so that another run may use what was put there. */
 static int move(struct kernel_run *run, void *to, const void *from,
                 size_t bytes, cudaMemcpyKind kind)
 {
+    int code = cuda_direct(run);
+    if (code)
+        return code;
     cudaError_t error =
         bytes ? cudaMemcpyAsync(to, from, bytes, kind, cuda_stream(run))
               : cudaSuccess;
@@ -56,15 +83,6 @@ static int download(struct kernel_run *run, void *host, const void *from,
                     size_t bytes)
 {
     return move(run, host, from, bytes, cudaMemcpyDeviceToHost);
-}
-
-static int copy(struct kernel_run *run, void *to, const void *from,
-                size_t bytes)
-{
-    return bytes ? cuda_code(cudaMemcpyAsync(to, from, bytes,
-                                             cudaMemcpyDeviceToDevice,
-                                             cuda_stream(run)))
-                 : KERNEL_OK;
 }
 
 /* ---- The table ---- */
@@ -91,31 +109,73 @@ static cudaError_t keep_memory(int device)
 
 static const char *find_device()
 {
-    int devices = 0, pools = 0, major = 0, count = 0, device = 0;
+    static char too_old[80], too_few[80];
+    int devices = 0, pools = 0, major = 0, minor = 0, count = 0;
+    int device = static_cast<int>(chosen);
     cudaError_t error = cudaGetDeviceCount(&devices);
     if (error == cudaErrorInsufficientDriver) /* the answer without any, too */
         return "no CUDA driver, or an old one";
     if (!error && devices <= 0)
         return "no CUDA device";
+    if (!error && device >= devices) {
+        snprintf(too_few, sizeof too_few,
+                 "no CUDA device %d, the last one is %d", device, devices - 1);
+        return too_few;
+    }
     if (!error)
-        error = cudaGetDevice(&device);
+        error = cudaSetDevice(device);
     if (!error)
         error = cudaDeviceGetAttribute(
             &major, cudaDevAttrComputeCapabilityMajor, device);
+    if (!error)
+        error = cudaDeviceGetAttribute(
+            &minor, cudaDevAttrComputeCapabilityMinor, device);
     if (!error)
         error = cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount,
                                        device);
     if (!error)
         error = cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported,
                                        device);
-    if (!error && major < 8)
-        return "the CUDA device is older than compute capability 8.0";
+    if (!error && major < 8) {
+        snprintf(too_old, sizeof too_old,
+                 "the CUDA device's compute capability is %d.%d, 8.0 is "
+                 "needed",
+                 major, minor);
+        return too_old;
+    }
     if (!error && !pools)
         return "the CUDA device has no memory pools";
     if (!error)
         error = keep_memory(device);
     processors = count > 0 ? static_cast<unsigned>(count) : 1;
     return error ? cudaGetErrorString(error) : nullptr;
+}
+
+/* What the pool keeps for us is free, too. */
+static bool device(struct kernel_device *ret)
+{
+    struct cudaDeviceProp facts;
+    cudaMemPool_t pool;
+    uint64_t held = 0, used = 0;
+    size_t available = 0, total = 0;
+    int number = static_cast<int>(chosen);
+    cuda_bind();
+    if (lost() || cuda_code(cudaGetDeviceProperties(&facts, number)) ||
+        cuda_code(cudaMemGetInfo(&available, &total)) ||
+        cuda_code(cudaDeviceGetDefaultMemPool(&pool, number)) ||
+        cuda_code(cudaMemPoolGetAttribute(
+            pool, cudaMemPoolAttrReservedMemCurrent, &held)) ||
+        cuda_code(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent,
+                                          &used)))
+        return false;
+    *ret = {};
+    snprintf(ret->name, sizeof ret->name, "%s", facts.name);
+    ret->number = chosen;
+    ret->major = static_cast<unsigned>(facts.major);
+    ret->minor = static_cast<unsigned>(facts.minor);
+    ret->total = total;
+    ret->free = available + (held > used ? held - used : 0);
+    return true;
 }
 
 /* Whether the device runs anything: the program may hold no code for it, another
@@ -145,11 +205,13 @@ static void fill()
         missing = find_code();
     cudaGetLastError();
     table.name = "cuda";
+    table.device = device;
+    table.lost = lost;
     table.allocate = allocate;
     table.release = release;
     table.upload = upload;
     table.download = download;
-    table.copy = copy;
+    cuda_fill_steps(&table);
     cuda_fill_products(&table);
     cuda_fill_transformer(&table);
     cuda_fill_attention(&table);
@@ -158,6 +220,11 @@ static void fill()
     cuda_fill_hils(&table);
     cuda_fill_star(&table);
     cuda_fill_hici(&table);
+}
+
+extern "C" void kernels_cuda_choose(unsigned number)
+{
+    chosen = number;
 }
 
 extern "C" const struct kernels *kernels_cuda(const char **ret_reason)

@@ -17,17 +17,44 @@ struct kernel_weight {
     size_t n, k;
 };
 
+/* The calling thread works with the device that was chosen. */
+void cuda_bind();
+
 inline cudaStream_t cuda_stream(const struct kernel_run *run)
 {
+    cuda_bind();
     return static_cast<cudaStream_t>(run->stream);
 }
 
 /* Maps the runtime's answer, and forgets it, so that the next call starts
- * clean. */
+ * clean.  Any but a lack of memory means that the device is lost: what went
+ * wrong in a kernel shows in whatever is asked next. */
 int cuda_code(cudaError_t error);
 
 /* Processors of the device. */
 unsigned cuda_processors();
+
+/* ---- A step (steps.cu) ---- */
+
+/* Puts a launch off, while a step is recorded; false: it is not.  `values`
+ * [count] are the kernel's parameters, of `sizes` bytes. */
+bool cuda_put_off(struct kernel_run *run, const cudaLaunchConfig_t *config,
+                  const void *kernel, void **values, const size_t *sizes,
+                  size_t count);
+/* Before anything but a launch is asked of the stream: starts what was put off,
+ * and puts nothing off before the next step. */
+int cuda_direct(struct kernel_run *run);
+/* Memory that stays where it is from step to step, so that launches stay the
+ * same; nullptr: no step is recorded.  Given back by its end. */
+void *cuda_scratch(struct kernel_run *run, size_t bytes);
+void cuda_scratch_end(struct kernel_run *run, void *memory, size_t bytes);
+
+#ifdef __CUDACC__
+/* The emulation must be told a kernel's parameters to start it by its address. */
+template <typename Kernel> inline void cuda_know(Kernel)
+{
+}
+#endif
 
 /* Memory in the order of the run's stream, from the device's one pool; given
  * back when the last operation that was asked for before is done with it. */
@@ -41,7 +68,9 @@ class cuda_room
     }
     ~cuda_room()
     {
-        if (memory)
+        if (memory && scratch)
+            cuda_scratch_end(run, memory, size);
+        else if (memory)
             cuda_code(cudaFreeAsync(memory, cuda_stream(run)));
     }
 
@@ -53,9 +82,14 @@ class cuda_room
         for (size_t factor : factors)
             if (__builtin_mul_overflow(bytes, factor, &bytes))
                 return nullptr;
-        if (memory || cuda_code(cudaMallocAsync(&memory, bytes ? bytes : 1,
-                                                cuda_stream(run))))
+        if (memory)
             return nullptr;
+        size = bytes;
+        memory = cuda_scratch(run, bytes);
+        scratch = memory != nullptr;
+        if (!scratch && cuda_code(cudaMallocAsync(&memory, bytes ? bytes : 1,
+                                                  cuda_stream(run))))
+            memory = nullptr;
         return static_cast<T *>(memory);
     }
 
@@ -64,7 +98,7 @@ class cuda_room
     template <typename T> T *take_copy(const T *host, size_t count)
     {
         T *place = take<T>(count);
-        if (!place ||
+        if (!place || cuda_direct(run) ||
             cuda_code(cudaMemcpyAsync(place, host, count * sizeof(T),
                                       cudaMemcpyHostToDevice,
                                       cuda_stream(run))) ||
@@ -76,6 +110,8 @@ class cuda_room
   private:
     struct kernel_run *run;
     void *memory = nullptr;
+    size_t size = 0;
+    bool scratch = false;
 };
 
 constexpr size_t CUDA_MOST_BLOCKS = 0x7FFFFFFF;
@@ -94,6 +130,18 @@ struct cuda_grid {
     size_t shared = 0; /* bytes that cuda_shared() gives */
 };
 
+template <typename... Parameters>
+bool cuda_put_off_values(struct kernel_run *run,
+                         const cudaLaunchConfig_t *config,
+                         void (*kernel)(Parameters...), Parameters... values)
+{
+    void *at[] = {static_cast<void *>(&values)...};
+    const size_t sizes[] = {sizeof(Parameters)...};
+    cuda_know(kernel);
+    return cuda_put_off(run, config, reinterpret_cast<const void *>(kernel), at,
+                        sizes, sizeof...(Parameters));
+}
+
 /* A grid without blocks is no error, and nothing is done. */
 template <typename... Parameters, typename... Arguments>
 int cuda_launch(struct kernel_run *run, void (*kernel)(Parameters...),
@@ -111,19 +159,25 @@ int cuda_launch(struct kernel_run *run, void (*kernel)(Parameters...),
     config.blockDim = dim3(grid.threads);
     config.dynamicSmemBytes = grid.shared;
     config.stream = cuda_stream(run);
+    if (run->step &&
+        cuda_put_off_values<Parameters...>(run, &config, kernel, arguments...))
+        return KERNEL_OK;
     return cuda_code(cudaLaunchKernelEx(&config, kernel, arguments...));
 }
 
 /* cuBLASLt, opened when the first product asks for it (blas.cu).  Both matrices
  * of `type`, out in f32, sums in f32: out [m, n] = a [m, k] . w [n, k]^T
- * (+ out).  KERNEL_UNSUPPORTED: there is no such library, or it knows no way. */
+ * (+ bias [n], unless it is nullptr) (+ out).  KERNEL_UNSUPPORTED: there is no
+ * such library, or it knows no way. */
 int cuda_blas_product(struct kernel_run *run, float *out, const void *a,
-                      const void *w, int type, size_t m, size_t n, size_t k,
-                      bool add);
+                      const void *w, const float *bias, int type, size_t m,
+                      size_t n, size_t k, bool add);
 
 /* Sums, norms and attention that other operations are made of. */
 int cuda_product(struct kernel_run *run, float *out, const float *a,
                  const struct kernel_weight *w, size_t m, bool add);
+int cuda_add_bias(struct kernel_run *run, float *x, const float *bias, size_t m,
+                  size_t n);
 int cuda_rms_norm(struct kernel_run *run, float *out, const float *x,
                   const float *weight, size_t m, size_t d, float eps);
 int cuda_layer_norm(struct kernel_run *run, float *out, const float *x,
@@ -132,6 +186,7 @@ int cuda_layer_norm(struct kernel_run *run, float *out, const float *x,
 int cuda_scale(struct kernel_run *run, float *x, float factor, size_t count);
 
 /* Each file's operations. */
+void cuda_fill_steps(struct kernels *table);
 void cuda_fill_products(struct kernels *table);
 void cuda_fill_transformer(struct kernels *table);
 void cuda_fill_attention(struct kernels *table);

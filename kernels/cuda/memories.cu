@@ -16,13 +16,13 @@ static float root_of(size_t width)
 /* ---- Sums over rows ---- */
 
 /* out [d] = weight [n] . rows [n, d]; no weights: their mean.  A block takes 32
- * columns; its warps take turns down the rows. */
-static __global__ void __launch_bounds__(THREADS)
-    mix_rows(float *out, const float *weight, const float *rows, size_t n,
-             size_t d)
+ * columns, from `from` on; its warps take turns down the rows. */
+static __device__ void mix_block(float *out, const float *weight,
+                                 const float *rows, size_t n, size_t d,
+                                 size_t from)
 {
     float *part = static_cast<float *>(cuda_shared()); /* [STRIPES, COLUMNS] */
-    size_t column = blockIdx.x * size_t{COLUMNS} + lane_of_thread();
+    size_t column = from + lane_of_thread();
     unsigned stripe = warp_of_thread();
     float sum = 0;
     for (size_t i = stripe; i < n && column < d; i += STRIPES)
@@ -34,6 +34,22 @@ static __global__ void __launch_bounds__(THREADS)
     for (unsigned s = 1; s < STRIPES; s++)
         sum += part[s * COLUMNS + lane_of_thread()];
     out[column] = weight ? sum : sum / static_cast<float>(n);
+}
+
+static __global__ void __launch_bounds__(THREADS)
+    mix_rows(float *out, const float *weight, const float *rows, size_t n,
+             size_t d)
+{
+    mix_block(out, weight, rows, n, d, blockIdx.x * size_t{COLUMNS});
+}
+
+/* Group blockIdx.x of the rows. */
+static __global__ void __launch_bounds__(THREADS)
+    mean_groups(float *out, const float *rows, const size_t *start, size_t d)
+{
+    size_t first = start[blockIdx.x];
+    mix_block(out + blockIdx.x * d, nullptr, rows + first * d,
+              start[blockIdx.x + 1] - first, d, blockIdx.y * size_t{COLUMNS});
 }
 
 static int mix(struct kernel_run *run, float *out, const float *weight,
@@ -49,6 +65,21 @@ static int pool_mean(struct kernel_run *run, float *out, const float *children,
                      size_t n, size_t d)
 {
     return mix(run, out, nullptr, children, n, d);
+}
+
+static int pool_means(struct kernel_run *run, float *out, const float *children,
+                      const size_t *host_start, size_t groups, size_t d)
+{
+    cuda_room room(run);
+    if (!groups || !d)
+        return KERNEL_OK;
+    const size_t *start = room.take_copy(host_start, groups + 1);
+    if (!start)
+        return KERNEL_NO_MEMORY;
+    return cuda_launch(
+        run, mean_groups,
+        {groups, cuda_ceil(d, COLUMNS), 1, THREADS, THREADS * sizeof(float)},
+        out, children, start, d);
 }
 
 /* ---- Products with what is no weight of the model ---- */
@@ -280,6 +311,7 @@ void cuda_fill_memories(struct kernels *table)
 {
     table->recall = recall;
     table->pool_mean = pool_mean;
+    table->pool_means = pool_means;
     table->pool_attention = pool_attention;
     table->pool_landmark = pool_landmark;
 }

@@ -3,6 +3,11 @@
 
 const struct kernels *kernels_cuda(const char **ret_reason)
 {
-    *ret_reason = "built without nvcc";
+    *ret_reason = "built without CUDA";
     return NULL;
+}
+
+void kernels_cuda_choose(unsigned number)
+{
+    (void)number;
 }

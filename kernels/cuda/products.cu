@@ -19,8 +19,10 @@ constexpr unsigned ELEMENTS = 256;           /* threads over single values */
 
 static void weight_free(struct kernel_run *run, struct kernel_weight *w)
 {
-    if (w && w->device)
+    if (w && w->device) {
+        cuda_direct(run);
         cuda_code(cudaFreeAsync(w->device, cuda_stream(run)));
+    }
     free(w);
 }
 
@@ -113,8 +115,8 @@ static __device__ inline void take_eight(float *sum, uint4 eight,
  * where k is a multiple of eight and `a` aligned. */
 template <unsigned ROWS>
 static __global__ void __launch_bounds__(THREADS)
-    few_rows(float *out, const float *a, const void *w, int type, size_t m,
-             size_t n, size_t k, bool add, bool wide)
+    few_rows(float *out, const float *a, const void *w, const float *bias,
+             int type, size_t m, size_t n, size_t k, bool add, bool wide)
 {
     size_t j = blockIdx.x * size_t{OUTPUTS} + warp_of_thread();
     size_t first = blockIdx.y * size_t{ROWS};
@@ -146,16 +148,18 @@ static __global__ void __launch_bounds__(THREADS)
 #pragma unroll
     for (unsigned r = 0; r < ROWS; r++)
         sum[r] = warp_sum(sum[r]);
+    const float more = bias ? bias[j] : 0;
     out += first * n + j;
 #pragma unroll
     for (unsigned r = 0; r < ROWS; r++)
         if (!lane_of_thread() && r < rows)
-            out[r * n] = add ? out[r * n] + sum[r] : sum[r];
+            out[r * n] = (add ? out[r * n] + sum[r] : sum[r]) + more;
 }
 
 template <unsigned ROWS>
 static int few_by(struct kernel_run *run, float *out, const float *a,
-                  const struct kernel_weight *w, size_t m, bool add)
+                  const struct kernel_weight *w, const float *bias, size_t m,
+                  bool add)
 {
     bool wide = w->type == KERNEL_BF16 && w->k % 8 == 0 &&
                 reinterpret_cast<uintptr_t>(a) % sizeof(float4) == 0;
@@ -167,17 +171,18 @@ static int few_by(struct kernel_run *run, float *out, const float *a,
             run, few_rows<ROWS>,
             {cuda_ceil(w->n, OUTPUTS), cuda_ceil(rows, ROWS), 1, THREADS},
             out + at * w->n, a + at * w->k,
-            static_cast<const void *>(w->device), w->type, rows, w->n, w->k,
-            add, wide);
+            static_cast<const void *>(w->device), bias, w->type, rows, w->n,
+            w->k, add, wide);
     }
     return code;
 }
 
 static int product_few(struct kernel_run *run, float *out, const float *a,
-                       const struct kernel_weight *w, size_t m, bool add)
+                       const struct kernel_weight *w, const float *bias,
+                       size_t m, bool add)
 {
-    return m == 1 ? few_by<1>(run, out, a, w, m, add)
-                  : few_by<4>(run, out, a, w, m, add);
+    return m == 1 ? few_by<1>(run, out, a, w, bias, m, add)
+                  : few_by<4>(run, out, a, w, bias, m, add);
 }
 
 /* ---- Many rows ---- */
@@ -190,12 +195,29 @@ static __global__ void __launch_bounds__(ELEMENTS)
         out[i] = to_bf16(in[i]);
 }
 
+/* The library may know a way without the bias only. */
+static int product_blas(struct kernel_run *run, float *out, const void *a,
+                        const struct kernel_weight *w, const float *bias,
+                        size_t m, bool add)
+{
+    int code = cuda_direct(run);
+    if (code)
+        return code;
+    code = cuda_blas_product(run, out, a, w->device, bias, w->type, m, w->n,
+                             w->k, add);
+    if (code != KERNEL_UNSUPPORTED || !bias)
+        return code;
+    code = cuda_blas_product(run, out, a, w->device, nullptr, w->type, m, w->n,
+                             w->k, add);
+    return code ? code : cuda_add_bias(run, out, bias, m, w->n);
+}
+
 static int product_many(struct kernel_run *run, float *out, const float *a,
-                        const struct kernel_weight *w, size_t m, bool add)
+                        const struct kernel_weight *w, const float *bias,
+                        size_t m, bool add)
 {
     if (w->type == KERNEL_F32)
-        return cuda_blas_product(run, out, a, w->device, w->type, m, w->n, w->k,
-                                 add);
+        return product_blas(run, out, a, w, bias, m, add);
     cuda_room room(run);
     uint16_t *rounded = room.take<uint16_t>(m, w->k);
     if (!rounded)
@@ -203,20 +225,27 @@ static int product_many(struct kernel_run *run, float *out, const float *a,
     int code = cuda_launch(run, round_values,
                            {cuda_ceil(m * w->k, ELEMENTS), 1, 1, ELEMENTS},
                            rounded, a, m * w->k);
-    return code ? code
-                : cuda_blas_product(run, out, rounded, w->device, w->type, m,
-                                    w->n, w->k, add);
+    return code ? code : product_blas(run, out, rounded, w, bias, m, add);
+}
+
+static int product_bias(struct kernel_run *run, float *out, const float *a,
+                        const struct kernel_weight *w, const float *bias,
+                        size_t m, bool add)
+{
+    if (!m || !w->n)
+        return KERNEL_OK;
+    int code = m >= MANY_ROWS && w->k
+                   ? product_many(run, out, a, w, bias, m, add)
+                   : KERNEL_UNSUPPORTED;
+    return code == KERNEL_UNSUPPORTED
+               ? product_few(run, out, a, w, bias, m, add)
+               : code;
 }
 
 int cuda_product(struct kernel_run *run, float *out, const float *a,
                  const struct kernel_weight *w, size_t m, bool add)
 {
-    if (!m || !w->n)
-        return KERNEL_OK;
-    int code = m >= MANY_ROWS && w->k ? product_many(run, out, a, w, m, add)
-                                      : KERNEL_UNSUPPORTED;
-    return code == KERNEL_UNSUPPORTED ? product_few(run, out, a, w, m, add)
-                                      : code;
+    return product_bias(run, out, a, w, nullptr, m, add);
 }
 
 /* ---- Rows ---- */
@@ -260,5 +289,6 @@ void cuda_fill_products(struct kernels *table)
     table->weight = weight;
     table->weight_free = weight_free;
     table->product = cuda_product;
+    table->product_bias = product_bias;
     table->gather = gather;
 }

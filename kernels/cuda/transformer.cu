@@ -178,8 +178,8 @@ static __global__ void __launch_bounds__(THREADS)
         x[i] += bias[i % n];
 }
 
-static int add_bias(struct kernel_run *run, float *x, const float *bias,
-                    size_t m, size_t n)
+int cuda_add_bias(struct kernel_run *run, float *x, const float *bias, size_t m,
+                  size_t n)
 {
     return cuda_launch(run, add_bias_values, over(m * n), x, bias, m * n, n);
 }
@@ -225,6 +225,6 @@ void cuda_fill_transformer(struct kernels *table)
     table->swiglu = swiglu;
     table->gelu = gelu;
     table->add = add;
-    table->add_bias = add_bias;
+    table->add_bias = cuda_add_bias;
     table->scale = cuda_scale;
 }

@@ -107,6 +107,16 @@ static int pool_mean(struct kernel_run *run, float *out, const float *children,
     return KERNEL_OK;
 }
 
+static int pool_means(struct kernel_run *run, float *out, const float *children,
+                      const size_t *host_start, size_t groups, size_t d)
+{
+    int code = KERNEL_OK;
+    for (size_t g = 0; g < groups && !code; g++)
+        code = pool_mean(run, out + g * d, children + host_start[g] * d,
+                         host_start[g + 1] - host_start[g], d);
+    return code;
+}
+
 static int pool_attention(struct kernel_run *run, float *out, float *weight,
                           const float *children, const float *wq,
                           const float *wk, float tau, size_t n, size_t d,
@@ -172,6 +182,7 @@ void ref_fill_memories(struct kernels *table)
 {
     table->recall = recall;
     table->pool_mean = pool_mean;
+    table->pool_means = pool_means;
     table->pool_attention = pool_attention;
     table->pool_landmark = pool_landmark;
 }

@@ -41,6 +41,17 @@ static int product(struct kernel_run *run, float *out, const float *a,
     return KERNEL_OK;
 }
 
+static int product_bias(struct kernel_run *run, float *out, const float *a,
+                        const struct kernel_weight *w, const float *bias,
+                        size_t m, bool add)
+{
+    int code = product(run, out, a, w, m, add);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < w->n; j++)
+            out[i * w->n + j] += bias[j];
+    return code;
+}
+
 static int gather(struct kernel_run *run, float *out,
                   const struct kernel_weight *w, const int32_t *host_row,
                   size_t m)
@@ -57,5 +68,6 @@ void ref_fill_products(struct kernels *table)
     table->weight = weight;
     table->weight_free = weight_free;
     table->product = product;
+    table->product_bias = product_bias;
     table->gather = gather;
 }

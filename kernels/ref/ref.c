@@ -9,6 +9,17 @@ void *ref_room(size_t bytes)
     return posix_memalign(&memory, 64, bytes ? bytes : 1) ? NULL : memory;
 }
 
+static bool no_device(struct kernel_device *ret)
+{
+    (void)ret;
+    return false;
+}
+
+static const char *never_lost(void)
+{
+    return NULL;
+}
+
 static void *allocate(struct kernel_run *run, size_t bytes)
 {
     (void)run;
@@ -42,13 +53,29 @@ static int copy(struct kernel_run *run, void *to, const void *from,
     return upload(run, to, from, bytes);
 }
 
+static int do_nothing(struct kernel_run *run)
+{
+    (void)run;
+    return KERNEL_OK;
+}
+
+static void end_nothing(struct kernel_run *run)
+{
+    (void)run;
+}
+
 void ref_fill_memory(struct kernels *table)
 {
+    table->device = no_device;
+    table->lost = never_lost;
     table->allocate = allocate;
     table->release = release;
     table->upload = upload;
     table->download = download;
     table->copy = copy;
+    table->step_begin = do_nothing;
+    table->step_end = do_nothing;
+    table->run_end = end_nothing;
 }
 
 static struct kernels table;

@@ -82,6 +82,22 @@ static void *addresses(float *from, size_t count, size_t step)
     return device;
 }
 
+/* What `addresses` made. */
+static void release_table(const void *addresses)
+{
+    union {
+        const void *read;
+        void *memory;
+    } table_of = {addresses};
+    table->release(&run, table_of.memory);
+}
+
+static void release_pages(const struct kernel_pages *pages)
+{
+    release_table(pages->keys);
+    release_table(pages->values);
+}
+
 /* ---- Times ---- */
 
 static void wait_for(float *anything)
@@ -242,10 +258,13 @@ static struct attending make_attending(size_t m, size_t n, size_t hq,
 
 static void free_attending(struct attending *a)
 {
-    void *parts[] = {a->q,   a->k,        a->v,      a->key, a->bias,
-                     a->out, a->position, a->chosen, NULL};
-    for (size_t i = 0; parts[i]; i++)
+    void *parts[] = {a->q,    a->k,   a->v,        a->key,
+                     a->bias, a->out, a->position, a->chosen};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         table->release(&run, parts[i]);
+    release_pages(&a->pages);
+    release_table(a->summaries.keys);
+    release_table(a->summaries.biases);
 }
 
 static void attend_dense(void *argument, size_t turn)
@@ -336,6 +355,7 @@ static void bench_papers(size_t n)
     table->release(&run, p.q);
     table->release(&run, p.k);
     table->release(&run, p.v);
+    release_pages(&p.pages);
     table->release(&run, p.slots);
     table->release(&run, p.gate);
     table->release(&run, p.out);

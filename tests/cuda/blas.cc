@@ -11,14 +11,14 @@ static float value_of(const void *values, int type, size_t at)
 }
 
 int cuda_blas_product(struct kernel_run *, float *out, const void *a,
-                      const void *w, int type, size_t m, size_t n, size_t k,
-                      bool add)
+                      const void *w, const float *bias, int type, size_t m,
+                      size_t n, size_t k, bool add)
 {
-    if (k % 2) /* a way that the library does not know */
+    if (k % 2 || (bias && k % 3)) /* ways that the library does not know */
         return KERNEL_UNSUPPORTED;
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++) {
-            float sum = 0;
+            float sum = bias ? bias[j] : 0;
             for (size_t l = 0; l < k; l++)
                 sum +=
                     value_of(a, type, i * k + l) * value_of(w, type, j * k + l);

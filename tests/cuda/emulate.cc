@@ -2,6 +2,8 @@
  * says what for). */
 #include "stand_in/cuda_runtime.h"
 
+#include "tests/cuda/emulated.h"
+
 #include <cstdio>
 #include <cstdlib>
 
@@ -296,10 +298,47 @@ unsigned emulated_ballot(bool value)
     return all;
 }
 
+/* ---- Failures on demand ---- */
+
+static bool broken; /* a kernel failed: every call says so from then on */
+static long launches_left = -1, allocations_left = -1; /* -1: without end */
+static size_t memory_free = size_t{1} << 30;
+
+extern "C" void emulated_fail(enum emulated_failure failure, unsigned after)
+{
+    if (failure == EMULATED_NO_MEMORY)
+        allocations_left = after;
+    else
+        launches_left = after;
+}
+
+extern "C" void emulated_memory(size_t bytes)
+{
+    memory_free = bytes;
+    allocations_left = -1;
+}
+
+/* Whether it is the one that fails. */
+static bool fails(long *left)
+{
+    return *left >= 0 && (*left)-- == 0;
+}
+
+static cudaError_t answer()
+{
+    return broken ? cudaErrorLaunchFailure : cudaSuccess;
+}
+
 cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
                             void (*body)(void *argument), void *argument)
 {
     const dim3 grid = config->gridDim;
+    if (broken)
+        return cudaErrorLaunchFailure;
+    if (fails(&launches_left)) { /* shows in the next call */
+        broken = true;
+        return cudaSuccess;
+    }
     threads = config->blockDim.x;
     if (!threads || threads > MOST_THREADS || threads % WARP ||
         config->blockDim.y != 1 || config->blockDim.z != 1 || !grid.x ||
@@ -343,7 +382,11 @@ static unsigned copies_under_way;
 
 cudaError_t cudaMallocAsync(void **ret, size_t bytes, cudaStream_t)
 {
-    void *memory = bytes <= MOST_MEMORY ? malloc(bytes) : nullptr;
+    if (broken)
+        return cudaErrorLaunchFailure;
+    void *memory = bytes <= MOST_MEMORY && !fails(&allocations_left)
+                       ? malloc(bytes)
+                       : nullptr;
     if (!memory)
         return cudaErrorMemoryAllocation;
     memset(memory, 0xFF, bytes);
@@ -356,12 +399,14 @@ cudaError_t cudaFreeAsync(void *memory, cudaStream_t)
     if (copies_under_way)
         wrong("nobody waited for a copy of what the host may free");
     free(memory);
-    return cudaSuccess;
+    return answer();
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
                             cudaMemcpyKind kind, cudaStream_t)
 {
+    if (broken)
+        return cudaErrorLaunchFailure;
     copies_under_way += kind == cudaMemcpyHostToDevice;
     memcpy(to, from, bytes);
     return cudaSuccess;
@@ -376,7 +421,7 @@ cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t)
 cudaError_t cudaStreamSynchronize(cudaStream_t)
 {
     copies_under_way = 0;
-    return cudaSuccess;
+    return answer();
 }
 
 cudaError_t cudaGetLastError()
@@ -395,18 +440,37 @@ cudaError_t cudaGetDeviceCount(int *ret)
     return cudaSuccess;
 }
 
-cudaError_t cudaGetDevice(int *ret)
+cudaError_t cudaDeviceGetAttribute(int *ret, cudaDeviceAttr attribute, int)
 {
-    *ret = 0;
+    *ret = attribute == cudaDevAttrComputeCapabilityMajor   ? 9
+           : attribute == cudaDevAttrComputeCapabilityMinor ? 0
+           : attribute == cudaDevAttrMultiProcessorCount    ? 6
+                                                            : 1;
     return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetAttribute(int *ret, cudaDeviceAttr attribute, int)
+cudaError_t cudaSetDevice(int device)
 {
-    *ret = attribute == cudaDevAttrComputeCapabilityMajor ? 9
-           : attribute == cudaDevAttrMultiProcessorCount  ? 6
-                                                          : 1;
-    return cudaSuccess;
+    return device ? cudaErrorInvalidDevice : cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret, int)
+{
+    *ret = {"an emulated device", 9, 0};
+    return answer();
+}
+
+cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total)
+{
+    *ret_free = memory_free;
+    *ret_total = size_t{1} << 30;
+    return answer();
+}
+
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *ret)
+{
+    memset(ret, 0, sizeof(uint64_t));
+    return answer();
 }
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *ret, int)

@@ -22,6 +22,22 @@ enum emulated_test {
 };
 void emulated_self_test(enum emulated_test test, int *out, unsigned count);
 
+/* After so many more the next allocation finds no memory, or the next launch
+ * fails: as on a device that shows in what is asked after it, and from then on
+ * always. */
+enum emulated_failure { EMULATED_NO_MEMORY, EMULATED_LAUNCH };
+void emulated_fail(enum emulated_failure failure, unsigned after);
+/* How much memory the device says is free; no allocation fails any more. */
+void emulated_memory(size_t bytes);
+
+/* What was done with graphs so far; `refused`: none can be made. */
+struct emulated_steps {
+    size_t made, changed, started; /* graphs, nodes, graphs */
+    size_t nodes;                  /* of the graph started last */
+    bool refused;
+};
+struct emulated_steps *emulated_steps_seen(void);
+
 #ifdef __cplusplus
 }
 #endif

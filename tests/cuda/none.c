@@ -13,3 +13,20 @@ void emulated_self_test(enum emulated_test test, int *out, unsigned count)
     (void)out;
     (void)count;
 }
+
+void emulated_fail(enum emulated_failure failure, unsigned after)
+{
+    (void)failure;
+    (void)after;
+}
+
+void emulated_memory(size_t bytes)
+{
+    (void)bytes;
+}
+
+struct emulated_steps *emulated_steps_seen(void)
+{
+    static struct emulated_steps none;
+    return &none;
+}

@@ -46,6 +46,30 @@ def doctor_looks_at_the_model_in_use():
 
 
 @test
+def the_device_is_said():
+    """Whichever this machine has: what is used, and why, is the same everywhere."""
+    with house() as h:
+        h.copy_model()
+        report = h.json("doctor")
+        device = h.json("status")["model"]["device"]
+        check(device["choice"] == "auto" and device["used"] in ("cpu", "cuda"), device)
+        check(device["used"] == "cuda" or device["reason"], device)
+        said = next(c["detail"] for c in report["checks"] if c["name"] == "device")
+        check(device["used"] == "cuda" or said == "the CPU: " + device["reason"], said)
+        check("device    the CPU: " in h.run("status").stdout or device["used"] == "cuda", said)
+        check("in use, on the CPU: " in h.run("model", "info").stdout or device["used"] == "cuda", said)
+        h.run("daemon", "--stop")
+        h.configure(device="cpu")
+        device = h.json("model", "info")["model"]["device"]
+        check(device["choice"] == "cpu" and device["used"] == "cpu" and "reason" not in device, device)
+        h.run("daemon", "--stop")
+        done = h.run("--device", "cuda:99", "status", code=2)
+        check("no CUDA device" in done.stderr and "cuda:99" in done.stderr, done.stderr)
+        done = h.run("--device", "gpu", "status", code=2)
+        check("must be auto, cpu, cuda or cuda:N" in done.stderr, done.stderr)
+
+
+@test
 def memories_follow_updates():
     with house() as h:
         h.copy_model()

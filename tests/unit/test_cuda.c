@@ -176,6 +176,114 @@ static void exact_sessions_read_as_full_ones(void **state)
     }
 }
 
+/* Reads tokens one at a time, from a prompt on. */
+static void read_steps(struct model *model, const int32_t *ids, size_t prompt,
+                       size_t count, float *ret)
+{
+    struct session *s = NULL;
+    size_t vocabulary = model_facts(model)->vocabulary;
+    assert_int_equal(session_open(model, &s, NULL), 0);
+    assert_int_equal(session_feed(s, ids, prompt, NULL, NULL, NULL), 0);
+    for (size_t i = prompt; i < count; i++) {
+        assert_int_equal(session_feed(s, ids + i, 1, NULL, NULL, NULL), 0);
+        memcpy(ret + (i - prompt) * vocabulary, session_logits(s),
+               vocabulary * sizeof *ret);
+    }
+    session_close(s);
+}
+
+/* Steps that are one graph each give the bits of those that are not; the graph is
+ * made once, and once more when more slots need one more kernel. */
+static void steps_are_replayed(void **state)
+{
+    (void)state;
+    enum { PROMPT = 20, COUNT = 90, STEPS = COUNT - PROMPT };
+    static const char *const models[] = {"llama3", "qwen2", "hils-qwen",
+                                         "star-olmo"};
+    const struct kernels *table = device_table(0);
+    struct emulated_steps *seen = emulated_steps_seen();
+    int32_t ids[COUNT];
+    fill_ids(ids, COUNT, 60, 3);
+    for (size_t k = 0; table && k < sizeof models / sizeof models[0]; k++) {
+        struct model *model = open_model(models[k], table, false);
+        size_t values = STEPS * model_facts(model)->vocabulary;
+        float *with = mem_alloc(values * sizeof *with);
+        float *without = mem_alloc(values * sizeof *without);
+        struct emulated_steps before = *seen;
+        read_steps(model, ids, PROMPT, COUNT, with);
+        size_t started = seen->started - before.started;
+        size_t made = seen->made - before.made;
+        size_t changed = seen->changed - before.changed;
+        if (started < STEPS / 2 || made > 10)
+            fail_msg("%s: %zu of %d steps by %zu graphs", models[k], started,
+                     STEPS, made);
+        if (changed >= started * seen->nodes / 2)
+            fail_msg("%s: %zu nodes changed in %zu steps of %zu", models[k],
+                     changed, started, seen->nodes);
+        seen->refused = true;
+        model_close(model);
+        model = open_model(models[k], table, false);
+        before = *seen;
+        read_steps(model, ids, PROMPT, COUNT, without);
+        assert_int_equal(seen->started, before.started);
+        seen->refused = false;
+        assert_memory_equal(with, without, values * sizeof *with);
+        free(with);
+        free(without);
+        model_close(model);
+    }
+}
+
+/* Sessions that come and go in the same steps, and prompts between them, change
+ * no other's logits. */
+static void steps_of_many_are_replayed(void **state)
+{
+    (void)state;
+    enum { SESSIONS = 3, STEPS = 24, PROMPT = 9 };
+    const struct kernels *table = device_table(0);
+    int32_t ids[SESSIONS * 64];
+    fill_ids(ids, SESSIONS * 64, 60, 7);
+    if (!table)
+        return;
+    struct model *model = open_model("mistral", table, false);
+    struct model *plain = open_model("mistral", kernels_ref(), false);
+    struct session *sessions[SESSIONS], *alone[SESSIONS];
+    size_t vocabulary = model_facts(model)->vocabulary, open = 0;
+    size_t started = emulated_steps_seen()->started;
+    for (size_t step = 0; step < STEPS; step++) {
+        int32_t next[SESSIONS];
+        if (step % 8 == 0) {
+            const int32_t *prompt = ids + open * 64;
+            assert_int_equal(session_open(model, &sessions[open], NULL), 0);
+            assert_int_equal(session_open(plain, &alone[open], NULL), 0);
+            assert_int_equal(
+                session_feed(sessions[open], prompt, PROMPT, NULL, NULL, NULL),
+                0);
+            assert_int_equal(
+                session_feed(alone[open], prompt, PROMPT, NULL, NULL, NULL), 0);
+            open++;
+        }
+        for (size_t i = 0; i < open; i++)
+            next[i] = ids[i * 64 + session_length(sessions[i])];
+        assert_int_equal(session_step(sessions, next, open, NULL, NULL), 0);
+        for (size_t i = 0; i < open; i++) {
+            assert_int_equal(
+                session_feed(alone[i], &next[i], 1, NULL, NULL, NULL), 0);
+            check_near("a step of many", session_logits(sessions[i]),
+                       session_logits(alone[i]), vocabulary, bound_of(model));
+        }
+    }
+    assert_int_equal(open, SESSIONS);
+    /* Of each eight the first finds others in the step before. */
+    assert_true(emulated_steps_seen()->started - started >= SESSIONS * 6);
+    for (size_t i = 0; i < open; i++) {
+        session_close(sessions[i]);
+        session_close(alone[i]);
+    }
+    model_close(model);
+    model_close(plain);
+}
+
 /* Aligned activations are read another way than those of test_kernels. */
 static void check_aligned_product(const struct kernels *table, size_t m,
                                   size_t n, size_t k)
@@ -318,6 +426,8 @@ int main(void)
         cmocka_unit_test(decoders_give_the_logits),
         cmocka_unit_test(embedders_give_the_vectors),
         cmocka_unit_test(exact_sessions_read_as_full_ones),
+        cmocka_unit_test(steps_are_replayed),
+        cmocka_unit_test(steps_of_many_are_replayed),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);
 }

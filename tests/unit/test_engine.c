@@ -104,16 +104,18 @@ static void memories_are_those_of_the_model(void **state)
     assert_int_equal(model_embed(model, inputs, TEXTS, NULL, want, NULL), 0);
     check_near(got, want, TEXTS * facts.width);
     float one[MOST_WIDTH], other[MOST_WIDTH];
+    const size_t five[] = {0, 5};
     assert_int_equal(e.embedder.recall(&e, got, got, 5, one, NULL), 0);
     assert_int_equal(model_recall(model, want, want, 5, other, NULL), 0);
     check_near(one, other, facts.width);
     assert_int_equal(
-        e.embedder.aggregate(&e, AGGREGATE_ATTENTION, got, 5, one, NULL), 0);
+        e.embedder.aggregate(&e, AGGREGATE_ATTENTION, got, five, 1, one, NULL),
+        0);
     assert_int_equal(model_pool(model, POOL_ATTENTION, want, 5, other, NULL),
                      0);
     check_near(one, other, facts.width);
     assert_int_equal(
-        e.embedder.aggregate(&e, AGGREGATE_MEAN, got, 5, one, NULL), 0);
+        e.embedder.aggregate(&e, AGGREGATE_MEAN, got, five, 1, one, NULL), 0);
     assert_int_equal(model_pool(model, POOL_MEAN, want, 5, other, NULL), 0);
     check_near(one, other, facts.width);
     free(got);

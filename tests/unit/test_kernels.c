@@ -81,6 +81,18 @@ static void drive_product(struct bench *b, int type, size_t m, size_t n,
                      b->table->product(&b->run, out, in, mine, m, add)))
                 check(b, "product", out, expected, m * n);
             settle(b, "product");
+            float *bias = numbers(b, n, 1);
+            const float *more = put(b, bias, n);
+            in = put(b, a, m * k);
+            out = put(b, add ? before : NULL, m * n);
+            for (size_t i = 0; i < m * n; i++)
+                expected[i] += bias[i % n];
+            if (done(b, "product_bias",
+                     b->table->product_bias(&b->run, out, in, mine, more, m,
+                                            add)))
+                check(b, "product_bias", out, expected, m * n);
+            settle(b, "product_bias");
+            free(bias);
             free(a);
             free(before);
             free(expected);
@@ -454,6 +466,31 @@ static void drive_pool_mean(struct bench *b)
     }
 }
 
+/* Groups of one to many, as one mean each. */
+static void drive_pool_means(struct bench *b)
+{
+    static const size_t groups[] = {1, 2, 33, 100};
+    for (size_t s = 0; s < sizeof groups / sizeof groups[0]; s++) {
+        size_t d = 1 + 67 * s, start[101] = {0};
+        for (size_t g = 0; g < groups[s]; g++)
+            start[g + 1] = start[g] + 1 + unit_below(&b->random, 20);
+        size_t n = start[groups[s]];
+        float *children = numbers(b, n * d, 1);
+        float *expected = poisoned(groups[s] * d);
+        for (size_t g = 0; g < groups[s]; g++)
+            ref->pool_mean(&alone, expected + g * d, children + start[g] * d,
+                           start[g + 1] - start[g], d);
+        const float *in = put(b, children, n * d);
+        float *out = put(b, NULL, groups[s] * d);
+        if (done(b, "pool_means",
+                 b->table->pool_means(&b->run, out, in, start, groups[s], d)))
+            check(b, "pool_means", out, expected, groups[s] * d);
+        settle(b, "pool_means");
+        free(children);
+        free(expected);
+    }
+}
+
 /* With projections, or by cosines when there are none. */
 static void drive_pool_attention_of(struct bench *b, size_t n, size_t d,
                                     size_t p, bool cosine, float scale)
@@ -763,7 +800,7 @@ static void openmp_is_left_as_it_was(void **state)
     enum { SIZE = 64 };
     if (!omp_get_max_threads || !omp_set_num_threads)
         skip();
-    struct kernel_run run = {{NULL, NULL, 0}, NULL};
+    struct kernel_run run = {.stream = NULL};
     const struct kernels *table = kernels_cpu();
     struct kernel_weight *weight = NULL;
     float *values = mem_alloc(SIZE * SIZE * sizeof *values);
@@ -798,6 +835,7 @@ DRIVE(bias_and_scale)
 DRIVE(swiglu_and_add)
 DRIVE(recall)
 DRIVE(pool_mean)
+DRIVE(pool_means)
 DRIVE(pool_attention)
 DRIVE(pool_landmark)
 DRIVE(nan)
@@ -960,6 +998,7 @@ int main(void)
         cmocka_unit_test(test_swiglu_and_add),
         cmocka_unit_test(test_recall),
         cmocka_unit_test(test_pool_mean),
+        cmocka_unit_test(test_pool_means),
         cmocka_unit_test(test_pool_attention),
         cmocka_unit_test(test_pool_landmark),
         cmocka_unit_test(test_nan),

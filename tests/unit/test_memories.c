@@ -50,9 +50,9 @@ static int update(struct test_library *lib, struct toy *toy,
     const struct volume *volume = shelf_volume(shelf, "manual");
     toy->tokenized = toy->calls = toy->summaries = toy->recalls = 0;
     toy->encoded = 0;
-    int code = memories_update(shelf, volume, &toy->embedder, policy,
-                               kept_of_test, NULL, NULL, &toy->cancel, ret,
-                               err);
+    int code =
+        memories_update(shelf, volume, &toy->embedder, policy, kept_of_test,
+                        NULL, NULL, &toy->cancel, ret, err);
     shelf_release(shelf);
     return code;
 }
@@ -183,9 +183,10 @@ static void expect_node(struct expected *x, uint32_t n)
                width * sizeof *children);
         below += (double)x->tokens[c];
     }
+    const size_t start[] = {0, count};
     if (count)
         assert_int_equal(e->aggregate(e->context, x->policy->aggregate,
-                                      children, count, a, NULL),
+                                      children, start, 1, a, NULL),
                          0);
     const float *from = x->policy->recall == RECALL_CHILDREN ? children : a;
     size_t from_count =
@@ -373,12 +374,13 @@ static int real_recall(void *context, const float *query, const float *memories,
 }
 
 static int real_aggregate(void *context, int policy, const float *children,
-                          size_t count, float *ret, struct err *err)
+                          const size_t *start, size_t groups, float *ret,
+                          struct err *err)
 {
     const struct real *real = context;
-    return model_pool(real->model,
-                      policy == AGGREGATE_MEAN ? POOL_MEAN : POOL_ATTENTION,
-                      children, count, ret, err);
+    return model_pool_groups(
+        real->model, policy == AGGREGATE_MEAN ? POOL_MEAN : POOL_ATTENTION,
+        children, start, groups, ret, err);
 }
 
 /* Through a fixed matrix: keys are no memories. */
@@ -422,7 +424,8 @@ static void so_do_those_of_a_model(void **state)
         test_publish(&lib, pages, PAGES);
         struct shelf *shelf = library_shelf(lib.library);
         if (memories_update(shelf, shelf->volumes[0], &real.embedder,
-                            &policies[p], NULL, NULL, NULL, NULL, &report, &err))
+                            &policies[p], NULL, NULL, NULL, NULL, &report,
+                            &err))
             fail_msg("%s", err.message);
         shelf_release(shelf);
         assert_true(report.encoded > SEGMENTS);
@@ -658,8 +661,8 @@ static void failures_put_nothing_in_place(void **state)
     toy.broken = false;
     test_publish(&lib, pages, PAGES - 1);
     assert_int_equal(memories_update(old, old->volumes[0], &toy.embedder,
-                                     &policies[1], NULL, NULL, NULL, NULL, &report,
-                                     &err),
+                                     &policies[1], NULL, NULL, NULL, NULL,
+                                     &report, &err),
                      ERR_CANCELLED);
     assert_non_null(strstr(err.message, "changed meanwhile"));
     assert_int_equal(vectors_number(&lib), 0);

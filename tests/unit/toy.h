@@ -104,20 +104,22 @@ static inline int toy_embed(void *context, const struct embed_text *texts,
 }
 
 static inline int toy_mean(void *context, int policy, const float *children,
-                           size_t count, float *ret, struct err *err)
+                           const size_t *start, size_t groups, float *ret,
+                           struct err *err)
 {
     (void)context;
     (void)err;
-    for (size_t i = 0; i < TOY_WIDTH; i++) {
+    for (size_t at = 0; at < groups * TOY_WIDTH; at++) {
+        size_t group = at / TOY_WIDTH, i = at % TOY_WIDTH;
         double sum = 0, all = 0;
-        for (size_t c = 0; c < count; c++) {
+        for (size_t c = start[group]; c < start[group + 1]; c++) {
             double weight = policy == AGGREGATE_MEAN
                                 ? 1
                                 : exp((double)children[c * TOY_WIDTH]);
             sum += weight * (double)children[c * TOY_WIDTH + i];
             all += weight;
         }
-        ret[i] = (float)(sum / all);
+        ret[at] = (float)(sum / all);
     }
     return 0;
 }

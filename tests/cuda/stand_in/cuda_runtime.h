@@ -16,17 +16,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 using std::size_t;
 
 /* What kernels/cuda shows to the linker has names of its own here, so that both
  * can be in one program. */
+#define kernels_cuda_choose   kernels_emulated_choose
+#define cuda_bind             emulated_bind
 #define cuda_code             emulated_code
 #define cuda_processors       emulated_processors
+#define cuda_put_off          emulated_put_off
+#define cuda_direct           emulated_direct
+#define cuda_scratch          emulated_scratch
+#define cuda_scratch_end      emulated_scratch_end
+#define cuda_fill_steps       emulated_fill_steps
 #define cuda_room             emulated_room
 #define cuda_launch           emulated_start
 #define cuda_blas_product     emulated_blas_product
 #define cuda_product          emulated_product
+#define cuda_add_bias         emulated_add_bias
 #define cuda_rms_norm         emulated_rms_norm
 #define cuda_layer_norm       emulated_layer_norm
 #define cuda_scale            emulated_scale
@@ -163,7 +172,9 @@ enum cudaError_t {
     cudaErrorInvalidConfiguration = 9,
     cudaErrorInsufficientDriver = 35,
     cudaErrorInvalidDeviceFunction = 98,
-    cudaErrorNoKernelImageForDevice = 209
+    cudaErrorInvalidDevice = 101,
+    cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorLaunchFailure = 719
 };
 enum cudaMemcpyKind {
     cudaMemcpyHostToDevice,
@@ -172,10 +183,19 @@ enum cudaMemcpyKind {
 };
 enum cudaDeviceAttr {
     cudaDevAttrComputeCapabilityMajor,
+    cudaDevAttrComputeCapabilityMinor,
     cudaDevAttrMultiProcessorCount,
     cudaDevAttrMemoryPoolsSupported
 };
-enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold };
+enum cudaMemPoolAttr {
+    cudaMemPoolAttrReleaseThreshold,
+    cudaMemPoolAttrReservedMemCurrent,
+    cudaMemPoolAttrUsedMemCurrent
+};
+struct cudaDeviceProp {
+    char name[256];
+    int major, minor;
+};
 typedef struct emulated_stream *cudaStream_t;
 typedef struct emulated_pool *cudaMemPool_t;
 struct cudaLaunchConfig_t {
@@ -194,12 +214,16 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaGetLastError();
 const char *cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetDeviceCount(int *ret);
-cudaError_t cudaGetDevice(int *ret);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret, int device);
+cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total);
 cudaError_t cudaDeviceGetAttribute(int *ret, cudaDeviceAttr attribute,
                                    int device);
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *ret, int device);
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool,
                                     cudaMemPoolAttr attribute, void *value);
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool,
+                                    cudaMemPoolAttr attribute, void *ret);
 
 /* Runs body(argument) once for every thread of every block. */
 cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
@@ -216,5 +240,66 @@ static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config,
         [](void *argument) { (*static_cast<decltype(call) *>(argument))(); },
         &call);
 }
+
+/* ---- Kernels by their address, and graphs of them ---- */
+
+/* What starts a kernel that is known by its address alone. */
+struct emulated_kernel {
+    static constexpr size_t MOST = 32;
+    const void *address;
+    void (*call)(const void *address, void **values);
+    size_t sizes[MOST], count;
+};
+void emulated_know(const struct emulated_kernel *kernel);
+
+template <typename... Parameters, size_t... I>
+static inline void emulated_apply(void (*kernel)(Parameters...), void **values,
+                                  std::index_sequence<I...>)
+{
+    kernel(*static_cast<Parameters *>(values[I])...);
+}
+
+template <typename... Parameters>
+static void emulated_call(const void *address, void **values)
+{
+    emulated_apply(
+        reinterpret_cast<void (*)(Parameters...)>(const_cast<void *>(address)),
+        values, std::index_sequence_for<Parameters...>{});
+}
+
+template <typename... Parameters>
+static inline void cuda_know(void (*kernel)(Parameters...))
+{
+    struct emulated_kernel known = {reinterpret_cast<const void *>(kernel),
+                                    emulated_call<Parameters...>,
+                                    {sizeof(Parameters)...},
+                                    sizeof...(Parameters)};
+    emulated_know(&known);
+}
+
+typedef struct emulated_graph *cudaGraph_t;
+typedef struct emulated_ready *cudaGraphExec_t;
+typedef struct emulated_node *cudaGraphNode_t;
+struct cudaKernelNodeParams {
+    void *func;
+    dim3 gridDim, blockDim;
+    unsigned sharedMemBytes;
+    void **kernelParams, **extra;
+};
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config,
+                                const void *kernel, void **values);
+cudaError_t cudaGraphCreate(cudaGraph_t *ret, unsigned flags);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *ret, cudaGraph_t graph,
+                                   const cudaGraphNode_t *after, size_t count,
+                                   const struct cudaKernelNodeParams *node);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ret, cudaGraph_t graph,
+                                 unsigned long long flags);
+cudaError_t cudaGraphExecKernelNodeSetParams(
+    cudaGraphExec_t ready, cudaGraphNode_t node,
+    const struct cudaKernelNodeParams *params);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t ready);
 
 #endif
