@@ -74,7 +74,7 @@ $O/kernels/cpu/%.o $O/tests/bench/%.o $O/memory/nearest_dot.o: CFLAGS_ALL += -ff
 # of the kernels, in tests alone.  Fibres and the thread sanitizer do not mix.
 CXX ?= c++
 EMULATED := $(if $(filter tsan gpu,$(BUILD)),$O/tests/cuda/none.o,$(patsubst %.cu,$O/tests/cuda/emulated/%.o, \
-        $(filter-out blas.cu,$(notdir $(wildcard kernels/cuda/*.cu)))) $(patsubst %,$O/tests/cuda/%.o,blas emulate self_test))
+        $(filter-out blas.cu,$(notdir $(wildcard kernels/cuda/*.cu)))) $(patsubst %,$O/tests/cuda/%.o,blas emulate fragments self_test))
 CXXFLAGS_ALL = -std=c++17 -D_GNU_SOURCE -g -fPIE -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if $(WERROR),-Werror) -fno-exceptions -fno-rtti \
         -fno-threadsafe-statics -Dkernels_cuda=kernels_emulated -Itests/cuda/stand_in -Itests/cuda -I. \
         $(filter-out -ftrivial-auto-var-init=zero,$(CFLAGS_$(BUILD))) $(CFLAGS)

@@ -21,17 +21,24 @@ inline struct dense_sizes dense_sizes_of(size_t places, size_t hq, size_t hkv,
             d,      static_cast<float>(1 / std::sqrt(static_cast<double>(d)))};
 }
 
-/* Where the key, or the value, of slot j lies; `step` is hkv d. */
+/* Where the key, or the value, of slot j < 2^31 lies; `step` is hkv d.  The
+ * device divides 32 bits by itself, 64 bits by a call. */
+static __device__ inline unsigned page_slots(const struct kernel_pages &pages)
+{
+    return pages.slots > INT32_MAX ? INT32_MAX
+                                   : static_cast<unsigned>(pages.slots);
+}
 static __device__ inline const float *key_at(const struct kernel_pages &pages,
                                              size_t j, size_t step)
 {
-    return pages.keys[j / pages.slots] + pages.key_at + j % pages.slots * step;
+    unsigned slot = static_cast<unsigned>(j), slots = page_slots(pages);
+    return pages.keys[slot / slots] + pages.key_at + slot % slots * step;
 }
 static __device__ inline const float *value_at(const struct kernel_pages &pages,
                                                size_t j, size_t step)
 {
-    return pages.values[j / pages.slots] + pages.value_at +
-           j % pages.slots * step;
+    unsigned slot = static_cast<unsigned>(j), slots = page_slots(pages);
+    return pages.values[slot / slots] + pages.value_at + slot % slots * step;
 }
 
 /* The last m of n slots ask; one batch. */
@@ -57,7 +64,8 @@ struct paged {
     }
     __device__ bool hidden(size_t j) const
     {
-        return pages.hidden && j % pages.hidden == pages.hidden - 1;
+        unsigned each = static_cast<unsigned>(pages.hidden);
+        return each && static_cast<unsigned>(j) % each == each - 1;
     }
     __device__ const float *key(size_t, size_t j) const
     {
