@@ -47,6 +47,12 @@ using std::size_t;
 #define star_source           emulated_star_source
 #define cuda_grid             emulated_grid
 #define dense_sizes           emulated_dense_sizes
+#define tensor_tile           emulated_tensor_tile
+#define union_state           emulated_union_state
+#define dense_turns           emulated_dense_turns
+#define hils_turns            emulated_hils_turns
+#define score_turns           emulated_score_turns
+#define star_turns            emulated_star_turns
 
 #define __global__
 #define __device__
