@@ -16,15 +16,15 @@ template <unsigned ROWS, unsigned WIDTH> struct hils_memory {
  * tiles of the windows, then those of the chunks, are dealt out to `parts`
  * blocks in turn.  chosen nullptr: windows alone. */
 template <unsigned ROWS, unsigned WIDTH> struct hils_turns {
-    static constexpr bool SPARSE = true;
+    /* Wider, there are no registers to spare for it. */
+    static constexpr bool SPARSE = WIDTH < TENSOR_MOST_WIDTH;
     const struct hils_source &s;
     struct hils_memory<ROWS, WIDTH> *m;
     const float *q;        /* [.., hq, d] */
     const int32_t *chosen; /* [.., hkv, top_k] */
     unsigned kv, part, parts;
     unsigned first, rows;
-    unsigned begin, end, windows;    /* the widest window, its tiles */
-    unsigned row_from[2], row_to[2]; /* windows of the thread's rows */
+    unsigned begin, end, windows; /* the widest window, its tiles */
 
     __device__ unsigned group() const
     {
@@ -50,13 +50,17 @@ template <unsigned ROWS, unsigned WIDTH> struct hils_turns {
     {
         return static_cast<unsigned>(s.position[i]) + 1;
     }
-    __device__ struct union_lists lists() const
+    /* For union_state: a list is a query's. */
+    __device__ unsigned count() const
     {
-        unsigned length = static_cast<unsigned>(s.sizes.top_k);
-        unsigned step = static_cast<unsigned>(s.sizes.hkv) * length;
-        return {chosen + static_cast<size_t>(first / group()) * step +
-                    kv * length,
-                step, queries(), length};
+        return queries();
+    }
+    __device__ int32_t at(unsigned list, unsigned place) const
+    {
+        size_t top_k = s.sizes.top_k, i = first / group() + list;
+        return place < top_k
+                   ? chosen[(i * s.sizes.hkv + kv) * top_k + place]
+                   : -1;
     }
 
     /* All threads come; a barrier must follow before tensor_walk's tiles. */
@@ -74,14 +78,12 @@ template <unsigned ROWS, unsigned WIDTH> struct hils_turns {
         for (unsigned half = 0; half < 2; half++) {
             bool is = is_row(half);
             size_t i = query(half);
-            row_from[half] = is ? static_cast<unsigned>(s.window(i)) : 0;
-            row_to[half] = is ? end_of(query(half)) : 0;
             tensor_take_query(
                 own, half, is ? q + (i * s.heads + head(half)) * s.d : nullptr,
                 s.d);
         }
         if (chosen && !warp_of_thread())
-            m->chunks.begin(lists(), static_cast<unsigned>(s.sizes.chunk));
+            m->chunks.begin(*this, static_cast<unsigned>(s.sizes.chunk));
     }
     __device__ unsigned window_at(unsigned turn) const
     {
@@ -101,7 +103,7 @@ template <unsigned ROWS, unsigned WIDTH> struct hils_turns {
         }
         if (!some && chosen) /* the first of them follow the last windows */
             some = m->chunks.fill(
-                turn, lists(), static_cast<unsigned>(s.sizes.chunk),
+                turn, *this, static_cast<unsigned>(s.sizes.chunk),
                 (part + parts - windows % parts) % parts, parts,
                 !s.sizes.exact, slot);
         for (unsigned half = 0; half < 2; half++) {
@@ -116,9 +118,11 @@ template <unsigned ROWS, unsigned WIDTH> struct hils_turns {
     {
         if (!is_row(half))
             return 0;
+        unsigned i = query(half);
         return is_window(turn)
-                   ? tensor_bits(window_at(turn), row_from[half], row_to[half])
-                   : m->chunks.seen(turn, query(half) - first / group());
+                   ? tensor_bits(window_at(turn),
+                                 static_cast<unsigned>(s.window(i)), end_of(i))
+                   : m->chunks.seen(turn, i - first / group());
     }
     __device__ bool whole(unsigned turn) const
     {
@@ -132,6 +136,7 @@ template <unsigned ROWS, unsigned WIDTH> struct hils_turns {
         constexpr unsigned EACH = ROWS / TENSOR_WARPS;
         const struct union_pieces *piece = &m->chunks.pieces[turn & 1];
         size_t c = static_cast<size_t>(piece->id);
+#pragma unroll 1
         for (unsigned i = 0; i < EACH; i++) {
             unsigned r = warp_of_thread() * EACH + i, row = first + r;
             if (r >= rows ||
@@ -141,7 +146,7 @@ template <unsigned ROWS, unsigned WIDTH> struct hils_turns {
             const float *qhat = s.query(row / group(), its);
             const float *key = s.key(c, its);
             float sum = 0;
-            for (size_t l = lane_of_thread(); l < s.d; l += WARP)
+            for (unsigned l = lane_of_thread(); l < s.d; l += WARP)
                 sum += qhat[l] * key[l];
             sum = warp_sum(sum) * s.scale + s.bias(c, its);
             if (!lane_of_thread())
@@ -182,9 +187,7 @@ hils_turns_of(const struct hils_source &s, const float *q,
             static_cast<unsigned>(rows),
             0,
             0,
-            0,
-            {},
-            {}};
+            0};
 }
 
 #endif

@@ -139,7 +139,7 @@ static __device__ __forceinline__ void
 tensor_fetch(float *to, const float *const *from, size_t d, bool some)
 {
     if (some)
-#pragma unroll 2
+#pragma unroll 1 /* nobody waits for these, and registers are few */
         for (unsigned at = threadIdx.x; at < TENSOR_SLOTS * WIDTH / 4;
              at += TENSOR_THREADS) {
             unsigned slot = at / (WIDTH / 4), l = at % (WIDTH / 4) * 4;
@@ -469,6 +469,20 @@ tensor_walk(struct tensor_tile<WIDTH> *t, struct tensor_rows<ROWS, WIDTH> *rows,
 
 /* ---- Out of the tile ---- */
 
+/* Writes the logarithm of what row(half) weighs in all; nullptr: there is no such
+ * row.  All lanes come. */
+template <unsigned ROWS, unsigned WIDTH>
+static __device__ __forceinline__ void
+tensor_leave_log(const struct tensor_rows<ROWS, WIDTH> *rows, unsigned half,
+                 float *log)
+{
+    float total = quad_sum(rows->total[half]);
+    if (log && !(lane_of_thread() % 4) &&
+        (ROWS == TENSOR_MANY || !warp_of_thread()))
+        *log = total == 0 ? minus_infinity()
+                          : (rows->most[half] + log2f(total)) * LN_2;
+}
+
 /* Writes row(half) of the thread, as all there is of it or as a part; out of a
  * row that is not there is nullptr.  All lanes come. */
 template <unsigned ROWS, unsigned WIDTH>
@@ -479,6 +493,7 @@ tensor_leave(const struct tensor_rows<ROWS, WIDTH> *rows, unsigned half,
     float total = quad_sum(rows->total[half]);
     float factor = total == 0 ? 0 : 1 / total; /* a NaN is no 0 */
     unsigned first = tensor_column<ROWS, WIDTH>() + lane_of_thread() % 4 * 2;
+    tensor_leave_log(rows, half, log);
     if (!out)
         return;
 #pragma unroll
@@ -486,9 +501,6 @@ tensor_leave(const struct tensor_rows<ROWS, WIDTH> *rows, unsigned half,
         for (unsigned e = 0; e < 2; e++)
             if (first + i * 8 + e < d)
                 out[first + i * 8 + e] = rows->sum[i][half * 2 + e] * factor;
-    if (log && !first)
-        *log = total == 0 ? minus_infinity()
-                          : (rows->most[half] + log2f(total)) * LN_2;
 }
 
 #endif

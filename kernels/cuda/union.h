@@ -2,7 +2,8 @@
  * list has comes once, with who has it.  What a tile of queries reads in HiLS
  * and STAR attention.
  *
- * The chunks are dealt out to `count` blocks in turn.  The state is in shared
+ * `Lists` has count(), at most UNION_MOST_LISTS, and at(list, place), a chunk or,
+ * behind the list's last, something negative.  The chunks are dealt out to `count` blocks in turn.  The state is in shared
  * memory and belongs to the block's first warp: its lanes come together.
  *
  * I1  next[l] is the place in list l of the first chunk not walked past, head[l]
@@ -26,13 +27,6 @@ struct union_pieces {
     int32_t id; /* of the first piece's chunk */
 };
 
-/* A list's chunks, at most `length`, then -1. */
-struct union_lists {
-    const int32_t *first; /* of list 0 */
-    unsigned step;        /* from list to list */
-    unsigned count, length;
-};
-
 struct union_state {
     struct union_pieces pieces[2]; /* by turn & 1 */
     uint64_t members;              /* of the chunk at hand */
@@ -41,7 +35,8 @@ struct union_state {
     int32_t head[UNION_MOST_LISTS];
     uint16_t next[UNION_MOST_LISTS];
 
-    __device__ void begin(const struct union_lists &lists, unsigned chunk)
+    template <typename Lists>
+    __device__ void begin(const Lists &lists, unsigned chunk)
     {
         for (unsigned l = lane_of_thread(); l < UNION_MOST_LISTS; l += WARP) {
             next[l] = 0;
@@ -56,13 +51,14 @@ struct union_state {
 
     /* The slots of the next tile: slot[half] of the chunks, SIZE_MAX: none.
      * alone: of one chunk only.  False: there are none. */
-    __device__ bool fill(unsigned turn, const struct union_lists &lists,
-                         unsigned chunk, unsigned part, unsigned parts,
+    template <typename Lists>
+    __device__ bool fill(unsigned turn, const Lists &lists, unsigned chunk, unsigned part, unsigned parts,
                          bool alone, size_t *slot)
     {
         struct union_pieces *to = &pieces[turn & 1];
         unsigned filled = 0, piece = 0;
         slot[0] = slot[1] = SIZE_MAX;
+#pragma unroll 1
         while (filled < TENSOR_SLOTS && piece < UNION_PIECES &&
                !(alone && piece)) {
             if (used == chunk && !advance(lists, part, parts))
@@ -98,6 +94,7 @@ struct union_state {
     {
         const struct union_pieces *from = &pieces[turn & 1];
         uint64_t bits = 0;
+#pragma unroll 1
         for (unsigned p = 0; p < from->count; p++)
             if (from->members[p] >> list & 1)
                 bits |= tensor_bits(0, p ? from->end[p - 1] : 0, from->end[p]);
@@ -105,12 +102,11 @@ struct union_state {
     }
 
   private:
-    __device__ static int32_t read(const struct union_lists &lists, unsigned l,
+    template <typename Lists>
+    __device__ static int32_t read(const Lists &lists, unsigned l,
                                    unsigned place)
     {
-        int32_t got = -1;
-        if (l < lists.count && place < lists.length)
-            got = lists.first[static_cast<size_t>(l) * lists.step + place];
+        int32_t got = l < lists.count() ? lists.at(l, place) : -1;
         return got < 0 ? UNION_END : got;
     }
 
@@ -125,14 +121,14 @@ struct union_state {
     }
 
     /* To the part's next chunk; false: there is none. */
-    __device__ bool advance(const struct union_lists &lists, unsigned part,
-                            unsigned parts)
+    template <typename Lists>
+    __device__ bool advance(const Lists &lists, unsigned part, unsigned parts)
     {
         unsigned lane = lane_of_thread(), passed = walked;
         int32_t least;
         uint64_t has;
         do {
-            if (lists.count == 1) { /* no need to walk past the others' */
+            if (lists.count() == 1) { /* no need to walk past the others' */
                 unsigned ahead = (part + parts - passed % parts) % parts;
                 passed += ahead;
                 least = read(lists, 0, passed);
