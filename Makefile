@@ -211,7 +211,7 @@ gpu-check:  ## the device's operations and whole models against the reference; n
 gpu-bench:  ## measure the device; JSON under tests/bench/results/
 	@sh tests/cuda/check.sh bench
 gpu-resources:  ## registers and spills of every kernel of the device (needs nvcc)
-	@$(if $(NVCC),sh tests/cuda/resources.sh $(NVCC) 90a,echo "SKIP gpu-resources: there is no nvcc")
+	@$(if $(NVCC),for a in $(CUDA_ARCHS); do sh tests/cuda/resources.sh $(NVCC) $$a || exit 1; done,echo "SKIP gpu-resources: there is no nvcc")
 layers:  ## check that each folder includes only what it may
 	@sh tests/layers.sh && echo "layers: fine"
 demo: deps  ## index a real manual and ask it three questions

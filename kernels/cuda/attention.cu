@@ -99,8 +99,8 @@ template <unsigned ROWS, unsigned WIDTH, typename Source> struct dense_turns {
     const Source &s;
     struct tensor_tile<WIDTH> *t;
     unsigned batch, kv, part, count;
-    unsigned first, rows;       /* the block's rows */
-    unsigned begin, end;        /* the widest range of slots */
+    unsigned first, rows;            /* the block's rows */
+    unsigned begin, end;             /* the widest range of slots */
     unsigned row_from[2], row_to[2]; /* of the thread's rows */
 
     __device__ unsigned at(unsigned turn) const
@@ -128,10 +128,10 @@ template <unsigned ROWS, unsigned WIDTH, typename Source> struct dense_turns {
             size_t i = query(half);
             row_from[half] = is ? static_cast<unsigned>(s.from(batch, i)) : 0;
             row_to[half] = is ? static_cast<unsigned>(s.to(batch, i)) : 0;
-            tensor_take_query(
-                own, half,
-                is ? s.query(batch, query(half), head(half)) : nullptr,
-                s.sizes.d);
+            tensor_take_query(own, half,
+                              is ? s.query(batch, query(half), head(half))
+                                 : nullptr,
+                              s.sizes.d);
         }
     }
     __device__ void find(unsigned turn)
@@ -170,18 +170,14 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
     const struct rows rows = rows_of(s, blockIdx.z, blockIdx.x, ROWS);
     struct tensor_rows<ROWS, WIDTH> own;
     struct dense_turns<ROWS, WIDTH, Source> turns = {
-        s,
-        t,
-        blockIdx.z,
-        blockIdx.y % static_cast<unsigned>(z.hkv),
-        blockIdx.y / static_cast<unsigned>(z.hkv),
-        static_cast<unsigned>(count),
-        static_cast<unsigned>(rows.first),
-        static_cast<unsigned>(rows.count),
-        static_cast<unsigned>(rows.from),
-        static_cast<unsigned>(rows.to),
-        {},
-        {}};
+        s, t, blockIdx.z, blockIdx.y % static_cast<unsigned>(z.hkv),
+            blockIdx.y / static_cast<unsigned>(z.hkv),
+            static_cast<unsigned>(count), static_cast<unsigned>(rows.first),
+            static_cast<unsigned>(rows.count), static_cast<unsigned>(rows.from),
+            static_cast<unsigned>(rows.to), {},
+        {
+        }
+    };
     if (!rows.count)
         return;
     tensor_begin(&own);

@@ -64,16 +64,15 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
                    size_t first, size_t m)
 {
     struct tensor_rows<ROWS, WIDTH> own;
-    auto turns = hils_turns_of<ROWS, WIDTH>(s, q, nullptr, first * s.group,
-                                            m * s.group);
+    auto turns =
+        hils_turns_of<ROWS, WIDTH>(s, q, nullptr, first * s.group, m * s.group);
     tensor_begin(&own);
     turns.take_queries(&own);
     tensor_walk<false>(&turns.m->tile, &own, s.d, s.scale * LOG2_E, turns);
     for (unsigned half = 0; half < 2; half++) {
         float *to = nullptr;
         if (turns.is_row(half))
-            to = log +
-                 (turns.part * m + turns.query(half) - first) * s.heads +
+            to = log + (turns.part * m + turns.query(half) - first) * s.heads +
                  turns.head(half);
         tensor_leave_log(&own, half, to);
     }
@@ -114,8 +113,8 @@ static __global__ void __launch_bounds__(CHOOSE_THREADS)
     for (size_t g = 0; g < s.group; g++) {
         float window = minus_infinity();
         for (size_t p = 0; p < parts; p++)
-            window = log_of_both(
-                window, log[(p * gridDim.x + i) * s.heads + head + g]);
+            window = log_of_both(window,
+                                 log[(p * gridDim.x + i) * s.heads + head + g]);
         float all = log_total(score + g * chunks, count, window, m->room);
         if (!threadIdx.x)
             total[g] = all;
@@ -145,7 +144,8 @@ static int sum_tiles(struct kernel_run *run, const struct hils_source &s,
 {
     return cuda_launch(run, sum_by_tensors<ROWS, WIDTH>,
                        {cuda_ceil(w.m * s.group, ROWS), s.sizes.hkv, w.parts,
-                        TENSOR_THREADS, sizeof(struct hils_memory<ROWS, WIDTH>)},
+                        TENSOR_THREADS,
+                        sizeof(struct hils_memory<ROWS, WIDTH>)},
                        w.log, s, w.q, w.first, w.m);
 }
 
@@ -153,8 +153,9 @@ template <unsigned WIDTH>
 static int sum_on_tensors(struct kernel_run *run, const struct hils_source &s,
                           const struct windows &w)
 {
-    return w.m * s.group <= TENSOR_FEW ? sum_tiles<TENSOR_FEW, WIDTH>(run, s, w)
-                                       : sum_tiles<TENSOR_MANY, WIDTH>(run, s, w);
+    return w.m * s.group <= TENSOR_FEW
+               ? sum_tiles<TENSOR_FEW, WIDTH>(run, s, w)
+               : sum_tiles<TENSOR_MANY, WIDTH>(run, s, w);
 }
 
 /* Wider heads: one part. */

@@ -17,7 +17,7 @@ constexpr size_t CHOOSE_MOST_SCORES = size_t{64} << 20; /* held at once */
  * of the queries from `first` on. */
 
 constexpr unsigned SCORE_THREADS = 128;
-constexpr size_t SCORE_FEW = 4; /* queries */
+constexpr size_t SCORE_FEW = 4;       /* queries */
 constexpr unsigned SCORE_CHUNKS = 16; /* of a block, a warp a chunk */
 constexpr unsigned SCORE_TILES = 8;   /* of a block on the tensor cores */
 
@@ -59,8 +59,8 @@ static __global__ void __launch_bounds__(SCORE_THREADS)
             float4 q = read_four(s.query(first + r, head), l, s.d);
 #pragma unroll
             for (unsigned c = 0; c < EACH; c++)
-                sum[c][r] += key[c].x * q.x + key[c].y * q.y +
-                             key[c].z * q.z + key[c].w * q.w;
+                sum[c][r] += key[c].x * q.x + key[c].y * q.y + key[c].z * q.z +
+                             key[c].w * q.w;
         }
     }
 #pragma unroll
@@ -153,16 +153,10 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
     struct tensor_rows<ROWS, WIDTH> own;
     unsigned row = blockIdx.z * ROWS, all = static_cast<unsigned>(m);
     struct score_turns<ROWS, WIDTH, Source> turns = {
-        s,
-        t,
-        score,
-        chunks,
-        static_cast<unsigned>(first),
-        row,
-        all - row < ROWS ? all - row : ROWS,
-        blockIdx.y,
-        blockIdx.x * SCORE_TILES * TENSOR_SLOTS,
-        0};
+        s, t, score, chunks, static_cast<unsigned>(first), row,
+            all - row < ROWS ? all - row : ROWS, blockIdx.y,
+            blockIdx.x *SCORE_TILES *TENSOR_SLOTS, 0
+    };
     turns.take_queries(&own);
     tensor_walk<false>(t, &own, s.d, s.scale, turns);
 }
@@ -219,12 +213,10 @@ static int score_all(struct kernel_run *run, float *score, const Source &s,
 {
     constexpr unsigned ROWS = 16, HALF = TENSOR_MOST_WIDTH / 2;
     if (m <= SCORE_FEW)
-        return cuda_launch(run,
-                           m == 1 ? score_few<1, Source>
-                                  : score_few<SCORE_FEW, Source>,
-                           {cuda_ceil(chunks, SCORE_CHUNKS), s.heads, 1,
-                            SCORE_THREADS},
-                           score, s, first, m, chunks);
+        return cuda_launch(
+            run, m == 1 ? score_few<1, Source> : score_few<SCORE_FEW, Source>,
+            {cuda_ceil(chunks, SCORE_CHUNKS), s.heads, 1, SCORE_THREADS}, score,
+            s, first, m, chunks);
     if (s.d > TENSOR_MOST_WIDTH)
         return cuda_launch(run, score_chunks<ROWS, Source>,
                            {cuda_ceil(chunks, TILE), s.heads,
@@ -232,15 +224,15 @@ static int score_all(struct kernel_run *run, float *score, const Source &s,
                             tile_bytes<ROWS>(s.d)},
                            score, s, first, m, chunks);
     if (m <= TENSOR_FEW)
-        return s.d <= HALF ? score_by_tensors<TENSOR_FEW, HALF>(
-                                 run, score, s, first, m, chunks)
-                           : score_by_tensors<TENSOR_FEW, HALF * 2>(
-                                 run, score, s, first, m, chunks);
-    return s.d <= HALF
-               ? score_by_tensors<TENSOR_MANY, HALF>(run, score, s, first, m,
-                                                     chunks)
-               : score_by_tensors<TENSOR_MANY, HALF * 2>(run, score, s, first,
-                                                         m, chunks);
+        return s.d <= HALF
+                   ? score_by_tensors<TENSOR_FEW, HALF>(run, score, s, first, m,
+                                                        chunks)
+                   : score_by_tensors<TENSOR_FEW, HALF * 2>(run, score, s,
+                                                            first, m, chunks);
+    return s.d <= HALF ? score_by_tensors<TENSOR_MANY, HALF>(run, score, s,
+                                                             first, m, chunks)
+                       : score_by_tensors<TENSOR_MANY, HALF * 2>(
+                             run, score, s, first, m, chunks);
 }
 
 /* ---- The best ---- */

@@ -79,7 +79,7 @@ class cuda_room
 };
 
 constexpr size_t CUDA_MOST_BLOCKS = 0x7FFFFFFF;
-constexpr size_t CUDA_MOST_ROWS = 65535; /* grid.y, grid.z */
+constexpr size_t CUDA_MOST_ROWS = 65535;      /* grid.y, grid.z */
 constexpr size_t CUDA_MOST_SHARED = 48 << 10; /* what needs no asking */
 constexpr size_t CUDA_MOST_ASKED = 99 << 10;  /* that every device has */
 

@@ -111,9 +111,11 @@ static __device__ inline unsigned rest_bf16(float low, float high,
 }
 
 /* c += (a + a_rest) . (b + b_rest), without the product of the rests. */
-static __device__ __forceinline__ void
-multiply_split(float *c, const unsigned *a, const unsigned *a_rest,
-               const unsigned *b, const unsigned *b_rest)
+static __device__ __forceinline__ void multiply_split(float *c,
+                                                      const unsigned *a,
+                                                      const unsigned *a_rest,
+                                                      const unsigned *b,
+                                                      const unsigned *b_rest)
 {
     multiply_bf16(c, a_rest, b);
     multiply_bf16(c, a, b_rest);

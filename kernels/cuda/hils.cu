@@ -174,8 +174,7 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
     struct tensor_rows<ROWS, WIDTH> own;
     const struct hils_source &s = a.s;
     const struct kernel_hils &z = s.sizes;
-    auto turns =
-        hils_turns_of<ROWS, WIDTH>(s, a.q, a.chosen, 0, z.m * s.group);
+    auto turns = hils_turns_of<ROWS, WIDTH>(s, a.q, a.chosen, 0, z.m * s.group);
     tensor_begin(&own);
     turns.take_queries(&own);
     tensor_walk<true>(&turns.m->tile, &own, s.d, s.scale * LOG2_E, turns);

@@ -58,9 +58,8 @@ template <unsigned ROWS, unsigned WIDTH> struct hils_turns {
     __device__ int32_t at(unsigned list, unsigned place) const
     {
         size_t top_k = s.sizes.top_k, i = first / group() + list;
-        return place < top_k
-                   ? chosen[(i * s.sizes.hkv + kv) * top_k + place]
-                   : -1;
+        return place < top_k ? chosen[(i * s.sizes.hkv + kv) * top_k + place]
+                             : -1;
     }
 
     /* All threads come; a barrier must follow before tensor_walk's tiles. */
@@ -102,10 +101,10 @@ template <unsigned ROWS, unsigned WIDTH> struct hils_turns {
             slot[half] = at < end ? at : SIZE_MAX;
         }
         if (!some && chosen) /* the first of them follow the last windows */
-            some = m->chunks.fill(
-                turn, *this, static_cast<unsigned>(s.sizes.chunk),
-                (part + parts - windows % parts) % parts, parts,
-                !s.sizes.exact, slot);
+            some = m->chunks.fill(turn, *this,
+                                  static_cast<unsigned>(s.sizes.chunk),
+                                  (part + parts - windows % parts) % parts,
+                                  parts, !s.sizes.exact, slot);
         for (unsigned half = 0; half < 2; half++) {
             size_t j = slot[half];
             bool there = j != SIZE_MAX && s.real(j);
@@ -170,10 +169,9 @@ template <unsigned ROWS, unsigned WIDTH> struct hils_turns {
 /* The turns of block (x: tile of rows, y: key-value head, z: part) of a grid
  * whose rows begin at `base` and are `count`. */
 template <unsigned ROWS, unsigned WIDTH>
-static __device__ inline struct hils_turns<ROWS, WIDTH>
-hils_turns_of(const struct hils_source &s, const float *q,
-              const int32_t *chosen, size_t base, size_t count)
-{
+static __device__ inline struct hils_turns<ROWS, WIDTH> hils_turns_of(
+    const struct hils_source &s, const float *q, const int32_t *chosen,
+    size_t base, size_t count) {
     size_t at = blockIdx.x * size_t{ROWS};
     size_t rows = count - at < ROWS ? count - at : ROWS;
     return {s,

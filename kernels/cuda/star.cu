@@ -233,30 +233,23 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
     struct tensor_rows<ROWS, WIDTH> own;
     unsigned row = blockIdx.x * ROWS;
     unsigned all = static_cast<unsigned>(m * s.group);
-    struct star_turns<ROWS, WIDTH> turns = {s,
-                                            memory,
-                                            chosen,
-                                            static_cast<unsigned>(top_k),
-                                            blockIdx.y,
-                                            blockIdx.z,
-                                            static_cast<unsigned>(first),
-                                            row,
-                                            all - row < ROWS ? all - row : ROWS,
-                                            0,
-                                            0};
+    struct star_turns<ROWS, WIDTH> turns = {
+        s, memory, chosen, static_cast<unsigned>(top_k), blockIdx.y, blockIdx.z,
+            static_cast<unsigned>(first), row,
+            all - row < ROWS ? all - row : ROWS, 0, 0
+    };
     tensor_begin(&own);
     turns.take_queries(&own);
     tensor_walk<true>(&memory->tile, &own, s.d, s.scale * LOG2_E, turns);
     for (unsigned half = 0; half < 2; half++) {
         float *out = nullptr;
         if (turns.is_row(half)) {
-            size_t at = turns.part * m * s.heads +
-                        turns.query(half) * s.heads + turns.head(half);
+            size_t at = turns.part * m * s.heads + turns.query(half) * s.heads +
+                        turns.head(half);
             bool alone = turns.slot(turns.query(half)) < turns.chunk();
             out = parts.out + at * s.d;
-            parts.log[at] = alone && turns.part != STAR_OWN
-                                ? minus_infinity()
-                                : gate[turns.part];
+            parts.log[at] = alone && turns.part != STAR_OWN ? minus_infinity()
+                                                            : gate[turns.part];
         }
         tensor_leave(&own, half, s.d, out, nullptr);
     }
@@ -272,11 +265,10 @@ static int attend_tiles(struct kernel_run *run, float *out,
                                logs.take<float>(STAR_PARTS, m, s.heads)};
     if (!parts.out || !parts.log)
         return KERNEL_NO_MEMORY;
-    int code = cuda_launch(
-        run, attend_part<ROWS, WIDTH>,
-        {cuda_ceil(m * s.group, ROWS), s.hkv, STAR_PARTS, TENSOR_THREADS,
-         sizeof(struct star_memory<WIDTH>)},
-        parts, s, chosen, gate, first, m, top_k);
+    int code = cuda_launch(run, attend_part<ROWS, WIDTH>,
+                           {cuda_ceil(m * s.group, ROWS), s.hkv, STAR_PARTS,
+                            TENSOR_THREADS, sizeof(struct star_memory<WIDTH>)},
+                           parts, s, chosen, gate, first, m, top_k);
     return code ? code
                 : cuda_join(run, out + first * s.heads * s.d, &parts,
                             STAR_PARTS, m * s.heads, s.d, false);
@@ -309,8 +301,8 @@ static int attend_batch(struct kernel_run *run, float *out,
     if (code)
         return code;
     if (s.d <= TENSOR_MOST_WIDTH / 2)
-        return attend_on_tensors<TENSOR_MOST_WIDTH / 2>(
-            run, out, s, chosen, gate, first, m, top_k);
+        return attend_on_tensors<TENSOR_MOST_WIDTH / 2>(run, out, s, chosen,
+                                                        gate, first, m, top_k);
     if (s.d <= TENSOR_MOST_WIDTH)
         return attend_on_tensors<TENSOR_MOST_WIDTH>(run, out, s, chosen, gate,
                                                     first, m, top_k);
@@ -331,8 +323,8 @@ static int star_attention(struct kernel_run *run, float *out, const float *q,
         m > INT32_MAX / hq)
         return KERNEL_UNSUPPORTED;
     const struct dense_sizes dense = dense_sizes_of(1, hq, hkv, d);
-    const struct star_source s = {q, *pages, m,           n,          hkv, chunk,
-                                  d, hq,     dense.group, dense.scale};
+    const struct star_source s = {q,     *pages, m,  n,           hkv,
+                                  chunk, d,      hq, dense.group, dense.scale};
     size_t chunks = (n - 1) / chunk; /* of the last query */
     top_k = top_k < chunks ? top_k : chunks;
     if (d <= TENSOR_MOST_WIDTH && top_k > UNION_MOST_LENGTH)

@@ -67,8 +67,8 @@ template <unsigned WIDTH> struct tensor_tile {
     }
     __device__ uint64_t there_bits(unsigned turn) const
     {
-        return there[turn & 1][0] |
-               static_cast<uint64_t>(there[turn & 1][1]) << 32;
+        return there[turn & 1][0] | static_cast<uint64_t>(there[turn & 1][1])
+                                        << 32;
     }
 };
 
@@ -100,8 +100,7 @@ static __device__ __forceinline__ unsigned tensor_row(unsigned half)
 template <unsigned ROWS, unsigned WIDTH>
 static __device__ __forceinline__ unsigned tensor_column()
 {
-    return ROWS == TENSOR_MANY ? 0
-                               : warp_of_thread() * (WIDTH / TENSOR_WARPS);
+    return ROWS == TENSOR_MANY ? 0 : warp_of_thread() * (WIDTH / TENSOR_WARPS);
 }
 
 /* Bits [from, to) of a tile whose first slot is `at`. */
@@ -135,8 +134,9 @@ static __device__ __forceinline__ unsigned split_place(unsigned slot,
 
 /* Asks for the slots' numbers; their group is ended whatever there is. */
 template <unsigned WIDTH>
-static __device__ __forceinline__ void
-tensor_fetch(float *to, const float *const *from, size_t d, bool some)
+static __device__ __forceinline__ void tensor_fetch(float *to,
+                                                    const float *const *from,
+                                                    size_t d, bool some)
 {
     if (some)
 #pragma unroll 1 /* nobody waits for these, and registers are few */
@@ -158,9 +158,8 @@ tensor_fetch(float *to, const float *const *from, size_t d, bool some)
 
 /* high and low of what came; zeros where nothing did. */
 template <unsigned WIDTH>
-static __device__ __forceinline__ void
-tensor_split(struct tensor_tile<WIDTH> *t, const float *raw, size_t d,
-             uint64_t there)
+static __device__ __forceinline__ void tensor_split(
+    struct tensor_tile<WIDTH> *t, const float *raw, size_t d, uint64_t there)
 {
 #pragma unroll 2
     for (unsigned at = threadIdx.x; at < TENSOR_SLOTS * WIDTH / 4;
@@ -182,9 +181,9 @@ tensor_split(struct tensor_tile<WIDTH> *t, const float *raw, size_t d,
 
 /* Takes the thread's part of query row(half), nullptr: there is none. */
 template <unsigned ROWS, unsigned WIDTH>
-static __device__ __forceinline__ void
-tensor_take_query(struct tensor_rows<ROWS, WIDTH> *rows, unsigned half,
-                  const float *q, size_t d)
+static __device__ __forceinline__ void tensor_take_query(
+    struct tensor_rows<ROWS, WIDTH> *rows, unsigned half, const float *q,
+    size_t d)
 {
 #pragma unroll
     for (unsigned i = 0; i < WIDTH / 8; i++) {
@@ -197,8 +196,8 @@ tensor_take_query(struct tensor_rows<ROWS, WIDTH> *rows, unsigned half,
 }
 
 template <unsigned ROWS, unsigned WIDTH>
-static __device__ __forceinline__ void
-tensor_begin(struct tensor_rows<ROWS, WIDTH> *rows)
+static __device__ __forceinline__ void tensor_begin(
+    struct tensor_rows<ROWS, WIDTH> *rows)
 {
     for (unsigned half = 0; half < 2; half++) {
         rows->most[half] = minus_infinity();
@@ -214,10 +213,9 @@ tensor_begin(struct tensor_rows<ROWS, WIDTH> *rows)
 
 /* of[first ..] = q . k for `COUNT` pairs of eight slots, from pair `first`. */
 template <unsigned ROWS, unsigned WIDTH, unsigned COUNT>
-static __device__ __forceinline__ void
-score_slots(const struct tensor_tile<WIDTH> *t,
-            const struct tensor_rows<ROWS, WIDTH> *rows, unsigned first,
-            float (*of)[4])
+static __device__ __forceinline__ void score_slots(
+    const struct tensor_tile<WIDTH> *t,
+    const struct tensor_rows<ROWS, WIDTH> *rows, unsigned first, float (*of)[4])
 {
     unsigned lane = lane_of_thread();
     unsigned slot = first * 16 + lane / 16 * 8 + lane % 8;
@@ -230,8 +228,7 @@ score_slots(const struct tensor_tile<WIDTH> *t,
 #pragma unroll
         for (unsigned k = 0; k < WIDTH / 16; k++) {
             unsigned b[4], b_rest[4];
-            unsigned place =
-                split_place<WIDTH>(slot + i * 16, column + k * 16);
+            unsigned place = split_place<WIDTH>(slot + i * 16, column + k * 16);
             read_matrices(b, t->high + place);
             read_matrices(b_rest, t->low + place);
             multiply_split(of[2 * i], rows->high[k], rows->low[k], b, b_rest);
@@ -244,10 +241,9 @@ score_slots(const struct tensor_tile<WIDTH> *t,
 /* All scores of the warp's rows, times `scale`.  16 rows: the warps change what
  * each has of them, over the split keys, which nobody needs then. */
 template <unsigned ROWS, unsigned WIDTH>
-static __device__ __forceinline__ void
-tensor_score(struct tensor_tile<WIDTH> *t,
-             const struct tensor_rows<ROWS, WIDTH> *rows, float scale,
-             struct tensor_scores *scores)
+static __device__ __forceinline__ void tensor_score(
+    struct tensor_tile<WIDTH> *t, const struct tensor_rows<ROWS, WIDTH> *rows,
+    float scale, struct tensor_scores *scores)
 {
     constexpr unsigned STEP = TENSOR_SLOTS + 8; /* banks */
     static_assert(ROWS * STEP * sizeof(float) <= sizeof t->high ||
@@ -334,8 +330,8 @@ static __device__ __forceinline__ float tensor_shares(struct tensor_scores *s,
 
 /* What was seen before gets smaller by exp2(before - most). */
 template <unsigned ROWS, unsigned WIDTH>
-static __device__ __forceinline__ void
-tensor_shrink(struct tensor_rows<ROWS, WIDTH> *rows, unsigned half, float most)
+static __device__ __forceinline__ void tensor_shrink(
+    struct tensor_rows<ROWS, WIDTH> *rows, unsigned half, float most)
 {
     float factor = share_of_2(rows->most[half], most);
     rows->most[half] = most;
@@ -348,9 +344,9 @@ tensor_shrink(struct tensor_rows<ROWS, WIDTH> *rows, unsigned half, float most)
 
 /* Each slot weighs exp2 of its score. */
 template <unsigned ROWS, unsigned WIDTH>
-static __device__ __forceinline__ void
-tensor_weigh(struct tensor_rows<ROWS, WIDTH> *rows,
-             struct tensor_scores *scores, unsigned own)
+static __device__ __forceinline__ void tensor_weigh(
+    struct tensor_rows<ROWS, WIDTH> *rows, struct tensor_scores *scores,
+    unsigned own)
 {
 #pragma unroll
     for (unsigned half = 0; half < 2; half++) {
@@ -363,9 +359,9 @@ tensor_weigh(struct tensor_rows<ROWS, WIDTH> *rows,
 /* The tile weighs exp2(its[half]) in all, each slot its part of the tile's own
  * softmax. */
 template <unsigned ROWS, unsigned WIDTH>
-static __device__ __forceinline__ void
-tensor_weigh_whole(struct tensor_rows<ROWS, WIDTH> *rows,
-                   struct tensor_scores *scores, unsigned own, const float *its)
+static __device__ __forceinline__ void tensor_weigh_whole(
+    struct tensor_rows<ROWS, WIDTH> *rows, struct tensor_scores *scores,
+    unsigned own, const float *its)
 {
 #pragma unroll
     for (unsigned half = 0; half < 2; half++) {
@@ -388,10 +384,9 @@ tensor_weigh_whole(struct tensor_rows<ROWS, WIDTH> *rows,
 
 /* sum += shares . values, the split of which is in the tile. */
 template <unsigned ROWS, unsigned WIDTH>
-static __device__ __forceinline__ void
-tensor_mix(const struct tensor_tile<WIDTH> *t,
-           struct tensor_rows<ROWS, WIDTH> *rows,
-           const struct tensor_scores *shares)
+static __device__ __forceinline__ void tensor_mix(
+    const struct tensor_tile<WIDTH> *t, struct tensor_rows<ROWS, WIDTH> *rows,
+    const struct tensor_scores *shares)
 {
     unsigned lane = lane_of_thread();
     unsigned slot = lane % 16;
@@ -408,8 +403,7 @@ tensor_mix(const struct tensor_tile<WIDTH> *t,
 #pragma unroll
         for (unsigned i = 0; i < tensor_rows<ROWS, WIDTH>::COLUMNS / 16; i++) {
             unsigned b[4], b_rest[4];
-            unsigned place =
-                split_place<WIDTH>(slot + k * 16, column + i * 16);
+            unsigned place = split_place<WIDTH>(slot + k * 16, column + i * 16);
             read_turned(b, t->high + place);
             read_turned(b_rest, t->low + place);
             multiply_split(rows->sum[2 * i], a, a_rest, b, b_rest);
@@ -423,9 +417,9 @@ tensor_mix(const struct tensor_tile<WIDTH> *t,
 /* All tiles of `turns`.  VALUES false: most and total alone, no sums.  All
  * threads come; shared memory of the tile may be used again after a barrier. */
 template <bool VALUES, unsigned ROWS, unsigned WIDTH, typename Turns>
-static __device__ __forceinline__ void
-tensor_walk(struct tensor_tile<WIDTH> *t, struct tensor_rows<ROWS, WIDTH> *rows,
-            size_t d, float scale, Turns &turns)
+static __device__ __forceinline__ void tensor_walk(
+    struct tensor_tile<WIDTH> *t, struct tensor_rows<ROWS, WIDTH> *rows,
+    size_t d, float scale, Turns &turns)
 {
     if (!warp_of_thread())
         turns.find(0);
@@ -472,9 +466,8 @@ tensor_walk(struct tensor_tile<WIDTH> *t, struct tensor_rows<ROWS, WIDTH> *rows,
 /* Writes the logarithm of what row(half) weighs in all; nullptr: there is no such
  * row.  All lanes come. */
 template <unsigned ROWS, unsigned WIDTH>
-static __device__ __forceinline__ void
-tensor_leave_log(const struct tensor_rows<ROWS, WIDTH> *rows, unsigned half,
-                 float *log)
+static __device__ __forceinline__ void tensor_leave_log(
+    const struct tensor_rows<ROWS, WIDTH> *rows, unsigned half, float *log)
 {
     float total = quad_sum(rows->total[half]);
     if (log && !(lane_of_thread() % 4) &&
@@ -486,9 +479,9 @@ tensor_leave_log(const struct tensor_rows<ROWS, WIDTH> *rows, unsigned half,
 /* Writes row(half) of the thread, as all there is of it or as a part; out of a
  * row that is not there is nullptr.  All lanes come. */
 template <unsigned ROWS, unsigned WIDTH>
-static __device__ __forceinline__ void
-tensor_leave(const struct tensor_rows<ROWS, WIDTH> *rows, unsigned half,
-             size_t d, float *out, float *log)
+static __device__ __forceinline__ void tensor_leave(
+    const struct tensor_rows<ROWS, WIDTH> *rows, unsigned half, size_t d,
+    float *out, float *log)
 {
     float total = quad_sum(rows->total[half]);
     float factor = total == 0 ? 0 : 1 / total; /* a NaN is no 0 */

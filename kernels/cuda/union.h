@@ -52,8 +52,9 @@ struct union_state {
     /* The slots of the next tile: slot[half] of the chunks, SIZE_MAX: none.
      * alone: of one chunk only.  False: there are none. */
     template <typename Lists>
-    __device__ bool fill(unsigned turn, const Lists &lists, unsigned chunk, unsigned part, unsigned parts,
-                         bool alone, size_t *slot)
+    __device__ bool fill(unsigned turn, const Lists &lists, unsigned chunk,
+                         unsigned part, unsigned parts, bool alone,
+                         size_t *slot)
     {
         struct union_pieces *to = &pieces[turn & 1];
         unsigned filled = 0, piece = 0;
@@ -113,8 +114,8 @@ struct union_state {
     __device__ static int32_t warp_least(int32_t value)
     {
         for (unsigned step = WARP / 2; step; step /= 2) {
-            int32_t other = __shfl_xor_sync(WHOLE_WARP, value,
-                                            static_cast<int>(step));
+            int32_t other =
+                __shfl_xor_sync(WHOLE_WARP, value, static_cast<int>(step));
             value = other < value ? other : value;
         }
         return value;
@@ -142,9 +143,9 @@ struct union_state {
                      half++) {
                     unsigned l = half * WARP + lane;
                     bool mine = head[l] == least;
-                    has |= static_cast<uint64_t>(
-                               __ballot_sync(WHOLE_WARP, mine))
-                           << 32 * half;
+                    has |=
+                        static_cast<uint64_t>(__ballot_sync(WHOLE_WARP, mine))
+                        << 32 * half;
                     if (mine)
                         head[l] = read(lists, l, ++next[l]);
                 }
@@ -153,6 +154,7 @@ struct union_state {
             if (least == UNION_END)
                 return false;
         } while (passed++ % parts != part);
+        __syncwarp(); /* all have read what changes */
         if (!lane) {
             walked = passed;
             id = least;

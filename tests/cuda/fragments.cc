@@ -124,8 +124,7 @@ static void add_copy(void *shared, const void *global, unsigned bytes)
     struct copies *own = &copies_of[threadIdx.x];
     if (reinterpret_cast<uintptr_t>(shared) % bytes ||
         reinterpret_cast<uintptr_t>(global) % bytes ||
-        !emulated_is_shared(shared, bytes) ||
-        emulated_is_shared(global, bytes))
+        !emulated_is_shared(shared, bytes) || emulated_is_shared(global, bytes))
         emulated_wrong("an asynchronous copy is misaligned, or not from "
                        "global to shared memory");
     if (own->count == MOST_COPIES)
