@@ -132,14 +132,20 @@ template <unsigned ROWS, unsigned WIDTH, typename Source> struct score_turns {
         /* 16 rows: all warps have all scores. */
         if (ROWS == TENSOR_FEW && warp_of_thread())
             return;
+        float *to =
+            score + ((row + tensor_row<ROWS>(0)) * s.heads + head) * chunks;
+        size_t half = 8 * s.heads * chunks; /* to the other half's row */
 #pragma unroll
         for (unsigned i = 0; i < TENSOR_SLOTS / 8; i++)
-            for (unsigned e = 0; e < 4; e++) {
-                size_t r = row + tensor_row<ROWS>(e / 2);
-                size_t c = at(turn) + i * 8 + lane_of_thread() % 4 * 2 + e % 2;
-                if (own >> (e / 2 * 16 + i * 2 + e % 2) & 1)
-                    score[(r * s.heads + head) * chunks + c] =
-                        scores->of[i][e] + s.bias(c, head);
+            for (unsigned e = 0; e < 2; e++) {
+                size_t c = at(turn) + i * 8 + lane_of_thread() % 4 * 2 + e;
+                bool first_sees = own >> (i * 2 + e) & 1;
+                bool second_sees = own >> (16 + i * 2 + e) & 1;
+                float bias = first_sees || second_sees ? s.bias(c, head) : 0;
+                if (first_sees)
+                    to[c] = scores->of[i][e] + bias;
+                if (second_sees)
+                    to[half + c] = scores->of[i][2 + e] + bias;
             }
     }
 };
