@@ -74,7 +74,7 @@ $O/kernels/cpu/%.o $O/tests/bench/%.o $O/memory/nearest_dot.o: CFLAGS_ALL += -ff
 # of the kernels, in tests alone.  Fibres and the thread sanitizer do not mix.
 CXX ?= c++
 EMULATED := $(if $(filter tsan gpu,$(BUILD)),$O/tests/cuda/none.o,$(patsubst %.cu,$O/tests/cuda/emulated/%.o, \
-        $(filter-out blas.cu,$(notdir $(wildcard kernels/cuda/*.cu)))) $(patsubst %,$O/tests/cuda/%.o,blas emulate graphs self_test))
+        $(filter-out blas.cu,$(notdir $(wildcard kernels/cuda/*.cu)))) $(patsubst %,$O/tests/cuda/%.o,blas emulate fragments graphs self_test))
 CXXFLAGS_ALL = -std=c++17 -D_GNU_SOURCE -g -fPIE -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if $(WERROR),-Werror) -fno-exceptions -fno-rtti \
         -fno-threadsafe-statics -Dkernels_cuda=kernels_emulated -Itests/cuda/stand_in -Itests/cuda -I. \
         $(filter-out -ftrivial-auto-var-init=zero,$(CFLAGS_$(BUILD))) $(CFLAGS)
@@ -211,7 +211,7 @@ gpu-check:  ## the device's operations and whole models against the reference; n
 gpu-bench:  ## measure the device; JSON under tests/bench/results/
 	@sh tests/cuda/check.sh bench
 gpu-resources:  ## registers and spills of every kernel of the device (needs nvcc)
-	@$(if $(NVCC),sh tests/cuda/resources.sh $(NVCC) 90a,echo "SKIP gpu-resources: there is no nvcc")
+	@$(if $(NVCC),for a in $(CUDA_ARCHS); do sh tests/cuda/resources.sh $(NVCC) $$a || exit 1; done,echo "SKIP gpu-resources: there is no nvcc")
 layers:  ## check that each folder includes only what it may
 	@sh tests/layers.sh && echo "layers: fine"
 demo: deps  ## index a real manual and ask it three questions

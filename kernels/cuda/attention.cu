@@ -1,8 +1,10 @@
 /* Dense attention: causal over pages, over all keys (encoders), and HiCI's over
  * segments.  A block takes a tile of rows (queries times the heads that share a
  * key-value head); where there are too few blocks for the device, the keys are
- * split over several (split-KV) whose parts are joined. */
+ * split over several (split-KV) whose parts are joined.  Heads of up to
+ * TENSOR_MOST_WIDTH go over the tensor cores. */
 #include "kernels/cuda/dense.h"
+#include "kernels/cuda/tensor.h"
 #include "kernels/cuda/tiles.h"
 
 constexpr size_t SPLIT_LEAST = 64; /* slots of a part */
@@ -89,6 +91,112 @@ static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
     }
 }
 
+/* ---- On the tensor cores ---- */
+
+/* Part `part` of `count` has every count-th tile of the rows' slots.  32 bits do
+ * for rows and slots (attend_over), and leave registers for sums. */
+template <unsigned ROWS, unsigned WIDTH, typename Source> struct dense_turns {
+    static constexpr bool SPARSE = false;
+    const Source &s;
+    struct tensor_tile<WIDTH> *t;
+    unsigned batch, kv, part, count;
+    unsigned first, rows;            /* the block's rows */
+    unsigned begin, end;             /* the widest range of slots */
+    unsigned row_from[2], row_to[2]; /* of the thread's rows */
+
+    __device__ unsigned at(unsigned turn) const
+    {
+        return begin + (part + turn * count) * TENSOR_SLOTS;
+    }
+    __device__ bool is_row(unsigned half) const
+    {
+        return tensor_row<ROWS>(half) < rows;
+    }
+    __device__ unsigned query(unsigned half) const
+    {
+        return (first + tensor_row<ROWS>(half)) /
+               static_cast<unsigned>(s.sizes.group);
+    }
+    __device__ unsigned head(unsigned half) const
+    {
+        unsigned group = static_cast<unsigned>(s.sizes.group);
+        return kv * group + (first + tensor_row<ROWS>(half)) % group;
+    }
+    __device__ void take_queries(struct tensor_rows<ROWS, WIDTH> *own)
+    {
+        for (unsigned half = 0; half < 2; half++) {
+            bool is = is_row(half);
+            size_t i = query(half);
+            row_from[half] = is ? static_cast<unsigned>(s.from(batch, i)) : 0;
+            row_to[half] = is ? static_cast<unsigned>(s.to(batch, i)) : 0;
+            tensor_take_query(own, half,
+                              is ? s.query(batch, query(half), head(half))
+                                 : nullptr,
+                              s.sizes.d);
+        }
+    }
+    __device__ void find(unsigned turn)
+    {
+        for (unsigned half = 0; half < 2; half++) {
+            unsigned j = at(turn) + half * WARP + lane_of_thread();
+            bool there = j < end && !s.hidden(j);
+            t->place(turn, half,
+                     there ? s.key(batch, j) + s.head_at(kv) : nullptr,
+                     there ? s.value(batch, j) + s.head_at(kv) : nullptr);
+        }
+        t->some[turn & 1] = at(turn) < end;
+    }
+    __device__ void prepare(unsigned)
+    {
+    }
+    __device__ uint64_t seen(unsigned turn, unsigned half) const
+    {
+        return tensor_bits(at(turn), row_from[half], row_to[half]);
+    }
+    __device__ void take(struct tensor_rows<ROWS, WIDTH> *own,
+                         struct tensor_scores *scores, unsigned bits,
+                         unsigned) const
+    {
+        tensor_weigh(own, scores, bits);
+    }
+};
+
+/* grid: as attend's. */
+template <unsigned ROWS, unsigned WIDTH, typename Source>
+static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
+    attend_tensor(Source s, struct tile_parts parts, size_t count)
+{
+    auto *t = static_cast<struct tensor_tile<WIDTH> *>(cuda_shared());
+    const struct dense_sizes &z = s.sizes;
+    const struct rows rows = rows_of(s, blockIdx.z, blockIdx.x, ROWS);
+    struct tensor_rows<ROWS, WIDTH> own;
+    struct dense_turns<ROWS, WIDTH, Source> turns = {
+        s, t, blockIdx.z, blockIdx.y % static_cast<unsigned>(z.hkv),
+            blockIdx.y / static_cast<unsigned>(z.hkv),
+            static_cast<unsigned>(count), static_cast<unsigned>(rows.first),
+            static_cast<unsigned>(rows.count), static_cast<unsigned>(rows.from),
+            static_cast<unsigned>(rows.to), {},
+        {
+        }
+    };
+    if (!rows.count)
+        return;
+    tensor_begin(&own);
+    turns.take_queries(&own);
+    tensor_walk<true>(t, &own, z.d, z.scale * LOG2_E, turns);
+    for (unsigned half = 0; half < 2; half++) {
+        float *out = nullptr, *log = nullptr;
+        if (turns.is_row(half)) {
+            size_t place =
+                s.place(turns.batch, turns.query(half), turns.head(half));
+            size_t at = turns.part * z.places + place;
+            out = parts.log ? parts.out + at * z.d : s.out + place * z.d;
+            log = parts.log ? parts.log + at : nullptr;
+        }
+        tensor_leave(&own, half, z.d, out, log);
+    }
+}
+
 /* ---- Joining ---- */
 
 static __global__ void join_parts(float *out, struct tile_parts parts,
@@ -120,12 +228,15 @@ int cuda_join(struct kernel_run *run, float *out,
 
 /* ---- Starting ---- */
 
-template <unsigned ROWS, typename Source>
+/* `kernel` by `rows` rows a block. */
+template <typename Source>
 static int attend_by(struct kernel_run *run, const Source &s, size_t batches,
-                     size_t queries, size_t longest)
+                     size_t queries, size_t longest, size_t rows,
+                     void (*kernel)(Source, struct tile_parts, size_t),
+                     unsigned threads, size_t bytes)
 {
     const struct dense_sizes &z = s.sizes;
-    size_t tiles = cuda_ceil(queries * z.group, ROWS);
+    size_t tiles = cuda_ceil(queries * z.group, rows);
     size_t blocks = tiles * z.hkv * batches;
     size_t wanted = cuda_ceil(2 * size_t{cuda_processors()}, blocks);
     size_t most = longest / SPLIT_LEAST;
@@ -140,13 +251,26 @@ static int attend_by(struct kernel_run *run, const Source &s, size_t batches,
     } else {
         count = 1;
     }
-    int code = cuda_launch(run, attend<ROWS, Source>,
-                           {tiles, z.hkv * count, batches, tile_threads(z.d),
-                            tile_bytes<ROWS>(z.d)},
-                           s, parts, count);
+    int code = cuda_launch(run, kernel,
+                           {tiles, z.hkv * count, batches, threads, bytes}, s,
+                           parts, count);
     return code || count == 1
                ? code
                : cuda_join(run, s.out, &parts, count, z.places, z.d, false);
+}
+
+template <unsigned WIDTH, typename Source>
+static int attend_on_tensors(struct kernel_run *run, const Source &s,
+                             size_t batches, size_t queries, size_t longest)
+{
+    size_t bytes = sizeof(struct tensor_tile<WIDTH>);
+    return queries * s.sizes.group <= TENSOR_FEW
+               ? attend_by(run, s, batches, queries, longest, TENSOR_FEW,
+                           attend_tensor<TENSOR_FEW, WIDTH, Source>,
+                           TENSOR_THREADS, bytes)
+               : attend_by(run, s, batches, queries, longest, TENSOR_MANY,
+                           attend_tensor<TENSOR_MANY, WIDTH, Source>,
+                           TENSOR_THREADS, bytes);
 }
 
 template <typename Source>
@@ -155,11 +279,22 @@ static int attend_over(struct kernel_run *run, const Source &s, size_t batches,
 {
     if (!batches || !s.sizes.places || !s.sizes.d)
         return KERNEL_OK;
-    if (s.sizes.d > TILE_MOST_WIDTH)
+    size_t d = s.sizes.d;
+    if (d > TILE_MOST_WIDTH || longest > INT32_MAX ||
+        s.sizes.places > INT32_MAX)
         return KERNEL_UNSUPPORTED;
+    if (d <= TENSOR_MOST_WIDTH / 2)
+        return attend_on_tensors<TENSOR_MOST_WIDTH / 2>(run, s, batches,
+                                                        queries, longest);
+    if (d <= TENSOR_MOST_WIDTH)
+        return attend_on_tensors<TENSOR_MOST_WIDTH>(run, s, batches, queries,
+                                                    longest);
     return queries * s.sizes.group <= 4
-               ? attend_by<4>(run, s, batches, queries, longest)
-               : attend_by<16>(run, s, batches, queries, longest);
+               ? attend_by(run, s, batches, queries, longest, 4,
+                           attend<4, Source>, tile_threads(d), tile_bytes<4>(d))
+               : attend_by(run, s, batches, queries, longest, 16,
+                           attend<16, Source>, tile_threads(d),
+                           tile_bytes<16>(d));
 }
 
 int cuda_attend_segments(struct kernel_run *run, const struct segments &s,
@@ -180,6 +315,8 @@ static int attention(struct kernel_run *run, float *out, const float *q,
     s.m = m;
     s.n = n;
     s.window = window;
+    if (n > INT32_MAX)
+        return KERNEL_UNSUPPORTED;
     return attend_over(run, s, 1, m, window && window < n ? window : n);
 }
 

@@ -115,8 +115,9 @@ class cuda_room
 };
 
 constexpr size_t CUDA_MOST_BLOCKS = 0x7FFFFFFF;
-constexpr size_t CUDA_MOST_ROWS = 65535; /* grid.y, grid.z */
-constexpr size_t CUDA_MOST_SHARED = 48 << 10;
+constexpr size_t CUDA_MOST_ROWS = 65535;      /* grid.y, grid.z */
+constexpr size_t CUDA_MOST_SHARED = 48 << 10; /* what needs no asking */
+constexpr size_t CUDA_MOST_ASKED = 99 << 10;  /* that every device has */
 
 constexpr size_t cuda_ceil(size_t a, size_t b)
 {
@@ -150,8 +151,16 @@ int cuda_launch(struct kernel_run *run, void (*kernel)(Parameters...),
     if (!grid.x || !grid.y || !grid.z)
         return KERNEL_OK;
     if (grid.x > CUDA_MOST_BLOCKS || grid.y > CUDA_MOST_ROWS ||
-        grid.z > CUDA_MOST_ROWS || grid.shared > CUDA_MOST_SHARED)
+        grid.z > CUDA_MOST_ROWS || grid.shared > CUDA_MOST_ASKED)
         return KERNEL_UNSUPPORTED;
+    if (grid.shared > CUDA_MOST_SHARED) {
+        cuda_bind();
+        int code = cuda_code(cudaFuncSetAttribute(
+            kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+            static_cast<int>(grid.shared)));
+        if (code)
+            return code;
+    }
     cudaLaunchConfig_t config = {};
     config.gridDim =
         dim3(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y),

@@ -33,17 +33,24 @@ static __device__ inline size_t page_at(const struct kernel_pages &pages,
     return head * (pages.by_head ? pages.slots * d : d);
 }
 
-/* Where the first head's key, or value, of slot j lies. */
+/* Where the first head's key, or value, of slot j < 2^31 lies; `step` is of
+ * page_step.  The device divides 32 bits by itself, 64 bits by a call. */
+static __device__ inline unsigned page_slots(const struct kernel_pages &pages)
+{
+    return pages.slots > INT32_MAX ? INT32_MAX
+                                   : static_cast<unsigned>(pages.slots);
+}
 static __device__ inline const float *key_at(const struct kernel_pages &pages,
                                              size_t j, size_t step)
 {
-    return pages.keys[j / pages.slots] + pages.key_at + j % pages.slots * step;
+    unsigned slot = static_cast<unsigned>(j), slots = page_slots(pages);
+    return pages.keys[slot / slots] + pages.key_at + slot % slots * step;
 }
 static __device__ inline const float *value_at(const struct kernel_pages &pages,
                                                size_t j, size_t step)
 {
-    return pages.values[j / pages.slots] + pages.value_at +
-           j % pages.slots * step;
+    unsigned slot = static_cast<unsigned>(j), slots = page_slots(pages);
+    return pages.values[slot / slots] + pages.value_at + slot % slots * step;
 }
 
 /* The last m of n slots ask; one batch. */
@@ -69,7 +76,8 @@ struct paged {
     }
     __device__ bool hidden(size_t j) const
     {
-        return pages.hidden && j % pages.hidden == pages.hidden - 1;
+        unsigned each = static_cast<unsigned>(pages.hidden);
+        return each && static_cast<unsigned>(j) % each == each - 1;
     }
     __device__ const float *key(size_t, size_t j) const
     {

@@ -1,8 +1,11 @@
 /* HiLS attention: attention to the window and to the chosen chunks; the choice
- * is in choose.cu.  A block has the heads of one query that share a key-value
- * head; where there are too few blocks for the device, the window and the chunks
- * are split over several whose parts are joined. */
-#include "kernels/cuda/hils.h"
+ * is in choose.cu.  On the tensor cores a block has a tile of neighbouring queries
+ * times the heads that share a key-value head, and reads the union of what they
+ * chose (hils_turns.h); wider heads, and longer chunks that weigh as a whole, go
+ * the older way, the heads of one query a block.  Where there are too few blocks
+ * for the device, the window and the chunks are split over several whose parts
+ * are joined. */
+#include "kernels/cuda/hils_turns.h"
 
 constexpr unsigned FEW = 4, MANY = 16; /* heads of a block */
 
@@ -163,15 +166,38 @@ static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
         }
 }
 
-template <unsigned ROWS>
-static int attend_by(struct kernel_run *run, struct hils_args *a)
+/* grid: tiles of rows, key-value heads, parts. */
+template <unsigned ROWS, unsigned WIDTH>
+static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
+    attend_union(struct hils_args a)
+{
+    struct tensor_rows<ROWS, WIDTH> own;
+    const struct hils_source &s = a.s;
+    const struct kernel_hils &z = s.sizes;
+    auto turns = hils_turns_of<ROWS, WIDTH>(s, a.q, a.chosen, 0, z.m * s.group);
+    tensor_begin(&own);
+    turns.take_queries(&own);
+    tensor_walk<true>(&turns.m->tile, &own, s.d, s.scale * LOG2_E, turns);
+    for (unsigned half = 0; half < 2; half++) {
+        float *out = nullptr, *log = nullptr;
+        if (turns.is_row(half)) {
+            size_t place = turns.query(half) * z.hq + turns.head(half);
+            size_t at = turns.part * z.m * z.hq + place;
+            out = a.parts.log ? a.parts.out + at * s.d : a.out + place * s.d;
+            log = a.parts.log ? a.parts.log + at : nullptr;
+        }
+        tensor_leave(&own, half, s.d, out, log);
+    }
+}
+
+/* `kernel` by a grid of `grid.x` times `grid.y` blocks, in parts: most at most. */
+static int attend_in_parts(struct kernel_run *run, struct hils_args *a,
+                           void (*kernel)(struct hils_args),
+                           struct cuda_grid grid, size_t most)
 {
     const struct kernel_hils &z = a->s.sizes;
-    size_t tiles = cuda_ceil(a->s.group, ROWS) * z.hkv, rows = z.m * z.hq;
-    size_t wanted = cuda_ceil(2 * size_t{cuda_processors()}, tiles * z.m);
-    size_t window = z.window < z.n ? z.window : z.n;
-    size_t most = cuda_ceil(window + z.chunk, TILE);
-    most = most > z.top_k ? most : z.top_k;
+    size_t rows = z.m * z.hq;
+    size_t wanted = cuda_ceil(2 * size_t{cuda_processors()}, grid.x * grid.y);
     a->part_count = wanted < most ? wanted : most;
     cuda_room outs(run), logs(run);
     if (a->part_count > 1 || z.softmax1) { /* which joining adds */
@@ -180,15 +206,46 @@ static int attend_by(struct kernel_run *run, struct hils_args *a)
         if (!a->parts.out || !a->parts.log)
             return KERNEL_NO_MEMORY;
     }
-    int code =
-        cuda_launch(run, attend_chosen<ROWS>,
-                    {z.m, tiles, a->part_count, tile_threads(z.d),
-                     tile_bytes<ROWS>(z.d) + sizeof(struct gathered<ROWS>)},
-                    *a);
+    grid.z = a->part_count;
+    int code = cuda_launch(run, kernel, grid, *a);
     return code || !a->parts.log
                ? code
                : cuda_join(run, a->out, &a->parts, a->part_count, rows, z.d,
                            z.softmax1);
+}
+
+template <unsigned ROWS>
+static int attend_one_by_one(struct kernel_run *run, struct hils_args *a)
+{
+    const struct kernel_hils &z = a->s.sizes;
+    size_t window = z.window < z.n ? z.window : z.n;
+    size_t most = cuda_ceil(window + z.chunk, TILE);
+    return attend_in_parts(
+        run, a, attend_chosen<ROWS>,
+        {z.m, cuda_ceil(a->s.group, ROWS) * z.hkv, 1, tile_threads(z.d),
+         tile_bytes<ROWS>(z.d) + sizeof(struct gathered<ROWS>)},
+        most > z.top_k ? most : z.top_k);
+}
+
+template <unsigned ROWS, unsigned WIDTH>
+static int attend_tiles(struct kernel_run *run, struct hils_args *a)
+{
+    const struct kernel_hils &z = a->s.sizes;
+    size_t window = z.window < z.n ? z.window : z.n;
+    size_t most = cuda_ceil(window, TENSOR_SLOTS) + 1 + z.top_k;
+    return attend_in_parts(run, a, attend_union<ROWS, WIDTH>,
+                           {cuda_ceil(z.m * a->s.group, ROWS), z.hkv, 1,
+                            TENSOR_THREADS,
+                            sizeof(struct hils_memory<ROWS, WIDTH>)},
+                           most);
+}
+
+template <unsigned WIDTH>
+static int attend_on_tensors(struct kernel_run *run, struct hils_args *a)
+{
+    return a->s.sizes.m * a->s.group <= TENSOR_FEW
+               ? attend_tiles<TENSOR_FEW, WIDTH>(run, a)
+               : attend_tiles<TENSOR_MANY, WIDTH>(run, a);
 }
 
 static int hils_attention(struct kernel_run *run, float *out, const float *q,
@@ -201,14 +258,22 @@ static int hils_attention(struct kernel_run *run, float *out, const float *q,
     struct hils_args a = {};
     if (!sizes->m || !sizes->d)
         return KERNEL_OK;
-    if (sizes->d > TILE_MOST_WIDTH)
+    if (sizes->d > TILE_MOST_WIDTH || sizes->n > INT32_MAX ||
+        sizes->chunk > INT32_MAX || sizes->m > INT32_MAX / sizes->hq)
         return KERNEL_UNSUPPORTED;
+    bool tensors = sizes->d <= TENSOR_MOST_WIDTH &&
+                   (sizes->exact || sizes->chunk <= TENSOR_SLOTS) &&
+                   sizes->top_k <= UNION_MOST_LENGTH;
     a.s = hils_source_of(qhat, pages, summaries, position, landmark, sizes);
     a.q = q;
     a.chosen = chosen;
     a.out = out;
-    return a.s.group <= FEW ? attend_by<FEW>(run, &a)
-                            : attend_by<MANY>(run, &a);
+    if (tensors)
+        return sizes->d <= TENSOR_MOST_WIDTH / 2
+                   ? attend_on_tensors<TENSOR_MOST_WIDTH / 2>(run, &a)
+                   : attend_on_tensors<TENSOR_MOST_WIDTH>(run, &a);
+    return a.s.group <= FEW ? attend_one_by_one<FEW>(run, &a)
+                            : attend_one_by_one<MANY>(run, &a);
 }
 
 void cuda_fill_hils(struct kernels *table)

@@ -19,11 +19,13 @@ struct hils_source {
     {
         size_t t = static_cast<size_t>(position[i]);
         size_t before = t + 1 > sizes.window ? t + 1 - sizes.window : 0;
-        return before / sizes.chunk * sizes.chunk;
+        unsigned chunk = static_cast<unsigned>(sizes.chunk);
+        return static_cast<unsigned>(before) / chunk * chunk;
     }
     __device__ size_t candidates(size_t i) const
     {
-        return window(i) / sizes.chunk;
+        return static_cast<unsigned>(window(i)) /
+               static_cast<unsigned>(sizes.chunk);
     }
     __device__ const float *query(size_t i, size_t head) const
     {

@@ -1,9 +1,10 @@
 /* STAR attention: the best earlier chunks by their summary tokens, then the
- * three parts; a block for each query and head. */
+ * three parts.  On the tensor cores a block has one part of a tile of queries
+ * times the heads that share a key-value head; heads wider than that, a block for
+ * each query and head. */
 #include "kernels/cuda/choose.h"
 #include "kernels/cuda/dense.h"
-
-constexpr unsigned QUERIES = 16; /* of a block that scores */
+#include "kernels/cuda/union.h"
 
 struct star_source {
     const float *q; /* [m, hq, d] */
@@ -107,27 +108,210 @@ static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
         out[(i * s.heads + head) * s.d + threadIdx.x] = sum;
 }
 
+/* ---- On the tensor cores ---- */
+
+enum star_part { STAR_OWN, STAR_SUMMARIES, STAR_CHOSEN, STAR_PARTS };
+
+template <unsigned WIDTH> struct star_memory {
+    struct tensor_tile<WIDTH> tile;
+    struct union_state chunks;
+};
+
+/* The tiles of one part.  A row is a query of the batch, which begins at `first`,
+ * and a head of the group; each row has a list of its own. */
+template <unsigned ROWS, unsigned WIDTH> struct star_turns {
+    /* Wider, there are no registers to spare for it. */
+    static constexpr bool SPARSE = WIDTH < TENSOR_MOST_WIDTH;
+    const struct star_source &s;
+    struct star_memory<WIDTH> *m;
+    const int32_t *chosen; /* [batch, heads, top_k] */
+    unsigned length;       /* top_k */
+    unsigned kv, part, first, row, rows;
+    unsigned begin, end; /* slots, or chunks, of the first two parts */
+
+    __device__ unsigned group() const
+    {
+        return static_cast<unsigned>(s.group);
+    }
+    __device__ unsigned chunk() const
+    {
+        return static_cast<unsigned>(s.chunk);
+    }
+    __device__ bool is_row(unsigned half) const
+    {
+        return tensor_row<ROWS>(half) < rows;
+    }
+    __device__ unsigned query(unsigned half) const /* of the batch */
+    {
+        return (row + tensor_row<ROWS>(half)) / group();
+    }
+    __device__ unsigned head(unsigned half) const
+    {
+        return kv * group() + (row + tensor_row<ROWS>(half)) % group();
+    }
+    __device__ unsigned slot(unsigned i) const
+    {
+        return static_cast<unsigned>(s.slot(first + i));
+    }
+    __device__ const int32_t *list(unsigned r) const
+    {
+        size_t i = (row + r) / group(), h = kv * group() + (row + r) % group();
+        return chosen + (i * s.heads + h) * length;
+    }
+    __device__ void take_queries(struct tensor_rows<ROWS, WIDTH> *own)
+    {
+        unsigned last = slot((row + rows - 1) / group());
+        begin = part == STAR_OWN ? slot(row / group()) / chunk() * chunk() : 0;
+        end = part == STAR_OWN ? last + 1 : last / chunk();
+        for (unsigned half = 0; half < 2; half++)
+            tensor_take_query(own, half,
+                              is_row(half)
+                                  ? s.query(first + query(half), head(half))
+                                  : nullptr,
+                              s.d);
+        if (part == STAR_CHOSEN && !warp_of_thread())
+            m->chunks.begin(*this, chunk());
+    }
+    /* For union_state: row r's chunk at `place` of its list. */
+    __device__ unsigned count() const
+    {
+        return rows;
+    }
+    __device__ int32_t at(unsigned r, unsigned place) const
+    {
+        unsigned before = slot((row + r) / group()) / chunk();
+        return place < length && place < before ? list(r)[place] : -1;
+    }
+    __device__ void find(unsigned turn)
+    {
+        size_t its[2] = {SIZE_MAX, SIZE_MAX};
+        unsigned from = begin + turn * TENSOR_SLOTS;
+        bool some = part == STAR_CHOSEN
+                        ? m->chunks.fill(turn, *this, chunk(), 0, 1, false, its)
+                        : from < end;
+        for (unsigned half = 0; half < 2; half++) {
+            unsigned i = from + half * WARP + lane_of_thread();
+            if (part != STAR_CHOSEN && i < end)
+                its[half] = part == STAR_OWN ? i : s.summary(i);
+            size_t j = its[half], h = kv * group();
+            bool there = j != SIZE_MAX;
+            m->tile.place(turn, half, there ? s.key_of(j, h) : nullptr,
+                          there ? s.value_of(j, h) : nullptr);
+        }
+        m->tile.some[turn & 1] = some;
+    }
+    __device__ void prepare(unsigned)
+    {
+    }
+    __device__ uint64_t seen(unsigned turn, unsigned half) const
+    {
+        if (!is_row(half))
+            return 0;
+        unsigned at = begin + turn * TENSOR_SLOTS, own = slot(query(half));
+        if (part == STAR_CHOSEN)
+            return m->chunks.seen(turn, tensor_row<ROWS>(half));
+        return part == STAR_OWN
+                   ? tensor_bits(at, own / chunk() * chunk(), own + 1)
+                   : tensor_bits(at, 0, own / chunk());
+    }
+    __device__ void take(struct tensor_rows<ROWS, WIDTH> *own,
+                         struct tensor_scores *scores, unsigned bits,
+                         unsigned) const
+    {
+        tensor_weigh(own, scores, bits);
+    }
+};
+
+/* Each part leaves its own softmax's result, and as the logarithm of its weight
+ * that of its gate: joining them is eq. 7.  grid: tiles of rows, key-value heads,
+ * the three parts. */
+template <unsigned ROWS, unsigned WIDTH>
+static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
+    attend_part(struct tile_parts parts, struct star_source s,
+                const int32_t *chosen, const float *gate, size_t first,
+                size_t m, size_t top_k)
+{
+    auto *memory = static_cast<struct star_memory<WIDTH> *>(cuda_shared());
+    struct tensor_rows<ROWS, WIDTH> own;
+    unsigned row = blockIdx.x * ROWS;
+    unsigned all = static_cast<unsigned>(m * s.group);
+    struct star_turns<ROWS, WIDTH> turns = {
+        s, memory, chosen, static_cast<unsigned>(top_k), blockIdx.y, blockIdx.z,
+            static_cast<unsigned>(first), row,
+            all - row < ROWS ? all - row : ROWS, 0, 0
+    };
+    tensor_begin(&own);
+    turns.take_queries(&own);
+    tensor_walk<true>(&memory->tile, &own, s.d, s.scale * LOG2_E, turns);
+    for (unsigned half = 0; half < 2; half++) {
+        float *out = nullptr;
+        if (turns.is_row(half)) {
+            size_t at = turns.part * m * s.heads + turns.query(half) * s.heads +
+                        turns.head(half);
+            bool alone = turns.slot(turns.query(half)) < turns.chunk();
+            out = parts.out + at * s.d;
+            parts.log[at] = alone && turns.part != STAR_OWN ? minus_infinity()
+                                                            : gate[turns.part];
+        }
+        tensor_leave(&own, half, s.d, out, nullptr);
+    }
+}
+
+template <unsigned ROWS, unsigned WIDTH>
+static int attend_tiles(struct kernel_run *run, float *out,
+                        const struct star_source &s, const int32_t *chosen,
+                        const float *gate, size_t first, size_t m, size_t top_k)
+{
+    cuda_room outs(run), logs(run);
+    struct tile_parts parts = {outs.take<float>(STAR_PARTS, m * s.heads, s.d),
+                               logs.take<float>(STAR_PARTS, m, s.heads)};
+    if (!parts.out || !parts.log)
+        return KERNEL_NO_MEMORY;
+    int code = cuda_launch(run, attend_part<ROWS, WIDTH>,
+                           {cuda_ceil(m * s.group, ROWS), s.hkv, STAR_PARTS,
+                            TENSOR_THREADS, sizeof(struct star_memory<WIDTH>)},
+                           parts, s, chosen, gate, first, m, top_k);
+    return code ? code
+                : cuda_join(run, out + first * s.heads * s.d, &parts,
+                            STAR_PARTS, m * s.heads, s.d, false);
+}
+
+template <unsigned WIDTH>
+static int attend_on_tensors(struct kernel_run *run, float *out,
+                             const struct star_source &s, const int32_t *chosen,
+                             const float *gate, size_t first, size_t m,
+                             size_t top_k)
+{
+    return m * s.group <= TENSOR_FEW
+               ? attend_tiles<TENSOR_FEW, WIDTH>(run, out, s, chosen, gate,
+                                                 first, m, top_k)
+               : attend_tiles<TENSOR_MANY, WIDTH>(run, out, s, chosen, gate,
+                                                  first, m, top_k);
+}
+
 static int attend_batch(struct kernel_run *run, float *out,
                         const struct star_source &s, float *score,
                         int32_t *chosen, const float *gate, size_t first,
                         size_t m, size_t chunks, size_t top_k)
 {
-    int code =
-        cuda_launch(run, score_chunks<QUERIES, struct star_source>,
-                    {cuda_ceil(chunks, TILE), s.heads, cuda_ceil(m, QUERIES),
-                     tile_threads(s.d), tile_bytes<QUERIES>(s.d)},
-                    score, s, first, m, chunks);
+    int code = score_all(run, score, s, first, m, chunks);
     if (!code)
         code = cuda_launch(
             run, choose_by_summary,
             {m, s.heads, 1, CHOOSE_THREADS, sizeof(struct choose_memory)},
             chosen, static_cast<const float *>(score), s, first, chunks, top_k);
-    return code ? code
-                : cuda_launch(
-                      run, attend_parts,
-                      {m, s.heads, 1, tile_threads(s.d), tile_bytes<1>(s.d)},
-                      out, s, static_cast<const int32_t *>(chosen), gate, first,
-                      top_k);
+    if (code)
+        return code;
+    if (s.d <= TENSOR_MOST_WIDTH / 2)
+        return attend_on_tensors<TENSOR_MOST_WIDTH / 2>(run, out, s, chosen,
+                                                        gate, first, m, top_k);
+    if (s.d <= TENSOR_MOST_WIDTH)
+        return attend_on_tensors<TENSOR_MOST_WIDTH>(run, out, s, chosen, gate,
+                                                    first, m, top_k);
+    return cuda_launch(run, attend_parts,
+                       {m, s.heads, 1, tile_threads(s.d), tile_bytes<1>(s.d)},
+                       out, s, static_cast<const int32_t *>(chosen), gate,
+                       first, top_k);
 }
 
 static int star_attention(struct kernel_run *run, float *out, const float *q,
@@ -137,13 +321,16 @@ static int star_attention(struct kernel_run *run, float *out, const float *q,
 {
     if (!m || !d)
         return KERNEL_OK;
-    if (d > TILE_MOST_WIDTH || n > INT32_MAX)
+    if (d > TILE_MOST_WIDTH || n > INT32_MAX || chunk > INT32_MAX ||
+        m > INT32_MAX / hq)
         return KERNEL_UNSUPPORTED;
     const struct dense_sizes dense = dense_sizes_of(1, hq, hkv, d);
-    const struct star_source s = {q, *pages, m,           n,          hkv, chunk,
-                                  d, hq,     dense.group, dense.scale};
+    const struct star_source s = {q,     *pages, m,  n,           hkv,
+                                  chunk, d,      hq, dense.group, dense.scale};
     size_t chunks = (n - 1) / chunk; /* of the last query */
     top_k = top_k < chunks ? top_k : chunks;
+    if (d <= TENSOR_MOST_WIDTH && top_k > UNION_MOST_LENGTH)
+        return KERNEL_UNSUPPORTED;
     size_t batch = chunks ? CHOOSE_MOST_SCORES / (chunks * hq) : m;
     batch = batch < 1 ? 1 : batch < m ? batch : m;
     batch = batch < CUDA_MOST_ROWS ? batch : CUDA_MOST_ROWS;

@@ -120,7 +120,8 @@ static int chunk_summary(struct kernel_run *run,
     const struct summary_sizes z = {
         first, chunk,      landmark ? chunk - 1 : chunk, sizes.group, hkv,
         d,     sizes.scale};
-    if (chunk > CUDA_MOST_SHARED || d > CUDA_MOST_SHARED)
+    if (chunk > CUDA_MOST_SHARED || d > CUDA_MOST_SHARED ||
+        first + chunks > INT32_MAX / chunk)
         return KERNEL_UNSUPPORTED;
     return cuda_launch(
         run, summarise,

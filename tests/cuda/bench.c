@@ -289,9 +289,10 @@ static void attend_hils(void *argument, size_t turn)
          "hils_attention");
 }
 
-/* One layer: dense and HiLS, with the bytes that each must read for one query,
- * and the operations of dense attention. */
-static void bench_attention(size_t m, size_t n, size_t hq, size_t hkv, size_t d)
+/* One layer: dense (where asked for) and HiLS, with the bytes that each must read
+ * for one query, and the operations of dense attention. */
+static void bench_attention(size_t m, size_t n, size_t hq, size_t hkv, size_t d,
+                            bool dense)
 {
     struct attending a = make_attending(m, n, hq, hkv, d);
     char shape[96];
@@ -301,8 +302,9 @@ static void bench_attention(size_t m, size_t n, size_t hq, size_t hkv, size_t d)
              "%zu queries, %zu slots, %zu/%zu heads of %zu", m, n, hq, hkv, d);
     if (m > 1)
         pairs -= (double)m * (double)m / 2;
-    say("attention, dense", shape, seconds(attend_dense, &a, a.out),
-        m == 1 ? row * (double)n : 0, 4.0 * pairs * (double)(hq * d));
+    if (dense)
+        say("attention, dense", shape, seconds(attend_dense, &a, a.out),
+            m == 1 ? row * (double)n : 0, 4.0 * pairs * (double)(hq * d));
     say("attention, HiLS", shape, seconds(attend_hils, &a, a.out),
         m == 1 ? row * few + 4.0 * (double)(a.z.chunks * hq * d) : 0, 0);
     free_attending(&a);
@@ -333,9 +335,18 @@ static void attend_hici(void *argument, size_t turn)
          "hici_attention");
 }
 
-static void bench_papers(size_t n)
+static void attend_whole(void *argument, size_t turn)
 {
-    struct papers p = {.n = n, .hq = 32, .hkv = 8, .d = 64};
+    struct papers *p = argument;
+    (void)turn;
+    need(table->attention(&run, p->out, p->q, &p->pages, p->n, p->n, p->hq,
+                          p->hkv, p->d, 0),
+         "attention");
+}
+
+static void bench_papers(size_t n, size_t hq, size_t hkv, size_t d, bool star)
+{
+    struct papers p = {.n = n, .hq = hq, .hkv = hkv, .d = d};
     char shape[64];
     size_t row = p.hkv * p.d;
     p.q = numbers(n * p.hq * p.d);
@@ -347,9 +358,15 @@ static void bench_papers(size_t n)
     p.slots = numbers((n / 1024 + 1) * 12 * row);
     p.gate = numbers(3);
     p.out = room(n * p.hq * p.d * sizeof *p.out);
-    snprintf(shape, sizeof shape, "%zu tokens, 32/8 heads of 64", n);
-    say("attention, STAR, prefill", shape, seconds(attend_star, &p, p.out), 0,
-        0);
+    snprintf(shape, sizeof shape, "%zu tokens, %zu/%zu heads of %zu", n, hq,
+             hkv, d);
+    if (star)
+        say("attention, STAR, prefill", shape, seconds(attend_star, &p, p.out),
+            0, 0);
+    else
+        say("attention, dense, prefill", shape,
+            seconds(attend_whole, &p, p.out), 0,
+            2.0 * (double)n * (double)n * (double)(hq * d));
     say("attention, HiCI, prefill", shape, seconds(attend_hici, &p, p.out), 0,
         0);
     table->release(&run, p.q);
@@ -381,13 +398,19 @@ int main(int count, char **words)
         bench_product(m, 14336, 4096, MOST_WEIGHTS);
     bench_product(1, 1024, 1024, MOST_WEIGHTS);
     for (size_t n = 16384; n <= 524288; n *= 2) {
-        bench_attention(1, n, 16, 2, 64);
-        bench_attention(1, n, 32, 8, 128);
+        bench_attention(1, n, 16, 2, 64, true);
+        bench_attention(1, n, 32, 8, 128, true);
     }
+    for (size_t n = 1 << 20; n <= 1 << 22; n *= 2) /* one layer alone fits */
+        bench_attention(1, n, 16, 2, 64, true);
     for (size_t n = 4096; n <= 16384; n *= 2) {
-        bench_attention(n, n, 16, 2, 64);
-        bench_attention(n, n, 32, 8, 128);
+        bench_attention(n, n, 16, 2, 64, true);
+        bench_attention(n, n, 32, 8, 128, true);
     }
-    bench_papers(8192);
+    for (size_t n = 32768; n <= 524288; n *= 4) /* the last 4096 of them */
+        bench_attention(4096, n, 16, 2, 64, n == 32768);
+    bench_papers(8192, 32, 8, 64, true);
+    bench_papers(98304, 32, 4, 64, true);
+    bench_papers(102400, 32, 32, 128, false);
     return 0;
 }

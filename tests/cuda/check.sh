@@ -37,6 +37,12 @@ if [ "$what" = bench ]; then
     file="${GPU_RESULTS:-tests/bench/results}/gpu-$day.json"
     mkdir -p "$(dirname "$file")"
     build/gpu/check/bench >build/gpu/bench.lines || exit 1
+    # The reference, where there is one.
+    if python3 tests/cuda/sdpa.py >build/gpu/sdpa.lines 2>build/gpu/sdpa.log; then
+        cat build/gpu/sdpa.lines >>build/gpu/bench.lines
+    else
+        grep '^SKIP' build/gpu/sdpa.lines >&2 || echo "FAILED: sdpa.py (build/gpu/sdpa.log)" >&2
+    fi
     {
         printf '{"card":"%s","driver":"%s","date":"%s","commit":"%s","figures":[\n' \
             "$(echo "$card" | cut -d, -f1)" "$(echo "$card" | cut -d, -f2 | tr -d ' ')" "$day" "$commit"

@@ -1,6 +1,7 @@
 /* Blocks and threads of a GPU as fibres of one thread (stand_in/cuda_runtime.h
  * says what for). */
 #include "stand_in/cuda_runtime.h"
+#include "tests/cuda/together.h"
 
 #include "tests/cuda/emulated.h"
 
@@ -31,6 +32,8 @@ struct fibre {
     enum state state;
     uint64_t value, answer;
     unsigned from;
+    void *own; /* what it brought for `all` */
+    void (*all)(void *const *lanes);
     void *fake_stack; /* the sanitizer's */
 };
 
@@ -39,6 +42,7 @@ struct fibre caller;
 char *stacks;
 unsigned threads, current;
 void *shared_memory;
+size_t shared_bytes;
 void (*kernel)(void *argument);
 void *kernel_argument;
 uint64_t seed = 1;
@@ -205,8 +209,15 @@ bool answer_warp(unsigned warp)
         return false;
     if (ended)
         wrong("some lanes of a warp wait for others that do not come");
-    for (unsigned i = 0; i < WARP; i++)
+    void *owns[WARP];
+    for (unsigned i = 0; i < WARP; i++) {
+        if (lanes[i].all != lanes[0].all)
+            wrong("the lanes of a warp do different things together");
+        owns[i] = lanes[i].own;
         lanes[i].answer = lanes[lanes[i].from].value;
+    }
+    if (lanes[0].all)
+        lanes[0].all(owns);
     for (unsigned i = 0; i < WARP; i++)
         lanes[i].state = READY;
     return true;
@@ -284,8 +295,31 @@ uint64_t emulated_exchange(uint64_t value, unsigned from)
     struct fibre *own = &fibres[current];
     own->value = value;
     own->from = from;
+    own->all = nullptr;
     wait(AT_WARP);
     return own->answer;
+}
+
+void emulated_together(void *brought, void (*all)(void *const *lanes))
+{
+    struct fibre *own = &fibres[current];
+    own->own = brought;
+    own->all = all;
+    own->from = 0;
+    wait(AT_WARP);
+}
+
+void emulated_wrong(const char *what)
+{
+    wrong(what);
+}
+
+bool emulated_is_shared(const void *at, size_t bytes)
+{
+    auto first = reinterpret_cast<uintptr_t>(shared_memory);
+    auto from = reinterpret_cast<uintptr_t>(at);
+    return from >= first && bytes <= shared_bytes &&
+           from - first <= shared_bytes - bytes;
 }
 
 unsigned emulated_ballot(bool value)
@@ -329,6 +363,35 @@ static cudaError_t answer()
     return broken ? cudaErrorLaunchFailure : cudaSuccess;
 }
 
+/* The kernels that may have more than 48 KB. */
+constexpr unsigned MOST_ALLOWED = 64;
+constexpr size_t USUAL_SHARED = 48 << 10, MOST_SHARED = 99 << 10;
+static struct {
+    const void *kernel;
+    size_t bytes;
+} allowed[MOST_ALLOWED];
+
+cudaError_t emulated_allow(const void *kernel, int bytes)
+{
+    if (bytes < 0 || static_cast<size_t>(bytes) > MOST_SHARED)
+        return cudaErrorInvalidValue;
+    for (auto &a : allowed)
+        if (!a.kernel || a.kernel == kernel) {
+            a.kernel = kernel;
+            a.bytes = static_cast<size_t>(bytes);
+            return cudaSuccess;
+        }
+    return cudaErrorMemoryAllocation;
+}
+
+bool emulated_allowed(const void *kernel, size_t bytes)
+{
+    for (const auto &a : allowed)
+        if (a.kernel == kernel)
+            return bytes <= a.bytes || bytes <= USUAL_SHARED;
+    return bytes <= USUAL_SHARED;
+}
+
 cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
                             void (*body)(void *argument), void *argument)
 {
@@ -342,7 +405,7 @@ cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
     threads = config->blockDim.x;
     if (!threads || threads > MOST_THREADS || threads % WARP ||
         config->blockDim.y != 1 || config->blockDim.z != 1 || !grid.x ||
-        !grid.y || !grid.z || config->dynamicSmemBytes > 48 << 10)
+        !grid.y || !grid.z)
         return cudaErrorInvalidConfiguration;
     if (!stacks) {
         void *memory =
@@ -367,7 +430,10 @@ cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
         if (!shared_memory && config->dynamicSmemBytes)
             return cudaErrorMemoryAllocation;
         memset(shared_memory, 0xFF, config->dynamicSmemBytes);
+        shared_bytes = config->dynamicSmemBytes;
+        emulated_begin_copies();
         run_block();
+        emulated_end_copies();
         free(shared_memory);
     }
     return cudaSuccess;

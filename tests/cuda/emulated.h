@@ -18,8 +18,17 @@ enum emulated_test {
     EMULATED_RIGHT,
     EMULATED_NO_BARRIER,
     EMULATED_BARRIER_IN_PART, /* half of the threads come: aborts */
-    EMULATED_SHUFFLE_IN_PART  /* half of a warp: aborts */
+    EMULATED_SHUFFLE_IN_PART, /* half of a warp: aborts */
+    EMULATED_COPY,            /* the same numbers, by asynchronous copies */
+    EMULATED_COPY_NO_WAIT,    /* nobody waits for them: aborts */
+    EMULATED_COPY_SOON        /* waited for after they were read */
 };
+/* c [16, 8] = a [16, 16] . b [16, 8], all whole numbers that bf16 holds, by one
+ * product of a warp; `turned`: b's fragments are read by the turning read from
+ * rows of b, else from rows of its transpose.  `swapped`: two registers of a
+ * change places, which gives other numbers. */
+void emulated_product_test(const float *a, const float *b, float *c,
+                           bool turned, bool swapped);
 void emulated_self_test(enum emulated_test test, int *out, unsigned count);
 
 /* After so many more the next allocation finds no memory, or the next launch

@@ -129,6 +129,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config,
     } call = {known(address), values};
     if (!call.kernel)
         return cudaErrorInvalidDeviceFunction;
+    if (!emulated_allowed(address, config->dynamicSmemBytes))
+        return cudaErrorInvalidConfiguration;
     return emulated_launch(
         config,
         [](void *argument) {

@@ -9,7 +9,7 @@ for file in kernels/cuda/*.cu; do
     said="$said$one
 "
 done
-printf '%s' "$said" | awk '
+printf '%s' "$said" | awk -v arch="$2" '
     /Compiling entry function/ { split($0, part, "\x27"); name = part[2] }
     /bytes stack frame/ { stack = $1; stores = $5; loads = $9 }
     /Used [0-9]+ registers/ {
@@ -20,5 +20,5 @@ printf '%s' "$said" | awk '
         count++
     }
     END {
-        printf "%d kernels, %d with spills\n", count, spilled
+        printf "sm_%s: %d kernels, %d with spills\n", arch, count, spilled
     }' | c++filt | sed 's/(.*//; s/void //'

@@ -1,6 +1,6 @@
 #include "tests/cuda/emulated.h"
 
-#include <cuda_runtime.h>
+#include "kernels/cuda/fragments.h"
 
 static __global__ void pass_on(int *out, bool barrier)
 {
@@ -23,6 +23,63 @@ static __global__ void shuffle_in_part()
         __shfl_xor_sync(0xFFFFFFFFu, 1, 1);
 }
 
+static __global__ void copy_numbers(int *out, const int *from, bool soon)
+{
+    int *shared = static_cast<int *>(cuda_shared());
+    copy_4(&shared[threadIdx.x], &from[threadIdx.x]);
+    end_copies();
+    if (!soon)
+        wait_copies<0>();
+    __syncthreads();
+    out[threadIdx.x] = shared[(threadIdx.x + 1) % blockDim.x];
+    wait_copies<0>();
+}
+
+static __global__ void never_wait(const int *from)
+{
+    copy_4(cuda_shared(), from);
+    end_copies();
+}
+
+/* a [16, 16]; b [16, 8]. */
+static __global__ void multiply_once(const float *a, const float *b, float *out,
+                                     bool turned, bool swapped)
+{
+    auto *left = static_cast<uint16_t *>(cuda_shared()); /* [16, 16] */
+    uint16_t *right = left + 256; /* [16, 8], or its transpose [8, 16] */
+    unsigned lane = threadIdx.x, g = lane / 4, t = lane % 4;
+    for (unsigned i = lane; i < 256; i += 32)
+        left[i] = to_bf16(a[i]);
+    for (unsigned i = lane; i < 128; i += 32)
+        right[turned ? i : i % 8 * 16 + i / 8] = to_bf16(b[i]);
+    __syncwarp();
+    unsigned x[4], y[4];
+    float c[4] = {};
+    /* Matrices of a: rows 0 and 8 of column 0, then of column 8. */
+    read_matrices(x, left + lane % 16 * 16 + lane / 16 * 8);
+    if (turned)
+        read_turned(y, right + lane % 16 * 8);
+    else
+        read_matrices(y, right + lane % 8 * 16 + lane / 8 % 2 * 8);
+    if (swapped) {
+        unsigned kept = x[1];
+        x[1] = x[2];
+        x[2] = kept;
+    }
+    multiply_bf16(c, x, y);
+    for (unsigned e = 0; e < 4; e++)
+        out[(g + e / 2 * 8) * 8 + 2 * t + e % 2] = c[e];
+}
+
+extern "C" void emulated_product_test(const float *a, const float *b, float *c,
+                                      bool turned, bool swapped)
+{
+    cudaLaunchConfig_t config = {};
+    config.blockDim = dim3(32);
+    config.dynamicSmemBytes = (256 + 128) * sizeof(uint16_t);
+    cudaLaunchKernelEx(&config, multiply_once, a, b, c, turned, swapped);
+}
+
 extern "C" void emulated_self_test(enum emulated_test test, int *out,
                                    unsigned count)
 {
@@ -33,6 +90,17 @@ extern "C" void emulated_self_test(enum emulated_test test, int *out,
         cudaLaunchKernelEx(&config, wait_in_part);
     else if (test == EMULATED_SHUFFLE_IN_PART)
         cudaLaunchKernelEx(&config, shuffle_in_part);
-    else
+    else if (test == EMULATED_COPY || test == EMULATED_COPY_SOON) {
+        int numbers[1024];
+        for (unsigned i = 0; i < config.blockDim.x; i++)
+            numbers[i] = static_cast<int>(i);
+        cudaLaunchKernelEx(&config, copy_numbers, out,
+                           static_cast<const int *>(numbers),
+                           test == EMULATED_COPY_SOON);
+    } else if (test == EMULATED_COPY_NO_WAIT) {
+        const int number = 1;
+        config.dynamicSmemBytes = sizeof number;
+        cudaLaunchKernelEx(&config, never_wait, &number);
+    } else
         cudaLaunchKernelEx(&config, pass_on, out, test == EMULATED_RIGHT);
 }

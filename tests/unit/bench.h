@@ -1,7 +1,7 @@
 /* A bench on which operations of every table are held against `ref`.
  *
- * All arrays lie between guards, nowhere aligned; outputs are poisoned before
- * the call.  Guards and poison are one NaN, so that what is read beyond an
+ * All arrays lie between guards, nowhere aligned, or (a device's a second time)
+ * all aligned for 16 bytes; outputs are poisoned before the call.  Guards and poison are one NaN, so that what is read beyond an
  * array, or never written, shows in the result, and what is written beyond it
  * shows in the guard. */
 #ifndef TESTS_UNIT_BENCH_H
@@ -29,8 +29,9 @@ struct bench {
     struct kernel_run run;
     char label[64];
     double bound;
+    size_t shift; /* floats before the first guard: 1 aligns the values */
     struct {
-        float *block; /* on the device: guard, values, guard */
+        float *block; /* on the device: shift, guard, values, guard */
         size_t count;
     } arrays[MOST_ARRAYS];
     size_t count;
@@ -50,11 +51,11 @@ static inline void fill_poison(float *values, size_t count)
 /* On the device, a copy of `values` (NULL: poison) between guards. */
 static inline float *put(struct bench *b, const float *values, size_t count)
 {
-    size_t whole = count + 2 * GUARD;
+    size_t whole = b->shift + count + 2 * GUARD;
     float *host = mem_alloc(whole * sizeof *host);
     fill_poison(host, whole);
     if (values)
-        memcpy(host + GUARD, values, count * sizeof *host);
+        memcpy(host + b->shift + GUARD, values, count * sizeof *host);
     float *block = b->table->allocate(&b->run, whole * sizeof *block);
     assert_non_null(block);
     assert_int_equal(
@@ -63,7 +64,7 @@ static inline float *put(struct bench *b, const float *values, size_t count)
     assert_true(b->count < MOST_ARRAYS);
     b->arrays[b->count].block = block;
     b->arrays[b->count++].count = count;
-    return block + GUARD;
+    return block + b->shift + GUARD;
 }
 
 static inline int32_t *put_i32(struct bench *b, const int32_t *values,
@@ -154,8 +155,8 @@ static inline void settle(struct bench *b, const char *what)
     float expected[GUARD], host[GUARD];
     fill_poison(expected, GUARD);
     for (size_t i = 0; i < b->count; i++) {
-        float *block = b->arrays[i].block;
-        const float *ends[] = {block, block + GUARD + b->arrays[i].count};
+        float *block = b->arrays[i].block, *guard = block + b->shift;
+        const float *ends[] = {guard, guard + GUARD + b->arrays[i].count};
         for (int e = 0; e < 2; e++) {
             b->table->download(&b->run, host, ends[e], sizeof host);
             if (memcmp(host, expected, sizeof host) != 0)
@@ -237,10 +238,11 @@ static const struct kernels *ref;
 static struct pool *pool;
 
 static inline void drive_table(const struct kernels *table, const char *label,
-                               double bound, bool threads,
+                               double bound, bool threads, size_t shift,
                                void (*drive)(struct bench *))
 {
-    struct bench b = {.table = table, .bound = bound, .random = 7};
+    struct bench b = {
+        .table = table, .bound = bound, .random = 7, .shift = shift};
     if (threads)
         b.run.pool =
             (struct kernel_pool){pool, pool_parallel_for, pool_threads(pool)};
@@ -253,24 +255,27 @@ static inline void drive_all(void (*drive)(struct bench *))
     static const char *const names[] = {"cpu plain", "cpu avx2", "cpu avx512",
                                         "cpu amx"};
     ref = kernels_ref();
-    drive_table(ref, "ref", 1e-4, true, drive);
-    drive_table(kernels_cpu(), "cpu alone", 1e-3, false, drive);
+    drive_table(ref, "ref", 1e-4, true, 0, drive);
+    drive_table(kernels_cpu(), "cpu alone", 1e-3, false, 0, drive);
     for (int level = CPU_PLAIN; level <= CPU_AMX; level++)
         if (cpu_limit((enum cpu_level)level))
-            drive_table(kernels_cpu(), names[level], 1e-3, true, drive);
+            drive_table(kernels_cpu(), names[level], 1e-3, true, 0, drive);
         else
             printf("SKIP %s: not this processor\n", names[level]);
     cpu_limit_none();
     const char *reason = NULL;
     const struct kernels *emulated = kernels_emulated(&reason);
-    if (emulated)
-        drive_table(emulated, "cuda emulated", 1e-3, true, drive);
-    else
+    for (size_t shift = 0; emulated && shift < 2; shift++)
+        drive_table(emulated,
+                    shift ? "cuda emulated, aligned" : "cuda emulated", 1e-3,
+                    true, shift, drive);
+    if (!emulated)
         printf("SKIP cuda emulated: %s\n", reason);
     const struct kernels *cuda = kernels_cuda(&reason);
-    if (cuda)
-        drive_table(cuda, "cuda", 1e-3, true, drive);
-    else
+    for (size_t shift = 0; cuda && shift < 2; shift++)
+        drive_table(cuda, shift ? "cuda, aligned" : "cuda", 1e-3, true, shift,
+                    drive);
+    if (!cuda)
         printf("SKIP cuda: %s\n", reason);
 }
 

@@ -325,7 +325,10 @@ static const struct kernel_hils hils_sizes[] = {
     {12, 500, 0, 8, 2, 64, 64, 100, 2, false, false},
     {1, 700, 0, 16, 1, 130, 7, 64, 32, false, false},
     {5, 700, 0, 4, 4, 300, 16, 200, 5, false, false},
-    {150, 600, 0, 4, 2, 20, 4, 9, 3, false, false}}; /* several tiles */
+    {150, 600, 0, 4, 2, 20, 4, 9, 3, false, false}, /* several tiles */
+    {9, 300, 0, 8, 2, 96, 64, 70, 3, false, false},
+    {21, 200, 0, 4, 1, 128, 20, 40, 5, false, false},
+    {3, 300, 0, 4, 2, 24, 70, 80, 2, false, false}};
 enum { HILS_SIZES = sizeof hils_sizes / sizeof hils_sizes[0] };
 
 /* Queries asked one by one get what they get together. */
@@ -454,10 +457,11 @@ static void drive_star_of(struct bench *b, struct star z, float scale,
 static void drive_star(struct bench *b)
 {
     static const struct star sizes[] = {
-        {1, 1, 1, 1, 1, 1, 1, 1},      {9, 9, 2, 1, 5, 3, 1, 3},
-        {7, 7, 3, 3, 16, 8, 2, 64},    {33, 90, 6, 2, 33, 8, 3, 7},
-        {1, 400, 8, 1, 64, 9, 4, 63},  {100, 100, 2, 2, 130, 7, 99, 14},
-        {20, 300, 2, 1, 257, 4, 2, 8}, {3, 900, 2, 1, 8, 2, 70, 100}};
+        {1, 1, 1, 1, 1, 1, 1, 1},       {9, 9, 2, 1, 5, 3, 1, 3},
+        {7, 7, 3, 3, 16, 8, 2, 64},     {33, 90, 6, 2, 33, 8, 3, 7},
+        {1, 400, 8, 1, 64, 9, 4, 63},   {100, 100, 2, 2, 130, 7, 99, 14},
+        {20, 300, 2, 1, 257, 4, 2, 8},  {3, 900, 2, 1, 8, 2, 70, 100},
+        {40, 300, 4, 2, 100, 65, 2, 65}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         drive_star_of(b, sizes[i], 1, i % 2);
         drive_star_of(b, sizes[i], 4, i % 2 == 0);

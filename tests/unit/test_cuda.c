@@ -417,10 +417,66 @@ static void the_emulation_sees_mistakes(void **state)
     assert_true(aborts(shuffle_in_part));
 }
 
+static void leave_copies(void)
+{
+    emulated_self_test(EMULATED_COPY_NO_WAIT, NULL, 0);
+}
+
+/* A copy that is not waited for gives other numbers, or ends the program. */
+static void the_emulation_sees_missing_waits(void **state)
+{
+    (void)state;
+    enum { COUNT = 64 };
+    int right[COUNT], wrong[COUNT];
+    const char *reason = NULL;
+    if (!kernels_emulated(&reason)) {
+        printf("SKIP cuda emulated: %s\n", reason);
+        return;
+    }
+    emulated_self_test(EMULATED_COPY, right, COUNT);
+    for (int j = 0; j < COUNT; j++)
+        assert_int_equal(right[j], (j + 1) % COUNT);
+    emulated_self_test(EMULATED_COPY_SOON, wrong, COUNT);
+    assert_memory_not_equal(right, wrong, sizeof right);
+    assert_true(aborts(leave_copies));
+}
+
+/* The fragments of a product lie as PTX says: by either read of b the product is
+ * the plain one's; with two registers in each other's place it is not. */
+static void the_emulation_multiplies(void **state)
+{
+    (void)state;
+    float a[16 * 16], b[16 * 8], c[16 * 8], expected[16 * 8];
+    uint64_t seed = 5;
+    const char *reason = NULL;
+    if (!kernels_emulated(&reason)) {
+        printf("SKIP cuda emulated: %s\n", reason);
+        return;
+    }
+    for (int i = 0; i < 256; i++)
+        a[i] = (float)unit_below(&seed, 100) - 50;
+    for (int i = 0; i < 128; i++)
+        b[i] = (float)unit_below(&seed, 100) - 50;
+    for (int i = 0; i < 16; i++)
+        for (int j = 0; j < 8; j++) {
+            expected[i * 8 + j] = 0;
+            for (int k = 0; k < 16; k++)
+                expected[i * 8 + j] += a[i * 16 + k] * b[k * 8 + j];
+        }
+    for (int turned = 0; turned < 2; turned++) {
+        emulated_product_test(a, b, c, turned, false);
+        assert_memory_equal(c, expected, sizeof c);
+        emulated_product_test(a, b, c, turned, true);
+        assert_memory_not_equal(c, expected, sizeof c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_emulation_sees_mistakes),
+        cmocka_unit_test(the_emulation_sees_missing_waits),
+        cmocka_unit_test(the_emulation_multiplies),
         cmocka_unit_test(too_much_memory_is_an_answer),
         cmocka_unit_test(aligned_products_are_right),
         cmocka_unit_test(decoders_give_the_logits),

@@ -350,7 +350,8 @@ static void drive_attention_all(struct bench *b)
 {
     static const struct attention sizes[] = {
         {1, 1, 1, 1, 1, 0},    {7, 7, 2, 2, 64, 0},  {65, 65, 12, 12, 32, 0},
-        {2, 130, 4, 2, 33, 0}, {70, 5, 3, 1, 16, 0}, {3, 5, 2, 1, 300, 0}};
+        {2, 130, 4, 2, 33, 0}, {70, 5, 3, 1, 16, 0}, {3, 5, 2, 1, 300, 0},
+        {9, 200, 8, 2, 128, 0}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         drive_attention_all_of(b, sizes[i], 1);
         drive_attention_all_of(b, sizes[i], 20);
@@ -383,7 +384,8 @@ static void drive_attention(struct bench *b)
         {40, 170, 6, 2, 40, 0},    {40, 170, 6, 2, 40, 17},
         {130, 131, 1, 1, 16, 1},   {33, 64, 16, 1, 8, 64},
         {5, 9, 80, 1, 4, 3},       {3, 5, 2, 1, 300, 0},
-        {100, 100, 2, 2, 128, 99}, {20, 150, 2, 1, 256, 0}};
+        {100, 100, 2, 2, 128, 99}, {20, 150, 2, 1, 256, 0},
+        {1, 700, 8, 2, 128, 0},    {3, 90, 4, 2, 67, 20}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         drive_attention_of(b, sizes[i], 1);
         drive_attention_of(b, sizes[i], 20);

@@ -56,6 +56,12 @@ using std::size_t;
 #define star_source           emulated_star_source
 #define cuda_grid             emulated_grid
 #define dense_sizes           emulated_dense_sizes
+#define tensor_tile           emulated_tensor_tile
+#define union_state           emulated_union_state
+#define dense_turns           emulated_dense_turns
+#define hils_turns            emulated_hils_turns
+#define score_turns           emulated_score_turns
+#define star_turns            emulated_star_turns
 
 #define __global__
 #define __device__
@@ -66,6 +72,9 @@ using std::size_t;
 
 struct alignas(16) uint4 { /* which BUILD=asan checks at each read */
     unsigned x, y, z, w;
+};
+struct alignas(8) uint2 {
+    unsigned x, y;
 };
 struct alignas(16) float4 {
     float x, y, z, w;
@@ -132,6 +141,23 @@ static inline unsigned __ballot_sync(unsigned, bool value)
     return emulated_ballot(value);
 }
 
+/* What tensor cores and copies behind the program's back do
+ * (kernels/cuda/fragments.h), bit for bit as PTX lays matrices out.  A copy is
+ * made when its group is waited for, not before: who does not wait reads NaNs. */
+void multiply_bf16(float *c, const unsigned *a, const unsigned *b);
+void read_matrices(unsigned *to, const void *row);
+void read_turned(unsigned *to, const void *row);
+unsigned pack_bf16(float low, float high);
+void copy_16(void *shared, const void *global);
+void copy_4(void *shared, const void *global);
+void end_copies();
+void emulated_wait_copies(unsigned later);
+
+template <unsigned LATER> static inline void wait_copies()
+{
+    emulated_wait_copies(LATER);
+}
+
 static inline int __popc(unsigned value)
 {
     return __builtin_popcount(value);
@@ -187,6 +213,7 @@ enum cudaDeviceAttr {
     cudaDevAttrMultiProcessorCount,
     cudaDevAttrMemoryPoolsSupported
 };
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 enum cudaMemPoolAttr {
     cudaMemPoolAttrReleaseThreshold,
     cudaMemPoolAttrReservedMemCurrent,
@@ -225,6 +252,17 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool,
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool,
                                     cudaMemPoolAttr attribute, void *ret);
 
+/* More than 48 KB of shared memory must be asked for, kernel by kernel, and is
+ * 99 KB at most, as on the smallest of the devices. */
+cudaError_t emulated_allow(const void *kernel, int bytes);
+template <typename... Parameters>
+static inline cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...),
+                                               cudaFuncAttribute, int bytes)
+{
+    return emulated_allow(reinterpret_cast<const void *>(kernel), bytes);
+}
+bool emulated_allowed(const void *kernel, size_t bytes);
+
 /* Runs body(argument) once for every thread of every block. */
 cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
                             void (*body)(void *argument), void *argument);
@@ -235,6 +273,9 @@ static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config,
                                              Arguments &&...arguments)
 {
     auto call = [&]() { kernel(arguments...); };
+    if (!emulated_allowed(reinterpret_cast<const void *>(kernel),
+                          config->dynamicSmemBytes))
+        return cudaErrorInvalidConfiguration;
     return emulated_launch(
         config,
         [](void *argument) { (*static_cast<decltype(call) *>(argument))(); },

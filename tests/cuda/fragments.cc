@@ -1,0 +1,181 @@
+/* Tensor cores and asynchronous copies for the emulation: what
+ * kernels/cuda/fragments.h says of a device, in plain loops.  A product's sum is
+ * made in double and rounded once; a device's is rounded as it goes. */
+#include "kernels/cuda/fragments.h"
+#include "tests/cuda/together.h"
+
+enum { LANES = 32, MOST_THREADS = 1024, MOST_COPIES = 256, MOST_GROUPS = 8 };
+
+static float widen(unsigned half)
+{
+    return __uint_as_float(half << 16);
+}
+
+/* ---- Products ---- */
+
+struct product {
+    float *c;
+    const unsigned *a, *b;
+};
+
+static void multiply_together(void *const *lanes)
+{
+    double a[16][16], b[16][8], c[16][8];
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        const auto *own = static_cast<const struct product *>(lanes[lane]);
+        unsigned g = lane / 4, t = lane % 4;
+        for (unsigned e = 0; e < 8; e++) {
+            unsigned half = own->a[e / 2] >> 16 * (e % 2) & 0xFFFFu;
+            a[g + 8 * (e / 2 % 2)][2 * t + e % 2 + 8 * (e / 4)] = widen(half);
+        }
+        for (unsigned e = 0; e < 4; e++) {
+            unsigned half = own->b[e / 2] >> 16 * (e % 2) & 0xFFFFu;
+            b[2 * t + e % 2 + 8 * (e / 2)][g] = widen(half);
+        }
+        for (unsigned e = 0; e < 4; e++)
+            c[g + 8 * (e / 2)][2 * t + e % 2] = own->c[e];
+    }
+    for (unsigned i = 0; i < 16; i++)
+        for (unsigned k = 0; k < 16; k++)
+            for (unsigned j = 0; j < 8; j++)
+                c[i][j] += a[i][k] * b[k][j];
+    for (unsigned lane = 0; lane < LANES; lane++)
+        for (unsigned e = 0; e < 4; e++)
+            static_cast<const struct product *>(lanes[lane])->c[e] =
+                static_cast<float>(
+                    c[lane / 4 + 8 * (e / 2)][2 * (lane % 4) + e % 2]);
+}
+
+void multiply_bf16(float *c, const unsigned *a, const unsigned *b)
+{
+    struct product own = {c, a, b};
+    emulated_together(&own, multiply_together);
+}
+
+unsigned pack_bf16(float low, float high)
+{
+    return static_cast<unsigned>(to_bf16(high)) << 16 | to_bf16(low);
+}
+
+/* ---- Matrices ---- */
+
+struct matrices {
+    unsigned *to;
+    const uint16_t *row;
+};
+
+template <bool TURNED> static void read_together(void *const *lanes)
+{
+    for (unsigned lane = 0; lane < LANES; lane++)
+        for (unsigned m = 0; m < 4; m++) {
+            unsigned value[2];
+            for (unsigned e = 0; e < 2; e++) {
+                unsigned across = lane / 4, along = 2 * (lane % 4) + e;
+                unsigned row = TURNED ? along : across;
+                const auto *from =
+                    static_cast<const struct matrices *>(lanes[8 * m + row]);
+                value[e] = from->row[TURNED ? across : along];
+            }
+            static_cast<const struct matrices *>(lanes[lane])->to[m] =
+                value[0] | value[1] << 16;
+        }
+}
+
+static struct matrices matrices_of(unsigned *to, const void *row)
+{
+    if (!aligned_16(row) || !emulated_is_shared(row, 16))
+        emulated_wrong("a matrix's row is not 16 aligned bytes of shared "
+                       "memory");
+    return {to, static_cast<const uint16_t *>(row)};
+}
+
+void read_matrices(unsigned *to, const void *row)
+{
+    struct matrices own = matrices_of(to, row);
+    emulated_together(&own, read_together<false>);
+}
+
+void read_turned(unsigned *to, const void *row)
+{
+    struct matrices own = matrices_of(to, row);
+    emulated_together(&own, read_together<true>);
+}
+
+/* ---- Copies ---- */
+
+struct copy {
+    void *to;
+    const void *from;
+    unsigned bytes;
+};
+
+/* Of a thread: the copies that are not made yet, in groups. */
+struct copies {
+    struct copy waiting[MOST_COPIES];
+    unsigned count;
+    unsigned ends[MOST_GROUPS]; /* of each group, oldest first */
+    unsigned groups;
+};
+
+static struct copies copies_of[MOST_THREADS];
+
+static void add_copy(void *shared, const void *global, unsigned bytes)
+{
+    struct copies *own = &copies_of[threadIdx.x];
+    if (reinterpret_cast<uintptr_t>(shared) % bytes ||
+        reinterpret_cast<uintptr_t>(global) % bytes ||
+        !emulated_is_shared(shared, bytes) || emulated_is_shared(global, bytes))
+        emulated_wrong("an asynchronous copy is misaligned, or not from "
+                       "global to shared memory");
+    if (own->count == MOST_COPIES)
+        emulated_wrong("more copies under way than the emulation holds");
+    own->waiting[own->count++] = {shared, global, bytes};
+}
+
+void copy_16(void *shared, const void *global)
+{
+    add_copy(shared, global, 16);
+}
+
+void copy_4(void *shared, const void *global)
+{
+    add_copy(shared, global, 4);
+}
+
+void end_copies()
+{
+    struct copies *own = &copies_of[threadIdx.x];
+    if (own->groups == MOST_GROUPS)
+        emulated_wrong("more groups of copies than the emulation holds");
+    own->ends[own->groups++] = own->count;
+}
+
+void emulated_wait_copies(unsigned later)
+{
+    struct copies *own = &copies_of[threadIdx.x];
+    if (own->groups <= later)
+        return;
+    unsigned groups = own->groups - later, done = own->ends[groups - 1];
+    for (unsigned i = 0; i < done; i++)
+        std::memcpy(own->waiting[i].to, own->waiting[i].from,
+                    own->waiting[i].bytes);
+    own->count -= done;
+    std::memmove(own->waiting, own->waiting + done,
+                 own->count * sizeof own->waiting[0]);
+    own->groups = later;
+    for (unsigned i = 0; i < later; i++)
+        own->ends[i] = own->ends[groups + i] - done;
+}
+
+void emulated_begin_copies()
+{
+    for (unsigned t = 0; t < blockDim.x; t++)
+        copies_of[t].count = copies_of[t].groups = 0;
+}
+
+void emulated_end_copies()
+{
+    for (unsigned t = 0; t < blockDim.x; t++)
+        if (copies_of[t].count)
+            emulated_wrong("a block ended with copies under way");
+}
