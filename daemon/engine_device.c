@@ -12,12 +12,12 @@ enum {
 };
 
 /* Memory of the device that the model asks for, so that a question can be read
- * and answered. */
+ * and answered.  The device holds f16 and int8 weights as f32. */
 static uint64_t needed_by(const struct model_facts *facts)
 {
     uint64_t tokens =
         facts->context < MOST_SESSION ? facts->context : MOST_SESSION;
-    return facts->weight_bytes + SHARERS * facts->work_bytes +
+    return facts->wide_bytes + SHARERS * facts->work_bytes +
            (facts->writes ? tokens * facts->token_bytes : 0) + MORE;
 }
 

@@ -198,6 +198,7 @@ static void set_facts(struct model *m, const char *folder)
         .exact = may_be_exact(m),
         .whole = c->attention.kind == ATTENTION_HICI,
         .weight_bytes = w->bytes,
+        .wide_bytes = w->wide_bytes,
         .work_bytes = forward_work_bytes(c),
         .token_bytes = 2 * sizeof(float) * c->layers * c->key_heads * c->head,
         .pooling = pooling_name(m->pooling.kind),

@@ -231,6 +231,9 @@ static void describe(struct model_weights *w, const struct walk *walk,
         const struct tensor *tensor = w->files->tensors[i].tensor;
         w->parameters += tensor_values(tensor);
         w->bytes += tensor->bytes;
+        bool wide = tensor->type == TENSOR_F32 || tensor->type == TENSOR_BF16;
+        w->wide_bytes +=
+            wide ? tensor->bytes : tensor_values(tensor) * sizeof(float);
     }
 }
 

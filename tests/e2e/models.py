@@ -50,6 +50,7 @@ def the_device_is_said():
     """Whichever this machine has: what is used, and why, is the same everywhere."""
     with house() as h:
         h.copy_model()
+        h.configure(device="auto")
         report = h.json("doctor")
         device = h.json("status")["model"]["device"]
         check(device["choice"] == "auto" and device["used"] in ("cpu", "cuda"), device)
