@@ -73,10 +73,11 @@ static int no_model(struct err *err)
                    "in the configuration, or --model");
 }
 
-/* What an error is for those who asked. */
+/* What an error is for those who asked; what needs no model has errors of its
+ * own. */
 static int error_of(struct engine_task *task, int code)
 {
-    const struct model *model = task->engine->model;
+    const struct model *model = task->bare ? NULL : task->engine->model;
     const char *why = code && model ? model_lost(model) : NULL;
     if (why && code != ERR_CANCELLED)
         code = err_set(&task->err, ERR_MODEL,

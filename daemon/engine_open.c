@@ -202,13 +202,16 @@ void engine_leave_device(struct engine *engine)
     struct device_note note;
     struct err err = {.position = -1};
     const char *why = engine->model ? model_lost(engine->model) : NULL;
-    if (!why || engine->next_due || engine->left_device)
+    bool first = !engine->left_ms;
+    if (!why || engine->next_due || atomic_load(&engine->stopping) ||
+        (!first && clock_ms() - engine->left_ms < RETRY_MS))
         return;
-    engine->left_device = true;
+    engine->left_ms = clock_ms();
     pthread_mutex_unlock(&engine->lock);
-    log_error("the GPU has failed (%s): the CPU takes over until the daemon is "
-              "restarted",
-              why);
+    if (first)
+        log_error("the GPU has failed (%s): the CPU takes over until the "
+                  "daemon is restarted",
+                  why);
     struct folder_look look = folder_look(engine->folder);
     if (open_folder(engine, engine->folder, &note, &model, &err))
         fail_open(engine, "the GPU has failed, and the CPU cannot take over",

@@ -36,7 +36,7 @@ struct engine {
 
     struct model *model;
     struct device_note note;      /* of `model` */
-    bool left_device;             /* which had failed, with the model on it */
+    int64_t left_ms; /* when the CPU last tried to take over; 0: never */
     const struct kernels *device; /* once it was found */
     struct err err;               /* why there is no model, or no newer one */
     struct folder_look look;      /* of the model, or of what is none */
@@ -99,7 +99,8 @@ void engine_open(struct engine *engine);
 void engine_take_next(struct engine *engine);
 
 /* On the thread of questions, with the lock: where the device of the model is
- * lost, the same model on the CPU is to take its place. */
+ * lost, the same model on the CPU is to take its place.  When it cannot be
+ * opened, that is tried again after some seconds. */
 void engine_leave_device(struct engine *engine);
 
 /* Opens a model's folder on the device, or else on the CPU: then *note says
