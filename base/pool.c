@@ -18,10 +18,6 @@
 
 enum { MOST_THREADS = 1024, PIECES_A_THREAD = 4 };
 
-/* Of a worker's stack, whatever the limits of the process say: bodies take up to
- * 1.6 MB (kernels/kernels.h). */
-static const size_t stack_bytes = (size_t)4 << 20;
-
 struct job {
     void (*body)(void *argument, size_t from, size_t to);
     void *argument;
@@ -88,15 +84,16 @@ static unsigned usable_cores(void)
     return cores > 0 ? (unsigned)cores : 1;
 }
 
-static int start(struct pool *pool, pthread_t *ret)
+int pool_thread(pthread_t *ret, void *(*run)(void *), void *context)
 {
+    const size_t stack = (size_t)4 << 20;
     pthread_attr_t how;
     int failed = pthread_attr_init(&how);
     if (failed)
         return failed;
-    failed = pthread_attr_setstacksize(&how, stack_bytes);
+    failed = pthread_attr_setstacksize(&how, stack);
     if (!failed)
-        failed = pthread_create(ret, &how, worker, pool);
+        failed = pthread_create(ret, &how, run, context);
     pthread_attr_destroy(&how);
     return failed;
 }
@@ -114,7 +111,7 @@ int pool_new(unsigned threads, struct pool **ret, struct err *err)
     pool->threads = threads;
     pool->workers = mem_alloc(threads * sizeof *pool->workers);
     for (; pool->started + 1 < threads; pool->started++) {
-        if (start(pool, &pool->workers[pool->started])) {
+        if (pool_thread(&pool->workers[pool->started], worker, pool)) {
             pool_free(pool);
             return err_set(err, ERR_LIMIT, "cannot start %u threads", threads);
         }

@@ -4,14 +4,19 @@
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 
+#include <pthread.h>
 #include <stddef.h>
 
 #include "base/err.h"
 
 struct pool;
 
-/* `threads` counts the caller; 0: as many as this process may use cores.  Those
- * that are started have 4 MB of stack each. */
+/* Starts a thread with 4 MB of stack, whatever the limits of the process say:
+ * bodies take up to 1.6 MB (kernels/kernels.h).  The pool's own are such, and who
+ * shares work out does a part of it, and should be.  0, or an error as errno's. */
+int pool_thread(pthread_t *ret, void *(*run)(void *), void *context);
+
+/* `threads` counts the caller; 0: as many as this process may use cores. */
 int pool_new(unsigned threads, struct pool **ret, struct err *err);
 void pool_free(struct pool *pool); /* NULL: ok; nothing may run in it */
 

@@ -620,6 +620,20 @@ static void attention_is_chosen_by_length(void **state)
     }
 }
 
+/* HiLS's choice takes more stack than these threads would have. */
+static void the_limits_of_the_process_do_not_matter(void **state)
+{
+    pthread_attr_t usual, small;
+    assert_int_equal(pthread_getattr_default_np(&usual), 0);
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 512 << 10);
+    assert_int_equal(pthread_setattr_default_np(&small), 0);
+    attention_is_chosen_by_length(state);
+    assert_int_equal(pthread_setattr_default_np(&usual), 0);
+    pthread_attr_destroy(&small);
+    pthread_attr_destroy(&usual);
+}
+
 /* Pieces of 128 tokens, then long ones. */
 static void a_long_beginning_is_read_once(void **state)
 {
@@ -680,6 +694,8 @@ int main(void)
         cmocka_unit_test(a_stop_text_ends_an_answer),
         cmocka_unit_test(prompts_are_reused),
         cmocka_unit_test_setup_teardown(attention_is_chosen_by_length,
+                                        make_folder, end_folder),
+        cmocka_unit_test_setup_teardown(the_limits_of_the_process_do_not_matter,
                                         make_folder, end_folder),
         cmocka_unit_test_setup_teardown(a_long_beginning_is_read_once,
                                         make_folder, end_folder),

@@ -135,9 +135,8 @@ static int embed(struct worker *worker)
     int code;
     engine_hold(worker->engine);
     engine_embedder(worker->engine, worker->indexing, NULL, &e);
-    code = worker->indexing
-               ? e.embedder.embed(&e, &text, 1, vector, NULL)
-               : e.embedder.question(&e, "dead rows", key, NULL);
+    code = worker->indexing ? e.embedder.embed(&e, &text, 1, vector, NULL)
+                            : e.embedder.question(&e, "dead rows", key, NULL);
     engine_release(worker->engine);
     return code;
 }
