@@ -124,8 +124,8 @@ static size_t read_of(const struct generation *g)
     return g->session ? session_length(g->session) - g->before : 0;
 }
 
-static int read_piece(struct engine *engine, struct generation *g,
-                      struct err *err)
+static int try_piece(struct engine *engine, struct generation *g,
+                     struct err *err)
 {
     struct cancel cancel = engine_cancel_of(g->task);
     int code = g->session ? 0 : open_session(engine, g, &cancel, err);
@@ -144,6 +144,17 @@ static int read_piece(struct engine *engine, struct generation *g,
     if (!whole && !g->prompt->hmt && !g->prompt->alone)
         prefixes_keep(&engine->prefixes, engine->model, g->session);
     return session_reserve(g->session, g->prompt->most, err);
+}
+
+/* Where memory is short, the beginnings that are kept are given back first. */
+static int read_piece(struct engine *engine, struct generation *g,
+                      struct err *err)
+{
+    int code = try_piece(engine, g, err);
+    if (code != ERR_LIMIT || !engine->prefixes.count)
+        return code;
+    prefixes_clear(&engine->prefixes);
+    return try_piece(engine, g, err);
 }
 
 /* Chooses a token and hands its text over.  *ret_ended: it is the last, or was

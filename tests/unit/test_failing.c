@@ -1,6 +1,6 @@
-/* A device that is lost while several threads work, over a table that is the
- * processor's but for its name: what the emulation of CUDA cannot show, as it
- * knows one thread (test_device.c). */
+/* A device that is lost while several threads work, or has little memory, over a
+ * table that is the processor's but for its name: what the emulation of CUDA
+ * cannot show, as it knows one thread (test_device.c). */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -46,6 +46,37 @@ static int product(struct kernel_run *run, float *out, const float *a,
                : kernels_cpu()->product(run, out, a, w, m, add);
 }
 
+/* What is allocated, with its size in the line before. */
+enum { LINE = 64 };
+static atomic_size_t taken, peak, most;
+
+static void *allocate(struct kernel_run *run, size_t bytes)
+{
+    size_t now = atomic_fetch_add(&taken, bytes) + bytes;
+    char *memory = now <= atomic_load(&most)
+                       ? kernels_cpu()->allocate(run, bytes + LINE)
+                       : NULL;
+    if (!memory) {
+        atomic_fetch_sub(&taken, bytes);
+        return NULL;
+    }
+    if (now > atomic_load(&peak))
+        atomic_store(&peak, now);
+    memcpy(memory, &bytes, sizeof bytes);
+    return memory + LINE;
+}
+
+static void release(struct kernel_run *run, void *memory)
+{
+    size_t bytes;
+    if (!memory)
+        return;
+    char *line = (char *)memory - LINE;
+    memcpy(&bytes, line, sizeof bytes);
+    atomic_fetch_sub(&taken, bytes);
+    kernels_cpu()->release(run, line);
+}
+
 static const struct kernels *find(const char **ret_reason)
 {
     (void)ret_reason;
@@ -61,6 +92,9 @@ static int make_device(void **state)
     table.device = device_of;
     table.lost = lost;
     table.product = product;
+    table.allocate = allocate;
+    table.release = release;
+    atomic_store(&most, SIZE_MAX);
     atomic_store(&is_lost, false);
     atomic_store(&left, -1);
     return 0;
@@ -123,7 +157,7 @@ struct worker {
     struct engine *engine;
     pthread_t thread;
     bool indexing;
-    size_t failed, done;
+    atomic_size_t failed, done;
 };
 
 static int embed(struct worker *worker)
@@ -145,8 +179,8 @@ static int embed(struct worker *worker)
 static void *work(void *context)
 {
     struct worker *worker = context;
-    int64_t end = clock_ms() + 30000;
-    while (clock_ms() < end && !(worker->failed && worker->done)) {
+    int64_t end = clock_ms() + STOP_MS;
+    while (clock_ms() < end && !worker->done) {
         int code = embed(worker);
         worker->failed += code == ERR_MODEL;
         worker->done += !code && worker->failed;
@@ -164,13 +198,20 @@ static void all_who_work_go_on(void **state)
     struct err err = {0};
     assert_int_equal(ask(engine, &err), 0);
     check_backend(engine, "cuda");
+    memset(workers, 0, sizeof workers);
     for (size_t i = 0; i < WORKERS; i++) {
-        workers[i] = (struct worker){.engine = engine, .indexing = i % 2};
+        workers[i].engine = engine;
+        workers[i].indexing = i % 2;
         assert_int_equal(
             pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
     }
-    usleep(20000);
+    engine_hold(engine); /* so that each of them fails */
     atomic_store(&left, 50);
+    int64_t end = clock_ms() + STOP_MS;
+    for (size_t i = 0; i < WORKERS; i++)
+        while (!workers[i].failed && clock_ms() < end)
+            usleep(1000);
+    engine_release(engine);
     for (size_t i = 0; i < WORKERS; i++)
         pthread_join(workers[i].thread, NULL);
     for (size_t i = 0; i < WORKERS; i++)
@@ -284,6 +325,47 @@ static void who_stops_opens_no_model(void **state)
     assert_int_equal(atomic_load(&looked), ending.looked);
 }
 
+/* ---- Little memory ---- */
+
+/* A prompt of 200 tokens that begins as no other `seed` does. */
+static int ask_long(struct engine *engine, int32_t seed, struct err *err)
+{
+    int32_t ids[200];
+    struct engine_prompt prompt = {
+        .before = ids, .before_count = 200, .text = slice_of("."), .most = 4};
+    struct engine_answer answer = {.text = {0}};
+    for (int32_t i = 0; i < 200; i++)
+        ids[i] = 10 + (i + seed) % 50;
+    int code = engine_generate(engine, &prompt, &answer, err);
+    buf_free(&answer.text);
+    return code;
+}
+
+/* Beginnings that are kept take no room that a question needs. */
+static void beginnings_make_room(void **state)
+{
+    (void)state;
+    enum { QUESTIONS = 12 };
+    struct engine *engine = start_at(MODEL);
+    struct err err = {0};
+    atomic_store(&peak, 0);
+    assert_int_equal(ask_long(engine, 0, &err), 0);
+    size_t alone = atomic_load(&peak);
+    for (int32_t i = 1; i < QUESTIONS; i++)
+        assert_int_equal(ask_long(engine, i, &err), 0);
+    assert_true(atomic_load(&peak) > alone);
+    stop(engine);
+    assert_int_equal(atomic_load(&taken), 0);
+    atomic_store(&most, alone);
+    engine = start_at(MODEL);
+    for (int32_t i = 0; i < QUESTIONS; i++)
+        if (ask_long(engine, i, &err))
+            fail_msg("%d: %s", (int)i, err.message);
+    atomic_store(&most, alone / 2);
+    assert_int_equal(ask_long(engine, QUESTIONS, &err), ERR_LIMIT);
+    stop(engine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +375,7 @@ int main(void)
         cmocka_unit_test_setup(another_folder_has_errors_of_its_own,
                                make_device),
         cmocka_unit_test_setup(who_stops_opens_no_model, make_device),
+        cmocka_unit_test_setup(beginnings_make_room, make_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
