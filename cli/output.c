@@ -97,7 +97,10 @@ void output_put_device(struct buf *out, const cJSON *model)
     const cJSON *device = cJSON_GetObjectItemCaseSensitive(model, "device");
     const char *used = json_get_text(device, "used", "");
     const char *reason = json_get_text(device, "reason", "");
-    if (!strcmp(used, "cuda")) {
+    if (!strcmp(used, "cuda") && json_get_bool(device, "failed", false)) {
+        buf_put_text(out, "the GPU, which has failed: the CPU takes over as "
+                          "soon as nothing waits for it");
+    } else if (!strcmp(used, "cuda")) {
         buf_printf(out, "%s (compute capability %s), ",
                    json_get_text(device, "name", "a GPU"),
                    json_get_text(device, "capability", "unknown"));

@@ -19,9 +19,9 @@ void output_complaint(const char *format, ...)
 void output_remark(const struct cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* "path › of › titles", and "file#anchor" or "file". */
 /* What the model of a status or of `model` runs on, and why. */
 void output_put_device(struct buf *out, const cJSON *model);
+/* "path › of › titles", and "file#anchor" or "file". */
 void output_put_title_path(struct buf *out, const cJSON *path);
 void output_put_place(struct buf *out, const cJSON *object);
 

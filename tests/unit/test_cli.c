@@ -340,6 +340,35 @@ static void addresses_are_encoded(void **state)
     assert_int_equal(address_run("", NULL, "x"), 127);
 }
 
+static void check_device(const char *members, const char *want)
+{
+    char json[300];
+    struct buf out = {0};
+    snprintf(json, sizeof json, "{\"device\":{%s}}", members);
+    cJSON *model = cJSON_Parse(json);
+    assert_non_null(model);
+    output_put_device(&out, model);
+    assert_string_equal(out.data, want);
+    buf_free(&out);
+    cJSON_Delete(model);
+}
+
+static void a_device_is_said_with_why(void **state)
+{
+    (void)state;
+    check_device("\"choice\":\"cpu\",\"used\":\"cpu\"", "the CPU");
+    check_device("\"used\":\"cpu\",\"reason\":\"no driver\"",
+                 "the CPU: no driver");
+    check_device("\"choice\":\"cuda:1\",\"used\":null",
+                 "cuda:1, nothing runs on it yet");
+    check_device("\"used\":\"cuda\",\"name\":\"X\",\"capability\":\"9.0\","
+                 "\"free\":1e9,\"memory\":2e9,\"failed\":false",
+                 "X (compute capability 9.0), 1.0 GB of 2.0 GB free");
+    check_device("\"used\":\"cuda\",\"failed\":true",
+                 "the GPU, which has failed: the CPU takes over as soon as "
+                 "nothing waits for it");
+}
+
 static void text_for_people(void **state)
 {
     (void)state;
@@ -656,6 +685,7 @@ int main(void)
         cmocka_unit_test(replies_are_taken_as_they_come),
         cmocka_unit_test(a_daemon_that_ends_at_once_is_told),
         cmocka_unit_test(addresses_are_encoded),
+        cmocka_unit_test(a_device_is_said_with_why),
         cmocka_unit_test(text_for_people),
         cmocka_unit_test(right_is_what_the_rule_says),
         cmocka_unit_test(bad_questions_are_refused_with_the_line),
