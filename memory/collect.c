@@ -2,8 +2,8 @@
  * trees of files that changed or went, segments and memories that no vectors
  * were made of; not what unfinished work will go on with (store_makings.c).
  *
- * Two passes a table: a reading one that notes the keys to go, then writing
- * transactions of at most BATCH deletions, so that nobody waits long. */
+ * First one reading transaction notes the keys to go of all tables, then writing
+ * ones of at most BATCH deletions each, so that nobody waits long. */
 #include <stdlib.h>
 #include <string.h>
 
