@@ -21,6 +21,15 @@ static uint64_t needed_by(const struct model_facts *facts)
            (facts->writes ? tokens * facts->token_bytes : 0) + MORE;
 }
 
+/* False: it is lost, which the note says. */
+static bool works(const struct kernels *device, struct device_note *note)
+{
+    const char *why = device->lost();
+    if (why)
+        snprintf(note->text, sizeof note->text, "the GPU has failed: %s", why);
+    return !why;
+}
+
 /* NULL: the CPU, and why. */
 static const struct kernels *find(struct engine *engine,
                                   struct device_note *note)
@@ -32,11 +41,8 @@ static const struct kernels *find(struct engine *engine,
     pthread_mutex_lock(&engine->lock);
     engine->device = device;
     pthread_mutex_unlock(&engine->lock);
-    if (device && (reason = device->lost())) {
-        snprintf(note->text, sizeof note->text, "the GPU has failed: %s",
-                 reason);
+    if (device && !works(device, note))
         return NULL;
-    }
     if (!device && reason)
         snprintf(note->text, sizeof note->text, "%s", reason);
     return device;
@@ -81,13 +87,15 @@ int engine_place(struct engine *engine, const char *folder,
             code = model_open(folder, options, ret, &why);
         if (!code)
             return 0;
-        if (engine->device_only && !device->lost()) {
+        bool refused = works(device, note);
+        if (refused && engine->device_only) {
             if (err)
                 *err = why;
             return code;
         }
-        snprintf(note->text, sizeof note->text, "%.*s",
-                 (int)sizeof note->text - 1, why.message);
+        if (refused)
+            snprintf(note->text, sizeof note->text, "%.*s",
+                     (int)sizeof note->text - 1, why.message);
     }
     options->kernels = kernels_cpu();
     return model_open(folder, options, ret, err);

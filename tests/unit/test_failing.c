@@ -77,6 +77,18 @@ static void release(struct kernel_run *run, void *memory)
     kernels_cpu()->release(run, line);
 }
 
+/* Lost where the first vector of a model is uploaded. */
+static int lose(struct kernel_run *run, void *to, const void *host,
+                size_t bytes)
+{
+    (void)run;
+    (void)to;
+    (void)host;
+    (void)bytes;
+    atomic_store(&is_lost, true);
+    return KERNEL_LOST;
+}
+
 static const struct kernels *find(const char **ret_reason)
 {
     (void)ret_reason;
@@ -267,6 +279,21 @@ static void what_could_not_take_over_is_tried_again(void **state)
 
 /* ---- Other errors, and the end ---- */
 
+static void lost_while_a_model_is_opened(void **state)
+{
+    (void)state;
+    struct engine_state state_of;
+    struct err err = {0};
+    table.upload = lose;
+    struct engine *engine = start_at(MODEL);
+    check_backend(engine, "cpu");
+    engine_state(engine, &state_of);
+    assert_string_equal(state_of.device_note,
+                        "the GPU has failed: it was told to fail");
+    assert_int_equal(ask(engine, &err), 0);
+    stop(engine);
+}
+
 static void another_folder_has_errors_of_its_own(void **state)
 {
     (void)state;
@@ -372,6 +399,7 @@ int main(void)
         cmocka_unit_test_setup(all_who_work_go_on, make_device),
         cmocka_unit_test_setup_teardown(what_could_not_take_over_is_tried_again,
                                         make_folder, end_folder),
+        cmocka_unit_test_setup(lost_while_a_model_is_opened, make_device),
         cmocka_unit_test_setup(another_folder_has_errors_of_its_own,
                                make_device),
         cmocka_unit_test_setup(who_stops_opens_no_model, make_device),
