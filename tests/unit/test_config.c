@@ -289,9 +289,46 @@ static void what_would_not_be_read_is_not_written(void **state)
     assert_true(access(path, F_OK) < 0);
 }
 
+static void devices_have_names_and_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum config_device device;
+        unsigned number;
+    } good[] = {{"cpu", DEVICE_CPU, 0},        {"auto", DEVICE_AUTO, 0},
+                {"cuda", DEVICE_CUDA, 0},      {"cuda:0", DEVICE_CUDA, 0},
+                {"cuda:12", DEVICE_CUDA, 12},  {"cuda:007", DEVICE_CUDA, 7},
+                {"cuda:999", DEVICE_CUDA, 999}};
+    static const char *const bad[] = {
+        "",        "gpu",   "CUDA",  "cuda:",   "cuda:-1",
+        "cuda:1 ", "cuda1", "cpu:0", "cuda:+1", "cuda:1000"};
+    struct config config;
+    struct err err = {0};
+    unsigned number = 77;
+    assert_int_equal(config_load(&config, NULL, NULL), 0);
+    assert_int_equal(config_device(&config, &number), DEVICE_CPU);
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        assert_int_equal(config_set(&config, CONFIG_DEVICE, good[i].text, NULL),
+                         0);
+        assert_int_equal(config_device(&config, &number), good[i].device);
+        assert_int_equal(number, good[i].number);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        if (config_set(&config, CONFIG_DEVICE, bad[i], &err) != ERR_USAGE)
+            fail_msg("'%s'", bad[i]);
+        assert_non_null(strstr(err.message, "device"));
+        assert_int_equal(config_device(&config, &number), DEVICE_CUDA);
+        assert_int_equal(number, 999);
+    }
+    config_free(&config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(devices_have_names_and_numbers, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(defaults_work_without_a_file, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(values_know_their_source, set_up,
