@@ -28,8 +28,9 @@
 #include "daemon/thread.h"
 
 enum {
-    POLL_MS = 50, /* how soon one who waits sees that he is cancelled */
-    NICENESS = 5  /* of indexing */
+    POLL_MS = 50,       /* how soon one who waits sees that he is cancelled */
+    GIVE_WAY_MS = 2000, /* most, before a model is held that is of no use */
+    NICENESS = 5        /* of indexing */
 };
 enum { STAGE_QUEUED, STAGE_RUNNING, STAGE_ENDED };
 
@@ -307,9 +308,20 @@ int engine_do(struct engine *engine, struct engine_task *task, struct err *err)
 
 /* ---- Holding ---- */
 
+/* With the lock: another model waits for nobody to hold one whose device is
+ * lost. */
+static bool gives_way(const struct engine *engine)
+{
+    return engine->next_due && engine->model && model_lost(engine->model) &&
+           !atomic_load(&engine->stopping);
+}
+
 void engine_hold(struct engine *engine)
 {
+    int64_t until = clock_ms() + GIVE_WAY_MS;
     pthread_mutex_lock(&engine->lock);
+    while (gives_way(engine) && clock_ms() < until)
+        engine_wait(engine, until);
     engine->holders++;
     pthread_mutex_unlock(&engine->lock);
 }

@@ -69,7 +69,9 @@ bool engine_has_model(struct engine *engine);
 bool engine_ready(struct engine *engine, int64_t most_ms);
 
 /* While somebody holds the model it is not exchanged: what is asked of it, and
- * its strings, belong together.  All that follows is for those who hold it. */
+ * its strings, belong together.  Where its device is lost, one who comes waits up
+ * to two seconds for another to take its place.  All that follows is for those who
+ * hold it, once. */
 void engine_hold(struct engine *engine);
 void engine_release(struct engine *engine);
 

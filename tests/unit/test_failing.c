@@ -172,19 +172,16 @@ struct worker {
     atomic_size_t failed, done;
 };
 
+/* For one who holds the model. */
 static int embed(struct worker *worker)
 {
     struct engine_embedder e;
     float key[MOST_WIDTH], vector[MOST_WIDTH];
     int32_t ids[] = {5, 6, 7};
     struct embed_text text = {ids, 3, EMBED_ALONE, NULL};
-    int code;
-    engine_hold(worker->engine);
     engine_embedder(worker->engine, worker->indexing, NULL, &e);
-    code = worker->indexing ? e.embedder.embed(&e, &text, 1, vector, NULL)
+    return worker->indexing ? e.embedder.embed(&e, &text, 1, vector, NULL)
                             : e.embedder.question(&e, "dead rows", key, NULL);
-    engine_release(worker->engine);
-    return code;
 }
 
 /* Until it has failed, and then worked again. */
@@ -193,7 +190,9 @@ static void *work(void *context)
     struct worker *worker = context;
     int64_t end = clock_ms() + STOP_MS;
     while (clock_ms() < end && !worker->done) {
+        engine_hold(worker->engine);
         int code = embed(worker);
+        engine_release(worker->engine);
         worker->failed += code == ERR_MODEL;
         worker->done += !code && worker->failed;
         usleep(1000);
@@ -229,6 +228,44 @@ static void all_who_work_go_on(void **state)
     for (size_t i = 0; i < WORKERS; i++)
         assert_true(workers[i].failed && workers[i].done);
     assert_int_equal(ask(engine, &err), 0);
+    check_backend(engine, "cpu");
+    stop(engine);
+}
+
+/* One question after the other, so that somebody always holds the model. */
+static void *hold_on(void *context)
+{
+    struct worker *worker = context;
+    int64_t end = clock_ms() + STOP_MS;
+    while (clock_ms() < end && !worker->done) {
+        engine_hold(worker->engine);
+        usleep(20000);
+        worker->done += worker->failed && !embed(worker);
+        worker->failed += atomic_load(&is_lost);
+        engine_release(worker->engine);
+    }
+    return NULL;
+}
+
+static void those_who_come_let_the_cpu_in(void **state)
+{
+    (void)state;
+    enum { WORKERS = 16 };
+    struct worker workers[WORKERS];
+    struct engine *engine = start_at(MODEL);
+    struct err err = {0};
+    memset(workers, 0, sizeof workers);
+    for (size_t i = 0; i < WORKERS; i++) {
+        workers[i].engine = engine;
+        assert_int_equal(
+            pthread_create(&workers[i].thread, NULL, hold_on, &workers[i]), 0);
+    }
+    atomic_store(&left, 0);
+    assert_int_equal(ask(engine, &err), ERR_MODEL);
+    for (size_t i = 0; i < WORKERS; i++)
+        pthread_join(workers[i].thread, NULL);
+    for (size_t i = 0; i < WORKERS; i++)
+        assert_true(workers[i].done);
     check_backend(engine, "cpu");
     stop(engine);
 }
@@ -397,6 +434,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(all_who_work_go_on, make_device),
+        cmocka_unit_test_setup(those_who_come_let_the_cpu_in, make_device),
         cmocka_unit_test_setup_teardown(what_could_not_take_over_is_tried_again,
                                         make_folder, end_folder),
         cmocka_unit_test_setup(lost_while_a_model_is_opened, make_device),
