@@ -7,7 +7,6 @@
  * Pieces are taken by counting `next` up, outside the mutex. */
 #include "base/pool.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -18,7 +17,7 @@
 
 enum { MOST_THREADS = 1024, PIECES_A_THREAD = 4 };
 
-/* Of a worker's stack, whatever the limits of the process say: bodies take up to
+/* Of a thread's stack, whatever the limits of the process say: bodies take up to
  * 1.6 MB (kernels/kernels.h). */
 static const size_t stack_bytes = (size_t)4 << 20;
 
@@ -88,7 +87,8 @@ static unsigned usable_cores(void)
     return cores > 0 ? (unsigned)cores : 1;
 }
 
-static int start(struct pool *pool, pthread_t *ret)
+int pool_start_thread(pthread_t *ret, void *(*body)(void *argument),
+                      void *argument)
 {
     pthread_attr_t how;
     int failed = pthread_attr_init(&how);
@@ -96,7 +96,7 @@ static int start(struct pool *pool, pthread_t *ret)
         return failed;
     failed = pthread_attr_setstacksize(&how, stack_bytes);
     if (!failed)
-        failed = pthread_create(ret, &how, worker, pool);
+        failed = pthread_create(ret, &how, body, argument);
     pthread_attr_destroy(&how);
     return failed;
 }
@@ -114,7 +114,7 @@ int pool_new(unsigned threads, struct pool **ret, struct err *err)
     pool->threads = threads;
     pool->workers = mem_alloc(threads * sizeof *pool->workers);
     for (; pool->started + 1 < threads; pool->started++) {
-        if (start(pool, &pool->workers[pool->started])) {
+        if (pool_start_thread(&pool->workers[pool->started], worker, pool)) {
             pool_free(pool);
             return err_set(err, ERR_LIMIT, "cannot start %u threads", threads);
         }

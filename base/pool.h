@@ -4,14 +4,21 @@
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 
+#include <pthread.h>
 #include <stddef.h>
 
 #include "base/err.h"
 
 struct pool;
 
+/* Starts a thread with 4 MB of stack, whatever the limits of the process say:
+ * enough for one that calls pool_parallel_for, whose bodies then run in it too.
+ * Returns 0 or what pthread_create does. */
+int pool_start_thread(pthread_t *ret, void *(*body)(void *argument),
+                      void *argument);
+
 /* `threads` counts the caller; 0: as many as this process may use cores.  Those
- * that are started have 4 MB of stack each. */
+ * that are started are pool_start_thread's. */
 int pool_new(unsigned threads, struct pool **ret, struct err *err);
 void pool_free(struct pool *pool); /* NULL: ok; nothing may run in it */
 

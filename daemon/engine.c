@@ -342,12 +342,12 @@ static void engine_free(struct engine *engine)
 
 static int start_threads(struct engine *engine, struct err *err)
 {
-    errno = pthread_create(&engine->threads[QUESTIONS], NULL, questions_thread,
-                           engine);
+    errno = pool_start_thread(&engine->threads[QUESTIONS], questions_thread,
+                              engine);
     if (errno)
         return err_errno(err, ERR_IO, "cannot start the engine thread");
-    errno = pthread_create(&engine->threads[INDEXING], NULL, indexing_thread,
-                           engine);
+    errno =
+        pool_start_thread(&engine->threads[INDEXING], indexing_thread, engine);
     if (!errno)
         return 0;
     int code = err_errno(err, ERR_IO, "cannot start the engine thread");

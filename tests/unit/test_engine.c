@@ -864,9 +864,45 @@ static void the_last_holder_is_awaited(void **state)
     stop(engine);
 }
 
+/* ---- The threads ---- */
+
+static size_t stack_bytes; /* of the thread that opened the model */
+
+static const struct kernels *look_at_stack(const char **ret_reason)
+{
+    pthread_attr_t how;
+    if (!pthread_getattr_np(pthread_self(), &how)) {
+        pthread_attr_getstacksize(&how, &stack_bytes);
+        pthread_attr_destroy(&how);
+    }
+    *ret_reason = "none here";
+    return NULL;
+}
+
+static void threads_have_stacks_for_kernels(void **state)
+{
+    (void)state;
+    const struct engine_options options = {
+        .folder = MODEL, .device_name = "auto", .find_device = look_at_stack};
+    struct engine *engine = NULL;
+    pthread_attr_t before, small;
+    assert_int_equal(pthread_getattr_default_np(&before), 0);
+    assert_int_equal(pthread_attr_init(&small), 0);
+    assert_int_equal(pthread_attr_setstacksize(&small, 256 << 10), 0);
+    assert_int_equal(pthread_setattr_default_np(&small), 0);
+    assert_int_equal(engine_start(&options, &engine, NULL), 0);
+    engine_ready(engine, STOP_MS);
+    stop(engine);
+    assert_true(stack_bytes >= 2 << 20);
+    assert_int_equal(pthread_setattr_default_np(&before), 0);
+    pthread_attr_destroy(&small);
+    pthread_attr_destroy(&before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_have_stacks_for_kernels),
         cmocka_unit_test(memories_are_those_of_the_model),
         cmocka_unit_test(encoders_embed_with_their_prefixes),
         cmocka_unit_test(keys_are_those_of_recall),
