@@ -178,11 +178,11 @@ $(FUZZERS): LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
 $(FUZZERS) $O/tests/fuzz/encode:
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lgumbo -lxml2 $(BASE_LIBS)
-# What reads a model's files, without what runs it.
-MODEL_FUZZERS := $(patsubst %,$O/tests/fuzz/%,model tokenizer)
-MODEL_READERS := $(filter-out $(patsubst %,$O/model/%.o,cache forward forward_hici forward_hils hmt keys model sample session weights weights_attention),$(MODEL))
+# What reads a model's files, without what runs it, and the plain kernels, which take weights.
+MODEL_FUZZERS := $(patsubst %,$O/tests/fuzz/%,model tokenizer weights)
+MODEL_READERS := $(filter-out $(patsubst %,$O/model/%.o,cache embed forward forward_hici forward_hils hmt keys model sample session),$(MODEL))
 $(MODEL_FUZZERS): LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
-$(MODEL_FUZZERS): $O/tests/fuzz/%: $(STAMP) $O/tests/fuzz/%.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(MODEL_READERS) $(BASE)
+$(MODEL_FUZZERS): $O/tests/fuzz/%: $(STAMP) $O/tests/fuzz/%.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(MODEL_READERS) $(call sources,kernels/ref) $(BASE)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(MODEL_LIBS) $(BASE_LIBS)
 fuzzers: $(FUZZERS) $(MODEL_FUZZERS) $O/tests/fuzz/encode

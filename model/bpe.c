@@ -41,8 +41,39 @@ void bpe_scratch_free(struct bpe_scratch *scratch)
     *scratch = (struct bpe_scratch){0};
 }
 
+/* ---- Words ---- */
+
+static const char mark[] = "\xE2\x96\x81"; /* U+2581 */
+enum { MARK = sizeof mark - 1 };
+
+/* Where the word ends that begins at `at`: its marks and all up to the next. */
+static size_t word_end(struct slice text, size_t at)
+{
+    while (text.size - at >= MARK && !memcmp(text.data + at, mark, MARK))
+        at += MARK;
+    const char *next = memmem(text.data + at, text.size - at, mark, MARK);
+    return next ? (size_t)(next - text.data) : text.size;
+}
+
+/* What no merge goes over can be encoded by itself: what is left of it and what
+ * is right of it merge in the order in which they would alone. */
+static bool merges_stay_in_words(const struct vocabulary *v)
+{
+    if (!v->plain || vocabulary_of_bytes(v, (struct slice){mark, MARK}) < 0)
+        return false;
+    for (size_t i = 0; i < v->merge_count; i++) {
+        if (v->merges[i].made == UINT32_MAX)
+            continue;
+        struct slice made = vocabulary_bytes(v, (int32_t)v->merges[i].made);
+        if (word_end(made, 0) < made.size)
+            return false;
+    }
+    return true;
+}
+
 void bpe_seal(struct bpe *bpe)
 {
+    bpe->words = merges_stay_in_words(bpe->vocabulary);
     for (size_t i = 0; i < 128; i++) {
         char c = (char)i;
         bpe->ascii[i] =
@@ -258,15 +289,16 @@ static void encode_long(const struct bpe *bpe, struct slice piece,
         ids_put(out, (int32_t)s->symbols[i].id);
 }
 
-void bpe_encode(const struct bpe *bpe, struct slice piece,
-                struct bpe_scratch *scratch, struct ids *ids)
+/* `as_token`: if it is one, it is that. */
+static void encode(const struct bpe *bpe, struct slice piece, bool as_token,
+                   struct bpe_scratch *scratch, struct ids *ids)
 {
     int32_t id = vocabulary_of_bytes(bpe->vocabulary, piece);
     unsigned char whole = 0;
     if (id >= 0) {
         whole = atomic_load_explicit(&bpe->vocabulary->whole[id],
                                      memory_order_relaxed);
-        if (bpe->ignore_merges || whole == 1) {
+        if (as_token || whole == 1) {
             ids_put(ids, id);
             return;
         }
@@ -281,4 +313,21 @@ void bpe_encode(const struct bpe *bpe, struct slice piece,
             &bpe->vocabulary->whole[id],
             ids->count == from + 1 && ids->items[from] == id ? 1 : 2,
             memory_order_relaxed);
+}
+
+void bpe_encode(const struct bpe *bpe, struct slice piece,
+                struct bpe_scratch *scratch, struct ids *ids)
+{
+    size_t end = bpe->words ? word_end(piece, 0) : piece.size;
+    if (end == piece.size ||
+        (bpe->ignore_merges &&
+         vocabulary_of_bytes(bpe->vocabulary, piece) >= 0)) {
+        encode(bpe, piece, bpe->ignore_merges, scratch, ids);
+        return;
+    }
+    for (size_t at = 0; at < piece.size; at = end) {
+        end = word_end(piece, at);
+        encode(bpe, (struct slice){piece.data + at, end - at}, false, scratch,
+               ids);
+    }
 }

@@ -20,6 +20,8 @@ struct bpe {
     bool fuse_unknown;  /* a run of them is one */
     bool fall_back;     /* a character without a token is its bytes' tokens */
     int32_t ascii[128]; /* plain: the tokens of these characters, or none */
+    bool words; /* plain: in no token that merges make does a mark, U+2581,
+                   follow another character; so a piece is cut there */
 };
 
 /* Once the vocabulary is filled and the flags are set. */

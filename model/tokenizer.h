@@ -7,10 +7,8 @@
  * by name when the file is read, never passed over; `truncation` and `padding`
  * are for the caller to do.
  *
- * Unicode is that of the libraries here (15 in normalising, 14 in patterns);
- * the reference's is older than 10 and at least 16.  Ids differ where a
- * text has a character that came, or whose class changed, in between: 10 of
- * 300,000 lines, all made of random code points.
+ * Unicode is the reference's: where the libraries here have another version, the
+ * differences are written out (old_unicode.h, new_unicode.h).
  *
  * A tokenizer is read only once it is open: any number of threads may use it.
  */
@@ -37,9 +35,9 @@ void tokenizer_close(struct tokenizer *tokenizer); /* NULL: ok */
 
 /* One more than the largest id. */
 size_t tokenizer_count(const struct tokenizer *tokenizer);
-/* Of the file's bytes. */
 /* Whether it makes capital letters small. */
 bool tokenizer_lowers(const struct tokenizer *tokenizer);
+/* Of the file's bytes. */
 struct hash128 tokenizer_hash(const struct tokenizer *tokenizer);
 /* The id of a token as the file writes it ("<|im_end|>"); -1: none. */
 int32_t tokenizer_find(const struct tokenizer *tokenizer, struct slice token);

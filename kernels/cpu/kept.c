@@ -4,7 +4,7 @@
 
 enum { SMALL = 128 << 20, MOST_KEPT = 64 << 20 };
 
-/* Bytes of all weights there are, and of their copies. */
+/* Bytes of all weights there are, as f32, and of their copies. */
 static atomic_size_t weights, kept;
 
 void kept_weight(size_t bytes)

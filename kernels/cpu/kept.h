@@ -1,14 +1,15 @@
 /* How many copies of weights, in the form in which they are multiplied best, a
- * process keeps: those of small models (all weights together up to 128 MiB),
- * and of these at most 64 MiB.  Of larger ones each product lays its blocks out
- * anew, so that a model takes not much more memory than its weights. */
+ * process keeps: those of small models (all weights together up to 128 MiB as
+ * f32, whatever type they are of: a copy of int8 is larger than what it is made
+ * of), and of these at most 64 MiB.  Of larger ones each product lays its blocks
+ * out anew, so that a model takes not much more memory than its weights. */
 #ifndef KERNELS_CPU_KEPT_H
 #define KERNELS_CPU_KEPT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* There is a weight of so many bytes, or no more. */
+/* There is a weight of so many bytes as f32, or no more. */
 void kept_weight(size_t bytes);
 void kept_weight_gone(size_t bytes);
 

@@ -10,4 +10,5 @@ sh "$here/models.sh" "$build/models" || exit 1
 "$build/html" "$here"/corpus/html/* && "$build/latex" "$here"/corpus/latex/* &&
     "$build/tree" "$build"/trees/* "$here"/corpus/tree/* &&
     "$build/tokenizer" "$build"/models/tokenizer/* $(ls -d "$here"/corpus/tokenizer/* 2>/dev/null) &&
-    "$build/model" "$build"/models/model/* $(ls -d "$here"/corpus/model/* 2>/dev/null)
+    "$build/model" "$build"/models/model/* $(ls -d "$here"/corpus/model/* 2>/dev/null) &&
+    "$build/weights" "$build"/models/weights/* $(ls -d "$here"/corpus/weights/* 2>/dev/null)

@@ -2,6 +2,8 @@
  *
  *   probe tokenize --model DIR [--time]
  *       a JSON string a line -> a JSON array of ids a line
+ *   probe decode --model DIR [--skip-special]
+ *       a JSON array of ids a line -> a JSON string a line
  *   probe logits --model DIR --ids 1,2,3 [--decode N] --out FILE
  *       tensor `logits` [ids, vocabulary]; the last N ids are fed one by one
  *   probe embed --model DIR --out FILE [--ids 1,2,3] [--recall FILE
@@ -33,7 +35,7 @@ struct options {
     const char *model, *ids, *out, *backend, *attention, *decode, *threads;
     const char *recall, *pooling;
     long decoded, thread_count;
-    bool time;
+    bool time, skip_special;
 };
 
 static int usage(struct err *err, const char *what, const char *value)
@@ -75,8 +77,9 @@ static int parse_options(int count, char **words, struct options *o,
     enum { KNOWN = sizeof known / sizeof known[0] };
     for (int i = 0; i < count; i++) {
         size_t k = 0;
-        if (!strcmp(words[i], "--time")) {
-            o->time = true;
+        bool time = !strcmp(words[i], "--time");
+        if (time || !strcmp(words[i], "--skip-special")) {
+            *(time ? &o->time : &o->skip_special) = true;
             continue;
         }
         while (k < KNOWN && strcmp(words[i], known[k].name) != 0)
@@ -156,26 +159,43 @@ static int read_json_string(struct slice line, struct buf *out, struct err *err)
     return 0;
 }
 
-/* Calls each(context, text) for each line of standard input. */
-static int for_lines(int (*each)(void *context, struct slice text,
-                                 struct err *err),
-                     void *context, struct err *err)
+typedef int each_line(void *context, struct slice text, struct err *err);
+
+/* Calls each(context, line) for each line of standard input. */
+static int for_lines(each_line *each, void *context, struct err *err)
 {
     char *line = NULL;
     size_t capacity = 0;
     ssize_t size;
-    struct buf text = {0};
     int code = 0;
-    while (!code && (size = getline(&line, &capacity, stdin)) > 0) {
-        buf_clear(&text);
-        code = read_json_string((struct slice){line, (size_t)size}, &text, err);
-        if (!code)
-            code = each(context, buf_slice(&text), err);
-    }
+    while (!code && (size = getline(&line, &capacity, stdin)) > 0)
+        code = each(context, (struct slice){line, (size_t)size}, err);
     if (!code && ferror(stdin))
         code = err_errno(err, ERR_IO, "cannot read the input");
     free(line);
-    buf_free(&text);
+    return code;
+}
+
+struct strings {
+    each_line *each;
+    void *context;
+    struct buf text;
+};
+
+static int read_line(void *context, struct slice line, struct err *err)
+{
+    struct strings *s = context;
+    buf_clear(&s->text);
+    int code = read_json_string(line, &s->text, err);
+    return code ? code : s->each(s->context, buf_slice(&s->text), err);
+}
+
+/* The same for the JSON string of each line. */
+static int for_strings(each_line *each, void *context, struct err *err)
+{
+    struct strings strings = {each, context, {0}};
+    int code = for_lines(read_line, &strings, err);
+    buf_free(&strings.text);
     return code;
 }
 
@@ -203,22 +223,84 @@ static int tokenize_line(void *context, struct slice text, struct err *err)
     return code;
 }
 
+static int open_tokenizer(const struct options *o, struct tokenizer **ret,
+                          struct err *err)
+{
+    struct buf path = {0};
+    file_join(&path, o->model, "tokenizer.json");
+    int code = tokenizer_open(path.data, ret, err);
+    buf_free(&path);
+    return code;
+}
+
 static int tokenize(const struct options *o, struct err *err)
 {
     struct tokenize t = {0};
-    struct buf path = {0};
-    file_join(&path, o->model, "tokenizer.json");
     double start = clock_seconds();
-    int code = tokenizer_open(path.data, &t.tokenizer, err);
+    int code = open_tokenizer(o, &t.tokenizer, err);
     double loaded = clock_seconds() - start;
-    buf_free(&path);
     if (code)
         return code;
-    code = for_lines(tokenize_line, &t, err);
+    code = for_strings(tokenize_line, &t, err);
     if (o->time)
         fprintf(stderr, "loaded in %.3f s; %zu bytes in %.3f s, %.2f MB/s\n",
                 loaded, t.bytes, t.seconds, (double)t.bytes / 1e6 / t.seconds);
     tokenizer_close(t.tokenizer);
+    return code;
+}
+
+/* ---- decode ---- */
+
+struct decode {
+    struct tokenizer *tokenizer;
+    bool special;
+};
+
+/* "[1,2,3]" */
+static int read_ids(struct slice line, struct ids *ids, struct err *err)
+{
+    const char *at = line.data, *end = line.data + line.size;
+    while (at < end && *at != ']') {
+        char *after;
+        errno = 0;
+        long id = strtol(at + 1, &after, 10);
+        if (after == at + 1 && *after == ']' && !ids->count)
+            return 0;
+        if ((*at != '[' && *at != ',') || after == at + 1 || errno || id < 0 ||
+            id > INT_MAX)
+            return err_set(err, ERR_FORMAT, "a line is not an array of ids");
+        ids_put(ids, (int32_t)id);
+        at = after;
+    }
+    return 0;
+}
+
+static int decode_line(void *context, struct slice line, struct err *err)
+{
+    const struct decode *d = context;
+    struct ids ids = {0};
+    struct buf text = {0}, out = {0};
+    struct json json = json_to(&out);
+    int code = read_ids(line, &ids, err);
+    if (!code) {
+        tokenizer_decode(d->tokenizer, ids.items, ids.count, d->special, &text);
+        json_string(&json, buf_slice(&text));
+        puts(out.data);
+    }
+    ids_free(&ids);
+    buf_free(&text);
+    buf_free(&out);
+    return code;
+}
+
+static int decode(const struct options *o, struct err *err)
+{
+    struct decode d = {.special = !o->skip_special};
+    int code = open_tokenizer(o, &d.tokenizer, err);
+    if (code)
+        return code;
+    code = for_lines(decode_line, &d, err);
+    tokenizer_close(d.tokenizer);
     return code;
 }
 
@@ -464,7 +546,7 @@ static int embed_all(struct embed *embed, const struct options *o,
         code = parse_ids(o->ids, &ids, err);
     if (!code)
         code = o->ids ? embed_ids(embed, &ids, err)
-                      : for_lines(embed_line, embed, err);
+                      : for_strings(embed_line, embed, err);
     ids_free(&ids);
     return code;
 }
@@ -496,11 +578,14 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(const struct options *o, struct err *err);
-    } commands[] = {
-        {"tokenize", tokenize}, {"logits", logits}, {"embed", embed}};
+    } commands[] = {{"tokenize", tokenize},
+                    {"decode", decode},
+                    {"logits", logits},
+                    {"embed", embed}};
     struct options options = {0};
     struct err err = {0};
-    int code = usage(&err, "probe", "tokenize|logits|embed --model DIR ...");
+    int code =
+        usage(&err, "probe", "tokenize|decode|logits|embed --model DIR ...");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (argc < 2 || strcmp(argv[1], commands[i].name) != 0)
             continue;

@@ -112,15 +112,22 @@ static inline void feed(struct session *session, const int32_t *ids,
         fail_msg("%s", err.message);
 }
 
-static inline struct safetensors *open_golden(const char *kind)
+/* What a reference says of the model, `name`.safetensors beside it. */
+static inline struct safetensors *open_beside(const char *kind,
+                                              const char *name)
 {
     char path[128];
     struct err err = {0};
     struct safetensors *file = NULL;
-    snprintf(path, sizeof path, MODELS "%s/golden.safetensors", kind);
+    snprintf(path, sizeof path, MODELS "%s/%s.safetensors", kind, name);
     if (safetensors_open(path, &file, &err))
         fail_msg("%s: %s", path, err.message);
     return file;
+}
+
+static inline struct safetensors *open_golden(const char *kind)
+{
+    return open_beside(kind, "golden");
 }
 
 /* A copy of a golden's tensor, to be freed. */
@@ -172,6 +179,19 @@ static inline const char *in_folder(const char *name)
     static char path[400];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     return path;
+}
+
+/* The golden model in it, its config.json as the script of sed leaves it. */
+static inline void save_edited(const char *kind, const char *script)
+{
+    char command[1200];
+    int size =
+        snprintf(command, sizeof command,
+                 "cp " MODELS "%s/model.safetensors '%s' && sed '%s' " MODELS
+                 "%s/config.json > '%s/config.json'",
+                 kind, folder, script, kind, folder);
+    assert_in_range(size, 1, sizeof command - 1);
+    assert_int_equal(system(command), 0);
 }
 
 static inline void write_text(const char *name, const char *text)
@@ -252,18 +272,28 @@ static inline bool take_token(void *context, int32_t id, double log_chance)
     return answer->count < answer->most;
 }
 
-/* All positions, of which the last `decode` are read one at a time. */
-static inline void check_logits(struct model *model, const int32_t *ids, size_t count,
-                         size_t decode, const float *want, double bound)
+/* A session that has read these, the last `decode` one at a time; `ret`: the
+ * logits of all positions. */
+static inline struct session *read_all(struct model *model, const int32_t *ids,
+                                       size_t count, size_t decode, float *ret)
 {
     size_t vocabulary = model_facts(model)->vocabulary, from = count - decode;
-    float *got = mem_alloc(count * vocabulary * sizeof *got);
     struct session *session = open_session(model);
-    assert_int_equal(session_feed(session, ids, from, NULL, got, NULL), 0);
+    assert_int_equal(session_feed(session, ids, from, NULL, ret, NULL), 0);
     for (size_t i = from; i < count; i++)
         assert_int_equal(
-            session_feed(session, ids + i, 1, NULL, got + i * vocabulary, NULL),
+            session_feed(session, ids + i, 1, NULL, ret + i * vocabulary, NULL),
             0);
+    return session;
+}
+
+static inline void check_logits(struct model *model, const int32_t *ids,
+                                size_t count, size_t decode, const float *want,
+                                double bound)
+{
+    size_t vocabulary = model_facts(model)->vocabulary;
+    float *got = mem_alloc(count * vocabulary * sizeof *got);
+    struct session *session = read_all(model, ids, count, decode, got);
     check_near(model_facts(model)->backend, got, want, count * vocabulary,
                bound);
     assert_int_equal(session_length(session), count);
@@ -271,6 +301,45 @@ static inline void check_logits(struct model *model, const int32_t *ids, size_t 
                         vocabulary * sizeof *got);
     session_close(session);
     free(got);
+}
+
+/* A model's logits are its golden ones by both tables of kernels, with so many
+ * tokens read one at a time. */
+static inline void check_golden(const char *kind, const size_t *decodes,
+                                size_t ways)
+{
+    struct safetensors *file = open_golden(kind);
+    size_t count = tensor_values(safetensors_find(file, "ids"));
+    int32_t *ids = golden(file, "ids");
+    float *logits = golden(file, "logits");
+    for (size_t b = 0; b < BACKENDS; b++) {
+        struct model *model = open_kind(kind, backend(b));
+        assert_int_equal(tensor_values(safetensors_find(file, "logits")),
+                         count * model_facts(model)->vocabulary);
+        for (size_t w = 0; w < ways; w++)
+            check_logits(model, ids, count, decodes[w], logits, 1e-4);
+        model_close(model);
+    }
+    free(ids);
+    free(logits);
+    safetensors_close(file);
+}
+
+/* The same logits after n + 1 tokens read by `whole`, and n and one by `step`;
+ * closes both. */
+static inline void check_boundary(const char *kind, const struct model *model,
+                                  struct session *whole, struct session *step,
+                                  const int32_t *ids, size_t n)
+{
+    char what[64];
+    snprintf(what, sizeof what, "%s, %zu and one", kind, n);
+    feed(whole, ids, n + 1);
+    feed(step, ids, n);
+    feed(step, ids + n, 1);
+    check_near(what, session_logits(step), session_logits(whole),
+               model_facts(model)->vocabulary, 1e-5);
+    session_close(whole);
+    session_close(step);
 }
 
 #endif

@@ -16,9 +16,7 @@ struct wanted {
 static struct wanted open_wanted(const char *kind)
 {
     struct wanted w = {0};
-    char path[128];
-    snprintf(path, sizeof path, MODELS "%s/vectors.safetensors", kind);
-    assert_int_equal(safetensors_open(path, &w.file, NULL), 0);
+    w.file = open_beside(kind, "vectors");
     w.ids = golden(w.file, "ids");
     w.lengths = golden(w.file, "lengths");
     w.soft = golden(w.file, "soft");
@@ -83,9 +81,7 @@ static void vectors_are_the_papers(void **state)
     for (size_t k = 0; k < MADE; k++) {
         struct wanted w = open_wanted(made[k]);
         for (size_t b = 0; b < BACKENDS; b++) {
-            char path[128];
-            snprintf(path, sizeof path, MODELS "%s", made[k]);
-            struct model *model = open_at(path, backend(b), false, true);
+            struct model *model = open_kind(made[k], backend(b));
             assert_true(model_facts(model)->embeds);
             check_vectors(model, &w, NULL, w.last);
             check_vectors(model, &w, w.soft, w.wrapped);
@@ -98,13 +94,10 @@ static void vectors_are_the_papers(void **state)
 /* The model in the test's own folder, with `member` in its config.json. */
 static void save_with(const char *kind, const char *member)
 {
-    char command[800];
-    snprintf(command, sizeof command,
-             "cp " MODELS
-             "%s/model.safetensors '%s' && sed '1s/{/{%s,/' " MODELS
-             "%s/config.json > '%s/config.json'",
-             kind, folder, member, kind, folder);
-    assert_int_equal(system(command), 0);
+    char script[200];
+    int size = snprintf(script, sizeof script, "1s/{/{%s,/", member);
+    assert_in_range(size, 1, sizeof script - 1);
+    save_edited(kind, script);
 }
 
 static void means_are_of_tokens_alone(void **state)

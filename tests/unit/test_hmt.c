@@ -27,23 +27,6 @@ static struct hmt *open_hmt(const struct model *model,
 static const char *const remembering[] = {"memory", "hils-memory"};
 enum { REMEMBERING = sizeof remembering / sizeof remembering[0] };
 
-static struct model *open_remembering(size_t kind,
-                                      const struct kernels *kernels)
-{
-    char path[128];
-    snprintf(path, sizeof path, MODELS "%s", remembering[kind]);
-    return open_at(path, kernels, false, true);
-}
-
-static struct safetensors *open_hmt_golden(size_t kind)
-{
-    struct safetensors *file = NULL;
-    char path[128];
-    snprintf(path, sizeof path, MODELS "%s/hmt.safetensors", remembering[kind]);
-    assert_int_equal(safetensors_open(path, &file, NULL), 0);
-    return file;
-}
-
 /* The logits of `question`, read in pieces of `step` behind what is remembered. */
 static void check_question(const struct hmt *hmt, struct model *model,
                            const int32_t *question, size_t step,
@@ -68,14 +51,14 @@ static void check_question(const struct hmt *hmt, struct model *model,
 
 static void check_reference(size_t kind)
 {
-    struct safetensors *file = open_hmt_golden(kind);
+    struct safetensors *file = open_beside(remembering[kind], "hmt");
     int32_t *ids = golden(file, "ids"), *question = golden(file, "question");
     float *memories = golden(file, "memories"),
           *logits = golden(file, "logits");
     float *first = golden(file, "first");
     const struct hmt_options all = {SEGMENT, SENSORY, 100};
     for (size_t b = 0; b < BACKENDS; b++) {
-        struct model *model = open_remembering(kind, backend(b));
+        struct model *model = open_kind(remembering[kind], backend(b));
         struct hmt *hmt = open_hmt(model, &small),
                    *more = open_hmt(model, &all);
         size_t width = model_facts(model)->width, count;
@@ -126,7 +109,7 @@ static void memories_and_answers_as_the_reference(void **state)
 static void one_segment_is_plain_reading(void **state)
 {
     (void)state;
-    struct safetensors *file = open_hmt_golden(0);
+    struct safetensors *file = open_beside(remembering[0], "hmt");
     int32_t *ids = golden(file, "ids");
     struct model *model = open_kind("memory", kernels_cpu());
     struct hmt *hmt = open_hmt(model, &(struct hmt_options){0});

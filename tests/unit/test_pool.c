@@ -113,6 +113,42 @@ static void callers_from_two_threads_get_along(void **state)
     pool_free(pool);
 }
 
+/* Writes 3 MB of the stack it runs on. */
+static void go_deep(void *argument, size_t from, size_t to)
+{
+    volatile char room[3 << 20];
+    for (size_t i = 0; i < sizeof room; i += 1024)
+        room[i] = (char)i;
+    atomic_fetch_add((atomic_int *)argument, (int)(to - from) + room[0]);
+}
+
+static void *call_deep(void *argument)
+{
+    go_deep(argument, 0, 1);
+    return NULL;
+}
+
+static void stacks_do_not_follow_the_default(void **state)
+{
+    (void)state;
+    pthread_attr_t before, small;
+    atomic_int done = 0;
+    assert_int_equal(pthread_getattr_default_np(&before), 0);
+    assert_int_equal(pthread_attr_init(&small), 0);
+    assert_int_equal(pthread_attr_setstacksize(&small, 256 << 10), 0);
+    assert_int_equal(pthread_setattr_default_np(&small), 0);
+    struct pool *pool = new_pool(4);
+    pthread_t thread;
+    assert_int_equal(pool_thread(&thread, call_deep, &done), 0);
+    pthread_join(thread, NULL);
+    pool_parallel_for(pool, 16, go_deep, &done);
+    assert_int_equal(atomic_load(&done), 17);
+    pool_free(pool);
+    assert_int_equal(pthread_setattr_default_np(&before), 0);
+    pthread_attr_destroy(&small);
+    pthread_attr_destroy(&before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +156,7 @@ int main(void)
         cmocka_unit_test(many_small_calls_end),
         cmocka_unit_test(a_nested_call_runs_alone),
         cmocka_unit_test(callers_from_two_threads_get_along),
+        cmocka_unit_test(stacks_do_not_follow_the_default),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "model/pattern.h"
-#include "model/tokenizer.h"
+#include "model/tokenizer_parts.h"
 #include "model/utf8.h"
 
 #define GOLDEN "tests/golden/"
@@ -48,6 +48,14 @@ static struct ids encode(const struct tokenizer *tokenizer, struct slice text,
     if (tokenizer_encode(tokenizer, text, special, &ids, &err))
         fail_msg("%s", err.message);
     return ids;
+}
+
+static void check_ids(const struct ids *got, const struct ids *want,
+                      struct slice text)
+{
+    if (got->count != want->count ||
+        memcmp(got->items, want->items, got->count * sizeof *got->items) != 0)
+        fail_msg("other ids: %.*s", (int)text.size, text.data);
 }
 
 /* ---- Against Hugging Face's tokenizers (tests/oracle/model) ---- */
@@ -882,9 +890,85 @@ static void deep_matches_fall_back(void **state)
     free(text);
 }
 
+/* ---- Words of a piece that is not cut before ---- */
+
+#define MARK "\xE2\x96\x81"
+
+static struct tokenizer *with_merges(const char *merges)
+{
+    struct buf json = {0};
+    struct err err = {0};
+    struct tokenizer *tokenizer = NULL;
+    buf_printf(&json,
+               "{\"model\":{\"type\":\"BPE\",\"merges\":[%s],\"vocab\":{"
+               "\"" MARK "\":0,\"a\":1,\"b\":2,\"ab\":3,\"" MARK
+               "ab\":4,\"" MARK MARK "\":5,\"b" MARK "\":6,\"b" MARK "a\":7}}}",
+               merges);
+    if (tokenizer_from(buf_slice(&json), &tokenizer, &err))
+        fail_msg("%s", err.message);
+    buf_free(&json);
+    return tokenizer;
+}
+
+/* A text longer than what is looked at as one short piece. */
+static void check_merged(const char *merges, bool words, const int32_t *want,
+                         size_t count)
+{
+    struct tokenizer *tokenizer = with_merges(merges);
+    struct ids ids = encode(tokenizer,
+                            slice_of(MARK "ab" MARK MARK "ab" MARK "abb" MARK
+                                          "ab" MARK "ab" MARK "aab" MARK),
+                            false);
+    assert_int_equal(tokenizer->bpe.words, words);
+    assert_int_equal(ids.count, count);
+    assert_memory_equal(ids.items, want, count * sizeof *want);
+    ids_free(&ids);
+    tokenizer_close(tokenizer);
+}
+
+static void merges_decide_whether_a_piece_is_cut(void **state)
+{
+    (void)state;
+    static const int32_t within[] = {4, 5, 3, 4, 2, 4, 4, 0, 1, 3, 0};
+    static const int32_t across[] = {0, 1, 6, 0, 1, 7, 2, 7, 7, 7, 1, 6};
+    check_merged("\"a b\",\"" MARK " " MARK "\",\"" MARK " ab\"", true, within,
+                 sizeof within / sizeof within[0]);
+    check_merged("\"b " MARK "\",\"b" MARK " a\",\"a b\"", false, across,
+                 sizeof across / sizeof across[0]);
+}
+
+static void cut_or_not_the_ids_are_the_same(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {
+        " ",  "  ",           "the ", "e",  "\xC3\xA9", MARK, "tion", "<s>",
+        "\n", "\xE4\xB8\xAD", "\x01", "in", "a",        "1.", "\xFF"};
+    struct tokenizer *tokenizer = open_kind("tokenizers/llama");
+    uint64_t seed = 3;
+    assert_true(tokenizer->bpe.words);
+    for (int i = 0; i < 3000; i++) {
+        struct buf text = {0};
+        for (uint32_t n = unit_below(&seed, 60); n > 0; n--)
+            buf_put_text(
+                &text,
+                parts[unit_below(&seed, sizeof parts / sizeof parts[0])]);
+        tokenizer->bpe.words = false;
+        struct ids whole = encode(tokenizer, buf_slice(&text), true);
+        tokenizer->bpe.words = true;
+        struct ids cut = encode(tokenizer, buf_slice(&text), true);
+        check_ids(&cut, &whole, buf_slice(&text));
+        ids_free(&whole);
+        ids_free(&cut);
+        buf_free(&text);
+    }
+    tokenizer_close(tokenizer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(merges_decide_whether_a_piece_is_cut),
+        cmocka_unit_test(cut_or_not_the_ids_are_the_same),
         cmocka_unit_test(same_ids_as_the_reference),
         cmocka_unit_test(the_first_character_gets_a_mark),
         cmocka_unit_test(ill_formed_parts_are_replaced),

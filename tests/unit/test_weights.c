@@ -184,14 +184,7 @@ static float *said(const char *name, const struct kernels *kernels,
     *ret_count = facts->writes ? IDS * facts->vocabulary : facts->width;
     float *out = mem_alloc(*ret_count * sizeof *out);
     if (facts->writes) {
-        struct session *session = open_session(model);
-        if (session_feed(session, ids, 24, NULL, out, &err))
-            fail_msg("%s", err.message);
-        for (size_t i = 24; i < IDS; i++)
-            assert_int_equal(session_feed(session, ids + i, 1, NULL,
-                                          out + i * facts->vocabulary, NULL),
-                             0);
-        session_close(session);
+        session_close(read_all(model, ids, IDS, IDS - 24, out));
     } else {
         struct embed_input input = {ids, IDS, NULL};
         if (model_embed(model, &input, 1, NULL, out, &err))

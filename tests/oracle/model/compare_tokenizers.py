@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares `probe tokenize` with Hugging Face's tokenizers on many lines.
+"""Compares `probe tokenize` and `probe decode` with Hugging Face's tokenizers on many lines.
 
-    venv/bin/python tests/oracle/model/compare_tokenizers.py [--ids] build/probe WORK [LINES] [TOKENIZER.json ...]
+    venv/bin/python tests/oracle/model/compare_tokenizers.py [--ids|--decode] build/probe WORK [LINES] [TOKENIZER.json ...]
 
 Without a tokenizer.json they are trained into WORK: byte-level ones of 32,000
 tokens (GPT-2's pattern, Qwen2's with NFC, Llama 3's with ignore_merges) and those of
@@ -10,7 +10,11 @@ needs sentencepiece).  Lines: two fifths
 from /usr/share/doc and /usr/share/common-licenses, the rest random Unicode,
 white space and pieces that patterns trip over.  Then long runs, and the speed
 on a large text; --ids leaves these out.  Ends with 1 on a difference; WORK/KIND/differ-LINES.jsonl has the
-lines with both's ids.  The reference's ids are kept beside it for the next run."""
+lines with both's ids.  The reference's ids are kept beside it for the next run.
+
+--decode compares texts instead: what each makes of our ids of the lines, with special
+tokens and without, how many lines come back as they were, and what each makes of a tenth as many
+lists of random ids.  WORK/KIND/decoded-LINES.jsonl has the ids with both's texts."""
 import json
 import os
 import random
@@ -99,9 +103,52 @@ def long_runs(program, folder, tokenizer):
     return got != theirs
 
 
+def decoded(program, folder, ids, *options):
+    """Our text of each line of ids."""
+    run = subprocess.run([program, "decode", "--model", folder, *options], input="".join(ids), capture_output=True, text=True)
+    if run.returncode:
+        sys.exit(run.stderr)
+    return [json.loads(line) for line in run.stdout.split("\n")[:-1]]
+
+
+def compare_texts(program, folder, tokenizer, ids, out):
+    """How many lines differ with special tokens, how many without, and the reference's texts without."""
+    lists = [json.loads(line) for line in ids]
+    counts = []
+    for skip in (False, True):
+        ours = decoded(program, folder, ids, *["--skip-special"] * skip)
+        theirs = tokenizer.decode_batch(lists, skip_special_tokens=skip)
+        bad = [each for each in zip(lists, ours, theirs, strict=True) if each[1] != each[2]]
+        out.writelines(json.dumps(each) + "\n" for each in bad)
+        counts.append(len(bad))
+    return counts, theirs
+
+
+def random_ids(seed, count, size):
+    rng = random.Random(seed)
+    return [as_line([rng.randrange(size) for _ in range(rng.randint(1, 40))]) for _ in range(count)]
+
+
+def decode_all(program, folder, tokenizer, lines):
+    """Prints what differs of the lines' texts and of random ids'; returns how many of the former."""
+    worst, back, strange = [0, 0], 0, [0, 0]
+    with open(os.path.join(folder, f"decoded-{len(lines)}.jsonl"), "w", encoding="utf-8") as out:
+        for at in range(0, len(lines), 50000):
+            some = lines[at:at + 50000]
+            ids, _ = probe(program, folder, some)
+            counts, texts = compare_texts(program, folder, tokenizer, ids, out)
+            worst = [a + b for a, b in zip(worst, counts)]
+            back += sum(a == b for a, b in zip(some, texts, strict=True))
+            ids = random_ids(at, len(some) // 10, tokenizer.get_vocab_size())
+            strange = [a + b for a, b in zip(strange, compare_texts(program, folder, tokenizer, ids, out)[0])]
+    print(f"{os.path.basename(folder)}: {len(lines)} lines: {worst[0]} texts differ, {worst[1]} without special tokens; "
+          f"{back} lines come back as they were; of {len(lines) // 10} lists of random ids {strange[0]}, {strange[1]} differ", flush=True)
+    return sum(worst)
+
+
 def main():
-    only_ids = "--ids" in sys.argv
-    arguments = [a for a in sys.argv[1:] if a != "--ids"]
+    only_ids, texts_too = "--ids" in sys.argv, "--decode" in sys.argv
+    arguments = [a for a in sys.argv[1:] if a not in ("--ids", "--decode")]
     program, work = arguments[:2]
     count = int(arguments[2]) if len(arguments) > 2 else 100000
     texts = text_lines(["/usr/share/common-licenses", "/usr/share/doc"], count)
@@ -114,6 +161,9 @@ def main():
         tokenizer = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
         tokenizer.no_padding()
         tokenizer.no_truncation()
+        if texts_too:
+            worst += decode_all(program, folder, tokenizer, lines)
+            continue
         got, note = probe(program, folder, lines)
         ids = sum(line.count(",") + (line != "[]\n") for line in got)
         bad = list(differing(folder, tokenizer, lines, got))
