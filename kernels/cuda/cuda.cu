@@ -54,7 +54,7 @@ static void release(struct kernel_run *run, void *memory)
 {
     if (!memory)
         return;
-    cuda_direct(run);
+    cuda_start_put_off(run);
     cuda_code(cudaFreeAsync(memory, cuda_stream(run)));
 }
 

@@ -42,8 +42,11 @@ bool cuda_put_off(struct kernel_run *run, const cudaLaunchConfig_t *config,
                   const void *kernel, void **values, const size_t *sizes,
                   size_t count);
 /* Before anything but a launch is asked of the stream: starts what was put off,
- * and puts nothing off before the next step. */
+ * and puts nothing off before the next step.  Returns what failed then. */
 int cuda_direct(struct kernel_run *run);
+/* The same where no error can be returned: what fails is returned by the next
+ * cuda_direct, or by the step's end. */
+void cuda_start_put_off(struct kernel_run *run);
 /* Memory that stays where it is from step to step, so that launches stay the
  * same; nullptr: no step is recorded.  Given back by its end. */
 void *cuda_scratch(struct kernel_run *run, size_t bytes);

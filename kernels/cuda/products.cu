@@ -20,7 +20,7 @@ constexpr unsigned ELEMENTS = 256;           /* threads over single values */
 static void weight_free(struct kernel_run *run, struct kernel_weight *w)
 {
     if (w && w->device) {
-        cuda_direct(run);
+        cuda_start_put_off(run);
         cuda_code(cudaFreeAsync(w->device, cuda_stream(run)));
     }
     free(w);

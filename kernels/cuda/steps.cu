@@ -153,6 +153,7 @@ bool same_values(const struct launches *a, const struct launches *b, size_t i)
 struct step {
     bool recording;
     bool no_graphs; /* the runtime makes none */
+    int failed;     /* of what was started, until somebody is told */
     struct launches now, before;
     cudaGraph_t graph; /* of `before`; nullptr: there is none */
     cudaGraphExec_t ready;
@@ -165,6 +166,14 @@ struct step {
 struct step *step_of(const struct kernel_run *run)
 {
     return static_cast<struct step *>(run->step);
+}
+
+int told(struct step *s)
+{
+    int code = s ? s->failed : KERNEL_OK;
+    if (s)
+        s->failed = KERNEL_OK;
+    return code;
 }
 
 /* No error of the run's: it can do without. */
@@ -295,7 +304,7 @@ int step_end(struct kernel_run *run)
 {
     struct step *s = step_of(run);
     if (!s || !s->recording)
-        return KERNEL_OK;
+        return told(s);
     s->recording = false;
     int code = start_all(run, s);
     struct launches before = s->before;
@@ -310,7 +319,7 @@ void run_end(struct kernel_run *run)
     struct step *s = step_of(run);
     if (!s)
         return;
-    cuda_direct(run);
+    cuda_start_put_off(run);
     drop_graph(s);
     if (s->scratch)
         cuda_code(cudaFreeAsync(s->scratch, cuda_stream(run)));
@@ -366,19 +375,24 @@ bool cuda_put_off(struct kernel_run *run, const cudaLaunchConfig_t *config,
     if (write_down(&s->now, config, kernel, values, sizes, count))
         return true;
     s->now.list.count = kept;
-    cuda_direct(run);
+    cuda_start_put_off(run);
     return false;
+}
+
+void cuda_start_put_off(struct kernel_run *run)
+{
+    struct step *s = step_of(run);
+    if (!s || !s->recording)
+        return;
+    s->recording = false;
+    s->failed = start_each(run, &s->now);
+    clear(&s->now);
 }
 
 int cuda_direct(struct kernel_run *run)
 {
-    struct step *s = step_of(run);
-    if (!s || !s->recording)
-        return KERNEL_OK;
-    s->recording = false;
-    int code = start_each(run, &s->now);
-    clear(&s->now);
-    return code;
+    cuda_start_put_off(run);
+    return told(step_of(run));
 }
 
 void *cuda_scratch(struct kernel_run *run, size_t bytes)
@@ -391,7 +405,7 @@ void *cuda_scratch(struct kernel_run *run, size_t bytes)
         size_t most = SIZE_MAX / 4; /* the next step has more */
         if (s->wanted < most && bytes < most)
             s->wanted = 2 * (bytes > s->wanted ? bytes : s->wanted);
-        cuda_direct(run);
+        cuda_start_put_off(run);
         return nullptr;
     }
     char *memory = s->scratch + s->used;

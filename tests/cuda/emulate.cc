@@ -335,13 +335,16 @@ unsigned emulated_ballot(bool value)
 /* ---- Failures on demand ---- */
 
 static bool broken; /* a kernel failed: every call says so from then on */
-static long launches_left = -1, allocations_left = -1; /* -1: without end */
+/* -1: without end */
+static long launches_left = -1, refusals_left = -1, allocations_left = -1;
 static size_t memory_free = size_t{1} << 30;
 
 extern "C" void emulated_fail(enum emulated_failure failure, unsigned after)
 {
     if (failure == EMULATED_NO_MEMORY)
         allocations_left = after;
+    else if (failure == EMULATED_LAUNCH_NO_MEMORY)
+        refusals_left = after;
     else
         launches_left = after;
 }
@@ -402,6 +405,8 @@ cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
         broken = true;
         return cudaSuccess;
     }
+    if (fails(&refusals_left))
+        return cudaErrorMemoryAllocation;
     threads = config->blockDim.x;
     if (!threads || threads > MOST_THREADS || threads % WARP ||
         config->blockDim.y != 1 || config->blockDim.z != 1 || !grid.x ||

@@ -32,9 +32,13 @@ void emulated_product_test(const float *a, const float *b, float *c,
 void emulated_self_test(enum emulated_test test, int *out, unsigned count);
 
 /* After so many more the next allocation finds no memory, or the next launch
- * fails: as on a device that shows in what is asked after it, and from then on
- * always. */
-enum emulated_failure { EMULATED_NO_MEMORY, EMULATED_LAUNCH };
+ * does (the one alone), or it fails: as on a device that shows in what is asked
+ * after it, and from then on always. */
+enum emulated_failure {
+    EMULATED_NO_MEMORY,
+    EMULATED_LAUNCH_NO_MEMORY,
+    EMULATED_LAUNCH
+};
 void emulated_fail(enum emulated_failure failure, unsigned after);
 /* How much memory the device says is free; no allocation fails any more. */
 void emulated_memory(size_t bytes);

@@ -234,6 +234,52 @@ static void steps_are_replayed(void **state)
     }
 }
 
+/* A launch that is put off and finds no memory when it is started: the step says
+ * so, wherever it was among those of a first step, whose scratch memory is too
+ * small, or of a graph's; and the model goes on. */
+static void a_step_says_what_failed(void **state)
+{
+    (void)state;
+    enum { PROMPT = 20, STEPS = 5, COUNT = PROMPT + STEPS };
+    enum { PLACES = 15, EACH = 8 };
+    const struct kernels *table = device_table(0);
+    int32_t ids[COUNT];
+    fill_ids(ids, COUNT, 60, 3);
+    size_t failures = 0;
+    struct model *model = table ? open_model("hils-qwen", table, false) : NULL;
+    size_t values = table ? STEPS * model_facts(model)->vocabulary : 0;
+    float *want = mem_alloc(values * sizeof *want);
+    float *again = mem_alloc(values * sizeof *again);
+    if (table)
+        read_steps(model, ids, PROMPT, COUNT, want);
+    for (unsigned at = 0; table && at < PLACES * EACH; at += EACH) {
+        struct session *s = NULL;
+        model_close(model);
+        model = open_model("hils-qwen", table, false);
+        assert_int_equal(session_open(model, &s, NULL), 0);
+        assert_int_equal(session_feed(s, ids, PROMPT, NULL, NULL, NULL), 0);
+        emulated_fail(EMULATED_LAUNCH_NO_MEMORY, at);
+        int code = 0;
+        for (size_t i = 0; i < STEPS && !code; i++) {
+            code = session_feed(s, ids + PROMPT + i, 1, NULL, NULL, NULL);
+            if (!code)
+                memcpy(again + i * values / STEPS, session_logits(s),
+                       values / STEPS * sizeof *again);
+            if (!code && memcmp(again, want,
+                                (i + 1) * values / STEPS * sizeof *again) != 0)
+                fail_msg("launch %u failed, and step %zu is wrong", at, i);
+        }
+        failures += code != 0;
+        session_close(s);
+        read_steps(model, ids, PROMPT, COUNT, again);
+        assert_memory_equal(again, want, values * sizeof *want);
+    }
+    assert_true(!table || failures == PLACES);
+    model_close(model);
+    free(want);
+    free(again);
+}
+
 /* Sessions that come and go in the same steps, and prompts between them, change
  * no other's logits. */
 static void steps_of_many_are_replayed(void **state)
@@ -483,6 +529,7 @@ int main(void)
         cmocka_unit_test(embedders_give_the_vectors),
         cmocka_unit_test(exact_sessions_read_as_full_ones),
         cmocka_unit_test(steps_are_replayed),
+        cmocka_unit_test(a_step_says_what_failed),
         cmocka_unit_test(steps_of_many_are_replayed),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);
