@@ -2,12 +2,13 @@
 """Two models beside each other, through the daemon: finding sections, answering, and how long both take.
 
     models.py BEFORE=MODEL AFTER=MODEL --build build --work DIR [--sample 600] [--seed 1]
-              [--postgresql HTML] [--python HTML] [--memoir MANUALS] [--smart-remote DIR] [--papers DIR]
+              [--weights TERMS,DENSE,TREE] [--postgresql HTML] [--python HTML] [--memoir MANUALS] [--smart-remote DIR] [--papers DIR]
 
 Sets (those of docs/retrieval.md), each where its folder is given: index terms, as they are and reworded (index_terms.py, reword.py); Python's FAQ
 (faq_links.py); the index of memoir (latex/index_entries.py; needs LaTeX); smart-remote and papers, folders with html/ and questions.jsonl. Of a set
 of more than --sample questions so many are drawn by the seed. For each: recall@1/5/10 and MRR of both models in the modes auto, dense and tree, and
-of words alone, with 95 % intervals, and AFTER minus BEFORE by paired bootstrap (10,000 resamples).
+of words alone, with 95 % intervals, and AFTER minus BEFORE by paired bootstrap (10,000 resamples). --weights: auto of AFTER has these (lexical 1), in
+finding; answers are found with those that the program has.
 
 Answers, on smart-remote and papers: each question is asked for a generated answer and for passages (`lectern eval --answers`), 50 questions
 of the one model and then of the other. ROUGE-L and token F1 of what is generated; of passages; and of auto, which shows what is generated where
@@ -30,9 +31,10 @@ import time
 
 import numpy
 
+from ablation import ranks
 from common import read_jsonl
 from house import House, digest_of
-from peers import figures, interval
+from peers import Daemon, figures, interval
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODES, KEYS, PART, TIMES = ("auto", "dense", "tree"), ("recall@1", "recall@5", "recall@10", "mrr"), 50, 3
@@ -89,13 +91,17 @@ def cell(figure, signed=False):
     return f"{figure['value']:{sign}.3f} ({low:{sign}.3f} to {high:{sign}.3f})".replace("0.", ".")
 
 
-def finding(name, houses, manual, path):
-    rows = {}
-    for which, house in houses.items():
-        for mode in MODES + (() if rows else ("lexical",)):
-            report = house.lectern("eval", path, "-c", manual, "--mode", mode)
-            rows[mode, which] = [row["rank"] or 0 for row in report["ranks"]]
+def ranked(house, manual, path, mode, weights=None):
+    if weights:
+        return ranks(Daemon(house.socket), manual, read_jsonl(path), weights=[1, *weights])
+    return [row["rank"] or 0 for row in house.lectern("eval", path, "-c", manual, "--mode", mode)["ranks"]]
+
+
+def finding(args, name, houses, manual, path):
     before, after = houses
+    rows = {(mode, which): ranked(house, manual, path, mode, args.weights if (mode, which) == ("auto", after) else None)
+            for which, house in houses.items() for mode in MODES}
+    rows["lexical", before] = ranked(houses[before], manual, path, "lexical")
     print(f"{name}, {len(rows['lexical', before])} questions:\n\n| | @1 | @5 | @10 | MRR |\n|---|---|---|---|---|")
     order = [(mode, which) for mode in MODES for which in houses] + [("lexical", before)]
     for mode, which in order:
@@ -202,6 +208,7 @@ def main():
     parser.add_argument("--sample", type=int, default=600)
     parser.add_argument("--answers", type=int, default=150, help="most questions of a set that are answered")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--weights", type=lambda text: [float(one) for one in text.split(",")])
     for name in ("postgresql", "python", "memoir", "smart-remote", "papers"):
         parser.add_argument("--" + name)
     args = parser.parse_args()
@@ -216,7 +223,7 @@ def main():
         for name, manual, folder, ignored, path in chosen:
             for house in houses.values():
                 house.add(manual, folder, ignored)
-            finding(name, houses, manual, sampled(args, manual, path, args.sample))
+            finding(args, name, houses, manual, sampled(args, manual, path, args.sample))
         for name, manual, _, _, path in chosen:
             if name in ("smart-remote", "papers"):
                 answering(args, name, houses, manual, path)
