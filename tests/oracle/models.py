@@ -233,7 +233,7 @@ def main():
     quick = [row for row in chosen if row[0] in ("memoir", "smart-remote")]
     if quick:
         speed(args, models, *quick[0][1:3])
-    print(f"{time.time() - begun:.0f} s")
+    print(f"All this took {time.time() - begun:.0f} s, {sum(os.times()[:4]):.0f} s of processor time.")
 
 
 if __name__ == "__main__":
