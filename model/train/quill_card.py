@@ -62,7 +62,7 @@ bf16, {megabytes:.1f} MB: {config["num_hidden_layers"]} layers of width {config[
 * **Recipe**: `quill.py language`, `routing`, `answers`, 8,192 tokens a step, Muon and AdamW, on two cores. Seeds: 11 (near-duplicates), 23
   (questions), 31 (prompts), 37 (stages), 41 (teacher), 43 (recall). A stage ended by the clock, so another machine gets other weights.
 * **Answers** are read from prompts of at most {lectern["prompt_tokens"]} tokens, {lectern["passages"]} passages of {lectern["passage_tokens"]}, and """ + (
-        "are shown only to who asks (`--answer generated`): at no threshold were they shown to be as good as passages." if never else
+        "are shown only to who asks (`--answer generated`): no threshold has what `quill_choose.py` asks of one." if never else
         f"are shown from a mean logarithm of {lectern['answer_threshold']} on (chosen on held-out manuals, `quill_choose.py`).")
     if args.weights:
         yield f"* **Weights of the fused mode**, chosen by the same: {args.weights}."
