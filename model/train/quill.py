@@ -39,6 +39,8 @@ from quill_teacher import Encoder, stage_teach
 from quill_train import DEFAULTS, STAGES, compiled, log, one_step, path_of, stage_train
 
 SEED = 37
+# What the daemon gives it to read; answers are shown unasked only from a threshold that quill_choose.py has chosen.
+ANSWERING = dict(prompt_tokens=448, passages=3, passage_tokens=130, answer_threshold=1)
 
 
 def stage_speed(args):
@@ -74,7 +76,7 @@ def stage_recall(args):
 def stage_export(args):
     model = Quill(args.size, load_tokenizer(args.work).get_vocab_size(), args.full)
     model.load_state_dict(torch.load(path_of(args, args.stage), map_location="cpu")["model"])
-    export(model, args.dir, torch.bfloat16 if args.bf16 else torch.float32)
+    export(model, args.dir, torch.bfloat16 if args.bf16 else torch.float32, lectern=ANSWERING)
     shutil.copyfile(os.path.join(args.work, "tokenizer.json"), os.path.join(args.dir, "tokenizer.json"))
 
 

@@ -12,17 +12,22 @@ from e2e.house import LECTERN, MODEL, PATIENCE, QUILL, Skip, check, house, page,
 
 @test
 def our_own_model_writes_what_stands_there():
+    """Whatever it is asked of a section that it can read; unasked it is shown where it says that it is sure, and only there."""
     with house() as h:
         h.model = QUILL
-        h.write("m/battery.html", page("Battery", "<p>The battery lasts for nine hours. Charge it with the cable "
-                                       "that came with the lamp.</p>"))
+        text = "The battery lasts for nine hours. Charge it with the cable that came with the lamp."
+        h.write("m/battery.html", page("Battery", f"<p>{text}</p>"))
         h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
-        answer = h.json("ask", "Tell me about battery", "--answer", "generated")
-        check(answer["kind"] == "generated" and answer["model"] == "quill-0", answer)
-        check(answer["answer"] == "The battery lasts for nine hours. [1]", answer["answer"])
-        check([c["status"] for c in answer["citations"]] == ["verified"], answer["citations"])
-        unasked = h.json("ask", "Tell me about battery")
-        check(unasked["kind"] == "passages", unasked)
+        for question in ("What is the battery?", "How long does the battery last?", "How do I charge the battery?"):
+            answer = h.json("ask", question, "--answer", "generated")
+            check(answer["kind"] == "generated" and answer["model"] == os.path.basename(QUILL), answer)
+            [citation] = answer["citations"]
+            check(citation["status"] == "verified" and citation["quote"] in text, answer)
+            check(answer["answer"] == f"{citation['quote']} [1]" and len(citation["quote"]) > 20, answer["answer"])
+            check(answer.get("declined") in (None, "the model is not sure"), answer)
+            unasked = h.json("ask", question)
+            check(unasked["kind"] == ("passages" if "declined" in answer else "generated"), unasked)
+        check("lasts for nine hours" in h.json("ask", "How long does the battery last?", "--answer", "generated")["answer"], "how long")
 
 
 @test

@@ -124,14 +124,19 @@ def weighed(weights):
     return lambda one: one["lexical"] + weights[0] * one["terms"] + weights[1] * one["dense"] + weights[2] * one["tree"]
 
 
-def weights(sets, kinds, manuals):
-    tried = {one: measured(sets, weighed(one)) for one in GRID}
-    worth = lambda one, some: numpy.mean([of_kind(tried[one], kind, some).mean() for kind in kinds])
-    for one in sorted(GRID, key=lambda one: -worth(one, manuals))[:5]:
+def weights(sets, kinds, manuals, grid=GRID):
+    """The best, and what such a choice gains where it was not made, in the mean of the kinds."""
+    tried = {one: measured(sets, weighed(one)) for one in grid}
+    held = lambda some: [kind for kind in kinds if any(key == kind and manual in some for key, manual in sets)]
+    mean = lambda values, some: numpy.mean([of_kind(values, kind, some).mean() for kind in held(some)])
+    ranked = sorted(grid, key=lambda one: -mean(tried[one], manuals))
+    for one in ranked[:5]:
         compare(one, tried[one], tried[STANDARD], kinds, manuals)
-    chosen = {manual: max(GRID, key=lambda one: worth(one, manuals - {manual})) for manual in manuals}
-    compare("left out", {key: tried[chosen[key[1]]][key] for key in sets}, tried[STANDARD], kinds, manuals)
+    chosen = {manual: max(grid, key=lambda one: mean(tried[one], manuals - {manual})) for manual in manuals}
+    left_out = {key: tried[chosen[key[1]]][key] for key in sets}
+    compare("left out", left_out, tried[STANDARD], kinds, manuals)
     print(chosen)
+    return ranked[0], mean(left_out, manuals) - mean(tried[STANDARD], manuals)
 
 
 def fit(sets, names, kinds, manuals):

@@ -315,7 +315,8 @@ static void without_vectors_words_decide(void **state)
                     score += lexical.hits[j].score;
             for (size_t j = 0; j < terms.count; j++)
                 if (terms.hits[j].node == result.hits[i].node)
-                    score += 0.15 * terms.hits[j].score;
+                    score += result.weights.by[ROUTE_BY_TERMS] *
+                             terms.hits[j].score;
             assert_true(fabs(result.hits[i].score - score) <= 1e-12);
             assert_true(!i || result.hits[i].score <= result.hits[i - 1].score);
             assert_int_equal(result.hits[i].by[ROUTE_BY_DENSE].rank, 0);
