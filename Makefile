@@ -144,6 +144,12 @@ $O/tests/unit/%: $O/tests/unit/%.o $O/all.a $(FAISS_C)
 $O/tests/unit/test_dom $O/tests/unit/test_latex: $O/tests/unit/%: $(STAMP) $O/tests/unit/%.o $(filter-out %/main.o %/jail.o,$(PARSE)) $(TREE) $(BASE)
 	$(call say,link)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lcmocka -lgumbo -lxml2 $(BASE_LIBS)
+# What `make gpu-bench` measures: models too, whose random weights stand in the
+# place of model/weights_files.o, and so come before all.a.
+MEASURES := $(patsubst %,$O/tests/cuda/%.o,bench bench_operations bench_decode bench_papers bench_shapes bench_weights)
+$O/tests/unit/test_gpu_bench: $O/tests/unit/test_gpu_bench.o $(MEASURES) $O/all.a $(FAISS_C)
+	$(call say,link)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) -lcmocka -luv -lz $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 UNIT := $(patsubst %.c,$O/%,$(wildcard tests/unit/*.c))
 
 test: deps  ## everything: floors, unit and end-to-end tests, again with sanitizers
@@ -201,7 +207,8 @@ $(GPU_TESTS): $O/check/%: $O/tests/unit/%.o $(GPU_BASE) $(GPU_MODEL) $(KERNELS) 
 	$(call say,link)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(KERNEL_LIBS) -lpthread -lm
-$O/check/bench: $O/tests/cuda/bench.o $(KERNELS)
+$O/check/bench: $O/tests/cuda/bench_main.o $(MEASURES) $(GPU_BASE) $(filter-out $O/model/weights_files.o,$(GPU_MODEL)) $(KERNELS) \
+        $(patsubst %,$O/tests/cuda/bare/%.o,cJSON rest)
 	$(call say,link)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(KERNEL_LIBS) -lpthread -lm

@@ -81,6 +81,7 @@ struct kernel_device {
     unsigned number;       /* as the driver counts */
     unsigned major, minor; /* its compute capability */
     uint64_t total, free;  /* bytes of its memory; what of it is free now */
+    uint64_t held;         /* what the table ever had of it at once */
 };
 
 /* Keys and values in pages of `slots` slots: a page's keys are [slots, hkv, d] at

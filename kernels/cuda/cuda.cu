@@ -175,6 +175,7 @@ static bool device(struct kernel_device *ret)
     ret->minor = static_cast<unsigned>(facts.minor);
     ret->total = total;
     ret->free = available + (held > used ? held - used : 0);
+    ret->held = held; /* nothing goes back to the driver */
     return true;
 }
 

@@ -33,25 +33,8 @@ commit=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
 [ -z "$(git status --porcelain 2>/dev/null)" ] || commit="$commit and changes"
 
 if [ "$what" = bench ]; then
-    day=$(date -u +%Y-%m-%d)
-    file="${GPU_RESULTS:-tests/bench/results}/gpu-$day.json"
-    mkdir -p "$(dirname "$file")"
-    build/gpu/check/bench >build/gpu/bench.lines || exit 1
-    # The reference, where there is one.
-    if python3 tests/cuda/sdpa.py >build/gpu/sdpa.lines 2>build/gpu/sdpa.log; then
-        cat build/gpu/sdpa.lines >>build/gpu/bench.lines
-    else
-        grep '^SKIP' build/gpu/sdpa.lines >&2 || echo "FAILED: sdpa.py (build/gpu/sdpa.log)" >&2
-    fi
-    {
-        printf '{"card":"%s","driver":"%s","date":"%s","commit":"%s","figures":[\n' \
-            "$(echo "$card" | cut -d, -f1)" "$(echo "$card" | cut -d, -f2 | tr -d ' ')" "$day" "$commit"
-        sed '$!s/$/,/' build/gpu/bench.lines
-        echo ']}'
-    } >"$file"
-    cat "$file"
-    echo "written: $file" >&2
-    exit 0
+    GPU_CARD="$card" GPU_COMMIT="$commit" sh tests/cuda/measure.sh build/gpu/check/bench "${GPU_RESULTS:-tests/bench/results}"
+    exit
 fi
 
 status=0

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include <malloc.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -448,6 +449,8 @@ cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
 
 constexpr size_t MOST_MEMORY = size_t{1} << 30; /* of one piece */
 
+static size_t memory_used, memory_held; /* now; the most at once */
+
 /* Copies from the host since the last wait.  A device may make them later. */
 static unsigned copies_under_way;
 
@@ -461,6 +464,8 @@ cudaError_t cudaMallocAsync(void **ret, size_t bytes, cudaStream_t)
     if (!memory)
         return cudaErrorMemoryAllocation;
     memset(memory, 0xFF, bytes);
+    memory_used += malloc_usable_size(memory);
+    memory_held = memory_held > memory_used ? memory_held : memory_used;
     *ret = memory;
     return cudaSuccess;
 }
@@ -469,6 +474,7 @@ cudaError_t cudaFreeAsync(void *memory, cudaStream_t)
 {
     if (copies_under_way)
         wrong("nobody waited for a copy of what the host may free");
+    memory_used -= memory ? malloc_usable_size(memory) : 0;
     free(memory);
     return answer();
 }
@@ -538,9 +544,11 @@ cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total)
     return answer();
 }
 
+/* All that was ever held counts as used: what is free is for a test to say. */
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *ret)
 {
-    memset(ret, 0, sizeof(uint64_t));
+    uint64_t held = memory_held;
+    memcpy(ret, &held, sizeof held);
     return answer();
 }
 

@@ -328,7 +328,9 @@ static const struct kernel_hils hils_sizes[] = {
     {150, 600, 0, 4, 2, 20, 4, 9, 3, false, false}, /* several tiles */
     {9, 300, 0, 8, 2, 96, 64, 70, 3, false, false},
     {21, 200, 0, 4, 1, 128, 20, 40, 5, false, false},
-    {3, 300, 0, 4, 2, 24, 70, 80, 2, false, false}};
+    {3, 300, 0, 4, 2, 24, 70, 80, 2, false, false},
+    {2, 2900, 0, 4, 2, 8, 2, 20, 16, false, false},  /* many candidates, */
+    {2, 1100, 0, 2, 1, 4, 2, 9, 300, false, false}}; /* many chosen */
 enum { HILS_SIZES = sizeof hils_sizes / sizeof hils_sizes[0] };
 
 /* Queries asked one by one get what they get together. */
@@ -394,6 +396,25 @@ static void long_lists_are_joined(void **state)
     free_hils(&h);
 }
 
+/* Of many that are worth the same the first are chosen, whoever looks. */
+static void drive_hils_ties(struct bench *b)
+{
+    struct kernel_hils z = {2, 2900, 0, 4, 2, 8, 2, 20, 16, true, false};
+    struct hils h = make_hils(b, z, true, 1);
+    int32_t *chosen = mem_alloc(h.chosen * sizeof *chosen);
+    float *expected = poisoned(h.queries);
+    memset(h.key, 0, h.summaries * sizeof *h.key);
+    for (size_t i = 0; i < h.sizes.chunks * z.hq; i++)
+        h.bias[i] = i / z.hq % 700 == 699; /* two of them, far apart */
+    run_hils(ref, &alone, &h, chosen, expected);
+    assert_int_equal(chosen[0], 0);
+    assert_int_equal(chosen[15], 1399);
+    check_hils(b, &h, chosen, expected, true);
+    free(chosen);
+    free(expected);
+    free_hils(&h);
+}
+
 static void drive_hils(struct bench *b)
 {
     static const struct {
@@ -410,6 +431,7 @@ static void drive_hils(struct bench *b)
             z.softmax1 = ways[w].softmax1;
             drive_hils_of(b, z, ways[w].landmarks, ways[w].scale);
         }
+    drive_hils_ties(b);
 }
 
 struct star {

@@ -1,0 +1,48 @@
+/* The device's figures (bench.h):
+ *
+ *     bench --device            only whether there is one
+ *     bench --parts             names of the parts, and the seconds of each
+ *     bench [--sdpa FILE] PART...
+ *
+ * Exit: 0; 77, with the reason, where there is no device; 1 where it failed; 2
+ * where it was asked for what it does not know. */
+#include <string.h>
+
+#include "tests/cuda/bench.h"
+
+static int list_parts(void)
+{
+    for (size_t i = 0; bench_part(i); i++)
+        printf("%s %u\n", bench_part(i)->name, bench_part(i)->seconds);
+    return 0;
+}
+
+int main(int count, char **words)
+{
+    const char *reason = NULL;
+    struct bench b;
+    if (count > 1 && !strcmp(words[1], "--parts"))
+        return list_parts();
+    const struct kernels *table = kernels_cuda(&reason);
+    if (!table) {
+        printf("SKIP gpu: %s\n", reason);
+        return 77;
+    }
+    if (count > 1 && !strcmp(words[1], "--device")) {
+        puts("gpu: there is one");
+        return 0;
+    }
+    bench_begin(&b, table, stdout);
+    for (int i = 1; i < count; i++) {
+        if (!strcmp(words[i], "--sdpa") && i + 1 < count) {
+            b.sdpa = words[++i];
+            continue;
+        }
+        if (!bench_run(&b, words[i])) {
+            fprintf(stderr, "bench: no part \"%s\"; --parts lists them\n",
+                    words[i]);
+            return 2;
+        }
+    }
+    return 0;
+}

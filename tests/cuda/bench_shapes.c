@@ -1,0 +1,334 @@
+/* The models that are measured: sizes, what they cost, how they are opened and
+ * how a session of theirs comes to have read much. */
+#include "tests/cuda/bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "tests/cuda/bench_weights.h"
+
+#define HILS                                                                   \
+    ",\"full_attn_interleave\":1,\"enable_softmax1\":false,"                   \
+    "\"enable_lmk_q_proj\":true,\"apply_hils_rope\":true,"                     \
+    "\"enable_inrange_rope\":true,\"rope_context_length\":8192"
+
+/* The full size and the tiny one. */
+static const struct bench_shape shapes[][2] = {
+    [BENCH_345M] = {{"345 M, HiLS", "qwen_hils", 16, 1024, 4096, 16, 2, 64,
+                     100278, (size_t)1 << 23, true,
+                     HILS ",\"hils_sliding_window\":512,\"hils_topk\":32,"
+                          "\"chunk_size\":64,\"lmk_q_lora_dim\":64"},
+                    {"tiny, HiLS", "qwen_hils", 2, 32, 48, 4, 2, 8, 70, 4096,
+                     true,
+                     HILS ",\"hils_sliding_window\":16,\"hils_topk\":2,"
+                          "\"chunk_size\":8,\"lmk_q_lora_dim\":4"}},
+    [BENCH_345M_DENSE] = {{"345 M, dense", "qwen3", 16, 1024, 4096, 16, 2, 64,
+                           100278, (size_t)1 << 23, true, ""},
+                          {"tiny, dense", "qwen3", 2, 32, 48, 4, 2, 8, 70, 4096,
+                           true, ""}},
+    [BENCH_8B] = {{"Llama-3.1-8B", "llama", 32, 4096, 14336, 32, 8, 128, 128256,
+                   (size_t)1 << 20, false, ",\"rope_theta\":500000"},
+                  {"tiny Llama", "llama", 2, 32, 48, 4, 2, 8, 70, 4096, false,
+                   ""}},
+    [BENCH_8B_LAYER] = {{"one layer of Llama-3.1-8B, 1024 ids", "llama", 1,
+                         4096, 14336, 32, 8, 128, 1024, (size_t)1 << 23, false,
+                         ",\"rope_theta\":500000"},
+                        {"one layer of tiny Llama", "llama", 1, 32, 48, 4, 2, 8,
+                         70, 4096, false, ""}},
+    [BENCH_STAR] = {{"TinyLlama-1.1B, STAR", "llama", 22, 2048, 5632, 32, 4, 64,
+                     32000, (size_t)1 << 17, false,
+                     ",\"lectern_attention\":{\"kind\":\"star\",\"chunk\":65,"
+                     "\"top_k\":8}"},
+                    {"tiny, STAR", "llama", 2, 32, 48, 4, 2, 8, 70, 4096, false,
+                     ",\"lectern_attention\":{\"kind\":\"star\",\"chunk\":9,"
+                     "\"top_k\":2}"}},
+    [BENCH_HICI] = {{"LLaMA-2-7B, 4 layers, HiCI", "llama", 4, 4096, 11008, 32,
+                     32, 128, 32000, (size_t)1 << 17, false,
+                     ",\"lectern_attention\":{\"kind\":\"hici\","
+                     "\"segment\":1024,\"heads\":8}"},
+                    {"tiny, HiCI", "llama", 2, 64, 48, 4, 4, 16, 70, 4096,
+                     false,
+                     ",\"lectern_attention\":{\"kind\":\"hici\","
+                     "\"segment\":16,\"heads\":2}"}},
+    [BENCH_HICI_DENSE] = {{"LLaMA-2-7B, 4 layers, dense", "llama", 4, 4096,
+                           11008, 32, 32, 128, 32000, (size_t)1 << 17, false,
+                           ""},
+                          {"tiny, dense", "llama", 2, 64, 48, 4, 4, 16, 70,
+                           4096, false, ""}},
+    [BENCH_HICI_WHOLE] = {{"LLaMA-2-7B", "llama", 32, 4096, 11008, 32, 32, 128,
+                           32000, (size_t)1 << 17, false, ""},
+                          {"tiny, dense", "llama", 2, 64, 48, 4, 4, 16, 70,
+                           4096, false, ""}},
+    [BENCH_22M] = {{"MiniLM-L6, 22 M", "bert", 6, 384, 1536, 12, 12, 32, 30522,
+                    512, false, ""},
+                   {"tiny BERT", "bert", 2, 32, 48, 4, 4, 8, 70, 64, false,
+                    ""}},
+};
+
+struct bench_shape bench_shape(const struct bench *b, enum bench_kind kind)
+{
+    return shapes[kind][b->tiny];
+}
+
+/* ---- What they cost ---- */
+
+/* Weights of the layers' products. */
+static double layer_weights(const struct bench_shape *s)
+{
+    double width = (double)s->width, q = (double)(s->heads * s->head),
+           kv = (double)(s->key_heads * s->head);
+    double inner = (strcmp(s->family, "bert") ? 3 : 2) * (double)s->inner;
+    return (double)s->layers * width * (2 * q + 2 * kv + inner);
+}
+
+double bench_weight_bytes(const struct bench_shape *s)
+{
+    return 2 * (layer_weights(s) + (double)(s->width * s->ids));
+}
+
+double bench_step_bytes(const struct bench_shape *s, size_t n, size_t chosen,
+                        size_t chunk)
+{
+    size_t read = chosen && chosen < n ? chosen : n;
+    double slot = 2.0 * (double)(s->key_heads * s->head);
+    double floats = slot * (double)read;
+    if (chosen)
+        floats += (double)(n / chunk) * (double)(s->heads * (s->head + 1));
+    return bench_weight_bytes(s) + 4 * (double)s->layers * floats;
+}
+
+double bench_token_operations(const struct bench_shape *s)
+{
+    return 2 * layer_weights(s);
+}
+
+/* ---- Opening ---- */
+
+static void write_config(const struct bench_shape *s, struct buf *ret)
+{
+    buf_printf(ret,
+               "{\"model_type\":\"%s\",\"hidden_size\":%zu,"
+               "\"intermediate_size\":%zu,\"num_hidden_layers\":%zu,"
+               "\"num_attention_heads\":%zu,\"num_key_value_heads\":%zu,"
+               "\"head_dim\":%zu,\"vocab_size\":%zu,"
+               "\"max_position_embeddings\":%zu,\"tie_word_embeddings\":%s%s}",
+               s->family, s->width, s->inner, s->layers, s->heads, s->key_heads,
+               s->head, s->ids, s->context, s->tied ? "true" : "false",
+               s->more);
+}
+
+int bench_model(struct bench *b, const struct bench_shape *shape, bool exact,
+                bool check, struct model **ret, struct err *err)
+{
+    struct model_options options = {.kernels = &b->table,
+                                    .no_tokenizer = true,
+                                    .exact = exact,
+                                    .check = check};
+    char folder[] = "/tmp/gpu-bench-XXXXXX";
+    struct buf text = {0}, path = {0};
+    if (!mkdtemp(folder))
+        return err_set(err, ERR_IO, "no folder %s", folder);
+    file_join(&path, folder, "config.json");
+    write_config(shape, &text);
+    bench_weights_absent = check;
+    int code = file_write(path.data, buf_slice(&text), err);
+    if (!code)
+        code = model_open(folder, &options, ret, err);
+    unlink(path.data);
+    rmdir(folder);
+    buf_free(&text);
+    buf_free(&path);
+    return code;
+}
+
+bool bench_open(struct bench *b, enum bench_kind kind, bool exact,
+                const char *what, struct model **ret)
+{
+    enum { MORE = 256 << 20 };
+    struct bench_shape shape = bench_shape(b, kind);
+    struct err err = {0};
+    struct model *look;
+    int code = bench_model(b, &shape, exact, true, &look, &err);
+    if (!code) {
+        const struct model_facts *facts = model_facts(look);
+        double needed = (double)facts->weight_bytes +
+                        (double)facts->work_bytes + (b->tiny ? 0 : MORE);
+        model_close(look);
+        if (!bench_fits(b, what, shape.name, needed))
+            return false;
+        code = bench_model(b, &shape, exact, false, ret, &err);
+    }
+    if (code)
+        bench_leave_out(b, what, shape.name, "%s", err.message);
+    return !code;
+}
+
+int32_t *bench_ids(const struct model *model, size_t count)
+{
+    uint64_t state = 3;
+    int32_t *ids = mem_alloc((count ? count : 1) * sizeof *ids);
+    for (size_t i = 0; i < count; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        ids[i] = (int32_t)((state >> 33) % model_facts(model)->vocabulary);
+    }
+    return ids;
+}
+
+/* ---- A session that has read much ---- */
+
+/* While a context is filled nothing is computed: keys, values and what summaries
+ * are made of are random numbers.  What is left is that they go where they
+ * belong, and the summaries. */
+static struct {
+    const struct kernels *device;
+    float *numbers; /* [count] on the device */
+    size_t count, turn;
+} filling;
+
+/* `count` of them, others each time; NULL: there are not so many. */
+static const float *some_numbers(size_t count)
+{
+    enum { STEP = 4099 };
+    if (count > filling.count)
+        return NULL;
+    return filling.numbers +
+           filling.turn++ * STEP % (filling.count - count + 1);
+}
+
+static int put_numbers(struct kernel_run *run, float *const *pages, size_t at,
+                       size_t slots, const float *x, size_t first, size_t rows,
+                       size_t hkv, size_t d)
+{
+    (void)x;
+    x = some_numbers(rows * hkv * d);
+    return x ? filling.device->page_put(run, pages, at, slots, x, first, rows,
+                                        hkv, d)
+             : KERNEL_UNSUPPORTED;
+}
+
+static int proxy_of_numbers(struct kernel_run *run, float *mean, const float *q,
+                            size_t rows, size_t width, size_t before)
+{
+    q = some_numbers(rows * width);
+    return q ? filling.device->chunk_proxy(run, mean, q, rows, width, before)
+             : KERNEL_UNSUPPORTED;
+}
+
+/* A landmark's query. */
+static int copy_numbers(struct kernel_run *run, void *to, const void *from,
+                        size_t bytes)
+{
+    from = some_numbers(bytes / sizeof(float));
+    return from ? filling.device->copy(run, to, from, bytes)
+                : KERNEL_UNSUPPORTED;
+}
+
+static int no_product(struct kernel_run *run, float *out, const float *a,
+                      const struct kernel_weight *w, size_t m, bool add)
+{
+    (void)run, (void)out, (void)a, (void)w, (void)m, (void)add;
+    return KERNEL_OK;
+}
+
+static int no_calibration(struct kernel_run *run, float *out, const float *h,
+                          const struct kernel_weight *down,
+                          const struct kernel_weight *up,
+                          const struct kernel_weight *wq, const float *norm,
+                          float *low, size_t m, size_t parts, float eps)
+{
+    (void)run, (void)out, (void)h, (void)down, (void)up, (void)wq, (void)norm;
+    (void)low, (void)m, (void)parts, (void)eps;
+    return KERNEL_OK;
+}
+
+static int no_gather(struct kernel_run *run, float *out,
+                     const struct kernel_weight *w, const int32_t *host_row,
+                     size_t m)
+{
+    (void)run, (void)out, (void)w, (void)host_row, (void)m;
+    return KERNEL_OK;
+}
+
+static int no_norm(struct kernel_run *run, float *out, const float *x,
+                   const float *weight, size_t m, size_t d, float eps)
+{
+    (void)run, (void)out, (void)x, (void)weight, (void)m, (void)d, (void)eps;
+    return KERNEL_OK;
+}
+
+static int no_rotary(struct kernel_run *run, float *x,
+                     const int32_t *host_position, const double *host_frequency,
+                     size_t m, size_t h, size_t d)
+{
+    (void)run, (void)x, (void)host_position, (void)host_frequency;
+    (void)m, (void)h, (void)d;
+    return KERNEL_OK;
+}
+
+static int no_swiglu(struct kernel_run *run, float *out, const float *gate,
+                     const float *up, size_t count)
+{
+    (void)run, (void)out, (void)gate, (void)up, (void)count;
+    return KERNEL_OK;
+}
+
+static int no_attention(struct kernel_run *run, float *out, const float *q,
+                        const struct kernel_pages *pages, size_t m, size_t n,
+                        size_t hq, size_t hkv, size_t d, size_t window)
+{
+    (void)run, (void)out, (void)q, (void)pages, (void)m, (void)n;
+    (void)hq, (void)hkv, (void)d, (void)window;
+    return KERNEL_OK;
+}
+
+static int no_choice(struct kernel_run *run, int32_t *chosen, const float *q,
+                     const float *qhat, const struct kernel_pages *pages,
+                     const struct kernel_summaries *summaries,
+                     const int32_t *position, const int32_t *landmark,
+                     const struct kernel_hils *sizes)
+{
+    (void)run, (void)chosen, (void)q, (void)qhat, (void)pages;
+    (void)summaries, (void)position, (void)landmark, (void)sizes;
+    return KERNEL_OK;
+}
+
+static int no_hils(struct kernel_run *run, float *out, const float *q,
+                   const float *qhat, const struct kernel_pages *pages,
+                   const struct kernel_summaries *summaries,
+                   const int32_t *position, const int32_t *landmark,
+                   const int32_t *chosen, const struct kernel_hils *sizes)
+{
+    (void)run, (void)out, (void)q, (void)qhat, (void)pages, (void)chosen;
+    (void)summaries, (void)position, (void)landmark, (void)sizes;
+    return KERNEL_OK;
+}
+
+int bench_fill(struct bench *b, struct model *model, struct session *session,
+               size_t length, struct err *err)
+{
+    size_t count = length - session_length(session);
+    int32_t *ids = bench_ids(model, count);
+    filling.device = b->device;
+    filling.count = bench_size(b, (size_t)1 << 23, 1 << 16);
+    filling.numbers = bench_numbers(b, filling.count);
+    b->table.page_put = put_numbers;
+    b->table.chunk_proxy = proxy_of_numbers;
+    b->table.copy = copy_numbers;
+    b->table.product = no_product;
+    b->table.gather = no_gather;
+    b->table.rms_norm = no_norm;
+    b->table.rotary = no_rotary;
+    b->table.calibrate = no_calibration;
+    b->table.swiglu = no_swiglu;
+    b->table.attention = no_attention;
+    b->table.hils_choose = no_choice;
+    b->table.hils_attention = no_hils;
+    int code = session_feed(session, ids, count, NULL, NULL, err);
+    b->table = *b->device;
+    b->device->release(&b->run, filling.numbers);
+    free(ids);
+    return code;
+}
