@@ -104,9 +104,13 @@ class Trial:
 
     def kill_parser(self, daemon):
         parsers = daemon.children()
-        if parsers:
+        if not parsers:
+            return
+        try:
             os.kill(self.dice.choice(parsers), signal.SIGKILL)
             self.done["parsers killed"] += 1
+        except ProcessLookupError:
+            pass  # it ended meanwhile
 
     def one(self):
         """A daemon's life."""
