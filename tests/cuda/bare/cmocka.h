@@ -48,6 +48,13 @@ __attribute__((format(printf, 3, 4), noreturn, unused)) static void bare_fail(
         if (bare_a != bare_b)                                                  \
             fail_msg("%s is %lld, not %lld", #a, bare_a, bare_b);              \
     } while (0)
+#define assert_in_range(a, least, most)                                        \
+    do {                                                                       \
+        unsigned long long bare_a = (unsigned long long)(a);                   \
+        if (bare_a < (unsigned long long)(least) ||                            \
+            bare_a > (unsigned long long)(most))                               \
+            fail_msg("%s is %llu", #a, bare_a);                                \
+    } while (0)
 #define assert_string_equal(a, b)        assert_int_equal(strcmp(a, b), 0)
 #define assert_memory_equal(a, b, n)     assert_int_equal(memcmp(a, b, n), 0)
 #define assert_memory_not_equal(a, b, n) assert_true(memcmp(a, b, n) != 0)
