@@ -88,11 +88,17 @@ struct kernel_device {
  * keys[page] + key_at, or `by_head` [hkv, slots, d], so that what one head reads
  * lies together; values alike.  A session's pages hold all layers; what is in one
  * piece is one page.  The struct is on the host, the two tables and what they
- * point to on the device. */
+ * point to on the device.
+ *
+ * `type`: KERNEL_F32, or, of a table with `bf16_pages`, KERNEL_BF16: then from
+ * the same places on lie numbers of two bytes.  They are widened as they are read;
+ * queries, scores, sums and outputs are f32 all the same.  Where a part begins at
+ * a multiple of 16 bytes and d is one of 8, they come 16 bytes at a time. */
 struct kernel_pages {
     const float *const *keys, *const *values; /* [ceil(n / slots)] */
-    size_t key_at, value_at;                  /* floats */
+    size_t key_at, value_at;                  /* floats, whatever the type */
     size_t slots;                             /* >= 1 */
+    int type;                                 /* enum kernel_type */
     bool by_head;
     size_t hidden; /* of `attention`: the last of each so many slots is seen by
                       nobody; 0: none is hidden */
@@ -147,6 +153,7 @@ struct kernel_hici {
 
 struct kernels {
     const char *name; /* "ref", "cpu", "cuda" */
+    bool bf16_pages;  /* keys and values in pages may be KERNEL_BF16 */
 
     /* ---- The device (ref, cpu: none) ---- */
 
@@ -240,10 +247,13 @@ struct kernels {
                          size_t hq, size_t hkv, size_t d);
 
     /* Slots [first, first + rows) of one layer's keys, or values, in pages
-     * `by_head` become x [rows, hkv, d]; [hkv, slots, d] at pages[page] + at. */
+     * `by_head` and of `type` become x [rows, hkv, d], rounded to the nearest
+     * (ties to even) where that is KERNEL_BF16; [hkv, slots, d] at pages[page] +
+     * at, in floats.  KERNEL_UNSUPPORTED for a type that the table has no pages
+     * of. */
     int (*page_put)(struct kernel_run *run, float *const *pages, size_t at,
-                    size_t slots, const float *x, size_t first, size_t rows,
-                    size_t hkv, size_t d);
+                    size_t slots, int type, const float *x, size_t first,
+                    size_t rows, size_t hkv, size_t d);
 
     /* out [count] = silu(gate) * up; out may be either. */
     int (*swiglu)(struct kernel_run *run, float *out, const float *gate,

@@ -216,12 +216,12 @@ int cache_put(struct model *m, struct cache *cache, size_t layer,
     const struct model_config *c = &m->config;
     size_t at = m->pages.at[layer];
     int code =
-        m->kernels->page_put(&m->run, cache->table, at, m->pages.slots, keys,
-                             cache->length, rows, c->key_heads, c->head);
+        m->kernels->page_put(&m->run, cache->table, at, m->pages.slots,
+                             KERNEL_F32, keys, cache->length, rows, c->key_heads, c->head);
     return code ? code
                 : m->kernels->page_put(&m->run, cache->table,
                                        at + part_floats(m), m->pages.slots,
-                                       values, cache->length, rows,
+                                       KERNEL_F32, values, cache->length, rows,
                                        c->key_heads, c->head);
 }
 

@@ -35,7 +35,8 @@ template <unsigned ROWS, typename Source>
 static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
     attend(Source s, struct tile_parts parts, size_t count)
 {
-    auto *t = static_cast<struct tile_memory<ROWS> *>(cuda_shared());
+    using memory = struct tile_memory<ROWS, typename Source::number>;
+    auto *t = static_cast<memory *>(cuda_shared());
     const struct dense_sizes &z = s.sizes;
     size_t batch = blockIdx.z, kv = blockIdx.y % z.hkv;
     size_t part = blockIdx.y / z.hkv;
@@ -98,7 +99,7 @@ static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
 template <unsigned ROWS, unsigned WIDTH, typename Source> struct dense_turns {
     static constexpr bool SPARSE = false;
     const Source &s;
-    struct tensor_tile<WIDTH> *t;
+    struct tensor_tile<WIDTH, typename Source::number> *t;
     unsigned batch, kv, part, count;
     unsigned first, rows;            /* the block's rows */
     unsigned begin, end;             /* the widest range of slots */
@@ -166,7 +167,8 @@ template <unsigned ROWS, unsigned WIDTH, typename Source>
 static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
     attend_tensor(Source s, struct tile_parts parts, size_t count)
 {
-    auto *t = static_cast<struct tensor_tile<WIDTH> *>(cuda_shared());
+    using tile = struct tensor_tile<WIDTH, typename Source::number>;
+    auto *t = static_cast<tile *>(cuda_shared());
     const struct dense_sizes &z = s.sizes;
     const struct rows rows = rows_of(s, blockIdx.z, blockIdx.x, ROWS);
     struct tensor_rows<ROWS, WIDTH> own;
@@ -263,7 +265,7 @@ template <unsigned WIDTH, typename Source>
 static int attend_on_tensors(struct kernel_run *run, const Source &s,
                              size_t batches, size_t queries, size_t longest)
 {
-    size_t bytes = sizeof(struct tensor_tile<WIDTH>);
+    size_t bytes = sizeof(struct tensor_tile<WIDTH, typename Source::number>);
     return queries * s.sizes.group <= TENSOR_FEW
                ? attend_by(run, s, batches, queries, longest, TENSOR_FEW,
                            attend_tensor<TENSOR_FEW, WIDTH, Source>,
@@ -277,6 +279,7 @@ template <typename Source>
 static int attend_over(struct kernel_run *run, const Source &s, size_t batches,
                        size_t queries, size_t longest)
 {
+    using number = typename Source::number;
     if (!batches || !s.sizes.places || !s.sizes.d)
         return KERNEL_OK;
     size_t d = s.sizes.d;
@@ -291,10 +294,11 @@ static int attend_over(struct kernel_run *run, const Source &s, size_t batches,
                                                     longest);
     return queries * s.sizes.group <= 4
                ? attend_by(run, s, batches, queries, longest, 4,
-                           attend<4, Source>, tile_threads(d), tile_bytes<4>(d))
+                           attend<4, Source>, tile_threads(d),
+                           tile_bytes<4, number>(d))
                : attend_by(run, s, batches, queries, longest, 16,
                            attend<16, Source>, tile_threads(d),
-                           tile_bytes<16>(d));
+                           tile_bytes<16, number>(d));
 }
 
 int cuda_attend_segments(struct kernel_run *run, const struct segments &s,
@@ -303,11 +307,13 @@ int cuda_attend_segments(struct kernel_run *run, const struct segments &s,
     return attend_over(run, s, batches, s.most_queries(), s.longest());
 }
 
-static int attention(struct kernel_run *run, float *out, const float *q,
-                     const struct kernel_pages *pages, size_t m, size_t n,
-                     size_t hq, size_t hkv, size_t d, size_t window)
+template <typename Number>
+static int attend_pages(struct kernel_run *run, float *out, const float *q,
+                        const struct kernel_pages *pages, size_t m, size_t n,
+                        size_t hq, size_t hkv, size_t d, size_t window)
 {
-    struct paged s = {};
+    struct paged<Number> s = {
+    };
     s.sizes = dense_sizes_of(m * hq, hq, hkv, d);
     s.q = q;
     s.out = out;
@@ -315,9 +321,18 @@ static int attention(struct kernel_run *run, float *out, const float *q,
     s.m = m;
     s.n = n;
     s.window = window;
-    if (n > INT32_MAX)
-        return KERNEL_UNSUPPORTED;
     return attend_over(run, s, 1, m, window && window < n ? window : n);
+}
+
+static int attention(struct kernel_run *run, float *out, const float *q,
+                     const struct kernel_pages *pages, size_t m, size_t n,
+                     size_t hq, size_t hkv, size_t d, size_t window)
+{
+    if (n > INT32_MAX || !are_known(pages))
+        return KERNEL_UNSUPPORTED;
+    return (are_bf16(pages) ? attend_pages<uint16_t>
+                            : attend_pages<float>)(run, out, q, pages, m, n, hq,
+                                                   hkv, d, window);
 }
 
 static int attention_all(struct kernel_run *run, float *out, const float *q,

@@ -8,12 +8,12 @@ constexpr size_t CHOOSE_SHARE = 256;   /* candidates of a block, at least */
 
 /* log [m, hq] of the sum of the window's exp(score)s.  A block has a tile of
  * rows, queries times the heads of a group.  grid: tiles, key-value heads. */
-template <unsigned ROWS>
+template <unsigned ROWS, typename Number>
 static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
     sum_windows(float *log, struct hils_source s, const float *q, size_t first,
                 size_t m)
 {
-    auto *t = static_cast<struct tile_memory<ROWS> *>(cuda_shared());
+    auto *t = static_cast<struct tile_memory<ROWS, Number> *>(cuda_shared());
     size_t kv = blockIdx.y, row = blockIdx.x * size_t{ROWS};
     size_t rows = m * s.group - row < ROWS ? m * s.group - row : ROWS;
     size_t begin = SIZE_MAX, end = 0;
@@ -38,7 +38,7 @@ static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
         if (threadIdx.x < TILE) {
             size_t j = at + threadIdx.x;
             t->key[threadIdx.x] =
-                j < end && s.real(j) ? s.slot_key(j, kv) : nullptr;
+                j < end && s.real(j) ? s.slot_key<Number>(j, kv) : nullptr;
         }
         tile_score(t, s.d, s.scale, &scores);
         tile_weigh(t, &scores, [&](unsigned r, unsigned slot) {
@@ -59,14 +59,14 @@ static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
 
 /* The same on the tensor cores, in parts: log [parts, m, hq].  grid: tiles of
  * rows, key-value heads, parts. */
-template <unsigned ROWS, unsigned WIDTH>
+template <unsigned ROWS, unsigned WIDTH, typename Number>
 static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
     sum_by_tensors(float *log, struct hils_source s, const float *q,
                    size_t first, size_t m)
 {
     struct tensor_rows<ROWS, WIDTH> own;
-    auto turns =
-        hils_turns_of<ROWS, WIDTH>(s, q, nullptr, first * s.group, m * s.group);
+    auto turns = hils_turns_of<ROWS, WIDTH, Number>(
+        s, q, nullptr, first * s.group, m * s.group);
     tensor_begin(&own);
     turns.take_queries(&own);
     tensor_walk<false>(&turns.m->tile, &own, s.d, s.scale * LOG2_E, turns);
@@ -261,34 +261,34 @@ struct windows {
     size_t first, m, parts;
 };
 
-template <unsigned ROWS, unsigned WIDTH>
+template <unsigned ROWS, unsigned WIDTH, typename Number>
 static int sum_tiles(struct kernel_run *run, const struct hils_source &s,
                      const struct windows &w)
 {
-    return cuda_launch(run, sum_by_tensors<ROWS, WIDTH>,
+    return cuda_launch(run, sum_by_tensors<ROWS, WIDTH, Number>,
                        {cuda_ceil(w.m * s.group, ROWS), s.sizes.hkv, w.parts,
                         TENSOR_THREADS,
-                        sizeof(struct hils_memory<ROWS, WIDTH>)},
+                        sizeof(struct hils_memory<ROWS, WIDTH, Number>)},
                        w.log, s, w.q, w.first, w.m);
 }
 
-template <unsigned WIDTH>
+template <unsigned WIDTH, typename Number>
 static int sum_on_tensors(struct kernel_run *run, const struct hils_source &s,
                           const struct windows &w)
 {
     return w.m * s.group <= TENSOR_FEW
-               ? sum_tiles<TENSOR_FEW, WIDTH>(run, s, w)
-               : sum_tiles<TENSOR_MANY, WIDTH>(run, s, w);
+               ? sum_tiles<TENSOR_FEW, WIDTH, Number>(run, s, w)
+               : sum_tiles<TENSOR_MANY, WIDTH, Number>(run, s, w);
 }
 
 /* Wider heads: one part. */
-template <unsigned ROWS>
+template <unsigned ROWS, typename Number>
 static int sum_by_threads(struct kernel_run *run, const struct hils_source &s,
                           const struct windows &w)
 {
-    return cuda_launch(run, sum_windows<ROWS>,
+    return cuda_launch(run, sum_windows<ROWS, Number>,
                        {cuda_ceil(w.m * s.group, ROWS), s.sizes.hkv, 1,
-                        tile_threads(s.d), tile_bytes<ROWS>(s.d)},
+                        tile_threads(s.d), tile_bytes<ROWS, Number>(s.d)},
                        w.log, s, w.q, w.first, w.m);
 }
 
@@ -334,19 +334,25 @@ static int choose_split(struct kernel_run *run, const struct hils_source &s,
                               s);
 }
 
+template <typename Number>
+static int sum_all(struct kernel_run *run, const struct hils_source &s,
+                   const struct windows &w)
+{
+    if (s.d <= TENSOR_MOST_WIDTH / 2)
+        return sum_on_tensors<TENSOR_MOST_WIDTH / 2, Number>(run, s, w);
+    if (s.d <= TENSOR_MOST_WIDTH)
+        return sum_on_tensors<TENSOR_MOST_WIDTH, Number>(run, s, w);
+    return w.m * s.group <= FEW ? sum_by_threads<FEW, Number>(run, s, w)
+                                : sum_by_threads<MANY, Number>(run, s, w);
+}
+
 static int choose_batch(struct kernel_run *run, const struct hils_source &s,
                         const struct choosing &a, const struct windows &w)
 {
     int code = score_all(run, a.score, s, w.first, w.m, a.chunks);
-    if (code)
-        return code;
-    if (s.d <= TENSOR_MOST_WIDTH / 2)
-        code = sum_on_tensors<TENSOR_MOST_WIDTH / 2>(run, s, w);
-    else if (s.d <= TENSOR_MOST_WIDTH)
-        code = sum_on_tensors<TENSOR_MOST_WIDTH>(run, s, w);
-    else
-        code = w.m * s.group <= FEW ? sum_by_threads<FEW>(run, s, w)
-                                    : sum_by_threads<MANY>(run, s, w);
+    if (!code)
+        code = are_bf16(&s.pages) ? sum_all<uint16_t>(run, s, w)
+                                  : sum_all<float>(run, s, w);
     if (code || a.splits > 1)
         return code ? code : choose_split(run, s, a);
     return cuda_launch(run, choose_chunks,
@@ -365,7 +371,7 @@ int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
         return KERNEL_OK;
     if (sizes->d > TILE_MOST_WIDTH || sizes->hq > CUDA_MOST_SHARED / 8 ||
         sizes->n > INT32_MAX || sizes->m > INT32_MAX / sizes->hq ||
-        sizes->chunk > INT32_MAX)
+        sizes->chunk > INT32_MAX || !are_known(pages))
         return KERNEL_UNSUPPORTED;
     struct hils_source s =
         hils_source_of(qhat, pages, summaries, position, landmark, sizes);

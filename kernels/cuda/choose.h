@@ -1,6 +1,7 @@
 /* Scores of chunks, and the best of them: what HiLS and STAR attention choose
- * by.  A `Source` says who the queries are, what a chunk's key is, and how many
- * chunks a query may choose from (its candidates are the chunks before that). */
+ * by.  A `Source` says who the queries are, what a chunk's key is and what its
+ * numbers are (`number`, as in tensor.h), and how many chunks a query may choose
+ * from (its candidates are the chunks before that). */
 #ifndef KERNELS_CUDA_CHOOSE_H
 #define KERNELS_CUDA_CHOOSE_H
 
@@ -28,6 +29,20 @@ static __device__ inline float4 read_four(const float *row, size_t l, size_t d)
         return *reinterpret_cast<const float4 *>(row + l);
     return {l < d ? row[l] : 0, l + 1 < d ? row[l + 1] : 0,
             l + 2 < d ? row[l + 2] : 0, l + 3 < d ? row[l + 3] : 0};
+}
+static __device__ inline float4 read_four(const uint16_t *row, size_t l,
+                                          size_t d)
+{
+    if (l + 4 <= d && aligned_8(row + l)) {
+        const uint2 two = *reinterpret_cast<const uint2 *>(row + l);
+        return {
+            __uint_as_float(two.x << 16), __uint_as_float(two.x & 0xFFFF0000u),
+            __uint_as_float(two.y << 16), __uint_as_float(two.y & 0xFFFF0000u)};
+    }
+    return {l < d ? from_bf16(row[l]) : 0,
+            l + 1 < d ? from_bf16(row[l + 1]) : 0,
+            l + 2 < d ? from_bf16(row[l + 2]) : 0,
+            l + 3 < d ? from_bf16(row[l + 3]) : 0};
 }
 
 /* Few queries: each key is read once.  grid: SCORE_CHUNKS chunks, heads. */
@@ -79,7 +94,7 @@ static __global__ void __launch_bounds__(SCORE_THREADS)
 template <unsigned ROWS, unsigned WIDTH, typename Source> struct score_turns {
     static constexpr bool SPARSE = false;
     const Source &s;
-    struct tensor_tile<WIDTH> *t;
+    struct tensor_tile<WIDTH, typename Source::number> *t;
     float *score;
     size_t chunks;
     unsigned first, row, rows, head;
@@ -155,7 +170,8 @@ template <unsigned ROWS, unsigned WIDTH, typename Source>
 static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
     score_tensor(float *score, Source s, size_t first, size_t m, size_t chunks)
 {
-    auto *t = static_cast<struct tensor_tile<WIDTH> *>(cuda_shared());
+    using tile = struct tensor_tile<WIDTH, typename Source::number>;
+    auto *t = static_cast<tile *>(cuda_shared());
     struct tensor_rows<ROWS, WIDTH> own;
     unsigned row = blockIdx.z * ROWS, all = static_cast<unsigned>(m);
     struct score_turns<ROWS, WIDTH, Source> turns = {
@@ -172,7 +188,8 @@ template <unsigned ROWS, typename Source>
 static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
     score_chunks(float *score, Source s, size_t first, size_t m, size_t chunks)
 {
-    auto *t = static_cast<struct tile_memory<ROWS> *>(cuda_shared());
+    using memory = struct tile_memory<ROWS, typename Source::number>;
+    auto *t = static_cast<memory *>(cuda_shared());
     size_t head = blockIdx.y, i = blockIdx.z * size_t{ROWS};
     size_t at = blockIdx.x * size_t{TILE}, most = 0;
     struct tile_scores<ROWS> scores;
@@ -205,11 +222,12 @@ static int score_by_tensors(struct kernel_run *run, float *score,
                             const Source &s, size_t first, size_t m,
                             size_t chunks)
 {
-    return cuda_launch(run, score_tensor<ROWS, WIDTH, Source>,
-                       {cuda_ceil(chunks, SCORE_TILES * TENSOR_SLOTS), s.heads,
-                        cuda_ceil(m, ROWS), TENSOR_THREADS,
-                        sizeof(struct tensor_tile<WIDTH>)},
-                       score, s, first, m, chunks);
+    return cuda_launch(
+        run, score_tensor<ROWS, WIDTH, Source>,
+        {cuda_ceil(chunks, SCORE_TILES * TENSOR_SLOTS), s.heads,
+         cuda_ceil(m, ROWS), TENSOR_THREADS,
+         sizeof(struct tensor_tile<WIDTH, typename Source::number>)},
+        score, s, first, m, chunks);
 }
 
 /* By the way that suits the sizes; m at most CUDA_MOST_ROWS. */
@@ -227,7 +245,7 @@ static int score_all(struct kernel_run *run, float *score, const Source &s,
         return cuda_launch(run, score_chunks<ROWS, Source>,
                            {cuda_ceil(chunks, TILE), s.heads,
                             cuda_ceil(m, ROWS), tile_threads(s.d),
-                            tile_bytes<ROWS>(s.d)},
+                            tile_bytes<ROWS, typename Source::number>(s.d)},
                            score, s, first, m, chunks);
     if (m <= TENSOR_FEW)
         return s.d <= HALF

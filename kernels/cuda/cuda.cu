@@ -206,6 +206,7 @@ static void fill()
         missing = find_code();
     cudaGetLastError();
     table.name = "cuda";
+    table.bf16_pages = true;
     table.device = device;
     table.lost = lost;
     table.allocate = allocate;

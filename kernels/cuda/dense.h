@@ -33,6 +33,17 @@ static __device__ inline size_t page_at(const struct kernel_pages &pages,
     return head * (pages.by_head ? pages.slots * d : d);
 }
 
+/* Kernels that read pages are templates of what their numbers are: float, or
+ * uint16_t, bf16. */
+static inline bool are_known(const struct kernel_pages *pages)
+{
+    return pages->type == KERNEL_F32 || pages->type == KERNEL_BF16;
+}
+static inline bool are_bf16(const struct kernel_pages *pages)
+{
+    return pages->type == KERNEL_BF16;
+}
+
 /* Where the first head's key, or value, of slot j < 2^31 lies; `step` is of
  * page_step.  The device divides 32 bits by itself, 64 bits by a call. */
 static __device__ inline unsigned page_slots(const struct kernel_pages &pages)
@@ -40,21 +51,28 @@ static __device__ inline unsigned page_slots(const struct kernel_pages &pages)
     return pages.slots > INT32_MAX ? INT32_MAX
                                    : static_cast<unsigned>(pages.slots);
 }
-static __device__ inline const float *key_at(const struct kernel_pages &pages,
-                                             size_t j, size_t step)
+template <typename Number>
+static __device__ inline const Number *key_at(const struct kernel_pages &pages,
+                                              size_t j, size_t step)
 {
     unsigned slot = static_cast<unsigned>(j), slots = page_slots(pages);
-    return pages.keys[slot / slots] + pages.key_at + slot % slots * step;
+    return reinterpret_cast<const Number *>(pages.keys[slot / slots] +
+                                            pages.key_at) +
+           slot % slots * step;
 }
-static __device__ inline const float *value_at(const struct kernel_pages &pages,
-                                               size_t j, size_t step)
+template <typename Number>
+static __device__ inline const Number *value_at(
+    const struct kernel_pages &pages, size_t j, size_t step)
 {
     unsigned slot = static_cast<unsigned>(j), slots = page_slots(pages);
-    return pages.values[slot / slots] + pages.value_at + slot % slots * step;
+    return reinterpret_cast<const Number *>(pages.values[slot / slots] +
+                                            pages.value_at) +
+           slot % slots * step;
 }
 
 /* The last m of n slots ask; one batch. */
-struct paged {
+template <typename Number> struct paged {
+    using number = Number; /* of keys and values */
     struct dense_sizes sizes;
     const float *q; /* [m, hq, d] */
     float *out;     /* the same */
@@ -79,13 +97,13 @@ struct paged {
         unsigned each = static_cast<unsigned>(pages.hidden);
         return each && static_cast<unsigned>(j) % each == each - 1;
     }
-    __device__ const float *key(size_t, size_t j) const
+    __device__ const Number *key(size_t, size_t j) const
     {
-        return key_at(pages, j, page_step(pages, sizes.hkv, sizes.d));
+        return key_at<Number>(pages, j, page_step(pages, sizes.hkv, sizes.d));
     }
-    __device__ const float *value(size_t, size_t j) const
+    __device__ const Number *value(size_t, size_t j) const
     {
-        return value_at(pages, j, page_step(pages, sizes.hkv, sizes.d));
+        return value_at<Number>(pages, j, page_step(pages, sizes.hkv, sizes.d));
     }
     __device__ size_t head_at(size_t head) const
     {
@@ -106,6 +124,7 @@ struct paged {
  * sees the rows up to itself.  Before its rows come `shown` keys of its own;
  * with first_bare segment 0 has none. */
 struct segments {
+    using number = float;
     struct dense_sizes sizes;
     const float *q;               /* [asked, hq, d] or [n, hq, d] */
     float *out;                   /* [batches, asked, hq, d] or [n, hq, d] */

@@ -100,6 +100,10 @@ static __device__ inline bool aligned_16(const void *at)
 {
     return reinterpret_cast<uintptr_t>(at) % 16 == 0;
 }
+static __device__ inline bool aligned_8(const void *at)
+{
+    return reinterpret_cast<uintptr_t>(at) % 8 == 0;
+}
 
 /* What bf16 lost of two numbers: with it a product of three terms (high . high,
  * high . low, low . high) is right to about 2^-16 of each factor's size. */
@@ -110,7 +114,9 @@ static __device__ inline unsigned rest_bf16(float low, float high,
                      high - __uint_as_float(packed & 0xFFFF0000u));
 }
 
-/* c += (a + a_rest) . (b + b_rest), without the product of the rests. */
+/* c += (a + a_rest) . (b + b_rest), without the product of the rests; LOW false:
+ * b has none. */
+template <bool LOW>
 static __device__ __forceinline__ void multiply_split(float *c,
                                                       const unsigned *a,
                                                       const unsigned *a_rest,
@@ -118,7 +124,8 @@ static __device__ __forceinline__ void multiply_split(float *c,
                                                       const unsigned *b_rest)
 {
     multiply_bf16(c, a_rest, b);
-    multiply_bf16(c, a, b_rest);
+    if (LOW)
+        multiply_bf16(c, a, b_rest);
     multiply_bf16(c, a, b);
 }
 

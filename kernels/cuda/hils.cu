@@ -26,8 +26,8 @@ template <unsigned ROWS> struct gathered {
 };
 
 /* log: what was just seen weighs its own exp(score)s. */
-template <unsigned ROWS>
-static __device__ void weigh_own(const struct tile_memory<ROWS> *t,
+template <unsigned ROWS, typename Number>
+static __device__ void weigh_own(const struct tile_memory<ROWS, Number> *t,
                                  struct gathered<ROWS> *g)
 {
     for (unsigned r = threadIdx.x; r < ROWS; r += blockDim.x)
@@ -36,8 +36,8 @@ static __device__ void weigh_own(const struct tile_memory<ROWS> *t,
 }
 
 /* log: it weighs exp(the chunk's score); a warp a row. */
-template <unsigned ROWS>
-static __device__ void weigh_chunk(const struct tile_memory<ROWS> *t,
+template <unsigned ROWS, typename Number>
+static __device__ void weigh_chunk(const struct tile_memory<ROWS, Number> *t,
                                    struct gathered<ROWS> *g,
                                    const struct hils_source &s, size_t i,
                                    size_t head, size_t c)
@@ -56,8 +56,8 @@ static __device__ void weigh_chunk(const struct tile_memory<ROWS> *t,
 }
 
 /* all [ROWS] takes sum [ROWS], what was just seen. */
-template <unsigned ROWS>
-static __device__ void gather(const struct tile_memory<ROWS> *t,
+template <unsigned ROWS, typename Number>
+static __device__ void gather(const struct tile_memory<ROWS, Number> *t,
                               struct gathered<ROWS> *g, const float *sum,
                               float *all)
 {
@@ -77,8 +77,8 @@ static __device__ void gather(const struct tile_memory<ROWS> *t,
 }
 
 /* Takes slots [from, to) that are no landmarks. */
-template <unsigned ROWS>
-static __device__ void take_slots(struct tile_memory<ROWS> *t,
+template <unsigned ROWS, typename Number>
+static __device__ void take_slots(struct tile_memory<ROWS, Number> *t,
                                   const struct hils_source &s, size_t from,
                                   size_t to, size_t kv, float *sum)
 {
@@ -86,8 +86,9 @@ static __device__ void take_slots(struct tile_memory<ROWS> *t,
         if (threadIdx.x < TILE) {
             size_t j = at + threadIdx.x;
             bool there = j < to && s.real(j);
-            t->key[threadIdx.x] = there ? s.slot_key(j, kv) : nullptr;
-            t->value[threadIdx.x] = there ? s.slot_value(j, kv) : nullptr;
+            t->key[threadIdx.x] = there ? s.slot_key<Number>(j, kv) : nullptr;
+            t->value[threadIdx.x] =
+                there ? s.slot_value<Number>(j, kv) : nullptr;
         }
         tile_take(
             t, s.d, s.scale, [](unsigned, unsigned) { return true; }, sum);
@@ -104,11 +105,11 @@ static __device__ inline void share_out(size_t count, size_t parts, size_t part,
 }
 
 /* grid: queries, tiles of heads, parts. */
-template <unsigned ROWS>
+template <unsigned ROWS, typename Number>
 static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
     attend_chosen(struct hils_args a)
 {
-    auto *t = static_cast<struct tile_memory<ROWS> *>(cuda_shared());
+    auto *t = static_cast<struct tile_memory<ROWS, Number> *>(cuda_shared());
     auto *g = reinterpret_cast<struct gathered<ROWS> *>(tile_queries(t) +
                                                         ROWS * a.s.d);
     const struct hils_source &s = a.s;
@@ -167,14 +168,15 @@ static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
 }
 
 /* grid: tiles of rows, key-value heads, parts. */
-template <unsigned ROWS, unsigned WIDTH>
+template <unsigned ROWS, unsigned WIDTH, typename Number>
 static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
     attend_union(struct hils_args a)
 {
     struct tensor_rows<ROWS, WIDTH> own;
     const struct hils_source &s = a.s;
     const struct kernel_hils &z = s.sizes;
-    auto turns = hils_turns_of<ROWS, WIDTH>(s, a.q, a.chosen, 0, z.m * s.group);
+    auto turns =
+        hils_turns_of<ROWS, WIDTH, Number>(s, a.q, a.chosen, 0, z.m * s.group);
     tensor_begin(&own);
     turns.take_queries(&own);
     tensor_walk<true>(&turns.m->tile, &own, s.d, s.scale * LOG2_E, turns);
@@ -214,38 +216,54 @@ static int attend_in_parts(struct kernel_run *run, struct hils_args *a,
                            z.softmax1);
 }
 
-template <unsigned ROWS>
+template <unsigned ROWS, typename Number>
 static int attend_one_by_one(struct kernel_run *run, struct hils_args *a)
 {
     const struct kernel_hils &z = a->s.sizes;
     size_t window = z.window < z.n ? z.window : z.n;
     size_t most = cuda_ceil(window + z.chunk, TILE);
     return attend_in_parts(
-        run, a, attend_chosen<ROWS>,
+        run, a, attend_chosen<ROWS, Number>,
         {z.m, cuda_ceil(a->s.group, ROWS) * z.hkv, 1, tile_threads(z.d),
-         tile_bytes<ROWS>(z.d) + sizeof(struct gathered<ROWS>)},
+         tile_bytes<ROWS, Number>(z.d) + sizeof(struct gathered<ROWS>)},
         most > z.top_k ? most : z.top_k);
 }
 
-template <unsigned ROWS, unsigned WIDTH>
+template <unsigned ROWS, unsigned WIDTH, typename Number>
 static int attend_tiles(struct kernel_run *run, struct hils_args *a)
 {
     const struct kernel_hils &z = a->s.sizes;
     size_t window = z.window < z.n ? z.window : z.n;
     size_t most = cuda_ceil(window, TENSOR_SLOTS) + 1 + z.top_k;
-    return attend_in_parts(run, a, attend_union<ROWS, WIDTH>,
+    return attend_in_parts(run, a, attend_union<ROWS, WIDTH, Number>,
                            {cuda_ceil(z.m * a->s.group, ROWS), z.hkv, 1,
                             TENSOR_THREADS,
-                            sizeof(struct hils_memory<ROWS, WIDTH>)},
+                            sizeof(struct hils_memory<ROWS, WIDTH, Number>)},
                            most);
 }
 
-template <unsigned WIDTH>
+template <unsigned WIDTH, typename Number>
 static int attend_on_tensors(struct kernel_run *run, struct hils_args *a)
 {
     return a->s.sizes.m * a->s.group <= TENSOR_FEW
-               ? attend_tiles<TENSOR_FEW, WIDTH>(run, a)
-               : attend_tiles<TENSOR_MANY, WIDTH>(run, a);
+               ? attend_tiles<TENSOR_FEW, WIDTH, Number>(run, a)
+               : attend_tiles<TENSOR_MANY, WIDTH, Number>(run, a);
+}
+
+/* By the way that suits the sizes. */
+template <typename Number>
+static int attend(struct kernel_run *run, struct hils_args *a)
+{
+    const struct kernel_hils &z = a->s.sizes;
+    bool tensors = z.d <= TENSOR_MOST_WIDTH &&
+                   (z.exact || z.chunk <= TENSOR_SLOTS) &&
+                   z.top_k <= UNION_MOST_LENGTH;
+    if (tensors)
+        return z.d <= TENSOR_MOST_WIDTH / 2
+                   ? attend_on_tensors<TENSOR_MOST_WIDTH / 2, Number>(run, a)
+                   : attend_on_tensors<TENSOR_MOST_WIDTH, Number>(run, a);
+    return a->s.group <= FEW ? attend_one_by_one<FEW, Number>(run, a)
+                             : attend_one_by_one<MANY, Number>(run, a);
 }
 
 static int hils_attention(struct kernel_run *run, float *out, const float *q,
@@ -259,21 +277,14 @@ static int hils_attention(struct kernel_run *run, float *out, const float *q,
     if (!sizes->m || !sizes->d)
         return KERNEL_OK;
     if (sizes->d > TILE_MOST_WIDTH || sizes->n > INT32_MAX ||
-        sizes->chunk > INT32_MAX || sizes->m > INT32_MAX / sizes->hq)
+        sizes->chunk > INT32_MAX || sizes->m > INT32_MAX / sizes->hq ||
+        !are_known(pages))
         return KERNEL_UNSUPPORTED;
-    bool tensors = sizes->d <= TENSOR_MOST_WIDTH &&
-                   (sizes->exact || sizes->chunk <= TENSOR_SLOTS) &&
-                   sizes->top_k <= UNION_MOST_LENGTH;
     a.s = hils_source_of(qhat, pages, summaries, position, landmark, sizes);
     a.q = q;
     a.chosen = chosen;
     a.out = out;
-    if (tensors)
-        return sizes->d <= TENSOR_MOST_WIDTH / 2
-                   ? attend_on_tensors<TENSOR_MOST_WIDTH / 2>(run, &a)
-                   : attend_on_tensors<TENSOR_MOST_WIDTH>(run, &a);
-    return a.s.group <= FEW ? attend_one_by_one<FEW>(run, &a)
-                            : attend_one_by_one<MANY>(run, &a);
+    return are_bf16(pages) ? attend<uint16_t>(run, &a) : attend<float>(run, &a);
 }
 
 void cuda_fill_hils(struct kernels *table)

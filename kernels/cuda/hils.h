@@ -6,7 +6,8 @@
 #include "kernels/cuda/tiles.h"
 
 struct hils_source {
-    const float *qhat; /* [m, hq, d] */
+    using number = float; /* of summary keys; of pages it is a kernel's own */
+    const float *qhat;    /* [m, hq, d] */
     struct kernel_pages pages;
     struct kernel_summaries summaries;
     const int32_t *position, *landmark;
@@ -43,14 +44,16 @@ struct hils_source {
     {
         return !landmark || !landmark[j];
     }
-    __device__ const float *slot_key(size_t j, size_t kv) const
+    template <typename Number>
+    __device__ const Number *slot_key(size_t j, size_t kv) const
     {
-        return key_at(pages, j, page_step(pages, sizes.hkv, d)) +
+        return key_at<Number>(pages, j, page_step(pages, sizes.hkv, d)) +
                page_at(pages, kv, d);
     }
-    __device__ const float *slot_value(size_t j, size_t kv) const
+    template <typename Number>
+    __device__ const Number *slot_value(size_t j, size_t kv) const
     {
-        return value_at(pages, j, page_step(pages, sizes.hkv, d)) +
+        return value_at<Number>(pages, j, page_step(pages, sizes.hkv, d)) +
                page_at(pages, kv, d);
     }
 };

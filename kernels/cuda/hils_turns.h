@@ -6,8 +6,8 @@
 #include "kernels/cuda/hils.h"
 #include "kernels/cuda/union.h"
 
-template <unsigned ROWS, unsigned WIDTH> struct hils_memory {
-    struct tensor_tile<WIDTH> tile;
+template <unsigned ROWS, unsigned WIDTH, typename Number> struct hils_memory {
+    struct tensor_tile<WIDTH, Number> tile;
     struct union_state chunks;
     float weight[ROWS]; /* the chunk's score, exponents of 2 */
 };
@@ -15,11 +15,11 @@ template <unsigned ROWS, unsigned WIDTH> struct hils_memory {
 /* Rows are queries times the heads of a group, `first` the block's first; the
  * tiles of the windows, then those of the chunks, are dealt out to `parts`
  * blocks in turn.  chosen nullptr: windows alone. */
-template <unsigned ROWS, unsigned WIDTH> struct hils_turns {
+template <unsigned ROWS, unsigned WIDTH, typename Number> struct hils_turns {
     /* Wider, there are no registers to spare for it. */
     static constexpr bool SPARSE = WIDTH < TENSOR_MOST_WIDTH;
     const struct hils_source &s;
-    struct hils_memory<ROWS, WIDTH> *m;
+    struct hils_memory<ROWS, WIDTH, Number> *m;
     const float *q;        /* [.., hq, d] */
     const int32_t *chosen; /* [.., hkv, top_k] */
     unsigned kv, part, parts;
@@ -108,8 +108,9 @@ template <unsigned ROWS, unsigned WIDTH> struct hils_turns {
         for (unsigned half = 0; half < 2; half++) {
             size_t j = slot[half];
             bool there = j != SIZE_MAX && s.real(j);
-            m->tile.place(turn, half, there ? s.slot_key(j, kv) : nullptr,
-                          there ? s.slot_value(j, kv) : nullptr);
+            m->tile.place(turn, half,
+                          there ? s.slot_key<Number>(j, kv) : nullptr,
+                          there ? s.slot_value<Number>(j, kv) : nullptr);
         }
         m->tile.some[turn & 1] = some;
     }
@@ -168,24 +169,25 @@ template <unsigned ROWS, unsigned WIDTH> struct hils_turns {
 
 /* The turns of block (x: tile of rows, y: key-value head, z: part) of a grid
  * whose rows begin at `base` and are `count`. */
-template <unsigned ROWS, unsigned WIDTH>
-static __device__ inline struct hils_turns<ROWS, WIDTH> hils_turns_of(
+template <unsigned ROWS, unsigned WIDTH, typename Number>
+static __device__ inline struct hils_turns<ROWS, WIDTH, Number> hils_turns_of(
     const struct hils_source &s, const float *q, const int32_t *chosen,
     size_t base, size_t count) {
     size_t at = blockIdx.x * size_t{ROWS};
     size_t rows = count - at < ROWS ? count - at : ROWS;
-    return {s,
-            static_cast<struct hils_memory<ROWS, WIDTH> *>(cuda_shared()),
-            q,
-            chosen,
-            blockIdx.y,
-            blockIdx.z,
-            gridDim.z,
-            static_cast<unsigned>(base + at),
-            static_cast<unsigned>(rows),
-            0,
-            0,
-            0};
+    return {
+        s,
+        static_cast<struct hils_memory<ROWS, WIDTH, Number> *>(cuda_shared()),
+        q,
+        chosen,
+        blockIdx.y,
+        blockIdx.z,
+        gridDim.z,
+        static_cast<unsigned>(base + at),
+        static_cast<unsigned>(rows),
+        0,
+        0,
+        0};
 }
 
 #endif

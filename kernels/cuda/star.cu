@@ -6,8 +6,9 @@
 #include "kernels/cuda/dense.h"
 #include "kernels/cuda/union.h"
 
-struct star_source {
-    const float *q; /* [m, hq, d] */
+template <typename Number> struct star_source {
+    using number = Number; /* of keys and values */
+    const float *q;        /* [m, hq, d] */
     struct kernel_pages pages;
     size_t m, n, hkv, chunk;
     size_t d, heads, group;
@@ -25,21 +26,21 @@ struct star_source {
     {
         return q + (i * heads + head) * d;
     }
-    __device__ const float *key_of(size_t j, size_t head) const
+    __device__ const Number *key_of(size_t j, size_t head) const
     {
-        return key_at(pages, j, page_step(pages, hkv, d)) +
+        return key_at<Number>(pages, j, page_step(pages, hkv, d)) +
                page_at(pages, head / group, d);
     }
-    __device__ const float *value_of(size_t j, size_t head) const
+    __device__ const Number *value_of(size_t j, size_t head) const
     {
-        return value_at(pages, j, page_step(pages, hkv, d)) +
+        return value_at<Number>(pages, j, page_step(pages, hkv, d)) +
                page_at(pages, head / group, d);
     }
     __device__ size_t summary(size_t c) const
     {
         return c * chunk + chunk - 1;
     }
-    __device__ const float *key(size_t c, size_t head) const
+    __device__ const Number *key(size_t c, size_t head) const
     {
         return key_of(summary(c), head);
     }
@@ -50,9 +51,11 @@ struct star_source {
 };
 
 /* chosen [m, heads, top_k] by score [m, heads, chunks]. */
+template <typename Number>
 static __global__ void __launch_bounds__(CHOOSE_THREADS)
-    choose_by_summary(int32_t *chosen, const float *score, struct star_source s,
-                      size_t first, size_t chunks, size_t top_k)
+    choose_by_summary(int32_t *chosen, const float *score,
+                      struct star_source<Number> s, size_t first, size_t chunks,
+                      size_t top_k)
 {
     size_t row = blockIdx.x * s.heads + blockIdx.y;
     choose_best(static_cast<struct choose_memory *>(cuda_shared()),
@@ -61,10 +64,11 @@ static __global__ void __launch_bounds__(CHOOSE_THREADS)
 }
 
 /* Attention to `count` slots, the i-th of which is slot(i), times `share`. */
-template <typename Slot>
-static __device__ float part_of(struct tile_memory<1> *t,
-                                const struct star_source &s, size_t head,
-                                size_t count, float share, Slot slot)
+template <typename Number, typename Slot>
+static __device__ float part_of(struct tile_memory<1, Number> *t,
+                                const struct star_source<Number> &s,
+                                size_t head, size_t count, float share,
+                                Slot slot)
 {
     float sum[1];
     tile_begin(t, sum);
@@ -81,11 +85,13 @@ static __device__ float part_of(struct tile_memory<1> *t,
 }
 
 /* grid: queries, heads.  out [m, heads, d] of the queries from `first` on. */
+template <typename Number>
 static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
-    attend_parts(float *out, struct star_source s, const int32_t *chosen,
-                 const float *gate, size_t first, size_t top_k)
+    attend_parts(float *out, struct star_source<Number> s,
+                 const int32_t *chosen, const float *gate, size_t first,
+                 size_t top_k)
 {
-    auto *t = static_cast<struct tile_memory<1> *>(cuda_shared());
+    auto *t = static_cast<struct tile_memory<1, Number> *>(cuda_shared());
     size_t i = first + blockIdx.x, head = blockIdx.y, slot = s.slot(i);
     size_t before = slot / s.chunk, begin = before * s.chunk;
     size_t count = before < top_k ? before : top_k;
@@ -112,18 +118,18 @@ static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
 
 enum star_part { STAR_OWN, STAR_SUMMARIES, STAR_CHOSEN, STAR_PARTS };
 
-template <unsigned WIDTH> struct star_memory {
-    struct tensor_tile<WIDTH> tile;
+template <unsigned WIDTH, typename Number> struct star_memory {
+    struct tensor_tile<WIDTH, Number> tile;
     struct union_state chunks;
 };
 
 /* The tiles of one part.  A row is a query of the batch, which begins at `first`,
  * and a head of the group; each row has a list of its own. */
-template <unsigned ROWS, unsigned WIDTH> struct star_turns {
+template <unsigned ROWS, unsigned WIDTH, typename Number> struct star_turns {
     /* Wider, there are no registers to spare for it. */
     static constexpr bool SPARSE = WIDTH < TENSOR_MOST_WIDTH;
-    const struct star_source &s;
-    struct star_memory<WIDTH> *m;
+    const struct star_source<Number> &s;
+    struct star_memory<WIDTH, Number> *m;
     const int32_t *chosen; /* [batch, heads, top_k] */
     unsigned length;       /* top_k */
     unsigned kv, part, first, row, rows;
@@ -225,17 +231,18 @@ template <unsigned ROWS, unsigned WIDTH> struct star_turns {
 /* Each part leaves its own softmax's result, and as the logarithm of its weight
  * that of its gate: joining them is eq. 7.  grid: tiles of rows, key-value heads,
  * the three parts. */
-template <unsigned ROWS, unsigned WIDTH>
+template <unsigned ROWS, unsigned WIDTH, typename Number>
 static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
-    attend_part(struct tile_parts parts, struct star_source s,
+    attend_part(struct tile_parts parts, struct star_source<Number> s,
                 const int32_t *chosen, const float *gate, size_t first,
                 size_t m, size_t top_k)
 {
-    auto *memory = static_cast<struct star_memory<WIDTH> *>(cuda_shared());
+    auto *memory =
+        static_cast<struct star_memory<WIDTH, Number> *>(cuda_shared());
     struct tensor_rows<ROWS, WIDTH> own;
     unsigned row = blockIdx.x * ROWS;
     unsigned all = static_cast<unsigned>(m * s.group);
-    struct star_turns<ROWS, WIDTH> turns = {
+    struct star_turns<ROWS, WIDTH, Number> turns = {
         s, memory, chosen, static_cast<unsigned>(top_k), blockIdx.y, blockIdx.z,
             static_cast<unsigned>(first), row,
             all - row < ROWS ? all - row : ROWS, 0, 0
@@ -257,30 +264,32 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
     }
 }
 
-template <unsigned ROWS, unsigned WIDTH>
+template <unsigned ROWS, unsigned WIDTH, typename Number>
 static int attend_tiles(struct kernel_run *run, float *out,
-                        const struct star_source &s, const int32_t *chosen,
-                        const float *gate, size_t first, size_t m, size_t top_k)
+                        const struct star_source<Number> &s,
+                        const int32_t *chosen, const float *gate, size_t first,
+                        size_t m, size_t top_k)
 {
     cuda_room outs(run), logs(run);
     struct tile_parts parts = {outs.take<float>(STAR_PARTS, m * s.heads, s.d),
                                logs.take<float>(STAR_PARTS, m, s.heads)};
     if (!parts.out || !parts.log)
         return KERNEL_NO_MEMORY;
-    int code = cuda_launch(run, attend_part<ROWS, WIDTH>,
-                           {cuda_ceil(m * s.group, ROWS), s.hkv, STAR_PARTS,
-                            TENSOR_THREADS, sizeof(struct star_memory<WIDTH>)},
-                           parts, s, chosen, gate, first, m, top_k);
+    int code =
+        cuda_launch(run, attend_part<ROWS, WIDTH, Number>,
+                    {cuda_ceil(m * s.group, ROWS), s.hkv, STAR_PARTS,
+                     TENSOR_THREADS, sizeof(struct star_memory<WIDTH, Number>)},
+                    parts, s, chosen, gate, first, m, top_k);
     return code ? code
                 : cuda_join(run, out + first * s.heads * s.d, &parts,
                             STAR_PARTS, m * s.heads, s.d, false);
 }
 
-template <unsigned WIDTH>
+template <unsigned WIDTH, typename Number>
 static int attend_on_tensors(struct kernel_run *run, float *out,
-                             const struct star_source &s, const int32_t *chosen,
-                             const float *gate, size_t first, size_t m,
-                             size_t top_k)
+                             const struct star_source<Number> &s,
+                             const int32_t *chosen, const float *gate,
+                             size_t first, size_t m, size_t top_k)
 {
     return m * s.group <= TENSOR_FEW
                ? attend_tiles<TENSOR_FEW, WIDTH>(run, out, s, chosen, gate,
@@ -289,15 +298,16 @@ static int attend_on_tensors(struct kernel_run *run, float *out,
                                                   first, m, top_k);
 }
 
+template <typename Number>
 static int attend_batch(struct kernel_run *run, float *out,
-                        const struct star_source &s, float *score,
+                        const struct star_source<Number> &s, float *score,
                         int32_t *chosen, const float *gate, size_t first,
                         size_t m, size_t chunks, size_t top_k)
 {
     int code = score_all(run, score, s, first, m, chunks);
     if (!code)
         code = cuda_launch(
-            run, choose_by_summary,
+            run, choose_by_summary<Number>,
             {m, s.heads, 1, CHOOSE_THREADS, sizeof(struct choose_memory)},
             chosen, static_cast<const float *>(score), s, first, chunks, top_k);
     if (code)
@@ -308,25 +318,22 @@ static int attend_batch(struct kernel_run *run, float *out,
     if (s.d <= TENSOR_MOST_WIDTH)
         return attend_on_tensors<TENSOR_MOST_WIDTH>(run, out, s, chosen, gate,
                                                     first, m, top_k);
-    return cuda_launch(run, attend_parts,
-                       {m, s.heads, 1, tile_threads(s.d), tile_bytes<1>(s.d)},
-                       out, s, static_cast<const int32_t *>(chosen), gate,
-                       first, top_k);
+    return cuda_launch(
+        run, attend_parts<Number>,
+        {m, s.heads, 1, tile_threads(s.d), tile_bytes<1, Number>(s.d)}, out, s,
+        static_cast<const int32_t *>(chosen), gate, first, top_k);
 }
 
-static int star_attention(struct kernel_run *run, float *out, const float *q,
-                          const struct kernel_pages *pages, const float *gate,
-                          size_t m, size_t n, size_t hq, size_t hkv, size_t d,
-                          size_t chunk, size_t top_k)
+template <typename Number>
+static int attend(struct kernel_run *run, float *out, const float *q,
+                  const struct kernel_pages *pages, const float *gate, size_t m,
+                  size_t n, size_t hq, size_t hkv, size_t d, size_t chunk,
+                  size_t top_k)
 {
-    if (!m || !d)
-        return KERNEL_OK;
-    if (d > TILE_MOST_WIDTH || n > INT32_MAX || chunk > INT32_MAX ||
-        m > INT32_MAX / hq)
-        return KERNEL_UNSUPPORTED;
     const struct dense_sizes dense = dense_sizes_of(1, hq, hkv, d);
-    const struct star_source s = {q,     *pages, m,  n,           hkv,
-                                  chunk, d,      hq, dense.group, dense.scale};
+    const struct star_source<Number> s = {
+        q, *pages, m, n, hkv, chunk, d, hq, dense.group, dense.scale
+    };
     size_t chunks = (n - 1) / chunk; /* of the last query */
     top_k = top_k < chunks ? top_k : chunks;
     if (d <= TENSOR_MOST_WIDTH && top_k > UNION_MOST_LENGTH)
@@ -342,6 +349,21 @@ static int star_attention(struct kernel_run *run, float *out, const float *q,
         code = attend_batch(run, out, s, score, chosen, gate, at,
                             m - at < batch ? m - at : batch, chunks, top_k);
     return code;
+}
+
+static int star_attention(struct kernel_run *run, float *out, const float *q,
+                          const struct kernel_pages *pages, const float *gate,
+                          size_t m, size_t n, size_t hq, size_t hkv, size_t d,
+                          size_t chunk, size_t top_k)
+{
+    if (!m || !d)
+        return KERNEL_OK;
+    if (d > TILE_MOST_WIDTH || n > INT32_MAX || chunk > INT32_MAX ||
+        m > INT32_MAX / hq || !are_known(pages))
+        return KERNEL_UNSUPPORTED;
+    return (are_bf16(pages) ? attend<uint16_t>
+                            : attend<float>)(run, out, q, pages, gate, m, n, hq,
+                                             hkv, d, chunk, top_k);
 }
 
 void cuda_fill_star(struct kernels *table)

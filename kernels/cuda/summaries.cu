@@ -1,6 +1,6 @@
 /* What HiLS attention knows of a chunk: calibrated queries, proxies, summaries. */
 #include "kernels/cuda/dense.h"
-#include "kernels/cuda/device.h"
+#include "kernels/cuda/tiles.h"
 
 constexpr unsigned THREADS = 128;
 
@@ -54,16 +54,17 @@ struct summary_sizes {
 
 /* score [keys] = proxy . k / sqrt(d), a warp a key; then their shares.  Gives
  * -sum p ln p. */
+template <typename Number>
 static __device__ __forceinline__ float weigh_keys(
     float *score, const float *proxy, const struct kernel_pages &pages,
     const struct summary_sizes &z, size_t slot, size_t at, float *room)
 {
     for (size_t j = warp_of_thread(); j < z.keys; j += THREADS / WARP) {
-        const float *key =
-            key_at(pages, slot + j, page_step(pages, z.hkv, z.d)) + at;
+        const Number *key =
+            key_at<Number>(pages, slot + j, page_step(pages, z.hkv, z.d)) + at;
         float sum = 0;
         for (size_t l = lane_of_thread(); l < z.d; l += WARP)
-            sum += key[l] * proxy[l];
+            sum += widened(key[l]) * proxy[l];
         sum = warp_sum(sum) * z.scale;
         if (!lane_of_thread())
             score[j] = sum;
@@ -86,6 +87,7 @@ static __device__ __forceinline__ float weigh_keys(
 }
 
 /* A block for each chunk and query head. */
+template <typename Number>
 static __global__ void __launch_bounds__(THREADS, 1)
     summarise(struct kernel_summaries summaries, struct kernel_pages pages,
               struct summary_sizes z)
@@ -98,12 +100,13 @@ static __global__ void __launch_bounds__(THREADS, 1)
     for (size_t l = threadIdx.x; l < z.d; l += THREADS)
         proxy[l] = key[l];
     __syncthreads();
-    float bias = weigh_keys(score, proxy, pages, z, slot, at, room);
+    float bias = weigh_keys<Number>(score, proxy, pages, z, slot, at, room);
     for (size_t l = threadIdx.x; l < z.d; l += THREADS) {
         float sum = 0;
         for (size_t j = 0; j < z.keys; j++)
-            sum += score[j] * key_at(pages, slot + j,
-                                     page_step(pages, z.hkv, z.d))[at + l];
+            sum += score[j] *
+                   widened(key_at<Number>(
+                       pages, slot + j, page_step(pages, z.hkv, z.d))[at + l]);
         key[l] = sum;
     }
     if (!threadIdx.x)
@@ -121,10 +124,10 @@ static int chunk_summary(struct kernel_run *run,
         first, chunk,      landmark ? chunk - 1 : chunk, sizes.group, hkv,
         d,     sizes.scale};
     if (chunk > CUDA_MOST_SHARED || d > CUDA_MOST_SHARED ||
-        first + chunks > INT32_MAX / chunk)
+        first + chunks > INT32_MAX / chunk || !are_known(pages))
         return KERNEL_UNSUPPORTED;
     return cuda_launch(
-        run, summarise,
+        run, are_bf16(pages) ? summarise<uint16_t> : summarise<float>,
         {chunks, hq, 1, THREADS, (MOST_WARPS + d + chunk) * sizeof(float)},
         *summaries, *pages, z);
 }

@@ -6,11 +6,19 @@
  * and sums a quarter of the columns.  WIDTH is the head's width, rounded up to
  * what there is code for; the columns beyond are zeros.
  *
- * Keys and values are f32 and come by copies that run on behind the program: a
- * tile's keys while the values of the one before are summed, its values while its
- * keys are scored.  In shared memory each number is then split in two bf16s, and
- * a product is of three terms (fragments.h): f32's result to about 1e-5 of it,
- * where bf16 alone would be 1e-2 off as soon as scores are large.  Sums are f32.
+ * Keys and values come by copies that run on behind the program.  `Number` is
+ * what they are kept as:
+ *
+ *     float      A tile's keys come while the values of the one before are
+ *                summed, its values while its keys are scored.  In shared memory
+ *                each number is then split in two bf16s, and a product is of three
+ *                terms (fragments.h).
+ *     uint16_t   bf16.  They come to where products read them, while the tile
+ *                before is worked on; a product is of two terms.
+ *
+ * Queries and shares are split in two either way: f32's result to about 1e-5 of
+ * it, of the keys and values that there are, where bf16 alone would be 1e-2 off as
+ * soon as scores are large.  Sums are f32.
  *
  * What a tile is says `Turns`, a struct of the caller's:
  *
@@ -41,22 +49,36 @@ constexpr size_t TENSOR_MOST_WIDTH = 128;
 constexpr unsigned TENSOR_FEW = 16, TENSOR_MANY = 64; /* rows */
 constexpr float LOG2_E = 1.44269504088896341f, LN_2 = 0.693147180559945309f;
 
-template <unsigned WIDTH> struct tensor_tile {
+/* Numbers of a tile as products read them: a slot's 16 bytes i lie at
+ * i ^ (slot % 8), so that eight slots' lie in different banks. */
+template <unsigned WIDTH, typename Number> struct tensor_numbers;
+
+template <unsigned WIDTH> struct tensor_numbers<WIDTH, float> {
     static constexpr unsigned HALVES = TENSOR_SLOTS * WIDTH;
 
     /* As they came; aligned for 16 bytes. */
     float raw_key[TENSOR_SLOTS * WIDTH], raw_value[TENSOR_SLOTS * WIDTH];
-    /* Split: first the keys, then the values; a slot's 16 bytes i lie at
-     * i ^ (slot % 8), so that eight slots' lie in different banks. */
+    /* Split: first the keys, then the values. */
     uint16_t high[HALVES], low[HALVES];
+};
+
+template <unsigned WIDTH> struct tensor_numbers<WIDTH, uint16_t> {
+    static constexpr unsigned HALVES = TENSOR_SLOTS * WIDTH;
+
+    /* Of the tile at hand and of the next, by turn & 1; aligned as above. */
+    uint16_t keys[2][HALVES], values[2][HALVES];
+};
+
+template <unsigned WIDTH, typename Number> struct tensor_tile {
+    struct tensor_numbers<WIDTH, Number> numbers;
     /* Of the tile at hand and of the next, by turn & 1. */
-    const float *key[2][TENSOR_SLOTS], *value[2][TENSOR_SLOTS];
+    const Number *key[2][TENSOR_SLOTS], *value[2][TENSOR_SLOTS];
     unsigned there[2][TENSOR_SLOTS / WARP]; /* bits: slots with a key */
     unsigned some[2];                       /* whether there is such a tile */
 
     /* By the first warp, for slot 32 half + lane; nullptr: none. */
-    __device__ void place(unsigned turn, unsigned half, const float *its_key,
-                          const float *its_value)
+    __device__ void place(unsigned turn, unsigned half, const Number *its_key,
+                          const Number *its_value)
     {
         unsigned side = turn & 1, slot = half * WARP + lane_of_thread();
         unsigned bits = __ballot_sync(WHOLE_WARP, its_key != nullptr);
@@ -156,10 +178,33 @@ static __device__ __forceinline__ void tensor_fetch(float *to,
     end_copies();
 }
 
+/* The same of bf16, to where products read it; zeros where there is nothing. */
+template <unsigned WIDTH>
+static __device__ __forceinline__ void tensor_fetch(uint16_t *to,
+                                                    const uint16_t *const *from,
+                                                    size_t d, bool some)
+{
+    if (some)
+#pragma unroll 1
+        for (unsigned at = threadIdx.x; at < TENSOR_SLOTS * WIDTH / 8;
+             at += TENSOR_THREADS) {
+            unsigned slot = at / (WIDTH / 8), l = at % (WIDTH / 8) * 8;
+            const uint16_t *row = from[slot];
+            uint16_t *place = to + split_place<WIDTH>(slot, l);
+            if (row && l + 8 <= d && aligned_16(row + l))
+                copy_16(place, row + l);
+            else
+                for (unsigned e = 0; e < 8; e++)
+                    place[e] = row && l + e < d ? row[l + e] : uint16_t{0};
+        }
+    end_copies();
+}
+
 /* high and low of what came; zeros where nothing did. */
 template <unsigned WIDTH>
 static __device__ __forceinline__ void tensor_split(
-    struct tensor_tile<WIDTH> *t, const float *raw, size_t d, uint64_t there)
+    struct tensor_numbers<WIDTH, float> *t, const float *raw, size_t d,
+    uint64_t there)
 {
 #pragma unroll 2
     for (unsigned at = threadIdx.x; at < TENSOR_SLOTS * WIDTH / 4;
@@ -211,10 +256,11 @@ static __device__ __forceinline__ void tensor_begin(
 
 /* ---- Scores ---- */
 
-/* of[first ..] = q . k for `COUNT` pairs of eight slots, from pair `first`. */
-template <unsigned ROWS, unsigned WIDTH, unsigned COUNT>
+/* of[first ..] = q . k for `COUNT` pairs of eight slots, from pair `first`.
+ * LOW: keys are in two terms. */
+template <unsigned ROWS, unsigned WIDTH, unsigned COUNT, bool LOW>
 static __device__ __forceinline__ void score_slots(
-    const struct tensor_tile<WIDTH> *t,
+    const uint16_t *high, const uint16_t *low,
     const struct tensor_rows<ROWS, WIDTH> *rows, unsigned first, float (*of)[4])
 {
     unsigned lane = lane_of_thread();
@@ -227,34 +273,40 @@ static __device__ __forceinline__ void score_slots(
             of[2 * i][e] = of[2 * i + 1][e] = 0;
 #pragma unroll
         for (unsigned k = 0; k < WIDTH / 16; k++) {
-            unsigned b[4], b_rest[4];
+            unsigned b[4], b_rest[4] = {};
             unsigned place = split_place<WIDTH>(slot + i * 16, column + k * 16);
-            read_matrices(b, t->high + place);
-            read_matrices(b_rest, t->low + place);
-            multiply_split(of[2 * i], rows->high[k], rows->low[k], b, b_rest);
-            multiply_split(of[2 * i + 1], rows->high[k], rows->low[k], b + 2,
-                           b_rest + 2);
+            read_matrices(b, high + place);
+            if (LOW)
+                read_matrices(b_rest, low + place);
+            multiply_split<LOW>(of[2 * i], rows->high[k], rows->low[k], b,
+                                b_rest);
+            multiply_split<LOW>(of[2 * i + 1], rows->high[k], rows->low[k],
+                                b + 2, b_rest + 2);
         }
     }
 }
 
-/* All scores of the warp's rows, times `scale`.  16 rows: the warps change what
- * each has of them, over the split keys, which nobody needs then. */
-template <unsigned ROWS, unsigned WIDTH>
+/* All scores of the warp's rows, times `scale`; the keys are as score_slots has
+ * them.  16 rows: the warps change what each has of them, over the keys' first
+ * terms, which nobody needs then. */
+template <bool LOW, unsigned ROWS, unsigned WIDTH>
 static __device__ __forceinline__ void tensor_score(
-    struct tensor_tile<WIDTH> *t, const struct tensor_rows<ROWS, WIDTH> *rows,
-    float scale, struct tensor_scores *scores)
+    uint16_t *high, const uint16_t *low,
+    const struct tensor_rows<ROWS, WIDTH> *rows, float scale,
+    struct tensor_scores *scores)
 {
     constexpr unsigned STEP = TENSOR_SLOTS + 8; /* banks */
-    static_assert(ROWS * STEP * sizeof(float) <= sizeof t->high ||
+    static_assert(ROWS * STEP * sizeof(float) <=
+                          TENSOR_SLOTS * WIDTH * sizeof *high ||
                       ROWS != TENSOR_FEW,
                   "the scores of all warps do not fit over the keys");
     if (ROWS == TENSOR_MANY) {
-        score_slots<ROWS, WIDTH, TENSOR_SLOTS / 16>(t, rows, 0, scores->of);
+        score_slots<ROWS, WIDTH, TENSOR_SLOTS / 16, LOW>(high, low, rows, 0,
+                                                         scores->of);
     } else {
-        float own[2][4], *all = reinterpret_cast<float *>(t->high);
+        float own[2][4], *all = reinterpret_cast<float *>(high);
         unsigned warp = warp_of_thread(), lane = lane_of_thread();
-        score_slots<ROWS, WIDTH, 1>(t, rows, warp, own);
+        score_slots<ROWS, WIDTH, 1, LOW>(high, low, rows, warp, own);
         __syncthreads();
         for (unsigned i = 0; i < 2; i++)
             for (unsigned e = 0; e < 4; e++)
@@ -382,11 +434,11 @@ static __device__ __forceinline__ void tensor_weigh_whole(
 
 /* ---- Values ---- */
 
-/* sum += shares . values, the split of which is in the tile. */
-template <unsigned ROWS, unsigned WIDTH>
+/* sum += shares . values, LOW: in two terms. */
+template <bool LOW, unsigned ROWS, unsigned WIDTH>
 static __device__ __forceinline__ void tensor_mix(
-    const struct tensor_tile<WIDTH> *t, struct tensor_rows<ROWS, WIDTH> *rows,
-    const struct tensor_scores *shares)
+    const uint16_t *high, const uint16_t *low,
+    struct tensor_rows<ROWS, WIDTH> *rows, const struct tensor_scores *shares)
 {
     unsigned lane = lane_of_thread();
     unsigned slot = lane % 16;
@@ -402,62 +454,114 @@ static __device__ __forceinline__ void tensor_mix(
         }
 #pragma unroll
         for (unsigned i = 0; i < tensor_rows<ROWS, WIDTH>::COLUMNS / 16; i++) {
-            unsigned b[4], b_rest[4];
+            unsigned b[4], b_rest[4] = {};
             unsigned place = split_place<WIDTH>(slot + k * 16, column + i * 16);
-            read_turned(b, t->high + place);
-            read_turned(b_rest, t->low + place);
-            multiply_split(rows->sum[2 * i], a, a_rest, b, b_rest);
-            multiply_split(rows->sum[2 * i + 1], a, a_rest, b + 2, b_rest + 2);
+            read_turned(b, high + place);
+            if (LOW)
+                read_turned(b_rest, low + place);
+            multiply_split<LOW>(rows->sum[2 * i], a, a_rest, b, b_rest);
+            multiply_split<LOW>(rows->sum[2 * i + 1], a, a_rest, b + 2,
+                                b_rest + 2);
         }
     }
 }
 
 /* ---- A walk over tiles ---- */
 
+/* What the thread's rows see of a tile. */
+template <unsigned WIDTH, typename Number, typename Turns>
+static __device__ __forceinline__ unsigned tensor_own(
+    const struct tensor_tile<WIDTH, Number> *t, const Turns &turns,
+    unsigned turn)
+{
+    uint64_t there = t->there_bits(turn);
+    return own_bits(turns.seen(turn, 0) & there) |
+           own_bits(turns.seen(turn, 1) & there) << 16;
+}
+
 /* All tiles of `turns`.  VALUES false: most and total alone, no sums.  All
  * threads come; shared memory of the tile may be used again after a barrier. */
 template <bool VALUES, unsigned ROWS, unsigned WIDTH, typename Turns>
 static __device__ __forceinline__ void tensor_walk(
-    struct tensor_tile<WIDTH> *t, struct tensor_rows<ROWS, WIDTH> *rows,
+    struct tensor_tile<WIDTH, float> *t, struct tensor_rows<ROWS, WIDTH> *rows,
     size_t d, float scale, Turns &turns)
 {
+    struct tensor_numbers<WIDTH, float> *x = &t->numbers;
     if (!warp_of_thread())
         turns.find(0);
     __syncthreads();
     bool more = t->some[0];
-    tensor_fetch<WIDTH>(t->raw_key, t->key[0], d, more);
-    tensor_fetch<WIDTH>(t->raw_value, t->value[0], d, VALUES && more);
+    tensor_fetch<WIDTH>(x->raw_key, t->key[0], d, more);
+    tensor_fetch<WIDTH>(x->raw_value, t->value[0], d, VALUES && more);
     for (unsigned turn = 0; more; turn++) {
         unsigned next = (turn + 1) & 1;
         struct tensor_scores scores;
         wait_copies<1>();
         __syncthreads(); /* the keys are there, nobody reads split values */
-        tensor_split(t, t->raw_key, d, t->there_bits(turn));
+        tensor_split(x, x->raw_key, d, t->there_bits(turn));
         if (!warp_of_thread())
             turns.find(turn + 1);
         __syncthreads(); /* the split keys are there, and the next places */
         more = t->some[next];
-        tensor_fetch<WIDTH>(t->raw_key, t->key[next], d, more);
+        tensor_fetch<WIDTH>(x->raw_key, t->key[next], d, more);
         turns.prepare(turn);
-        uint64_t there = t->there_bits(turn);
-        unsigned own = own_bits(turns.seen(turn, 0) & there) |
-                       own_bits(turns.seen(turn, 1) & there) << 16;
+        unsigned own = tensor_own(t, turns, turn);
         /* Of 16 rows all warps know the same: tensor_score waits for all. */
         bool any = !Turns::SPARSE || __ballot_sync(WHOLE_WARP, own != 0);
         if (any) {
-            tensor_score(t, rows, scale, &scores);
+            tensor_score<true>(x->high, x->low, rows, scale, &scores);
             __syncwarp(); /* what prepare left */
             turns.take(rows, &scores, own, turn);
         }
         if (VALUES) {
             wait_copies<1>();
             __syncthreads(); /* the values are there, nobody reads keys */
-            tensor_split(t, t->raw_value, d, t->there_bits(turn));
+            tensor_split(x, x->raw_value, d, t->there_bits(turn));
             __syncthreads(); /* the split values are there */
         }
-        tensor_fetch<WIDTH>(t->raw_value, t->value[next], d, VALUES && more);
+        tensor_fetch<WIDTH>(x->raw_value, t->value[next], d, VALUES && more);
         if (VALUES && any)
-            tensor_mix(t, rows, &scores);
+            tensor_mix<true>(x->high, x->low, rows, &scores);
+    }
+}
+
+/* The same of bf16: no split, and room for two tiles. */
+template <bool VALUES, unsigned ROWS, unsigned WIDTH, typename Turns>
+static __device__ __forceinline__ void tensor_walk(
+    struct tensor_tile<WIDTH, uint16_t> *t,
+    struct tensor_rows<ROWS, WIDTH> *rows, size_t d, float scale, Turns &turns)
+{
+    struct tensor_numbers<WIDTH, uint16_t> *x = &t->numbers;
+    const uint16_t *none = nullptr;
+    if (!warp_of_thread())
+        turns.find(0);
+    __syncthreads();
+    bool more = t->some[0];
+    tensor_fetch<WIDTH>(x->keys[0], t->key[0], d, more);
+    tensor_fetch<WIDTH>(x->values[0], t->value[0], d, VALUES && more);
+    for (unsigned turn = 0; more; turn++) {
+        unsigned side = turn & 1, next = side ^ 1;
+        struct tensor_scores scores;
+        if (!warp_of_thread())
+            turns.find(turn + 1); /* over the places of the turn before, */
+        wait_copies<1>();         /* which all have left at its last barrier */
+        __syncthreads(); /* the keys are there, and the next places; nobody
+                            reads the numbers of the turn before */
+        more = t->some[next];
+        tensor_fetch<WIDTH>(x->keys[next], t->key[next], d, more);
+        turns.prepare(turn);
+        unsigned own = tensor_own(t, turns, turn);
+        bool any = !Turns::SPARSE || __ballot_sync(WHOLE_WARP, own != 0);
+        if (any) {
+            tensor_score<false>(x->keys[side], none, rows, scale, &scores);
+            __syncwarp(); /* what prepare left */
+            turns.take(rows, &scores, own, turn);
+        }
+        wait_copies<1>();
+        __syncthreads(); /* the values are there, nobody reads these places */
+        tensor_fetch<WIDTH>(x->values[next], t->value[next], d, VALUES && more);
+        if (VALUES && any)
+            tensor_mix<false>(x->values[side], none, rows, &scores);
     }
 }
 

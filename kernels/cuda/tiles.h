@@ -7,7 +7,8 @@
  * of values by threads, a thread a column of the head.  Softmax is made as it
  * goes (Milakov and Gimelshein 2018): most and total of the scores so far.
  *
- * f32 throughout, no tensor cores yet. */
+ * `Number` is what keys and values are kept as, float or uint16_t, bf16; all else
+ * is f32.  No tensor cores. */
 #ifndef KERNELS_CUDA_TILES_H
 #define KERNELS_CUDA_TILES_H
 
@@ -26,8 +27,8 @@ inline unsigned tile_threads(size_t d)
                          : static_cast<unsigned>(cuda_ceil(d, WARP) * WARP);
 }
 
-template <unsigned ROWS> struct tile_memory {
-    const float *key[TILE], *value[TILE];
+template <unsigned ROWS, typename Number> struct tile_memory {
+    const Number *key[TILE], *value[TILE];
     float slab[TILE * SLAB_STEP];
     float share[TILE][ROWS]; /* exp(score - most) */
     float factor[ROWS], most[ROWS], total[ROWS];
@@ -35,15 +36,25 @@ template <unsigned ROWS> struct tile_memory {
     /* then the queries [ROWS, d] */
 };
 
-template <unsigned ROWS> constexpr size_t tile_bytes(size_t d)
+template <unsigned ROWS, typename Number> constexpr size_t tile_bytes(size_t d)
 {
-    return sizeof(struct tile_memory<ROWS>) + ROWS * d * sizeof(float);
+    return sizeof(struct tile_memory<ROWS, Number>) + ROWS * d * sizeof(float);
 }
 
-template <unsigned ROWS>
-static __device__ inline float *tile_queries(struct tile_memory<ROWS> *t)
+template <unsigned ROWS, typename Number>
+static __device__ inline float *tile_queries(
+    struct tile_memory<ROWS, Number> *t)
 {
     return reinterpret_cast<float *>(t + 1);
+}
+
+static __device__ inline float widened(float x)
+{
+    return x;
+}
+static __device__ inline float widened(uint16_t x)
+{
+    return from_bf16(x);
 }
 
 static __device__ inline float minus_infinity()
@@ -58,18 +69,17 @@ static __device__ inline float share_of(float a, float b)
 }
 
 /* Takes query `r` of the block, or that there is none. */
-template <unsigned ROWS>
-static __device__ inline void tile_take_query(struct tile_memory<ROWS> *t,
-                                              unsigned r, const float *q,
-                                              size_t d)
+template <unsigned ROWS, typename Number>
+static __device__ inline void tile_take_query(
+    struct tile_memory<ROWS, Number> *t, unsigned r, const float *q, size_t d)
 {
     for (size_t l = threadIdx.x; l < d; l += blockDim.x)
         tile_queries(t)[r * d + l] = q ? q[l] : 0;
 }
 
 /* Forgets what was seen. */
-template <unsigned ROWS>
-static __device__ inline void tile_begin(struct tile_memory<ROWS> *t,
+template <unsigned ROWS, typename Number>
+static __device__ inline void tile_begin(struct tile_memory<ROWS, Number> *t,
                                          float *sum)
 {
     __syncthreads();
@@ -91,9 +101,9 @@ template <unsigned ROWS> struct tile_scores {
 
 /* scores = q . k * scale, for the tile whose keys' places some threads have just
  * set.  All threads come. */
-template <unsigned ROWS>
-static __device__ inline void tile_score(struct tile_memory<ROWS> *t, size_t d,
-                                         float scale,
+template <unsigned ROWS, typename Number>
+static __device__ inline void tile_score(struct tile_memory<ROWS, Number> *t,
+                                         size_t d, float scale,
                                          struct tile_scores<ROWS> *scores)
 {
     unsigned warps = blockDim.x / WARP, warp = warp_of_thread();
@@ -107,9 +117,9 @@ static __device__ inline void tile_score(struct tile_memory<ROWS> *t, size_t d,
         __syncthreads();
         for (unsigned at = threadIdx.x; at < TILE * SLAB; at += blockDim.x) {
             unsigned slot = at / SLAB, l = at % SLAB;
-            const float *key = t->key[slot];
+            const Number *key = t->key[slot];
             t->slab[slot * SLAB_STEP + l] =
-                key && l < width ? key[from + l] : 0;
+                key && l < width ? widened(key[from + l]) : 0;
         }
         __syncthreads();
         const float *key = t->slab + lane_of_thread() * SLAB_STEP;
@@ -128,8 +138,8 @@ static __device__ inline void tile_score(struct tile_memory<ROWS> *t, size_t d,
 
 /* Takes the tile's scores into most and total; `sees(row, slot of the tile)`.
  * Leaves shares and factors for tile_mix. */
-template <unsigned ROWS, typename Sees>
-static __device__ inline void tile_weigh(struct tile_memory<ROWS> *t,
+template <unsigned ROWS, typename Number, typename Sees>
+static __device__ inline void tile_weigh(struct tile_memory<ROWS, Number> *t,
                                          const struct tile_scores<ROWS> *scores,
                                          Sees sees)
 {
@@ -158,9 +168,9 @@ static __device__ inline void tile_weigh(struct tile_memory<ROWS> *t,
 }
 
 /* sum [ROWS], of the thread's column, takes the tile's values. */
-template <unsigned ROWS>
-static __device__ inline void tile_mix(const struct tile_memory<ROWS> *t,
-                                       size_t d, float *sum)
+template <unsigned ROWS, typename Number>
+static __device__ inline void tile_mix(
+    const struct tile_memory<ROWS, Number> *t, size_t d, float *sum)
 {
     __syncthreads();
     if (threadIdx.x < d) {
@@ -168,10 +178,10 @@ static __device__ inline void tile_mix(const struct tile_memory<ROWS> *t,
         for (unsigned r = 0; r < ROWS; r++)
             sum[r] *= t->factor[r];
         for (unsigned slot = 0; slot < TILE; slot++) {
-            const float *value = t->value[slot];
+            const Number *value = t->value[slot];
             if (!value)
                 continue;
-            float v = value[threadIdx.x];
+            float v = widened(value[threadIdx.x]);
 #pragma unroll
             for (unsigned r = 0; r < ROWS; r++)
                 sum[r] += t->share[slot][r] * v;
@@ -181,9 +191,10 @@ static __device__ inline void tile_mix(const struct tile_memory<ROWS> *t,
 }
 
 /* A whole tile. */
-template <unsigned ROWS, typename Sees>
-static __device__ inline void tile_take(struct tile_memory<ROWS> *t, size_t d,
-                                        float scale, Sees sees, float *sum)
+template <unsigned ROWS, typename Number, typename Sees>
+static __device__ inline void tile_take(struct tile_memory<ROWS, Number> *t,
+                                        size_t d, float scale, Sees sees,
+                                        float *sum)
 {
     struct tile_scores<ROWS> scores;
     tile_score(t, d, scale, &scores);
@@ -207,10 +218,10 @@ int cuda_join(struct kernel_run *run, float *out,
               size_t d, bool one);
 
 /* Writes the block's row r, as all there is of it or as a part. */
-template <unsigned ROWS>
-static __device__ inline void tile_leave(const struct tile_memory<ROWS> *t,
-                                         unsigned r, float sum, size_t d,
-                                         float *out, float *log)
+template <unsigned ROWS, typename Number>
+static __device__ inline void tile_leave(
+    const struct tile_memory<ROWS, Number> *t, unsigned r, float sum, size_t d,
+    float *out, float *log)
 {
     float total = t->total[r];
     if (threadIdx.x < d) /* a NaN is no 0 */

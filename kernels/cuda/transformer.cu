@@ -197,23 +197,37 @@ int cuda_scale(struct kernel_run *run, float *x, float factor, size_t count)
     return cuda_launch(run, scale_values, over(count), x, factor, count);
 }
 
+static __device__ inline void put_number(float *to, float x)
+{
+    *to = x;
+}
+static __device__ inline void put_number(uint16_t *to, float x)
+{
+    *to = to_bf16(x);
+}
+
 /* A block for each slot. */
+template <typename Number>
 static __global__ void __launch_bounds__(THREADS)
     put_slots(float *const *pages, size_t at, size_t slots, const float *x,
               size_t first, size_t hkv, size_t d)
 {
     size_t slot = first + blockIdx.x, within = slot % slots;
-    float *to = pages[slot / slots] + at;
+    auto *to = reinterpret_cast<Number *>(pages[slot / slots] + at);
     for (size_t i = threadIdx.x; i < hkv * d; i += THREADS)
-        to[(i / d * slots + within) * d + i % d] = x[blockIdx.x * hkv * d + i];
+        put_number(to + (i / d * slots + within) * d + i % d,
+                   x[blockIdx.x * hkv * d + i]);
 }
 
 static int page_put(struct kernel_run *run, float *const *pages, size_t at,
-                    size_t slots, const float *x, size_t first, size_t rows,
-                    size_t hkv, size_t d)
+                    size_t slots, int type, const float *x, size_t first,
+                    size_t rows, size_t hkv, size_t d)
 {
-    return cuda_launch(run, put_slots, {rows, 1, 1, THREADS}, pages, at, slots,
-                       x, first, hkv, d);
+    if (type != KERNEL_F32 && type != KERNEL_BF16)
+        return KERNEL_UNSUPPORTED;
+    return cuda_launch(
+        run, type == KERNEL_F32 ? put_slots<float> : put_slots<uint16_t>,
+        {rows, 1, 1, THREADS}, pages, at, slots, x, first, hkv, d);
 }
 
 void cuda_fill_transformer(struct kernels *table)

@@ -122,10 +122,12 @@ static int attention_all(struct kernel_run *run, float *out, const float *q,
 }
 
 static int page_put(struct kernel_run *run, float *const *pages, size_t at,
-                    size_t slots, const float *x, size_t first, size_t rows,
-                    size_t hkv, size_t d)
+                    size_t slots, int type, const float *x, size_t first,
+                    size_t rows, size_t hkv, size_t d)
 {
     (void)run;
+    if (type != KERNEL_F32)
+        return KERNEL_UNSUPPORTED;
     for (size_t i = 0; i < rows; i++)
         for (size_t head = 0; head < hkv; head++)
             memcpy(pages[(first + i) / slots] + at +

@@ -199,13 +199,13 @@ static const float *some_numbers(size_t count)
 }
 
 static int put_numbers(struct kernel_run *run, float *const *pages, size_t at,
-                       size_t slots, const float *x, size_t first, size_t rows,
-                       size_t hkv, size_t d)
+                       size_t slots, int type, const float *x, size_t first,
+                       size_t rows, size_t hkv, size_t d)
 {
     (void)x;
     x = some_numbers(rows * hkv * d);
-    return x ? filling.device->page_put(run, pages, at, slots, x, first, rows,
-                                        hkv, d)
+    return x ? filling.device->page_put(run, pages, at, slots, type, x, first,
+                                        rows, hkv, d)
              : KERNEL_UNSUPPORTED;
 }
 

@@ -18,6 +18,7 @@
 #include "kernels/kernels.h"
 #include "tests/cuda/emulated.h"
 #include "tests/programs/cases.h"
+#include "tests/unit/bf16.h"
 
 enum { GUARD = 19, MOST_ARRAYS = 24, MOST_TABLES = 16 };
 
@@ -30,6 +31,7 @@ struct bench {
     char label[64];
     double bound;
     size_t shift; /* floats before the first guard: 1 aligns the values */
+    int kept;     /* KERNEL_F32 or KERNEL_BF16: keys and values in pages */
     struct {
         float *block; /* on the device: shift, guard, values, guard */
         size_t count;
@@ -93,26 +95,67 @@ static inline void *put_table(struct bench *b, float *pieces, size_t count,
     return device;
 }
 
-/* On the device, values [n, hkv, d] in pages of `slots`, laid out by slots or by
- * heads, the last page first; what lies behind the last slot is poison.  Returns
- * their table. */
+/* ---- Pages ---- */
+
+/* What pages keep of keys or values. */
+static inline void keep(const struct bench *b, float *values, size_t count)
+{
+    for (size_t i = 0; b->kept == KERNEL_BF16 && i < count; i++)
+        values[i] = bf16_value(bf16_of(values[i]));
+}
+
+/* Floats that so many numbers of a page take. */
+static inline size_t kept_floats(const struct bench *b, size_t count)
+{
+    return b->kept == KERNEL_BF16 ? (count + 1) / 2 : count;
+}
+
+/* Values [count] into a page on the host, as number `at` and those after it. */
+static inline void keep_in(const struct bench *b, float *page, size_t at,
+                           const float *values, size_t count)
+{
+    uint16_t half;
+    if (b->kept == KERNEL_F32) {
+        memcpy(page + at, values, count * sizeof *page);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        half = bf16_of(values[i]);
+        memcpy((char *)page + (at + i) * sizeof half, &half, sizeof half);
+    }
+}
+
+/* NaNs of either kind. */
+static inline void fill_page_poison(const struct bench *b, float *page,
+                                    size_t floats)
+{
+    static const uint32_t two = 0x7FC07FC0u;
+    fill_poison(page, floats);
+    for (size_t i = 0; b->kept == KERNEL_BF16 && i < floats; i++)
+        memcpy(&page[i], &two, sizeof two);
+}
+
+/* On the device, values [n, hkv, d] in pages of `slots`, as they are kept, laid
+ * out by slots or by heads, the last page first; what lies behind the last slot
+ * is poison.  Returns their table. */
 static inline const float *const *lay_pages(struct bench *b,
                                             const float *values, size_t n,
                                             size_t hkv, size_t d, size_t slots,
                                             bool by_head)
 {
     size_t step = hkv * d;
-    size_t pages = (n + slots - 1) / slots, size = slots * step;
+    size_t pages = (n + slots - 1) / slots;
+    size_t size = kept_floats(b, slots * step);
     float *host = mem_alloc(pages * size * sizeof *host);
     const float **table = mem_alloc((pages + 1) * sizeof *table);
-    fill_poison(host, pages * size);
+    fill_page_poison(b, host, pages * size);
     for (size_t p = 0, some; p < pages; p++) {
         float *page = host + (pages - 1 - p) * size;
         some = n - p * slots < slots ? n - p * slots : slots;
         for (size_t j = 0; j < some; j++)
             for (size_t h = 0; h < hkv; h++)
-                memcpy(page + (by_head ? h * slots + j : j * hkv + h) * d,
-                       values + p * size + (j * hkv + h) * d, d * sizeof *host);
+                keep_in(b, page, (by_head ? h * slots + j : j * hkv + h) * d,
+                        values + ((p * slots + j) * hkv + h) * d, d);
     }
     const float *block = put(b, host, pages * size);
     for (size_t p = 0; p < pages; p++)
@@ -147,6 +190,18 @@ static inline void check(struct bench *b, const char *what, const float *device,
     if (!(error <= b->bound))
         fail_msg("%s %s: error %g", b->label, what, error);
     free(host);
+}
+
+/* The same with what would be without rounding of keys and values, of scores that
+ * are not large: rounded to 8 bits, each is 2^-9 off, so their sums are. */
+static inline void check_rounded(struct bench *b, const char *what,
+                                 const float *device, const float *expected,
+                                 size_t count)
+{
+    const double bound = b->bound;
+    b->bound = b->kept == KERNEL_BF16 ? 1e-2 : bound;
+    check(b, what, device, expected, count);
+    b->bound = bound;
 }
 
 /* Looks at all guards and gives the arrays back. */
@@ -237,12 +292,15 @@ static const struct kernels *ref;
 
 static struct pool *pool;
 
-static inline void drive_table(const struct kernels *table, const char *label,
-                               double bound, bool threads, size_t shift,
-                               void (*drive)(struct bench *))
+static inline void drive_kept(const struct kernels *table, const char *label,
+                              double bound, bool threads, size_t shift,
+                              int kept, void (*drive)(struct bench *))
 {
-    struct bench b = {
-        .table = table, .bound = bound, .random = 7, .shift = shift};
+    struct bench b = {.table = table,
+                      .bound = bound,
+                      .random = 7,
+                      .shift = shift,
+                      .kept = kept};
     if (threads)
         b.run.pool =
             (struct kernel_pool){pool, pool_parallel_for, pool_threads(pool)};
@@ -250,7 +308,32 @@ static inline void drive_table(const struct kernels *table, const char *label,
     drive(&b);
 }
 
-static inline void drive_all(void (*drive)(struct bench *))
+static inline void drive_table(const struct kernels *table, const char *label,
+                               double bound, bool threads, size_t shift,
+                               void (*drive)(struct bench *))
+{
+    drive_kept(table, label, bound, threads, shift, KERNEL_F32, drive);
+}
+
+/* A device's table, aligned and not; NULL: said why. */
+static inline void drive_device(const struct kernels *table, const char *name,
+                                const char *reason, bool pages,
+                                void (*drive)(struct bench *))
+{
+    char label[64];
+    if (!table)
+        printf("SKIP %s: %s\n", name, reason);
+    for (int kept = 0; table && kept < (pages ? 2 : 1); kept++)
+        for (size_t shift = 0; shift < 2; shift++) {
+            snprintf(label, sizeof label, "%s%s%s", name,
+                     shift ? ", aligned" : "", kept ? ", bf16 pages" : "");
+            drive_kept(table, label, 1e-3, true, shift,
+                       kept ? KERNEL_BF16 : KERNEL_F32, drive);
+        }
+}
+
+/* `pages`: a device's with either kind of them. */
+static inline void drive_all(void (*drive)(struct bench *), bool pages)
 {
     static const char *const names[] = {"cpu plain", "cpu avx2", "cpu avx512",
                                         "cpu amx"};
@@ -265,26 +348,19 @@ static inline void drive_all(void (*drive)(struct bench *))
     cpu_limit_none();
     const char *reason = NULL;
     const struct kernels *emulated = kernels_emulated(&reason);
-    for (size_t shift = 0; emulated && shift < 2; shift++)
-        drive_table(emulated,
-                    shift ? "cuda emulated, aligned" : "cuda emulated", 1e-3,
-                    true, shift, drive);
-    if (!emulated)
-        printf("SKIP cuda emulated: %s\n", reason);
+    drive_device(emulated, "cuda emulated", reason, pages, drive);
     const struct kernels *cuda = kernels_cuda(&reason);
-    for (size_t shift = 0; cuda && shift < 2; shift++)
-        drive_table(cuda, shift ? "cuda, aligned" : "cuda", 1e-3, true, shift,
-                    drive);
-    if (!cuda)
-        printf("SKIP cuda: %s\n", reason);
+    drive_device(cuda, "cuda", reason, pages, drive);
 }
 
-#define DRIVE(operation)                                                       \
+#define DRIVE_BY(operation, pages)                                             \
     static void test_##operation(void **state)                                 \
     {                                                                          \
         (void)state;                                                           \
-        drive_all(drive_##operation);                                          \
+        drive_all(drive_##operation, pages);                                   \
     }
+#define DRIVE(operation)       DRIVE_BY(operation, false)
+#define DRIVE_PAGES(operation) DRIVE_BY(operation, true)
 
 static inline int set_up(void **state)
 {

@@ -118,11 +118,13 @@ static void drive_summary_of(struct bench *b, struct summary z, bool landmark,
     size_t count = z.chunks * z.hq, keys = z.chunks * z.chunk * z.hkv * z.d;
     float *k = numbers(b, keys, scale), *proxy = numbers(b, count * z.d, scale);
     float *key = poisoned(count * z.d), *bias = poisoned(count);
+    keep(b, k, keys);
     summarise_chunks(ref, &alone, key, bias, k, proxy, z, landmark);
     struct kernel_pages pages = {
         .keys =
             lay_pages(b, k, z.chunks * z.chunk, z.hkv, z.d, z.chunk, by_head),
         .slots = z.chunk,
+        .type = b->kept,
         .by_head = by_head};
     float *out = put(b, proxy, count * z.d), *entropy = put(b, NULL, count);
     struct kernel_summaries summaries = {
@@ -264,6 +266,7 @@ static void check_hils(struct bench *b, const struct hils *h,
         .keys = lay_pages(b, h->k, z->n, z->hkv, z->d, z->chunk, by_head),
         .values = lay_pages(b, h->v, z->n, z->hkv, z->d, z->chunk, by_head),
         .slots = z->chunk,
+        .type = b->kept,
         .by_head = by_head};
     struct kernel_summaries summaries = {
         .keys =
@@ -308,6 +311,8 @@ static void drive_hils_of(struct bench *b, struct kernel_hils sizes,
     struct hils h = make_hils(b, sizes, landmarks, scale);
     int32_t *chosen = mem_alloc(h.chosen * sizeof *chosen);
     float *expected = poisoned(h.queries);
+    keep(b, h.k, h.keys);
+    keep(b, h.v, h.keys);
     run_hils(ref, &alone, &h, chosen, expected);
     check_hils(b, &h, chosen, expected, false);
     check_hils(b, &h, chosen, expected, true);
@@ -406,6 +411,8 @@ static void drive_hils_ties(struct bench *b)
     memset(h.key, 0, h.summaries * sizeof *h.key);
     for (size_t i = 0; i < h.sizes.chunks * z.hq; i++)
         h.bias[i] = i / z.hq % 700 == 699; /* two of them, far apart */
+    keep(b, h.k, h.keys);
+    keep(b, h.v, h.keys);
     run_hils(ref, &alone, &h, chosen, expected);
     assert_int_equal(chosen[0], 0);
     assert_int_equal(chosen[15], 1399);
@@ -446,12 +453,15 @@ static void drive_star_of(struct bench *b, struct star z, float scale,
     float *q = numbers(b, queries, scale), *k = numbers(b, keys, scale);
     float *v = numbers(b, keys, 1), *gate = numbers(b, 3, 2);
     float *expected = poisoned(queries);
+    keep(b, k, keys);
+    keep(b, v, keys);
     const float *k_page = k, *v_page = v;
     struct kernel_pages whole = one_page(&k_page, &v_page, z.n);
     struct kernel_pages pages = {
         .keys = lay_pages(b, k, z.n, z.hkv, z.d, z.slots, by_head),
         .values = lay_pages(b, v, z.n, z.hkv, z.d, z.slots, by_head),
         .slots = z.slots,
+        .type = b->kept,
         .by_head = by_head};
     ref->star_attention(&alone, expected, q, &whole, gate, z.m, z.n, z.hq,
                         z.hkv, z.d, z.chunk, z.top_k);
@@ -695,9 +705,9 @@ static void drive_nothing(struct bench *b)
 }
 
 DRIVE(calibrate)
-DRIVE(summaries)
-DRIVE(hils)
-DRIVE(star)
+DRIVE_PAGES(summaries)
+DRIVE_PAGES(hils)
+DRIVE_PAGES(star)
 DRIVE(hici)
 DRIVE(nothing)
 

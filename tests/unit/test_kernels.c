@@ -243,7 +243,8 @@ struct attention {
  * gives. */
 static void drive_attention_pages(struct bench *b, struct attention s,
                                   const float *q, const float *k,
-                                  const float *v, const float *expected)
+                                  const float *v, const float *expected,
+                                  const float *unrounded)
 {
     const size_t slots[] = {s.n, 64, 5, 64, 5};
     size_t queries = s.m * s.hq * s.d;
@@ -253,6 +254,7 @@ static void drive_attention_pages(struct bench *b, struct attention s,
             .keys = lay_pages(b, k, s.n, s.hkv, s.d, slots[i], i > 2),
             .values = lay_pages(b, v, s.n, s.hkv, s.d, slots[i], i > 2),
             .slots = slots[i],
+            .type = b->kept,
             .by_head = i > 2};
         const float *in = put(b, q, queries);
         float *out = put(b, NULL, queries);
@@ -266,6 +268,8 @@ static void drive_attention_pages(struct bench *b, struct attention s,
                 s.m, s.n, s.hq, s.hkv, s.d, s.window, slots[i],
                 i > 2 ? " by heads" : "");
             check(b, what, out, expected, queries);
+            if (unrounded)
+                check_rounded(b, what, out, unrounded, queries);
             b->table->download(&b->run, i ? host : first, out,
                                queries * sizeof *host);
             if (i && memcmp(host, first, queries * sizeof *host) != 0)
@@ -284,18 +288,23 @@ static void drive_page_put(struct bench *b)
     enum { PART = SLOTS * HKV * D, PAGE = AT + PART };
     static const size_t counts[] = {0, 1, 6, 9};
     float *x = numbers(b, N * HKV * D, 1);
+    /* Ties to either side, what is not finite, what becomes infinite. */
+    static const uint32_t odd[] = {0x3F808000u, 0x3F818000u, 0x3F808001u,
+                                   0x7F800001u, 0xFFFFFFFFu, 0x7F800000u,
+                                   0x7F7FFFFFu, 0x80000000u, 0x00018000u};
+    memcpy(x, odd, sizeof odd);
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
         float *expected = poisoned(3 * PAGE);
         float *memory = put(b, NULL, 3 * PAGE);
         for (size_t i = 0; i < counts[c]; i++)
             for (size_t h = 0; h < HKV; h++)
-                memcpy(expected + (FIRST + i) / SLOTS * PAGE + AT +
-                           (h * SLOTS + (FIRST + i) % SLOTS) * D,
-                       x + (i * HKV + h) * D, D * sizeof *x);
+                keep_in(b, expected + (FIRST + i) / SLOTS * PAGE + AT,
+                        (h * SLOTS + (FIRST + i) % SLOTS) * D,
+                        x + (i * HKV + h) * D, D);
         if (done(b, "page_put",
                  b->table->page_put(&b->run, put_table(b, memory, 3, PAGE), AT,
-                                    SLOTS, put(b, x, N * HKV * D), FIRST,
-                                    counts[c], HKV, D))) {
+                                    SLOTS, b->kept, put(b, x, N * HKV * D),
+                                    FIRST, counts[c], HKV, D))) {
             float *host = poisoned(3 * PAGE);
             b->table->download(&b->run, host, memory, 3 * PAGE * sizeof *host);
             if (memcmp(host, expected, 3 * PAGE * sizeof *host) != 0)
@@ -316,13 +325,20 @@ static void drive_attention_of(struct bench *b, struct attention s, float scale)
     float *v = numbers(b, keys, 1), *expected = poisoned(queries);
     const float *key = k, *value = v;
     struct kernel_pages pages = one_page(&key, &value, s.n);
+    float *unrounded = poisoned(queries);
+    ref->attention(&alone, unrounded, q, &pages, s.m, s.n, s.hq, s.hkv, s.d,
+                   s.window);
+    keep(b, k, keys);
+    keep(b, v, keys);
     ref->attention(&alone, expected, q, &pages, s.m, s.n, s.hq, s.hkv, s.d,
                    s.window);
-    drive_attention_pages(b, s, q, k, v, expected);
+    drive_attention_pages(b, s, q, k, v, expected,
+                          scale > 1 ? NULL : unrounded);
     free(q);
     free(k);
     free(v);
     free(expected);
+    free(unrounded);
 }
 
 static void drive_attention_all_of(struct bench *b, struct attention s,
@@ -627,7 +643,8 @@ static void drive_nan(struct bench *b)
     const float *in = put(b, q, M * D);
     struct kernel_pages pages = {.keys = put_pages(b, k, N, D, 64),
                                  .values = put_pages(b, v, N, D, 64),
-                                 .slots = 64};
+                                 .slots = 64,
+                                 .type = b->kept};
     float *out = put(b, NULL, M * D);
     if (done(b, "attention",
              b->table->attention(&b->run, out, in, &pages, M, N, 1, 1, D, 0))) {
@@ -829,8 +846,8 @@ DRIVE(gather)
 DRIVE(rms_norm)
 DRIVE(layer_norm)
 DRIVE(rotary)
-DRIVE(page_put)
-DRIVE(attention)
+DRIVE_PAGES(page_put)
+DRIVE_PAGES(attention)
 DRIVE(attention_all)
 DRIVE(gelu)
 DRIVE(bias_and_scale)
@@ -840,7 +857,7 @@ DRIVE(pool_mean)
 DRIVE(pool_means)
 DRIVE(pool_attention)
 DRIVE(pool_landmark)
-DRIVE(nan)
+DRIVE_PAGES(nan)
 DRIVE(nothing)
 DRIVE(golden)
 
