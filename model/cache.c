@@ -11,10 +11,25 @@ static const size_t most_spare = (size_t)64 << 20;
 
 /* ---- Pages ---- */
 
+/* Up to the next 16 bytes. */
+static size_t whole_floats(size_t bytes)
+{
+    return (bytes + 15) / 16 * 4;
+}
+
 /* Of one layer's keys, or values, in a page. */
 static size_t part_floats(const struct model *m)
 {
-    return m->pages.slots * m->config.key_heads * m->config.head;
+    return whole_floats(kernel_type_size(m->pages.type) * m->pages.slots *
+                        m->config.key_heads * m->config.head);
+}
+
+/* Where weights have 8 bits of a number or little more, keys and values have
+ * them too. */
+static int type_of(const struct model *m)
+{
+    bool whole = strcmp(m->weights.type, "f32") == 0;
+    return m->kernels->bf16_pages && !whole ? KERNEL_BF16 : KERNEL_F32;
 }
 
 void page_pool_lay_out(struct model *m, bool exact)
@@ -23,6 +38,7 @@ void page_pool_lay_out(struct model *m, bool exact)
     struct page_pool *pool = &m->pages;
     bool hils = c->attention.kind == ATTENTION_HILS;
     exact = exact && c->attention.kind == ATTENTION_FULL;
+    pool->type = type_of(m);
     pool->slots = hils ? c->attention.hils.chunk : CACHE_PAGE;
     pool->at = mem_alloc(c->layers * sizeof *pool->at);
     pool->floats = 0;
@@ -31,7 +47,8 @@ void page_pool_lay_out(struct model *m, bool exact)
             hils ? hils_layer(&c->attention, i) : exact && !c->window[i];
         pool->at[i] = pool->floats;
         pool->floats += 2 * part_floats(m);
-        pool->floats += room ? c->heads * (c->head + 1) : 0;
+        pool->floats +=
+            room ? whole_floats(sizeof(float) * c->heads * (c->head + 1)) : 0;
     }
 }
 
@@ -215,14 +232,14 @@ int cache_put(struct model *m, struct cache *cache, size_t layer,
 {
     const struct model_config *c = &m->config;
     size_t at = m->pages.at[layer];
-    int code =
-        m->kernels->page_put(&m->run, cache->table, at, m->pages.slots,
-                             KERNEL_F32, keys, cache->length, rows, c->key_heads, c->head);
+    int code = m->kernels->page_put(&m->run, cache->table, at, m->pages.slots,
+                                    m->pages.type, keys, cache->length, rows,
+                                    c->key_heads, c->head);
     return code ? code
                 : m->kernels->page_put(&m->run, cache->table,
                                        at + part_floats(m), m->pages.slots,
-                                       KERNEL_F32, values, cache->length, rows,
-                                       c->key_heads, c->head);
+                                       m->pages.type, values, cache->length,
+                                       rows, c->key_heads, c->head);
 }
 
 struct kernel_pages cache_pages(const struct model *m,
@@ -235,6 +252,7 @@ struct kernel_pages cache_pages(const struct model *m,
                                  .key_at = at,
                                  .value_at = at + part_floats(m),
                                  .slots = m->pages.slots,
+                                 .type = m->pages.type,
                                  .by_head = true};
 }
 

@@ -200,7 +200,9 @@ static void set_facts(struct model *m, const char *folder)
         .weight_bytes = w->bytes,
         .wide_bytes = w->wide_bytes,
         .work_bytes = forward_work_bytes(c),
-        .token_bytes = 2 * sizeof(float) * c->layers * c->key_heads * c->head,
+        .key_type = m->pages.type == KERNEL_BF16 ? "bf16" : "f32",
+        .token_bytes = 2 * kernel_type_size(m->pages.type) * c->layers *
+                       c->key_heads * c->head,
         .pooling = pooling_name(m->pooling.kind),
         .query_prefix = m->pooling.query,
         .passage_prefix = m->pooling.passage,

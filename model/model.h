@@ -86,6 +86,7 @@ struct model_facts {
     uint64_t wide_bytes;        /* of memory where f16 and int8 become f32 */
     uint64_t work_bytes;        /* what the largest usual pass works in, for
                                    each thread that shares the model */
+    const char *key_type;       /* of a session's keys and values */
     uint64_t token_bytes;       /* what a session takes for each position */
     const char *pooling;        /* of a text without soft tokens: "last", ... */
     const char *query_prefix;   /* what a question begins with; NULL: nothing */
@@ -154,7 +155,13 @@ int model_pool_groups(struct model *model, int policy, const float *children,
                       const size_t *start, size_t groups, float *ret,
                       struct err *err);
 
-/* ---- Text ---- */
+/* ---- Text ----
+ *
+ * The keys and values that a session remembers are bf16 where the backend can
+ * (cuda) and the weights are bf16, f16 or int8, else f32 (facts: key_type).  That
+ * is a model's, from its opening: forks share them, and each token, read in a
+ * prompt or alone, sees those before it and itself as they are remembered (but
+ * for what HiCI attention reads as a whole, which sees its own in f32). */
 
 /* ERR_USAGE when the model writes nothing. */
 int session_open(struct model *model, struct session **ret, struct err *err);

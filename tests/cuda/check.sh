@@ -39,7 +39,7 @@ fi
 
 status=0
 echo "gpu-check: $card, commit $commit"
-for test in kernels attention cuda; do
+for test in kernels attention cuda pages; do
     timeout 240 build/gpu/check/test_$test >build/gpu/test_$test.log 2>&1
     code=$?
     grep -E '^\[|^SKIP cuda( |:)|^tests/' build/gpu/test_$test.log
