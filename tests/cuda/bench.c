@@ -97,6 +97,17 @@ void bench_operations(struct bench *b, struct bench_row *row, double operations,
                  operations / seconds / bench_product_rate(b), 3);
 }
 
+int bench_kept(const struct bench *b)
+{
+    return b->device->bf16_pages ? KERNEL_BF16 : KERNEL_F32;
+}
+
+void bench_keys(struct bench_row *row, int type)
+{
+    json_field_text(&row->json, "keys and values",
+                    type == KERNEL_BF16 ? "bf16" : "f32");
+}
+
 void bench_say(const struct bench *b, struct bench_row *row)
 {
     if (row->goals.size) {

@@ -70,6 +70,10 @@ void bench_bytes(struct bench *b, struct bench_row *row, double bytes,
                  double seconds);
 void bench_operations(struct bench *b, struct bench_row *row, double operations,
                       double seconds);
+/* What keys and values in pages are kept as where weights are bf16, and the row's
+ * say of it. */
+int bench_kept(const struct bench *b);
+void bench_keys(struct bench_row *row, int type);
 /* Writes the row, and frees it. */
 void bench_say(const struct bench *b, struct bench_row *row);
 void bench_leave_out(const struct bench *b, const char *what, const char *shape,
@@ -133,11 +137,11 @@ int bench_model(struct bench *b, const struct bench_shape *shape, bool exact,
 bool bench_open(struct bench *b, enum bench_kind kind, bool exact,
                 const char *what, struct model **ret);
 
-/* What a decode step must read: weights in bf16, keys, values and summaries in
- * f32; `chosen` slots with the window, and a summary of each `chunk` tokens; 0:
- * all n. */
+/* What a decode step must read: weights in bf16, keys and values of `kept`,
+ * summaries in f32; `chosen` slots with the window, and a summary of each `chunk`
+ * tokens; 0: all n. */
 double bench_weight_bytes(const struct bench_shape *shape);
-double bench_step_bytes(const struct bench_shape *shape, size_t n,
+double bench_step_bytes(const struct bench_shape *shape, int kept, size_t n,
                         size_t chosen, size_t chunk);
 /* What a token costs in products, but for the head. */
 double bench_token_operations(const struct bench_shape *shape);

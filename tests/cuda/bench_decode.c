@@ -22,12 +22,14 @@ struct decoding {
 };
 
 /* Bytes of a token's keys, values and share of the summaries. */
-static double token_bytes(const struct bench_shape *s, size_t chunk)
+static double token_bytes(const struct bench *b, const struct bench_shape *s,
+                          size_t chunk)
 {
-    double floats = 2.0 * (double)(s->key_heads * s->head);
+    size_t slot = 2 * kernel_type_size(bench_kept(b)) * s->key_heads * s->head;
+    double bytes = (double)slot;
     if (chunk)
-        floats += (double)(s->heads * (s->head + 1)) / (double)chunk;
-    return 4 * (double)s->layers * floats;
+        bytes += 4 * (double)(s->heads * (s->head + 1)) / (double)chunk;
+    return (double)s->layers * bytes;
 }
 
 /* Milliseconds of a step, in the mean; *ret_least: of the fastest. */
@@ -60,10 +62,12 @@ static void say_step(struct bench *b, struct decoding *d,
     struct bench_shape shape = bench_shape(b, d->kind);
     struct bench_row row;
     char text[96];
-    double bytes = bench_step_bytes(&shape, d->lengths[i], d->chosen, d->chunk);
+    double bytes = bench_step_bytes(&shape, bench_kept(b), d->lengths[i],
+                                    d->chosen, d->chunk);
     snprintf(text, sizeof text, "%s, after %zu tokens", shape.name,
              d->lengths[i]);
     bench_row(b, &row, d->what, text);
+    bench_keys(&row, bench_kept(b));
     bench_number(&row, "ms", d->ms[i], 4);
     bench_number(&row, "least ms", least, 4);
     bench_bytes(b, &row, bytes, d->ms[i] * 1e-3);
@@ -89,7 +93,7 @@ static bool may_grow(struct bench *b, const struct decoding *d, size_t i,
     snprintf(text, sizeof text, "%s, after %zu tokens", shape.name,
              d->lengths[i]);
     return bench_fits(b, d->what, text,
-                      (double)more * token_bytes(&shape, d->chunk) * 1.05) &&
+                      (double)more * token_bytes(b, &shape, d->chunk) * 1.05) &&
            bench_has_time(b, d->what, text,
                           (double)more * d->fill + 4 * b->least);
 }
@@ -216,6 +220,7 @@ static void say_prefill(struct bench *b, const struct bench_shape *shape,
                     bench_sdpa(b, length, length, shape->heads,
                                shape->key_heads, shape->head);
     bench_row(b, &row, what, text);
+    bench_keys(&row, bench_kept(b));
     bench_number(&row, "ms", passed * 1e3, 2);
     bench_number(&row, "tokens/s", (double)length / passed, 0);
     bench_number(&row, "limit ms, products alone",
@@ -257,7 +262,7 @@ static void prefill_lengths(struct bench *b, bool hils, const size_t *lengths,
         if (!bench_has_time(b, what, text,
                             last * ratio * (hils ? 1.5 : ratio)) ||
             !bench_fits(b, what, text,
-                        (double)lengths[i] * token_bytes(&shape, 64) * 1.05))
+                        (double)lengths[i] * token_bytes(b, &shape, 64) * 1.05))
             continue;
         double passed = prefill(b, model, what, text, lengths[i]);
         if (!(passed > 0))

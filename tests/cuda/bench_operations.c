@@ -1,6 +1,7 @@
 /* Operations alone, and the two limits of a run.
  *
- * Inputs are random numbers in f32, keys and values too.  The large weights, read
+ * Inputs are random numbers in f32; keys and values in pages are as models keep
+ * them (bench_kept).  The large weights, read
  * in turn, are more than a device's cache holds; the weights of 1024 rows and the
  * keys and values of short contexts may stay in it. */
 #include "tests/cuda/bench.h"
@@ -42,20 +43,54 @@ static void *room(struct bench *b, size_t bytes)
     return memory;
 }
 
-float *bench_numbers(struct bench *b, size_t count)
+/* On the device `size` bytes, those on the host again and again. */
+static void *repeated(struct bench *b, const void *host, size_t host_size,
+                      size_t size)
 {
-    float *memory = room(b, count * sizeof *memory);
-    fill_noise();
-    size_t done = count < NOISE ? count : NOISE;
-    bench_need(b->device->upload(&b->run, memory, noise, done * sizeof *memory),
-               "upload");
-    for (size_t more; done < count; done += more) {
-        more = count - done < done ? count - done : done;
-        bench_need(b->device->copy(&b->run, memory + done, memory,
-                                   more * sizeof *memory),
+    char *memory = room(b, size);
+    size_t done = size < host_size ? size : host_size;
+    bench_need(b->device->upload(&b->run, memory, host, done), "upload");
+    for (size_t more; done < size; done += more) {
+        more = size - done < done ? size - done : done;
+        bench_need(b->device->copy(&b->run, memory + done, memory, more),
                    "copy");
     }
     return memory;
+}
+
+float *bench_numbers(struct bench *b, size_t count)
+{
+    fill_noise();
+    return repeated(b, noise, sizeof noise, count * sizeof *noise);
+}
+
+static uint16_t noise_bf16(size_t i)
+{
+    uint32_t bits;
+    memcpy(&bits, &noise[i % NOISE], sizeof bits);
+    return (uint16_t)(bits >> 16);
+}
+
+/* Keys or values, as pages have them. */
+static float *kept_numbers(struct bench *b, size_t count)
+{
+    if (bench_kept(b) == KERNEL_F32)
+        return bench_numbers(b, count);
+    uint16_t *host = malloc(NOISE * sizeof *host);
+    bench_need(host ? 0 : KERNEL_NO_MEMORY, "malloc");
+    fill_noise();
+    for (size_t i = 0; i < NOISE; i++)
+        host[i] = noise_bf16(i);
+    float *memory =
+        repeated(b, host, NOISE * sizeof *host, count * sizeof *host);
+    free(host);
+    return memory;
+}
+
+/* Floats that so many of them take. */
+static size_t kept_floats(const struct bench *b, size_t count)
+{
+    return count * kernel_type_size(bench_kept(b)) / sizeof(float);
 }
 
 static void *addresses(struct bench *b, float *from, size_t count, size_t step)
@@ -186,11 +221,8 @@ static double product_time(struct bench *b, size_t m, size_t n, size_t k,
     uint16_t *host = calloc(n * k, sizeof *host);
     bench_need(host ? 0 : KERNEL_NO_MEMORY, "malloc");
     fill_noise();
-    for (size_t i = 0; i < n * k; i++) {
-        uint32_t bits;
-        memcpy(&bits, &noise[i % NOISE], sizeof bits);
-        host[i] = (uint16_t)(bits >> 16);
-    }
+    for (size_t i = 0; i < n * k; i++)
+        host[i] = noise_bf16(i);
     for (size_t w = 0; w < weights; w++)
         bench_need(
             b->device->weight(&b->run, host, KERNEL_BF16, n, k, &p.weights[w]),
@@ -279,8 +311,8 @@ static struct attending make_attending(struct bench *b, size_t m, size_t n,
     int32_t *host = malloc(m * sizeof *host);
     bench_need(host ? 0 : KERNEL_NO_MEMORY, "malloc");
     a.q = bench_numbers(b, m * hq * d);
-    a.k = bench_numbers(b, n * step);
-    a.v = bench_numbers(b, n * step);
+    a.k = kept_numbers(b, n * step);
+    a.v = kept_numbers(b, n * step);
     a.key = bench_numbers(b, pages * hq * d);
     a.bias = bench_numbers(b, pages * hq);
     a.out = room(b, m * hq * d * sizeof *a.out);
@@ -290,9 +322,11 @@ static struct attending make_attending(struct bench *b, size_t m, size_t n,
         host[i] = (int32_t)(n - m + i);
     bench_need(b->device->upload(&b->run, a.position, host, m * sizeof *host),
                "upload");
-    a.pages.keys = addresses(b, a.k, pages, CHUNK * step);
-    a.pages.values = addresses(b, a.v, pages, CHUNK * step);
+    size_t page = kept_floats(b, CHUNK * step);
+    a.pages.keys = addresses(b, a.k, pages, page);
+    a.pages.values = addresses(b, a.v, pages, page);
     a.pages.slots = CHUNK;
+    a.pages.type = bench_kept(b);
     a.summaries.keys = addresses(b, a.key, pages, hq * d);
     a.summaries.biases = addresses(b, a.bias, pages, hq);
     free(host);
@@ -349,7 +383,7 @@ static void say_attention(struct bench *b, const struct kernel_hils *z,
 {
     char shape[96];
     struct bench_row row;
-    double slot = 8.0 * (double)(z->hkv * z->d);
+    double slot = (double)(2 * kernel_type_size(bench_kept(b)) * z->hkv * z->d);
     double few = (double)(z->window + z->chunk * z->top_k);
     double pairs = (double)z->m * (double)z->n;
     double theirs = bench_sdpa(b, z->m, z->n, z->hq, z->hkv, z->d);
@@ -359,6 +393,7 @@ static void say_attention(struct bench *b, const struct kernel_hils *z,
              "%zu queries, %zu slots, %zu/%zu heads of %zu", z->m, z->n, z->hq,
              z->hkv, z->d);
     bench_row(b, &row, what, shape);
+    bench_keys(&row, bench_kept(b));
     bench_number(&row, "ms", time * 1e3, 4);
     if (z->m == 1)
         bench_bytes(b, &row,
@@ -384,7 +419,8 @@ static void one_attention(struct bench *b, size_t m, size_t n, size_t hq,
                           size_t hkv, size_t d, bool dense)
 {
     char shape[64];
-    double bytes = 8.0 * (double)(n * hkv * d) + 20.0 * (double)(m * hq * d);
+    double slot = (double)(2 * kernel_type_size(bench_kept(b)) * hkv * d);
+    double bytes = slot * (double)n + 20.0 * (double)(m * hq * d);
     snprintf(shape, sizeof shape, "%zu queries, %zu slots", m, n);
     if (!bench_fits(b, "attention", shape, 1.2 * bytes) ||
         !bench_has_time(b, "attention", shape, 3 * b->least))
@@ -424,7 +460,8 @@ void bench_part_attention(struct bench *b)
 struct papers {
     struct bench *b;
     float *q, *k, *v, *slots, *gate, *out;
-    struct kernel_pages pages; /* one, of k and v */
+    float *kept_k, *kept_v;
+    struct kernel_pages pages; /* one, of these */
     size_t n, hq, hkv, d;
 };
 
@@ -458,7 +495,7 @@ static void attend_whole(void *argument, size_t turn)
 }
 
 static void say_papers(struct papers *p, const char *what,
-                       void (*call)(void *argument, size_t turn),
+                       void (*call)(void *argument, size_t turn), int kept,
                        double operations)
 {
     char shape[64];
@@ -467,6 +504,7 @@ static void say_papers(struct papers *p, const char *what,
              p->hq, p->hkv, p->d);
     double time = seconds(p->b, call, p, p->out);
     bench_row(p->b, &row, what, shape);
+    bench_keys(&row, kept);
     bench_number(&row, "ms", time * 1e3, 4);
     if (operations > 0)
         bench_operations(p->b, &row, operations, time);
@@ -480,23 +518,28 @@ static void one_of_papers(struct bench *b, size_t n, size_t hq, size_t hkv,
     size_t row = hkv * d;
     double whole = 2.0 * (double)n * (double)n * (double)(hq * d);
     if (!bench_fits(b, "attention, prefill", "",
-                    8.0 * (double)(n * (hq + hkv) * d)))
+                    8.0 * (double)(n * (hq + 2 * hkv) * d)))
         return;
     p.q = bench_numbers(b, n * hq * d);
     p.k = bench_numbers(b, n * row);
     p.v = bench_numbers(b, n * row);
-    p.pages.keys = addresses(b, p.k, 1, n * row);
-    p.pages.values = addresses(b, p.v, 1, n * row);
+    p.kept_k = kept_numbers(b, n * row);
+    p.kept_v = kept_numbers(b, n * row);
+    p.pages.keys = addresses(b, p.kept_k, 1, 0);
+    p.pages.values = addresses(b, p.kept_v, 1, 0);
     p.pages.slots = n;
+    p.pages.type = bench_kept(b);
     p.slots = bench_numbers(b, (n / 1024 + 1) * 12 * row);
     p.gate = bench_numbers(b, 3);
     p.out = room(b, n * hq * d * sizeof *p.out);
     if (star)
-        say_papers(&p, "attention, STAR, prefill", attend_star, 0);
+        say_papers(&p, "attention, STAR, prefill", attend_star, bench_kept(b),
+                   0);
     else
-        say_papers(&p, "attention, dense, prefill", attend_whole, whole);
-    say_papers(&p, "attention, HiCI, prefill", attend_hici, 0);
-    void *parts[] = {p.q, p.k, p.v, p.slots, p.gate, p.out};
+        say_papers(&p, "attention, dense, prefill", attend_whole, bench_kept(b),
+                   whole);
+    say_papers(&p, "attention, HiCI, prefill", attend_hici, KERNEL_F32, 0);
+    void *parts[] = {p.q, p.k, p.v, p.slots, p.gate, p.out, p.kept_k, p.kept_v};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         b->device->release(&b->run, parts[i]);
     release_pages(b, &p.pages);

@@ -105,6 +105,7 @@ static void say_first(struct bench *b, const struct asking *a, const char *what,
         return;
     }
     bench_row(b, &row, what, text);
+    bench_keys(&row, bench_kept(b));
     bench_number(&row, "ms", time * 1e3, 3);
     bench_number(&row, "limit ms, the weights read twice",
                  2e3 * bench_weight_bytes(&shape) / bench_copy_rate(b), 3);
@@ -196,6 +197,7 @@ void bench_part_star(struct bench *b)
         bench_leave_out(b, what, text, "%s", err.message);
     } else {
         bench_row(b, &row, what, text);
+        bench_keys(&row, bench_kept(b));
         bench_number(&row, "ms", passed * 1e3, 2);
         if (known) {
             double peak = (double)facts.held / (double)(1 << 20);
@@ -224,7 +226,8 @@ static double read_whole(struct bench *b, enum bench_kind kind,
     struct bench_shape s = bench_shape(b, kind);
     double row = 8.0 * (double)(s.width + s.heads * s.head +
                                 s.key_heads * s.head + s.inner);
-    double slot = 8.0 * (double)(s.layers * s.key_heads * s.head);
+    double slot = (double)(2 * kernel_type_size(bench_kept(b)) * s.layers *
+                           s.key_heads * s.head);
     struct cache cache = {.length = 0};
     struct model *model;
     struct err err = {0};
@@ -281,6 +284,7 @@ static void say_whole(struct bench *b, enum bench_kind kind, const char *what,
         (double)shape.layers * 1e-3 *
         bench_sdpa(b, length, length, shape.heads, shape.key_heads, shape.head);
     bench_row(b, &row, what, text);
+    bench_keys(&row, bench_kept(b));
     bench_number(&row, "ms", passed * 1e3, 2);
     bench_operations(b, &row, operations, passed);
     if (theirs > 0)
@@ -300,12 +304,15 @@ static void say_whole(struct bench *b, enum bench_kind kind, const char *what,
 static void say_all_layers(struct bench *b, size_t length)
 {
     struct bench_shape all = bench_shape(b, BENCH_HICI_WHOLE);
-    double kept =
-        8.0 * (double)(all.layers * all.key_heads * all.head) * (double)length;
+    int type = bench_kept(b);
+    double kept = (double)(2 * kernel_type_size(type) * all.layers *
+                           all.key_heads * all.head) *
+                  (double)length;
     bench_leave_out(b, "prefill, HiCI", all.name,
-                    "its keys and values in f32 are %.1f GB beside weights of "
+                    "its keys and values in %s are %.1f GB beside weights of "
                     "%.1f GB: some layers are measured, and all are alike",
-                    kept / 1e9, bench_weight_bytes(&all) / 1e9);
+                    type == KERNEL_BF16 ? "bf16" : "f32", kept / 1e9,
+                    bench_weight_bytes(&all) / 1e9);
 }
 
 void bench_part_hici(struct bench *b)

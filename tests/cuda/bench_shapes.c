@@ -89,15 +89,15 @@ double bench_weight_bytes(const struct bench_shape *s)
     return 2 * (layer_weights(s) + (double)(s->width * s->ids));
 }
 
-double bench_step_bytes(const struct bench_shape *s, size_t n, size_t chosen,
-                        size_t chunk)
+double bench_step_bytes(const struct bench_shape *s, int kept, size_t n,
+                        size_t chosen, size_t chunk)
 {
     size_t read = chosen && chosen < n ? chosen : n;
-    double slot = 2.0 * (double)(s->key_heads * s->head);
-    double floats = slot * (double)read;
+    size_t slot = 2 * kernel_type_size(kept) * s->key_heads * s->head;
+    double bytes = (double)slot * (double)read;
     if (chosen)
-        floats += (double)(n / chunk) * (double)(s->heads * (s->head + 1));
-    return bench_weight_bytes(s) + 4 * (double)s->layers * floats;
+        bytes += 4 * (double)(n / chunk) * (double)(s->heads * (s->head + 1));
+    return bench_weight_bytes(s) + (double)s->layers * bytes;
 }
 
 double bench_token_operations(const struct bench_shape *s)
