@@ -194,6 +194,7 @@ static __device__ __forceinline__ void tensor_fetch(uint16_t *to,
             if (row && l + 8 <= d && aligned_16(row + l))
                 copy_16(place, row + l);
             else
+#pragma unroll 1
                 for (unsigned e = 0; e < 8; e++)
                     place[e] = row && l + e < d ? row[l + e] : uint16_t{0};
         }
