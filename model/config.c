@@ -56,7 +56,8 @@ static int take_sizes(const cJSON *root, struct model_config *c,
         return err_set(err, ERR_FORMAT,
                        "\"hidden_size\" %zu is not a multiple of %zu heads",
                        c->width, c->heads);
-    return 0;
+    return member_size(root, "lectern_memory_layers", 1, (int64_t)c->layers,
+                       (int64_t)c->layers, &c->memory_layers, err);
 }
 
 /* ---- Positions ---- */

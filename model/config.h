@@ -31,6 +31,8 @@ struct model_config {
     size_t width;      /* D */
     size_t inner;      /* width of the feed-forward part */
     size_t layers;
+    size_t memory_layers; /* the first so many make the vectors of texts, those
+                             after them only write */
     size_t heads;     /* Hq, a multiple of key_heads */
     size_t key_heads; /* Hkv */
     size_t head;      /* d, even where positions are rotary */
@@ -63,7 +65,8 @@ static inline size_t config_rotary(const struct model_config *c, size_t layer)
 }
 
 /* `generation`: the text of generation_config.json, empty when there is none;
- * its stop ids replace those of config.json.  Everything that would change
+ * its stop ids replace those of config.json.  Ours: "lectern_memory_layers",
+ * without which all layers make memories.  Everything that would change
  * what the model computes and is not supported is an ERR_FORMAT by name. */
 int model_config_from(struct slice config, struct slice generation,
                       struct model_config *ret, struct err *err);

@@ -53,10 +53,11 @@ static size_t slots_of(const struct cache *cache, size_t tokens)
     return cache_slots(cache, tokens - 1) + 1;
 }
 
+/* Of those that make memories. */
 static bool all_layers_choose(const struct model *m)
 {
     bool all = true;
-    for (size_t i = 0; i < m->config.layers; i++)
+    for (size_t i = 0; i < m->config.memory_layers; i++)
         all = all && hils_layer(&m->config.attention, i);
     return all;
 }
@@ -180,7 +181,8 @@ static int embed_pass(struct model *m, struct pass *pass,
             code = cache_reserve(m, pass->parts[i].cache,
                                  forward_rows(&pass->parts[i]), err);
     if (!code)
-        code = forward(m, pass->parts, pass->count, cancel, err);
+        code = forward(m, pass->parts, pass->count, m->config.memory_layers,
+                       cancel, err);
     for (size_t i = 0, row = 0; i < pass->count && !code; i++) {
         const struct forward_part *part = &pass->parts[i];
         size_t rows = forward_rows(part);
@@ -242,7 +244,7 @@ static int embed_long(struct model *m, const struct embed_input *input,
                               .soft = input->soft != NULL,
                               .first = !from,
                               .last = some == left};
-        code = forward(m, &part, 1, cancel, err);
+        code = forward(m, &part, 1, m->config.memory_layers, cancel, err);
         if (!code)
             code = add_share(m, &share, ret, err);
         cache.length += forward_rows(&part);

@@ -481,7 +481,7 @@ static int prepare_hils(struct model *m, const struct forward_part *parts,
 }
 
 int forward(struct model *m, const struct forward_part *parts, size_t count,
-            const struct cancel *cancel, struct err *err)
+            size_t layers, const struct cancel *cancel, struct err *err)
 {
     size_t rows = 0;
     for (size_t i = 0; i < count; i++)
@@ -496,7 +496,7 @@ int forward(struct model *m, const struct forward_part *parts, size_t count,
         code = m->kernels->step_begin(&m->run);
     if (!code)
         code = read_inputs(m, parts, count, rows);
-    for (size_t layer = 0; layer < m->config.layers && !code; layer++) {
+    for (size_t layer = 0; layer < layers && !code; layer++) {
         if (cancel && cancel->asked && cancel->asked(cancel->context)) {
             m->kernels->step_end(&m->run);
             return err_set(err, ERR_CANCELLED, "cancelled");

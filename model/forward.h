@@ -83,13 +83,13 @@ size_t forward_most(const struct model *model, const struct cache *cache);
  * GiB to work in. */
 size_t forward_most_whole(const struct model *model);
 
-/* Leaves the residual stream of all rows, in order, in work.x, or on its way
- * there: where each part is one row it begins a step (kernels.h), which
- * forward_logits ends, or whatever is downloaded; keys and values
- * go into the caches, which have room for them (cache_reserve), and whose
- * lengths are the caller's to change. */
+/* Leaves the residual stream of all rows, in order, behind the first `layers`
+ * layers in work.x, or on its way there: where each part is one row it begins a
+ * step (kernels.h), which forward_logits ends, or whatever is downloaded; keys
+ * and values of these layers go into the caches, which have room for them
+ * (cache_reserve), and whose lengths are the caller's to change. */
 int forward(struct model *model, const struct forward_part *parts, size_t count,
-            const struct cancel *cancel, struct err *err);
+            size_t layers, const struct cancel *cancel, struct err *err);
 
 /* ---- HiLS (forward_hils.c), as codes of kernels ---- */
 

@@ -7,8 +7,9 @@
  *     m = the state after the last norm at the last position of
  *         [r; the last tokens of the segment before; X; r]
  *
- * and m joins the memories, of which the last some are kept.  An answer is written
- * after [r; the last tokens of the segment before; X], X being what asks.
+ * and m joins the memories, of which the last some are kept.  q and m are made by
+ * model_embed; an answer is written, by all layers, after
+ * [r; the last tokens of the segment before; X], X being what asks.
  * H2MT (memory/memories.h) makes its memories of a tree instead, and in any
  * order that has children before parents.
  *

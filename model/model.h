@@ -126,6 +126,8 @@ struct embed_input {
  * A model made for HiLS reads an input as a session would, with its landmarks,
  * which no vector is made of; where they would change nothing, as in texts not
  * longer than its window, they are left out.
+ * Where config.json has "lectern_memory_layers": n, the first n layers make the
+ * vectors, and the last norm follows these; sessions run all layers.
  * ERR_LIMIT when an input is longer than the context; ERR_USAGE for a soft
  * token with an encoder, and for a model that does not embed. */
 int model_embed(struct model *model, const struct embed_input *inputs,

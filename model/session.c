@@ -324,7 +324,7 @@ static int read_up_to(struct session *s, size_t from, size_t length,
         bool last = s->kept + count == length;
         skip = from > s->kept ? from - s->kept : 0;
         skip = skip < count ? skip : count;
-        code = forward(m, &part, 1, cancel, err);
+        code = forward(m, &part, 1, m->config.layers, cancel, err);
         if (!code && ret_logits)
             code = logits_of(s, skip, count - skip,
                              ret_logits + (s->kept + skip - from) * vocabulary,
@@ -431,7 +431,7 @@ int session_step(struct session *const *sessions, const int32_t *ids,
     }
     struct model *m = sessions[0]->model;
     if (!code)
-        code = forward(m, parts, count, cancel, err);
+        code = forward(m, parts, count, m->config.layers, cancel, err);
     if (!code)
         code = take_all_logits(sessions, parts, count, rows, err);
     for (size_t i = 0; i < count && !code; i++) {

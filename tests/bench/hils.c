@@ -100,7 +100,8 @@ static void decode_once(void *argument)
     struct err err = {0};
     int32_t id = 5;
     struct forward_part part = {.ids = &id, .count = 1, .cache = job->cache};
-    must(forward(job->model, &part, 1, NULL, &err), &err);
+    must(forward(job->model, &part, 1, job->model->config.layers, NULL, &err),
+         &err);
     must(forward_logits(job->model, 0, 1, &err), &err);
 }
 
@@ -209,7 +210,7 @@ static void show_prefill(struct model *m, size_t most, struct tokens from,
         struct forward_part part = {
             .ids = ids, .count = piece, .cache = &cache};
         must(cache_reserve(m, &cache, cache.length + part.count, &err), &err);
-        must(forward(m, &part, 1, NULL, &err), &err);
+        must(forward(m, &part, 1, m->config.layers, NULL, &err), &err);
         cache.length += part.count;
         if (cache.length != next || count == 16)
             continue;

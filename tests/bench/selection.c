@@ -375,7 +375,7 @@ static void pass(struct model *m, struct cache *cache, const int32_t *ids,
     struct err err = {0};
     struct forward_part part = {.ids = ids, .count = count, .cache = cache};
     must(cache_reserve(m, cache, cache->length + count, &err), err.message);
-    must(forward(m, &part, 1, NULL, &err), err.message);
+    must(forward(m, &part, 1, m->config.layers, NULL, &err), err.message);
 }
 
 static void ask(struct model *m, struct cache *cache, const struct ids *asked)

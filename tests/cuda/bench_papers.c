@@ -245,7 +245,7 @@ static double read_whole(struct bench *b, enum bench_kind kind,
         struct forward_part part = {
             .ids = ids, .count = turn ? length : length / 16, .cache = &cache};
         double start = clock_seconds();
-        code = forward(model, &part, 1, NULL, &err);
+        code = forward(model, &part, 1, model->config.layers, NULL, &err);
         if (!code)
             code = forward_logits(model, part.count - 1, 1, &err);
         if (!code)

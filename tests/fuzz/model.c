@@ -19,6 +19,7 @@ static void read_config(struct slice text)
         return;
     }
     CHECK(c.architecture && c.layers && c.heads && c.head && c.width);
+    CHECK(c.memory_layers && c.memory_layers <= c.layers);
     CHECK(c.heads % c.key_heads == 0 && c.context && c.most <= c.context);
     for (size_t i = 0; i < 2 && c.architecture->positions == POSITIONS_ROTARY;
          i++) {

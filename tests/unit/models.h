@@ -194,6 +194,35 @@ static inline void save_edited(const char *kind, const char *script)
     assert_int_equal(system(command), 0);
 }
 
+/* The same with `member` as the config's first. */
+static inline void save_with(const char *kind, const char *member)
+{
+    char script[200];
+    int size = snprintf(script, sizeof script, "1s/{/{%s,/", member);
+    assert_in_range(size, 1, sizeof script - 1);
+    save_edited(kind, script);
+}
+
+/* The same without all layers but the first. */
+static inline void save_first_layer(const char *kind)
+{
+    struct safetensors *file = open_beside(kind, "model");
+    struct tensor tensors[64];
+    size_t count = 0;
+    save_with(kind, "\"num_hidden_layers\": 1, \"layer_types\": null");
+    assert_true(safetensors_count(file) <= 64);
+    for (size_t i = 0; i < safetensors_count(file); i++) {
+        const struct tensor *tensor = safetensors_at(file, i);
+        const char *layer = strstr(tensor->name.data, "layer");
+        if (!layer || layer[strcspn(layer, ".") + 1] == '0')
+            tensors[count++] = *tensor;
+    }
+    assert_int_equal(safetensors_write(in_folder("model.safetensors"), tensors,
+                                       count, NULL, NULL),
+                     0);
+    safetensors_close(file);
+}
+
 static inline void write_text(const char *name, const char *text)
 {
     assert_int_equal(file_write(in_folder(name), slice_of(text), NULL), 0);

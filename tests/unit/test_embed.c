@@ -91,15 +91,6 @@ static void vectors_are_the_papers(void **state)
     }
 }
 
-/* The model in the test's own folder, with `member` in its config.json. */
-static void save_with(const char *kind, const char *member)
-{
-    char script[200];
-    int size = snprintf(script, sizeof script, "1s/{/{%s,/", member);
-    assert_in_range(size, 1, sizeof script - 1);
-    save_edited(kind, script);
-}
-
 static void means_are_of_tokens_alone(void **state)
 {
     (void)state;
@@ -218,6 +209,83 @@ static void a_cancelled_batch_leaves_no_trace(void **state)
     close_wanted(&w);
 }
 
+/* ---- Where the first layers make memories ---- */
+
+/* Of all positions, the last ones read one by one with a vector made between. */
+static void check_same_logits(struct model *a, struct model *b)
+{
+    enum { COUNT = 99, STEPS = 20 };
+    int32_t ids[COUNT];
+    size_t vocabulary = model_facts(a)->vocabulary;
+    size_t width = model_facts(a)->width;
+    float *of_a = mem_alloc(COUNT * vocabulary * sizeof *of_a);
+    float *of_b = mem_alloc(COUNT * vocabulary * sizeof *of_b);
+    float *vector = mem_alloc(width * sizeof *vector);
+    struct embed_input input = {ids, COUNT, NULL};
+    fill_ids(ids, COUNT, vocabulary, 5);
+    struct session *one = read_all(a, ids, COUNT, STEPS, of_a);
+    struct session *other = read_all(b, ids, COUNT, STEPS, of_b);
+    assert_memory_equal(of_a, of_b, COUNT * vocabulary * sizeof *of_a);
+    for (size_t i = 0; i < STEPS; i++) {
+        embed(b, &input, 1, vector);
+        feed(one, ids + i, 1);
+        feed(other, ids + i, 1);
+        assert_memory_equal(session_logits(one), session_logits(other),
+                            vocabulary * sizeof *of_a);
+    }
+    session_close(one);
+    session_close(other);
+    free(of_a);
+    free(of_b);
+    free(vector);
+}
+
+static void the_first_layers_make_vectors(void **state)
+{
+    (void)state;
+    struct wanted w = open_wanted("hils-memory");
+    float *last = golden(w.file, "first_layer");
+    float *wrapped = golden(w.file, "first_layer_wrapped");
+    save_with("hils-memory", "\"lectern_memory_layers\": 1");
+    for (size_t b = 0; b < BACKENDS; b++) {
+        struct model *model = open_at(folder, backend(b), false, true);
+        struct model *all = open_kind("hils-memory", backend(b));
+        check_vectors(model, &w, NULL, last);
+        check_vectors(model, &w, w.soft, wrapped);
+        check_same_logits(all, model);
+        model_close(model);
+        model_close(all);
+    }
+    free(last);
+    free(wrapped);
+    close_wanted(&w);
+}
+
+/* Of families without HiLS, encoders too. */
+static void other_layers_might_not_be_there(void **state)
+{
+    (void)state;
+    static const char *const some[] = {"memory", "olmo3", "bert"};
+    for (size_t k = 0; k < sizeof some / sizeof some[0]; k++) {
+        int32_t ids[60];
+        float vectors[2][2][64];
+        for (size_t t = 0; t < 2; t++) {
+            if (t)
+                save_with(some[k], "\"lectern_memory_layers\": 1");
+            else
+                save_first_layer(some[k]);
+            struct model *model = open_at(folder, kernels_cpu(), false, true);
+            fill_ids(ids, 60, model_facts(model)->vocabulary, 5);
+            struct embed_input inputs[] = {{ids, 60, NULL}, {ids, 1, NULL}};
+            assert_true(model_facts(model)->width <= 64);
+            memset(vectors[t], 0, sizeof vectors[t]);
+            embed(model, inputs, 2, vectors[t][0]);
+            model_close(model);
+        }
+        assert_memory_equal(vectors[0], vectors[1], sizeof vectors[0]);
+    }
+}
+
 static void models_of_star_and_hici_do_not_embed(void **state)
 {
     (void)state;
@@ -250,6 +318,10 @@ int main(void)
                                         make_folder, end_folder),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(a_cancelled_batch_leaves_no_trace),
+        cmocka_unit_test_setup_teardown(the_first_layers_make_vectors,
+                                        make_folder, end_folder),
+        cmocka_unit_test_setup_teardown(other_layers_might_not_be_there,
+                                        make_folder, end_folder),
         cmocka_unit_test(models_of_star_and_hici_do_not_embed),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);

@@ -130,6 +130,55 @@ static void one_segment_is_plain_reading(void **state)
     safetensors_close(file);
 }
 
+/* Where the first layer alone makes memories they are those of a model that has no
+ * other, and an answer is written behind them by all layers. */
+static void the_first_layers_remember(void **state)
+{
+    (void)state;
+    struct safetensors *file = open_beside("memory", "hmt");
+    int32_t *ids = golden(file, "ids"), *question = golden(file, "question");
+    save_first_layer("memory");
+    struct model *first = open_at(folder, kernels_cpu(), false, false);
+    save_with("memory", "\"lectern_memory_layers\": 1");
+    struct model *model = open_at(folder, kernels_cpu(), false, false);
+    struct model *all = open_at(MODELS "memory", kernels_cpu(), false, false);
+    struct hmt *hmt = open_hmt(model, &small), *other = open_hmt(first, &small);
+    size_t width = model_facts(model)->width, count;
+    assert_int_equal(hmt_read(hmt, model, ids, TOKENS, NULL, NULL), 0);
+    assert_int_equal(hmt_read(other, first, ids, TOKENS, NULL, NULL), 0);
+    const float *memories = hmt_memories(other, &count);
+    assert_int_equal(count, KEPT);
+    assert_memory_equal(hmt_memories(hmt, &count), memories,
+                        KEPT * width * sizeof *memories);
+    float *query = mem_alloc(width * sizeof *query);
+    float *recalled = mem_alloc(width * sizeof *recalled);
+    struct embed_input asks = {question, SEGMENT / 2, model_mem(first)};
+    struct session *session = NULL, *plain = open_session(all);
+    assert_int_equal(model_embed(first, &asks, 1, NULL, query, NULL), 0);
+    assert_int_equal(model_recall(first, query, memories, KEPT, recalled, NULL),
+                     0);
+    assert_int_equal(session_begin(plain, recalled, NULL), 0);
+    feed(plain, ids + TOKENS - SENSORY, SENSORY);
+    assert_int_equal(
+        hmt_session(hmt, model, question, ASKING, NULL, &session, NULL), 0);
+    feed(plain, question, ASKING);
+    feed(session, question, ASKING);
+    assert_memory_equal(session_logits(session), session_logits(plain),
+                        model_facts(all)->vocabulary * sizeof *memories);
+    session_close(session);
+    session_close(plain);
+    hmt_close(hmt);
+    hmt_close(other);
+    model_close(first);
+    model_close(model);
+    model_close(all);
+    free(query);
+    free(recalled);
+    free(ids);
+    free(question);
+    safetensors_close(file);
+}
+
 /* ---- A vector before all tokens ---- */
 
 /* Forks, what is forgotten and read again, and `exact` with all chunks chosen keep
@@ -272,6 +321,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memories_and_answers_as_the_reference),
         cmocka_unit_test(one_segment_is_plain_reading),
+        cmocka_unit_test_setup_teardown(the_first_layers_remember, make_folder,
+                                        end_folder),
         cmocka_unit_test(a_vector_stays_before_the_tokens),
         cmocka_unit_test(a_vector_is_no_token_of_the_answer),
         cmocka_unit_test(what_cannot_be_is_refused),

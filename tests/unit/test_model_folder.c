@@ -318,6 +318,11 @@ static void wrong_configs_are_refused(void **state)
          "sliding_window"},
         {CONFIG(",\"use_sliding_window\":true,\"sliding_window\":0"),
          "sliding_window"},
+        {CONFIG(",\"lectern_memory_layers\":0"), "\"lectern_memory_layers\""},
+        {CONFIG(",\"lectern_memory_layers\":3"), "\"lectern_memory_layers\""},
+        {CONFIG(",\"lectern_memory_layers\":1.5"), "\"lectern_memory_layers\""},
+        {CONFIG(",\"lectern_memory_layers\":\"1\""),
+         "\"lectern_memory_layers\" is not a whole number from 1 to 2"},
         {CONFIG(",\"lectern\":[]"), "\"lectern\" is not an object"},
         {CONFIG(",\"lectern\":{\"passages\":0}"), "\"passages\" is not"},
         {CONFIG(",\"lectern\":{\"answer_threshold\":\"low\"}"),
@@ -341,6 +346,26 @@ static void wrong_configs_are_refused(void **state)
     model_close(model);
     unlink(in_folder("config.json"));
     REFUSED(ERR_IO, "config.json");
+}
+
+/* Other memories, so another hash. */
+static void all_layers_make_memories_or_the_first(void **state)
+{
+    (void)state;
+    const struct slice none = {"", 0};
+    struct model_config all = {0}, first = {0};
+    assert_int_equal(model_config_from(slice_of(CONFIG("")), none, &all, NULL),
+                     0);
+    assert_int_equal(
+        model_config_from(slice_of(CONFIG(",\"lectern_memory_layers\":1")),
+                          none, &first, NULL),
+        0);
+    assert_int_equal(all.memory_layers, 2);
+    assert_int_equal(first.memory_layers, 1);
+    assert_int_equal(first.layers, 2);
+    assert_false(hash_equal(all.hash, first.hash));
+    model_config_free(&all);
+    model_config_free(&first);
 }
 
 /* What another family needs is missing all at once; what another kind of
@@ -434,6 +459,7 @@ int main(void)
                                         make_folder, end_folder),
         cmocka_unit_test_setup_teardown(wrong_configs_are_refused, make_folder,
                                         end_folder),
+        cmocka_unit_test(all_layers_make_memories_or_the_first),
         cmocka_unit_test_setup_teardown(wrong_families_are_refused, make_folder,
                                         end_folder),
         cmocka_unit_test(missing_folders_are_refused),

@@ -255,7 +255,7 @@ static float *keys_of(struct model *model, const int32_t *ids, size_t layer,
     char *page = mem_alloc(bytes);
     float *keys = mem_alloc(count * sizeof *keys);
     assert_int_equal(cache_reserve(model, &cache, 64, NULL), 0);
-    assert_int_equal(forward(model, &part, 1, NULL, NULL), 0);
+    assert_int_equal(forward(model, &part, 1, c->layers, NULL, NULL), 0);
     assert_int_equal(model->kernels->download(&model->run, page,
                                               cache.pages[0]->memory, bytes),
                      0);

@@ -9,6 +9,7 @@ hils-memory: two layers, both HiLS, with soft tokens and projections; its tokeni
 
 vectors.safetensors of each: `ids`, and for each of `lengths` of their first ones `last` and `mean` [lengths, D], the final
 state of the last token and the mean of all tokens' (landmarks are none), and `wrapped`, that of the last one of [soft; ids; soft].
+That of hils-memory has `first_layer` and `first_layer_wrapped` too: `last` and `wrapped` with its first layer alone before the last norm.
 """
 import json
 import math
@@ -65,12 +66,19 @@ def vectors(folder, config, weights, rng):
     ids = [rng.randrange(config["vocab_size"]) for _ in range(max(lengths))]
     soft = weights.get("lectern.mem") or [f32(rng.gauss(0, 0.5)) for _ in range(D)]
     rows = [weights["model.embed_tokens.weight"][i] for i in ids]
+
+    def wrapped(of):
+        return flat([states_of(of, weights, [soft] + rows[:n] + [soft])[-1] for n in lengths])
+
     states = states_of(config, weights, rows)  # causal: those of a beginning are the beginning's
-    wrapped = [states_of(config, weights, [soft] + rows[:n] + [soft])[-1] for n in lengths]
     mean = [[sum(s[j] for s in states[:n]) / n for j in range(D)] for n in lengths]
-    save(os.path.join(folder, "vectors.safetensors"), {
-        "ids": ("I32", [len(ids)], ids), "lengths": ("I32", [len(lengths)], lengths), "soft": flat(soft),
-        "last": flat([states[n - 1] for n in lengths]), "mean": flat(mean), "wrapped": flat(wrapped)})
+    tensors = {"ids": ("I32", [len(ids)], ids), "lengths": ("I32", [len(lengths)], lengths), "soft": flat(soft),
+               "last": flat([states[n - 1] for n in lengths]), "mean": flat(mean), "wrapped": wrapped(config)}
+    if config is MEMORY:
+        first = dict(config, num_hidden_layers=1)
+        states = states_of(first, weights, rows)
+        tensors.update(first_layer=flat([states[n - 1] for n in lengths]), first_layer_wrapped=wrapped(first))
+    save(os.path.join(folder, "vectors.safetensors"), tensors)
 
 
 def hmt(folder, weights, rng):
