@@ -139,6 +139,60 @@ static void such_models_are_not_exact(void **state)
     model_close(model);
 }
 
+/* The model with a head apart, the embedding's rows with the other sign: one for
+ * each id, or as many as the embedding has, of which the last are no ids'. */
+static void save_with_head(const char *kind, size_t rows, size_t ids)
+{
+    struct safetensors *file = open_beside(kind, "model");
+    float *head = golden(file, "model.embed_tokens.weight");
+    struct tensor tensors[64];
+    size_t count = safetensors_count(file);
+    assert_true(count < 64);
+    for (size_t i = 0; i < count; i++)
+        tensors[i] = *safetensors_at(file, i);
+    struct tensor *last = &tensors[count++];
+    *last = *safetensors_find(file, "model.embed_tokens.weight");
+    size_t width = last->shape[1];
+    for (size_t i = 0; i < rows * width; i++)
+        head[i] = i < ids * width ? -head[i] : NAN;
+    last->name = slice_of("lm_head.weight");
+    last->shape[0] = rows;
+    last->data = head;
+    last->bytes = rows * width * sizeof *head;
+    save_with(kind, "\"tie_word_embeddings\": false");
+    assert_int_equal(safetensors_write(in_folder("model.safetensors"), tensors,
+                                       count, NULL, NULL),
+                     0);
+    free(head);
+    safetensors_close(file);
+}
+
+static void a_head_may_lie_apart(void **state)
+{
+    (void)state;
+    enum { IDS = 60, PADDED = 64, COUNT = 50, STEPS = 20 };
+    int32_t ids[COUNT];
+    float tied[COUNT * IDS], apart[COUNT * IDS];
+    for (size_t b = 0; b < BACKENDS; b++)
+        for (size_t rows = IDS; rows <= PADDED; rows += PADDED - IDS) {
+            struct model *model = open_kind("hils-qwen", backend(b));
+            assert_int_equal(model_facts(model)->vocabulary, IDS);
+            fill_ids(ids, COUNT, IDS, 17);
+            session_close(read_all(model, ids, COUNT, STEPS, tied));
+            model_close(model);
+            save_with_head("hils-qwen", rows, IDS);
+            model = open_at(folder, backend(b), false, true);
+            session_close(read_all(model, ids, COUNT, STEPS, apart));
+            model_close(model);
+            for (size_t i = 0; i < COUNT * IDS; i++)
+                apart[i] = -apart[i];
+            check_near("a head apart", apart, tied, COUNT * IDS, 1e-6);
+        }
+    save_with_head("hils-qwen", IDS + 1, IDS);
+    unlink(in_folder("tokenizer.json"));
+    REFUSED(ERR_FORMAT, "misshapen lm_head.weight [61, 32] (not [60, 32])");
+}
+
 /* ---- `exact` with any other ---- */
 
 static void all_chunks_are_full_attention(void **state)
@@ -340,6 +394,8 @@ int main(void)
         cmocka_unit_test(sessions_of_such_models_fork_and_step),
         cmocka_unit_test(tokens_take_what_is_said),
         cmocka_unit_test(such_models_are_not_exact),
+        cmocka_unit_test_setup_teardown(a_head_may_lie_apart, make_folder,
+                                        end_folder),
         cmocka_unit_test(all_chunks_are_full_attention),
         cmocka_unit_test(a_step_reads_as_a_pass),
         cmocka_unit_test(what_is_forgotten_is_read_again),
