@@ -74,6 +74,11 @@ void bench_operations(struct bench *b, struct bench_row *row, double operations,
  * say of it. */
 int bench_kept(const struct bench *b);
 void bench_keys(struct bench_row *row, int type);
+/* Bytes of one token's keys and values in one layer. */
+static inline double bench_slot_bytes(int kept, size_t key_heads, size_t head)
+{
+    return 2 * (double)(kernel_type_size(kept) * key_heads * head);
+}
 /* Writes the row, and frees it. */
 void bench_say(const struct bench *b, struct bench_row *row);
 void bench_leave_out(const struct bench *b, const char *what, const char *shape,

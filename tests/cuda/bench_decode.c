@@ -25,8 +25,7 @@ struct decoding {
 static double token_bytes(const struct bench *b, const struct bench_shape *s,
                           size_t chunk)
 {
-    size_t slot = 2 * kernel_type_size(bench_kept(b)) * s->key_heads * s->head;
-    double bytes = (double)slot;
+    double bytes = bench_slot_bytes(bench_kept(b), s->key_heads, s->head);
     if (chunk)
         bytes += 4 * (double)(s->heads * (s->head + 1)) / (double)chunk;
     return (double)s->layers * bytes;

@@ -383,7 +383,7 @@ static void say_attention(struct bench *b, const struct kernel_hils *z,
 {
     char shape[96];
     struct bench_row row;
-    double slot = (double)(2 * kernel_type_size(bench_kept(b)) * z->hkv * z->d);
+    double slot = bench_slot_bytes(bench_kept(b), z->hkv, z->d);
     double few = (double)(z->window + z->chunk * z->top_k);
     double pairs = (double)z->m * (double)z->n;
     double theirs = bench_sdpa(b, z->m, z->n, z->hq, z->hkv, z->d);
@@ -419,8 +419,8 @@ static void one_attention(struct bench *b, size_t m, size_t n, size_t hq,
                           size_t hkv, size_t d, bool dense)
 {
     char shape[64];
-    double slot = (double)(2 * kernel_type_size(bench_kept(b)) * hkv * d);
-    double bytes = slot * (double)n + 20.0 * (double)(m * hq * d);
+    double bytes = bench_slot_bytes(bench_kept(b), hkv, d) * (double)n +
+                   20.0 * (double)(m * hq * d);
     snprintf(shape, sizeof shape, "%zu queries, %zu slots", m, n);
     if (!bench_fits(b, "attention", shape, 1.2 * bytes) ||
         !bench_has_time(b, "attention", shape, 3 * b->least))

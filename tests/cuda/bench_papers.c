@@ -226,8 +226,8 @@ static double read_whole(struct bench *b, enum bench_kind kind,
     struct bench_shape s = bench_shape(b, kind);
     double row = 8.0 * (double)(s.width + s.heads * s.head +
                                 s.key_heads * s.head + s.inner);
-    double slot = (double)(2 * kernel_type_size(bench_kept(b)) * s.layers *
-                           s.key_heads * s.head);
+    double slot =
+        (double)s.layers * bench_slot_bytes(bench_kept(b), s.key_heads, s.head);
     struct cache cache = {.length = 0};
     struct model *model;
     struct err err = {0};
@@ -305,9 +305,8 @@ static void say_all_layers(struct bench *b, size_t length)
 {
     struct bench_shape all = bench_shape(b, BENCH_HICI_WHOLE);
     int type = bench_kept(b);
-    double kept = (double)(2 * kernel_type_size(type) * all.layers *
-                           all.key_heads * all.head) *
-                  (double)length;
+    double kept = (double)(all.layers * length) *
+                  bench_slot_bytes(type, all.key_heads, all.head);
     bench_leave_out(b, "prefill, HiCI", all.name,
                     "its keys and values in %s are %.1f GB beside weights of "
                     "%.1f GB: some layers are measured, and all are alike",

@@ -93,8 +93,7 @@ double bench_step_bytes(const struct bench_shape *s, int kept, size_t n,
                         size_t chosen, size_t chunk)
 {
     size_t read = chosen && chosen < n ? chosen : n;
-    size_t slot = 2 * kernel_type_size(kept) * s->key_heads * s->head;
-    double bytes = (double)slot * (double)read;
+    double bytes = bench_slot_bytes(kept, s->key_heads, s->head) * (double)read;
     if (chosen)
         bytes += 4 * (double)(n / chunk) * (double)(s->heads * (s->head + 1));
     return bench_weight_bytes(s) + (double)s->layers * bytes;
