@@ -312,8 +312,7 @@ static int attend_pages(struct kernel_run *run, float *out, const float *q,
                         const struct kernel_pages *pages, size_t m, size_t n,
                         size_t hq, size_t hkv, size_t d, size_t window)
 {
-    struct paged<Number> s = {
-    };
+    paged<Number> s = {};
     s.sizes = dense_sizes_of(m * hq, hq, hkv, d);
     s.q = q;
     s.out = out;

@@ -50,17 +50,16 @@ template <typename Number> struct star_source {
     }
 };
 
-/* chosen [m, heads, top_k] by score [m, heads, chunks]. */
-template <typename Number>
+/* chosen [m, heads, top_k] by score [m, heads, chunks]; `slot` is the first
+ * query's.  grid: queries, heads. */
 static __global__ void __launch_bounds__(CHOOSE_THREADS)
-    choose_by_summary(int32_t *chosen, const float *score,
-                      struct star_source<Number> s, size_t first, size_t chunks,
-                      size_t top_k)
+    choose_by_summary(int32_t *chosen, const float *score, size_t slot,
+                      size_t chunk, size_t chunks, size_t top_k)
 {
-    size_t row = blockIdx.x * s.heads + blockIdx.y;
+    size_t row = blockIdx.x * size_t{gridDim.y} + blockIdx.y;
     choose_best(static_cast<struct choose_memory *>(cuda_shared()),
                 chosen + row * top_k, score + row * chunks,
-                s.candidates(first + blockIdx.x), top_k);
+                (slot + blockIdx.x) / chunk, top_k);
 }
 
 /* Attention to `count` slots, the i-th of which is slot(i), times `share`. */
@@ -307,9 +306,10 @@ static int attend_batch(struct kernel_run *run, float *out,
     int code = score_all(run, score, s, first, m, chunks);
     if (!code)
         code = cuda_launch(
-            run, choose_by_summary<Number>,
+            run, choose_by_summary,
             {m, s.heads, 1, CHOOSE_THREADS, sizeof(struct choose_memory)},
-            chosen, static_cast<const float *>(score), s, first, chunks, top_k);
+            chosen, static_cast<const float *>(score), s.n - s.m + first,
+            s.chunk, chunks, top_k);
     if (code)
         return code;
     if (s.d <= TENSOR_MOST_WIDTH / 2)
