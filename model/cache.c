@@ -24,8 +24,7 @@ static size_t part_floats(const struct model *m)
                         m->config.key_heads * m->config.head);
 }
 
-/* Where weights have 8 bits of a number or little more, keys and values have
- * them too. */
+/* bf16 where the table has such pages, unless the weights are f32. */
 static int type_of(const struct model *m)
 {
     bool whole = strcmp(m->weights.type, "f32") == 0;
