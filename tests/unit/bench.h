@@ -16,9 +16,9 @@
 #include "base/pool.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/kernels.h"
+#include "kernels/ref/ref.h"
 #include "tests/cuda/emulated.h"
 #include "tests/programs/cases.h"
-#include "tests/unit/bf16.h"
 
 enum { GUARD = 19, MOST_ARRAYS = 24, MOST_TABLES = 16 };
 
@@ -101,7 +101,7 @@ static inline void *put_table(struct bench *b, float *pieces, size_t count,
 static inline void keep(const struct bench *b, float *values, size_t count)
 {
     for (size_t i = 0; b->kept == KERNEL_BF16 && i < count; i++)
-        values[i] = bf16_value(bf16_of(values[i]));
+        values[i] = ref_from_bf16(ref_to_bf16(values[i]));
 }
 
 /* Floats that so many numbers of a page take. */
@@ -120,7 +120,7 @@ static inline void keep_in(const struct bench *b, float *page, size_t at,
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        half = bf16_of(values[i]);
+        half = ref_to_bf16(values[i]);
         memcpy((char *)page + (at + i) * sizeof half, &half, sizeof half);
     }
 }

@@ -1,43 +1,20 @@
-/* Whole models through the device's table: on a device if there is one, and its
- * kernels emulated (tests/cuda: their logic, no result of a GPU).  Operation by
- * operation that is in test_kernels.c and test_attention.c. */
-#include "tests/unit/models.h"
+/* Whole models through the device's table, and the emulation itself. */
+#include "tests/unit/devices.h"
 
 #include <signal.h>
 #include <sys/wait.h>
-
-#include "tests/cuda/emulated.h"
 
 /* Of the largest value.  With bf16 weights both factors of large products are
  * rounded to 8 bits. */
 static const double F32_BOUND = 1e-3, BF16_BOUND = 3e-2;
 
-enum { TABLES = 2 };
-
-/* NULL, said: it is not there. */
-static const struct kernels *device_table(int i)
-{
-    const char *reason = NULL;
-    const struct kernels *table =
-        (i ? kernels_cuda : kernels_emulated)(&reason);
-    if (!table)
-        printf("SKIP %s: %s\n", i ? "cuda" : "cuda emulated", reason);
-    return table;
-}
-
 /* Without its tokenizer: only ids are read here. */
 static struct model *open_model(const char *kind, const struct kernels *table,
                                 bool exact)
 {
-    struct model_options options = {
-        .kernels = table, .exact = exact, .no_tokenizer = true};
-    struct model *model = NULL;
-    struct err err = {0};
     char path[128];
     snprintf(path, sizeof path, MODELS "%s", kind);
-    if (model_open(path, &options, &model, &err))
-        fail_msg("%s: %s", path, err.message);
-    return model;
+    return open_at(path, table, exact, false);
 }
 
 static double bound_of(const struct model *model)
@@ -139,57 +116,17 @@ static void embedders_give_the_vectors(void **state)
     }
 }
 
-/* With all chunks chosen `exact` is full attention. */
 static void exact_sessions_read_as_full_ones(void **state)
 {
     (void)state;
-    enum { LENGTH = 150 };
     for (int t = 0; t < TABLES; t++) {
         const struct kernels *table = device_table(t);
         if (!table)
             continue;
-        const struct session_exact all = {.top_k = 64, .window = 64};
         struct model *model = open_model("qwen2", table, true);
-        struct session *sessions[2] = {NULL, NULL};
-        int32_t ids[LENGTH];
-        size_t vocabulary = model_facts(model)->vocabulary;
-        uint64_t seed = 5;
-        for (size_t i = 0; i < LENGTH; i++)
-            ids[i] = (int32_t)unit_below(&seed, (uint32_t)vocabulary);
-        if (model_facts(model)->context >= LENGTH) {
-            assert_int_equal(session_open(model, &sessions[0], NULL), 0);
-            assert_int_equal(
-                session_open_exact(model, &all, &sessions[1], NULL), 0);
-            for (int s = 0; s < 2; s++)
-                assert_int_equal(
-                    session_feed(sessions[s], ids, LENGTH, NULL, NULL, NULL),
-                    0);
-            check_near("exact", session_logits(sessions[1]),
-                       session_logits(sessions[0]), vocabulary,
-                       bound_of(model));
-        } else {
-            fail_msg("the model's context is too short for this test");
-        }
-        session_close(sessions[0]);
-        session_close(sessions[1]);
+        check_exact(model, bound_of(model));
         model_close(model);
     }
-}
-
-/* Reads tokens one at a time, from a prompt on. */
-static void read_steps(struct model *model, const int32_t *ids, size_t prompt,
-                       size_t count, float *ret)
-{
-    struct session *s = NULL;
-    size_t vocabulary = model_facts(model)->vocabulary;
-    assert_int_equal(session_open(model, &s, NULL), 0);
-    assert_int_equal(session_feed(s, ids, prompt, NULL, NULL, NULL), 0);
-    for (size_t i = prompt; i < count; i++) {
-        assert_int_equal(session_feed(s, ids + i, 1, NULL, NULL, NULL), 0);
-        memcpy(ret + (i - prompt) * vocabulary, session_logits(s),
-               vocabulary * sizeof *ret);
-    }
-    session_close(s);
 }
 
 /* Steps that are one graph each give the bits of those that are not; the graph is
@@ -207,10 +144,8 @@ static void steps_are_replayed(void **state)
     for (size_t k = 0; table && k < sizeof models / sizeof models[0]; k++) {
         struct model *model = open_model(models[k], table, false);
         size_t values = STEPS * model_facts(model)->vocabulary;
-        float *with = mem_alloc(values * sizeof *with);
-        float *without = mem_alloc(values * sizeof *without);
         struct emulated_steps before = *seen;
-        read_steps(model, ids, PROMPT, COUNT, with);
+        float *with = read_steps(model, ids, PROMPT, COUNT);
         size_t started = seen->started - before.started;
         size_t made = seen->made - before.made;
         size_t changed = seen->changed - before.changed;
@@ -224,7 +159,7 @@ static void steps_are_replayed(void **state)
         model_close(model);
         model = open_model(models[k], table, false);
         before = *seen;
-        read_steps(model, ids, PROMPT, COUNT, without);
+        float *without = read_steps(model, ids, PROMPT, COUNT);
         assert_int_equal(seen->started, before.started);
         seen->refused = false;
         assert_memory_equal(with, without, values * sizeof *with);
@@ -246,13 +181,12 @@ static void a_step_says_what_failed(void **state)
     int32_t ids[COUNT];
     fill_ids(ids, COUNT, 60, 3);
     size_t failures = 0;
-    struct model *model = table ? open_model("hils-qwen", table, false) : NULL;
-    size_t values = table ? STEPS * model_facts(model)->vocabulary : 0;
-    float *want = mem_alloc(values * sizeof *want);
-    float *again = mem_alloc(values * sizeof *again);
-    if (table)
-        read_steps(model, ids, PROMPT, COUNT, want);
-    for (unsigned at = 0; table && at < PLACES * EACH; at += EACH) {
+    if (!table)
+        return;
+    struct model *model = open_model("hils-qwen", table, false);
+    size_t vocabulary = model_facts(model)->vocabulary;
+    float *want = read_steps(model, ids, PROMPT, COUNT);
+    for (unsigned at = 0; at < PLACES * EACH; at += EACH) {
         struct session *s = NULL;
         model_close(model);
         model = open_model("hils-qwen", table, false);
@@ -262,22 +196,19 @@ static void a_step_says_what_failed(void **state)
         int code = 0;
         for (size_t i = 0; i < STEPS && !code; i++) {
             code = session_feed(s, ids + PROMPT + i, 1, NULL, NULL, NULL);
-            if (!code)
-                memcpy(again + i * values / STEPS, session_logits(s),
-                       values / STEPS * sizeof *again);
-            if (!code && memcmp(again, want,
-                                (i + 1) * values / STEPS * sizeof *again) != 0)
+            if (!code && memcmp(session_logits(s), want + i * vocabulary,
+                                vocabulary * sizeof *want) != 0)
                 fail_msg("launch %u failed, and step %zu is wrong", at, i);
         }
         failures += code != 0;
         session_close(s);
-        read_steps(model, ids, PROMPT, COUNT, again);
-        assert_memory_equal(again, want, values * sizeof *want);
+        float *again = read_steps(model, ids, PROMPT, COUNT);
+        assert_memory_equal(again, want, STEPS * vocabulary * sizeof *want);
+        free(again);
     }
-    assert_true(!table || failures == PLACES);
+    assert_int_equal(failures, PLACES);
     model_close(model);
     free(want);
-    free(again);
 }
 
 /* Sessions that come and go in the same steps, and prompts between them, change
