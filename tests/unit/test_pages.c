@@ -280,13 +280,14 @@ static void whole_weights_keep_whole_keys(void **state)
         const struct kernels *table = device_table(t);
         if (!table)
             continue;
-        struct model *model = open_kind("qwen2", table);
+        struct model *model = open_at(MODELS "qwen2", table, false, false);
         assert_string_equal(model_facts(model)->key_type, "f32");
         assert_int_equal(model->pages.type, KERNEL_F32);
         model_close(model);
     }
     for (size_t b = 0; b < BACKENDS; b++) {
-        struct model *model = open_kind("untied", backend(b));
+        struct model *model =
+            open_at(MODELS "untied", backend(b), false, false);
         assert_string_equal(model_facts(model)->key_type, "f32");
         model_close(model);
     }
