@@ -202,7 +202,7 @@ replay: fuzzers  ## run the fuzz targets of this BUILD over their corpora
 GPU_BASE := $(filter-out $(patsubst %,$O/base/%.o,config config_paths hash log nearest q8 text url),$(BASE))
 GPU_MODEL := $(filter-out $(patsubst %,$O/model/%.o,added bpe charsmap decoder new_unicode normalise old_unicode pattern \
         tokenizer tokenizer_read tokenizer_read_model tokenizer_read_steps unigram utf8 vocabulary wordpiece),$(MODEL))
-GPU_TESTS := $(patsubst %,$O/check/test_%,kernels attention cuda pages)
+GPU_TESTS := $(patsubst %,$O/check/test_%,kernels products attention attention_star_hici cuda pages)
 $(GPU_TESTS): $O/check/%: $O/tests/unit/%.o $(GPU_BASE) $(GPU_MODEL) $(KERNELS) $(EMULATED) $(CASES) $(patsubst %,$O/tests/cuda/bare/%.o,cJSON rest)
 	$(call say,link)
 	@mkdir -p $(@D)

@@ -39,7 +39,7 @@ fi
 
 status=0
 echo "gpu-check: $card, commit $commit"
-for test in kernels attention cuda pages; do
+for test in kernels products attention attention_star_hici cuda pages; do
     timeout 240 build/gpu/check/test_$test >build/gpu/test_$test.log 2>&1
     code=$?
     grep -E '^\[|^SKIP cuda( |:)|^tests/' build/gpu/test_$test.log
@@ -53,21 +53,24 @@ for test in kernels attention cuda pages; do
 done
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
 for tool in ${sanitizer:+memcheck racecheck}; do
-    timeout 120 "$sanitizer" --tool $tool --error-exitcode 9 build/gpu/check/test_attention >build/gpu/$tool.log 2>&1
-    code=$?
-    case $code in
-    0) echo "$tool: nothing found" ;;
-    124) echo "SKIP $tool: not done in two minutes" ;;
-    9) echo "FAILED: $tool (build/gpu/$tool.log)"; tail -20 build/gpu/$tool.log; status=1 ;;
-    *)
-        if grep -q 'SUMMARY' build/gpu/$tool.log; then
-            echo "FAILED: test_attention under $tool (status $code, build/gpu/$tool.log)"
-            status=1
-        else
-            echo "SKIP $tool: it does not run here (status $code)"
-        fi
-        ;;
-    esac
+    for test in attention attention_star_hici; do
+        log=build/gpu/$tool-$test.log
+        timeout 120 "$sanitizer" --tool $tool --error-exitcode 9 build/gpu/check/test_$test >$log 2>&1
+        code=$?
+        case $code in
+        0) echo "$tool, test_$test: nothing found" ;;
+        124) echo "SKIP $tool, test_$test: not done in two minutes" ;;
+        9) echo "FAILED: $tool, test_$test ($log)"; tail -20 $log; status=1 ;;
+        *)
+            if grep -q 'SUMMARY' $log; then
+                echo "FAILED: test_$test under $tool (status $code, $log)"
+                status=1
+            else
+                echo "SKIP $tool: it does not run here (status $code)"
+            fi
+            ;;
+        esac
+    done
 done
 [ -n "$sanitizer" ] || echo "SKIP memcheck, racecheck: there is no compute-sanitizer"
 [ $status -eq 0 ] && echo "gpu-check: fine"
