@@ -228,6 +228,10 @@ static size_t rewrite_escape(struct buf *out, struct slice in, size_t at,
     return at + 2;
 }
 
+/* PCRE2 holds 4 bytes for each of these at work, and compiles no pattern to more
+ * than 64 KiB; a \b alone becomes some KB. */
+enum { MOST_REWRITTEN = 1 << 20 };
+
 static int refuse(struct err *err, size_t at, const char *what)
 {
     return err_set(err, ERR_FORMAT,
@@ -252,6 +256,10 @@ static int rewrite_parts(struct buf *out, struct class *class, struct slice in,
 {
     for (size_t at = 0; at < in.size;) {
         char c = in.data[at];
+        if (out->size + class->members.size + class->beside.size >
+            MOST_REWRITTEN)
+            return err_set(err, ERR_LIMIT,
+                           "the pattern is too large, from byte %zu on", at);
         if (c == '\\') {
             size_t beside = class->beside.size, from = at;
             at = rewrite_escape(out, in, at, class);

@@ -12,7 +12,8 @@
 struct pattern;
 
 /* `literal`: the text stands for itself.  ERR_FORMAT when it is not a pattern,
- * or one whose meaning differs between the two languages. */
+ * or one whose meaning differs between the two languages; ERR_LIMIT when it is
+ * too large. */
 int pattern_compile(struct slice source, bool literal,
                     struct pattern **ret_pattern, struct err *err);
 void pattern_free(struct pattern *pattern); /* NULL: ok */

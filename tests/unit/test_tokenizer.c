@@ -866,6 +866,31 @@ static void patterns_that_differ_are_refused(void **state)
     }
 }
 
+/* What they become is many times as large as they are. */
+static void patterns_that_grow_are_refused(void **state)
+{
+    (void)state;
+    enum { SIZE = 1 << 16 };
+    static const struct {
+        const char *start, *repeated;
+    } cases[] = {
+        {"", "\\b"}, {"", "\\w"}, {"[", "\\w"}, {"[", "\\W"}, {"[^", "\\W"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pattern *pattern = NULL;
+        struct err err = {0};
+        struct buf regex = {0};
+        buf_put_text(&regex, cases[i].start);
+        while (regex.size + 3 <= SIZE)
+            buf_put_text(&regex, cases[i].repeated);
+        buf_put_text(&regex, cases[i].start[0] ? "]" : "");
+        if (pattern_compile(buf_slice(&regex), false, &pattern, &err) !=
+            ERR_LIMIT)
+            fail_msg("%s%s...: %s", cases[i].start, cases[i].repeated,
+                     err.message);
+        buf_free(&regex);
+    }
+}
+
 /* The compiled code's stack does not hold this; the interpreter's does. */
 static void deep_matches_fall_back(void **state)
 {
@@ -987,6 +1012,7 @@ int main(void)
         cmocka_unit_test(letters_of_later_unicode_are_letters),
         cmocka_unit_test(patterns_mean_what_they_did),
         cmocka_unit_test(patterns_that_differ_are_refused),
+        cmocka_unit_test(patterns_that_grow_are_refused),
         cmocka_unit_test(deep_matches_fall_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
