@@ -230,6 +230,8 @@ static void describe(struct model_weights *w, const struct walk *walk,
     for (size_t i = 0; i < w->files->tensor_count; i++) {
         const struct tensor *tensor = w->files->tensors[i].tensor;
         w->parameters += tensor_values(tensor);
+        if (tensor->type == TENSOR_I8)
+            w->parameters -= tensor->shape[0]; /* its scales are among them */
         w->bytes += tensor->bytes;
         bool wide = tensor->type == TENSOR_F32 || tensor->type == TENSOR_BF16;
         w->wide_bytes +=

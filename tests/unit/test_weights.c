@@ -171,7 +171,8 @@ static void clear_folder(void)
 /* What the model says of some tokens: logits of 24 read at once and 16 one by
  * one, or the embedding; to be freed. */
 static float *said(const char *name, const struct kernels *kernels,
-                   const char *type, size_t *ret_count)
+                   const char *type, size_t *ret_count,
+                   uint64_t *ret_parameters)
 {
     char path[400];
     int32_t ids[IDS];
@@ -180,6 +181,7 @@ static float *said(const char *name, const struct kernels *kernels,
     struct model *model = open_at(path, kernels, false, true);
     const struct model_facts *facts = model_facts(model);
     assert_string_equal(facts->type, type);
+    *ret_parameters = facts->parameters;
     fill_ids(ids, IDS, facts->vocabulary, 7);
     *ret_count = facts->writes ? IDS * facts->vocabulary : facts->width;
     float *out = mem_alloc(*ret_count * sizeof *out);
@@ -203,9 +205,12 @@ static void check_kind(const char *kind, int type)
     write_both(kind, type);
     for (size_t b = 0; b < BACKENDS; b++) {
         size_t count, as_many;
-        float *narrow = said("narrow", backend(b), names[type], &count);
-        float *wide = said("wide", backend(b), "f32", &as_many);
+        uint64_t parameters, as_wide;
+        float *narrow =
+            said("narrow", backend(b), names[type], &count, &parameters);
+        float *wide = said("wide", backend(b), "f32", &as_many, &as_wide);
         assert_int_equal(count, as_many);
+        assert_int_equal(parameters, as_wide);
         if (b == 0)
             assert_memory_equal(narrow, wide, count * sizeof *wide);
         check_near(kind, narrow, wide, count, 2e-6);
