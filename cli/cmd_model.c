@@ -33,18 +33,29 @@ static void put_attention(struct buf *out, const cJSON *model)
         buf_printf(out, "  attention: HiCI, segments of %lld tokens\n", chunk);
 }
 
+static void put_memories(struct buf *out, const cJSON *model)
+{
+    bool recalls = json_get_bool(model, "recalls", false);
+    int64_t layers = json_get_int(model, "layers", 0);
+    int64_t first = json_get_int(model, "memory_layers", layers);
+    if (!json_get_bool(model, "embeds", true)) {
+        buf_printf(out, ", but makes no memories: its attention is %s\n",
+                   json_get_text(model, "attention", ""));
+        return;
+    }
+    buf_printf(out, ", and makes memories of sections (%s: %s",
+               recalls ? "with recall, pooling" : "pooling",
+               json_get_text(model, "pooling", ""));
+    if (first < layers)
+        buf_printf(out, "; by the first %lld of the layers", (long long)first);
+    buf_put_text(out, ")\n");
+}
+
 static void put_abilities(struct buf *out, const cJSON *model)
 {
     bool writes = json_get_bool(model, "writes", true);
-    bool recalls = json_get_bool(model, "recalls", false);
     buf_put_text(out, writes ? "  writes answers" : "  writes no answers");
-    if (!json_get_bool(model, "embeds", true))
-        buf_printf(out, ", but makes no memories: its attention is %s\n",
-                   json_get_text(model, "attention", ""));
-    else
-        buf_printf(out, ", and makes memories of sections (%s: %s)\n",
-                   recalls ? "with recall, pooling" : "pooling",
-                   json_get_text(model, "pooling", ""));
+    put_memories(out, model);
     if (!json_get_bool(model, "tokenizer", true))
         buf_put_text(out, "  there is no tokenizer.json: it cannot be used\n");
 }

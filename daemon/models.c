@@ -29,6 +29,7 @@ static void put_facts(struct json *json, const struct model_facts *facts)
     json_field_int(json, "parameters", (int64_t)facts->parameters);
     json_field_int(json, "width", (int64_t)facts->width);
     json_field_int(json, "layers", (int64_t)facts->layers);
+    json_field_int(json, "memory_layers", (int64_t)facts->memory_layers);
     json_field_int(json, "vocabulary", (int64_t)facts->vocabulary);
     json_field_int(json, "context", (int64_t)facts->context);
     json_field_bool(json, "recalls", facts->soft_tokens && facts->recall);

@@ -189,6 +189,7 @@ static void set_facts(struct model *m, const char *folder)
         .type = w->type,
         .width = c->width,
         .layers = c->layers,
+        .memory_layers = c->memory_layers,
         .vocabulary = c->vocabulary,
         .context = c->most,
         .key_width = w->recalls ? w->recall.p : c->width,

@@ -65,6 +65,7 @@ struct model_facts {
     const char *type;    /* of the embedding: "f32", "bf16", "f16", "int8" */
     size_t width;        /* D */
     size_t layers;
+    size_t memory_layers; /* the first so many make memories */
     size_t vocabulary;
     size_t context;   /* most positions */
     size_t key_width; /* p: of keys */

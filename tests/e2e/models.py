@@ -345,6 +345,13 @@ def models_are_found_and_explained():
         about = h.json("model", "info", folder)["model"]
         check(about["writes"] and about["token_bytes"] > 0 and about["weight_bytes"] > 0 and
               about["attention"] == "full" and about["tokenizer"], about)
+        check(about["memory_layers"] == about["layers"] > 1, about)
+        check("by the first" not in h.run("model", "info", folder).stdout, "all layers make memories")
+        config = json.load(open(os.path.join(folder, "config.json")))
+        h.write("models/one/config.json", json.dumps(dict(config, lectern_memory_layers=1)))
+        check(h.json("model", "info", folder)["model"]["memory_layers"] == 1, "memory_layers")
+        told = h.run("model", "info", folder).stdout
+        check("; by the first 1 of the layers)" in told, told)
         check("use info list" in h.run("completion", "bash", store=False).stdout, "completion")
 
 

@@ -142,6 +142,8 @@ static void the_first_layers_remember(void **state)
     save_with("memory", "\"lectern_memory_layers\": 1");
     struct model *model = open_at(folder, kernels_cpu(), false, false);
     struct model *all = open_at(MODELS "memory", kernels_cpu(), false, false);
+    assert_int_equal(model_facts(model)->memory_layers, 1);
+    assert_int_equal(model_facts(all)->memory_layers, model_facts(all)->layers);
     struct hmt *hmt = open_hmt(model, &small), *other = open_hmt(first, &small);
     size_t width = model_facts(model)->width, count;
     assert_int_equal(hmt_read(hmt, model, ids, TOKENS, NULL, NULL), 0);
