@@ -44,7 +44,7 @@ static void weight_free(struct kernel_run *run, struct kernel_weight *w)
 static int product(struct kernel_run *run, float *out, const float *a,
                    const struct kernel_weight *w, size_t m, bool add)
 {
-    if (cpu_amx && m >= TILES_LEAST_ROWS)
+    if (cpu_amx && m >= TILES_LEAST_ROWS && w->k)
         return tiles_product(run, out, a, w, m, add);
     if (m >= PACKED_LEAST_ROWS) {
         int code = packed_product(run, out, a, w, m, add);

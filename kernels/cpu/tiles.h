@@ -30,7 +30,7 @@ struct tiles;
 struct tiles *tiles_new(void);        /* NULL: no memory */
 void tiles_free(struct tiles *tiles); /* NULL: ok */
 
-/* As kernels->product, m >= TILES_LEAST_ROWS.  Lays the weight out first when
+/* As kernels->product, m >= TILES_LEAST_ROWS, k > 0.  Lays the weight out first when
  * that was not done, or is not kept. */
 int tiles_product(struct kernel_run *run, float *out, const float *a,
                   const struct kernel_weight *w, size_t m, bool add);

@@ -103,7 +103,7 @@ static void drive_products(struct bench *b)
     static const size_t rows[] = {1, 2, 3, 7, 16, 17, 47};
     static const size_t shapes[][2] = {{1, 1},    {3, 5},    {17, 33},
                                        {64, 64},  {65, 127}, {130, 96},
-                                       {333, 40}, {20, 515}};
+                                       {333, 40}, {20, 515}, {35, 0}};
     for (int type = 0; type < KERNEL_TYPES; type++) {
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
             for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
