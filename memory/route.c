@@ -12,7 +12,7 @@ const char *const route_ranking_names[ROUTE_RANKINGS] = {
     [ROUTE_BY_TREE] = "tree"};
 
 /* Those of auto were chosen on questions about manuals held out of everything
- * else (model/train/heldout.py: cmake, swi-prolog), with quill-0. */
+ * else (cmake, swi-prolog), with quill-0 (docs/retrieval.md). */
 static const struct route_weights mode_weights[] = {
     [ROUTE_AUTO] = {{[ROUTE_BY_LEXICAL] = 1,
                      [ROUTE_BY_TERMS] = 0.15,

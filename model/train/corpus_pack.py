@@ -26,12 +26,12 @@ import lzma
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import time
 import zlib
 
-from corpus import Daemon
 from corpus_table import LICENCE, MANUALS
 
 SHINGLE, PERMUTATIONS, BANDS, SIMILAR = 5, 64, 16, 0.8
@@ -120,6 +120,26 @@ def licences(work):
 
 
 # ---- Reading ----
+
+
+class Daemon:
+    """JSON-RPC, one object a line, over the daemon's socket."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)
+        self.file = self.socket.makefile("rwb")
+
+    def call(self, method, **params):
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        self.file.write((json.dumps(request) + "\n").encode())
+        self.file.flush()
+        while True:
+            reply = json.loads(self.file.readline())
+            if "error" in reply:
+                raise RuntimeError(reply["error"])
+            if "result" in reply:
+                return reply["result"]
 
 
 def nodes_of(daemon, name):

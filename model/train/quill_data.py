@@ -16,21 +16,25 @@ and what is written is " ANSWER [N]<|end|>", N being the passage where it stands
 import os
 import pickle
 import random
+from collections import Counter, defaultdict
 
 import numpy as np
 
 from corpus_pack import manuals
-from quill0 import PATTERN
 from quill_model import END
 from tasks import children_of, load, text_of
+from wording import questions_of
 
 SEED = 31
 SPECIAL = ["<|end|>", "<|pad|>"]
+# Newlines never join other text, so blocks may be tokenized one by one.
+PATTERN = r"'(?:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s*[\r\n]+|\s+(?!\S)|\s+"
 ABSTAIN = " Not in these passages."
 TRAINED_ON = 20e6   # bytes that the tokenizer sees
 PASSAGES = (250, 400, 400, 900)  # characters of a passage's text, as chosen for a prompt
 SECTION = 700       # of a section that is to be found
 MOST = 8192         # tokens of a prompt
+LEAST_ASKED = 60    # characters of a section that is asked for as people word it
 
 
 def stage_tokenizer(args):
@@ -123,18 +127,40 @@ def encoded(tokenizer, texts):
     return out
 
 
+def worded(name, nodes, tokenizer):
+    """What wording.py asks of a manual; a question that fits several nodes has no right answer, and of bare titles little is learned."""
+    links, rng, found, times = defaultdict(set), random.Random(f"{SEED} {name}"), [], Counter()
+    for node in nodes:
+        for text, to in node["refs"]:
+            links[to].add(text)
+    for i, node in enumerate(nodes):
+        if len(text_of(node)) >= LEAST_ASKED:
+            found += [(i, *q) for q in questions_of(node, nodes[node["parent"]]["title"] if node["parent"] >= 0 else "", links[i], rng)]
+    times.update(question.lower() for _, _, question, _ in found)
+    found = [f for f in found if times[f[2].lower()] == 1]
+    passages = []
+    for i, _, _, term in found:
+        text = text_of(nodes[i])
+        far = term and text.find(term) + len(term) > SECTION
+        passages.append(f"{title_of(nodes[i])}\n{around(text, term, SECTION)}" if far else "")
+    return [(kind, q[:64], p[:254], name, i) for (i, kind, _, _), q, p in zip(
+        found, encoded(tokenizer, [f[2] for f in found]), encoded(tokenizer, passages))]
+
+
 def stage_prepare(args):
-    """WORK/data.pkl: {use: {"stream", "sections", "pairs", "families", "prompts"}}
+    """WORK/data.pkl: {use: {"stream", "sections", "pairs", "worded", "parents", "families", "prompts"}}
 
     stream    uint16, the manuals one after the other, their sections in order, an empty line between them, END after each manual
     sections  tokens of a section as it is to be found: its title and beginning, by (manual, node)
     pairs     (question, section with the answer in it, manual, node), tokens
+    worded    (kind, question, section with what is asked for in it, or nothing where that is its beginning, manual, node), tokens: wording.py's
+    parents   by manual, those of its nodes
     families  (manual, parent, children)
     prompts   (prompt, what is written and END, task, manual), the train ones at most --prompts of them"""
     tokenizer = load_tokenizer(args.work)
     tasks, out = load(args.work), {}
     for use in ("train", "probe", "held"):
-        streams, sections, pairs, families, prompts = [], {}, [], [], []
+        streams, sections, pairs, asked_so, parents, families, prompts = [], {}, [], [], {}, [], []
         mine = [q for q in tasks if q["use"] == use]
         random.Random(SEED).shuffle(mine)
         chosen = {id(q) for q in mine[:args.prompts if use == "train" else args.prompts // 10]}
@@ -146,6 +172,8 @@ def stage_prepare(args):
             sections.update({(name, i): s[:254] for i, s in zip(own, some)})
             families += [(name, i, [c for c in kin if nodes[c]["blocks"]]) for i, kin in children_of(nodes).items()
                          if nodes[i]["blocks"] and sum(bool(nodes[c]["blocks"]) for c in kin) > 1]
+            parents[name] = [n["parent"] for n in nodes]
+            asked_so += worded(name, nodes, tokenizer)
             asked = [q for q in mine if q["manual"] == name]
             found = [q for q in asked if q["form"] in ("span", "list") or q["form"] == "where" and q["answer"] == nodes[q["node"]]["title"]]
             found = [q for q in found if nodes[q["node"]]["blocks"]]
@@ -157,8 +185,8 @@ def stage_prepare(args):
             prompts += [(a, np.append(b, np.uint16(END)), q["task"], name) for (q, _, _), a, b in zip(
                 both, encoded(tokenizer, [b[1] for b in both]), encoded(tokenizer, [b[2] for b in both])) if len(a) + len(b) < MOST]
         stream = np.concatenate(streams) if streams else np.zeros(0, np.uint16)
-        out[use] = dict(stream=stream, sections=sections, pairs=pairs, families=families, prompts=prompts)
-        print(f"{use}: {len(stream)} tokens, {len(sections)} sections, {len(pairs)} questions with sections, {len(families)} families, "
+        out[use] = dict(stream=stream, sections=sections, pairs=pairs, worded=asked_so, parents=parents, families=families, prompts=prompts)
+        print(f"{use}: {len(stream)} tokens, {len(sections)} sections, {len(pairs)} questions with sections, {len(asked_so)} as worded, {len(families)} families, "
               f"{len(prompts)} prompts of {np.mean([len(p[0]) for p in prompts] or [0]):.0f} tokens", flush=True)
     with open(os.path.join(args.work, "data.pkl.part"), "wb") as file:
         pickle.dump(out, file, protocol=5)

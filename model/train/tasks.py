@@ -30,7 +30,7 @@ Where each comes from:
     retrieval            5 % of all: needles (one, one of several, a chain of names) in long text
 
 Questions are worded by the templates of tasks_templates.py. What is asked about goes by the texts of links to it and by entries of
-the index where there are such, else by its title, words replaced (questions.json), or left out and in another order, so that the
+the index where there are such, else by its title, words replaced (wording.json), or left out and in another order, so that the
 wording is not always the heading's.  A question that comes about twice in a manual is left out.  All follows from the seed and the packs.
 """
 import argparse
@@ -45,10 +45,9 @@ from collections import Counter, defaultdict
 
 from corpus_pack import manuals
 from corpus_table import MANUALS
-from quill0 import GENERIC, clean_title, index_term, lower_first, reword, sentences, stem_gerund
 from tasks_templates import ASKED, ASKED_CHAIN, CHAIN, NEEDLE, TEMPLATES, UNANSWERABLE
+from wording import GENERIC, clean_title, index_term, lower_first, reword, sentences, stem_gerund
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 SEED = 23
 MOST = 1200           # of a task and manual
 RETRIEVAL = 0.05      # share of all
@@ -114,8 +113,8 @@ def telling(title):
 class Maker:
     """Questions about one manual."""
 
-    def __init__(self, name, use, nodes, table, rng):
-        self.name, self.use, self.nodes, self.table, self.rng = name, use, nodes, table, rng
+    def __init__(self, name, use, nodes, rng):
+        self.name, self.use, self.nodes, self.rng = name, use, nodes, rng
         self.children, self.out, self.called = children_of(nodes), defaultdict(list), defaultdict(set)
         for i, node in enumerate(nodes):
             self.called[i].update(t for t in map(index_term, node["aliases"]) if self.is_name(t, node["title"]))
@@ -140,7 +139,7 @@ class Maker:
         return name
 
     def add(self, task, node, form, answer, template, **slots):
-        words = {k: lower_first(reword(v, self.table, self.rng)) if " " in v else v for k, v in slots.items()}
+        words = {k: lower_first(reword(v, self.rng)) if " " in v else v for k, v in slots.items()}
         question = self.rng.choice(TEMPLATES[template]).format(**words)
         self.out[task].append(dict(task=task, use=self.use, manual=self.name, node=node, question=question, form=form, answer=answer))
 
@@ -241,7 +240,7 @@ def unanswerable(name, use, nodes, foreign, count, rng):
     whole, out, seen = all_text(nodes), [], set()
     for term in rng.sample(foreign, min(len(foreign), count * 4)):
         parts = [w for w in re.findall(r"[a-z]{3,}", term.lower()) if words.get(w)]
-        if term in seen or term.lower().rstrip("()") in whole:
+        if term in seen or "{" in term or term.lower().rstrip("()") in whole:
             continue
         at = rng.choice(words[rng.choice(parts)]) if parts else rng.randrange(len(nodes))
         if not nodes[at]["blocks"]:
@@ -279,15 +278,13 @@ def retrieval(name, use, nodes, count, rng):
 
 
 def make(work, seed):
-    with open(os.path.join(HERE, "questions.json")) as file:
-        table = json.load(file)["reword"]
     every = [(name, use, nodes) for use in ("train", "probe", "held") for name, nodes in manuals(work, use)]
     names = {name: names_of(nodes) for name, _, nodes in every if MANUALS[name][2] == "train"}
     path = os.path.join(work, "tasks.jsonl.xz")
     with lzma.open(path + ".part", "wb", preset=4) as file, io.TextIOWrapper(file, encoding="utf-8") as out:
         for name, use, nodes in every:
             rng = random.Random(f"{seed} {name}")
-            found = Maker(name, use, nodes, table, rng).made()
+            found = Maker(name, use, nodes, rng).made()
             made = sum(map(len, found.values()))
             foreign = [n for other, some in sorted(names.items()) if other != name for n in some]
             found["unanswerable"] = unanswerable(name, use, nodes, foreign, round(made * 0.1), rng)

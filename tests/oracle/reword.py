@@ -6,7 +6,7 @@
 TERMS.jsonl is index_terms.py's; which entries are taken, and which template each gets, follows from
 the seed. A sub-entry ("index, partial") is asked for together with what it stands under. The
 templates were fixed before anything was measured with them and share no frame with the ones that a
-model was trained on (model/train/questions.json).
+model was trained on (model/train/wording.json).
 """
 import argparse
 import json
