@@ -65,7 +65,9 @@ def convert(source, target, keep=None):
         if name.endswith((".safetensors", ".index.json")):
             continue
         (shutil.copytree if os.path.isdir(path) else shutil.copy)(path, os.path.join(target, name))
-    save_file(tensors, os.path.join(target, "model.safetensors"), {"format": "pt"})
+    weights = os.path.join(target, "model.safetensors")
+    save_file(tensors, weights, {"format": "pt"})
+    os.chmod(weights, 0o644)  # made readable by its owner alone
     return errors, (lost / squares) ** 0.5 if squares else 0.0
 
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Trains Quill, in pieces.
 
-    quill.py tokenizer WORK [--vocabulary 8192]          WORK/tokenizer.json, of WORK/packs
+    quill.py tokenizer WORK [--vocabulary 16384]          WORK/tokenizer.json, of WORK/packs
     quill.py prepare WORK [--prompts N]                  WORK/data.pkl, of packs and tasks
-    quill.py teach WORK --teacher DIR [--seconds N]      WORK/teacher.pkl and WORK/vectors.npy (quill_teacher.py); may be left out
-    quill.py language|routing|answers WORK --size cpu|gpu [--seconds N] [--budget N] [--workers N] [--bf16] [--compile]
+    quill.py teach WORK --teacher DIR [--seconds N]      WORK/teacher.pkl (quill_teacher.py); may be left out
+    quill.py words WORK [--steps N]                      WORK/words.pt, a bag of words (quill_bag.py)
+    quill.py build WORK --size cpu                       WORK/SIZE-built.pt, layers that compute it (quill_built.py); without: all is learned
+    quill.py language|routing|answers WORK --size cpu|gpu [--seconds N] [--budget N] [--workers N] [--context N] [--bf16] [--compile]
     quill.py speed WORK --size cpu [--context N]         tokens a second of a step
     quill.py recall WORK --stage routing [--use held]    questions to sections of the probe's or held-out manuals (quill_recall.py)
     quill.py export WORK DIR --size cpu [--stage answers]
@@ -30,6 +32,8 @@ import numpy as np
 import torch
 
 import quill_data
+from quill_bag import stage_words
+from quill_built import stage_build
 from quill_check import memories_apart, too_far
 from quill_data import load_data, load_tokenizer
 from quill_model import Quill, export
@@ -110,7 +114,7 @@ def stage_check(args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("command", choices=["tokenizer", "prepare", "teach", *STAGES, "speed", "recall", "export", "check"])
+    parser.add_argument("command", choices=["tokenizer", "prepare", "teach", "words", "build", *STAGES, "speed", "recall", "export", "check"])
     parser.add_argument("work")
     parser.add_argument("dir", nargs="?")
     parser.add_argument("--size", default="cpu", choices=list(DEFAULTS))
@@ -121,12 +125,12 @@ def main():
     parser.add_argument("--steps", type=int)
     parser.add_argument("--rate", type=float)
     parser.add_argument("--tokens", type=int, help="of a step")
-    parser.add_argument("--context", type=int, default=4096, help="tokens of a row of language")
-    parser.add_argument("--vocabulary", type=int, default=8192)
+    parser.add_argument("--context", type=int, default=4096, help="tokens of a row of language, and of the longest prompt")
+    parser.add_argument("--vocabulary", type=int, default=16384)
     parser.add_argument("--prompts", type=int, default=60000)
     parser.add_argument("--probes", type=int, default=4, help="batches that a stage is measured by")
     parser.add_argument("--measured", type=int, default=5, help="speed: steps; check: rows")
-    parser.add_argument("--stage", default="answers", choices=STAGES)
+    parser.add_argument("--stage", default="answers", choices=("built", *STAGES))
     parser.add_argument("--bf16", action="store_true", help="a stage: products in it; export: weights")
     parser.add_argument("--compile", action="store_true", help="torch.compile, worth its minutes on a CPU")
     parser.add_argument("--workers", type=int, default=1, help="processes of a stage")
@@ -145,7 +149,7 @@ def main():
     elif args.command in ("tokenizer", "prepare"):
         getattr(quill_data, "stage_" + args.command)(args)
     else:
-        dict(teach=stage_teach, recall=stage_recall, speed=stage_speed, export=stage_export, check=stage_check)[args.command](args)
+        dict(teach=stage_teach, words=stage_words, build=stage_build, recall=stage_recall, speed=stage_speed, export=stage_export, check=stage_check)[args.command](args)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ import os
 from corpus_table import MANUALS
 
 STAGES = ("language", "routing", "answers")
-SHOWN = {"language": "nats a token", "routing": "questions that choose their section among the step's", "answers": "nats a token written"}
+FIGURE = {"language": "language", "routing": "families", "answers": "answers"}
+SHOWN = {"language": "nats a token", "routing": "questions that choose their family among the step's", "answers": "nats a token written"}
 
 
 def lines_of(path):
@@ -26,8 +27,8 @@ def stages_of(lines):
     for stage in STAGES:
         own = [line for line in lines if line.get("stage") == stage]
         steps = [line for line in own if "tokens" in line and "step" in line]
-        losses = [line[stage] for line in steps if stage in line]
-        probes = [line["probe"][stage] for line in own if "probe" in line]
+        losses = [line[FIGURE[stage]] for line in steps if FIGURE[stage] in line]
+        probes = [line["probe"][FIGURE[stage]] for line in own if "probe" in line]
         if not steps or not losses:
             raise SystemExit(f"nothing of stage {stage}")
         yield stage, steps[-1]["step"], steps[-1]["tokens"], steps[-1]["seconds"], losses[-1], probes[-1] if probes else None
@@ -51,27 +52,31 @@ def card(args):
     yield f"""# Quill
 
 Lectern's own model: it makes the memories by which sections are found, and writes answers that copy from what was found. {parameters:,} parameters,
-bf16, {megabytes:.1f} MB: {config["num_hidden_layers"]} layers of width {config["hidden_size"]}, HiLS attention in each (chunks of {config["chunk_size"]}, a window of
+int8, {megabytes:.1f} MB: {config["num_hidden_layers"]} layers of width {config["hidden_size"]}, of which the first {config["lectern_memory_layers"]} make memories and all write, HiLS attention in each (chunks of {config["chunk_size"]}, a window of
 {config["hils_sliding_window"]}, {config["hils_topk"]} chunks chosen), {config["vocab_size"]:,} entries of byte-level BPE. `../../docs/quill.md` says how it is made, `../train` makes it.
 
 * **Data**: {len(trained)} manuals of Debian 12, under permissive licences or the MPL, and nothing else: {", ".join(trained)}. Packages and licences:
   `../../docs/quill.md`, "Corpus". Questions come from their structure (`../train/tasks.py`). PostgreSQL's and Python's manuals and the sets that retrieval is measured by were
   never read; cmake, swi-prolog, varnish and hdf5 are held out.
-* **Teacher**: routing was also drawn towards vectors that all-MiniLM-L6-v2 (Apache-2.0) gives the training manuals' sections and questions, and the
-  tokenizer's entries began as its vectors of their texts. No weights of it are in these, but they are not free of its influence.
-* **Recipe**: `quill.py language`, `routing`, `answers`, 8,192 tokens a step, Muon and AdamW, on two cores. Seeds: 11 (near-duplicates), 23
+* **Teacher**: memories were also drawn towards vectors that all-MiniLM-L6-v2 (Apache-2.0) gives the training manuals' sections and questions. No
+  weights of it are in these, but they are not free of its influence.
+* **Recipe**: `quill.py words` and `build` (a bag of words, learned, then made into the first layers' weights, which stay so), then `language`, `routing`
+  (attention pooling) and `answers`, 8,192 tokens a step, Muon and AdamW, on two cores. Seeds: 11 (near-duplicates), 20 (words), 23
   (questions), 31 (prompts), 37 (stages), 41 (teacher), 43 (recall). A stage ended by the clock, so another machine gets other weights.
 * **Answers** are read from prompts of at most {lectern["prompt_tokens"]} tokens, {lectern["passages"]} passages of {lectern["passage_tokens"]}, and """ + (
         "are shown only to who asks (`--answer generated`): no threshold has what `quill_choose.py` asks of one." if never else
         f"are shown from a mean logarithm of {lectern['answer_threshold']} on (chosen on held-out manuals, `quill_choose.py`).")
     if args.weights:
         yield f"* **Weights of the fused mode**, chosen by the same: {args.weights}."
-    yield f"""
+    yield """
 | stage | steps | tokens | seconds | loss, last step | probe's manuals |
 |---|---|---|---|---|---|"""
     for stage, steps, tokens, seconds, loss, probe in stages_of(lines):
         yield f"| {stage}: {SHOWN[stage]} | {steps:,} | {tokens:,} | {seconds:,.0f} | {loss:.3f} | {'' if probe is None else f'{probe:.3f}'} |"
-    yield """
+    words = [line["probe"] for line in lines if line.get("stage") == "words"]
+    yield f"""
+The bag of words before: recall@1, @10 and MRR on the probe's manuals (sphinx, zsh), begun {words[0]}, learned {words[-1]}.
+
 Questions of `tasks.py` to sections of held-out manuals (`quill.py recall --use held`; their templates are those of training, their manuals not):
 
 | manual | by | recall@1 | @10 | MRR |

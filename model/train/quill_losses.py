@@ -6,10 +6,12 @@ routing   questions towards their sections, a question's rivals being of the sam
           questions towards what their family's memories come to, by mean or attention pooling, and towards the parent that
           recalled it; and, where there is a teacher (quill_teacher.py), every question and section towards its vector
 answers   prompts and what is to be written: a span and where it stands, or that there is none
-One step in six of routing is language; of six of answers one is language and one routing, so that neither is forgotten.
+One step in six of routing is language; of six of answers one is language and one routing, so that neither is forgotten.  Where memories are
+frozen (quill_model.py) routing is families alone, by attention, and answers have no step of it.
 What kind a step is, args.kind draws, alike for all workers.
 """
 import math
+from bisect import bisect_right
 
 import numpy as np
 import torch
@@ -22,6 +24,7 @@ ROW, LONG_EVERY, REPEATS = 256, 8, 6
 SECTION, TEACHER = 128, 2.0
 CHUNK_OF_LOGITS = 512
 WIDTHS = (194, 322, 562)  # of prompts; longer ones are as long as they are
+BEGINNING, BEGINS = 2, 4.0  # tokens of an answer that count so many times: where it begins decides the rest
 
 
 def tensor(rows, device, width=0):
@@ -42,8 +45,8 @@ class Entropy:
 
     @classmethod
     def of(cls, model, hidden, wanted):
-        weight, n = model.embed.weight[:model.s["vocabulary"]], len(wanted)
-        return sum(cls.rows(hidden[i:i + CHUNK_OF_LOGITS], weight, wanted[i:i + CHUNK_OF_LOGITS]) for i in range(0, n, CHUNK_OF_LOGITS)) / n
+        n = len(wanted)
+        return sum(cls.rows(hidden[i:i + CHUNK_OF_LOGITS], model.head, wanted[i:i + CHUNK_OF_LOGITS]) for i in range(0, n, CHUNK_OF_LOGITS)) / n
 
 
 # ---- Language ----
@@ -94,7 +97,8 @@ def choose_pairs(pairs, by_manual, rng, count):
 
 
 def family_loss(model, data, rng, args, count):
-    """Children's questions to what their families come to."""
+    """Children's questions to what their families come to, and to the parents that recall that; of a model whose memories are frozen to
+    the first by attention alone, for nothing but its projections can learn."""
     asked, families = data["asked"], rng.sample(data["asked_families"], min(count, len(data["asked_families"])))
     texts, questions, spans = [], [], []
     for name, parent, children in families:
@@ -103,7 +107,12 @@ def family_loss(model, data, rng, args, count):
         texts += [data["sections"][name, c][:SECTION] for c in some]
         questions.append(rng.choice(asked[name, rng.choice([c for c in children if (name, c) in asked])])[0][:30])
     memories = model.encode(texts, model.mem0, args.compile).float()
-    pooled = torch.stack([model.pooled(memories[a:b]) if rng.random() < 0.5 else memories[a:b].mean(0) for a, b in spans])
+    attend = lambda: model.frozen() or rng.random() < 0.5
+    pooled = torch.stack([model.pooled(memories[a:b]) if attend() else memories[a:b].mean(0) for a, b in spans])
+    if model.frozen():
+        queries = model.queries(model.encode(questions, model.mem, args.compile)) * math.sqrt(model.s["recall"])
+        loss, hit = contrast(queries, model.keys(pooled))
+        return loss, {"families": hit}, sum(map(len, texts))
     parents = model.encode([data["sections"][name, parent][:SECTION] for name, parent, _ in families], pooled.to(memories.dtype), args.compile).float()
     queries = model.queries(model.encode(questions, model.mem, args.compile)) * math.sqrt(model.s["recall"])
     one, hit = contrast(queries, model.keys(pooled))
@@ -123,7 +132,7 @@ def taught(found, teacher, keys):
 def routing_loss(model, data, rng, tokens, args, mixed=True):
     if mixed and not args.measuring and args.kind.randrange(6) == 0:
         return language_loss(model, data, rng, tokens, args)
-    if len(data["asked_families"]) > 3 and args.kind.randrange(4) == 0:
+    if model.frozen() or len(data["asked_families"]) > 3 and args.kind.randrange(4) == 0:
         loss, figures, size = family_loss(model, data, rng, args, max(4, tokens // 256))
         return 0.5 * loss, {**figures, "tokens": size}
     some = choose_pairs(data["pairs"], data["by_manual"], rng, max(4, tokens // 128))
@@ -142,14 +151,18 @@ def routing_loss(model, data, rng, tokens, args, mixed=True):
 # ---- Answers ----
 
 
+def size_of(prompt):
+    return len(prompt[0]) + len(prompt[1])
+
+
 def answers_loss(model, data, rng, tokens, args):
-    """Prompts of about one length; the loss is of what is written."""
+    """Prompts of about one length, not longer than a row of language; the loss is of what is written."""
     other = args.kind.randrange(6) if not args.measuring else 2
-    if other < 2:
+    if other < 2 - model.frozen():
         return (language_loss, routing_loss)[other](model, data, rng, tokens, args, *[False] * other)
     prompts = data["by_length"]
-    at = rng.randrange(len(prompts))
-    size = len(prompts[at][0]) + len(prompts[at][1])
+    at = rng.randrange(bisect_right(prompts, max(args.context, size_of(prompts[0])), key=size_of))
+    size = size_of(prompts[at])
     width = next((w for w in WIDTHS if w > size), size + 1)
     count = max(1, tokens // width)
     first = max(0, at + 1 - count)
@@ -164,8 +177,9 @@ def answers_loss(model, data, rng, tokens, args):
     hidden = model.hidden(model.embed(ids[:, :-1]))[written]
     wanted = ids[:, 1:][written]
     logits = model.logits(hidden).float()
-    loss = F.cross_entropy(logits, wanted)
-    return loss, {"answers": loss.item(), "right": (logits.argmax(-1) == wanted).float().mean().item(), "tokens": ids.numel()}
+    each = F.cross_entropy(logits, wanted, reduction="none")
+    weight = torch.where(place + 1 < first + BEGINNING, BEGINS, 1.0).expand(written.shape)[written]
+    return (each * weight).sum() / weight.sum(), {"answers": each.mean().item(), "right": (logits.argmax(-1) == wanted).float().mean().item(), "tokens": ids.numel()}
 
 
 LOSSES = {"language": language_loss, "routing": routing_loss, "answers": answers_loss}
@@ -178,5 +192,5 @@ def indexed(data, teacher=None):
         data["by_manual"].setdefault(pair[2], []).append(pair)
         data["asked"].setdefault(pair[2:4], []).append(pair)
     data["asked_families"] = [f for f in data["families"] if any((f[0], c) in data["asked"] for c in f[2])]
-    data["by_length"] = sorted(data["prompts"], key=lambda p: len(p[0]) + len(p[1]))
+    data["by_length"] = sorted(data["prompts"], key=size_of)
     return data

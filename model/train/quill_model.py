@@ -5,6 +5,9 @@ it whose summary keys, made of the landmarks' calibrated queries, it likes best 
 equations stand in kernels/kernels.h).  Attention is computed a block of queries after the other, each recomputed for its
 gradient, so that a context of 8 K fits; it is torch alone, on a CPU or a GPU.
 
+A text's vector is made by the first layers alone (config.json's lectern_memory_layers); the others, and a head of their own, only write.
+So they can be learned without moving a memory: `freeze`.
+
 Sizes: SIZES.  Names of tensors and keys of config.json: model/weights.h and model/attention.h.  Soft tokens: E_t(X) is the final
 state, after the last norm, at the last position of [t; X; t].
 """
@@ -24,11 +27,11 @@ CHUNK, WINDOW, TOP_K, CONTEXT, PERIODS = 64, 512, 32, 8192, 2.0
 AT_ONCE, LENGTHS = 32, (32, 130, 258, 514)  # texts whose shape is to be one of few
 NEVER = -1e30  # a score that nothing is left of, finite so that its gradient is 0
 
-# width, layers, query heads, key-value heads, feed-forward, rank of the calibration, widths of recall and of pooling
+# width, layers, those of them that make memories, query heads, key-value heads, feed-forward, rank of the calibration, widths of recall and of pooling
 SIZES = {
-    "tiny": dict(width=64, layers=2, hq=4, hkv=2, head=16, inner=128, rank=8, recall=32, pool=16),
-    "cpu": dict(width=256, layers=6, hq=4, hkv=2, head=64, inner=704, rank=32, recall=256, pool=64),
-    "gpu": dict(width=384, layers=12, hq=6, hkv=2, head=64, inner=1088, rank=64, recall=256, pool=64),
+    "tiny": dict(width=64, layers=4, memory=3, hq=4, hkv=2, head=16, inner=128, rank=8, recall=32, pool=16),
+    "cpu": dict(width=256, layers=8, memory=3, hq=4, hkv=2, head=64, inner=704, rank=32, recall=256, pool=64),
+    "gpu": dict(width=384, layers=10, memory=4, hq=6, hkv=2, head=64, inner=1088, rank=64, recall=256, pool=64),
 }
 
 
@@ -179,14 +182,23 @@ class Quill(nn.Module):
         rows = -(-(vocabulary + 1) // 32) * 32  # as the engine wants it; the landmark has row `vocabulary`
         self.embed = nn.Embedding(rows, s["width"])
         nn.init.normal_(self.embed.weight, std=0.05)
+        self.head = nn.Parameter(self.embed.weight[:vocabulary].detach().clone())
         self.layers = nn.ModuleList(Layer(s, full) for _ in range(s["layers"]))
         self.norm = nn.Parameter(torch.full((s["width"],), 0.25))  # memories re-enter as inputs: of a like length
         self.mem, self.mem0 = (nn.Parameter(torch.randn(s["width"]) * 0.05) for _ in range(2))
         self.recall, self.pool = Projections(s["width"], s["recall"]), Projections(s["width"], s["pool"])
         self.register_buffer("frequency", frequencies(s["head"], full), persistent=False)
 
-    def hidden(self, embeds):
-        """embeds [B, n, D] of tokens -> final states [B, n, D] of the same."""
+    def freeze(self):
+        """All that makes memories, but for pooling, stays as it is."""
+        for p in (self.embed.weight, self.norm, self.mem, self.mem0, *self.recall.parameters(), *self.layers[:self.s["memory"]].parameters()):
+            p.requires_grad_(False)
+
+    def frozen(self):
+        return not self.embed.weight.requires_grad
+
+    def hidden(self, embeds, layers=None):
+        """embeds [B, n, D] of tokens -> final states [B, n, D] of the same, by the first layers, or all."""
         b, n, width = embeds.shape
         place, x = torch.arange(n, device=embeds.device), embeds
         landmarks = not self.full and not within_window(n)
@@ -202,12 +214,12 @@ class Quill(nn.Module):
         angle = (position[:, None].double() * self.frequency).float()[:, None]
         cos, sin = angle.cos(), angle.sin()
         block = Layer.forward if landmarks else self.block  # rows of any length need not be compiled
-        for layer in self.layers:
+        for layer in self.layers[:layers]:
             x = block(layer, x, cos, sin, landmarks)
         return rms(x[:, place], self.norm)
 
     def logits(self, hidden):
-        return F.linear(hidden, self.embed.weight[:self.s["vocabulary"]])
+        return F.linear(hidden, self.head)
 
     def forward(self, ids):
         return self.logits(self.hidden(self.embed(ids)))
@@ -236,7 +248,7 @@ class Quill(nn.Module):
         soft = soft.expand(n, -1)
         soft = torch.cat((soft, soft[:1].expand(rows - n, -1)))[:, None]
         embeds = torch.where(where.to(device)[..., None], soft, self.embed(ids.to(device)))
-        return self.hidden(embeds)[torch.arange(n, device=device), last.to(device)]
+        return self.hidden(embeds, self.s["memory"])[torch.arange(n, device=device), last.to(device)]
 
     def queries(self, questions):
         return questions.float() @ self.recall.wq / math.sqrt(self.s["recall"])
@@ -262,7 +274,7 @@ def config_of(s, full):
     config = dict(
         model_type="qwen3" if full else "qwen_hils", hidden_size=s["width"], num_attention_heads=s["hq"], num_key_value_heads=s["hkv"],
         head_dim=s["head"], num_hidden_layers=s["layers"], intermediate_size=s["inner"], rms_norm_eps=EPS, vocab_size=s["vocabulary"],
-        tie_word_embeddings=True, rope_theta=THETA, max_position_embeddings=1 << 17, hidden_act="silu", attention_bias=False,
+        tie_word_embeddings=False, lectern_memory_layers=s["memory"], rope_theta=THETA, max_position_embeddings=1 << 17, hidden_act="silu", attention_bias=False,
         eos_token_id=END, pad_token_id=PAD)
     if not full:
         config.update(chunk_size=CHUNK, hils_sliding_window=WINDOW, hils_topk=TOP_K, full_attn_interleave=1, num_swa_layers=0,
@@ -276,7 +288,7 @@ LAYER = {"lmk_down.weight": "self_attn.lmk_q_proj.0.weight", "lmk_up.weight": "s
          "input_layernorm": "input_layernorm.weight", "post_attention_layernorm": "post_attention_layernorm.weight",
          **{f"{n}_proj.weight": f"self_attn.{n}_proj.weight" for n in "qkvo"}, **{f"{n}_norm": f"self_attn.{n}_norm.weight" for n in "qk"},
          **{f"{n}_proj.weight": f"mlp.{n}_proj.weight" for n in ("gate", "up", "down")}}
-OTHER = {"embed.weight": "model.embed_tokens.weight", "norm": "model.norm.weight", "mem": "lectern.mem", "mem0": "lectern.mem0",
+OTHER = {"embed.weight": "model.embed_tokens.weight", "head": "lm_head.weight", "norm": "model.norm.weight", "mem": "lectern.mem", "mem0": "lectern.mem0",
          **{f"{m}.{w}": f"lectern.{m}.{w}" for m in ("recall", "pool") for w in ("wq", "wk")}}
 
 

@@ -44,10 +44,10 @@ class Both:
     """One optimiser of the two."""
 
     def __init__(self, model, rate):
-        inner = [p for n, p in model.named_parameters() if n.startswith("layers.") and p.dim() == 2]
-        own = {id(p) for p in inner}
-        wide = [p for p in model.parameters() if p.dim() == 2 and id(p) not in own]
-        flat = [p for p in model.parameters() if p.dim() < 2]
+        learned = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
+        inner = [p for n, p in learned if n.startswith("layers.") and p.dim() == 2]
+        wide = [p for n, p in learned if not n.startswith("layers.") and p.dim() == 2]
+        flat = [p for _, p in learned if p.dim() < 2]
         groups = [dict(params=wide, weight_decay=0.01), dict(params=flat, weight_decay=0.0)]
         self.parts = Muon(inner, rate), torch.optim.AdamW(groups, rate * NARROW, betas=(0.9, 0.95), fused=True)
 

@@ -2,7 +2,6 @@
 
     WORK/teacher.pkl    for sections and questions of the manuals that are trained on: the 256 first coordinates of the teacher's vector in the
                         directions in which the sections' vectors are largest, of unit length
-    WORK/vectors.npy    the same of every entry of the tokenizer, less their mean: what Quill's embeddings begin as
 
 Only the teacher's answers about training manuals are learned from; none of its weights are taken.
 """
@@ -62,7 +61,7 @@ class Encoder:
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         batches = [order[k:k + AT_ONCE] for k in range(0, len(order), AT_ONCE)]
         random.Random(SEED).shuffle(batches)
-        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=torch.cpu._is_avx512_bf16_supported()):  # slow where it is emulated
             for some in batches:
                 if until and time.time() > until:
                     break
@@ -75,12 +74,6 @@ def unit(x):
     return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-6)
 
 
-def teach_entries(encoder, tokenizer, basis, path):
-    entries = [tokenizer.decode([i], skip_special_tokens=False).strip() or " " for i in range(tokenizer.get_vocab_size())]
-    own, _ = encoder.all(entries)
-    np.save(path, unit((own - own.mean(0)) @ basis).astype(np.float32))
-
-
 def stage_teach(args):
     """In pieces of --seconds: what is there stays, and so do the directions that the first piece found."""
     from quill_data import load_data, load_tokenizer
@@ -90,9 +83,10 @@ def stage_teach(args):
     if os.path.exists(path):
         with open(path, "rb") as file:
             basis, vectors = pickle.load(file).values()
-    text = {p[0].tobytes(): p[0] for p in data["pairs"]}
+    text = {q.tobytes(): q for q in [p[0] for p in data["pairs"]] + [p[1] for p in data["worded"]]}
     questions = [q for q in sorted(text) if q not in vectors]
-    text |= {p[2:4]: data["sections"][p[2:4]] for p in data["pairs"] if p[2:4] in data["sections"]}  # those that routing asks for
+    asked = sorted({p[2:4] for p in data["pairs"]} | {p[3:] for p in data["worded"]})
+    text |= {place: data["sections"][place] for place in asked if place in data["sections"]}
     sections = [k for k in sorted(k for k in text if isinstance(k, tuple)) if k not in vectors]
     random.Random(SEED).shuffle(questions)
     for keys, share in ((sections, 0.75), (questions, 1.0)):
@@ -105,8 +99,6 @@ def stage_teach(args):
     with open(path + ".part", "wb") as file:
         pickle.dump(dict(basis=basis, vectors=vectors), file, protocol=5)
     os.replace(path + ".part", path)
-    if not os.path.exists(os.path.join(args.work, "vectors.npy")):
-        teach_entries(encoder, tokenizer, basis, os.path.join(args.work, "vectors.npy"))
 
 
 def load_teacher(work):

@@ -87,7 +87,7 @@ def together(args, model):
     """The mean of the workers' gradients."""
     if args.workers == 1:
         return
-    every = list(model.parameters())
+    every = [p for p in model.parameters() if p.requires_grad]
     flat = torch.cat([(p.grad if p.grad is not None else torch.zeros_like(p)).flatten() for p in every])
     distributed.all_reduce(flat)
     flat /= args.workers
@@ -108,24 +108,21 @@ def agreed(args, *values):
 
 
 def start(args, stage, vocabulary):
-    """The model and what is kept of the stage."""
+    """The model and what is kept of the stage.  What quill_built.py made is begun from, and stays."""
     torch.manual_seed(SEED)
     model = Quill(args.size, vocabulary, args.full).to(args.device)
-    kept, vectors = path_of(args, stage), os.path.join(args.work, "vectors.npy")
+    built, kept, state = path_of(args, "built"), path_of(args, stage), None
+    before = built if stage == STAGES[0] else path_of(args, STAGES[STAGES.index(stage) - 1])
     if os.path.exists(kept):
         state = torch.load(kept, map_location=args.device)
         model.load_state_dict(state["model"])
-        return model, state
-    if stage != STAGES[0]:
-        before = path_of(args, STAGES[STAGES.index(stage) - 1])
-        if not os.path.exists(before):
-            sys.exit(f"no {before}: train {STAGES[STAGES.index(stage) - 1]} first")
+    elif os.path.exists(before):
         model.load_state_dict(torch.load(before, map_location=args.device)["model"])
-    elif os.path.exists(vectors):  # quill_teacher.py's
-        with torch.no_grad():
-            rows = torch.from_numpy(np.load(vectors))
-            model.embed.weight[:len(rows), :rows.shape[1]] = rows * (0.05 * math.sqrt(rows.shape[1]))
-    return model, None
+    elif stage != STAGES[0]:
+        sys.exit(f"no {before}: train {STAGES[STAGES.index(stage) - 1]} first")
+    if os.path.exists(built):
+        model.freeze()
+    return model, state
 
 
 def compiled(model):
@@ -151,7 +148,7 @@ def one_step(model, optimiser, stage, data, args, step, rank, far):
         loss, figures = LOSSES[stage](model, data, random.Random(f"{SEED} {stage} {step} worker {rank}"), args.tokens // args.workers, args)
     loss.backward()
     together(args, model)
-    norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0).item()
+    norm = nn.utils.clip_grad_norm_([p for p in model.parameters() if p.requires_grad], 1.0).item()
     if not math.isfinite(norm):
         sys.exit(f"{stage}, step {step}: the gradient is {norm}")
     optimiser.step()

@@ -9,6 +9,7 @@
 4. Muon's steps have singular values about one and the gradient's directions
 5. licences: which are allowed, and that documentation with one of its own is seen
 6. ranks of known scores; the rate begins, stays and falls
+7. layers made of a random bag of words have its keys, and copy what followed before; learning leaves what makes memories
 """
 import math
 import os
@@ -21,6 +22,8 @@ import torch.nn.functional as F
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../model/train"))
 import corpus_pack  # noqa: E402
+import quill_built  # noqa: E402
+import quill_copying  # noqa: E402
 import quill_losses  # noqa: E402
 import quill_model  # noqa: E402
 import quill_muon  # noqa: E402
@@ -137,8 +140,38 @@ def rows():
     wanted(f"rows that say a part again: {share:.2f}", again.shape == (400, 65) and 0.1 < share < 0.25)
 
 
+def random_bag(vocabulary):
+    newline = torch.zeros(vocabulary, dtype=torch.bool)
+    newline[5:9] = True
+    bag = quill_built.bag_of("cpu", newline)
+    with torch.no_grad():
+        bag.table.normal_()
+        bag.bias.normal_(std=0.02)
+        for weight in (bag.asked, bag.said):
+            weight.normal_()
+    return bag
+
+
+def built():
+    torch.manual_seed(3)
+    bag, rng = random_bag(4000), np.random.default_rng(4)
+    texts = [rng.integers(2, 4000, n).astype(np.uint16) for n in rng.integers(2, 250, 40)]
+    with torch.no_grad():
+        model = quill_built.made(bag, "cpu", 4000)
+        quill_copying.begin_writing(model, quill_built.SAME, quill_built.MARKS, torch.ones(4000))
+        for name, soft, projection in (("sections", model.mem0, model.recall.wk), ("questions", model.mem, model.recall.wq)):
+            found = F.cosine_similarity(model.encode(texts, soft) @ projection, bag.key(texts, name == "questions")).min().item()
+            wanted(f"keys of {name} as the bag's: least cosine {found:.5f}", found > 0.999)
+        half = torch.randint(2, 4000, (4, 150))
+        ids = torch.cat((half, half), 1)
+        right = (model(ids)[:, :-1].argmax(-1) == ids[:, 1:]).float()
+    wanted(f"of what is said twice {right[:, 151:].mean():.2f} is foretold, of what is new {right[:, :149].mean():.2f}",
+           right[:, 151:].mean() > 0.7 and right[:, :149].mean() < 0.05)
+
+
 def main():
     torch.set_num_threads(1)
+    built()
     model = random_model()
     near_rows(model)
     fixed_shapes(model)

@@ -3,8 +3,9 @@
 
     quill_stages.py --probe build/probe --work DIR
 
-Fails when a stage does, when the packs are not the same twice, when a copied section stays, when pieces of a stage do not give what
-one run gives, when the tasks' own check passes what it must not, or when the engine and the training code differ.
+Fails when a stage does, when the packs are not the same twice, when a copied section stays, when what is built of a bag of words has other keys than
+the bag, when pieces of a stage do not give what one run gives, when a stage moves what makes memories, when the tasks' own check passes what it must
+not, or when the engine and the training code differ.
 """
 import argparse
 import io
@@ -107,6 +108,27 @@ def check_tasks(work):
     run("tasks.py", "make", work)
 
 
+def check_built(work):
+    """The layers have the bag's keys, which learned something."""
+    with open(os.path.join(work, "tiny.jsonl"), encoding="utf-8") as lines:
+        said = [json.loads(line) for line in lines]
+    built = next(line["cosine_to_the_bag"] for line in said if line.get("stage") == "built")
+    found = [line["probe"][2] for line in said if line.get("stage") == "words"]
+    print(f"keys of layers and bag: cosines {built}; the bag's reciprocal ranks {found[0]}, learned {max(found)}")
+    if not min(built) > 0.99 or not max(found) > found[0]:
+        sys.exit("the layers are not the bag, or it learned nothing")
+
+
+MEMORY = ("embed.", "norm", "mem", "recall.", *(f"layers.{i}." for i in range(3)))
+
+
+def check_frozen(work):
+    built, now = states(work, "built"), states(work, "answers")
+    moved = [name for name in now if not torch.equal(built[name], now[name])]
+    if any(name.startswith(MEMORY) for name in moved) or not {"head", "pool.wq", "layers.3.q_proj.weight"} <= set(moved):
+        sys.exit(f"learning moved {moved}")
+
+
 def states(work, stage):
     return torch.load(os.path.join(work, f"tiny-{stage}.pt"))["model"]
 
@@ -121,6 +143,9 @@ def main():
     check_tasks(o.work)
     run("quill.py", "tokenizer", o.work, "--vocabulary", 600)
     run("quill.py", "prepare", o.work)
+    run("quill.py", "words", o.work, "--size", "tiny", "--steps", 60)
+    run("quill.py", "build", o.work, "--size", "tiny")
+    check_built(o.work)
     small = ["--size", "tiny", "--threads", 1, "--context", 200, "--tokens", 800, "--probes", 1]
     for stage in ("language", "routing", "answers"):
         kept = os.path.join(o.work, f"tiny-{stage}.pt")
@@ -135,6 +160,7 @@ def main():
         print(f"{stage}: one run and pieces are {apart:.1e} apart")
         if not apart <= 1e-6:
             sys.exit("pieces do not give what one run gives")
+    check_frozen(o.work)
     run("quill.py", "export", o.work, os.path.join(o.work, "out"), "--size", "tiny")
     run("quill.py", "check", o.work, os.path.join(o.work, "out"), "--size", "tiny", "--probe", o.probe)
 
