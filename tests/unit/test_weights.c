@@ -197,7 +197,8 @@ static float *said(const char *name, const struct kernels *kernels,
 }
 
 /* The oracle reads the very numbers.  The processor multiplies int8 by integers
- * and what is summed up by the scale, so that it rounds elsewhere. */
+ * and what is summed up by the scale, so that it rounds elsewhere: with AVX-512,
+ * unoptimised, by up to 2.3e-6 of the largest logit. */
 static void check_kind(const char *kind, int type)
 {
     static const char *const names[] = {
@@ -213,7 +214,7 @@ static void check_kind(const char *kind, int type)
         assert_int_equal(parameters, as_wide);
         if (b == 0)
             assert_memory_equal(narrow, wide, count * sizeof *wide);
-        check_near(kind, narrow, wide, count, 2e-6);
+        check_near(kind, narrow, wide, count, 5e-6);
         free(narrow);
         free(wide);
     }
