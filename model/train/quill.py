@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains Quill, in pieces.
 
-    quill.py tokenizer WORK [--vocabulary 16384]          WORK/tokenizer.json, of WORK/packs
+    quill.py tokenizer WORK [--vocabulary 16384]         WORK/tokenizer.json, of WORK/packs
     quill.py prepare WORK [--prompts N]                  WORK/data.pkl, of packs and tasks
     quill.py teach WORK --teacher DIR [--seconds N]      WORK/teacher.pkl (quill_teacher.py); may be left out
     quill.py words WORK [--steps N]                      WORK/words.pt, a bag of words (quill_bag.py)

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from bag import co_occurrence, forms_of
 from quill_built import bag_of
 from quill_data import load_data, load_tokenizer
-from quill_losses import TEACHER
+from quill_losses import TEACHER, taught
 from quill_teacher import load_teacher
 from quill_train import log
 
@@ -125,15 +125,6 @@ class Probe:
         return [round(x, 4) for x in np.mean(found, 0).tolist()]
 
 
-def towards(keys, teacher, names):
-    """1 - cosine to what the teacher has of them."""
-    there = [i for i, name in enumerate(names) if name in teacher]
-    if not there or len(teacher[names[there[0]]]) != keys.shape[1]:
-        return keys.sum() * 0
-    wanted = torch.from_numpy(np.stack([teacher[names[i]] for i in there]).astype(np.float32))
-    return (1 - F.cosine_similarity(keys[there], wanted)).mean()
-
-
 def stage_words(args):
     torch.manual_seed(SEED)
     data, tokenizer, teacher = load_data(args.work), load_tokenizer(args.work), load_teacher(args.work)
@@ -165,11 +156,10 @@ def stage_words(args):
         if hard and (not hasattr(pairs, "keys") or step % MINED_EVERY == 1):
             pairs.mine(bag)
         batch = pairs.alike(rng, cap) if hard else pairs.batch(rng, cap)
-        told = [(q.tobytes(), place) for q, _, place in batch]
+        asked, places = [q.tobytes() for q, _, _ in batch], [place for _, _, place in batch]
         questions = [some_words(p, rarity, rng) if rng.random() < 0.1 else q for q, p, _ in batch]
         q, k = bag.key(questions, True), bag.key([p for _, p, _ in batch], False)
-        parts = contrast(q * bag.log_scale.exp(), k, pairs.related([b[2] for b in batch])), towards(q, teacher, [t[0] for t in told]), \
-            towards(k, teacher, [t[1] for t in told])
+        parts = contrast(q * bag.log_scale.exp(), k, pairs.related(places)), taught(q, teacher, asked), taught(k, teacher, places)
         (parts[0] + TEACHER * (parts[1] + parts[2])).backward()
         for group in optimiser.param_groups:
             group["lr"] = group["base"] * min(1.0, (step + 1) / 10, 0.02 + 1 - far)

@@ -122,10 +122,6 @@ def made(bag, size, vocabulary):
     return model
 
 
-def in_pieces(model, texts, soft):
-    return torch.cat([model.encode(texts[i:i + 32], soft) for i in range(0, len(texts), 32)])
-
-
 @torch.no_grad()
 def stage_build(args):
     torch.manual_seed(SEED)
@@ -136,7 +132,7 @@ def stage_build(args):
     model = made(bag, args.size, vocabulary)
     some = random.Random(SEED).sample(data["pairs"], min(TEXTS, len(data["pairs"])))
     texts, asked = [p[1][:128] for p in some], [p[0] for p in some]
-    keys, queries = model.keys(in_pieces(model, texts, model.mem0)), in_pieces(model, asked, model.mem) @ model.recall.wq
+    keys, queries = model.keys(model.encode(texts, model.mem0, True)), model.encode(asked, model.mem, True) @ model.recall.wq
     close = [F.cosine_similarity(mine, own) for mine, own in ((keys, bag.key(texts, False)), (queries, bag.key(asked, True)))]
     p, w = model.s["recall"], model.recall
     for projection, found in ((w.wk, keys), (w.wq, queries)):  # of the lengths that routing's scores want (quill_losses.py)

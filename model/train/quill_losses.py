@@ -109,13 +109,11 @@ def family_loss(model, data, rng, args, count):
     memories = model.encode(texts, model.mem0, args.compile).float()
     attend = lambda: model.frozen() or rng.random() < 0.5
     pooled = torch.stack([model.pooled(memories[a:b]) if attend() else memories[a:b].mean(0) for a, b in spans])
-    if model.frozen():
-        queries = model.queries(model.encode(questions, model.mem, args.compile)) * math.sqrt(model.s["recall"])
-        loss, hit = contrast(queries, model.keys(pooled))
-        return loss, {"families": hit}, sum(map(len, texts))
-    parents = model.encode([data["sections"][name, parent][:SECTION] for name, parent, _ in families], pooled.to(memories.dtype), args.compile).float()
     queries = model.queries(model.encode(questions, model.mem, args.compile)) * math.sqrt(model.s["recall"])
     one, hit = contrast(queries, model.keys(pooled))
+    if model.frozen():
+        return one, {"families": hit}, sum(map(len, texts))
+    parents = model.encode([data["sections"][name, parent][:SECTION] for name, parent, _ in families], pooled.to(memories.dtype), args.compile).float()
     two, found = contrast(queries, model.keys(parents))
     return one + two, {"families": hit, "parents": found}, sum(map(len, texts))
 

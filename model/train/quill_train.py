@@ -148,7 +148,7 @@ def one_step(model, optimiser, stage, data, args, step, rank, far):
         loss, figures = LOSSES[stage](model, data, random.Random(f"{SEED} {stage} {step} worker {rank}"), args.tokens // args.workers, args)
     loss.backward()
     together(args, model)
-    norm = nn.utils.clip_grad_norm_([p for p in model.parameters() if p.requires_grad], 1.0).item()
+    norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0).item()
     if not math.isfinite(norm):
         sys.exit(f"{stage}, step {step}: the gradient is {norm}")
     optimiser.step()

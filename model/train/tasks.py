@@ -46,7 +46,7 @@ from collections import Counter, defaultdict
 from corpus_pack import manuals
 from corpus_table import MANUALS
 from tasks_templates import ASKED, ASKED_CHAIN, CHAIN, NEEDLE, TEMPLATES, UNANSWERABLE
-from wording import GENERIC, clean_title, index_term, lower_first, reword, sentences, stem_gerund
+from wording import GENERIC, clean_title, definitions_of, index_term, lower_first, reword, sentences, stem_gerund
 
 SEED = 23
 MOST = 1200           # of a task and manual
@@ -87,16 +87,11 @@ def first_prose(node):
 
 
 def terms_of(node):
-    """(term, what is said of it) of lists of definitions."""
-    for kind, _, text in node["blocks"]:
-        if kind != "definition":
-            continue
-        lines = text.split("\n")
-        for line, below in zip(lines, lines[1:]):
-            if line and line[0] != " " and below.startswith("  "):
-                said = sentence_of(below.strip())
-                if 1 < len(line.strip()) < 60 and said:
-                    yield line.strip(), said
+    """(term, the sentence that says what it is) of lists of definitions."""
+    for term, meaning in definitions_of(node):
+        said = sentence_of(meaning)
+        if 1 < len(term) < 60 and said:
+            yield term, said
 
 
 def name_of(title):

@@ -62,13 +62,13 @@ def index_term(entry):
     return entry.strip()
 
 
-def defined_in(node):
-    """The terms of its lists of definitions that something is said of."""
+def definitions_of(node):
+    """(term, first line of what is said of it) of its lists of definitions."""
     for kind, _, text in node["blocks"]:
         lines = text.split("\n") if kind == "definition" else []
         for term, meaning in zip(lines, lines[1:]):
-            if term and term[0] != " " and meaning[:2] == "  " and 1 < len(term.strip()) < 50 and len(meaning.strip()) > 30:
-                yield term.strip()
+            if term and term[0] != " " and meaning.startswith("  "):
+                yield term.strip(), meaning.strip()
 
 
 def questions_of(node, parent, links, rng):
@@ -92,7 +92,7 @@ def questions_of(node, parent, links, rng):
     for term in map(index_term, node["aliases"][:4]):
         if 2 < len(term) < 60:
             ask("term", "term", t=term)
-    terms = list(defined_in(node))
+    terms = [term for term, meaning in definitions_of(node) if 1 < len(term) < 50 and len(meaning) > 30]
     for term in rng.sample(terms, min(3, len(terms))):
         ask("term", "term", t=term)
     prose = [text for kind, _, text in node["blocks"] if kind in ("paragraph", "quote", "note")]
