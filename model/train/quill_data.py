@@ -23,7 +23,7 @@ import numpy as np
 from corpus_pack import manuals
 from quill_model import END
 from tasks import children_of, load, text_of
-from wording import questions_of
+from wording import by_some_words, questions_of, whole_sentences
 
 SEED = 31
 SPECIAL = ["<|end|>", "<|pad|>"]
@@ -34,6 +34,7 @@ TRAINED_ON = 20e6   # bytes that the tokenizer sees
 PASSAGES = (250, 400, 400, 900)  # characters of a passage's text, as chosen for a prompt
 SECTION = 700       # of a section that is to be found
 MOST = 8192         # tokens of a prompt
+BY_WORDS = 0.25, 0.65  # of a sentence's words are asked
 LEAST_ASKED = 60    # characters of a section that is asked for as people word it
 
 
@@ -120,6 +121,17 @@ class Prompter:
         return text + end, written
 
 
+def asked_by_words(name, nodes):
+    """A task that tasks.py has not, most like what people ask: a question of a part of a sentence's words, which the sentence answers."""
+    rng = random.Random(f"{SEED} {name} by words")
+    for i, node in enumerate(nodes):
+        whole = whole_sentences(node)
+        sentence = rng.choice(whole) if whole else ""
+        question = whole and by_some_words(sentence, rng, BY_WORDS, "asked")
+        if question:
+            yield {"task": "by_words", "form": "span", "node": i, "question": question, "answer": sentence}
+
+
 def encoded(tokenizer, texts):
     out = []
     for k in range(0, len(texts), 5000):
@@ -156,7 +168,7 @@ def stage_prepare(args):
     worded    (kind, question, section with what is asked for in it, or nothing where that is its beginning, manual, node), tokens: wording.py's
     parents   by manual, those of its nodes
     families  (manual, parent, children)
-    prompts   (prompt, what is written and END, task, manual), the train ones at most --prompts of them"""
+    prompts   (prompt, what is written and END, task, manual): of tasks.py's, for the train ones at most --prompts, and about as many by a sentence's words"""
     tokenizer = load_tokenizer(args.work)
     tasks, out = load(args.work), {}
     for use in ("train", "probe", "held"):
@@ -180,8 +192,9 @@ def stage_prepare(args):
             right = [f"{title_of(nodes[q['node']])}\n{around(text_of(nodes[q['node']]), q['answer'] if q['form'] == 'span' else None, SECTION)}" for q in found]
             pairs += [(a[:64], b[:254], name, q["node"]) for q, a, b in zip(
                 found, encoded(tokenizer, [q["question"] for q in found]), encoded(tokenizer, right))]
-            prompter = Prompter(nodes, random.Random(f"{SEED} {name}"))
-            both = [(q, *prompter.prompt(q)) for q in asked if id(q) in chosen]
+            prompter, by_words = Prompter(nodes, random.Random(f"{SEED} {name}")), list(asked_by_words(name, nodes))
+            by_words = random.Random(SEED).sample(by_words, min(len(by_words), len(asked) * len(chosen) // max(1, len(mine))))
+            both = [(q, *prompter.prompt(q)) for q in [q for q in asked if id(q) in chosen] + by_words]
             prompts += [(a, np.append(b, np.uint16(END)), q["task"], name) for (q, _, _), a, b in zip(
                 both, encoded(tokenizer, [b[1] for b in both]), encoded(tokenizer, [b[2] for b in both])) if len(a) + len(b) < MOST]
         stream = np.concatenate(streams) if streams else np.zeros(0, np.uint16)

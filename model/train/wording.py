@@ -71,6 +71,22 @@ def definitions_of(node):
                 yield term.strip(), meaning.strip()
 
 
+def whole_sentences(node):
+    """Of its first paragraphs: neither short nor long."""
+    prose = [text for kind, _, text in node["blocks"] if kind in ("paragraph", "quote", "note")]
+    return [s for p in prose[:6] for s in sentences(p) if 40 < len(s) < 220]
+
+
+def by_some_words(sentence, rng, share=(0.35, 0.75), template="cloze"):
+    """A question of a part of a sentence's words, others in place of some; None where too few are left."""
+    keep = rng.uniform(*share)
+    words = [w for w in sentence.split() if rng.random() < keep]
+    if len(words) > 2:
+        text = reword(" ".join(words), rng)
+        return rng.choice(TEMPLATES[template]).format(t=text)
+    return None
+
+
 def questions_of(node, parent, links, rng):
     """[(kind, question, the term that is asked for, or nothing)] of a node; parent: its parent's title; links: the texts of links to it."""
     out, title, parent = [], clean_title(node["title"]), clean_title(parent)
@@ -95,13 +111,11 @@ def questions_of(node, parent, links, rng):
     terms = [term for term, meaning in definitions_of(node) if 1 < len(term) < 50 and len(meaning) > 30]
     for term in rng.sample(terms, min(3, len(terms))):
         ask("term", "term", t=term)
-    prose = [text for kind, _, text in node["blocks"] if kind in ("paragraph", "quote", "note")]
-    whole = [s for p in prose[:6] for s in sentences(p) if 40 < len(s) < 220]
+    whole = whole_sentences(node)
     if whole:
-        sentence, keep = whole[0] if rng.random() < 0.5 else rng.choice(whole), rng.uniform(0.35, 0.75)
-        words = [w for w in sentence.split() if rng.random() < keep]
-        if len(words) > 2:
-            ask("cloze", "cloze", t=reword(" ".join(words), rng))
+        question = by_some_words(whole[0] if rng.random() < 0.5 else rng.choice(whole), rng)
+        if question:
+            out.append(("cloze", question, ""))
     texts = [t for t in sorted(links) if t.lower() != title.lower() and 4 < len(t) < 60 and t.lower() not in GENERIC and re.search("[a-z]{3}", t)]
     for text in rng.sample(texts, min(2, len(texts))):
         ask("link", "link", t=text)
