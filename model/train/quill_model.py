@@ -211,8 +211,8 @@ class Quill(nn.Module):
             place = place + place // every
         slot = torch.arange(x.shape[1], device=x.device)
         position = slot - slot // CHUNK if landmarks else slot
-        angle = (position[:, None].double() * self.frequency).float()[:, None]
-        cos, sin = angle.cos(), angle.sin()
+        angle = (position[:, None].double() * self.frequency)[:, None]
+        cos, sin = angle.cos().float(), angle.sin().float()  # of a float's angle of 1,000 four digits are left
         block = Layer.forward if landmarks else self.block  # rows of any length need not be compiled
         for layer in self.layers[:layers]:
             x = block(layer, x, cos, sin, landmarks)
