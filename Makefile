@@ -90,7 +90,7 @@ CASES := $(patsubst %,$O/tests/programs/%.o,cases cases_hils cases_papers)
 BASE_LIBS := -lcjson -lutf8proc -lxxhash -linih -lpthread -lm
 PROGRAMS := lecternd lectern lectern-parse
 TOOLS := op probe trees html5lib  # for tests and scripts, not installed
-QUILL := $(if $(wildcard model/quill-0/config.json),build/quill-0)
+QUILL := $(if $(wildcard model/quill/config.json),build/quill)
 
 all: $(addprefix build/,$(PROGRAMS) $(TOOLS)) $(QUILL)  ## build the programs (build/lectern and its two companions)
 
@@ -103,8 +103,8 @@ $(addprefix build/,$(PROGRAMS) $(TOOLS)): build/%: $O/%
 endif
 
 # Our own small model: what a daemon finds beside itself is its default.
-build/quill-0:
-	@ln -sfn ../model/quill-0 $@
+build/quill:
+	@ln -sfn ../model/quill $@
 
 $O/lecternd: $(STAMP) $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(MODEL) $(KERNELS) $(BASE) $(FAISS_C)
 	$(call say,link)
@@ -257,7 +257,7 @@ install: all  ## install into $(DESTDIR)$(prefix)
 	install -Dm755 build/lectern $(DESTDIR)$(prefix)/bin/lectern
 	install -Dm755 build/lecternd $(DESTDIR)$(prefix)/bin/lecternd
 	install -Dm755 build/lectern-parse $(DESTDIR)$(prefix)/bin/lectern-parse
-	$(if $(QUILL),install -Dm644 -t $(DESTDIR)$(prefix)/share/lectern/quill-0 $(wildcard model/quill-0/*.json model/quill-0/*.safetensors))
+	$(if $(QUILL),install -Dm644 -t $(DESTDIR)$(prefix)/share/lectern/quill $(wildcard model/quill/*.json model/quill/*.safetensors))
 
 $O/%.o: %.c $(STAMP)
 	$(call say,cc  )

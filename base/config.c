@@ -128,7 +128,7 @@ static void default_parser(struct buf *out)
 /* As it is built, then as it is installed. */
 void config_default_model(struct buf *out)
 {
-    static const char *const places[] = {"quill-0", "../share/lectern/quill-0"};
+    static const char *const places[] = {"quill", "../share/lectern/quill"};
     struct buf path = {0};
     for (size_t i = 0; i < 2 && !out->size; i++) {
         buf_clear(&path);

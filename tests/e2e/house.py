@@ -16,7 +16,7 @@ LECTERN = os.path.join(BUILD, "lectern")
 HERE = os.path.dirname(os.path.abspath(__file__))
 GOLDEN = os.path.join(HERE, "../golden")
 MODEL = os.path.join(GOLDEN, "models/memory")
-QUILL = os.path.join(HERE, "../../model/quill-0")
+QUILL = os.path.join(HERE, "../../model/quill")
 
 # ---- Tests ----
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Many clients for an hour: no error, memory flat, search nearly as quick as at rest.
 
-    load.py --manual HTMLDIR [--build build] [--model model/quill-0] [--minutes 60] [--part 4] [--rest 25]
+    load.py --manual HTMLDIR [--build build] [--model model/quill] [--minutes 60] [--part 4] [--rest 25]
             [--clients 32] [--seed 1] [--house DIR] [--report FILE.json]
 
 A daemon watches a copy of the manual.  Clients, in processes of their own, each hold a connection and
@@ -455,7 +455,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
     parser.add_argument("--manual", required=True)
-    parser.add_argument("--model", default=os.path.join(ROOT, "model/quill-0"))
+    parser.add_argument("--model", default=os.path.join(ROOT, "model/quill"))
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--part", type=float, default=4, help="minutes under load between two rests")
     parser.add_argument("--rest", type=float, default=25, help="seconds")
