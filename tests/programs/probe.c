@@ -4,6 +4,9 @@
  *       a JSON string a line -> a JSON array of ids a line
  *   probe decode --model DIR [--skip-special]
  *       a JSON array of ids a line -> a JSON string a line
+ *   probe write --model DIR --decode N
+ *       a JSON array of ids a line -> one of the N or fewer that the model writes
+ *       after them, choosing the likeliest; without the one that ends them
  *   probe logits --model DIR --ids 1,2,3 [--decode N] --out FILE
  *       tensor `logits` [ids, vocabulary]; the last N ids are fed one by one
  *   probe embed --model DIR --out FILE [--ids 1,2,3] [--recall FILE
@@ -13,7 +16,7 @@
  *       whose children have these memories, by the policy of recall that takes
  *       them as they are, or their mean or what attention makes of them
  *
- * and for the last two [--device cpu|cuda] [--backend ref|cpu|cuda]
+ * and for the last three [--device cpu|cuda] [--backend ref|cpu|cuda]
  * [--attention auto|full|hils|exact] [--threads N]: auto is the model's own, and
  * `full` and `hils` refuse a model with another.  Exit status: 0, or 2 and a message. */
 #include <errno.h>
@@ -430,6 +433,73 @@ static int logits(const struct options *o, struct err *err)
     return code;
 }
 
+/* ---- write ---- */
+
+enum { PIECE = 2048 /* tokens of a prompt that are read in one pass */ };
+
+struct writer {
+    struct model *model;
+    const char *attention;
+    size_t most;
+    struct ids written;
+};
+
+static bool take_id(void *context, int32_t id, double log_chance)
+{
+    (void)log_chance;
+    ids_put(context, id);
+    return true;
+}
+
+static int write_after(struct writer *w, const struct ids *ids, struct err *err)
+{
+    struct generate_options options = {.most = w->most};
+    struct session *session;
+    size_t count;
+    int code = open_session(w->model, w->attention, &session, err);
+    if (code)
+        return code;
+    for (size_t i = 0; i < ids->count && !code; i += PIECE) {
+        size_t left = ids->count - i;
+        code = session_feed(session, ids->items + i,
+                            left < PIECE ? left : PIECE, NULL, NULL, err);
+    }
+    if (!code)
+        code = session_generate(session, &options, take_id, &w->written, &count,
+                                err);
+    session_close(session);
+    return code;
+}
+
+static int write_line(void *context, struct slice line, struct err *err)
+{
+    struct writer *w = context;
+    struct ids ids = {0};
+    w->written.count = 0;
+    int code = read_ids(line, &ids, err);
+    if (!code)
+        code = write_after(w, &ids, err);
+    for (size_t i = 0; i < w->written.count && !code; i++)
+        printf("%c%d", i ? ',' : '[', w->written.items[i]);
+    if (!code)
+        puts(w->written.count ? "]" : "[]");
+    ids_free(&ids);
+    return code;
+}
+
+static int write_all(const struct options *o, struct err *err)
+{
+    struct engine e = {0};
+    struct writer w = {.attention = o->attention, .most = (size_t)o->decoded};
+    int code = engine_open(&e, o, true, err);
+    w.model = e.model;
+    if (!code)
+        code = for_lines(write_line, &w, err);
+    ids_free(&w.written);
+    engine_close(&e);
+    return code;
+}
+
 /* ---- embed ---- */
 
 enum { ASKING = 128 /* tokens of a segment that ask for what it recalls */ };
@@ -580,12 +650,13 @@ int main(int argc, char **argv)
         int (*run)(const struct options *o, struct err *err);
     } commands[] = {{"tokenize", tokenize},
                     {"decode", decode},
+                    {"write", write_all},
                     {"logits", logits},
                     {"embed", embed}};
     struct options options = {0};
     struct err err = {0};
     int code =
-        usage(&err, "probe", "tokenize|decode|logits|embed --model DIR ...");
+        usage(&err, "probe", "tokenize|decode|write|logits|embed --model DIR ...");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (argc < 2 || strcmp(argv[1], commands[i].name) != 0)
             continue;
