@@ -1,6 +1,6 @@
 """What a step of a stage learns from: (model, data, rng, tokens, args) -> loss, figures.
 
-language  rows of the manuals: of ROW tokens, one step in LONG_EVERY of --context tokens (longer than the window, so that landmarks and
+language  rows of the manuals: of ROW tokens, one step in --long of --context tokens (longer than the window, so that landmarks and
           chunks learn); in one row of REPEATS the second half says the first again, which teaches to copy
 routing   questions towards their sections, a question's rivals being of the same manual in six batches of ten; children's
           questions towards what their family's memories come to, by mean or attention pooling, and towards the parent that
@@ -20,7 +20,7 @@ import torch.nn.functional as F
 from quill_model import PAD
 
 SHARP = 20.0         # of cosines in routing; |q Wq| |k Wk| / sqrt p is drawn towards it
-ROW, LONG_EVERY, REPEATS = 256, 8, 6
+ROW, REPEATS = 256, 6
 SECTION, TEACHER = 128, 2.0
 CHUNK_OF_LOGITS = 512
 WIDTHS = (194, 322, 562)  # of prompts; longer ones are as long as they are
@@ -67,7 +67,7 @@ def rows_of(stream, rng, count, context, repeats):
 
 def language_loss(model, data, rng, tokens, args):
     context = min(args.context, len(data["stream"]) - 2)
-    if context > ROW and args.kind.randrange(LONG_EVERY):
+    if context > ROW and args.kind.randrange(args.long):
         context = ROW
     ids = rows_of(data["stream"], rng, max(1, tokens // context), context, not args.measuring).to(args.device)
     loss = Entropy.of(model, model.hidden(model.embed(ids[:, :-1])).flatten(0, 1), ids[:, 1:].flatten())

@@ -90,7 +90,8 @@ def block_attention(q, qhat, k, v, key, bias, first, chunk, window, top_k):
         if count > top_k:
             total = torch.logaddexp(z, torch.logsumexp(score, -1))
             rank = (score - total[..., None]).detach().amax(2, keepdim=True)
-            chosen = torch.zeros_like(rank, dtype=torch.bool).scatter_(-1, rank.topk(top_k, -1).indices, True)
+            best = rank.sort(dim=-1, descending=True, stable=True).indices[..., :top_k]  # of equals the first, as in the engine
+            chosen = torch.zeros_like(rank, dtype=torch.bool).scatter_(-1, best, True)
             score = score.masked_fill(~chosen, NEVER)
         z = torch.logaddexp(z, torch.logsumexp(score, -1))
     out = (own - z[..., None]).exp().to(v.dtype) @ vt[..., begin:, :]
