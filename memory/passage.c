@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "memory/content.h"
 #include "memory/lexical.h"
+#include "memory/sentences.h"
 
 /* A passage is a few sentences of one line: LEAST bytes when there are as
  * many, MOST at the most. */
@@ -102,34 +103,6 @@ static void consider(struct choosing *choosing, const struct block *block,
     }
 }
 
-/* End of the sentence that starts at `from`: after a full stop, question or
- * exclamation mark that white space and no small letter follows. */
-static size_t sentence_end(struct slice line, size_t from)
-{
-    for (size_t at = from; at < line.size; at++) {
-        if (!strchr(".?!", line.data[at]))
-            continue;
-        size_t after = at + 1;
-        while (after < line.size && strchr(")\"'", line.data[after]))
-            after++;
-        if (after >= line.size)
-            return line.size;
-        if (line.data[after] != ' ' || after + 1 >= line.size)
-            continue;
-        char next = line.data[after + 1];
-        if (!(next >= 'a' && next <= 'z') && at > from + 3)
-            return after;
-    }
-    return line.size;
-}
-
-static size_t skip_spaces(struct slice line, size_t at)
-{
-    while (at < line.size && line.data[at] == ' ')
-        at++;
-    return at;
-}
-
 /* At most PASSAGE_MOST bytes, cut between words. */
 static struct slice shorten(struct slice text)
 {
@@ -155,7 +128,7 @@ static void split_sentences(struct choosing *choosing, struct slice line)
         choosing->sentences[choosing->sentence_count++] = (struct sentence){
             from, end,
             terms_in(choosing, (struct slice){line.data + from, end - from})};
-        from = skip_spaces(line, end);
+        from = sentence_next(line, end);
     }
 }
 
@@ -180,25 +153,6 @@ static void consider_line(struct choosing *choosing, const struct block *block,
     }
 }
 
-/* The text of a list's item without its mark. */
-static struct slice without_mark(struct slice line)
-{
-    size_t at = skip_spaces(line, 0), mark = at;
-    if (mark < line.size && line.data[mark] == '-') {
-        mark++;
-    } else {
-        while (mark < line.size && line.data[mark] >= '0' &&
-               line.data[mark] <= '9')
-            mark++;
-        if (mark == at || mark >= line.size || line.data[mark] != '.')
-            return (struct slice){line.data + at, line.size - at};
-        mark++;
-    }
-    if (mark < line.size && line.data[mark] == ' ')
-        at = mark + 1;
-    return (struct slice){line.data + at, line.size - at};
-}
-
 /* The pieces within which a quote must stay: lines, cells of a table, and all
  * of a short piece of code. */
 static void consider_block(struct choosing *choosing, const struct block *block)
@@ -209,16 +163,10 @@ static void consider_block(struct choosing *choosing, const struct block *block)
         return;
     }
     for (size_t at = 0; at < block->text.size;) {
-        size_t from = at;
-        while (at < block->text.size && block->text.data[at] != '\n' &&
-               !(block->kind == BLOCK_TABLE && block->text.data[at] == '\t'))
-            at++;
-        struct slice line = {block->text.data + from, at - from};
-        at++;
+        struct slice line = sentences_line(block, &at);
         if (block->kind == BLOCK_DEFINITION && line.size && line.data[0] != ' ')
             choosing->head = terms_in(choosing, line);
-        if (block->kind == BLOCK_LIST || block->kind == BLOCK_DEFINITION)
-            line = without_mark(line);
+        line = sentences_unmarked(block, line);
         if (line.size)
             consider_line(choosing, block, line);
     }
