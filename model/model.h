@@ -231,9 +231,17 @@ enum { SESSIONS_MOST = 64 };
 int session_step(struct session *const *sessions, const int32_t *ids,
                  size_t count, const struct cancel *cancel, struct err *err);
 
+/* Which tokens may be chosen next; asked for each of the vocabulary, but where
+ * the likeliest is chosen, for few of them most times. */
+struct token_filter {
+    bool (*allows)(void *context, int32_t id); /* NULL: all may */
+    void *context;
+};
+
 /* How a token is chosen; zeros: the likeliest.  In the order in which they
  * apply, as transformers has them. */
 struct sampling {
+    struct token_filter only; /* others are as if they were not there */
     double penalty;     /* what was read (prompt and answer) is that much less
                            likely: logits > 0 are divided by it, others
                            multiplied; 0, 1: none */
@@ -250,8 +258,9 @@ struct sampling {
 int session_sampling(struct session *session, const struct sampling *how,
                      struct err *err);
 /* Chooses the token after those read.  *ret_log_chance: ln of its chance at
- * temperature 1.  ERR_USAGE when nothing was read, ERR_FORMAT when the logits
- * are no numbers. */
+ * temperature 1 among all tokens, whichever may be chosen: what a model would not
+ * have written by itself has a small one.  *ret_id is -1 when none may be chosen.
+ * ERR_USAGE when nothing was read, ERR_FORMAT when the logits are no numbers. */
 int session_choose(struct session *session, int32_t *ret_id,
                    double *ret_log_chance, struct err *err);
 /* Whether the id ends an answer of this model. */
@@ -270,8 +279,8 @@ typedef bool generate_token(void *context, int32_t id, double log_chance);
 
 /* Takes the memory that `most` tokens need, then chooses a token after what was
  * read, hands it to `token`, reads it, and so on until a stop (which is neither handed over nor read), `most`, the end of
- * the context, or a false from `token`.  *ret_count: tokens handed over, also
- * on failure. */
+ * the context, a false from `token`, or none that may be chosen.  *ret_count:
+ * tokens handed over, also on failure. */
 int session_generate(struct session *session,
                      const struct generate_options *options,
                      generate_token *token, void *context, size_t *ret_count,

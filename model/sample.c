@@ -98,6 +98,12 @@ static bool has_penalty(const struct sampling *how)
     return how->penalty > 0 && fabs(how->penalty - 1) > 0;
 }
 
+/* Whether what is chosen from is not just the logits. */
+static bool has_scores(const struct sampling *how)
+{
+    return has_penalty(how) || how->only.allows;
+}
+
 static bool has_filter(const struct sampling *how)
 {
     return how->temperature > least_temperature &&
@@ -110,11 +116,11 @@ int sampler_set(struct sampler *s, const struct sampling *how, size_t count,
     int code = check(how, err);
     if (code)
         return code;
-    if (has_penalty(how) && !s->scores)
+    if (has_scores(how) && !s->scores)
         s->scores = calloc(count, sizeof *s->scores);
     if (has_filter(how) && !s->candidates)
         s->candidates = calloc(count, sizeof *s->candidates);
-    if ((has_penalty(how) && !s->scores) || (has_filter(how) && !s->candidates))
+    if ((has_scores(how) && !s->scores) || (has_filter(how) && !s->candidates))
         return err_set(err, ERR_LIMIT, "no memory left for the model");
     s->how = *how;
     s->state = how->seed;
@@ -134,12 +140,44 @@ static void penalise(struct sampler *s, const float *logits,
                      const int32_t *read, size_t read_count)
 {
     double penalty = s->how.penalty;
-    memcpy(s->scores, logits, s->count * sizeof *logits);
     for (size_t i = 0; i < read_count; i++) {
         double logit = (double)logits[read[i]];
         s->scores[read[i]] =
             (float)(logit > 0 ? logit / penalty : logit * penalty);
     }
+}
+
+enum { TRIES = 16 };
+
+/* What may not be chosen is never drawn: it has no score.  Where only the largest
+ * counts, that is mostly allowed, or one of the next: others are not asked
+ * for. */
+static void leave_out(struct sampler *s)
+{
+    const struct token_filter *only = &s->how.only;
+    bool greedy = !(s->how.temperature > least_temperature);
+    for (size_t i = 0; greedy && i < TRIES; i++) {
+        int32_t best = sample_greedy(s->scores, s->count);
+        if (best < 0 || only->allows(only->context, best))
+            return;
+        s->scores[best] = NAN;
+    }
+    for (size_t i = 0; i < s->count; i++)
+        if (!only->allows(only->context, (int32_t)i))
+            s->scores[i] = NAN;
+}
+
+static const float *score(struct sampler *s, const float *logits,
+                          const int32_t *read, size_t read_count)
+{
+    if (!has_scores(&s->how))
+        return logits;
+    memcpy(s->scores, logits, s->count * sizeof *logits);
+    if (has_penalty(&s->how))
+        penalise(s, logits, read, read_count);
+    if (s->how.only.allows)
+        leave_out(s);
+    return s->scores;
 }
 
 /* ---- Filters: a heap of the candidates, the largest first ---- */
@@ -235,11 +273,7 @@ static int32_t draw_filtered(struct sampler *s, const float *scores,
 int32_t sampler_choose(struct sampler *s, const float *logits,
                        const int32_t *read, size_t read_count)
 {
-    const float *scores = logits;
-    if (has_penalty(&s->how)) {
-        penalise(s, logits, read, read_count);
-        scores = s->scores;
-    }
+    const float *scores = score(s, logits, read, read_count);
     if (!has_filter(&s->how))
         return sample_draw(scores, s->count, s->how.temperature, &s->state);
     int32_t best = sample_greedy(scores, s->count);

@@ -1,5 +1,6 @@
-/* Choosing a token from logits, as transformers does: a penalty for what was
- * read already, the temperature, then the filters top-k, top-p and min-p. */
+/* Choosing a token from logits, as transformers does: among those that may be
+ * chosen, a penalty for what was read already, the temperature, then the filters
+ * top-k, top-p and min-p. */
 #ifndef MODEL_SAMPLE_H
 #define MODEL_SAMPLE_H
 
@@ -19,7 +20,7 @@ struct sampler {
     uint64_t state; /* SplitMix64's */
     size_t count;   /* logits */
     /* taken when they are needed first: */
-    float *scores;                /* [count] with the penalty */
+    float *scores; /* [count] with the penalty; NaN: may not be */
     struct candidate *candidates; /* [count] of the filters */
 };
 
@@ -29,8 +30,8 @@ int sampler_set(struct sampler *sampler, const struct sampling *how,
                 size_t count, struct err *err);
 void sampler_free(struct sampler *sampler);
 
-/* A token, -1 when there is none: all logits are NaN.  `read` [read_count]: the
- * ids read so far.  Allocates nothing. */
+/* A token, -1 when there is none: all logits are NaN, or of tokens that may not
+ * be chosen.  `read` [read_count]: the ids read so far.  Allocates nothing. */
 int32_t sampler_choose(struct sampler *sampler, const float *logits,
                        const int32_t *read, size_t read_count);
 

@@ -457,15 +457,15 @@ int session_choose(struct session *s, int32_t *ret_id, double *ret_log_chance,
 {
     if (!s->fresh)
         return err_set(err, ERR_USAGE, "nothing was read to go on from");
-    size_t begins = s->begin != NULL;
+    size_t begins = s->begin != NULL, vocabulary = s->model->config.vocabulary;
     int32_t id = sampler_choose(&s->sampler, s->logits, s->ids + begins,
                                 s->length - begins);
-    if (id < 0)
+    if (id < 0 && sample_greedy(s->logits, vocabulary) < 0)
         return err_set(err, ERR_FORMAT,
                        "the model's logits are not numbers: its weights are "
                        "damaged, or too large for the arithmetic");
-    *ret_log_chance =
-        sample_log_chance(s->logits, s->model->config.vocabulary, id);
+    if (id >= 0)
+        *ret_log_chance = sample_log_chance(s->logits, vocabulary, id);
     *ret_id = id;
     return 0;
 }
@@ -495,7 +495,7 @@ int session_generate(struct session *s, const struct generate_options *options,
         int32_t id;
         double log_chance;
         code = session_choose(s, &id, &log_chance, err);
-        if (code)
+        if (code || id < 0)
             break;
         if (options->stops ? is_among(options->stops, options->stop_count, id)
                            : model_stops(s->model, id))

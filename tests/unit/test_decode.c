@@ -185,7 +185,14 @@ static void steps_are_all_or_none(void **state)
 
 /* ---- No allocation ---- */
 
+static bool is_even(void *context, int32_t id)
+{
+    (void)context;
+    return id % 2 == 0;
+}
+
 static const struct sampling ways[] = {{.temperature = 0},
+                                       {.only = {is_even, NULL}},
                                        {.temperature = 1.2, .seed = 3},
                                        {.penalty = 1.3,
                                         .temperature = 0.8,

@@ -356,9 +356,16 @@ static void plain_filter(const struct sampling *how, const float *logits,
         kept[i] /= mass;
 }
 
-static void filters_keep_what_they_say(void **state)
+static bool is_even(void *context, int32_t id)
 {
-    (void)state;
+    (void)context;
+    return id % 2 == 0;
+}
+
+/* Draws by each way; where it allows only some tokens, as if the others had no
+ * chance. */
+static void check_draws(struct token_filter only)
+{
     static const struct sampling ways[] = {
         {.temperature = 1, .top_k = 5, .penalty = 1},
         {.temperature = 1.5, .top_p = 0.7, .penalty = 1},
@@ -373,19 +380,23 @@ static void filters_keep_what_they_say(void **state)
         {.temperature = 1, .top_k = 99, .top_p = 0.999, .penalty = 1.1}};
     static const int32_t read[] = {3, 7, 7, 21, 3};
     enum { DRAWS = 20000 };
-    float logits[CANDIDATES];
+    float logits[CANDIDATES], allowed[CANDIDATES];
     uint64_t seed = 12;
-    for (size_t i = 0; i < CANDIDATES; i++)
+    for (size_t i = 0; i < CANDIDATES; i++) {
         logits[i] = (float)unit_below(&seed, 100000) / 20000 - 2;
+        allowed[i] =
+            only.allows && !only.allows(NULL, (int32_t)i) ? -1e30f : logits[i];
+    }
     for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
         struct sampler sampler = {.count = 0};
-        struct sampling plain = ways[w];
+        struct sampling plain = ways[w], how = ways[w];
+        how.only = only;
         double kept[CANDIDATES];
         size_t drawn[CANDIDATES] = {0};
         if (plain.top_k > CANDIDATES)
             plain.top_k = 0;
-        plain_filter(&plain, logits, read, 5, kept);
-        assert_int_equal(sampler_set(&sampler, &ways[w], CANDIDATES, NULL), 0);
+        plain_filter(&plain, allowed, read, 5, kept);
+        assert_int_equal(sampler_set(&sampler, &how, CANDIDATES, NULL), 0);
         for (int i = 0; i < DRAWS; i++)
             drawn[sampler_choose(&sampler, logits, read, 5)]++;
         for (size_t i = 0; i < CANDIDATES; i++) {
@@ -397,6 +408,69 @@ static void filters_keep_what_they_say(void **state)
         }
         sampler_free(&sampler);
     }
+}
+
+static void filters_keep_what_they_say(void **state)
+{
+    (void)state;
+    check_draws((struct token_filter){NULL, NULL});
+}
+
+static void only_what_is_allowed_is_drawn(void **state)
+{
+    (void)state;
+    check_draws((struct token_filter){is_even, NULL});
+}
+
+static bool is_among_ids(void *context, int32_t id)
+{
+    const struct answer *allowed = context;
+    for (size_t i = 0; i < allowed->count; i++)
+        if (allowed->ids[i] == id)
+            return true;
+    return false;
+}
+
+/* The likeliest of those allowed, its chance being that among all; with none an
+ * answer ends. */
+static void only_what_is_allowed_is_written(void **state)
+{
+    (void)state;
+    struct model *model = open_kind("tied", kernels_cpu());
+    static const int32_t ids[] = {5, 6, 7, 8};
+    struct session *session = open_session(model);
+    struct answer allowed = {.count = 2, .ids = {9, 30}}, written = {.most = 7};
+    struct sampling how = {.only = {is_among_ids, &allowed}};
+    struct generate_options options = {
+        .most = 3, .sampling = how, .stops = ids, .stop_count = 4};
+    int32_t id;
+    double log_chance;
+    size_t made, vocabulary = model_facts(model)->vocabulary;
+    assert_int_equal(session_feed(session, ids, 4, NULL, NULL, NULL), 0);
+    assert_int_equal(session_sampling(session, &how, NULL), 0);
+    const float *logits = session_logits(session);
+    assert_int_equal(session_choose(session, &id, &log_chance, NULL), 0);
+    assert_int_equal(id, logits[9] >= logits[30] ? 9 : 30);
+    assert_true(log_chance == sample_log_chance(logits, vocabulary, id));
+    assert_true(sample_greedy(logits, vocabulary) != id);
+    assert_int_equal(
+        session_generate(session, &options, take_token, &written, &made, NULL),
+        0);
+    assert_int_equal(made, 3);
+    for (size_t i = 0; i < made; i++)
+        assert_true(is_among_ids(&allowed, written.ids[i]));
+    allowed.count = 0;
+    assert_int_equal(session_choose(session, &id, &log_chance, NULL), 0);
+    assert_int_equal(id, -1);
+    assert_int_equal(
+        session_generate(session, &options, take_token, &written, &made, NULL),
+        0);
+    assert_int_equal(made, 0);
+    assert_int_equal(session_sampling(session, &(struct sampling){0}, NULL), 0);
+    assert_int_equal(session_choose(session, &id, &log_chance, NULL), 0);
+    assert_int_equal(id, sample_greedy(session_logits(session), vocabulary));
+    session_close(session);
+    model_close(model);
 }
 
 /* A penalty decides where there is no chance, too, and counts once. */
@@ -448,6 +522,8 @@ int main(void)
         cmocka_unit_test(answers_stop),
         cmocka_unit_test(draws_follow_the_odds),
         cmocka_unit_test(filters_keep_what_they_say),
+        cmocka_unit_test(only_what_is_allowed_is_drawn),
+        cmocka_unit_test(only_what_is_allowed_is_written),
         cmocka_unit_test(penalties_reach_the_likeliest),
         cmocka_unit_test(wrong_sampling_is_refused),
     };
