@@ -27,6 +27,32 @@ static size_t marker(struct slice text, size_t *ret_number, bool *ret_open)
     return at > 1 && at < text.size && text.data[at] == ']' ? at + 1 : 0;
 }
 
+/* Behind what a marker may stand. */
+static bool may_mark(uint32_t last)
+{
+    return !is_word(last) && last != ')' && last != ']';
+}
+
+static bool is_number(size_t number, size_t sources)
+{
+    return number && number <= sources;
+}
+
+bool cite_has_marker(struct slice text, size_t sources)
+{
+    uint32_t last = ' ';
+    size_t number, step;
+    bool open;
+    for (size_t at = 0; at < text.size; at += step) {
+        struct slice rest = {text.data + at, text.size - at};
+        if (rest.data[0] == '[' && may_mark(last) &&
+            marker(rest, &number, &open) && is_number(number, sources))
+            return true;
+        last = text_decode(rest.data, rest.size, 0, &step);
+    }
+    return false;
+}
+
 static void put(struct cite_reader *reader, struct slice text, struct buf *out)
 {
     buf_put_slice(out, text);
@@ -55,11 +81,11 @@ static bool read_one(struct cite_reader *reader, struct slice held, size_t from,
     size_t number, step;
     bool open = false;
     uint32_t last = *at > from ? ' ' : reader->last;
-    if (rest.data[0] == '[' && !is_word(last) && last != ')' && last != ']') {
+    if (rest.data[0] == '[' && may_mark(last)) {
         size_t size = marker(rest, &number, &open);
         if (open && !ended)
             return false;
-        if (size && number && number <= reader->sources) {
+        if (size && is_number(number, reader->sources)) {
             if (reader->words)
                 put_mark(reader, number, out);
             reader->last = ' ';
@@ -128,7 +154,7 @@ const char *cite_status_name(int status)
     return names[status];
 }
 
-static bool has_words(struct slice text)
+bool cite_has_words(struct slice text)
 {
     size_t step;
     for (size_t at = 0; at < text.size; at += step)
@@ -241,7 +267,7 @@ void cites_check(const struct cite_reader *reader, struct slice answer,
         from = mark->end;
     }
     ret->unmarked =
-        has_words((struct slice){answer.data + from, answer.size - from});
+        cite_has_words((struct slice){answer.data + from, answer.size - from});
 }
 
 void cites_free(struct cites *cites)

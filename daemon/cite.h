@@ -34,6 +34,12 @@ void cite_read(struct cite_reader *reader, struct slice piece, struct buf *out);
 void cite_read_end(struct cite_reader *reader, struct buf *out);
 void cite_reader_free(struct cite_reader *reader);
 
+/* Whether a text, copied into an answer about so many sources, would be read as
+ * having a marker. */
+bool cite_has_marker(struct slice text, size_t sources);
+/* Whether it can be a claim. */
+bool cite_has_words(struct slice text);
+
 /* ---- Claims ---- */
 
 struct cite_source {
