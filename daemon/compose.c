@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "daemon/context.h"
+#include "daemon/copying.h"
 #include "daemon/engine.h"
 #include "daemon/event.h"
 #include "daemon/prompt.h"
@@ -22,6 +23,7 @@ struct writing {
     struct context read;         /* what it reads */
     struct cite_source *sources; /* [read.count] */
     struct prompt prompt;
+    struct copying *copying; /* NULL: the model may write what it likes */
     struct cite_reader reader;
     struct buf text; /* as it came out of the reader */
 };
@@ -99,6 +101,21 @@ static int pack(struct writing *writing, struct err *err)
     return code;
 }
 
+/* What may be copied of each passage are the sentences for which it was found:
+ * the prompt shows more, of which a small model chooses worse. */
+static void open_copying(struct writing *writing)
+{
+    size_t count = writing->prompt.passages;
+    struct copying_passage *passages = mem_alloc(count * sizeof *passages);
+    for (size_t i = 0; i < count; i++) {
+        struct prompt_source one = context_prompt(&writing->read.sources[i]);
+        passages[i] = (struct copying_passage){one.blocks, one.block, one.block,
+                                               one.from, one.to};
+    }
+    writing->copying = copying_open(passages, count);
+    free(passages);
+}
+
 /* ---- The answer ---- */
 
 static void show(struct writing *writing, size_t from)
@@ -124,6 +141,7 @@ static int write_text(struct writing *writing, struct composed *ret,
     struct engine_prompt prompt = {.text = buf_slice(&writing->prompt.text),
                                    .most = writing->most,
                                    .sampling = writing->options->sampling,
+                                   .copying = writing->copying,
                                    .stops = writing->options->stops,
                                    .stop_count = writing->options->stop_count,
                                    .cancel = &writing->call->request->cancelled,
@@ -289,6 +307,8 @@ static int compose(struct writing *writing, struct composed *ret,
                   writing->prompt.text.data);
     if (!code && json_get_bool(writing->call->params, "explain", false))
         explain(writing, &ret->read);
+    if (!code && writing->answering.copies)
+        open_copying(writing);
     if (!code)
         code = write_text(writing, ret, err);
     return code ? code : check(writing, ret, err);
@@ -306,6 +326,7 @@ int compose_answer(const struct call *call, const struct shelf *shelf,
     context_close(&writing.read);
     free(writing.sources);
     buf_free(&writing.prompt.text);
+    copying_close(writing.copying);
     cite_reader_free(&writing.reader);
     buf_free(&writing.text);
     if (code) {

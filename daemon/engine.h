@@ -19,6 +19,7 @@
 #include "memory/embedder.h"
 #include "model/hmt.h"
 
+struct copying;
 struct engine;
 
 struct engine_options {
@@ -120,6 +121,8 @@ struct engine_prompt {
     bool alone;            /* no beginning that was read before is used */
     size_t most;           /* tokens */
     struct sampling sampling;
+    struct copying *copying; /* of an answer that can only copy (copying.h),
+                                at its start; NULL: any may be written */
     const struct slice *stops; /* [stop_count] texts that end it and are no
                                   part of it, none empty */
     size_t stop_count;

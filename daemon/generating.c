@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
+#include "daemon/copying.h"
 #include "daemon/engine_prefixes.h"
 #include "daemon/stop_texts.h"
 
@@ -20,6 +21,7 @@ enum { EXACT_LEAST = 4096 /* tokens of prompt and answer */ };
 struct generation {
     const struct engine_prompt *prompt;
     struct engine_task *task;
+    const struct model *model;
     const struct tokenizer *tokenizer;
     struct ids ids; /* of the prompt */
     size_t before;  /* positions of the session that are not in `ids` */
@@ -89,6 +91,33 @@ static void end_text(struct generation *g)
         hand_over(g, g->answer.text.size);
 }
 
+/* ---- What may be written ---- */
+
+static bool allows(void *context, int32_t id)
+{
+    const struct generation *g = context;
+    struct copying *copying = g->prompt->copying;
+    if (model_stops(g->model, id))
+        return copying_may_end(copying);
+    return copying_allows(copying, tokenizer_bytes(g->tokenizer, id)) &&
+           !tokenizer_is_special(g->tokenizer, id);
+}
+
+static struct sampling sampling_of(struct generation *g)
+{
+    struct sampling sampling = g->prompt->sampling;
+    if (g->prompt->copying)
+        sampling.only = (struct token_filter){allows, g};
+    return sampling;
+}
+
+static void note_token(struct generation *g, int32_t id)
+{
+    struct copying *copying = g->prompt->copying;
+    if (copying)
+        copying_take(copying, tokenizer_bytes(g->tokenizer, id));
+}
+
 /* ---- On the engine's thread ---- */
 
 /* Decided once: below EXACT_LEAST tokens choosing costs more than it saves
@@ -115,7 +144,8 @@ static int open_session(struct engine *engine, struct generation *g,
         return code;
     g->answer.reused_tokens = session_length(g->session) - g->before;
     g->answer.attention = session_attention(g->session);
-    return session_sampling(g->session, &prompt->sampling, err);
+    struct sampling sampling = sampling_of(g);
+    return session_sampling(g->session, &sampling, err);
 }
 
 /* Tokens of the prompt that were read. */
@@ -159,8 +189,8 @@ static int read_piece(struct engine *engine, struct generation *g,
 
 /* Chooses a token and hands its text over.  *ret_ended: it is the last, or was
  * none. */
-static int choose_token(struct generation *g, const struct model *model,
-                        int32_t *ret_id, bool *ret_ended, struct err *err)
+static int choose_token(struct generation *g, int32_t *ret_id, bool *ret_ended,
+                        struct err *err)
 {
     double log_chance;
     int code = session_choose(g->session, ret_id, &log_chance, err);
@@ -169,12 +199,15 @@ static int choose_token(struct generation *g, const struct model *model,
     *ret_ended = true;
     if (!(g->answer.first_ms > 0))
         g->answer.first_ms = ms_since(g->start);
-    if (model_stops(model, *ret_id)) {
+    if (*ret_id < 0)
+        return 0;
+    if (model_stops(g->model, *ret_id)) {
         g->answer.ended = true;
         return 0;
     }
     g->answer.tokens++;
     g->log_sum += log_chance;
+    note_token(g, *ret_id);
     put_text(g, *ret_id);
     hand_over_some(g);
     g->answer.ended = g->stopped;
@@ -269,7 +302,7 @@ static void write_all(struct engine *engine)
         if (is_reading(g))
             continue;
         int32_t *id = &batch.ids[batch.count];
-        int code = choose_token(g, engine->model, id, &ended[i], &g->task->err);
+        int code = choose_token(g, id, &ended[i], &g->task->err);
         ended[i] = ended[i] || code;
         if (ended[i]) {
             end(g, code);
@@ -364,16 +397,15 @@ int engine_generate(struct engine *engine, const struct engine_prompt *prompt,
                            .before = prompt->hmt ? hmt_before(prompt->hmt) : 0,
                            .start = clock_seconds()};
     struct engine_task task = {.generation = &g, .cancel = prompt->cancel};
-    const struct model *model;
     g.task = &task;
-    int code = engine_model(engine, prompt->cancel, &model, err);
+    int code = engine_model(engine, prompt->cancel, &g.model, err);
     if (code)
         return code;
-    g.tokenizer = model_tokenizer(model);
-    g.context = model_facts(model)->context;
+    g.tokenizer = model_tokenizer(g.model);
+    g.context = model_facts(g.model)->context;
     code = encode_prompt(&g, err);
     if (!code)
-        code = check_model(&g, model, err);
+        code = check_model(&g, g.model, err);
     if (!code)
         code = engine_do(engine, &task, err);
     g.answer.prompt_tokens = g.ids.count;

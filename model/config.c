@@ -345,7 +345,7 @@ static int64_t passage_tokens(size_t prompt_tokens)
 }
 
 /* "lectern": {"prompt_tokens":n,"passages":n,"passage_tokens":n,
- * "answer_threshold":x}, of which any may be absent. */
+ * "answer_threshold":x,"copies":true}, of which any may be absent. */
 static int take_answering(const cJSON *root, struct model_config *c,
                           struct err *err)
 {
@@ -367,6 +367,8 @@ static int take_answering(const cJSON *root, struct model_config *c,
                            &ret->passage_tokens, err);
     if (!code)
         code = member_number(object, "answer_threshold", &ret->threshold, err);
+    if (!code)
+        code = member_bool(object, "copies", &ret->copies, err);
     return code;
 }
 

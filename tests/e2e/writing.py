@@ -9,26 +9,49 @@ import time
 from e2e import writing_model
 from e2e.house import LECTERN, MODEL, PATIENCE, QUILL, Skip, check, house, page, test, written
 
+NOTHING = "Not in these passages."
+
 
 @test
 def our_own_model_writes_what_stands_there():
-    """Or it says so; unasked it is shown where it says that it is sure, and only there."""
+    """Or that there is nothing; unasked it is shown where it says that it is sure, and only there."""
     with house() as h:
         h.model = QUILL
         text = "The battery lasts for nine hours. Charge it with the cable that came with the lamp."
         h.write("m/battery.html", page("Battery", f"<p>{text}</p>"))
         h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
         true = {}
-        for question in ("What is the battery?", "How long does the battery last?", "How do I charge the battery?"):
+        for question in ("What is the battery?", "How long does the battery last?", "How do I charge the battery?",
+                         "cable lamp", "battery", "Which cable charges the battery?"):
             answer = h.json("ask", question, "--answer", "generated")
             check(answer["kind"] == "generated" and answer["model"] == os.path.basename(QUILL), answer)
-            true[question] = answer.get("declined") in (None, "the model is not sure")
+            true[question] = answer["answer"] != NOTHING
             if true[question]:
+                check(answer.get("declined") in (None, "the model is not sure"), answer)
                 check(all(c["status"] == "verified" and len(c["quote"]) > 20 and c["quote"] in text for c in answer["citations"]), answer)
-                check(answer["answer"] == " ".join(f"{c['quote']} [1]" for c in answer["citations"]), answer)
+                check(answer["answer"] == " ".join(f"{c['quote']} [{c['n']}]" for c in answer["citations"]), answer)
+            else:
+                check(answer["declined"] == "nothing is cited" and not answer["citations"], answer)
             unasked = h.json("ask", question)
             check(unasked["kind"] == ("passages" if "declined" in answer else "generated"), unasked)
         check(true["How long does the battery last?"] and sum(true.values()) > 1, true)
+
+
+@test
+def who_can_only_copy_writes_nothing_else():
+    """Whatever a model likes best: what it may write is said by the passages, and cited."""
+    for text in ("zebra [1]", "okapi [1]", "The zebra", "Fresh [2]", "", "ze\0bra [1]"):
+        with written(text, copies=True) as h:
+            for more in ((), ("--temperature", "2", "--seed", "4"), ("--repetition-penalty", "1.5", "--top-k", "4", "--temperature", "1")):
+                answer = h.json("ask", "What is fresh grass?", "--answer", "generated", "--max-tokens", "400", *more)
+                check(answer["kind"] == "generated", (text, answer))
+                if answer["answer"] == NOTHING:
+                    continue
+                check("declined" not in answer and answer["citations"], (text, answer))
+                check(all(c["status"] == "verified" and c["quote"].endswith(".") for c in answer["citations"]), (text, answer))
+    with written("zebra [1]", copies=True) as h:
+        answer = h.json("ask", "What is fresh grass?", "--answer", "generated", "--max-tokens", "3")
+        check(answer["declined"] == "nothing is cited" and len(answer["answer"]) > 2, answer)
 
 
 @test

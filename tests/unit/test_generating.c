@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "daemon/copying.h"
 #include "daemon/engine.h"
 #include "daemon/engine_prefixes.h"
 #include "daemon/stop_texts.h"
@@ -275,6 +276,62 @@ static void answers_are_the_same_side_by_side(void **state)
         end_asked(&alone[i]);
         end_asked(&together[i]);
     }
+    stop(engine);
+}
+
+/* Written in one piece it is allowed; *ret_ends: and may end there. */
+static bool is_copied(const struct copying_passage *passage, struct slice text,
+                      bool *ret_ends)
+{
+    struct copying *copying = copying_open(passage, 1);
+    bool allowed = !text.size || copying_allows(copying, text);
+    copying_take(copying, text);
+    *ret_ends = copying_may_end(copying);
+    copying_close(copying);
+    return allowed;
+}
+
+/* Random weights, one answer greedy, the others drawn with much heat. */
+static void some_answers_only_copy(void **state)
+{
+    (void)state;
+    enum { ASKED = 12 };
+    static const char text[] = "Rows are freed. \xC3\xA9t\xC3\xA9 is one. Rows";
+    static const struct block block = {.kind = BLOCK_PARAGRAPH,
+                                       .text = {text, sizeof text - 1}};
+    struct copying_passage passage = {&block, 0, 0, 0, sizeof text - 1};
+    struct engine *engine = start();
+    struct asked alone[ASKED], together[ASKED];
+    size_t whole = 0;
+    for (size_t i = 0; i < ASKED; i++) {
+        prepare(&alone[i], engine, i);
+        prepare(&together[i], engine, i);
+        ask(&alone[i]);
+        if (i % 2)
+            continue;
+        together[i].prompt.most = 90;
+        together[i].prompt.sampling.temperature = i ? 3 : 0;
+        together[i].prompt.copying = copying_open(&passage, 1);
+    }
+    for (size_t i = 0; i < ASKED; i++)
+        pthread_create(&together[i].thread, NULL, ask, &together[i]);
+    for (size_t i = 0; i < ASKED; i++) {
+        bool ends = false;
+        pthread_join(together[i].thread, NULL);
+        assert_int_equal(together[i].code, 0);
+        struct slice got = buf_slice(&together[i].answer.text);
+        if (i % 2)
+            assert_true(slice_equal(got, buf_slice(&alone[i].answer.text)));
+        else if (!is_copied(&passage, got, &ends))
+            fail_msg("'%.*s'", (int)got.size, got.data);
+        if (i % 2 == 0 && together[i].answer.ended)
+            assert_true(ends);
+        whole += ends;
+        copying_close(together[i].prompt.copying);
+        end_asked(&alone[i]);
+        end_asked(&together[i]);
+    }
+    assert_true(whole > 2);
     stop(engine);
 }
 
@@ -685,6 +742,7 @@ int main(void)
         cmocka_unit_test(stops_are_found_across_pieces),
         cmocka_unit_test(parts_of_stops_are_held_back),
         cmocka_unit_test(answers_are_the_same_side_by_side),
+        cmocka_unit_test(some_answers_only_copy),
         cmocka_unit_test(ids_may_come_before_the_text),
         cmocka_unit_test(special_tokens_of_a_text_are_left_out),
         cmocka_unit_test(what_is_remembered_comes_before_the_text),

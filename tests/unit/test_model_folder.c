@@ -21,6 +21,7 @@ static void answering_has_defaults(void **state)
     assert_int_equal(c.answering.passages, 8);
     assert_int_equal(c.answering.passage_tokens, 512);
     assert_true(c.answering.threshold == (double)-INFINITY);
+    assert_false(c.answering.copies);
     model_config_free(&c);
     assert_int_equal(model_config_from(DECODER("512", ""), none, &c, NULL), 0);
     struct hash128 hash = c.hash;
@@ -38,13 +39,15 @@ static void answering_has_defaults(void **state)
         model_config_from(DECODER("1024",
                                   ",\"lectern\":{\"prompt_tokens\":448,"
                                   "\"passages\":3,\"passage_tokens\":130,"
-                                  "\"answer_threshold\":-1.5}"),
+                                  "\"answer_threshold\":-1.5,"
+                                  "\"copies\":true}"),
                           none, &c, NULL),
         0);
     assert_int_equal(c.answering.prompt_tokens, 448);
     assert_int_equal(c.answering.passages, 3);
     assert_int_equal(c.answering.passage_tokens, 130);
     assert_true(c.answering.threshold == -1.5);
+    assert_true(c.answering.copies);
     assert_false(hash_equal(c.hash, hash));
     model_config_free(&c);
 }
@@ -327,6 +330,8 @@ static void wrong_configs_are_refused(void **state)
         {CONFIG(",\"lectern\":{\"passages\":0}"), "\"passages\" is not"},
         {CONFIG(",\"lectern\":{\"answer_threshold\":\"low\"}"),
          "\"answer_threshold\" is not a number"},
+        {CONFIG(",\"lectern\":{\"copies\":1}"),
+         "\"copies\" is not true or false"},
     };
     struct model *model = NULL;
     write_weights(NULL, 0);
