@@ -47,7 +47,7 @@ from quill_train import DEFAULTS, STAGES, compiled, log, one_step, path_of, stag
 SEED = 37
 SAME_CHOICE, ALIKE = 1e-4, 0.99  # logits, by the largest; share of the tokens that choose chunks: of two that are as good a rounding chooses
 # What the daemon gives it to read; answers are shown unasked only from a threshold that quill_choose.py has chosen.
-ANSWERING = dict(prompt_tokens=448, passages=3, passage_tokens=130, answer_threshold=1)
+ANSWERING = dict(prompt_tokens=448, passages=3, passage_tokens=130, answer_threshold=1, copies=True)
 
 
 def stage_speed(args):

@@ -106,7 +106,8 @@ def with_layout(args, layout):
     shutil.copytree(args.model, folder)
     with open(os.path.join(folder, "config.json"), encoding="utf-8") as stream:
         config = json.load(stream)
-    config["lectern"] = dict(zip(("prompt_tokens", "passages", "passage_tokens"), layout, strict=True))
+    config["lectern"] = {**config.get("lectern", {}), **dict(zip(("prompt_tokens", "passages", "passage_tokens"), layout, strict=True))}
+    config["lectern"].pop("answer_threshold", None)
     with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as out:
         json.dump(config, out)
     return folder
@@ -162,7 +163,7 @@ def write(model, lectern):
     with open(path, encoding="utf-8") as stream:
         config = json.load(stream)
     with open(path, "w", encoding="utf-8") as out:
-        json.dump({**config, "lectern": lectern}, out, indent=2)
+        json.dump({**config, "lectern": {**config.get("lectern", {}), **lectern}}, out, indent=2)
         out.write("\n")
 
 
