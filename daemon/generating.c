@@ -199,10 +199,8 @@ static int choose_token(struct generation *g, int32_t *ret_id, bool *ret_ended,
     *ret_ended = true;
     if (!(g->answer.first_ms > 0))
         g->answer.first_ms = ms_since(g->start);
-    if (*ret_id < 0)
-        return 0;
-    if (model_stops(g->model, *ret_id)) {
-        g->answer.ended = true;
+    if (*ret_id < 0 || model_stops(g->model, *ret_id)) {
+        g->answer.ended = *ret_id >= 0 || copying_may_end(g->prompt->copying);
         return 0;
     }
     g->answer.tokens++;

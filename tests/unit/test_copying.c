@@ -180,6 +180,20 @@ static void nothing_is_said_twice(void **state)
                    "[1] Charge it at night. [1] ");
 }
 
+/* Many places become one where their sentences end. */
+static void a_sentence_may_stand_often(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    for (int i = 0; i < 200; i++)
+        buf_put_text(&text, "So it is. ");
+    struct block block = {.text = buf_slice(&text)};
+    struct copying_passage one = whole(&block, 1);
+    assert_answer(&one, 1, " So it is. [1]");
+    assert_answer(&one, 1, " So it is. [1] So it is. So it is. [1]");
+    buf_free(&text);
+}
+
 /* As where a quote must stay, so that it is found again in its file. */
 static void spans_stay_in_their_line(void **state)
 {
@@ -362,6 +376,7 @@ int main(void)
         cmocka_unit_test(beginnings_that_are_alike_stay_open),
         cmocka_unit_test(that_there_is_no_answer_is_all_that_is_said),
         cmocka_unit_test(nothing_is_said_twice),
+        cmocka_unit_test(a_sentence_may_stand_often),
         cmocka_unit_test(spans_stay_in_their_line),
         cmocka_unit_test(long_code_is_copied_by_lines),
         cmocka_unit_test(sentences_begin_where_they_may),

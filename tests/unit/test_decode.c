@@ -5,6 +5,8 @@
 
 #include <stdatomic.h>
 
+#include "daemon/copying.h"
+
 /* ---- The guard: every allocation of the program, its libraries' too ---- */
 
 static atomic_size_t allocations;
@@ -319,6 +321,28 @@ static void writing_allocates_nothing(void **state)
     }
 }
 
+static void copying_allocates_nothing(void **state)
+{
+    (void)state;
+    static const char text[] = "One thing. Another thing. One more.";
+    static const char answer[] = " One more. [1] One thing. Another thing. [1]";
+    struct block block = {.text = {text, sizeof text - 1}};
+    struct copying_passage passage = {&block, 0, 0, 0, sizeof text - 1};
+    if (!GUARDED)
+        skip();
+    struct copying *copying = copying_open(&passage, 1);
+    size_t before = atomic_load(&allocations);
+    for (size_t i = 0; i + 1 < sizeof answer; i++) {
+        if (!copying_allows(copying, (struct slice){answer + i, 1}) ||
+            copying_allows(copying, slice_of("xyz")))
+            abort();
+        copying_take(copying, (struct slice){answer + i, 1});
+    }
+    assert_true(copying_may_end(copying));
+    assert_int_equal(atomic_load(&allocations), before);
+    copying_close(copying);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +351,7 @@ int main(void)
         cmocka_unit_test(sessions_step_together_as_alone),
         cmocka_unit_test(steps_are_all_or_none),
         cmocka_unit_test(writing_allocates_nothing),
+        cmocka_unit_test(copying_allocates_nothing),
         cmocka_unit_test(choosing_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);

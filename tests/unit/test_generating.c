@@ -677,6 +677,34 @@ static void attention_is_chosen_by_length(void **state)
     }
 }
 
+/* A model that knows no end of an answer; it ends where nothing may follow. */
+static void a_copy_ends_without_a_stop(void **state)
+{
+    (void)state;
+    make_long();
+    char command[400];
+    snprintf(command, sizeof command,
+             "sed -i 's/\"eos_token_id\": 0/\"eos_token_id\": null/' "
+             "'%s/config.json'",
+             folder);
+    assert_int_equal(system(command), 0);
+    struct engine_options options = {.folder = folder};
+    struct engine *engine = NULL;
+    struct asked asked;
+    assert_int_equal(engine_start(&options, &engine, NULL), 0);
+    prepare(&asked, engine, 0);
+    asked.prompt.most = 90;
+    asked.prompt.copying = copying_open(NULL, 0);
+    ask(&asked);
+    assert_int_equal(asked.code, 0);
+    assert_true(
+        slice_is(buf_slice(&asked.answer.text), " Not in these passages."));
+    assert_true(asked.answer.ended);
+    copying_close(asked.prompt.copying);
+    end_asked(&asked);
+    stop(engine);
+}
+
 /* HiLS's choice takes more stack than these threads would have. */
 static void the_limits_of_the_process_do_not_matter(void **state)
 {
@@ -751,6 +779,8 @@ int main(void)
         cmocka_unit_test(the_end_ends_all),
         cmocka_unit_test(a_stop_text_ends_an_answer),
         cmocka_unit_test(prompts_are_reused),
+        cmocka_unit_test_setup_teardown(a_copy_ends_without_a_stop, make_folder,
+                                        end_folder),
         cmocka_unit_test_setup_teardown(attention_is_chosen_by_length,
                                         make_folder, end_folder),
         cmocka_unit_test_setup_teardown(the_limits_of_the_process_do_not_matter,

@@ -422,9 +422,12 @@ static void only_what_is_allowed_is_drawn(void **state)
     check_draws((struct token_filter){is_even, NULL});
 }
 
+static size_t filter_calls;
+
 static bool is_among_ids(void *context, int32_t id)
 {
     const struct answer *allowed = context;
+    filter_calls++;
     for (size_t i = 0; i < allowed->count; i++)
         if (allowed->ids[i] == id)
             return true;
@@ -471,6 +474,23 @@ static void only_what_is_allowed_is_written(void **state)
     assert_int_equal(id, sample_greedy(session_logits(session), vocabulary));
     session_close(session);
     model_close(model);
+}
+
+/* The third likeliest is the third that is asked about. */
+static void few_are_asked_about(void **state)
+{
+    (void)state;
+    const float logits[] = {2, 3, NAN, -1, 5, 4};
+    struct answer allowed = {.count = 2, .ids = {1, 3}};
+    struct sampling how = {.only = {is_among_ids, &allowed}};
+    struct sampler sampler = {.count = 0};
+    assert_int_equal(sampler_set(&sampler, &how, 6, NULL), 0);
+    filter_calls = 0;
+    assert_int_equal(sampler_choose(&sampler, logits, NULL, 0), 1);
+    assert_int_equal(filter_calls, 3);
+    allowed.count = 0;
+    assert_int_equal(sampler_choose(&sampler, logits, NULL, 0), -1);
+    sampler_free(&sampler);
 }
 
 /* A penalty decides where there is no chance, too, and counts once. */
@@ -524,6 +544,7 @@ int main(void)
         cmocka_unit_test(filters_keep_what_they_say),
         cmocka_unit_test(only_what_is_allowed_is_drawn),
         cmocka_unit_test(only_what_is_allowed_is_written),
+        cmocka_unit_test(few_are_asked_about),
         cmocka_unit_test(penalties_reach_the_likeliest),
         cmocka_unit_test(wrong_sampling_is_refused),
     };
