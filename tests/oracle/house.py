@@ -27,6 +27,8 @@ class House:
         config = os.path.join(folder, "lectern.ini")
         with open(config, "w", encoding="utf-8") as stream:
             stream.writelines(f"{key} = {value}\n" for key, value in {"watch": "off", **settings}.items())
+        if os.path.exists(self.socket):  # of a daemon that was killed: whoever finds it would start one with the default store
+            os.remove(self.socket)
         with open(os.path.join(folder, LOG), "ab") as log:
             self.daemon = subprocess.Popen(
                 [os.path.join(build, "lecternd"), "--foreground", "--socket", self.socket, "--store", os.path.join(folder, "store"),
