@@ -313,6 +313,19 @@ bool copying_allows(struct copying *c, struct slice bytes)
            walk(c, bytes);
 }
 
+bool copying_abstains(struct copying *c, struct slice bytes)
+{
+    bool might = false;
+    for (size_t i = 0; i < c->at.count; i++)
+        might = might || is_open(c, c->at.items[i].place);
+    if (!might || !c->begin_count || !walk(c, bytes))
+        return false;
+    for (size_t i = 0; i < c->next.count; i++)
+        if (c->next.items[i].place >= c->between)
+            return false;
+    return true;
+}
+
 void copying_take(struct copying *c, struct slice bytes)
 {
     if (!walk(c, bytes))

@@ -35,9 +35,13 @@ struct copying *copying_open(const struct copying_passage *passages,
                              size_t count);
 void copying_close(struct copying *copying); /* NULL: ok */
 
-/* Whether the answer may go on with these bytes; never with none.  Neither
- * this nor copying_take allocates. */
+/* Whether the answer may go on with these bytes; never with none.  Nothing
+ * from here on allocates. */
 bool copying_allows(struct copying *copying, struct slice bytes);
+
+/* Whether with these bytes the answer becomes the abstention, where it might have
+ * become a span. */
+bool copying_abstains(struct copying *copying, struct slice bytes);
 
 /* They are written.  What is not allowed is none of the answer. */
 void copying_take(struct copying *copying, struct slice bytes);

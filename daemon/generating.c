@@ -93,14 +93,29 @@ static void end_text(struct generation *g)
 
 /* ---- What may be written ---- */
 
+/* Of all tokens, whatever may be written. */
+static bool is_likeliest(const struct generation *g, int32_t id)
+{
+    const float *logits = session_logits(g->session);
+    size_t count = model_facts(g->model)->vocabulary;
+    for (size_t i = 0; i < count; i++)
+        if (logits[i] > logits[id])
+            return false;
+    return true;
+}
+
+/* An abstention is what the model would have written by itself, not what is left
+ * when it would have begun a sentence that does not stand there. */
 static bool allows(void *context, int32_t id)
 {
     const struct generation *g = context;
     struct copying *copying = g->prompt->copying;
+    struct slice bytes = tokenizer_bytes(g->tokenizer, id);
     if (model_stops(g->model, id))
         return copying_may_end(copying);
-    return copying_allows(copying, tokenizer_bytes(g->tokenizer, id)) &&
-           !tokenizer_is_special(g->tokenizer, id);
+    return copying_allows(copying, bytes) &&
+           !tokenizer_is_special(g->tokenizer, id) &&
+           (!copying_abstains(copying, bytes) || is_likeliest(g, id));
 }
 
 static struct sampling sampling_of(struct generation *g)

@@ -159,6 +159,27 @@ static void that_there_is_no_answer_is_all_that_is_said(void **state)
 }
 
 /* So an answer comes to an end. */
+static void an_abstention_is_told_from_spans(void **state)
+{
+    static const struct block notes[] = {
+        BLOCK(PARAGRAPH, "Not in the dark. It is bright.")};
+    struct copying *copying = open_blocks(notes, 1);
+    (void)state;
+    assert_false(copying_abstains(copying, slice_of(" ")));
+    assert_false(copying_abstains(copying, slice_of(" Not in the")));
+    assert_true(copying_abstains(copying, slice_of(" Not in these")));
+    assert_false(copying_abstains(copying, slice_of(" It")));
+    copying_take(copying, slice_of(" "));
+    assert_false(copying_abstains(copying, slice_of("Not")));
+    assert_true(copying_abstains(copying, slice_of("Not in thes")));
+    copying_take(copying, slice_of("Not in these pass"));
+    assert_false(copying_abstains(copying, slice_of("ages.")));
+    copying_close(copying);
+    copying = copying_open(NULL, 0); /* nothing else can be written */
+    assert_false(copying_abstains(copying, slice_of(" Not")));
+    copying_close(copying);
+}
+
 static void nothing_is_said_twice(void **state)
 {
     (void)state;
@@ -371,6 +392,7 @@ static void all_that_may_be_written_is_verified(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_abstention_is_told_from_spans),
         cmocka_unit_test(what_is_copied_is_cited),
         cmocka_unit_test(a_citation_has_the_number_of_its_passage),
         cmocka_unit_test(beginnings_that_are_alike_stay_open),
