@@ -326,6 +326,12 @@ bool copying_abstains(struct copying *c, struct slice bytes)
     return true;
 }
 
+bool copying_is_certain(const struct copying *c)
+{
+    const struct place *place = &c->row[c->at.items[0].place];
+    return c->at.count == 1 && place->byte != NO_BYTE && !place->space;
+}
+
 void copying_take(struct copying *c, struct slice bytes)
 {
     if (!walk(c, bytes))

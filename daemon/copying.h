@@ -43,6 +43,9 @@ bool copying_allows(struct copying *copying, struct slice bytes);
  * become a span. */
 bool copying_abstains(struct copying *copying, struct slice bytes);
 
+/* Whether there is but one way on, within a sentence. */
+bool copying_is_certain(const struct copying *copying);
+
 /* They are written.  What is not allowed is none of the answer. */
 void copying_take(struct copying *copying, struct slice bytes);
 

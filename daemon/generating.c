@@ -31,8 +31,11 @@ struct generation {
     size_t shown; /* bytes of its text that were handed over */
     struct tokenizer_stream stream;
     double start, log_sum;
-    bool refused; /* by `piece` */
-    bool stopped; /* by a stop text */
+    size_t looked_at;  /* length of the session, for the next two; 0: never */
+    int32_t likeliest; /* of all tokens */
+    int32_t longest;   /* that must follow; -1: any that may */
+    bool refused;      /* by `piece` */
+    bool stopped;      /* by a stop text */
 };
 
 static double ms_since(double start)
@@ -93,29 +96,62 @@ static void end_text(struct generation *g)
 
 /* ---- What may be written ---- */
 
-/* Of all tokens, whatever may be written. */
-static bool is_likeliest(const struct generation *g, int32_t id)
+static bool can_follow(const struct generation *g, int32_t id)
 {
+    return copying_allows(g->prompt->copying,
+                          tokenizer_bytes(g->tokenizer, id)) &&
+           !tokenizer_is_special(g->tokenizer, id);
+}
+
+static int32_t longest_to_follow(const struct generation *g, size_t vocabulary)
+{
+    int32_t longest = -1;
+    size_t most = 0;
+    for (size_t i = 0; i < vocabulary; i++) {
+        size_t size = tokenizer_bytes(g->tokenizer, (int32_t)i).size;
+        if (size <= most || !can_follow(g, (int32_t)i))
+            continue;
+        longest = (int32_t)i;
+        most = size;
+    }
+    return longest;
+}
+
+/* Once a token. */
+static void look_ahead(struct generation *g)
+{
+    size_t length = session_length(g->session),
+           vocabulary = model_facts(g->model)->vocabulary;
     const float *logits = session_logits(g->session);
-    size_t count = model_facts(g->model)->vocabulary;
-    for (size_t i = 0; i < count; i++)
-        if (logits[i] > logits[id])
-            return false;
-    return true;
+    if (g->looked_at == length)
+        return;
+    g->looked_at = length;
+    g->likeliest = 0;
+    for (size_t i = 1; i < vocabulary; i++)
+        if (logits[i] > logits[g->likeliest])
+            g->likeliest = (int32_t)i;
+    g->longest = -1;
+    if (copying_is_certain(g->prompt->copying) && !can_follow(g, g->likeliest))
+        g->longest = longest_to_follow(g, vocabulary);
 }
 
 /* An abstention is what the model would have written by itself, not what is left
- * when it would have begun a sentence that does not stand there. */
+ * when it would have begun a sentence that does not stand there.  And where there
+ * is but one way on, which the model would not have gone, it is gone in long
+ * tokens: a model that is astray would go letter by letter. */
 static bool allows(void *context, int32_t id)
 {
-    const struct generation *g = context;
+    struct generation *g = context;
     struct copying *copying = g->prompt->copying;
-    struct slice bytes = tokenizer_bytes(g->tokenizer, id);
     if (model_stops(g->model, id))
         return copying_may_end(copying);
-    return copying_allows(copying, bytes) &&
-           !tokenizer_is_special(g->tokenizer, id) &&
-           (!copying_abstains(copying, bytes) || is_likeliest(g, id));
+    if (!can_follow(g, id))
+        return false;
+    look_ahead(g);
+    if (g->longest >= 0)
+        return id == g->longest;
+    return id == g->likeliest ||
+           !copying_abstains(copying, tokenizer_bytes(g->tokenizer, id));
 }
 
 static struct sampling sampling_of(struct generation *g)

@@ -159,6 +159,26 @@ static void that_there_is_no_answer_is_all_that_is_said(void **state)
 }
 
 /* So an answer comes to an end. */
+static void what_can_only_go_on_is_certain(void **state)
+{
+    struct copying *copying = open_blocks(lamp, 2);
+    (void)state;
+    assert_false(copying_is_certain(copying));
+    copying_take(copying, slice_of(" "));
+    assert_false(copying_is_certain(copying)); /* where to begin */
+    copying_take(copying, slice_of("The lamp is "));
+    assert_false(copying_is_certain(copying)); /* bright or light */
+    copying_take(copying, slice_of("b"));
+    assert_true(copying_is_certain(copying));
+    copying_take(copying, slice_of("right."));
+    assert_false(copying_is_certain(copying)); /* to go on, or to cite */
+    copying_take(copying, slice_of(" [1"));
+    assert_true(copying_is_certain(copying));
+    copying_take(copying, slice_of("]"));
+    assert_false(copying_is_certain(copying));
+    copying_close(copying);
+}
+
 static void an_abstention_is_told_from_spans(void **state)
 {
     static const struct block notes[] = {
@@ -392,6 +412,7 @@ static void all_that_may_be_written_is_verified(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_can_only_go_on_is_certain),
         cmocka_unit_test(an_abstention_is_told_from_spans),
         cmocka_unit_test(what_is_copied_is_cited),
         cmocka_unit_test(a_citation_has_the_number_of_its_passage),
