@@ -51,7 +51,7 @@ def card(args):
     never = lectern["answer_threshold"] > 0
     yield f"""# Quill
 
-Lectern's own model: it makes the memories by which sections are found, and writes answers that copy from what was found. {parameters:,} parameters,
+Lectern's own model: it makes the memories by which sections are found, and writes answers that copy sentences of what was found and can do nothing else. {parameters:,} parameters,
 int8, {megabytes:.1f} MB: {config["num_hidden_layers"]} layers of width {config["hidden_size"]}, of which the first {config["lectern_memory_layers"]} make memories and all write, HiLS attention in each (chunks of {config["chunk_size"]}, a window of
 {config["hils_sliding_window"]}, {config["hils_topk"]} chunks chosen), {config["vocab_size"]:,} entries of byte-level BPE. `../../docs/quill.md` says how it is made, `../train` makes it.
 
