@@ -102,7 +102,9 @@ static void ended(struct jobs *jobs, struct job *job, int code,
                      report->encoded, report->segments, report->seconds);
         job->memories = *report;
         job->memories.encoded += job->interrupted;
+        job->memories.seconds += job->interrupted_seconds;
         job->interrupted = 0;
+        job->interrupted_seconds = 0;
         job->memory_err = (struct err){.position = -1};
         job->memory_delay = 0;
     }
@@ -152,7 +154,11 @@ void jobs_encode(struct jobs *jobs, struct job *job)
     int code = encode(jobs, job->manual, &report, &encoded, &err);
     pthread_mutex_lock(&jobs->lock);
     job->encoded += encoded;
-    job->interrupted += code == ERR_CANCELLED ? encoded : 0;
+    if (code == ERR_CANCELLED) {
+        job->interrupted += encoded;
+        job->interrupted_seconds +=
+            (double)(clock_ms() - jobs->encoding_since) / 1000;
+    }
     jobs->current = NULL;
     jobs->collect = jobs->collect || report.changed;
     set_patience(jobs, job, code, encoded);

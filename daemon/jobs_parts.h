@@ -37,6 +37,7 @@ struct job {
     int64_t rests_until;             /* ms; before it changes start no update */
     struct memories_report memories; /* the same of memories */
     size_t interrupted; /* segments encoded by runs that were, since then */
+    double interrupted_seconds; /* that these runs took */
     size_t left; /* segments that such a run had still to encode; 0: none */
     struct err memory_err;
     uint64_t encoded; /* segments in all, also of those that were interrupted */

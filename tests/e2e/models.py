@@ -4,6 +4,7 @@ import json
 import math
 import os
 import random
+import re
 import shutil
 import signal
 import struct
@@ -270,6 +271,8 @@ def another_model_is_used():
         h.run("search", "partial indexes", "--mode", "dense")
         log = open(os.path.join(h.store, "lecternd.log")).read()
         check(log.count("segments encoded") == 2, log[-1000:])
+        parts = [float(text) for text in re.findall(r"pg: .* ([0-9.]+) s$", log, re.M)]  # indexed, and encoded in the end
+        check(len(parts) == 2 and told["pg"]["seconds"] > sum(parts) + first - 0.1, (parts, first, told["pg"]))
 
 
 @test
@@ -434,7 +437,9 @@ def updates_do_not_wait_for_memories():
         h.copy_model()
         folder = h.part(SMALL + ("functions",))
         h.run("add", folder, "-c", "pg")
-        h.until(lambda: (encoding(h) or {}).get("done", 0) > 100, "memories are computed")
+        begun = h.until(lambda: encoding(h) and time.monotonic(), "memories are begun")
+        h.until(lambda: (encoding(h) or {}).get("done", 0) > 300, "memories are computed")
+        first = time.monotonic() - begun
         h.write("notes/a.html", page("Zebras", "<p>Zebras have stripes.</p>"))
         h.run("add", os.path.join(h.path, "notes"), "-c", "notes")
         h.until(lambda: h.json("ls")["manuals"][-1]["nodes"] > 0, "the second is indexed")
@@ -446,6 +451,8 @@ def updates_do_not_wait_for_memories():
             check(h.manual(name)["memories"] == "current", name)
         log = open(os.path.join(h.store, "lecternd.log")).read()
         check(log.count("segments encoded") == 2, log[-1000:])
+        parts = [float(text) for text in re.findall(r"pg: .* ([0-9.]+) s$", log, re.M)]  # indexed, and encoded in the end
+        check(len(parts) == 2 and told["pg"]["seconds"] > sum(parts) + first - 0.1, (parts, first, told["pg"]))
 
 
 class Restless(threading.Thread):
