@@ -22,7 +22,8 @@
 #include "memory/sentences.h"
 
 enum {
-    MOST_CODE = 480, /* bytes of code that is copied over its lines */
+    MOST_CODE = 480,     /* bytes of code that is copied over its lines */
+    MOST_SENTENCE = 480, /* bytes */
     NO_BYTE = -1,
     START = 0 /* a place */
 };
@@ -132,21 +133,42 @@ static size_t skip_space(struct slice text, size_t at)
     return at;
 }
 
-/* A text within which a span stays, with those of its sentences (of code: lines)
- * that begin in the range. */
-static void put_sentences(struct copying *c, struct slice text,
-                          struct range range, bool code, uint32_t citation)
+static size_t part_end(struct slice text, size_t from, bool code)
+{
+    return code ? line_end(text, from) : sentence_end(text, from);
+}
+
+/* From where the first of the text's sentences (of code: lines) begins that lies
+ * in the range, if only in part, to where the last one ends. */
+static struct slice within(struct slice text, struct range range, bool code)
+{
+    struct range found = {text.size, text.size};
+    size_t from = skip_space(text, 0), end;
+    for (; from < text.size && from < range.to; from = skip_space(text, end)) {
+        end = part_end(text, from, code);
+        if (end > range.from && found.from == text.size)
+            found.from = from;
+        found.to = end;
+    }
+    if (found.from == text.size)
+        found.to = text.size;
+    return (struct slice){text.data + found.from, found.to - found.from};
+}
+
+/* A text within which a span stays, with those of its sentences that may begin
+ * one. */
+static void put_sentences(struct copying *c, struct slice text, bool code,
+                          uint32_t citation)
 {
     uint32_t at = put_text(c, text);
-    size_t from = skip_space(text, 0), end = 0;
-    for (; from < text.size && from < range.to; from = skip_space(text, end)) {
-        end = code ? line_end(text, from) : sentence_end(text, from);
+    size_t end;
+    for (size_t from = 0; from < text.size; from = skip_space(text, end)) {
+        end = part_end(text, from, code);
         struct slice sentence = {text.data + from, end - from};
         c->row[at + end].space = citation;
-        if (from >= range.from && cite_has_words(sentence))
+        if (sentence.size <= MOST_SENTENCE && cite_has_words(sentence))
             put_begin(c, at + (uint32_t)from);
     }
-    c->row[at + end].byte = NO_BYTE; /* nothing behind them is copied */
 }
 
 static void put_block(struct copying *c, const struct block *block,
@@ -162,8 +184,9 @@ static void put_block(struct copying *c, const struct block *block,
         size_t from = (size_t)(piece.data - block->text.data);
         struct range own = {range.from > from ? range.from - from : 0,
                             range.to > from ? range.to - from : 0};
-        if (own.from < piece.size && own.to && !cite_has_marker(piece, sources))
-            put_sentences(c, piece, own, code, citation);
+        piece = within(piece, own, code);
+        if (!cite_has_marker(piece, sources))
+            put_sentences(c, piece, code, citation);
     }
 }
 
@@ -317,7 +340,8 @@ bool copying_abstains(struct copying *c, struct slice bytes)
 {
     bool might = false;
     for (size_t i = 0; i < c->at.count; i++)
-        might = might || is_open(c, c->at.items[i].place);
+        might = might || c->at.items[i].place == START ||
+                c->at.items[i].place >= c->between;
     if (!might || !c->begin_count || !walk(c, bytes))
         return false;
     for (size_t i = 0; i < c->next.count; i++)
@@ -326,10 +350,13 @@ bool copying_abstains(struct copying *c, struct slice bytes)
     return true;
 }
 
-bool copying_is_certain(const struct copying *c)
+size_t copying_certain(const struct copying *c)
 {
     const struct place *place = &c->row[c->at.items[0].place];
-    return c->at.count == 1 && place->byte != NO_BYTE && !place->space;
+    size_t count = 0;
+    for (; c->at.count == 1 && place->byte != NO_BYTE && !place->space; place++)
+        count++;
+    return count;
 }
 
 void copying_take(struct copying *c, struct slice bytes)

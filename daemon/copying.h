@@ -7,13 +7,14 @@
  * where a sentence begins to where one ends (of a short piece of code: from the
  * beginning of a line to the end of that or a later one), and N is the passage's
  * number.  Each of these sentences begins where the passage says that they may.
- * The first " " may be missing, and no two spans begin at the same place.
+ * The first " " of a span may be missing, and no two begin at the same place.
  *
  * It goes by bytes, so that tokens may be cut in any way, also within
  * characters.  It holds all places that what was written may be at: where two
  * sentences begin alike, both, until they differ.
  *
- * Texts without words are no claims, so no span begins with one; lines with what
+ * A sentence of more than 480 bytes is not begun: it would be cut.  Texts without
+ * words are no claims, so no span begins with one; lines with what
  * looks like a citation ("see [1]") would be read as having one, and are left
  * out. */
 #ifndef DAEMON_COPYING_H
@@ -21,8 +22,8 @@
 
 #include "tree/tree.h"
 
-/* Sentences may begin from byte `from` of block `first` to byte `to` of block
- * `last`. */
+/* Sentences of which a part lies from byte `from` of block `first` to byte `to`
+ * of block `last` may begin. */
 struct copying_passage {
     const struct block *blocks;
     size_t first, last, from, to;
@@ -43,8 +44,8 @@ bool copying_allows(struct copying *copying, struct slice bytes);
  * become a span. */
 bool copying_abstains(struct copying *copying, struct slice bytes);
 
-/* Whether there is but one way on, within a sentence. */
-bool copying_is_certain(const struct copying *copying);
+/* How many bytes there is but one way on for, within a sentence. */
+size_t copying_certain(const struct copying *copying);
 
 /* They are written.  What is not allowed is none of the answer. */
 void copying_take(struct copying *copying, struct slice bytes);

@@ -103,16 +103,18 @@ static bool can_follow(const struct generation *g, int32_t id)
            !tokenizer_is_special(g->tokenizer, id);
 }
 
-static int32_t longest_to_follow(const struct generation *g, size_t vocabulary)
+/* Of at most so many bytes. */
+static int32_t longest_to_follow(const struct generation *g, size_t vocabulary,
+                                 size_t most)
 {
     int32_t longest = -1;
-    size_t most = 0;
+    size_t length = 0;
     for (size_t i = 0; i < vocabulary; i++) {
         size_t size = tokenizer_bytes(g->tokenizer, (int32_t)i).size;
-        if (size <= most || !can_follow(g, (int32_t)i))
+        if (size <= length || size > most || !can_follow(g, (int32_t)i))
             continue;
         longest = (int32_t)i;
-        most = size;
+        length = size;
     }
     return longest;
 }
@@ -131,8 +133,9 @@ static void look_ahead(struct generation *g)
         if (logits[i] > logits[g->likeliest])
             g->likeliest = (int32_t)i;
     g->longest = -1;
-    if (copying_is_certain(g->prompt->copying) && !can_follow(g, g->likeliest))
-        g->longest = longest_to_follow(g, vocabulary);
+    size_t certain = copying_certain(g->prompt->copying);
+    if (certain && !can_follow(g, g->likeliest))
+        g->longest = longest_to_follow(g, vocabulary, certain);
 }
 
 /* An abstention is what the model would have written by itself, not what is left

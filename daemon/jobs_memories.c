@@ -154,7 +154,7 @@ void jobs_encode(struct jobs *jobs, struct job *job)
     int code = encode(jobs, job->manual, &report, &encoded, &err);
     pthread_mutex_lock(&jobs->lock);
     job->encoded += encoded;
-    if (code == ERR_CANCELLED) {
+    if (code == ERR_CANCELLED && encoded) {
         job->interrupted += encoded;
         job->interrupted_seconds +=
             (double)(clock_ms() - jobs->encoding_since) / 1000;

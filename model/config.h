@@ -23,7 +23,7 @@ struct answering {
     size_t passage_tokens; /* most in one of them, with its title */
     double threshold;      /* least mean logarithm of the chances of an answer's
                          tokens; -INFINITY: none, above 0: no answer will do */
-    bool copies; /* its answers are spans of the passages, copied and cited, or
+    bool copies; /* its answers about passages are spans of the passages, copied and cited, or
                     say that there is none: nothing else may be written */
 };
 

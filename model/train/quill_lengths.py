@@ -11,21 +11,24 @@ import argparse
 import json
 import random
 import subprocess
+import sys
 import time
 
 from corpus_pack import manuals
 from quill_data import Prompter, load_tokenizer
 from tasks import VALUES, retrieval
 
-SEED, WRITTEN, WITHIN = 47, 16, 0.1
+SEED, WRITTEN, WITHIN, TRIES = 47, 16, 0.1, 20
 KINDS = ("one", "several", "chain")
 
 
 def prompts(some, tokenizer, kind, tokens, count, rng):
     """(ids, value): `count` of a kind, of the manuals in turn."""
     made = []
-    while len(made) < count:
-        name, nodes = some[len(made) % len(some)]
+    for attempt in range(TRIES * count):
+        if len(made) == count:
+            break
+        name, nodes = some[attempt % len(some)]
         q = next((q for q in retrieval(name, "held", nodes, 8, rng) if q["kind"] == kind), None)
         if not q:
             continue
@@ -36,6 +39,8 @@ def prompts(some, tokenizer, kind, tokens, count, rng):
                 made.append((ids, q["answer"]))
                 break
             q["haystack"] = int(q["haystack"] * tokens / len(ids))
+    if len(made) < count:
+        sys.exit(f"only {len(made)} prompts of {tokens} tokens: the held-out manuals are shorter")
     return made
 
 

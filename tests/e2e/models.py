@@ -271,8 +271,6 @@ def another_model_is_used():
         h.run("search", "partial indexes", "--mode", "dense")
         log = open(os.path.join(h.store, "lecternd.log")).read()
         check(log.count("segments encoded") == 2, log[-1000:])
-        parts = [float(text) for text in re.findall(r"pg: .* ([0-9.]+) s$", log, re.M)]  # indexed, and encoded in the end
-        check(len(parts) == 2 and told["pg"]["seconds"] > sum(parts) + first - 0.1, (parts, first, told["pg"]))
 
 
 @test
