@@ -10,6 +10,7 @@
     quill.py speed WORK --size cpu [--context N]         tokens a second of a step
     quill.py loss WORK --stage language [--context N]    nats a token of held-out rows of N tokens, by where in them (--measured rows)
     quill.py recall WORK --stage routing [--use held]    questions to sections of the probe's or held-out manuals (quill_recall.py)
+    quill.py families WORK --use held                    children's questions to families, by ways of pooling (quill_families.py)
     quill.py export WORK DIR --size cpu [--stage answers]
     quill.py check WORK DIR --size cpu --probe PROBE     the exported model: tokens, logits, memories as the engine has them
 
@@ -38,7 +39,8 @@ from quill_bag import stage_words
 from quill_built import stage_build
 from quill_check import memories_apart, too_far
 from quill_data import load_data, load_tokenizer
-from quill_model import CHUNK, TOP_K, WINDOW, Quill, export
+from quill_families import families
+from quill_model import Quill, export
 from quill_muon import Both
 from quill_recall import recall
 from quill_teacher import Encoder, stage_teach
@@ -95,6 +97,13 @@ def stage_recall(args):
             log(args, stage=args.stage, recall=manual, by=who, **figures)
 
 
+def stage_families(args):
+    model = Quill(args.size, load_tokenizer(args.work).get_vocab_size(), args.full).eval()
+    model.load_state_dict(torch.load(path_of(args, args.stage), map_location="cpu")["model"])
+    for manual, policy, figures in families(model, load_data(args.work)[args.use], load_tokenizer(args.work), args.section):
+        log(args, stage=args.stage, families_of=manual, by=policy, **figures)
+
+
 def stage_export(args):
     model = Quill(args.size, load_tokenizer(args.work).get_vocab_size(), args.full)
     model.load_state_dict(torch.load(path_of(args, args.stage), map_location="cpu")["model"])
@@ -109,6 +118,7 @@ def stage_check(args):
     model.load_state_dict(torch.load(path_of(args, args.stage), map_location="cpu")["model"])
     rng, stream, rows = random.Random(SEED), data["held"]["stream"], os.path.join(args.work, "rows")
     apart, alike, vocabulary = 0.0, [], tokenizer.get_vocab_size()
+    choosing = model.s["top_k"] * model.s["chunk"] + model.s["window"]  # tokens before have all chunks
     for _ in range(args.measured):
         n = rng.choice(args.lengths)
         at = rng.randrange(len(stream) - n)
@@ -118,8 +128,8 @@ def stage_check(args):
             mine = model(torch.from_numpy(ids)[None])[0]
         by_token = (load_file(rows)["logits"][:, :vocabulary] - mine).abs().amax(1) / mine.abs().max()
         new = by_token.max().item()
-        alike += (by_token[TOP_K * CHUNK + WINDOW:] <= SAME_CHOICE).tolist()  # those before have all chunks
-        apart = max(apart, by_token[:TOP_K * CHUNK + WINDOW].max().item()) if math.isfinite(new) else math.inf
+        alike += (by_token[choosing:] <= SAME_CHOICE).tolist()
+        apart = max(apart, by_token[:choosing].max().item()) if math.isfinite(new) else math.inf
     texts = [tokenizer.decode(s.tolist()) for s in rng.sample(sorted(data["held"]["sections"].values(), key=len), 50 if len(data["held"]["sections"]) > 50 else 5)]
     texts += ["tab\tand\r\nline ends", "ünïcode – 日本語 😀", "  spaces   between ", "x" * 300]
     lines = "".join(json.dumps(t) + "\n" for t in texts)
@@ -134,7 +144,7 @@ def stage_check(args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("command", choices=["tokenizer", "prepare", "teach", "words", "build", *STAGES, "speed", "loss", "recall", "export", "check"])
+    parser.add_argument("command", choices=["tokenizer", "prepare", "teach", "words", "build", *STAGES, "speed", "loss", "recall", "families", "export", "check"])
     parser.add_argument("work")
     parser.add_argument("dir", nargs="?")
     parser.add_argument("--size", default="cpu", choices=list(DEFAULTS))
@@ -159,7 +169,7 @@ def main():
     parser.add_argument("--budget", type=float, help="seconds that a stage takes in all, in place of --steps")
     parser.add_argument("--keep", type=float, default=240, help="seconds between checkpoints")
     parser.add_argument("--use", default="probe", choices=["probe", "held"])
-    parser.add_argument("--section", type=int, default=128, help="recall: tokens of a section that are read")
+    parser.add_argument("--section", type=int, default=128, help="recall, families: tokens of a section that are read")
     parser.add_argument("--teacher", help="teach, recall: folder of the encoder")
     parser.add_argument("--probe")
     args = parser.parse_args()
@@ -171,7 +181,7 @@ def main():
     elif args.command in ("tokenizer", "prepare"):
         getattr(quill_data, "stage_" + args.command)(args)
     else:
-        dict(teach=stage_teach, words=stage_words, build=stage_build, recall=stage_recall, speed=stage_speed, loss=stage_loss, export=stage_export, check=stage_check)[args.command](args)
+        dict(teach=stage_teach, words=stage_words, build=stage_build, recall=stage_recall, families=stage_families, speed=stage_speed, loss=stage_loss, export=stage_export, check=stage_check)[args.command](args)
 
 
 if __name__ == "__main__":

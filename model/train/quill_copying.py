@@ -34,7 +34,7 @@ def earlier(layer, same, read, places):
     q, k, v, o = (layer.get_submodule(name + "_proj").weight for name in "qkvo")
     d, heads = layer.s["head"], layer.s["hq"] // layer.s["hkv"]
     fast = torch.arange(NEAR)
-    angle = frequencies(d, False)[:NEAR].float()
+    angle = frequencies(layer.s, False)[:NEAR].float()
     for w in (q, k, v, o):
         w.zero_()
     k[fast, same] = 1
@@ -51,7 +51,7 @@ def induction(layer, pairs, codes, places):
     """pairs: (weight, what is compared here, and there), [d, width] each; codes: what is copied by each key-value head [d, width], places: where to."""
     q, k, v, o = (layer.get_submodule(name + "_proj").weight for name in "qkvo")
     d, group = layer.s["head"], layer.s["hq"] // layer.s["hkv"]
-    still = torch.nonzero(frequencies(d, False) == 0)[:, 0]
+    still = torch.nonzero(frequencies(layer.s, False) == 0)[:, 0]
     still = torch.cat((still, still + d // 2))
     for w in (q, k, v, o):
         w.zero_()

@@ -1,6 +1,6 @@
 """Quill: a decoder of the Qwen3 kind whose layers all attend by HiLS, and what Lectern's memories need besides.
 
-After every CHUNK - 1 tokens a landmark is inserted; a token attends to the slots of its window and to the TOP_K chunks before
+After every chunk - 1 tokens a landmark is inserted; a token attends to the slots of its window and to the top_k chunks before
 it whose summary keys, made of the landmarks' calibrated queries, it likes best (Hierarchical Sparse Attention Done Right; the
 equations stand in kernels/kernels.h).  Attention is computed a block of queries after the other, each recomputed for its
 gradient, so that a context of 8 K fits; it is torch alone, on a CPU or a GPU.
@@ -23,22 +23,27 @@ from torch.utils.checkpoint import checkpoint
 
 END, PAD = 0, 1
 EPS, THETA = 1e-6, 10000.0
-CHUNK, WINDOW, TOP_K, CONTEXT, PERIODS = 64, 512, 32, 8192, 2.0
+PERIODS = 2.0
 AT_ONCE, LENGTHS = 32, (32, 130, 258, 514)  # texts whose shape is to be one of few
 NEVER = -1e30  # a score that nothing is left of, finite so that its gradient is 0
 
+# What a token reads, and the positions that HoPE is for: Quill's, and an eighth of all that, so that rows of 1,024 tokens choose.
+READS = dict(chunk=64, window=512, top_k=32, context=8192)
+EIGHTH = dict(chunk=16, window=64, top_k=16, context=1024)
+
 # width, layers, those of them that make memories, query heads, key-value heads, feed-forward, rank of the calibration, widths of recall and of pooling
 SIZES = {
-    "tiny": dict(width=64, layers=4, memory=3, hq=4, hkv=2, head=16, inner=128, rank=8, recall=32, pool=16),
-    "cpu": dict(width=256, layers=8, memory=3, hq=4, hkv=2, head=64, inner=704, rank=32, recall=256, pool=64),
-    "gpu": dict(width=384, layers=10, memory=4, hq=6, hkv=2, head=64, inner=1088, rank=64, recall=256, pool=64),
+    "tiny": dict(width=64, layers=4, memory=3, hq=4, hkv=2, head=16, inner=128, rank=8, recall=32, pool=16, **READS),
+    "scaled": dict(width=128, layers=4, memory=3, hq=4, hkv=2, head=32, inner=320, rank=16, recall=64, pool=32, **EIGHTH),
+    "cpu": dict(width=256, layers=8, memory=3, hq=4, hkv=2, head=64, inner=704, rank=32, recall=256, pool=64, **READS),
+    "gpu": dict(width=384, layers=10, memory=4, hq=6, hkv=2, head=64, inner=1088, rank=64, recall=256, pool=64, **READS),
 }
 
 
-def frequencies(head, full):
+def frequencies(s, full):
     """HoPE: what turns less than PERIODS times in the context does not turn."""
-    f = THETA ** (-torch.arange(0, head, 2, dtype=torch.float64) / head)
-    return f if full else f * (f >= 2 * math.pi * PERIODS / CONTEXT)
+    f = THETA ** (-torch.arange(0, s["head"], 2, dtype=torch.float64) / s["head"])
+    return f if full else f * (f >= 2 * math.pi * PERIODS / s["context"])
 
 
 def rms(x, weight):
@@ -111,13 +116,13 @@ def causal(q, k, v):
     return F.scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=True).transpose(1, 2)
 
 
-def within_window(n, chunk=CHUNK, window=WINDOW):
+def within_window(n, chunk, window):
     """Whether so few tokens come, with their landmarks, that none has a chunk outside its window.  Attention is then causal, to
     everything but landmarks, and they can be left out."""
     return n + n // (chunk - 1) < window + chunk
 
 
-def attention(q, qhat, k, v, chunk=CHUNK, window=WINDOW, top_k=TOP_K, block=512):
+def attention(q, qhat, k, v, chunk, window, top_k, block=128):
     n = q.shape[1]
     whole = n // chunk
     key, bias = summaries(k[:, :whole * chunk], qhat[:, chunk - 1::chunk][:, :whole], chunk)
@@ -160,7 +165,7 @@ class Layer(nn.Module):
             o = causal(q, k, v)
         else:
             qhat = rotary(heads(rms(raw + self.lmk_up(self.lmk_down(h)), self.lmk_q_norm), s["hq"]), cos, sin)
-            o = attention(q, qhat, k, v)
+            o = attention(q, qhat, k, v, s["chunk"], s["window"], s["top_k"])
         x = x + self.o_proj(o.flatten(-2))
         h = rms(x, self.post_attention_layernorm)
         return x + self.down_proj(F.silu(self.gate_proj(h)) * self.up_proj(h))
@@ -188,7 +193,7 @@ class Quill(nn.Module):
         self.norm = nn.Parameter(torch.full((s["width"],), 0.25))  # memories re-enter as inputs: of a like length
         self.mem, self.mem0 = (nn.Parameter(torch.randn(s["width"]) * 0.05) for _ in range(2))
         self.recall, self.pool = Projections(s["width"], s["recall"]), Projections(s["width"], s["pool"])
-        self.register_buffer("frequency", frequencies(s["head"], full), persistent=False)
+        self.register_buffer("frequency", frequencies(s, full), persistent=False)
 
     def freeze(self):
         """All that makes memories, but for pooling, stays as it is."""
@@ -202,16 +207,17 @@ class Quill(nn.Module):
         """embeds [B, n, D] of tokens -> final states [B, n, D] of the same, by the first layers, or all."""
         b, n, width = embeds.shape
         place, x = torch.arange(n, device=embeds.device), embeds
-        landmarks = not self.full and not within_window(n)
+        chunk = self.s["chunk"]
+        landmarks = not self.full and not within_window(n, chunk, self.s["window"])
         if landmarks:
-            every = CHUNK - 1
+            every = chunk - 1
             whole = n // every * every
             head = embeds[:, :whole].reshape(b, -1, every, width)
             mark = self.embed.weight[self.s["vocabulary"]].to(embeds.dtype).expand(b, head.shape[1], 1, width)
             x = torch.cat((torch.cat((head, mark), 2).flatten(1, 2), embeds[:, whole:]), 1)
             place = place + place // every
         slot = torch.arange(x.shape[1], device=x.device)
-        position = slot - slot // CHUNK if landmarks else slot
+        position = slot - slot // chunk if landmarks else slot
         angle = (position[:, None].double() * self.frequency)[:, None]
         cos, sin = angle.cos().float(), angle.sin().float()  # of a float's angle of 1,000 four digits are left
         block = Layer.forward if landmarks else self.block  # rows of any length need not be compiled
@@ -278,9 +284,9 @@ def config_of(s, full):
         tie_word_embeddings=False, lectern_memory_layers=s["memory"], rope_theta=THETA, max_position_embeddings=1 << 17, hidden_act="silu", attention_bias=False,
         eos_token_id=END, pad_token_id=PAD)
     if not full:
-        config.update(chunk_size=CHUNK, hils_sliding_window=WINDOW, hils_topk=TOP_K, full_attn_interleave=1, num_swa_layers=0,
+        config.update(chunk_size=s["chunk"], hils_sliding_window=s["window"], hils_topk=s["top_k"], full_attn_interleave=1, num_swa_layers=0,
                       enable_lmk_q_proj=True, lmk_q_lora_dim=s["rank"], layerwise_lmkq_norm=True, apply_hils_rope=True,
-                      enable_inrange_rope=True, rope_context_length=CONTEXT, rope_period_multiplier=PERIODS, insert_landmarks=True,
+                      enable_inrange_rope=True, rope_context_length=s["context"], rope_period_multiplier=PERIODS, insert_landmarks=True,
                       enable_softmax1=False)
     return config
 

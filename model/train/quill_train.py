@@ -30,6 +30,7 @@ STAGES = ("language", "routing", "answers")
 FALL, LEAST = 0.4, 0.05
 DEFAULTS = {  # Muon's rate, steps, tokens of a step, by size and stage
     "tiny": dict(language=(2e-2, 50, 2048), routing=(1e-2, 20, 2048), answers=(1e-2, 20, 2048)),
+    "scaled": dict(language=(2e-2, 150, 8192), routing=(1e-2, 20, 2048), answers=(1e-2, 20, 2048)),
     "cpu": dict(language=(2e-2, 2000, 8192), routing=(1e-2, 800, 8192), answers=(1e-2, 800, 8192)),
     "gpu": dict(language=(2e-2, 3000, 131072), routing=(1e-2, 1500, 65536), answers=(1e-2, 1500, 65536)),
 }

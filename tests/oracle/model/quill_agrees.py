@@ -24,7 +24,6 @@ import quill_check  # noqa: E402
 import quill_model as quill  # noqa: E402
 
 MOST = 1e-4
-CHOICE = quill.WINDOW + quill.TOP_K * quill.CHUNK  # tokens, about: below that all chunks are chosen
 
 
 def relative(a, b):
@@ -93,9 +92,10 @@ def main():
         print(f"chunk, window, chosen, slots, block {case}: {apart:.1e}")
         if not apart <= 1e-6:
             sys.exit("attention in blocks is not that of the equations")
-    for size, count, decode, full in (("tiny", 200, 20, False), ("tiny", 1000, 0, False), ("tiny", 3300, 3, False), ("tiny", 100, 10, True)):
+    for size, count, decode, full in (("tiny", 200, 20, False), ("tiny", 1000, 0, False), ("tiny", 3300, 3, False), ("scaled", 1500, 3, False), ("tiny", 100, 10, True)):
         apart = engine_apart(o.probe, o.work, size, count, decode, full)
-        chosen = not full and count > CHOICE
+        s = quill.SIZES[size]
+        chosen = not full and count > s["window"] + s["top_k"] * s["chunk"]  # about: below that all chunks are
         worst = apart[-1 - count // 100] if chosen else apart[-1]
         print(f"{size}, {count} tokens, {decode} read one by one, {'full' if full else 'HiLS'}: logits {apart[-1]:.1e}, "
               f"{sum(a > MOST for a in apart)} positions above {MOST}")

@@ -9,7 +9,8 @@
 4. Muon's steps have singular values about one and the gradient's directions
 5. licences: which are allowed, and that documentation with one of its own is seen
 6. ranks of known scores; the rate begins, stays and falls
-7. layers made of a random bag of words have its keys, and copy what followed before; learning leaves what makes memories
+7. landmark pooling is the bound that it is meant to be
+8. layers made of a random bag of words have its keys, and copy what followed before; learning leaves what makes memories
 """
 import math
 import os
@@ -24,6 +25,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import corpus_pack  # noqa: E402
 import quill_built  # noqa: E402
 import quill_copying  # noqa: E402
+import quill_families  # noqa: E402
 import quill_losses  # noqa: E402
 import quill_model  # noqa: E402
 import quill_muon  # noqa: E402
@@ -58,9 +60,10 @@ def random_model():
 
 def near_rows(model):
     usual, weight = quill_model.within_window, torch.linspace(-1, 1, VOCABULARY)
+    reads = model.s["chunk"], model.s["window"]
 
     def run(ids, near):
-        quill_model.within_window = lambda n: near
+        quill_model.within_window = lambda *_: near
         model.zero_grad()
         out = model(ids)
         (out * weight).mean().backward()
@@ -69,11 +72,11 @@ def near_rows(model):
     for n in (40, 63, 64, 300, 566):
         ids = torch.randint(0, VOCABULARY, (2, n))
         found = max(apart(a, b) for a, b in zip(run(ids, True), run(ids, False)))
-        wanted(f"{n} tokens without landmarks: {found:.1e} apart", usual(n) and found <= 1e-5)
+        wanted(f"{n} tokens without landmarks: {found:.1e} apart", usual(n, *reads) and found <= 1e-5)
     ids = torch.randint(0, VOCABULARY, (1, 700))
     found = apart(run(ids, True)[0], run(ids, False)[0])
-    wanted(f"700 tokens need them: {found:.1e} apart", not usual(700) and found > 1e-3)
-    wanted("567 tokens are the first that are taken to", usual(566) and not usual(567))
+    wanted(f"700 tokens need them: {found:.1e} apart", not usual(700, *reads) and found > 1e-3)
+    wanted("567 tokens are the first that are taken to", usual(566, *reads) and not usual(567, *reads))
 
 
 def fixed_shapes(model):
@@ -131,6 +134,14 @@ def figures():
     wanted("the rate", rates[0] < 0.01 and rates[5] == rates[50] == 1 and rates[80] > rates[90] > rates[100] == quill_train.LEAST)
 
 
+def pooling():
+    keys, questions = F.normalize(torch.randn(7, 16), dim=-1), F.normalize(torch.randn(50, 16), dim=-1)
+    tau, (key, bias) = quill_families.TAU, quill_families.landmark(keys, questions[0])
+    pooled, all_of_them = tau * questions @ key + bias, torch.logsumexp(tau * questions @ keys.T, 1)
+    wanted("landmark pooling: never more than the log-sum-exp of the children's scores, which the title's own is",
+           bool((pooled <= all_of_them + 1e-4).all()) and abs(pooled[0] - all_of_them[0]) < 1e-4 and (all_of_them - pooled).max() > 1)
+
+
 def rows():
     stream = np.arange(2, 5000, dtype=np.uint16)
     plain = quill_losses.rows_of(stream, random.Random(1), 40, 64, False)
@@ -179,6 +190,7 @@ def main():
     muon()
     licences()
     figures()
+    pooling()
     rows()
 
 
