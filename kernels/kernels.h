@@ -302,6 +302,13 @@ struct kernels {
                           const float *wk, float tau, size_t n, size_t d,
                           size_t p);
 
+    /* The same of many groups at once, as `pool_means`: each attends to its own.
+     * out [groups, d]; weight [n], a group's behind the other's. */
+    int (*pool_attentions)(struct kernel_run *run, float *out, float *weight,
+                           const float *children, const float *wq,
+                           const float *wk, float tau, const size_t *host_start,
+                           size_t groups, size_t d, size_t p);
+
     /* Landmark pooling (HiLS Prop. 3.1 on the tree): weight_j proportional to
      * exp(tau C_j . proxy + bias_j); out [d] = weight . C, ret_bias [1] =
      * weight . (bias - ln weight), where 0 ln 0 = 0. */

@@ -353,23 +353,11 @@ int model_recall(struct model *m, const float *query, const float *memories,
     return forward_error(code, err);
 }
 
-static int pool_each(struct model *m, float *out, float *weight,
-                     const float *rows, const size_t *start, size_t groups)
-{
-    const struct projections *p = &m->weights.pool;
-    size_t width = m->config.width;
-    int code = 0;
-    for (size_t g = 0; g < groups && !code; g++)
-        code = m->kernels->pool_attention(
-            &m->run, out + g * width, weight, rows + start[g] * width, p->wq,
-            p->wk, COSINE_TAU, start[g + 1] - start[g], width, p->p);
-    return code;
-}
-
 int model_pool_groups(struct model *m, int policy, const float *children,
                       const size_t *start, size_t groups, float *ret,
                       struct err *err)
 {
+    const struct projections *p = &m->weights.pool;
     size_t width = m->config.width, count = groups ? start[groups] : 0;
     float *rows = NULL, *out = NULL, *weight = NULL;
     for (size_t g = 0; g < groups; g++)
@@ -388,7 +376,9 @@ int model_pool_groups(struct model *m, int policy, const float *children,
         code = policy == POOL_MEAN
                    ? m->kernels->pool_means(&m->run, out, rows, start, groups,
                                             width)
-                   : pool_each(m, out, weight, rows, start, groups);
+                   : m->kernels->pool_attentions(&m->run, out, weight, rows,
+                                                 p->wq, p->wk, COSINE_TAU,
+                                                 start, groups, width, p->p);
     if (!code)
         code = m->kernels->download(&m->run, ret, out,
                                     groups * width * sizeof *ret);

@@ -182,6 +182,19 @@ static int pool_attention(struct kernel_run *run, float *out, float *weight,
     return code;
 }
 
+static int pool_attentions(struct kernel_run *run, float *out, float *weight,
+                           const float *children, const float *wq,
+                           const float *wk, float tau, const size_t *host_start,
+                           size_t groups, size_t d, size_t p)
+{
+    int code = KERNEL_OK;
+    for (size_t g = 0; g < groups && !code; g++)
+        code = pool_attention(run, out + g * d, weight + host_start[g],
+                              children + host_start[g] * d, wq, wk, tau,
+                              host_start[g + 1] - host_start[g], d, p);
+    return code;
+}
+
 static int pool_landmark(struct kernel_run *run, float *out, float *ret_bias,
                          const float *children, const float *bias,
                          const float *proxy, float tau, size_t n, size_t d)
@@ -212,5 +225,6 @@ void cpu_fill_memories(struct kernels *table)
     table->pool_mean = pool_mean;
     table->pool_means = pool_means;
     table->pool_attention = pool_attention;
+    table->pool_attentions = pool_attentions;
     table->pool_landmark = pool_landmark;
 }

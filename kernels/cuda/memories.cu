@@ -3,6 +3,7 @@
 #include "kernels/cuda/device.h"
 
 #include <cmath>
+#include <cstdlib>
 
 constexpr unsigned THREADS = 256;
 constexpr unsigned COLUMNS = 32, STRIPES = 8; /* of `mix`: THREADS in all */
@@ -153,19 +154,10 @@ static __device__ float soften(float *weight, size_t n, size_t skip,
     return most + logf(total);
 }
 
-/* A block for each row of weight [rows, n]; `own`: row i's entry i gets none. */
 static __global__ void __launch_bounds__(THREADS)
-    softmax_rows(float *weight, size_t n, bool own)
+    soften_one(float *weight, size_t n)
 {
-    soften(weight + blockIdx.x * n, n, own ? blockIdx.x : n,
-           static_cast<float *>(cuda_shared()));
-}
-
-static int softmax(struct kernel_run *run, float *weight, size_t rows, size_t n,
-                   bool own)
-{
-    return cuda_launch(run, softmax_rows, {rows, 1, 1, THREADS, ROOM}, weight,
-                       n, own);
+    soften(weight, n, n, static_cast<float *>(cuda_shared()));
 }
 
 /* ---- Recall ---- */
@@ -186,7 +178,8 @@ static int recall(struct kernel_run *run, float *out, const float *q,
     if (!code)
         code = dots(run, weight, memory, back, nullptr, 1, n, d);
     if (!code)
-        code = softmax(run, weight, 1, n, false);
+        code =
+            cuda_launch(run, soften_one, {1, 1, 1, THREADS, ROOM}, weight, n);
     return code ? code : mix(run, out, weight, memory, n, d);
 }
 
@@ -215,22 +208,71 @@ static __global__ void __launch_bounds__(THREADS)
         out[l] = length == 0 ? 0 : static_cast<float>(rows[l] / length);
 }
 
-/* out [n, n] = query [n, d] . key [n, d]^T * factor; a warp makes one. */
-static __global__ void __launch_bounds__(THREADS)
-    dot_pairs(float *out, const float *query, const float *key, float factor,
-              size_t n, size_t d)
+/* Rows [first, first + count) of the children are a family's; its scores [count,
+ * count] begin at `pairs` of those of all families that are done together. */
+struct family {
+    size_t first, count, pairs;
+};
+
+/* Scores of families together, 4 MB of them, or of one that is larger. */
+constexpr size_t MOST_PAIRS = size_t{1} << 20;
+
+/* The family that `row` is of. */
+static __device__ family family_of(const family *families, size_t count,
+                                   size_t row)
 {
-    size_t at = blockIdx.x * size_t{THREADS / WARP} + warp_of_thread();
-    if (at >= n * n)
-        return;
-    query += at / n * d;
-    key += at % n * d;
-    float sum = 0;
-    for (size_t l = lane_of_thread(); l < d; l += WARP)
-        sum += query[l] * key[l];
-    sum = warp_sum(sum);
-    if (!lane_of_thread())
-        out[at] = sum * factor;
+    size_t from = 0;
+    while (count > 1) {
+        size_t half = count / 2;
+        if (families[from + half].first <= row)
+            from += half, count -= half;
+        else
+            count = half;
+    }
+    return families[from];
+}
+
+/* A block makes a row of A: query . key of the family's, softened, none to the
+ * row's own child where there are others. */
+static __global__ void __launch_bounds__(THREADS)
+    attend_family(float *share, const float *query, const float *key,
+                  const family *families, size_t count, float factor, size_t d)
+{
+    size_t row = families[0].first + blockIdx.x;
+    family f = family_of(families, count, row);
+    size_t own = row - f.first;
+    share += f.pairs + own * f.count;
+    query += row * d;
+    key += f.first * d;
+    for (size_t j = warp_of_thread(); j < f.count; j += THREADS / WARP) {
+        float sum = 0;
+        for (size_t l = lane_of_thread(); l < d; l += WARP)
+            sum += query[l] * key[j * d + l];
+        sum = warp_sum(sum);
+        if (!lane_of_thread())
+            share[j] = sum * factor;
+    }
+    __syncthreads();
+    soften(share, f.count, f.count > 1 ? own : f.count,
+           static_cast<float *>(cuda_shared()));
+}
+
+/* What each child of family blockIdx.x got, over the rows. */
+static __global__ void __launch_bounds__(THREADS)
+    weigh_families(float *weight, const float *share, const family *families)
+{
+    family f = families[blockIdx.x];
+    mix_block(weight + f.first, nullptr, share + f.pairs, f.count, f.count,
+              blockIdx.y * size_t{COLUMNS});
+}
+
+static __global__ void __launch_bounds__(THREADS)
+    mix_families(float *out, const float *weight, const float *rows,
+                 const family *families, size_t d)
+{
+    family f = families[blockIdx.x];
+    mix_block(out + blockIdx.x * d, weight + f.first, rows + f.first * d,
+              f.count, d, blockIdx.y * size_t{COLUMNS});
 }
 
 /* query, key [n, width]: by projections, or the children's directions. */
@@ -246,29 +288,98 @@ static int make_sides(struct kernel_run *run, float *query, float *key,
     return code ? code : project(run, key, children, wk, n, d, p);
 }
 
+struct attending {
+    float *out, *weight;
+    const float *children, *query, *key;
+    float factor;
+    size_t d, width;
+};
+
+/* `count` families at once: three launches. */
+static int pool_families(struct kernel_run *run, const attending &a,
+                         const family *host, size_t count)
+{
+    const family &last = host[count - 1];
+    size_t rows = last.first + last.count - host->first, most = 0;
+    for (size_t f = 0; f < count; f++)
+        most = host[f].count > most ? host[f].count : most;
+    cuda_room rooms[] = {cuda_room(run), cuda_room(run)};
+    float *share = rooms[0].take<float>(last.pairs + last.count * last.count);
+    const family *families = rooms[1].take_copy(host, count);
+    if (!share || !families)
+        return KERNEL_NO_MEMORY;
+    constexpr size_t shared = THREADS * sizeof(float);
+    int code =
+        cuda_launch(run, attend_family, {rows, 1, 1, THREADS, ROOM}, share,
+                    a.query, a.key, families, count, a.factor, a.width);
+    if (!code)
+        code =
+            cuda_launch(run, weigh_families,
+                        {count, cuda_ceil(most, COLUMNS), 1, THREADS, shared},
+                        a.weight, static_cast<const float *>(share), families);
+    if (!code)
+        code = cuda_launch(run, mix_families,
+                           {count, cuda_ceil(a.d, COLUMNS), 1, THREADS, shared},
+                           a.out, static_cast<const float *>(a.weight),
+                           a.children, families, a.d);
+    return code;
+}
+
+/* As many families as their scores let be done together, and so on. */
+static int pool_all(struct kernel_run *run, attending a,
+                    const size_t *host_start, family *families, size_t groups)
+{
+    size_t count = 0, pairs = 0, square;
+    int code = KERNEL_OK;
+    for (size_t g = 0; g < groups && !code; g++) {
+        size_t n = host_start[g + 1] - host_start[g];
+        if (__builtin_mul_overflow(n, n, &square))
+            return KERNEL_NO_MEMORY;
+        if (count && (pairs > MOST_PAIRS || square > MOST_PAIRS - pairs)) {
+            code = pool_families(run, a, families, count);
+            a.out += count * a.d;
+            count = pairs = 0;
+        }
+        families[count++] = {host_start[g], n, pairs};
+        pairs += square;
+    }
+    return code || !count ? code : pool_families(run, a, families, count);
+}
+
+static int pool_attentions(struct kernel_run *run, float *out, float *weight,
+                           const float *children, const float *wq,
+                           const float *wk, float tau, const size_t *host_start,
+                           size_t groups, size_t d, size_t p)
+{
+    size_t n = groups ? host_start[groups] : 0, width = wq ? p : d;
+    if (!n || !d)
+        return KERNEL_OK;
+    cuda_room rooms[] = {cuda_room(run), cuda_room(run)};
+    float *query = rooms[0].take<float>(n, width);
+    float *key = wq ? rooms[1].take<float>(n, width) : query;
+    if (!query || !key)
+        return KERNEL_NO_MEMORY;
+    int code = make_sides(run, query, key, children, wq, wk, n, d, p);
+    if (code)
+        return code;
+    auto *families = static_cast<family *>(malloc(groups * sizeof(family)));
+    if (!families)
+        return KERNEL_NO_MEMORY;
+    float factor = wq ? root_of(p) : tau;
+    code = pool_all(run, {out, weight, children, query, key, factor, d, width},
+                    host_start, families, groups);
+    free(families);
+    return code;
+}
+
 static int pool_attention(struct kernel_run *run, float *out, float *weight,
                           const float *children, const float *wq,
                           const float *wk, float tau, size_t n, size_t d,
                           size_t p)
 {
-    size_t width = wq ? p : d, pairs;
-    cuda_room rooms[] = {cuda_room(run), cuda_room(run), cuda_room(run)};
-    float *query = rooms[0].take<float>(n, width);
-    float *key = wq ? rooms[1].take<float>(n, width) : query;
-    float *share = rooms[2].take<float>(n, n);
-    if (!query || !key || !share || __builtin_mul_overflow(n, n, &pairs))
-        return KERNEL_NO_MEMORY;
-    int code = make_sides(run, query, key, children, wq, wk, n, d, p);
-    if (!code)
-        code = cuda_launch(
-            run, dot_pairs, {cuda_ceil(pairs, THREADS / WARP), 1, 1, THREADS},
-            share, static_cast<const float *>(query),
-            static_cast<const float *>(key), wq ? root_of(p) : tau, n, width);
-    if (!code)
-        code = softmax(run, share, n, n, n > 1);
-    if (!code) /* over the rows: what each child got */
-        code = pool_mean(run, weight, share, n, n);
-    return code ? code : mix(run, out, weight, children, n, d);
+    const size_t start[] = {0, n};
+    return pool_attentions(run, out, weight, children, wq, wk, tau, start, 1, d,
+                           p);
 }
 
 /* ---- Landmark pooling ---- */
@@ -313,5 +424,6 @@ void cuda_fill_memories(struct kernels *table)
     table->pool_mean = pool_mean;
     table->pool_means = pool_means;
     table->pool_attention = pool_attention;
+    table->pool_attentions = pool_attentions;
     table->pool_landmark = pool_landmark;
 }

@@ -407,6 +407,54 @@ static void drive_pool_attention(struct bench *b)
         drive_pool_attention_of(b, 5, 33, 4, true, scales[s]);
 }
 
+/* Groups of one to many, as each by itself. */
+static void drive_pool_attentions_of(struct bench *b, size_t groups,
+                                     size_t least, uint32_t more, bool cosine)
+{
+    size_t d = 37, p = 5, *start = calloc(groups + 1, sizeof *start);
+    assert_non_null(start);
+    for (size_t g = 0; g < groups; g++)
+        start[g + 1] = start[g] + least + unit_below(&b->random, more);
+    size_t n = start[groups];
+    float *children = numbers(b, n * d, 1), *wq = numbers(b, d * p, 1);
+    float *wk = numbers(b, d * p, 1), *expected = poisoned(groups * d);
+    float *share = poisoned(n);
+    for (size_t g = 0; g < groups; g++)
+        ref->pool_attention(&alone, expected + g * d, share + start[g],
+                            children + start[g] * d, cosine ? NULL : wq,
+                            cosine ? NULL : wk, 20, start[g + 1] - start[g], d,
+                            p);
+    const float *in = put(b, children, n * d);
+    const float *by = put(b, wq, d * p), *with = put(b, wk, d * p);
+    float *out = put(b, NULL, groups * d), *weight = put(b, NULL, n);
+    if (done(b, "pool_attentions",
+             b->table->pool_attentions(&b->run, out, weight, in,
+                                       cosine ? NULL : by, cosine ? NULL : with,
+                                       20, start, groups, d, p))) {
+        check(b, "pool_attentions", out, expected, groups * d);
+        check(b, "pool_attentions, weights", weight, share, n);
+    }
+    settle(b, "pool_attentions");
+    free(start);
+    free(children);
+    free(wq);
+    free(wk);
+    free(expected);
+    free(share);
+}
+
+static void drive_pool_attentions(struct bench *b)
+{
+    for (int cosine = 0; cosine < 2; cosine++) {
+        drive_pool_attentions_of(b, 1, 1, 40, cosine);
+        drive_pool_attentions_of(b, 2, 1, 1, cosine);
+        drive_pool_attentions_of(b, 33, 1, 20, cosine);
+        drive_pool_attentions_of(b, 200, 1, 5, cosine);
+    }
+    /* more scores than a device holds at once */
+    drive_pool_attentions_of(b, 4, 600, 10, false);
+}
+
 static void drive_pool_landmark(struct bench *b)
 {
     for (size_t s = 0; s < sizeof memories / sizeof memories[0]; s++) {
@@ -679,6 +727,7 @@ DRIVE(recall)
 DRIVE(pool_mean)
 DRIVE(pool_means)
 DRIVE(pool_attention)
+DRIVE(pool_attentions)
 DRIVE(pool_landmark)
 DRIVE_PAGES(nan)
 DRIVE(nothing)
@@ -702,6 +751,7 @@ int main(void)
         cmocka_unit_test(test_pool_mean),
         cmocka_unit_test(test_pool_means),
         cmocka_unit_test(test_pool_attention),
+        cmocka_unit_test(test_pool_attentions),
         cmocka_unit_test(test_pool_landmark),
         cmocka_unit_test(test_nan),
         cmocka_unit_test(test_nothing),
