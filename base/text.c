@@ -65,12 +65,17 @@ size_t text_space_wide(const char *text, size_t size, size_t at)
     return space ? step : 0;
 }
 
-bool text_is_blank(struct slice text)
+size_t text_skip_space(struct slice text, size_t at)
 {
-    size_t at = 0, step;
+    size_t step;
     while (at < text.size && (step = text_space(text.data, text.size, at)) > 0)
         at += step;
-    return at == text.size;
+    return at;
+}
+
+bool text_is_blank(struct slice text)
+{
+    return text_skip_space(text, 0) == text.size;
 }
 
 bool text_is_one(struct slice text)

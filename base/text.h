@@ -44,6 +44,9 @@ static inline size_t text_space(const char *text, size_t size, size_t at)
     return byte == ' ' || (byte >= 9 && byte <= 13);
 }
 
+/* Where the white space that begins at `at`, if any, ends. */
+size_t text_skip_space(struct slice text, size_t at);
+
 /* A character that a reader does not see and a search must not: soft hyphen,
  * zero-width space and joiners, byte order mark. */
 bool text_is_invisible(uint32_t code_point);

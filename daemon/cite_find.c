@@ -16,14 +16,6 @@ static uint32_t character(struct slice text, size_t at, bool any_case,
     return any_case ? text_lower(c) : c;
 }
 
-static size_t skip_space(struct slice text, size_t at)
-{
-    size_t step;
-    while (at < text.size && (step = text_space(text.data, text.size, at)))
-        at += step;
-    return at;
-}
-
 /* The end of what matches at `at`, 0: nothing does. */
 static size_t match_at(struct slice text, size_t at, struct slice wanted,
                        bool any_case)
@@ -33,7 +25,7 @@ static size_t match_at(struct slice text, size_t at, struct slice wanted,
         if (at >= text.size)
             return 0;
         if (wanted.data[w] == ' ') {
-            size_t next = skip_space(text, at);
+            size_t next = text_skip_space(text, at);
             if (next == at)
                 return 0;
             at = next;
@@ -229,8 +221,8 @@ bool cite_find_near(const struct cite_source *source, struct slice wanted,
         return false;
     for (size_t b = 0; b < source->count; b++) {
         struct slice text = source->blocks[b].text;
-        for (size_t at = skip_space(text, 0), end; at < text.size;
-             at = skip_space(text, end)) {
+        for (size_t at = text_skip_space(text, 0), end; at < text.size;
+             at = text_skip_space(text, end)) {
             end = quote_part_end(text, at);
             end += end == at;
             struct slice piece = {text.data + at, end - at};

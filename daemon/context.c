@@ -282,6 +282,16 @@ void context_close(struct context *context)
 
 /* ---- As others see them ---- */
 
+static bool holds(const struct block *block, const struct passage *passage)
+{
+    struct span own = block->origin.span, wanted = passage->block.span;
+    size_t size = passage->text.size;
+    return own.from == wanted.from && own.to == wanted.to &&
+           passage->at <= block->text.size &&
+           size <= block->text.size - passage->at &&
+           !memcmp(block->text.data + passage->at, passage->text.data, size);
+}
+
 /* The best passage's sentence in the blocks of its section. */
 struct prompt_source context_prompt(const struct context_source *source)
 {
@@ -292,16 +302,10 @@ struct prompt_source context_prompt(const struct context_source *source)
                                 .count = source->count};
     for (size_t b = 0; b < source->count; b++) {
         const struct block *block = &source->blocks[b];
-        const char *at = NULL;
-        if (source->owners[b] == source->best &&
-            block->origin.span.from == passage->block.span.from &&
-            block->origin.span.to == passage->block.span.to)
-            at = memmem(block->text.data, block->text.size, passage->text.data,
-                        passage->text.size);
-        if (!at)
+        if (source->owners[b] != source->best || !holds(block, passage))
             continue;
         ret.block = b;
-        ret.from = (size_t)(at - block->text.data);
+        ret.from = passage->at;
         ret.to = ret.from + passage->text.size;
         break;
     }

@@ -125,14 +125,6 @@ static size_t line_end(struct slice text, size_t from)
     return end ? (size_t)(end - text.data) : text.size;
 }
 
-static size_t skip_space(struct slice text, size_t at)
-{
-    size_t step;
-    while (at < text.size && (step = text_space(text.data, text.size, at)))
-        at += step;
-    return at;
-}
-
 static size_t part_end(struct slice text, size_t from, bool code)
 {
     return code ? line_end(text, from) : sentence_end(text, from);
@@ -143,8 +135,9 @@ static size_t part_end(struct slice text, size_t from, bool code)
 static struct slice within(struct slice text, struct range range, bool code)
 {
     struct range found = {text.size, text.size};
-    size_t from = skip_space(text, 0), end;
-    for (; from < text.size && from < range.to; from = skip_space(text, end)) {
+    size_t from = text_skip_space(text, 0), end;
+    for (; from < text.size && from < range.to;
+         from = text_skip_space(text, end)) {
         end = part_end(text, from, code);
         if (end > range.from && found.from == text.size)
             found.from = from;
@@ -162,7 +155,7 @@ static void put_sentences(struct copying *c, struct slice text, bool code,
 {
     uint32_t at = put_text(c, text);
     size_t end;
-    for (size_t from = 0; from < text.size; from = skip_space(text, end)) {
+    for (size_t from = 0; from < text.size; from = text_skip_space(text, end)) {
         end = part_end(text, from, code);
         struct slice sentence = {text.data + from, end - from};
         c->row[at + end].space = citation;

@@ -11,6 +11,7 @@ struct passage {
     const struct volume *volume;
     uint32_t node;       /* in the outline */
     struct slice text;   /* within one line of one block: what is quoted */
+    size_t at;           /* where it begins in the block's text */
     struct origin block; /* the block's origin; file: outline's index */
     int kind;            /* enum block_kind */
     int encoding;        /* of the file: enum encoding */
