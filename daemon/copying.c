@@ -220,6 +220,17 @@ static int begin_byte(const struct copying *c, uint32_t begin)
     return begun ? NO_BYTE : c->row[c->begins[begin]].byte;
 }
 
+/* Where a space leads, besides; 0: nowhere, as behind a citation when all that
+ * may begin a span has begun one. */
+static uint32_t space_from(const struct copying *c, uint32_t place)
+{
+    uint32_t to = c->row[place].space;
+    bool goes_on = to != c->between;
+    for (uint32_t b = 0; !goes_on && b < c->begin_count; b++)
+        goes_on = begin_byte(c, b) != NO_BYTE;
+    return goes_on ? to : 0;
+}
+
 static void step(struct copying *c, const struct points *from, int byte,
                  struct points *to)
 {
@@ -230,8 +241,9 @@ static void step(struct copying *c, const struct points *from, int byte,
         const struct place *place = &c->row[point.place];
         if (place->byte == byte)
             add(c, to, point.place + 1, point.begin);
-        if (byte == ' ' && place->space)
-            add(c, to, place->space, point.begin);
+        uint32_t space = byte == ' ' ? space_from(c, point.place) : 0;
+        if (space)
+            add(c, to, space, point.begin);
         bool opens = is_open(c, point.place) && c->opens[byte];
         for (uint32_t b = 0; opens && b < c->begin_count; b++)
             if (begin_byte(c, b) == byte)
@@ -284,7 +296,7 @@ static void note_first(struct copying *c)
     for (size_t i = 0; i < c->at.count; i++) {
         struct point point = c->at.items[i];
         note_byte(c, c->row[point.place].byte);
-        note_byte(c, c->row[point.place].space ? ' ' : NO_BYTE);
+        note_byte(c, space_from(c, point.place) ? ' ' : NO_BYTE);
         bool opens = is_open(c, point.place);
         for (uint32_t b = 0; opens && b < c->begin_count; b++)
             note_byte(c, begin_byte(c, b));

@@ -222,7 +222,7 @@ static void nothing_is_said_twice(void **state)
                    "The lamp is bright. [1] The lamp is light. [1] Is it safe? "
                    "[1] Charge it at night. [1] T",
                    "The lamp is bright. [1] The lamp is light. [1] Is it safe? "
-                   "[1] Charge it at night. [1] ");
+                   "[1] Charge it at night. [1]"); /* nothing is left */
 }
 
 /* Many places become one where their sentences end. */
