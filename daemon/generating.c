@@ -15,6 +15,7 @@
 #include "daemon/copying.h"
 #include "daemon/engine_prefixes.h"
 #include "daemon/stop_texts.h"
+#include "model/sample.h"
 
 enum { EXACT_LEAST = 4096 /* tokens of prompt and answer */ };
 
@@ -128,13 +129,10 @@ static void look_ahead(struct generation *g)
     if (g->looked_at == length)
         return;
     g->looked_at = length;
-    g->likeliest = 0;
-    for (size_t i = 1; i < vocabulary; i++)
-        if (logits[i] > logits[g->likeliest])
-            g->likeliest = (int32_t)i;
+    g->likeliest = sample_greedy(logits, vocabulary);
     g->longest = -1;
     size_t certain = copying_certain(g->prompt->copying);
-    if (certain && !can_follow(g, g->likeliest))
+    if (certain && g->likeliest >= 0 && !can_follow(g, g->likeliest))
         g->longest = longest_to_follow(g, vocabulary, certain);
 }
 
