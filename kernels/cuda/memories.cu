@@ -214,8 +214,8 @@ struct family {
     size_t first, count, pairs;
 };
 
-/* Scores of families together, 4 MB of them, or of one that is larger. */
-constexpr size_t MOST_PAIRS = size_t{1} << 20;
+/* Scores of families together, 256 KB of them, or of one that is larger. */
+constexpr size_t MOST_PAIRS = size_t{1} << 16;
 
 /* The family that `row` is of. */
 static __device__ family family_of(const family *families, size_t count,

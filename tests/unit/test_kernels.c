@@ -452,7 +452,7 @@ static void drive_pool_attentions(struct bench *b)
         drive_pool_attentions_of(b, 200, 1, 5, cosine);
     }
     /* more scores than a device holds at once */
-    drive_pool_attentions_of(b, 4, 600, 10, false);
+    drive_pool_attentions_of(b, 3, 150, 10, false);
 }
 
 static void drive_pool_landmark(struct bench *b)
