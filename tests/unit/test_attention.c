@@ -284,7 +284,7 @@ static const struct kernel_hils hils_sizes[] = {
     {12, 500, 0, 8, 2, 64, 64, 100, 2, false, false},
     {1, 700, 0, 16, 1, 130, 7, 64, 32, false, false},
     {5, 700, 0, 4, 4, 300, 16, 200, 5, false, false},
-    {150, 600, 0, 4, 2, 20, 4, 9, 3, false, false}, /* several tiles */
+    {100, 400, 0, 4, 2, 20, 4, 9, 3, false, false}, /* several tiles */
     {9, 300, 0, 8, 2, 96, 64, 70, 3, false, false},
     {21, 200, 0, 4, 1, 128, 20, 40, 5, false, false},
     {3, 300, 0, 4, 2, 24, 70, 80, 2, false, false},
@@ -376,6 +376,16 @@ static void drive_hils_ties(struct bench *b)
     free_hils(&h);
 }
 
+/* By emulation, which takes its time, half of the kinds of memory: of each size
+ * and way one that is aligned and one that is not, one of bf16 and one of f32. */
+static bool is_left_out(const struct bench *b, size_t turn)
+{
+    const char *reason;
+    bool bf16 = b->kept == KERNEL_BF16;
+    return b->table == kernels_emulated(&reason) &&
+           (turn + b->shift + bf16) % 2;
+}
+
 static void drive_hils(struct bench *b)
 {
     static const struct {
@@ -390,8 +400,9 @@ static void drive_hils(struct bench *b)
             struct kernel_hils z = hils_sizes[i];
             z.exact = ways[w].exact;
             z.softmax1 = ways[w].softmax1;
-            bool by_head = (i + w) % 2; /* each size and way both */
-            drive_hils_of(b, z, ways[w].landmarks, ways[w].scale, by_head);
+            bool by_head = (i + w / 2) % 2; /* each size both */
+            if (!is_left_out(b, i + w))
+                drive_hils_of(b, z, ways[w].landmarks, ways[w].scale, by_head);
         }
     drive_hils_ties(b);
 }
