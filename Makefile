@@ -65,7 +65,7 @@ NVCCFLAGS := -std=c++17 -O3 -g -I. $(if $(WERROR),-Werror all-warnings) \
         -Xcompiler -fPIE,-Wall,-Wextra,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
 KERNELS := $(call sources,kernels/ref) \
         $(filter-out %/$(if $(DNNL),no_dnnl,dnnl).o,$(call sources,kernels/cpu)) \
-        $(if $(NVCC),$(patsubst %.cu,$O/%.o,$(wildcard kernels/cuda/*.cu)),$O/kernels/cuda/none.o)
+        $(if $(NVCC),$(patsubst kernels/%.cu,build/%.o,$(wildcard kernels/cuda/*.cu)),$O/kernels/cuda/none.o)
 KERNEL_LIBS := -Wl,--push-state,--as-needed $(if $(DNNL),-ldnnl -lgomp) $(CUDA_LIBS) -Wl,--pop-state
 $O/kernels/ref/%.o: CFLAGS_ALL += -ffp-contract=off
 $O/kernels/cpu/%.o $O/tests/bench/%.o $O/memory/nearest_dot.o: CFLAGS_ALL += -ffp-contract=fast $(if $(filter release,$(BUILD)),-O3)
@@ -79,11 +79,17 @@ CXXFLAGS_ALL = -std=c++17 -D_GNU_SOURCE -g -fPIE -Wall -Wextra -Wshadow -Wno-unk
         -fno-threadsafe-statics -Dkernels_cuda=kernels_emulated -Itests/cuda/stand_in -Itests/cuda -I. \
         $(filter-out -ftrivial-auto-var-init=zero,$(CFLAGS_$(BUILD))) $(CFLAGS)
 
-# The flags are part of what an object and a program depend on.
+# The flags are part of what an object and a program depend on.  The device's
+# objects take longest and are the same for each BUILD, so all share them.
 STAMP := $O/.flags
 FLAGS_NOW := $(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) DNNL=$(DNNL) NVCC=$(NVCC) $(CUDA_ARCHS)
 ifneq ($(shell cat $(STAMP) 2>/dev/null),$(FLAGS_NOW))
 $(shell mkdir -p $O && printf '%s' '$(FLAGS_NOW)' > $(STAMP))
+endif
+CUDA_STAMP := build/cuda/.flags
+CUDA_FLAGS_NOW := $(NVCC) $(NVCCFLAGS)
+ifneq ($(and $(NVCC),$(shell cat $(CUDA_STAMP) 2>/dev/null)),$(and $(NVCC),$(CUDA_FLAGS_NOW)))
+$(shell mkdir -p build/cuda && printf '%s' '$(CUDA_FLAGS_NOW)' > $(CUDA_STAMP))
 endif
 
 CASES := $(patsubst %,$O/tests/programs/%.o,cases cases_hils cases_papers)
@@ -273,12 +279,12 @@ $O/tests/cuda/%.o: tests/cuda/%.cc $(STAMP)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) $(CXXFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-$O/%.o: %.cu $(STAMP)
+build/cuda/%.o: kernels/cuda/%.cu $(CUDA_STAMP)
 	$(call say,nvcc)
 	@mkdir -p $(@D)
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
--include $(shell find $O -name '*.d' 2>/dev/null)
+-include $(shell find $O build/cuda -name '*.d' 2>/dev/null)
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
