@@ -151,6 +151,17 @@ struct kernel_hici {
     size_t slots, queries, heads, width, a, s, b; /* width is D */
 };
 
+/* What a token is mostly chosen from: the likeliest of a row of logits, the
+ * largest first, ties to the lower; -1 behind the last.  A NaN counts as
+ * -infinity.  The sums are over the whole row. */
+enum { KERNEL_LIKELIEST = 64 };
+struct kernel_likeliest {
+    int32_t id[KERNEL_LIKELIEST];
+    float logit[KERNEL_LIKELIEST];
+    float sum;      /* of exp(logit - logit[0]) */
+    float sum_beta; /* of exp(beta (logit - logit[0])) */
+};
+
 struct kernels {
     const char *name; /* "ref", "cpu", "cuda" */
     bool bf16_pages;  /* keys and values in pages may be KERNEL_BF16 */
@@ -273,6 +284,11 @@ struct kernels {
 
     /* x [count] *= factor. */
     int (*scale)(struct kernel_run *run, float *x, float factor, size_t count);
+
+    /* Of logits [n], n >= 1; beta is 1 / temperature.  Where logit[0] is not
+     * finite the sums mean nothing.  Waits as `download` does. */
+    int (*likeliest)(struct kernel_run *run, struct kernel_likeliest *host_ret,
+                     const float *logits, size_t n, float beta);
 
     /* ---- Memories (H2MT 2.2) ---- */
 

@@ -65,6 +65,7 @@ static void fill(void)
     cpu_fill_hils(&table);
     cpu_fill_star(&table);
     cpu_fill_hici(&table);
+    cpu_fill_likeliest(&table);
 }
 
 const struct kernels *kernels_cpu(void)

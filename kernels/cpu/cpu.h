@@ -56,5 +56,6 @@ void cpu_fill_hils(struct kernels *table);
 void cpu_fill_hils_choose(struct kernels *table); /* part of cpu_fill_hils */
 void cpu_fill_star(struct kernels *table);
 void cpu_fill_hici(struct kernels *table);
+void cpu_fill_likeliest(struct kernels *table);
 
 #endif

@@ -79,8 +79,8 @@ static int upload(struct kernel_run *run, void *to, const void *host,
     return move(run, to, host, bytes, cudaMemcpyHostToDevice);
 }
 
-static int download(struct kernel_run *run, void *host, const void *from,
-                    size_t bytes)
+int cuda_fetch(struct kernel_run *run, void *host, const void *from,
+               size_t bytes)
 {
     return move(run, host, from, bytes, cudaMemcpyDeviceToHost);
 }
@@ -212,7 +212,7 @@ static void fill()
     table.allocate = allocate;
     table.release = release;
     table.upload = upload;
-    table.download = download;
+    table.download = cuda_fetch;
     cuda_fill_steps(&table);
     cuda_fill_products(&table);
     cuda_fill_transformer(&table);
@@ -222,6 +222,7 @@ static void fill()
     cuda_fill_hils(&table);
     cuda_fill_star(&table);
     cuda_fill_hici(&table);
+    cuda_fill_likeliest(&table);
 }
 
 extern "C" void kernels_cuda_choose(unsigned number)

@@ -31,6 +31,10 @@ inline cudaStream_t cuda_stream(const struct kernel_run *run)
  * wrong in a kernel shows in whatever is asked next. */
 int cuda_code(cudaError_t error);
 
+/* The table's `download`. */
+int cuda_fetch(struct kernel_run *run, void *host, const void *from,
+               size_t bytes);
+
 /* Processors of the device. */
 unsigned cuda_processors();
 
@@ -207,5 +211,6 @@ void cuda_fill_summaries(struct kernels *table);
 void cuda_fill_hils(struct kernels *table);
 void cuda_fill_star(struct kernels *table);
 void cuda_fill_hici(struct kernels *table);
+void cuda_fill_likeliest(struct kernels *table);
 
 #endif

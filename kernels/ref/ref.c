@@ -91,6 +91,7 @@ static void fill(void)
     ref_fill_hils(&table);
     ref_fill_star(&table);
     ref_fill_hici(&table);
+    ref_fill_likeliest(&table);
 }
 
 const struct kernels *kernels_ref(void)

@@ -189,5 +189,6 @@ void ref_fill_summaries(struct kernels *table);
 void ref_fill_hils(struct kernels *table);
 void ref_fill_star(struct kernels *table);
 void ref_fill_hici(struct kernels *table);
+void ref_fill_likeliest(struct kernels *table);
 
 #endif

@@ -296,6 +296,82 @@ static void drive_swiglu_and_add(struct bench *b)
     }
 }
 
+/* Rows with what no answer is made of (NaN, -infinity) and with equals, in the
+ * middle of larger logits that are not theirs. */
+static float *odd_logits(struct bench *b, size_t n)
+{
+    float *x = numbers(b, n + 2, 20);
+    x[0] = x[n + 1] = 1e6f;
+    for (size_t i = 1; i <= n; i++) {
+        uint64_t kind = unit_below(&b->random, 16);
+        x[i] = kind == 0   ? NAN
+               : kind == 1 ? -INFINITY
+               : kind == 2 ? -0.0f
+               : kind < 6  ? roundf(x[i])
+                           : x[i];
+    }
+    x[1 + unit_below(&b->random, (uint32_t)n)] = 20.5f;
+    return x;
+}
+
+static void check_likeliest(struct bench *b, const float *x, size_t n,
+                            float beta)
+{
+    struct kernel_likeliest expected, got = {.sum = NAN};
+    ref->likeliest(&alone, &expected, x + 1, n, beta);
+    const float *in = put(b, x, n + 2);
+    if (done(b, "likeliest",
+             b->table->likeliest(&b->run, &got, in + 1, n, beta))) {
+        for (size_t i = 0; i < KERNEL_LIKELIEST; i++)
+            if (got.id[i] != expected.id[i] ||
+                got.logit[i] < expected.logit[i] ||
+                got.logit[i] > expected.logit[i])
+                fail_msg("%s likeliest of %zu: %zu is %d (%g), not %d (%g)",
+                         b->label, n, i, (int)got.id[i], (double)got.logit[i],
+                         (int)expected.id[i], (double)expected.logit[i]);
+        double error =
+            fabs((double)got.sum / (double)expected.sum - 1) +
+            fabs((double)got.sum_beta / (double)expected.sum_beta - 1);
+        if (!(error <= b->bound))
+            fail_msg("%s likeliest of %zu, beta %g: sums %g and %g, not %g and "
+                     "%g",
+                     b->label, n, (double)beta, (double)got.sum,
+                     (double)got.sum_beta, (double)expected.sum,
+                     (double)expected.sum_beta);
+    }
+    settle(b, "likeliest");
+}
+
+static void drive_likeliest(struct bench *b)
+{
+    static const size_t counts[] = {1,    5,    63,   64,    65,
+                                    1000, 4096, 4097, 12300, 70001};
+    static const float betas[] = {1, 0.5f, 1.7f, 40};
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        float *x = odd_logits(b, counts[c]);
+        check_likeliest(b, x, counts[c], betas[c % 4]);
+        for (size_t i = 1; i <= counts[c]; i++)
+            x[i] = i % 2 ? -INFINITY : NAN; /* one that is a number */
+        x[counts[c]] = 3;
+        check_likeliest(b, x, counts[c], betas[c % 4]);
+        free(x);
+    }
+}
+
+/* Its list, of few, as one would write it down. */
+static void the_oracle_lists_the_likeliest(void **state)
+{
+    (void)state;
+    const float logits[] = {2, NAN, 3, -INFINITY, 3, 1};
+    static const int32_t ids[] = {2, 4, 0, 5, 1, 3, -1};
+    struct kernel_likeliest got;
+    assert_int_equal(kernels_ref()->likeliest(NULL, &got, logits, 6, 2), 0);
+    assert_memory_equal(got.id, ids, sizeof ids);
+    assert_true(got.logit[3] > 0.5f && got.logit[4] < 0);
+    assert_true(fabs((double)got.sum - (2 + exp(-1) + exp(-2))) < 1e-6);
+    assert_true(fabs((double)got.sum_beta - (2 + exp(-2) + exp(-4))) < 1e-6);
+}
+
 /* ---- Memories ---- */
 
 static const size_t memories[][3] = {{1, 1, 1},    {1, 48, 16},  {2, 5, 3},
@@ -723,6 +799,7 @@ DRIVE(attention_all)
 DRIVE(gelu)
 DRIVE(bias_and_scale)
 DRIVE(swiglu_and_add)
+DRIVE(likeliest)
 DRIVE(recall)
 DRIVE(pool_mean)
 DRIVE(pool_means)
@@ -747,6 +824,8 @@ int main(void)
         cmocka_unit_test(the_oracle_is_right),
         cmocka_unit_test(the_last_query_sees_all),
         cmocka_unit_test(test_swiglu_and_add),
+        cmocka_unit_test(test_likeliest),
+        cmocka_unit_test(the_oracle_lists_the_likeliest),
         cmocka_unit_test(test_recall),
         cmocka_unit_test(test_pool_mean),
         cmocka_unit_test(test_pool_means),

@@ -25,6 +25,7 @@ using std::size_t;
 #define kernels_cuda_choose   kernels_emulated_choose
 #define cuda_bind             emulated_bind
 #define cuda_code             emulated_code
+#define cuda_fetch            emulated_fetch
 #define cuda_processors       emulated_processors
 #define cuda_put_off          emulated_put_off
 #define cuda_start_put_off    emulated_start_put_off
@@ -51,6 +52,7 @@ using std::size_t;
 #define cuda_fill_hils        emulated_fill_hils
 #define cuda_fill_star        emulated_fill_star
 #define cuda_fill_hici        emulated_fill_hici
+#define cuda_fill_likeliest   emulated_fill_likeliest
 #define paged                 emulated_paged
 #define segments              emulated_segments
 #define hils_source           emulated_hils_source
