@@ -15,7 +15,6 @@
 #include "daemon/copying.h"
 #include "daemon/engine_prefixes.h"
 #include "daemon/stop_texts.h"
-#include "model/sample.h"
 
 enum { EXACT_LEAST = 4096 /* tokens of prompt and answer */ };
 
@@ -125,11 +124,10 @@ static void look_ahead(struct generation *g)
 {
     size_t length = session_length(g->session),
            vocabulary = model_facts(g->model)->vocabulary;
-    const float *logits = session_logits(g->session);
     if (g->looked_at == length)
         return;
     g->looked_at = length;
-    g->likeliest = sample_greedy(logits, vocabulary);
+    g->likeliest = session_likeliest(g->session);
     g->longest = -1;
     size_t certain = copying_certain(g->prompt->copying);
     if (certain && g->likeliest >= 0 && !can_follow(g, g->likeliest))

@@ -578,3 +578,13 @@ int forward_take_logits(struct model *m, size_t from, size_t rows,
                              rows * vocabulary * sizeof *host_out),
         err);
 }
+
+int forward_keep_logits(struct model *m, size_t row, float *out,
+                        struct err *err)
+{
+    size_t vocabulary = m->config.vocabulary;
+    return forward_error(m->kernels->copy(&m->run, out,
+                                          m->work.logits + row * vocabulary,
+                                          vocabulary * sizeof *out),
+                         err);
+}

@@ -148,6 +148,9 @@ int forward_logits(struct model *model, size_t from, size_t rows,
                    struct err *err);
 int forward_take_logits(struct model *model, size_t from, size_t rows,
                         float *host_out, struct err *err);
+/* The same of one, copied to what is on the device. */
+int forward_keep_logits(struct model *model, size_t row, float *out,
+                        struct err *err);
 
 /* Of a pass of FORWARD_MOST_ROWS rows. */
 uint64_t forward_work_bytes(const struct model_config *config);

@@ -220,9 +220,11 @@ size_t session_bytes(const struct session *session);
 int session_feed(struct session *session, const int32_t *ids, size_t count,
                  const struct cancel *cancel, float *ret_logits,
                  struct err *err);
-/* [vocabulary] of the token read last; NULL when nothing was read, or when
- * what was is forgotten. */
-const float *session_logits(const struct session *session);
+/* [vocabulary] of the token read last; NULL when nothing was read, when what was
+ * is forgotten, or when a device that has them does not answer. */
+const float *session_logits(struct session *session);
+/* The id of the largest; -1 also when they are no numbers. */
+int32_t session_likeliest(struct session *session);
 
 /* Reads one token each: ids[i] goes to sessions[i], all in one pass.  They are of
  * one model, no two the same, at most SESSIONS_MOST.  As session_feed of each,
@@ -231,8 +233,8 @@ enum { SESSIONS_MOST = 64 };
 int session_step(struct session *const *sessions, const int32_t *ids,
                  size_t count, const struct cancel *cancel, struct err *err);
 
-/* Which tokens may be chosen next; asked for each of the vocabulary, but where
- * the likeliest is chosen, for few of them most times. */
+/* Which tokens may be chosen next; where the likeliest is chosen, asked for
+ * these in turn, mostly for few, else for each of the vocabulary. */
 struct token_filter {
     bool (*allows)(void *context, int32_t id); /* NULL: all may */
     void *context;
@@ -250,7 +252,7 @@ struct sampling {
     double top_p;       /* the likeliest that together have this chance; 0, 1:
                            all */
     double min_p;       /* those with this share of the likeliest's chance */
-    uint64_t seed;      /* the same seed, the same answer */
+    uint64_t seed;      /* the same seed, the same answer of one backend */
 };
 
 /* From now on session_choose goes by `how`; a new session by zeros.  ERR_USAGE

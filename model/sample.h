@@ -1,6 +1,10 @@
 /* Choosing a token from logits, as transformers does: among those that may be
  * chosen, a penalty for what was read already, the temperature, then the filters
- * top-k, top-p and min-p. */
+ * top-k, top-p and min-p.  A draw goes through what is left from the likeliest
+ * on.
+ *
+ * The likeliest alone (kernels.h) mostly tell; where they do not, all logits are
+ * asked for, and tell the same, but for rounding. */
 #ifndef MODEL_SAMPLE_H
 #define MODEL_SAMPLE_H
 
@@ -8,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "kernels/kernels.h"
 #include "model/model.h"
 
 struct candidate {
@@ -21,7 +26,7 @@ struct sampler {
     size_t count;   /* logits */
     /* taken when they are needed first: */
     float *scores; /* [count] with the penalty; NaN: may not be */
-    struct candidate *candidates; /* [count] of the filters */
+    struct candidate *candidates; /* [count], to draw from */
 };
 
 /* ERR_USAGE for what makes no sense, ERR_LIMIT; the sampler is then as before.
@@ -30,21 +35,22 @@ int sampler_set(struct sampler *sampler, const struct sampling *how,
                 size_t count, struct err *err);
 void sampler_free(struct sampler *sampler);
 
+/* The `beta` of the likeliest that it chooses from. */
+float sampler_beta(const struct sampler *sampler);
+
+/* A token of the likeliest; SAMPLER_ALL, and the sampler is as before: they do
+ * not tell.  Allocates nothing. */
+enum { SAMPLER_ALL = -2 };
+int32_t sampler_choose_likeliest(struct sampler *sampler,
+                                 const struct kernel_likeliest *likeliest);
+
 /* A token, -1 when there is none: all logits are NaN, or of tokens that may not
  * be chosen.  `read` [read_count]: the ids read so far.  Allocates nothing. */
 int32_t sampler_choose(struct sampler *sampler, const float *logits,
                        const int32_t *read, size_t read_count);
 
-/* The index of the largest (the first of equals), -1 when there is none: all
- * are NaN. */
-int32_t sample_greedy(const float *logits, size_t count);
-
-/* A draw from softmax(logits / temperature); *state moves on by one.
- * Temperature 0, or too small to tell: the largest. */
-int32_t sample_draw(const float *logits, size_t count, double temperature,
-                    uint64_t *state);
-
-/* ln softmax(logits)[id]; NaN when the logits are no numbers. */
-double sample_log_chance(const float *logits, size_t count, int32_t id);
+/* ln softmax(logits) of a token with this logit, from what the likeliest say of
+ * all; NaN when the logits are no numbers. */
+double sample_log_chance(const struct kernel_likeliest *likeliest, float logit);
 
 #endif

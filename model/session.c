@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,8 @@ enum { LOGIT_ROWS = 32 };
 
 enum { EXACT_TOP_K = 32, EXACT_WINDOW = 512 };
 
-/* `logits` are those of the token at length - 1 when `fresh`.  The tokens from
+/* `logits` are those of the token at length - 1 when `fresh`; they stay on the
+ * device until somebody asks for them or for the likeliest of them.  The tokens from
  * `kept` on, if any, must be read again before the next: a chunk that was
  * forgotten in part has no summary, nor has it what its summary is made of.
  * With HiCI attention the first `text` tokens are read as a whole; as published
@@ -20,8 +22,12 @@ struct session {
     int32_t *ids;       /* [length] that were read */
     size_t length, kept, text, id_capacity;
     float *begin;  /* [width] stands in the first token's place; NULL: none */
-    float *logits; /* [vocabulary] */
+    float *logits; /* [vocabulary], on the device */
     bool fresh;
+    /* Of the fresh ones, as far as they were asked for: */
+    bool here, listed;
+    float *host_logits; /* [vocabulary] */
+    struct kernel_likeliest likeliest;
     struct sampler sampler;
 };
 
@@ -53,8 +59,11 @@ int session_open(struct model *model, struct session **ret, struct err *err)
     session->cache.hils = forward_hils_use(model);
     session->cache.inserted = inserted_in(model);
     session->sampler.count = model->config.vocabulary;
-    session->logits = calloc(model->config.vocabulary, sizeof *session->logits);
-    if (!session->logits) {
+    session->host_logits =
+        calloc(model->config.vocabulary, sizeof *session->host_logits);
+    session->logits = model->kernels->allocate(
+        &model->run, model->config.vocabulary * sizeof *session->logits);
+    if (!session->logits || !session->host_logits) {
         session_close(session);
         return err_set(err, ERR_LIMIT, "no memory left for the model");
     }
@@ -96,7 +105,8 @@ void session_close(struct session *session)
     sampler_free(&session->sampler);
     free(session->ids);
     free(session->begin);
-    free(session->logits);
+    free(session->host_logits);
+    session->model->kernels->release(&session->model->run, session->logits);
     free(session);
 }
 
@@ -160,6 +170,16 @@ int session_begin(struct session *s, const float *vector, struct err *err)
     return 0;
 }
 
+static int copy_logits(const struct session *from, struct session *to,
+                       struct err *err)
+{
+    struct model *m = from->model;
+    return forward_error(
+        m->kernels->copy(&m->run, to->logits, from->logits,
+                         m->config.vocabulary * sizeof *to->logits),
+        err);
+}
+
 int session_fork(struct session *from, size_t length, struct session **ret,
                  struct err *err)
 {
@@ -192,10 +212,12 @@ int session_fork(struct session *from, size_t length, struct session **ret,
     }
     to->fresh = from->fresh && whole;
     if (to->fresh)
-        memcpy(to->logits, from->logits,
-               from->model->config.vocabulary * sizeof *to->logits);
-    *ret = to;
-    return 0;
+        code = copy_logits(from, to, err);
+    if (code)
+        session_close(to);
+    else
+        *ret = to;
+    return code;
 }
 
 int session_reserve(struct session *session, size_t count, struct err *err)
@@ -208,11 +230,6 @@ int session_reserve(struct session *session, size_t count, struct err *err)
 size_t session_bytes(const struct session *session)
 {
     return session->cache.count * cache_page_bytes(session->model);
-}
-
-const float *session_logits(const struct session *session)
-{
-    return session->fresh ? session->logits : NULL;
 }
 
 /* What a session that has read nothing reads at first is a text. */
@@ -274,6 +291,29 @@ static size_t row_of(const struct session *s, size_t ahead)
     return cache_slots(&s->cache, token) - s->cache.length;
 }
 
+/* Those of the pass's row become the session's. */
+static int keep_logits(struct session *s, size_t row, struct err *err)
+{
+    int code = forward_logits(s->model, row, 1, err);
+    return code ? code : forward_keep_logits(s->model, 0, s->logits, err);
+}
+
+/* Those of a row that is here already. */
+static int put_logits(struct session *s, const float *host, struct err *err)
+{
+    struct model *m = s->model;
+    return forward_error(
+        m->kernels->upload(&m->run, s->logits, host,
+                           m->config.vocabulary * sizeof *host),
+        err);
+}
+
+static void have_logits(struct session *s)
+{
+    s->fresh = true;
+    s->here = s->listed = false;
+}
+
 /* The logits of `rows` tokens from the token `ahead` of the pass's first; rows
  * of landmarks are left out. */
 static int logits_of(struct session *s, size_t ahead, size_t rows, float *ret,
@@ -330,13 +370,13 @@ static int read_up_to(struct session *s, size_t from, size_t length,
                              ret_logits + (s->kept + skip - from) * vocabulary,
                              err);
         if (!code && last && !ret_logits)
-            code = take_logits(m, row_of(s, count - 1), 1, s->logits, err);
+            code = keep_logits(s, row_of(s, count - 1), err);
         if (!code)
             have_kept(s, count);
     }
     if (!code && ret_logits)
-        memcpy(s->logits, ret_logits + (length - 1 - from) * vocabulary,
-               vocabulary * sizeof *ret_logits);
+        code =
+            put_logits(s, ret_logits + (length - 1 - from) * vocabulary, err);
     return code;
 }
 
@@ -359,7 +399,7 @@ int session_feed(struct session *s, const int32_t *ids, size_t count,
         return code;
     }
     s->length = before + count;
-    s->fresh = true;
+    have_logits(s);
     return 0;
 }
 
@@ -398,7 +438,7 @@ static int prepare_step(struct session *s, int32_t id,
 
 /* Each session's logits: of the first row of its part, without the landmark
  * that may follow. */
-static int take_all_logits(struct session *const *sessions,
+static int keep_all_logits(struct session *const *sessions,
                            const struct forward_part *parts, size_t count,
                            size_t rows, struct err *err)
 {
@@ -407,8 +447,8 @@ static int take_all_logits(struct session *const *sessions,
     int code = together ? forward_logits(m, 0, count, err) : 0;
     for (size_t i = 0, row = 0; i < count && !code; i++) {
         sessions[i]->fresh = false;
-        code = together ? forward_take_logits(m, i, 1, sessions[i]->logits, err)
-                        : take_logits(m, row, 1, sessions[i]->logits, err);
+        code = together ? forward_keep_logits(m, i, sessions[i]->logits, err)
+                        : keep_logits(sessions[i], row, err);
         row += forward_rows(&parts[i]);
     }
     return code;
@@ -433,11 +473,11 @@ int session_step(struct session *const *sessions, const int32_t *ids,
     if (!code)
         code = forward(m, parts, count, m->config.layers, cancel, err);
     if (!code)
-        code = take_all_logits(sessions, parts, count, rows, err);
+        code = keep_all_logits(sessions, parts, count, rows, err);
     for (size_t i = 0; i < count && !code; i++) {
         have_kept(sessions[i], 1);
         sessions[i]->length++;
-        sessions[i]->fresh = true;
+        have_logits(sessions[i]);
     }
     for (size_t i = 0; i < count && code; i++) /* means may have moved on */
         keep_first(sessions[i], kept_of(sessions[i], sessions[i]->kept));
@@ -449,7 +489,59 @@ int session_step(struct session *const *sessions, const int32_t *ids,
 int session_sampling(struct session *s, const struct sampling *how,
                      struct err *err)
 {
+    s->listed = false; /* it is of a temperature */
     return sampler_set(&s->sampler, how, s->model->config.vocabulary, err);
+}
+
+/* Both come here once for each token, if at all. */
+static int fetch_logits(struct session *s, struct err *err)
+{
+    struct model *m = s->model;
+    int code = s->here ? 0
+                       : m->kernels->download(
+                             &m->run, s->host_logits, s->logits,
+                             m->config.vocabulary * sizeof *s->host_logits);
+    s->here = !code;
+    return forward_error(code, err);
+}
+
+static int fetch_likeliest(struct session *s, struct err *err)
+{
+    struct model *m = s->model;
+    int code = s->listed
+                   ? 0
+                   : m->kernels->likeliest(&m->run, &s->likeliest, s->logits,
+                                           m->config.vocabulary,
+                                           sampler_beta(&s->sampler));
+    s->listed = !code;
+    return forward_error(code, err);
+}
+
+const float *session_logits(struct session *session)
+{
+    return session->fresh && !fetch_logits(session, NULL) ? session->host_logits
+                                                          : NULL;
+}
+
+/* They are all NaN (or -infinity). */
+static bool are_no_numbers(const struct session *s)
+{
+    return !(s->likeliest.logit[0] > -INFINITY);
+}
+
+int32_t session_likeliest(struct session *s)
+{
+    return s->fresh && !fetch_likeliest(s, NULL) && !are_no_numbers(s)
+               ? s->likeliest.id[0]
+               : -1;
+}
+
+static float logit_of(const struct session *s, int32_t id)
+{
+    size_t i = 0;
+    while (!s->here && s->likeliest.id[i] != id)
+        i++;
+    return s->here ? s->host_logits[id] : s->likeliest.logit[i];
 }
 
 int session_choose(struct session *s, int32_t *ret_id, double *ret_log_chance,
@@ -457,15 +549,24 @@ int session_choose(struct session *s, int32_t *ret_id, double *ret_log_chance,
 {
     if (!s->fresh)
         return err_set(err, ERR_USAGE, "nothing was read to go on from");
-    size_t begins = s->begin != NULL, vocabulary = s->model->config.vocabulary;
-    int32_t id = sampler_choose(&s->sampler, s->logits, s->ids + begins,
-                                s->length - begins);
-    if (id < 0 && sample_greedy(s->logits, vocabulary) < 0)
+    size_t begins = s->begin != NULL;
+    int code = fetch_likeliest(s, err);
+    if (code)
+        return code;
+    int32_t id = sampler_choose_likeliest(&s->sampler, &s->likeliest);
+    if (id == SAMPLER_ALL) {
+        code = fetch_logits(s, err);
+        if (code)
+            return code;
+        id = sampler_choose(&s->sampler, s->host_logits, s->ids + begins,
+                            s->length - begins);
+    }
+    if (id < 0 && are_no_numbers(s))
         return err_set(err, ERR_FORMAT,
                        "the model's logits are not numbers: its weights are "
                        "damaged, or too large for the arithmetic");
     if (id >= 0)
-        *ret_log_chance = sample_log_chance(s->logits, vocabulary, id);
+        *ret_log_chance = sample_log_chance(&s->likeliest, logit_of(s, id));
     *ret_id = id;
     return 0;
 }

@@ -153,6 +153,10 @@ double bench_token_operations(const struct bench_shape *shape);
 
 /* Some ids, freed by the caller. */
 int32_t *bench_ids(const struct model *model, size_t count);
+/* The session reads them and the likeliest token is chosen, which waits for the
+ * device. */
+int bench_read(struct session *session, const int32_t *ids, size_t count,
+               struct err *err);
 /* The session reads on up to `length` tokens, with random keys and values:
  * products and attention are left out. */
 int bench_fill(struct bench *b, struct model *model, struct session *session,

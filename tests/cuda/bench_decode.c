@@ -41,11 +41,11 @@ static int time_steps(struct bench *b, struct session *session,
     int32_t id = 1;
     int code = session_reserve(session, WARM + MOST, err);
     for (size_t i = 0; i < WARM && !code; i++)
-        code = session_feed(session, &id, 1, NULL, NULL, err);
+        code = bench_read(session, &id, 1, err);
     while (!code && steps < MOST && (steps < AT_LEAST || all < b->least)) {
         double start = clock_seconds();
         id = (int32_t)(1 + steps % 50);
-        code = session_feed(session, &id, 1, NULL, NULL, err);
+        code = bench_read(session, &id, 1, err);
         double passed = clock_seconds() - start;
         least = steps++ && least < passed ? least : passed;
         all += passed;
@@ -201,7 +201,7 @@ static double prefill(struct bench *b, struct model *model, const char *what,
     double start = clock_seconds();
     int code = session_open(model, &session, &err);
     if (!code)
-        code = session_feed(session, ids, length, NULL, NULL, &err);
+        code = bench_read(session, ids, length, &err);
     double passed = clock_seconds() - start;
     session_close(session);
     free(ids);

@@ -23,15 +23,6 @@ struct asking {
     int code;
 };
 
-static void choose(struct asking *a, struct session *session)
-{
-    int32_t id;
-    double log_chance;
-    if (!a->code)
-        a->code = session_choose(session, &id, &log_chance, &a->err);
-    session_close(session);
-}
-
 /* The sub-tree and the question, as one prompt. */
 static void read_all(void *argument)
 {
@@ -39,9 +30,8 @@ static void read_all(void *argument)
     struct session *session = NULL;
     a->code = session_open(a->model, &session, &a->err);
     if (!a->code)
-        a->code = session_feed(session, a->ids, a->tree + a->question, NULL,
-                               NULL, &a->err);
-    choose(a, session);
+        a->code = bench_read(session, a->ids, a->tree + a->question, &a->err);
+    session_close(session);
 }
 
 /* The question alone, over memories. */
@@ -53,9 +43,8 @@ static void ask_hmt(struct asking *a, const struct hmt *hmt)
         a->code = hmt_session(hmt, a->model, question, a->question, NULL,
                               &session, &a->err);
     if (!a->code)
-        a->code =
-            session_feed(session, question, a->question, NULL, NULL, &a->err);
-    choose(a, session);
+        a->code = bench_read(session, question, a->question, &a->err);
+    session_close(session);
 }
 
 static void ask_memories(void *argument)
@@ -190,7 +179,7 @@ void bench_part_star(struct bench *b)
     double start = clock_seconds();
     int code = session_open(model, &session, &err);
     if (!code)
-        code = session_feed(session, ids, length, NULL, NULL, &err);
+        code = bench_read(session, ids, length, &err);
     double passed = clock_seconds() - start;
     bool known = b->device->device(&facts);
     if (code) {

@@ -176,6 +176,15 @@ int32_t *bench_ids(const struct model *model, size_t count)
     return ids;
 }
 
+int bench_read(struct session *session, const int32_t *ids, size_t count,
+               struct err *err)
+{
+    int32_t id;
+    double log_chance;
+    int code = session_feed(session, ids, count, NULL, NULL, err);
+    return code ? code : session_choose(session, &id, &log_chance, err);
+}
+
 /* ---- A session that has read much ---- */
 
 /* While a context is filled nothing is computed: keys, values and what summaries

@@ -1,6 +1,7 @@
 #include "tests/unit/models.h"
 
 #include "model/forward.h"
+#include "kernels/kernels.h"
 #include "model/sample.h"
 
 static void what_is_forgotten_does_not_matter(void **state)
@@ -31,8 +32,8 @@ static void what_is_forgotten_does_not_matter(void **state)
     model_close(model);
 }
 
-static void check_same_logits(const char *what, const struct session *a,
-                              const struct session *b, size_t vocabulary)
+static void check_same_logits(const char *what, struct session *a,
+                              struct session *b, size_t vocabulary)
 {
     assert_non_null(session_logits(a));
     assert_non_null(session_logits(b));
@@ -299,22 +300,95 @@ static void answers_stop(void **state)
     model_close(model);
 }
 
+static struct kernel_likeliest list_of(const float *logits, size_t count,
+                                       const struct sampler *sampler)
+{
+    struct kernel_likeliest list;
+    assert_int_equal(kernels_ref()->likeliest(NULL, &list, logits, count,
+                                              sampler_beta(sampler)),
+                     0);
+    return list;
+}
+
+/* As a session does; *ret_all: how often the likeliest did not tell. */
+static int32_t choose(struct sampler *sampler, const float *logits,
+                      const int32_t *read, size_t read_count, size_t *ret_all)
+{
+    struct kernel_likeliest list = list_of(logits, sampler->count, sampler);
+    int32_t id = sampler_choose_likeliest(sampler, &list);
+    if (id != SAMPLER_ALL)
+        return id;
+    ++*ret_all;
+    return sampler_choose(sampler, logits, read, read_count);
+}
+
+static void set(struct sampler *sampler, struct sampling how, size_t count)
+{
+    assert_int_equal(sampler_set(sampler, &how, count, NULL), 0);
+}
+
 static void draws_follow_the_odds(void **state)
 {
     (void)state;
     const float logits[] = {0, logf(3), NAN, -INFINITY, logf(6)};
     const float none[] = {NAN, NAN};
-    size_t counts[5] = {0};
-    uint64_t seed = 3;
+    size_t counts[5] = {0}, all = 0;
+    struct sampler sampler = {.count = 0}, of_none = {.count = 0};
+    set(&sampler, (struct sampling){.temperature = 1, .seed = 3}, 5);
     for (int i = 0; i < 20000; i++)
-        counts[sample_draw(logits, 5, 1, &seed)]++;
+        counts[choose(&sampler, logits, NULL, 0, &all)]++;
     assert_int_equal(counts[2] + counts[3], 0);
     assert_true(labs((long)counts[0] - 2000) < 200);
     assert_true(labs((long)counts[1] - 6000) < 300);
-    assert_int_equal(sample_greedy(logits, 5), 4);
-    assert_int_equal(sample_draw(logits, 5, 0, &seed), 4);
-    assert_int_equal(sample_draw(logits, 5, 1e-3, &seed), 4);
-    assert_int_equal(sample_draw(none, 2, 1, &seed), -1);
+    set(&sampler, (struct sampling){.temperature = 0}, 5);
+    assert_int_equal(choose(&sampler, logits, NULL, 0, &all), 4);
+    set(&sampler, (struct sampling){.temperature = 1e-3}, 5);
+    assert_int_equal(choose(&sampler, logits, NULL, 0, &all), 4);
+    assert_int_equal(all, 0);
+    set(&of_none, (struct sampling){.temperature = 1}, 2);
+    assert_int_equal(choose(&of_none, none, NULL, 0, &all), -1);
+    sampler_free(&sampler);
+    sampler_free(&of_none);
+}
+
+/* The likeliest of many tell what all do, where they do; flat odds they do not. */
+static void the_likeliest_tell_what_all_tell(void **state)
+{
+    (void)state;
+    enum { COUNT = 500, DRAWS = 2000 };
+    static const struct {
+        struct sampling how;
+        size_t least, most; /* draws for which all are asked */
+    } ways[] = {{{.temperature = 0}, 0, 0},
+                {{.temperature = 0.3}, 0, DRAWS / 20},
+                {{.temperature = 3}, DRAWS / 20, DRAWS * 19 / 20},
+                {{.temperature = 3, .top_k = 64}, 0, 0},
+                {{.temperature = 3, .top_k = 65}, DRAWS, DRAWS},
+                {{.temperature = 3, .top_k = 40, .top_p = 0.8}, 0, 0},
+                {{.temperature = 0.3, .top_p = 0.9}, 0, 0},
+                {{.temperature = 3, .top_p = 0.99}, DRAWS, DRAWS},
+                {{.temperature = 1, .min_p = 0.3}, 0, 0},
+                {{.temperature = 1, .min_p = 1e-9}, DRAWS, DRAWS},
+                {{.temperature = 1, .penalty = 1.1}, DRAWS, DRAWS},
+                {{.temperature = 0, .penalty = 1.1}, DRAWS, DRAWS}};
+    static const int32_t read[] = {3, 7};
+    float logits[COUNT];
+    uint64_t seed = 5;
+    for (size_t i = 0; i < COUNT; i++)
+        logits[i] = (float)unit_below(&seed, 1000) / 100;
+    for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
+        struct sampler some = {.count = 0}, whole = {.count = 0};
+        size_t all = 0;
+        set(&some, ways[w].how, COUNT);
+        set(&whole, ways[w].how, COUNT);
+        for (int i = 0; i < DRAWS; i++)
+            assert_int_equal(choose(&some, logits, read, 2, &all),
+                             sampler_choose(&whole, logits, read, 2));
+        if (all < ways[w].least || all > ways[w].most)
+            fail_msg("way %zu: all are asked %zu times", w, all);
+        sampler_free(&some);
+        sampler_free(&whole);
+    }
 }
 
 /* ---- Filters, against a plain reading of what they are ---- */
@@ -396,9 +470,10 @@ static void check_draws(struct token_filter only)
         if (plain.top_k > CANDIDATES)
             plain.top_k = 0;
         plain_filter(&plain, allowed, read, 5, kept);
-        assert_int_equal(sampler_set(&sampler, &how, CANDIDATES, NULL), 0);
+        size_t all = 0;
+        set(&sampler, how, CANDIDATES);
         for (int i = 0; i < DRAWS; i++)
-            drawn[sampler_choose(&sampler, logits, read, 5)]++;
+            drawn[choose(&sampler, logits, read, 5, &all)]++;
         for (size_t i = 0; i < CANDIDATES; i++) {
             double share = (double)drawn[i] / DRAWS;
             double off = 5 * sqrt(kept[i] / DRAWS);
@@ -434,6 +509,14 @@ static bool is_among_ids(void *context, int32_t id)
     return false;
 }
 
+static int32_t largest(const float *logits, size_t count)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < count; i++)
+        best = logits[i] > logits[best] ? i : best;
+    return (int32_t)best;
+}
+
 /* The likeliest of those allowed, its chance being that among all; with none an
  * answer ends. */
 static void only_what_is_allowed_is_written(void **state)
@@ -449,13 +532,18 @@ static void only_what_is_allowed_is_written(void **state)
     int32_t id;
     double log_chance;
     size_t made, vocabulary = model_facts(model)->vocabulary;
+    assert_int_equal(session_likeliest(session), -1);
     assert_int_equal(session_feed(session, ids, 4, NULL, NULL, NULL), 0);
     assert_int_equal(session_sampling(session, &how, NULL), 0);
     const float *logits = session_logits(session);
+    double sum = 0;
+    for (size_t i = 0; i < vocabulary; i++)
+        sum += exp((double)logits[i]);
     assert_int_equal(session_choose(session, &id, &log_chance, NULL), 0);
     assert_int_equal(id, logits[9] >= logits[30] ? 9 : 30);
-    assert_true(log_chance == sample_log_chance(logits, vocabulary, id));
-    assert_true(sample_greedy(logits, vocabulary) != id);
+    assert_true(fabs(log_chance - ((double)logits[id] - log(sum))) < 1e-5);
+    assert_int_equal(session_likeliest(session), largest(logits, vocabulary));
+    assert_true(largest(logits, vocabulary) != id);
     assert_int_equal(
         session_generate(session, &options, take_token, &written, &made, NULL),
         0);
@@ -471,7 +559,7 @@ static void only_what_is_allowed_is_written(void **state)
     assert_int_equal(made, 0);
     assert_int_equal(session_sampling(session, &(struct sampling){0}, NULL), 0);
     assert_int_equal(session_choose(session, &id, &log_chance, NULL), 0);
-    assert_int_equal(id, sample_greedy(session_logits(session), vocabulary));
+    assert_int_equal(id, largest(session_logits(session), vocabulary));
     session_close(session);
     model_close(model);
 }
@@ -482,14 +570,15 @@ static void few_are_asked_about(void **state)
     (void)state;
     const float logits[] = {2, 3, NAN, -1, 5, 4};
     struct answer allowed = {.count = 2, .ids = {1, 3}};
-    struct sampling how = {.only = {is_among_ids, &allowed}};
     struct sampler sampler = {.count = 0};
-    assert_int_equal(sampler_set(&sampler, &how, 6, NULL), 0);
+    size_t all = 0;
+    set(&sampler, (struct sampling){.only = {is_among_ids, &allowed}}, 6);
     filter_calls = 0;
-    assert_int_equal(sampler_choose(&sampler, logits, NULL, 0), 1);
+    assert_int_equal(choose(&sampler, logits, NULL, 0, &all), 1);
     assert_int_equal(filter_calls, 3);
+    assert_int_equal(all, 0);
     allowed.count = 0;
-    assert_int_equal(sampler_choose(&sampler, logits, NULL, 0), -1);
+    assert_int_equal(choose(&sampler, logits, NULL, 0, &all), -1);
     sampler_free(&sampler);
 }
 
@@ -541,6 +630,7 @@ int main(void)
         cmocka_unit_test(seeds_decide),
         cmocka_unit_test(answers_stop),
         cmocka_unit_test(draws_follow_the_odds),
+        cmocka_unit_test(the_likeliest_tell_what_all_tell),
         cmocka_unit_test(filters_keep_what_they_say),
         cmocka_unit_test(only_what_is_allowed_is_drawn),
         cmocka_unit_test(only_what_is_allowed_is_written),
