@@ -79,6 +79,9 @@ CXXFLAGS_ALL = -std=c++17 -D_GNU_SOURCE -g -fPIE -Wall -Wextra -Wshadow -Wno-unk
         -fno-threadsafe-statics -Dkernels_cuda=kernels_emulated -Itests/cuda/stand_in -Itests/cuda -I. \
         $(filter-out -ftrivial-auto-var-init=zero,$(CFLAGS_$(BUILD))) $(CFLAGS)
 
+# The tensor cores are no code under test, and a third of the tests' time.
+$O/tests/cuda/fragments.o: CXXFLAGS_ALL := $(filter-out -O% -fsanitize=% -fno-sanitize%,$(CXXFLAGS_ALL)) -O3
+
 # The flags are part of what an object and a program depend on.  The device's
 # objects take longest and are the same for each BUILD, so all share them.
 STAMP := $O/.flags
