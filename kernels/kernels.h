@@ -152,8 +152,8 @@ struct kernel_hici {
 };
 
 /* What a token is mostly chosen from: the likeliest of a row of logits, the
- * largest first, ties to the lower; -1 behind the last.  A NaN counts as
- * -infinity.  The sums are over the whole row. */
+ * largest first, ties to the lower; behind the last -1, of -infinity.  A NaN
+ * counts as -infinity.  The sums are over the whole row. */
 enum { KERNEL_LIKELIEST = 64 };
 struct kernel_likeliest {
     int32_t id[KERNEL_LIKELIEST];
@@ -190,9 +190,10 @@ struct kernels {
     /* ---- A step: few rows, asked for again and again ---- */
 
     /* What is asked between the two may be put off until step_end, until
-     * something is uploaded, downloaded or released, or until step_begin is
-     * asked again, and is then done as one; errors show there.  All outputs are
-     * as if it had not been put off.  ref, cpu: nothing is. */
+     * something is uploaded, downloaded (by `likeliest` too) or released, or
+     * until step_begin is asked again, and is then done as one; errors show
+     * there.  All outputs are as if it had not been put off.  ref, cpu: nothing
+     * is. */
     int (*step_begin)(struct kernel_run *run);
     int (*step_end)(struct kernel_run *run);
     /* The last of a run: gives back what it holds. */

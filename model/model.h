@@ -228,13 +228,14 @@ int32_t session_likeliest(struct session *session);
 
 /* Reads one token each: ids[i] goes to sessions[i], all in one pass.  They are of
  * one model, no two the same, at most SESSIONS_MOST.  As session_feed of each,
- * but on an error, or when cancelled, none has read. */
+ * but on an error, or when cancelled, none has read.  What a device fails at
+ * after this has returned shows in what is asked of it next. */
 enum { SESSIONS_MOST = 64 };
 int session_step(struct session *const *sessions, const int32_t *ids,
                  size_t count, const struct cancel *cancel, struct err *err);
 
-/* Which tokens may be chosen next; where the likeliest is chosen, asked for
- * these in turn, mostly for few, else for each of the vocabulary. */
+/* Which tokens may be chosen next; asked for each of the vocabulary, but where
+ * the likeliest is chosen, for few of them most times. */
 struct token_filter {
     bool (*allows)(void *context, int32_t id); /* NULL: all may */
     void *context;
@@ -262,7 +263,8 @@ int session_sampling(struct session *session, const struct sampling *how,
 /* Chooses the token after those read.  *ret_log_chance: ln of its chance at
  * temperature 1 among all tokens, whichever may be chosen: what a model would not
  * have written by itself has a small one.  *ret_id is -1 when none may be chosen.
- * ERR_USAGE when nothing was read, ERR_FORMAT when the logits are no numbers. */
+ * ERR_USAGE when nothing was read, ERR_FORMAT when the logits are no numbers;
+ * of a device, ERR_LIMIT without memory, ERR_INTERNAL when it failed. */
 int session_choose(struct session *session, int32_t *ret_id,
                    double *ret_log_chance, struct err *err);
 /* Whether the id ends an answer of this model. */

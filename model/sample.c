@@ -311,10 +311,19 @@ static void penalise(struct sampler *s, const float *logits,
     }
 }
 
-/* What may not be chosen has no score. */
+enum { TRIES = 16 };
+
+/* What may not be chosen has no score.  Where only the largest counts, that is
+ * mostly allowed, or one of the next: others are not asked for. */
 static void leave_out(struct sampler *s)
 {
     const struct token_filter *only = &s->how.only;
+    for (size_t i = 0; i < TRIES && !draws(&s->how); i++) {
+        int32_t best = largest(s->scores, s->count);
+        if (best < 0 || only->allows(only->context, best))
+            return;
+        s->scores[best] = NAN;
+    }
     for (size_t i = 0; i < s->count; i++)
         if (!only->allows(only->context, (int32_t)i))
             s->scores[i] = NAN;

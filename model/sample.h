@@ -1,10 +1,10 @@
 /* Choosing a token from logits, as transformers does: among those that may be
  * chosen, a penalty for what was read already, the temperature, then the filters
- * top-k, top-p and min-p.  A draw goes through what is left from the likeliest
- * on.
+ * top-k, top-p and min-p.  A draw goes through what is left, the likeliest
+ * first.
  *
- * The likeliest alone (kernels.h) mostly tell; where they do not, all logits are
- * asked for, and tell the same, but for rounding. */
+ * The likeliest alone (kernels.h) mostly tell; where they do not, all logits
+ * are asked for, and tell the same, but for rounding. */
 #ifndef MODEL_SAMPLE_H
 #define MODEL_SAMPLE_H
 

@@ -11,8 +11,8 @@ enum { LOGIT_ROWS = 32 };
 enum { EXACT_TOP_K = 32, EXACT_WINDOW = 512 };
 
 /* `logits` are those of the token at length - 1 when `fresh`; they stay on the
- * device until somebody asks for them or for the likeliest of them.  The tokens from
- * `kept` on, if any, must be read again before the next: a chunk that was
+ * device until somebody asks for them, or for the likeliest of them.  The tokens
+ * from `kept` on, if any, must be read again before the next: a chunk that was
  * forgotten in part has no summary, nor has it what its summary is made of.
  * With HiCI attention the first `text` tokens are read as a whole; as published
  * all of them depend on its end, and are read again when that is forgotten. */
@@ -414,7 +414,8 @@ static int catch_up(struct session *s, const struct cancel *cancel,
     int code = reserve(s, s->length, err);
     if (!code)
         code = read_up_to(s, s->length, s->length, cancel, NULL, err);
-    s->fresh = !code && fresh;
+    if (!code && fresh)
+        have_logits(s);
     return code;
 }
 
@@ -553,6 +554,10 @@ int session_choose(struct session *s, int32_t *ret_id, double *ret_log_chance,
     int code = fetch_likeliest(s, err);
     if (code)
         return code;
+    if (are_no_numbers(s))
+        return err_set(err, ERR_FORMAT,
+                       "the model's logits are not numbers: its weights are "
+                       "damaged, or too large for the arithmetic");
     int32_t id = sampler_choose_likeliest(&s->sampler, &s->likeliest);
     if (id == SAMPLER_ALL) {
         code = fetch_logits(s, err);
@@ -561,10 +566,6 @@ int session_choose(struct session *s, int32_t *ret_id, double *ret_log_chance,
         id = sampler_choose(&s->sampler, s->host_logits, s->ids + begins,
                             s->length - begins);
     }
-    if (id < 0 && are_no_numbers(s))
-        return err_set(err, ERR_FORMAT,
-                       "the model's logits are not numbers: its weights are "
-                       "damaged, or too large for the arithmetic");
     if (id >= 0)
         *ret_log_chance = sample_log_chance(&s->likeliest, logit_of(s, id));
     *ret_id = id;

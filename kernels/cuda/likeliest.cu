@@ -21,6 +21,8 @@ struct ranking {
 struct rank_memory {
     struct choose_memory choose;
     int32_t chosen[KERNEL_LIKELIEST];
+};
+struct share_memory : rank_memory {
     float value[SHARE];
 };
 
@@ -32,7 +34,7 @@ static __device__ inline float nothing()
 static __global__ void __launch_bounds__(THREADS)
     rank_share(struct ranking r, const float *logits, size_t n)
 {
-    auto *m = static_cast<struct rank_memory *>(cuda_shared());
+    auto *m = static_cast<struct share_memory *>(cuda_shared());
     size_t first = blockIdx.x * SHARE;
     size_t count = n - first < SHARE ? n - first : SHARE;
     float most = nothing(), sum = 0, sum_beta = 0;
@@ -119,7 +121,7 @@ static int likeliest(struct kernel_run *run, struct kernel_likeliest *host_ret,
     if (!ret || !r.logit || !r.id || !r.sums)
         return KERNEL_NO_MEMORY;
     int code = cuda_launch(run, rank_share,
-                           {shares, 1, 1, THREADS, sizeof(struct rank_memory)},
+                           {shares, 1, 1, THREADS, sizeof(struct share_memory)},
                            r, logits, n);
     if (!code)
         code = cuda_launch(run, rank_shares,

@@ -64,7 +64,7 @@ static void step(void *argument)
     for (size_t i = 0; i < job->batch; i++) {
         if (session_length(job->sessions[i]) > job->count + PIECE)
             session_truncate(job->sessions[i], job->count - 1);
-        if (!session_logits(job->sessions[i]))
+        if (session_likeliest(job->sessions[i]) < 0)
             must(session_feed(job->sessions[i], job->ids, 1, NULL, NULL, &err),
                  &err);
         must(session_choose(job->sessions[i], &ids[i], &log_chance, &err),

@@ -225,7 +225,7 @@ static int proxy_of_numbers(struct kernel_run *run, float *mean, const float *q,
              : KERNEL_UNSUPPORTED;
 }
 
-/* A landmark's query. */
+/* A landmark's query, or logits. */
 static int copy_numbers(struct kernel_run *run, void *to, const void *from,
                         size_t bytes)
 {
@@ -336,6 +336,7 @@ int bench_fill(struct bench *b, struct model *model, struct session *session,
     b->table.hils_attention = no_hils;
     int code = session_feed(session, ids, count, NULL, NULL, err);
     b->table = *b->device;
+    session_logits(session); /* waits */
     b->device->release(&b->run, filling.numbers);
     free(ids);
     return code;

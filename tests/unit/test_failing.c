@@ -46,6 +46,19 @@ static int product(struct kernel_run *run, float *out, const float *a,
                : kernels_cpu()->product(run, out, a, w, m, add);
 }
 
+static atomic_int choices; /* lists of logits until it is lost; as `left` */
+
+static int likeliest(struct kernel_run *run, struct kernel_likeliest *host_ret,
+                     const float *logits, size_t n, float beta)
+{
+    int before = atomic_load(&choices);
+    if (before >= 0 && atomic_fetch_sub(&choices, 1) <= 0)
+        atomic_store(&is_lost, true);
+    return atomic_load(&is_lost)
+               ? KERNEL_LOST
+               : kernels_cpu()->likeliest(run, host_ret, logits, n, beta);
+}
+
 /* What is allocated, with its size in the line before. */
 enum { LINE = 64 };
 static atomic_size_t taken, peak, most;
@@ -104,11 +117,13 @@ static int make_device(void **state)
     table.device = device_of;
     table.lost = lost;
     table.product = product;
+    table.likeliest = likeliest;
     table.allocate = allocate;
     table.release = release;
     atomic_store(&most, SIZE_MAX);
     atomic_store(&is_lost, false);
     atomic_store(&left, -1);
+    atomic_store(&choices, -1);
     return 0;
 }
 
@@ -331,6 +346,25 @@ static void lost_while_a_model_is_opened(void **state)
     stop(engine);
 }
 
+/* The pass was fine, and its logits cannot be looked at. */
+static void lost_while_a_token_is_chosen(void **state)
+{
+    (void)state;
+    for (int chosen = 0; chosen < 3; chosen++) {
+        make_device(NULL);
+        struct engine *engine = start_at(MODEL);
+        struct err err = {0};
+        assert_int_equal(ask(engine, &err), 0);
+        atomic_store(&choices, chosen);
+        assert_int_equal(ask(engine, &err), ERR_MODEL);
+        assert_non_null(strstr(err.message, "the GPU has failed"));
+        if (!answers_soon(engine, &err))
+            fail_msg("%s", err.message);
+        check_backend(engine, "cpu");
+        stop(engine);
+    }
+}
+
 static void another_folder_has_errors_of_its_own(void **state)
 {
     (void)state;
@@ -438,6 +472,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_could_not_take_over_is_tried_again,
                                         make_folder, end_folder),
         cmocka_unit_test_setup(lost_while_a_model_is_opened, make_device),
+        cmocka_unit_test_setup(lost_while_a_token_is_chosen, make_device),
         cmocka_unit_test_setup(another_folder_has_errors_of_its_own,
                                make_device),
         cmocka_unit_test_setup(who_stops_opens_no_model, make_device),

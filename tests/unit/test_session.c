@@ -491,6 +491,34 @@ static void filters_keep_what_they_say(void **state)
     check_draws((struct token_filter){NULL, NULL});
 }
 
+/* What is far from the likeliest has its odds, too. */
+static void draws_beyond_the_likeliest_follow_the_odds(void **state)
+{
+    (void)state;
+    enum { COUNT = 500, DRAWS = 40000 };
+    const double temperature = 10;
+    float logits[COUNT];
+    size_t drawn[COUNT] = {0}, all = 0;
+    double sum = 0;
+    uint64_t seed = 8;
+    struct sampler sampler = {.count = 0};
+    for (size_t i = 0; i < COUNT; i++) {
+        logits[i] = (float)unit_below(&seed, 2000) / 100;
+        sum += exp((double)logits[i] / temperature);
+    }
+    set(&sampler, (struct sampling){.temperature = temperature}, COUNT);
+    for (int i = 0; i < DRAWS; i++)
+        drawn[choose(&sampler, logits, NULL, 0, &all)]++;
+    assert_true(all > DRAWS / 2);
+    for (size_t i = 0; i < COUNT; i++) {
+        double odds = exp((double)logits[i] / temperature) / sum;
+        double share = (double)drawn[i] / DRAWS;
+        if (!(fabs(share - odds) <= 5 * sqrt(odds / DRAWS)))
+            fail_msg("token %zu: %g of the draws, not %g", i, share, odds);
+    }
+    sampler_free(&sampler);
+}
+
 static void only_what_is_allowed_is_drawn(void **state)
 {
     (void)state;
@@ -507,6 +535,16 @@ static bool is_among_ids(void *context, int32_t id)
         if (allowed->ids[i] == id)
             return true;
     return false;
+}
+
+static void check_chance(struct session *session, size_t vocabulary, int32_t id,
+                         double log_chance)
+{
+    const float *logits = session_logits(session);
+    double sum = 0;
+    for (size_t i = 0; i < vocabulary; i++)
+        sum += exp((double)logits[i]);
+    assert_true(fabs(log_chance - ((double)logits[id] - log(sum))) < 1e-5);
 }
 
 static int32_t largest(const float *logits, size_t count)
@@ -536,12 +574,9 @@ static void only_what_is_allowed_is_written(void **state)
     assert_int_equal(session_feed(session, ids, 4, NULL, NULL, NULL), 0);
     assert_int_equal(session_sampling(session, &how, NULL), 0);
     const float *logits = session_logits(session);
-    double sum = 0;
-    for (size_t i = 0; i < vocabulary; i++)
-        sum += exp((double)logits[i]);
     assert_int_equal(session_choose(session, &id, &log_chance, NULL), 0);
     assert_int_equal(id, logits[9] >= logits[30] ? 9 : 30);
-    assert_true(fabs(log_chance - ((double)logits[id] - log(sum))) < 1e-5);
+    check_chance(session, vocabulary, id, log_chance);
     assert_int_equal(session_likeliest(session), largest(logits, vocabulary));
     assert_true(largest(logits, vocabulary) != id);
     assert_int_equal(
@@ -577,6 +612,14 @@ static void few_are_asked_about(void **state)
     assert_int_equal(choose(&sampler, logits, NULL, 0, &all), 1);
     assert_int_equal(filter_calls, 3);
     assert_int_equal(all, 0);
+    /* with a penalty, which makes 1 the fourth */
+    static const int32_t read[] = {1};
+    set(&sampler,
+        (struct sampling){.penalty = 2, .only = {is_among_ids, &allowed}}, 6);
+    filter_calls = 0;
+    assert_int_equal(choose(&sampler, logits, read, 1, &all), 1);
+    assert_int_equal(filter_calls, 4);
+    assert_int_equal(all, 1);
     allowed.count = 0;
     assert_int_equal(choose(&sampler, logits, NULL, 0, &all), -1);
     sampler_free(&sampler);
@@ -598,6 +641,39 @@ static void penalties_reach_the_likeliest(void **state)
     assert_int_equal(sampler_choose(&sampler, logits, all, 3), 1);
     assert_int_equal(sampler_choose(&sampler, logits, NULL, 0), 1);
     sampler_free(&sampler);
+}
+
+/* Another temperature after a token was chosen, and as much as before. */
+static void the_temperature_may_change(void **state)
+{
+    (void)state;
+    enum { SEEDS = 40 };
+    static const int32_t ids[] = {5, 6, 7, 8};
+    struct model *model = open_kind("tied", kernels_cpu());
+    struct session *a = open_session(model), *b = open_session(model);
+    int32_t chosen[2];
+    double log_chance[2];
+    assert_int_equal(session_feed(a, ids, 4, NULL, NULL, NULL), 0);
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct sampling cold = {.temperature = 0.05, .seed = seed},
+                        hot = {.temperature = 5, .seed = seed};
+        session_truncate(b, 0);
+        assert_int_equal(session_feed(b, ids, 4, NULL, NULL, NULL), 0);
+        assert_int_equal(session_sampling(a, &cold, NULL), 0);
+        assert_int_equal(session_choose(a, chosen, log_chance, NULL), 0);
+        assert_int_equal(session_sampling(a, &hot, NULL), 0);
+        assert_int_equal(session_choose(a, chosen, log_chance, NULL), 0);
+        assert_int_equal(session_sampling(b, &hot, NULL), 0);
+        assert_int_equal(session_choose(b, chosen + 1, log_chance + 1, NULL),
+                         0);
+        assert_int_equal(chosen[0], chosen[1]);
+        assert_true(fabs(log_chance[0] - log_chance[1]) < 1e-9);
+        check_chance(a, model_facts(model)->vocabulary, chosen[0],
+                     log_chance[0]);
+    }
+    session_close(a);
+    session_close(b);
+    model_close(model);
 }
 
 static void wrong_sampling_is_refused(void **state)
@@ -631,6 +707,8 @@ int main(void)
         cmocka_unit_test(answers_stop),
         cmocka_unit_test(draws_follow_the_odds),
         cmocka_unit_test(the_likeliest_tell_what_all_tell),
+        cmocka_unit_test(draws_beyond_the_likeliest_follow_the_odds),
+        cmocka_unit_test(the_temperature_may_change),
         cmocka_unit_test(filters_keep_what_they_say),
         cmocka_unit_test(only_what_is_allowed_is_drawn),
         cmocka_unit_test(only_what_is_allowed_is_written),
