@@ -91,8 +91,10 @@ $(shell mkdir -p $O && printf '%s' '$(FLAGS_NOW)' > $(STAMP))
 endif
 CUDA_STAMP := build/cuda/.flags
 CUDA_FLAGS_NOW := $(NVCC) $(NVCCFLAGS)
-ifneq ($(and $(NVCC),$(shell cat $(CUDA_STAMP) 2>/dev/null)),$(and $(NVCC),$(CUDA_FLAGS_NOW)))
+ifneq ($(NVCC),)
+ifneq ($(shell cat $(CUDA_STAMP) 2>/dev/null),$(CUDA_FLAGS_NOW))
 $(shell mkdir -p build/cuda && printf '%s' '$(CUDA_FLAGS_NOW)' > $(CUDA_STAMP))
+endif
 endif
 
 CASES := $(patsubst %,$O/tests/programs/%.o,cases cases_hils cases_papers)

@@ -30,6 +30,11 @@ static __device__ inline unsigned warp_of_thread()
     return threadIdx.x / WARP;
 }
 
+static __device__ inline float minus_infinity()
+{
+    return __uint_as_float(0xFF800000u);
+}
+
 static __device__ inline float warp_sum(float value)
 {
     for (unsigned step = WARP / 2; step; step /= 2)

@@ -26,25 +26,21 @@ struct share_memory : rank_memory {
     float value[SHARE];
 };
 
-static __device__ inline float nothing()
-{
-    return __uint_as_float(0xFF800000u);
-}
-
 static __global__ void __launch_bounds__(THREADS)
     rank_share(struct ranking r, const float *logits, size_t n)
 {
     auto *m = static_cast<struct share_memory *>(cuda_shared());
     size_t first = blockIdx.x * SHARE;
     size_t count = n - first < SHARE ? n - first : SHARE;
-    float most = nothing(), sum = 0, sum_beta = 0;
+    float most = minus_infinity(), sum = 0, sum_beta = 0;
     for (size_t i = threadIdx.x; i < count; i += THREADS) {
         float logit = logits[first + i];
-        m->value[i] = logit == logit ? logit : nothing();
+        m->value[i] = logit == logit ? logit : minus_infinity();
         most = fmaxf(most, m->value[i]);
     }
     most = block_max(most, m->choose.room);
-    for (size_t i = threadIdx.x; i < count && most > nothing(); i += THREADS) {
+    for (size_t i = threadIdx.x; i < count && most > minus_infinity();
+         i += THREADS) {
         sum += expf(m->value[i] - most);
         sum_beta += expf((m->value[i] - most) * r.beta);
     }
@@ -57,7 +53,7 @@ static __global__ void __launch_bounds__(THREADS)
     for (unsigned i = threadIdx.x; i < KERNEL_LIKELIEST; i += THREADS) {
         int32_t at = m->chosen[i];
         size_t to = blockIdx.x * size_t{KERNEL_LIKELIEST} + i;
-        r.logit[to] = at < 0 ? nothing() : m->value[at];
+        r.logit[to] = at < 0 ? minus_infinity() : m->value[at];
         r.id[to] = at < 0 ? -1 : static_cast<int32_t>(first) + at;
     }
 }
@@ -66,13 +62,13 @@ static __global__ void __launch_bounds__(THREADS)
 static __device__ struct sums add_shares(const struct ranking &r, size_t shares,
                                          float *room)
 {
-    struct sums all = {nothing(), 0, 0};
+    struct sums all = {minus_infinity(), 0, 0};
     for (size_t s = threadIdx.x; s < shares; s += THREADS)
         all.most = fmaxf(all.most, r.sums[s].most);
     all.most = block_max(all.most, room);
     for (size_t s = threadIdx.x; s < shares; s += THREADS) {
         const struct sums &own = r.sums[s];
-        if (!(own.most > nothing()))
+        if (!(own.most > minus_infinity()))
             continue;
         all.sum += own.sum * expf(own.most - all.most);
         all.sum_beta += own.sum_beta * expf((own.most - all.most) * r.beta);

@@ -140,7 +140,7 @@ static int dots(struct kernel_run *run, float *out, const float *rows,
 static __device__ float soften(float *weight, size_t n, size_t skip,
                                float *room)
 {
-    float most = __uint_as_float(0xFF800000u), total = 0;
+    float most = minus_infinity(), total = 0;
     for (size_t i = threadIdx.x; i < n; i += THREADS)
         most = i == skip ? most : fmaxf(most, weight[i]);
     most = block_max(most, room);

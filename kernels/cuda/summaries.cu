@@ -70,7 +70,7 @@ static __device__ __forceinline__ float weigh_keys(
             score[j] = sum;
     }
     __syncthreads();
-    float most = __uint_as_float(0xFF800000u), total = 0, entropy = 0;
+    float most = minus_infinity(), total = 0, entropy = 0;
     for (size_t j = threadIdx.x; j < z.keys; j += THREADS)
         most = fmaxf(most, score[j]);
     most = block_max(most, room);

@@ -57,11 +57,6 @@ static __device__ inline float widened(uint16_t x)
     return from_bf16(x);
 }
 
-static __device__ inline float minus_infinity()
-{
-    return __uint_as_float(0xFF800000u);
-}
-
 /* exp(a - b), where nothing less nothing is 0. */
 static __device__ inline float share_of(float a, float b)
 {

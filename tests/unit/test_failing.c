@@ -35,13 +35,19 @@ static const char *lost(void)
     return atomic_load(&is_lost) ? "it was told to fail" : NULL;
 }
 
+/* Counts one more of what it can do so many times. */
+static bool is_lost_after(atomic_int *times)
+{
+    int before = atomic_load(times);
+    if (before >= 0 && atomic_fetch_sub(times, 1) <= 0)
+        atomic_store(&is_lost, true);
+    return atomic_load(&is_lost);
+}
+
 static int product(struct kernel_run *run, float *out, const float *a,
                    const struct kernel_weight *w, size_t m, bool add)
 {
-    int before = atomic_load(&left);
-    if (before >= 0 && atomic_fetch_sub(&left, 1) <= 0)
-        atomic_store(&is_lost, true);
-    return atomic_load(&is_lost)
+    return is_lost_after(&left)
                ? KERNEL_LOST
                : kernels_cpu()->product(run, out, a, w, m, add);
 }
@@ -51,10 +57,7 @@ static atomic_int choices; /* lists of logits until it is lost; as `left` */
 static int likeliest(struct kernel_run *run, struct kernel_likeliest *host_ret,
                      const float *logits, size_t n, float beta)
 {
-    int before = atomic_load(&choices);
-    if (before >= 0 && atomic_fetch_sub(&choices, 1) <= 0)
-        atomic_store(&is_lost, true);
-    return atomic_load(&is_lost)
+    return is_lost_after(&choices)
                ? KERNEL_LOST
                : kernels_cpu()->likeliest(run, host_ret, logits, n, beta);
 }

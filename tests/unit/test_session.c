@@ -1,7 +1,6 @@
 #include "tests/unit/models.h"
 
 #include "model/forward.h"
-#include "kernels/kernels.h"
 #include "model/sample.h"
 
 static void what_is_forgotten_does_not_matter(void **state)
