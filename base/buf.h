@@ -25,6 +25,12 @@ static inline bool slice_equal(struct slice a, struct slice b)
 {
     return a.size == b.size && (!a.size || !memcmp(a.data, b.data, a.size));
 }
+static inline bool slice_starts(struct slice a, struct slice prefix)
+{
+    return a.size >= prefix.size &&
+           (!prefix.size || !memcmp(a.data, prefix.data, prefix.size));
+}
+
 static inline bool slice_is(struct slice a, const char *text)
 {
     return slice_equal(a, slice_of(text));

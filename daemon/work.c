@@ -41,7 +41,8 @@ static int run_verb(struct call *call, struct json *json, struct err *err)
     engine_hold(call->daemon->engine);
     int code = call->request->verb->run(call, json, err);
     engine_release(call->daemon->engine);
-    return code;
+    /* What came of it may be made of what could not be read. */
+    return code ? code : store_damage(call->daemon->store, err);
 }
 
 static void run(struct pool *pool, struct request *request,

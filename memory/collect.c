@@ -90,7 +90,8 @@ static int gather_trees(struct store_txn *txn, struct references *refs,
 static void add_vectors(struct references *refs, struct slice value)
 {
     struct vector_table head;
-    if (!vector_table_is_whole(value) || vector_table_head(value, &head, NULL)) {
+    if (!vector_table_is_whole(value) ||
+        vector_table_head(value, &head, NULL)) {
         refs->unknown = true;
         return;
     }
@@ -213,37 +214,41 @@ static bool next_group(char *group, size_t size)
     return true;
 }
 
+/* Goes on behind a key that is kept: what is to go is noted one by one, a group
+ * that is kept is skipped. */
+static int note_next(struct table_cursor *cursor, size_t which,
+                     const struct references *refs, struct doomed *doomed,
+                     struct slice *key, struct err *err)
+{
+    size_t group = collected[which].group;
+    char next[16];
+    struct slice value;
+    if (key->size < group || !collected[which].keep(refs, key->data)) {
+        buf_put_string(&doomed->keys, *key);
+        doomed->count++;
+        return table_cursor_next(cursor, key, &value, err);
+    }
+    memcpy(next, key->data, group);
+    return next_group(next, group)
+               ? table_cursor_seek(cursor, (struct slice){next, group}, key,
+                                   &value, err)
+               : ERR_NOT_FOUND;
+}
+
 static int note_doomed(struct store_txn *txn, size_t which,
                        const struct references *refs, struct doomed *doomed,
                        struct err *err)
 {
-    size_t group = collected[which].group;
-    char next[16];
-    MDB_cursor *cursor;
-    MDB_val key, value;
-    int rc = mdb_cursor_open(txn->mdb, txn->env->tables[collected[which].table],
-                             &cursor);
-    if (rc)
-        return store_error(rc, "cannot look through the store", err);
-    rc = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
-    while (!rc) {
-        if (key.mv_size < group || !collected[which].keep(refs, key.mv_data)) {
-            buf_put_string(&doomed->keys,
-                           (struct slice){key.mv_data, key.mv_size});
-            doomed->count++;
-            rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
-            continue;
-        }
-        memcpy(next, key.mv_data, group);
-        if (!next_group(next, group))
-            break;
-        key = (MDB_val){group, next};
-        rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-    }
-    mdb_cursor_close(cursor);
-    return rc && rc != MDB_NOTFOUND
-               ? store_error(rc, "cannot look through the store", err)
-               : 0;
+    struct table_cursor cursor;
+    struct slice key, value;
+    int code = table_cursor_open(txn, collected[which].table, &cursor, err);
+    if (code)
+        return code;
+    code = table_cursor_next(&cursor, &key, &value, err);
+    while (!code)
+        code = note_next(&cursor, which, refs, doomed, &key, err);
+    table_cursor_close(&cursor);
+    return code == ERR_NOT_FOUND ? 0 : code;
 }
 
 static int delete_doomed(struct store *store, int table, struct doomed *doomed,

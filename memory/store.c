@@ -33,6 +33,7 @@
  *      for what `makings` names: it is noted in the transaction that puts it. */
 #include "memory/store.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <lmdb.h>
 #include <stdio.h>
@@ -46,6 +47,39 @@
 
 /* ---- Opening ---- */
 
+static int in_use(const char *folder, struct err *err)
+{
+    struct buf path = {0};
+    char pid[32] = "";
+    file_join(&path, folder, "lock");
+    int fd = open(path.data, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : pread(fd, pid, sizeof pid - 1, 0);
+    if (fd >= 0)
+        close(fd);
+    buf_free(&path);
+    return err_set(err, ERR_STORE, "another daemon (pid %s) uses the store %s",
+                   n > 0 ? pid : "unknown", folder);
+}
+
+/* The folder itself is locked, too: the file in it can be removed and made anew
+ * by another daemon. */
+static int lock_folder(const char *folder, int *ret_fd, struct err *err)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && errno == EACCES) { /* it may be entered, not read */
+        *ret_fd = -1;
+        return 0;
+    }
+    if (fd < 0)
+        return err_errno(err, ERR_STORE, "cannot open %s", folder);
+    if (file_lock_patiently(fd) < 0) {
+        close(fd);
+        return in_use(folder, err);
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
 static int take_lock(const char *folder, int *ret_fd, struct err *err)
 {
     struct buf path = {0};
@@ -55,12 +89,8 @@ static int take_lock(const char *folder, int *ret_fd, struct err *err)
     if (fd < 0)
         return err_errno(err, ERR_STORE, "cannot open the lock of %s", folder);
     if (file_lock_patiently(fd) < 0) {
-        char pid[32] = "";
-        ssize_t n = pread(fd, pid, sizeof pid - 1, 0);
         close(fd);
-        return err_set(err, ERR_STORE,
-                       "another daemon (pid %s) uses the store %s",
-                       n > 0 ? pid : "unknown", folder);
+        return in_use(folder, err);
     }
     char pid[32];
     int size = snprintf(pid, sizeof pid, "%ld", (long)getpid());
@@ -74,30 +104,42 @@ static int take_lock(const char *folder, int *ret_fd, struct err *err)
     return 0;
 }
 
+static void unlock(int lock, int folder_lock)
+{
+    if (lock >= 0)
+        close(lock);
+    if (folder_lock >= 0)
+        close(folder_lock);
+}
+
 int store_open(const struct store_options *options, struct store **ret_store,
                struct err *err)
 {
     struct err cause = {0};
     struct store_env *env;
-    int lock = -1, code = file_make_folder(options->folder, 0700, &cause);
+    int lock = -1, folder_lock = -1;
+    int code = file_make_folder(options->folder, 0700, &cause);
     if (code)
         return err_set(err, ERR_STORE, "%s", cause.message);
-    code = take_lock(options->folder, &lock, err);
-    if (code)
-        return code;
-    store_copy_clear(options->folder);
-    code = store_prepare(options->folder, err);
+    code = lock_folder(options->folder, &folder_lock, err);
+    if (!code)
+        code = take_lock(options->folder, &lock, err);
+    if (!code) {
+        store_copy_clear(options->folder);
+        code = store_prepare(options->folder, err);
+    }
     if (!code)
         code = env_open(options->folder, options->most_bytes, 0, &env, err);
     if (code) {
-        close(lock);
+        unlock(lock, folder_lock);
         return code;
     }
     struct store *store = mem_alloc(sizeof *store);
     *store = (struct store){.env = env,
                             .folder = mem_strdup(options->folder),
                             .most_bytes = options->most_bytes,
-                            .lock = lock};
+                            .lock = lock,
+                            .folder_lock = folder_lock};
     pthread_mutex_init(&store->exchange, NULL);
     pthread_mutex_init(&store->writing, NULL);
     *ret_store = store;
@@ -109,7 +151,7 @@ void store_close(struct store *store)
     if (!store)
         return;
     env_close(store->env);
-    close(store->lock);
+    unlock(store->lock, store->folder_lock);
     pthread_mutex_destroy(&store->exchange);
     pthread_mutex_destroy(&store->writing);
     free(store->folder);
@@ -244,32 +286,35 @@ int store_get_manual(struct store_txn *txn, uint32_t id,
                               ret_manual, err);
 }
 
+static void free_manuals(struct manual *manuals, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        manual_free(&manuals[i]);
+    free(manuals);
+}
+
 int store_list_manuals(struct store_txn *txn, struct manual **ret_manuals,
                        size_t *ret_count, struct err *err)
 {
-    MDB_cursor *cursor;
-    MDB_val key, value;
-    int rc =
-        mdb_cursor_open(txn->mdb, txn->env->tables[TABLE_MANUALS], &cursor);
-    if (rc)
-        return store_error(rc, "cannot list the manuals", err);
+    struct table_cursor cursor;
+    struct slice key, value;
     void *items = NULL;
     size_t count = 0, capacity = 0;
-    while (!(rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) {
+    int code = table_cursor_open(txn, TABLE_MANUALS, &cursor, err);
+    if (code)
+        return code;
+    while (!(code = table_cursor_next(&cursor, &key, &value, err))) {
         mem_reserve(&items, &capacity, count + 1, sizeof(struct manual));
         struct err damage;
-        if (manual_read(slice_of_val(key), slice_of_val(value),
-                        (struct manual *)items + count, &damage))
+        if (manual_read(key, value, (struct manual *)items + count, &damage))
             log_error("%s: lectern verify", damage.message);
         else
             count++;
     }
-    mdb_cursor_close(cursor);
-    if (rc != MDB_NOTFOUND) {
-        for (size_t i = 0; i < count; i++)
-            manual_free((struct manual *)items + i);
-        free(items);
-        return store_error(rc, "cannot list the manuals", err);
+    table_cursor_close(&cursor);
+    if (code != ERR_NOT_FOUND) {
+        free_manuals(items, count);
+        return code;
     }
     *ret_manuals = items;
     *ret_count = count;
@@ -303,28 +348,12 @@ int store_delete_manual(struct store_txn *txn, uint32_t id, struct err *err)
     static const int tables[] = {TABLE_MANUALS, TABLE_FILES, TABLE_OUTLINES,
                                  TABLE_VECTORS, TABLE_MAKINGS};
     char start[4];
+    int code = 0;
     key_u32(start, id);
-    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
-        MDB_cursor *cursor;
-        MDB_val key, value;
-        int rc =
-            mdb_cursor_open(txn->mdb, txn->env->tables[tables[t]], &cursor);
-        if (rc)
-            return store_error(rc, "cannot delete a manual", err);
-        for (;;) {
-            key = (MDB_val){sizeof start, start};
-            rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-            if (rc || memcmp(key.mv_data, start, sizeof start))
-                break;
-            rc = mdb_cursor_del(cursor, 0);
-            if (rc)
-                break;
-        }
-        mdb_cursor_close(cursor);
-        if (rc && rc != MDB_NOTFOUND)
-            return store_error(rc, "cannot delete a manual", err);
-    }
-    return 0;
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0] && !code; t++)
+        code = table_delete_prefix(txn, tables[t],
+                                   (struct slice){start, sizeof start}, err);
+    return code;
 }
 
 /* ---- Postings ---- */
@@ -370,21 +399,16 @@ int store_each_term(struct store_txn *txn, uint32_t manual, uint32_t epoch,
 {
     char bytes[MDB_MAX_KEY];
     struct slice from = postings_key(bytes, manual, epoch, prefix);
-    MDB_cursor *cursor;
-    int rc =
-        mdb_cursor_open(txn->mdb, txn->env->tables[TABLE_POSTINGS], &cursor);
-    if (rc)
-        return store_error(rc, "cannot read the store", err);
-    MDB_val key = {from.size, bytes}, value;
-    rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-    while (!rc && key.mv_size >= from.size &&
-           !memcmp(key.mv_data, bytes, from.size) &&
-           each(context,
-                (struct slice){(char *)key.mv_data + 8, key.mv_size - 8},
-                value.mv_size))
-        rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
-    mdb_cursor_close(cursor);
-    return rc && rc != MDB_NOTFOUND
-               ? store_error(rc, "cannot read the store", err)
-               : 0;
+    struct table_cursor cursor;
+    struct slice key, value;
+    int code = table_cursor_open(txn, TABLE_POSTINGS, &cursor, err);
+    if (code)
+        return code;
+    code = table_cursor_seek(&cursor, from, &key, &value, err);
+    while (
+        !code && slice_starts(key, from) &&
+        each(context, (struct slice){key.data + 8, key.size - 8}, value.size))
+        code = table_cursor_next(&cursor, &key, &value, err);
+    table_cursor_close(&cursor);
+    return code == ERR_NOT_FOUND ? 0 : code;
 }

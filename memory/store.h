@@ -37,6 +37,10 @@ int store_open(const struct store_options *options, struct store **ret_store,
 void store_close(struct store *store);
 void store_size(struct store *store, uint64_t *ret_used, uint64_t *ret_map);
 
+/* ERR_STORE when a part of the file could not be read since it was opened: what
+ * was read meanwhile may be wrong, and nothing can be read any more. */
+int store_damage(struct store *store, struct err *err);
+
 /* Where the store's bytes are.  `exact`: all of one moment, for which it waits
  * until nobody writes. */
 enum { STORE_MOST_TABLES = 16 };

@@ -79,13 +79,15 @@ static int poll_copy(struct copy *c, struct err *err)
                : 0;
 }
 
-static int put_record(struct copy *c, MDB_val *key, MDB_val *value,
+static int put_record(struct copy *c, struct slice key, struct slice value,
                       struct err *err)
 {
-    int rc = mdb_put(c->mdb, c->table, key, value, MDB_APPEND);
+    MDB_val k = {key.size, (void *)(uintptr_t)key.data};
+    MDB_val v = {value.size, (void *)(uintptr_t)value.data};
+    int rc = mdb_put(c->mdb, c->table, &k, &v, MDB_APPEND);
     if (rc)
         return write_error(rc, err);
-    c->bytes += key->mv_size + value->mv_size;
+    c->bytes += key.size + value.size;
     int code = poll_copy(c, err);
     if (!code && c->bytes > BATCH_BYTES) {
         code = end_batch(c, err);
@@ -98,22 +100,20 @@ static int put_record(struct copy *c, MDB_val *key, MDB_val *value,
 /* The schema is there already, and comes again from the old one. */
 static int copy_table(struct copy *c, int table, struct err *err)
 {
-    MDB_cursor *cursor;
-    MDB_val key, value;
+    struct table_cursor cursor;
+    struct slice key, value;
     c->table = c->to->tables[table];
     int rc = mdb_drop(c->mdb, c->table, 0);
     if (rc)
         return write_error(rc, err);
-    rc = mdb_cursor_open(c->from->mdb, c->from->env->tables[table], &cursor);
-    if (rc)
-        return store_error(rc, "cannot read the store", err);
-    int code = 0;
-    while (!code && !(rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)))
-        code = put_record(c, &key, &value, err);
-    mdb_cursor_close(cursor);
-    return code || rc == MDB_NOTFOUND
-               ? code
-               : store_error(rc, "cannot read the store", err);
+    int code = table_cursor_open(c->from, table, &cursor, err);
+    if (code)
+        return code;
+    while (!(code = table_cursor_next(&cursor, &key, &value, err)))
+        if ((code = put_record(c, key, value, err)))
+            break;
+    table_cursor_close(&cursor);
+    return code == ERR_NOT_FOUND ? 0 : code;
 }
 
 static void count_records(struct copy *c)
@@ -404,6 +404,11 @@ static int try_compact(struct store *store, const char *folder, bool alone,
         env_close(env);
         remove_copy(folder);
         *ret_done = false;
+        if (alone)
+            code = err_set(err, ERR_STORE,
+                           "%s was changed by another program: stop the "
+                           "daemon, and restore the store from a backup",
+                           store->folder);
     } else if (!code) {
         report->after = used_bytes(env);
         code = take_place(store, env, folder, err);

@@ -109,8 +109,11 @@ int env_open(const char *folder, uint64_t most_bytes, unsigned flags,
     int dead;
     if (!rc)
         rc = mdb_reader_check(env->mdb, &dead);
+    env->guard = rc ? -1 : guard_map(env->mdb);
     code = rc ? store_error(rc, "cannot open the store", err)
-              : open_tables(env, err);
+              : guard_check_size(env->mdb, folder, err);
+    if (!code)
+        code = open_tables(env, err);
     if (code)
         env_close(env);
     else
@@ -120,6 +123,7 @@ int env_open(const char *folder, uint64_t most_bytes, unsigned flags,
 
 void env_close(struct store_env *env)
 {
+    guard_unmap(env->guard);
     mdb_env_close(env->mdb);
     free(env);
 }
@@ -176,6 +180,38 @@ static void txn_end(struct store_txn *txn)
     free(txn);
 }
 
+static int env_damage(const struct store *store, const struct store_env *env,
+                      struct err *err)
+{
+    return guard_is_damaged(env->guard)
+               ? err_set(err, ERR_STORE,
+                         "the store %s is damaged: a part of its file cannot "
+                         "be read; stop the daemon and restore a backup, or "
+                         "remove the folder and add the manuals again",
+                         store->folder)
+               : 0;
+}
+
+/* What is written to a file that has no name is lost with the daemon. */
+static int check_env(const struct store_txn *txn, struct err *err)
+{
+    if (txn->writes && guard_is_gone(txn->env->mdb))
+        return err_set(err, ERR_STORE,
+                       "the store %s was removed while the daemon uses it: "
+                       "stop the daemon (lectern daemon --stop), then add the "
+                       "manuals again",
+                       txn->store->folder);
+    return env_damage(txn->store, txn->env, err);
+}
+
+int store_damage(struct store *store, struct err *err)
+{
+    struct store_env *env = env_take(store);
+    int code = env_damage(store, env, err);
+    env_give_back(store, env);
+    return code;
+}
+
 static int begin(struct store *store, bool writes, struct store_txn **ret_txn,
                  struct err *err)
 {
@@ -184,11 +220,15 @@ static int begin(struct store *store, bool writes, struct store_txn **ret_txn,
         pthread_mutex_lock(&store->writing);
     *txn = (struct store_txn){
         .store = store, .env = env_take(store), .writes = writes};
-    int rc =
-        mdb_txn_begin(txn->env->mdb, NULL, writes ? 0 : MDB_RDONLY, &txn->mdb);
-    if (rc) {
+    int code = check_env(txn, err);
+    int rc = code ? 0
+                  : mdb_txn_begin(txn->env->mdb, NULL, writes ? 0 : MDB_RDONLY,
+                                  &txn->mdb);
+    if (rc)
+        code = store_error(rc, "cannot begin a transaction", err);
+    if (code) {
         txn_end(txn);
-        return store_error(rc, "cannot begin a transaction", err);
+        return code;
     }
     *ret_txn = txn;
     return 0;
@@ -236,6 +276,8 @@ int table_get(struct store_txn *txn, int table, struct slice key,
     int rc = mdb_get(txn->mdb, txn->env->tables[table], &k, &v);
     if (rc == MDB_NOTFOUND)
         return ERR_NOT_FOUND;
+    if (!rc && !table_value_is_possible(txn, &v))
+        rc = MDB_CORRUPTED;
     if (rc)
         return store_error(rc, "cannot read the store", err);
     *ret_value = (struct slice){v.mv_data, v.mv_size};

@@ -93,29 +93,25 @@ int store_list_files(struct store_txn *txn, uint32_t manual,
                      struct file **ret_files, size_t *ret_count,
                      struct err *err)
 {
-    char start[4];
-    key_u32(start, manual);
-    MDB_cursor *cursor;
-    MDB_val key = {sizeof start, start}, value;
-    int rc = mdb_cursor_open(txn->mdb, txn->env->tables[TABLE_FILES], &cursor);
-    if (rc)
-        return store_error(rc, "cannot list the files", err);
+    char bytes[4];
+    struct slice start = {bytes, sizeof bytes}, key, value;
+    struct table_cursor cursor;
+    key_u32(bytes, manual);
+    int code = table_cursor_open(txn, TABLE_FILES, &cursor, err);
+    if (code)
+        return code;
     void *items = NULL;
     size_t count = 0, capacity = 0;
-    int code = 0;
-    rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-    while (!rc && !code && !memcmp(key.mv_data, start, sizeof start)) {
+    code = table_cursor_seek(&cursor, start, &key, &value, err);
+    while (!code && slice_starts(key, start)) {
         mem_reserve(&items, &capacity, count + 1, sizeof(struct file));
-        code = file_read_record(slice_of_val(value),
-                                (struct file *)items + count, err);
+        code = file_read_record(value, (struct file *)items + count, err);
         count += !code;
         if (!code)
-            rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+            code = table_cursor_next(&cursor, &key, &value, err);
     }
-    mdb_cursor_close(cursor);
-    if (!code && rc && rc != MDB_NOTFOUND)
-        code = store_error(rc, "cannot list the files", err);
-    if (code) {
+    table_cursor_close(&cursor);
+    if (code && code != ERR_NOT_FOUND) {
         for (size_t i = 0; i < count; i++)
             file_free((struct file *)items + i);
         free(items);

@@ -42,64 +42,34 @@ int store_note_made(struct store_txn *txn, uint32_t manual,
     return code;
 }
 
-static bool is_of(const MDB_val *key, const char *group, size_t size)
-{
-    return key->mv_size >= size && !memcmp(key->mv_data, group, size);
-}
-
-static int delete_group(struct store_txn *txn, const char *group, size_t size,
-                        struct err *err)
-{
-    MDB_cursor *cursor;
-    MDB_val key, value;
-    int rc =
-        mdb_cursor_open(txn->mdb, txn->env->tables[TABLE_MAKINGS], &cursor);
-    if (rc)
-        return store_error(rc, "cannot delete from the store", err);
-    do {
-        key = (MDB_val){size, (void *)(uintptr_t)group};
-        rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-        if (rc || !is_of(&key, group, size))
-            break;
-        rc = mdb_cursor_del(cursor, 0);
-    } while (!rc);
-    mdb_cursor_close(cursor);
-    return rc && rc != MDB_NOTFOUND
-               ? store_error(rc, "cannot delete from the store", err)
-               : 0;
-}
-
 int store_forget_made(struct store_txn *txn, uint32_t manual,
                       enum making_kind kind, struct err *err)
 {
     char group[GROUP];
     put_group(group, manual, kind);
-    return delete_group(txn, group, sizeof group, err);
+    return table_delete_prefix(txn, TABLE_MAKINGS,
+                               (struct slice){group, sizeof group}, err);
 }
 
 int makings_each(struct store_txn *txn, uint32_t manual, int kind,
                  void (*each)(void *context, struct hash128 name),
                  void *context, struct err *err)
 {
-    char group[GROUP];
-    size_t size = kind < 0 ? 4 : GROUP;
-    MDB_cursor *cursor;
-    MDB_val key = {size, group}, value;
-    int rc =
-        mdb_cursor_open(txn->mdb, txn->env->tables[TABLE_MAKINGS], &cursor);
-    if (rc)
-        return store_error(rc, "cannot read the store", err);
-    put_group(group, manual, kind < 0 ? 0 : (enum making_kind)kind);
-    rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-    while (!rc && is_of(&key, group, size)) {
-        for (size_t at = 0; at + NAME <= value.mv_size; at += NAME)
-            each(context, hash_read((const unsigned char *)value.mv_data + at));
-        rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+    char bytes[GROUP];
+    struct slice group = {bytes, kind < 0 ? 4 : GROUP}, key, value;
+    struct table_cursor cursor;
+    int code = table_cursor_open(txn, TABLE_MAKINGS, &cursor, err);
+    if (code)
+        return code;
+    put_group(bytes, manual, kind < 0 ? 0 : (enum making_kind)kind);
+    code = table_cursor_seek(&cursor, group, &key, &value, err);
+    while (!code && slice_starts(key, group)) {
+        for (size_t at = 0; at + NAME <= value.size; at += NAME)
+            each(context, hash_read((const unsigned char *)value.data + at));
+        code = table_cursor_next(&cursor, &key, &value, err);
     }
-    mdb_cursor_close(cursor);
-    return rc && rc != MDB_NOTFOUND
-               ? store_error(rc, "cannot read the store", err)
-               : 0;
+    table_cursor_close(&cursor);
+    return code == ERR_NOT_FOUND ? 0 : code;
 }
 
 /* ---- What is of no use any more ---- */

@@ -33,8 +33,14 @@ static int count_free(struct store_txn *txn, uint64_t page,
     if (rc)
         return rc;
     while (!rc && !(rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) {
-        memcpy(&count, value.mv_data, sizeof count);
-        pages->free += count * page;
+        if (value.mv_size < sizeof count)
+            rc = MDB_CORRUPTED;
+        else
+            memcpy(&count, value.mv_data, sizeof count);
+        if (!rc && count > value.mv_size / sizeof count)
+            rc = MDB_CORRUPTED;
+        if (!rc)
+            pages->free += count * page;
     }
     mdb_cursor_close(cursor);
     return rc == MDB_NOTFOUND ? 0 : rc;

@@ -15,7 +15,8 @@
 #include "base/file.h"
 #include "memory/tables.h"
 
-enum { LOCK_BYTES = 16 << 10 }; /* more than MOST_READERS take */
+enum { FIRST_PAGES = 2, PAGE = 4096 }; /* LMDB's of meta data */
+enum { LOCK_BYTES = 16 << 10 };        /* more than MOST_READERS take */
 
 int store_reserve_lock(const char *folder, struct err *err)
 {
@@ -93,11 +94,25 @@ static bool is_absent(const char *path)
     return lstat(path, &st) < 0 && errno == ENOENT;
 }
 
+/* No crash leaves a file of less than LMDB's first pages: it was made under
+ * another name. */
+static int check_begin(const char *path, struct err *err)
+{
+    struct stat st;
+    if (stat(path, &st) < 0 || st.st_size >= FIRST_PAGES * PAGE)
+        return 0;
+    return err_set(err, ERR_STORE,
+                   "%s has lost its beginning (%lld bytes are left): restore "
+                   "a backup, or remove the folder and add the manuals again",
+                   path, (long long)st.st_size);
+}
+
 int store_prepare(const char *folder, struct err *err)
 {
     struct buf path = {0};
     file_join(&path, folder, "data.mdb");
-    int code = is_absent(path.data) ? make_data(folder, path.data, err) : 0;
+    int code = is_absent(path.data) ? make_data(folder, path.data, err)
+                                    : check_begin(path.data, err);
     if (!code)
         code = sync_names(folder, err);
     buf_free(&path);

@@ -15,55 +15,41 @@ struct walk {
     bool ended;
 };
 
-/* At the first record after the one met last. */
-static int go_on(const struct walk *walk, MDB_cursor *cursor, MDB_val *key,
-                 MDB_val *value)
+/* Goes to the first record after the one met last. */
+static int go_on(const struct walk *walk, struct table_cursor *cursor,
+                 struct slice *key, struct slice *value, struct err *err)
 {
-    struct slice from = walk->prefix;
-    if (walk->last_size)
-        from = (struct slice){walk->last, walk->last_size};
-    *key = (MDB_val){from.size, (void *)(uintptr_t)from.data};
-    if (!from.size)
-        return mdb_cursor_get(cursor, key, value, MDB_FIRST);
-    int rc = mdb_cursor_get(cursor, key, value, MDB_SET_RANGE);
-    if (!rc && walk->last_size && slice_equal(slice_of_val(*key), from))
-        rc = mdb_cursor_get(cursor, key, value, MDB_NEXT);
-    return rc;
-}
-
-static bool is_meant(const struct walk *walk, const MDB_val *key)
-{
-    return key->mv_size >= walk->prefix.size &&
-           (!walk->prefix.size ||
-            !memcmp(key->mv_data, walk->prefix.data, walk->prefix.size));
+    struct slice last = {walk->last, walk->last_size};
+    int code = table_cursor_seek(cursor, last.size ? last : walk->prefix, key,
+                                 value, err);
+    return !code && last.size && slice_equal(*key, last)
+               ? table_cursor_next(cursor, key, value, err)
+               : code;
 }
 
 static int walk_piece(struct walk *walk, struct store_txn *txn, struct err *err)
 {
-    MDB_cursor *cursor;
-    MDB_val key, value;
-    int code = 0;
-    int rc = mdb_cursor_open(txn->mdb, txn->env->tables[walk->table], &cursor);
-    if (rc)
-        return store_error(rc, "cannot look through the store", err);
-    rc = go_on(walk, cursor, &key, &value);
+    struct table_cursor cursor;
+    struct slice key, value;
+    int code = table_cursor_open(txn, walk->table, &cursor, err);
+    if (code)
+        return code;
     size_t records = 0, bytes = 0;
-    while (!rc && !code && is_meant(walk, &key) && records < PIECE_RECORDS &&
-           bytes < PIECE_BYTES) {
+    code = go_on(walk, &cursor, &key, &value, err);
+    while (!code && slice_starts(key, walk->prefix) &&
+           records < PIECE_RECORDS && bytes < PIECE_BYTES) {
         records++;
-        bytes += value.mv_size;
-        memcpy(walk->last, key.mv_data, key.mv_size);
-        walk->last_size = key.mv_size;
-        code = walk->each(walk->context, slice_of_val(key), slice_of_val(value),
-                          err);
+        bytes += value.size;
+        memcpy(walk->last, key.data, key.size);
+        walk->last_size = key.size;
+        code = walk->each(walk->context, key, value, err);
         if (!code)
-            rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+            code = table_cursor_next(&cursor, &key, &value, err);
     }
-    walk->ended = rc || !is_meant(walk, &key);
-    mdb_cursor_close(cursor);
-    return !code && rc && rc != MDB_NOTFOUND
-               ? store_error(rc, "cannot look through the store", err)
-               : code;
+    walk->ended =
+        code == ERR_NOT_FOUND || (!code && !slice_starts(key, walk->prefix));
+    table_cursor_close(&cursor);
+    return walk->ended ? 0 : code;
 }
 
 int table_walk(struct store *store, int table, struct slice prefix,

@@ -30,6 +30,7 @@ enum { MDB_MAX_KEY = 511 }; /* LMDB's limit as it is compiled */
 struct store_env {
     MDB_env *mdb;
     MDB_dbi tables[TABLES];
+    int guard;    /* guard_map's */
     size_t users; /* transactions; the store has the lock */
 };
 
@@ -39,7 +40,8 @@ struct store {
     pthread_mutex_t writing;  /* held by the one who writes */
     char *folder;
     uint64_t most_bytes;
-    int lock; /* descriptor of the locked file */
+    int lock;        /* descriptor of the locked file, which says who has it */
+    int folder_lock; /* of the locked folder, whose file may be removed */
 };
 
 struct store_txn {
@@ -68,6 +70,16 @@ int store_error(int mdb_code, const char *what, struct err *err);
 int store_prepare(const char *folder, struct err *err);
 /* The folder's lock file has all its blocks. */
 int store_reserve_lock(const char *folder, struct err *err);
+
+/* store_guard.c: the map of an environment is read without dying of a SIGBUS; -1:
+ * it is not known where it lies.  Damaged: something was missing there. */
+int guard_map(MDB_env *env);
+void guard_unmap(int guard);
+bool guard_is_damaged(int guard);
+/* ERR_STORE where the file ends before the last page that is in use. */
+int guard_check_size(MDB_env *env, const char *folder, struct err *err);
+/* The file was removed, or another one has taken its place. */
+bool guard_is_gone(MDB_env *env);
 
 int table_put(struct store_txn *txn, int table, struct slice key,
               struct slice value, struct err *err);
@@ -105,6 +117,33 @@ bool memory_read(struct slice value, float *ret, size_t width);
 int makings_each(struct store_txn *txn, uint32_t manual, int kind,
                  void (*each)(void *context, struct hash128 name),
                  void *context, struct err *err);
+
+/* store_cursor.c: whether a value of that size can lie in the store's file. */
+bool table_value_is_possible(const struct store_txn *txn, const MDB_val *value);
+
+/* Records in the order of their keys: each that it arrives at is behind the one
+ * before, or the store is damaged. */
+struct table_cursor {
+    struct store_txn *txn;
+    MDB_cursor *mdb;
+    char last[MDB_MAX_KEY]; /* [last_size] the key that it stands at */
+    size_t last_size;       /* 0: none yet */
+};
+int table_cursor_open(struct store_txn *txn, int table,
+                      struct table_cursor *ret, struct err *err);
+void table_cursor_close(struct table_cursor *cursor);
+/* Goes to the first record at or behind `from`, or to the next one.  0,
+ * ERR_NOT_FOUND (without a message: there is none) or ERR_STORE.  The slices hold
+ * until the transaction writes or ends. */
+int table_cursor_seek(struct table_cursor *cursor, struct slice from,
+                      struct slice *ret_key, struct slice *ret_value,
+                      struct err *err);
+int table_cursor_next(struct table_cursor *cursor, struct slice *ret_key,
+                      struct slice *ret_value, struct err *err);
+
+/* Deletes all records whose key starts with `prefix`. */
+int table_delete_prefix(struct store_txn *txn, int table, struct slice prefix,
+                        struct err *err);
 
 /* Deletes a record; that it is not there is fine. */
 int table_delete(struct store_txn *txn, int table, struct slice key,
