@@ -37,6 +37,7 @@ static const char *const log_levels[] = {[LOG_LEVEL_ERROR] = "error",
 static const char *const aggregates[] = {"mean", "attention", NULL};
 static const char *const recalls[] = {"off", "aggregate", "children", NULL};
 
+static const char *const links[] = {"inside", "all", NULL};
 static const char *const watches[] = {"auto", "inotify", "poll", "off", NULL};
 
 static const char *const answers[] = {"no", "yes", NULL};
@@ -89,6 +90,11 @@ static const struct key {
                       "how changed files are noticed: auto, inotify (on file "
                       "systems that others write to, too), poll or off",
                       watches},
+    [CONFIG_LINKS] = {"links", KIND_CHOICE, "inside", NULL, 0, 0,
+                      "which links the manuals that are added from now on "
+                      "follow: inside (of their folders; what is installed "
+                      "below /usr, within /usr) or all",
+                      links},
     [CONFIG_SWEEP_SECONDS] = {"sweep_seconds", KIND_NUMBER, "300", NULL, 1,
                               MOST_INTERVAL,
                               "seconds between rescans of watched manuals"},

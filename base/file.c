@@ -42,24 +42,25 @@ static int read_open(int fd, uint64_t from, size_t want, struct buf *ret)
     return 0;
 }
 
-static int open_regular(const char *path, struct stat *st, struct err *err)
+int file_open_regular(const char *path, struct err *err)
 {
+    struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return err_errno(err, ERR_IO, "cannot open %s", path);
-    if (fstat(fd, st) == 0 && S_ISREG(st->st_mode))
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
         return fd;
     close(fd);
     return err_set(err, ERR_IO, "%s is not a regular file", path);
 }
 
-int file_read(const char *path, size_t limit, struct buf *ret, struct err *err)
+int file_read_open(int fd, const char *path, size_t limit, struct buf *ret,
+                   struct err *err)
 {
     struct stat st;
-    int fd = open_regular(path, &st, err);
-    if (fd < 0)
-        return fd;
     int code = 0;
+    if (fstat(fd, &st) < 0)
+        return err_errno(err, ERR_IO, "cannot read %s", path);
     if ((uint64_t)st.st_size > limit)
         code = err_set(err, ERR_LIMIT, "%s has %lld bytes, more than %zu", path,
                        (long long)st.st_size, limit);
@@ -67,18 +68,26 @@ int file_read(const char *path, size_t limit, struct buf *ret, struct err *err)
         code = err_errno(err, ERR_IO, "cannot read %s", path);
     if (code)
         buf_free(ret);
+    return code;
+}
+
+int file_read(const char *path, size_t limit, struct buf *ret, struct err *err)
+{
+    int fd = file_open_regular(path, err);
+    if (fd < 0)
+        return fd;
+    int code = file_read_open(fd, path, limit, ret, err);
     close(fd);
     return code;
 }
 
-int file_read_span(const char *path, uint64_t from, uint64_t to,
-                   struct buf *ret, struct err *err)
+int file_read_open_span(int fd, const char *path, uint64_t from, uint64_t to,
+                        struct buf *ret, struct err *err)
 {
     struct stat st;
-    int fd = open_regular(path, &st, err);
-    if (fd < 0)
-        return fd;
     int code = 0;
+    if (fstat(fd, &st) < 0)
+        return err_errno(err, ERR_IO, "cannot read %s", path);
     if (from > to || to > (uint64_t)st.st_size)
         code = err_set(err, ERR_STALE, "%s no longer reaches byte %llu", path,
                        (unsigned long long)to);
@@ -86,6 +95,16 @@ int file_read_span(const char *path, uint64_t from, uint64_t to,
         code = err_errno(err, ERR_IO, "cannot read %s", path);
     if (code)
         buf_free(ret);
+    return code;
+}
+
+int file_read_span(const char *path, uint64_t from, uint64_t to,
+                   struct buf *ret, struct err *err)
+{
+    int fd = file_open_regular(path, err);
+    if (fd < 0)
+        return fd;
+    int code = file_read_open_span(fd, path, from, to, ret, err);
     close(fd);
     return code;
 }

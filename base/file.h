@@ -13,9 +13,19 @@
  * larger than `limit` bytes. */
 int file_read(const char *path, size_t limit, struct buf *ret, struct err *err);
 
-/* Bytes [from, to) of a file. */
+/* Bytes [from, to) of a file.  ERR_STALE: it ends before. */
 int file_read_span(const char *path, uint64_t from, uint64_t to,
                    struct buf *ret, struct err *err);
+
+/* Opens a regular file for reading, without waiting for anybody: its descriptor,
+ * or ERR_IO. */
+int file_open_regular(const char *path, struct err *err);
+
+/* The same of files that are open; `path` is for messages. */
+int file_read_open(int fd, const char *path, size_t limit, struct buf *ret,
+                   struct err *err);
+int file_read_open_span(int fd, const char *path, uint64_t from, uint64_t to,
+                        struct buf *ret, struct err *err);
 
 /* Opens /dev/null for those of the descriptors 0, 1 and 2 that are closed: the
  * next file opened would get the number, and messages would be written into

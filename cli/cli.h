@@ -35,6 +35,7 @@ enum option_id {
     OPTION_ANSWER,
     OPTION_STRICT,
     OPTION_IGNORE,
+    OPTION_FOLLOW_LINKS,
     OPTION_WAIT,
     OPTION_FORCE,
     OPTION_RETRY,
@@ -95,6 +96,7 @@ struct options {
     const char *manual, *under, *mode, *answer, *method, *answers, *compare,
         *format, *session, *kind;
     bool explain, jsonl, strict, wait, force, retry, left_out, all, print, stop;
+    bool follow_links;
     bool foreground, repair;
     long count, depth, max_tokens, top_k, seed;
     double temperature, top_p, min_p, penalty;

@@ -34,6 +34,7 @@ static void build(struct cli *cli, const char *folder, struct buf *params)
             json_text(&json, options->ignore.items[i]);
         json_end(&json, ']');
     }
+    cli_param_true(&json, "follow_links", options->follow_links);
     cli_param_true(&json, "wait", options->wait);
     json_end(&json, '}');
 }

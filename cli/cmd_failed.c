@@ -41,6 +41,8 @@ static const char *why(const char *reason)
         {"menu", "only says where other pages are"},
         {"same", "equal to another file, which is in the tree"},
         {"part", "a part of another file, which includes it"},
+        {"link", "a link out of the manual's folder, not followed: lectern "
+                 "add --follow-links, if you trust it"},
         {"lists", "made besides the text: lists, uses, listings"},
     };
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++)

@@ -49,6 +49,11 @@ const struct option_spec cli_options[OPTIONS] = {
                        0},
     [OPTION_IGNORE] = {0, "ignore", "GLOB", KIND_LIST, AT(ignore),
                        "leave out matching files; may be repeated", 0, 0},
+    [OPTION_FOLLOW_LINKS] =
+        {0, "follow-links", NULL, KIND_FLAG, AT(follow_links),
+         "follow links that lead out of the folder, too: only in a manual "
+         "that you trust",
+         0, 0},
     [OPTION_WAIT] = {0, "wait", NULL, KIND_FLAG, AT(wait),
                      "return when everything is indexed", 0, 0},
     [OPTION_FORCE] = {0, "force", NULL, KIND_FLAG, AT(force),
@@ -144,7 +149,8 @@ const uint64_t cli_common_options = BIT(JSON) | BIT(SOCKET) | BIT(CONFIG) |
 const struct command cli_commands[] = {
     {"add", "DIR",
      "index a folder of HTML or LaTeX files as a manual; again: rename it",
-     BIT(MANUAL) | BIT(IGNORE) | BIT(WAIT), 1, 1, false, cmd_add},
+     BIT(MANUAL) | BIT(IGNORE) | BIT(FOLLOW_LINKS) | BIT(WAIT), 1, 1, false,
+     cmd_add},
     {"rm", "NAME", "forget a manual; its files stay", 0, 1, 1, false, cmd_rm},
     {"ls", "", "list the manuals", 0, 0, 0, false, cmd_ls},
     {"ask", "QUESTION...", "answer from the manuals, with citations",

@@ -27,6 +27,7 @@ struct daemon {
     struct parser_options parser;
     struct memory_policy policy;
     struct watch *watch;
+    bool all_links; /* unless `add` says otherwise (indexer/source.h) */
     int64_t sweep_ms, poll_ms; /* between rescans */
     int64_t started_ms;        /* clock_ms */
 };

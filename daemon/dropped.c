@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "daemon/quote.h"
-#include "indexer/source.h"
+#include "indexer/index.h"
 
 static void add(struct dropped *dropped, const struct block *block,
                 struct slice reason)
@@ -75,7 +75,8 @@ static int read_file(const struct call *call, const struct volume *volume,
                      uint32_t file, struct dropped *ret, struct err *err)
 {
     struct buf path = {0}, bytes = {0};
-    file_join(&path, volume->manual.root, volume->outline->files[file].data);
+    struct source_root root = index_root(&volume->manual);
+    file_join(&path, root.path, volume->outline->files[file].data);
     enum parser_format format = source_format(path.data);
     int code = 0;
     if (!quote_is_fresh(volume, file))
@@ -84,7 +85,7 @@ static int read_file(const struct call *call, const struct volume *volume,
                        "it cannot be told: lectern update",
                        path.data);
     if (!code)
-        code = source_read(path.data, &bytes, err);
+        code = source_read(&root, path.data, &bytes, err);
     if (!code)
         code = source_unpack(path.data, &bytes, err);
     if (!code)

@@ -147,32 +147,59 @@ static int put_all_warned(const struct call *call, const char *only,
     return code;
 }
 
-static void put_reasons(struct json *json, const struct volume *volume)
+static void put_reason(struct json *json, const char *manual, struct slice file,
+                       const char *reason)
+{
+    json_begin(json, '{');
+    json_field_text(json, "manual", manual);
+    json_field_string(json, "file", file);
+    json_field_text(json, "reason", reason);
+    json_end(json, '}');
+}
+
+/* Links that are not followed, then pages without content. */
+static int put_reasons(struct json *json, struct store_txn *txn,
+                       const struct volume *volume, struct err *err)
 {
     const struct tree *outline = volume->outline;
-    for (uint32_t i = 0; i < outline->file_count; i++) {
-        if (!outline->left_out[i])
-            continue;
-        json_begin(json, '{');
-        json_field_text(json, "manual", volume->manual.name);
-        json_field_string(json, "file", outline->files[i]);
-        json_field_text(json, "reason", left_out_name(outline->left_out[i]));
-        json_end(json, '}');
+    const char *manual = volume->manual.name;
+    struct file *files;
+    size_t count;
+    int code = store_list_files(txn, volume->manual.id, &files, &count, err);
+    if (code)
+        return code;
+    for (size_t i = 0; i < count; i++) {
+        if (files[i].state == FILE_NOT_FOLLOWED)
+            put_reason(json, manual, slice_of(files[i].path), "link");
+        file_free(&files[i]);
     }
+    free(files);
+    for (uint32_t i = 0; i < outline->file_count; i++) {
+        if (outline->left_out[i])
+            put_reason(json, manual, outline->files[i],
+                       left_out_name(outline->left_out[i]));
+    }
+    return 0;
 }
 
 /* Files that are read and not in the tree. */
-static void put_all_left_out(const struct call *call, const char *only,
-                             struct json *json)
+static int put_all_left_out(const struct call *call, const char *only,
+                            struct json *json, struct err *err)
 {
+    struct store_txn *txn;
+    int code = store_read(call->daemon->store, &txn, err);
+    if (code)
+        return code;
     struct shelf *shelf = library_shelf(call->daemon->library);
     json_key(json, "left_out");
     json_begin(json, '[');
-    for (size_t i = 0; i < shelf->count; i++)
+    for (size_t i = 0; i < shelf->count && !code; i++)
         if (!only || !strcmp(only, shelf->volumes[i]->manual.name))
-            put_reasons(json, shelf->volumes[i]);
+            code = put_reasons(json, txn, shelf->volumes[i], err);
     json_end(json, ']');
     shelf_release(shelf);
+    store_end(txn);
+    return code;
 }
 
 int verb_failed(struct call *call, struct json *json, struct err *err)
@@ -190,8 +217,8 @@ int verb_failed(struct call *call, struct json *json, struct err *err)
     json_end(json, ']');
     if (!code)
         code = put_all_warned(call, name, json, err);
-    if (json_get_bool(call->params, "left_out", false))
-        put_all_left_out(call, name, json);
+    if (!code && json_get_bool(call->params, "left_out", false))
+        code = put_all_left_out(call, name, json, err);
     json_end(json, '}');
     return code;
 }

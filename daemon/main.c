@@ -198,6 +198,7 @@ static int start_threads(struct service *service, const struct config *config,
     daemon->policy = memory_policy(config);
     service->skeletons = skeletons_new(MOST_SKELETONS);
     daemon->watch = watch_new(config_choice(config, CONFIG_WATCH));
+    daemon->all_links = config_choice(config, CONFIG_LINKS);
     daemon->sweep_ms =
         (int64_t)config_number(config, CONFIG_SWEEP_SECONDS) * 1000;
     daemon->poll_ms =

@@ -46,6 +46,12 @@ static int ignore_list(const struct call *call, struct buf *ret,
     return 0;
 }
 
+static bool follows(const struct call *call)
+{
+    return json_get_bool(call->params, "follow_links",
+                         call->daemon->all_links);
+}
+
 static int add(const struct call *call, struct manual *ret_manual,
                struct err *err)
 {
@@ -56,9 +62,11 @@ static int add(const struct call *call, struct manual *ret_manual,
     char *real = realpath(folder, NULL);
     int code = ignore_list(call, &ignore, err);
     if (!code)
-        code = index_register(call->daemon->store, real ? real : folder,
-                              json_get_text(call->params, "name", NULL),
-                              ignore.data, ret_manual, err);
+        code = index_register(
+            call->daemon->store,
+            &(struct source_root){real ? real : folder, follows(call)},
+            json_get_text(call->params, "name", NULL), ignore.data, ret_manual,
+            err);
     free(real);
     buf_free(&ignore);
     return code;

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "daemon/typed.h"
-#include "indexer/source.h"
+#include "indexer/index.h"
 
 enum { LEAST_PART = 16 }; /* bytes of a sentence that is quoted alone */
 
@@ -131,8 +131,9 @@ int quote_check(struct parser *parser, const struct passage *passage,
     struct buf path = {0}, bytes = {0};
     struct reading reading = {0};
     struct quote quote = {0};
-    file_join(&path, volume->manual.root, name.data);
-    int code = source_read_span(path.data, span.from, span.to, &bytes, err)
+    struct source_root root = index_root(&volume->manual);
+    file_join(&path, root.path, name.data);
+    int code = source_read_span(&root, path.data, span.from, span.to, &bytes, err)
                    ? ERR_STALE
                    : 0;
     if (!code)
@@ -183,7 +184,8 @@ bool quote_is_fresh(const struct volume *volume, uint32_t file)
     /* Touched or replaced, or it was when it was indexed: its bytes decide. */
     if (fresh && !same) {
         struct buf bytes = {0};
-        fresh = !file_read(path.data, PARSER_MOST_BYTES, &bytes, NULL) &&
+        struct source_root root = index_root(&volume->manual);
+        fresh = !source_read(&root, path.data, &bytes, NULL) &&
                 hash_equal(hash_bytes(bytes.data, bytes.size), record->content);
         buf_free(&bytes);
     }

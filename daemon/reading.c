@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "daemon/dropped.h"
 #include "daemon/result.h"
-#include "indexer/source.h"
+#include "indexer/index.h"
 #include "memory/content.h"
 
 enum {
@@ -246,10 +246,11 @@ int verb_get(struct call *call, struct json *json, struct err *err)
 /* ---- open ---- */
 
 /* 1 + the line ends before `offset`; 0 when the file cannot be read. */
-static int64_t line_at(const char *path, uint64_t offset)
+static int64_t line_at(const struct source_root *root, const char *path,
+                       uint64_t offset)
 {
     struct buf start = {0};
-    if (offset > MOST_FILE || source_read_span(path, 0, offset, &start, NULL))
+    if (offset > MOST_FILE || source_read_span(root, path, 0, offset, &start, NULL))
         return 0;
     int64_t line = 1;
     const char *at = start.data, *end = start.data + start.size;
@@ -304,7 +305,8 @@ static int put_place(const struct call *call, const struct shelf *shelf,
         return err_set(err, ERR_NOT_FOUND, "the node has no place in a file");
     const struct node *n = &outline->nodes[at];
     struct buf path = {0};
-    file_join(&path, volume->manual.root,
+    struct source_root root = index_root(&volume->manual);
+    file_join(&path, root.path,
               outline->files[n->origins[0].file].data);
     json_begin(json, '{');
     json_field_string(json, "file", buf_slice(&path));
@@ -313,7 +315,7 @@ static int put_place(const struct call *call, const struct shelf *shelf,
     else
         json_field_null(json, "anchor");
     put_words(json, shelf, volume, at);
-    json_field_int(json, "line", line_at(path.data, n->origins[0].span.from));
+    json_field_int(json, "line", line_at(&root, path.data, n->origins[0].span.from));
     /* A source is read in an editor, not in a browser. */
     json_field_bool(json, "source", source_format(path.data) == PARSER_LATEX);
     json_end(json, '}');

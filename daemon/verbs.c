@@ -28,7 +28,7 @@ enum {
 static const struct param no_params[] = {END};
 static const struct param add_params[] = {
     NEEDED_TEXT("dir"), TEXT("name"),
-    {"ignore", PARAM_TEXTS, false, 0, 0}, BOOL("wait"), END};
+    {"ignore", PARAM_TEXTS, false, 0, 0}, BOOL("wait"), BOOL("follow_links"), END};
 static const struct param rm_params[] = {NEEDED_TEXT("manual"), END};
 static const struct param search_params[] = {SEARCHING, BOOL("strict"), END};
 static const struct param ask_params[] = {

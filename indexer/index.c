@@ -40,6 +40,7 @@ struct update {
     struct index_report *report;
 
     struct manual manual;
+    struct source_root root; /* of `manual` */
     int64_t started_ns; /* since 1970 */
     struct scan scan;
     struct file *old_files; /* [old_file_count] sorted by path */
@@ -136,7 +137,7 @@ static bool look_up(struct update *u, struct store_txn *txn, size_t i)
                           .reports = mem_strdup("")};
     u->report->unsettled += settles(u, now->mtime_ns);
     if (now->failure) {
-        file->state = FILE_FAILED;
+        file->state = now->not_followed ? FILE_NOT_FOLLOWED : FILE_FAILED;
         free(file->failure);
         file->failure = mem_strdup(now->failure);
         u->changed |= old && old->state == FILE_INDEXED;
@@ -207,7 +208,7 @@ static int scan(struct update *u, struct err *err)
                             &u->old_file_count, err);
     store_end(txn);
     if (!code)
-        code = watch_scan(u->options->watch, u->manual.id, u->manual.root,
+        code = watch_scan(u->options->watch, u->manual.id, &u->root,
                           u->manual.ignore, &u->scan, err);
     if (!code && !u->scan.count && u->old_file_count && !u->options->force)
         code = err_set(err, ERR_IO,
@@ -341,7 +342,7 @@ static void find_outdated(struct update *u, bool *read)
 {
     struct hash128 *content = mem_alloc(u->scan.count * sizeof *content);
     for (size_t i = 0; i < u->scan.count; i++)
-        if (!read[i] && u->files[i].state != FILE_FAILED)
+        if (!read[i] && u->files[i].state == FILE_INDEXED)
             content[i] = u->files[i].content;
     for (size_t i = 0; i < u->scan.count; i++) {
         const struct file *file = &u->files[i];
@@ -401,7 +402,7 @@ static int parse(struct update *u, struct err *err)
         parser.cancel = u->cancel;
         struct parsers *parsers = parsers_start(
             u->store, &parser, u->options->parsers, u->options->force,
-            u->manual.root, &u->scan, reading.tasks, reading.count);
+            &u->root, &u->scan, reading.tasks, reading.count);
         code = collect_results(u, parsers, reading.file_of, reading.count,
                                &batch, err);
         parsers_stop(parsers);
@@ -687,10 +688,11 @@ static int write_files(struct update *u, struct store_txn *txn, struct err *err)
 static void count_up(struct update *u)
 {
     struct manual *manual = &u->manual;
-    manual->failed = 0;
-    for (size_t i = 0; i < u->scan.count; i++)
+    manual->failed = manual->files = 0;
+    for (size_t i = 0; i < u->scan.count; i++) {
         manual->failed += u->files[i].state == FILE_FAILED;
-    manual->files = u->scan.count - manual->failed;
+        manual->files += u->files[i].state == FILE_INDEXED;
+    }
     manual->indexed_at = (int64_t)time(NULL);
     if (!u->outline)
         return;
@@ -712,6 +714,7 @@ static int check_record(struct update *u, struct store_txn *txn,
         return code;
     bool same = !strcmp(now.root, u->manual.root) &&
                 !strcmp(now.name, u->manual.name) &&
+                now.all_links == u->manual.all_links &&
                 now.generation == u->manual.generation;
     free(u->manual.ignore);
     u->manual.ignore = now.ignore;
@@ -836,6 +839,7 @@ int index_update(struct store *store, uint32_t manual,
     if (code)
         return code;
     code = store_get_manual(txn, manual, &u.manual, err);
+    u.root = index_root(&u.manual);
     store_end(txn);
     if (!u.skeletons)
         u.skeletons = skeletons_new(0);

@@ -9,8 +9,15 @@
 #include "base/err.h"
 #include "indexer/parser.h"
 #include "indexer/skeletons.h"
+#include "indexer/source.h"
 #include "indexer/watch.h"
 #include "memory/store.h"
+
+/* The folder of a manual, which must outlive it. */
+static inline struct source_root index_root(const struct manual *manual)
+{
+    return (struct source_root){manual->root, manual->all_links};
+}
 
 struct index_options {
     struct parser_options parser;
@@ -42,13 +49,13 @@ struct index_report {
     double seconds;
 };
 
-/* Registers a manual for the folder `root` (absolute) and returns its id:
- * nothing is indexed yet.  `name` NULL: the folder's own name, made unique.
- * The same root again: the same manual (its ignore list is replaced).
+/* Registers a manual for the folder `root` and returns its id: nothing is indexed
+ * yet.  `name` NULL: the folder's own name, made unique.  The same root again: the
+ * same manual (its ignore list and which links are followed are replaced).
  * ERR_USAGE: no such folder, a name already taken by another root; ERR_NOT_FOUND:
  * the folder holds no file that Lectern reads. */
-int index_register(struct store *store, const char *root, const char *name,
-                   const char *ignore, struct manual *ret_manual,
+int index_register(struct store *store, const struct source_root *root,
+                   const char *name, const char *ignore, struct manual *ret_manual,
                    struct err *err);
 
 /* Updates one manual.  `cancel` is polled between files.  A file that fails is

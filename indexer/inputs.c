@@ -180,8 +180,8 @@ bool inputs_open(void *context, struct slice names, struct buf *ret_bytes,
     if (found != SIZE_MAX) {
         struct buf full = {0};
         path = inputs->scan->files[found].path;
-        file_join(&full, inputs->root, path);
-        read = !source_read(full.data, ret_bytes, &err);
+        file_join(&full, inputs->root->path, path);
+        read = !source_read(inputs->root, full.data, ret_bytes, &err);
         if (read)
             hash = hash_bytes(ret_bytes->data, ret_bytes->size);
         read = read && !source_unpack(full.data, ret_bytes, &err);

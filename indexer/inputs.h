@@ -25,7 +25,7 @@ size_t inputs_find(const struct scan *scan, const char *document,
 /* What one document was made of while it is parsed. */
 struct inputs {
     const struct scan *scan;
-    const char *root;
+    const struct source_root *root;
     const char *document; /* relative to the root */
     struct buf record;    /* as struct file has it (memory/store.h) */
 };

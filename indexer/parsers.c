@@ -14,7 +14,7 @@ struct parsers {
     struct store *store;
     struct parser_options options;
     bool force;
-    const char *root;
+    const struct source_root *root;
     const struct scan *scan;
     const struct parsers_task *tasks;
     size_t count, begun, given;
@@ -133,7 +133,7 @@ static void work_on(struct parsers *parsers, struct parser *parser, size_t task,
     struct buf bytes = {0};
     *ret = (struct parsers_result){.task = task};
     bool met = is_as_met(&parsers->tasks[task]);
-    if (source_read(path, &bytes, &ret->err))
+    if (source_read(parsers->root, path, &bytes, &ret->err))
         return;
     ret->moved = !met || !is_as_met(&parsers->tasks[task]);
     ret->content = hash_bytes(bytes.data, bytes.size);
@@ -219,7 +219,8 @@ static void *run(void *context)
 
 struct parsers *parsers_start(struct store *store,
                               const struct parser_options *options,
-                              unsigned threads, bool force, const char *root,
+                              unsigned threads, bool force,
+                              const struct source_root *root,
                               const struct scan *scan,
                               const struct parsers_task *tasks, size_t count)
 {

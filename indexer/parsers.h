@@ -54,7 +54,8 @@ struct parsers;
  * scan of the folder `root`: what documents include is looked for in it. */
 struct parsers *parsers_start(struct store *store,
                               const struct parser_options *options,
-                              unsigned threads, bool force, const char *root,
+                              unsigned threads, bool force,
+                              const struct source_root *root,
                               const struct scan *scan,
                               const struct parsers_task *tasks, size_t count);
 

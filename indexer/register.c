@@ -88,19 +88,29 @@ static int check_name(const char *name, struct err *err)
     return 0;
 }
 
-static int check_folder(const char *root, const char *ignore, struct err *err)
+static int check_folder(const struct source_root *folder, const char *ignore,
+                        struct err *err)
 {
+    const char *root = folder->path;
     struct stat st;
     if (stat(root, &st) < 0)
         return err_errno(err, ERR_USAGE, "cannot add %s", root);
     if (!S_ISDIR(st.st_mode))
         return err_set(err, ERR_USAGE, "cannot add %s: not a folder", root);
     struct scan scan;
-    int code = scan_folder(root, ignore, &scan, err);
+    int code = scan_folder(folder, ignore, &scan, err);
     if (code)
         return code;
-    size_t count = scan.count;
+    size_t count = 0;
+    for (size_t i = 0; i < scan.count; i++)
+        count += !scan.files[i].not_followed;
+    bool only_links = scan.count && !count;
     scan_free(&scan);
+    if (only_links)
+        return err_set(err, ERR_NOT_FOUND,
+                       "%s holds only links that lead out of it: lectern add "
+                       "--follow-links, if you trust it",
+                       root);
     return count ? 0
                  : err_set(err, ERR_NOT_FOUND,
                            "%s holds no file that Lectern reads (" SOURCE_NAMES
@@ -110,9 +120,11 @@ static int check_folder(const char *root, const char *ignore, struct err *err)
 
 /* Adds a record, or changes the one that has this root. */
 static int record(struct store_txn *txn, const struct taken *taken,
-                  const char *root, const char *name, const char *ignore,
-                  struct manual *ret_manual, struct err *err)
+                  const struct source_root *folder, const char *name,
+                  const char *ignore, struct manual *ret_manual,
+                  struct err *err)
 {
+    const char *root = folder->path;
     struct manual *old = find_by(taken, NULL, root);
     const struct manual *holder = name ? find_by(taken, name, NULL) : NULL;
     if (holder && holder != old)
@@ -134,6 +146,7 @@ static int record(struct store_txn *txn, const struct taken *taken,
         manual.name = chosen;
     }
     manual.ignore = mem_strdup(ignore);
+    manual.all_links = folder->all_links;
     int code = store_put_manual(txn, &manual, err);
     if (code)
         manual_free(&manual);
@@ -142,9 +155,9 @@ static int record(struct store_txn *txn, const struct taken *taken,
     return code;
 }
 
-int index_register(struct store *store, const char *root, const char *name,
-                   const char *ignore, struct manual *ret_manual,
-                   struct err *err)
+int index_register(struct store *store, const struct source_root *root,
+                   const char *name, const char *ignore,
+                   struct manual *ret_manual, struct err *err)
 {
     int code = check_name(name, err);
     if (!code)

@@ -21,7 +21,7 @@ struct seen {
 };
 
 struct walk {
-    const char *root;
+    const struct source_root *root;
     char **ignore; /* NULL at the end */
     const struct scan_visitor *visitor;
     struct scan scan;
@@ -32,7 +32,6 @@ struct walk {
     size_t link_count, link_capacity;
     struct seen *seen; /* open addressing by inode; inode 0: free */
     size_t seen_count, seen_slots;
-    char *real_root; /* without links; NULL: unknown */
 };
 
 static char **split_lines(const char *text)
@@ -92,16 +91,13 @@ static bool is_ignored(const struct walk *walk, const char *path)
     return false;
 }
 
-/* A link to a folder that is not below the root: it may hold anything. */
 static bool leads_outside(const struct walk *walk, const char *full)
 {
     struct stat st;
     if (lstat(full, &st) < 0 || !S_ISLNK(st.st_mode))
         return false;
     char *real = realpath(full, NULL);
-    size_t size = walk->real_root ? strlen(walk->real_root) : 0;
-    bool inside = real && size && !strncmp(real, walk->real_root, size) &&
-                  (size == 1 || real[size] == '/' || !real[size]);
+    bool inside = real && source_is_within(walk->root, real);
     free(real);
     return !inside;
 }
@@ -158,24 +154,28 @@ static void visit_link(const struct walk *walk, const char *path)
     struct buf full = {0};
     if (!walk->visitor)
         return;
-    buf_printf(&full, "%s/%s", walk->root, path);
+    buf_printf(&full, "%s/%s", walk->root->path, path);
     walk->visitor->link(walk->visitor->context, full.data);
     buf_free(&full);
+}
+
+static void add_not_followed(struct walk *walk, const char *path)
+{
+    add_file(walk, path, NULL, SOURCE_NOT_FOLLOWED);
+    walk->scan.files[walk->scan.count - 1].not_followed = true;
 }
 
 static void look_at(struct walk *walk, const char *path)
 {
     struct buf full = {0};
     struct stat st;
-    buf_printf(&full, "%s/%s", walk->root, path);
+    buf_printf(&full, "%s/%s", walk->root->path, path);
     if (stat(full.data, &st) < 0) {
         if (source_is_named(path))
             add_file(walk, path, NULL, strerror(errno));
     } else if (S_ISDIR(st.st_mode)) {
         if (leads_outside(walk, full.data)) {
-            add_file(walk, path, NULL,
-                     "a link to a folder outside of the manual's is not "
-                     "followed");
+            add_not_followed(walk, path);
         } else if (!seen_before(walk, st.st_dev, st.st_ino)) {
             int fd = open(full.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
             if (fd < 0 || read_folder(walk, fd, path) < 0)
@@ -184,6 +184,8 @@ static void look_at(struct walk *walk, const char *path)
     } else if (source_is_named(path)) {
         if (!S_ISREG(st.st_mode))
             add_file(walk, path, &st, "not a regular file");
+        else if (leads_outside(walk, full.data))
+            add_not_followed(walk, path);
         else if (source_is_wanted(full.data) &&
                  !seen_before(walk, st.st_dev, st.st_ino))
             add_file(walk, path, &st, NULL);
@@ -227,33 +229,31 @@ bool scan_reads(const char *name)
     return name[0] != '.' && source_is_named(name);
 }
 
-int scan_folder(const char *root, const char *ignore, struct scan *ret_scan,
-                struct err *err)
+int scan_folder(const struct source_root *root, const char *ignore,
+                struct scan *ret_scan, struct err *err)
 {
     return scan_visited(root, ignore, NULL, ret_scan, err);
 }
 
-int scan_visited(const char *root, const char *ignore,
+int scan_visited(const struct source_root *root, const char *ignore,
                  const struct scan_visitor *visitor, struct scan *ret_scan,
                  struct err *err)
 {
-    int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return err_errno(err, ERR_IO, "cannot read the folder %s", root);
+        return err_errno(err, ERR_IO, "cannot read the folder %s", root->path);
     struct walk walk = {
         .root = root, .ignore = split_lines(ignore), .visitor = visitor};
     struct stat st;
     if (fstat(fd, &st) == 0)
         seen_before(&walk, st.st_dev, st.st_ino);
     int code = 0;
-    walk.real_root = realpath(root, NULL);
     if (read_folder(&walk, fd, "") < 0)
-        code = err_errno(err, ERR_IO, "cannot read the folder %s", root);
+        code = err_errno(err, ERR_IO, "cannot read the folder %s", root->path);
     walk_all(&walk);
     for (char **glob = walk.ignore; *glob; glob++)
         free(*glob);
     free(walk.ignore);
-    free(walk.real_root);
     free(walk.pending);
     free(walk.links);
     free(walk.seen);

@@ -7,13 +7,15 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "indexer/source.h"
 
 struct scan_file {
     char *path; /* relative to the root, "/" between folders */
     uint64_t size;
     int64_t mtime_ns;
     uint64_t inode;
-    char *failure; /* why it cannot be looked at; NULL: it can */
+    char *failure;     /* why it cannot be looked at; NULL: it can */
+    bool not_followed; /* `failure` is that of a link that is not followed */
 };
 
 struct scan {
@@ -24,11 +26,11 @@ struct scan {
 /* All files below `root` that Lectern reads (indexer/source.h), except
  * hidden ones and those that one of the globs in `ignore` (one a line) matches,
  * by path or by name.  A file or folder met twice (by links) counts once, under
- * its own path where it has one.  Links are followed to regular files, wherever
- * these are, and to folders below the root; one to another folder is listed
- * with its failure.  ERR_IO: the root cannot be read. */
-int scan_folder(const char *root, const char *ignore, struct scan *ret_scan,
-                struct err *err);
+ * its own path where it has one.  Links are followed to what is within the root
+ * (source_is_within); others, where they are named as files that are read or lead
+ * to folders, are listed as not followed.  ERR_IO: the root cannot be read. */
+int scan_folder(const struct source_root *root, const char *ignore,
+                struct scan *ret_scan, struct err *err);
 void scan_free(struct scan *scan);
 /* The file of that path; SIZE_MAX: there is none. */
 size_t scan_find(const struct scan *scan, const char *path);
@@ -42,7 +44,7 @@ struct scan_visitor {
 };
 
 /* scan_folder with a visitor (NULL: none). */
-int scan_visited(const char *root, const char *ignore,
+int scan_visited(const struct source_root *root, const char *ignore,
                  const struct scan_visitor *visitor, struct scan *ret_scan,
                  struct err *err);
 

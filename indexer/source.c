@@ -1,6 +1,9 @@
 #include "indexer/source.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -15,6 +18,8 @@ enum {
     HEAD = 4096,    /* bytes by which DocBook is known */
     STEP = 1 << 20  /* bytes that are decompressed at a time */
 };
+
+#define SYSTEM_FOLDER "/usr"
 
 /* ---- By name ---- */
 
@@ -103,6 +108,50 @@ bool source_is_wanted(const char *path)
     return strcasestr(head, "docbook") != NULL;
 }
 
+/* ---- Where it may lie ---- */
+
+static bool is_below(const char *path, const char *folder)
+{
+    size_t size = strlen(folder);
+    return !strncmp(path, folder, size) &&
+           (size == 1 || path[size] == '/' || !path[size]);
+}
+
+/* What the system has installed may link to what it has installed elsewhere. */
+static bool is_system_folder(const char *root)
+{
+    struct stat st;
+    return is_below(root, SYSTEM_FOLDER) && !stat(root, &st) && !st.st_uid;
+}
+
+bool source_is_within(const struct source_root *root, const char *real)
+{
+    char *folder = root->all_links ? NULL : realpath(root->path, NULL);
+    bool within =
+        root->all_links ||
+        (folder && (is_below(real, folder) || (is_below(real, SYSTEM_FOLDER) &&
+                                               is_system_folder(folder))));
+    free(folder);
+    return within;
+}
+
+/* What was opened, not what stands at the path by now, is looked at. */
+static int open_within(const struct source_root *root, const char *path,
+                       struct err *err)
+{
+    char name[64], real[PATH_MAX];
+    int fd = file_open_regular(path, err);
+    if (fd < 0 || !root)
+        return fd;
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    ssize_t size = readlink(name, real, sizeof real - 1);
+    real[size > 0 ? size : 0] = '\0';
+    if (source_is_within(root, real))
+        return fd;
+    close(fd);
+    return err_set(err, ERR_IO, "%s: " SOURCE_NOT_FOLLOWED, path);
+}
+
 /* ---- Bytes ---- */
 
 static bool is_same(const struct stat *a, const struct stat *b)
@@ -112,12 +161,24 @@ static bool is_same(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-int source_read(const char *path, struct buf *ret_bytes, struct err *err)
+static int read_whole(const struct source_root *root, const char *path,
+                      struct buf *ret_bytes, struct err *err)
+{
+    int fd = open_within(root, path, err);
+    if (fd < 0)
+        return fd;
+    int code = file_read_open(fd, path, PARSER_MOST_BYTES, ret_bytes, err);
+    close(fd);
+    return code;
+}
+
+int source_read(const struct source_root *root, const char *path,
+                struct buf *ret_bytes, struct err *err)
 {
     for (int i = 0; i < MOST_TRIES; i++) {
         struct stat before, after;
         bool known = !stat(path, &before);
-        int rc = file_read(path, PARSER_MOST_BYTES, ret_bytes, err);
+        int rc = read_whole(root, path, ret_bytes, err);
         if (rc)
             return rc;
         if (known && !stat(path, &after) && is_same(&before, &after) &&
@@ -174,13 +235,26 @@ int source_unpack(const char *path, struct buf *bytes, struct err *err)
     return 0;
 }
 
-int source_read_span(const char *path, uint64_t from, uint64_t to,
-                     struct buf *ret_bytes, struct err *err)
+static int read_plain_span(const struct source_root *root, const char *path,
+                           uint64_t from, uint64_t to, struct buf *ret_bytes,
+                           struct err *err)
+{
+    int fd = open_within(root, path, err);
+    if (fd < 0)
+        return fd;
+    int code = file_read_open_span(fd, path, from, to, ret_bytes, err);
+    close(fd);
+    return code;
+}
+
+int source_read_span(const struct source_root *root, const char *path,
+                     uint64_t from, uint64_t to, struct buf *ret_bytes,
+                     struct err *err)
 {
     if (!source_is_packed(path))
-        return file_read_span(path, from, to, ret_bytes, err);
+        return read_plain_span(root, path, from, to, ret_bytes, err);
     struct buf bytes = {0};
-    int rc = source_read(path, &bytes, err);
+    int rc = source_read(root, path, &bytes, err);
     if (!rc)
         rc = source_unpack(path, &bytes, err);
     if (!rc && (from > to || to > bytes.size))

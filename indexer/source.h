@@ -22,16 +22,36 @@ enum parser_format source_format(const char *path);
 bool source_is_part(const char *path);
 bool source_is_packed(const char *path); /* a .gz file */
 
-/* The file's bytes as they are on disk, all of one moment.  ERR_LIMIT: too
- * large; ERR_IO: also when it never stops changing. */
-int source_read(const char *path, struct buf *ret_bytes, struct err *err);
+/* A manual's folder.  A manual may come from a stranger: a link in it that leads
+ * out of the folder is followed only where somebody has asked for that, or where
+ * both the folder, being root's, and what the link leads to lie below /usr, as the
+ * system has installed them. */
+struct source_root {
+    const char *path; /* absolute */
+    bool all_links;   /* links are followed wherever they lead */
+};
+
+/* Why a file is not read. */
+#define SOURCE_NOT_FOLLOWED                                                    \
+    "a link out of the manual's folder is not followed (lectern add "          \
+    "--follow-links, if you trust it)"
+
+/* Whether what lies at `real`, a path without links, may be read. */
+bool source_is_within(const struct source_root *root, const char *real);
+
+/* The file's bytes as they are on disk, all of one moment.  `path` is absolute;
+ * root NULL: it may lie anywhere.  ERR_LIMIT: too large; ERR_IO: also when it
+ * never stops changing, or is not within the root. */
+int source_read(const struct source_root *root, const char *path,
+                struct buf *ret_bytes, struct err *err);
 
 /* Replaces the bytes of a .gz file by those they decompress to.  ERR_FORMAT;
  * ERR_LIMIT: more than PARSER_MOST_BYTES. */
 int source_unpack(const char *path, struct buf *bytes, struct err *err);
 
 /* Bytes [from, to) of the file, decompressed. */
-int source_read_span(const char *path, uint64_t from, uint64_t to,
-                     struct buf *ret_bytes, struct err *err);
+int source_read_span(const struct source_root *root, const char *path,
+                     uint64_t from, uint64_t to, struct buf *ret_bytes,
+                     struct err *err);
 
 #endif

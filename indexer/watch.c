@@ -249,20 +249,21 @@ static void say(const struct watched *watched, const char *root)
                  root);
 }
 
-int watch_scan(struct watch *watch, uint32_t manual, const char *root,
-               const char *ignore, struct scan *ret_scan, struct err *err)
+int watch_scan(struct watch *watch, uint32_t manual,
+               const struct source_root *root, const char *ignore,
+               struct scan *ret_scan, struct err *err)
 {
     if (!watch || watch->mode == WATCH_OFF)
         return scan_folder(root, ignore, ret_scan, err);
     struct scanning scanning = {watch, begin(watch, manual)};
     const struct scan_visitor visitor = {&scanning, on_folder, on_link};
-    add_above(&scanning, root);
+    add_above(&scanning, root->path);
     int code = scan_visited(root, ignore, &visitor, ret_scan, err);
     pthread_mutex_lock(&watch->lock);
     if (!code)
         places_drop(&watch->places, scanning.watched, scanning.watched->round,
                     unwatch, watch);
-    say(scanning.watched, root);
+    say(scanning.watched, root->path);
     pthread_mutex_unlock(&watch->lock);
     return code;
 }

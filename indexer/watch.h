@@ -34,8 +34,9 @@ void watch_free(struct watch *watch); /* NULL is allowed */
 int watch_descriptor(const struct watch *watch);
 
 /* scan_folder, watching; NULL: without.  One thread at a time. */
-int watch_scan(struct watch *watch, uint32_t manual, const char *root,
-               const char *ignore, struct scan *ret_scan, struct err *err);
+int watch_scan(struct watch *watch, uint32_t manual,
+               const struct source_root *root, const char *ignore,
+               struct scan *ret_scan, struct err *err);
 
 /* Ends the manual's watches. */
 void watch_forget(struct watch *watch, uint32_t manual);

@@ -76,6 +76,7 @@ struct manual {
     char *name;          /* unique */
     char *root;          /* absolute path of its folder */
     char *ignore;        /* globs, one a line; "" */
+    bool all_links;      /* links are followed out of its folder */
     int64_t indexed_at;  /* seconds since 1970; 0: never */
     /* Totals of the generation. */
     uint64_t files, failed, nodes, words;
@@ -99,7 +100,11 @@ int store_delete_manual(struct store_txn *txn, uint32_t id, struct err *err);
 
 /* ---- Files of a manual ---- */
 
-enum file_state { FILE_INDEXED, FILE_FAILED };
+enum file_state {
+    FILE_INDEXED,
+    FILE_FAILED,
+    FILE_NOT_FOLLOWED /* a link that leads out of the manual's folder */
+};
 
 struct file {
     char *path;    /* relative to the manual's root */

@@ -11,7 +11,7 @@
 #include "memory/tables.h"
 
 enum {
-    SCHEMA = 4,
+    SCHEMA = 5,
     OLDEST_SCHEMA = 1, /* that is read as it is */
     MOST_READERS = 126
 };

@@ -21,7 +21,8 @@ static int by_path(const void *a, const void *b)
 static void check_file(struct verification *v, const struct file *file)
 {
     const struct verify_options *o = v->options;
-    bool failed = file->state == FILE_FAILED;
+    bool failed =
+        file->state == FILE_FAILED || file->state == FILE_NOT_FOLLOWED;
     bool read = file->content.low || file->content.high;
     if (file->state != FILE_INDEXED && !failed)
         verify_fault(v, TABLE_FILES, REMEDY_FORCE, file->path,
@@ -79,16 +80,18 @@ static struct file *find_file(struct verification *v, struct slice path)
 static void check_totals(struct verification *v)
 {
     const struct manual *m = &v->manual;
-    uint64_t failed = 0, words = 0;
-    for (size_t i = 0; i < v->file_count; i++)
+    uint64_t failed = 0, indexed = 0, words = 0;
+    for (size_t i = 0; i < v->file_count; i++) {
         failed += v->files[i].state == FILE_FAILED;
-    if (m->failed != failed || m->files + failed != v->file_count)
+        indexed += v->files[i].state == FILE_INDEXED;
+    }
+    if (m->failed != failed || m->files != indexed)
         verify_fault(
             v, TABLE_MANUALS, REMEDY_FORCE, m->name,
-            "it counts %llu files and %llu failed, there are %zu and "
+            "it counts %llu files and %llu failed, there are %llu and "
             "%llu",
             (unsigned long long)m->files, (unsigned long long)m->failed,
-            v->file_count - (size_t)failed, (unsigned long long)failed);
+            (unsigned long long)indexed, (unsigned long long)failed);
     if (!v->outline)
         return;
     for (uint32_t n = 0; n < v->outline->count; n++)

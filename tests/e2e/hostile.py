@@ -130,7 +130,7 @@ def unreadable_files_are_failed():
             return subprocess.run([*prefix, os.path.join(h.path, "bin", "lectern"), *args,
                                    "--store", h.store], env=h.env, capture_output=True,
                                   text=True, timeout=PATIENCE)
-        done = run("add", os.path.join(h.path, "m"), "-c", "m", "--wait", "--json")
+        done = run("add", os.path.join(h.path, "m"), "-c", "m", "--follow-links", "--wait", "--json")
         report = json.loads(done.stdout)
         check(report.get("files") == {"seen": 4, "indexed": 1, "failed": 3}, report)
         failed = json.loads(run("failed", "--json").stdout)["files"]
@@ -201,3 +201,39 @@ def bad_requests_harm_nobody():
             s.close()
         time.sleep(0.1)
         check(h.pid() == pid, "the daemon is another one")
+
+
+@test
+def a_manual_leads_nowhere_but_into_itself():
+    """A stranger's links to other people's files are neither indexed nor quoted, also when
+    they take a file's place later; who trusts the manual may follow them."""
+    with house() as h:
+        secret = h.write("home/id_rsa", "<p>The secret quagga key.</p>")
+        h.write("m/a.html", page("Animals", "<p>The zebra eats grass.</p>"))
+        h.write("m/b.html", page("Plants", "<p>The giraffe eats leaves.</p>"))
+        h.write("m/c.tex", "\\documentclass{book}\\begin{document}\\chapter{Okapi}The okapi eats."
+                           "\\input{../home/id_rsa}\\input{key}\\end{document}")
+        os.symlink(secret, os.path.join(h.path, "m/notes.html"))
+        os.symlink(secret, os.path.join(h.path, "m/key.tex"))
+        os.symlink(os.path.dirname(secret), os.path.join(h.path, "m/home"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        h.run("search", "quagga", code=1)
+        report = h.json("failed", "--left-out")
+        left = {entry["file"]: entry["reason"] for entry in report["left_out"]}
+        check(all(left.get(name) == "link" for name in ("notes.html", "key.tex", "home")), report)
+        check(not report["files"], report)
+        check("--follow-links" in h.run("failed", "--left-out").stdout, "what to do")
+        # What was indexed becomes a link: it is not read through it.
+        os.unlink(os.path.join(h.path, "m/b.html"))
+        os.symlink(secret, os.path.join(h.path, "m/b.html"))
+        asked = h.run("ask", "giraffe eats leaves", "--json", code=None).stdout
+        check("quagga" not in asked, asked)
+        h.run("update", "--wait")
+        h.run("search", "quagga", code=1)
+        h.run("search", "giraffe", code=1)
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--follow-links", "--wait")
+        check("quagga" in h.run("ask", "secret quagga key").stdout, "trusted")
+        check(not h.json("verify")["fault_count"], "verify")
+        # Again without: what it followed is gone.
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        h.run("search", "quagga", code=1)

@@ -118,7 +118,7 @@ static void put_tree(struct json *json, const struct tree *tree)
 
 /* What files are read from; `root` NULL: each by itself. */
 struct manual {
-    const char *root;
+    struct source_root root; /* path NULL: none */
     struct scan scan;
 };
 
@@ -128,18 +128,18 @@ static int read_tree(struct parser *parser, const struct manual *manual,
 {
     struct buf bytes = {0}, path = {0};
     struct inputs inputs = {
-        .scan = &manual->scan, .root = manual->root, .document = name};
+        .scan = &manual->scan, .root = &manual->root, .document = name};
     struct parser_inputs open = {&inputs, inputs_open, reports};
-    if (manual->root)
-        file_join(&path, manual->root, name);
+    if (manual->root.path)
+        file_join(&path, manual->root.path, name);
     else
         buf_put_text(&path, name);
-    int rc = source_read(path.data, &bytes, err);
+    int rc = source_read(NULL, path.data, &bytes, err);
     if (!rc)
         rc = source_unpack(path.data, &bytes, err);
     if (!rc)
         rc = parser_parse(parser, buf_slice(&bytes), source_format(name),
-                          manual->root ? &open : NULL, ret_tree, err);
+                          manual->root.path ? &open : NULL, ret_tree, err);
     buf_free(&inputs.record);
     buf_free(&bytes);
     buf_free(&path);
@@ -181,9 +181,9 @@ int main(int argc, char **argv)
     char path[4096];
     int first = 2;
     if (argc > 3 && !strcmp(argv[2], "--manual")) {
-        manual.root = argv[3];
+        manual.root.path = argv[3];
         first = 4;
-        if (scan_folder(manual.root, "", &manual.scan, &err)) {
+        if (scan_folder(&manual.root, "", &manual.scan, &err)) {
             fprintf(stderr, "trees: %s\n", err.message);
             return 1;
         }

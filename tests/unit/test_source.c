@@ -80,11 +80,14 @@ static void test_names(void **state)
     assert_int_equal(source_format("a.xml.gz"), PARSER_XML);
 }
 
+static bool all_links;
+
 static void expect_scan(const char *ignore, const char *shown)
 {
+    struct source_root root = {folder, all_links};
     struct scan scan;
     struct buf out = {0};
-    assert_int_equal(scan_folder(folder, ignore, &scan, NULL), 0);
+    assert_int_equal(scan_folder(&root, ignore, &scan, NULL), 0);
     for (size_t i = 0; i < scan.count; i++)
         buf_printf(&out, "%s%s%s\n", scan.files[i].path,
                    scan.files[i].failure ? ": " : "",
@@ -141,23 +144,68 @@ static void test_links_outside(void **state)
     assert_int_equal(symlink(other.data, path_of("other")), 0);
     assert_int_equal(symlink("..", path_of("above")), 0);
     assert_int_equal(symlink("/dev/null", path_of("null.html")), 0);
+    write_file("b.html", slice_of("y"));
     /* Not below the root, though its name begins alike. */
     buf_printf(&sibling, "%s2", folder);
     assert_int_equal(mkdir(sibling.data, 0755), 0);
     assert_int_equal(symlink(sibling.data, path_of("sibling")), 0);
-    static const char outside[] =
-        ": a link to a folder outside of the manual's is not followed\n";
+    static const char outside[] = ": " SOURCE_NOT_FOLLOWED "\n";
     struct buf shown = {0};
-    buf_printf(&shown, "a.html\nabove%snull.html: not a regular file\n",
-               outside);
-    buf_printf(&shown, "other%ssibling%s", outside, outside);
+    buf_printf(&shown, "a.html%sabove%sb.html\n", outside, outside);
+    buf_printf(&shown, "null.html: not a regular file\nother%ssibling%s",
+               outside, outside);
     expect_scan("", shown.data);
+    all_links = true;
+    expect_scan("above", "a.html\nb.html\nnull.html: not a regular file\n");
+    all_links = false;
     rmdir(sibling.data);
     unit_folder_remove(other.data);
     buf_free(&other);
     buf_free(&file);
     buf_free(&sibling);
     buf_free(&shown);
+}
+
+/* A link that takes a file's place after the scan leads nowhere, either. */
+static void test_what_is_opened_decides(void **state)
+{
+    (void)state;
+    struct buf other = {0}, secret = {0}, bytes = {0};
+    struct source_root root = {folder, false};
+    struct err err = {0};
+    buf_printf(&other, "%s-other", folder);
+    assert_int_equal(mkdir(other.data, 0755), 0);
+    buf_printf(&secret, "%s/secret", other.data);
+    assert_int_equal(file_write(secret.data, slice_of("key"), NULL), 0);
+    assert_int_equal(symlink(secret.data, path_of("a.html")), 0);
+    assert_int_equal(source_read(&root, path_of("a.html"), &bytes, &err),
+                     ERR_IO);
+    assert_non_null(strstr(err.message, SOURCE_NOT_FOLLOWED));
+    assert_int_equal(
+        source_read_span(&root, path_of("a.html"), 0, 3, &bytes, &err), ERR_IO);
+    assert_int_equal(bytes.size, 0);
+    /* By a folder that has become a link, too. */
+    assert_int_equal(symlink(other.data, path_of("sub")), 0);
+    assert_int_equal(source_read(&root, path_of("sub/secret"), &bytes, &err),
+                     ERR_IO);
+    root.all_links = true;
+    assert_int_equal(source_read(&root, path_of("a.html"), &bytes, &err), 0);
+    assert_string_equal(bytes.data, "key");
+    unit_folder_remove(other.data);
+    buf_free(&other);
+    buf_free(&secret);
+    buf_free(&bytes);
+}
+
+/* As Debian's manuals are: /usr/share/doc leads to other places in /usr/share. */
+static void test_what_the_system_installed(void **state)
+{
+    (void)state;
+    struct source_root system = {"/usr/share", false}, own = {folder, false};
+    assert_true(source_is_within(&system, "/usr/lib/os-release"));
+    assert_false(source_is_within(&system, "/etc/passwd"));
+    assert_false(source_is_within(&system, "/usrx"));
+    assert_false(source_is_within(&own, "/usr/lib/os-release"));
 }
 
 static void test_no_permission(void **state)
@@ -175,7 +223,7 @@ static void test_no_permission(void **state)
     expect_scan("", "b.html\nshut: Permission denied\n");
     struct buf bytes = {0};
     struct err err = {0};
-    int rc = source_read(path_of("b.html"), &bytes, &err);
+    int rc = source_read(NULL, path_of("b.html"), &bytes, &err);
     assert_int_equal(seteuid(user), 0);
     assert_int_equal(chmod(path_of("shut"), 0700), 0);
     assert_int_equal(rc, ERR_IO);
@@ -266,12 +314,12 @@ static void test_packed_quote(void **state)
                               .block = {.file = 0, .span = {8, 31}}};
     struct quote quote;
     assert_int_equal(quote_check(parser, &passage, &quote, NULL), 0);
-    assert_int_equal(source_read_span(path_of(name), quote.span.from,
+    assert_int_equal(source_read_span(NULL, path_of(name), quote.span.from,
                                       quote.span.to, &span, NULL),
                      0);
     assert_string_equal(span.data, "two</b> three");
     buf_free(&span);
-    assert_int_equal(source_read_span(path_of(name), 0, 99, &span, NULL),
+    assert_int_equal(source_read_span(NULL, path_of(name), 0, 99, &span, NULL),
                      ERR_STALE);
     quote_free(&quote);
     buf_free(&bytes);
@@ -308,13 +356,13 @@ static void test_changing(void **state)
     int rc = 0;
     for (int i = 0; i < 50 && !rc; i++) {
         buf_free(&bytes);
-        rc = source_read(path, &bytes, &err);
+        rc = source_read(NULL, path, &bytes, &err);
     }
     atomic_store(&done, true);
     pthread_join(thread, NULL);
     assert_int_equal(rc, ERR_IO);
     assert_non_null(strstr(err.message, "changes while it is read"));
-    assert_int_equal(source_read(path, &bytes, &err), 0);
+    assert_int_equal(source_read(NULL, path, &bytes, &err), 0);
     assert_true(bytes.size > 32 << 20);
     buf_free(&bytes);
 }
@@ -382,6 +430,8 @@ int main(void)
         FOLDER_TEST(test_links),
         FOLDER_TEST(test_no_permission),
         FOLDER_TEST(test_links_outside),
+        FOLDER_TEST(test_what_is_opened_decides),
+        FOLDER_TEST(test_what_the_system_installed),
         FOLDER_TEST(test_packed),
         FOLDER_TEST(test_zip_bomb),
         FOLDER_TEST(test_packed_quote),

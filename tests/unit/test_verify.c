@@ -87,7 +87,7 @@ static int open_with(void **state, bool recalls)
     assert_int_equal(store_open(&options, &h->store, NULL), 0);
     buf_free(&store);
     assert_int_equal(library_open(h->store, &h->library, NULL), 0);
-    if (index_register(h->store, h->root, "m", "", &manual, &err))
+    if (index_register(h->store, &(struct source_root){h->root, false}, "m", "", &manual, &err))
         fail_msg("%s", err.message);
     h->manual = manual.id;
     manual_free(&manual);
@@ -618,8 +618,9 @@ static void a_damaged_manual_is_taken_away(void **state)
 {
     struct house *h = *state;
     struct manual manual;
-    cut_last(h, TABLE_MANUALS);
-    cut_last(h, TABLE_MANUALS);
+    /* Two bytes less are a record of an earlier version. */
+    for (int i = 0; i < 3; i++)
+        cut_last(h, TABLE_MANUALS);
     assert_int_equal(store_collect(h->store, NULL), ERR_STORE);
     struct verify_report report = {0};
     struct verify_options options = {
@@ -628,7 +629,7 @@ static void a_damaged_manual_is_taken_away(void **state)
     assert_true(is_named(&report, TABLE_MANUALS, "damaged"));
     verify_report_free(&report);
     assert_int_equal(library_refresh(h->library, NULL), 0);
-    assert_int_equal(index_register(h->store, h->root, "m", "", &manual, NULL),
+    assert_int_equal(index_register(h->store, &(struct source_root){h->root, false}, "m", "", &manual, NULL),
                      0);
     assert_true(manual.id > h->manual);
     h->manual = manual.id;

@@ -29,6 +29,14 @@ static char *at(const struct bed *bed, const char *name)
     return path;
 }
 
+static const struct source_root *root_at(const struct bed *bed,
+                                         const char *name)
+{
+    static struct source_root root;
+    root = (struct source_root){at(bed, name), false};
+    return &root;
+}
+
 static void write_file(const struct bed *bed, const char *name,
                        const char *text)
 {
@@ -51,7 +59,7 @@ static void move(const struct bed *bed, const char *from, const char *to)
 static void scan(struct bed *bed, uint32_t manual, const char *root)
 {
     struct scan found;
-    assert_int_equal(watch_scan(bed->watch, manual, at(bed, root), "skipped\n",
+    assert_int_equal(watch_scan(bed->watch, manual, root_at(bed, root), "skipped\n",
                                 &found, NULL),
                      0);
     bed->files = found.count;
@@ -241,7 +249,7 @@ static void the_root_goes_and_comes_back(void **state)
     move(bed, "m", "away");
     assert_true(changed(bed, 1));
     assert_int_not_equal(
-        watch_scan(bed->watch, 1, at(bed, "m"), "", &found, NULL), 0);
+        watch_scan(bed->watch, 1, root_at(bed, "m"), "", &found, NULL), 0);
     move(bed, "away", "m");
     assert_true(changed(bed, 1));
     scan(bed, 1, "m");
@@ -349,7 +357,7 @@ static int with_few_watches(struct bed *bed)
     if (!allow("watches", "2"))
         return UNAVAILABLE;
     struct watch *watch = watch_new(WATCH_AUTO);
-    if (watch_scan(watch, 1, at(bed, "m"), "", &found, NULL) ||
+    if (watch_scan(watch, 1, root_at(bed, "m"), "", &found, NULL) ||
         found.count != 2)
         return 1;
     watch_state(watch, &now);
@@ -357,7 +365,7 @@ static int with_few_watches(struct bed *bed)
         return 2;
     if (!allow("watches", "100"))
         return UNAVAILABLE;
-    watch_scan(watch, 1, at(bed, "m"), "", &found, NULL);
+    watch_scan(watch, 1, root_at(bed, "m"), "", &found, NULL);
     watch_state(watch, &now);
     return now.limited || !watch_sees(watch, 1) ? 3 : FINE;
 }
@@ -369,7 +377,7 @@ static int without_inotify(struct bed *bed)
     if (!allow("instances", "0"))
         return UNAVAILABLE;
     struct watch *watch = watch_new(WATCH_AUTO);
-    if (watch_scan(watch, 1, at(bed, "m"), "", &found, NULL) ||
+    if (watch_scan(watch, 1, root_at(bed, "m"), "", &found, NULL) ||
         found.count != 2)
         return 1;
     watch_state(watch, &now);
@@ -397,7 +405,7 @@ static void modes(void **state)
         struct watch *watch = watch_new(asked[i]);
         struct watch_state now;
         struct scan found;
-        assert_int_equal(watch_scan(watch, 1, at(bed, "m"), "", &found, NULL),
+        assert_int_equal(watch_scan(watch, 1, root_at(bed, "m"), "", &found, NULL),
                          0);
         scan_free(&found);
         watch_state(watch, &now);
