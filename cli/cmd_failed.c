@@ -43,7 +43,7 @@ static const char *why(const char *reason)
         {"part", "a part of another file, which includes it"},
         {"link", "a link out of the manual's folder, not followed: lectern "
                  "add --follow-links, if you trust it"},
-        {"lists", "made besides the text: lists, uses, listings"},
+        {"lists", "made besides the text: lists, uses, listings, a converter's files"},
     };
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++)
         if (!strcmp(reason, sentences[i][0]))

@@ -163,11 +163,58 @@ static void put_line(struct buf *record, struct slice names, const char *path,
     buf_put_byte(record, '\n');
 }
 
-bool inputs_open(void *context, struct slice names, struct buf *ret_bytes,
+static void read_input(const struct inputs *inputs, struct input *input)
+{
+    struct err err = {.position = -1};
+    struct buf path = {0};
+    file_join(&path, inputs->root->path, inputs->scan->files[input->file].path);
+    int code = source_read(inputs->root, path.data, &input->bytes, &err);
+    if (!code) {
+        input->hash = hash_bytes(input->bytes.data, input->bytes.size);
+        code = source_unpack(path.data, &input->bytes, &err);
+    }
+    if (!code && inputs->read_bytes + input->bytes.size > PARSER_MOST_BYTES)
+        code = err_set(&err, ERR_LIMIT,
+                       "the files it includes are larger than %d MiB",
+                       PARSER_MOST_BYTES >> 20);
+    if (code) {
+        buf_free(&input->bytes);
+        buf_put_text(&input->reason, err.message);
+    }
+    buf_free(&path);
+}
+
+static const struct input *input_of(struct inputs *inputs, size_t file)
+{
+    for (size_t i = 0; i < inputs->read_count; i++)
+        if (inputs->read[i].file == file)
+            return &inputs->read[i];
+    void *read = inputs->read;
+    mem_reserve(&read, &inputs->read_capacity, inputs->read_count + 1,
+                sizeof *inputs->read);
+    inputs->read = read;
+    struct input *input = &inputs->read[inputs->read_count++];
+    *input = (struct input){.file = file};
+    read_input(inputs, input);
+    inputs->read_bytes += input->bytes.size;
+    return input;
+}
+
+void inputs_free(struct inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->read_count; i++) {
+        buf_free(&inputs->read[i].bytes);
+        buf_free(&inputs->read[i].reason);
+    }
+    free(inputs->read);
+    inputs->read = NULL;
+    inputs->read_count = inputs->read_capacity = inputs->read_bytes = 0;
+}
+
+bool inputs_open(void *context, struct slice names, struct slice *ret_bytes,
                  struct buf *ret_path)
 {
     struct inputs *inputs = context;
-    struct err err = {.position = -1};
     struct hash128 hash = {0};
     size_t found = inputs_find(inputs->scan, inputs->document, names, ret_path);
     bool read = false;
@@ -178,15 +225,13 @@ bool inputs_open(void *context, struct slice names, struct buf *ret_bytes,
         return false;
     }
     if (found != SIZE_MAX) {
-        struct buf full = {0};
+        const struct input *input = input_of(inputs, found);
         path = inputs->scan->files[found].path;
-        file_join(&full, inputs->root->path, path);
-        read = !source_read(inputs->root, full.data, ret_bytes, &err);
+        read = !input->reason.size;
+        hash = input->hash;
         if (read)
-            hash = hash_bytes(ret_bytes->data, ret_bytes->size);
-        read = read && !source_unpack(full.data, ret_bytes, &err);
-        buf_put_text(ret_path, read ? path : err.message);
-        buf_free(&full);
+            *ret_bytes = buf_slice(&input->bytes);
+        buf_put_text(ret_path, read ? path : input->reason.data);
     }
     put_line(&inputs->record, names, path, hash);
     return read;

@@ -22,16 +22,30 @@
 size_t inputs_find(const struct scan *scan, const char *document,
                    struct slice names, struct buf *ret_reason);
 
+/* A file as it was when the document asked for it first: read and unpacked once,
+ * however often it is included. */
+struct input {
+    size_t file;         /* of the scan */
+    struct buf bytes;    /* unpacked */
+    struct buf reason;   /* why it cannot be read; empty: it can */
+    struct hash128 hash; /* of the bytes on the disk */
+};
+
 /* What one document was made of while it is parsed. */
 struct inputs {
     const struct scan *scan;
     const struct source_root *root;
     const char *document; /* relative to the root */
     struct buf record;    /* as struct file has it (memory/store.h) */
+    struct input *read;   /* [read_count], PARSER_MOST_BYTES at the most */
+    size_t read_count, read_capacity, read_bytes;
 };
 
+/* Frees all but the record. */
+void inputs_free(struct inputs *inputs);
+
 /* parser_inputs.open with a struct inputs as its context. */
-bool inputs_open(void *context, struct slice names, struct buf *ret_bytes,
+bool inputs_open(void *context, struct slice names, struct slice *ret_bytes,
                  struct buf *ret_path);
 
 /* Would the names in a record be resolved as they were, to files of the same

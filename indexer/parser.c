@@ -30,8 +30,7 @@ enum {
  * up, is not the file's fault.  But after so many times that it is given up. */
 enum { MOST_PATIENCE = 5 };
 
-/* A reply is at most so many times the request, and a little. */
-enum { MOST_GROWTH = 16, LEAST_REPLY = 1 << 20, MOST_ASKED = 20000 };
+enum { MOST_ASKED = 20000 };
 
 /* A file that was handed over while a document is parsed. */
 struct handed {
@@ -52,6 +51,7 @@ struct parser {
     int64_t deadline;  /* of the request under way, on clock_ms */
     int64_t began;     /* it, on clock_ms */
     int64_t used_ms;   /* of the process's processor time, before it */
+    int64_t served_ms; /* of our own, for the files that it asks for */
     const struct parser_inputs *inputs; /* of the request; NULL: none */
     struct handed *handed;              /* [handed_count] */
     size_t handed_count, handed_capacity;
@@ -241,6 +241,7 @@ static void set_deadline(struct parser *parser)
 {
     parser->began = clock_ms();
     parser->used_ms = used_ms(parser);
+    parser->served_ms = 0;
     parser->deadline = parser->began + parser->most_seconds * 1000LL;
 }
 
@@ -248,8 +249,9 @@ static void set_deadline(struct parser *parser)
 static bool is_overdue(struct parser *parser)
 {
     int64_t now = clock_ms(), most = parser->most_seconds * 1000LL;
-    int64_t left = most - (used_ms(parser) - parser->used_ms);
-    if (now < parser->deadline)
+    int64_t left =
+        most - parser->served_ms - (used_ms(parser) - parser->used_ms);
+    if (now < parser->deadline && parser->served_ms < most)
         return false;
     if (left <= 0 || now >= parser->began + MOST_PATIENCE * most)
         return true;
@@ -417,10 +419,13 @@ static void note_handed(struct parser *parser, const struct buf *path,
 static int hand_over(struct parser *parser, const struct wire_request *request,
                      struct slice names, struct err *err)
 {
-    struct buf bytes = {0}, path = {0};
+    struct slice bytes = {"", 0};
+    struct buf path = {0};
     struct wire_request input = {.number = request->number, .kind = WIRE_INPUT};
     const struct parser_inputs *inputs = parser->inputs;
+    int64_t began = clock_ms();
     bool found = inputs && inputs->open(inputs->context, names, &bytes, &path);
+    parser->served_ms += clock_ms() - began;
     buf_put_byte(&path, '\0');
     if (found &&
         bytes.size + path.size + parser->handed_bytes > PARSER_MOST_BYTES) {
@@ -434,7 +439,7 @@ static int hand_over(struct parser *parser, const struct wire_request *request,
         parser->handed_bytes += bytes.size;
         note_handed(parser, &path, bytes.size);
     } else {
-        buf_clear(&bytes);
+        bytes.size = 0;
     }
     input.format = found;
     input.size = path.size + bytes.size;
@@ -443,7 +448,6 @@ static int hand_over(struct parser *parser, const struct wire_request *request,
         rc = put(parser, path.data, path.size, err);
     if (!rc)
         rc = put(parser, bytes.data, bytes.size, err);
-    buf_free(&bytes);
     buf_free(&path);
     return rc;
 }
@@ -491,8 +495,8 @@ static int exchange(struct parser *parser, struct wire_request request,
     if (rc)
         return rc;
     uint64_t size = bytes.size + parser->handed_bytes;
-    uint64_t most = reply.status ? sizeof err->message - 1
-                                 : LEAST_REPLY + MOST_GROWTH * size;
+    uint64_t most =
+        reply.status ? sizeof err->message - 1 : wire_max_reply(size);
     if (reply.number != request.number || reply.size > most)
         return nonsense(parser, err);
     rc = take_into(parser, answer, reply.size, err);
@@ -589,13 +593,11 @@ static bool is_plausible(const struct parser *parser, const struct tree *tree,
     return fine;
 }
 
-/* A heading takes more than four bytes of a file, and any item some; the bytes
- * of all text are those of the reply, which is bounded itself. */
 static bool read_tree(const struct parser *parser, struct slice answer,
                       size_t size, struct tree **ret_tree)
 {
     size_t all = size + parser->handed_bytes;
-    const struct tree_limits limits = {2 + all / 4, 8 + all};
+    const struct tree_limits limits = wire_tree_limits(all);
     struct tree *tree;
     if (tree_decode_within(answer.data, answer.size, &limits, &tree, NULL))
         return false;

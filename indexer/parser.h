@@ -22,7 +22,7 @@ struct parser_options {
 
 /* Part of the name under which a parsed tree is stored: raised whenever the
  * same bytes may give another tree. */
-enum { PARSER_VERSION = 10 };
+enum { PARSER_VERSION = 11 };
 
 /* Largest file that is read. */
 enum { PARSER_MOST_BYTES = 64 << 20 };
@@ -41,10 +41,11 @@ void parser_free(struct parser *parser); /* ends the process */
 /* The files that a LaTeX document includes, for who parses it.  `names`: the
  * paths it is looked for under, one a line, as the document writes them.  False:
  * there is none, or it may not be read; a reason may be in `ret_path`.  Else
- * the path by which the tree is to know it. */
+ * the path by which the tree is to know it, and its bytes, which stay until the
+ * file is parsed. */
 struct parser_inputs {
     void *context;
-    bool (*open)(void *context, struct slice names, struct buf *ret_bytes,
+    bool (*open)(void *context, struct slice names, struct slice *ret_bytes,
                  struct buf *ret_path);
     struct buf *reports; /* what is wrong in it, a line each; NULL: not asked */
 };

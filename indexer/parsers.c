@@ -122,6 +122,7 @@ static int parse(struct parsers *parsers, struct parser *parser,
                             format == PARSER_LATEX ? &open : NULL, &ret->tree,
                             &ret->err);
     ret->inputs = inputs.record;
+    inputs_free(&inputs);
     ret->name = parsers_name_with(ret->name, buf_slice(&ret->inputs));
     return code;
 }

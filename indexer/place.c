@@ -117,6 +117,7 @@ static void look_at(struct placing *p)
         int role = placing_page(p, i)->role;
         p->places[i].left_out = role == PAGE_REDIRECT ? LEFT_OUT_REDIRECT
                                 : role == PAGE_SEARCH ? LEFT_OUT_SEARCH
+                                : role == PAGE_MADE   ? LEFT_OUT_LISTS
                                 : javadoc && is_besides(path) ? LEFT_OUT_LISTS
                                 : wholes[i]                   ? LEFT_OUT_WHOLE
                                 : p->places[i].same != i      ? LEFT_OUT_SAME

@@ -24,6 +24,8 @@
 
 #include <stdint.h>
 
+#include "tree/tree.h"
+
 enum { WIRE_FD = 3 }; /* the child's end */
 
 enum wire_kind {
@@ -55,6 +57,19 @@ enum wire_exit {
     WIRE_EXIT_MEMORY = 80, /* needed more memory than it was given */
     WIRE_EXIT_JAIL = 81    /* could not lock itself in; nothing was read */
 };
+
+/* What the child keeps to, and the daemon believes, of `size` bytes: those of the
+ * file and of the files handed over.  A heading takes more than four bytes of a
+ * file, and any item some; the bytes of all text are those of the reply. */
+enum { WIRE_MAX_GROWTH = 16, WIRE_LEAST_REPLY = 1 << 20 };
+static inline uint64_t wire_max_reply(uint64_t size)
+{
+    return WIRE_LEAST_REPLY + WIRE_MAX_GROWTH * size;
+}
+static inline struct tree_limits wire_tree_limits(size_t size)
+{
+    return (struct tree_limits){2 + size / 4, 8 + size};
+}
 
 /* A text reply: n as 64 bits, n bytes of text, n struct text_place. */
 static inline uint64_t wire_text_size(uint64_t n)

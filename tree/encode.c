@@ -357,7 +357,7 @@ static void take_head(struct decoding *d)
     if (tree->outline)
         take_left_out(d);
     uint64_t role = read_varint(in), encoding = read_varint(in);
-    if (role > PAGE_PART || encoding >= ENCODINGS)
+    if (role > PAGE_MADE || encoding >= ENCODINGS)
         in->failed = true;
     tree->page.role = (int)(role & 7);
     tree->page.encoding = in->failed ? 0 : (int)encoding;

@@ -111,7 +111,8 @@ enum page_role {
                       entries are page.aliases */
     PAGE_REDIRECT, /* sends the reader elsewhere; no content */
     PAGE_SEARCH,   /* a search form; no content */
-    PAGE_PART      /* read only where another file includes it; no content */
+    PAGE_PART,     /* read only where another file includes it; no content */
+    PAGE_MADE      /* a converter's working file; no content */
 };
 
 /* What a page's list of links to others says.  The values are part of the
@@ -147,7 +148,8 @@ enum left_out {
     LEFT_OUT_WHOLE, /* the other pages once more, on one */
     LEFT_OUT_MENU,  /* only says where the others are: contents, a frame */
     LEFT_OUT_SAME,  /* another that is in the tree has the same content */
-    LEFT_OUT_LISTS, /* made besides the text: lists of all classes, of uses */
+    LEFT_OUT_LISTS, /* made besides the text: lists of all classes, of uses, a
+                       converter's working files */
     LEFT_OUT_PART,  /* a document that is in the tree includes it */
     LEFT_OUT_KINDS
 };

@@ -54,12 +54,18 @@ static bool send_all(const void *bytes, size_t size)
     return true;
 }
 
+/* A file that is parsed, and how much of others it was given. */
+struct asking {
+    uint64_t number; /* of the request */
+    size_t given;    /* bytes */
+};
+
 /* Asks the daemon for a file that the document includes. */
 static bool ask(void *context, struct slice names, struct buf *ret_bytes,
                 struct buf *ret_path)
 {
-    const struct wire_request *parse = context;
-    struct wire_reply asks = {parse->number, WIRE_ASKS, -1, names.size};
+    struct asking *asking = context;
+    struct wire_reply asks = {asking->number, WIRE_ASKS, -1, names.size};
     struct wire_request input;
     if (names.size > WIRE_MOST_NAMES)
         return false;
@@ -76,18 +82,43 @@ static bool ask(void *context, struct slice names, struct buf *ret_bytes,
         size_t path = ret_path->size + 1;
         ret_bytes->size = input.size - path;
         memmove(ret_bytes->data, ret_bytes->data + path, ret_bytes->size);
+        asking->given += ret_bytes->size;
     }
     return input.format != 0;
+}
+
+/* ERR_LIMIT: the tree that `out` holds from `head` on is more than the daemon would
+ * believe of so many bytes.  An item is at least a byte of an encoded tree. */
+static int check_tree(const struct buf *out, size_t head, size_t size,
+                      struct err *err)
+{
+    const struct tree_limits limits = wire_tree_limits(size);
+    struct tree *tree;
+    if (out->size > wire_max_reply(size))
+        return err_set(err, ERR_LIMIT,
+                       "is read as %zu bytes, more than %d times what it has: "
+                       "macros or spans of cells repeat its text",
+                       out->size, WIRE_MAX_GROWTH);
+    if (out->size - head <= size)
+        return 0;
+    if (tree_decode_within(out->data + head, out->size - head, &limits, &tree,
+                           NULL))
+        return err_set(err, ERR_LIMIT,
+                       "is read as more sections, blocks and links than its "
+                       "%zu bytes can hold: macros repeat them",
+                       size);
+    tree_free(tree);
+    return 0;
 }
 
 static int parse(const struct wire_request *request, struct slice bytes,
                  struct buf *out, struct err *err)
 {
     struct tree *tree = NULL;
+    struct asking asking = {.number = request->number};
     int rc;
     if (request->format == PARSER_LATEX) {
-        struct wire_request copy = *request;
-        struct latex_reader reader = {&copy, ask};
+        struct latex_reader reader = {&asking, ask};
         struct buf reports = {0};
         if (request->kind == WIRE_DROPPED) /* nothing is */
             bytes.size = 0;
@@ -102,9 +133,10 @@ static int parse(const struct wire_request *request, struct slice bytes,
     }
     if (rc)
         return rc;
+    size_t head = out->size;
     tree_encode(tree, out);
     tree_free(tree);
-    return 0;
+    return check_tree(out, head, bytes.size + asking.given, err);
 }
 
 static int answer(const struct wire_request *request, struct slice bytes,

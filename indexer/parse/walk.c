@@ -102,8 +102,15 @@ struct buf walk_words(const xmlNode *element, size_t most)
 
 /* ---- Headings and sections ---- */
 
-bool walk_title(struct walk *w, const xmlNode *heading, struct slice *ret_title,
-                struct span *ret_span)
+static void walk_until(struct walk *w, const xmlNode *node, const xmlNode *end)
+{
+    for (; node && node != end; node = node->next)
+        walk_node(w, node);
+}
+
+static bool walk_title_until(struct walk *w, const xmlNode *heading,
+                             const xmlNode *end, struct slice *ret_title,
+                             struct span *ret_span)
 {
     walk_flush(w);
     struct context outer = w->in;
@@ -111,12 +118,39 @@ bool walk_title(struct walk *w, const xmlNode *heading, struct slice *ret_title,
     w->in = (struct context){.kind = IN_TITLE};
     w->writer.next = (struct separator){0};
     w->writer.exact = false;
-    walk_children(w, heading);
+    walk_until(w, heading->children, end);
     bool found = writer_take(&w->writer, ret_title, ret_span);
     w->in = outer;
     w->writer.next = next;
     w->writer.exact = outer.kind == BLOCK_CODE;
     return found;
+}
+
+bool walk_title(struct walk *w, const xmlNode *heading, struct slice *ret_title,
+                struct span *ret_span)
+{
+    return walk_title_until(w, heading, NULL, ret_title, ret_span);
+}
+
+/* Where the text begins that a heading holds because its end tag was forgotten: a
+ * paragraph, list, table or code behind words; NULL: it holds none. */
+static const xmlNode *find_swallowed(const xmlNode *heading)
+{
+    bool words = false;
+    for (const xmlNode *at = heading->children; at; at = at->next) {
+        if (!dom_is_element(at)) {
+            words = words || !text_is_blank(dom_text(at)->text);
+            continue;
+        }
+        enum part part = rules_of(at).part;
+        bool block = dom_tag(at) == GUMBO_TAG_P || part == PART_LIST ||
+                     part == PART_TABLE || part == PART_TERMS ||
+                     part == PART_CODE || part == PART_QUOTE;
+        if (block && words)
+            return at;
+        words = words || dom_holds(at, DOM_HOLDS_TEXT);
+    }
+    return NULL;
 }
 
 static void walk_heading(struct walk *w, const xmlNode *element,
@@ -125,7 +159,9 @@ static void walk_heading(struct walk *w, const xmlNode *element,
     size_t first_ref = w->outline->ref_count;
     struct slice title;
     struct span span;
-    if (!walk_title(w, element, &title, &span))
+    const xmlNode *swallowed =
+        rule->part == PART_HEADING ? find_swallowed(element) : NULL;
+    if (!walk_title_until(w, element, swallowed, &title, &span))
         return;
     w->facts->letters += text_is_one(title);
     const char *id = dom_attribute(element, "id");
@@ -140,6 +176,7 @@ static void walk_heading(struct walk *w, const xmlNode *element,
     else if (!whole)
         outline_block(w->outline, BLOCK_DEFINITION, title,
                       (struct slice){"", 0}, span);
+    walk_until(w, swallowed, NULL);
 }
 
 static void walk_section(struct walk *w, const xmlNode *element,

@@ -92,17 +92,28 @@ def bombs_are_named():
         h.write("m/bold.html", "<b>" * 200000)
         h.write("m/nul.html", b"<p>a\0b")
         h.write("m/line.html", b"<p>" + b"x " * (50 << 20))
+        # What makes many times itself, of its own text or of another file's.
+        h.write("m/loop.tex", "\\loop\\section\\iftrue9\\repeat")
+        h.write("m/spans.html", "<h1>T</h1><table>" + ("<tr>" + "<td colspan=1000>x" * 1000) * 60)
+        h.write("m/again.tex", "\\documentclass{book}\\begin{document}\\chapter{Again}wombat"
+                "\\def\\x{\\input{fill}\\x}\\x\\end{document}")
+        h.write("m/fill.sty.gz", gzip.compress(b"%" * (62 << 20)))
+        h.write("m/again2.tex", "\\documentclass{book}\\begin{document}\\chapter{More}"
+                "\\def\\x{\\input{fill.sty}\\x}\\x\\end{document}")
         os.symlink("loop.html", os.path.join(h.path, "m/loop.html"))
         os.symlink(".", os.path.join(h.path, "m/round"))
         report = h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
-        check(report["files"] == {"seen": 9, "indexed": 1, "failed": 8}, report)
+        check(report["files"] == {"seen": 14, "indexed": 4, "failed": 10}, report)
         reasons = {f["file"]: f["reason"] for f in h.json("failed")["files"]}
         for name, words in {"zip.html.gz": "MiB decompressed", "cut.html.gz": "end early",
                             "wide.xhtml": "256 attributes", "deep.xhtml": "deeper than 250",
                             "bold.html": "nests deeper", "nul.html": "byte 0x00",
                             "line.html": "bytes, more than",
-                            "loop.html": "Too many levels"}.items():
+                            "loop.html": "Too many levels", "loop.tex": "macros repeat",
+                            "spans.html": "more than 16 times"}.items():
             check(words in reasons.get(name, ""), (name, reasons))
+        warnings = [w for w in h.json("failed")["warnings"] if w["document"] == "again2.tex"]
+        check("larger than 64 MiB" in warnings[0]["message"], warnings[:3])
         check(h.json("search", "platypus")["results"], "the good file")
         check(report["seconds"] < 20, report)
 

@@ -2,7 +2,7 @@
 import gzip
 import os
 
-from e2e.house import check, find, house, test, walk
+from e2e.house import check, find, house, page, test, walk
 
 
 @test
@@ -128,3 +128,16 @@ def what_is_wrong_in_a_document_is_told_of_its_files():
         h.run("daemon", "--stop")
         check(len(h.json("failed")["warnings"]) == 2, "kept by the store")
         h.run("verify")
+
+
+@test
+def what_a_converter_leaves_is_no_document():
+    """latex2html keeps the formulas and figures of a manual in images.tex, whatever its name."""
+    with house() as h:
+        h.write("m/index.html", page("Manual", "<p>The plot command draws a quokka.</p>"))
+        h.write("m/figures.tex", "\\batchmode\n\\documentclass{article}\n\\newwrite\\lthtmlwrite\n"
+                "\\begin{document}\n\n% !!! IMAGES START HERE !!!\n\n\\section{figures}A quokka.\\end{document}")
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        check([hit["file"] for hit in h.json("search", "quokka")["results"]] == ["index.html"], "hits")
+        left = h.json("failed", "--left-out")["left_out"]
+        check(left == [{"manual": "m", "file": "figures.tex", "reason": "lists"}], left)

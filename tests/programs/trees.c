@@ -141,6 +141,7 @@ static int read_tree(struct parser *parser, const struct manual *manual,
         rc = parser_parse(parser, buf_slice(&bytes), source_format(name),
                           manual->root.path ? &open : NULL, ret_tree, err);
     buf_free(&inputs.record);
+    inputs_free(&inputs);
     buf_free(&bytes);
     buf_free(&path);
     return rc;

@@ -57,6 +57,12 @@ static void test_levels(void **state)
            "</h4>x",
            "# A\n## Notes\nparagraph: x\n");
     expect("<p>No heading at all", "# \nparagraph: No heading at all\n");
+    /* A heading that nobody has closed holds the page. */
+    expect("<h1>One <b>word</b>\n<p>A coin.\n<p>Another.<ul><li>x</ul>",
+           "# One word\nparagraph: A coin.\nparagraph: Another.\nlist: - x\n");
+    expect("<h1>One<pre>code</pre><h2>Two</h2>",
+           "# One\ncode: code\n## Two\n");
+    expect("<h1><p>One</p></h1><p>x", "# One\nparagraph: x\n");
     expect("", "# \n");
 }
 

@@ -475,7 +475,7 @@ static void test_false_replies(void **state)
 }
 
 static bool open_slowly(void *context, struct slice names,
-                        struct buf *ret_bytes, struct buf *ret_path)
+                        struct slice *ret_bytes, struct buf *ret_path)
 {
     (void)context;
     (void)names;
@@ -501,6 +501,38 @@ static void test_endless_questions(void **state)
                      ERR_LIMIT);
     assert_string_equal(err.message, "took longer than 1 s");
     assert_true(time(NULL) - began < 10);
+}
+
+static unsigned opened;
+
+static bool open_very_slowly(void *context, struct slice names,
+                             struct slice *ret_bytes, struct buf *ret_path)
+{
+    (void)context;
+    (void)names;
+    (void)ret_bytes;
+    (void)ret_path;
+    opened++;
+    usleep(400000);
+    return false;
+}
+
+/* What the daemon does for a file is time of the file's, too. */
+static void test_slow_answers(void **state)
+{
+    (void)state;
+    struct parser_options options = {.program = "/proc/self/exe",
+                                     .most_seconds = 1};
+    struct parser_inputs inputs = {.open = open_very_slowly};
+    struct err err = {0};
+    struct tree *tree;
+    parser_free(parser);
+    parser = parser_new(&options);
+    assert_int_equal(parser_parse(parser, slice_of("e"), PARSER_LATEX, &inputs,
+                                  &tree, &err),
+                     ERR_LIMIT);
+    assert_string_equal(err.message, "took longer than 1 s");
+    assert_in_range(opened, 1, 3);
 }
 
 static void test_surplus_reply(void **state)
@@ -538,6 +570,7 @@ int main(int argc, char **argv)
         TEST(test_surplus_reply), TEST(test_message),
         TEST(test_depth_bombs),   TEST(test_long_line),
         TEST(test_nul_bytes),     TEST(test_endless_questions),
+        TEST(test_slow_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "daemon/quote.h"
+#include "indexer/inputs.h"
 #include "indexer/parsers.h"
 #include "indexer/scan.h"
 #include "indexer/source.h"
@@ -298,6 +299,38 @@ static void test_zip_bomb(void **state)
     buf_free(&bomb);
 }
 
+/* A document is made of one moment of what it includes, which is unpacked once. */
+static void test_inputs_are_read_once(void **state)
+{
+    (void)state;
+    struct source_root root = {folder, false};
+    struct scan scan;
+    struct buf bytes = packed(slice_of("first")), path = {0};
+    struct slice read = {0};
+    write_file("a.tex.gz", buf_slice(&bytes));
+    write_file("b.tex.gz", slice_of("no gzip"));
+    assert_int_equal(scan_folder(&root, "", &scan, NULL), 0);
+    struct inputs inputs = {.scan = &scan, .root = &root, .document = "d.tex"};
+    assert_true(inputs_open(&inputs, slice_of("a.tex"), &read, &path));
+    assert_true(slice_is(read, "first"));
+    buf_clear(&path);
+    assert_false(inputs_open(&inputs, slice_of("b.tex"), &read, &path));
+    assert_non_null(strstr(path.data, "damaged"));
+    write_file("a.tex.gz", slice_of("no gzip"));
+    write_file("b.tex.gz", buf_slice(&bytes));
+    buf_clear(&path);
+    assert_true(inputs_open(&inputs, slice_of("a.tex"), &read, &path));
+    assert_true(slice_is(read, "first"));
+    buf_clear(&path);
+    assert_false(inputs_open(&inputs, slice_of("b.tex"), &read, &path));
+    assert_non_null(strstr(path.data, "damaged"));
+    buf_free(&inputs.record);
+    inputs_free(&inputs);
+    scan_free(&scan);
+    buf_free(&bytes);
+    buf_free(&path);
+}
+
 /* Places are those of the decompressed bytes. */
 static void test_packed_quote(void **state)
 {
@@ -430,6 +463,7 @@ int main(void)
         FOLDER_TEST(test_links),
         FOLDER_TEST(test_no_permission),
         FOLDER_TEST(test_links_outside),
+        FOLDER_TEST(test_inputs_are_read_once),
         FOLDER_TEST(test_what_is_opened_decides),
         FOLDER_TEST(test_what_the_system_installed),
         FOLDER_TEST(test_packed),

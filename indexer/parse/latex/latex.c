@@ -26,6 +26,15 @@ static bool begins_document(struct slice text)
     return false;
 }
 
+/* What latex2html leaves: all formulas and figures of the manual once more, to be
+ * made into images. */
+static bool is_of_converter(struct slice text)
+{
+    static const char mark[] = "\n% !!! IMAGES START HERE !!!\n";
+    return memmem(text.data, text.size, mark, sizeof mark - 1) &&
+           memmem(text.data, text.size, "\\lthtml", 7);
+}
+
 static void abandoned(struct tex *tex)
 {
     struct document *d = document_of(tex);
@@ -148,12 +157,17 @@ int latex_parse(struct slice bytes, const struct latex_reader *reader,
     tex->most_steps = LEAST_STEPS + STEPS_A_BYTE * bytes.size;
     d->is_document = begins_document(main.transcoded.text);
     d->in.silent = d->is_document;
-    if (!d->is_document && dtx_is(main.transcoded.text))
+    bool made = is_of_converter(main.transcoded.text);
+    if (made)
+        d->in.silent = true;
+    else if (!d->is_document && dtx_is(main.transcoded.text))
         dtx_read(d, 0); /* its driver is another file */
     else
         tex_push_file(tex, 0);
     document_read(d);
     rc = make_tree(d, ret_tree, err);
+    if (!rc && made)
+        (*ret_tree)->page.role = PAGE_MADE;
     if (ret_reports) {
         buf_put_slice(ret_reports, buf_slice(&tex->reports));
         if (tex->report_count > MOST_REPORTS)
