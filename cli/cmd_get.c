@@ -22,6 +22,21 @@ static void print_dropped(const struct cli *cli, const cJSON *dropped)
     buf_free(&mark);
 }
 
+/* What a section without text is divided into, as `toc` shows it. */
+static void print_children(const struct cli *cli, const cJSON *children)
+{
+    const cJSON *child;
+    if (cJSON_GetArraySize(children))
+        putchar('\n');
+    cJSON_ArrayForEach (child, children) {
+        struct buf id = {0};
+        output_text(json_get_text(child, "title", ""));
+        buf_printf(&id, "  %s\n", json_get_text(child, "node", ""));
+        output_dim(cli, id.data);
+        buf_free(&id);
+    }
+}
+
 static void print_section(const struct cli *cli, const cJSON *node)
 {
     struct buf line = {0};
@@ -44,6 +59,7 @@ static void print_section(const struct cli *cli, const cJSON *node)
         putchar('\n');
         print_line(json_get_text(block, "text", ""));
     }
+    print_children(cli, cJSON_GetObjectItemCaseSensitive(node, "children"));
     cJSON_ArrayForEach (block,
                         cJSON_GetObjectItemCaseSensitive(node, "dropped"))
         print_dropped(cli, block);

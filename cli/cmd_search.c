@@ -14,9 +14,22 @@ static void build(const struct cli *cli, struct buf *params)
     json_end(&json, '}');
 }
 
+/* The section's text; where it has none, the titles of its parts. */
+static void put_text(const cJSON *hit, struct buf *out)
+{
+    const cJSON *child;
+    buf_put_text(out, json_get_text(hit, "text", ""));
+    cJSON_ArrayForEach (child,
+                        cJSON_GetObjectItemCaseSensitive(hit, "children")) {
+        buf_put_text(out, out->size ? " · " : "");
+        buf_put_text(out, json_get_text(child, "title", ""));
+    }
+    buf_put(out, "", 0);
+}
+
 static void print_hit(const struct cli *cli, int number, const cJSON *hit)
 {
-    struct buf text = {0};
+    struct buf text = {0}, contents = {0};
     int columns = output_columns() < 100 ? output_columns() : 100;
     buf_printf(&text, "%d. ", number);
     output_put_title_path(&text, cJSON_GetObjectItemCaseSensitive(hit, "path"));
@@ -27,8 +40,9 @@ static void print_hit(const struct cli *cli, int number, const cJSON *hit)
     buf_printf(&text, "  (%s)\n", json_get_text(hit, "node", ""));
     output_dim(cli, text.data);
     buf_clear(&text);
-    output_put_start_of_text(&text, json_get_text(hit, "text", ""), 2, columns,
-                             "   ");
+    put_text(hit, &contents);
+    output_put_start_of_text(&text, contents.data, 2, columns, "   ");
+    buf_free(&contents);
     output_text(text.data);
     buf_free(&text);
 }

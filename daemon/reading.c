@@ -226,6 +226,7 @@ static int put_section(const struct call *call, const struct shelf *shelf,
     put_blocks(json, volume, node, &content);
     put_refs(json, volume, node, content.node);
     put_aliases(json, &volume->outline->nodes[node]);
+    result_children(json, volume, node);
     if (all)
         put_dropped(json, volume, volume->outline->nodes[node].source_tree,
                     &dropped);

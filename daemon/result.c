@@ -55,6 +55,26 @@ void result_place(struct json *json, const struct volume *volume, uint32_t node)
         json_null(json);
 }
 
+void result_children(struct json *json, const struct volume *volume,
+                     uint32_t node)
+{
+    const struct node *nodes = volume->outline->nodes;
+    int count = 0;
+    if (nodes[node].words)
+        return;
+    json_key(json, "children");
+    json_begin(json, '[');
+    for (uint32_t n = node + 1;
+         n < nodes[node].end && count < RESULT_MAX_CHILDREN; n = nodes[n].end) {
+        json_begin(json, '{');
+        result_node_id(json, "node", volume, n);
+        json_field_string(json, "title", nodes[n].title);
+        json_end(json, '}');
+        count++;
+    }
+    json_end(json, ']');
+}
+
 int call_node(const struct call *call, const struct shelf *shelf,
               const struct volume **ret_volume, uint32_t *ret_node,
               struct err *err)

@@ -38,4 +38,10 @@ int call_volume(const struct call *call, const struct shelf *shelf,
 int call_manual(const struct call *call, const char *name,
                 struct manual *ret_manual, struct err *err);
 
+/* "children": what a section without text of its own is divided into, {node, title},
+ * the first RESULT_MAX_CHILDREN; nothing of one that has text. */
+enum { RESULT_MAX_CHILDREN = 100 };
+void result_children(struct json *json, const struct volume *volume,
+                     uint32_t node);
+
 #endif

@@ -317,6 +317,7 @@ static int put_hit(struct json *json, const struct shelf *shelf,
     json_field_double(json, "coverage", hit->coverage, 4);
     json_field_bool(json, "fresh", is_fresh(looks, hit));
     int code = put_texts(json, shelf, hit, err);
+    result_children(json, hit->volume, hit->node);
     json_end(json, '}');
     return code;
 }

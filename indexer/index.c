@@ -543,20 +543,17 @@ static int add_node(struct update *u, struct tree_reader *reader, uint32_t n,
                     struct err *err)
 {
     struct node *node = &u->outline->nodes[n];
-    const struct node *content;
-    if (node->source_tree == TREE_NONE)
-        return 0;
-    int code = content_of(reader, u->files[u->indexed[node->source_tree]].tree,
+    const struct node *content = node; /* one that stands in no file */
+    int code = 0;
+    if (node->source_tree != TREE_NONE)
+        code = content_of(reader, u->files[u->indexed[node->source_tree]].tree,
                           node->source_node, &content, err);
-    if (code || content->block_count == node->dropped_count) {
+    if (code) {
         node->words = 0;
         return code;
     }
     struct node *kept = tree_node_kept(content, node);
-    uint32_t words = lexical_add(u->delta, node->id, kept);
-    for (uint32_t i = 0; i < node->alias_count; i++)
-        lexical_add_alias(u->delta, node->id, node->aliases[i]);
-    node->words = words ? words : 1;
+    node->words = lexical_add_node(u->delta, u->outline, n, kept);
     free(kept);
     return 0;
 }
@@ -565,21 +562,20 @@ static int add_node(struct update *u, struct tree_reader *reader, uint32_t n,
 static int remove_node(struct update *u, struct tree_reader *reader,
                        uint32_t old, struct err *err)
 {
-    const struct node *node = &u->old_outline->nodes[old], *content;
-    if (node->source_tree == TREE_NONE || !node->words)
-        return 0;
-    struct slice path = u->old_outline->files[node->source_tree];
-    const struct file *file = find_old(u, path.data);
-    if (!file)
-        return err_set(err, ERR_STORE, "the record of %s is missing",
-                       path.data);
-    int code = content_of(reader, file->tree, node->source_node, &content, err);
+    const struct node *node = &u->old_outline->nodes[old], *content = node;
+    int code = 0;
+    if (node->source_tree != TREE_NONE) {
+        struct slice path = u->old_outline->files[node->source_tree];
+        const struct file *file = find_old(u, path.data);
+        code = file ? content_of(reader, file->tree, node->source_node,
+                                 &content, err)
+                    : err_set(err, ERR_STORE, "the record of %s is missing",
+                              path.data);
+    }
     if (code)
         return code;
     struct node *kept = tree_node_kept(content, node);
-    lexical_remove(u->delta, node->id, kept);
-    for (uint32_t i = 0; i < node->alias_count; i++)
-        lexical_remove_alias(u->delta, node->id, node->aliases[i]);
+    lexical_remove_node(u->delta, u->old_outline, old, kept);
     free(kept);
     return 0;
 }

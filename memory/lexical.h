@@ -15,7 +15,7 @@
 
 /* Raised whenever the same text gives other terms or postings: a manual whose
  * postings were made by another version gets new ones. */
-enum { LEXICAL_VERSION = 3 };
+enum { LEXICAL_VERSION = 4 };
 
 /* ---- Writing ---- */
 
@@ -31,6 +31,16 @@ uint32_t lexical_add(struct lexical_delta *delta, uint64_t id,
                      const struct node *content);
 void lexical_remove(struct lexical_delta *delta, uint64_t id,
                     const struct node *content);
+
+/* Adds the node of an outline to the delta, given its content without the blocks
+ * that are dropped: under its text, title and names; where it has no text, under
+ * the others alone.  Not the root, which is called as the manual is.  Returns the
+ * words of its text, at least 1 where there is any. */
+uint32_t lexical_add_node(struct lexical_delta *delta, const struct tree *outline,
+                          uint32_t n, const struct node *kept);
+void lexical_remove_node(struct lexical_delta *delta,
+                         const struct tree *outline, uint32_t n,
+                         const struct node *kept);
 
 /* A name that an entry of the manual's index gives the node.  Directly after
  * the node's `add` or `remove`; a node whose names change is removed and added

@@ -331,6 +331,36 @@ static int by_name(const void *a, const void *b, void *context)
     return x.size < y.size ? -1 : x.size > y.size;
 }
 
+/* What has neither text nor a title is in no posting. */
+static bool is_indexed(uint32_t n, const struct node *kept)
+{
+    return kept->block_count || (n && kept->title.size);
+}
+
+uint32_t lexical_add_node(struct lexical_delta *delta, const struct tree *outline,
+                          uint32_t n, const struct node *kept)
+{
+    const struct node *node = &outline->nodes[n];
+    if (!is_indexed(n, kept))
+        return 0;
+    uint32_t words = lexical_add(delta, node->id, kept);
+    for (uint32_t i = 0; i < node->alias_count; i++)
+        lexical_add_alias(delta, node->id, node->aliases[i]);
+    return kept->block_count && !words ? 1 : words;
+}
+
+void lexical_remove_node(struct lexical_delta *delta,
+                         const struct tree *outline, uint32_t n,
+                         const struct node *kept)
+{
+    const struct node *node = &outline->nodes[n];
+    if (!is_indexed(n, kept))
+        return;
+    lexical_remove(delta, node->id, kept);
+    for (uint32_t i = 0; i < node->alias_count; i++)
+        lexical_remove_alias(delta, node->id, node->aliases[i]);
+}
+
 int lexical_apply(struct store_txn *txn, uint32_t manual, uint32_t epoch,
                   struct lexical_delta *delta, struct err *err)
 {

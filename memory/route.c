@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/names.h"
 #include "memory/routing.h"
 
 const char *const route_ranking_names[ROUTE_RANKINGS] = {
@@ -40,12 +41,18 @@ const double route_least_confidence = 0.5;
  * fused score (docs/retrieval.md). */
 static const double CARRIED = 0.3, CARRIED_SUBJECT = 0.8, NEAR = 0.3;
 
+/* A section or entry that is called as the question is comes before all others,
+ * whose scores are at most the sum of the weights; first one that is written so. */
+static const double NAMED = 10, NAMED_PART = 5, NAMED_SAME = 20;
+enum { LONGEST_NAME = 200 };
+
 /* ---- What is asked, and where ---- */
 
 bool scope_accepts(const struct scope *scope, uint32_t node)
 {
     const struct volume_node *n = &scope->volume->nodes[node];
-    return node >= scope->from && node < scope->end && n->words &&
+    return node >= scope->from && node < scope->end &&
+           (n->words || n->title_words) &&
            (scope->file == TREE_NONE || n->file == scope->file) &&
            (!scope->kinds || scope->kinds[node] & scope->wanted);
 }
@@ -223,6 +230,39 @@ static void prefer_near(const struct routing *routing,
         rankings_add(fused, count, nearness, &all);
 }
 
+/* ---- What is asked for by name ---- */
+
+struct naming {
+    const struct routing *routing;
+    struct name name; /* the question */
+};
+
+static double named(const void *context, const struct fused *item)
+{
+    static const double bonus[] = {[NAME_PART] = NAMED_PART,
+                                   [NAME_WHOLE] = NAMED};
+    const struct naming *naming = context;
+    const struct tree *outline =
+        naming->routing->scopes[item->scope].volume->outline;
+    bool same;
+    enum name_match match =
+        name_of_node(&naming->name, &outline->nodes[item->node], &same);
+    return bonus[match] + (match != NAME_OTHER && same ? NAMED_SAME : 0);
+}
+
+static void prefer_named(const struct routing *routing, struct fused *fused,
+                         size_t count)
+{
+    struct naming naming = {.routing = routing};
+    int mode = routing->request->mode;
+    if (mode != ROUTE_AUTO && mode != ROUTE_LEXICAL)
+        return; /* these are what the papers say */
+    naming.name = name_of(routing->request->query);
+    if (naming.name.text.size && naming.name.text.size <= LONGEST_NAME)
+        rankings_add(fused, count, named, &naming);
+    name_free(&naming.name);
+}
+
 /* ---- The result ---- */
 
 /* What says nothing about whether the manuals know the subject: numbers, and
@@ -361,6 +401,7 @@ int route_question(const struct shelf *shelf,
         struct fused *fused;
         size_t count = rank_all(&routing, &fused);
         prefer_near(&routing, shelf, fused, count);
+        prefer_named(&routing, fused, count);
         give_hits(&routing, fused, count);
         give_terms(&routing);
         if (request->kinds)

@@ -151,6 +151,15 @@ static bool is_descended(const struct route_request *request)
            (request->mode != ROUTE_LEXICAL && request->mode != ROUTE_DENSE);
 }
 
+/* A section without text is found by its own title alone. */
+static bool may_score(const struct scope *scope, uint32_t n)
+{
+    uint8_t found = scope->matches.found[n];
+    if (!scope->volume->nodes[n].words)
+        found &= FOUND_OWN;
+    return found && scope_accepts(scope, n);
+}
+
 int score_terms(struct routing *routing, const struct shelf *shelf,
                 struct err *err)
 {
@@ -172,7 +181,7 @@ int score_terms(struct routing *routing, const struct shelf *shelf,
         scope->own = mem_alloc(count * sizeof *scope->own);
         scope->branch = mem_alloc(count * sizeof *scope->branch);
         for (uint32_t n = scope->from; n < scope->end; n++)
-            if (scope->matches.found[n] && scope_accepts(scope, n))
+            if (may_score(scope, n))
                 scope->own[n] = lexical_score(&routing->query, scope->volume, n,
                                               matches_row(&scope->matches, n));
         scope->whole = mem_alloc(count * sizeof *scope->whole);

@@ -182,14 +182,7 @@ static void take_content(struct verification *v, struct lexical_delta *delta,
         return;
     }
     struct node *kept = tree_node_kept(content, node);
-    uint32_t words = 0;
-    if (kept->block_count) {
-        words = lexical_add(delta, node->id, kept);
-        words = words ? words : 1;
-        for (uint32_t i = 0; i < node->alias_count; i++)
-            lexical_add_alias(delta, node->id, node->aliases[i]);
-    }
-    check_words(v, n, words);
+    check_words(v, n, lexical_add_node(delta, v->outline, n, kept));
     verify_segments(v, n, kept);
     free(kept);
 }
@@ -394,15 +387,20 @@ static void forgive_unread(struct verification *v, const struct deal *deal)
             v->made[deal->nodes[i]] = v->kept[deal->nodes[i]];
 }
 
+/* Those that stand in no file: they are found by their titles. */
 static void check_bare_nodes(struct verification *v)
 {
+    struct lexical_delta *delta = lexical_delta_new();
     for (uint32_t n = 0; n < v->outline->count; n++) {
         if (v->outline->nodes[n].source_tree != TREE_NONE)
             continue;
         v->report.nodes++;
-        check_words(v, n, 0);
+        check_words(v, n, lexical_add_node(delta, v->outline, n,
+                                           &v->outline->nodes[n]));
         verify_segments(v, n, &v->outline->nodes[n]);
     }
+    lexical_each(delta, take_made, v);
+    lexical_delta_free(delta);
 }
 
 static int check_outline(struct verification *v, struct err *err)

@@ -201,3 +201,49 @@ def manuals_come_and_go():
         h.run("rm", "first", code=None)
         h.stop()
         check({m["name"] for m in h.json("ls")["manuals"]} == {"two"}, "after a restart")
+
+
+@test
+def a_section_without_text_is_found_by_its_title():
+    with house() as h:
+        h.write("m/a.html", "<h1>Wibbling in general</h1><h2>Alpha</h2><p>text.</p><h2>Empty zorkmid</h2>")
+        h.write("m/b.html", page("Other", "<p>Alpha and beta.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        for question, title in (("wibbling", "Wibbling in general"), ("zorkmid", "Empty zorkmid")):
+            hits = h.json("search", question)["results"]
+            check(hits[0]["path"][-1] == title, (question, hits))
+        got = h.json("search", "wibbling")["results"][0]
+        check([child["title"] for child in got["children"]] == ["Alpha", "Empty zorkmid"], got)
+        check("Alpha · Empty zorkmid" in h.run("search", "wibbling").stdout, "its parts")
+        shown = h.run("get", got["node"]).stdout
+        check("Alpha" in shown and "Empty zorkmid" in shown, shown)
+        # Of sections without text only their own titles tell, not those above.
+        titles = [hit["path"][-1] for hit in h.json("search", "wibbling")["results"]]
+        check(titles == ["Wibbling in general", "Alpha"], titles)
+        check(not h.json("verify")["fault_count"], "verify")
+        # An edit takes its words along.
+        h.write("m/a.html", "<h1>Waffling</h1><h2>Alpha</h2><p>text.</p>")
+        h.run("update", "--wait")
+        h.run("search", "wibbling", code=1)
+        h.run("search", "zorkmid", code=1)
+        check(h.json("search", "waffling")["results"], "the new title")
+        check(not h.json("verify")["fault_count"], "verify")
+
+
+@test
+def what_is_asked_for_by_name_comes_first():
+    """Before the sections that say the name more often, in titles too."""
+    with house() as h:
+        functions = "".join(f"<dl class='py function'><dt class='sig sig-object py' id='{name}'><span class='sig-name descname'>"
+                            f"{name}</span>({args})</dt><dd><p>{text}</p></dd></dl>" for name, args, text in (
+            ("zip.open", "path", "Opens a zip file. zip zip zip"), ("zip", "*iterables", "Iterates over several."),
+            ("zipper", "a", "Like zip."), ("csv.DictReader", "file", "Rows as dictionaries."), ("Zip", "x", "A class.")))
+        h.write("m/a.html", page("Functions", functions))
+        h.write("m/b.html", page("5.2. The zip format", "<p>zip zip zip zip zip zip</p>"))
+        h.write("m/c.html", page("Zip files", "<p>A zip file holds files: zip, zip and zip.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        for question, title in (("zip", "zip(*iterables)"), ("zip()", "zip(*iterables)"), ("Zip", "Zip(x)"),
+                                ("DictReader", "csv.DictReader(file)"), ("zip files", "Zip files"),
+                                ("the zip format", "5.2. The zip format")):
+            hits = h.json("search", question)["results"]
+            check(hits[0]["path"][-1] == title, (question, [hit["path"] for hit in hits]))

@@ -691,7 +691,10 @@ static void rank_all_nodes(const struct section *sections,
     query_weigh(query, volume->owners, volume->mean_words);
     for (uint32_t n = 0; n < count; n++) {
         double score = lexical_score(query, volume, n, &rows[n * query->count]);
-        if (score > 0 && *sections[n].text)
+        bool own = *sections[n].text;
+        for (size_t t = 0; t < query->count; t++)
+            own |= match_holds(&rows[n * query->count + t]);
+        if (score > 0 && own)
             ranking_add(ranking, 0, n, score);
     }
     ranking_sort(ranking, ranking->count);
