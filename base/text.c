@@ -52,6 +52,20 @@ bool text_is_utf8(const char *text, size_t size)
     return true;
 }
 
+void text_put_utf8(struct buf *buf, struct slice text, size_t max)
+{
+    size_t start = buf->size;
+    for (size_t at = 0, step; at < text.size; at += step) {
+        size_t before = buf->size;
+        text_encode(buf, text_decode(text.data, text.size, at, &step));
+        if (buf->size - start > max) {
+            buf->size = before;
+            buf->data[before] = '\0';
+            return;
+        }
+    }
+}
+
 size_t text_space_wide(const char *text, size_t size, size_t at)
 {
     unsigned char byte = (unsigned char)text[at];

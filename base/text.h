@@ -31,6 +31,10 @@ static inline uint32_t text_decode(const char *text, size_t size, size_t at,
 void text_encode(struct buf *buf, uint32_t code_point);
 bool text_is_utf8(const char *text, size_t size);
 
+/* Appends `text` with U+FFFD for each byte that is no UTF-8: whole characters, of
+ * at most `max` bytes. */
+void text_put_utf8(struct buf *buf, struct slice text, size_t max);
+
 /* Bytes from `at` on that are ASCII. */
 size_t text_ascii_run(const char *text, size_t size, size_t at);
 

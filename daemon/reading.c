@@ -251,7 +251,8 @@ static int64_t line_at(const struct source_root *root, const char *path,
                        uint64_t offset)
 {
     struct buf start = {0};
-    if (offset > MOST_FILE || source_read_span(root, path, 0, offset, &start, NULL))
+    if (offset > MOST_FILE ||
+        source_read_span(root, path, 0, offset, &start, NULL))
         return 0;
     int64_t line = 1;
     const char *at = start.data, *end = start.data + start.size;
@@ -289,6 +290,18 @@ static void put_words(struct json *json, const struct shelf *shelf,
     buf_free(&words);
 }
 
+/* A link that has taken the file's place is not handed out.  One that is gone is
+ * left to who opens it. */
+static int check_place(const struct source_root *root, const char *path,
+                       struct err *err)
+{
+    char *real = realpath(path, NULL);
+    bool within = !real || source_is_within(root, real);
+    free(real);
+    return within ? 0
+                  : err_set(err, ERR_STALE, "%s: " SOURCE_NOT_FOLLOWED, path);
+}
+
 static int put_place(const struct call *call, const struct shelf *shelf,
                      struct json *json, struct err *err)
 {
@@ -307,8 +320,12 @@ static int put_place(const struct call *call, const struct shelf *shelf,
     const struct node *n = &outline->nodes[at];
     struct buf path = {0};
     struct source_root root = index_root(&volume->manual);
-    file_join(&path, root.path,
-              outline->files[n->origins[0].file].data);
+    file_join(&path, root.path, outline->files[n->origins[0].file].data);
+    code = check_place(&root, path.data, err);
+    if (code) {
+        buf_free(&path);
+        return code;
+    }
     json_begin(json, '{');
     json_field_string(json, "file", buf_slice(&path));
     if (n->anchor.size)
@@ -316,7 +333,8 @@ static int put_place(const struct call *call, const struct shelf *shelf,
     else
         json_field_null(json, "anchor");
     put_words(json, shelf, volume, at);
-    json_field_int(json, "line", line_at(&root, path.data, n->origins[0].span.from));
+    json_field_int(json, "line",
+                   line_at(&root, path.data, n->origins[0].span.from));
     /* A source is read in an editor, not in a browser. */
     json_field_bool(json, "source", source_format(path.data) == PARSER_LATEX);
     json_end(json, '}');

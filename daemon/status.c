@@ -117,7 +117,8 @@ static void put_backlog(struct json *json, const struct job_state *state)
 }
 
 /* How many files are not in the tree, by why. */
-static void put_left_out(struct json *json, const struct volume *volume)
+static void put_left_out(struct json *json, const struct manual *manual,
+                         const struct volume *volume)
 {
     int64_t counts[LEFT_OUT_KINDS] = {0};
     for (uint32_t i = 0; volume && i < volume->outline->file_count; i++)
@@ -127,6 +128,8 @@ static void put_left_out(struct json *json, const struct volume *volume)
     for (int why = LEFT_OUT_NOT + 1; why < LEFT_OUT_KINDS; why++)
         if (counts[why])
             json_field_int(json, left_out_name(why), counts[why]);
+    if (manual->not_followed)
+        json_field_int(json, "link", (int64_t)manual->not_followed);
     json_end(json, '}');
 }
 
@@ -142,7 +145,7 @@ static void put_manual(struct json *json, const struct manual *manual,
     json_field_int(json, "nodes", (int64_t)manual->nodes);
     json_field_int(json, "words", (int64_t)manual->words);
     json_field_int(json, "failed", (int64_t)manual->failed);
-    put_left_out(json, volume);
+    put_left_out(json, manual, volume);
     if (state->counted)
         json_field_int(json, "pending", (int64_t)state->pending);
     else

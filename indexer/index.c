@@ -684,10 +684,11 @@ static int write_files(struct update *u, struct store_txn *txn, struct err *err)
 static void count_up(struct update *u)
 {
     struct manual *manual = &u->manual;
-    manual->failed = manual->files = 0;
+    manual->failed = manual->files = manual->not_followed = 0;
     for (size_t i = 0; i < u->scan.count; i++) {
         manual->failed += u->files[i].state == FILE_FAILED;
         manual->files += u->files[i].state == FILE_INDEXED;
+        manual->not_followed += u->files[i].state == FILE_NOT_FOLLOWED;
     }
     manual->indexed_at = (int64_t)time(NULL);
     if (!u->outline)
@@ -842,7 +843,7 @@ int index_update(struct store *store, uint32_t manual,
     if (!code)
         code = run(&u, err);
     if (!code) {
-        report.seen = u.scan.count;
+        report.seen = u.manual.files + u.manual.failed;
         report.indexed = u.manual.files;
         report.failed = u.manual.failed;
         report.nodes = u.manual.nodes;

@@ -37,7 +37,8 @@ typedef void index_progress(void *context, int phase, size_t done,
                             size_t total);
 
 struct index_report {
-    size_t seen;      /* files of a kind that is read */
+    size_t seen;      /* files of a kind that is read; no links that are
+                         not followed */
     size_t indexed;   /* of these, in the index now */
     size_t failed;    /* of these, failed */
     size_t parsed;    /* parsed in this run */

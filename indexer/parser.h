@@ -22,7 +22,7 @@ struct parser_options {
 
 /* Part of the name under which a parsed tree is stored: raised whenever the
  * same bytes may give another tree. */
-enum { PARSER_VERSION = 11 };
+enum { PARSER_VERSION = 12 };
 
 /* Largest file that is read. */
 enum { PARSER_MOST_BYTES = 64 << 20 };

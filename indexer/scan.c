@@ -149,13 +149,16 @@ static int read_folder(struct walk *walk, int fd, const char *path)
     return 0;
 }
 
+/* Where one leads that is not followed is nobody's business. */
 static void visit_link(const struct walk *walk, const char *path)
 {
     struct buf full = {0};
+    struct stat st;
     if (!walk->visitor)
         return;
     buf_printf(&full, "%s/%s", walk->root->path, path);
-    walk->visitor->link(walk->visitor->context, full.data);
+    if (stat(full.data, &st) < 0 || !leads_outside(walk, full.data))
+        walk->visitor->link(walk->visitor->context, full.data);
     buf_free(&full);
 }
 

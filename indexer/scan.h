@@ -40,7 +40,8 @@ size_t scan_find(const struct scan *scan, const char *path);
 struct scan_visitor {
     void *context;
     void (*folder)(void *context, int fd);         /* before it is read */
-    void (*link)(void *context, const char *path); /* a symbolic link */
+    void (*link)(void *context, const char *path); /* a symbolic link that is
+                                                      followed, or dangles */
 };
 
 /* scan_folder with a visitor (NULL: none). */

@@ -117,20 +117,28 @@ static bool is_below(const char *path, const char *folder)
            (size == 1 || path[size] == '/' || !path[size]);
 }
 
-/* What the system has installed may link to what it has installed elsewhere. */
-static bool is_system_folder(const char *root)
+bool source_is_installed(const char *real, const struct stat *st)
 {
-    struct stat st;
-    return is_below(root, SYSTEM_FOLDER) && !stat(root, &st) && !st.st_uid;
+    mode_t needed = S_IROTH | (S_ISDIR(st->st_mode) ? S_IXOTH : 0);
+    return is_below(real, SYSTEM_FOLDER) && !st->st_uid &&
+           (st->st_mode & needed) == needed;
+}
+
+/* What the system has installed may link to what it has installed elsewhere. */
+static bool are_installed(const char *folder, const char *real)
+{
+    struct stat a, b;
+    return !stat(folder, &a) && !stat(real, &b) &&
+           source_is_installed(folder, &a) && source_is_installed(real, &b);
 }
 
 bool source_is_within(const struct source_root *root, const char *real)
 {
-    char *folder = root->all_links ? NULL : realpath(root->path, NULL);
+    char *folder = realpath(root->path, NULL);
     bool within =
-        root->all_links ||
-        (folder && (is_below(real, folder) || (is_below(real, SYSTEM_FOLDER) &&
-                                               is_system_folder(folder))));
+        folder && (is_below(real, folder) ||
+                   (!is_below(folder, real) &&
+                    (root->all_links || are_installed(folder, real))));
     free(folder);
     return within;
 }

@@ -3,6 +3,7 @@
 #define INDEXER_SOURCE_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -24,8 +25,8 @@ bool source_is_packed(const char *path); /* a .gz file */
 
 /* A manual's folder.  A manual may come from a stranger: a link in it that leads
  * out of the folder is followed only where somebody has asked for that, or where
- * both the folder, being root's, and what the link leads to lie below /usr, as the
- * system has installed them. */
+ * both the folder and what the link leads to were installed with the system
+ * (source_is_installed).  To a folder that holds the manual's own it never is. */
 struct source_root {
     const char *path; /* absolute */
     bool all_links;   /* links are followed wherever they lead */
@@ -35,6 +36,10 @@ struct source_root {
 #define SOURCE_NOT_FOLLOWED                                                    \
     "a link out of the manual's folder is not followed (lectern add "          \
     "--follow-links, if you trust it)"
+
+/* Tells whether what lies at `real` belongs to root, below /usr, and everybody may
+ * read it. */
+bool source_is_installed(const char *real, const struct stat *st);
 
 /* Whether what lies at `real`, a path without links, may be read. */
 bool source_is_within(const struct source_root *root, const char *real);

@@ -83,6 +83,7 @@ static struct volume *same_generation(const struct shelf *old,
     for (size_t i = 0; old && i < old->count; i++)
         if (old->volumes[i]->manual.id == manual->id &&
             old->volumes[i]->manual.generation == manual->generation &&
+            old->volumes[i]->manual.all_links == manual->all_links &&
             !strcmp(old->volumes[i]->manual.name, manual->name))
             return old->volumes[i];
     return NULL;

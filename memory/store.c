@@ -9,7 +9,8 @@
  *              -> generation, epoch, version of its postings, name, root,
  *                 ignore, indexed at, files, failed, nodes, words,
  *                 vectors (since schema 2), whether links out of its
- *                 folder are followed (since schema 5)
+ *                 folder are followed, how many are not (since
+ *                 schema 5)
  *   files      manual u32, path (a long one: its head and a hash of it all)
  *              -> path, size, mtime, inode, content hash 16, tree 16,
  *                 state, failure, inputs (if there are any, or
@@ -222,6 +223,7 @@ int manual_write(struct store_txn *txn, const struct manual *manual,
     buf_put_varint(&value, manual->words);
     buf_put_varint(&value, manual->vectors);
     buf_put_varint(&value, manual->all_links);
+    buf_put_varint(&value, manual->not_followed);
     char key[4];
     key_u32(key, manual->id);
     int code = table_put(txn, TABLE_MANUALS, (struct slice){key, sizeof key},
@@ -265,6 +267,7 @@ int manual_read(struct slice key, struct slice value, struct manual *ret,
     manual.words = read_varint(&in);
     manual.vectors = in.at < in.size ? read_varint(&in) : 0;
     manual.all_links = in.at < in.size && read_varint(&in);
+    manual.not_followed = in.at < in.size ? read_varint(&in) : 0;
     if (in.failed || in.at != in.size || !manual.name[0]) {
         manual_free(&manual);
         return err_set(err, ERR_STORE, "the record of manual %u is damaged",

@@ -79,7 +79,7 @@ struct manual {
     bool all_links;      /* links are followed out of its folder */
     int64_t indexed_at;  /* seconds since 1970; 0: never */
     /* Totals of the generation. */
-    uint64_t files, failed, nodes, words;
+    uint64_t files, failed, not_followed, nodes, words;
 };
 void manual_free(struct manual *manual); /* its strings, not itself */
 

@@ -80,18 +80,21 @@ static struct file *find_file(struct verification *v, struct slice path)
 static void check_totals(struct verification *v)
 {
     const struct manual *m = &v->manual;
-    uint64_t failed = 0, indexed = 0, words = 0;
+    uint64_t failed = 0, indexed = 0, not_followed = 0, words = 0;
     for (size_t i = 0; i < v->file_count; i++) {
         failed += v->files[i].state == FILE_FAILED;
         indexed += v->files[i].state == FILE_INDEXED;
+        not_followed += v->files[i].state == FILE_NOT_FOLLOWED;
     }
-    if (m->failed != failed || m->files != indexed)
+    if (m->failed != failed || m->files != indexed ||
+        m->not_followed != not_followed)
         verify_fault(
             v, TABLE_MANUALS, REMEDY_FORCE, m->name,
-            "it counts %llu files and %llu failed, there are %llu and "
-            "%llu",
+            "it counts %llu files, %llu failed and %llu links not followed, "
+            "there are %llu, %llu and %llu",
             (unsigned long long)m->files, (unsigned long long)m->failed,
-            (unsigned long long)indexed, (unsigned long long)failed);
+            (unsigned long long)m->not_followed, (unsigned long long)indexed,
+            (unsigned long long)failed, (unsigned long long)not_followed);
     if (!v->outline)
         return;
     for (uint32_t n = 0; n < v->outline->count; n++)

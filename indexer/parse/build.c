@@ -113,14 +113,19 @@ bool build_open(struct build *build, const char *name, int tag, bool foreign,
     return true;
 }
 
+void build_is_open(struct build *build, bool open)
+{
+    struct dom_element *element = build->open[build->depth]->_private;
+    element->open = open;
+}
+
 /* Gumbo counts the digits of &#x42eeeeeeeeee; in an int, which overflows, and
  * writes what is left of it. */
 static struct slice in_utf8(struct slice text, struct buf *repaired)
 {
     if (text_is_utf8(text.data, text.size))
         return text;
-    for (size_t at = 0, size; at < text.size; at += size)
-        text_encode(repaired, text_decode(text.data, text.size, at, &size));
+    text_put_utf8(repaired, text, SIZE_MAX);
     return (struct slice){repaired->data, repaired->size};
 }
 

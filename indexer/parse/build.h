@@ -20,6 +20,9 @@ void build_init(struct build *build, const struct source *source);
 bool build_open(struct build *build, const char *name, int tag, bool foreign,
                 struct span span);
 
+/* Of the element opened last: whether the page leaves it open. */
+void build_is_open(struct build *build, bool open);
+
 /* The attribute's name, if anybody asks for one so called; else NULL. */
 const char *build_reads(struct slice name);
 

@@ -58,6 +58,7 @@ static bool add_element(struct copying *c, GumboNode *node)
         const GumboAttribute *attribute = from->attributes.data[i];
         build_attribute(build, attribute->name, slice_of(attribute->value));
     }
+    build_is_open(build, !from->original_end_tag.length);
     c->levels[build->depth] = (struct level){node, 0};
     return true;
 }

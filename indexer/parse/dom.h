@@ -31,6 +31,7 @@ enum dom_holds {
 struct dom_element {
     int tag;           /* GumboTag */
     bool foreign;      /* within <svg> or <math> */
+    bool open;         /* no end tag closes it */
     unsigned holds;    /* enum dom_holds */
     uint32_t from, to; /* its start tag in the file; 0, 0: it has none */
 };

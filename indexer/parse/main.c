@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "indexer/parse/charset.h"
 #include "indexer/parse/fragment.h"
 #include "indexer/parse/html.h"
@@ -111,6 +112,15 @@ static int check_tree(const struct buf *out, size_t head, size_t size,
     return 0;
 }
 
+/* Paths are bytes; what the daemon is told is text. */
+static void put_reports(const struct buf *reports, struct buf *out)
+{
+    struct buf text = {0};
+    text_put_utf8(&text, buf_slice(reports), SIZE_MAX);
+    buf_put_string(out, buf_slice(&text));
+    buf_free(&text);
+}
+
 static int parse(const struct wire_request *request, struct slice bytes,
                  struct buf *out, struct err *err)
 {
@@ -124,7 +134,7 @@ static int parse(const struct wire_request *request, struct slice bytes,
             bytes.size = 0;
         rc = latex_parse(bytes, &reader, &tree, &reports, err);
         if (!rc)
-            buf_put_string(out, buf_slice(&reports));
+            put_reports(&reports, out);
         buf_free(&reports);
     } else {
         rc = request->kind == WIRE_DROPPED
@@ -181,7 +191,8 @@ static bool serve(struct buf *in, struct buf *out)
     int rc = answer(&request, buf_slice(in), out, &err);
     if (rc) {
         buf_clear(out);
-        buf_put_text(out, err.message);
+        /* Words of the file may be in it, cut within a character. */
+        text_put_utf8(out, slice_of(err.message), sizeof err.message - 1);
     }
     struct wire_reply reply = {request.number, rc, err.position, out->size};
     return send_all(&reply, sizeof reply) && send_all(out->data, out->size);

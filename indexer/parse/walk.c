@@ -102,12 +102,6 @@ struct buf walk_words(const xmlNode *element, size_t most)
 
 /* ---- Headings and sections ---- */
 
-static void walk_until(struct walk *w, const xmlNode *node, const xmlNode *end)
-{
-    for (; node && node != end; node = node->next)
-        walk_node(w, node);
-}
-
 static bool walk_title_until(struct walk *w, const xmlNode *heading,
                              const xmlNode *end, struct slice *ret_title,
                              struct span *ret_span)
@@ -118,7 +112,10 @@ static bool walk_title_until(struct walk *w, const xmlNode *heading,
     w->in = (struct context){.kind = IN_TITLE};
     w->writer.next = (struct separator){0};
     w->writer.exact = false;
-    walk_until(w, heading->children, end);
+    w->end = end;
+    walk_children(w, heading);
+    w->end = NULL;
+    w->ended = false;
     bool found = writer_take(&w->writer, ret_title, ret_span);
     w->in = outer;
     w->writer.next = next;
@@ -132,25 +129,55 @@ bool walk_title(struct walk *w, const xmlNode *heading, struct slice *ret_title,
     return walk_title_until(w, heading, NULL, ret_title, ret_span);
 }
 
-/* Where the text begins that a heading holds because its end tag was forgotten: a
- * paragraph, list, table or code behind words; NULL: it holds none. */
+/* What no title holds; `open`: nor one whose end tag was forgotten. */
+static bool ends_title(const xmlNode *element, bool open)
+{
+    switch (rules_of(element).part) {
+    case PART_LIST:
+    case PART_TABLE:
+    case PART_TERMS:
+    case PART_CODE:
+    case PART_QUOTE: return true;
+    case PART_BLOCK: return open || dom_tag(element) == GUMBO_TAG_P;
+    case PART_SECTION:
+    case PART_HEADING:
+    case PART_NOTE:
+    case PART_FOOTNOTES:
+    case PART_FIGURE:
+    case PART_BREAK: return open;
+    default: return false;
+    }
+}
+
+/* Where the text begins that a heading holds because its end tag was forgotten,
+ * or was put behind all of it: any block behind words, or else a paragraph, list,
+ * table or code right in it.  NULL: it holds none. */
 static const xmlNode *find_swallowed(const xmlNode *heading)
 {
-    bool words = false;
-    for (const xmlNode *at = heading->children; at; at = at->next) {
+    bool open = dom_element(heading)->open, words = false, skip = false;
+    for (const xmlNode *at = dom_next(heading, heading, false); at;
+         at = dom_next(at, heading, skip)) {
+        skip = false;
         if (!dom_is_element(at)) {
             words = words || !text_is_blank(dom_text(at)->text);
             continue;
         }
-        enum part part = rules_of(at).part;
-        bool block = dom_tag(at) == GUMBO_TAG_P || part == PART_LIST ||
-                     part == PART_TABLE || part == PART_TERMS ||
-                     part == PART_CODE || part == PART_QUOTE;
-        if (block && words)
+        if (words && (open || at->parent == heading) && ends_title(at, open))
             return at;
-        words = words || dom_holds(at, DOM_HOLDS_TEXT);
+        skip = rules_of(at).part == PART_SKIP;
     }
     return NULL;
+}
+
+/* What stands from `from` on to the heading's end. */
+static void walk_rest(struct walk *w, const xmlNode *heading,
+                      const xmlNode *from)
+{
+    for (const xmlNode *at = from; at; at = at->next)
+        walk_node(w, at);
+    for (const xmlNode *up = from->parent; up != heading; up = up->parent)
+        for (const xmlNode *at = up->next; at; at = at->next)
+            walk_node(w, at);
 }
 
 static void walk_heading(struct walk *w, const xmlNode *element,
@@ -176,7 +203,8 @@ static void walk_heading(struct walk *w, const xmlNode *element,
     else if (!whole)
         outline_block(w->outline, BLOCK_DEFINITION, title,
                       (struct slice){"", 0}, span);
-    walk_until(w, swallowed, NULL);
+    if (swallowed)
+        walk_rest(w, element, swallowed);
 }
 
 static void walk_section(struct walk *w, const xmlNode *element,
@@ -325,6 +353,9 @@ static void walk_element(struct walk *w, const xmlNode *element)
 
 void walk_node(struct walk *w, const xmlNode *node)
 {
+    w->ended = w->ended || (w->end && node == w->end);
+    if (w->ended)
+        return;
     if (dom_is_element(node))
         walk_element(w, node);
     else

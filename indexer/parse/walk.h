@@ -52,6 +52,9 @@ struct walk {
     unsigned entries;          /* reference entries around, in lists or boxes */
     struct walk_image *images; /* [image_count] of the block being read */
     size_t image_count, image_capacity;
+    const xmlNode *end; /* where the title ends that is being read; NULL: where
+                           its element does */
+    bool ended;
 };
 
 /* Reads the whole page, and counts what page_facts wants counted. */

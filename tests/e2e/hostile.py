@@ -119,6 +119,93 @@ def bombs_are_named():
 
 
 @test
+def links_out_of_a_manual_are_not_followed():
+    """A stranger's manual must not have other files of its reader quoted."""
+    with house() as h:
+        h.write("m/good.html", page("Good", "<p>The platypus lays eggs.</p>"))
+        h.write("m/doc.tex", "\\documentclass{article}\\begin{document}\\section{Tin}Pewter \\input{key}"
+                "\\input{../secret}\\input{up/secret}\\end{document}")
+        h.write("m/sub/inner.html", page("Inner", "<p>The echidna has spines.</p>"))
+        h.write("secret.html", page("Secret", "<p>The wombat guards the password.</p>"))
+        h.write("secret.tex", "The quokka guards the key.")
+        h.write("away/far.html", page("Far", "<p>The numbat guards the hoard.</p>"))
+        for name, target in {"notes.html": "../secret.html", "key.tex": h.path + "/secret.tex",
+                             "up": "..", "away": "../away", "twice.html": "sub/hop.html",
+                             "sub/hop.html": "../../secret.html", "near": "sub"}.items():
+            os.symlink(target, os.path.join(h.path, "m", name))
+        report = h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        check(report["files"] == {"seen": 3, "indexed": 3, "failed": 0}, report)
+        for word in ("wombat", "quokka", "numbat"):
+            check(not h.json("search", word, code=1)["results"], word)
+        left = h.json("failed", "--left-out")
+        check({f["file"] for f in left["left_out"] if f["reason"] == "link"} ==
+              {"notes.html", "key.tex", "up", "away", "twice.html", "sub/hop.html"} and not left["files"], left)
+        check(h.manual("m")["left_out"] == {"link": 6}, h.manual("m"))
+        check(h.json("search", "platypus", "--strict")["complete"], "what is left out is not missing")
+        h.run("verify")
+
+
+@test
+def a_link_that_comes_after_the_scan_is_not_read():
+    with house() as h:
+        text = page("Good", "<p>The platypus lays eggs.</p>")
+        h.write("m/good.html", text)
+        h.write("m/other.html", page("Other", "<p>The echidna has spines.</p>"))
+        h.write("m/doc.tex", "\\documentclass{article}\\begin{document}\\section{Tin}The dingo howls.\\end{document}")
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        node = h.json("search", "platypus")["results"][0]["node"]
+        check(h.json("ask", "platypus eggs")["citations"][0]["status"] == "verified", "before")
+        os.rename(os.path.join(h.path, "m/good.html"), os.path.join(h.path, "moved.html"))
+        os.symlink("../moved.html", os.path.join(h.path, "m/good.html"))
+        found = json.loads(h.run("ask", "platypus eggs", "--json", code=None).stdout)
+        check(not any(c["status"] == "verified" for c in found.get("citations", [])), found)
+        check("error" in json.loads(h.run("get", node, "--all", "--json", code=None).stdout), "get --all")
+        done = h.run("open", node, "--print", code=None)
+        check(done.returncode and "moved" not in done.stdout, (done.stdout, done.stderr))
+
+
+@test
+def a_manual_does_not_lead_to_what_it_is_in():
+    """Also where its links are followed: all of a disk would be the manual."""
+    with house() as h:
+        h.write("m/good.html", page("Good", "<p>The platypus lays eggs.</p>"))
+        h.write("beside.html", page("Beside", "<p>The wombat digs.</p>"))
+        h.write("away/far.html", page("Far", "<p>The numbat digs.</p>"))
+        for name, target in {"far": "../away", "up": ".."}.items():
+            os.symlink(target, os.path.join(h.path, "m", name))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--follow-links", "--wait")
+        h.run("search", "numbat")
+        h.run("search", "wombat", code=1)
+        check([f["file"] for f in h.json("failed", "--left-out")["left_out"]] == ["up"], "told")
+
+
+@test
+def links_are_watched_as_far_as_they_are_followed():
+    with house() as h:
+        h.configure(watch="inotify")
+        h.write("m/good.html", page("Good", "<p>The platypus lays eggs.</p>"))
+        h.write("sub/in.html", page("In", "<p>The wombat digs.</p>"))
+        os.symlink("../sub/in.html", os.path.join(h.path, "m/in.html"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--follow-links", "--wait")
+        h.write("sub/in.html", page("In", "<p>The numbat digs.</p>"))
+        h.until(lambda: json.loads(h.run("search", "numbat", "--json", code=None).stdout)["results"], "a followed link")
+
+
+@test
+def a_folder_of_links_alone_says_how_they_are_followed():
+    with house() as h:
+        h.write("wombat.html", page("Wombat", "<p>The wombat digs.</p>"))
+        os.mkdir(os.path.join(h.path, "m"))
+        os.symlink("../wombat.html", os.path.join(h.path, "m/w.html"))
+        done = h.run("add", os.path.join(h.path, "m"), code=1)
+        check("--follow-links" in done.stderr, done.stderr)
+        os.symlink("m", os.path.join(h.path, "way"))  # the manual's own folder may be a link
+        h.write("m/good.html", page("Good", "<p>The platypus lays eggs.</p>"))
+        h.json("add", os.path.join(h.path, "way"), "-c", "m", "--wait")
+        check(h.json("ask", "platypus eggs")["citations"][0]["status"] == "verified", "by a link")
+
+
+@test
 def unreadable_files_are_failed():
     """As nobody where the test runs as root, who may read everything."""
     prefix = []

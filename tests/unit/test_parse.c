@@ -63,6 +63,22 @@ static void test_levels(void **state)
     expect("<h1>One<pre>code</pre><h2>Two</h2>",
            "# One\ncode: code\n## Two\n");
     expect("<h1><p>One</p></h1><p>x", "# One\nparagraph: x\n");
+    expect("<h1>One<div>A coin.</div><p>Another.",
+           "# One\nparagraph: A coin.\nparagraph: Another.\n");
+    expect("<h1>One<br>A coin.<hr>Another.",
+           "# One\nparagraph: A coin.\nparagraph: Another.\n");
+    expect("<h1>One<section><h2>Two</h2><p>A coin.</section>",
+           "# One\n## Two\nparagraph: A coin.\n");
+    /* Nor has anybody closed what is open in it. */
+    expect("<h1><b>One<p>A coin.<p>Another.",
+           "# One\nparagraph: A coin.\nparagraph: Another.\n");
+    expect("<h1><a name=x><font size=5>One<p>A coin.<ul><li>x</ul><p>Another.",
+           "# One {x}\nparagraph: A coin.\nlist: - x\nparagraph: Another.\n");
+    /* One that is closed is all of it. */
+    expect("<h1>One<br>two <div>three</div></h1><p>x",
+           "# One two three\nparagraph: x\n");
+    expect("<h1><div>One</div> <span>two</span><p>A coin.",
+           "# One two\nparagraph: A coin.\n");
     expect("", "# \n");
 }
 

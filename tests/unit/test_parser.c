@@ -503,6 +503,68 @@ static void test_endless_questions(void **state)
     assert_true(time(NULL) - began < 10);
 }
 
+static void expect_reason(const char *bytes, enum parser_format format,
+                          const char *reason)
+{
+    struct err err = {0};
+    struct tree *tree;
+    assert_int_equal(
+        parser_parse(parser, slice_of(bytes), format, NULL, &tree, &err),
+        ERR_FORMAT);
+    if (!strstr(err.message, reason))
+        fail_msg("%s", err.message);
+}
+
+/* A reason that has words of the file in it: a long one is cut, within a
+ * character; others are no UTF-8. */
+static void test_reasons_with_words_of_the_file(void **state)
+{
+    (void)state;
+    static const char mismatch[] = "line 1: Opening and ending tag mismatch";
+    struct buf xml = {0};
+    for (int shift = 0; shift < 3; shift++) {
+        buf_clear(&xml);
+        buf_put_text(&xml, "<html xmlns='http://www.w3.org/1999/xhtml'><");
+        buf_put(&xml, "aaa", (size_t)shift);
+        for (int i = 0; i < 120; i++)
+            buf_put_text(&xml, "\xe8\xaa\x9e");
+        buf_put_text(&xml, "></p></html>");
+        expect_reason(xml.data, PARSER_XML, mismatch);
+    }
+    expect_reason("<meta charset='iso-2022-\xe9-cn'>\x1b$)A x", PARSER_HTML,
+                  "its encoding, iso-2022-\xef\xbf\xbd-cn, is not read");
+    buf_free(&xml);
+}
+
+static bool open_named_otherwise(void *context, struct slice names,
+                                 struct slice *ret_bytes, struct buf *ret_path)
+{
+    (void)context;
+    (void)names;
+    *ret_bytes = slice_of("x \\fi");
+    buf_put_text(ret_path, "caf\xe9/b.tex");
+    return true;
+}
+
+/* Names of files are bytes, what is said of them is text. */
+static void test_reports_of_files_without_utf8_names(void **state)
+{
+    (void)state;
+    struct buf reports = {0};
+    struct parser_inputs inputs = {.open = open_named_otherwise,
+                                   .reports = &reports};
+    struct err err = {0};
+    struct tree *tree;
+    if (parser_parse(parser, slice_of("\\section{A}\\input b "), PARSER_LATEX,
+                     &inputs, &tree, &err))
+        fail_msg("%s", err.message);
+    assert_string_equal(reports.data, "caf\xef\xbf\xbd/b.tex: byte 2: \\fi "
+                                      "without \\if\n");
+    assert_string_equal(tree->files[1].data, "caf\xe9/b.tex");
+    tree_free(tree);
+    buf_free(&reports);
+}
+
 static unsigned opened;
 
 static bool open_very_slowly(void *context, struct slice names,
@@ -570,6 +632,8 @@ int main(int argc, char **argv)
         TEST(test_surplus_reply), TEST(test_message),
         TEST(test_depth_bombs),   TEST(test_long_line),
         TEST(test_nul_bytes),     TEST(test_endless_questions),
+        TEST(test_reasons_with_words_of_the_file),
+        TEST(test_reports_of_files_without_utf8_names),
         TEST(test_slow_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

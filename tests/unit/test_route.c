@@ -773,6 +773,33 @@ static void few_of_many_are_sorted(void **state)
     }
 }
 
+/* Whether a manual's links are followed holds from the moment it is said, not
+ * from its next generation. */
+static void what_links_may_do_is_not_the_generations(void **state)
+{
+    (void)state;
+    static const struct section sections[] = {
+        {TREE_NONE, "m", "", NONE, NONE}, {0, "A", "one", NONE, NONE}};
+    struct house house;
+    struct manual manual;
+    struct store_txn *txn;
+    open_house(&house);
+    uint32_t id = add_manual(&house, "m", sections, 2);
+    open_shelf(&house);
+    assert_false(house.shelf->volumes[0]->manual.all_links);
+    assert_int_equal(store_write(house.store, &txn, NULL), 0);
+    assert_int_equal(store_get_manual(txn, id, &manual, NULL), 0);
+    manual.all_links = true;
+    assert_int_equal(store_put_manual(txn, &manual, NULL), 0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+    manual_free(&manual);
+    assert_int_equal(library_refresh(house.library, NULL), 0);
+    shelf_release(house.shelf);
+    house.shelf = library_shelf(house.library);
+    assert_true(house.shelf->volumes[0]->manual.all_links);
+    close_house(&house);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -789,6 +816,7 @@ int main(void)
         cmocka_unit_test(damaged_vectors_are_left_out),
         cmocka_unit_test(rows_of_nothing_are_told),
         cmocka_unit_test(few_of_many_are_sorted),
+        cmocka_unit_test(what_links_may_do_is_not_the_generations),
         cmocka_unit_test(the_ranking_is_that_of_all_nodes),
     };
     return cmocka_run_group_tests_name("route", tests, NULL, NULL);

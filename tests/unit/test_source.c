@@ -207,6 +207,18 @@ static void test_what_the_system_installed(void **state)
     assert_false(source_is_within(&system, "/etc/passwd"));
     assert_false(source_is_within(&system, "/usrx"));
     assert_false(source_is_within(&own, "/usr/lib/os-release"));
+    /* What is not root's, or not for everybody, was not installed for all. */
+    struct stat file = {.st_mode = S_IFREG | 0644},
+                folder_stat = {.st_mode = S_IFDIR | 0755};
+    assert_true(source_is_installed("/usr/share/a", &file));
+    assert_true(source_is_installed("/usr/share", &folder_stat));
+    assert_false(source_is_installed("/etc/a", &file));
+    file.st_mode = S_IFREG | 0640;
+    assert_false(source_is_installed("/usr/share/a", &file));
+    folder_stat.st_mode = S_IFDIR | 0754;
+    assert_false(source_is_installed("/usr/share", &folder_stat));
+    file = (struct stat){.st_mode = S_IFREG | 0644, .st_uid = 1000};
+    assert_false(source_is_installed("/usr/share/a", &file));
 }
 
 static void test_no_permission(void **state)

@@ -584,7 +584,7 @@ static void make_old(const char *folder, uint32_t id)
     assert_int_equal(mdb_dbi_open(txn, "manuals", 0, &table), 0);
     assert_int_equal(mdb_get(txn, table, &key, &value), 0);
     struct buf record = {0};
-    buf_put(&record, value.mv_data, value.mv_size - 2);
+    buf_put(&record, value.mv_data, value.mv_size - 3);
     value = (MDB_val){record.size, record.data};
     assert_int_equal(mdb_put(txn, table, &key, &value, 0), 0);
     assert_int_equal(mdb_txn_commit(txn), 0);

@@ -18,6 +18,7 @@ struct bed {
     struct watch *watch;
     unsigned told[MANUALS];
     size_t files; /* of the last scan */
+    bool follows; /* links out of the folder */
 };
 
 static char *at(const struct bed *bed, const char *name)
@@ -33,7 +34,7 @@ static const struct source_root *root_at(const struct bed *bed,
                                          const char *name)
 {
     static struct source_root root;
-    root = (struct source_root){at(bed, name), false};
+    root = (struct source_root){at(bed, name), bed->follows};
     return &root;
 }
 
@@ -231,6 +232,7 @@ static void links_out_of_the_manual(void **state)
 static void link_to_a_file(void **state)
 {
     struct bed *bed = *state;
+    bed->follows = true;
     assert_int_equal(symlink(at(bed, "out/c.html"), at(bed, "m/c.html")), 0);
     expect(bed, 3);
     write_file(bed, "out/other.html", "beside it");
@@ -240,6 +242,21 @@ static void link_to_a_file(void **state)
     write_file(bed, "out/c.new", "renamed over");
     move(bed, "out/c.new", "out/c.html");
     expect(bed, 3);
+}
+
+/* Where a link leads that is not followed is nobody's business. */
+static void what_is_not_followed_is_not_watched(void **state)
+{
+    struct bed *bed = *state;
+    struct watch_state before, now;
+    make_folder(bed, "away");
+    write_file(bed, "away/a.html", "x");
+    scan(bed, 1, "m");
+    watch_state(bed->watch, &before);
+    assert_int_equal(symlink("../away/a.html", at(bed, "m/out.html")), 0);
+    scan(bed, 1, "m");
+    watch_state(bed->watch, &now);
+    assert_int_equal(now.folders, before.folders);
 }
 
 static void the_root_goes_and_comes_back(void **state)
@@ -434,6 +451,7 @@ int main(void)
         TEST(links_to_folders),
         TEST(links_out_of_the_manual),
         TEST(link_to_a_file),
+        TEST(what_is_not_followed_is_not_watched),
         TEST(the_root_goes_and_comes_back),
         TEST(manuals_that_share_folders),
         TEST(lost_events_rescan_everything),
