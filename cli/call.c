@@ -97,11 +97,24 @@ int cli_request(struct cli *cli, const char *method, struct slice params,
     return code;
 }
 
+void cli_tell_damage(struct cli *cli, const cJSON *result)
+{
+    const cJSON *damaged;
+    cJSON_ArrayForEach (damaged,
+                        cJSON_GetObjectItemCaseSensitive(result, "damaged"))
+        output_remark(cli,
+                      "%s is damaged in the store and left out (%s): lectern "
+                      "verify --repair",
+                      json_get_text(damaged, "manual", "a manual"),
+                      json_get_text(damaged, "reason", ""));
+}
+
 void cli_judge_freshness(struct cli *cli, const cJSON *result)
 {
     bool stale = !json_get_bool(result, "fresh", true);
     bool partial = !json_get_bool(result, "complete", true);
     bool strict = cli->options.strict;
+    cli_tell_damage(cli, result);
     if (strict && (stale || partial))
         cli->status = err_exit_status(ERR_STALE);
     if (stale)

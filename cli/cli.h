@@ -163,6 +163,8 @@ void cli_param_text(struct json *json, const char *key, const char *text);
 void cli_param_number(struct json *json, const char *key, long number);
 void cli_param_decimal(struct json *json, const char *key, double number);
 void cli_param_true(struct json *json, const char *key, bool truth);
+/* Says which manuals are missing from a result, its "damaged". */
+void cli_tell_damage(struct cli *cli, const cJSON *result);
 /* A result with "fresh" and "complete": says what is amiss, and with --strict
  * makes that the exit status. */
 void cli_judge_freshness(struct cli *cli, const cJSON *result);

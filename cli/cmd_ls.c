@@ -40,10 +40,12 @@ int cmd_ls(struct cli *cli, struct err *err)
     if (!code && result) {
         const cJSON *manuals =
             cJSON_GetObjectItemCaseSensitive(result, "manuals");
-        if (cJSON_GetArraySize(manuals) == 0)
+        if (cJSON_GetArraySize(manuals) == 0 &&
+            !cJSON_HasObjectItem(result, "damaged"))
             output_remark(cli, "there is no manual yet: lectern add DIR");
         else
             print_table(manuals);
+        cli_tell_damage(cli, result);
     }
     cJSON_Delete(result);
     return code;

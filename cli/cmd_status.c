@@ -140,6 +140,7 @@ int cmd_status(struct cli *cli, struct err *err)
         cJSON_ArrayForEach (manual, manuals)
             put_manual(&out, manual);
         output_text(out.data);
+        cli_tell_damage(cli, status);
     }
     cJSON_Delete(status);
     buf_free(&out);

@@ -29,8 +29,10 @@ int cmd_toc(struct cli *cli, struct err *err)
     cli_param_number(&json, "depth", cli->options.depth);
     json_end(&json, '}');
     int code = cli_request(cli, "toc", buf_slice(&params), &result, err);
-    if (!code && result)
+    if (!code && result) {
         print_node(cli, result, 0);
+        cli_tell_damage(cli, result);
+    }
     cJSON_Delete(result);
     buf_free(&params);
     return code;

@@ -328,6 +328,10 @@ static int answer(struct asking *asking, struct err *err)
         code = write_answer(asking, err);
     if (!code && !asking->kind)
         code = quote_passages(asking, err);
+    if (!code && !strcmp(asking->kind, "none"))
+        code = shelf_check(asking->shelf,
+                           json_get_text(asking->call->params, "manual", NULL),
+                           err);
     if (!code)
         send_answer(asking);
     return code;
@@ -382,6 +386,8 @@ static void put_result(struct json *json, const struct asking *asking)
     search_generation(json, asking->call, asking->shelf);
     json_field_bool(json, "fresh", answer->fresh && fresh.current);
     json_field_bool(json, "complete", fresh.complete);
+    result_damaged(json, asking->shelf,
+                   json_get_text(asking->call->params, "manual", NULL));
     json_key(json, "citations");
     json_begin(json, '[');
     for (size_t i = 0; i < answer->count; i++)

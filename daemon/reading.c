@@ -93,6 +93,7 @@ static void put_all(struct json *json, const struct shelf *shelf, int64_t depth)
     for (size_t i = 0; i < shelf->count && depth > 0; i++)
         put_branch(json, shelf->volumes[i], 0, depth - 1);
     json_end(json, ']');
+    result_damaged(json, shelf, NULL);
     json_end(json, '}');
 }
 
@@ -109,9 +110,11 @@ static int put_toc(const struct call *call, const struct shelf *shelf,
     else if (name)
         code = call_volume(call, shelf, name, &volume, err);
     else if (!shelf->count)
-        code = err_set(err, ERR_NOT_FOUND,
-                       "no manual is indexed yet: lectern add DIR");
-    else if (shelf->count == 1)
+        code = shelf_check(shelf, NULL, err)
+                   ? ERR_STORE
+                   : err_set(err, ERR_NOT_FOUND,
+                             "no manual is indexed yet: lectern add DIR");
+    else if (shelf->count == 1 && !shelf->damaged_count)
         volume = shelf->volumes[0];
     if (code)
         return code;

@@ -87,9 +87,27 @@ int call_node(const struct call *call, const struct shelf *shelf,
                        "and toc print their names",
                        name);
     if (!shelf_find(shelf, id, ret_volume, ret_node))
-        return err_set(err, ERR_NOT_FOUND, "there is no node %s (any more)",
-                       name);
+        return shelf_check(shelf, NULL, err)
+                   ? ERR_STORE
+                   : err_set(err, ERR_NOT_FOUND,
+                             "there is no node %s (any more)", name);
     return 0;
+}
+
+void result_damaged(struct json *json, const struct shelf *shelf,
+                    const char *name)
+{
+    if (!shelf_check(shelf, name, NULL))
+        return;
+    json_key(json, "damaged");
+    json_begin(json, '[');
+    for (size_t i = 0; i < shelf->damaged_count; i++) {
+        json_begin(json, '{');
+        json_field_text(json, "manual", shelf->damaged[i].name);
+        json_field_text(json, "reason", shelf->damaged[i].why);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
 }
 
 int call_manual(const struct call *call, const char *name,
@@ -114,7 +132,9 @@ int call_volume(const struct call *call, const struct shelf *shelf,
     *ret_volume = shelf_volume(shelf, name);
     if (*ret_volume)
         return 0;
-    int code = call_manual(call, name, &manual, err);
+    int code = shelf_check(shelf, name, err);
+    if (!code)
+        code = call_manual(call, name, &manual, err);
     if (code)
         return code;
     manual_free(&manual);

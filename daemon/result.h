@@ -24,12 +24,18 @@ void result_place(struct json *json, const struct volume *volume,
 void result_span(struct json *json, struct span span);
 
 /* The node that the parameter `node` names.  ERR_USAGE: no name of a node,
- * ERR_NOT_FOUND: no such node. */
+ * ERR_NOT_FOUND: no such node; ERR_STORE: it may be a damaged manual's. */
 int call_node(const struct call *call, const struct shelf *shelf,
               const struct volume **ret_volume, uint32_t *ret_node,
               struct err *err);
 
-/* ERR_NOT_FOUND: no manual of that name, or nothing of it is indexed yet. */
+/* "damaged": the manuals that are missing because they cannot be read; no member
+ * where none is, or none of those that `name` (NULL: any) means. */
+void result_damaged(struct json *json, const struct shelf *shelf,
+                    const char *name);
+
+/* ERR_NOT_FOUND: no manual of that name, or nothing of it is indexed yet;
+ * ERR_STORE: it is damaged. */
 int call_volume(const struct call *call, const struct shelf *shelf,
                 const char *name, const struct volume **ret_volume,
                 struct err *err);

@@ -115,6 +115,11 @@ int search_question(const struct call *call, const struct shelf *shelf,
     code = route_question(shelf, &request, ret_route, err);
     question_free(&question);
     question.vector = NULL;
+    if (!code && !ret_route->count) {
+        code = shelf_check(shelf, request.manual, err);
+        if (code)
+            route_result_free(ret_route);
+    }
     if (!code)
         *ret_question = question;
     return code;
@@ -346,6 +351,7 @@ static int put_results(struct json *json, const struct call *call,
     json_end(json, ']');
     json_field_bool(json, "fresh", looks.fresh && fresh.current);
     json_field_bool(json, "complete", fresh.complete);
+    result_damaged(json, shelf, json_get_text(call->params, "manual", NULL));
     free(looks.items);
     return code;
 }

@@ -133,6 +133,15 @@ static void put_left_out(struct json *json, const struct manual *manual,
     json_end(json, '}');
 }
 
+/* Why nothing of a manual can be read, if so: that goes before why an update
+ * failed. */
+static void check_damage(const struct shelf *shelf, const struct manual *manual,
+                         struct err *err)
+{
+    if (manual->generation && !shelf_volume(shelf, manual->name))
+        shelf_check(shelf, manual->name, err);
+}
+
 static void put_manual(struct json *json, const struct manual *manual,
                        const struct job_state *state,
                        const struct volume *volume, const struct wanted *wanted)
@@ -178,6 +187,7 @@ static void put_manuals(struct json *json, const struct call *call,
     for (size_t i = 0; i < manuals->count; i++) {
         struct job_state state;
         jobs_state(call->daemon->jobs, manuals->items[i].id, &state);
+        check_damage(shelf, &manuals->items[i], &state.err);
         busy = busy || state.running || state.queued || state.encoding ||
                (state.behind && !state.err.code);
         failed = failed || state.err.code || state.memory_err.code;
@@ -185,6 +195,8 @@ static void put_manuals(struct json *json, const struct call *call,
                    shelf_volume(shelf, manuals->items[i].name), &wanted);
     }
     json_end(json, ']');
+    result_damaged(json, shelf, NULL);
+    failed = failed || shelf->damaged_count;
     shelf_release(shelf);
     *ret_state = busy ? "indexing" : failed ? "degraded" : "idle";
 }

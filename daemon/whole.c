@@ -66,8 +66,8 @@ static int find_volume(struct whole *whole, const char *file, struct err *err)
         found = volume;
     }
     whole->volume = found;
-    if (found)
-        return 0;
+    if (found || shelf_check(whole->shelf, NULL, err))
+        return found ? 0 : ERR_STORE;
     return file ? err_set(err, ERR_NOT_FOUND, "no file %s is indexed", file)
                 : err_set(err, ERR_NOT_FOUND,
                           "no manual is indexed yet: lectern add DIR");
@@ -82,10 +82,13 @@ static int find_document(struct whole *whole, struct err *err)
     uint64_t id;
     int code = 0;
     whole->file = TREE_NONE;
-    if (under && (!node_parse(under, &id) ||
-                  !shelf_find(whole->shelf, id, &whole->volume, &whole->from)))
-        return err_set(err, ERR_USAGE, "under: '%.100s' does not name a node",
-                       under);
+    bool named = under && node_parse(under, &id);
+    if (under &&
+        (!named || !shelf_find(whole->shelf, id, &whole->volume, &whole->from)))
+        return named && shelf_check(whole->shelf, NULL, err)
+                   ? ERR_STORE
+                   : err_set(err, ERR_USAGE,
+                             "under: '%.100s' does not name a node", under);
     if (!under)
         code = manual ? call_volume(whole->call, whole->shelf, manual,
                                     &whole->volume, err)

@@ -113,27 +113,13 @@ static int gather_made_of(struct store_txn *txn, struct references *refs,
     return code == ERR_NOT_FOUND ? 0 : code;
 }
 
-/* What a damaged record refers to is not known. */
-static int check_all_read(struct store_txn *txn, const struct references *refs,
-                          struct err *err)
-{
-    MDB_stat stat;
-    int rc = mdb_stat(txn->mdb, txn->env->tables[TABLE_MANUALS], &stat);
-    if (rc)
-        return store_error(rc, "cannot look through the store", err);
-    return stat.ms_entries == refs->manual_count
-               ? 0
-               : err_set(err, ERR_STORE,
-                         "the record of a manual is damaged: lectern verify");
-}
-
 static int gather(struct store_txn *txn, struct references *ret,
                   struct err *err)
 {
     struct references refs = {0};
     int code = store_list_manuals(txn, &refs.manuals, &refs.manual_count, err);
-    if (!code)
-        code = check_all_read(txn, &refs, err);
+    if (!code) /* what a damaged record refers to is not known */
+        code = store_check_manuals(txn, refs.manual_count, err);
     for (size_t m = 0; m < refs.manual_count && !code; m++) {
         code = gather_trees(txn, &refs, refs.manuals[m].id, err);
         if (!code)

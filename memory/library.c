@@ -38,6 +38,11 @@ static void shelf_free(struct shelf *shelf)
     dense_free(shelf->dense);
     for (size_t i = 0; i < shelf->count; i++)
         volume_release(shelf->volumes[i]);
+    for (size_t i = 0; i < shelf->damaged_count; i++) {
+        free(shelf->damaged[i].name);
+        free(shelf->damaged[i].why);
+    }
+    free(shelf->damaged);
     shelf->library->shelves--;
     free(shelf->volumes);
     free(shelf);
@@ -64,17 +69,30 @@ struct shelf *library_shelf(struct library *library)
 
 /* ---- The next shelf ---- */
 
+/* `name` (NULL: it is not known) is taken. */
+static void note_damaged(struct shelf *shelf, char *name, const struct err *why)
+{
+    shelf->damaged = mem_resize(shelf->damaged, shelf->damaged_count + 1,
+                                sizeof *shelf->damaged);
+    shelf->damaged[shelf->damaged_count++] =
+        (struct damaged_manual){name, mem_strdup(why->message)};
+}
+
 /* NULL: it is damaged, and the others must not go down with it. */
-static struct volume *try_volume(struct store_txn *txn, struct manual *manual)
+static struct volume *try_volume(struct shelf *shelf, struct store_txn *txn,
+                                 struct manual *manual)
 {
     struct volume *volume = NULL;
     struct err err;
     char *name = mem_strdup(manual->name);
-    if (volume_read(txn, manual, &volume, &err))
-        log_error("%s cannot be read and is left out until its next update: %s",
-                  name, err.message);
-    free(name);
-    return volume;
+    if (!volume_read(txn, manual, &volume, &err)) {
+        free(name);
+        return volume;
+    }
+    log_error("%s is damaged and cannot be asked (lectern verify --repair): %s",
+              name, err.message);
+    note_damaged(shelf, name, &err);
+    return NULL;
 }
 
 static struct volume *same_generation(const struct shelf *old,
@@ -111,14 +129,17 @@ static int fill_shelf(struct shelf *shelf, const struct shelf *old,
 {
     struct manual *manuals;
     size_t count;
+    struct err damage;
     int code = store_list_manuals(txn, &manuals, &count, err);
     if (code)
         return code;
+    if (store_check_manuals(txn, count, &damage))
+        note_damaged(shelf, NULL, &damage);
     shelf->volumes = mem_alloc(count * sizeof(struct volume *));
     for (size_t i = 0; i < count; i++) {
         struct volume *volume = old_volume(old, txn, &manuals[i]);
         if (!volume && manuals[i].generation)
-            volume = try_volume(txn, &manuals[i]);
+            volume = try_volume(shelf, txn, &manuals[i]);
         manual_free(&manuals[i]);
         if (!volume)
             continue;
@@ -275,6 +296,24 @@ const struct volume *shelf_volume(const struct shelf *shelf, const char *name)
         if (!strcmp(shelf->volumes[i]->manual.name, name))
             return shelf->volumes[i];
     return NULL;
+}
+
+int shelf_check(const struct shelf *shelf, const char *name, struct err *err)
+{
+    for (size_t i = 0; i < shelf->damaged_count; i++) {
+        const struct damaged_manual *damaged = &shelf->damaged[i];
+        if (!damaged->name)
+            return err_set(err, ERR_STORE,
+                           "a manual is damaged in the store (%.300s): lectern "
+                           "verify --repair, then lectern add its folder again",
+                           damaged->why);
+        if (!name || !strcmp(name, damaged->name))
+            return err_set(err, ERR_STORE,
+                           "the manual %.200s is damaged in the store "
+                           "(%.300s): lectern verify --repair",
+                           damaged->name, damaged->why);
+    }
+    return 0;
 }
 
 void node_name(uint64_t id, char name[24])

@@ -61,10 +61,18 @@ struct volume_id {
     uint32_t node;
 };
 
+/* A manual that the store has and that cannot be read. */
+struct damaged_manual {
+    char *name; /* NULL: its own record is what is damaged */
+    char *why;
+};
+
 struct shelf {
     struct store *store;
     struct volume **volumes; /* [count], manuals with a generation */
     size_t count;
+    struct damaged_manual *damaged; /* [damaged_count], not among the volumes */
+    size_t damaged_count;
     uint64_t generation; /* greatest of the volumes */
     struct dense *dense; /* over their vectors (dense.h) */
     struct library *library;
@@ -101,6 +109,12 @@ struct contents *library_contents(struct library *library);
 
 /* NULL: no manual of that name on the shelf. */
 const struct volume *shelf_volume(const struct shelf *shelf, const char *name);
+
+/* Tells what is missing because it is damaged from what is not there: ERR_STORE,
+ * with the manual's name and why, when the one called `name` (NULL: any) could not
+ * be read; 0: nothing was left off the shelf.  To be asked before "nothing found"
+ * is said. */
+int shelf_check(const struct shelf *shelf, const char *name, struct err *err);
 
 /* Node ids as others see them: "n" and the number. */
 void node_name(uint64_t id, char name[24]);

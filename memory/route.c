@@ -77,9 +77,11 @@ static int choose_scopes(struct routing *routing, const struct shelf *shelf,
         const struct volume *volume;
         uint32_t node;
         if (!shelf_find(shelf, request->under, &volume, &node))
-            return err_set(err, ERR_USAGE,
-                           "--under: no such node; lectern toc "
-                           "shows the nodes there are");
+            return shelf_check(shelf, NULL, err)
+                       ? ERR_STORE
+                       : err_set(err, ERR_USAGE,
+                                 "--under: no such node; lectern toc "
+                                 "shows the nodes there are");
         if (request->manual && strcmp(request->manual, volume->manual.name))
             return err_set(err, ERR_USAGE,
                            "--under: the node is of %s, not of %s",
@@ -87,6 +89,8 @@ static int choose_scopes(struct routing *routing, const struct shelf *shelf,
         add_scope(routing, volume, node, volume->outline->nodes[node].end);
     } else if (request->manual) {
         const struct volume *volume = shelf_volume(shelf, request->manual);
+        if (!volume && shelf_check(shelf, request->manual, err))
+            return ERR_STORE;
         if (!volume)
             return err_set(err, ERR_USAGE,
                            "no manual named %s is indexed; "
@@ -99,7 +103,10 @@ static int choose_scopes(struct routing *routing, const struct shelf *shelf,
                       shelf->volumes[i]->outline->count);
     }
     if (request->file && !routing->scope_count)
-        return err_set(err, ERR_USAGE, "no file %s is indexed", request->file);
+        return shelf_check(shelf, request->manual, err)
+                   ? ERR_STORE
+                   : err_set(err, ERR_USAGE, "no file %s is indexed",
+                             request->file);
     return 0;
 }
 

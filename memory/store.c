@@ -327,6 +327,18 @@ int store_list_manuals(struct store_txn *txn, struct manual **ret_manuals,
     return 0;
 }
 
+int store_check_manuals(struct store_txn *txn, size_t count, struct err *err)
+{
+    MDB_stat stat;
+    int rc = mdb_stat(txn->mdb, txn->env->tables[TABLE_MANUALS], &stat);
+    if (rc)
+        return store_error(rc, "cannot look through the store", err);
+    return stat.ms_entries == count
+               ? 0
+               : err_set(err, ERR_STORE,
+                         "the record of a manual is damaged: lectern verify");
+}
+
 int store_find_manual(struct store_txn *txn, const char *name,
                       struct manual *ret_manual, struct err *err)
 {
@@ -336,6 +348,7 @@ int store_find_manual(struct store_txn *txn, const char *name,
     if (code)
         return code;
     bool found = false;
+    int all = store_check_manuals(txn, count, err);
     for (size_t i = 0; i < count; i++) {
         if (!found && !strcmp(manuals[i].name, name)) {
             *ret_manual = manuals[i];
@@ -345,8 +358,9 @@ int store_find_manual(struct store_txn *txn, const char *name,
         }
     }
     free(manuals);
-    return found ? 0
-                 : err_set(err, ERR_NOT_FOUND, "no manual is named %s", name);
+    if (found || all) /* it may be the one that was left out */
+        return found ? 0 : all;
+    return err_set(err, ERR_NOT_FOUND, "no manual is named %s", name);
 }
 
 int store_delete_manual(struct store_txn *txn, uint32_t id, struct err *err)

@@ -95,6 +95,8 @@ int store_find_manual(struct store_txn *txn, const char *name,
  * is damaged is logged and left out. */
 int store_list_manuals(struct store_txn *txn, struct manual **ret_manuals,
                        size_t *ret_count, struct err *err);
+/* ERR_STORE when store_list_manuals, which found `count`, has left one out. */
+int store_check_manuals(struct store_txn *txn, size_t count, struct err *err);
 /* With all its files, outlines and vectors; the rest is collected later. */
 int store_delete_manual(struct store_txn *txn, uint32_t id, struct err *err);
 

@@ -68,6 +68,54 @@ def damage_is_named_and_repaired():
         h.run("verify", "-c", "none", code=1)
 
 
+def spoil_all(h):
+    """Changes a byte of every packed value: no manual can be read."""
+    path = os.path.join(h.store, "data.mdb")
+    with open(path, "r+b") as file:
+        data = file.read()
+        for at, size in values(data):
+            if data.startswith(ZSTD, at):
+                place = at + min(40, size - 1)
+                file.seek(place)
+                file.write(bytes([data[place] ^ 0x55]))
+
+
+@test
+def a_damaged_manual_is_told_and_never_nothing():
+    with house() as h:
+        h.run("add", h.part(FEW), "-c", "pg", "--wait")
+        node = h.json("search", "partial index", "-n", "1")["results"][0]["node"]
+        h.stop()
+        spoil_all(h)
+        for verb in (["search", "partial index"], ["ask", "what is a partial index"], ["toc"], ["get", node],
+                     ["search", "partial index", "-c", "pg"], ["toc", "-c", "pg"], ["open", node, "--print"],
+                     ["ask", "what is a partial index", "-c", "pg"]):
+            done = h.run(*verb, code=6)
+            check("manual pg is damaged" in done.stderr and "verify" in done.stderr, (verb, done.stderr))
+            error = h.json(*verb, code=6)["error"]
+            check(error["code"] == "store" and "pg" in error["message"], (verb, error))
+        status = h.json("status")
+        check(status["state"] == "degraded" and status["manuals"][0]["state"] == "failed" and
+              "pg" in status["manuals"][0]["error"]["message"] and status["damaged"][0]["manual"] == "pg", status)
+        for verb in ("status", "ls"):
+            check("pg is damaged" in h.run(verb).stderr, verb)
+        # What else there is answers, and says what it did not see.
+        h.write("other/okapi.html", "<h1>Okapi</h1><p>The okapi eats leaves.</p>")
+        h.run("add", os.path.join(h.path, "other"), "-c", "zoo", "--wait")
+        for verb in (["search", "okapi"], ["ask", "what does the okapi eat"], ["toc"]):
+            done = h.run(*verb)
+            check("kapi" in done.stdout and "pg is damaged" in done.stderr, (verb, done))
+            result = h.json(*verb)
+            check([d["manual"] for d in result["damaged"]] == ["pg"] and not result.get("complete"), result)
+            check("damaged" not in h.json(*verb, "-c", "zoo"), verb)
+        h.run("search", "okapi", "--strict", code=4)
+        check("pg is damaged" in h.run("search", "partial", code=6).stderr, "what only pg has")
+        h.run("search", "partial", "-c", "zoo", code=1)
+        h.json("verify", "--repair")
+        result = h.json("search", "partial index")
+        check(result["results"] and "damaged" not in result, "repaired")
+
+
 @test
 def it_is_verified_while_it_changes():
     with house() as h:
