@@ -15,14 +15,14 @@ static const struct {
     {ERR_NOT_FOUND, "not_found", 1},
     {ERR_USAGE, "usage", 2},
     {ERR_UNREACHABLE, "unreachable", 3},
-    {ERR_IO, "io", 1},
+    {ERR_IO, "io", 7},
     {ERR_FORMAT, "format", 2},
     {ERR_LIMIT, "limit", 2},
-    {ERR_CRASH, "crash", 1},
+    {ERR_CRASH, "crash", 7},
     {ERR_STORE, "store", 6},
     {ERR_STALE, "stale", 4},
     {ERR_CANCELLED, "cancelled", 130},
-    {ERR_INTERNAL, "internal", 1},
+    {ERR_INTERNAL, "internal", 7},
     {ERR_MODEL, "model", 5},
 };
 

@@ -49,7 +49,8 @@ int err_at(struct err *err, const char *path);
 const char *err_name(int code);
 
 /* Exit status of the command line: 0 found, 1 nothing found, 2 usage,
- * 3 daemon unreachable, 4 stale, 5 model, 6 store, 130 interrupted. */
+ * 3 daemon unreachable, 4 stale, 5 model, 6 store, 7 anything else that failed
+ * (files, the parser), 130 interrupted. */
 int err_exit_status(int code);
 
 #endif

@@ -12,10 +12,8 @@ static void put_folder(struct buf *out)
     config_user_folder("XDG_STATE_HOME", ".local/state", out);
 }
 
-void answer_save(const struct cli *cli, const cJSON *result)
+static void save(const struct cli *cli, const cJSON *citations)
 {
-    const cJSON *citations =
-        cJSON_GetObjectItemCaseSensitive(result, "citations");
     char *text = cJSON_PrintUnformatted(citations);
     struct buf path = {0}, content = {0};
     if (text) {
@@ -36,6 +34,28 @@ void answer_save(const struct cli *cli, const cJSON *result)
     free(text);
     buf_free(&path);
     buf_free(&content);
+}
+
+void answer_save(const struct cli *cli, const cJSON *result)
+{
+    save(cli, cJSON_GetObjectItemCaseSensitive(result, "citations"));
+}
+
+void answer_save_results(const struct cli *cli, const cJSON *result)
+{
+    cJSON *citations = cJSON_CreateArray();
+    const cJSON *hit;
+    int number = 0;
+    cJSON_ArrayForEach (hit,
+                        cJSON_GetObjectItemCaseSensitive(result, "results")) {
+        cJSON *citation = cJSON_CreateObject();
+        cJSON_AddNumberToObject(citation, "n", ++number);
+        cJSON_AddStringToObject(citation, "node",
+                                json_get_text(hit, "node", ""));
+        cJSON_AddItemToArray(citations, citation);
+    }
+    save(cli, citations);
+    cJSON_Delete(citations);
 }
 
 static cJSON *detach(cJSON *saved, int64_t number)
@@ -65,8 +85,33 @@ int answer_citation(const struct cli *cli, int64_t number, cJSON **ret_citation,
     buf_free(&path);
     if (!citation)
         return err_set(err, ERR_NOT_FOUND,
-                       "the last answer has no citation %lld",
+                       "the last answer or search has no number %lld",
                        (long long)number);
     *ret_citation = citation;
+    return 0;
+}
+
+int64_t answer_number(const char *text)
+{
+    char *end;
+    bool bracket = text[0] == '[';
+    const char *digits = text + bracket;
+    size_t size = strspn(digits, "0123456789");
+    if (!size || size > 4)
+        return -1;
+    long number = strtol(digits, &end, 10);
+    return strcmp(end, bracket ? "]" : "") ? -1 : number;
+}
+
+int answer_node(const struct cli *cli, const char *given, cJSON **ret_citation,
+                const char **ret_node, struct err *err)
+{
+    int64_t number = answer_number(given);
+    int code = 0;
+    if (number >= 0)
+        code = answer_citation(cli, number, ret_citation, err);
+    if (code && given[0] == '[')
+        return code;
+    *ret_node = json_get_text(*ret_citation, "node", given);
     return 0;
 }

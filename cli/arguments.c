@@ -170,6 +170,8 @@ static int store_value(struct options *options, int id, const char *value,
             memcpy(field, &decimal, sizeof decimal);
         return code;
     case KIND_LIST:
+        if (!value[0])
+            return err_set(err, ERR_USAGE, "%s is empty", spelling(spec));
         list_add((struct text_list *)(void *)field, value);
         return 0;
     case KIND_CHOICE:
@@ -239,9 +241,26 @@ static int take_word(struct cli *cli, const char *word, struct err *err)
     return cli->command ? 0 : ERR_USAGE;
 }
 
-static int check_args(const struct cli *cli, struct err *err)
+/* Those that search take several manuals, the others one. */
+static int check_manuals(struct cli *cli, struct err *err)
+{
+    const struct text_list *manuals = &cli->options.manuals;
+    if (manuals->count)
+        cli->options.manual = manuals->items[0];
+    if (manuals->count < 2 || !cli->command ||
+        !strcmp(cli->command->name, "search") ||
+        !strcmp(cli->command->name, "ask"))
+        return 0;
+    return err_set(err, ERR_USAGE, "%s takes one -c, not %s and %s",
+                   cli->command->name, manuals->items[0], manuals->items[1]);
+}
+
+static int check_args(struct cli *cli, struct err *err)
 {
     const struct command *command = cli->command;
+    int code = check_manuals(cli, err);
+    if (code)
+        return code;
     if (!command || cli->options.help)
         return 0;
     if (cli->args.count < command->least_args)
@@ -289,8 +308,9 @@ void arguments_free(struct cli *cli)
     free(cli->args.items);
     free(cli->options.ignore.items);
     free(cli->options.stop_texts.items);
+    free(cli->options.manuals.items);
     cli->args = cli->options.ignore = cli->options.stop_texts =
-        (struct text_list){0};
+        cli->options.manuals = (struct text_list){0};
 }
 
 void cli_join_args(const struct cli *cli, size_t first, struct buf *out)

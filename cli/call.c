@@ -9,6 +9,8 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 
+enum { MOST_QUESTION = 16 << 10 }; /* bytes, from standard input */
+
 struct ears {
     struct progress progress;
     cli_hear *hear; /* NULL: nobody */
@@ -109,15 +111,41 @@ void cli_tell_damage(struct cli *cli, const cJSON *result)
                       json_get_text(damaged, "reason", ""));
 }
 
+/* Manuals that are not searched, or not as their files are, each with the reason. */
+static void tell_missing(struct cli *cli, const cJSON *result)
+{
+    const cJSON *one;
+    cJSON_ArrayForEach (one,
+                        cJSON_GetObjectItemCaseSensitive(result, "missing")) {
+        const char *manual = json_get_text(one, "manual", "a manual");
+        const char *state = json_get_text(one, "state", "");
+        const char *reason = json_get_text(one, "reason", "");
+        if (!strcmp(state, "indexing"))
+            output_remark(cli,
+                          "%s is not searched yet: it is being indexed "
+                          "(lectern wait returns when it is)",
+                          manual);
+        else if (!strcmp(state, "failed"))
+            output_remark(cli,
+                          "%s is not searched, it could not be indexed: %s",
+                          manual, reason);
+        else
+            output_remark(
+                cli, "%s is searched as it was, its last update failed: %s",
+                manual, reason);
+    }
+}
+
 void cli_judge_freshness(struct cli *cli, const cJSON *result)
 {
     bool stale = !json_get_bool(result, "fresh", true);
     bool partial = !json_get_bool(result, "complete", true);
     bool strict = cli->options.strict;
     cli_tell_damage(cli, result);
+    tell_missing(cli, result);
     if (strict && (stale || partial))
         cli->status = err_exit_status(ERR_STALE);
-    if (stale)
+    if (stale && !cJSON_GetObjectItemCaseSensitive(result, "missing"))
         output_remark(cli, "the index is behind the files: lectern update");
     else if (strict && partial)
         output_remark(cli, "the index is not complete: lectern status");
@@ -147,17 +175,65 @@ void cli_param_true(struct json *json, const char *key, bool truth)
         json_field_bool(json, key, true);
 }
 
-void cli_param_search(const struct cli *cli, struct json *json)
+void cli_tell_nothing(const struct cli *cli, const cJSON *result,
+                      const char *otherwise)
+{
+    bool any = json_get_int(result, "searched", 1) ||
+               cJSON_GetObjectItemCaseSensitive(result, "missing");
+    if (!cli->options.quiet)
+        fprintf(stderr, "%s\n",
+                any ? otherwise : "No manual is indexed yet: lectern add DIR");
+}
+
+void cli_put_manual(struct buf *out, const cJSON *result, const cJSON *place)
+{
+    if (json_get_int(result, "searched", 1) > 1)
+        buf_printf(out, "%s: ", json_get_text(place, "manual", ""));
+}
+
+int cli_read_question(struct cli *cli, struct buf *out, struct err *err)
+{
+    if (cli->args.count != 1 || strcmp(cli->args.items[0], "-") != 0) {
+        cli_join_args(cli, 0, out);
+        return 0;
+    }
+    size_t size = 1;
+    while (size && out->size <= MOST_QUESTION) {
+        buf_reserve(out, 4096);
+        size = fread(out->data + out->size, 1, 4096, stdin);
+        out->size += size;
+    }
+    buf_put(out, "", 0);
+    if (out->size > MOST_QUESTION || memchr(out->data, 0, out->size))
+        return err_set(err, ERR_USAGE,
+                       "standard input is no question: it has more than %d "
+                       "bytes, or zero bytes",
+                       MOST_QUESTION);
+    return 0;
+}
+
+int cli_param_search(struct cli *cli, struct json *json, struct err *err)
 {
     const struct options *options = &cli->options;
     struct buf query = {0};
-    cli_join_args(cli, 0, &query);
+    int code = cli_read_question(cli, &query, err);
+    if (code) {
+        buf_free(&query);
+        return code;
+    }
     json_field_string(json, "query", buf_slice(&query));
-    cli_param_text(json, "manual", options->manual);
+    if (options->manuals.count) {
+        json_key(json, "manuals");
+        json_begin(json, '[');
+        for (size_t i = 0; i < options->manuals.count; i++)
+            json_text(json, options->manuals.items[i]);
+        json_end(json, ']');
+    }
     cli_param_text(json, "under", options->under);
     cli_param_number(json, "n", options->count);
     cli_param_text(json, "mode", options->mode);
     cli_param_text(json, "kind", options->kind);
     cli_param_true(json, "explain", options->explain);
     buf_free(&query);
+    return 0;
 }

@@ -36,6 +36,7 @@ enum option_id {
     OPTION_STRICT,
     OPTION_IGNORE,
     OPTION_FOLLOW_LINKS,
+    OPTION_YES,
     OPTION_WAIT,
     OPTION_FORCE,
     OPTION_RETRY,
@@ -96,11 +97,11 @@ struct options {
     const char *manual, *under, *mode, *answer, *method, *answers, *compare,
         *format, *session, *kind;
     bool explain, jsonl, strict, wait, force, retry, left_out, all, print, stop;
-    bool follow_links;
+    bool follow_links, yes;
     bool foreground, repair;
     long count, depth, max_tokens, top_k, seed;
     double temperature, top_p, min_p, penalty;
-    struct text_list ignore, stop_texts;
+    struct text_list ignore, stop_texts, manuals; /* manual: the first of them */
 };
 
 struct cli;
@@ -170,7 +171,18 @@ void cli_tell_damage(struct cli *cli, const cJSON *result);
 void cli_judge_freshness(struct cli *cli, const cJSON *result);
 
 /* The question and what ask and search have in common. */
-void cli_param_search(const struct cli *cli, struct json *json);
+int cli_param_search(struct cli *cli, struct json *json, struct err *err);
+
+/* Says that nothing was found: no manual may be indexed. */
+void cli_tell_nothing(const struct cli *cli, const cJSON *result,
+                      const char *otherwise);
+
+/* What stands before a path of titles: the manual's name, where several were
+ * searched. */
+void cli_put_manual(struct buf *out, const cJSON *result, const cJSON *place);
+
+/* The arguments as a question: `-` alone is read from standard input. */
+int cli_read_question(struct cli *cli, struct buf *out, struct err *err);
 
 /* The arguments from `first` on as one text. */
 void cli_join_args(const struct cli *cli, size_t first, struct buf *out);

@@ -1,7 +1,9 @@
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/output.h"
@@ -18,6 +20,38 @@ static int check_folder(const char *given, char **ret_path, struct err *err)
     }
     free(path);
     return err_set(err, ERR_USAGE, "cannot add %s: it is not a folder", given);
+}
+
+/* The whole system, a top-level folder of it, or all that a person has. */
+static bool is_vast(const char *folder)
+{
+    const char *home = getenv("HOME");
+    char *own = home ? realpath(home, NULL) : NULL;
+    bool vast = !strchr(folder + 1, '/') || (own && !strcmp(folder, own));
+    free(own);
+    return vast;
+}
+
+static int check_vast(const struct cli *cli, const char *folder,
+                      struct err *err)
+{
+    char answer[16] = "";
+    if (cli->options.yes || !is_vast(folder))
+        return 0;
+    if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO)) {
+        fprintf(stderr,
+                "All HTML and LaTeX files below %s become one manual. "
+                "Go on? [y/N] ",
+                folder);
+        if (fgets(answer, sizeof answer, stdin) &&
+            (answer[0] == 'y' || answer[0] == 'Y'))
+            return 0;
+        return err_set(err, ERR_CANCELLED, "%s was not added", folder);
+    }
+    return err_set(err, ERR_USAGE,
+                   "%s holds more than a manual: name the manual's folder, or "
+                   "add --yes if all of it is meant",
+                   folder);
 }
 
 static void build(struct cli *cli, const char *folder, struct buf *params)
@@ -58,8 +92,16 @@ int cmd_add(struct cli *cli, struct err *err)
     int code = check_folder(cli->args.items[0], &folder, err);
     if (code)
         return code;
+    code = check_vast(cli, folder, err);
+    if (code) {
+        free(folder);
+        return code;
+    }
     build(cli, folder, &params);
     code = cli_request(cli, "add", buf_slice(&params), &result, err);
+    if (code == ERR_CANCELLED)
+        output_remark(cli,
+                      "indexing goes on in the background: lectern status");
     if (!code && result) {
         const char *name = name_of(cli, result, folder);
         if (!cli->options.wait || !output_put_index_summary(&line, result))

@@ -34,11 +34,11 @@ static void build_sampling(const struct options *options, struct json *json)
     json_end(json, ']');
 }
 
-static void build(const struct cli *cli, struct buf *params)
+static int build(struct cli *cli, struct buf *params, struct err *err)
 {
     struct json json = json_to(params);
     json_begin(&json, '{');
-    cli_param_search(cli, &json);
+    int code = cli_param_search(cli, &json, err);
     cli_param_text(&json, "answer", cli->options.answer);
     cli_param_number(&json, "max_tokens", cli->options.max_tokens);
     build_sampling(&cli->options, &json);
@@ -46,6 +46,7 @@ static void build(const struct cli *cli, struct buf *params)
     cli_param_true(&json, "strict", cli->options.strict);
     cli_param_text(&json, "session", cli->options.session);
     json_end(&json, '}');
+    return code;
 }
 
 static bool is_none(const cJSON *result)
@@ -64,6 +65,7 @@ static void print_citations(const struct cli *cli, const cJSON *result)
         fputs(before, stdout);
         before = "";
         buf_printf(&line, "[%lld] ", (long long)json_get_int(citation, "n", 0));
+        cli_put_manual(&line, result, citation);
         output_put_title_path(&line, path);
         buf_put_text(&line, "  ");
         output_put_place(&line, citation);
@@ -108,10 +110,13 @@ static void print_answer(const struct cli *cli, const cJSON *result,
 {
     if (is_none(result)) {
         const char *why = json_get_text(result, "declined", NULL);
-        if (!cli->options.quiet)
-            fputs(why ? "The model has written nothing.\n"
-                      : "Nothing in the manuals answers this.\n",
-                  stderr);
+        cli_tell_nothing(
+            cli, result,
+            why ? "The model has written nothing."
+            : json_get_int(result, "unquoted", 0)
+                ? "What answers this cannot be quoted: the files have changed "
+                  "or are gone since they were indexed (lectern update)."
+                : "Nothing in the manuals answers this.");
     } else {
         print_text(cli, result, shown);
         print_citations(cli, result);
@@ -176,8 +181,9 @@ int cmd_ask(struct cli *cli, struct err *err)
     struct buf params = {0}, text = {0};
     struct listener listener = {.cli = cli};
     cJSON *result = NULL;
-    build(cli, &params);
-    int code = is_streamed(cli)
+    int code = build(cli, &params, err);
+    if (!code)
+        code = is_streamed(cli)
                    ? cli_call_hearing(cli, "ask", buf_slice(&params), hear,
                                       &listener, &text, err)
                    : cli_call(cli, "ask", buf_slice(&params), &text, err);

@@ -14,7 +14,7 @@
 #include "cli/client.h"
 #include "cli/output.h"
 
-enum { MOST_CHECKS = 8, LEAST_FREE_MB = 64 };
+enum { MOST_CHECKS = 16, LEAST_FREE_MB = 64 };
 
 struct check {
     const char *name;
@@ -168,6 +168,35 @@ static void check_model(struct exam *exam, const struct cli *cli,
                                      "will take what is there now");
 }
 
+/* Manuals whose last update failed: their folder is gone, say. */
+static void check_manuals(struct exam *exam, const cJSON *status)
+{
+    struct check *check = add_check(exam, "manuals");
+    const cJSON *manual;
+    int bad = 0;
+    cJSON_ArrayForEach (manual,
+                        cJSON_GetObjectItemCaseSensitive(status, "manuals")) {
+        const cJSON *error = cJSON_GetObjectItemCaseSensitive(manual, "error");
+        if (!error)
+            continue;
+        buf_printf(&check->detail, "%s%s: %s", bad++ ? "; " : "",
+                   json_get_text(manual, "name", ""),
+                   json_get_text(error, "message", ""));
+        check->code = ERR_NOT_FOUND;
+    }
+    cJSON_ArrayForEach (manual,
+                        cJSON_GetObjectItemCaseSensitive(status, "damaged")) {
+        buf_printf(&check->detail, "%s%s: %s", bad++ ? "; " : "",
+                   json_get_text(manual, "manual", "a manual"),
+                   json_get_text(manual, "reason", ""));
+        check->code = ERR_STORE;
+    }
+    if (!bad)
+        buf_printf(&check->detail, "%d, all as they were last read",
+                   cJSON_GetArraySize(
+                       cJSON_GetObjectItemCaseSensitive(status, "manuals")));
+}
+
 static void check_daemon(struct exam *exam, struct cli *cli)
 {
     struct check *check = add_check(exam, "daemon");
@@ -192,6 +221,8 @@ static void check_daemon(struct exam *exam, struct cli *cli)
     check_model(exam, cli, status);
     if (status)
         check_device(exam, status);
+    if (status)
+        check_manuals(exam, status);
     cJSON_Delete(status);
     buf_free(&text);
 }

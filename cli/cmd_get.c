@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/answer.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 
@@ -69,16 +70,21 @@ int cmd_get(struct cli *cli, struct err *err)
 {
     struct buf params = {0};
     struct json json = json_to(&params);
-    cJSON *result = NULL;
+    cJSON *result = NULL, *citation = NULL;
+    const char *node;
+    int code = answer_node(cli, cli->args.items[0], &citation, &node, err);
+    if (code)
+        return code;
     json_begin(&json, '{');
-    json_field_text(&json, "node", cli->args.items[0]);
+    json_field_text(&json, "node", node);
     if (cli->options.all)
         json_field_bool(&json, "all", true);
     json_end(&json, '}');
-    int code = cli_request(cli, "get", buf_slice(&params), &result, err);
+    code = cli_request(cli, "get", buf_slice(&params), &result, err);
     if (!code && result)
         print_section(cli, result);
     cJSON_Delete(result);
+    cJSON_Delete(citation);
     buf_free(&params);
     return code;
 }

@@ -7,38 +7,9 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 
-/* 3 or [3]: a citation's number, else -1. */
-static int64_t citation_number(const char *text)
-{
-    char *end;
-    bool bracket = text[0] == '[';
-    const char *digits = text + bracket;
-    size_t size = strspn(digits, "0123456789");
-    if (!size || size > 4)
-        return -1;
-    long number = strtol(digits, &end, 10);
-    return strcmp(end, bracket ? "]" : "") ? -1 : number;
-}
-
 static bool is_unknown(int code)
 {
     return code == ERR_NOT_FOUND || code == ERR_USAGE;
-}
-
-/* The node meant by the argument.  A number is a citation when the last answer
- * has one of it, else a node. */
-static int find_node(const struct cli *cli, cJSON **ret_citation,
-                     const char **ret_node, struct err *err)
-{
-    const char *given = cli->args.items[0];
-    int64_t number = citation_number(given);
-    int code = 0;
-    if (number >= 0)
-        code = answer_citation(cli, number, ret_citation, err);
-    if (code && given[0] == '[')
-        return code;
-    *ret_node = json_get_text(*ret_citation, "node", given);
-    return 0;
 }
 
 /* The entries of $BROWSER, separated by colons, one after the other. */
@@ -126,7 +97,7 @@ int cmd_open(struct cli *cli, struct err *err)
     struct json json = json_to(&params);
     cJSON *citation = NULL;
     const char *node;
-    int code = find_node(cli, &citation, &node, err);
+    int code = answer_node(cli, cli->args.items[0], &citation, &node, err);
     if (code)
         return code;
     json_begin(&json, '{');
@@ -135,9 +106,9 @@ int cmd_open(struct cli *cli, struct err *err)
     code = cli_call(cli, "open", buf_slice(&params), &text, err);
     if (!code)
         code = finish(cli, &text, citation, err);
-    else if (!citation && citation_number(node) >= 0 && is_unknown(code))
+    else if (!citation && answer_number(node) >= 0 && is_unknown(code))
         /* No node either: more likely a citation was meant. */
-        code = answer_citation(cli, citation_number(node), &citation, err);
+        code = answer_citation(cli, answer_number(node), &citation, err);
     cJSON_Delete(citation);
     buf_free(&text);
     buf_free(&params);

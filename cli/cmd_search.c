@@ -1,17 +1,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/answer.h"
 #include "cli/cli.h"
 #include "cli/explain.h"
 #include "cli/output.h"
 
-static void build(const struct cli *cli, struct buf *params)
+static int build(struct cli *cli, struct buf *params, struct err *err)
 {
     struct json json = json_to(params);
     json_begin(&json, '{');
-    cli_param_search(cli, &json);
+    int code = cli_param_search(cli, &json, err);
     cli_param_true(&json, "strict", cli->options.strict);
     json_end(&json, '}');
+    return code;
 }
 
 /* The section's text; where it has none, the titles of its parts. */
@@ -27,11 +29,13 @@ static void put_text(const cJSON *hit, struct buf *out)
     buf_put(out, "", 0);
 }
 
-static void print_hit(const struct cli *cli, int number, const cJSON *hit)
+static void print_hit(const struct cli *cli, int number, const cJSON *result,
+                      const cJSON *hit)
 {
     struct buf text = {0}, contents = {0};
     int columns = output_columns() < 100 ? output_columns() : 100;
     buf_printf(&text, "%d. ", number);
+    cli_put_manual(&text, result, hit);
     output_put_title_path(&text, cJSON_GetObjectItemCaseSensitive(hit, "path"));
     buf_put_text(&text, "\n   ");
     output_text(text.data);
@@ -55,10 +59,10 @@ static void print_hits(const struct cli *cli, const cJSON *result)
     cJSON_ArrayForEach (hit, hits) {
         if (number)
             putchar('\n');
-        print_hit(cli, ++number, hit);
+        print_hit(cli, ++number, result, hit);
     }
-    if (!number && !cli->options.quiet)
-        fputs("Nothing in the manuals matches this.\n", stderr);
+    if (!number)
+        cli_tell_nothing(cli, result, "Nothing in the manuals matches this.");
     if (cli->options.explain)
         explain_print(result);
 }
@@ -67,14 +71,16 @@ int cmd_search(struct cli *cli, struct err *err)
 {
     struct buf params = {0}, text = {0};
     cJSON *result = NULL;
-    build(cli, &params);
-    int code = cli_call(cli, "search", buf_slice(&params), &text, err);
+    int code = build(cli, &params, err);
+    if (!code)
+        code = cli_call(cli, "search", buf_slice(&params), &text, err);
     if (!code)
         code = json_parse(buf_slice(&text), &result, err);
     if (!code) {
         if (!cJSON_GetArraySize(
                 cJSON_GetObjectItemCaseSensitive(result, "results")))
             cli->status = err_exit_status(ERR_NOT_FOUND);
+        answer_save_results(cli, result);
         cli_judge_freshness(cli, result);
         if (cli->options.json)
             output_json(buf_slice(&text));

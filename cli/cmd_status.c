@@ -73,6 +73,19 @@ static void put_model(struct buf *out, const cJSON *status)
     buf_put_byte(out, '\n');
 }
 
+/* Why it is not as its files are. */
+static void put_trouble(struct buf *out, const cJSON *manual)
+{
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(manual, "error");
+    double retry = json_get_double(manual, "retry_in", -1);
+    if (!error)
+        return;
+    buf_printf(out, "    not updated: %s", json_get_text(error, "message", ""));
+    if (retry >= 0)
+        buf_printf(out, "; next try in %.0f s", retry);
+    buf_put_byte(out, '\n');
+}
+
 static void put_memories(struct buf *out, const cJSON *manual)
 {
     const char *memories = json_get_text(manual, "memories", "none");
@@ -81,7 +94,8 @@ static void put_memories(struct buf *out, const cJSON *manual)
     const cJSON *error =
         cJSON_GetObjectItemCaseSensitive(manual, "memories_error");
     if (!strcmp(memories, "computing"))
-        buf_put_text(out, ", memories are computed");
+        buf_put_text(out, encoding ? ", memories are being computed"
+                                   : ", memories wait for their turn");
     else if (!strcmp(memories, "older"))
         buf_put_text(out, ", older memories");
     if (encoding) {
@@ -121,6 +135,7 @@ static void put_manual(struct buf *out, const cJSON *manual)
         buf_put_text(out, ", stale");
     put_memories(out, manual);
     buf_printf(out, "\n    %s\n", json_get_text(manual, "root", ""));
+    put_trouble(out, manual);
 }
 
 int cmd_status(struct cli *cli, struct err *err)

@@ -26,8 +26,10 @@ const struct option_spec cli_options[OPTIONS] = {
     [OPTION_HELP] = {'h', "help", NULL, KIND_FLAG, AT(help), "this help", 0, 0},
     [OPTION_VERSION] = {0, "version", NULL, KIND_FLAG, AT(version),
                         "print the version", 0, 0},
-    [OPTION_MANUAL] = {'c', NULL, "NAME", KIND_TEXT, AT(manual),
-                       "the manual of this name", 0, 0},
+    [OPTION_MANUAL] = {'c', NULL, "NAME", KIND_LIST, AT(manuals),
+                       "the manual of this name; of search and ask also "
+                       "several, each with its -c",
+                       0, 0},
     [OPTION_UNDER] = {0, "under", "NODE", KIND_TEXT, AT(under),
                       "only this node and what is below it", 0, 0},
     [OPTION_COUNT] = {'n', NULL, "N", KIND_NUMBER, AT(count), "most results", 1,
@@ -54,6 +56,8 @@ const struct option_spec cli_options[OPTIONS] = {
          "follow links that lead out of the folder, too: only in a manual "
          "that you trust",
          0, 0},
+    [OPTION_YES] = {0, "yes", NULL, KIND_FLAG, AT(yes),
+                    "do not ask whether a vast folder is meant", 0, 0},
     [OPTION_WAIT] = {0, "wait", NULL, KIND_FLAG, AT(wait),
                      "return when everything is indexed", 0, 0},
     [OPTION_FORCE] = {0, "force", NULL, KIND_FLAG, AT(force),
@@ -149,7 +153,7 @@ const uint64_t cli_common_options = BIT(JSON) | BIT(SOCKET) | BIT(CONFIG) |
 const struct command cli_commands[] = {
     {"add", "DIR",
      "index a folder of HTML or LaTeX files as a manual; again: rename it",
-     BIT(MANUAL) | BIT(IGNORE) | BIT(FOLLOW_LINKS) | BIT(WAIT), 1, 1, false,
+     BIT(MANUAL) | BIT(IGNORE) | BIT(FOLLOW_LINKS) | BIT(YES) | BIT(WAIT), 1, 1, false,
      cmd_add},
     {"rm", "NAME", "forget a manual; its files stay", 0, 1, 1, false, cmd_rm},
     {"ls", "", "list the manuals", 0, 0, 0, false, cmd_ls},

@@ -41,7 +41,8 @@ void help_overview(void)
     puts("\noptions of every verb (its own: lectern help VERB):");
     print_options(cli_common_options | UINT64_C(1) << OPTION_VERSION);
     puts("\nexit status: 0 found, 1 nothing found, 2 usage, 3 no daemon, "
-         "4 stale index,\n5 model unavailable, 6 store error, 130 interrupted");
+         "4 stale index,\n5 model unavailable, 6 store error, 7 another failure, 130 "
+         "interrupted");
 }
 
 void help_command(const struct command *command)

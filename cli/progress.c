@@ -27,6 +27,18 @@ static void put_bar(struct buf *out, int64_t done, int64_t total)
     buf_put_text(out, "] ");
 }
 
+static void put_left(struct buf *out, double seconds)
+{
+    if (seconds < 1.5)
+        return;
+    if (seconds < 90)
+        buf_printf(out, "  %.0f s left", seconds);
+    else if (seconds < 5400)
+        buf_printf(out, "  %.0f min left", seconds / 60);
+    else
+        buf_printf(out, "  %.1f h left", seconds / 3600);
+}
+
 void progress_put_line(struct buf *out, const char *label, int64_t done,
                        int64_t total, double rate, int columns)
 {
@@ -40,6 +52,8 @@ void progress_put_line(struct buf *out, const char *label, int64_t done,
         buf_printf(&line, "%lld", (long long)done);
     if (rate >= 1)
         buf_printf(&line, "  %.0f/s", rate);
+    if (rate > 0 && total > done)
+        put_left(&line, (double)(total - done) / rate);
     size_t most = columns > 1 ? (size_t)columns - 1 : 1;
     buf_put(out, line.data, line.size < most ? line.size : most);
     buf_free(&line);

@@ -62,10 +62,17 @@ void answer_free(struct answer *answer)
     *answer = (struct answer){0};
 }
 
+/* What changed since it was indexed is no failure of ours. */
+static bool is_failure(int code)
+{
+    return code && code != ERR_STALE && code != ERR_NOT_FOUND;
+}
+
 int answer_from_passages(const struct call *call,
                          const struct passages *passages, size_t most,
                          struct answer *answer, struct err *err)
 {
+    struct err failure = {0};
     for (size_t i = 0; i < passages->count && answer->count < most; i++) {
         const struct passage *passage = &passages->items[i];
         struct err why = {.position = -1};
@@ -76,7 +83,12 @@ int answer_from_passages(const struct call *call,
             return code;
         }
         if (code) {
-            log_debug("not quoted: %s", why.message);
+            if (is_failure(code)) {
+                log_warn("not quoted: %s", why.message);
+                failure = why;
+            } else {
+                log_debug("not quoted: %s", why.message);
+            }
             continue;
         }
         const struct quote *quote = &answer->citations[answer->count - 1].quote;
@@ -86,7 +98,12 @@ int answer_from_passages(const struct call *call,
                       code_block ? passage->text : buf_slice(&quote->text));
         buf_printf(&answer->text, " [%zu]", answer->count);
     }
-    return 0;
+    if (answer->count || !failure.code)
+        return 0;
+    return err_set(err, failure.code,
+                   "sections were found, and none could be read to be quoted: "
+                   "%s",
+                   failure.message);
 }
 
 /* What of the quote macros made: byte ranges. */

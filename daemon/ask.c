@@ -15,6 +15,7 @@
 #include "daemon/compose.h"
 #include "daemon/freshness.h"
 #include "daemon/search.h"
+#include "daemon/selection.h"
 #include "daemon/conversation.h"
 
 enum {
@@ -328,10 +329,9 @@ static int answer(struct asking *asking, struct err *err)
         code = write_answer(asking, err);
     if (!code && !asking->kind)
         code = quote_passages(asking, err);
+    struct selection selection = selection_of(asking->call);
     if (!code && !strcmp(asking->kind, "none"))
-        code = shelf_check(asking->shelf,
-                           json_get_text(asking->call->params, "manual", NULL),
-                           err);
+        code = selection_check_damage(&selection, asking->shelf, err);
     if (!code)
         send_answer(asking);
     return code;
@@ -386,8 +386,8 @@ static void put_result(struct json *json, const struct asking *asking)
     search_generation(json, asking->call, asking->shelf);
     json_field_bool(json, "fresh", answer->fresh && fresh.current);
     json_field_bool(json, "complete", fresh.complete);
-    result_damaged(json, asking->shelf,
-                   json_get_text(asking->call->params, "manual", NULL));
+    selection_put_searched(json, asking->call, asking->shelf);
+    selection_put_missing(json, asking->call, asking->shelf);
     json_key(json, "citations");
     json_begin(json, '[');
     for (size_t i = 0; i < answer->count; i++)
@@ -403,6 +403,8 @@ static void put_result(struct json *json, const struct asking *asking)
     }
     put_session(json, asking);
     put_model(json, asking);
+    if (!strcmp(asking->kind, "none") && asking->passages.count)
+        json_field_int(json, "unquoted", (int64_t)asking->passages.count);
     put_costs(json, asking);
     json_end(json, '}');
 }

@@ -4,6 +4,7 @@
 
 #include "daemon/engine.h"
 #include "daemon/jobs.h"
+#include "daemon/selection.h"
 #include "memory/vectors.h"
 
 static bool has_memories(const struct volume *volume)
@@ -13,7 +14,9 @@ static bool has_memories(const struct volume *volume)
 }
 
 /* A manual that was never indexed is on no shelf. */
-static bool all_on_shelf(const struct call *call, const struct shelf *shelf)
+static bool all_on_shelf(const struct call *call,
+                         const struct selection *selection,
+                         const struct shelf *shelf)
 {
     struct store_txn *txn;
     struct manual *manuals;
@@ -25,7 +28,8 @@ static bool all_on_shelf(const struct call *call, const struct shelf *shelf)
     if (!result)
         return false;
     for (size_t i = 0; i < count; i++) {
-        result = result && shelf_volume(shelf, manuals[i].name);
+        result = result && (!selection_has(selection, manuals[i].name) ||
+                            shelf_volume(shelf, manuals[i].name));
         manual_free(&manuals[i]);
     }
     free(manuals);
@@ -36,14 +40,14 @@ struct freshness freshness_of(const struct call *call,
                               const struct shelf *shelf)
 {
     struct daemon *daemon = call->daemon;
-    const char *name = json_get_text(call->params, "manual", NULL);
+    struct selection selection = selection_of(call);
     const char *mode = json_get_text(call->params, "mode", "auto");
     bool by_memories =
         engine_has_model(daemon->engine) && strcmp(mode, "lexical") != 0;
-    struct freshness fresh = {true, name || all_on_shelf(call, shelf)};
+    struct freshness fresh = {true, all_on_shelf(call, &selection, shelf)};
     for (size_t i = 0; i < shelf->count; i++) {
         const struct volume *volume = shelf->volumes[i];
-        if (name && strcmp(name, volume->manual.name) != 0)
+        if (!selection_has(&selection, volume->manual.name))
             continue;
         fresh.current =
             fresh.current && jobs_is_current(daemon->jobs, volume->manual.id);

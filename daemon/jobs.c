@@ -123,19 +123,24 @@ int64_t jobs_back_off(int64_t delay, int code)
     return delay < longest ? delay : longest;
 }
 
-/* Of what is asked for, the oldest; else what is to be tried again by now.
- * *ret_due: the time of the next try, if that is sooner. */
+/* Of what is asked for, that of the manual that somebody waits for, else the
+ * oldest; else what is to be tried again by now.  *ret_due: the time of the next
+ * try, if that is sooner. */
 struct choice {
     uint64_t ticket;
+    bool awaited;
     struct job *asked, *again;
 };
 
 static void consider(struct choice *choice, struct job *job, uint64_t ticket,
                      int64_t retry_at, int64_t now, int64_t *ret_due)
 {
-    if (ticket && (!choice->asked || ticket < choice->ticket)) {
+    if (ticket &&
+        (!choice->asked || job->awaited > choice->awaited ||
+         (job->awaited == choice->awaited && ticket < choice->ticket))) {
         choice->asked = job;
         choice->ticket = ticket;
+        choice->awaited = job->awaited;
     }
     if (retry_at && retry_at <= now)
         choice->again = job;
@@ -161,6 +166,15 @@ static void choose(const struct jobs *jobs, struct job **ret_update,
     }
     *ret_update = chosen(&update);
     *ret_memories = chosen(&memories);
+}
+
+bool jobs_other_is_awaited(const struct jobs *jobs)
+{
+    struct job *update, *memories;
+    int64_t due;
+    choose(jobs, &update, &memories, &due);
+    return memories && memories->awaited && jobs->current &&
+           !jobs->current->awaited;
 }
 
 bool jobs_update_is_due(const struct jobs *jobs)

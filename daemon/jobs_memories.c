@@ -19,15 +19,17 @@ static const struct volume *volume_of(const struct shelf *shelf,
     return NULL;
 }
 
-/* Makes room for an update that waits, and for another model, which an answer may
- * have kept away for longer than SETTLE_MODEL_MS. */
+/* Makes room for an update that waits, for a manual that somebody waits for, and for
+ * another model, which an answer may have kept away for longer than
+ * SETTLE_MODEL_MS. */
 static void on_progress(void *context, size_t done, size_t total)
 {
     struct jobs *jobs = context;
     jobs_progress(jobs, PHASE_MEMORIES, done, total);
     bool awaited = engine_is_awaited(jobs->options.engine);
     pthread_mutex_lock(&jobs->lock);
-    if (awaited || (jobs_update_is_due(jobs) && jobs_may_interrupt(jobs)))
+    if (awaited || jobs_other_is_awaited(jobs) ||
+        (jobs_update_is_due(jobs) && jobs_may_interrupt(jobs)))
         atomic_store(&jobs->cancel, true);
     pthread_mutex_unlock(&jobs->lock);
 }

@@ -26,6 +26,7 @@ struct job {
     bool behind;               /* what runs, or failed, is for such changes */
     bool force, retry;         /* the queued one */
     bool asked;                /* for the queued one, by someone */
+    bool awaited;              /* someone waits for this manual, not for all */
     bool quiet;                /* what runs: nobody, and no change is known */
     bool forgotten;            /* its end is awaited */
     int phase;                 /* of what runs */
@@ -109,6 +110,9 @@ int jobs_start_index(struct jobs *jobs, struct err *err);
 bool jobs_stop_index(struct jobs *jobs, int64_t deadline_ms);
 /* An update waits: memories make room for it. */
 bool jobs_update_is_due(const struct jobs *jobs);
+/* Somebody waits for the memories of another manual than those that are made, which
+ * nobody waits for: these make room for them. */
+bool jobs_other_is_awaited(const struct jobs *jobs);
 /* They have gone on for long enough to be interrupted. */
 bool jobs_may_interrupt(const struct jobs *jobs);
 

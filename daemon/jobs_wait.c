@@ -99,6 +99,17 @@ static void answer(struct jobs *jobs, struct waiter *waiter)
     buf_free(&result);
 }
 
+static void mark_awaited(const struct jobs *jobs)
+{
+    for (struct job *job = jobs->all; job; job = job->next)
+        job->awaited = false;
+    for (const struct waiter *w = jobs->waiters; w; w = w->next) {
+        struct job *job = jobs_find(jobs, w->manual);
+        if (job)
+            job->awaited = true;
+    }
+}
+
 /* Answers everyone whose wait is over. */
 void jobs_settle(struct jobs *jobs)
 {
@@ -113,6 +124,7 @@ void jobs_settle(struct jobs *jobs)
         answer(jobs, waiter);
         free(waiter);
     }
+    mark_awaited(jobs);
 }
 
 void jobs_wait(struct jobs *jobs, struct request *request, uint32_t manual)
@@ -141,6 +153,7 @@ bool jobs_withdraw(struct jobs *jobs, struct request *request)
         *at = waiter->next;
         answer(jobs, waiter);
         free(waiter);
+        mark_awaited(jobs);
     }
     pthread_mutex_unlock(&jobs->lock);
     return waiter;

@@ -1,5 +1,6 @@
 #include "daemon/quote.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
@@ -116,10 +117,20 @@ static bool find_typed(const struct reading *reading, struct slice wanted,
 {
     const void *places = reading->places.data;
     text_fold_space(&quote->text, wanted);
-    quote->whole = typed_find(buf_slice(&reading->text), places,
-                              buf_slice(&quote->text), &quote->span,
-                              &quote->made);
+    quote->whole =
+        typed_find(buf_slice(&reading->text), places, buf_slice(&quote->text),
+                   &quote->span, &quote->made);
     return quote->whole;
+}
+
+/* Whether it is the file's doing, not the machine's, that it cannot be read. */
+static bool is_gone(const char *path)
+{
+    struct stat st;
+    if (!stat(path, &st))
+        return !S_ISREG(st.st_mode);
+    return errno == ENOENT || errno == ENOTDIR || errno == EACCES ||
+           errno == ELOOP;
 }
 
 int quote_check(struct parser *parser, const struct passage *passage,
@@ -133,9 +144,10 @@ int quote_check(struct parser *parser, const struct passage *passage,
     struct quote quote = {0};
     struct source_root root = index_root(&volume->manual);
     file_join(&path, root.path, name.data);
-    int code = source_read_span(&root, path.data, span.from, span.to, &bytes, err)
-                   ? ERR_STALE
-                   : 0;
+    int code =
+        source_read_span(&root, path.data, span.from, span.to, &bytes, err);
+    if (code && is_gone(path.data))
+        code = err_set(err, ERR_STALE, "%s is gone", path.data);
     if (!code)
         code = parser_text(parser, buf_slice(&bytes), source_format(path.data),
                            (enum encoding)passage->encoding, &reading.text,

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "daemon/freshness.h"
 #include "daemon/quote.h"
+#include "daemon/selection.h"
 #include "memory/content.h"
 
 enum { DEFAULT_HITS = 10, MOST_RESULT = 32 << 20 };
@@ -88,7 +89,6 @@ int search_question(const struct call *call, const struct shelf *shelf,
     const char *under = json_get_text(params, "under", NULL);
     struct route_request request = {
         .query = json_get_text(params, "query", ""),
-        .manual = json_get_text(params, "manual", NULL),
         .file = json_get_text(params, "file", NULL),
         .most = most,
         .context = context,
@@ -105,6 +105,18 @@ int search_question(const struct call *call, const struct shelf *shelf,
     if (under && !node_parse(under, &request.under))
         return err_set(err, ERR_USAGE, "under: '%.100s' does not name a node",
                        under);
+    struct selection selection = selection_of(call);
+    bool none;
+    code = selection_check(&selection, call, shelf, &none, err);
+    if (code)
+        return code;
+    request.manuals = selection.names;
+    request.manual_count = selection.count;
+    if (none) {
+        *ret_question = (struct question){0};
+        *ret_route = (struct route_result){0};
+        return 0;
+    }
     struct question question;
     code = embed(call, &request, &question, err);
     if (code)
@@ -116,7 +128,7 @@ int search_question(const struct call *call, const struct shelf *shelf,
     question_free(&question);
     question.vector = NULL;
     if (!code && !ret_route->count) {
-        code = shelf_check(shelf, request.manual, err);
+        code = selection_check_damage(&selection, shelf, err);
         if (code)
             route_result_free(ret_route);
     }
@@ -128,11 +140,15 @@ int search_question(const struct call *call, const struct shelf *shelf,
 void search_generation(struct json *json, const struct call *call,
                        const struct shelf *shelf)
 {
-    const char *name = json_get_text(call->params, "manual", NULL);
-    const struct volume *volume = name ? shelf_volume(shelf, name) : NULL;
-    json_field_int(
-        json, "generation",
-        (int64_t)(volume ? volume->manual.generation : shelf->generation));
+    struct selection selection = selection_of(call);
+    uint64_t generation = 0;
+    for (size_t i = 0; i < shelf->count; i++) {
+        const struct manual *manual = &shelf->volumes[i]->manual;
+        if (selection_has(&selection, manual->name) &&
+            manual->generation > generation)
+            generation = manual->generation;
+    }
+    json_field_int(json, "generation", (int64_t)generation);
 }
 
 static void explain_terms(struct json *json, const struct route_result *route)
@@ -351,7 +367,8 @@ static int put_results(struct json *json, const struct call *call,
     json_end(json, ']');
     json_field_bool(json, "fresh", looks.fresh && fresh.current);
     json_field_bool(json, "complete", fresh.complete);
-    result_damaged(json, shelf, json_get_text(call->params, "manual", NULL));
+    selection_put_searched(json, call, shelf);
+    selection_put_missing(json, call, shelf);
     free(looks.items);
     return code;
 }

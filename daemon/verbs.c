@@ -21,8 +21,8 @@ enum {
 #define NUMBER(name, most) {name, PARAM_NUMBER, false, 0, most}
 #define INT(name, least, most) {name, PARAM_INT, false, least, most}
 #define SEARCHING                                                        \
-    NEEDED_TEXT("query"), TEXT("manual"), TEXT("under"), TEXT("file"),   \
-        INT("n", 1, MOST_HITS), TEXT("mode"), TEXT("kind"), BOOL("explain"), \
+    NEEDED_TEXT("query"), TEXT("manual"), {"manuals", PARAM_TEXTS, false, 0, 0}, \
+        TEXT("under"), TEXT("file"), INT("n", 1, MOST_HITS), TEXT("mode"), TEXT("kind"), BOOL("explain"), \
         {"weights", PARAM_ANY, false, 0, 0}
 
 static const struct param no_params[] = {END};

@@ -157,7 +157,7 @@ static int open_within(const struct source_root *root, const char *path,
     if (source_is_within(root, real))
         return fd;
     close(fd);
-    return err_set(err, ERR_IO, "%s: " SOURCE_NOT_FOLLOWED, path);
+    return err_set(err, ERR_STALE, "%s: " SOURCE_NOT_FOLLOWED, path);
 }
 
 /* ---- Bytes ---- */

@@ -68,6 +68,15 @@ static void add_scope(struct routing *routing, const struct volume *volume,
         .volume = volume, .from = from, .end = end, .file = file};
 }
 
+static bool is_asked(const struct route_request *request, const char *manual)
+{
+    size_t i = 0;
+    while (i < request->manual_count &&
+           strcmp(request->manuals[i], manual) != 0)
+        i++;
+    return !request->manual_count || i < request->manual_count;
+}
+
 static int choose_scopes(struct routing *routing, const struct shelf *shelf,
                          struct err *err)
 {
@@ -82,28 +91,23 @@ static int choose_scopes(struct routing *routing, const struct shelf *shelf,
                        : err_set(err, ERR_USAGE,
                                  "--under: no such node; lectern toc "
                                  "shows the nodes there are");
-        if (request->manual && strcmp(request->manual, volume->manual.name))
+        if (!is_asked(request, volume->manual.name))
             return err_set(err, ERR_USAGE,
                            "--under: the node is of %s, not of %s",
-                           volume->manual.name, request->manual);
+                           volume->manual.name, request->manuals[0]);
         add_scope(routing, volume, node, volume->outline->nodes[node].end);
-    } else if (request->manual) {
-        const struct volume *volume = shelf_volume(shelf, request->manual);
-        if (!volume && shelf_check(shelf, request->manual, err))
-            return ERR_STORE;
-        if (!volume)
-            return err_set(err, ERR_USAGE,
-                           "no manual named %s is indexed; "
-                           "lectern ls shows those there are",
-                           request->manual);
-        add_scope(routing, volume, 0, volume->outline->count);
     } else {
+        for (size_t i = 0; i < request->manual_count; i++)
+            if (!shelf_volume(shelf, request->manuals[i]))
+                return err_set(err, ERR_USAGE, "no manual named %s is indexed",
+                               request->manuals[i]);
         for (size_t i = 0; i < shelf->count; i++)
-            add_scope(routing, shelf->volumes[i], 0,
-                      shelf->volumes[i]->outline->count);
+            if (is_asked(request, shelf->volumes[i]->manual.name))
+                add_scope(routing, shelf->volumes[i], 0,
+                          shelf->volumes[i]->outline->count);
     }
     if (request->file && !routing->scope_count)
-        return shelf_check(shelf, request->manual, err)
+        return shelf_check(shelf, NULL, err)
                    ? ERR_STORE
                    : err_set(err, ERR_USAGE, "no file %s is indexed",
                              request->file);
@@ -246,8 +250,8 @@ struct naming {
 
 static double named(const void *context, const struct fused *item)
 {
-    static const double bonus[] = {[NAME_PART] = NAMED_PART,
-                                   [NAME_WHOLE] = NAMED};
+    static const double bonus[] = {
+        [NAME_PART] = NAMED_PART, [NAME_WHOLE] = NAMED};
     const struct naming *naming = context;
     const struct tree *outline =
         naming->routing->scopes[item->scope].volume->outline;

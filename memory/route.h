@@ -59,7 +59,8 @@ struct route_context {
 
 struct route_request {
     const char *query;
-    const char *manual;  /* NULL: all */
+    const char *const *manuals; /* [manual_count]; none: all */
+    size_t manual_count;
     const char *file;    /* only nodes of this file; NULL: all */
     uint64_t under;      /* only the sub-tree of this node; 0: all */
     int mode;            /* enum route_mode */

@@ -180,15 +180,15 @@ static void test_what_is_opened_decides(void **state)
     assert_int_equal(file_write(secret.data, slice_of("key"), NULL), 0);
     assert_int_equal(symlink(secret.data, path_of("a.html")), 0);
     assert_int_equal(source_read(&root, path_of("a.html"), &bytes, &err),
-                     ERR_IO);
+                     ERR_STALE);
     assert_non_null(strstr(err.message, SOURCE_NOT_FOLLOWED));
     assert_int_equal(
-        source_read_span(&root, path_of("a.html"), 0, 3, &bytes, &err), ERR_IO);
+        source_read_span(&root, path_of("a.html"), 0, 3, &bytes, &err), ERR_STALE);
     assert_int_equal(bytes.size, 0);
     /* By a folder that has become a link, too. */
     assert_int_equal(symlink(other.data, path_of("sub")), 0);
     assert_int_equal(source_read(&root, path_of("sub/secret"), &bytes, &err),
-                     ERR_IO);
+                     ERR_STALE);
     root.all_links = true;
     assert_int_equal(source_read(&root, path_of("a.html"), &bytes, &err), 0);
     assert_string_equal(bytes.data, "key");
