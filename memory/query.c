@@ -140,7 +140,6 @@ void query_weigh(struct query *query, double owners, double mean_words)
             term->weight *= PART_OF_WHOLE;
         if (term->frequency)
             term->weight *= common_weight(term, owners, mean_words);
-        term->missing = (1 - sqrt(term->trust)) * term->share *
-                        log(1 + (owners + 0.5) / 0.5);
+        term->missing = (1 - sqrt(term->trust)) * term->share * term->idf;
     }
 }

@@ -46,6 +46,13 @@ static const double CARRIED = 0.3, CARRIED_SUBJECT = 0.8, NEAR = 0.3;
 static const double NAMED = 10, NAMED_PART = 5, NAMED_SAME = 20;
 enum { LONGEST_NAME = 200 };
 
+/* Cosine from which a section may be meant though it holds no word of the question:
+ * of strings without meaning those with Quill were .19 to .45. */
+static const double WORDLESS = 0.6;
+
+/* What a common word that is absent counts where a single word is found. */
+static const double ABSENT = 0.5;
+
 /* ---- What is asked, and where ---- */
 
 bool scope_accepts(const struct scope *scope, uint32_t node)
@@ -157,6 +164,27 @@ static const struct route_weights *weights_for(
                                               : &mode_weights[ROUTE_AUTO];
 }
 
+/* Does any word of the question stand anywhere? */
+static bool says_something(const struct query *query)
+{
+    for (size_t t = 0; t < query->count; t++)
+        if (query->terms[t].nodes)
+            return true;
+    return false;
+}
+
+/* Where no word of the question stands anywhere there always is something nearest by
+ * meaning: noise, unless it is near. */
+static size_t keep_near(struct fused *items, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (items[i].by[ROUTE_BY_DENSE].rank &&
+            items[i].by[ROUTE_BY_DENSE].score >= WORDLESS)
+            items[kept++] = items[i];
+    return kept;
+}
+
 /* With explain those that count nothing are made, too. */
 static size_t rank_all(struct routing *routing, struct fused **ret_fused)
 {
@@ -174,6 +202,8 @@ static size_t rank_all(struct routing *routing, struct fused **ret_fused)
         if (weights->by[r] > 0 || request->explain)
             rank[r](routing, &rankings[r]);
     size_t count = rankings_fuse(rankings, weights, ret_fused);
+    if (request->mode == ROUTE_AUTO && !says_something(&routing->query))
+        count = keep_near(*ret_fused, count);
     for (int r = 0; r < ROUTE_RANKINGS; r++)
         free(rankings[r].items);
     return count;
@@ -286,17 +316,38 @@ static bool is_incidental(const struct query_term *term)
     return term->term[strspn(term->term, "0123456789")] == '\0';
 }
 
-/* Share of the question's information found in title, path and body. */
+static bool is_found(const struct match *match)
+{
+    return match_holds(match) || match->path;
+}
+
+/* How many words that are not common ones are found. */
+static size_t count_subjects(const struct query *query, const struct match *row)
+{
+    size_t count = 0;
+    for (size_t t = 0; t < query->count; t++)
+        count += is_found(&row[t]) && !query->terms[t].frequency &&
+                 !is_incidental(&query->terms[t]);
+    return count;
+}
+
+/* Share of the question's information found in title, path and body.  What a single
+ * word tells may be about something else ("the world cup" in a manual of CUPS):
+ * then the common words that are not there count, too. */
 static double coverage(const struct query *query, const struct match *row)
 {
     double found = 0, all = 0;
+    bool single = count_subjects(query, row) == 1;
     for (size_t t = 0; t < query->count; t++) {
-        double information = query->terms[t].weight * query->terms[t].idf;
-        if (is_incidental(&query->terms[t]))
+        const struct query_term *term = &query->terms[t];
+        double information = term->weight * term->idf;
+        if (is_incidental(term))
             continue;
-        all += information + query->terms[t].missing;
-        if (match_holds(&row[t]) || row[t].path)
+        if (is_found(&row[t]))
             found += information;
+        else if (single && term->frequency)
+            information = ABSENT * term->share * term->idf;
+        all += information + term->missing;
     }
     return all > 0 ? found / all : query->count > 0;
 }

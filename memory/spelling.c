@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/common_words.h"
 #include "memory/lexical.h"
 
 enum {
+    LEAST_COMMON = 3, /* letters of one in which a common word is looked for */
     LEAST_ONE = 4, /* letters of a word in which one edit is looked for */
     LEAST_TWO = 8,
     LONGEST = 40,
@@ -172,6 +174,56 @@ static void find_two_edits(struct search *search)
     }
 }
 
+/* ---- Common words ---- */
+
+static bool is_common(struct slice word)
+{
+    return word_is_stop_word(word) || word_frequency(word);
+}
+
+/* The common word that two neighbouring letters exchanged make of it, in `edited`;
+ * false: none. */
+static bool exchange_to_common(const char *word, char edited[LONGEST + 1])
+{
+    size_t size = strlen(word);
+    for (size_t at = 0; at + 1 < size; at++) {
+        memcpy(edited, word, size + 1);
+        edited[at] = word[at + 1];
+        edited[at + 1] = word[at];
+        if (is_common((struct slice){edited, size}))
+            return true;
+    }
+    return false;
+}
+
+struct stem {
+    char *term;
+};
+
+static void take_stem(void *context, const struct term_at *at)
+{
+    struct stem *stem = context;
+    if (!stem->term)
+        stem->term = mem_strndup(at->term.data, at->term.size);
+}
+
+/* One that says nothing counts nothing, and is not missed; the others count as
+ * common words do. */
+static void become_common(struct search *search, struct query_term *term,
+                          const char *word)
+{
+    struct stem stem = {NULL};
+    term->written = mem_strdup(term->word);
+    if (word_is_stop_word(slice_of(word))) {
+        term->share = 0;
+        return;
+    }
+    terms_of(search->maker, slice_of(word), take_stem, &stem);
+    free(term->term);
+    term->term = stem.term ? stem.term : mem_strdup(word);
+    term->frequency = word_frequency(slice_of(word));
+}
+
 /* ---- The question ---- */
 
 static size_t letters_of(const struct query_term *term)
@@ -208,7 +260,7 @@ static bool find_nearest(struct search *search, size_t letters)
 
 static bool is_missing(struct search *search, const struct query_term *term)
 {
-    return letters_of(term) >= LEAST_ONE && !term->frequency &&
+    return letters_of(term) >= LEAST_COMMON && !term->frequency &&
            !size_of(search, slice_of(term->term)) && !search->code;
 }
 
@@ -216,7 +268,14 @@ static void correct(struct query *query, struct search *search,
                     struct query_term *term)
 {
     size_t letters = letters_of(term);
+    char common[LONGEST + 1];
     search->asked = term;
+    if (!term->whole && exchange_to_common(term->word, common)) {
+        become_common(search, term, common);
+        return;
+    }
+    if (letters < LEAST_ONE)
+        return;
     if (!find_nearest(search, letters) ||
         query_find(query, slice_of(search->best.term)) >= 0)
         return;
