@@ -11,7 +11,9 @@
 
 enum {
     MOST_PATH = 1000,
-    MOST_RECORD = 4 << 20 /* bytes; what is looked for then is not there */
+    MOST_RECORD = 4 << 20, /* bytes; what is looked for then is not there */
+    MAX_DEFLATED = 1032,   /* bytes that one of deflate's can stand for */
+    MAX_UNPACKED = 4 * PARSER_MOST_BYTES
 };
 
 /* ---- Names ---- */
@@ -54,28 +56,13 @@ static bool join(struct buf *path, struct slice name)
     return true;
 }
 
-/* The one file whose path ends in "/" + name. */
 static size_t find_by_end(const struct scan *scan, struct slice name)
 {
-    size_t found = SIZE_MAX;
     while (name.size > 1 && name.data[0] == '.' && name.data[1] == '/') {
         name.data += 2;
         name.size -= 2;
     }
-    for (size_t i = 0; i < scan->count; i++) {
-        const char *path = scan->files[i].path;
-        size_t size = strlen(path);
-        if (source_is_packed(path))
-            size -= 3;
-        if (size < name.size ||
-            memcmp(path + size - name.size, name.data, name.size) != 0 ||
-            (size > name.size && path[size - name.size - 1] != '/'))
-            continue;
-        if (found != SIZE_MAX)
-            return SIZE_MAX;
-        found = i;
-    }
-    return found;
+    return scan_find_by_end(scan, name);
 }
 
 /* \jobname is the document's own name without its ending. */
@@ -163,7 +150,34 @@ static void put_line(struct buf *record, struct slice names, const char *path,
     buf_put_byte(record, '\n');
 }
 
-static void read_input(const struct inputs *inputs, struct input *input)
+static int too_large(struct err *err)
+{
+    return err_set(err, ERR_LIMIT, "the files it includes are larger than %d MiB",
+                   PARSER_MOST_BYTES >> 20);
+}
+
+/* What a packed file may have cost that could not be unpacked. */
+static size_t most_unpacked(size_t packed)
+{
+    return packed < PARSER_MOST_BYTES / MAX_DEFLATED ? packed * MAX_DEFLATED
+                                                     : PARSER_MOST_BYTES;
+}
+
+/* The work is bounded, too, that comes to nothing. */
+static int unpack(struct inputs *inputs, const char *path, struct buf *bytes,
+                  struct err *err)
+{
+    size_t packed = bytes->size;
+    if (!source_is_packed(path))
+        return 0;
+    if (inputs->unpacked_bytes >= MAX_UNPACKED)
+        return too_large(err);
+    int code = source_unpack(path, bytes, err);
+    inputs->unpacked_bytes += code ? most_unpacked(packed) : bytes->size;
+    return code;
+}
+
+static void read_input(struct inputs *inputs, struct input *input)
 {
     struct err err = {.position = -1};
     struct buf path = {0};
@@ -171,12 +185,10 @@ static void read_input(const struct inputs *inputs, struct input *input)
     int code = source_read(inputs->root, path.data, &input->bytes, &err);
     if (!code) {
         input->hash = hash_bytes(input->bytes.data, input->bytes.size);
-        code = source_unpack(path.data, &input->bytes, &err);
+        code = unpack(inputs, path.data, &input->bytes, &err);
     }
     if (!code && inputs->read_bytes + input->bytes.size > PARSER_MOST_BYTES)
-        code = err_set(&err, ERR_LIMIT,
-                       "the files it includes are larger than %d MiB",
-                       PARSER_MOST_BYTES >> 20);
+        code = too_large(&err);
     if (code) {
         buf_free(&input->bytes);
         buf_put_text(&input->reason, err.message);
@@ -208,7 +220,8 @@ void inputs_free(struct inputs *inputs)
     }
     free(inputs->read);
     inputs->read = NULL;
-    inputs->read_count = inputs->read_capacity = inputs->read_bytes = 0;
+    inputs->read_count = inputs->read_capacity = 0;
+    inputs->read_bytes = inputs->unpacked_bytes = 0;
 }
 
 bool inputs_open(void *context, struct slice names, struct slice *ret_bytes,

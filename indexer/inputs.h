@@ -39,6 +39,7 @@ struct inputs {
     struct buf record;    /* as struct file has it (memory/store.h) */
     struct input *read;   /* [read_count], PARSER_MOST_BYTES at the most */
     size_t read_count, read_capacity, read_bytes;
+    size_t unpacked_bytes; /* for it, also of files that were refused */
 };
 
 /* Frees all but the record. */

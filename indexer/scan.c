@@ -207,6 +207,45 @@ static int by_path(const void *a, const void *b)
                   ((const struct scan_file *)b)->path);
 }
 
+static struct slice end_of(const struct scan *scan, size_t file)
+{
+    struct slice path = slice_of(scan->files[file].path);
+    if (source_is_packed(path.data))
+        path.size -= 3;
+    return path;
+}
+
+/* As strcmp, from the last byte to the first. */
+static int compare_backwards(struct slice a, struct slice b)
+{
+    while (a.size && b.size && a.data[a.size - 1] == b.data[b.size - 1]) {
+        a.size--;
+        b.size--;
+    }
+    if (!a.size || !b.size)
+        return (a.size > 0) - (b.size > 0);
+    unsigned char x = (unsigned char)a.data[a.size - 1],
+                  y = (unsigned char)b.data[b.size - 1];
+    return x < y ? -1 : 1;
+}
+
+static int by_end(const void *a, const void *b, void *scan)
+{
+    return compare_backwards(end_of(scan, *(const uint32_t *)a),
+                             end_of(scan, *(const uint32_t *)b));
+}
+
+static void sort_files(struct scan *scan)
+{
+    scan->by_end = mem_alloc(scan->count * sizeof *scan->by_end);
+    for (size_t i = 0; i < scan->count; i++)
+        scan->by_end[i] = (uint32_t)i;
+    if (!scan->count)
+        return;
+    qsort(scan->files, scan->count, sizeof *scan->files, by_path);
+    qsort_r(scan->by_end, scan->count, sizeof *scan->by_end, by_end, scan);
+}
+
 /* What is there under its own name first, then what links add, in an order
  * that does not depend on the file system's. */
 static void walk_all(struct walk *walk)
@@ -264,9 +303,7 @@ int scan_visited(const struct source_root *root, const char *ignore,
         scan_free(&walk.scan);
         return code;
     }
-    if (walk.scan.count)
-        qsort(walk.scan.files, walk.scan.count, sizeof *walk.scan.files,
-              by_path);
+    sort_files(&walk.scan);
     *ret_scan = walk.scan;
     return 0;
 }
@@ -285,6 +322,49 @@ size_t scan_find(const struct scan *scan, const char *path)
     return found ? (size_t)(found - scan->files) : SIZE_MAX;
 }
 
+/* The place in `by_end` of the first file that is not before `end`. */
+static size_t first_by_end(const struct scan *scan, struct slice end)
+{
+    size_t low = 0, high = scan->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_backwards(end_of(scan, scan->by_end[middle]), end) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool ends_in(struct slice path, struct slice end)
+{
+    return path.size >= end.size &&
+           !memcmp(path.data + path.size - end.size, end.data, end.size);
+}
+
+size_t scan_find_by_end(const struct scan *scan, struct slice name)
+{
+    struct buf below = {0};
+    size_t found = SIZE_MAX, count = 0;
+    buf_put_byte(&below, '/');
+    buf_put_slice(&below, name);
+    for (size_t i = first_by_end(scan, name); i < scan->count && count < 2; i++) {
+        if (!slice_equal(end_of(scan, scan->by_end[i]), name))
+            break;
+        found = scan->by_end[i];
+        count++;
+    }
+    for (size_t i = first_by_end(scan, buf_slice(&below));
+         i < scan->count && count < 2; i++) {
+        if (!ends_in(end_of(scan, scan->by_end[i]), buf_slice(&below)))
+            break;
+        found = scan->by_end[i];
+        count++;
+    }
+    buf_free(&below);
+    return count == 1 ? found : SIZE_MAX;
+}
+
 void scan_free(struct scan *scan)
 {
     for (size_t i = 0; i < scan->count; i++) {
@@ -292,5 +372,6 @@ void scan_free(struct scan *scan)
         free(scan->files[i].failure);
     }
     free(scan->files);
+    free(scan->by_end);
     *scan = (struct scan){0};
 }

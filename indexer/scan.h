@@ -21,6 +21,8 @@ struct scan_file {
 struct scan {
     struct scan_file *files; /* [count] in byte order of their paths */
     size_t count;
+    uint32_t *by_end; /* [count] files, by their paths read backwards, without
+                         .gz */
 };
 
 /* All files below `root` that Lectern reads (indexer/source.h), except
@@ -34,6 +36,9 @@ int scan_folder(const struct source_root *root, const char *ignore,
 void scan_free(struct scan *scan);
 /* The file of that path; SIZE_MAX: there is none. */
 size_t scan_find(const struct scan *scan, const char *path);
+/* The one file whose path, without .gz, is `name` or ends in "/" and that;
+ * SIZE_MAX: there is none, or several. */
+size_t scan_find_by_end(const struct scan *scan, struct slice name);
 
 /* Told of what a scan is about to look at, so that who watches it from then on
  * misses nothing. */

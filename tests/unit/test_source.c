@@ -221,6 +221,100 @@ static void test_what_the_system_installed(void **state)
     assert_false(source_is_installed("/usr/share/a", &file));
 }
 
+static bool opens(struct inputs *inputs, const char *name, struct buf *reason)
+{
+    struct slice read = {0};
+    buf_clear(reason);
+    return inputs_open(inputs, slice_of(name), &read, reason);
+}
+
+/* However many files a document names that are large when unpacked, they are not
+ * unpacked for it one after the other. */
+static void test_inputs_are_unpacked_up_to_a_limit(void **state)
+{
+    (void)state;
+    struct source_root root = {folder, false};
+    struct scan scan;
+    struct buf spaces = {0}, path = {0};
+    buf_reserve(&spaces, PARSER_MOST_BYTES);
+    memset(spaces.data, ' ', PARSER_MOST_BYTES - 10);
+    spaces.size = PARSER_MOST_BYTES - 10;
+    struct buf bomb = packed(buf_slice(&spaces)), one = packed(slice_of("one"));
+    write_file("a.tex.gz", buf_slice(&one));
+    write_file("y.tex.gz", buf_slice(&one));
+    write_file("z.tex", slice_of("plain"));
+    for (char name[] = "b.tex.gz"; name[0] < 'h'; name[0]++)
+        write_file(name, buf_slice(&bomb));
+    assert_int_equal(scan_folder(&root, "", &scan, NULL), 0);
+    struct inputs inputs = {.scan = &scan, .root = &root, .document = "d.tex"};
+    assert_true(opens(&inputs, "a.tex", &path));
+    assert_true(opens(&inputs, "b.tex", &path));
+    for (char name[] = "c.tex"; name[0] < 'h'; name[0]++)
+        assert_false(opens(&inputs, name, &path));
+    assert_non_null(strstr(path.data, "larger than 64 MiB"));
+    assert_false(opens(&inputs, "y.tex", &path));
+    assert_non_null(strstr(path.data, "larger than 64 MiB"));
+    assert_true(opens(&inputs, "z.tex", &path));
+    assert_true(opens(&inputs, "a.tex", &path));
+    buf_free(&inputs.record);
+    inputs_free(&inputs);
+    scan_free(&scan);
+    buf_free(&spaces);
+    buf_free(&bomb);
+    buf_free(&one);
+    buf_free(&path);
+}
+
+/* The one file whose path ends so, looked for one by one. */
+static size_t naive_by_end(const struct scan *scan, const char *name)
+{
+    size_t found = SIZE_MAX, size = strlen(name);
+    for (size_t i = 0; i < scan->count; i++) {
+        const char *path = scan->files[i].path;
+        size_t all = strlen(path) - (source_is_packed(path) ? 3 : 0);
+        if (all < size || memcmp(path + all - size, name, size) != 0 ||
+            (all > size && path[all - size - 1] != '/'))
+            continue;
+        if (found != SIZE_MAX)
+            return SIZE_MAX;
+        found = i;
+    }
+    return found;
+}
+
+static void test_files_are_found_by_their_ends(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {"a",     "b",        "ab",   "a.tex",
+                                        "b.tex", "b.tex.gz", "c.tex"};
+    struct source_root root = {folder, false};
+    struct scan scan;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(mkdir(path_of(parts[i]), 0755), 0);
+        for (int k = 0; k < 3; k++) {
+            struct buf path = {0};
+            buf_printf(&path, "%s/%s", parts[i], parts[k]);
+            assert_int_equal(mkdir(path_of(path.data), 0755), 0);
+            buf_printf(&path, "/%s", parts[3 + (i + k) % 4]);
+            write_file(path.data, slice_of(path.data));
+            buf_free(&path);
+        }
+        write_file(parts[4 + i], slice_of(parts[4 + i]));
+    }
+    assert_int_equal(scan_folder(&root, "", &scan, NULL), 0);
+    assert_int_equal(scan.count, 12);
+    for (int i = 0; i < 7 * 7 * 7; i++) {
+        struct buf name = {0};
+        int depth = 1 + i % 3;
+        for (int d = 0, rest = i; d < depth; d++, rest /= 7)
+            buf_printf(&name, "%s%s", d ? "/" : "", parts[rest % 7]);
+        assert_int_equal(scan_find_by_end(&scan, buf_slice(&name)),
+                         naive_by_end(&scan, name.data));
+        buf_free(&name);
+    }
+    scan_free(&scan);
+}
+
 static void test_no_permission(void **state)
 {
     (void)state;
@@ -476,6 +570,8 @@ int main(void)
         FOLDER_TEST(test_no_permission),
         FOLDER_TEST(test_links_outside),
         FOLDER_TEST(test_inputs_are_read_once),
+        FOLDER_TEST(test_inputs_are_unpacked_up_to_a_limit),
+        FOLDER_TEST(test_files_are_found_by_their_ends),
         FOLDER_TEST(test_what_is_opened_decides),
         FOLDER_TEST(test_what_the_system_installed),
         FOLDER_TEST(test_packed),
