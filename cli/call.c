@@ -33,7 +33,7 @@ static void on_notification(void *user, struct slice method,
     struct buf label = {0};
     buf_printf(&label, "%s  %s", json_get_text(object, "manual", ""),
                json_get_text(object, "phase", ""));
-    output_make_printable(&label);
+    output_make_label(&label);
     progress_show(progress, label.data, json_get_int(object, "done", 0),
                   json_get_int(object, "total", 0));
     buf_free(&label);
@@ -95,6 +95,8 @@ int cli_request(struct cli *cli, const char *method, struct slice params,
         output_json(buf_slice(&result));
     else if (!code)
         code = json_parse(buf_slice(&result), ret_value, err);
+    if (!code && *ret_value)
+        output_clean(*ret_value);
     buf_free(&result);
     return code;
 }

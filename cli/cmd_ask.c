@@ -83,6 +83,7 @@ static void print_text(const struct cli *cli, const cJSON *result,
 {
     const char *answer = json_get_text(result, "answer", "");
     size_t size = strlen(answer);
+    bool begins = true;
     bool same = shown->size && slice_is(buf_slice(shown), answer);
     if (shown->size && !same) {
         fputs("\n\n", stdout);
@@ -90,7 +91,7 @@ static void print_text(const struct cli *cli, const cJSON *result,
         output_remark(cli, "what follows is as the manuals have it");
     }
     if (!same)
-        output_text(answer);
+        output_quote(answer, &begins);
     if (size && answer[size - 1] != '\n')
         putchar('\n');
 }
@@ -126,6 +127,14 @@ static void print_answer(const struct cli *cli, const cJSON *result,
         explain_print(result);
 }
 
+static void print_cleanly(const struct cli *cli, cJSON *result,
+                          struct buf *shown)
+{
+    output_clean(result);
+    output_make_printable(shown);
+    print_answer(cli, result, shown);
+}
+
 /* An object with "event" in front, but for the members that are not wanted. */
 static void print_event(const char *event, const cJSON *object)
 {
@@ -149,6 +158,7 @@ static void print_event(const char *event, const cJSON *object)
 struct listener {
     const struct cli *cli;
     struct buf shown; /* of the answer */
+    bool begins;      /* at the beginning of a line */
 };
 
 static void hear(void *user, struct slice method, struct slice params)
@@ -163,7 +173,7 @@ static void hear(void *user, struct slice method, struct slice params)
     } else if (!strcmp(event, "token")) {
         const char *text = json_get_text(object, "text", "");
         buf_put_text(&listener->shown, text);
-        output_text(text);
+        output_quote(text, &listener->begins);
         fflush(stdout);
     }
     cJSON_Delete(object);
@@ -179,7 +189,7 @@ static void judge(struct cli *cli, const cJSON *result)
 int cmd_ask(struct cli *cli, struct err *err)
 {
     struct buf params = {0}, text = {0};
-    struct listener listener = {.cli = cli};
+    struct listener listener = {.cli = cli, .begins = true};
     cJSON *result = NULL;
     int code = build(cli, &params, err);
     if (!code)
@@ -199,7 +209,7 @@ int cmd_ask(struct cli *cli, struct err *err)
         else if (cli->options.json)
             output_json(buf_slice(&text));
         else
-            print_answer(cli, result, &listener.shown);
+            print_cleanly(cli, result, &listener.shown);
     }
     cJSON_Delete(result);
     buf_free(&listener.shown);

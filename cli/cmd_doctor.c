@@ -207,6 +207,7 @@ static void check_daemon(struct exam *exam, struct cli *cli)
         cli_call(cli, "status", slice_of("{\"open\":true}"), &text, &err);
     if (!check->code)
         check->code = json_parse(buf_slice(&text), &status, &err);
+    output_clean(status);
     if (check->code) {
         buf_put_text(&check->detail, err.message);
     } else {

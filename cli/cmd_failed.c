@@ -96,6 +96,7 @@ int cmd_failed(struct cli *cli, struct err *err)
         output_json(buf_slice(&text));
     else if (!code)
         code = json_parse(buf_slice(&text), &result, err);
+    output_clean(result);
     print(result);
     cJSON_Delete(result);
     buf_free(&text);

@@ -81,6 +81,7 @@ int cmd_search(struct cli *cli, struct err *err)
                 cJSON_GetObjectItemCaseSensitive(result, "results")))
             cli->status = err_exit_status(ERR_NOT_FOUND);
         answer_save_results(cli, result);
+        output_clean(result);
         cli_judge_freshness(cli, result);
         if (cli->options.json)
             output_json(buf_slice(&text));

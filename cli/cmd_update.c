@@ -61,6 +61,8 @@ static int run(struct cli *cli, const char *method, bool waits, struct err *err)
         code = json_parse(buf_slice(&text), &result, err);
     if (!code && cli->options.json)
         output_json(buf_slice(&text));
+    else if (!code)
+        output_clean(result);
     if (!code && waits)
         report(cli, result);
     else if (!code && !cli->options.json)

@@ -15,6 +15,8 @@ static int request(struct cli *cli, bool repair, cJSON **ret_value,
     int code = cli_call(cli, "verify", buf_slice(&params), &result, err);
     if (!code)
         code = json_parse(buf_slice(&result), ret_value, err);
+    if (!code)
+        output_clean(*ret_value);
     buf_free(&params);
     buf_free(&result);
     return code;

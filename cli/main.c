@@ -31,7 +31,7 @@ static void print_error(const struct cli *cli, const struct err *err)
         if (err->path[0] && !strstr(err->message, err->path))
             buf_printf(&out, "%s: ", err->path);
         buf_put_text(&out, err->message);
-        output_make_printable(&out);
+        output_make_label(&out);
     }
     fprintf(json_wanted ? stdout : stderr, "%s\n", out.data);
     buf_free(&out);

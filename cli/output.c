@@ -8,9 +8,18 @@
 
 #include "base/text.h"
 
+/* Marks, embeddings, overrides and isolates of the Unicode bidirectional algorithm,
+ * and its separators of lines and paragraphs. */
+static bool turns_text(uint32_t c)
+{
+    return c == 0x061C || c == 0x200E || c == 0x200F ||
+           (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
 static bool is_control(uint32_t c)
 {
-    return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7F && c < 0xA0);
+    return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7F && c < 0xA0) ||
+           turns_text(c);
 }
 
 void output_make_printable(struct buf *text)
@@ -26,6 +35,60 @@ void output_make_printable(struct buf *text)
     text->size = to;
     if (text->data)
         text->data[to] = '\0';
+}
+
+void output_make_label(struct buf *text)
+{
+    output_make_printable(text);
+    for (size_t i = 0; i < text->size; i++)
+        if (text->data[i] == '\n' || text->data[i] == '\t')
+            text->data[i] = ' ';
+}
+
+static bool is_long_text(const cJSON *value)
+{
+    static const char *const names[] = {"text", "answer", "quote"};
+    for (size_t i = 0; value->string && i < sizeof names / sizeof names[0]; i++)
+        if (!strcmp(value->string, names[i]))
+            return true;
+    return false;
+}
+
+/* Never longer than it was, so that it is done in place. */
+static void clean_string(cJSON *value)
+{
+    struct buf text = {0};
+    buf_put_text(&text, value->valuestring);
+    if (is_long_text(value))
+        output_make_printable(&text);
+    else
+        output_make_label(&text);
+    memcpy(value->valuestring, text.data, text.size + 1);
+    buf_free(&text);
+}
+
+void output_clean(cJSON *result)
+{
+    cJSON *member;
+    if (cJSON_IsString(result))
+        clean_string(result);
+    cJSON_ArrayForEach (member, result)
+        output_clean(member); /* json_parse has bounded the depth */
+}
+
+void output_quote(const char *text, bool *begins)
+{
+    struct buf out = {0};
+    for (; *text; text++) {
+        if (*begins && *text == '[')
+            buf_put_text(&out, "  ");
+        if (*text != ' ' && *text != '\t')
+            *begins = *text == '\n';
+        buf_put_byte(&out, *text);
+    }
+    if (out.size)
+        output_text(out.data);
+    buf_free(&out);
 }
 
 void output_text(const char *text)
@@ -68,8 +131,9 @@ __attribute__((format(printf, 1, 0))) static void complain(const char *format,
     char message[1024];
     struct buf text = {0};
     vsnprintf(message, sizeof message, format, args);
-    buf_printf(&text, "lectern: %s\n", message);
-    output_make_printable(&text);
+    buf_printf(&text, "lectern: %s", message);
+    output_make_label(&text);
+    buf_put_byte(&text, '\n');
     fwrite(text.data, 1, text.size, stderr);
     buf_free(&text);
 }

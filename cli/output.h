@@ -1,16 +1,28 @@
-/* What the commands print for people.  Text of manuals passes through here,
- * where control characters, which a terminal would obey, are taken out. */
+/* What the commands print for people.  Text of manuals passes through here: nothing
+ * of it may drive the terminal, begin a line that is ours, or reorder one. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
 #include "cli/cli.h"
 
-/* Removes control characters except line feed and tab, in place. */
+/* Removes what a terminal obeys, in place: control characters except line feed and
+ * tab, and those that turn the direction of text. */
 void output_make_printable(struct buf *text);
+
+/* The same, and what ends a line or a column becomes a space: a label. */
+void output_make_label(struct buf *text);
+
+/* The same of all strings in a result; besides, all but the texts of sections
+ * ("text", "answer", "quote") become one line each, so that no title, anchor or file
+ * name begins another. */
+void output_clean(cJSON *result);
 
 /* On standard output. */
 void output_text(const char *text);
 void output_dim(const struct cli *cli, const char *text);
+/* Text of manuals, of which no line begins as a citation does: "[" is indented.
+ * *begins: whether it stands at the beginning of a line, now and afterwards. */
+void output_quote(const char *text, bool *begins);
 void output_json(struct slice value); /* and a line feed */
 
 /* On standard error, "lectern: ..."; a remark not with --quiet. */

@@ -79,6 +79,7 @@ struct query_term {
     double trust;       /* 0..1: that `term` is meant; 1: as it is written */
     double share;       /* 0..1: 1: of the question; less: of one before it */
     bool whole;         /* an identifier, or a name in one */
+    bool capitals;      /* written in capitals */
     uint32_t within;    /* a bit for each whole of the query it is a part of */
     unsigned frequency; /* word_frequency; 0: it counts in full */
     /* From query_weigh. */

@@ -62,6 +62,7 @@ static void take_term(void *context, const struct term_at *at)
             .trust = 1,
             .share = parse->share,
             .whole = at->whole,
+            .capitals = at->capitals,
             .within = at->part ? parse->within : 0,
             .frequency = frequency_of(at),
             .weight = at->part ? PART_OF_WHOLE : 1};

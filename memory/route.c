@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/content.h"
 #include "memory/names.h"
 #include "memory/routing.h"
 
@@ -49,9 +50,6 @@ enum { LONGEST_NAME = 200 };
 /* Cosine from which a section may be meant though it holds no word of the question:
  * of strings without meaning those with Quill were .19 to .45. */
 static const double WORDLESS = 0.6;
-
-/* What a common word that is absent counts where a single word is found. */
-static const double ABSENT = 0.5;
 
 /* ---- What is asked, and where ---- */
 
@@ -321,23 +319,12 @@ static bool is_found(const struct match *match)
     return match_holds(match) || match->path;
 }
 
-/* How many words that are not common ones are found. */
-static size_t count_subjects(const struct query *query, const struct match *row)
-{
-    size_t count = 0;
-    for (size_t t = 0; t < query->count; t++)
-        count += is_found(&row[t]) && !query->terms[t].frequency &&
-                 !is_incidental(&query->terms[t]);
-    return count;
-}
-
-/* Share of the question's information found in title, path and body.  What a single
- * word tells may be about something else ("the world cup" in a manual of CUPS):
- * then the common words that are not there count, too. */
-static double coverage(const struct query *query, const struct match *row)
+/* Share of the question's information found in title, path and body.  `doubtful`:
+ * the common words that are not there count in full. */
+static double coverage(const struct query *query, const struct match *row,
+                       bool doubtful)
 {
     double found = 0, all = 0;
-    bool single = count_subjects(query, row) == 1;
     for (size_t t = 0; t < query->count; t++) {
         const struct query_term *term = &query->terms[t];
         double information = term->weight * term->idf;
@@ -345,11 +332,74 @@ static double coverage(const struct query *query, const struct match *row)
             continue;
         if (is_found(&row[t]))
             found += information;
-        else if (single && term->frequency)
-            information = ABSENT * term->share * term->idf;
+        else if (doubtful && term->frequency)
+            information = term->share * term->idf;
         all += information + term->missing;
     }
     return all > 0 ? found / all : query->count > 0;
+}
+
+/* The one word of the question that is found and is no common one; -1: there are
+ * several, or none. */
+static int single_subject(const struct query *query, const struct match *row)
+{
+    int single = -1;
+    for (size_t t = 0; t < query->count; t++) {
+        const struct query_term *term = &query->terms[t];
+        if (!is_found(&row[t]) || term->frequency || is_incidental(term))
+            continue;
+        if (single >= 0)
+            return -1;
+        single = (int)t;
+    }
+    return single;
+}
+
+struct acronym {
+    struct slice term;
+    bool word; /* it stands there as a word */
+};
+
+static void look_for_word(void *context, const struct term_at *at)
+{
+    struct acronym *acronym = context;
+    acronym->word |= slice_equal(at->term, acronym->term) && !at->capitals;
+}
+
+/* Is a word of the question in the section only as the stem of an acronym, as the cup
+ * in CUPS? */
+static bool is_acronym(const struct routing *routing, const struct route_hit *hit,
+                       const struct query_term *term)
+{
+    struct acronym acronym = {slice_of(term->term), false};
+    struct term_maker *maker = term_maker_new();
+    struct content content;
+    terms_of(maker, hit->volume->outline->nodes[hit->node].title, look_for_word,
+             &acronym);
+    bool known = !content_open(routing->shelf, hit->volume, hit->node, &content,
+                               NULL);
+    for (uint32_t b = 0; known && b < content.node->block_count; b++)
+        terms_of(maker, content.node->blocks[b].text, look_for_word, &acronym);
+    if (known)
+        content_close(&content);
+    term_maker_free(maker);
+    return known && !acronym.word;
+}
+
+/* What a single word tells may be about something else: "the world cup" in a manual
+ * of CUPS. */
+static double confidence_in(const struct routing *routing,
+                            const struct route_hit *hit,
+                            const struct match *row)
+{
+    const struct query *query = &routing->query;
+    int subject = single_subject(query, row);
+    double doubtful = coverage(query, row, true);
+    if (subject < 0 || query->terms[subject].capitals ||
+        !(doubtful < route_least_confidence))
+        return hit->coverage;
+    return is_acronym(routing, hit, &query->terms[subject]) ? doubtful
+                                                            : hit->coverage;
 }
 
 static void give_hits(struct routing *routing, const struct fused *fused,
@@ -363,8 +413,8 @@ static void give_hits(struct routing *routing, const struct fused *fused,
     for (size_t i = 0; i < count; i++) {
         const struct fused *item = &fused[i];
         const struct scope *scope = &routing->scopes[item->scope];
-        double covered =
-            coverage(query, matches_row(&scope->matches, item->node));
+        const struct match *row = matches_row(&scope->matches, item->node);
+        double covered = coverage(query, row, false);
         result->hits[i] = (struct route_hit){.volume = scope->volume,
                                              .node = item->node,
                                              .score = item->score,
@@ -372,6 +422,8 @@ static void give_hits(struct routing *routing, const struct fused *fused,
                                              .block = TREE_NONE};
         for (int r = 0; r < ROUTE_RANKINGS; r++)
             result->hits[i].by[r] = item->by[r];
+        if (i < 3 && covered > result->confidence)
+            covered = confidence_in(routing, &result->hits[i], row);
         if (i < 3 && covered > result->confidence)
             result->confidence = covered;
     }

@@ -2,7 +2,7 @@
 import json
 import os
 
-from e2e.house import check, find, house, talk, test
+from e2e.house import check, find, house, page, talk, test
 
 
 @test
@@ -119,3 +119,30 @@ def what_is_not_there_is_said():
         done = h.run("ask", "How long do I bake a sourdough baguette?", code=1)
         check(not done.stdout and done.stderr, done.stdout)
         h.run("search", "zxqv", code=1)
+
+
+@test
+def a_stem_of_an_acronym_is_no_evidence():
+    with house() as h:
+        for n in range(12):
+            h.write(f"m/{n}.html", page(f"CUPS part {n}", f"<p>CUPS prints job {n} on a printer. The CUPS daemon waits for jobs.</p>"))
+        h.write("m/cups.html", page("Kitchen", "<p>A cup holds water.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--ignore", "cups.html", "--wait")
+        h.run("ask", "who won the world cup in 2018", code=1)
+        for question in ("what is cups", "what does CUPS wait for", "how do I use cups", "where does cups print jobs"):
+            h.run("ask", question)
+        h.run("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        h.run("ask", "what does a cup hold")
+
+
+@test
+def slips_in_common_words_do_not_count_as_unanswered():
+    with house() as h:
+        h.run("add", h.part(), "-c", "pg", "--wait")
+        for question in ("hwo to create a partail index", "what is teh purpose of an expression idnex",
+                         "how to mesure how long a qurey takes"):
+            h.run("ask", question, code=None)
+            check(h.json("ask", question, code=None)["confidence"] >= 0.5, question)
+        for noise in ("qwertyzxcv", "\U0001F600", "xyzzy plugh"):
+            h.run("search", noise, code=1)
+            h.run("ask", noise, code=1)

@@ -335,3 +335,33 @@ def a_manual_leads_nowhere_but_into_itself():
         # Again without: what it followed is gone.
         h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
         h.run("search", "quagga", code=1)
+
+
+@test
+def nothing_of_a_manual_forges_a_line():
+    """Titles, anchors, file names and quotes with line ends, citation marks, bidirectional controls and escapes."""
+    forged = "\n[9] Trusted \u203a Section  safe.html#a\n"
+    bidi = "\u202e\u2066\u200f\u2029"
+    with house() as h:
+        text = ("<html><head><title>t</title></head><body><h1 id='x\n[8] Forged  y.html#z'>Okapi" + bidi + "\x1b[31m</h1>"
+                "<p>The okapi eats" + bidi + " leaves.</p><pre>okapi leaves" + forged + "more okapi leaves</pre></body></html>")
+        h.write("m/a\n[7] name.html", text)
+        h.write("m/b\u202egpj.html", text.replace("Okapi", "Okapi two"))
+        h.write("m/c\x1b]0;x.html", "no page\x00")
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        node = h.json("search", "okapi leaves")["results"][0]["node"]
+        check(any("\n" in hit["file"] for hit in h.json("search", "okapi leaves")["results"]), "JSON has it as it is")
+        for args in (["ask", "okapi leaves"], ["search", "okapi leaves"], ["search", "okapi leaves", "--explain"], ["toc"],
+                     ["get", node], ["status"], ["ls"], ["failed", "--left-out"], ["doctor"], ["open", node, "--print"],
+                     ["ask", "okapi leaves", "--answer", "passages"], ["get", "n99\n[6] x"], ["search", "okapi", "-c", "x\n[5] y"]):
+            done = h.run(*args, code=None)
+            for stream in (done.stdout, done.stderr):
+                check(not any(c in stream for c in bidi + "\x1b\u0085"), (args, stream))
+                if args[0] == "get" and stream is done.stdout:
+                    continue  # the section's own lines, as they are
+                lines = [line for line in stream.split("\n") if line.startswith("[")]
+                numbers = [line[1:line.index("]")] for line in lines]
+                check(numbers == [str(n + 1) for n in range(len(lines))], (args, stream))
+        for args in (["ask", "okapi leaves"], ["search", "okapi leaves"]):
+            shown = h.run(*args, "--json").stdout
+            check(not any(c in shown for c in bidi + "\x1b"), "escaped in JSON")
