@@ -13,6 +13,25 @@ struct outbox {
     void *context;
 };
 
+struct peer *peer_new(void)
+{
+    struct peer *peer = mem_alloc(sizeof *peer);
+    atomic_init(&peer->references, 1);
+    return peer;
+}
+
+struct peer *peer_ref(struct peer *peer)
+{
+    atomic_fetch_add(&peer->references, 1);
+    return peer;
+}
+
+void peer_unref(struct peer *peer)
+{
+    if (peer && atomic_fetch_sub(&peer->references, 1) == 1)
+        free(peer);
+}
+
 struct request *request_new(cJSON *message, const struct rpc *rpc,
                             const struct verb *verb)
 {
@@ -27,6 +46,7 @@ struct request *request_new(cJSON *message, const struct rpc *rpc,
 void request_free(struct request *request)
 {
     cJSON_Delete(request->message);
+    peer_unref(request->peer);
     free(request);
 }
 
@@ -54,14 +74,35 @@ bool requests_remove(struct requests *list, struct request *request)
     return true;
 }
 
+static bool may_run(const struct requests *list, const struct request *request)
+{
+    struct peer *peer = request->peer;
+    if (!peer || atomic_load(&request->cancelled))
+        return true;
+    return atomic_load(&peer->unread) < REQUESTS_MAX_UNREAD &&
+           (!list->max_running ||
+            atomic_load(&peer->running[list->pool]) < list->max_running);
+}
+
 struct request *requests_take(struct requests *list)
 {
-    struct request *first = list->first;
-    if (first) {
-        list->first = first->next;
-        list->turn = first->turn;
+    struct request **at = &list->first;
+    while (*at && !may_run(list, *at))
+        at = &(*at)->next;
+    struct request *taken = *at;
+    if (taken) {
+        *at = taken->next;
+        list->turn = taken->turn;
+        if (taken->peer)
+            atomic_fetch_add(&taken->peer->running[list->pool], 1);
     }
-    return first;
+    return taken;
+}
+
+void requests_done(const struct requests *list, struct peer *peer)
+{
+    if (peer)
+        atomic_fetch_sub(&peer->running[list->pool], 1);
 }
 
 struct outbox *outbox_new(void (*wake)(void *context), void *context)
@@ -108,6 +149,8 @@ void parcel_free(struct parcel *parcel)
 
 static void put(struct outbox *outbox, struct parcel *parcel)
 {
+    if (parcel->request->peer)
+        atomic_fetch_add(&parcel->request->peer->unread, parcel->line.size);
     pthread_mutex_lock(&outbox->lock);
     *outbox->last = parcel;
     outbox->last = &parcel->next;

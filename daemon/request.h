@@ -17,12 +17,24 @@
 struct client;
 struct verb;
 
+/* What the threads know of a client: shared by the loop, which counts what it has
+ * read, and its requests. */
+struct peer {
+    atomic_uint references;
+    atomic_size_t unread; /* bytes of answers that it has not taken yet */
+    atomic_uint running[4]; /* [enum verb_thread] requests at work */
+};
+struct peer *peer_new(void);
+struct peer *peer_ref(struct peer *peer);
+void peer_unref(struct peer *peer); /* NULL is allowed */
+
 struct request {
     struct request *next; /* in the queue or list that holds it */
     uint64_t turn;        /* in the queue */
     cJSON *message;
     struct rpc rpc; /* parts of it */
     const struct verb *verb;
+    struct peer *peer;     /* a reference; NULL: nobody's */
     atomic_bool cancelled; /* nobody wants the answer any more */
 
     /* The loop's alone. */
@@ -41,9 +53,16 @@ void request_free(struct request *request);
 struct requests {
     struct request *first; /* by ascending turns */
     uint64_t turn;         /* of the last one taken */
+    unsigned max_running;  /* of one client's at a time; 0: any number */
+    int pool;              /* enum verb_thread */
 };
 void requests_put(struct requests *list, struct request *request);
-struct request *requests_take(struct requests *list); /* NULL: empty */
+/* The next that may run: not of a client that leaves REQUESTS_MAX_UNREAD bytes of
+ * answers unread, or has max_running at work; what nobody wants any more may
+ * always.  NULL: there is none.  It counts as running until requests_done. */
+enum { REQUESTS_MAX_UNREAD = 1 << 20 };
+struct request *requests_take(struct requests *list);
+void requests_done(const struct requests *list, struct peer *peer);
 bool requests_remove(struct requests *list, struct request *request);
 
 /* ---- The outbox: lines for clients, from any thread to the loop ---- */

@@ -47,6 +47,7 @@ struct client {
     struct client **link; /* what points to it */
     enum state state;
     struct frames frames;
+    struct peer *peer;
     struct request *requests; /* by client_next */
     unsigned in_flight;
     size_t drained;
@@ -127,6 +128,7 @@ static void on_client_closed(uv_handle_t *handle)
 {
     struct client *client = handle->data;
     frames_free(&client->frames);
+    peer_unref(client->peer);
     free(client);
 }
 
@@ -141,6 +143,7 @@ static void client_close(struct client *client)
     for (struct request *r = client->requests; r; r = r->client_next)
         r->client = NULL;
     client->requests = NULL;
+    work_wake(client->server->work); /* for those that nobody wants now */
     *client->link = client->next;
     if (client->next)
         client->next->link = client->link;
@@ -148,10 +151,19 @@ static void client_close(struct client *client)
     uv_close((uv_handle_t *)&client->pipe, on_client_closed);
 }
 
+/* Its requests may go on when it has read enough. */
+static void was_read(struct client *client, size_t size)
+{
+    size_t before = atomic_fetch_sub(&client->peer->unread, size);
+    if (before >= REQUESTS_MAX_UNREAD && before - size < REQUESTS_MAX_UNREAD)
+        work_wake(client->server->work);
+}
+
 static void on_written(uv_write_t *write, int status)
 {
     struct output *output = write->data;
     struct client *client = output->client;
+    was_read(client, output->line.size);
     buf_free(&output->line);
     free(output);
     if (status < 0)
@@ -160,7 +172,7 @@ static void on_written(uv_write_t *write, int status)
         client_go_on(client);
 }
 
-/* Takes the line over. */
+/* Takes the line over, which is counted as unread. */
 static void client_send(struct client *client, struct buf *line)
 {
     uv_stream_t *stream = (uv_stream_t *)&client->pipe;
@@ -192,6 +204,7 @@ static void client_send_error(struct client *client, const cJSON *id,
     struct buf line = {0};
     log_debug("refused: %s", err->message);
     rpc_put_error(&line, id, err);
+    atomic_fetch_add(&client->peer->unread, line.size);
     client_send(client, &line);
 }
 
@@ -201,6 +214,7 @@ static void client_send_result(struct client *client, const cJSON *id,
     struct buf line = {0};
     if (id)
         rpc_put_result(&line, id, result);
+    atomic_fetch_add(&client->peer->unread, line.size);
     client_send(client, &line);
 }
 
@@ -257,6 +271,7 @@ static void take_line(struct client *client, struct slice line)
         run_here(client, verb, &rpc);
     } else {
         struct request *request = request_new(message, &rpc, verb);
+        request->peer = peer_ref(client->peer);
         watching_read(client->server->watching);
         request_link(client, request);
         work_submit(client->server->work, request);
@@ -339,6 +354,7 @@ static struct client *client_new(struct server *server)
 {
     struct client *client = mem_alloc(sizeof *client);
     client->server = server;
+    client->peer = peer_new();
     uv_pipe_init(&server->loop, &client->pipe, 0);
     client->pipe.data = client;
     client->next = server->clients;

@@ -45,6 +45,16 @@ static int run_verb(struct call *call, struct json *json, struct err *err)
     return code ? code : store_damage(call->daemon->store, err);
 }
 
+static void done(struct pool *pool, struct peer *peer)
+{
+    pthread_mutex_lock(&pool->lock);
+    requests_done(&pool->queue, peer);
+    if (pool->queue.first)
+        pthread_cond_broadcast(&pool->more);
+    pthread_mutex_unlock(&pool->lock);
+    peer_unref(peer);
+}
+
 static void run(struct pool *pool, struct request *request,
                 struct parser *parser)
 {
@@ -87,17 +97,23 @@ static void *work_thread(void *context)
     struct parser *parser =
         pool->parses ? parser_new(&pool->daemon->parser) : NULL;
     struct request *request;
-    while ((request = take(pool)))
+    while ((request = take(pool))) {
+        struct peer *peer = request->peer ? peer_ref(request->peer) : NULL;
         run(pool, request, parser);
+        done(pool, peer);
+    }
     if (parser)
         parser_free(parser);
     return NULL;
 }
 
-static void pool_init(struct pool *pool, struct daemon *daemon, bool parses)
+/* One client has a thread for its answers, and one for what it reads. */
+static void pool_init(struct pool *pool, struct daemon *daemon, int thread)
 {
     pool->daemon = daemon;
-    pool->parses = parses;
+    pool->parses = thread == VERB_QUERY || thread == VERB_ANSWER;
+    pool->queue.pool = thread;
+    pool->queue.max_running = pool->parses ? 1 : 0;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->more, NULL);
 }
@@ -130,9 +146,11 @@ static bool pool_join(struct pool *pool, int64_t deadline_ms)
     struct err err;
     err_set(&err, ERR_CANCELLED, "the daemon is stopping");
     struct request *request;
-    while ((request = requests_take(&pool->queue)))
+    while ((request = pool->queue.first)) {
+        pool->queue.first = request->next;
         request_answer(pool->daemon->outbox, request, err.code,
                        (struct slice){0}, &err);
+    }
     pthread_cond_destroy(&pool->more);
     pthread_mutex_destroy(&pool->lock);
     return true;
@@ -154,7 +172,7 @@ int work_start(struct daemon *daemon, struct work **ret_work, struct err *err)
     struct work *work = mem_alloc(sizeof *work);
     int code = 0;
     for (int i = 0; i < VERB_THREADS; i++)
-        pool_init(&work->pools[i], daemon, i == VERB_QUERY || i == VERB_ANSWER);
+        pool_init(&work->pools[i], daemon, i);
     for (int i = 0; i < VERB_THREADS && !code; i++)
         code = pool_start(&work->pools[i], threads_of[i], err);
     if (code)
@@ -176,6 +194,15 @@ void work_submit(struct work *work, struct request *request)
     requests_put(&pool->queue, request);
     pthread_cond_signal(&pool->more);
     pthread_mutex_unlock(&pool->lock);
+}
+
+void work_wake(struct work *work)
+{
+    for (int i = 0; i < VERB_THREADS; i++) {
+        pthread_mutex_lock(&work->pools[i].lock);
+        pthread_cond_broadcast(&work->pools[i].more);
+        pthread_mutex_unlock(&work->pools[i].lock);
+    }
 }
 
 bool work_withdraw(struct work *work, struct request *request)

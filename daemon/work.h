@@ -16,6 +16,9 @@ int work_start(struct daemon *daemon, struct work **ret_work, struct err *err);
  * outbox. */
 void work_submit(struct work *work, struct request *request);
 
+/* A client has read what it left unread: its requests may run. */
+void work_wake(struct work *work);
+
 /* Takes back a request that no thread has begun; false: it is not queued. */
 bool work_withdraw(struct work *work, struct request *request);
 

@@ -365,3 +365,36 @@ def nothing_of_a_manual_forges_a_line():
         for args in (["ask", "okapi leaves"], ["search", "okapi leaves"]):
             shown = h.run(*args, "--json").stdout
             check(not any(c in shown for c in bidi + "\x1b"), "escaped in JSON")
+
+
+def resident(pid):
+    with open(f"/proc/{pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) << 10
+
+
+@test
+def clients_that_do_not_read_cost_little():
+    """Their requests wait until they read: the answers are not made and kept for them, and others are served."""
+    with house() as h:
+        h.write("m/a.html", "<h1>Top</h1>" + "".join(f"<h2 id='part-{n}'>The zebra of part {n}</h2><p>x</p>" for n in range(4000)))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        size = len(h.run("toc", "--json").stdout)
+        h.json("search", "zebra")
+        before = resident(h.pid())
+        asked, stuck = 20, []
+        for _ in range(24):
+            one = socket.socket(socket.AF_UNIX)
+            one.connect(h.socket)
+            one.sendall(b"".join(b'{"jsonrpc":"2.0","id":%d,"method":"toc"}\n' % n for n in range(asked)))
+            stuck.append(one)
+        for _ in range(20):
+            check(h.json("search", "zebra of part 7", "-n", "1")["results"], "others are served")
+        grown = resident(h.pid()) - before
+        # Of each at most a MiB unread and one answer more, where sixteen were kept.
+        check(grown < 24 * (2 * size + (3 << 20)), f"{grown >> 20} MiB more, {size >> 10} KiB an answer")
+        # Who reads again gets what he asked for.
+        with stuck[0].makefile("rb") as answers:
+            ids = [json.loads(answers.readline())["id"] for _ in range(asked)]
+        check(sorted(ids) == list(range(asked)), "all answers")
+        for one in stuck:
+            one.close()

@@ -281,6 +281,48 @@ static void clients_take_turns(void **state)
         request_free(r[i]);
 }
 
+/* A client that does not read waits, and so does the second of what one may have at
+ * work once; others go on. */
+static void who_does_not_read_waits(void **state)
+{
+    (void)state;
+    struct requests queue = {.max_running = 1, .pool = VERB_QUERY};
+    struct outbox *outbox = outbox_new(count_wake, NULL);
+    struct peer *slow = peer_new(), *other = peer_new();
+    struct request *r[5];
+    struct buf large = {0};
+    for (size_t i = 0; i < 5; i++) {
+        r[i] = request_of("{\"method\":\"toc\",\"id\":1}");
+        r[i]->peer = peer_ref(i < 3 ? slow : other);
+        r[i]->client = (struct client *)r[i]->peer; /* only its address counts */
+        requests_put(&queue, r[i]);
+    }
+    buf_reserve(&large, REQUESTS_MAX_UNREAD + 2);
+    memset(large.data, '1', REQUESTS_MAX_UNREAD);
+    large.size = REQUESTS_MAX_UNREAD;
+    assert_ptr_equal(requests_take(&queue), r[0]);
+    assert_ptr_equal(requests_take(&queue), r[3]);
+    assert_null(requests_take(&queue)); /* one of each is at work */
+    requests_done(&queue, slow);
+    request_answer(outbox, r[0], 0, buf_slice(&large), NULL);
+    assert_true(atomic_load(&slow->unread) > REQUESTS_MAX_UNREAD);
+    assert_null(requests_take(&queue)); /* its answer lies there unread */
+    requests_done(&queue, other);
+    assert_ptr_equal(requests_take(&queue), r[4]);
+    atomic_store(&r[1]->cancelled, true);
+    assert_ptr_equal(requests_take(&queue), r[1]); /* nobody wants it */
+    requests_done(&queue, slow);
+    assert_null(requests_take(&queue));
+    atomic_store(&slow->unread, 0);
+    assert_ptr_equal(requests_take(&queue), r[2]);
+    outbox_free(outbox);
+    for (size_t i = 1; i < 5; i++)
+        request_free(r[i]);
+    peer_unref(slow);
+    peer_unref(other);
+    buf_free(&large);
+}
+
 static void the_outbox_keeps_its_order(void **state)
 {
     (void)state;
@@ -329,6 +371,7 @@ int main(void)
         cmocka_unit_test(a_space_matches_any_white_space),
         cmocka_unit_test(queues_keep_their_order),
         cmocka_unit_test(clients_take_turns),
+        cmocka_unit_test(who_does_not_read_waits),
         cmocka_unit_test(the_outbox_keeps_its_order),
     };
     return cmocka_run_group_tests_name("server", tests, NULL, NULL);
