@@ -135,7 +135,8 @@ static void put_left_out(struct json *json, const struct volume *volume)
 static void check_damage(const struct shelf *shelf, const struct manual *manual,
                          struct err *err)
 {
-    if (manual->generation && !shelf_volume(shelf, manual->name))
+    if (!shelf_volume(shelf, manual->name) &&
+        shelf_damaged(shelf, manual->name))
         shelf_check(shelf, manual->name, err);
 }
 

@@ -327,7 +327,7 @@ int store_list_manuals(struct store_txn *txn, struct manual **ret_manuals,
 int store_check_manuals(struct store_txn *txn, size_t count, struct err *err)
 {
     MDB_stat stat;
-    int rc = mdb_stat(txn->mdb, txn->env->tables[TABLE_MANUALS], &stat);
+    int rc = trap_stat(txn, txn->env->tables[TABLE_MANUALS], &stat);
     if (rc)
         return store_error(rc, "cannot look through the store", err);
     return stat.ms_entries == count
