@@ -276,23 +276,38 @@ static int env_damage(const struct store *store, const struct store_env *env,
 }
 
 /* What is written to a file that has no name is lost with the daemon. */
-static int check_env(const struct store_txn *txn, struct err *err)
+static int env_may_write(const struct store *store, const struct store_env *env,
+                         struct err *err)
 {
-    if (txn->writes && guard_is_gone(txn->env->mdb))
+    if (guard_is_gone(env->mdb))
         return err_set(err, ERR_STORE,
                        "the store %s was removed while the daemon uses it: "
                        "stop the daemon (lectern daemon --stop), then add the "
                        "manuals again",
-                       txn->store->folder);
-    if (txn->writes && atomic_load(&txn->env->write_trapped))
+                       store->folder);
+    if (atomic_load(&env->write_trapped))
         return err_set(err, ERR_STORE,
                        "the store %s is damaged, so that nothing more is "
                        "written to it: stop the daemon and restore a backup, "
                        "or remove the folder and add the manuals again",
-                       txn->store->folder);
-    int code = env_damage(txn->store, txn->env, err);
-    return code || !txn->writes ? code
-                                : env_check(txn->env, txn->store->folder, err);
+                       store->folder);
+    return env_damage(store, env, err);
+}
+
+static int check_env(const struct store_txn *txn, struct err *err)
+{
+    if (!txn->writes)
+        return env_damage(txn->store, txn->env, err);
+    int code = env_may_write(txn->store, txn->env, err);
+    return code ? code : env_check(txn->env, txn->store->folder, err);
+}
+
+int store_may_write(struct store *store, struct err *err)
+{
+    struct store_env *env = env_take(store);
+    int code = env_may_write(store, env, err);
+    env_give_back(store, env);
+    return code;
 }
 
 int store_check(struct store *store, bool again, struct err *err)
