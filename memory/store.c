@@ -168,7 +168,9 @@ static int take_number(struct store_txn *txn, const char *name, uint64_t count,
     if (code == ERR_STORE)
         return code;
     if (!code && value.size != sizeof next)
-        return err_set(err, ERR_STORE, "the counter %s is damaged", name);
+        return err_set(
+            err, ERR_STORE,
+            "the store's counter %s is damaged: lectern verify --repair", name);
     if (!code)
         memcpy(&next, value.data, sizeof next);
     uint64_t after = next + count;
@@ -250,7 +252,8 @@ int manual_read(struct slice key, struct slice value, struct manual *ret,
 {
     struct reader in = reader_of(value.data, value.size);
     if (key.size != 4)
-        return err_set(err, ERR_STORE, "the record of a manual has no number");
+        return err_set(err, ERR_STORE,
+                       "the store's record of a manual has no number");
     struct manual manual = {.id = read_key_u32(key.data)};
     manual.generation = read_varint(&in);
     manual.epoch = read_u32(&in);
@@ -267,8 +270,8 @@ int manual_read(struct slice key, struct slice value, struct manual *ret,
     manual.all_links = in.at < in.size && read_varint(&in);
     if (in.failed || in.at != in.size || !manual.name[0]) {
         manual_free(&manual);
-        return err_set(err, ERR_STORE, "the record of manual %u is damaged",
-                       manual.id);
+        return err_set(err, ERR_STORE,
+                       "the store's record of manual %u is damaged", manual.id);
     }
     *ret = manual;
     return 0;
@@ -333,7 +336,8 @@ int store_check_manuals(struct store_txn *txn, size_t count, struct err *err)
     return stat.ms_entries == count
                ? 0
                : err_set(err, ERR_STORE,
-                         "the record of a manual is damaged: lectern verify");
+                         "the store's record of a manual is damaged: lectern "
+                         "verify --repair");
 }
 
 int store_find_manual(struct store_txn *txn, const char *name,

@@ -108,6 +108,15 @@ static bool is_start(const struct start_page *page)
            page->free_list.depth < MOST_DEPTH && page->names.depth < MOST_DEPTH;
 }
 
+/* Every commit goes to the one that the last did not go to. */
+static bool follow(const struct start_page *first,
+                   const struct start_page *second)
+{
+    uint64_t even = first->commit, odd = second->commit;
+    return (!even && !odd) ||
+           (even % 2 == 0 && (odd == even + 1 || odd + 1 == even));
+}
+
 static bool read_start(int fd, uint64_t at, struct start_page *ret)
 {
     return pread(fd, ret, sizeof *ret, (off_t)at + START_HEAD) == sizeof *ret;
@@ -124,7 +133,8 @@ static int check_begin(const char *path, struct err *err)
     bool whole = read_start(fd, 0, &first) && is_start(&first) &&
                  read_start(fd, first.free_list.page_size, &second) &&
                  is_start(&second) &&
-                 second.free_list.page_size == first.free_list.page_size;
+                 second.free_list.page_size == first.free_list.page_size &&
+                 follow(&first, &second);
     struct stat st = {0};
     if (fstat(fd, &st) < 0 || st.st_size < FIRST_PAGES * PAGE)
         whole = false;
