@@ -22,6 +22,9 @@ static void put_store(struct buf *out, const cJSON *status)
     output_put_bytes(out, json_get_double(store, "bytes", 0));
     buf_put_text(out, " of at most ");
     output_put_bytes(out, json_get_double(store, "map", 0));
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(store, "error");
+    if (error)
+        buf_printf(out, "\n          %s", json_get_text(error, "message", ""));
     buf_put_byte(out, '\n');
 }
 

@@ -247,7 +247,9 @@ static int update_manual(struct jobs *jobs, uint32_t manual,
                          const struct index_options *options,
                          struct index_report *report, struct err *err)
 {
-    int code = index_update(jobs->options.store, manual, options, jobs_progress,
+    int code = store_may_write(jobs->options.store, err);
+    if (!code)
+        code = index_update(jobs->options.store, manual, options, jobs_progress,
                             jobs, &jobs->cancel, report, err);
     jobs->refresh = jobs->refresh || (!code && report->changed);
     if (code || !jobs->refresh)

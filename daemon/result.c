@@ -97,7 +97,7 @@ int call_node(const struct call *call, const struct shelf *shelf,
 void result_damaged(struct json *json, const struct shelf *shelf,
                     const char *name)
 {
-    if (!shelf_check(shelf, name, NULL))
+    if (!shelf_damaged(shelf, name))
         return;
     json_key(json, "damaged");
     json_begin(json, '[');

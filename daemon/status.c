@@ -138,7 +138,8 @@ static void put_left_out(struct json *json, const struct manual *manual,
 static void check_damage(const struct shelf *shelf, const struct manual *manual,
                          struct err *err)
 {
-    if (manual->generation && !shelf_volume(shelf, manual->name))
+    if (!shelf_volume(shelf, manual->name) &&
+        shelf_damaged(shelf, manual->name))
         shelf_check(shelf, manual->name, err);
 }
 
@@ -196,7 +197,8 @@ static void put_manuals(struct json *json, const struct call *call,
     }
     json_end(json, ']');
     result_damaged(json, shelf, NULL);
-    failed = failed || shelf->damaged_count;
+    failed = failed || shelf->damaged_count ||
+             store_may_write(call->daemon->store, NULL);
     shelf_release(shelf);
     *ret_state = busy ? "indexing" : failed ? "degraded" : "idle";
 }
@@ -237,11 +239,16 @@ static void put_store(struct json *json, struct store *store)
 {
     struct store_pages pages;
     uint64_t used, map;
+    struct err err = {.position = -1};
     store_size(store, &used, &map);
     json_key(json, "store");
     json_begin(json, '{');
     json_field_int(json, "bytes", (int64_t)used);
     json_field_int(json, "map", (int64_t)map);
+    if (store_may_write(store, &err)) {
+        json_key(json, "error");
+        rpc_error_data(json, &err);
+    }
     if (!store_pages(store, false, &pages, NULL)) {
         json_field_int(json, "free", (int64_t)pages.free);
         json_key(json, "tables");

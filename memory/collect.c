@@ -249,7 +249,7 @@ static int delete_doomed(struct store *store, int table, struct doomed *doomed,
         for (int n = 0; n < BATCH && doomed->count; n++, doomed->count--) {
             struct slice text = read_string(&in);
             MDB_val key = {text.size, (void *)(uintptr_t)text.data};
-            int rc = mdb_del(txn->mdb, txn->env->tables[table], &key, NULL);
+            int rc = trap_delete(txn, txn->env->tables[table], &key);
             if (rc && rc != MDB_NOTFOUND) {
                 store_end(txn);
                 return store_error(rc, "cannot delete from the store", err);

@@ -77,16 +77,19 @@ static void add_finding(struct findings *findings, uint32_t node,
     findings->items[findings->count++] = (struct finding){node, match};
 }
 
-/* Postings and by_id both ascend, so one walk over each finds all. */
-static void find_term(const struct volume *volume, struct slice postings,
+/* Postings and by_id both ascend, so one walk over each finds all.  False: they do
+ * not ascend, or end too early, so that they are damaged. */
+static bool find_term(const struct volume *volume, struct slice postings,
                       struct findings *findings, uint8_t *found)
 {
     struct reader in = reader_of(postings.data, postings.size);
     uint64_t id = 0;
     size_t at = 0, count = volume->outline->count;
     while (in.at < in.size && !in.failed) {
-        id += read_varint(&in);
-        uint64_t packed = read_varint(&in);
+        uint64_t step = read_varint(&in), packed = read_varint(&in);
+        if (in.failed || !step || id + step < id)
+            return false;
+        id += step;
         at = seek_id(volume, at, id);
         if (at == count)
             break;
@@ -97,6 +100,7 @@ static void find_term(const struct volume *volume, struct slice postings,
         add_finding(findings, node, match);
         found[node] |= match.title ? FOUND_OWN | FOUND_HEAD : FOUND_OWN;
     }
+    return true;
 }
 
 static int find_terms(struct store_txn *txn, const struct volume *volume,
@@ -110,7 +114,12 @@ static int find_terms(struct store_txn *txn, const struct volume *volume,
                                slice_of(query->terms[t].term), &postings, err);
         if (code)
             return code;
-        find_term(volume, postings, findings, found);
+        if (!find_term(volume, postings, findings, found))
+            return err_set(err, ERR_STORE,
+                           "the postings of '%.100s' in the manual %.200s are "
+                           "damaged: lectern verify --repair -c %.200s",
+                           query->terms[t].term, volume->manual.name,
+                           volume->manual.name);
         findings->end[t] = findings->count;
     }
     return 0;

@@ -298,22 +298,30 @@ const struct volume *shelf_volume(const struct shelf *shelf, const char *name)
     return NULL;
 }
 
+const struct damaged_manual *shelf_damaged(const struct shelf *shelf,
+                                           const char *name)
+{
+    for (size_t i = 0; i < shelf->damaged_count; i++)
+        if (!name || !shelf->damaged[i].name ||
+            !strcmp(name, shelf->damaged[i].name))
+            return &shelf->damaged[i];
+    return NULL;
+}
+
 int shelf_check(const struct shelf *shelf, const char *name, struct err *err)
 {
-    for (size_t i = 0; i < shelf->damaged_count; i++) {
-        const struct damaged_manual *damaged = &shelf->damaged[i];
-        if (!damaged->name)
-            return err_set(err, ERR_STORE,
-                           "a manual is damaged in the store (%.300s): lectern "
-                           "verify --repair, then lectern add its folder again",
-                           damaged->why);
-        if (!name || !strcmp(name, damaged->name))
-            return err_set(err, ERR_STORE,
-                           "the manual %.200s is damaged in the store "
-                           "(%.300s): lectern verify --repair",
-                           damaged->name, damaged->why);
-    }
-    return 0;
+    const struct damaged_manual *damaged = shelf_damaged(shelf, name);
+    if (!damaged)
+        return store_check(shelf->store, false, err);
+    if (damaged->name)
+        return err_set(err, ERR_STORE,
+                       "the manual %.200s is damaged in the store (%.300s): "
+                       "lectern verify --repair",
+                       damaged->name, damaged->why);
+    return err_set(err, ERR_STORE,
+                   "a manual is damaged in the store (%.300s): lectern verify "
+                   "--repair, then lectern add its folder again",
+                   damaged->why);
 }
 
 void node_name(uint64_t id, char name[24])

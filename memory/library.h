@@ -110,10 +110,15 @@ struct contents *library_contents(struct library *library);
 /* NULL: no manual of that name on the shelf. */
 const struct volume *shelf_volume(const struct shelf *shelf, const char *name);
 
-/* Tells what is missing because it is damaged from what is not there: ERR_STORE,
- * with the manual's name and why, when the one called `name` (NULL: any) could not
- * be read; 0: nothing was left off the shelf.  To be asked before "nothing found"
- * is said. */
+/* Why the one called `name` (NULL: any) is not on the shelf, though the store has
+ * it; NULL: it is, or there is none. */
+const struct damaged_manual *shelf_damaged(const struct shelf *shelf,
+                                           const char *name);
+
+/* Tells what is not found because of damage from what is not there; to be asked
+ * before "nothing" is said.  ERR_STORE, with the manual's name and why, when the
+ * one called `name` (NULL: any) is damaged, or the store's pages are (store_check).
+ */
 int shelf_check(const struct shelf *shelf, const char *name, struct err *err);
 
 /* Node ids as others see them: "n" and the number. */

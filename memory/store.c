@@ -169,7 +169,9 @@ static int take_number(struct store_txn *txn, const char *name, uint64_t count,
     if (code == ERR_STORE)
         return code;
     if (!code && value.size != sizeof next)
-        return err_set(err, ERR_STORE, "the counter %s is damaged", name);
+        return err_set(
+            err, ERR_STORE,
+            "the store's counter %s is damaged: lectern verify --repair", name);
     if (!code)
         memcpy(&next, value.data, sizeof next);
     uint64_t after = next + count;
@@ -252,7 +254,8 @@ int manual_read(struct slice key, struct slice value, struct manual *ret,
 {
     struct reader in = reader_of(value.data, value.size);
     if (key.size != 4)
-        return err_set(err, ERR_STORE, "the record of a manual has no number");
+        return err_set(err, ERR_STORE,
+                       "the store's record of a manual has no number");
     struct manual manual = {.id = read_key_u32(key.data)};
     manual.generation = read_varint(&in);
     manual.epoch = read_u32(&in);
@@ -270,8 +273,8 @@ int manual_read(struct slice key, struct slice value, struct manual *ret,
     manual.not_followed = in.at < in.size ? read_varint(&in) : 0;
     if (in.failed || in.at != in.size || !manual.name[0]) {
         manual_free(&manual);
-        return err_set(err, ERR_STORE, "the record of manual %u is damaged",
-                       manual.id);
+        return err_set(err, ERR_STORE,
+                       "the store's record of manual %u is damaged", manual.id);
     }
     *ret = manual;
     return 0;
@@ -330,13 +333,14 @@ int store_list_manuals(struct store_txn *txn, struct manual **ret_manuals,
 int store_check_manuals(struct store_txn *txn, size_t count, struct err *err)
 {
     MDB_stat stat;
-    int rc = mdb_stat(txn->mdb, txn->env->tables[TABLE_MANUALS], &stat);
+    int rc = trap_stat(txn, txn->env->tables[TABLE_MANUALS], &stat);
     if (rc)
         return store_error(rc, "cannot look through the store", err);
     return stat.ms_entries == count
                ? 0
                : err_set(err, ERR_STORE,
-                         "the record of a manual is damaged: lectern verify");
+                         "the store's record of a manual is damaged: lectern "
+                         "verify --repair");
 }
 
 int store_find_manual(struct store_txn *txn, const char *name,

@@ -41,6 +41,16 @@ void store_size(struct store *store, uint64_t *ret_used, uint64_t *ret_map);
  * was read meanwhile may be wrong, and nothing can be read any more. */
 int store_damage(struct store *store, struct err *err);
 
+/* ERR_STORE when what is written would be lost: the file was removed, or is
+ * damaged, as far as that is known. */
+int store_may_write(struct store *store, struct err *err);
+
+/* ERR_STORE when pages are damaged, so that what is there may not be found: to be
+ * asked before it is said that something is not there.  It is done before the
+ * first writing, too; the first time all pages but those of long values are looked
+ * at, then it is known unless `again`. */
+int store_check(struct store *store, bool again, struct err *err);
+
 /* Where the store's bytes are.  `exact`: all of one moment, for which it waits
  * until nobody writes. */
 enum { STORE_MOST_TABLES = 16 };

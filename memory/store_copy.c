@@ -120,7 +120,7 @@ static void count_records(struct copy *c)
 {
     MDB_stat stat;
     for (int t = 0; t < TABLES; t++)
-        if (!mdb_stat(c->from->mdb, c->from->env->tables[t], &stat))
+        if (!trap_stat(c->from, c->from->env->tables[t], &stat))
             c->total += stat.ms_entries;
 }
 
@@ -250,7 +250,9 @@ static int make_copy(struct store *store, const char *folder,
     code = store_read(store, &from, err);
     if (!code) {
         *ret_moment = mdb_txn_id(from->mdb);
-        code = fill_copy(from, env, wish, folder, err);
+        code = env_check(from->env, store->folder, err);
+        if (!code)
+            code = fill_copy(from, env, wish, folder, err);
         store_end(from);
     }
     if (!code) {

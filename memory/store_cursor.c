@@ -12,12 +12,11 @@ static int damaged(struct err *err)
     return store_error(MDB_CORRUPTED, "cannot look through the store", err);
 }
 
-/* LMDB's own order. */
-static int compare(const char *a, size_t a_size, const char *b, size_t b_size)
+int slice_compare(struct slice a, struct slice b)
 {
-    size_t shorter = a_size < b_size ? a_size : b_size;
-    int order = shorter ? memcmp(a, b, shorter) : 0;
-    return order ? order : a_size < b_size ? -1 : a_size > b_size;
+    size_t shorter = a.size < b.size ? a.size : b.size;
+    int order = shorter ? memcmp(a.data, b.data, shorter) : 0;
+    return order ? order : a.size < b.size ? -1 : a.size > b.size;
 }
 
 bool table_value_is_possible(const struct store_txn *txn, const MDB_val *value)
@@ -28,7 +27,8 @@ bool table_value_is_possible(const struct store_txn *txn, const MDB_val *value)
         return true;
     mdb_env_info(txn->env->mdb, &info);
     mdb_env_stat(txn->env->mdb, &stat);
-    return value->mv_size / stat.ms_psize <= info.me_last_pgno;
+    uint64_t size = ((uint64_t)info.me_last_pgno + 1) * stat.ms_psize;
+    return guard_holds(txn->env->guard, size, value->mv_data, value->mv_size);
 }
 
 /* Notes where the cursor stands, which must be behind where it stood. */
@@ -41,8 +41,8 @@ static int arrive(struct table_cursor *cursor, int rc, const MDB_val *key,
     if (rc)
         return store_error(rc, "cannot look through the store", err);
     if (key->mv_size > MDB_MAX_KEY || !key->mv_size ||
-        compare(key->mv_data, key->mv_size, cursor->last, cursor->last_size) <=
-            0 ||
+        slice_compare(slice_of_val(*key),
+                      (struct slice){cursor->last, cursor->last_size}) <= 0 ||
         !table_value_is_possible(cursor->txn, value))
         return damaged(err);
     memcpy(cursor->last, key->mv_data, key->mv_size);
@@ -70,10 +70,10 @@ int table_cursor_seek(struct table_cursor *cursor, struct slice from,
                       struct err *err)
 {
     MDB_val key = {from.size, (void *)(uintptr_t)from.data}, value;
-    int rc = mdb_cursor_get(cursor->mdb, &key, &value,
-                            from.size ? MDB_SET_RANGE : MDB_FIRST);
-    if (!rc && compare(key.mv_data, key.mv_size > MDB_MAX_KEY ? 0 : key.mv_size,
-                       from.data, from.size) < 0)
+    int rc = trap_cursor_get(cursor->txn, cursor->mdb, &key, &value,
+                             from.size ? MDB_SET_RANGE : MDB_FIRST);
+    if (!rc && (key.mv_size > MDB_MAX_KEY ||
+                slice_compare(slice_of_val(key), from) < 0))
         return damaged(err);
     return arrive(cursor, rc, &key, &value, ret_key, ret_value, err);
 }
@@ -82,7 +82,7 @@ int table_cursor_next(struct table_cursor *cursor, struct slice *ret_key,
                       struct slice *ret_value, struct err *err)
 {
     MDB_val key, value;
-    int rc = mdb_cursor_get(cursor->mdb, &key, &value, MDB_NEXT);
+    int rc = trap_cursor_get(cursor->txn, cursor->mdb, &key, &value, MDB_NEXT);
     return arrive(cursor, rc, &key, &value, ret_key, ret_value, err);
 }
 
@@ -96,7 +96,7 @@ int table_delete_prefix(struct store_txn *txn, int table, struct slice prefix,
         return code;
     while (!(code = table_cursor_seek(&cursor, prefix, &key, &value, err)) &&
            slice_starts(key, prefix)) {
-        int rc = mdb_cursor_del(cursor.mdb, 0);
+        int rc = trap_cursor_delete(txn, cursor.mdb);
         if (rc) {
             code = store_error(rc, "cannot delete from the store", err);
             break;

@@ -53,13 +53,14 @@ static int stamp_schema(struct store_env *env, MDB_txn *txn, struct err *err)
     return rc ? store_error(rc, "cannot write the schema", err) : 0;
 }
 
+/* ERR_NOT_FOUND: there is none, or an older one. */
 static int check_schema(struct store_env *env, MDB_txn *txn, struct err *err)
 {
     MDB_val key = {6, (void *)(uintptr_t) "schema"}, value;
     uint32_t schema;
     int rc = mdb_get(txn, env->tables[TABLE_META], &key, &value);
     if (rc == MDB_NOTFOUND)
-        return stamp_schema(env, txn, err);
+        return ERR_NOT_FOUND;
     if (rc || value.mv_size != sizeof schema)
         return store_error(rc ? rc : MDB_CORRUPTED, "cannot read the schema",
                            err);
@@ -69,25 +70,101 @@ static int check_schema(struct store_env *env, MDB_txn *txn, struct err *err)
                        "the store has schema %u, this program knows %d: use "
                        "the program that wrote it, or another --store",
                        schema, SCHEMA);
-    return schema < SCHEMA ? stamp_schema(env, txn, err) : 0;
+    return schema < SCHEMA ? ERR_NOT_FOUND : 0;
 }
 
-static int open_tables(struct store_env *env, struct err *err)
+/* A table of another kind would have LMDB follow pointers of which there are
+ * none. */
+static int open_table(MDB_txn *txn, int table, unsigned make, MDB_dbi *ret)
+{
+    unsigned flags = 0;
+    int rc = mdb_dbi_open(txn, table_names[table], make, ret);
+    if (!rc)
+        rc = mdb_dbi_flags(txn, *ret, &flags);
+    return rc ? rc : flags ? MDB_CORRUPTED : 0;
+}
+
+/* ERR_NOT_FOUND: something is still to be made.  A table that is there under
+ * another name is damage, and not replaced by an empty one. */
+static int find_tables(struct store_env *env, MDB_txn *txn, struct err *err)
+{
+    enum { NAMES = 1 };
+    MDB_stat stat;
+    size_t found = 0;
+    int rc = mdb_stat(txn, NAMES, &stat), code = 0;
+    for (int t = 0; t < TABLES && !rc && !code; t++) {
+        rc = open_table(txn, t, 0, &env->tables[t]);
+        found += !rc;
+        if (!rc && t == TABLE_META)
+            code = check_schema(env, txn, err);
+        if (rc == MDB_NOTFOUND)
+            rc = 0;
+    }
+    if (code && code != ERR_NOT_FOUND)
+        return code;
+    if (!rc && !code && stat.ms_entries != found)
+        rc = MDB_CORRUPTED;
+    if (rc)
+        return store_error(rc, "cannot open a table", err);
+    return found == TABLES ? code : ERR_NOT_FOUND;
+}
+
+static int make_tables(struct store_env *env, MDB_txn *txn, struct err *err)
+{
+    int rc = 0;
+    for (int t = 0; t < TABLES && !rc; t++)
+        rc = open_table(txn, t, MDB_CREATE, &env->tables[t]);
+    return rc ? store_error(rc, "cannot open a table", err)
+              : stamp_schema(env, txn, err);
+}
+
+typedef int tables_work(struct store_env *env, MDB_txn *txn, struct err *err);
+
+static int with_tables(struct store_env *env, unsigned flags, tables_work *work,
+                       struct err *err)
 {
     MDB_txn *txn;
-    int rc = mdb_txn_begin(env->mdb, NULL, 0, &txn);
+    int rc = mdb_txn_begin(env->mdb, NULL, flags, &txn);
     if (rc)
         return store_error(rc, "cannot open the store", err);
-    for (int t = 0; t < TABLES && !rc; t++)
-        rc = mdb_dbi_open(txn, table_names[t], MDB_CREATE, &env->tables[t]);
-    int code = rc ? store_error(rc, "cannot open a table", err)
-                  : check_schema(env, txn, err);
+    int code = work(env, txn, err);
     if (code) {
         mdb_txn_abort(txn);
         return code;
     }
     rc = mdb_txn_commit(txn);
     return rc ? store_error(rc, "cannot open the store", err) : 0;
+}
+
+static int open_tables(struct store_env *env, const char *folder,
+                       struct err *err)
+{
+    int code = with_tables(env, MDB_RDONLY, find_tables, err);
+    if (code != ERR_NOT_FOUND)
+        return code;
+    code = env_check(env, folder, err);
+    return code ? code : with_tables(env, 0, make_tables, err);
+}
+
+struct opening {
+    struct store_env *env;
+    const char *folder;
+    unsigned flags;
+    struct err *err;
+};
+
+static int open_folder(void *context)
+{
+    struct opening *o = context;
+    MDB_env *mdb = o->env->mdb;
+    int rc = mdb_env_open(mdb, o->folder, MDB_NOTLS | o->flags, 0600), dead;
+    if (!rc)
+        rc = mdb_reader_check(mdb, &dead);
+    if (rc)
+        return store_error(rc, "cannot open the store", o->err);
+    o->env->guard = guard_map(mdb);
+    int code = guard_check_size(mdb, o->folder, o->err);
+    return code ? code : open_tables(o->env, o->folder, o->err);
 }
 
 int env_open(const char *folder, uint64_t most_bytes, unsigned flags,
@@ -102,18 +179,21 @@ int env_open(const char *folder, uint64_t most_bytes, unsigned flags,
         free(env);
         return store_error(rc, "cannot open the store", err);
     }
+    env->guard = -1;
     mdb_env_set_mapsize(env->mdb, most_bytes ? most_bytes : default_map);
     mdb_env_set_maxdbs(env->mdb, TABLES);
     mdb_env_set_maxreaders(env->mdb, MOST_READERS);
-    rc = mdb_env_open(env->mdb, folder, MDB_NOTLS | flags, 0600);
-    int dead;
-    if (!rc)
-        rc = mdb_reader_check(env->mdb, &dead);
-    env->guard = rc ? -1 : guard_map(env->mdb);
-    code = rc ? store_error(rc, "cannot open the store", err)
-              : guard_check_size(env->mdb, folder, err);
-    if (!code)
-        code = open_tables(env, err);
+    mdb_env_set_assert(env->mdb, trap_on_assert);
+    guard_install();
+    struct opening opening = {env, folder, flags, err};
+    bool trapped = false;
+    code = trap_run(open_folder, &opening, &trapped);
+    atomic_store(&env->write_trapped, trapped);
+    if (trapped)
+        code = err_set(err, ERR_STORE,
+                       "the store %s is damaged: restore a backup, or remove "
+                       "the folder and add the manuals again",
+                       folder);
     if (code)
         env_close(env);
     else
@@ -121,10 +201,13 @@ int env_open(const char *folder, uint64_t most_bytes, unsigned flags,
     return code;
 }
 
+/* With a transaction that cannot be ended, what is LMDB's stays until the end of
+ * the process: this thread holds its lock. */
 void env_close(struct store_env *env)
 {
     guard_unmap(env->guard);
-    mdb_env_close(env->mdb);
+    if (!atomic_load(&env->write_trapped))
+        mdb_env_close(env->mdb);
     free(env);
 }
 
@@ -193,15 +276,48 @@ static int env_damage(const struct store *store, const struct store_env *env,
 }
 
 /* What is written to a file that has no name is lost with the daemon. */
-static int check_env(const struct store_txn *txn, struct err *err)
+static int env_may_write(const struct store *store, const struct store_env *env,
+                         struct err *err)
 {
-    if (txn->writes && guard_is_gone(txn->env->mdb))
+    if (guard_is_gone(env->mdb))
         return err_set(err, ERR_STORE,
                        "the store %s was removed while the daemon uses it: "
                        "stop the daemon (lectern daemon --stop), then add the "
                        "manuals again",
-                       txn->store->folder);
-    return env_damage(txn->store, txn->env, err);
+                       store->folder);
+    if (atomic_load(&env->write_trapped))
+        return err_set(err, ERR_STORE,
+                       "the store %s is damaged, so that nothing more is "
+                       "written to it: stop the daemon and restore a backup, "
+                       "or remove the folder and add the manuals again",
+                       store->folder);
+    return env_damage(store, env, err);
+}
+
+static int check_env(const struct store_txn *txn, struct err *err)
+{
+    if (!txn->writes)
+        return env_damage(txn->store, txn->env, err);
+    int code = env_may_write(txn->store, txn->env, err);
+    return code ? code : env_check(txn->env, txn->store->folder, err);
+}
+
+int store_may_write(struct store *store, struct err *err)
+{
+    struct store_env *env = env_take(store);
+    int code = env_may_write(store, env, err);
+    env_give_back(store, env);
+    return code;
+}
+
+int store_check(struct store *store, bool again, struct err *err)
+{
+    struct store_env *env = env_take(store);
+    if (again)
+        atomic_store(&env->whole, false);
+    int code = env_check(env, store->folder, err);
+    env_give_back(store, env);
+    return code;
 }
 
 int store_damage(struct store *store, struct err *err)
@@ -247,7 +363,7 @@ int store_write(struct store *store, struct store_txn **ret_txn,
 
 int store_commit(struct store_txn *txn, struct err *err)
 {
-    int rc = mdb_txn_commit(txn->mdb);
+    int rc = txn->trapped ? MDB_CORRUPTED : trap_commit(txn);
     txn_end(txn);
     return rc ? store_error(rc, "cannot commit to the store", err) : 0;
 }
@@ -256,7 +372,8 @@ void store_end(struct store_txn *txn)
 {
     if (!txn)
         return;
-    mdb_txn_abort(txn->mdb);
+    if (!txn->trapped)
+        mdb_txn_abort(txn->mdb);
     txn_end(txn);
 }
 
@@ -265,7 +382,7 @@ int table_put(struct store_txn *txn, int table, struct slice key,
 {
     MDB_val k = {key.size, (void *)(uintptr_t)key.data};
     MDB_val v = {value.size, (void *)(uintptr_t)value.data};
-    int rc = mdb_put(txn->mdb, txn->env->tables[table], &k, &v, 0);
+    int rc = trap_put(txn, txn->env->tables[table], &k, &v);
     return rc ? store_error(rc, "cannot write to the store", err) : 0;
 }
 
@@ -273,7 +390,7 @@ int table_get(struct store_txn *txn, int table, struct slice key,
               struct slice *ret_value, struct err *err)
 {
     MDB_val k = {key.size, (void *)(uintptr_t)key.data}, v;
-    int rc = mdb_get(txn->mdb, txn->env->tables[table], &k, &v);
+    int rc = trap_get(txn, txn->env->tables[table], &k, &v);
     if (rc == MDB_NOTFOUND)
         return ERR_NOT_FOUND;
     if (!rc && !table_value_is_possible(txn, &v))
@@ -288,7 +405,7 @@ int table_delete(struct store_txn *txn, int table, struct slice key,
                  struct err *err)
 {
     MDB_val k = {key.size, (void *)(uintptr_t)key.data};
-    int rc = mdb_del(txn->mdb, txn->env->tables[table], &k, NULL);
+    int rc = trap_delete(txn, txn->env->tables[table], &k);
     return rc && rc != MDB_NOTFOUND
                ? store_error(rc, "cannot delete from the store", err)
                : 0;

@@ -77,7 +77,8 @@ int file_read_record(struct slice value, struct file *ret, struct err *err)
     if (in.failed || in.at != in.size) {
         file_free(&file);
         return err_set(err, ERR_STORE,
-                       "the record of a file is damaged: lectern verify");
+                       "the store's record of a file is damaged: lectern "
+                       "verify --repair");
     }
     *ret = file;
     return 0;

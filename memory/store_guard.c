@@ -27,28 +27,51 @@ static struct guarded {
     atomic_bool damaged;
 } maps[MAX_MAPS];
 
-static void on_bus_error(int number, siginfo_t *info, void *context)
+static struct sigaction before[NSIG]; /* who had the signal until then */
+
+static bool fill_hole(uintptr_t at)
 {
-    uintptr_t at = (uintptr_t)info->si_addr;
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    (void)context;
     for (size_t i = 0; i < MAX_MAPS; i++) {
         if (at < atomic_load(&maps[i].from) || at >= atomic_load(&maps[i].to))
             continue;
         atomic_store(&maps[i].damaged, true);
-        if (mmap((void *)(at & ~(page - 1)), page, PROT_READ,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
-            return;
+        trap_leave();
+        return mmap((void *)(at & ~(page - 1)), page, PROT_READ,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                    0) != MAP_FAILED;
     }
-    signal(number, SIG_DFL); /* it comes again at once */
+    return false;
 }
 
-static void install_handler(void)
+static void on_fault(int number, siginfo_t *info, void *context)
 {
-    struct sigaction action = {.sa_sigaction = on_bus_error,
-                               .sa_flags = SA_SIGINFO | SA_RESTART};
+    (void)context;
+    if (number == SIGBUS && fill_hole((uintptr_t)info->si_addr))
+        return;
+    trap_leave();
+    sigaction(number, &before[number], NULL); /* it comes again at once */
+}
+
+static void install_handler(int number)
+{
+    struct sigaction action = {.sa_sigaction = on_fault,
+                               .sa_flags =
+                                   SA_SIGINFO | SA_RESTART | SA_NODEFER},
+                     old;
     sigemptyset(&action.sa_mask);
-    sigaction(SIGBUS, &action, NULL);
+    sigaction(number, &action, &old);
+    if (old.sa_sigaction != on_fault)
+        before[number] = old;
+}
+
+void guard_install(void)
+{
+    static pthread_mutex_t installing = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&installing);
+    install_handler(SIGBUS);
+    install_handler(SIGSEGV);
+    pthread_mutex_unlock(&installing);
 }
 
 /* Where this process has mapped the file. */
@@ -81,7 +104,6 @@ int guard_map(MDB_env *env)
     struct stat st;
     uintptr_t from, to;
     int fd;
-    install_handler();
     if (mdb_env_get_fd(env, &fd) || fstat(fd, &st) ||
         !find_map(&st, &from, &to))
         return -1;
@@ -111,28 +133,48 @@ bool guard_is_damaged(int guard)
     return guard >= 0 && atomic_load(&maps[guard].damaged);
 }
 
+const char *guard_map_start(int guard)
+{
+    return guard < 0 ? NULL : (const char *)atomic_load(&maps[guard].from);
+}
+
+bool guard_holds(int guard, uint64_t file_size, const void *data, size_t size)
+{
+    if (guard < 0)
+        return size <= file_size;
+    uintptr_t from = atomic_load(&maps[guard].from), at = (uintptr_t)data;
+    return at >= from && at - from <= file_size &&
+           size <= file_size - (at - from);
+}
+
 /* ---- The file as a whole ---- */
 
 /* Pages at the end may never have been written: those that a transaction took and
  * gave back at once.  They are in the list of free ones. */
-static int count_free_from(MDB_txn *txn, uint64_t first, uint64_t *ret_count)
+struct free_pages {
+    MDB_txn *txn;
+    uint64_t first, count;
+};
+
+static int count_free_from(void *context)
 {
+    struct free_pages *pages = context;
     MDB_cursor *cursor;
     MDB_val key, value;
     uint64_t count = 0;
-    int rc = mdb_cursor_open(txn, 0, &cursor);
+    int rc = mdb_cursor_open(pages->txn, 0, &cursor);
     if (rc)
         return rc;
     while (!(rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) {
-        const char *pages = value.mv_data;
+        const char *numbers = value.mv_data;
         size_t number;
         for (size_t i = 1; i < value.mv_size / sizeof number; i++) {
-            memcpy(&number, pages + i * sizeof number, sizeof number);
-            count += number >= first;
+            memcpy(&number, numbers + i * sizeof number, sizeof number);
+            count += number >= pages->first;
         }
     }
     mdb_cursor_close(cursor);
-    *ret_count = count;
+    pages->count = count;
     return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
@@ -140,9 +182,10 @@ int guard_check_size(MDB_env *env, const char *folder, struct err *err)
 {
     MDB_envinfo info;
     MDB_stat stat;
-    MDB_txn *txn;
+    struct free_pages free = {0};
     struct stat file;
-    uint64_t missing = 0, unwritten = 0;
+    uint64_t missing = 0;
+    bool trapped = false;
     int fd, rc = mdb_env_get_fd(env, &fd);
     if (!rc && fstat(fd, &file))
         rc = errno;
@@ -155,12 +198,13 @@ int guard_check_size(MDB_env *env, const char *folder, struct err *err)
     if (there >= pages)
         return 0;
     missing = pages - there;
-    rc = mdb_txn_begin(env, NULL, MDB_RDONLY, &txn);
+    free.first = there;
+    rc = mdb_txn_begin(env, NULL, MDB_RDONLY, &free.txn);
     if (!rc) {
-        rc = count_free_from(txn, there, &unwritten);
-        mdb_txn_abort(txn);
+        rc = trap_run(count_free_from, &free, &trapped);
+        mdb_txn_abort(free.txn);
     }
-    if (!rc && unwritten >= missing)
+    if (!rc && free.count >= missing)
         return 0;
     return err_set(err, ERR_STORE,
                    "the store %s is cut short: its file data.mdb has %" PRIu64

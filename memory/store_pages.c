@@ -11,7 +11,7 @@ static int add_table(struct store_txn *txn, MDB_dbi table, const char *name,
                      struct store_pages *pages)
 {
     MDB_stat stat;
-    int rc = mdb_stat(txn->mdb, table, &stat);
+    int rc = trap_stat(txn, table, &stat);
     if (rc)
         return rc;
     size_t count =
@@ -32,8 +32,10 @@ static int count_free(struct store_txn *txn, uint64_t page,
     int rc = mdb_cursor_open(txn->mdb, FREE_LIST, &cursor);
     if (rc)
         return rc;
-    while (!rc && !(rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) {
-        if (value.mv_size < sizeof count)
+    while (!rc &&
+           !(rc = trap_cursor_get(txn, cursor, &key, &value, MDB_NEXT))) {
+        if (value.mv_size < sizeof count ||
+            !table_value_is_possible(txn, &value))
             rc = MDB_CORRUPTED;
         else
             memcpy(&count, value.mv_data, sizeof count);
@@ -50,7 +52,7 @@ static int count_pages(struct store_txn *txn, struct store_pages *pages)
 {
     MDB_stat stat;
     MDB_envinfo info;
-    int rc = mdb_stat(txn->mdb, FREE_LIST, &stat);
+    int rc = trap_stat(txn, FREE_LIST, &stat);
     if (!rc)
         rc = mdb_env_info(txn->env->mdb, &info);
     if (rc)

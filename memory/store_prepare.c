@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "memory/tables.h"
 
-enum { FIRST_PAGES = 2, PAGE = 4096 }; /* LMDB's of meta data */
+enum { FIRST_PAGES = 2, PAGE = 4096, START_HEAD = 16 }; /* LMDB's */
 enum { LOCK_BYTES = 16 << 10 };        /* more than MOST_READERS take */
 
 int store_reserve_lock(const char *folder, struct err *err)
@@ -94,15 +94,55 @@ static bool is_absent(const char *path)
     return lstat(path, &st) < 0 && errno == ENOENT;
 }
 
-/* No crash leaves a file of less than LMDB's first pages: it was made under
- * another name. */
+/* LMDB believes what stands in its first pages: the size of a page, and what kind
+ * of tables there are. */
+static bool is_start(const struct start_page *page)
+{
+    enum { INTEGER_KEYS = 8, FORMAT = 1, MOST_DEPTH = 32 };
+    const uint32_t magic = 0xBEEFC0DE, size = page->free_list.page_size;
+    return page->magic == magic && page->version == FORMAT && size >= PAGE &&
+           !(size & (size - 1)) &&
+           /* the environment's are there, too */
+           (page->free_list.flags & ~MDB_NOSUBDIR) == INTEGER_KEYS &&
+           !page->names.flags && !page->address &&
+           page->free_list.depth < MOST_DEPTH && page->names.depth < MOST_DEPTH;
+}
+
+/* Every commit goes to the one that the last did not go to. */
+static bool follow(const struct start_page *first,
+                   const struct start_page *second)
+{
+    uint64_t even = first->commit, odd = second->commit;
+    return (!even && !odd) ||
+           (even % 2 == 0 && (odd == even + 1 || odd + 1 == even));
+}
+
+static bool read_start(int fd, uint64_t at, struct start_page *ret)
+{
+    return pread(fd, ret, sizeof *ret, (off_t)at + START_HEAD) == sizeof *ret;
+}
+
+/* No crash leaves a file without LMDB's first pages: it was made under another
+ * name. */
 static int check_begin(const char *path, struct err *err)
 {
-    struct stat st;
-    if (stat(path, &st) < 0 || st.st_size >= FIRST_PAGES * PAGE)
+    struct start_page first, second;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) /* LMDB says why */
+        return 0;
+    bool whole = read_start(fd, 0, &first) && is_start(&first) &&
+                 read_start(fd, first.free_list.page_size, &second) &&
+                 is_start(&second) &&
+                 second.free_list.page_size == first.free_list.page_size &&
+                 follow(&first, &second);
+    struct stat st = {0};
+    if (fstat(fd, &st) < 0 || st.st_size < FIRST_PAGES * PAGE)
+        whole = false;
+    close(fd);
+    if (whole)
         return 0;
     return err_set(err, ERR_STORE,
-                   "%s has lost its beginning (%lld bytes are left): restore "
+                   "%s has lost its beginning (it has %lld bytes): restore "
                    "a backup, or remove the folder and add the manuals again",
                    path, (long long)st.st_size);
 }

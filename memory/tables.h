@@ -27,10 +27,25 @@ extern const char *const table_names[TABLES];
 
 enum { MDB_MAX_KEY = 511 }; /* LMDB's limit as it is compiled */
 
+/* LMDB's file, of its format 1: what the two pages from which it begins hold, behind
+ * a page's head.  The later commit counts. */
+struct start_page {
+    uint32_t magic, version;
+    uint64_t address, map_size;
+    struct start_table {
+        uint32_t page_size; /* of the first table; 0 of others */
+        uint16_t flags, depth;
+        uint64_t branches, leaves, overflows, entries, root;
+    } free_list, names;
+    uint64_t last_page, commit;
+};
+
 struct store_env {
     MDB_env *mdb;
     MDB_dbi tables[TABLES];
     int guard;    /* guard_map's */
+    atomic_bool whole;         /* env_check has found no fault */
+    atomic_bool write_trapped; /* a writing transaction could not be ended */
     size_t users; /* transactions; the store has the lock */
 };
 
@@ -49,12 +64,16 @@ struct store_txn {
     struct store_env *env;
     MDB_txn *mdb;
     bool writes;
+    bool trapped; /* by a damaged page, while it wrote */
 };
 
 /* `most_bytes` 0: the default; flags: LMDB's, besides MDB_NOTLS. */
 int env_open(const char *folder, uint64_t most_bytes, unsigned flags,
              struct store_env **ret, struct err *err);
 void env_close(struct store_env *env);
+/* store_check.c: ERR_STORE where LMDB's pages are not what they should be.  Looks at
+ * each page but those of long values, once; from then on it knows. */
+int env_check(struct store_env *env, const char *folder, struct err *err);
 /* The caller holds `writing`.  Closes the old one, or leaves it to its last
  * reader. */
 void env_exchange(struct store *store, struct store_env *env);
@@ -71,11 +90,34 @@ int store_prepare(const char *folder, struct err *err);
 /* The folder's lock file has all its blocks. */
 int store_reserve_lock(const char *folder, struct err *err);
 
+/* store_trap.c: LMDB's calls; what would end the process ends the call, with
+ * MDB_CORRUPTED. */
+int trap_get(struct store_txn *txn, MDB_dbi table, MDB_val *key,
+             MDB_val *value);
+int trap_put(struct store_txn *txn, MDB_dbi table, MDB_val *key,
+             MDB_val *value);
+int trap_delete(struct store_txn *txn, MDB_dbi table, MDB_val *key);
+int trap_stat(struct store_txn *txn, MDB_dbi table, MDB_stat *stat);
+int trap_commit(struct store_txn *txn);
+int trap_cursor_get(struct store_txn *txn, MDB_cursor *cursor, MDB_val *key,
+                    MDB_val *value, MDB_cursor_op op);
+int trap_cursor_delete(struct store_txn *txn, MDB_cursor *cursor);
+/* Any other call; *ret_trapped is set where it did not return. */
+typedef int trap_call(void *context);
+int trap_run(trap_call *call, void *context, bool *ret_trapped);
+/* For handlers: ends the call that this thread makes; returns without one. */
+void trap_leave(void);
+void trap_on_assert(MDB_env *env, const char *message); /* LMDB's callback */
+
 /* store_guard.c: the map of an environment is read without dying of a SIGBUS; -1:
  * it is not known where it lies.  Damaged: something was missing there. */
+void guard_install(void); /* before LMDB is called */
 int guard_map(MDB_env *env);
 void guard_unmap(int guard);
 bool guard_is_damaged(int guard);
+const char *guard_map_start(int guard); /* NULL: it is not known */
+/* Whether so many bytes from `data` on are in the first `file_size` bytes of it. */
+bool guard_holds(int guard, uint64_t file_size, const void *data, size_t size);
 /* ERR_STORE where the file ends before the last page that is in use. */
 int guard_check_size(MDB_env *env, const char *folder, struct err *err);
 /* The file was removed, or another one has taken its place. */
@@ -93,6 +135,8 @@ static inline char *take_text(struct reader *in)
     struct slice text = read_string(in);
     return mem_strndup(text.data, text.size);
 }
+
+int slice_compare(struct slice a, struct slice b); /* LMDB's order of keys */
 
 static inline struct slice slice_of_val(MDB_val value)
 {

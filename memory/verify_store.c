@@ -147,7 +147,9 @@ static int mend_counters(const struct records *records, struct store_txn *txn,
 static int check_pages(struct verification *v, struct err *err)
 {
     struct store_pages pages;
-    int code = store_pages(v->options->store, true, &pages, err);
+    int code = store_check(v->options->store, true, err);
+    if (!code)
+        code = store_pages(v->options->store, true, &pages, err);
     if (code)
         return code;
     uint64_t known = pages.free;

@@ -1,6 +1,7 @@
 """The store: verify, compact, backup."""
 import json
 import os
+import shutil
 import socket
 import struct
 import time
@@ -114,6 +115,19 @@ def a_damaged_manual_is_told_and_never_nothing():
         h.json("verify", "--repair")
         result = h.json("search", "partial index")
         check(result["results"] and "damaged" not in result, "repaired")
+
+
+@test
+def a_store_that_is_gone_is_told():
+    with house() as h:
+        h.write("zoo/okapi.html", "<h1>Okapi</h1><p>The okapi eats leaves.</p>")
+        h.run("add", os.path.join(h.path, "zoo"), "-c", "zoo", "--wait")
+        shutil.rmtree(h.store)
+        check(h.json("status")["state"] == "degraded", "status, before anything is written")
+        check(f"{h.store} was removed" in h.run("status").stdout, "status, as text")
+        for verb in (["update", "--wait"], ["update", "--force", "--wait"], ["add", os.path.join(h.path, "zoo"), "-c", "b", "--wait"],
+                     ["rm", "zoo"], ["verify"], ["compact"]):
+            check(h.store in h.run(*verb, code=6).stderr, verb)
 
 
 @test

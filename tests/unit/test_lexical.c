@@ -131,40 +131,74 @@ static void changes_in_place_equal_a_fresh_index(void **state)
     unit_folder_remove(folder);
 }
 
-static struct match match_of(struct store *store, uint32_t version)
+static int try_match(struct store *store, uint32_t version,
+                     struct matches *matches, struct err *err)
 {
     struct node node = {.words = 1};
     struct tree outline = {.nodes = &node, .count = 1};
     struct volume_id by_id = {.id = 7};
     struct volume volume = {
-        .manual = {.id = 1, .epoch = version, .lexical = version},
+        .manual = {.id = 1, .epoch = version, .lexical = version, .name = "m"},
         .outline = &outline,
         .by_id = &by_id};
     struct query query;
     struct store_txn *txn;
-    struct matches matches;
     query_parse("heap", &query);
     assert_int_equal(store_read(store, &txn, NULL), 0);
-    assert_int_equal(lexical_match(txn, &volume, &query, &matches, NULL), 0);
+    int code = lexical_match(txn, &volume, &query, matches, err);
     store_end(txn);
     query_free(&query);
+    return code;
+}
+
+static struct match match_of(struct store *store, uint32_t version)
+{
+    struct matches matches;
+    assert_int_equal(try_match(store, version, &matches, NULL), 0);
     struct match match = *matches_row(&matches, 0);
     matches_free(&matches);
     return match;
 }
 
+static void put_bytes(struct store *store, uint32_t epoch, struct slice value)
+{
+    struct store_txn *txn;
+    assert_int_equal(store_write(store, &txn, NULL), 0);
+    assert_int_equal(
+        store_put_postings(txn, 1, epoch, slice_of("heap"), value, NULL), 0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+}
+
 static void put_posting(struct store *store, uint32_t epoch, uint64_t packed)
 {
     struct buf value = {0};
-    struct store_txn *txn;
     buf_put_varint(&value, 7);
     buf_put_varint(&value, packed);
-    assert_int_equal(store_write(store, &txn, NULL), 0);
-    assert_int_equal(store_put_postings(txn, 1, epoch, slice_of("heap"),
-                                        buf_slice(&value), NULL),
-                     0);
-    assert_int_equal(store_commit(txn, NULL), 0);
+    put_bytes(store, epoch, buf_slice(&value));
     buf_free(&value);
+}
+
+/* One that ends within a number, one without a count, ids that do not rise, and
+ * ids beyond all numbers. */
+static void damaged_postings_are_an_error(void **state)
+{
+    (void)state;
+    static const struct slice values[] = {
+        {"\x07\xC0", 2},
+        {"\x07", 1},
+        {"\x07\x40\x00\x40", 4},
+        {"\x07\x40\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01\x40", 13}};
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        struct matches matches;
+        struct err err = {0};
+        put_bytes(store, 2, values[i]);
+        assert_int_equal(try_match(store, 2, &matches, &err), ERR_STORE);
+        assert_non_null(strstr(err.message, "'heap' in the manual m"));
+    }
+    store_close(store);
+    unit_folder_remove(folder);
 }
 
 static void postings_are_read_as_their_version_has_them(void **state)
@@ -226,6 +260,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(postings_are_read_as_their_version_has_them),
+        cmocka_unit_test(damaged_postings_are_an_error),
         cmocka_unit_test(aliases_find_their_node),
         cmocka_unit_test(names_share_their_weight),
         cmocka_unit_test(changes_in_place_equal_a_fresh_index),
