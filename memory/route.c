@@ -177,8 +177,9 @@ static size_t keep_near(struct fused *items, size_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
-        if (items[i].by[ROUTE_BY_DENSE].rank &&
-            items[i].by[ROUTE_BY_DENSE].score >= WORDLESS)
+        if (items[i].by[ROUTE_BY_LEXICAL].rank || /* by a title alone */
+            (items[i].by[ROUTE_BY_DENSE].rank &&
+             items[i].by[ROUTE_BY_DENSE].score >= WORDLESS))
             items[kept++] = items[i];
     return kept;
 }
