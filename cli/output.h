@@ -33,8 +33,6 @@ void output_put_bytes(struct buf *out, double bytes);  /* 12.3 MB */
 void output_put_start_of_text(struct buf *out, const char *text, int lines,
                               int columns, const char *indent);
 
-int output_columns(void); /* of the terminal, 80 where there is none */
-
 /* "NAME: 1169 files, 10,234 nodes, 2.1 s (0 failed)" of a result of add,
  * update or wait; false when it has no such numbers. */
 bool output_put_index_summary(struct buf *out, const cJSON *result);
