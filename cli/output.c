@@ -45,6 +45,16 @@ void output_dim(const struct cli *cli, const char *text)
         fputs("\033[0m", stdout);
 }
 
+void output_line(const struct cli *cli, const struct buf *line,
+                 const char *indent)
+{
+    struct buf broken = {0};
+    terminal_put_line(&broken, buf_slice(line), cli->columns, indent);
+    buf_put_byte(&broken, '\n');
+    fwrite(broken.data, 1, broken.size, stdout);
+    buf_free(&broken);
+}
+
 /* JSON escapes the other control characters itself. */
 void output_json(struct slice value)
 {

@@ -11,6 +11,10 @@ void output_make_printable(struct buf *text);
 /* On standard output. */
 void output_text(const char *text);
 void output_dim(const struct cli *cli, const char *text);
+/* Prints one line and a line feed, broken to fit the terminal (terminal.h);
+ * what is not our own in `line` was made printable before. */
+void output_line(const struct cli *cli, const struct buf *line,
+                 const char *indent);
 void output_json(struct slice value); /* and a line feed */
 
 /* On standard error, "lectern: ..."; a remark not with --quiet. */
