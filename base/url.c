@@ -1,5 +1,7 @@
 #include "base/url.h"
 
+#include <string.h>
+
 static int hex(char c)
 {
     if (c >= '0' && c <= '9')
@@ -8,7 +10,7 @@ static int hex(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static void put_decoded(struct buf *out, struct slice text)
+void url_put_decoded(struct buf *out, struct slice text)
 {
     for (size_t i = 0; i < text.size; i++) {
         int high = -1, low = -1;
@@ -24,6 +26,23 @@ static void put_decoded(struct buf *out, struct slice text)
         }
     }
     buf_put(out, "", 0);
+}
+
+static bool is_plain(unsigned char c, const char *more)
+{
+    return ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9') ||
+           (c && strchr(more, c));
+}
+
+void url_put_encoded(struct buf *out, struct slice text, const char *plain)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        if (is_plain(c, plain))
+            buf_put_byte(out, c);
+        else
+            buf_printf(out, "%%%02X", c);
+    }
 }
 
 static bool leaves(struct slice url)
@@ -65,7 +84,7 @@ static void put_path(struct buf *path, size_t start, struct slice link)
         if (slice_is(step, ".."))
             go_up(path, start);
         else if (step.size && !slice_is(step, ".")) {
-            put_decoded(path, step);
+            url_put_decoded(path, step);
             if (!last)
                 buf_put_byte(path, '/');
         }
@@ -88,7 +107,7 @@ bool url_resolve(struct slice base, struct slice url, struct buf *ret_path,
     if (link.size)
         put_path(ret_path, start, link);
     if (hash < url.size)
-        put_decoded(ret_anchor,
+        url_put_decoded(ret_anchor,
                     (struct slice){url.data + hash + 1, url.size - hash - 1});
     return true;
 }

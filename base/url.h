@@ -15,6 +15,11 @@
 bool url_resolve(struct slice base, struct slice url, struct buf *ret_path,
                  struct buf *ret_anchor);
 
+/* Appends `text` with percent signs decoded; and encoded, byte for byte, but for
+ * ASCII letters, digits and what is in `plain`. */
+void url_put_decoded(struct buf *out, struct slice text);
+void url_put_encoded(struct buf *out, struct slice text, const char *plain);
+
 /* The name of the file that a path may mean as well: with ".gz", or without. */
 void url_other_packing(struct buf *path);
 

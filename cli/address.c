@@ -8,28 +8,11 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/url.h"
 
 enum { MOST_WORDS = 32, FRAGMENT_WORDS = 10, FRAGMENT_BYTES = 160 };
 
 extern char **environ;
-
-static bool is_plain(unsigned char c, const char *more)
-{
-    return (c < 0x80 && text_is_letter(c)) || (c >= '0' && c <= '9') ||
-           (c && strchr(more, c));
-}
-
-static void put_encoded(struct buf *out, const char *text, size_t size,
-                        const char *plain)
-{
-    for (size_t i = 0; i < size; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (is_plain(c, plain))
-            buf_put_byte(out, c);
-        else
-            buf_printf(out, "%%%02X", c);
-    }
-}
 
 /* The first words, as many as tell the place; `-`, `,` and `&` have a meaning
  * in a text fragment and are encoded. */
@@ -49,7 +32,7 @@ static void put_fragment(struct buf *out, const char *text)
     }
     if (size) {
         buf_put_text(out, "#:~:text=");
-        put_encoded(out, folded.data, size, "._~");
+        url_put_encoded(out, (struct slice){folded.data, size}, "._~");
     }
     buf_free(&folded);
 }
@@ -58,10 +41,10 @@ void address_put_url(struct buf *out, const char *file, const char *anchor,
                      const char *text)
 {
     buf_put_text(out, "file://");
-    put_encoded(out, file, strlen(file), "/._~-");
+    url_put_encoded(out, slice_of(file), "/._~-");
     if (anchor && anchor[0]) {
         buf_put_byte(out, '#');
-        put_encoded(out, anchor, strlen(anchor), "._~-!$&'()*+,;=:@/?");
+        url_put_encoded(out, slice_of(anchor), "._~-!$&'()*+,;=:@/?");
     } else if (text) {
         put_fragment(out, text);
     }

@@ -126,7 +126,8 @@ struct cli {
     struct text_list args;
     struct config config;
     struct client *client; /* connected on the first call */
-    bool color;            /* standard output takes colours */
+    int columns, rows;     /* of the terminal that standard output is, else 0 */
+    bool color;            /* standard output takes colours and links */
     bool progress;         /* standard error takes a progress bar */
     int status;            /* exit status when there is no error */
 };

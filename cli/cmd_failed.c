@@ -1,7 +1,11 @@
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+
+enum { MAX_NAMED = 3 /* files of a group */ };
 
 static int request(struct cli *cli, bool retry, struct buf *ret_result,
                    struct err *err)
@@ -51,29 +55,84 @@ static const char *why(const char *reason)
     return reason;
 }
 
-static void print(const cJSON *result)
+/* Files of one manual of which the same is said. */
+struct group {
+    const char *manual, *message;
+    const char *files[MAX_NAMED];
+    size_t count;
+};
+
+struct groups {
+    struct group *items;
+    size_t count, capacity;
+    bool apart; /* each file is a group of its own */
+};
+
+static struct group *find_group(struct groups *groups, const char *manual,
+                                const char *message)
 {
-    struct buf text = {0};
+    for (size_t i = 0; i < groups->count && !groups->apart; i++)
+        if (!strcmp(groups->items[i].message, message) &&
+            !strcmp(groups->items[i].manual, manual))
+            return &groups->items[i];
+    void *items = groups->items;
+    mem_reserve(&items, &groups->capacity, groups->count + 1,
+                sizeof *groups->items);
+    groups->items = items;
+    struct group *group = &groups->items[groups->count++];
+    *group = (struct group){.manual = manual, .message = message};
+    return group;
+}
+
+static void put_group(struct buf *out, const struct group *group,
+                      const char *before)
+{
+    buf_printf(out, "%s  ", group->manual);
+    if (group->count == 1)
+        buf_printf(out, "%s: ", group->files[0]);
+    else
+        buf_printf(out, "%zu files: ", group->count);
+    buf_printf(out, "%s%s", before, group->message);
+    for (size_t i = 0; group->count > 1 && i < group->count; i++) {
+        buf_printf(out, "%s%s", i ? ", " : ": ",
+                   i < MAX_NAMED ? group->files[i] : "…");
+        if (i == MAX_NAMED)
+            break;
+    }
+    output_make_printable(out);
+}
+
+/* `before` stands before what `key` says. */
+static void print_list(const struct cli *cli, const cJSON *list,
+                       const char *key, const char *before)
+{
+    struct groups groups = {.apart = !cli->columns};
     const cJSON *file;
-    cJSON_ArrayForEach (file, cJSON_GetObjectItemCaseSensitive(result, "files"))
-        buf_printf(&text, "%s  %s: %s\n", json_get_text(file, "manual", ""),
-                   json_get_text(file, "file", ""),
-                   json_get_text(file, "reason", ""));
-    cJSON_ArrayForEach (file,
-                        cJSON_GetObjectItemCaseSensitive(result, "warnings"))
-        buf_printf(&text, "%s  %s: read, but %s\n",
-                   json_get_text(file, "manual", ""),
-                   json_get_text(file, "file", ""),
-                   json_get_text(file, "message", ""));
-    cJSON_ArrayForEach (file,
-                        cJSON_GetObjectItemCaseSensitive(result, "left_out"))
-        buf_printf(&text, "%s  %s: left out: %s\n",
-                   json_get_text(file, "manual", ""),
-                   json_get_text(file, "file", ""),
-                   why(json_get_text(file, "reason", "")));
-    if (text.size)
-        output_text(text.data);
-    buf_free(&text);
+    cJSON_ArrayForEach (file, list) {
+        struct group *group =
+            find_group(&groups, json_get_text(file, "manual", ""),
+                       why(json_get_text(file, key, "")));
+        if (group->count < MAX_NAMED)
+            group->files[group->count] = json_get_text(file, "file", "");
+        group->count++;
+    }
+    for (size_t i = 0; i < groups.count; i++) {
+        struct buf line = {0};
+        put_group(&line, &groups.items[i], before);
+        output_line(cli, &line, "    ");
+        buf_free(&line);
+    }
+    free(groups.items);
+}
+
+static void print(const struct cli *cli, const cJSON *result)
+{
+    print_list(cli, cJSON_GetObjectItemCaseSensitive(result, "files"), "reason",
+               "");
+    print_list(cli, cJSON_GetObjectItemCaseSensitive(result, "warnings"),
+               "message", "read, but ");
+    print_list(cli, cJSON_GetObjectItemCaseSensitive(result, "left_out"),
+               "reason", "left out: ");
 }
 
 /* With --retry and --wait what still fails, else what has failed so far. */
@@ -97,7 +156,7 @@ int cmd_failed(struct cli *cli, struct err *err)
     else if (!code)
         code = json_parse(buf_slice(&text), &result, err);
     output_clean(result);
-    print(result);
+    print(cli, result);
     cJSON_Delete(result);
     buf_free(&text);
     return code;

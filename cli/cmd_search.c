@@ -33,7 +33,7 @@ static void print_hit(const struct cli *cli, int number, const cJSON *result,
                       const cJSON *hit)
 {
     struct buf text = {0}, contents = {0};
-    int columns = output_columns() < 100 ? output_columns() : 100;
+    int columns = cli->columns ? cli->columns : 80;
     buf_printf(&text, "%d. ", number);
     cli_put_manual(&text, result, hit);
     output_put_title_path(&text, cJSON_GetObjectItemCaseSensitive(hit, "path"));
@@ -45,7 +45,8 @@ static void print_hit(const struct cli *cli, int number, const cJSON *result,
     output_dim(cli, text.data);
     buf_clear(&text);
     put_text(hit, &contents);
-    output_put_start_of_text(&text, contents.data, 2, columns, "   ");
+    output_put_start_of_text(&text, contents.data, 2,
+                             columns < 100 ? columns : 100, "   ");
     buf_free(&contents);
     output_text(text.data);
     buf_free(&text);

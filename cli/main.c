@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 
 static void print_error(const struct cli *cli, const struct err *err)
 {
@@ -37,20 +38,6 @@ static void print_error(const struct cli *cli, const struct err *err)
     buf_free(&out);
 }
 
-static bool is_terminal(int fd)
-{
-    const char *kind = getenv("TERM");
-    return isatty(fd) && kind && strcmp(kind, "dumb") != 0;
-}
-
-static void look_around(struct cli *cli)
-{
-    const char *no_color = getenv("NO_COLOR");
-    cli->color = is_terminal(STDOUT_FILENO) && !cli->options.no_color &&
-                 !(no_color && no_color[0]);
-    cli->progress = is_terminal(STDERR_FILENO) && !cli->options.quiet;
-}
-
 static int configure(struct cli *cli, struct err *err)
 {
     const struct options *options = &cli->options;
@@ -71,6 +58,7 @@ static int run(struct cli *cli, char **argv, struct err *err)
     int code = arguments_parse(cli, argv, err);
     if (code)
         return code;
+    terminal_look(cli);
     if (cli->options.version)
         return cmd_version(cli, err);
     if (cli->options.help) {
@@ -84,7 +72,6 @@ static int run(struct cli *cli, char **argv, struct err *err)
         return err_set(err, ERR_USAGE,
                        "what to do? `lectern help` lists the "
                        "verbs");
-    look_around(cli);
     if (!cli->command->bare)
         code = configure(cli, err);
     return code ? code : cli->command->run(cli, err);

@@ -3,10 +3,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/text.h"
+#include "cli/terminal.h"
 
 /* Marks, embeddings, overrides and isolates of the Unicode bidirectional algorithm,
  * and its separators of lines and paragraphs. */
@@ -107,6 +106,16 @@ void output_dim(const struct cli *cli, const char *text)
     output_text(text);
     if (cli->color)
         fputs("\033[0m", stdout);
+}
+
+void output_line(const struct cli *cli, const struct buf *line,
+                 const char *indent)
+{
+    struct buf broken = {0};
+    terminal_put_line(&broken, buf_slice(line), cli->columns, indent);
+    buf_put_byte(&broken, '\n');
+    fwrite(broken.data, 1, broken.size, stdout);
+    buf_free(&broken);
 }
 
 /* JSON escapes the other control characters itself. */
@@ -225,44 +234,23 @@ void output_put_bytes(struct buf *out, double bytes)
     buf_printf(out, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
 }
 
-int output_columns(void)
-{
-    struct winsize size;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
-        return size.ws_col;
-    return 80;
-}
-
-static int width_of(const char *text, size_t size)
-{
-    int width = 0;
-    for (size_t at = 0, step; at < size; at += step, width++)
-        text_decode(text, size, at, &step);
-    return width;
-}
-
 void output_put_start_of_text(struct buf *out, const char *text, int lines,
                               int columns, const char *indent)
 {
-    struct buf folded = {0};
+    struct buf folded = {0}, broken = {0};
+    buf_put_text(&folded, indent);
     text_fold_space(&folded, slice_of(text));
-    int room = columns - (int)strlen(indent) - 2, used = 0;
-    const char *word = folded.data;
-    for (; *word && lines > 0; word += *word == ' ') {
-        size_t size = strcspn(word, " ");
-        int width = width_of(word, size);
-        if (used && used + 1 + width > room) {
-            if (--lines == 0)
-                break;
-            buf_put_byte(out, '\n');
-            used = 0;
-        }
-        buf_put_text(out, used ? " " : indent);
-        buf_put(out, word, size);
-        used += width + (used > 0);
-        word += size;
-    }
-    buf_put_text(out, *word ? " …\n" : used ? "\n" : "");
+    bool any = folded.size > strlen(indent);
+    terminal_put_line(&broken, buf_slice(&folded), columns - 2, indent);
+    const char *end = broken.data;
+    for (int line = 0; any && line < lines && end; line++)
+        end = strchr(line ? end + 1 : end, '\n');
+    if (any)
+        buf_put(out, broken.data,
+                end ? (size_t)(end - broken.data) : broken.size);
+    if (any)
+        buf_put_text(out, end ? " …\n" : "\n");
+    buf_free(&broken);
     buf_free(&folded);
 }
 

@@ -23,6 +23,10 @@ void output_dim(const struct cli *cli, const char *text);
 /* Text of manuals, of which no line begins as a citation does: "[" is indented.
  * *begins: whether it stands at the beginning of a line, now and afterwards. */
 void output_quote(const char *text, bool *begins);
+/* Prints one line and a line feed, broken to fit the terminal (terminal.h);
+ * what is not our own in `line` was made printable before. */
+void output_line(const struct cli *cli, const struct buf *line,
+                 const char *indent);
 void output_json(struct slice value); /* and a line feed */
 
 /* On standard error, "lectern: ..."; a remark not with --quiet. */
@@ -44,8 +48,6 @@ void output_put_bytes(struct buf *out, double bytes);  /* 12.3 MB */
  * and indented; "…" ends them when there is more. */
 void output_put_start_of_text(struct buf *out, const char *text, int lines,
                               int columns, const char *indent);
-
-int output_columns(void); /* of the terminal, 80 where there is none */
 
 /* "NAME: 1169 files, 10,234 nodes, 2.1 s (0 failed)" of a result of add,
  * update or wait; false when it has no such numbers. */

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "cli/terminal.h"
 
 enum { BAR = 24, NARROW = 72 };
 
@@ -54,8 +55,7 @@ void progress_put_line(struct buf *out, const char *label, int64_t done,
         buf_printf(&line, "  %.0f/s", rate);
     if (rate > 0 && total > done)
         put_left(&line, (double)(total - done) / rate);
-    size_t most = columns > 1 ? (size_t)columns - 1 : 1;
-    buf_put(out, line.data, line.size < most ? line.size : most);
+    terminal_put_cut(out, buf_slice(&line), columns > 1 ? columns - 1 : 1);
     buf_free(&line);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "daemon/dropped.h"
 #include "daemon/result.h"
 #include "indexer/index.h"
@@ -305,6 +306,17 @@ static int check_place(const struct source_root *root, const char *path,
                   : err_set(err, ERR_STALE, "%s: " SOURCE_NOT_FOLLOWED, path);
 }
 
+/* JSON cannot say what is not UTF-8. */
+static void put_bytes(struct json *json, struct slice path)
+{
+    struct buf encoded = {0};
+    if (text_is_utf8(path.data, path.size))
+        return;
+    url_put_encoded(&encoded, path, "/._~-");
+    json_field_string(json, "file_encoded", buf_slice(&encoded));
+    buf_free(&encoded);
+}
+
 static int put_place(const struct call *call, const struct shelf *shelf,
                      struct json *json, struct err *err)
 {
@@ -331,6 +343,7 @@ static int put_place(const struct call *call, const struct shelf *shelf,
     }
     json_begin(json, '{');
     json_field_string(json, "file", buf_slice(&path));
+    put_bytes(json, buf_slice(&path));
     if (n->anchor.size)
         json_field_string(json, "anchor", n->anchor);
     else

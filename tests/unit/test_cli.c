@@ -19,6 +19,7 @@
 #include "cli/question_formats.h"
 #include "cli/questions.h"
 #include "cli/score.h"
+#include "cli/terminal.h"
 
 /* Arguments, `words` up to NULL. */
 static int parse(struct cli *cli, struct err *err, char **words)
@@ -403,6 +404,45 @@ static void text_for_people(void **state)
     buf_free(&out);
 }
 
+static void check_line(const char *line, int columns, const char *wanted)
+{
+    struct buf out = {0};
+    terminal_put_line(&out, slice_of(line), columns, "  ");
+    assert_string_equal(out.data, wanted);
+    buf_free(&out);
+}
+
+static void lines_fit_the_terminal(void **state)
+{
+    (void)state;
+    struct buf out = {0};
+    assert_int_equal(terminal_width(slice_of("a\xCC\x88漢字")), 5);
+    assert_int_equal(terminal_width(slice_of("\033[1mab\033[0m")), 2);
+    assert_int_equal(
+        terminal_width(slice_of("\033]8;;file:///a b\033\\ab\033]8;;\033\\")),
+        2);
+    check_line("one two  three", 0, "one two  three");
+    check_line("one two  three", 7, "one two\n  three");
+    check_line(" one two", 8, " one two");
+    check_line(" one two", 7, " one\n  two");
+    check_line("a_very_long_word b", 6, "a_very_long_word\n  b");
+    check_line("漢字漢字 b", 6, "漢字漢\n  字 b");
+    check_line("a\033]8;;x y\033\\b c", 4, "a\033]8;;x y\033\\b c");
+    terminal_put_prose(&out, slice_of("one two\n  code stays\n\nthree four"), 5);
+    assert_string_equal(out.data, "one\ntwo\n  code stays\n\nthree\nfour");
+    assert_int_equal(terminal_rows_of(buf_slice(&out), 80), 6);
+    assert_int_equal(terminal_rows_of(slice_of("12345\n123456\n\n"), 5), 4);
+    assert_int_equal(terminal_rows_of(slice_of("漢字漢"), 5), 2);
+    buf_clear(&out);
+    terminal_put_cut(&out, slice_of("a漢字"), 4);
+    terminal_pad(&out, 0, 5);
+    assert_string_equal(out.data, "a漢  ");
+    buf_clear(&out);
+    output_put_start_of_text(&out, "漢字漢字漢字漢字", 2, 10, "> ");
+    assert_string_equal(out.data, "> 漢字漢\n> 字漢字 …\n");
+    buf_free(&out);
+}
+
 static bool right(const char *question, const char *result)
 {
     struct questions questions;
@@ -687,6 +727,7 @@ int main(void)
         cmocka_unit_test(addresses_are_encoded),
         cmocka_unit_test(a_device_is_said_with_why),
         cmocka_unit_test(text_for_people),
+        cmocka_unit_test(lines_fit_the_terminal),
         cmocka_unit_test(right_is_what_the_rule_says),
         cmocka_unit_test(bad_questions_are_refused_with_the_line),
         cmocka_unit_test(squad_is_recognised),

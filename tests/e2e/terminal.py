@@ -1,0 +1,166 @@
+"""What people see on a terminal, and what scripts get instead."""
+import fcntl
+import gzip
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+import unicodedata
+import urllib.parse
+
+from e2e.house import LECTERN, PATIENCE, Failure, check, find, house, page, test
+
+ESCAPE = re.compile(r"\033\[[0-9;?]*[A-Za-z]|\033\]8;[^\033]*\033\\")
+
+
+def on_terminal(h, *args, columns=60, rows=200, keys=b"", **env):
+    """What a command prints on a terminal of this size, as it prints it, and its exit status.  A pager is cat, unless told."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    settings = {**h.env, "TERM": "xterm-256color", "PAGER": "cat", **env}
+    for name in [name for name, value in env.items() if value is None] + ["NO_COLOR"] * ("NO_COLOR" not in env):
+        settings.pop(name, None)
+    child = subprocess.Popen([LECTERN, *args, "--store", h.store], stdin=theirs, stdout=theirs, stderr=theirs,
+                             env=settings, start_new_session=True,
+                             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    os.close(theirs)
+    os.write(ours, keys)
+    got, end = b"", time.time() + PATIENCE
+    try:
+        while time.time() < end:
+            if select.select([ours], [], [], 0.1)[0]:
+                try:
+                    piece = os.read(ours, 65536)
+                except OSError:
+                    break
+                if not piece:
+                    break
+                got += piece
+        else:
+            os.killpg(child.pid, signal.SIGKILL)
+            raise Failure(f"{args} did not end: {got[-2000:]!r}")
+    finally:
+        os.close(ours)
+    return got.decode(errors="surrogateescape").replace("\r\n", "\n"), child.wait(PATIENCE)
+
+
+def plain(text):
+    return ESCAPE.sub("", text)
+
+
+def width(line):
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+def check_widths(text, columns):
+    for line in plain(text).split("\n"):
+        check(width(line) <= columns, f"wider than {columns}: {line!r}")
+
+
+@test
+def equal_reasons_of_failures_are_one_line():
+    with house() as h:
+        for i in range(9):
+            h.write(f"m/{i}.html", "<div>" * 300000 + f"x{i}")
+        h.write("m/z.html", page("Zebra", "<p>text</p>"))
+        h.write("m/other.html.gz", b"\x1f\x8b no gzip")
+        h.run("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        files = h.json("failed")["files"]
+        check(len(files) == 10, files)
+        reason = next(f["reason"] for f in files if f["file"] == "0.html")
+        piped = h.run("failed").stdout
+        check(piped.count(reason) == 9 and len(piped.splitlines()) == 10, f"scripts get a line for each file: {piped}")
+        shown, code = on_terminal(h, "failed", columns=200)
+        lines = plain(shown).splitlines()
+        check(code == 0 and len(lines) == 2, shown)
+        grouped = next(line for line in lines if reason in line)
+        check(grouped == f"m  9 files: {reason}: 0.html, 1.html, 2.html, …", grouped)
+        check(any(line.startswith("m  other.html.gz: ") for line in lines), lines)
+
+
+@test
+def packed_pages_are_opened_unpacked():
+    """A browser shows no .gz: it gets what is in it, in a file of ours."""
+    with house() as h:
+        text = page("Zebra", '<h2 id="two">Stripes</h2><p>The zebra is striped.</p>')
+        source = h.write("m/a b.html.gz", gzip.compress(text.encode()))
+        h.run("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        node = find(h.json("toc"), "Stripes")["id"]
+        h.env["XDG_CACHE_HOME"] = os.path.join(h.path, "cache")
+        h.env["BROWSER"] = "echo"
+        shown = h.run("open", node).stdout.strip()
+        check(shown.startswith(f"file://{h.path}/cache/lectern/") and shown.endswith("/a%20b.html#two"), shown)
+        path = urllib.parse.unquote(urllib.parse.urlsplit(shown).path)
+        check(open(path).read() == text, path)
+        check(os.stat(path).st_mode & 0o777 == 0o600 and os.stat(os.path.dirname(path)).st_mode & 0o777 == 0o700, "ours")
+        check(h.run("open", node, "--print").stdout.strip() == shown, "--print")
+        got = h.json("open", node)
+        check(got["url"] == shown and got["file"] == source, got)
+        # Where the cache cannot be written, a folder that ends with the session.
+        h.env["XDG_CACHE_HOME"] = "/proc/nowhere"
+        h.env["XDG_RUNTIME_DIR"] = os.path.join(h.path, "run")
+        os.mkdir(h.env["XDG_RUNTIME_DIR"])
+        check(h.run("open", node).stdout.startswith(f"file://{h.path}/run/lectern/"), "the runtime folder")
+        h.env["XDG_RUNTIME_DIR"] = "/proc/nowhere"
+        check("nowhere" in h.run("open", node, code=7).stderr, "neither")
+        check(h.run("open", node, "--print").stdout == f"file://{h.path}/m/a%20b.html.gz#two\n", "the packed one's address")
+        # An editor unpacks by itself, or is told by its user how.
+        del h.env["BROWSER"]
+        h.env["EDITOR"] = "echo"
+        check(source in h.run("open", node).stdout, "an editor")
+        h.env["BROWSER"] = "echo"
+        h.env["XDG_RUNTIME_DIR"] = os.path.join(h.path, "run")
+        with open(source, "wb") as file:
+            file.write(b"\x1f\x8b no gzip")
+        done = h.run("open", node, code=7)
+        check(source in done.stderr and not done.stdout, done)
+
+
+@test
+def names_that_are_not_utf_8_are_opened():
+    with house() as h:
+        name = os.fsencode(h.path) + b"/m/caf\xe9 \xff.html"
+        h.write("m/x.html", page("Other", "<p>text</p>"))
+        with open(name, "wb") as file:
+            file.write(page("Zebra", '<h2 id="two">Stripes</h2><p>The zebra is striped.</p>').encode())
+        h.run("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        node = find(h.json("toc"), "Stripes")["id"]
+        h.env["BROWSER"] = "echo"
+        wanted = f"file://{h.path}/m/caf%E9%20%FF.html#two"
+        for got in h.run("open", node).stdout.strip(), h.run("open", node, "--print").stdout.strip(), h.json("open", node)["url"]:
+            check(got == wanted, got)
+        h.run("ask", "Is the zebra striped?")
+        check(h.run("open", "1").stdout.strip() == wanted, "a citation")
+        # An editor gets the name itself.
+        del h.env["BROWSER"]
+        editor = h.write("editor", '#!/bin/sh\nprintf %s "$2" > "$OUT"\n')
+        os.chmod(editor, 0o755)
+        h.env.update(EDITOR=editor, OUT=os.path.join(h.path, "out"))
+        h.run("open", node)
+        check(open(h.env["OUT"], "rb").read() == name, "an editor")
+
+
+@test
+def without_a_browser_the_address_is_printed():
+    with house() as h:
+        h.write("m/a.html", page("Zebra", '<h2 id="two">Stripes</h2><p>The zebra is striped.</p>'))
+        h.run("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        node = find(h.json("toc"), "Stripes")["id"]
+        address = f"file://{h.path}/m/a.html#two\n"
+        h.env["PATH"] = h.path
+        done = h.run("open", node)
+        check(done.stdout == address and not done.stderr, (done.stdout, done.stderr))
+        check(on_terminal(h, "open", node) == (address, 0), "on a terminal")
+        # One that has no browser to run says so by its status.
+        os.chmod(h.write("xdg-open", "#!/bin/sh\nexit 3\n"), 0o755)
+        check(h.run("open", node).stdout == address, "xdg-open without a browser")
+        os.chmod(h.write("xdg-open", "#!/bin/sh\nexit 4\n"), 0o755)
+        check("status 4" in h.run("open", node, code=7).stderr, "a failure is one")
+        # What was asked for must be there.
+        h.env["BROWSER"] = "nosuchbrowser"
+        check("nosuchbrowser" in h.run("open", node, code=7).stderr, "BROWSER")
