@@ -533,6 +533,23 @@ void config_put_source(const struct config *config, enum config_key key,
         buf_put_text(out, names[source]);
 }
 
+void config_put_json(const struct config *config, struct json *json)
+{
+    json_begin(json, '[');
+    for (int i = 0; i < CONFIG_KEYS; i++) {
+        enum config_key key = (enum config_key)i;
+        struct buf source = {0};
+        config_put_source(config, key, &source);
+        json_begin(json, '{');
+        json_field_text(json, "key", config_name(key));
+        json_field_text(json, "value", config_text(config, key));
+        json_field_string(json, "source", buf_slice(&source));
+        json_end(json, '}');
+        buf_free(&source);
+    }
+    json_end(json, ']');
+}
+
 const char *config_name(enum config_key key)
 {
     return keys[key].name;

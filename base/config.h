@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/log.h"
 
 enum config_key {
@@ -89,6 +90,9 @@ enum log_level config_log_level(const struct config *config);
  * "environment", "flag". */
 void config_put_source(const struct config *config, enum config_key key,
                        struct buf *out);
+
+/* All values as a JSON array of {"key", "value", "source"}. */
+void config_put_json(const struct config *config, struct json *json);
 
 const char *config_name(enum config_key key);
 const char *config_help(enum config_key key);

@@ -101,7 +101,8 @@ struct options {
     bool foreground, repair;
     long count, depth, max_tokens, top_k, seed;
     double temperature, top_p, min_p, penalty;
-    struct text_list ignore, stop_texts, manuals; /* manual: the first of them */
+    struct text_list ignore, stop_texts,
+        manuals; /* manual: the first of them */
 };
 
 struct cli;
@@ -129,6 +130,9 @@ struct cli {
     int columns, rows;     /* of the terminal that standard output is, else 0 */
     bool color;            /* standard output takes colours and links */
     bool progress;         /* standard error takes a progress bar */
+    bool held;             /* output is held back for the pager; then: */
+    int screen;            /* the descriptor of the terminal */
+    cJSON *manuals;        /* what `ls` says, once it was asked; else NULL */
     int status;            /* exit status when there is no error */
 };
 

@@ -1,20 +1,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/answer.h"
 #include "cli/cli.h"
+#include "cli/emphasis.h"
 #include "cli/explain.h"
 #include "cli/output.h"
+#include "cli/pager.h"
+#include "cli/terminal.h"
 
 /* People may watch a model write; scripts get events for the asking. */
 static bool is_streamed(const struct cli *cli)
 {
     const struct options *options = &cli->options;
     bool generated = options->answer && !strcmp(options->answer, "generated");
-    return options->jsonl ||
-           (generated && !options->json && isatty(STDOUT_FILENO));
+    return options->jsonl || (generated && !options->json && cli->columns);
 }
 
 static void build_sampling(const struct options *options, struct json *json)
@@ -54,7 +55,7 @@ static bool is_none(const cJSON *result)
     return !strcmp(json_get_text(result, "kind", "none"), "none");
 }
 
-static void print_citations(const struct cli *cli, const cJSON *result)
+static void print_citations(struct cli *cli, const cJSON *result)
 {
     const cJSON *citation;
     const char *before = "\n";
@@ -68,13 +69,33 @@ static void print_citations(const struct cli *cli, const cJSON *result)
         cli_put_manual(&line, result, citation);
         output_put_title_path(&line, path);
         buf_put_text(&line, "  ");
-        output_put_place(&line, citation);
+        emphasis_put_place(cli, &line, citation);
         if (!strcmp(json_get_text(citation, "status", ""), "unverified"))
             buf_put_text(&line, "  (not verified)");
-        output_dim(cli, line.data);
-        putchar('\n');
+        output_dim_line(cli, &line, "    ");
         buf_free(&line);
     }
+}
+
+/* Broken to fit a terminal, with the words of the question in bold. */
+static void print_quote(const struct cli *cli, const cJSON *result,
+                        const char *answer)
+{
+    struct buf text = {0}, broken = {0};
+    bool begins = true;
+    output_put_quote(&text, answer, &begins);
+    buf_put(&text, "", 0);
+    if (cli->columns) {
+        struct buf marked = {0};
+        emphasis_put_words(cli, &marked, text.data, result);
+        terminal_put_prose(&broken, buf_slice(&marked), cli->columns);
+        buf_free(&marked);
+    } else {
+        buf_put_slice(&broken, buf_slice(&text));
+    }
+    fwrite(broken.data, 1, broken.size, stdout);
+    buf_free(&text);
+    buf_free(&broken);
 }
 
 /* The answer, unless it was shown as it came. */
@@ -83,7 +104,6 @@ static void print_text(const struct cli *cli, const cJSON *result,
 {
     const char *answer = json_get_text(result, "answer", "");
     size_t size = strlen(answer);
-    bool begins = true;
     bool same = shown->size && slice_is(buf_slice(shown), answer);
     if (shown->size && !same) {
         fputs("\n\n", stdout);
@@ -91,7 +111,7 @@ static void print_text(const struct cli *cli, const cJSON *result,
         output_remark(cli, "what follows is as the manuals have it");
     }
     if (!same)
-        output_quote(answer, &begins);
+        print_quote(cli, result, answer);
     if (size && answer[size - 1] != '\n')
         putchar('\n');
 }
@@ -106,7 +126,7 @@ static void remark_declined(const struct cli *cli, const cJSON *result)
     output_remark(cli, "this is not to be relied on: %s", why);
 }
 
-static void print_answer(const struct cli *cli, const cJSON *result,
+static void print_answer(struct cli *cli, const cJSON *result,
                          const struct buf *shown)
 {
     if (is_none(result)) {
@@ -127,8 +147,7 @@ static void print_answer(const struct cli *cli, const cJSON *result,
         explain_print(result);
 }
 
-static void print_cleanly(const struct cli *cli, cJSON *result,
-                          struct buf *shown)
+static void print_cleanly(struct cli *cli, cJSON *result, struct buf *shown)
 {
     output_clean(result);
     output_make_printable(shown);
@@ -161,6 +180,15 @@ struct listener {
     bool begins;      /* at the beginning of a line */
 };
 
+static void print_piece(const char *text, bool *begins)
+{
+    struct buf piece = {0};
+    output_put_quote(&piece, text, begins);
+    buf_put(&piece, "", 0);
+    output_text(piece.data);
+    buf_free(&piece);
+}
+
 static void hear(void *user, struct slice method, struct slice params)
 {
     struct listener *listener = user;
@@ -173,7 +201,7 @@ static void hear(void *user, struct slice method, struct slice params)
     } else if (!strcmp(event, "token")) {
         const char *text = json_get_text(object, "text", "");
         buf_put_text(&listener->shown, text);
-        output_quote(text, &listener->begins);
+        print_piece(text, &listener->begins);
         fflush(stdout);
     }
     cJSON_Delete(object);
@@ -204,6 +232,8 @@ int cmd_ask(struct cli *cli, struct err *err)
     if (!code) {
         answer_save(cli, result);
         judge(cli, result);
+        if (!is_streamed(cli))
+            pager_begin(cli);
         if (cli->options.jsonl)
             print_event("done", result);
         else if (cli->options.json)

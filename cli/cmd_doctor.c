@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/output.h"
+#include "cli/pager.h"
 
 enum { MOST_CHECKS = 16, LEAST_FREE_MB = 64 };
 
@@ -25,6 +26,7 @@ struct check {
 struct exam {
     struct check checks[MOST_CHECKS];
     size_t count;
+    cJSON *status; /* of the daemon; NULL: it has not answered */
 };
 
 static struct check *add_check(struct exam *exam, const char *name)
@@ -204,7 +206,8 @@ static void check_daemon(struct exam *exam, struct cli *cli)
     struct err err = {0};
     cJSON *status = NULL;
     check->code =
-        cli_call(cli, "status", slice_of("{\"open\":true}"), &text, &err);
+        cli_call(cli, "status", slice_of("{\"open\":true,\"config\":true}"),
+                 &text, &err);
     if (!check->code)
         check->code = json_parse(buf_slice(&text), &status, &err);
     output_clean(status);
@@ -224,11 +227,26 @@ static void check_daemon(struct exam *exam, struct cli *cli)
         check_device(exam, status);
     if (status)
         check_manuals(exam, status);
-    cJSON_Delete(status);
+    exam->status = status;
     buf_free(&text);
 }
 
-static void print_people(const struct cli *cli, const struct exam *exam)
+/* The value that the running daemon has for a key, and where it has it from; NULL where
+ * that is ours. */
+static const cJSON *daemon_value(const struct exam *exam,
+                                 const struct config *config,
+                                 enum config_key key)
+{
+    const cJSON *one;
+    cJSON_ArrayForEach (
+        one, cJSON_GetObjectItemCaseSensitive(exam->status, "config"))
+        if (!strcmp(json_get_text(one, "key", ""), config_name(key)) &&
+            strcmp(json_get_text(one, "value", ""), config_text(config, key)))
+            return one;
+    return NULL;
+}
+
+static void print_people(struct cli *cli, const struct exam *exam)
 {
     struct buf out = {0};
     buf_printf(&out, "lectern %s, configuration %s%s\n\n", LECTERN_VERSION,
@@ -239,32 +257,20 @@ static void print_people(const struct cli *cli, const struct exam *exam)
                    config_text(&cli->config, key));
         config_put_source(&cli->config, key, &out);
         buf_put_text(&out, ")\n");
+        const cJSON *other = daemon_value(exam, &cli->config, key);
+        if (other)
+            buf_printf(&out, "  %-16s %s  (the running daemon, %s)\n", "",
+                       json_get_text(other, "value", ""),
+                       json_get_text(other, "source", ""));
     }
     buf_put_byte(&out, '\n');
     for (size_t i = 0; i < exam->count; i++)
         buf_printf(&out, "  %-4s  %-14s %s\n",
                    exam->checks[i].code ? "FAIL" : "ok", exam->checks[i].name,
                    exam->checks[i].detail.data);
-    output_text(out.data);
+    pager_begin(cli);
+    output_lines(cli, &out, "                       ");
     buf_free(&out);
-}
-
-static void json_config(struct json *json, const struct config *config)
-{
-    json_key(json, "config");
-    json_begin(json, '[');
-    for (int i = 0; i < CONFIG_KEYS; i++) {
-        enum config_key key = (enum config_key)i;
-        struct buf source = {0};
-        config_put_source(config, key, &source);
-        json_begin(json, '{');
-        json_field_text(json, "key", config_name(key));
-        json_field_text(json, "value", config_text(config, key));
-        json_field_string(json, "source", buf_slice(&source));
-        json_end(json, '}');
-        buf_free(&source);
-    }
-    json_end(json, ']');
 }
 
 static void print_json(const struct cli *cli, const struct exam *exam)
@@ -276,7 +282,16 @@ static void print_json(const struct cli *cli, const struct exam *exam)
     json_field_text(&json, "version", LECTERN_VERSION);
     json_field_text(&json, "file",
                     cli->config.file_read ? cli->config.file : NULL);
-    json_config(&json, &cli->config);
+    json_key(&json, "config");
+    config_put_json(&cli->config, &json);
+    const cJSON *daemon =
+        cJSON_GetObjectItemCaseSensitive(exam->status, "config");
+    char *text = daemon ? cJSON_PrintUnformatted(daemon) : NULL;
+    if (text) {
+        json_key(&json, "daemon_config");
+        json_raw(&json, slice_of(text));
+    }
+    cJSON_free(text);
     json_key(&json, "checks");
     json_begin(&json, '[');
     for (size_t i = 0; i < exam->count; i++) {
@@ -311,5 +326,6 @@ int cmd_doctor(struct cli *cli, struct err *err)
         print_people(cli, &exam);
     for (size_t i = 0; i < exam.count; i++)
         buf_free(&exam.checks[i].detail);
+    cJSON_Delete(exam.status);
     return 0;
 }

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/pager.h"
 
 enum { MAX_NAMED = 3 /* files of a group */ };
 
@@ -47,7 +48,8 @@ static const char *why(const char *reason)
         {"part", "a part of another file, which includes it"},
         {"link", "a link out of the manual's folder, not followed: lectern "
                  "add --follow-links, if you trust it"},
-        {"lists", "made besides the text: lists, uses, listings, a converter's files"},
+        {"lists",
+         "made besides the text: lists, uses, listings, a converter's files"},
     };
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++)
         if (!strcmp(reason, sentences[i][0]))
@@ -156,6 +158,7 @@ int cmd_failed(struct cli *cli, struct err *err)
     else if (!code)
         code = json_parse(buf_slice(&text), &result, err);
     output_clean(result);
+    pager_begin(cli);
     print(cli, result);
     cJSON_Delete(result);
     buf_free(&text);

@@ -3,7 +3,10 @@
 
 #include "cli/answer.h"
 #include "cli/cli.h"
+#include "cli/emphasis.h"
 #include "cli/output.h"
+#include "cli/pager.h"
+#include "cli/terminal.h"
 
 static void print_line(const char *text)
 {
@@ -11,6 +14,23 @@ static void print_line(const char *text)
     output_text(text);
     if (size && text[size - 1] != '\n')
         putchar('\n');
+}
+
+/* Broken to fit the terminal, unless its lines mean something. */
+static void print_block(const struct cli *cli, const cJSON *block)
+{
+    static const char *const set[] = {"code", "table", "math", "figure"};
+    const char *kind = json_get_text(block, "kind", "");
+    const char *text = json_get_text(block, "text", "");
+    struct buf broken = {0};
+    int columns = cli->columns;
+    for (size_t i = 0; i < sizeof set / sizeof set[0]; i++)
+        if (!strcmp(kind, set[i]))
+            columns = 0;
+    terminal_put_prose(&broken, slice_of(text), columns);
+    buf_put(&broken, "", 0);
+    print_line(broken.data);
+    buf_free(&broken);
 }
 
 /* "[dropped: navigation] Prev Up Next" */
@@ -38,27 +58,24 @@ static void print_children(const struct cli *cli, const cJSON *children)
     }
 }
 
-static void print_section(const struct cli *cli, const cJSON *node)
+static void print_section(struct cli *cli, const cJSON *node)
 {
     struct buf line = {0};
     const cJSON *block;
-    if (cli->color)
-        fputs("\033[1m", stdout);
-    output_text(json_get_text(node, "title", ""));
-    if (cli->color)
-        fputs("\033[0m", stdout);
-    putchar('\n');
+    buf_printf(&line, "%s%s%s", cli->color ? "\033[1m" : "",
+               json_get_text(node, "title", ""), cli->color ? "\033[0m" : "");
+    output_line(cli, &line, "");
+    buf_clear(&line);
     output_put_title_path(&line,
                           cJSON_GetObjectItemCaseSensitive(node, "path"));
     buf_put_text(&line, "  ");
-    output_put_place(&line, node);
-    output_dim(cli, line.data);
-    putchar('\n');
+    emphasis_put_place(cli, &line, node);
+    output_dim_line(cli, &line, "");
     buf_free(&line);
     cJSON_ArrayForEach (block,
                         cJSON_GetObjectItemCaseSensitive(node, "blocks")) {
         putchar('\n');
-        print_line(json_get_text(block, "text", ""));
+        print_block(cli, block);
     }
     print_children(cli, cJSON_GetObjectItemCaseSensitive(node, "children"));
     cJSON_ArrayForEach (block,
@@ -81,6 +98,7 @@ int cmd_get(struct cli *cli, struct err *err)
         json_field_bool(&json, "all", true);
     json_end(&json, '}');
     code = cli_request(cli, "get", buf_slice(&params), &result, err);
+    pager_begin(cli);
     if (!code && result)
         print_section(cli, result);
     cJSON_Delete(result);

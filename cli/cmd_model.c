@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "cli/cli.h"
+#include "cli/client.h"
 #include "cli/model_list.h"
 #include "cli/output.h"
 
@@ -133,6 +134,7 @@ static int info(struct cli *cli, const char *argument, struct err *err)
     if (argument)
         config_put_path(argument, NULL, &path);
     folder_param(&params, argument ? path.data : NULL, false);
+    bool running = !client_open(&cli->config, NULL, false, &cli->client, NULL);
     int code = cli_request(cli, "model", buf_slice(&params), &result, err);
     if (!code && result) {
         const cJSON *model = cJSON_GetObjectItemCaseSensitive(result, "model");
@@ -141,6 +143,12 @@ static int info(struct cli *cli, const char *argument, struct err *err)
         else
             put_used(cli, &out, model);
         output_text(out.data);
+    }
+    /* One that was started only for this does not stay. */
+    if (!running && cli->client) {
+        struct buf stopped = {0};
+        cli_call(cli, "stop", slice_of("{}"), &stopped, NULL);
+        buf_free(&stopped);
     }
     cJSON_Delete(result);
     buf_free(&path);

@@ -3,8 +3,10 @@
 
 #include "cli/answer.h"
 #include "cli/cli.h"
+#include "cli/emphasis.h"
 #include "cli/explain.h"
 #include "cli/output.h"
+#include "cli/pager.h"
 
 static int build(struct cli *cli, struct buf *params, struct err *err)
 {
@@ -29,30 +31,35 @@ static void put_text(const cJSON *hit, struct buf *out)
     buf_put(out, "", 0);
 }
 
-static void print_hit(const struct cli *cli, int number, const cJSON *result,
+static void print_hit(struct cli *cli, int number, const cJSON *result,
                       const cJSON *hit)
 {
-    struct buf text = {0}, contents = {0};
+    struct buf line = {0}, titles = {0}, contents = {0}, text = {0};
     int columns = cli->columns ? cli->columns : 80;
-    buf_printf(&text, "%d. ", number);
-    cli_put_manual(&text, result, hit);
-    output_put_title_path(&text, cJSON_GetObjectItemCaseSensitive(hit, "path"));
-    buf_put_text(&text, "\n   ");
-    output_text(text.data);
-    buf_clear(&text);
-    output_put_place(&text, hit);
-    buf_printf(&text, "  (%s)\n", json_get_text(hit, "node", ""));
-    output_dim(cli, text.data);
-    buf_clear(&text);
+    buf_printf(&line, "%d. ", number);
+    cli_put_manual(&line, result, hit);
+    output_put_title_path(&titles,
+                          cJSON_GetObjectItemCaseSensitive(hit, "path"));
+    emphasis_put_words(cli, &line, titles.data, result);
+    output_line(cli, &line, "   ");
+    buf_clear(&line);
+    buf_put_text(&line, "   ");
+    emphasis_put_place(cli, &line, hit);
+    buf_printf(&line, "  (%s)", json_get_text(hit, "node", ""));
+    output_dim_line(cli, &line, "   ");
     put_text(hit, &contents);
-    output_put_start_of_text(&text, contents.data, 2,
+    emphasis_put_words(cli, &text, contents.data, result);
+    buf_clear(&line);
+    output_put_start_of_text(&line, text.data ? text.data : "", 2,
                              columns < 100 ? columns : 100, "   ");
+    fwrite(line.data, 1, line.size, stdout);
+    buf_free(&line);
+    buf_free(&titles);
     buf_free(&contents);
-    output_text(text.data);
     buf_free(&text);
 }
 
-static void print_hits(const struct cli *cli, const cJSON *result)
+static void print_hits(struct cli *cli, const cJSON *result)
 {
     const cJSON *hits = cJSON_GetObjectItemCaseSensitive(result, "results");
     const cJSON *hit;
@@ -84,6 +91,7 @@ int cmd_search(struct cli *cli, struct err *err)
         answer_save_results(cli, result);
         output_clean(result);
         cli_judge_freshness(cli, result);
+        pager_begin(cli);
         if (cli->options.json)
             output_json(buf_slice(&text));
         else

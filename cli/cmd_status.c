@@ -2,6 +2,7 @@
 
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/pager.h"
 
 static void put_daemon(struct buf *out, const cJSON *status)
 {
@@ -157,7 +158,8 @@ int cmd_status(struct cli *cli, struct err *err)
         buf_printf(&out, "manuals   %d\n", cJSON_GetArraySize(manuals));
         cJSON_ArrayForEach (manual, manuals)
             put_manual(&out, manual);
-        output_text(out.data);
+        pager_begin(cli);
+        output_lines(cli, &out, "          ");
         cli_tell_damage(cli, status);
     }
     cJSON_Delete(status);

@@ -2,16 +2,19 @@
 
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/pager.h"
 
 static void print_node(const struct cli *cli, const cJSON *node, int indent)
 {
-    struct buf text = {0};
+    struct buf line = {0}, below = {0};
     const cJSON *child;
-    buf_printf(&text, "%*s%s  ", indent, "", json_get_text(node, "title", ""));
-    output_text(text.data);
-    output_dim(cli, json_get_text(node, "id", ""));
-    putchar('\n');
-    buf_free(&text);
+    buf_printf(&line, "%*s%s  %s%s%s", indent, "",
+               json_get_text(node, "title", ""), cli->color ? "\033[2m" : "",
+               json_get_text(node, "id", ""), cli->color ? "\033[0m" : "");
+    buf_printf(&below, "%*s", indent + 4, "");
+    output_line(cli, &line, below.data);
+    buf_free(&line);
+    buf_free(&below);
     cJSON_ArrayForEach (child,
                         cJSON_GetObjectItemCaseSensitive(node, "children"))
         print_node(cli, child, indent + 2);
@@ -29,6 +32,7 @@ int cmd_toc(struct cli *cli, struct err *err)
     cli_param_number(&json, "depth", cli->options.depth);
     json_end(&json, '}');
     int code = cli_request(cli, "toc", buf_slice(&params), &result, err);
+    pager_begin(cli);
     if (!code && result) {
         print_node(cli, result, 0);
         cli_tell_damage(cli, result);

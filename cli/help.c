@@ -6,6 +6,7 @@
 #include "base/version.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/pager.h"
 
 static void print_option(const struct option_spec *spec)
 {
@@ -41,7 +42,8 @@ void help_overview(void)
     puts("\noptions of every verb (its own: lectern help VERB):");
     print_options(cli_common_options | UINT64_C(1) << OPTION_VERSION);
     puts("\nexit status: 0 found, 1 nothing found, 2 usage, 3 no daemon, "
-         "4 stale index,\n5 model unavailable, 6 store error, 7 another failure, 130 "
+         "4 stale index,\n5 model unavailable, 6 store error, 7 another "
+         "failure, 130 "
          "interrupted");
 }
 
@@ -59,6 +61,7 @@ void help_command(const struct command *command)
 
 int cmd_help(struct cli *cli, struct err *err)
 {
+    pager_begin(cli);
     if (cli->args.count == 0) {
         help_overview();
         return 0;

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/pager.h"
 #include "cli/terminal.h"
 
 static void print_error(const struct cli *cli, const struct err *err)
@@ -62,6 +63,7 @@ static int run(struct cli *cli, char **argv, struct err *err)
     if (cli->options.version)
         return cmd_version(cli, err);
     if (cli->options.help) {
+        pager_begin(cli);
         if (cli->command)
             help_command(cli->command);
         else
@@ -84,6 +86,7 @@ int main(int argc, char **argv)
     (void)argc;
     file_open_standard();
     int code = run(&cli, argv, &err);
+    pager_end(&cli);
     if (code)
         print_error(&cli, &err);
     int status = code ? err_exit_status(code) : cli.status;
@@ -91,6 +94,7 @@ int main(int argc, char **argv)
         fputs("lectern: cannot write the output\n", stderr);
         status = status ? status : err_exit_status(ERR_IO);
     }
+    cJSON_Delete(cli.manuals);
     cli_disconnect(&cli);
     config_free(&cli.config);
     arguments_free(&cli);

@@ -75,19 +75,15 @@ void output_clean(cJSON *result)
         output_clean(member); /* json_parse has bounded the depth */
 }
 
-void output_quote(const char *text, bool *begins)
+void output_put_quote(struct buf *out, const char *text, bool *begins)
 {
-    struct buf out = {0};
     for (; *text; text++) {
         if (*begins && *text == '[')
-            buf_put_text(&out, "  ");
+            buf_put_text(out, "  ");
         if (*text != ' ' && *text != '\t')
             *begins = *text == '\n';
-        buf_put_byte(&out, *text);
+        buf_put_byte(out, *text);
     }
-    if (out.size)
-        output_text(out.data);
-    buf_free(&out);
 }
 
 void output_text(const char *text)
@@ -116,6 +112,35 @@ void output_line(const struct cli *cli, const struct buf *line,
     buf_put_byte(&broken, '\n');
     fwrite(broken.data, 1, broken.size, stdout);
     buf_free(&broken);
+}
+
+void output_lines(const struct cli *cli, struct buf *lines, const char *indent)
+{
+    struct buf line = {0};
+    output_make_printable(lines);
+    for (size_t at = 0; at < lines->size; at += line.size + 1) {
+        const char *end = memchr(lines->data + at, '\n', lines->size - at);
+        size_t stop = end ? (size_t)(end - lines->data) : lines->size;
+        buf_clear(&line);
+        buf_put(&line, lines->data + at, stop - at);
+        output_line(cli, &line, indent);
+    }
+    buf_free(&line);
+}
+
+void output_dim_line(const struct cli *cli, const struct buf *line,
+                     const char *indent)
+{
+    struct buf dim = {0};
+    if (!cli->color) {
+        output_line(cli, line, indent);
+        return;
+    }
+    buf_put_text(&dim, "\033[2m");
+    buf_put_slice(&dim, buf_slice(line));
+    buf_put_text(&dim, "\033[0m");
+    output_line(cli, &dim, indent);
+    buf_free(&dim);
 }
 
 /* JSON escapes the other control characters itself. */

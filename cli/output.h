@@ -20,13 +20,19 @@ void output_clean(cJSON *result);
 /* On standard output. */
 void output_text(const char *text);
 void output_dim(const struct cli *cli, const char *text);
-/* Text of manuals, of which no line begins as a citation does: "[" is indented.
+/* Prints `line`, dim, broken to fit, and a line feed; what is not our own in it was made
+ * printable before. */
+void output_dim_line(const struct cli *cli, const struct buf *line,
+                     const char *indent);
+/* Appends text of manuals, of which no line begins as a citation does: "[" is indented.
  * *begins: whether it stands at the beginning of a line, now and afterwards. */
-void output_quote(const char *text, bool *begins);
+void output_put_quote(struct buf *out, const char *text, bool *begins);
 /* Prints one line and a line feed, broken to fit the terminal (terminal.h);
  * what is not our own in `line` was made printable before. */
 void output_line(const struct cli *cli, const struct buf *line,
                  const char *indent);
+/* The same of several lines, each with its line feed. */
+void output_lines(const struct cli *cli, struct buf *lines, const char *indent);
 void output_json(struct slice value); /* and a line feed */
 
 /* On standard error, "lectern: ..."; a remark not with --quiet. */

@@ -17,6 +17,7 @@ struct conversations;
 struct readings;
 
 struct daemon {
+    const struct config *config;
     struct store *store;
     struct library *library;
     struct engine *engine;

@@ -169,8 +169,9 @@ static int open_all(struct service *service, const struct config *config,
                     struct err *err)
 {
     struct daemon *daemon = &service->daemon;
-    struct store_options options = {.folder =
-                                        config_text(config, CONFIG_STORE)};
+    struct store_options options = {.folder = config_text(config, CONFIG_STORE),
+                                    .address =
+                                        config_text(config, CONFIG_SOCKET)};
     struct engine_options engine = {.folder = config_model(config),
                                     .exact =
                                         config_choice(config, CONFIG_HILS)};
@@ -193,6 +194,7 @@ static int start_threads(struct service *service, const struct config *config,
                          struct err *err)
 {
     struct daemon *daemon = &service->daemon;
+    daemon->config = config;
     daemon->started_ms = clock_ms();
     daemon->parser = parser_options(config);
     daemon->policy = memory_policy(config);

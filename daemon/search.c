@@ -240,6 +240,16 @@ static void explain_dense(struct json *json, const struct route_dense *dense)
     json_end(json, '}');
 }
 
+void search_terms(struct json *json, const struct route_result *route)
+{
+    json_key(json, "terms");
+    json_begin(json, '[');
+    for (size_t t = 0; t < route->term_count; t++)
+        if (!route->terms[t].common)
+            json_text(json, route->terms[t].term);
+    json_end(json, ']');
+}
+
 void search_explain(struct json *json, const struct call *call,
                     const struct route_result *route)
 {
@@ -388,6 +398,7 @@ int verb_search(struct call *call, struct json *json, struct err *err)
                         json_get_text(call->params, "query", ""));
         search_generation(json, call, shelf);
         code = put_results(json, call, shelf, &route, err);
+        search_terms(json, &route);
         search_explain(json, call, &route);
         json_field_text(json, "model", question.model);
         json_key(json, "ms");

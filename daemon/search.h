@@ -21,6 +21,9 @@ int search_kinds(const struct call *call, kind_set *ret, struct err *err);
 void search_generation(struct json *json, const struct call *call,
                        const struct shelf *shelf);
 
+/* "terms": stems of what was asked for, without the everyday words. */
+void search_terms(struct json *json, const struct route_result *route);
+
 /* "explain", when it was asked for. */
 void search_explain(struct json *json, const struct call *call,
                     const struct route_result *route);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/config.h"
 #include "base/file.h"
 #include "base/version.h"
 #include "daemon/jobs.h"
@@ -298,6 +299,10 @@ static void put_daemon(struct json *json, const struct call *call)
     put_store(json, call->daemon->store);
     put_watch(json, call->daemon->watch);
     put_vectors(json, shelf);
+    if (json_get_bool(call->params, "config", false)) {
+        json_key(json, "config");
+        config_put_json(call->daemon->config, json);
+    }
     shelf_release(shelf);
 }
 

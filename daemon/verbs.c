@@ -48,7 +48,7 @@ static const struct param get_params[] = {NEEDED_TEXT("node"), BOOL("all"),
                                           END};
 static const struct param update_params[] = {TEXT("manual"), BOOL("wait"),
                                              BOOL("force"), END};
-static const struct param status_params[] = {BOOL("open"), END};
+static const struct param status_params[] = {BOOL("open"), BOOL("config"), END};
 static const struct param manual_params[] = {TEXT("manual"), END};
 static const struct param failed_params[] = {TEXT("manual"), BOOL("retry"),
                                              BOOL("left_out"), END};

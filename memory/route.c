@@ -369,7 +369,8 @@ static void look_for_word(void *context, const struct term_at *at)
 
 /* Is a word of the question in the section only as the stem of an acronym, as the cup
  * in CUPS? */
-static bool is_acronym(const struct routing *routing, const struct route_hit *hit,
+static bool is_acronym(const struct routing *routing,
+                       const struct route_hit *hit,
                        const struct query_term *term)
 {
     struct acronym acronym = {slice_of(term->term), false};
@@ -377,8 +378,8 @@ static bool is_acronym(const struct routing *routing, const struct route_hit *hi
     struct content content;
     terms_of(maker, hit->volume->outline->nodes[hit->node].title, look_for_word,
              &acronym);
-    bool known = !content_open(routing->shelf, hit->volume, hit->node, &content,
-                               NULL);
+    bool known =
+        !content_open(routing->shelf, hit->volume, hit->node, &content, NULL);
     for (uint32_t b = 0; known && b < content.node->block_count; b++)
         terms_of(maker, content.node->blocks[b].text, look_for_word, &acronym);
     if (known)
@@ -460,7 +461,8 @@ static struct route_term give_term(const struct query_term *term)
         .written = term->written ? mem_strdup(term->written) : NULL,
         .nodes = term->nodes,
         .idf = term->idf,
-        .weight = term->weight};
+        .weight = term->weight,
+        .common = term->frequency > 0};
 }
 
 static void give_terms(struct routing *routing)

@@ -120,6 +120,7 @@ struct route_term {
     uint32_t nodes; /* that hold it */
     double idf;
     double weight; /* what it counts */
+    bool common;   /* an everyday word of a sentence: beside the point */
 };
 
 struct route_result {

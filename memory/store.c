@@ -47,20 +47,30 @@
 #include "base/log.h"
 #include "memory/tables.h"
 
+enum { MAX_LOCK = 8192 /* bytes of its file */ };
+
 /* ---- Opening ---- */
 
+/* The lock's file has the process in its first line, and its address in the second. */
 static int in_use(const char *folder, struct err *err)
 {
-    struct buf path = {0};
-    char pid[32] = "";
+    struct buf path = {0}, user = {0};
     file_join(&path, folder, "lock");
-    int fd = open(path.data, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : pread(fd, pid, sizeof pid - 1, 0);
-    if (fd >= 0)
-        close(fd);
+    file_read(path.data, MAX_LOCK, &user, NULL);
     buf_free(&path);
-    return err_set(err, ERR_STORE, "another daemon (pid %s) uses the store %s",
-                   n > 0 ? pid : "unknown", folder);
+    const char *text = user.size ? user.data : "unknown";
+    size_t pid = strcspn(text, "\n");
+    const char *address = text[pid] ? text + pid + 1 : "";
+    if (address[0])
+        err_set(err, ERR_STORE,
+                "another daemon (pid %.*s) uses the store %s; it answers at "
+                "--socket %s",
+                (int)pid, text, folder, address);
+    else
+        err_set(err, ERR_STORE, "another daemon (pid %.*s) uses the store %s",
+                (int)pid, text, folder);
+    buf_free(&user);
+    return ERR_STORE;
 }
 
 /* The folder itself is locked, too: the file in it can be removed and made anew
@@ -82,8 +92,10 @@ static int lock_folder(const char *folder, int *ret_fd, struct err *err)
     return 0;
 }
 
-static int take_lock(const char *folder, int *ret_fd, struct err *err)
+static int take_lock(const struct store_options *options, int *ret_fd,
+                     struct err *err)
 {
+    const char *folder = options->folder;
     struct buf path = {0};
     file_join(&path, folder, "lock");
     int fd = open(path.data, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -94,9 +106,14 @@ static int take_lock(const char *folder, int *ret_fd, struct err *err)
         close(fd);
         return in_use(folder, err);
     }
-    char pid[32];
-    int size = snprintf(pid, sizeof pid, "%ld", (long)getpid());
-    if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)size, 0) < 0) {
+    struct buf user = {0};
+    buf_printf(&user, "%ld", (long)getpid());
+    if (options->address)
+        buf_printf(&user, "\n%s", options->address);
+    bool written =
+        ftruncate(fd, 0) == 0 && pwrite(fd, user.data, user.size, 0) >= 0;
+    buf_free(&user);
+    if (!written) {
         int code =
             err_errno(err, ERR_STORE, "cannot write the lock of %s", folder);
         close(fd);
@@ -125,7 +142,7 @@ int store_open(const struct store_options *options, struct store **ret_store,
         return err_set(err, ERR_STORE, "%s", cause.message);
     code = lock_folder(options->folder, &folder_lock, err);
     if (!code)
-        code = take_lock(options->folder, &lock, err);
+        code = take_lock(options, &lock, err);
     if (!code) {
         store_copy_clear(options->folder);
         code = store_prepare(options->folder, err);

@@ -27,11 +27,14 @@ struct store;
 struct store_txn;
 
 struct store_options {
-    const char *folder;  /* made when absent, mode 0700 */
+    const char *folder; /* made when absent, mode 0700 */
+    const char
+        *address; /* where its user is reached, told whoever else opens it;
+                            NULL: nowhere */
     uint64_t most_bytes; /* address space of the map; 0: 256 GiB */
 };
 
-/* ERR_STORE "another daemon (pid N) holds ..." when it is in use. */
+/* ERR_STORE when it is in use: "another daemon (pid N, at ADDRESS) uses the store". */
 int store_open(const struct store_options *options, struct store **ret_store,
                struct err *err);
 void store_close(struct store *store);

@@ -164,3 +164,99 @@ def without_a_browser_the_address_is_printed():
         # What was asked for must be there.
         h.env["BROWSER"] = "nosuchbrowser"
         check("nosuchbrowser" in h.run("open", node, code=7).stderr, "BROWSER")
+
+
+LONG = "The zebra is a striped animal of the plains that runs from whatever else there is. " * 6
+
+
+def write_wide(h):
+    h.write("m/a.html", page("Zebra", f'<h2 id="two">Stripes 図書館の案内と検索の手引きについての説明と例</h2><p>{LONG}</p>'
+                                      f"<pre>{'x' * 90}</pre>"))
+    h.run("add", os.path.join(h.path, "m"), "-c", "図書", "--wait")
+
+
+@test
+def what_is_printed_fits_the_terminal():
+    with house() as h:
+        write_wide(h)
+        node = find(h.json("toc"), "Stripes 図書館の案内と検索の手引きについての説明と例")["id"]
+        for args in (["ask", "Is the zebra striped?"], ["search", "zebra"], ["status"], ["toc"], ["failed"]):
+            shown, code = on_terminal(h, *args, columns=40)
+            check(code == 0, (args, shown))
+            for line in plain(shown).split("\n"):
+                check(width(line) <= 40 or "/" in line, f"{args}: wider than 40: {line!r}")
+        shown, _ = on_terminal(h, "get", node, columns=40)
+        check("x" * 90 in plain(shown), "code is not broken")
+        check_widths("\n".join(line for line in plain(shown).split("\n") if "xxx" not in line), 40)
+        # The words are all there, in their order.
+        said = h.json("ask", "Is the zebra striped?")["answer"]
+        check(" ".join(said.split()) in " ".join(plain(on_terminal(h, "ask", "Is the zebra striped?")[0]).split()), "words")
+        # Columns stand under their titles, whatever is wide.
+        head, row = plain(on_terminal(h, "ls", columns=200)[0]).splitlines()[:2]
+        check(head.index("folder") == width(row[:row.index("/")]), (head, row))
+        # Scripts get lines as they are.
+        piped = h.run("ask", "Is the zebra striped?").stdout
+        check(said.split("\n")[0] in piped.split("\n") and "\033" not in piped, piped)
+
+
+@test
+def words_of_the_question_are_bold_and_places_are_links():
+    with house() as h:
+        write_wide(h)
+        for args in (["search", "striped animals"], ["ask", "Is it a striped animal?"]):
+            shown, _ = on_terminal(h, *args)
+            check("\033[1mstriped\033[22m" in shown and "\033[1manimal\033[22m" in shown, repr(shown))
+            check("\033[1mthe\033[22m" not in shown and "\033[1mis\033[22m" not in shown, repr(shown))
+            check(f"\033]8;;file://{h.path}/m/a.html#two\033\\a.html#two\033]8;;\033\\" in shown, repr(shown))
+            check("\033" not in on_terminal(h, *args, NO_COLOR="1")[0], "NO_COLOR")
+            check("\033" not in on_terminal(h, *args, TERM="dumb")[0], "a dumb terminal")
+
+
+@test
+def what_is_longer_than_the_screen_goes_to_the_pager():
+    with house() as h:
+        h.write("m/a.html", page("Zebra", "".join(f"<h2>Part {i}</h2><p>text</p>" for i in range(60))))
+        h.run("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        pager = h.write("pager", '#!/bin/sh\necho "PAGER $LESS"\ncat\n')
+        os.chmod(pager, 0o755)
+        shown, code = on_terminal(h, "toc", rows=20, PAGER=pager)
+        check(code == 0 and shown.startswith("PAGER FRX") and "Part 59" in shown, shown)
+        check("PAGER" not in on_terminal(h, "toc", rows=100, PAGER=pager)[0], "it fits")
+        for none in ("", "/nowhere/at/all"):
+            shown, code = on_terminal(h, "toc", rows=20, PAGER=none)
+            check(code == 0 and plain(shown).count("Part ") == 60, (none, shown))
+        h.env["PAGER"] = pager
+        check("PAGER" not in h.run("toc").stdout, "not into a pipe")
+        shown, code = on_terminal(h, "get", "n99999", rows=20, PAGER=pager)
+        check(code == 1 and "PAGER" not in shown and "n99999" in shown, shown)
+
+
+@test
+def doctor_shows_what_the_daemon_goes_by():
+    with house() as h:
+        h.run("status")
+        check("running daemon" not in h.run("doctor").stdout, "the same")
+        h.configure(watch="off", poll_seconds="77")
+        shown = h.run("doctor").stdout.splitlines()
+        line = next(i for i, text in enumerate(shown) if text.strip().startswith("poll_seconds"))
+        check(shown[line].split()[1] == "77" and "the running daemon, default" in shown[line + 1], shown)
+        values = {one["key"]: one["value"] for one in h.json("doctor")["daemon_config"]}
+        check(values["poll_seconds"] != "77" and values["store"] == h.store, values)
+
+
+@test
+def a_second_socket_is_told_of_the_first():
+    with house() as h:
+        h.run("status")
+        done = h.run("status", "--socket", os.path.join(h.path, "other"), code=6)
+        check(f"it answers at --socket {h.socket}" in done.stderr, done.stderr)
+
+
+@test
+def model_info_leaves_no_daemon():
+    with house() as h:
+        h.run("model", "info")
+        check(h.run("daemon", "--stop", code=3), "none is there")
+        h.run("status")
+        h.run("model", "info")
+        h.run("daemon", "--stop")
