@@ -78,9 +78,10 @@ static void add_finding(struct findings *findings, uint32_t node,
 }
 
 /* Postings and by_id both ascend, so one walk over each finds all.  False: they do
- * not ascend, or end too early, so that they are damaged. */
+ * not ascend, or end too early, so that they are damaged.  *strange: some name what is
+ * no node of the volume. */
 static bool find_term(const struct volume *volume, struct slice postings,
-                      struct findings *findings, uint8_t *found)
+                      struct findings *findings, uint8_t *found, bool *strange)
 {
     struct reader in = reader_of(postings.data, postings.size);
     uint64_t id = 0;
@@ -91,16 +92,29 @@ static bool find_term(const struct volume *volume, struct slice postings,
             return false;
         id += step;
         at = seek_id(volume, at, id);
-        if (at == count)
-            break;
-        if (volume->by_id[at].id != id)
+        if (at == count || volume->by_id[at].id != id) {
+            *strange = true;
             continue;
+        }
         uint32_t node = volume->by_id[at].node;
         struct match match = unpack(packed, volume->manual.lexical);
         add_finding(findings, node, match);
         found[node] |= match.title ? FOUND_OWN | FOUND_HEAD : FOUND_OWN;
     }
     return true;
+}
+
+/* Does the transaction see the manual as the volume has it?  Postings of a later
+ * update may name nodes that it has made. */
+static bool is_current(struct store_txn *txn, const struct volume *volume)
+{
+    struct manual manual;
+    if (store_find_manual(txn, volume->manual.name, &manual, NULL))
+        return false;
+    bool current = manual.id == volume->manual.id &&
+                   manual.generation == volume->manual.generation;
+    manual_free(&manual);
+    return current;
 }
 
 static int find_terms(struct store_txn *txn, const struct volume *volume,
@@ -114,7 +128,9 @@ static int find_terms(struct store_txn *txn, const struct volume *volume,
                                slice_of(query->terms[t].term), &postings, err);
         if (code)
             return code;
-        if (!find_term(volume, postings, findings, found))
+        bool strange = false;
+        if (!find_term(volume, postings, findings, found, &strange) ||
+            (strange && is_current(txn, volume)))
             return err_set(err, ERR_STORE,
                            "the postings of '%.100s' in the manual %.200s are "
                            "damaged: lectern verify --repair -c %.200s",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "memory/lexical.h"
+#include "tests/unit/stores.h"
 
 enum { NODES = 40, MOST_ALIASES = 4, ROUNDS = 30, WORDS = 25 };
 
@@ -31,14 +32,6 @@ static struct tree *random_content(uint64_t *seed)
     buf_free(&text);
     assert_int_equal(tree_seal(tree, NULL), 0);
     return tree;
-}
-
-static struct store *open_store(const char *folder)
-{
-    struct store *store;
-    struct store_options options = {.folder = folder, .most_bytes = 64 << 20};
-    assert_int_equal(store_open(&options, &store, NULL), 0);
-    return store;
 }
 
 /* Every term of `words` has the same postings in both epochs. */
@@ -201,6 +194,26 @@ static void damaged_postings_are_an_error(void **state)
     unit_folder_remove(folder);
 }
 
+/* A posting of what is no node is damage, unless a later update has made it. */
+static void postings_name_nodes(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    struct matches matches;
+    struct err err = {0};
+    uint32_t id = 0;
+    put_bytes(store, 2, (struct slice){"\x08\x40", 2});
+    put_manual(store, "m", 5, 2, &id);
+    assert_int_equal(id, 1);
+    assert_int_equal(try_match(store, 2, &matches, &err), 0);
+    matches_free(&matches);
+    put_manual(store, "m", 0, 2, &id);
+    assert_int_equal(try_match(store, 2, &matches, &err), ERR_STORE);
+    store_close(store);
+    unit_folder_remove(folder);
+}
+
 static void postings_are_read_as_their_version_has_them(void **state)
 {
     (void)state;
@@ -261,6 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(postings_are_read_as_their_version_has_them),
         cmocka_unit_test(damaged_postings_are_an_error),
+        cmocka_unit_test(postings_name_nodes),
         cmocka_unit_test(aliases_find_their_node),
         cmocka_unit_test(names_share_their_weight),
         cmocka_unit_test(changes_in_place_equal_a_fresh_index),
