@@ -8,6 +8,8 @@
 #include "cli/output.h"
 #include "cli/pager.h"
 
+enum { MAX_COPIES = 3 /* that are named */ };
+
 static int build(struct cli *cli, struct buf *params, struct err *err)
 {
     struct json json = json_to(params);
@@ -29,6 +31,28 @@ static void put_text(const cJSON *hit, struct buf *out)
         buf_put_text(out, json_get_text(child, "title", ""));
     }
     buf_put(out, "", 0);
+}
+
+/* What says the same in another version or language. */
+static void print_copies(const struct cli *cli, const cJSON *hit)
+{
+    const cJSON *copy,
+        *copies = cJSON_GetObjectItemCaseSensitive(hit, "copies");
+    struct buf text = {0};
+    int number = 0, count = cJSON_GetArraySize(copies);
+    cJSON_ArrayForEach (copy, copies) {
+        if (number++ == MAX_COPIES)
+            break;
+        buf_printf(&text, "%s%s: %s  (%s)", number > 1 ? ", " : "   also ",
+                   json_get_text(copy, "manual", ""),
+                   json_get_text(copy, "file", ""),
+                   json_get_text(copy, "node", ""));
+    }
+    if (count > MAX_COPIES)
+        buf_printf(&text, " and %d more", count - MAX_COPIES);
+    if (count)
+        output_dim_line(cli, &text, "   ");
+    buf_free(&text);
 }
 
 static void print_hit(struct cli *cli, int number, const cJSON *result,
@@ -57,6 +81,7 @@ static void print_hit(struct cli *cli, int number, const cJSON *result,
     buf_free(&titles);
     buf_free(&contents);
     buf_free(&text);
+    print_copies(cli, hit);
 }
 
 static void print_hits(struct cli *cli, const cJSON *result)

@@ -202,7 +202,7 @@ static int find(struct asking *asking, struct err *err)
     struct route_context context = context_of(asking, &followed);
     int code = search_question(call, asking->shelf, most,
                                asking->follows ? &context : NULL,
-                               &asking->question, &asking->route, err);
+                               &asking->question, &asking->route, NULL, err);
     if (code)
         return code;
     asking->routed = clock_seconds();

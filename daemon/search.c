@@ -80,10 +80,28 @@ static int embed(const struct call *call, const struct route_request *request,
     return code;
 }
 
+/* Who names a manual, a part or a file wants what stands there. */
+static bool may_fold(const struct route_request *request)
+{
+    return !request->manual_count && !request->under && !request->file;
+}
+
+static void fold(const struct shelf *shelf, struct route_result *route,
+                 size_t most, struct copies *ret_copies)
+{
+    struct copies copies;
+    copies_fold(shelf, route, most, &copies);
+    if (ret_copies)
+        *ret_copies = copies;
+    else
+        copies_free(&copies);
+}
+
 int search_question(const struct call *call, const struct shelf *shelf,
                     size_t most, const struct route_context *context,
                     struct question *ret_question,
-                    struct route_result *ret_route, struct err *err)
+                    struct route_result *ret_route, struct copies *ret_copies,
+                    struct err *err)
 {
     const cJSON *params = call->params;
     const char *under = json_get_text(params, "under", NULL);
@@ -112,6 +130,11 @@ int search_question(const struct call *call, const struct shelf *shelf,
         return code;
     request.manuals = selection.names;
     request.manual_count = selection.count;
+    bool folded = may_fold(&request);
+    if (folded)
+        request.most = copies_depth(most);
+    if (ret_copies)
+        *ret_copies = (struct copies){0};
     if (none) {
         *ret_question = (struct question){0};
         *ret_route = (struct route_result){0};
@@ -132,6 +155,8 @@ int search_question(const struct call *call, const struct shelf *shelf,
         if (code)
             route_result_free(ret_route);
     }
+    if (!code && folded)
+        fold(shelf, ret_route, most, ret_copies);
     if (!code)
         *ret_question = question;
     return code;
@@ -335,9 +360,11 @@ static bool is_fresh(struct looks *looks, const struct route_hit *hit)
 }
 
 static int put_hit(struct json *json, const struct shelf *shelf,
-                   const struct route_hit *hit, struct looks *looks,
-                   struct err *err)
+                   const struct route_result *route,
+                   const struct copies *copies, size_t number,
+                   struct looks *looks, struct err *err)
 {
+    const struct route_hit *hit = &route->hits[number];
     json_begin(json, '{');
     result_node_id(json, "node", hit->volume, hit->node);
     json_field_text(json, "manual", hit->volume->manual.name);
@@ -349,13 +376,15 @@ static int put_hit(struct json *json, const struct shelf *shelf,
     json_field_bool(json, "fresh", is_fresh(looks, hit));
     int code = put_texts(json, shelf, hit, err);
     result_children(json, hit->volume, hit->node);
+    copies_put(json, copies, number);
     json_end(json, '}');
     return code;
 }
 
 static int put_results(struct json *json, const struct call *call,
                        const struct shelf *shelf,
-                       const struct route_result *route, struct err *err)
+                       const struct route_result *route,
+                       const struct copies *copies, struct err *err)
 {
     int code = 0;
     struct freshness fresh = freshness_of(call, shelf);
@@ -372,7 +401,7 @@ static int put_results(struct json *json, const struct call *call,
                            "ask for fewer with -n",
                            i, MOST_RESULT >> 20);
         else
-            code = put_hit(json, shelf, &route->hits[i], &looks, err);
+            code = put_hit(json, shelf, route, copies, i, &looks, err);
     }
     json_end(json, ']');
     json_field_bool(json, "fresh", looks.fresh && fresh.current);
@@ -390,14 +419,16 @@ int verb_search(struct call *call, struct json *json, struct err *err)
     struct shelf *shelf = library_shelf(call->daemon->library);
     struct route_result route;
     struct question question;
-    int code = search_question(call, shelf, most, NULL, &question, &route, err);
+    struct copies copies;
+    int code = search_question(call, shelf, most, NULL, &question, &route,
+                               &copies, err);
     if (!code) {
         double routed = clock_seconds();
         json_begin(json, '{');
         json_field_text(json, "query",
                         json_get_text(call->params, "query", ""));
         search_generation(json, call, shelf);
-        code = put_results(json, call, shelf, &route, err);
+        code = put_results(json, call, shelf, &route, &copies, err);
         search_terms(json, &route);
         search_explain(json, call, &route);
         json_field_text(json, "model", question.model);
@@ -409,6 +440,7 @@ int verb_search(struct call *call, struct json *json, struct err *err)
         json_field_double(json, "total", (clock_seconds() - start) * 1000, 3);
         json_end(json, '}');
         json_end(json, '}');
+        copies_free(&copies);
         route_result_free(&route);
     }
     shelf_release(shelf);

@@ -2,17 +2,21 @@
 #ifndef DAEMON_SEARCH_H
 #define DAEMON_SEARCH_H
 
+#include "daemon/copies.h"
 #include "daemon/question.h"
 #include "daemon/result.h"
 #include "memory/route.h"
 
 /* Routes the question that the parameters hold, for `most` hits, and says what
  * the model did; *ret_question without its vector.  `context`: what it follows
- * up; NULL: it stands alone. */
+ * up; NULL: it stands alone.  Asked of all manuals, hits that are copies of one
+ * before them (copies.h) are left out, and listed in *ret_copies, to be freed with
+ * copies_free; NULL: not wanted. */
 int search_question(const struct call *call, const struct shelf *shelf,
                     size_t most, const struct route_context *context,
                     struct question *ret_question,
-                    struct route_result *ret_route, struct err *err);
+                    struct route_result *ret_route, struct copies *ret_copies,
+                    struct err *err);
 
 /* The kinds of block that the parameters ask for; 0: all.  ERR_USAGE. */
 int search_kinds(const struct call *call, kind_set *ret, struct err *err);

@@ -1,6 +1,7 @@
 """Manuals become trees: nodes, blocks, links, index entries."""
 import gzip
 import os
+import shutil
 
 from e2e.house import check, find, house, page, test, walk
 
@@ -247,3 +248,47 @@ def what_is_asked_for_by_name_comes_first():
                                 ("the zip format", "5.2. The zip format")):
             hits = h.json("search", question)["results"]
             check(hits[0]["path"][-1] == title, (question, [hit["path"] for hit in hits]))
+
+
+SUBJECTS = ("Okapi", "Zebra", "Lemur", "Gecko", "Heron", "Otter", "Stoat", "Viper", "Tapir", "Quoll")
+
+
+def write_edition(h, folder, made, title=lambda subject: f"The {subject.lower()}"):
+    """Ten pages, one of each subject, by made(subject, number)."""
+    for number, subject in enumerate(SUBJECTS):
+        h.write(f"{folder}/{subject.lower()}.html", page(title(subject), f"<p id='p'>{made(subject, number)}</p>"))
+
+
+@test
+def another_version_or_language_does_not_fill_the_list():
+    with house() as h:
+        write_edition(h, "v1/html", lambda s, n: f"The {s} eats leaves and sleeps {n} hours a day, most of them in the shade of a tall tree.")
+        write_edition(h, "v2/html", lambda s, n: f"Of the {s} much was learnt since: it prefers grass, {n + 3} kilos of it.")
+        write_edition(h, "v3", lambda s, n: f"The {s} eats leaves and sleeps {n} hours a day, most of them in the shade of a tall tree.")
+        for subject in SUBJECTS:  # the same words elsewhere
+            shutil.move(os.path.join(h.path, f"v3/{subject.lower()}.html"), os.path.join(h.path, f"v3/about-{subject.lower()}.html"))
+        write_edition(h, "book/en-US", lambda s, n: f"The {s} is an animal.")
+        write_edition(h, "book/de-DE", lambda s, n: f"{s}: das Tier, {s}.", title=lambda s: f"Das {s}-Kapitel")
+        h.write("other/okapi.html", page("The okapi", "<p>Okapi is a library for translation.</p>"))
+        for name in ("v1", "v2", "v3", "book", "other"):
+            h.json("add", os.path.join(h.path, name), "-c", name, "--wait")
+        found = h.json("search", "okapi")["results"]
+        shown = {(hit["manual"], hit["file"].split("/")[0]) for hit in found}
+        copies = sorted(copy["manual"] for hit in found for copy in hit.get("copies", []))
+        check(len(found) + len(copies) == 6 and ("other", "okapi.html") in shown, (shown, copies))
+        # Versions are one, languages are one; another work that is called alike is itself.
+        check(len(found) == 3 and len(copies) == 3, [(hit["manual"], hit["file"], hit.get("copies")) for hit in found])
+        check(len([hit for hit in found if hit["manual"] == "book"]) == 1, found)
+        check(len([hit for hit in found if hit["manual"] in ("v1", "v2", "v3")]) == 1, found)
+        for hit in found:
+            for copy in hit.get("copies", []):
+                check(copy["node"] in h.run("search", "okapi").stdout and "okapi" in copy["file"], copy)
+                check(h.json("get", copy["node"])["path"][-1], copy)
+        # As many as are wanted, though there are copies between them.
+        check(len(h.json("search", "leaves", "-n", "10")["results"]) == 10, h.json("search", "leaves"))
+        # Who names a manual is shown what it has.
+        for name in ("v1", "v2"):
+            hits = h.json("search", "okapi", "-c", name)["results"]
+            check([hit["manual"] for hit in hits] == [name] and "copies" not in hits[0], hits)
+        check(len({hit["manual"] for hit in h.json("search", "okapi", "-c", "v1", "-c", "v2")["results"]}) == 2, "both")
+        check(len(h.json("search", "okapi", "-c", "book")["results"]) == 2, "both languages")
