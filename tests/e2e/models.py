@@ -62,6 +62,7 @@ def the_device_is_said():
         check("in use, on the CPU: " in h.run("model", "info").stdout or device["used"] == "cuda", said)
         h.run("daemon", "--stop")
         h.configure(device="cpu")
+        h.run("daemon")
         device = h.json("model", "info")["model"]["device"]
         check(device["choice"] == "cpu" and device["used"] == "cpu" and "reason" not in device, device)
         h.run("daemon", "--stop")
