@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 enum {
     MOST_LINE = 4096,

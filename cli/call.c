@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cli/client.h"
-#include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/output/output.h"
+#include "cli/output/progress.h"
 
 enum { MOST_QUESTION = 16 << 10 }; /* bytes, from standard input */
 

@@ -11,7 +11,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "daemon/protocol.h"
+#include "daemon/net/protocol.h"
 
 enum { READ_AT_ONCE = 1 << 18 };
 

@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/version.h"
 #include "cli/cli.h"
-#include "cli/output.h"
-#include "cli/pager.h"
+#include "cli/output/output.h"
+#include "cli/output/pager.h"
 
 static void print_option(const struct option_spec *spec)
 {

@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 #include "indexer/parser.h"
-#include "memory/library.h"
-#include "memory/memories.h"
-#include "memory/store.h"
+#include "memory/snapshot/library.h"
+#include "memory/embeddings/memories.h"
+#include "memory/store/store.h"
 
 struct engine;
 struct watch;

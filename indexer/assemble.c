@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "indexer/aliases.h"
-#include "indexer/place.h"
+#include "indexer/navigation/navigation.h"
 #include "indexer/repeated.h"
 
 struct tree *assemble_skeleton(const struct tree *tree)

@@ -1,4 +1,4 @@
-/* Several files become one tree; place.h tells where each stands. */
+/* Several files become one tree; navigation.h tells where each stands. */
 #ifndef INDEXER_ASSEMBLE_H
 #define INDEXER_ASSEMBLE_H
 

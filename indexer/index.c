@@ -21,7 +21,7 @@
 #include "indexer/parsers.h"
 #include "indexer/scan.h"
 #include "indexer/source.h"
-#include "memory/lexical.h"
+#include "memory/lexical/lexical.h"
 
 static const int64_t RACY_NS = 2000000000;
 

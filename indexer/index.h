@@ -11,7 +11,7 @@
 #include "indexer/skeletons.h"
 #include "indexer/source.h"
 #include "indexer/watch.h"
-#include "memory/store.h"
+#include "memory/store/store.h"
 
 /* The folder of a manual, which must outlive it. */
 static inline struct source_root index_root(const struct manual *manual)

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "indexer/parser.h"
 #include "indexer/scan.h"
-#include "memory/store.h"
+#include "memory/store/store.h"
 #include "tree/tree.h"
 
 struct parsers_task {

@@ -2,7 +2,7 @@
 #ifndef INDEXER_REPEATED_H
 #define INDEXER_REPEATED_H
 
-#include "indexer/place.h"
+#include "indexer/navigation/navigation.h"
 
 struct repeated {
     uint64_t *hashes; /* [count] ascending */

@@ -22,8 +22,8 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "kernels/kernels.h"
-#include "model/config.h"
-#include "model/tokenizer.h"
+#include "model/weights/model_config.h"
+#include "model/tokenizer/tokenizer.h"
 
 struct model;
 struct session;

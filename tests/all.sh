@@ -26,7 +26,7 @@ for build in release asan; do
     step "units ($build)" make --no-print-directory -s -j"$jobs" BUILD=$build unit
     step "end to end ($build)" make --no-print-directory -s BUILD=$build e2e
 done
-step "trials of kills, power cuts and disks" make --no-print-directory -s trials
+step "faults: kills, power cuts and disks" make --no-print-directory -s faults
 step "instruments of HTML reading" python3 tests/oracle/html/self_test.py build/release
 step "html5lib's cases" sh tests/html5lib.sh build/release
 step "fuzz corpora (asan)" make --no-print-directory -s -j"$jobs" BUILD=asan replay

@@ -11,7 +11,7 @@ allow() {  # allow FOLDER "ALLOWED FOLDERS"
             *" $floor "*) ;;
             *)
                 [ "$folder" = cli ] && [ "$floor" = daemon ] &&
-                    ! grep '^#include "daemon/' "$file" | grep -qv '"daemon/protocol.h"' &&
+                    ! grep '^#include "daemon/' "$file" | grep -qv '"daemon/net/protocol.h"' &&
                     continue
                 echo "$file must not include $floor/"
                 status=1
@@ -41,10 +41,10 @@ allow memory "tree kernels base"
 allow daemon "indexer memory model tree base"
 allow cli "base"
 only "uv\.h" daemon/
-only "lmdb\.h" memory/store.c memory/tables.h
+only "lmdb\.h" memory/store/store.c memory/store/store_internal.h
 only "gumbo\.h" indexer/parse/
 only "libxml" indexer/parse/
 only "pcre2\.h" model/
-only "faiss/" memory/vectors.c
+only "faiss/" memory/vectors/vectors.c
 only "seccomp\.h" indexer/parse/
 exit $status

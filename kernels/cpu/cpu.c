@@ -1,8 +1,8 @@
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/cpu_internal.h"
 
 #include <pthread.h>
 
-#include "kernels/cpu/tiles.h"
+#include "kernels/cpu/cpu_tiles.h"
 
 const struct lanes *cpu_lanes;
 bool cpu_amx;

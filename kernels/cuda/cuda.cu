@@ -4,7 +4,7 @@
  * All memory comes from the device's own pool in the order of the run's stream
  * and goes back there, not to the driver.  Out of memory is an answer like any
  * other. */
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/cuda_internal.h"
 
 #include <cstdio>
 #include <pthread.h>

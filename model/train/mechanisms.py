@@ -436,7 +436,7 @@ def train(work, kind, steps, seed, rate, batch):
 
 
 def export(work, kind):
-    """As the engine reads it: model/attention.h and model/weights.h say the keys and names."""
+    """As the engine reads it: model/inference/sparse_config.h and model/weights/weights.h say the keys and names."""
     state = torch.load(os.path.join(work, kind + ".pt"))
     folder = os.path.join(work, kind)
     os.makedirs(folder, exist_ok=True)

@@ -15,7 +15,7 @@ answers   each question of tasks.py (needles excepted) is asked for a generated 
           generated, and with it the least threshold at which (tests/oracle/answer_threshold.py) answers shown in auto are no worse than passages, and at most
           one in twenty of the questions without an answer gets one; else 1, never.
 
---write puts the "lectern" that was chosen into MODEL's config.json. Weights are printed; memory/route.c has them. Nothing of docs/retrieval.md's
+--write puts the "lectern" that was chosen into MODEL's config.json. Weights are printed; memory/routing/route.c has them. Nothing of docs/retrieval.md's
 five sets is asked. Needs numpy.
 """
 import argparse

@@ -8,7 +8,7 @@ gradient, so that a context of 8 K fits; it is torch alone, on a CPU or a GPU.
 A text's vector is made by the first layers alone (config.json's lectern_memory_layers); the others, and a head of their own, only write.
 So they can be learned without moving a memory: `freeze`.
 
-Sizes: SIZES.  Names of tensors and keys of config.json: model/weights.h and model/attention.h.  Soft tokens: E_t(X) is the final
+Sizes: SIZES.  Names of tensors and keys of config.json: model/weights/weights.h and model/inference/sparse_config.h.  Soft tokens: E_t(X) is the final
 state, after the last norm, at the last position of [t; X; t].
 """
 import json

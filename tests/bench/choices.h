@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "kernels/kernels.h"
-#include "model/cache.h"
+#include "model/inference/kv_cache.h"
 
 enum { CHUNK = CACHE_PAGE, MOST_TOP_K = 512 };
 

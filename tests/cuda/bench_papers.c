@@ -6,8 +6,8 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "model/forward.h"
-#include "model/hmt.h"
+#include "model/inference/forward.h"
+#include "model/encode/hmt.h"
 
 /* ---- The first token ---- */
 

@@ -1,4 +1,4 @@
-/* Weights that no file holds, in the place of model/weights_files.c: random
+/* Weights that no file holds, in the place of model/weights/weights_files.c: random
  * numbers under the names and in the shapes that a folder's config.json asks for.
  * All matrices lie in one array, one after the other a little later in it. */
 #include "tests/cuda/bench_weights.h"
@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "model/weights_parts.h"
+#include "model/weights/weights_internal.h"
 
 enum {
     SHIFT = 7919, /* between the beginnings of two tensors */

@@ -1,5 +1,5 @@
 /* Stands in for cuBLASLt. */
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/cuda_internal.h"
 
 static float value_of(const void *values, int type, size_t at)
 {

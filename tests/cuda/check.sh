@@ -40,7 +40,7 @@ fi
 status=0
 echo "gpu-check: $card, commit $commit"
 for test in kernels products attention attention_star_hici cuda pages; do
-    timeout 240 build/gpu/check/test_$test >build/gpu/test_$test.log 2>&1
+    timeout 240 build/gpu/check/*/test_$test >build/gpu/test_$test.log 2>&1
     code=$?
     grep -E '^\[|^SKIP cuda( |:)|^tests/' build/gpu/test_$test.log
     [ $code -eq 0 ] || { echo "FAILED: test_$test (status $code)"; status=1; }
@@ -55,7 +55,7 @@ sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanit
 for tool in ${sanitizer:+memcheck racecheck}; do
     for test in attention attention_star_hici; do
         log=build/gpu/$tool-$test.log
-        timeout 120 "$sanitizer" --tool $tool --error-exitcode 9 build/gpu/check/test_$test >$log 2>&1
+        timeout 120 "$sanitizer" --tool $tool --error-exitcode 9 build/gpu/check/*/test_$test >$log 2>&1
         code=$?
         case $code in
         0) echo "$tool, test_$test: nothing found" ;;

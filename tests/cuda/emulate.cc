@@ -1,6 +1,6 @@
-/* Blocks and threads of a GPU as fibres of one thread (stand_in/cuda_runtime.h
+/* Blocks and threads of a GPU as fibres of one thread (shim/cuda/cuda_runtime.h
  * says what for). */
-#include "stand_in/cuda_runtime.h"
+#include "shim/cuda/cuda_runtime.h"
 #include "tests/cuda/together.h"
 
 #include "tests/cuda/emulated.h"

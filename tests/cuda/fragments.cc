@@ -1,7 +1,7 @@
 /* Tensor cores and asynchronous copies for the emulation: what
- * kernels/cuda/fragments.h says of a device, in plain loops.  A product's sum is
+ * kernels/cuda/cuda_fragments.h says of a device, in plain loops.  A product's sum is
  * made in double and rounded once; a device's is rounded as it goes. */
-#include "kernels/cuda/fragments.h"
+#include "kernels/cuda/cuda_fragments.h"
 #include "tests/cuda/together.h"
 
 enum { LANES = 32, MOST_THREADS = 1024, MOST_COPIES = 256, MOST_GROUPS = 8 };

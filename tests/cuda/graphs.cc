@@ -1,7 +1,7 @@
 /* Graphs of kernels, as the emulation's runtime has them: what the nodes are
  * given is copied when they are made or changed, and nodes run when those that
  * they wait for have, in an order that is otherwise turned around. */
-#include "stand_in/cuda_runtime.h"
+#include "shim/cuda/cuda_runtime.h"
 
 #include "tests/cuda/emulated.h"
 

@@ -1,6 +1,6 @@
 #include "tests/cuda/emulated.h"
 
-#include "kernels/cuda/fragments.h"
+#include "kernels/cuda/cuda_fragments.h"
 
 static __global__ void pass_on(int *out, bool barrier)
 {

@@ -5,10 +5,10 @@
 build=$1/tests/fuzz
 here=$(dirname "$0")
 rm -rf "$build/trees"
-"$build/encode" "$build/trees" "$here"/corpus/html/* || exit 1
+"$build/encode_pages" "$build/trees" "$here"/corpus/html/* || exit 1
 sh "$here/models.sh" "$build/models" || exit 1
-"$build/html" "$here"/corpus/html/* && "$build/latex" "$here"/corpus/latex/* &&
-    "$build/tree" "$build"/trees/* "$here"/corpus/tree/* &&
-    "$build/tokenizer" "$build"/models/tokenizer/* $(ls -d "$here"/corpus/tokenizer/* 2>/dev/null) &&
-    "$build/model" "$build"/models/model/* $(ls -d "$here"/corpus/model/* 2>/dev/null) &&
-    "$build/weights" "$build"/models/weights/* $(ls -d "$here"/corpus/weights/* 2>/dev/null)
+"$build/fuzz_html" "$here"/corpus/html/* && "$build/fuzz_latex" "$here"/corpus/latex/* &&
+    "$build/fuzz_tree" "$build"/trees/* "$here"/corpus/tree/* &&
+    "$build/fuzz_tokenizer" "$build"/models/tokenizer/* $(ls -d "$here"/corpus/tokenizer/* 2>/dev/null) &&
+    "$build/fuzz_model" "$build"/models/model/* $(ls -d "$here"/corpus/model/* 2>/dev/null) &&
+    "$build/fuzz_weights" "$build"/models/weights/* $(ls -d "$here"/corpus/weights/* 2>/dev/null)

@@ -6,7 +6,7 @@ seconds=$2
 here=$(dirname "$0")
 status=0
 mkdir -p "$build/broken"
-"$build/tests/fuzz/encode" "$build/seeds/tree" "$here"/corpus/html/* || exit 1
+"$build/tests/fuzz/encode_pages" "$build/seeds/tree" "$here"/corpus/html/* || exit 1
 sh "$here/models.sh" "$build/seeds" || exit 1
 mkdir -p "$build/seeds/html" "$build/seeds/latex"
 for target in ${3:-html latex tree tokenizer model weights}; do
@@ -14,7 +14,7 @@ for target in ${3:-html latex tree tokenizer model weights}; do
     dict="$here/$target.dict"
     [ -f "$dict" ] || dict="$here/json.dict"
     mkdir -p "$found"
-    UBSAN_OPTIONS=print_stacktrace=1 "$build/tests/fuzz/$target" -max_total_time="$seconds" \
+    UBSAN_OPTIONS=print_stacktrace=1 "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" \
         -dict="$dict" -max_len=65536 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
         -artifact_prefix="$build/broken/$target-" "$found" $(ls -d "$here/corpus/$target" 2>/dev/null) "$build/seeds/$target" >"$build/$target.log" 2>&1 || {
         echo "FAILED: $target; see $build/$target.log"

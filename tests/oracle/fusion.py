@@ -2,12 +2,12 @@
 """Which weights, and which form, the fused ranking should have: tried outside of Lectern, by manual.
 
     fusion.py collect --socket S --into DIR KIND:MANUAL=QUESTIONS.jsonl...
-    fusion.py weights DIR          sums of scaled scores, as memory/rankings.c makes them: a grid of weights
+    fusion.py weights DIR          sums of scaled scores, as memory/routing/rankings.c makes them: a grid of weights
     fusion.py forms DIR            more features, weighed by a softmax over a question's sections
 
 collect asks the daemon for 300 sections a question with `explain`, and keeps each one's scores, ranks and whether
 it is right (as `lectern eval` says). KIND tells questions of different origin apart (faq, references, ...), each
-counts alike. The others print MRR of each kind, and differences to the standard weights of memory/route.c
+counts alike. The others print MRR of each kind, and differences to the standard weights of memory/routing/route.c
 by paired bootstrap; then what is chosen on all manuals but one and measured on that one ("left out"). Needs numpy.
 """
 import argparse

@@ -76,7 +76,7 @@ def sections_of(daemon, manual, work):
 
 
 class Rule:
-    """Which sections are right, as cli/questions.c says."""
+    """Which sections are right, as cli/eval/questions.c says."""
 
     def __init__(self, sections):
         self.sections = sections

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "indexer/parse/dom.h"
+#include "indexer/parse/html/dom/dom.h"
 
 enum { MOST_BYTES = 16 << 20, SHOWN = 100 };
 

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "indexer/parse/latex/document.h"
-#include "indexer/parse/sniff.h"
+#include "indexer/parse/latex/latex_internal.h"
+#include "indexer/parse/text/sniff.h"
 
 enum { STEPS_A_BYTE = 200, LEAST_STEPS = 3000000 };
 

@@ -1,0 +1,117 @@
+#include "cli/output/last_answer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+
+enum { MOST_BYTES = 8 << 20 };
+
+static void put_folder(struct buf *out)
+{
+    config_user_folder("XDG_STATE_HOME", ".local/state", out);
+}
+
+static void save(const struct cli *cli, const cJSON *citations)
+{
+    char *text = cJSON_PrintUnformatted(citations);
+    struct buf path = {0}, content = {0};
+    if (text) {
+        struct json json = json_to(&content);
+        json_begin(&json, '{');
+        json_field_text(&json, "socket",
+                        config_text(&cli->config, CONFIG_SOCKET));
+        json_key(&json, "citations");
+        json_raw(&json, slice_of(text));
+        json_end(&json, '}');
+        buf_put_byte(&content, '\n');
+        put_folder(&path);
+        if (!file_make_folder(path.data, 0700, NULL)) {
+            buf_put_text(&path, "/last-answer.json");
+            file_write(path.data, buf_slice(&content), NULL);
+        }
+    }
+    free(text);
+    buf_free(&path);
+    buf_free(&content);
+}
+
+void answer_save(const struct cli *cli, const cJSON *result)
+{
+    save(cli, cJSON_GetObjectItemCaseSensitive(result, "citations"));
+}
+
+void answer_save_results(const struct cli *cli, const cJSON *result)
+{
+    cJSON *citations = cJSON_CreateArray();
+    const cJSON *hit;
+    int number = 0;
+    cJSON_ArrayForEach (hit,
+                        cJSON_GetObjectItemCaseSensitive(result, "results")) {
+        cJSON *citation = cJSON_CreateObject();
+        cJSON_AddNumberToObject(citation, "n", ++number);
+        cJSON_AddStringToObject(citation, "node",
+                                json_get_text(hit, "node", ""));
+        cJSON_AddItemToArray(citations, citation);
+    }
+    save(cli, citations);
+    cJSON_Delete(citations);
+}
+
+static cJSON *detach(cJSON *saved, int64_t number)
+{
+    cJSON *citations = cJSON_GetObjectItemCaseSensitive(saved, "citations");
+    cJSON *citation;
+    cJSON_ArrayForEach (citation, citations)
+        if (json_get_int(citation, "n", -1) == number)
+            return cJSON_DetachItemViaPointer(citations, citation);
+    return NULL;
+}
+
+int answer_citation(const struct cli *cli, int64_t number, cJSON **ret_citation,
+                    struct err *err)
+{
+    struct buf path = {0}, content = {0};
+    cJSON *saved = NULL, *citation = NULL;
+    const char *socket = config_text(&cli->config, CONFIG_SOCKET);
+    put_folder(&path);
+    buf_put_text(&path, "/last-answer.json");
+    if (!file_read(path.data, MOST_BYTES, &content, NULL) &&
+        !json_parse(buf_slice(&content), &saved, NULL) &&
+        !strcmp(json_get_text(saved, "socket", ""), socket))
+        citation = detach(saved, number);
+    cJSON_Delete(saved);
+    buf_free(&content);
+    buf_free(&path);
+    if (!citation)
+        return err_set(err, ERR_NOT_FOUND,
+                       "the last answer or search has no number %lld",
+                       (long long)number);
+    *ret_citation = citation;
+    return 0;
+}
+
+int64_t answer_number(const char *text)
+{
+    char *end;
+    bool bracket = text[0] == '[';
+    const char *digits = text + bracket;
+    size_t size = strspn(digits, "0123456789");
+    if (!size || size > 4)
+        return -1;
+    long number = strtol(digits, &end, 10);
+    return strcmp(end, bracket ? "]" : "") ? -1 : number;
+}
+
+int answer_node(const struct cli *cli, const char *given, cJSON **ret_citation,
+                const char **ret_node, struct err *err)
+{
+    int64_t number = answer_number(given);
+    int code = 0;
+    if (number >= 0)
+        code = answer_citation(cli, number, ret_citation, err);
+    if (code && given[0] == '[')
+        return code;
+    *ret_node = json_get_text(*ret_citation, "node", given);
+    return 0;
+}

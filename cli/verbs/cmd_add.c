@@ -1,0 +1,117 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/output/output.h"
+
+static int check_folder(const char *given, char **ret_path, struct err *err)
+{
+    struct stat st;
+    char *path = realpath(given, NULL);
+    if (!path)
+        return err_errno(err, ERR_USAGE, "cannot add %s", given);
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        *ret_path = path;
+        return 0;
+    }
+    free(path);
+    return err_set(err, ERR_USAGE, "cannot add %s: it is not a folder", given);
+}
+
+/* The whole system, a top-level folder of it, or all that a person has. */
+static bool is_vast(const char *folder)
+{
+    const char *home = getenv("HOME");
+    char *own = home ? realpath(home, NULL) : NULL;
+    bool vast = !strchr(folder + 1, '/') || (own && !strcmp(folder, own));
+    free(own);
+    return vast;
+}
+
+static int check_vast(const struct cli *cli, const char *folder,
+                      struct err *err)
+{
+    char answer[16] = "";
+    if (cli->options.yes || !is_vast(folder))
+        return 0;
+    if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO)) {
+        fprintf(stderr,
+                "All HTML and LaTeX files below %s become one manual. "
+                "Go on? [y/N] ",
+                folder);
+        if (fgets(answer, sizeof answer, stdin) &&
+            (answer[0] == 'y' || answer[0] == 'Y'))
+            return 0;
+        return err_set(err, ERR_CANCELLED, "%s was not added", folder);
+    }
+    return err_set(err, ERR_USAGE,
+                   "%s holds more than a manual: name the manual's folder, or "
+                   "add --yes if all of it is meant",
+                   folder);
+}
+
+static void build(struct cli *cli, const char *folder, struct buf *params)
+{
+    const struct options *options = &cli->options;
+    struct json json = json_to(params);
+    json_begin(&json, '{');
+    json_field_text(&json, "dir", folder);
+    cli_param_text(&json, "name", options->manual);
+    if (options->ignore.count) {
+        json_key(&json, "ignore");
+        json_begin(&json, '[');
+        for (size_t i = 0; i < options->ignore.count; i++)
+            json_text(&json, options->ignore.items[i]);
+        json_end(&json, ']');
+    }
+    cli_param_true(&json, "follow_links", options->follow_links);
+    cli_param_true(&json, "wait", options->wait);
+    json_end(&json, '}');
+}
+
+/* The name under which the manual is known, as far as the reply tells. */
+static const char *name_of(const struct cli *cli, const cJSON *result,
+                           const char *folder)
+{
+    const char *given = cli->options.manual;
+    const char *name = json_get_text(result, "manual", NULL);
+    if (!name)
+        name = json_get_text(result, "name", NULL);
+    return name ? name : given ? given : strrchr(folder, '/') + 1;
+}
+
+int cmd_add(struct cli *cli, struct err *err)
+{
+    struct buf params = {0}, line = {0};
+    char *folder;
+    cJSON *result = NULL;
+    int code = check_folder(cli->args.items[0], &folder, err);
+    if (code)
+        return code;
+    code = check_vast(cli, folder, err);
+    if (code) {
+        free(folder);
+        return code;
+    }
+    build(cli, folder, &params);
+    code = cli_request(cli, "add", buf_slice(&params), &result, err);
+    if (code == ERR_CANCELLED)
+        output_remark(cli,
+                      "indexing goes on in the background: lectern status");
+    if (!code && result) {
+        const char *name = name_of(cli, result, folder);
+        if (!cli->options.wait || !output_put_index_summary(&line, result))
+            buf_printf(&line, "indexing %s in the background: lectern status\n",
+                       name);
+        output_text(line.data);
+    }
+    cJSON_Delete(result);
+    buf_free(&line);
+    buf_free(&params);
+    free(folder);
+    return code;
+}

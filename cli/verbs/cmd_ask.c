@@ -1,0 +1,249 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/output/last_answer.h"
+#include "cli/cli.h"
+#include "cli/output/emphasis.h"
+#include "cli/output/explain.h"
+#include "cli/output/output.h"
+#include "cli/output/pager.h"
+#include "cli/output/terminal.h"
+
+/* People may watch a model write; scripts get events for the asking. */
+static bool is_streamed(const struct cli *cli)
+{
+    const struct options *options = &cli->options;
+    bool generated = options->answer && !strcmp(options->answer, "generated");
+    return options->jsonl || (generated && !options->json && cli->columns);
+}
+
+static void build_sampling(const struct options *options, struct json *json)
+{
+    cli_param_decimal(json, "temperature", options->temperature);
+    cli_param_number(json, "top_k", options->top_k);
+    cli_param_decimal(json, "top_p", options->top_p);
+    cli_param_decimal(json, "min_p", options->min_p);
+    cli_param_decimal(json, "repetition_penalty", options->penalty);
+    cli_param_number(json, "seed", options->seed);
+    if (!options->stop_texts.count)
+        return;
+    json_key(json, "stop");
+    json_begin(json, '[');
+    for (size_t i = 0; i < options->stop_texts.count; i++)
+        json_text(json, options->stop_texts.items[i]);
+    json_end(json, ']');
+}
+
+static int build(struct cli *cli, struct buf *params, struct err *err)
+{
+    struct json json = json_to(params);
+    json_begin(&json, '{');
+    int code = cli_param_search(cli, &json, err);
+    cli_param_text(&json, "answer", cli->options.answer);
+    cli_param_number(&json, "max_tokens", cli->options.max_tokens);
+    build_sampling(&cli->options, &json);
+    cli_param_true(&json, "stream", is_streamed(cli));
+    cli_param_true(&json, "strict", cli->options.strict);
+    cli_param_text(&json, "session", cli->options.session);
+    json_end(&json, '}');
+    return code;
+}
+
+static bool is_none(const cJSON *result)
+{
+    return !strcmp(json_get_text(result, "kind", "none"), "none");
+}
+
+static void print_citations(struct cli *cli, const cJSON *result)
+{
+    const cJSON *citation;
+    const char *before = "\n";
+    cJSON_ArrayForEach (citation,
+                        cJSON_GetObjectItemCaseSensitive(result, "citations")) {
+        const cJSON *path = cJSON_GetObjectItemCaseSensitive(citation, "path");
+        struct buf line = {0};
+        fputs(before, stdout);
+        before = "";
+        buf_printf(&line, "[%lld] ", (long long)json_get_int(citation, "n", 0));
+        cli_put_manual(&line, result, citation);
+        output_put_title_path(&line, path);
+        buf_put_text(&line, "  ");
+        emphasis_put_place(cli, &line, citation);
+        if (!strcmp(json_get_text(citation, "status", ""), "unverified"))
+            buf_put_text(&line, "  (not verified)");
+        output_dim_line(cli, &line, "    ");
+        buf_free(&line);
+    }
+}
+
+/* Broken to fit a terminal, with the words of the question in bold. */
+static void print_quote(const struct cli *cli, const cJSON *result,
+                        const char *answer)
+{
+    struct buf text = {0}, broken = {0};
+    bool begins = true;
+    output_put_quote(&text, answer, &begins);
+    buf_put(&text, "", 0);
+    if (cli->columns) {
+        struct buf marked = {0};
+        emphasis_put_words(cli, &marked, text.data, result);
+        terminal_put_prose(&broken, buf_slice(&marked), cli->columns);
+        buf_free(&marked);
+    } else {
+        buf_put_slice(&broken, buf_slice(&text));
+    }
+    fwrite(broken.data, 1, broken.size, stdout);
+    buf_free(&text);
+    buf_free(&broken);
+}
+
+/* The answer, unless it was shown as it came. */
+static void print_text(const struct cli *cli, const cJSON *result,
+                       const struct buf *shown)
+{
+    const char *answer = json_get_text(result, "answer", "");
+    size_t size = strlen(answer);
+    bool same = shown->size && slice_is(buf_slice(shown), answer);
+    if (shown->size && !same) {
+        fputs("\n\n", stdout);
+        fflush(stdout);
+        output_remark(cli, "what follows is as the manuals have it");
+    }
+    if (!same)
+        print_quote(cli, result, answer);
+    if (size && answer[size - 1] != '\n')
+        putchar('\n');
+}
+
+/* Why it would not have been shown, had it not been asked for. */
+static void remark_declined(const struct cli *cli, const cJSON *result)
+{
+    const char *why = json_get_text(result, "declined", NULL);
+    if (!why || strcmp(json_get_text(result, "kind", ""), "generated") != 0)
+        return;
+    fflush(stdout);
+    output_remark(cli, "this is not to be relied on: %s", why);
+}
+
+static void print_answer(struct cli *cli, const cJSON *result,
+                         const struct buf *shown)
+{
+    if (is_none(result)) {
+        const char *why = json_get_text(result, "declined", NULL);
+        cli_tell_nothing(
+            cli, result,
+            why ? "The model has written nothing."
+            : json_get_int(result, "unquoted", 0)
+                ? "What answers this cannot be quoted: the files have changed "
+                  "or are gone since they were indexed (lectern update)."
+                : "Nothing in the manuals answers this.");
+    } else {
+        print_text(cli, result, shown);
+        print_citations(cli, result);
+        remark_declined(cli, result);
+    }
+    if (cli->options.explain)
+        explain_print(result);
+}
+
+static void print_cleanly(struct cli *cli, cJSON *result, struct buf *shown)
+{
+    output_clean(result);
+    output_make_printable(shown);
+    print_answer(cli, result, shown);
+}
+
+/* An object with "event" in front, but for the members that are not wanted. */
+static void print_event(const char *event, const cJSON *object)
+{
+    const cJSON *member;
+    cJSON *line = cJSON_CreateObject();
+    cJSON_AddStringToObject(line, "event", event);
+    cJSON_ArrayForEach (member, object)
+        if (strcmp(member->string, "id") != 0 &&
+            strcmp(member->string, "event") != 0)
+            cJSON_AddItemToObject(line, member->string,
+                                  cJSON_Duplicate(member, true));
+    char *text = cJSON_PrintUnformatted(line);
+    if (text)
+        output_json(slice_of(text));
+    fflush(stdout);
+    free(text);
+    cJSON_Delete(line);
+}
+
+/* What is printed while the answer comes. */
+struct listener {
+    const struct cli *cli;
+    struct buf shown; /* of the answer */
+    bool begins;      /* at the beginning of a line */
+};
+
+static void print_piece(const char *text, bool *begins)
+{
+    struct buf piece = {0};
+    output_put_quote(&piece, text, begins);
+    buf_put(&piece, "", 0);
+    output_text(piece.data);
+    buf_free(&piece);
+}
+
+static void hear(void *user, struct slice method, struct slice params)
+{
+    struct listener *listener = user;
+    cJSON *object;
+    if (!slice_is(method, "\"event\"") || json_parse(params, &object, NULL))
+        return;
+    const char *event = json_get_text(object, "event", "");
+    if (listener->cli->options.jsonl) {
+        print_event(event, object);
+    } else if (!strcmp(event, "token")) {
+        const char *text = json_get_text(object, "text", "");
+        buf_put_text(&listener->shown, text);
+        print_piece(text, &listener->begins);
+        fflush(stdout);
+    }
+    cJSON_Delete(object);
+}
+
+static void judge(struct cli *cli, const cJSON *result)
+{
+    if (is_none(result))
+        cli->status = err_exit_status(ERR_NOT_FOUND);
+    cli_judge_freshness(cli, result);
+}
+
+int cmd_ask(struct cli *cli, struct err *err)
+{
+    struct buf params = {0}, text = {0};
+    struct listener listener = {.cli = cli, .begins = true};
+    cJSON *result = NULL;
+    int code = build(cli, &params, err);
+    if (!code)
+        code = is_streamed(cli)
+                   ? cli_call_hearing(cli, "ask", buf_slice(&params), hear,
+                                      &listener, &text, err)
+                   : cli_call(cli, "ask", buf_slice(&params), &text, err);
+    if (!code)
+        code = json_parse(buf_slice(&text), &result, err);
+    if (code && listener.shown.size)
+        putchar('\n');
+    if (!code) {
+        answer_save(cli, result);
+        judge(cli, result);
+        if (!is_streamed(cli))
+            pager_begin(cli);
+        if (cli->options.jsonl)
+            print_event("done", result);
+        else if (cli->options.json)
+            output_json(buf_slice(&text));
+        else
+            print_cleanly(cli, result, &listener.shown);
+    }
+    cJSON_Delete(result);
+    buf_free(&listener.shown);
+    buf_free(&text);
+    buf_free(&params);
+    return code;
+}

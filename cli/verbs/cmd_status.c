@@ -1,0 +1,168 @@
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/output/output.h"
+#include "cli/output/pager.h"
+
+static void put_daemon(struct buf *out, const cJSON *status)
+{
+    int64_t pid = json_get_int(status, "pid", 0);
+    buf_printf(out, "daemon    version %s",
+               json_get_text(status, "version", "unknown"));
+    if (pid > 0)
+        buf_printf(out, ", process %lld", (long long)pid);
+    buf_printf(out, "\nstate     %s, generation %lld\n",
+               json_get_text(status, "state", "unknown"),
+               (long long)json_get_int(status, "generation", 0));
+}
+
+static void put_store(struct buf *out, const cJSON *status)
+{
+    const cJSON *store = cJSON_GetObjectItemCaseSensitive(status, "store");
+    buf_put_text(out, "store     ");
+    output_put_bytes(out, json_get_double(store, "bytes", 0));
+    buf_put_text(out, " of at most ");
+    output_put_bytes(out, json_get_double(store, "map", 0));
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(store, "error");
+    if (error)
+        buf_printf(out, "\n          %s", json_get_text(error, "message", ""));
+    buf_put_byte(out, '\n');
+}
+
+static void put_watch(struct buf *out, const cJSON *status)
+{
+    const cJSON *watch = cJSON_GetObjectItemCaseSensitive(status, "watch");
+    int64_t overflows = json_get_int(watch, "overflows", 0);
+    double ago = json_get_double(watch, "last_event", -1);
+    buf_printf(out, "watching  %s, ", json_get_text(watch, "mode", "off"));
+    output_put_count(out, json_get_int(watch, "folders", 0));
+    buf_put_text(out, " folders");
+    if (ago >= 0)
+        buf_printf(out, ", last change %.0f s ago", ago);
+    if (overflows) {
+        buf_put_text(out, ", ");
+        output_put_count(out, overflows);
+        buf_put_text(out, " times too many changes at once");
+    }
+    if (json_get_bool(watch, "limited", false))
+        buf_put_text(out,
+                     "\n          the system allows too few watches: raise "
+                     "fs.inotify.max_user_watches and "
+                     "max_user_instances; until then manuals are "
+                     "rescanned from time to time");
+    buf_put_byte(out, '\n');
+}
+
+static void put_model(struct buf *out, const cJSON *status)
+{
+    const cJSON *model = cJSON_GetObjectItemCaseSensitive(status, "model");
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(model, "error");
+    int64_t parameters = json_get_int(model, "parameters", 0);
+    buf_printf(out, "model     %s", json_get_text(model, "path", "none"));
+    if (error) {
+        buf_printf(out, "\n          %s", json_get_text(error, "message", ""));
+    } else if (parameters) {
+        buf_put_text(out, ", ");
+        output_put_count(out, parameters);
+        buf_printf(out, " parameters, %s", json_get_text(model, "backend", ""));
+    } else if (model) {
+        const char *state = json_get_text(model, "state", "none");
+        buf_put_text(out, strcmp(state, "closed") ? "" : ", not opened yet");
+    }
+    if (json_get_bool(model, "changed", false) && !error)
+        buf_put_text(out, ", its folder has changed: what is there now "
+                          "will be taken");
+    buf_put_text(out, "\ndevice    ");
+    output_put_device(out, model);
+    buf_put_byte(out, '\n');
+}
+
+/* Why it is not as its files are. */
+static void put_trouble(struct buf *out, const cJSON *manual)
+{
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(manual, "error");
+    double retry = json_get_double(manual, "retry_in", -1);
+    if (!error)
+        return;
+    buf_printf(out, "    not updated: %s", json_get_text(error, "message", ""));
+    if (retry >= 0)
+        buf_printf(out, "; next try in %.0f s", retry);
+    buf_put_byte(out, '\n');
+}
+
+static void put_memories(struct buf *out, const cJSON *manual)
+{
+    const char *memories = json_get_text(manual, "memories", "none");
+    const cJSON *encoding =
+        cJSON_GetObjectItemCaseSensitive(manual, "encoding");
+    const cJSON *error =
+        cJSON_GetObjectItemCaseSensitive(manual, "memories_error");
+    if (!strcmp(memories, "computing"))
+        buf_put_text(out, encoding ? ", memories are being computed"
+                                   : ", memories wait for their turn");
+    else if (!strcmp(memories, "older"))
+        buf_put_text(out, ", older memories");
+    if (encoding) {
+        buf_put_text(out, ": ");
+        output_put_count(out, json_get_int(encoding, "done", 0));
+        buf_put_text(out, " of ");
+        output_put_count(out, json_get_int(encoding, "total", 0));
+    }
+    if (error)
+        buf_printf(out, "\n    no new memories: %s",
+                   json_get_text(error, "message", ""));
+}
+
+static void put_manual(struct buf *out, const cJSON *manual)
+{
+    int64_t pending = json_get_int(manual, "pending", 0), left_out = 0;
+    const cJSON *count;
+    cJSON_ArrayForEach (count,
+                        cJSON_GetObjectItemCaseSensitive(manual, "left_out"))
+        left_out += (int64_t)count->valuedouble;
+    buf_put_text(out, "  ");
+    if (output_put_index_summary(out, manual))
+        out->size--; /* the line goes on */
+    else
+        buf_put_text(out, json_get_text(manual, "name", ""));
+    if (left_out) {
+        buf_put_text(out, ", ");
+        output_put_count(out, left_out);
+        buf_put_text(out, " left out");
+    }
+    if (pending > 0) {
+        buf_put_text(out, ", ");
+        output_put_count(out, pending);
+        buf_put_text(out, " pending");
+    }
+    if (json_get_bool(manual, "stale", false))
+        buf_put_text(out, ", stale");
+    put_memories(out, manual);
+    buf_printf(out, "\n    %s\n", json_get_text(manual, "root", ""));
+    put_trouble(out, manual);
+}
+
+int cmd_status(struct cli *cli, struct err *err)
+{
+    struct buf out = {0};
+    cJSON *status = NULL;
+    const cJSON *manual;
+    int code = cli_request(cli, "status", slice_of("{}"), &status, err);
+    if (!code && status) {
+        const cJSON *manuals =
+            cJSON_GetObjectItemCaseSensitive(status, "manuals");
+        put_daemon(&out, status);
+        put_model(&out, status);
+        put_store(&out, status);
+        put_watch(&out, status);
+        buf_printf(&out, "manuals   %d\n", cJSON_GetArraySize(manuals));
+        cJSON_ArrayForEach (manual, manuals)
+            put_manual(&out, manual);
+        pager_begin(cli);
+        output_lines(cli, &out, "          ");
+        cli_tell_damage(cli, status);
+    }
+    cJSON_Delete(status);
+    buf_free(&out);
+    return code;
+}

@@ -1,0 +1,175 @@
+#include "daemon/answer/answer.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+enum { ROUTE_HITS = 5 /* shown under "route" */ };
+
+static struct citation *add(struct answer *answer)
+{
+    void *citations = answer->citations;
+    mem_reserve(&citations, &answer->capacity, answer->count + 1,
+                sizeof *answer->citations);
+    answer->citations = citations;
+    return &answer->citations[answer->count++];
+}
+
+int answer_cite(const struct call *call, struct answer *answer,
+                const struct passage *passage, int status, bool part,
+                struct err *err)
+{
+    struct quote quote = {0};
+    if (atomic_load(&call->request->cancelled))
+        return err_set(err, ERR_CANCELLED, "cancelled");
+    bool fresh = quote_is_fresh(passage->volume, passage->block.file);
+    answer->fresh = answer->fresh && fresh;
+    int code = quote_check(call->parser, passage, &quote, err);
+    if (code)
+        return code;
+    if (!quote.whole && !fresh && !part) {
+        quote_free(&quote);
+        return err_set(err, ERR_STALE, "the file has only a part of it now");
+    }
+    if (!quote.whole && status == CITE_VERIFIED)
+        status = CITE_REPAIRED;
+    *add(answer) = (struct citation){*passage, quote, status};
+    return 0;
+}
+
+bool answer_is_lost(int code)
+{
+    return code == ERR_IO || code == ERR_INTERNAL || code == ERR_CANCELLED;
+}
+
+void answer_cite_unverified(struct answer *answer,
+                            const struct passage *passage)
+{
+    *add(answer) = (struct citation){
+        .passage = *passage,
+        .quote.span = passage->block.span,
+        .status = CITE_UNVERIFIED,
+    };
+}
+
+void answer_free(struct answer *answer)
+{
+    for (size_t i = 0; i < answer->count; i++)
+        quote_free(&answer->citations[i].quote);
+    free(answer->citations);
+    buf_free(&answer->text);
+    *answer = (struct answer){0};
+}
+
+/* What changed since it was indexed is no failure of ours. */
+static bool is_failure(int code)
+{
+    return code && code != ERR_STALE && code != ERR_NOT_FOUND;
+}
+
+int answer_from_passages(const struct call *call,
+                         const struct passages *passages, size_t most,
+                         struct answer *answer, struct err *err)
+{
+    struct err failure = {0};
+    for (size_t i = 0; i < passages->count && answer->count < most; i++) {
+        const struct passage *passage = &passages->items[i];
+        struct err why = {.position = -1};
+        int code =
+            answer_cite(call, answer, passage, CITE_VERIFIED, true, &why);
+        if (answer_is_lost(code)) {
+            *err = why;
+            return code;
+        }
+        if (code) {
+            if (is_failure(code)) {
+                log_warn("not quoted: %s", why.message);
+                failure = why;
+            } else {
+                log_debug("not quoted: %s", why.message);
+            }
+            continue;
+        }
+        const struct quote *quote = &answer->citations[answer->count - 1].quote;
+        bool code_block = passage->kind == BLOCK_CODE && quote->whole;
+        buf_put_text(&answer->text, answer->count > 1 ? "\n\n" : "");
+        buf_put_slice(&answer->text,
+                      code_block ? passage->text : buf_slice(&quote->text));
+        buf_printf(&answer->text, " [%zu]", answer->count);
+    }
+    if (answer->count || !failure.code)
+        return 0;
+    return err_set(err, failure.code,
+                   "sections were found, and none could be read to be quoted: "
+                   "%s",
+                   failure.message);
+}
+
+/* What of the quote macros made: byte ranges. */
+static void put_made(struct json *json, const struct buf *made)
+{
+    if (!made->size)
+        return;
+    json_key(json, "made");
+    json_begin(json, '[');
+    for (size_t at = 0; at < made->size; at += 2 * sizeof(size_t)) {
+        size_t range[2];
+        memcpy(range, made->data + at, sizeof range);
+        json_begin(json, '[');
+        json_int(json, (int64_t)range[0]);
+        json_int(json, (int64_t)range[1]);
+        json_end(json, ']');
+    }
+    json_end(json, ']');
+}
+
+void answer_put_citation_members(struct json *json, const struct answer *answer,
+                                 size_t index)
+{
+    const struct citation *citation = &answer->citations[index];
+    const struct passage *passage = &citation->passage;
+    const struct volume *volume = passage->volume;
+    const struct node *node = &volume->outline->nodes[passage->node];
+    json_field_int(json, "n", (int64_t)index + 1);
+    result_node_id(json, "node", volume, passage->node);
+    json_field_text(json, "manual", volume->manual.name);
+    result_path(json, volume, passage->node);
+    result_entry(json, volume, passage->node);
+    json_field_string(json, "file",
+                      volume->outline->files[passage->block.file]);
+    if (node->anchor.size)
+        json_field_string(json, "anchor", node->anchor);
+    else
+        json_field_null(json, "anchor");
+    json_key(json, "span");
+    result_span(json, citation->quote.span);
+    json_field_string(json, "quote", buf_slice(&citation->quote.text));
+    put_made(json, &citation->quote.made);
+    json_field_text(json, "status", cite_status_name(citation->status));
+}
+
+void answer_put_citation(struct json *json, const struct answer *answer,
+                         size_t index)
+{
+    json_begin(json, '{');
+    answer_put_citation_members(json, answer, index);
+    json_end(json, '}');
+}
+
+void answer_put_route(struct json *json, const struct route_result *route)
+{
+    json_begin(json, '[');
+    for (size_t i = 0; i < route->count && i < ROUTE_HITS; i++) {
+        const struct route_hit *hit = &route->hits[i];
+        json_begin(json, '{');
+        result_node_id(json, "node", hit->volume, hit->node);
+        json_field_string(json, "title",
+                          hit->volume->outline->nodes[hit->node].title);
+        result_path(json, hit->volume, hit->node);
+        result_entry(json, hit->volume, hit->node);
+        json_field_double(json, "score", hit->score, 6);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}

@@ -1,0 +1,339 @@
+#include "daemon/answer/compose.h"
+
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "daemon/answer/context.h"
+#include "daemon/answer/extractive.h"
+#include "daemon/engine/engine.h"
+#include "daemon/net/stream_event.h"
+#include "daemon/engine/prompt.h"
+
+enum { WRAPPING = 16 /* tokens that a tokenizer may put around a prompt */ };
+
+struct writing {
+    const struct call *call;
+    const struct shelf *shelf;
+    const struct passages *passages;
+    const struct compose_options *options;
+    struct answering answering;  /* of the model */
+    size_t context, most;        /* tokens: positions, answer */
+    struct context read;         /* what it reads */
+    struct cite_source *sources; /* [read.count] */
+    struct prompt prompt;
+    struct copying *copying; /* NULL: the model may write what it likes */
+    struct cite_reader reader;
+    struct buf text; /* as it came out of the reader */
+};
+
+static struct engine *engine_of(const struct writing *writing)
+{
+    return writing->call->daemon->engine;
+}
+
+/* ---- The prompt ---- */
+
+static int count_tokens(void *context, struct slice text, size_t *ret,
+                        struct err *err)
+{
+    return engine_count(context, text, ret, err);
+}
+
+static int learn_model(struct writing *writing, struct composed *ret,
+                       struct err *err)
+{
+    struct engine_state state;
+    size_t tokens;
+    int code = engine_count(engine_of(writing), slice_of(""), &tokens, err);
+    if (code)
+        return code;
+    engine_state(engine_of(writing), &state);
+    if (!state.facts.writes)
+        return err_set(err, ERR_MODEL,
+                       "the model %s makes memories, but does not write",
+                       state.facts.name);
+    writing->answering = state.facts.answering;
+    writing->context = state.facts.context;
+    writing->most = writing->options->most;
+    if (writing->most > writing->context / 2)
+        writing->most = writing->context / 2;
+    ret->model = state.facts.name;
+    return 0;
+}
+
+static int open_sources(struct writing *writing, struct err *err)
+{
+    struct context_limits limits = {writing->answering.passages,
+                                    writing->answering.passage_tokens};
+    struct prompt_counter counter = {count_tokens, engine_of(writing)};
+    int code = context_open(writing->shelf, writing->passages, &limits,
+                            &counter, &writing->read, err);
+    if (code)
+        return code;
+    writing->sources =
+        mem_alloc((writing->read.count + 1) * sizeof *writing->sources);
+    for (size_t i = 0; i < writing->read.count; i++)
+        writing->sources[i] = (struct cite_source){
+            writing->read.sources[i].blocks, writing->read.sources[i].count};
+    return 0;
+}
+
+static int pack(struct writing *writing, struct err *err)
+{
+    size_t room = writing->context - writing->most;
+    struct prompt_limits limits = {
+        .tokens = room > WRAPPING ? room - WRAPPING : 0,
+        .passages = writing->read.count,
+        .passage_tokens = writing->answering.passage_tokens};
+    if (limits.tokens > writing->answering.prompt_tokens)
+        limits.tokens = writing->answering.prompt_tokens;
+    struct prompt_counter counter = {count_tokens, engine_of(writing)};
+    size_t count = writing->read.count;
+    struct prompt_source *sources = mem_alloc((count + 1) * sizeof *sources);
+    for (size_t i = 0; i < count; i++)
+        sources[i] = context_prompt(&writing->read.sources[i]);
+    const char *query = json_get_text(writing->call->params, "query", "");
+    int code = prompt_pack(sources, count, slice_of(query), &limits, &counter,
+                           &writing->prompt, err);
+    free(sources);
+    return code;
+}
+
+/* What may be copied of each passage are the sentences for which it was found:
+ * the prompt shows more, of which a small model chooses worse. */
+static void open_copying(struct writing *writing)
+{
+    size_t count = writing->prompt.passages;
+    struct copying_passage *passages = mem_alloc(count * sizeof *passages);
+    for (size_t i = 0; i < count; i++) {
+        struct prompt_source one = context_prompt(&writing->read.sources[i]);
+        passages[i] = (struct copying_passage){one.blocks, one.block, one.block,
+                                               one.from, one.to};
+    }
+    writing->copying = copying_open(passages, count);
+    free(passages);
+}
+
+/* ---- The answer ---- */
+
+static void show(struct writing *writing, size_t from)
+{
+    struct slice text = {writing->text.data + from, writing->text.size - from};
+    if (text.size && writing->options->live && event_wanted(writing->call))
+        event_token(writing->call, text);
+}
+
+/* On the engine's thread, while the writing's own waits. */
+static bool take_piece(void *context, struct slice piece)
+{
+    struct writing *writing = context;
+    size_t from = writing->text.size;
+    cite_read(&writing->reader, piece, &writing->text);
+    show(writing, from);
+    return true;
+}
+
+static int write_text(struct writing *writing, struct composed *ret,
+                      struct err *err)
+{
+    struct engine_prompt prompt = {.text = buf_slice(&writing->prompt.text),
+                                   .most = writing->most,
+                                   .sampling = writing->options->sampling,
+                                   .copying = writing->copying,
+                                   .stops = writing->options->stops,
+                                   .stop_count = writing->options->stop_count,
+                                   .cancel = &writing->call->request->cancelled,
+                                   .piece = take_piece,
+                                   .context = writing};
+    struct engine_answer written;
+    writing->reader.sources = writing->prompt.passages;
+    int code = engine_generate(engine_of(writing), &prompt, &written, err);
+    if (code)
+        return code;
+    size_t from = writing->text.size;
+    cite_read_end(&writing->reader, &writing->text);
+    show(writing, from);
+    ret->prompt_tokens = written.prompt_tokens;
+    ret->reused_tokens = written.reused_tokens;
+    ret->attention = written.attention;
+    ret->tokens = written.tokens;
+    ret->mean_log = written.mean_log;
+    ret->first_ms = written.first_ms;
+    buf_free(&written.text);
+    return 0;
+}
+
+/* ---- Its citations ---- */
+
+/* Without the mark of a list's item, which is not in the file. */
+static struct slice without_mark(const struct cite *cite)
+{
+    struct slice text = cite->place;
+    size_t at = 0;
+    if (cite->block->kind != BLOCK_LIST &&
+        cite->block->kind != BLOCK_DEFINITION)
+        return text;
+    while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9')
+        at++;
+    if (at + 1 < text.size && text.data[at] == (at ? '.' : '-') &&
+        text.data[at + 1] == ' ')
+        return (struct slice){text.data + at + 2, text.size - at - 2};
+    return text;
+}
+
+static int cite_one(const struct writing *writing, struct cite *cite,
+                    struct answer *answer, struct err *err)
+{
+    const struct context_source *source = &writing->read.sources[cite->source];
+    struct passage passage = source->parts[source->best].passage;
+    struct err why = {.position = -1};
+    int code = ERR_NOT_FOUND;
+    if (cite->status != CITE_UNVERIFIED) {
+        const struct context_part *owner =
+            context_owner(source, cite->block);
+        passage = owner->passage;
+        passage.block = cite->block->origin;
+        passage.block.file =
+            content_file(&owner->content, passage.volume, passage.node,
+                         cite->block);
+        passage.kind = cite->block->kind;
+        passage.text = without_mark(cite);
+        code = answer_cite(writing->call, answer, &passage, cite->status, false,
+                           &why);
+    }
+    if (answer_is_lost(code)) {
+        *err = why;
+        return code;
+    }
+    if (code) {
+        cite->status = CITE_UNVERIFIED;
+        answer_cite_unverified(answer, &passage);
+    }
+    return 0;
+}
+
+static const char *judge(const struct writing *writing,
+                         const struct cites *cites, double mean_log)
+{
+    if (!writing->text.size)
+        return "nothing was written";
+    if (!cites->count)
+        return "nothing is cited";
+    for (size_t i = 0; i < cites->count; i++)
+        if (cites->items[i].status == CITE_UNVERIFIED)
+            return "a citation is not true";
+    if (cites->unmarked)
+        return "its end is not cited";
+    if (!(mean_log >= writing->answering.threshold))
+        return "the model is not sure";
+    return NULL;
+}
+
+/* Whether what the model read is what the files say now. */
+static bool is_fresh(const struct writing *writing)
+{
+    for (size_t i = 0; i < writing->prompt.passages; i++) {
+        const struct context_source *source = &writing->read.sources[i];
+        for (size_t p = 0; p < source->part_count; p++) {
+            const struct passage *passage = &source->parts[p].passage;
+            if (!quote_is_fresh(passage->volume, passage->block.file))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* What the model read, for those who want to know. */
+static void explain(const struct writing *writing, struct buf *out)
+{
+    struct json json = json_to(out);
+    json_begin(&json, '{');
+    json_key(&json, "sources");
+    json_begin(&json, '[');
+    for (size_t i = 0; i < writing->prompt.passages; i++) {
+        const struct context_source *source = &writing->read.sources[i];
+        json_begin(&json, '{');
+        json_field_string(&json, "title", source->title);
+        json_key(&json, "nodes");
+        json_begin(&json, '[');
+        for (size_t p = 0; p < source->part_count; p++) {
+            const struct passage *passage = &source->parts[p].passage;
+            char name[24];
+            node_name(passage->volume->outline->nodes[passage->node].id, name);
+            json_text(&json, name);
+        }
+        json_end(&json, ']');
+        json_end(&json, '}');
+    }
+    json_end(&json, ']');
+    json_field_string(&json, "prompt", buf_slice(&writing->prompt.text));
+    json_end(&json, '}');
+}
+
+static int check(struct writing *writing, struct composed *ret, struct err *err)
+{
+    struct cites cites;
+    struct slice text = buf_slice(&writing->text);
+    int code = 0;
+    ret->answer.fresh = is_fresh(writing);
+    cites_check(&writing->reader, text, writing->sources, &cites);
+    for (size_t i = 0; i < cites.count && !code; i++)
+        code = cite_one(writing, &cites.items[i], &ret->answer, err);
+    cites_text(&cites, text, &ret->answer.text);
+    ret->declined = judge(writing, &cites, ret->mean_log);
+    cites_free(&cites);
+    return code;
+}
+
+static int compose(struct writing *writing, struct composed *ret,
+                   struct err *err)
+{
+    double start = clock_seconds();
+    int code = learn_model(writing, ret, err);
+    if (!code && writing->options->sure && writing->answering.threshold > 0) {
+        ret->declined = "the model's answers are not to be shown";
+        return 0;
+    }
+    if (!code)
+        code = open_sources(writing, err);
+    if (!code)
+        code = pack(writing, err);
+    ret->pack_ms = (clock_seconds() - start) * 1000;
+    if (!code)
+        log_debug("prompt of %zu passages, %zu tokens:\n%s",
+                  writing->prompt.passages, writing->prompt.tokens,
+                  writing->prompt.text.data);
+    if (!code && json_get_bool(writing->call->params, "explain", false))
+        explain(writing, &ret->read);
+    if (!code && writing->answering.copies)
+        open_copying(writing);
+    if (!code)
+        code = write_text(writing, ret, err);
+    return code ? code : check(writing, ret, err);
+}
+
+int compose_answer(const struct call *call, const struct shelf *shelf,
+                   const struct passages *passages,
+                   const struct compose_options *options, struct composed *ret,
+                   struct err *err)
+{
+    struct writing writing = {
+        .call = call, .shelf = shelf, .passages = passages, .options = options};
+    struct composed composed = {.answer.fresh = true};
+    int code = compose(&writing, &composed, err);
+    context_close(&writing.read);
+    free(writing.sources);
+    buf_free(&writing.prompt.text);
+    copying_close(writing.copying);
+    cite_reader_free(&writing.reader);
+    buf_free(&writing.text);
+    if (code) {
+        answer_free(&composed.answer);
+        buf_free(&composed.read);
+    } else {
+        *ret = composed;
+    }
+    return code;
+}

@@ -1,0 +1,58 @@
+#include "daemon/answer/freshness.h"
+
+#include <stdlib.h>
+
+#include "daemon/engine/engine.h"
+#include "daemon/jobs/jobs.h"
+#include "daemon/verbs/selection.h"
+#include "memory/vectors/vectors.h"
+
+static bool has_memories(const struct volume *volume)
+{
+    return volume->vectors &&
+           vectors_generation(volume->vectors) == volume->manual.generation;
+}
+
+/* A manual that was never indexed is on no shelf. */
+static bool all_on_shelf(const struct call *call,
+                         const struct selection *selection,
+                         const struct shelf *shelf)
+{
+    struct store_txn *txn;
+    struct manual *manuals;
+    size_t count;
+    if (store_read(call->daemon->store, &txn, NULL))
+        return false;
+    bool result = !store_list_manuals(txn, &manuals, &count, NULL);
+    store_end(txn);
+    if (!result)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        result = result && (!selection_has(selection, manuals[i].name) ||
+                            shelf_volume(shelf, manuals[i].name));
+        manual_free(&manuals[i]);
+    }
+    free(manuals);
+    return result;
+}
+
+struct freshness freshness_of(const struct call *call,
+                              const struct shelf *shelf)
+{
+    struct daemon *daemon = call->daemon;
+    struct selection selection = selection_of(call);
+    const char *mode = json_get_text(call->params, "mode", "auto");
+    bool by_memories =
+        engine_has_model(daemon->engine) && strcmp(mode, "lexical") != 0;
+    struct freshness fresh = {true, all_on_shelf(call, &selection, shelf)};
+    for (size_t i = 0; i < shelf->count; i++) {
+        const struct volume *volume = shelf->volumes[i];
+        if (!selection_has(&selection, volume->manual.name))
+            continue;
+        fresh.current =
+            fresh.current && jobs_is_current(daemon->jobs, volume->manual.id);
+        fresh.complete = fresh.complete && !volume->manual.failed &&
+                         (!by_memories || has_memories(volume));
+    }
+    return fresh;
+}

@@ -1,0 +1,17 @@
+/* Whether what is answered from is what the files say. */
+#ifndef DAEMON_ANSWER_FRESHNESS_H
+#define DAEMON_ANSWER_FRESHNESS_H
+
+#include "daemon/verbs/verbs.h"
+
+struct freshness {
+    bool current;  /* no manual that is asked is known to be behind its files */
+    bool complete; /* every file that should be is indexed, with its memories
+                      where they are asked for */
+};
+
+/* Of the manual that the call names, or of all. */
+struct freshness freshness_of(const struct call *call,
+                              const struct shelf *shelf);
+
+#endif

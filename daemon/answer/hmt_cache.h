@@ -1,0 +1,27 @@
+/* What was remembered of the document read last (HMT), so that it is read once for
+ * many questions.  Who takes it out has it alone. */
+#ifndef DAEMON_ANSWER_HMT_CACHE_H
+#define DAEMON_ANSWER_HMT_CACHE_H
+
+#include "base/hash.h"
+#include "model/encode/hmt.h"
+
+struct reading {
+    struct hash128 of; /* model, manual, generation, place */
+    struct hmt *hmt;   /* NULL: none */
+    size_t tokens;     /* of the document */
+    double ms;         /* that it took to read */
+};
+
+struct readings;
+
+struct readings *readings_new(void);
+void readings_free(struct readings *readings);
+
+/* False: there is none of that, and *ret is as it was. */
+bool readings_take(struct readings *readings, struct hash128 of,
+                   struct reading *ret);
+/* Takes it over, in the place of what was there. */
+void readings_put(struct readings *readings, const struct reading *reading);
+
+#endif

@@ -1,0 +1,206 @@
+#include "daemon/answer/quote.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "daemon/answer/latex_alignment.h"
+#include "indexer/index.h"
+
+enum { LEAST_PART = 16 }; /* bytes of a sentence that is quoted alone */
+
+/* The end of what matches at `at`, 0: nothing does.  A space in `wanted` is
+ * any run of white space. */
+static size_t match_at(struct slice text, size_t at, struct slice wanted)
+{
+    for (size_t i = 0; i < wanted.size; i++) {
+        if (at >= text.size)
+            return 0;
+        size_t step = text_space(text.data, text.size, at);
+        if (wanted.data[i] != ' ') {
+            if (text.data[at++] != wanted.data[i])
+                return 0;
+            continue;
+        }
+        if (!step)
+            return 0;
+        while (step) {
+            at += step;
+            step = at < text.size ? text_space(text.data, text.size, at) : 0;
+        }
+    }
+    return at;
+}
+
+bool quote_find(struct slice text, const struct text_place *places,
+                struct slice wanted, struct span *ret_span)
+{
+    size_t at = 0, end = 0;
+    if (!wanted.size)
+        return false;
+    while (at + wanted.size <= text.size && !(end = match_at(text, at, wanted)))
+        at++;
+    if (!end)
+        return false;
+    *ret_span = (struct span){places[at].from, places[end - 1].to};
+    return true;
+}
+
+size_t quote_part_end(struct slice text, size_t from)
+{
+    for (size_t at = from; at < text.size; at++) {
+        char c = text.data[at];
+        if (c == '\t' || c == '\n')
+            return at;
+        if (strchr(".?!;:", c) && at + 1 < text.size &&
+            text_space(text.data, text.size, at + 1))
+            return at + 1;
+    }
+    return text.size;
+}
+
+struct reading {
+    struct buf text, places;
+};
+
+static bool find(const struct reading *reading, struct slice wanted,
+                 struct quote *quote)
+{
+    const void *places = reading->places.data;
+    struct buf folded = {0};
+    struct span span;
+    text_fold_space(&folded, wanted);
+    bool found = folded.size > quote->text.size &&
+                 quote_find(buf_slice(&reading->text), places,
+                            buf_slice(&folded), &span);
+    if (found) {
+        buf_free(&quote->text);
+        quote->text = folded;
+        quote->span = span;
+    } else {
+        buf_free(&folded);
+    }
+    return found;
+}
+
+static size_t line_end(struct slice text, size_t from)
+{
+    const char *end = memchr(text.data + from, '\n', text.size - from);
+    return end ? (size_t)(end - text.data) : text.size;
+}
+
+/* The longest piece that stands there, none shorter than `least`. */
+static bool find_longest(const struct reading *reading, struct slice text,
+                         size_t (*piece_end)(struct slice text, size_t from),
+                         size_t least, struct quote *quote)
+{
+    for (size_t at = 0; at < text.size;) {
+        size_t end = piece_end(text, at);
+        if (end - at >= least)
+            find(reading, (struct slice){text.data + at, end - at}, quote);
+        at = end > at ? end : at + 1;
+    }
+    return quote->text.size > 0;
+}
+
+static bool find_part(const struct reading *reading, struct slice text,
+                      struct quote *quote)
+{
+    return find_longest(reading, text, quote_part_end, LEAST_PART, quote) ||
+           find_longest(reading, text, line_end, 1, quote) ||
+           find_longest(reading, text, quote_part_end, 1, quote);
+}
+
+static bool find_typed(const struct reading *reading, struct slice wanted,
+                       struct quote *quote)
+{
+    const void *places = reading->places.data;
+    text_fold_space(&quote->text, wanted);
+    quote->whole =
+        typed_find(buf_slice(&reading->text), places, buf_slice(&quote->text),
+                   &quote->span, &quote->made);
+    return quote->whole;
+}
+
+/* Whether it is the file's doing, not the machine's, that it cannot be read. */
+static bool is_gone(const char *path)
+{
+    struct stat st;
+    if (!stat(path, &st))
+        return !S_ISREG(st.st_mode);
+    return errno == ENOENT || errno == ENOTDIR || errno == EACCES ||
+           errno == ELOOP;
+}
+
+int quote_check(struct parser *parser, const struct passage *passage,
+                struct quote *ret_quote, struct err *err)
+{
+    const struct volume *volume = passage->volume;
+    struct slice name = volume->outline->files[passage->block.file];
+    struct span span = passage->block.span;
+    struct buf path = {0}, bytes = {0};
+    struct reading reading = {0};
+    struct quote quote = {0};
+    struct source_root root = index_root(&volume->manual);
+    file_join(&path, root.path, name.data);
+    int code =
+        source_read_span(&root, path.data, span.from, span.to, &bytes, err);
+    if (code && is_gone(path.data))
+        code = err_set(err, ERR_STALE, "%s is gone", path.data);
+    if (!code)
+        code = parser_text(parser, buf_slice(&bytes), source_format(path.data),
+                           (enum encoding)passage->encoding, &reading.text,
+                           &reading.places, err);
+    if (!code) {
+        bool typed = source_format(path.data) == PARSER_LATEX;
+        if (!typed)
+            quote.whole = find(&reading, passage->text, &quote);
+        if (typed ? !find_typed(&reading, passage->text, &quote)
+                  : !quote.whole && !find_part(&reading, passage->text, &quote))
+            code = err_set(err, ERR_NOT_FOUND,
+                           "the passage does not stand in %s (any more)",
+                           path.data);
+    }
+    if (!code) {
+        quote.span.from += span.from;
+        quote.span.to += span.from;
+        *ret_quote = quote;
+    } else {
+        quote_free(&quote);
+    }
+    buf_free(&reading.text);
+    buf_free(&reading.places);
+    buf_free(&bytes);
+    buf_free(&path);
+    return code;
+}
+
+void quote_free(struct quote *quote)
+{
+    buf_free(&quote->text);
+    buf_free(&quote->made);
+}
+
+bool quote_is_fresh(const struct volume *volume, uint32_t file)
+{
+    struct stat st;
+    struct buf path = {0};
+    const struct file *record = &volume->files[file];
+    file_join(&path, volume->manual.root, record->path);
+    bool fresh = !stat(path.data, &st) && S_ISREG(st.st_mode);
+    bool same = fresh && (uint64_t)st.st_size == record->size &&
+                st.st_ino == record->inode &&
+                (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec ==
+                    record->mtime_ns;
+    /* Touched or replaced, or it was when it was indexed: its bytes decide. */
+    if (fresh && !same) {
+        struct buf bytes = {0};
+        struct source_root root = index_root(&volume->manual);
+        fresh = !source_read(&root, path.data, &bytes, NULL) &&
+                hash_equal(hash_bytes(bytes.data, bytes.size), record->content);
+        buf_free(&bytes);
+    }
+    buf_free(&path);
+    return fresh;
+}

@@ -1,0 +1,96 @@
+/* A request on its way through the threads.
+ *
+ *     loop ──► a pool's queue ──► a thread ──► outbox ──► loop
+ *                                    └──► jobs (waits) ──┘
+ *
+ * The loop makes a request and frees it when it has come back through the
+ * outbox; in between whoever holds it uses it alone, but for `cancelled`. */
+#ifndef DAEMON_JOBS_REQUEST_H
+#define DAEMON_JOBS_REQUEST_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/net/rpc.h"
+
+struct client;
+struct verb;
+
+/* What the threads know of a client: shared by the loop, which counts what it has
+ * read, and its requests. */
+struct peer {
+    atomic_uint references;
+    atomic_size_t unread; /* bytes of answers that it has not taken yet */
+    atomic_uint running[4]; /* [enum verb_thread] requests at work */
+};
+struct peer *peer_new(void);
+struct peer *peer_ref(struct peer *peer);
+void peer_unref(struct peer *peer); /* NULL is allowed */
+
+struct request {
+    struct request *next; /* in the queue or list that holds it */
+    uint64_t turn;        /* in the queue */
+    cJSON *message;
+    struct rpc rpc; /* parts of it */
+    const struct verb *verb;
+    struct peer *peer;     /* a reference; NULL: nobody's */
+    atomic_bool cancelled; /* nobody wants the answer any more */
+
+    /* The loop's alone. */
+    struct client *client;       /* NULL: it has gone */
+    struct request *client_next; /* among the client's */
+};
+
+/* Takes the message over. */
+struct request *request_new(cJSON *message, const struct rpc *rpc,
+                            const struct verb *verb);
+void request_free(struct request *request);
+
+/* A queue of requests in which clients take turns: one that sends many at once
+ * waits for them itself, a request of another goes before its second.  Its
+ * owner has the lock; only the loop puts in. */
+struct requests {
+    struct request *first; /* by ascending turns */
+    uint64_t turn;         /* of the last one taken */
+    unsigned max_running;  /* of one client's at a time; 0: any number */
+    int pool;              /* enum verb_thread */
+};
+void requests_put(struct requests *list, struct request *request);
+/* The next that may run: not of a client that leaves REQUESTS_MAX_UNREAD bytes of
+ * answers unread, or has max_running at work; what nobody wants any more may
+ * always.  NULL: there is none.  It counts as running until requests_done. */
+enum { REQUESTS_MAX_UNREAD = 1 << 20 };
+struct request *requests_take(struct requests *list);
+void requests_done(const struct requests *list, struct peer *peer);
+bool requests_remove(struct requests *list, struct request *request);
+
+/* ---- The outbox: lines for clients, from any thread to the loop ---- */
+
+struct parcel {
+    struct parcel *next;
+    struct request *request;
+    struct buf line;
+    bool last; /* the answer: nothing more follows for this request */
+};
+
+struct outbox;
+
+/* `wake` is called from any thread, after something was put in. */
+struct outbox *outbox_new(void (*wake)(void *context), void *context);
+void outbox_free(struct outbox *outbox);
+
+/* Everything in it, in order; free each with parcel_free. */
+struct parcel *outbox_take(struct outbox *outbox);
+void parcel_free(struct parcel *parcel);
+
+/* The answer: `result` when `code` is 0, else `err`.  The request is no longer
+ * the caller's. */
+void request_answer(struct outbox *outbox, struct request *request, int code,
+                    struct slice result, const struct err *err);
+
+/* A notification about the request, which stays with the caller. */
+void request_notify(struct outbox *outbox, struct request *request,
+                    const char *method, struct slice params);
+
+#endif

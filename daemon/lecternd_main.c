@@ -1,0 +1,311 @@
+/* lecternd: keeps manuals indexed and answers questions about them. */
+#include <getopt.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/config.h"
+#include "base/file.h"
+#include "base/version.h"
+#include "daemon/engine/engine.h"
+#include "daemon/jobs/jobs.h"
+#include "daemon/answer/hmt_cache.h"
+#include "daemon/jobs/request.h"
+#include "daemon/net/server.h"
+#include "daemon/answer/conversation.h"
+#include "daemon/net/socket.h"
+#include "daemon/jobs/work.h"
+
+enum {
+    STOP_MS = 800,              /* for the threads, once the loop has ended */
+    MOST_SKELETONS = 128 << 20, /* bytes */
+    MOST_HEAPS = 4,
+    LARGE_BUFFER = 1 << 20, /* bytes; has pages of its own */
+    MOST_UNUSED = 4 << 20   /* bytes at the end of a heap */
+};
+
+struct options {
+    const char *socket, *store, *config, *log, *model, *device;
+};
+
+static void usage(void)
+{
+    puts("usage: lecternd [--foreground] [--socket PATH] [--store DIR]\n"
+         "                [--model DIR|none] [--device auto|cpu|cuda[:N]]\n"
+         "                [--config FILE]\n"
+         "                [--log error|warn|info|debug]\n"
+         "\n"
+         "Keeps manuals indexed and answers `lectern`, which starts it when\n"
+         "none runs.  It stays in the foreground; SIGTERM ends it.");
+}
+
+/* 1: answered already; ERR_USAGE. */
+static int parse_options(int argc, char **argv, struct options *options)
+{
+    static const struct option known[] = {
+        {"socket", required_argument, NULL, 's'},
+        {"store", required_argument, NULL, 'd'},
+        {"model", required_argument, NULL, 'm'},
+        {"device", required_argument, NULL, 'g'},
+        {"config", required_argument, NULL, 'c'},
+        {"log", required_argument, NULL, 'l'},
+        {"foreground", no_argument, NULL, 'f'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},
+        {NULL, 0, NULL, 0}};
+    for (int option; (option = getopt_long(argc, argv, "h", known, NULL)) >= 0;)
+        switch (option) {
+        case 's': options->socket = optarg; break;
+        case 'd': options->store = optarg; break;
+        case 'm': options->model = optarg; break;
+        case 'g': options->device = optarg; break;
+        case 'c': options->config = optarg; break;
+        case 'l': options->log = optarg; break;
+        case 'f': break;
+        case 'h': usage(); return 1;
+        case 'v': puts("lecternd " LECTERN_VERSION); return 1;
+        default: return ERR_USAGE; /* getopt has said why */
+        }
+    if (optind == argc)
+        return 0;
+    fprintf(stderr, "lecternd: unexpected argument: %s\n", argv[optind]);
+    return ERR_USAGE;
+}
+
+static int configure(const struct options *options, struct config *config,
+                     struct err *err)
+{
+    int code = config_load(config, options->config, err);
+    if (code)
+        return code;
+    if (options->socket)
+        code = config_set(config, CONFIG_SOCKET, options->socket, err);
+    if (!code && options->store)
+        code = config_set(config, CONFIG_STORE, options->store, err);
+    if (!code && options->model)
+        code = config_set(config, CONFIG_MODEL, options->model, err);
+    if (!code && options->device)
+        code = config_set(config, CONFIG_DEVICE, options->device, err);
+    if (!code && options->log)
+        code = config_set(config, CONFIG_LOG, options->log, err);
+    if (code)
+        config_free(config);
+    return code;
+}
+
+/* What is running, in the order of its start. */
+struct service {
+    struct daemon daemon;
+    struct listener listener;
+    struct server *server;
+    struct work *work;
+    struct skeletons *skeletons;
+};
+
+static struct parser_options parser_options(const struct config *config)
+{
+    return (struct parser_options){
+        .program = config_text(config, CONFIG_PARSER),
+        .most_memory = config_number(config, CONFIG_PARSE_MEMORY_MB) << 20,
+        .most_seconds = (uint32_t)config_number(config, CONFIG_PARSE_SECONDS)};
+}
+
+/* Every manual is looked at again: that is how an interrupted update goes on,
+ * and how changes made meanwhile are found. */
+static int queue_all(struct service *service, struct err *err)
+{
+    struct store_txn *txn;
+    struct manual *manuals;
+    size_t count;
+    int code = store_read(service->daemon.store, &txn, err);
+    if (code)
+        return code;
+    code = store_list_manuals(txn, &manuals, &count, err);
+    store_end(txn);
+    if (code)
+        return code;
+    for (size_t i = 0; i < count; i++) {
+        jobs_update(service->daemon.jobs, manuals[i].id, manuals[i].name,
+                    false);
+        manual_free(&manuals[i]);
+    }
+    free(manuals);
+    return 0;
+}
+
+static struct memory_policy memory_policy(const struct config *config)
+{
+    return (struct memory_policy){
+        .aggregate = config_choice(config, CONFIG_AGGREGATE),
+        .recall = config_choice(config, CONFIG_RECALL),
+        .segment_tokens = config_number(config, CONFIG_SEGMENT_TOKENS)};
+}
+
+/* The device is looked for now only where it must be there. */
+static int choose_device(const struct config *config,
+                         struct engine_options *options, struct err *err)
+{
+    const char *reason = NULL;
+    unsigned number;
+    enum config_device device = config_device(config, &number);
+    options->device_name = config_text(config, CONFIG_DEVICE);
+    if (device == DEVICE_CPU)
+        return 0;
+    kernels_cuda_choose(number);
+    options->find_device = kernels_cuda;
+    options->device_only = device == DEVICE_CUDA;
+    if (device == DEVICE_CUDA && !kernels_cuda(&reason))
+        return err_set(err, ERR_USAGE,
+                       "there is no CUDA device to run on, as `device = %s` "
+                       "or --device asks for: %s",
+                       options->device_name, reason);
+    return 0;
+}
+
+static int open_all(struct service *service, const struct config *config,
+                    struct err *err)
+{
+    struct daemon *daemon = &service->daemon;
+    struct store_options options = {.folder = config_text(config, CONFIG_STORE),
+                                    .address =
+                                        config_text(config, CONFIG_SOCKET)};
+    struct engine_options engine = {.folder = config_model(config),
+                                    .exact =
+                                        config_choice(config, CONFIG_HILS)};
+    int code = choose_device(config, &engine, err);
+    if (!code)
+        code = store_open(&options, &daemon->store, err);
+    if (!code)
+        code = library_open(daemon->store, &daemon->library, err);
+    if (!code)
+        code = listener_open(config_text(config, CONFIG_SOCKET),
+                             &service->listener, err);
+    if (!code)
+        code = engine_start(&engine, &daemon->engine, err);
+    if (!code)
+        code = server_new(service->listener.fd, &service->server, err);
+    return code;
+}
+
+static int start_threads(struct service *service, const struct config *config,
+                         struct err *err)
+{
+    struct daemon *daemon = &service->daemon;
+    daemon->config = config;
+    daemon->started_ms = clock_ms();
+    daemon->parser = parser_options(config);
+    daemon->policy = memory_policy(config);
+    service->skeletons = skeletons_new(MOST_SKELETONS);
+    daemon->watch = watch_new(config_choice(config, CONFIG_WATCH));
+    daemon->all_links = config_choice(config, CONFIG_LINKS);
+    daemon->sweep_ms =
+        (int64_t)config_number(config, CONFIG_SWEEP_SECONDS) * 1000;
+    daemon->poll_ms =
+        (int64_t)config_number(config, CONFIG_POLL_SECONDS) * 1000;
+    daemon->conversations = conversations_new();
+    daemon->readings = readings_new();
+    daemon->outbox = outbox_new(server_wake, service->server);
+    struct jobs_options options = {
+        .store = daemon->store,
+        .library = daemon->library,
+        .outbox = daemon->outbox,
+        .engine = daemon->engine,
+        .policy = daemon->policy,
+        .index = {.parser = daemon->parser,
+                  .watch = daemon->watch,
+                  .skeletons = service->skeletons,
+                  .no_aliases = !config_choice(config, CONFIG_ALIASES),
+                  .parsers = (unsigned)config_number(config, CONFIG_PARSERS)}};
+    daemon->jobs = jobs_new(&options);
+    int code = queue_all(service, err);
+    if (!code)
+        code = work_start(daemon, &service->work, err);
+    if (!code)
+        code = jobs_start(daemon->jobs, err);
+    return code;
+}
+
+/* Ends what was started.  A thread that does not end in time (one file can
+ * keep the parser for long) is left behind: the store survives that. */
+static void close_all(struct service *service, int status)
+{
+    struct daemon *daemon = &service->daemon;
+    int64_t deadline = clock_ms() + STOP_MS;
+    if (daemon->jobs)
+        jobs_cancel(daemon->jobs);
+    if (daemon->engine)
+        engine_cancel(daemon->engine);
+    if ((service->work && !work_stop(service->work, deadline)) ||
+        (daemon->jobs && !jobs_stop(daemon->jobs, deadline)) ||
+        !engine_stop(daemon->engine, deadline)) {
+        log_warn("a thread is still busy and is cut off");
+        listener_close(&service->listener);
+        _exit(status);
+    }
+    server_free(service->server);
+    outbox_free(daemon->outbox);
+    conversations_free(daemon->conversations);
+    readings_free(daemon->readings);
+    watch_free(daemon->watch);
+    skeletons_free(service->skeletons);
+    library_close(daemon->library);
+    if (daemon->store)
+        store_close(daemon->store);
+    listener_close(&service->listener);
+}
+
+static int serve(const struct config *config, struct err *err)
+{
+    struct service service = {.listener = {-1, NULL, -1}};
+    int code = open_all(&service, config, err);
+    if (!code)
+        code = start_threads(&service, config, err);
+    if (!code) {
+        const char *path = service.listener.path;
+        log_info("listening on %s, store %s",
+                 path ? path : "the socket that systemd opened",
+                 config_text(config, CONFIG_STORE));
+        service_notify("READY=1");
+        code = server_run(service.server, &service.daemon, service.work, err);
+    }
+    close_all(&service, err_exit_status(code));
+    if (!code)
+        log_info("stopped");
+    return code;
+}
+
+/* By itself malloc comes to take even large buffers from its heaps, one for each
+ * thread, which keep tens of megabytes that nothing uses. */
+static void give_memory_back(void)
+{
+    mallopt(M_ARENA_MAX, MOST_HEAPS);
+    mallopt(M_MMAP_THRESHOLD, LARGE_BUFFER);
+    mallopt(M_TRIM_THRESHOLD, MOST_UNUSED);
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {0};
+    struct config config;
+    struct err err = {.position = -1};
+    file_open_standard();
+    give_memory_back();
+    int code = parse_options(argc, argv, &options);
+    if (code)
+        return code > 0 ? 0 : err_exit_status(code);
+    umask(077);
+    signal(SIGPIPE, SIG_IGN);
+    code = configure(&options, &config, &err);
+    if (!code) {
+        log_set_level(config_log_level(&config));
+        code = serve(&config, &err);
+        config_free(&config);
+    }
+    if (!code)
+        return 0;
+    log_error("%s%s%s", err.path, err.path[0] ? ": " : "", err.message);
+    return err_exit_status(code);
+}

@@ -1,0 +1,29 @@
+#include "daemon/net/protocol.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/config.h"
+
+void protocol_default_socket(struct buf *ret_path)
+{
+    const char *path = getenv("LECTERN_SOCKET");
+    if (path && path[0])
+        buf_put_text(ret_path, path);
+    else
+        config_default_socket(ret_path);
+}
+
+int protocol_check_path(const char *path, struct err *err)
+{
+    size_t size = strlen(path);
+    if (size == 0)
+        return err_set(err, ERR_USAGE, "the socket's path is empty");
+    if (size > PROTOCOL_MOST_PATH)
+        return err_set(err, ERR_USAGE,
+                       "the socket's path has %zu bytes, more than the %d that "
+                       "a socket address holds: %s; choose a shorter one with "
+                       "--socket or LECTERN_SOCKET",
+                       size, PROTOCOL_MOST_PATH, path);
+    return 0;
+}

@@ -1,0 +1,68 @@
+/* What the daemon and those who call it agree on.
+ *
+ * JSON-RPC 2.0 over a Unix stream socket, one object a line, UTF-8:
+ *     {"jsonrpc":"2.0","id":1,"method":"search","params":{"query":"..."}}
+ *     {"jsonrpc":"2.0","id":1,"result":{...}}
+ *     {"jsonrpc":"2.0","id":1,"error":{"code":-8,"message":"...",
+ *      "data":{"code":"store","message":"...","path":"...","position":n}}}
+ * `method` is a verb of the command line, `result` its --json object
+ * (docs/interfaces.md: what it holds); the
+ * error's code is an `enum err_code`, or JSON-RPC's own (-32700 not JSON,
+ * -32600 not a request, -32601 no such method).  Between a request and its
+ * result the daemon may send notifications that carry the request's id:
+ *     {"jsonrpc":"2.0","method":"progress","params":{"id":1,"manual":"..",
+ *      "phase":"scan|parse|assemble|store|memories","done":n,"total":n}}
+ * and of an `ask` with "stream", in this order and all before its result:
+ *     {"jsonrpc":"2.0","method":"event","params":{"id":1,"event":"route",
+ *      "route":[...]}}                          what was found
+ *     ... "event":"token","text":"..."          the answer's text, in pieces;
+ *                                               of a citation that is repaired
+ *                                               the result has other words
+ *     ... "event":"citation","n":1,...          each, checked
+ * Where a model's answer may still give way to passages ("answer": "auto"), no
+ * token comes before it was checked.
+ * {"method":"cancel","params":{"id":1}} stops a request of the same
+ * connection; it then ends with the error `cancelled`.
+ *
+ * Verbs and parameters (all optional unless marked *):
+ *   add     *dir (absolute), name, ignore: [glob], wait: bool
+ *   rm      *manual                     ls
+ *   search  *query, manual, under, file, n, mode, kind, explain, weights: [4],
+ *           strict
+ *   ask     *query, manual, under, file, n, mode, kind, explain, weights, answer,
+ *           max_tokens, temperature, top_k, top_p, min_p, repetition_penalty,
+ *           seed, stop: [texts], stream: bool, strict, session (a name: what it
+ *           asks may follow up what was asked under that name before)
+ *   whole   *query, *method (full, hmt), manual, under, file, max_tokens: an
+ *           answer from a document as a whole, for comparison
+ *   toc     node, manual, depth         get  *node, all: bool
+ *   update  manual, wait: bool, force   wait  manual
+ *   open    *node                       model  folder, use: bool
+ *   status  open: bool (the model is opened first, or tried)
+ *   failed  manual, retry: bool, left_out: bool
+ *   verify  manual, repair: bool        backup  *dir
+ *   compact                             cancel  *id
+ *   stop    (ends the daemon)
+ * A name of a parameter that is not listed is an error. */
+#ifndef DAEMON_NET_PROTOCOL_H
+#define DAEMON_NET_PROTOCOL_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum {
+    PROTOCOL_MOST_REQUEST = 1 << 20, /* bytes of one request line */
+    PROTOCOL_MOST_CLIENTS = 64,
+    PROTOCOL_MOST_PATH = 107 /* bytes of a socket's path */
+};
+
+/* $LECTERN_SOCKET, else $XDG_RUNTIME_DIR/lectern/lectern.sock, else
+ * /tmp/lectern-UID/lectern.sock. */
+void protocol_default_socket(struct buf *ret_path);
+
+/* ERR_USAGE when the path does not fit into a socket address. */
+int protocol_check_path(const char *path, struct err *err);
+
+#endif

@@ -1,0 +1,15 @@
+/* What the verbs that look after the store have in common. */
+#ifndef DAEMON_VERBS_MAINTENANCE_H
+#define DAEMON_VERBS_MAINTENANCE_H
+
+#include "daemon/verbs/verbs.h"
+
+/* Tells the client how far it is, from time to time. */
+struct care_progress {
+    struct call *call;
+    const char *manual, *phase;
+    int64_t told_at;
+};
+void care_progress(void *context, size_t done, size_t total);
+
+#endif

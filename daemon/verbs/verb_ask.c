@@ -1,0 +1,439 @@
+/* Answers: what a model writes about the best passages, when there is one and
+ * what it wrote stands in them, else the passages themselves.  Every quote is
+ * found again in its file first.
+ *
+ *     route ──► passages ──► written ──► checked ──► "generated"
+ *       │           │           └─ auto: declined ─┐
+ *       │           └──────── "passages" ◄─────────┘
+ *       └─ too little confidence: "none" */
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "daemon/engine/engine.h"
+#include "daemon/net/stream_event.h"
+#include "daemon/answer/compose.h"
+#include "daemon/answer/freshness.h"
+#include "daemon/verbs/verb_search.h"
+#include "daemon/verbs/selection.h"
+#include "daemon/answer/conversation.h"
+
+enum {
+    DEFAULT_QUOTES = 4,
+    MOST_QUOTES = 20,
+    SPARE = 4, /* passages looked at beyond those wanted */
+    DEFAULT_TOKENS = 96,
+    MOST_STOPS = 16,
+    OPEN_MS = 1000 /* waited for a model that is being opened, if need not be */
+};
+
+enum wanted { WANT_AUTO, WANT_GENERATED, WANT_PASSAGES };
+
+struct asking {
+    const struct call *call;
+    struct shelf *shelf;
+    int wanted;  /* enum wanted */
+    size_t most; /* quotes */
+    struct slice stops[MOST_STOPS];
+    size_t stop_count;
+    const char *session; /* its name; NULL: the question stands alone */
+    struct conversation_past
+        past; /* what is followed up; none unless it does */
+    bool follows;
+    struct question question; /* as the model saw it */
+    struct route_result route;
+    struct passages passages;
+    struct composed written; /* without its answer */
+    char declined[sizeof((struct err *)0)->message];
+    const char *kind;
+    struct answer answer;
+    double start, routed, first_token; /* clock_seconds, 0: none */
+};
+
+static bool has_model(const struct call *call)
+{
+    return engine_has_model(call->daemon->engine);
+}
+
+static int read_wanted(struct asking *asking, struct err *err)
+{
+    static const char *const names[] = {[WANT_AUTO] = "auto",
+                                        [WANT_GENERATED] = "generated",
+                                        [WANT_PASSAGES] = "passages"};
+    const char *name = json_get_text(asking->call->params, "answer", "auto");
+    asking->wanted = -1;
+    for (int i = 0; i < (int)(sizeof names / sizeof names[0]); i++)
+        if (!strcmp(name, names[i]))
+            asking->wanted = i;
+    if (asking->wanted < 0)
+        return err_set(err, ERR_USAGE,
+                       "answer must be auto, generated or passages, not "
+                       "'%.40s'",
+                       name);
+    if (asking->wanted == WANT_GENERATED && !has_model(asking->call))
+        return err_set(err, ERR_MODEL,
+                       "a generated answer needs a model, and none is "
+                       "configured: name its folder with `model =` in the "
+                       "configuration, or with --model");
+    return 0;
+}
+
+/* ---- The conversation ---- */
+
+static int read_session(struct asking *asking, struct err *err)
+{
+    const char *name = json_get_text(asking->call->params, "session", NULL);
+    if (!name)
+        return 0;
+    if (!name[0] || strlen(name) > CONVERSATION_NAME)
+        return err_set(err, ERR_USAGE,
+                       "a session's name has from 1 to %d bytes",
+                       CONVERSATION_NAME);
+    asking->session = name;
+    conversations_past(asking->call->daemon->conversations, name, clock_ms(),
+                       &asking->past);
+    asking->follows =
+        asking->past.count > 0 &&
+        conversation_follows(json_get_text(asking->call->params, "query", ""));
+    if (!asking->follows)
+        asking->past.count = 0;
+    return 0;
+}
+
+struct followed {
+    const char *questions[CONVERSATION_TURNS];
+    uint64_t near[CONVERSATION_NODES];
+};
+
+/* The questions are those that name a subject, the sections those of the last
+ * turn that had any. */
+static struct route_context context_of(const struct asking *asking,
+                                       struct followed *followed)
+{
+    const struct conversation_past *past = &asking->past;
+    struct route_context context = {.questions = followed->questions,
+                                    .names = conversation_names(json_get_text(
+                                        asking->call->params, "query", "")),
+                                    .near = followed->near};
+    for (size_t i = 0; i < past->count; i++) {
+        const struct conversation_turn *turn = &past->turns[i];
+        if (conversation_names(turn->question))
+            followed->questions[context.question_count++] = turn->question;
+        if (context.near_count)
+            continue;
+        context.near_count = turn->node_count;
+        memcpy(followed->near, turn->nodes, sizeof turn->nodes);
+    }
+    return context;
+}
+
+/* The sections that are cited, each once. */
+static void take_nodes(const struct answer *answer,
+                       struct conversation_turn *turn)
+{
+    for (size_t i = 0; i < answer->count; i++) {
+        const struct passage *passage = &answer->citations[i].passage;
+        uint64_t id = passage->volume->outline->nodes[passage->node].id;
+        size_t at = 0;
+        while (at < turn->node_count && turn->nodes[at] != id)
+            at++;
+        if (at == turn->node_count && at < CONVERSATION_NODES)
+            turn->nodes[turn->node_count++] = id;
+    }
+}
+
+static void remember(const struct asking *asking)
+{
+    struct conversation_turn turn = {.follows = asking->follows};
+    if (!asking->session)
+        return;
+    conversation_turn_ask(&turn,
+                          json_get_text(asking->call->params, "query", ""));
+    take_nodes(&asking->answer, &turn);
+    conversations_add(asking->call->daemon->conversations, asking->session,
+                      clock_ms(), &turn);
+}
+
+static void put_session(struct json *json, const struct asking *asking)
+{
+    struct followed followed;
+    struct route_context context = context_of(asking, &followed);
+    if (!asking->session)
+        return;
+    json_key(json, "session");
+    json_begin(json, '{');
+    json_field_text(json, "name", asking->session);
+    json_field_int(json, "turn", (int64_t)asking->past.asked + 1);
+    json_field_bool(json, "follows", asking->follows);
+    json_key(json, "questions");
+    json_begin(json, '[');
+    for (size_t i = 0; i < context.question_count; i++)
+        json_text(json, context.questions[i]);
+    json_end(json, ']');
+    json_key(json, "near");
+    json_begin(json, '[');
+    for (size_t i = 0; i < context.near_count; i++) {
+        char name[24];
+        node_name(context.near[i], name);
+        json_text(json, name);
+    }
+    json_end(json, ']');
+    json_end(json, '}');
+}
+
+/* ---- What the answer is made of ---- */
+
+static void send_route(const struct asking *asking)
+{
+    struct buf params = {0};
+    if (!event_wanted(asking->call))
+        return;
+    struct json json = event_begin(asking->call, "route", &params);
+    json_key(&json, "route");
+    answer_put_route(&json, &asking->route);
+    event_send(asking->call, &json);
+}
+
+static int find(struct asking *asking, struct err *err)
+{
+    const struct call *call = asking->call;
+    size_t most = asking->most + SPARE;
+    struct followed followed;
+    struct route_context context = context_of(asking, &followed);
+    int code = search_question(call, asking->shelf, most,
+                               asking->follows ? &context : NULL,
+                               &asking->question, &asking->route, NULL, err);
+    if (code)
+        return code;
+    asking->routed = clock_seconds();
+    send_route(asking);
+    if (!asking->route.count ||
+        asking->route.confidence < route_least_confidence)
+        return 0;
+    kind_set kinds;
+    code = search_kinds(call, &kinds, err);
+    return code ? code
+                : passages_choose(asking->shelf, &asking->route, most, kinds,
+                                  &call->request->cancelled, &asking->passages,
+                                  err);
+}
+
+static void decline(struct asking *asking, const char *why)
+{
+    log_debug("declined: %s", why);
+    snprintf(asking->declined, sizeof asking->declined, "%s", why);
+}
+
+static struct sampling sampling_of(const cJSON *params)
+{
+    return (struct sampling){
+        .penalty = json_get_double(params, "repetition_penalty", 1),
+        .temperature = json_get_double(params, "temperature", 0),
+        .top_k = (size_t)json_get_int(params, "top_k", 0),
+        .top_p = json_get_double(params, "top_p", 1),
+        .min_p = json_get_double(params, "min_p", 0),
+        .seed = (uint64_t)json_get_int(params, "seed", 0)};
+}
+
+/* The texts that end an answer. */
+static int read_stops(struct asking *asking, struct err *err)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach (
+        item, cJSON_GetObjectItemCaseSensitive(asking->call->params, "stop")) {
+        if (!item->valuestring[0] || asking->stop_count == MOST_STOPS)
+            return err_set(err, ERR_USAGE,
+                           "stop must be at most %d texts, none of them empty",
+                           MOST_STOPS);
+        asking->stops[asking->stop_count++] = slice_of(item->valuestring);
+    }
+    return 0;
+}
+
+/* A model's answer, unless passages are the better one. */
+static int write_answer(struct asking *asking, struct err *err)
+{
+    const struct call *call = asking->call;
+    bool must = asking->wanted == WANT_GENERATED;
+    double start = clock_seconds();
+    struct compose_options options = {
+        .most =
+            (size_t)json_get_int(call->params, "max_tokens", DEFAULT_TOKENS),
+        .sampling = sampling_of(call->params),
+        .stops = asking->stops,
+        .stop_count = asking->stop_count,
+        .live = must,
+        .sure = !must};
+    struct composed *written = &asking->written;
+    struct err why = {.position = -1};
+    if (!must && !engine_ready(call->daemon->engine, OPEN_MS)) {
+        decline(asking, "the model is not open");
+        return 0;
+    }
+    int code = compose_answer(call, asking->shelf, &asking->passages, &options,
+                              written, &why);
+    if (!must && (code == ERR_MODEL || code == ERR_LIMIT)) {
+        decline(asking, why.message);
+        return 0;
+    }
+    if (code) {
+        *err = why;
+        return code;
+    }
+    if (written->tokens)
+        asking->first_token =
+            start + (written->pack_ms + written->first_ms) / 1000;
+    if (written->declined)
+        decline(asking, written->declined);
+    if (must || !written->declined) {
+        asking->kind = written->answer.text.size ? "generated" : "none";
+        asking->answer = written->answer;
+    } else {
+        answer_free(&written->answer);
+    }
+    return 0;
+}
+
+static int quote_passages(struct asking *asking, struct err *err)
+{
+    asking->answer.fresh = true;
+    int code = answer_from_passages(asking->call, &asking->passages,
+                                    asking->most, &asking->answer, err);
+    asking->kind = asking->answer.count ? "passages" : "none";
+    return code;
+}
+
+/* What was not sent while it was written. */
+static void send_answer(const struct asking *asking)
+{
+    const struct answer *answer = &asking->answer;
+    bool live =
+        asking->wanted == WANT_GENERATED && !strcmp(asking->kind, "generated");
+    if (!event_wanted(asking->call))
+        return;
+    if (!live && answer->text.size)
+        event_token(asking->call, buf_slice(&answer->text));
+    for (size_t i = 0; i < answer->count; i++) {
+        struct buf params = {0};
+        struct json json = event_begin(asking->call, "citation", &params);
+        answer_put_citation_members(&json, answer, i);
+        event_send(asking->call, &json);
+    }
+}
+
+static int answer(struct asking *asking, struct err *err)
+{
+    int code = find(asking, err);
+    if (!code && asking->passages.count && asking->wanted != WANT_PASSAGES &&
+        has_model(asking->call))
+        code = write_answer(asking, err);
+    if (!code && !asking->kind)
+        code = quote_passages(asking, err);
+    struct selection selection = selection_of(asking->call);
+    if (!code && !strcmp(asking->kind, "none"))
+        code = selection_check_damage(&selection, asking->shelf, err);
+    if (!code)
+        send_answer(asking);
+    return code;
+}
+
+/* ---- The result ---- */
+
+static void put_costs(struct json *json, const struct asking *asking)
+{
+    const struct composed *written = &asking->written;
+    double now = clock_seconds(), packed = now, first = asking->first_token;
+    if (first > 0)
+        packed = first - written->first_ms / 1000;
+    json_key(json, "ms");
+    json_begin(json, '{');
+    json_field_double(json, "embed", asking->question.ms, 3);
+    json_field_double(
+        json, "route",
+        (asking->routed - asking->start) * 1000 - asking->question.ms, 3);
+    json_field_double(json, "pack", (packed - asking->routed) * 1000, 3);
+    json_field_double(json, "first_token",
+                      first > 0 ? (first - asking->start) * 1000 : 0, 3);
+    json_field_double(json, "total", (now - asking->start) * 1000, 3);
+    json_end(json, '}');
+    json_key(json, "tokens");
+    json_begin(json, '{');
+    json_field_int(json, "prompt", (int64_t)written->prompt_tokens);
+    json_field_int(json, "reused", (int64_t)written->reused_tokens);
+    json_field_int(json, "answer", (int64_t)written->tokens);
+    json_end(json, '}');
+}
+
+static void put_model(struct json *json, const struct asking *asking)
+{
+    const struct composed *written = &asking->written;
+    bool shown = !strcmp(asking->kind, "generated");
+    json_field_text(json, "model", shown ? written->model : NULL);
+    json_field_text(json, "attention", shown ? written->attention : NULL);
+    if (written->tokens)
+        json_field_double(json, "answer_confidence", written->mean_log, 4);
+    if (asking->declined[0])
+        json_field_text(json, "declined", asking->declined);
+}
+
+static void put_result(struct json *json, const struct asking *asking)
+{
+    const struct answer *answer = &asking->answer;
+    struct freshness fresh = freshness_of(asking->call, asking->shelf);
+    json_begin(json, '{');
+    json_field_text(json, "kind", asking->kind);
+    json_field_string(json, "answer", buf_slice(&answer->text));
+    search_generation(json, asking->call, asking->shelf);
+    json_field_bool(json, "fresh", answer->fresh && fresh.current);
+    json_field_bool(json, "complete", fresh.complete);
+    selection_put_searched(json, asking->call, asking->shelf);
+    selection_put_missing(json, asking->call, asking->shelf);
+    json_key(json, "citations");
+    json_begin(json, '[');
+    for (size_t i = 0; i < answer->count; i++)
+        answer_put_citation(json, answer, i);
+    json_end(json, ']');
+    json_key(json, "route");
+    answer_put_route(json, &asking->route);
+    json_field_double(json, "confidence", asking->route.confidence, 4);
+    search_terms(json, &asking->route);
+    search_explain(json, asking->call, &asking->route);
+    if (asking->written.read.size) {
+        json_key(json, "read");
+        json_raw(json, buf_slice(&asking->written.read));
+    }
+    put_session(json, asking);
+    put_model(json, asking);
+    if (!strcmp(asking->kind, "none") && asking->passages.count)
+        json_field_int(json, "unquoted", (int64_t)asking->passages.count);
+    put_costs(json, asking);
+    json_end(json, '}');
+}
+
+int verb_ask(struct call *call, struct json *json, struct err *err)
+{
+    struct asking asking = {.call = call, .start = clock_seconds()};
+    asking.most = (size_t)json_get_int(call->params, "n", DEFAULT_QUOTES);
+    if (asking.most > MOST_QUOTES)
+        asking.most = MOST_QUOTES;
+    int code = read_wanted(&asking, err);
+    if (!code)
+        code = read_stops(&asking, err);
+    if (!code)
+        code = read_session(&asking, err);
+    if (code)
+        return code;
+    asking.shelf = library_shelf(call->daemon->library);
+    code = answer(&asking, err);
+    if (!code) {
+        put_result(json, &asking);
+        remember(&asking);
+    }
+    answer_free(&asking.answer);
+    buf_free(&asking.written.read);
+    passages_free(&asking.passages);
+    if (asking.routed > 0)
+        route_result_free(&asking.route);
+    shelf_release(asking.shelf);
+    return code;
+}

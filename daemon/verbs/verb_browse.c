@@ -1,0 +1,367 @@
+/* Reading a manual: its table of contents, a section, where a section is. */
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "base/url.h"
+#include "daemon/verbs/boilerplate_again.h"
+#include "daemon/verbs/result.h"
+#include "indexer/index.h"
+#include "memory/snapshot/content.h"
+
+enum {
+    MOST_LEVELS = 28, /* a level nests twice; JSON_MOST_DEPTH binds readers */
+    OPEN_WORDS = 10,  /* of the text, to find a place without an anchor */
+    MOST_FILE = 1 << 30
+};
+
+/* ---- toc ---- */
+
+static void put_origins(struct json *json, const struct volume *volume,
+                        const struct node *node)
+{
+    json_key(json, "origins");
+    json_begin(json, '[');
+    for (uint32_t i = 0; i < node->origin_count; i++) {
+        const struct origin *origin = &node->origins[i];
+        json_begin(json, '{');
+        json_field_string(json, "file", volume->outline->files[origin->file]);
+        json_key(json, "span");
+        result_span(json, origin->span);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+/* What toc and get say of a node, as members of the object that was begun. */
+static void put_node(struct json *json, const struct volume *volume,
+                     uint32_t node)
+{
+    const struct node *n = &volume->outline->nodes[node];
+    result_node_id(json, "id", volume, node);
+    json_field_string(json, "title", n->title);
+    json_field_int(json, "level", tree_depth(volume->outline, node));
+    result_place(json, volume, node);
+    result_entry(json, volume, node);
+    put_origins(json, volume, n);
+}
+
+/* The node and `depth` levels below it. */
+static void put_branch(struct json *json, const struct volume *volume,
+                       uint32_t node, int64_t depth)
+{
+    const struct node *nodes = volume->outline->nodes;
+    uint32_t open[MOST_LEVELS + 1]; /* the node's chain, whose "children" */
+    uint32_t opened = 0;            /* are being written */
+    int64_t levels = depth < MOST_LEVELS ? depth : MOST_LEVELS;
+    for (uint32_t n = node; n < nodes[node].end;) {
+        while (opened && nodes[open[opened - 1]].end <= n) {
+            json_end(json, ']');
+            json_end(json, '}');
+            opened--;
+        }
+        bool last = opened == levels;
+        json_begin(json, '{');
+        put_node(json, volume, n);
+        if (last && depth > levels && nodes[n].end > n + 1)
+            json_field_bool(json, "cut", true);
+        json_key(json, "children");
+        json_begin(json, '[');
+        open[opened++] = n;
+        n = last ? nodes[n].end : n + 1;
+    }
+    for (; opened; opened--) {
+        json_end(json, ']');
+        json_end(json, '}');
+    }
+}
+
+/* Several manuals: their roots under one that belongs to none. */
+static void put_all(struct json *json, const struct shelf *shelf, int64_t depth)
+{
+    json_begin(json, '{');
+    json_field_text(json, "id", "");
+    json_field_text(json, "title", "");
+    json_field_int(json, "level", 0);
+    json_field_null(json, "file");
+    json_field_null(json, "anchor");
+    json_field_null(json, "span");
+    json_key(json, "origins");
+    json_begin(json, '[');
+    json_end(json, ']');
+    json_key(json, "children");
+    json_begin(json, '[');
+    for (size_t i = 0; i < shelf->count && depth > 0; i++)
+        put_branch(json, shelf->volumes[i], 0, depth - 1);
+    json_end(json, ']');
+    result_damaged(json, shelf, NULL);
+    json_end(json, '}');
+}
+
+static int put_toc(const struct call *call, const struct shelf *shelf,
+                   struct json *json, struct err *err)
+{
+    const char *name = json_get_text(call->params, "manual", NULL);
+    int64_t depth = json_get_int(call->params, "depth", INT32_MAX);
+    const struct volume *volume = NULL;
+    uint32_t node = 0;
+    int code = 0;
+    if (json_get_text(call->params, "node", NULL))
+        code = call_node(call, shelf, &volume, &node, err);
+    else if (name)
+        code = call_volume(call, shelf, name, &volume, err);
+    else if (!shelf->count)
+        code = shelf_check(shelf, NULL, err)
+                   ? ERR_STORE
+                   : err_set(err, ERR_NOT_FOUND,
+                             "no manual is indexed yet: lectern add DIR");
+    else if (shelf->count == 1 && !shelf->damaged_count)
+        volume = shelf->volumes[0];
+    if (code)
+        return code;
+    if (volume)
+        put_branch(json, volume, node, depth);
+    else
+        put_all(json, shelf, depth);
+    return 0;
+}
+
+int verb_toc(struct call *call, struct json *json, struct err *err)
+{
+    struct shelf *shelf = library_shelf(call->daemon->library);
+    int code = put_toc(call, shelf, json, err);
+    shelf_release(shelf);
+    return code;
+}
+
+/* ---- get ---- */
+
+static void put_blocks(struct json *json, const struct volume *volume,
+                       uint32_t number, const struct content *content)
+{
+    const struct node *node = content->node;
+    json_key(json, "blocks");
+    json_begin(json, '[');
+    for (uint32_t i = 0; node && i < node->block_count; i++) {
+        const struct block *block = &node->blocks[i];
+        json_begin(json, '{');
+        json_field_text(json, "kind", block_kind_name(block->kind));
+        if (block->info.size)
+            json_field_string(json, "info", block->info);
+        json_field_string(json, "text", block->text);
+        uint32_t file = content_file(content, volume, number, block);
+        json_field_string(json, "file", volume->outline->files[file]);
+        json_key(json, "span");
+        result_span(json, block->origin.span);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+static void put_refs(struct json *json, const struct volume *volume,
+                     uint32_t node, const struct node *content)
+{
+    json_key(json, "refs");
+    json_begin(json, '[');
+    for (uint32_t i = 0; content && i < content->ref_count; i++) {
+        const struct ref *ref = &content->refs[i];
+        uint32_t target = volume_follow(volume, node, ref->url);
+        json_begin(json, '{');
+        json_field_string(json, "text", ref->text);
+        if (target == TREE_NONE)
+            json_field_null(json, "node");
+        else
+            result_node_id(json, "node", volume, target);
+        json_field_string(json, "url", ref->url);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+static void put_aliases(struct json *json, const struct node *node)
+{
+    json_key(json, "aliases");
+    json_begin(json, '[');
+    for (uint32_t i = 0; i < node->alias_count; i++)
+        json_string(json, node->aliases[i]);
+    json_end(json, ']');
+}
+
+static void put_dropped(struct json *json, const struct volume *volume,
+                        uint32_t file, const struct dropped *dropped)
+{
+    json_key(json, "dropped");
+    json_begin(json, '[');
+    for (size_t i = 0; i < dropped->count; i++) {
+        const struct dropped_text *text = &dropped->texts[i];
+        json_begin(json, '{');
+        json_field_string(json, "reason", text->reason);
+        json_field_string(json, "text", text->text);
+        json_field_string(json, "file", volume->outline->files[file]);
+        json_key(json, "span");
+        result_span(json, text->span);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+static int put_section(const struct call *call, const struct shelf *shelf,
+                       struct json *json, struct err *err)
+{
+    const struct volume *volume;
+    struct content content;
+    struct dropped dropped = {0};
+    uint32_t node;
+    bool all = json_get_bool(call->params, "all", false);
+    int code = call_node(call, shelf, &volume, &node, err);
+    if (!code && all)
+        code = dropped_read(call, volume, node, &dropped, err);
+    if (code)
+        return code;
+    code = content_open(shelf, volume, node, &content, err);
+    if (code && code != ERR_NOT_FOUND) {
+        dropped_free(&dropped);
+        return code;
+    }
+    json_begin(json, '{');
+    put_node(json, volume, node);
+    json_field_text(json, "manual", volume->manual.name);
+    result_path(json, volume, node);
+    put_blocks(json, volume, node, &content);
+    put_refs(json, volume, node, content.node);
+    put_aliases(json, &volume->outline->nodes[node]);
+    result_children(json, volume, node);
+    if (all)
+        put_dropped(json, volume, volume->outline->nodes[node].source_tree,
+                    &dropped);
+    json_end(json, '}');
+    dropped_free(&dropped);
+    content_close(&content);
+    return 0;
+}
+
+int verb_get(struct call *call, struct json *json, struct err *err)
+{
+    struct shelf *shelf = library_shelf(call->daemon->library);
+    int code = put_section(call, shelf, json, err);
+    shelf_release(shelf);
+    return code;
+}
+
+/* ---- open ---- */
+
+/* 1 + the line ends before `offset`; 0 when the file cannot be read. */
+static int64_t line_at(const struct source_root *root, const char *path,
+                       uint64_t offset)
+{
+    struct buf start = {0};
+    if (offset > MOST_FILE ||
+        source_read_span(root, path, 0, offset, &start, NULL))
+        return 0;
+    int64_t line = 1;
+    const char *at = start.data, *end = start.data + start.size;
+    while (at < end && (at = memchr(at, '\n', (size_t)(end - at)))) {
+        line++;
+        at++;
+    }
+    buf_free(&start);
+    return line;
+}
+
+static void first_words(struct slice text, struct buf *ret)
+{
+    text_fold_space(ret, text);
+    int words = 0;
+    for (size_t i = 0; i < ret->size; i++) {
+        if (ret->data[i] == ' ' && ++words == OPEN_WORDS) {
+            ret->size = i;
+            return;
+        }
+    }
+}
+
+static void put_words(struct json *json, const struct shelf *shelf,
+                      const struct volume *volume, uint32_t node)
+{
+    struct content content;
+    struct buf words = {0};
+    if (!content_open(shelf, volume, node, &content, NULL)) {
+        if (content.node->block_count)
+            first_words(content.node->blocks[0].text, &words);
+        content_close(&content);
+    }
+    json_field_string(json, "text", buf_slice(&words));
+    buf_free(&words);
+}
+
+/* A link that has taken the file's place is not handed out.  One that is gone is
+ * left to who opens it. */
+static int check_place(const struct source_root *root, const char *path,
+                       struct err *err)
+{
+    char *real = realpath(path, NULL);
+    bool within = !real || source_is_within(root, real);
+    free(real);
+    return within ? 0
+                  : err_set(err, ERR_STALE, "%s: " SOURCE_NOT_FOLLOWED, path);
+}
+
+/* JSON cannot say what is not UTF-8. */
+static void put_bytes(struct json *json, struct slice path)
+{
+    struct buf encoded = {0};
+    if (text_is_utf8(path.data, path.size))
+        return;
+    url_put_encoded(&encoded, path, "/._~-");
+    json_field_string(json, "file_encoded", buf_slice(&encoded));
+    buf_free(&encoded);
+}
+
+static int put_place(const struct call *call, const struct shelf *shelf,
+                     struct json *json, struct err *err)
+{
+    const struct volume *volume;
+    uint32_t node;
+    int code = call_node(call, shelf, &volume, &node, err);
+    if (code)
+        return code;
+    const struct tree *outline = volume->outline;
+    uint32_t at = node;
+    /* A node without a place of its own: where its content begins. */
+    while (at < outline->nodes[node].end && !outline->nodes[at].origin_count)
+        at++;
+    if (at == outline->nodes[node].end)
+        return err_set(err, ERR_NOT_FOUND, "the node has no place in a file");
+    const struct node *n = &outline->nodes[at];
+    struct buf path = {0};
+    struct source_root root = index_root(&volume->manual);
+    file_join(&path, root.path, outline->files[n->origins[0].file].data);
+    code = check_place(&root, path.data, err);
+    if (code) {
+        buf_free(&path);
+        return code;
+    }
+    json_begin(json, '{');
+    json_field_string(json, "file", buf_slice(&path));
+    put_bytes(json, buf_slice(&path));
+    if (n->anchor.size)
+        json_field_string(json, "anchor", n->anchor);
+    else
+        json_field_null(json, "anchor");
+    put_words(json, shelf, volume, at);
+    json_field_int(json, "line",
+                   line_at(&root, path.data, n->origins[0].span.from));
+    /* A source is read in an editor, not in a browser. */
+    json_field_bool(json, "source", source_format(path.data) == PARSER_LATEX);
+    json_end(json, '}');
+    buf_free(&path);
+    return 0;
+}
+
+int verb_open(struct call *call, struct json *json, struct err *err)
+{
+    struct shelf *shelf = library_shelf(call->daemon->library);
+    int code = put_place(call, shelf, json, err);
+    shelf_release(shelf);
+    return code;
+}

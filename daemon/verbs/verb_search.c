@@ -1,0 +1,448 @@
+#include "daemon/verbs/verb_search.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "daemon/answer/freshness.h"
+#include "daemon/answer/quote.h"
+#include "daemon/verbs/selection.h"
+#include "memory/snapshot/content.h"
+
+enum { DEFAULT_HITS = 10, MOST_RESULT = 32 << 20 };
+
+static int mode_of(const char *name, int *ret_mode, struct err *err)
+{
+    static const char *const names[] = {[ROUTE_AUTO] = "auto",
+                                        [ROUTE_TREE] = "tree",
+                                        [ROUTE_DENSE] = "dense",
+                                        [ROUTE_LEXICAL] = "lexical"};
+    for (int i = 0; i < (int)(sizeof names / sizeof names[0]); i++) {
+        if (!strcmp(name, names[i])) {
+            *ret_mode = i;
+            return 0;
+        }
+    }
+    return err_set(err, ERR_USAGE,
+                   "mode must be auto, tree, dense or lexical, not '%.40s'",
+                   name);
+}
+
+/* "weights": [lexical, terms, dense, tree], to measure what they do. */
+static int weights_of(const cJSON *params, struct route_weights *weights,
+                      struct route_request *request, struct err *err)
+{
+    const cJSON *item,
+        *array = cJSON_GetObjectItemCaseSensitive(params, "weights");
+    int count = 0;
+    if (!array || cJSON_IsNull(array))
+        return 0;
+    cJSON_ArrayForEach (item, array) {
+        if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) ||
+            count == ROUTE_RANKINGS)
+            break;
+        weights->by[count++] = item->valuedouble;
+    }
+    if (!cJSON_IsArray(array) || item || count < ROUTE_RANKINGS)
+        return err_set(err, ERR_USAGE,
+                       "weights must be an array of %d numbers, none below 0",
+                       ROUTE_RANKINGS);
+    request->weights = weights;
+    return 0;
+}
+
+int search_kinds(const struct call *call, kind_set *ret, struct err *err)
+{
+    const char *name = json_get_text(call->params, "kind", NULL);
+    *ret = 0;
+    for (int kind = 0; name && kind < BLOCK_KINDS; kind++)
+        if (!strcmp(block_kind_name(kind), name))
+            *ret = kind_bit(kind);
+    return !name || *ret ? 0
+                         : err_set(err, ERR_USAGE,
+                                   "kind must be paragraph, code, table, list, "
+                                   "quote, note, math, figure or definition, "
+                                   "not '%.40s'",
+                                   name);
+}
+
+/* The model reads a question that follows up others behind them. */
+static int embed(const struct call *call, const struct route_request *request,
+                 struct question *ret, struct err *err)
+{
+    const struct route_context *context = request->context;
+    struct buf text = {0};
+    for (size_t i = context ? context->question_count : 0; i-- > 0;)
+        buf_printf(&text, "%s ", context->questions[i]);
+    buf_put_text(&text, request->query);
+    int code = question_embed(call, text.data, request->mode, ret, err);
+    buf_free(&text);
+    return code;
+}
+
+/* Who names a manual, a part or a file wants what stands there. */
+static bool may_fold(const struct route_request *request)
+{
+    return !request->manual_count && !request->under && !request->file;
+}
+
+static void fold(const struct shelf *shelf, struct route_result *route,
+                 size_t most, struct copies *ret_copies)
+{
+    struct copies copies;
+    copies_fold(shelf, route, most, &copies);
+    if (ret_copies)
+        *ret_copies = copies;
+    else
+        copies_free(&copies);
+}
+
+int search_question(const struct call *call, const struct shelf *shelf,
+                    size_t most, const struct route_context *context,
+                    struct question *ret_question,
+                    struct route_result *ret_route, struct copies *ret_copies,
+                    struct err *err)
+{
+    const cJSON *params = call->params;
+    const char *under = json_get_text(params, "under", NULL);
+    struct route_request request = {
+        .query = json_get_text(params, "query", ""),
+        .file = json_get_text(params, "file", NULL),
+        .most = most,
+        .context = context,
+        .explain = json_get_bool(params, "explain", false)};
+    struct route_weights weights;
+    int code =
+        mode_of(json_get_text(params, "mode", "auto"), &request.mode, err);
+    if (!code)
+        code = weights_of(params, &weights, &request, err);
+    if (!code)
+        code = search_kinds(call, &request.kinds, err);
+    if (code)
+        return code;
+    if (under && !node_parse(under, &request.under))
+        return err_set(err, ERR_USAGE, "under: '%.100s' does not name a node",
+                       under);
+    struct selection selection = selection_of(call);
+    bool none;
+    code = selection_check(&selection, call, shelf, &none, err);
+    if (code)
+        return code;
+    request.manuals = selection.names;
+    request.manual_count = selection.count;
+    bool folded = may_fold(&request);
+    if (folded)
+        request.most = copies_depth(most);
+    if (ret_copies)
+        *ret_copies = (struct copies){0};
+    if (none) {
+        *ret_question = (struct question){0};
+        *ret_route = (struct route_result){0};
+        return 0;
+    }
+    struct question question;
+    code = embed(call, &request, &question, err);
+    if (code)
+        return code;
+    request.vector = question.vector;
+    request.policy = question.policy;
+    request.embeds = question.embeds;
+    code = route_question(shelf, &request, ret_route, err);
+    question_free(&question);
+    question.vector = NULL;
+    if (!code && !ret_route->count) {
+        code = selection_check_damage(&selection, shelf, err);
+        if (code)
+            route_result_free(ret_route);
+    }
+    if (!code && folded)
+        fold(shelf, ret_route, most, ret_copies);
+    if (!code)
+        *ret_question = question;
+    return code;
+}
+
+void search_generation(struct json *json, const struct call *call,
+                       const struct shelf *shelf)
+{
+    struct selection selection = selection_of(call);
+    uint64_t generation = 0;
+    for (size_t i = 0; i < shelf->count; i++) {
+        const struct manual *manual = &shelf->volumes[i]->manual;
+        if (selection_has(&selection, manual->name) &&
+            manual->generation > generation)
+            generation = manual->generation;
+    }
+    json_field_int(json, "generation", (int64_t)generation);
+}
+
+static void explain_terms(struct json *json, const struct route_result *route)
+{
+    json_key(json, "terms");
+    json_begin(json, '[');
+    for (size_t i = 0; i < route->term_count; i++) {
+        json_begin(json, '{');
+        json_field_text(json, "term", route->terms[i].term);
+        if (route->terms[i].written)
+            json_field_text(json, "written", route->terms[i].written);
+        json_field_int(json, "nodes", route->terms[i].nodes);
+        json_field_double(json, "idf", route->terms[i].idf, 4);
+        json_field_double(json, "weight", route->terms[i].weight, 4);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+static void explain_steps(struct json *json, const struct route_result *route)
+{
+    json_key(json, "levels");
+    json_begin(json, '[');
+    for (size_t i = 0; i < route->step_count; i++) {
+        const struct route_step *step = &route->steps[i];
+        json_begin(json, '{');
+        json_field_text(json, "by", route_ranking_names[step->ranking]);
+        json_field_int(json, "depth", step->depth);
+        result_node_id(json, "node", step->volume, step->node);
+        json_field_string(json, "title",
+                          step->volume->outline->nodes[step->node].title);
+        json_field_double(json, "score", step->score, 6);
+        json_field_bool(json, "kept", step->kept);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+/* What each ranking counts. */
+static void explain_weights(struct json *json, const struct route_result *route)
+{
+    json_key(json, "weights");
+    json_begin(json, '{');
+    for (int r = 0; r < ROUTE_RANKINGS; r++)
+        json_field_double(json, route_ranking_names[r], route->weights.by[r],
+                          4);
+    json_end(json, '}');
+}
+
+static void explain_hits(struct json *json, const struct route_result *route)
+{
+    json_key(json, "hits");
+    json_begin(json, '[');
+    for (size_t i = 0; i < route->count; i++) {
+        const struct route_hit *hit = &route->hits[i];
+        json_begin(json, '{');
+        result_node_id(json, "node", hit->volume, hit->node);
+        json_field_double(json, "score", hit->score, 6);
+        for (int r = 0; r < ROUTE_RANKINGS; r++) {
+            if (!hit->by[r].rank)
+                continue;
+            json_key(json, route_ranking_names[r]);
+            json_begin(json, '{');
+            json_field_int(json, "rank", hit->by[r].rank);
+            json_field_double(json, "score", hit->by[r].score, 6);
+            json_end(json, '}');
+        }
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+/* How the vectors were searched: "flat", each compared, or "lists" of an
+ * index. */
+static void explain_dense(struct json *json, const struct route_dense *dense)
+{
+    if (!dense->rows)
+        return;
+    json_key(json, "dense");
+    json_begin(json, '{');
+    json_field_int(json, "segments", (int64_t)dense->rows);
+    json_field_text(json, "by", dense->lists ? "lists" : "flat");
+    if (dense->lists) {
+        json_field_int(json, "lists", dense->lists);
+        json_field_int(json, "probes", dense->probes);
+        json_field_int(json, "seen", (int64_t)dense->seen);
+        json_field_int(json, "added", (int64_t)dense->added);
+    }
+    json_end(json, '}');
+}
+
+void search_terms(struct json *json, const struct route_result *route)
+{
+    json_key(json, "terms");
+    json_begin(json, '[');
+    for (size_t t = 0; t < route->term_count; t++)
+        if (!route->terms[t].common)
+            json_text(json, route->terms[t].term);
+    json_end(json, ']');
+}
+
+void search_explain(struct json *json, const struct call *call,
+                    const struct route_result *route)
+{
+    if (!json_get_bool(call->params, "explain", false))
+        return;
+    json_key(json, "explain");
+    json_begin(json, '{');
+    json_field_text(json, "mode", json_get_text(call->params, "mode", "auto"));
+    explain_terms(json, route);
+    explain_dense(json, &route->dense);
+    explain_steps(json, route);
+    explain_weights(json, route);
+    explain_hits(json, route);
+    json_field_double(json, "confidence", route->confidence, 4);
+    json_field_double(json, "least_confidence", route_least_confidence, 4);
+    json_end(json, '}');
+}
+
+/* The block that a hit was scored by, as get shows it. */
+static void put_block(struct json *json, const struct route_hit *hit,
+                      const struct content *content)
+{
+    if (hit->block >= content->node->block_count)
+        return;
+    const struct block *block = &content->node->blocks[hit->block];
+    uint32_t file = content_file(content, hit->volume, hit->node, block);
+    json_key(json, "block");
+    json_begin(json, '{');
+    json_field_text(json, "kind", block_kind_name(block->kind));
+    json_field_string(json, "text", block->text);
+    json_field_string(json, "file", hit->volume->outline->files[file]);
+    json_key(json, "span");
+    result_span(json, block->origin.span);
+    json_end(json, '}');
+}
+
+/* The whole own text of an outline's node, and what it was scored by. */
+static int put_texts(struct json *json, const struct shelf *shelf,
+                     const struct route_hit *hit, struct err *err)
+{
+    struct content content;
+    struct buf text = {0};
+    int code = content_open(shelf, hit->volume, hit->node, &content, err);
+    if (code && code != ERR_NOT_FOUND)
+        return code;
+    if (!code) {
+        tree_node_text(content.node, &text);
+        put_block(json, hit, &content);
+        content_close(&content);
+    }
+    json_field_string(json, "text", buf_slice(&text));
+    buf_free(&text);
+    return 0;
+}
+
+/* Files that were looked at: results share them. */
+struct looked {
+    const struct volume *volume;
+    uint32_t file;
+    bool fresh;
+};
+
+struct looks {
+    struct looked *items; /* [count] */
+    size_t count;
+    bool fresh; /* all of them */
+};
+
+static bool is_fresh(struct looks *looks, const struct route_hit *hit)
+{
+    const struct node *node = &hit->volume->outline->nodes[hit->node];
+    if (!node->origin_count)
+        return true;
+    uint32_t file = node->origins[0].file;
+    for (size_t i = looks->count; i-- > 0;)
+        if (looks->items[i].volume == hit->volume &&
+            looks->items[i].file == file)
+            return looks->items[i].fresh;
+    bool fresh = quote_is_fresh(hit->volume, file);
+    looks->items[looks->count++] = (struct looked){hit->volume, file, fresh};
+    looks->fresh = looks->fresh && fresh;
+    return fresh;
+}
+
+static int put_hit(struct json *json, const struct shelf *shelf,
+                   const struct route_result *route,
+                   const struct copies *copies, size_t number,
+                   struct looks *looks, struct err *err)
+{
+    const struct route_hit *hit = &route->hits[number];
+    json_begin(json, '{');
+    result_node_id(json, "node", hit->volume, hit->node);
+    json_field_text(json, "manual", hit->volume->manual.name);
+    result_path(json, hit->volume, hit->node);
+    result_entry(json, hit->volume, hit->node);
+    result_place(json, hit->volume, hit->node);
+    json_field_double(json, "score", hit->score, 6);
+    json_field_double(json, "coverage", hit->coverage, 4);
+    json_field_bool(json, "fresh", is_fresh(looks, hit));
+    int code = put_texts(json, shelf, hit, err);
+    result_children(json, hit->volume, hit->node);
+    copies_put(json, copies, number);
+    json_end(json, '}');
+    return code;
+}
+
+static int put_results(struct json *json, const struct call *call,
+                       const struct shelf *shelf,
+                       const struct route_result *route,
+                       const struct copies *copies, struct err *err)
+{
+    int code = 0;
+    struct freshness fresh = freshness_of(call, shelf);
+    struct looks looks = {
+        .items = mem_alloc(route->count * sizeof *looks.items), .fresh = true};
+    json_key(json, "results");
+    json_begin(json, '[');
+    for (size_t i = 0; i < route->count && !code; i++) {
+        if (atomic_load(&call->request->cancelled))
+            code = err_set(err, ERR_CANCELLED, "cancelled");
+        else if (json->out->size > MOST_RESULT)
+            code = err_set(err, ERR_LIMIT,
+                           "the first %zu results alone have more than %d MB: "
+                           "ask for fewer with -n",
+                           i, MOST_RESULT >> 20);
+        else
+            code = put_hit(json, shelf, route, copies, i, &looks, err);
+    }
+    json_end(json, ']');
+    json_field_bool(json, "fresh", looks.fresh && fresh.current);
+    json_field_bool(json, "complete", fresh.complete);
+    selection_put_searched(json, call, shelf);
+    selection_put_missing(json, call, shelf);
+    free(looks.items);
+    return code;
+}
+
+int verb_search(struct call *call, struct json *json, struct err *err)
+{
+    double start = clock_seconds();
+    size_t most = (size_t)json_get_int(call->params, "n", DEFAULT_HITS);
+    struct shelf *shelf = library_shelf(call->daemon->library);
+    struct route_result route;
+    struct question question;
+    struct copies copies;
+    int code = search_question(call, shelf, most, NULL, &question, &route,
+                               &copies, err);
+    if (!code) {
+        double routed = clock_seconds();
+        json_begin(json, '{');
+        json_field_text(json, "query",
+                        json_get_text(call->params, "query", ""));
+        search_generation(json, call, shelf);
+        code = put_results(json, call, shelf, &route, &copies, err);
+        search_terms(json, &route);
+        search_explain(json, call, &route);
+        json_field_text(json, "model", question.model);
+        json_key(json, "ms");
+        json_begin(json, '{');
+        json_field_double(json, "embed", question.ms, 3);
+        json_field_double(json, "route", (routed - start) * 1000 - question.ms,
+                          3);
+        json_field_double(json, "total", (clock_seconds() - start) * 1000, 3);
+        json_end(json, '}');
+        json_end(json, '}');
+        copies_free(&copies);
+        route_result_free(&route);
+    }
+    shelf_release(shelf);
+    return code;
+}

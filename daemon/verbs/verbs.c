@@ -1,0 +1,193 @@
+#include "daemon/verbs/verbs.h"
+
+#include <math.h>
+
+#include "base/suggest.h"
+
+enum {
+    MOST_HITS = 1000,
+    MOST_TEXT = 1 << 16,
+    MOST_LEVELS = 100000,
+    MOST_TOKENS = 4096,
+    MOST_TOP_K = 1000000,
+    MOST_SAMPLING = 100
+};
+
+/* clang-format off */
+#define END {NULL, PARAM_ANY, false, 0, 0}
+#define TEXT(name) {name, PARAM_TEXT, false, 0, 0}
+#define NEEDED_TEXT(name) {name, PARAM_TEXT, true, 0, 0}
+#define BOOL(name) {name, PARAM_BOOL, false, 0, 0}
+#define NUMBER(name, most) {name, PARAM_NUMBER, false, 0, most}
+#define INT(name, least, most) {name, PARAM_INT, false, least, most}
+#define SEARCHING                                                        \
+    NEEDED_TEXT("query"), TEXT("manual"), {"manuals", PARAM_TEXTS, false, 0, 0}, \
+        TEXT("under"), TEXT("file"), INT("n", 1, MOST_HITS), TEXT("mode"), TEXT("kind"), BOOL("explain"), \
+        {"weights", PARAM_ANY, false, 0, 0}
+
+static const struct param no_params[] = {END};
+static const struct param add_params[] = {
+    NEEDED_TEXT("dir"), TEXT("name"),
+    {"ignore", PARAM_TEXTS, false, 0, 0}, BOOL("wait"), BOOL("follow_links"), END};
+static const struct param rm_params[] = {NEEDED_TEXT("manual"), END};
+static const struct param search_params[] = {SEARCHING, BOOL("strict"), END};
+static const struct param ask_params[] = {
+    SEARCHING,      TEXT("answer"), INT("max_tokens", 1, MOST_TOKENS),
+    NUMBER("temperature", MOST_SAMPLING), INT("top_k", 0, MOST_TOP_K),
+    NUMBER("top_p", 1), NUMBER("min_p", 1),
+    NUMBER("repetition_penalty", MOST_SAMPLING),
+    INT("seed", 0, INT64_C(1) << 53), {"stop", PARAM_TEXTS, false, 0, 0},
+    BOOL("stream"), BOOL("strict"), TEXT("session"), END};
+static const struct param whole_params[] = {
+    NEEDED_TEXT("query"), NEEDED_TEXT("method"), TEXT("manual"), TEXT("under"),
+    TEXT("file"), INT("max_tokens", 1, MOST_TOKENS), END};
+static const struct param toc_params[] = {
+    TEXT("node"), TEXT("manual"), INT("depth", 0, MOST_LEVELS), END};
+static const struct param node_params[] = {NEEDED_TEXT("node"), END};
+static const struct param get_params[] = {NEEDED_TEXT("node"), BOOL("all"),
+                                          END};
+static const struct param update_params[] = {TEXT("manual"), BOOL("wait"),
+                                             BOOL("force"), END};
+static const struct param status_params[] = {BOOL("open"), BOOL("config"), END};
+static const struct param manual_params[] = {TEXT("manual"), END};
+static const struct param failed_params[] = {TEXT("manual"), BOOL("retry"),
+                                             BOOL("left_out"), END};
+static const struct param verify_params[] = {TEXT("manual"), BOOL("repair"), END};
+static const struct param backup_params[] = {NEEDED_TEXT("dir"), END};
+static const struct param model_params[] = {TEXT("folder"), BOOL("use"), END};
+static const struct param cancel_params[] = {{"id", PARAM_ANY, true, 0, 0},
+                                             END};
+
+static const struct verb verbs[] = {
+    {"add", VERB_CHORE, verb_add, add_params},
+    {"ask", VERB_ANSWER, verb_ask, ask_params},
+    {"backup", VERB_CARE, verb_backup, backup_params},
+    {"cancel", VERB_LOOP, NULL, cancel_params},
+    {"compact", VERB_CARE, verb_compact, no_params},
+    {"failed", VERB_QUERY, verb_failed, failed_params},
+    {"get", VERB_QUERY, verb_get, get_params},
+    {"ls", VERB_QUERY, verb_ls, no_params},
+    {"model", VERB_ANSWER, verb_model, model_params},
+    {"open", VERB_QUERY, verb_open, node_params},
+    {"rm", VERB_CHORE, verb_rm, rm_params},
+    {"search", VERB_QUERY, verb_search, search_params},
+    {"status", VERB_QUERY, verb_status, status_params},
+    {"stop", VERB_LOOP, NULL, no_params},
+    {"toc", VERB_QUERY, verb_toc, toc_params},
+    {"update", VERB_CHORE, verb_update, update_params},
+    {"verify", VERB_CARE, verb_verify, verify_params},
+    {"wait", VERB_CHORE, verb_wait, manual_params},
+    {"whole", VERB_ANSWER, verb_whole, whole_params},
+};
+/* clang-format on */
+
+const struct verb *verb_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
+        if (!strcmp(verbs[i].name, name))
+            return &verbs[i];
+    return NULL;
+}
+
+static int check_text(const struct param *param, const cJSON *value,
+                      struct err *err)
+{
+    if (!cJSON_IsString(value))
+        return err_set(err, ERR_USAGE, "%s must be a string", param->name);
+    if (strlen(value->valuestring) > MOST_TEXT)
+        return err_set(err, ERR_USAGE, "%s has more than %d bytes", param->name,
+                       MOST_TEXT);
+    return 0;
+}
+
+static int check_texts(const struct param *param, const cJSON *value,
+                       struct err *err)
+{
+    const cJSON *item;
+    bool right = cJSON_IsArray(value);
+    cJSON_ArrayForEach (item, value)
+        right = right && cJSON_IsString(item);
+    return right ? 0
+                 : err_set(err, ERR_USAGE, "%s must be an array of strings",
+                           param->name);
+}
+
+static int check_int(const struct param *param, const cJSON *value,
+                     struct err *err)
+{
+    double number = value->valuedouble;
+    if (cJSON_IsNumber(value) && number >= (double)param->least &&
+        number <= (double)param->most && floor(number) >= number)
+        return 0;
+    return err_set(err, ERR_USAGE,
+                   "%s must be a whole number from %lld to %lld", param->name,
+                   (long long)param->least, (long long)param->most);
+}
+
+static int check_number(const struct param *param, const cJSON *value,
+                        struct err *err)
+{
+    double number = value->valuedouble;
+    if (cJSON_IsNumber(value) && number >= (double)param->least &&
+        number <= (double)param->most)
+        return 0;
+    return err_set(err, ERR_USAGE, "%s must be a number from %lld to %lld",
+                   param->name, (long long)param->least,
+                   (long long)param->most);
+}
+
+static int check_value(const struct param *param, const cJSON *value,
+                       struct err *err)
+{
+    switch (param->kind) {
+    case PARAM_TEXT: return check_text(param, value, err);
+    case PARAM_TEXTS: return check_texts(param, value, err);
+    case PARAM_INT: return check_int(param, value, err);
+    case PARAM_NUMBER: return check_number(param, value, err);
+    case PARAM_BOOL:
+        return cJSON_IsBool(value)
+                   ? 0
+                   : err_set(err, ERR_USAGE, "%s must be true or false",
+                             param->name);
+    case PARAM_ANY: break;
+    }
+    return 0;
+}
+
+static const struct param *param_find(const struct verb *verb, const char *name)
+{
+    const struct param *param = verb->params;
+    while (param->name && strcmp(param->name, name))
+        param++;
+    return param->name ? param : NULL;
+}
+
+static int unknown(const struct verb *verb, const char *name, struct err *err)
+{
+    struct nearest nearest = nearest_to(name);
+    for (const struct param *param = verb->params; param->name; param++)
+        nearest_try(&nearest, param->name);
+    return err_set(err, ERR_USAGE, "%s takes no parameter '%.100s'%s",
+                   verb->name, name, nearest_hint(&nearest));
+}
+
+int verb_check(const struct verb *verb, const cJSON *params, struct err *err)
+{
+    const cJSON *value;
+    cJSON_ArrayForEach (value, params) {
+        const struct param *param = param_find(verb, value->string);
+        if (!param)
+            return unknown(verb, value->string, err);
+        if (cJSON_IsNull(value) && !param->required)
+            continue;
+        int code = check_value(param, value, err);
+        if (code)
+            return code;
+    }
+    for (const struct param *param = verb->params; param->name; param++)
+        if (param->required &&
+            !cJSON_GetObjectItemCaseSensitive(params, param->name))
+            return err_set(err, ERR_USAGE, "%s needs the parameter '%s'",
+                           verb->name, param->name);
+    return 0;
+}

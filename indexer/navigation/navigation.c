@@ -1,0 +1,243 @@
+#include "indexer/navigation/navigation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "indexer/navigation/navigation_internal.h"
+#include "indexer/repeated.h"
+
+/* ---- What is left out ---- */
+
+static const char *const summary_names[] = {"package-summary", NULL};
+
+/* Of "index.html" and "Index.html" in one folder the second is another. */
+static bool is_index(const struct placing *p, uint32_t piece)
+{
+    static const char *const names[] = {"index", NULL};
+    const char *path = p->pieces[piece].path, *name = placing_name(path);
+    if (!placing_is_named(path, names) ||
+        placing_page(p, piece)->role == PAGE_INDEX)
+        return false;
+    if (!strncmp(name, "index", 5))
+        return true;
+    struct buf plain = {0};
+    buf_put(&plain, path, (size_t)(name - path));
+    buf_put_text(&plain, "index");
+    buf_put_text(&plain, name + 5);
+    bool alone = assemble_find(p->pieces, p->count, plain.data) == TREE_NONE;
+    buf_free(&plain);
+    return alone;
+}
+
+/* What javadoc makes besides the pages of packages and classes. */
+static bool is_besides(const char *path)
+{
+    static const char *const names[] = {
+        "allclasses",        "allclasses-frame",
+        "allclasses-index",  "allclasses-noframe",
+        "allpackages-index", "help-doc",
+        "index-all",         "overview-frame",
+        "overview-tree",     "overview-summary",
+        "package-frame",     "package-tree",
+        "package-use",       NULL};
+    return placing_is_named(path, names) || strstr(path, "class-use/") ||
+           strstr(path, "src-html/");
+}
+
+struct content_key {
+    struct hash128 hash;
+    bool index;
+    uint32_t piece;
+};
+
+static int by_content(const void *a, const void *b)
+{
+    const struct content_key *x = a, *y = b;
+    if (x->hash.high != y->hash.high)
+        return x->hash.high < y->hash.high ? -1 : 1;
+    if (x->hash.low != y->hash.low)
+        return x->hash.low < y->hash.low ? -1 : 1;
+    if (x->index != y->index)
+        return x->index ? -1 : 1;
+    return x->piece < y->piece ? -1 : x->piece > y->piece;
+}
+
+static void find_equals(struct placing *p)
+{
+    struct content_key *keys = mem_alloc(p->count * sizeof *keys);
+    for (uint32_t i = 0; i < p->count; i++)
+        keys[i] = (struct content_key){p->pieces[i].content, is_index(p, i), i};
+    if (p->count)
+        qsort(keys, p->count, sizeof *keys, by_content);
+    for (uint32_t i = 0; i < p->count; i++) {
+        struct hash128 hash = keys[i].hash;
+        bool same =
+            i && (hash.low || hash.high) && hash_equal(hash, keys[i - 1].hash);
+        p->places[keys[i].piece].same =
+            same ? p->places[keys[i - 1].piece].same : keys[i].piece;
+    }
+    free(keys);
+}
+
+static bool includes(const struct placing *p, uint32_t piece, uint32_t other)
+{
+    const struct tree *bones = p->pieces[piece].skeleton;
+    for (uint32_t f = 1; f < bones->file_count; f++)
+        if (slice_is(bones->files[f], p->pieces[other].path))
+            return true;
+    return false;
+}
+
+/* What a document includes stands in it; of two that include each other, the
+ * first by path is the document. */
+static void leave_out_included(struct placing *p)
+{
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct tree *bones = p->pieces[i].skeleton;
+        for (uint32_t f = 1; f < bones->file_count; f++) {
+            uint32_t other =
+                assemble_find(p->pieces, p->count, bones->files[f].data);
+            if (other != TREE_NONE && other != i &&
+                (other > i || !includes(p, other, i)))
+                p->places[other].left_out = LEFT_OUT_PART;
+        }
+    }
+}
+
+static void look_at(struct placing *p)
+{
+    bool javadoc = false;
+    for (uint32_t i = 0; i < p->count; i++)
+        javadoc |= placing_is_named(p->pieces[i].path, summary_names);
+    find_equals(p);
+    bool *wholes = mem_alloc(p->count * sizeof *wholes);
+    repeated_wholes(p->pieces, p->count, wholes);
+    for (uint32_t i = 0; i < p->count; i++) {
+        const char *path = p->pieces[i].path;
+        int role = placing_page(p, i)->role;
+        p->places[i].left_out = role == PAGE_REDIRECT ? LEFT_OUT_REDIRECT
+                                : role == PAGE_SEARCH ? LEFT_OUT_SEARCH
+                                : role == PAGE_MADE   ? LEFT_OUT_LISTS
+                                : javadoc && is_besides(path) ? LEFT_OUT_LISTS
+                                : wholes[i]                   ? LEFT_OUT_WHOLE
+                                : p->places[i].same != i      ? LEFT_OUT_SAME
+                                                              : LEFT_OUT_NOT;
+        p->pages[i] = (struct page_place){
+            .is_index = is_index(p, i) ||
+                        (javadoc && placing_is_named(path, summary_names)),
+            .distance = NOT_PLACED,
+            .listed = UINT64_MAX,
+            .offer = {.lister = TREE_NONE, .group = TREE_NONE}};
+    }
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct page *page = placing_page(p, i);
+        p->pages[i].next = placing_follow(p, i, page->next);
+        p->targets[i] = mem_alloc(page->link_count * sizeof **p->targets);
+        for (uint32_t k = 0; k < page->link_count; k++)
+            p->targets[i][k] = placing_follow(p, i, page->links[k].url);
+    }
+    free(wholes);
+    leave_out_included(p);
+}
+
+/* ---- Parents ---- */
+
+static uint32_t choose_parent(const struct placing *p, uint32_t page)
+{
+    const struct offer *offer = &p->pages[page].offer;
+    uint32_t parent = placing_follow(p, page, placing_page(p, page)->up);
+    if ((parent == TREE_NONE || parent == page) && offer->lister != TREE_NONE)
+        parent = offer->parent;
+    if (parent == TREE_NONE || parent == page ||
+        (p->places[parent].left_out && !p->pages[parent].through))
+        parent = placing_folder_index(p, page);
+    return parent;
+}
+
+/* Cuts a circle of parents where it is first met: that page becomes a child of
+ * the root. */
+static void cut_circles(struct placing *p)
+{
+    uint32_t *mark = mem_alloc(p->count * sizeof *mark);
+    for (uint32_t i = 0; i < p->count; i++) {
+        uint32_t page = i;
+        while (page != TREE_NONE && !mark[page]) {
+            mark[page] = i + 1;
+            page = p->places[page].parent;
+        }
+        if (page != TREE_NONE && mark[page] == i + 1)
+            p->places[page].parent = TREE_NONE;
+    }
+    free(mark);
+}
+
+/* The pages of a menu stand where it does, and in its place among others. */
+static void open_menus(struct placing *p)
+{
+    for (uint32_t i = 0; i < p->count; i++) {
+        struct page_place *page = &p->pages[i];
+        if (page->offer.lister == TREE_NONE)
+            continue;
+        int kind = placing_page(p, page->offer.lister)->contents;
+        page->listed = (uint64_t)page->offer.at << 20;
+        page->surely = kind == CONTENTS_WHOLE ||
+                       (kind == CONTENTS_BELOW &&
+                        page->offer.parent == p->places[i].parent);
+    }
+    for (uint32_t i = 0; i < p->count; i++) {
+        struct place *place = &p->places[i];
+        while (place->parent != TREE_NONE && p->pages[place->parent].through) {
+            const struct page_place *menu = &p->pages[place->parent];
+            uint64_t own = p->pages[i].listed >> 20;
+            if (menu->listed != UINT64_MAX && own < 1 << 20)
+                p->pages[i].listed = menu->listed + own;
+            place->parent = p->places[place->parent].parent;
+        }
+    }
+    for (uint32_t i = 0; i < p->count; i++)
+        if (p->pages[i].through)
+            p->places[i].left_out = LEFT_OUT_MENU;
+}
+
+/* A heading in a list is one of pages that stand where the list has them. */
+static void find_groups(struct placing *p)
+{
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct offer *offer = &p->pages[i].offer;
+        bool there = offer->lister != TREE_NONE &&
+                     offer->parent == offer->lister &&
+                     p->places[i].parent == offer->parent;
+        p->places[i].group = there ? offer->group : (uint32_t)TREE_NONE;
+    }
+}
+
+static void find_parents(struct placing *p)
+{
+    for (uint32_t i = 0; i < p->count; i++)
+        p->places[i].parent = choose_parent(p, i);
+    placing_nest_by_number(p);
+    cut_circles(p);
+    open_menus(p);
+    find_groups(p);
+}
+
+/* ---- All of it ---- */
+
+uint32_t place_pages(const struct piece *pieces, uint32_t count,
+                     struct place *places)
+{
+    struct placing p = {.pieces = pieces, .count = count, .places = places};
+    p.pages = mem_alloc(count * sizeof *p.pages);
+    p.targets = mem_alloc(count * sizeof *p.targets);
+    look_at(&p);
+    placing_measure_ways(&p);
+    placing_read_lists(&p);
+    find_parents(&p);
+    placing_read_in_order(&p);
+    uint32_t first = placing_link_children(&p);
+    for (uint32_t i = 0; i < count; i++)
+        free(p.targets[i]);
+    free(p.targets);
+    free(p.pages);
+    return first;
+}

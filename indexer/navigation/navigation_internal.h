@@ -1,0 +1,79 @@
+/* Between the files that place pages (navigation.h): what is known of each page on
+ * the way.  Private to indexer/place*.c. */
+#ifndef INDEXER_NAVIGATION_NAVIGATION_INTERNAL_H
+#define INDEXER_NAVIGATION_NAVIGATION_INTERNAL_H
+
+#include "indexer/navigation/navigation.h"
+
+enum { NOT_PLACED = UINT32_MAX };
+
+/* What a list of contents says of a page. */
+struct offer {
+    uint32_t lister; /* page with the list; TREE_NONE: none has it */
+    uint32_t parent; /* TREE_NONE: as if there were no list */
+    uint32_t group;  /* the heading above it in the list; TREE_NONE */
+    uint32_t at;     /* in the list */
+    uint32_t depth;
+};
+
+struct page_place {
+    uint32_t next;     /* piece; TREE_NONE */
+    uint32_t position; /* in the reading order; NOT_PLACED: not in it */
+    uint32_t distance; /* lists between the top and it; NOT_PLACED: no way */
+    uint64_t listed;   /* order among siblings by lists; UINT64_MAX: none */
+    struct offer offer;
+    bool surely; /* listed so by its generator */
+    bool is_index, through;
+};
+
+struct placing {
+    const struct piece *pieces;
+    uint32_t count;
+    struct place *places;
+    struct page_place *pages;
+    uint32_t **targets; /* [count][link_count] pieces that links lead to */
+};
+
+static inline const struct page *placing_page(const struct placing *p,
+                                              uint32_t piece)
+{
+    return &p->pieces[piece].skeleton->page;
+}
+
+/* ---- navigation_paths.c ---- */
+
+/* The piece that a link of the page leads to; TREE_NONE: none of ours. */
+uint32_t placing_follow(const struct placing *p, uint32_t from,
+                        struct slice url);
+
+const char *placing_name(const char *path);
+
+/* Is the name, without its ending, one of these?  `names` ends with NULL. */
+bool placing_is_named(const char *path, const char *const *names);
+
+/* Does `path` lie below the folder of `above`? */
+bool placing_is_deeper(const char *path, const char *above);
+
+/* The index page of the page's folder, or of the nearest one above. */
+uint32_t placing_folder_index(const struct placing *p, uint32_t page);
+
+/* ---- navigation_lists.c ---- */
+
+/* How many lists one has to go through from the top to each page. */
+void placing_measure_ways(struct placing *p);
+
+/* The best offer for each page; which pages only tell where others are. */
+void placing_read_lists(struct placing *p);
+
+/* ---- navigation_order.c ---- */
+
+/* Of pages that stand side by side for want of better, "4.2" goes below "4". */
+void placing_nest_by_number(struct placing *p);
+
+/* Along the "next" links. */
+void placing_read_in_order(struct placing *p);
+
+/* Links parents to children in order; returns the first page below the root. */
+uint32_t placing_link_children(struct placing *p);
+
+#endif

@@ -1,0 +1,173 @@
+/* What lists of contents say of where pages stand. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "indexer/navigation/navigation_internal.h"
+
+enum { MOST_NESTED = 32, MOST_TITLE = 200 }; /* lists; bytes */
+
+void placing_measure_ways(struct placing *p)
+{
+    uint32_t *queue = mem_alloc(p->count * sizeof *queue);
+    uint32_t first = 0, last = 0;
+    for (uint32_t i = 0; i < p->count; i++)
+        if (p->pages[i].is_index && !p->places[i].left_out &&
+            placing_folder_index(p, i) == TREE_NONE) {
+            p->pages[i].distance = 0;
+            queue[last++] = i;
+        }
+    for (; first < last; first++) {
+        uint32_t from = queue[first];
+        for (uint32_t k = 0; k < placing_page(p, from)->link_count; k++) {
+            uint32_t to = p->targets[from][k];
+            if (to == TREE_NONE || p->pages[to].distance != NOT_PLACED)
+                continue;
+            p->pages[to].distance = p->pages[from].distance + 1;
+            queue[last++] = to;
+        }
+    }
+    free(queue);
+}
+
+static bool is_titled_contents(const struct placing *p, uint32_t piece)
+{
+    struct slice raw = p->pieces[piece].skeleton->nodes[0].title;
+    struct buf title = {0};
+    if (raw.size > MOST_TITLE)
+        return false; /* it is asked for once a link */
+    text_fold_compare(&title, raw);
+    struct slice folded = buf_slice(&title);
+    bool found =
+        slice_is(folded, "contents") || slice_is(folded, "table of contents");
+    buf_free(&title);
+    return found;
+}
+
+static bool calls_itself_contents(const struct placing *p, uint32_t piece)
+{
+    static const char *const names[] = {"contents", "toc", "table-of-contents",
+                                        "tableofcontents", NULL};
+    return placing_is_named(p->pieces[piece].path, names) ||
+           is_titled_contents(p, piece);
+}
+
+/* A frame set that is no index page says what it holds, not where that stands. */
+static int worth_of(const struct placing *p, uint32_t lister)
+{
+    static const int worths[CONTENTS_KINDS] = {[CONTENTS_BELOW] = 5,
+                                               [CONTENTS_WHOLE] = 4,
+                                               [CONTENTS_FRAMES] = 3,
+                                               [CONTENTS_GROUPS] = 2,
+                                               [CONTENTS_GUESS] = 1};
+    int contents = placing_page(p, lister)->contents;
+    bool frame = contents == CONTENTS_FRAMES && !p->pages[lister].is_index;
+    return frame ? 0 : worths[contents];
+}
+
+/* Is the list's word on the page better than the one there is? */
+static bool is_better(const struct placing *p, uint32_t page,
+                      const struct offer *new)
+{
+    const struct offer *old = &p->pages[page].offer;
+    if (old->lister == TREE_NONE)
+        return true;
+    const struct page *x = placing_page(p, new->lister),
+                      *y = placing_page(p, old->lister);
+    if (x->contents != y->contents)
+        return worth_of(p, new->lister) > worth_of(p, old->lister);
+    if (x->contents == CONTENTS_WHOLE)
+        return false;
+    if ((x->contents == CONTENTS_BELOW || x == y) && new->depth != old->depth)
+        return new->depth < old->depth;
+    bool named = calls_itself_contents(p, new->lister);
+    if (x->contents == CONTENTS_GUESS &&
+        named != calls_itself_contents(p, old->lister))
+        return named;
+    uint32_t near = p->pages[new->lister].distance,
+             before = p->pages[old->lister].distance;
+    if (near != before)
+        return near < before;
+    return x->link_count < y->link_count;
+}
+
+/* An index page belongs to a folder above; a guess leads away from the top. */
+static bool may_list(const struct placing *p, uint32_t lister, uint32_t page)
+{
+    const struct page_place *from = &p->pages[lister], *to = &p->pages[page];
+    if (to->is_index &&
+        !placing_is_deeper(p->pieces[page].path, p->pieces[lister].path))
+        return false;
+    return placing_page(p, lister)->contents != CONTENTS_GUESS ||
+           from->distance < to->distance ||
+           (from->distance == NOT_PLACED && to->distance == NOT_PLACED);
+}
+
+static void read_list(struct placing *p, uint32_t lister)
+{
+    const struct page *page = placing_page(p, lister);
+    bool whole = page->contents == CONTENTS_WHOLE;
+    uint32_t open[MOST_NESTED + 1], group = TREE_NONE;
+    for (uint32_t d = 0; d <= MOST_NESTED; d++)
+        open[d] = TREE_NONE;
+    for (uint32_t k = 0; k < page->link_count; k++) {
+        uint32_t to = p->targets[lister][k], depth = page->links[k].depth;
+        if (group != TREE_NONE && page->links[group].depth >= depth)
+            group = TREE_NONE;
+        if (page->links[k].title.size)
+            group = k;
+        if (to == TREE_NONE || (to == lister && !whole))
+            continue;
+        if (depth > MOST_NESTED)
+            depth = MOST_NESTED;
+        uint32_t parent = whole ? TREE_NONE : lister;
+        for (uint32_t d = 0; d < depth; d++)
+            if (open[d] != TREE_NONE && open[d] != to)
+                parent = open[d];
+        open[depth] = to;
+        for (uint32_t d = depth + 1; d <= MOST_NESTED; d++)
+            open[d] = TREE_NONE;
+        struct offer offer = {lister, parent, group, k, depth};
+        if (may_list(p, lister, to) && is_better(p, to, &offer))
+            p->pages[to].offer = offer;
+    }
+}
+
+/* Neither heading nor text. */
+static bool is_empty(const struct placing *p, uint32_t piece)
+{
+    const struct tree *bones = p->pieces[piece].skeleton;
+    return bones->count == 1 && !bones->nodes[0].level &&
+           !bones->nodes[0].words;
+}
+
+/* A page that only tells where others are. */
+static bool is_menu(const struct placing *p, uint32_t piece)
+{
+    static const char *const names[] = {
+        "menu", "left",    "navigation", "navbar",  "nav",
+        "map",  "sitemap", "frames",     "sidebar", NULL};
+    int contents = placing_page(p, piece)->contents;
+    if (p->pages[piece].is_index)
+        return false;
+    uint32_t lister = p->pages[piece].offer.lister;
+    bool framed = lister != TREE_NONE &&
+                  placing_page(p, lister)->contents == CONTENTS_FRAMES;
+    if (contents == CONTENTS_FRAMES || (framed && is_empty(p, piece)))
+        return true;
+    if (placing_folder_index(p, piece) == TREE_NONE)
+        return false; /* it heads a work of its own */
+    if (contents && (placing_is_named(p->pieces[piece].path, names) ||
+                     calls_itself_contents(p, piece)))
+        return true;
+    return framed && contents == CONTENTS_GUESS;
+}
+
+void placing_read_lists(struct placing *p)
+{
+    for (uint32_t i = 0; i < p->count; i++)
+        if (!p->places[i].left_out && placing_page(p, i)->contents)
+            read_list(p, i);
+    for (uint32_t i = 0; i < p->count; i++)
+        p->pages[i].through = !p->places[i].left_out && is_menu(p, i);
+}

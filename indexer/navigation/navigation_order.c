@@ -1,0 +1,229 @@
+/* What numbers in titles and "next" links say of where pages stand. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "indexer/navigation/navigation_internal.h"
+
+/* ---- Numbers ---- */
+
+/* The number that the title begins with, "4.2" of "Section 4.2. Views". */
+static struct slice number_of(struct slice title)
+{
+    static const char *const words[] = {"Section ", "Chapter ", "Part ",
+                                        "Annex ", "Appendix "};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t size = strlen(words[i]);
+        if (title.size > size && !strncasecmp(title.data, words[i], size))
+            title = (struct slice){title.data + size, title.size - size};
+    }
+    size_t end = 0, at = 0;
+    while (at < title.size) {
+        size_t from = at;
+        while (at < title.size && isdigit((unsigned char)title.data[at]))
+            at++;
+        if (at == from && at < title.size &&
+            isupper((unsigned char)title.data[at]))
+            at++;
+        if (at == from)
+            break;
+        if (at < title.size && !strchr(". \t:", title.data[at]))
+            return (struct slice){title.data, 0};
+        end = at;
+        if (at == title.size || title.data[at] != '.')
+            break;
+        at++;
+    }
+    return (struct slice){title.data, end};
+}
+
+struct numbered {
+    uint32_t parent;
+    struct slice number;
+    uint32_t piece;
+};
+
+static int by_number(const void *a, const void *b)
+{
+    const struct numbered *x = a, *y = b;
+    if (x->parent != y->parent)
+        return x->parent < y->parent ? -1 : 1;
+    size_t size =
+        x->number.size < y->number.size ? x->number.size : y->number.size;
+    int order = memcmp(x->number.data, y->number.data, size);
+    if (order || x->number.size == y->number.size)
+        return order;
+    return x->number.size < y->number.size ? -1 : 1;
+}
+
+/* "rm-A.html" for "rm-A-1.html", where it is a neighbour; else TREE_NONE. */
+static uint32_t named_above(const struct placing *p, uint32_t page)
+{
+    const char *path = p->pieces[page].path, *name = placing_name(path);
+    const char *dash = strrchr(name, '-'), *dot = strrchr(name, '.');
+    uint32_t found = TREE_NONE;
+    if (!dash || !dot || dash == name || dot < dash)
+        return found;
+    struct buf above = {0};
+    buf_put(&above, path, (size_t)(dash - path));
+    buf_put_text(&above, dot);
+    found = assemble_find(p->pieces, p->count, above.data);
+    buf_free(&above);
+    bool beside =
+        found != TREE_NONE && p->places[found].parent == p->places[page].parent;
+    return beside ? found : (uint32_t)TREE_NONE;
+}
+
+void placing_nest_by_number(struct placing *p)
+{
+    struct numbered *all = mem_alloc(p->count * sizeof *all);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        struct slice number = number_of(p->pieces[i].skeleton->nodes[0].title);
+        if (number.size && !p->places[i].left_out)
+            all[count++] = (struct numbered){p->places[i].parent, number, i};
+    }
+    if (count)
+        qsort(all, count, sizeof *all, by_number);
+    for (uint32_t i = 0; i < count; i++) {
+        struct numbered above = all[i];
+        uint32_t page = above.piece;
+        const struct offer *offer = &p->pages[page].offer;
+        bool sure =
+            placing_follow(p, page, placing_page(p, page)->up) != TREE_NONE ||
+            (offer->lister != TREE_NONE &&
+             placing_page(p, offer->lister)->contents == CONTENTS_BELOW);
+        while (above.number.size &&
+               above.number.data[above.number.size - 1] != '.')
+            above.number.size--;
+        if (sure || !above.number.size)
+            continue;
+        above.number.size--;
+        const struct numbered *found =
+            bsearch(&above, all, count, sizeof *all, by_number);
+        uint32_t parent = found ? found->piece : named_above(p, page);
+        if (parent != TREE_NONE)
+            p->places[page].parent = parent;
+    }
+    free(all);
+}
+
+/* ---- Order ---- */
+
+struct chain {
+    uint32_t first, length;
+};
+
+static int by_length(const void *a, const void *b)
+{
+    const struct chain *x = a, *y = b;
+    if (x->length != y->length)
+        return x->length > y->length ? -1 : 1;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* Marks the pages from `first` along the "next" links that have no mark yet;
+ * returns how many. */
+static uint32_t mark_chain(struct placing *p, uint32_t first, uint32_t mark,
+                           uint32_t step)
+{
+    uint32_t length = 0;
+    for (uint32_t page = first;
+         page != TREE_NONE && p->pages[page].position == NOT_PLACED;
+         page = p->pages[page].next)
+        p->pages[page].position = mark + step * length++;
+    return length;
+}
+
+static void unmark_chain(struct placing *p, uint32_t first, uint32_t length)
+{
+    for (uint32_t page = first; length > 0; length--) {
+        p->pages[page].position = NOT_PLACED;
+        page = p->pages[page].next;
+    }
+}
+
+/* Numbers the pages along the "next" links, each chain from a page that no
+ * other names as its next, the longest chain first. */
+void placing_read_in_order(struct placing *p)
+{
+    bool *has_previous = mem_alloc(p->count * sizeof *has_previous);
+    struct chain *chains = mem_alloc(p->count * sizeof *chains);
+    uint32_t chain_count = 0, position = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        p->pages[i].position = NOT_PLACED;
+        if (p->pages[i].next != TREE_NONE)
+            has_previous[p->pages[i].next] = true;
+    }
+    for (uint32_t i = 0; i < p->count; i++)
+        if (!has_previous[i] && p->pages[i].next != TREE_NONE)
+            chains[chain_count++] = (struct chain){i, mark_chain(p, i, 0, 0)};
+    for (uint32_t i = 0; i < chain_count; i++)
+        unmark_chain(p, chains[i].first, chains[i].length);
+    if (chain_count)
+        qsort(chains, chain_count, sizeof *chains, by_length);
+    for (uint32_t i = 0; i < chain_count; i++)
+        position += mark_chain(p, chains[i].first, position, 1);
+    free(chains);
+    free(has_previous);
+}
+
+/* The page that heads a folder, of which no list says where it stands. */
+static bool is_head(const struct placing *p, uint32_t page)
+{
+    const struct page_place *place = &p->pages[page];
+    return place->is_index && place->position == NOT_PLACED &&
+           place->listed == UINT64_MAX &&
+           placing_folder_index(p, page) == TREE_NONE;
+}
+
+static int by_place(const void *a, const void *b, void *context)
+{
+    const struct placing *p = context;
+    uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+    const struct page_place *x = &p->pages[i], *y = &p->pages[j];
+    const struct place *a_place = &p->places[i], *b_place = &p->places[j];
+    if (a_place->parent != b_place->parent)
+        return a_place->parent < b_place->parent ? -1 : 1;
+    if (a_place->group != b_place->group)
+        return a_place->group + 1 < b_place->group + 1 ? -1 : 1;
+    uint64_t first = x->surely ? x->listed : UINT64_MAX,
+             second = y->surely ? y->listed : UINT64_MAX;
+    if (first != second)
+        return first < second ? -1 : 1;
+    if (is_head(p, i) != is_head(p, j))
+        return is_head(p, i) ? -1 : 1;
+    if (x->position != y->position)
+        return x->position < y->position ? -1 : 1;
+    if (x->listed != y->listed)
+        return x->listed < y->listed ? -1 : 1;
+    if (x->is_index != y->is_index)
+        return x->is_index ? -1 : 1;
+    int order = strverscmp(p->pieces[i].path, p->pieces[j].path);
+    return order ? order : i < j ? -1 : i > j;
+}
+
+uint32_t placing_link_children(struct placing *p)
+{
+    uint32_t *order = mem_alloc(p->count * sizeof *order);
+    uint32_t first_top = TREE_NONE;
+    for (uint32_t i = 0; i < p->count; i++) {
+        order[i] = i;
+        p->places[i].child = p->places[i].sibling = TREE_NONE;
+    }
+    if (p->count)
+        qsort_r(order, p->count, sizeof *order, by_place, p);
+    for (uint32_t at = p->count; at-- > 0;) {
+        struct place *place = &p->places[order[at]];
+        if (place->left_out)
+            continue;
+        uint32_t *first = place->parent == TREE_NONE
+                              ? &first_top
+                              : &p->places[place->parent].child;
+        place->sibling = *first;
+        *first = order[at];
+    }
+    free(order);
+    return first_top;
+}

@@ -1,0 +1,22 @@
+/* The class names of the tools that manuals are made with: a const table of
+ * what they make of an element. */
+#ifndef INDEXER_PARSE_HTML_CLASSES_H
+#define INDEXER_PARSE_HTML_CLASSES_H
+
+#include "indexer/parse/html/rules.h"
+
+/* `words` are the element's classes, `own` is what it is without them. */
+void classes_apply(const xmlNode *element, const char *words, enum part own,
+                   struct rule *rule);
+
+/* Has the element this word among its classes? */
+bool classes_has(const xmlNode *element, const char *name);
+
+/* Takes the next word off `*rest`; empty: no more. */
+struct slice classes_next(const char **rest);
+
+/* The kind of admonition that this is the label of ("Notes": "note"), or
+ * NULL. */
+const char *classes_label(struct slice text);
+
+#endif

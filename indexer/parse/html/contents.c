@@ -1,0 +1,317 @@
+#include "indexer/parse/html/contents.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/text.h"
+#include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/rules.h"
+
+enum {
+    MOST_LINKS = 50000,
+    LEAST_LINKS = 5,    /* of a page that is a list of links */
+    LEAST_GROUPS = 3,   /* headings of a list that sorts pages under them */
+    LEAST_SHARE = 3,    /* a third of the page's text is in it */
+    MOST_HEADING = 500, /* bytes of one of them; what is longer is a text */
+    MOST_CLIMB = 64     /* elements between a link and its list */
+};
+
+/* ---- Recognisers ---- */
+
+struct recogniser {
+    int tag; /* GUMBO_TAG_LAST: any */
+    const char *class;
+    int kind; /* enum page_contents */
+};
+
+/* In the order of preference: lists of the kind found first are read. */
+static const struct recogniser recognisers[] = {
+    {GUMBO_TAG_DIV, "toctree-wrapper", CONTENTS_BELOW}, /* Sphinx */
+    {GUMBO_TAG_UL, "ChildLinks", CONTENTS_BELOW},       /* LaTeX2HTML */
+    {GUMBO_TAG_TABLE, "menu", CONTENTS_BELOW},          /* Texinfo */
+    {GUMBO_TAG_UL, "mini-toc", CONTENTS_BELOW},
+    {GUMBO_TAG_UL, "section-toc", CONTENTS_BELOW},
+    {GUMBO_TAG_TABLE, "directory", CONTENTS_BELOW}, /* Doxygen */
+    {GUMBO_TAG_DIV, "toc", CONTENTS_BELOW},         /* DocBook */
+    {GUMBO_TAG_DIV, "item-left", CONTENTS_BELOW},   /* rustdoc */
+    {GUMBO_TAG_DIV, "item-name", CONTENTS_BELOW},
+    {GUMBO_TAG_TH, "colFirst", CONTENTS_BELOW}, /* javadoc */
+    {GUMBO_TAG_DIV, "col-first", CONTENTS_BELOW},
+    {GUMBO_TAG_A, "toptoclink", CONTENTS_GUESS}, /* Scribble: a row each */
+    {GUMBO_TAG_A, "toclink", CONTENTS_GUESS},
+    {GUMBO_TAG_OL, "chapter", CONTENTS_WHOLE}, /* mdBook */
+};
+
+static const struct recogniser *recognise(const xmlNode *element)
+{
+    if (!dom_is_element(element) || !element->properties)
+        return NULL;
+    int tag = dom_tag(element);
+    for (size_t i = 0; i < sizeof recognisers / sizeof *recognisers; i++)
+        if (recognisers[i].tag == tag &&
+            classes_has(element, recognisers[i].class))
+            return &recognisers[i];
+    return NULL;
+}
+
+/* ---- Links ---- */
+
+struct reading {
+    struct tree *tree;
+    struct page_link *links; /* [count] */
+    size_t count, capacity;
+};
+
+bool contents_leads_on(const char *url)
+{
+    size_t scheme = 0;
+    if (!*url || *url == '#' || *url == '/' || *url == '?')
+        return false;
+    while (isalpha((unsigned char)url[scheme]))
+        scheme++;
+    return url[scheme] != ':';
+}
+
+/* Without what follows "#". */
+static struct slice page_of(const char *url)
+{
+    return (struct slice){url, strcspn(url, "#")};
+}
+
+static struct page_link *new_link(struct reading *r)
+{
+    void *links = r->links;
+    mem_reserve(&links, &r->capacity, r->count + 1, sizeof *r->links);
+    r->links = links;
+    return &r->links[r->count++];
+}
+
+static void add_link(struct reading *r, const char *url, uint32_t depth)
+{
+    struct slice page = page_of(url);
+    if (!contents_leads_on(url) || r->count == MOST_LINKS ||
+        (r->count && slice_equal(r->links[r->count - 1].url, page)))
+        return;
+    *new_link(r) =
+        (struct page_link){tree_copy_text(r->tree, page), depth, {"", 0}};
+}
+
+/* Doxygen's rows: "row_0_1_" is in the second level. */
+static uint32_t depth_of_row(const xmlNode *row)
+{
+    const char *id = dom_attribute(row, "id");
+    uint32_t marks = 0;
+    if (!id || strncmp(id, "row_", 4))
+        return 0;
+    for (const char *at = id + 4; *at; at++)
+        marks += *at == '_';
+    return marks ? marks - 1 : 0;
+}
+
+/* How many lists around the link lie within the outermost. */
+static uint32_t depth_in(const xmlNode *link, const xmlNode *box)
+{
+    uint32_t lists = 0, rows = 0;
+    const xmlNode *at = link;
+    for (int i = 0; i < MOST_CLIMB && dom_is_element(at); i++) {
+        int tag = dom_tag(at);
+        lists += rules_is_list(tag);
+        if (tag == GUMBO_TAG_TR)
+            rows += depth_of_row(at);
+        if (at == box)
+            break;
+        at = at->parent;
+    }
+    return (lists ? lists - 1 : 0) + rows;
+}
+
+static void read_box(struct reading *r, const xmlNode *box)
+{
+    for (const xmlNode *at = box; at; at = dom_next(at, box, false)) {
+        const char *url = NULL;
+        if (dom_tag(at) == GUMBO_TAG_A)
+            url = dom_attribute(at, "href");
+        if (url)
+            add_link(r, url, depth_in(at, box));
+    }
+}
+
+/* ---- Pages ---- */
+
+/* All lists that one kind of recogniser finds. */
+static int read_marked(struct reading *r, const xmlNode *top)
+{
+    int kind = CONTENTS_NONE;
+    bool skip = false;
+    for (const xmlNode *at = top->children; at; at = dom_next(at, top, skip)) {
+        const struct recogniser *found = recognise(at);
+        skip = found != NULL;
+        if (!found || (kind && found->kind != kind))
+            continue;
+        read_box(r, at);
+        if (r->count)
+            kind = found->kind;
+    }
+    return kind;
+}
+
+static int read_frames(struct reading *r, const xmlNode *top)
+{
+    for (const xmlNode *at = top->children; at; at = dom_next(at, top, false)) {
+        const char *url = NULL;
+        if (dom_tag(at) == GUMBO_TAG_FRAME)
+            url = dom_attribute(at, "src");
+        if (url)
+            add_link(r, url, 0);
+    }
+    return r->count ? CONTENTS_FRAMES : CONTENTS_NONE;
+}
+
+/* ---- Lists that sort pages under headings ---- */
+
+/* What an item begins with: a link that leads somewhere, a text, or NULL. */
+static const xmlNode *lead_of(const xmlNode *item)
+{
+    for (const xmlNode *at = dom_next(item, item, false); at;
+         at = dom_next(at, item, false)) {
+        if (dom_tag(at) == GUMBO_TAG_A && dom_attribute(at, "href"))
+            return at;
+        if (!dom_is_element(at) && !text_is_blank(dom_text(at)->text))
+            return at;
+    }
+    return NULL;
+}
+
+/* Marks that open and close a list say nothing. */
+static struct slice without_marks(struct slice text)
+{
+    while (text.size) {
+        size_t size;
+        uint32_t c = text_decode(text.data, text.size, 0, &size);
+        if (c < 0x80 ? c != ' ' : text_is_letter(c) || text_is_digit(c))
+            break;
+        text.data += size;
+        text.size -= size;
+    }
+    return text;
+}
+
+/* The text of an item before the list that it holds; empty: too long. */
+static struct slice heading_of(struct reading *r, const xmlNode *item)
+{
+    struct buf raw = {0}, folded = {0};
+    bool fits = true;
+    for (const xmlNode *at = dom_next(item, item, false);
+         at && !rules_is_list(dom_tag(at)) && fits;
+         at = dom_next(at, item, false)) {
+        if (dom_is_element(at))
+            continue;
+        struct slice text = dom_text(at)->text;
+        fits = raw.size + text.size <= MOST_HEADING;
+        if (fits)
+            buf_put_slice(&raw, text);
+    }
+    if (fits)
+        text_fold_space(&folded, buf_slice(&raw));
+    struct slice text =
+        tree_copy_text(r->tree, without_marks(buf_slice(&folded)));
+    buf_free(&raw);
+    buf_free(&folded);
+    return text;
+}
+
+static bool add_heading(struct reading *r, struct slice title, uint32_t depth)
+{
+    if (!title.size || r->count == MOST_LINKS)
+        return false;
+    *new_link(r) = (struct page_link){{"", 0}, depth, title};
+    return true;
+}
+
+/* Its items that are headings of others, and those that begin with a link.
+ * Returns how many headings there are. */
+static size_t read_items(struct reading *r, const xmlNode *list)
+{
+    size_t headings = 0;
+    for (const xmlNode *at = dom_next(list, list, false); at;
+         at = dom_next(at, list, false)) {
+        if (dom_tag(at) != GUMBO_TAG_LI && dom_tag(at) != GUMBO_TAG_DT)
+            continue;
+        const xmlNode *lead = lead_of(at);
+        uint32_t depth = depth_in(at, list);
+        if (lead && dom_tag(lead) == GUMBO_TAG_A) {
+            add_link(r, dom_attribute(lead, "href"), depth);
+        } else if (lead && dom_holds(at, DOM_HOLDS_LIST)) {
+            headings += add_heading(r, heading_of(r, at), depth);
+        }
+    }
+    return headings;
+}
+
+static uint64_t text_in(const xmlNode *top)
+{
+    uint64_t size = 0;
+    for (const xmlNode *at = dom_next(top, top, false); at;
+         at = dom_next(at, top, false))
+        if (!dom_is_element(at) && !text_is_blank(dom_text(at)->text))
+            size += dom_text(at)->text.size;
+    return size;
+}
+
+/* The first such list that has much of the page's text. */
+static int read_groups(struct reading *r, const xmlNode *top, uint64_t text)
+{
+    bool skip = false;
+    for (const xmlNode *at = top->children; at; at = dom_next(at, top, skip)) {
+        bool list = rules_is_list(dom_tag(at));
+        skip = list || (dom_is_element(at) && rules_of(at).part == PART_SKIP &&
+                        dom_tag(at) != GUMBO_TAG_HEAD);
+        if (!list || LEAST_SHARE * text_in(at) < text)
+            continue;
+        size_t headings = read_items(r, at);
+        if (headings >= LEAST_GROUPS && r->count >= 2 * headings)
+            return CONTENTS_GROUPS;
+        r->count = 0;
+    }
+    return CONTENTS_NONE;
+}
+
+/* What chrome links to is not counted as the page's. */
+static int read_guessed(struct reading *r, const xmlNode *top)
+{
+    bool skip = false;
+    for (const xmlNode *at = top->children; at; at = dom_next(at, top, skip)) {
+        skip = dom_is_element(at) && rules_of(at).part == PART_SKIP &&
+               dom_tag(at) != GUMBO_TAG_HEAD;
+        const char *url = NULL;
+        if (!skip && dom_tag(at) == GUMBO_TAG_A)
+            url = dom_attribute(at, "href");
+        if (url)
+            add_link(r, url, depth_in(at, top));
+    }
+    if (r->count >= LEAST_LINKS)
+        return CONTENTS_GUESS;
+    r->count = 0;
+    return CONTENTS_NONE;
+}
+
+void contents_read(const struct dom *dom, const struct page_facts *facts,
+                   struct tree *tree)
+{
+    struct reading reading = {.tree = tree};
+    struct page *page = &tree->page;
+    const xmlNode *top = (const xmlNode *)dom->doc;
+    if (page->role != PAGE_CONTENT)
+        return;
+    page->contents = read_marked(&reading, top);
+    if (!page->contents)
+        page->contents = read_frames(&reading, top);
+    if (!page->contents)
+        page->contents = read_groups(&reading, top, facts->text);
+    if (!page->contents && 2 * facts->linked >= facts->text)
+        page->contents = read_guessed(&reading, top);
+    page->links = tree_copy_links(tree, reading.links, reading.count);
+    page->link_count = (uint32_t)reading.count;
+    free(reading.links);
+}

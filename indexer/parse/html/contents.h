@@ -1,0 +1,15 @@
+/* A page's table of contents: the links of the lists that its generator left
+ * for that, or all its links where it is hardly more than a list of them. */
+#ifndef INDEXER_PARSE_HTML_CONTENTS_H
+#define INDEXER_PARSE_HTML_CONTENTS_H
+
+#include "indexer/parse/html/page.h"
+
+/* A link to another page, of the same manual for all one can see in it. */
+bool contents_leads_on(const char *url);
+
+/* From the facts, all of them counted, into tree->page. */
+void contents_read(const struct dom *dom, const struct page_facts *facts,
+                   struct tree *tree);
+
+#endif

@@ -1,0 +1,135 @@
+#include "indexer/parse/html/html.h"
+
+#include "indexer/parse/html/index_entries.h"
+#include "indexer/parse/html/contents.h"
+#include "indexer/parse/outline/outline.h"
+#include "indexer/parse/html/page.h"
+#include "indexer/parse/text/sniff.h"
+#include "indexer/parse/html/html_internal.h"
+#include "indexer/parse/html/dom/xhtml.h"
+#include "indexer/parser.h"
+
+/* Why nothing of the page is content; NULL: it is. */
+static const char *why_not(int role, const struct page_facts *facts,
+                           const struct outline *outline)
+{
+    switch (role) {
+    case PAGE_INDEX: return "index";
+    case PAGE_REDIRECT: return "redirect";
+    case PAGE_SEARCH: return "search page";
+    default: break;
+    }
+    bool map = facts->areas && !facts->text && !outline->count;
+    return map ? "navigation" : NULL;
+}
+
+static enum outline_part part_of(struct outline *outline, const char *why)
+{
+    if (why && outline->keeps_dropped)
+        outline_drop_content(outline, why);
+    if (outline->keeps_dropped)
+        return OUTLINE_DROPPED;
+    return why ? OUTLINE_BARE : OUTLINE_CONTENT;
+}
+
+static int make_tree(struct dom *dom, bool dropped, struct tree **ret_tree,
+                     struct err *err)
+{
+    struct page_facts facts;
+    struct outline outline;
+    page_read(dom, &facts);
+    outline_init(&outline);
+    outline.keeps_dropped = dropped;
+    walk_page(dom, &outline, &facts);
+
+    struct tree *tree = tree_new(false);
+    int role = page_role(&facts);
+    enum outline_part part = part_of(&outline, why_not(role, &facts, &outline));
+    outline_emit(&outline, facts.title, facts.span, part, tree);
+    tree->page.role = role;
+    tree->page.title = tree_copy_text(tree, facts.title);
+    tree->page.up = tree_copy_text(tree, facts.up);
+    tree->page.prev = tree_copy_text(tree, facts.prev);
+    tree->page.next = tree_copy_text(tree, facts.next);
+    contents_read(dom, &facts, tree);
+    aliases_read(dom, &facts, tree);
+    outline_free(&outline);
+    int rc = tree_seal(tree, err);
+    if (rc)
+        tree_free(tree);
+    else
+        *ret_tree = tree;
+    return rc;
+}
+
+/* ---- From places in the text to places in the file ---- */
+
+static void move(const struct transcoded *file, struct span *span)
+{
+    *span = transcode_span(file, span->from, span->to);
+}
+
+static void move_all(const struct transcoded *file, struct tree *tree)
+{
+    if (!file->count && !file->begin)
+        return;
+    for (uint32_t n = 0; n < tree->count; n++) {
+        struct node *node = &tree->nodes[n];
+        for (uint32_t i = 0; i < node->origin_count; i++)
+            move(file, &node->origins[i].span);
+        for (uint32_t i = 0; i < node->block_count; i++)
+            move(file, &node->blocks[i].origin.span);
+    }
+}
+
+/* ---- The whole ---- */
+
+static int parse_text(struct slice text, int format, bool dropped,
+                      struct tree **ret_tree, struct err *err)
+{
+    bool xml = format == PARSER_XML;
+    struct source source = {.data = text.data,
+                            .size = text.size,
+                            .xml = xml,
+                            .xhtml = !xml && sniff_is_xhtml(text)};
+    struct dom dom;
+    int rc =
+        xml ? xhtml_parse(&source, &dom, err) : dom_parse(&source, &dom, err);
+    if (rc)
+        return rc;
+    rc = make_tree(&dom, dropped, ret_tree, err);
+    dom_free(&dom);
+    return rc;
+}
+
+static int parse_bytes(struct slice bytes, int format, bool dropped,
+                       struct tree **ret_tree, struct err *err)
+{
+    struct transcoded file;
+    int encoding;
+    int rc = sniff_file(bytes, &file, &encoding, err);
+    if (rc)
+        return rc;
+    rc = parse_text(file.text, format, dropped, ret_tree, err);
+    if (!rc) {
+        (*ret_tree)->page.encoding = encoding;
+        move_all(&file, *ret_tree);
+    } else if (err && err->position >= 0) {
+        size_t at = (size_t)err->position;
+        err->position = (int64_t)transcode_span(&file, at, at).from;
+    }
+    transcode_free(&file);
+    return rc;
+}
+
+int html_parse(struct slice bytes, int format, struct tree **ret_tree,
+               struct err *err)
+{
+    return parse_bytes(bytes, format, false, ret_tree, err);
+}
+
+int html_dropped(struct slice bytes, int format, struct tree **ret_tree,
+                 struct err *err)
+{
+    return parse_bytes(bytes, format, true, ret_tree, err);
+}

@@ -1,0 +1,169 @@
+/* Reference entries while the page is walked: a list of terms of which each
+ * is a node of its own, and boxes that hold an entry whole. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "indexer/parse/html/reference.h"
+#include "indexer/parse/html/html_internal.h"
+
+/* The entry whose terms are being read. */
+struct entry {
+    struct walk *walk;
+    struct buf signature; /* all its terms */
+    struct slice id;      /* of the first that has one */
+    struct span span;
+    size_t first_ref;
+    size_t blocks; /* of the page when the entry began */
+    bool open, begun, whole;
+};
+
+static void open_entry(struct entry *e)
+{
+    walk_flush(e->walk);
+    outline_open(e->walk->outline, true, (struct slice){"", 0});
+    buf_clear(&e->signature);
+    e->id = (struct slice){"", 0};
+    e->first_ref = e->walk->outline->ref_count;
+    e->open = true;
+    e->begun = false;
+}
+
+/* What it reads goes to the signature. */
+static void add_name(struct entry *e, const xmlNode *element)
+{
+    struct slice title;
+    struct span span;
+    const char *id = dom_attribute(element, "id");
+    if (id && !e->id.size)
+        e->id = slice_of(id);
+    if (!walk_title(e->walk, element, &title, &span))
+        return;
+    /* Texinfo's category, where there is none. */
+    if (title.size > 2 && !memcmp(title.data, ": ", 2))
+        title = (struct slice){title.data + 2, title.size - 2};
+    if (!e->signature.size)
+        e->span = span;
+    else
+        buf_put_text(&e->signature, ", ");
+    if (span.from < e->span.from)
+        e->span.from = span.from;
+    if (span.to > e->span.to)
+        e->span.to = span.to;
+    buf_put_slice(&e->signature, title);
+}
+
+/* The terms are all there. */
+static void begin_entry(struct entry *e)
+{
+    if (e->begun || !e->signature.size)
+        return;
+    e->begun = true;
+    e->whole = outline_entry(e->walk->outline, buf_slice(&e->signature), e->id,
+                             e->span, e->first_ref);
+    e->blocks = e->walk->outline->block_count;
+    if (!e->whole)
+        outline_block(e->walk->outline, BLOCK_DEFINITION,
+                      buf_slice(&e->signature), (struct slice){"", 0}, e->span);
+}
+
+/* An entry without words about it is found by its signature. */
+static void close_entry(struct entry *e)
+{
+    if (!e->open)
+        return;
+    begin_entry(e);
+    walk_flush(e->walk);
+    if (e->begun && e->blocks == e->walk->outline->block_count)
+        outline_block(e->walk->outline, BLOCK_DEFINITION,
+                      buf_slice(&e->signature), (struct slice){"", 0}, e->span);
+    outline_close(e->walk->outline);
+    e->open = false;
+}
+
+static void read_body(struct entry *e, const xmlNode *element)
+{
+    begin_entry(e);
+    e->walk->entries++;
+    walk_within(e->walk, element, (struct context){.kind = BLOCK_PARAGRAPH});
+    e->walk->entries--;
+}
+
+/* What stands between terms and meanings belongs to the entry above it. */
+static void read_stray(struct entry *e, const xmlNode *node)
+{
+    if (e->open)
+        begin_entry(e);
+    walk_node(e->walk, node);
+}
+
+static void read_part(struct entry *e, const xmlNode *part)
+{
+    switch (dom_tag(part)) {
+    case GUMBO_TAG_DT:
+        if (e->begun)
+            close_entry(e);
+        if (!e->open)
+            open_entry(e);
+        walk_anchors(e->walk, part);
+        add_name(e, part);
+        break;
+    case GUMBO_TAG_DD:
+        walk_anchors(e->walk, part);
+        read_body(e, part);
+        break;
+    case GUMBO_TAG_LAST:
+        if (text_is_blank(dom_text(part)->text))
+            break;
+        /* fall through */
+    default: read_stray(e, part);
+    }
+}
+
+bool entries_list(struct walk *w, const xmlNode *list)
+{
+    if (w->in.kind != BLOCK_PARAGRAPH ||
+        !reference_is_list(list, w->entries > 0))
+        return false;
+    struct entry entry = {.walk = w};
+    walk_flush(w);
+    if (!reference_is_signatures(list))
+        outline_settle(w->outline);
+    for (const xmlNode *part = list->children; part; part = part->next) {
+        if (dom_tag(part) != GUMBO_TAG_DIV) {
+            read_part(&entry, part);
+            continue;
+        }
+        walk_anchors(w, part);
+        for (const xmlNode *at = part->children; at; at = at->next)
+            read_part(&entry, at);
+    }
+    close_entry(&entry);
+    buf_free(&entry.signature);
+    return true;
+}
+
+bool entries_box(struct walk *w, const xmlNode *box)
+{
+    const xmlNode *name = NULL;
+    if (w->in.kind == BLOCK_PARAGRAPH)
+        name = reference_name_in(box);
+    if (!name)
+        return false;
+    struct entry entry = {.walk = w};
+    open_entry(&entry);
+    for (const xmlNode *part = box->children; part; part = part->next) {
+        if (part == name) {
+            walk_anchors(w, part);
+            add_name(&entry, part);
+            begin_entry(&entry);
+        } else {
+            w->entries++;
+            walk_node(w, part);
+            w->entries--;
+        }
+    }
+    close_entry(&entry);
+    buf_free(&entry.signature);
+    return true;
+}

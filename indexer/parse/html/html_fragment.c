@@ -1,0 +1,124 @@
+#include "indexer/parse/html/html_fragment.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "indexer/parse/text/lexer.h"
+#include "indexer/parse/text/transcode.h"
+#include "indexer/parser.h"
+
+struct folding {
+    struct source source;
+    const struct transcoded *file;
+    struct buf text;
+    struct text_place *places; /* [text.size] */
+    size_t capacity;
+    bool space; /* white space waits for the next character */
+    struct text_place space_at;
+};
+
+static void put(struct folding *f, const char *bytes, size_t size,
+                struct text_place place)
+{
+    void *places = f->places;
+    mem_reserve(&places, &f->capacity, f->text.size + size, sizeof place);
+    f->places = places;
+    for (size_t i = 0; i < size; i++)
+        f->places[f->text.size + i] = place;
+    buf_put(&f->text, bytes, size);
+}
+
+/* The characters of one place in the source: one, or a reference's. */
+static void fold(struct folding *f, const struct character *character,
+                 size_t from)
+{
+    struct span span = transcode_span(f->file, from, character->to);
+    struct text_place place = {(uint32_t)span.from, (uint32_t)span.to};
+    for (size_t at = 0, step; at < character->size; at += step) {
+        step = text_space(character->bytes, character->size, at);
+        if (step) {
+            if (!f->space)
+                f->space_at = place;
+            f->space_at.to = place.to;
+            f->space = true;
+            continue;
+        }
+        text_decode(character->bytes, character->size, at, &step);
+        if (f->space && f->text.size)
+            put(f, " ", 1, f->space_at);
+        f->space = false;
+        put(f, character->bytes + at, step, place);
+    }
+}
+
+static void read_characters(struct folding *f, size_t at, size_t end,
+                            enum text_mode mode)
+{
+    struct character character;
+    for (; at < end; at = character.to) {
+        lexer_character(&f->source, at, end, mode, &character);
+        fold(f, &character, at);
+    }
+}
+
+/* Elements whose text nobody reads, wherever they stand. */
+static bool is_unread(const struct source *source, const struct markup *markup)
+{
+    struct slice name = markup->name;
+    if (markup->kind != MARKUP_OPEN || (source->xml && markup->closed))
+        return false;
+    return lexer_name_is(name, "script") || lexer_name_is(name, "style") ||
+           (source->xml && (lexer_name_is(name, "indexterm") ||
+                            lexer_name_is(name, "remark")));
+}
+
+/* Returns where what follows the markup begins. */
+static size_t read_markup(struct folding *f, const struct markup *markup)
+{
+    const struct source *source = &f->source;
+    struct slice raw;
+    if (lexer_cdata(source, markup, TEXT_MARKUP, &raw)) {
+        size_t from = (size_t)(raw.data - source->data);
+        read_characters(f, from, from + raw.size, TEXT_RAW);
+    } else if (is_unread(source, markup)) {
+        return lexer_raw_end(source, markup->to, source->size, markup->name);
+    }
+    return markup->to;
+}
+
+static void read_all(struct folding *f)
+{
+    const struct source *source = &f->source;
+    for (size_t at = 0; at < source->size;) {
+        struct markup markup;
+        struct character character;
+        if (lexer_markup(source, at, source->size, &markup)) {
+            at = read_markup(f, &markup);
+            continue;
+        }
+        lexer_character(source, at, source->size, TEXT_MARKUP, &character);
+        fold(f, &character, at);
+        at = character.to;
+    }
+}
+
+void fragment_text(struct slice bytes, int format, int encoding,
+                   struct buf *out)
+{
+    struct transcoded file;
+    transcode(bytes, 0, encoding, &file);
+    struct folding f = {.source = {.data = file.text.data,
+                                   .size = file.text.size,
+                                   .xml = format == PARSER_XML},
+                        .file = &file};
+    read_all(&f);
+    uint64_t size = f.text.size;
+    buf_put(out, &size, sizeof size);
+    buf_put_slice(out, buf_slice(&f.text));
+    if (f.places)
+        buf_put(out, f.places, f.text.size * sizeof *f.places);
+    buf_free(&f.text);
+    free(f.places);
+    transcode_free(&file);
+}

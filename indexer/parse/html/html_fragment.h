@@ -1,0 +1,14 @@
+/* What a part of an HTML file reads, wherever it begins and ends. */
+#ifndef INDEXER_PARSE_HTML_HTML_FRAGMENT_H
+#define INDEXER_PARSE_HTML_HTML_FRAGMENT_H
+
+#include "base/buf.h"
+
+/* Appends the text with markup removed, references decoded and white space
+ * folded, and for each of its bytes the place it comes from: the reply that
+ * indexer/wire.h describes.  `format` (enum parser_format) and `encoding` are
+ * those of the whole file. */
+void fragment_text(struct slice bytes, int format, int encoding,
+                   struct buf *out);
+
+#endif

@@ -1,0 +1,142 @@
+#include <stdlib.h>
+
+#include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/html_internal.h"
+
+enum { MOST_SPAN = 1000 };
+
+/* The most cells with text that a row has; counts no further than two. */
+static unsigned filled_cells(const xmlNode *table)
+{
+    unsigned most = 0, now = 0;
+    bool skip = false;
+    for (const xmlNode *at = dom_next(table, table, false); at;
+         at = dom_next(at, table, skip)) {
+        int tag = dom_tag(at);
+        skip = tag == GUMBO_TAG_TD || tag == GUMBO_TAG_TH;
+        if (tag == GUMBO_TAG_TR)
+            now = 0;
+        if (!skip || !dom_holds(at, DOM_HOLDS_TEXT) ||
+            rules_of(at).part == PART_SKIP)
+            continue;
+        if (++now > most)
+            most = now;
+        if (most > 1)
+            break;
+    }
+    return most;
+}
+
+/* A table that only puts things beside each other. */
+static bool is_layout(const struct walk *w, const xmlNode *table)
+{
+    const char *role = dom_attribute(table, "role");
+    if (role && (!strcmp(role, "presentation") || !strcmp(role, "none")))
+        return true;
+    if (dom_holds(table, DOM_HOLDS_TABLE) || w->in.kind == BLOCK_NOTE ||
+        classes_has(table, "highlighttable") || classes_has(table, "boxed"))
+        return true;
+    unsigned blocks = DOM_HOLDS_CODE | DOM_HOLDS_LIST | DOM_HOLDS_PARAGRAPH;
+    if (!dom_holds(table, blocks))
+        return false;
+    return dom_holds(table, DOM_HOLDS_HEADING) || filled_cells(table) < 2;
+}
+
+/* Is it a row of <thead>, or one of <th> alone? */
+static bool is_header(const xmlNode *row)
+{
+    unsigned headers = 0;
+    if (dom_tag(row->parent) == GUMBO_TAG_THEAD)
+        return true;
+    for (const xmlNode *at = row->children; at; at = at->next) {
+        if (dom_tag(at) == GUMBO_TAG_TD)
+            return false;
+        headers += dom_tag(at) == GUMBO_TAG_TH;
+    }
+    return headers > 0;
+}
+
+/* "head=2": the first two rows are headers; empty: none is. */
+static struct slice headers_of(struct walk *w, const xmlNode *table)
+{
+    char info[24];
+    unsigned rows = 0;
+    for (const xmlNode *at = dom_next(table, table, false); at;
+         at = dom_next(at, table, dom_tag(at) == GUMBO_TAG_TR)) {
+        if (dom_tag(at) != GUMBO_TAG_TR)
+            continue;
+        if (!is_header(at))
+            break;
+        rows++;
+    }
+    if (!rows)
+        return (struct slice){"", 0};
+    int size = snprintf(info, sizeof info, "head=%u", rows);
+    return (struct slice){arena_copy(&w->dom->arena, info, (size_t)size),
+                          (size_t)size};
+}
+
+bool tables_table(struct walk *w, const xmlNode *table)
+{
+    if (walk_is_flat(w))
+        return false;
+    if (!is_layout(w, table)) {
+        struct grid grid = {0};
+        walk_within(w, table,
+                    (struct context){.kind = BLOCK_TABLE,
+                                     .grid = &grid,
+                                     .info = headers_of(w, table)});
+        return true;
+    }
+    struct context inner = {.kind = BLOCK_PARAGRAPH};
+    if (w->in.kind == BLOCK_NOTE || w->in.kind == BLOCK_QUOTE)
+        inner = w->in;
+    walk_within(w, table, inner);
+    return true;
+}
+
+static unsigned count_of(const xmlNode *cell, const char *name)
+{
+    const char *value = dom_attribute(cell, name);
+    long count = value ? strtol(value, NULL, 10) : 1;
+    return count < 1 ? 1 : count > MOST_SPAN ? MOST_SPAN : (unsigned)count;
+}
+
+bool tables_row(struct walk *w, const xmlNode *row)
+{
+    struct grid *grid = w->in.grid;
+    if (w->in.kind != BLOCK_TABLE)
+        return false;
+    writer_line(&w->writer, 0, "");
+    for (unsigned c = grid->column; c < GRID_MOST; c++)
+        grid->spanned[c] -= grid->spanned[c] > 0;
+    grid->column = grid->tabs = 0;
+    walk_children(w, row);
+    return true;
+}
+
+/* Passes the columns that cells of rows above cover. */
+static void pass_spanned(struct grid *grid)
+{
+    while (grid->column < GRID_MOST && grid->spanned[grid->column]) {
+        grid->spanned[grid->column]--;
+        grid->column++;
+    }
+}
+
+bool tables_cell(struct walk *w, const xmlNode *cell)
+{
+    struct grid *grid = w->in.grid;
+    if (w->in.kind != BLOCK_TABLE)
+        return false;
+    pass_spanned(grid);
+    w->writer.next.tabs += grid->column - grid->tabs;
+    grid->tabs = grid->column;
+    unsigned rows = count_of(cell, "rowspan"), i = count_of(cell, "colspan");
+    for (; i > 0; i--, grid->column++)
+        if (grid->column < GRID_MOST)
+            grid->spanned[grid->column] = rows - 1;
+    walk_children(w, cell);
+    writer_space(&w->writer);
+    return true;
+}

@@ -1,0 +1,385 @@
+#include "indexer/parse/html/html_internal.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/reference.h"
+
+enum { MOST_LINK_TEXT = 500, MOST_LABEL = 64, MOST_LOOKAHEAD = 8 };
+
+/* ---- Blocks in general ---- */
+
+void walk_flush(struct walk *w)
+{
+    struct slice text;
+    struct span span;
+    bool taken = writer_take(&w->writer, &text, &span);
+    if (taken) {
+        outline_block(w->outline, w->in.kind, text, w->in.info, span);
+        w->in.labelled = true;
+    }
+    if (w->image_count)
+        figures_flush(w, taken);
+}
+
+void walk_boundary(struct walk *w)
+{
+    switch (w->in.kind) {
+    case BLOCK_DEFINITION:
+        if (w->in.meaning)
+            writer_line(&w->writer, 2, "");
+        else
+            writer_space(&w->writer);
+        break;
+    case BLOCK_FIGURE: writer_line(&w->writer, 0, ""); break;
+    case BLOCK_LIST:
+    case BLOCK_TABLE:
+    case BLOCK_CODE:
+    case IN_TITLE: writer_space(&w->writer); break;
+    default:
+        if (!w->writer.space || !footnotes_is_mark(w))
+            walk_flush(w);
+    }
+}
+
+bool walk_space_follows(const struct walk *w, const xmlNode *element)
+{
+    const xmlNode *top = (const xmlNode *)w->dom->doc;
+    const xmlNode *next = dom_next(element, top, true);
+    for (int i = 0; i < MOST_LOOKAHEAD && next && dom_is_element(next); i++)
+        next = dom_next(next, top, false);
+    struct slice text = {"", 0};
+    if (next && !dom_is_element(next))
+        text = dom_text(next)->text;
+    return !text.size || text_space(text.data, text.size, 0);
+}
+
+void walk_within(struct walk *w, const xmlNode *node, struct context inner)
+{
+    walk_flush(w);
+    struct context outer = w->in;
+    struct separator next = w->writer.next;
+    w->in = inner;
+    w->writer.next = (struct separator){0};
+    w->writer.exact = inner.kind == BLOCK_CODE;
+    walk_children(w, node);
+    walk_flush(w);
+    w->in = outer;
+    w->writer.exact = outer.kind == BLOCK_CODE;
+    w->writer.next = next;
+    if (outer.kind == BLOCK_DEFINITION && outer.meaning)
+        walk_boundary(w);
+}
+
+/* At most `most` bytes, of whole characters. */
+static struct slice cut(struct slice text, size_t most)
+{
+    if (text.size <= most)
+        return text;
+    while (most && (text.data[most] & 0xC0) == 0x80)
+        most--;
+    return (struct slice){text.data, most};
+}
+
+struct buf walk_words(const xmlNode *element, size_t most)
+{
+    struct buf raw = {0}, words = {0};
+    size_t steps = 2 * most;
+    for (const xmlNode *at = dom_next(element, element, false);
+         at && raw.size < most && steps; at = dom_next(at, element, false)) {
+        steps--;
+        if (!dom_is_element(at)) {
+            buf_put_slice(&raw, cut(dom_text(at)->text, most - raw.size));
+        } else if (rules_of(at).part != PART_INLINE) {
+            buf_put_byte(&raw, ' ');
+        }
+    }
+    text_fold_space(&words, buf_slice(&raw));
+    buf_free(&raw);
+    return words;
+}
+
+/* ---- Headings and sections ---- */
+
+static bool walk_title_until(struct walk *w, const xmlNode *heading,
+                             const xmlNode *end, struct slice *ret_title,
+                             struct span *ret_span)
+{
+    walk_flush(w);
+    struct context outer = w->in;
+    struct separator next = w->writer.next;
+    w->in = (struct context){.kind = IN_TITLE};
+    w->writer.next = (struct separator){0};
+    w->writer.exact = false;
+    w->end = end;
+    walk_children(w, heading);
+    w->end = NULL;
+    w->ended = false;
+    bool found = writer_take(&w->writer, ret_title, ret_span);
+    w->in = outer;
+    w->writer.next = next;
+    w->writer.exact = outer.kind == BLOCK_CODE;
+    return found;
+}
+
+bool walk_title(struct walk *w, const xmlNode *heading, struct slice *ret_title,
+                struct span *ret_span)
+{
+    return walk_title_until(w, heading, NULL, ret_title, ret_span);
+}
+
+/* What no title holds; `open`: nor one whose end tag was forgotten. */
+static bool ends_title(const xmlNode *element, bool open)
+{
+    switch (rules_of(element).part) {
+    case PART_LIST:
+    case PART_TABLE:
+    case PART_TERMS:
+    case PART_CODE:
+    case PART_QUOTE: return true;
+    case PART_BLOCK: return open || dom_tag(element) == GUMBO_TAG_P;
+    case PART_SECTION:
+    case PART_HEADING:
+    case PART_NOTE:
+    case PART_FOOTNOTES:
+    case PART_FIGURE:
+    case PART_BREAK: return open;
+    default: return false;
+    }
+}
+
+/* Where the text begins that a heading holds because its end tag was forgotten,
+ * or was put behind all of it: any block behind words, or else a paragraph, list,
+ * table or code right in it.  NULL: it holds none. */
+static const xmlNode *find_swallowed(const xmlNode *heading)
+{
+    bool open = dom_element(heading)->open, words = false, skip = false;
+    for (const xmlNode *at = dom_next(heading, heading, false); at;
+         at = dom_next(at, heading, skip)) {
+        skip = false;
+        if (!dom_is_element(at)) {
+            words = words || !text_is_blank(dom_text(at)->text);
+            continue;
+        }
+        if (words && (open || at->parent == heading) && ends_title(at, open))
+            return at;
+        skip = rules_of(at).part == PART_SKIP;
+    }
+    return NULL;
+}
+
+/* What stands from `from` on to the heading's end. */
+static void walk_rest(struct walk *w, const xmlNode *heading,
+                      const xmlNode *from)
+{
+    for (const xmlNode *at = from; at; at = at->next)
+        walk_node(w, at);
+    for (const xmlNode *up = from->parent; up != heading; up = up->parent)
+        for (const xmlNode *at = up->next; at; at = at->next)
+            walk_node(w, at);
+}
+
+static void walk_heading(struct walk *w, const xmlNode *element,
+                         const struct rule *rule)
+{
+    size_t first_ref = w->outline->ref_count;
+    struct slice title;
+    struct span span;
+    const xmlNode *swallowed =
+        rule->part == PART_HEADING ? find_swallowed(element) : NULL;
+    if (!walk_title_until(w, element, swallowed, &title, &span))
+        return;
+    w->facts->letters += text_is_one(title);
+    const char *id = dom_attribute(element, "id");
+    bool entry = reference_is_heading(element);
+    int level =
+        rule->part == PART_HEADING ? rules_level(element) : TREE_LEVEL_ENTRY;
+    bool whole = outline_heading(w->outline, level, entry, title,
+                                 id ? slice_of(id) : (struct slice){"", 0},
+                                 span, first_ref);
+    if (entry && dom_tag(element) == GUMBO_TAG_PRE)
+        walk_within(w, element, (struct context){.kind = BLOCK_CODE});
+    else if (!whole)
+        outline_block(w->outline, BLOCK_DEFINITION, title,
+                      (struct slice){"", 0}, span);
+    if (swallowed)
+        walk_rest(w, element, swallowed);
+}
+
+static void walk_section(struct walk *w, const xmlNode *element,
+                         const struct rule *rule)
+{
+    const char *id = dom_attribute(element, "id");
+    struct context inner = {.kind = BLOCK_PARAGRAPH};
+    if (w->in.kind == BLOCK_NOTE || w->in.kind == BLOCK_QUOTE)
+        inner = w->in;
+    walk_flush(w);
+    outline_open(w->outline, rule->strict,
+                 id ? slice_of(id) : (struct slice){"", 0});
+    walk_within(w, element, inner);
+    outline_close(w->outline);
+}
+
+/* ---- Inline ---- */
+
+static void walk_link(struct walk *w, const xmlNode *element)
+{
+    const char *url = dom_attribute(element, "href");
+    uint64_t before = w->writer.written;
+    size_t index = w->outline->ref_count;
+    if (url) {
+        struct buf words = walk_words(element, MOST_LINK_TEXT);
+        outline_ref(w->outline, buf_slice(&words), slice_of(url));
+        buf_free(&words);
+    }
+    walk_children(w, element);
+    if (!url)
+        return;
+    w->facts->linked += w->writer.written - before;
+    w->facts->letters += text_is_one(w->outline->refs[index].text);
+}
+
+void walk_anchors(struct walk *w, const xmlNode *element)
+{
+    const char *id = dom_attribute(element, "id");
+    if (id)
+        outline_anchor(w->outline, slice_of(id));
+    const char *name = NULL;
+    if (dom_tag(element) == GUMBO_TAG_A)
+        name = dom_attribute(element, "name");
+    if (name && (!id || strcmp(id, name)))
+        outline_anchor(w->outline, slice_of(name));
+}
+
+/* The tree builder leaves markup in <noframes> as it is. */
+static void walk_noframes(struct walk *w, const xmlNode *element)
+{
+    struct buf buf = {0};
+    for (const xmlNode *at = element->children; at; at = at->next) {
+        struct dom_text text = *dom_text(at);
+        text.mode = TEXT_MARKUP;
+        text.plain = false;
+        buf_clear(&buf);
+        lexer_text(&w->dom->source, text.from, text.to, text.mode, &buf);
+        text.text = buf_slice(&buf);
+        writer_text(&w->writer, &text);
+    }
+    buf_free(&buf);
+}
+
+/* ---- Elements ---- */
+
+bool walk_note_label(struct walk *w, struct slice text)
+{
+    const char *kind = classes_label(text);
+    if (kind && slice_is(w->in.info, "note"))
+        w->in.info = slice_of(kind);
+    return kind != NULL;
+}
+
+/* "Note" above or before the text of a note. */
+static bool is_label(struct walk *w, const xmlNode *element, enum part part)
+{
+    if (w->in.footnotes)
+        return footnotes_is_label(w, element, part);
+    if (w->in.kind != BLOCK_NOTE || w->in.labelled)
+        return false;
+    if (part != PART_BLOCK && part != PART_HEADING && part != PART_CELL &&
+        part != PART_TERM && part != PART_CAPTION)
+        return false;
+    struct buf words = walk_words(element, MOST_LABEL);
+    bool label = words.size && walk_note_label(w, buf_slice(&words));
+    buf_free(&words);
+    return label;
+}
+
+/* What is not read: a permalink may still be where its id leads, and what a
+ * block reads stands in the file word for word, so none goes on past a text
+ * that is left out. */
+static void walk_skipped(struct walk *w, const xmlNode *element,
+                         const char *why)
+{
+    int tag = dom_tag(element);
+    if (tag == GUMBO_TAG_A && element->properties)
+        walk_anchors(w, element);
+    bool code = tag == GUMBO_TAG_SCRIPT || tag == GUMBO_TAG_STYLE;
+    if (!code && walk_is_prose(w) && w->writer.open &&
+        dom_holds(element, DOM_HOLDS_TEXT))
+        walk_flush(w);
+    dropped_keep(w, element, why);
+}
+
+static void walk_element(struct walk *w, const xmlNode *element)
+{
+    struct rule rule = rules_of(element);
+    if (rule.part == PART_SKIP) {
+        walk_skipped(w, element, rule.why);
+        return;
+    }
+    w->facts->index_parts += rule.index;
+    if (rule.part == PART_FOOTNOTES && footnotes_read(w, element))
+        return;
+    if (w->in.footnotes)
+        footnotes_enter(w, element, rule.part);
+    if (element->properties)
+        walk_anchors(w, element);
+    if (is_label(w, element, rule.part)) {
+        w->in.labelled = true;
+        dropped_keep(w, element, "label");
+        return;
+    }
+    bool flat = w->in.kind == IN_TITLE || w->in.kind == BLOCK_NOTE;
+    bool heading = rule.part == PART_HEADING || reference_is_heading(element);
+    if (heading && !flat) {
+        walk_heading(w, element, &rule);
+    } else if (rule.part == PART_SECTION && w->in.kind != IN_TITLE) {
+        walk_section(w, element, &rule);
+    } else if (dom_tag(element) == GUMBO_TAG_A) {
+        walk_link(w, element);
+    } else if (rule.part == PART_NOFRAMES) {
+        walk_boundary(w);
+        walk_noframes(w, element);
+        walk_boundary(w);
+    } else if (rule.part == PART_INLINE) {
+        walk_children(w, element);
+    } else if (!entries_box(w, element) && !blocks_element(w, element, &rule)) {
+        walk_boundary(w);
+        walk_children(w, element);
+        if (!footnotes_is_mark(w) || !walk_space_follows(w, element))
+            walk_boundary(w);
+    }
+}
+
+void walk_node(struct walk *w, const xmlNode *node)
+{
+    w->ended = w->ended || (w->end && node == w->end);
+    if (w->ended)
+        return;
+    if (dom_is_element(node))
+        walk_element(w, node);
+    else
+        writer_text(&w->writer, dom_text(node));
+}
+
+void walk_children(struct walk *w, const xmlNode *node)
+{
+    for (const xmlNode *child = node->children; child; child = child->next)
+        walk_node(w, child);
+}
+
+void walk_page(struct dom *dom, struct outline *outline,
+               struct page_facts *facts)
+{
+    struct walk w = {.dom = dom, .outline = outline, .facts = facts};
+    w.writer.dom = dom;
+    w.in.kind = BLOCK_PARAGRAPH;
+    w.in.info = (struct slice){"", 0};
+    walk_children(&w, (const xmlNode *)dom->doc);
+    walk_flush(&w);
+    facts->text = w.writer.written;
+    if (outline->count)
+        facts->first_heading = outline->nodes[0].title;
+    free(w.images);
+    buf_free(&w.writer.text);
+}

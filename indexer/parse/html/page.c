@@ -1,0 +1,151 @@
+#include "indexer/parse/html/page.h"
+
+#include <strings.h>
+
+#include "base/text.h"
+#include "indexer/parse/outline/writer.h"
+
+enum {
+    MOST_REDIRECT = 400, /* bytes of text of a page that sends one away */
+    MOST_SEARCH = 800,   /* of a page that is there to search */
+    LEAST_LETTERS = 5    /* of an alphabetical index */
+};
+
+/* ---- Links to the neighbours ---- */
+
+static bool has_word(const char *words, const char *word)
+{
+    size_t size = strlen(word);
+    while (words && *words) {
+        words += strspn(words, " \t\n");
+        size_t n = strcspn(words, " \t\n");
+        if (n == size && !strncasecmp(words, word, n))
+            return true;
+        words += n;
+    }
+    return false;
+}
+
+/* The first that says so wins. */
+static void set(struct slice *place, const char *url)
+{
+    if (!place->size)
+        *place = slice_of(url);
+}
+
+static void read_link(const xmlNode *element, struct page_facts *facts)
+{
+    const char *url = dom_attribute(element, "href");
+    const char *rel = dom_attribute(element, "rel");
+    const char *key = dom_attribute(element, "accesskey");
+    if (!url || (!rel && !key))
+        return;
+    if (has_word(rel, "prev") || has_word(rel, "previous") ||
+        has_word(key, "p"))
+        set(&facts->prev, url);
+    if (has_word(rel, "next") || has_word(key, "n"))
+        set(&facts->next, url);
+    if (has_word(rel, "up") || has_word(rel, "parent") || has_word(key, "u"))
+        set(&facts->up, url);
+}
+
+static void read_meta(const xmlNode *element, struct page_facts *facts)
+{
+    const char *name = dom_attribute(element, "http-equiv");
+    const char *content = dom_attribute(element, "content");
+    if (name && content && !strcasecmp(name, "refresh") &&
+        strcasestr(content, "url"))
+        facts->refreshes = true;
+}
+
+static void read_title(struct dom *dom, const xmlNode *element,
+                       struct page_facts *facts)
+{
+    struct writer writer = {.dom = dom};
+    for (const xmlNode *text = element->children; text; text = text->next)
+        if (!dom_is_element(text))
+            writer_text(&writer, dom_text(text));
+    struct slice title;
+    if (writer_take(&writer, &title, &facts->span))
+        facts->title = (struct slice){
+            arena_copy(&dom->arena, title.data, title.size), title.size};
+    buf_free(&writer.text);
+}
+
+void page_read(struct dom *dom, struct page_facts *ret)
+{
+    *ret = (struct page_facts){.title = {"", 0},
+                               .up = {"", 0},
+                               .prev = {"", 0},
+                               .next = {"", 0},
+                               .first_heading = {"", 0}};
+    const xmlNode *top = (const xmlNode *)dom->doc;
+    for (const xmlNode *at = top->children; at; at = dom_next(at, top, false)) {
+        if (!dom_is_element(at))
+            continue;
+        switch (dom_tag(at)) {
+        case GUMBO_TAG_TITLE:
+            if (!ret->title.size && dom_tag(at->parent) == GUMBO_TAG_HEAD)
+                read_title(dom, at, ret);
+            break;
+        case GUMBO_TAG_META: read_meta(at, ret); break;
+        case GUMBO_TAG_LINK:
+        case GUMBO_TAG_A: read_link(at, ret); break;
+        case GUMBO_TAG_INPUT: ret->asks = true; break;
+        default: break;
+        }
+    }
+}
+
+/* ---- The role ---- */
+
+/* "Index", "Concept Index", "Index of Functions", "Index – A", and such. */
+static bool is_index_title(struct slice folded)
+{
+    static const char index[] = "index";
+    size_t size = sizeof index - 1;
+    if (folded.size < size || folded.size > 40)
+        return false;
+    const char *end = folded.data + folded.size;
+    bool first = !memcmp(folded.data, index, size) &&
+                 (folded.size == size || folded.data[size] == ' ');
+    bool last = !memcmp(end - size, index, size) &&
+                (folded.size == size || end[-(ptrdiff_t)size - 1] == ' ');
+    return first || last;
+}
+
+static bool is_search_title(struct slice folded)
+{
+    static const char search[] = "search";
+    return folded.size >= sizeof search - 1 &&
+           !memcmp(folded.data, search, sizeof search - 1);
+}
+
+static bool title_is(const struct page_facts *facts,
+                     bool (*is)(struct slice folded))
+{
+    const struct slice titles[] = {facts->title, facts->first_heading};
+    bool found = false;
+    struct buf folded = {0};
+    for (int i = 0; i < 2 && !found; i++) {
+        buf_clear(&folded);
+        text_fold_compare(&folded, titles[i]);
+        found = is(buf_slice(&folded));
+    }
+    buf_free(&folded);
+    return found;
+}
+
+int page_role(const struct page_facts *facts)
+{
+    if (facts->refreshes && facts->text < MOST_REDIRECT)
+        return PAGE_REDIRECT;
+    if (facts->asks && facts->text < MOST_SEARCH &&
+        title_is(facts, is_search_title))
+        return PAGE_SEARCH;
+    bool lettered =
+        facts->letters >= LEAST_LETTERS && 2 * facts->linked >= facts->text;
+    if ((facts->index_parts || lettered) && title_is(facts, is_index_title))
+        return PAGE_INDEX;
+    return PAGE_CONTENT;
+}

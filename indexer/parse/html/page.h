@@ -1,0 +1,31 @@
+/* What a page says of itself: its title, its neighbours, and whether it is a
+ * page to be read at all. */
+#ifndef INDEXER_PARSE_HTML_PAGE_H
+#define INDEXER_PARSE_HTML_PAGE_H
+
+#include "indexer/parse/html/dom/dom.h"
+#include "tree/tree.h"
+
+struct page_facts {
+    struct slice title; /* <title>, white space folded; in the DOM's arena */
+    struct span span;   /* where it stands; 0, 0: there is none */
+    struct slice up, prev, next;
+    bool refreshes; /* to another page */
+    bool asks;      /* there is something to fill in */
+
+    /* Counted while the page is read. */
+    uint64_t text;        /* bytes of text */
+    uint64_t linked;      /* bytes of it in links */
+    uint64_t letters;     /* headings and links of one character */
+    uint64_t index_parts; /* elements that only an index has */
+    uint64_t areas;       /* links on image maps */
+    struct slice first_heading;
+};
+
+/* All but what is counted. */
+void page_read(struct dom *dom, struct page_facts *ret);
+
+/* The role, from all facts. */
+int page_role(const struct page_facts *facts);
+
+#endif

@@ -1,0 +1,298 @@
+#include "indexer/parse/html/reference.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/rules.h"
+
+/* ---- Lists of terms ----
+ *
+ * A <dl> is a list of entries when a tool marked its terms as signatures
+ * (Sphinx, Texinfo, SWI-Prolog), or when at least half of its terms have an
+ * anchor of their own and are set as code, or read like an option, and a
+ * meaning has at least LEAST_WORDS words on average, or when three of four have an
+ * anchor and a meaning is as long as a section is (LEAST_LONG).  All others
+ * (glossaries, terms with a line of meaning each) stay definitions in their
+ * section. */
+
+enum { LEAST_WORDS = 15, LEAST_LONG = 40, MOST_LOOK = 64 };
+
+static bool has_any_class(const xmlNode *element, const char *const *names)
+{
+    for (; *names; names++)
+        if (classes_has(element, *names))
+            return true;
+    return false;
+}
+
+static bool has_class_like(const xmlNode *element, const char *prefix)
+{
+    const char *classes = dom_attribute(element, "class");
+    size_t size = strlen(prefix);
+    for (const char *at = classes; at && *at;) {
+        at += strspn(at, " \t\n\r\f");
+        if (!strncmp(at, prefix, size))
+            return true;
+        at += strcspn(at, " \t\n\r\f");
+    }
+    return false;
+}
+
+/* Sphinx: the term itself, or the name in it. */
+static bool is_signature(const xmlNode *term)
+{
+    static const char *const own[] = {"sig", "pubdef", "multidef", NULL};
+    static const char *const within[] = {"descname", "sig-name", NULL};
+    if (has_any_class(term, own))
+        return true;
+    int left = MOST_LOOK;
+    for (const xmlNode *at = dom_next(term, term, false); at && left--;
+         at = dom_next(at, term, false))
+        if (dom_is_element(at) && has_any_class(at, within))
+            return true;
+    return false;
+}
+
+/* Terms stand in the list itself or in a <div> of it. */
+static const xmlNode *next_in_list(const xmlNode *at, const xmlNode *list)
+{
+    bool skip = at != list && dom_tag(at) != GUMBO_TAG_DIV;
+    return dom_next(at, list, skip);
+}
+
+static const xmlNode *first_term(const xmlNode *list)
+{
+    const xmlNode *at = list->children ? next_in_list(list, list) : NULL;
+    while (at && dom_tag(at) != GUMBO_TAG_DT)
+        at = next_in_list(at, list);
+    return at;
+}
+
+bool reference_is_signatures(const xmlNode *list)
+{
+    static const char *const texinfo[] = {"def", NULL};
+    const xmlNode *term = first_term(list);
+    return term &&
+           (has_any_class(list, texinfo) || has_class_like(list, "def") ||
+            has_class_like(list, "first-def") || is_signature(term));
+}
+
+/* Does the term read "-x"? */
+static bool is_option(const xmlNode *term)
+{
+    for (const xmlNode *at = dom_next(term, term, false); at;
+         at = dom_next(at, term, false)) {
+        if (dom_is_element(at))
+            continue;
+        struct slice text = dom_text(at)->text;
+        size_t from = 0, step;
+        while (from < text.size &&
+               (step = text_space(text.data, text.size, from)) > 0)
+            from += step;
+        if (from < text.size)
+            return from + 1 < text.size && text.data[from] == '-' &&
+                   text.data[from + 1] > ' ';
+    }
+    return false;
+}
+
+static bool has_anchor(const xmlNode *term)
+{
+    bool anchor = dom_attribute(term, "id") != NULL;
+    for (const xmlNode *at = dom_next(term, term, false); at && !anchor;
+         at = dom_next(at, term, false))
+        anchor = dom_is_element(at) &&
+                 (dom_attribute(at, "id") ||
+                  (dom_tag(at) == GUMBO_TAG_A && dom_attribute(at, "name")));
+    return anchor;
+}
+
+static bool has_code(const xmlNode *term)
+{
+    for (const xmlNode *at = dom_next(term, term, false); at;
+         at = dom_next(at, term, false)) {
+        int tag = dom_tag(at);
+        if (tag == GUMBO_TAG_CODE || tag == GUMBO_TAG_TT ||
+            tag == GUMBO_TAG_SAMP || tag == GUMBO_TAG_KBD)
+            return true;
+    }
+    return false;
+}
+
+/* Of scripts that put no space between words, two characters are one. */
+static size_t words_in(const xmlNode *meaning)
+{
+    size_t words = 0, wide = 0;
+    for (const xmlNode *at = dom_next(meaning, meaning, false); at;
+         at = dom_next(at, meaning, false)) {
+        if (dom_is_element(at))
+            continue;
+        struct slice text = dom_text(at)->text;
+        bool in_word = false;
+        for (size_t i = 0; i < text.size; i++) {
+            unsigned char byte = (unsigned char)text.data[i];
+            bool space = byte <= ' ';
+            wide += byte >= 0xe3 && byte <= 0xed; /* U+3000 to U+DFFF */
+            words += !space && !in_word;
+            in_word = !space;
+        }
+    }
+    return words + wide / 2;
+}
+
+static bool describes_names(const xmlNode *list)
+{
+    size_t terms = 0, named = 0, anchored = 0, groups = 0, words = 0;
+    bool term_last = false;
+    for (const xmlNode *at = next_in_list(list, list); at;
+         at = next_in_list(at, list)) {
+        int tag = dom_tag(at);
+        if (tag == GUMBO_TAG_DT) {
+            terms++;
+            bool anchor = has_anchor(at);
+            anchored += anchor;
+            named += (anchor && has_code(at)) || is_option(at);
+            groups += !term_last;
+            term_last = true;
+        } else if (tag == GUMBO_TAG_DD) {
+            words += words_in(at);
+            term_last = false;
+        }
+    }
+    return terms &&
+           ((2 * named >= terms && words >= LEAST_WORDS * groups) ||
+            (4 * anchored >= 3 * terms && words >= LEAST_LONG * groups));
+}
+
+static bool is_glossary_term(const xmlNode *term)
+{
+    static const char *const classes[] = {"glossterm", NULL};
+    const xmlNode *first = term->children;
+    while (first && !dom_is_element(first))
+        first = first->next;
+    return first && has_any_class(first, classes);
+}
+
+bool reference_is_list(const xmlNode *list, bool within)
+{
+    static const char *const never[] = {
+        "glossary", "glosslist", "toc",  "field-list", "footnote",
+        "citation", "bib",       "tags", "indextable", NULL};
+    const xmlNode *term = first_term(list);
+    if (!term || is_glossary_term(term) || has_any_class(list, never) ||
+        has_any_class(list->parent, never))
+        return false;
+    return reference_is_signatures(list) || (!within && describes_names(list));
+}
+
+/* ---- Headings ---- */
+
+struct head {
+    int tag;
+    const char *class;  /* its own, NULL: any */
+    const char *around; /* its parent's, NULL: any */
+};
+
+static const struct head heads[] = {
+    {GUMBO_TAG_H2, "memtitle", NULL},    /* Doxygen */
+    {GUMBO_TAG_H3, "fn", NULL},          /* qdoc */
+    {GUMBO_TAG_H4, "code-header", NULL}, /* rustdoc */
+    {GUMBO_TAG_H3, "variant", NULL},     /* rustdoc */
+    {GUMBO_TAG_H3, "code-header", "variant"},
+    {GUMBO_TAG_SPAN, "structfield", NULL}, /* rustdoc */
+    {GUMBO_TAG_H3, NULL, "detail"},        /* javadoc */
+    {GUMBO_TAG_H4, NULL, "blockList"},     /* javadoc */
+    {GUMBO_TAG_H4, NULL, "blockListLast"},
+    {GUMBO_TAG_H4, "func-head", NULL}, /* erl_docgen */
+};
+
+/* Does it hold an anchor whose name begins so? */
+static bool holds_anchor(const xmlNode *element, int tag, const char *prefix)
+{
+    int left = MOST_LOOK;
+    for (const xmlNode *at = dom_next(element, element, false); at && left--;
+         at = dom_next(at, element, false)) {
+        if (dom_tag(at) != tag)
+            continue;
+        const char *name =
+            dom_attribute(at, tag == GUMBO_TAG_A ? "name" : "id");
+        if (name && !strncmp(name, prefix, strlen(prefix)))
+            return true;
+    }
+    return false;
+}
+
+/* ocamldoc: <pre><span id="VALmap">...</pre>, then what it does. */
+static bool is_ocaml(const xmlNode *element)
+{
+    static const char *const kinds[] = {"VAL", "TYPE", "EXCEPTION", "MODULE",
+                                        "METHOD"};
+    const xmlNode *first = element->children;
+    const char *id = first && dom_tag(first) == GUMBO_TAG_SPAN
+                         ? dom_attribute(first, "id")
+                         : NULL;
+    for (size_t i = 0; id && i < sizeof kinds / sizeof *kinds; i++)
+        if (!strncmp(id, kinds[i], strlen(kinds[i])))
+            return true;
+    return false;
+}
+
+bool reference_is_heading(const xmlNode *element)
+{
+    int tag = dom_tag(element);
+    if (tag == GUMBO_TAG_PRE)
+        return is_ocaml(element);
+    if (tag == GUMBO_TAG_P) /* Scribble */
+        return element->properties && classes_has(element, "RForeground") &&
+               holds_anchor(element, GUMBO_TAG_A, "(");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        if (heads[i].tag == tag &&
+            (!heads[i].class || classes_has(element, heads[i].class)) &&
+            (!heads[i].around || classes_has(element->parent, heads[i].around)))
+            return true;
+    return false;
+}
+
+bool reference_is_bare(const xmlNode *section)
+{
+    static const char *const kinds[] = {"impl-", "method.", "tymethod.",
+                                        "variant.", "associated"};
+    const char *id = dom_attribute(section, "id");
+    for (size_t i = 0; id && i < sizeof kinds / sizeof *kinds; i++)
+        if (!strncmp(id, kinds[i], strlen(kinds[i])))
+            return true;
+    return dom_tag(section->parent) == GUMBO_TAG_SUMMARY;
+}
+
+/* ---- Boxes ---- */
+
+static const xmlNode *child_of_class(const xmlNode *element, const char *name)
+{
+    const xmlNode *child = element->children;
+    while (child && !(dom_is_element(child) && classes_has(child, name)))
+        child = child->next;
+    return child;
+}
+
+static const xmlNode *element_before(const xmlNode *element)
+{
+    const xmlNode *before = element->prev;
+    while (before && !dom_is_element(before))
+        before = before->prev;
+    return before;
+}
+
+const xmlNode *reference_name_in(const xmlNode *box)
+{
+    if (dom_tag(box) != GUMBO_TAG_DIV || !box->properties)
+        return NULL;
+    if (classes_has(box, "top")) /* Haddock */
+        return child_of_class(box, "src");
+    if (!classes_has(box, "memitem")) /* Doxygen before 1.8.14 */
+        return NULL;
+    const xmlNode *before = element_before(box);
+    if (before && classes_has(before, "memtitle"))
+        return NULL;
+    return child_of_class(box, "memproto");
+}

@@ -1,0 +1,243 @@
+#include "indexer/parse/html/rules.h"
+
+#include <strings.h>
+
+#include "base/text.h"
+#include "indexer/parse/html/classes.h"
+#include "indexer/parse/html/reference.h"
+
+enum { MOST_AROUND = 8 }; /* elements around a permalink that are looked at */
+
+/* ---- Elements ---- */
+
+static const unsigned char tags[GUMBO_TAG_LAST + 1] = {
+    [GUMBO_TAG_HTML] = PART_BLOCK,        [GUMBO_TAG_BODY] = PART_BLOCK,
+    [GUMBO_TAG_HEAD] = PART_SKIP,         [GUMBO_TAG_SCRIPT] = PART_SKIP,
+    [GUMBO_TAG_STYLE] = PART_SKIP,        [GUMBO_TAG_TEMPLATE] = PART_SKIP,
+    [GUMBO_TAG_NOSCRIPT] = PART_SKIP,     [GUMBO_TAG_NAV] = PART_SKIP,
+    [GUMBO_TAG_FOOTER] = PART_SKIP,       [GUMBO_TAG_IFRAME] = PART_SKIP,
+    [GUMBO_TAG_NOFRAMES] = PART_NOFRAMES, [GUMBO_TAG_NOEMBED] = PART_SKIP,
+    [GUMBO_TAG_SELECT] = PART_SKIP,       [GUMBO_TAG_DATALIST] = PART_SKIP,
+    [GUMBO_TAG_TITLE] = PART_SKIP,        [GUMBO_TAG_SECTION] = PART_SECTION,
+    [GUMBO_TAG_ARTICLE] = PART_SECTION,   [GUMBO_TAG_ASIDE] = PART_SECTION,
+    [GUMBO_TAG_H1] = PART_HEADING,        [GUMBO_TAG_H2] = PART_HEADING,
+    [GUMBO_TAG_H3] = PART_HEADING,        [GUMBO_TAG_H4] = PART_HEADING,
+    [GUMBO_TAG_H5] = PART_HEADING,        [GUMBO_TAG_H6] = PART_HEADING,
+    [GUMBO_TAG_PRE] = PART_CODE,          [GUMBO_TAG_LISTING] = PART_CODE,
+    [GUMBO_TAG_XMP] = PART_CODE,          [GUMBO_TAG_PLAINTEXT] = PART_CODE,
+    [GUMBO_TAG_TEXTAREA] = PART_CODE,     [GUMBO_TAG_UL] = PART_LIST,
+    [GUMBO_TAG_OL] = PART_LIST,           [GUMBO_TAG_DIR] = PART_LIST,
+    [GUMBO_TAG_MENU] = PART_LIST,         [GUMBO_TAG_LI] = PART_ITEM,
+    [GUMBO_TAG_TABLE] = PART_TABLE,       [GUMBO_TAG_TR] = PART_ROW,
+    [GUMBO_TAG_TD] = PART_CELL,           [GUMBO_TAG_TH] = PART_CELL,
+    [GUMBO_TAG_CAPTION] = PART_CAPTION,   [GUMBO_TAG_THEAD] = PART_BLOCK,
+    [GUMBO_TAG_TBODY] = PART_BLOCK,       [GUMBO_TAG_TFOOT] = PART_BLOCK,
+    [GUMBO_TAG_BLOCKQUOTE] = PART_QUOTE,  [GUMBO_TAG_DL] = PART_TERMS,
+    [GUMBO_TAG_DT] = PART_TERM,           [GUMBO_TAG_DD] = PART_MEANING,
+    [GUMBO_TAG_FIGURE] = PART_FIGURE,     [GUMBO_TAG_FIGCAPTION] = PART_BLOCK,
+    [GUMBO_TAG_IMG] = PART_IMAGE,         [GUMBO_TAG_IMAGE] = PART_IMAGE,
+    [GUMBO_TAG_AREA] = PART_AREA,         [GUMBO_TAG_MATH] = PART_MATHML,
+    [GUMBO_TAG_SVG] = PART_DRAWING,       [GUMBO_TAG_BR] = PART_BREAK,
+    [GUMBO_TAG_HR] = PART_BLOCK,          [GUMBO_TAG_P] = PART_BLOCK,
+    [GUMBO_TAG_DIV] = PART_BLOCK,         [GUMBO_TAG_MAIN] = PART_BLOCK,
+    [GUMBO_TAG_HEADER] = PART_BLOCK,      [GUMBO_TAG_HGROUP] = PART_BLOCK,
+    [GUMBO_TAG_ADDRESS] = PART_BLOCK,     [GUMBO_TAG_CENTER] = PART_BLOCK,
+    [GUMBO_TAG_DETAILS] = PART_BLOCK,     [GUMBO_TAG_SUMMARY] = PART_BLOCK,
+    [GUMBO_TAG_FORM] = PART_BLOCK,        [GUMBO_TAG_FIELDSET] = PART_BLOCK,
+    [GUMBO_TAG_LEGEND] = PART_BLOCK,      [GUMBO_TAG_OPTION] = PART_BLOCK,
+    [GUMBO_TAG_OPTGROUP] = PART_BLOCK,    [GUMBO_TAG_FRAMESET] = PART_BLOCK,
+    [GUMBO_TAG_MARQUEE] = PART_BLOCK,     [GUMBO_TAG_VIDEO] = PART_SKIP,
+    [GUMBO_TAG_AUDIO] = PART_SKIP,        [GUMBO_TAG_CANVAS] = PART_SKIP,
+    [GUMBO_TAG_OBJECT] = PART_BLOCK,
+};
+
+/* ---- What is not read ---- */
+
+/* Has the style attribute a declaration that begins so? */
+static bool declares(const char *style, const char *property, const char *value)
+{
+    static const char space[] = " \t\n\r\f";
+    size_t name = strlen(property);
+    for (const char *at = style; *at;
+         at += strcspn(at, ";"), at += *at == ';') {
+        at += strspn(at, space);
+        if (strncasecmp(at, property, name))
+            continue;
+        const char *rest = at + name + strspn(at + name, space);
+        if (*rest++ != ':')
+            continue;
+        rest += strspn(rest, space);
+        if (!strncasecmp(rest, value, strlen(value)))
+            return true;
+    }
+    return false;
+}
+
+static bool is_hidden(const xmlNode *element)
+{
+    const char *value = dom_attribute(element, "hidden");
+    if (value && strcasecmp(value, "until-found"))
+        return true;
+    value = dom_attribute(element, "aria-hidden");
+    if (value && !strcasecmp(value, "true"))
+        return true;
+    value = dom_attribute(element, "style");
+    return value && (declares(value, "display", "none") ||
+                     declares(value, "visibility", "hidden"));
+}
+
+/* Why an element of that id is no content; NULL: it is. */
+static const char *chrome_id(const char *id)
+{
+    static const struct {
+        const char *id, *why;
+    } ids[] = {{"column2", "contents"},   {"footer", "footer"},
+               {"footer-text", "footer"}, {"gtoc", "navigation"},
+               {"toc", "contents"},       {"table-of-contents", "contents"},
+               {"versioninfo", "footer"}};
+    if (!id)
+        return NULL;
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (!strcmp(id, ids[i].id))
+            return ids[i].why;
+    return strncmp(id, "navrow", 6) ? NULL : "navigation"; /* Doxygen's tabs */
+}
+
+static const char *chrome_role(const xmlNode *element)
+{
+    static const struct {
+        const char *role, *why;
+    } roles[] = {{"navigation", "navigation"},
+                 {"search", "control"},
+                 {"contentinfo", "footer"},
+                 {"doc-toc", "contents"}};
+    const char *role = dom_attribute(element, "role");
+    for (size_t i = 0; role && i < sizeof roles / sizeof *roles; i++)
+        if (!strcasecmp(role, roles[i].role))
+            return roles[i].why;
+    return NULL;
+}
+
+/* Does a link stand in a heading or a term, or in what it leads to? */
+static bool is_at_home(const xmlNode *link, const char *target)
+{
+    const xmlNode *at = link;
+    for (int i = 0; i < MOST_AROUND && at && dom_is_element(at); i++) {
+        const char *id = dom_attribute(at, "id");
+        int part = tags[dom_tag(at)];
+        if (part == PART_HEADING || part == PART_TERM ||
+            (id && !strcmp(id, target)))
+            return true;
+        at = at->parent;
+    }
+    return false;
+}
+
+static bool is_sign(struct slice text, const xmlNode *link, const char *target)
+{
+    static const char *const signs[] = {
+        "¶", "🔗", "⚓", "☍", "◆", "\xef\x83\x81", "↩", "↩\xef\xb8\x8e"};
+    static const char *const signs_and_words[] = {"#", "§", "∞"};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (slice_is(text, signs[i]))
+            return true;
+    for (size_t i = 0; i < 3; i++)
+        if (slice_is(text, signs_and_words[i]))
+            return is_at_home(link, target);
+    return false;
+}
+
+/* A link to its own place, or from a footnote back, that shows a sign and no
+ * words. */
+static bool is_permalink(const xmlNode *element)
+{
+    const char *href = dom_attribute(element, "href");
+    if (!href || href[0] != '#')
+        return false;
+    const xmlNode *only = NULL;
+    for (const xmlNode *at = dom_next(element, element, false); at;
+         at = dom_next(at, element, false)) {
+        if (dom_is_element(at))
+            continue;
+        if (only || dom_text(at)->text.size > 8)
+            return false;
+        only = at;
+    }
+    if (!only)
+        return false;
+    struct buf sign = {0};
+    text_fold_space(&sign, dom_text(only)->text);
+    bool found = is_sign(buf_slice(&sign), element, href + 1);
+    buf_free(&sign);
+    return found;
+}
+
+/* ---- All of them ---- */
+
+bool rules_is_list(int tag)
+{
+    return tags[tag] == PART_LIST || tags[tag] == PART_TERMS;
+}
+
+static const char *chrome_tag(int tag)
+{
+    switch (tag) {
+    case GUMBO_TAG_NAV: return "navigation";
+    case GUMBO_TAG_FOOTER: return "footer";
+    case GUMBO_TAG_SELECT:
+    case GUMBO_TAG_DATALIST: return "control";
+    case GUMBO_TAG_NOSCRIPT: return "without scripts";
+    case GUMBO_TAG_NOFRAMES: return "without frames";
+    default: return "hidden";
+    }
+}
+
+struct rule rules_of(const xmlNode *element)
+{
+    int tag = dom_tag(element);
+    struct rule rule = {.part = tags[tag]};
+    const char *why;
+    if (tag == GUMBO_TAG_NOFRAMES &&
+        dom_tag(element->parent) != GUMBO_TAG_FRAMESET &&
+        dom_tag(element->parent) != GUMBO_TAG_HTML)
+        rule.part = PART_SKIP;
+    if (tag == GUMBO_TAG_FOOTER &&
+        dom_tag(element->parent) == GUMBO_TAG_BLOCKQUOTE)
+        rule.part = PART_BLOCK; /* who said so */
+    if (rule.part == PART_SKIP)
+        rule.why = chrome_tag(tag);
+    if (!element->properties || tag == GUMBO_TAG_BODY || tag == GUMBO_TAG_HTML)
+        return rule;
+    if ((why = chrome_id(dom_attribute(element, "id"))))
+        rules_skip(&rule, why);
+    const char *words = dom_attribute(element, "class");
+    if (words)
+        classes_apply(element, words, tags[tag], &rule);
+    if (tag == GUMBO_TAG_SCRIPT) {
+        const char *type = dom_attribute(element, "type");
+        if (type && !strncmp(type, "math/tex", 8))
+            rule.part = PART_TEX;
+    } else if (tag == GUMBO_TAG_A && is_permalink(element)) {
+        rules_skip(&rule, "permalink");
+    } else if (tag == GUMBO_TAG_DIV && classes_has(element, "title") &&
+               classes_has(element->parent, "headertitle")) {
+        rule.part = PART_HEADING; /* Doxygen */
+    } else if (tag == GUMBO_TAG_SPAN && classes_has(element, "footnote")) {
+        rule.part = PART_FOOTNOTES; /* AsciiDoc */
+    }
+    if (tag == GUMBO_TAG_SECTION && reference_is_bare(element))
+        rule.part = PART_BLOCK;
+    if (is_hidden(element))
+        rules_skip(&rule, "hidden");
+    else if ((why = chrome_role(element)))
+        rules_skip(&rule, why);
+    if (rule.part == PART_NOTE && !rule.info)
+        rule.info = "note";
+    return rule;
+}
+
+int rules_level(const xmlNode *heading)
+{
+    int level = dom_tag(heading) - GUMBO_TAG_H1 + 1;
+    return level >= 1 && level <= 6 ? level : 1;
+}

@@ -1,0 +1,395 @@
+/* Commands whose arguments are none of the text, and those that mark some of
+ * it; what follows the arguments named here flows on as text. */
+#include "indexer/parse/latex/latex_internal.h"
+
+/* Takes what `before` says, and is nothing. */
+static void run_nothing(struct tex *tex, const struct command *command,
+                        struct token call)
+{
+    (void)call;
+    document_of(tex)->last = 0;
+    if (command->before)
+        tex_skip_before(tex, command->before);
+}
+
+static void run_space(struct tex *tex, const struct command *command,
+                      struct token call)
+{
+    (void)call;
+    if (command->before)
+        tex_skip_before(tex, command->before);
+    document_space(document_of(tex));
+}
+
+/* Ends a paragraph. */
+static void run_break(struct tex *tex, const struct command *command,
+                      struct token call)
+{
+    (void)call;
+    if (command->before)
+        tex_skip_before(tex, command->before);
+    blocks_paragraph(document_of(tex));
+}
+
+static void run_mono(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    struct document *d = document_of(tex);
+    if (command->value) /* with an argument */
+        document_open_argument(d, GROUP_BOX, call);
+    d->in.mono = true;
+}
+
+/* \obeylines: each line stands by itself. */
+static void run_obeylines(struct tex *tex, const struct command *command,
+                          struct token call)
+{
+    (void)command;
+    (void)call;
+    tex_set_catcode(tex, '\n', CAT_ACTIVE, false);
+}
+
+/* \texorpdfstring{a}{b}: a. */
+static void run_first(struct tex *tex, const struct command *command,
+                      struct token call)
+{
+    struct tokens list = {0};
+    (void)call;
+    tex_read_argument(tex, &list);
+    tex_skip_before(tex, command->before);
+    tex_push(tex, list);
+}
+
+static void run_at_begin(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    struct document *d = document_of(tex);
+    (void)command;
+    (void)call;
+    struct tokens list = {0};
+    tex_read_argument(tex, &list);
+    if (d->begun || !d->is_document) {
+        tex_push(tex, list);
+        return;
+    }
+    tokens_add_all(&d->at_begin, list.items, list.count);
+    tokens_free(&list);
+}
+
+static void run_char(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    int64_t code = number_read(tex);
+    (void)command;
+    call.cat = CAT_OTHER;
+    call.value = (uint32_t)code;
+    if (code > ' ' && code < 127)
+        tex_unread(tex, call);
+}
+
+/* \tikz{..} or \tikz ..; draws. */
+static void run_tikz(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    (void)command;
+    (void)call;
+    tex_skip_before(tex, "o");
+    struct token token = tex_next_solid(tex);
+    if (token.cat == CAT_BEGIN) {
+        tex_unread(tex, token);
+        tex_skip_before(tex, "m");
+        return;
+    }
+    while (token.cat != CAT_NONE && token.cat != CAT_STOP &&
+           !token_is(token, CAT_NAME, tex->par) &&
+           !token_is(token, CAT_OTHER, ';'))
+        token = tex_next(tex);
+    if (token.cat != CAT_OTHER)
+        tex_unread(tex, token);
+}
+
+/* \glossary{..}; memoir: \glossary[file](key){term}{description} */
+static void run_glossary(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    (void)command;
+    (void)call;
+    tex_skip_before(tex, "o");
+    struct token next = tex_next_solid(tex);
+    tex_unread(tex, next);
+    tex_skip_before(tex, token_is(next, CAT_OTHER, '(') ? "pmm" : "m");
+}
+
+static const struct command ignored[] = {
+    {"selectlanguage", run_nothing, "m", 0, NULL},
+    {"usetikzlibrary", run_nothing, "m", 0, NULL},
+    {"usepgflibrary", run_nothing, "m", 0, NULL},
+    {"vspace", run_space, "sm", 0, NULL},
+    {"hspace", run_space, "sm", 0, NULL},
+    {"vskip", run_break, "g", 0, NULL},
+    {"hskip", run_space, "g", 0, NULL},
+    {"kern", run_nothing, "d", 0, NULL},
+    {"mkern", run_nothing, "d", 0, NULL},
+    {"mskip", run_nothing, "d", 0, NULL},
+    {"penalty", run_nothing, "n", 0, NULL},
+    {"raise", run_nothing, "d", 0, NULL},
+    {"lower", run_nothing, "d", 0, NULL},
+    {"moveleft", run_nothing, "d", 0, NULL},
+    {"moveright", run_nothing, "d", 0, NULL},
+    {"hrule", run_nothing, "r", 0, NULL},
+    {"vrule", run_nothing, "r", 0, NULL},
+    {"hbox", run_nothing, "b", 0, NULL},
+    {"vbox", run_nothing, "b", 0, NULL},
+    {"vtop", run_nothing, "b", 0, NULL},
+    {"setbox", run_nothing, "n=", 0, NULL},
+    {"box", run_nothing, "n", 0, NULL},
+    {"copy", run_nothing, "n", 0, NULL},
+    {"unhbox", run_nothing, "n", 0, NULL},
+    {"unvbox", run_nothing, "n", 0, NULL},
+    {"special", run_nothing, "m", 0, NULL},
+    {"write", run_nothing, "nm", 0, NULL},
+    {"immediate", run_nothing, NULL, 0, NULL},
+    {"directlua", run_nothing, "m", 0, NULL},
+    {"message", run_nothing, "m", 0, NULL},
+    {"typeout", run_nothing, "m", 0, NULL},
+    {"errmessage", run_nothing, "m", 0, NULL},
+    {"openin", run_nothing, "n=", 0, NULL},
+    {"closein", run_nothing, "n", 0, NULL},
+    {"closeout", run_nothing, "n", 0, NULL},
+    {"font", run_nothing, "c=c", 0, NULL},
+    {"fontsize", run_nothing, "mm", 0, NULL},
+    {"fontencoding", run_nothing, "m", 0, NULL},
+    {"fontfamily", run_nothing, "m", 0, NULL},
+    {"fontseries", run_nothing, "m", 0, NULL},
+    {"fontshape", run_nothing, "m", 0, NULL},
+    {"usefont", run_nothing, "mmmm", 0, NULL},
+    {"setlength", run_nothing, "mm", 0, NULL},
+    {"addtolength", run_nothing, "mm", 0, NULL},
+    {"settowidth", run_nothing, "mm", 0, NULL},
+    {"settoheight", run_nothing, "mm", 0, NULL},
+    {"settodepth", run_nothing, "mm", 0, NULL},
+    {"enlargethispage", run_nothing, "sm", 0, NULL},
+    {"pagestyle", run_nothing, "m", 0, NULL},
+    {"thispagestyle", run_nothing, "m", 0, NULL},
+    {"pagenumbering", run_nothing, "sm", 0, NULL},
+    {"markboth", run_nothing, "mm", 0, NULL},
+    {"@mkboth", run_nothing, "mm", 0, NULL},
+    {"list", run_nothing, "mm", 0, NULL},
+    {"trivlist", run_nothing, NULL, 0, NULL},
+    {"markright", run_nothing, "m", 0, NULL},
+    {"addcontentsline", run_nothing, "mmm", 0, NULL},
+    {"addtocontents", run_nothing, "mm", 0, NULL},
+    {"glossary", run_glossary, NULL, 0, NULL},
+    {"bibliographystyle", run_nothing, "m", 0, NULL},
+    {"includegraphics", run_nothing, "soom", 0, NULL},
+    {"epsfig", run_nothing, "m", 0, NULL},
+    {"epsfbox", run_nothing, "om", 0, NULL},
+    {"psfig", run_nothing, "m", 0, NULL},
+    {"graphicspath", run_nothing, "m", 0, NULL},
+    {"DeclareGraphicsExtensions", run_nothing, "m", 0, NULL},
+    {"DeclareGraphicsRule", run_nothing, "mmmm", 0, NULL},
+    {"rule", run_nothing, "omm", 0, NULL},
+    {"color", run_nothing, "om", 0, NULL},
+    {"pagecolor", run_nothing, "om", 0, NULL},
+    {"textcolor", run_nothing, "om", 0, NULL},
+    {"colorbox", run_nothing, "om", 0, NULL},
+    {"fcolorbox", run_nothing, "omm", 0, NULL},
+    {"definecolor", run_nothing, "ommm", 0, NULL},
+    {"colorlet", run_nothing, "omom", 0, NULL},
+    {"rowcolor", run_nothing, "omoo", 0, NULL},
+    {"rowcolors", run_nothing, "somomm", 0, NULL},
+    {"cellcolor", run_nothing, "omoo", 0, NULL},
+    {"columncolor", run_nothing, "omoo", 0, NULL},
+    {"arrayrulecolor", run_nothing, "om", 0, NULL},
+    {"cline", run_nothing, "m", 0, NULL},
+    {"cmidrule", run_nothing, "opm", 0, NULL},
+    {"addlinespace", run_nothing, "o", 0, NULL},
+    {"multirow", run_nothing, "ommo", 0, NULL},
+    {"makebox", run_nothing, "poo", 0, NULL},
+    {"framebox", run_nothing, "poo", 0, NULL},
+    {"parbox", run_space, "ooom", 0, NULL},
+    {"raisebox", run_nothing, "moo", 0, NULL},
+    {"savebox", run_nothing, "moo", 0, NULL},
+    {"sbox", run_nothing, "m", 0, NULL},
+    {"usebox", run_nothing, "m", 0, NULL},
+    {"scalebox", run_nothing, "mo", 0, NULL},
+    {"resizebox", run_nothing, "smm", 0, NULL},
+    {"rotatebox", run_nothing, "om", 0, NULL},
+    {"shortstack", run_nothing, "o", 0, NULL},
+    {"put", run_nothing, "p", 0, NULL},
+    {"multiput", run_nothing, "ppm", 0, NULL},
+    {"line", run_nothing, "pm", 0, NULL},
+    {"vector", run_nothing, "pm", 0, NULL},
+    {"circle", run_nothing, "sm", 0, NULL},
+    {"oval", run_nothing, "po", 0, NULL},
+    {"dashbox", run_nothing, "mpo", 0, NULL},
+    {"qbezier", run_nothing, "oppp", 0, NULL},
+    {"hyphenation", run_nothing, "m", 0, NULL},
+    {"date", run_nothing, "m", 0, NULL},
+    {"pretitle", run_nothing, "m", 0, NULL},
+    {"posttitle", run_nothing, "m", 0, NULL},
+    {"preauthor", run_nothing, "m", 0, NULL},
+    {"postauthor", run_nothing, "m", 0, NULL},
+    {"predate", run_nothing, "m", 0, NULL},
+    {"postdate", run_nothing, "m", 0, NULL},
+    {"hypersetup", run_nothing, "m", 0, NULL},
+    {"pdfinfo", run_nothing, "m", 0, NULL},
+    {"pdfbookmark", run_nothing, "omm", 0, NULL},
+    {"geometry", run_nothing, "m", 0, NULL},
+    {"lstset", run_nothing, "m", 0, NULL},
+    {"lstdefinelanguage", run_nothing, "omom", 0, NULL},
+    {"lstdefinestyle", run_nothing, "mm", 0, NULL},
+    {"tikzset", run_nothing, "m", 0, NULL},
+    {"tikzstyle", run_nothing, "m", 0, NULL},
+    {"pgfkeys", run_nothing, "m", 0, NULL},
+    {"pgfqkeys", run_nothing, "mm", 0, NULL},
+    {"pgfplotsset", run_nothing, "m", 0, NULL},
+    {"pgfmathsetmacro", run_nothing, "cm", 0, NULL},
+    {"tcbset", run_nothing, "m", 0, NULL},
+    {"tcbuselibrary", run_nothing, "m", 0, NULL},
+    {"setlist", run_nothing, "som", 0, NULL},
+    {"setenumerate", run_nothing, "om", 0, NULL},
+    {"captionsetup", run_nothing, "om", 0, NULL},
+    {"sisetup", run_nothing, "m", 0, NULL},
+    {"theoremstyle", run_nothing, "m", 0, NULL},
+    {"theoremheaderfont", run_nothing, "m", 0, NULL},
+    {"theorembodyfont", run_nothing, "m", 0, NULL},
+    {"fvset", run_nothing, "m", 0, NULL},
+    {"setminted", run_nothing, "om", 0, NULL},
+    {"usemintedstyle", run_nothing, "om", 0, NULL},
+    {"newcolumntype", run_nothing, "moom", 0, NULL},
+    {"titleformat", run_nothing, "smommmmo", 0, NULL},
+    {"titlespacing", run_nothing, "smmmmo", 0, NULL},
+    {"titlecontents", run_nothing, "mommmmo", 0, NULL},
+    {"allsectionsfont", run_nothing, "m", 0, NULL},
+    {"sectionfont", run_nothing, "m", 0, NULL},
+    {"setmainfont", run_nothing, "omo", 0, NULL},
+    {"setsansfont", run_nothing, "omo", 0, NULL},
+    {"setmonofont", run_nothing, "omo", 0, NULL},
+    {"fancyhead", run_nothing, "om", 0, NULL},
+    {"fancyfoot", run_nothing, "om", 0, NULL},
+    {"fancyhf", run_nothing, "om", 0, NULL},
+    {"fancypagestyle", run_nothing, "mm", 0, NULL},
+    {"lhead", run_nothing, "om", 0, NULL},
+    {"chead", run_nothing, "om", 0, NULL},
+    {"rhead", run_nothing, "om", 0, NULL},
+    {"lfoot", run_nothing, "om", 0, NULL},
+    {"cfoot", run_nothing, "om", 0, NULL},
+    {"rfoot", run_nothing, "om", 0, NULL},
+    {"makeoddhead", run_nothing, "mmmm", 0, NULL},
+    {"makeevenhead", run_nothing, "mmmm", 0, NULL},
+    {"makeoddfoot", run_nothing, "mmmm", 0, NULL},
+    {"makeevenfoot", run_nothing, "mmmm", 0, NULL},
+    {"makepsmarks", run_nothing, "mm", 0, NULL},
+    {"makeheadrule", run_nothing, "mmm", 0, NULL},
+    {"copypagestyle", run_nothing, "mm", 0, NULL},
+    {"makepagestyle", run_nothing, "m", 0, NULL},
+    {"chapterstyle", run_nothing, "m", 0, NULL},
+    {"settrimmedsize", run_nothing, "mmm", 0, NULL},
+    {"setlrmarginsandblock", run_nothing, "mmm", 0, NULL},
+    {"setulmarginsandblock", run_nothing, "mmm", 0, NULL},
+    {"isopage", run_nothing, "o", 0, NULL},
+    {"checkandfixthelayout", run_nothing, "o", 0, NULL},
+    {"settocdepth", run_nothing, "m", 0, NULL},
+    {"maxtocdepth", run_nothing, "m", 0, NULL},
+    {"PassOptionsToPackage", run_nothing, "mm", 0, NULL},
+    {"PassOptionsToClass", run_nothing, "mm", 0, NULL},
+    {"NeedsTeXFormat", run_nothing, "mo", 0, NULL},
+    {"ProvidesPackage", run_nothing, "mo", 0, NULL},
+    {"ProvidesClass", run_nothing, "mo", 0, NULL},
+    {"ProvidesFile", run_nothing, "mo", 0, NULL},
+    {"DeclareOption", run_nothing, "smm", 0, NULL},
+    {"ProcessOptions", run_nothing, "s", 0, NULL},
+    {"ExecuteOptions", run_nothing, "m", 0, NULL},
+    {"DeclareUnicodeCharacter", run_nothing, "mm", 0, NULL},
+    {"DeclareMathOperator", run_nothing, "smm", 0, NULL},
+    {"DeclareMathSymbol", run_nothing, "mmmm", 0, NULL},
+    {"DeclareMathAlphabet", run_nothing, "mmmmm", 0, NULL},
+    {"DeclareSymbolFont", run_nothing, "mmmmm", 0, NULL},
+    {"DeclareFontFamily", run_nothing, "mmm", 0, NULL},
+    {"DeclareFontShape", run_nothing, "mmmmmm", 0, NULL},
+    {"DeclareTextCommand", run_nothing, "mmom", 0, NULL},
+    {"DeclareOldFontCommand", run_nothing, "mmm", 0, NULL},
+    {"AtEndDocument", run_nothing, "m", 0, NULL},
+    {"AtEndOfPackage", run_nothing, "m", 0, NULL},
+    {"AtEndOfClass", run_nothing, "m", 0, NULL},
+    {"newfont", run_nothing, "mm", 0, NULL},
+    {"newlistof", run_nothing, "mmm", 0, NULL},
+    {"newfloat", run_nothing, "omm", 0, NULL},
+    {"floatstyle", run_nothing, "m", 0, NULL},
+    {"restylefloat", run_nothing, "sm", 0, NULL},
+    {"printindex", run_nothing, "o", 0, NULL},
+    {"pageref", run_nothing, "sm", 0, NULL},
+    {"cpageref", run_nothing, "sm", 0, NULL},
+    {"listoftables", run_nothing, "s", 0, NULL},
+    {"listoffigures", run_nothing, "s", 0, NULL},
+    {"tableofcontents", run_nothing, "s", 0, NULL},
+    {"discretionary", run_nothing, "mmm", 0, NULL},
+    {"footnotemark", run_nothing, "o", 0, NULL},
+    {"phantom", run_nothing, "m", 0, NULL},
+    {"hphantom", run_nothing, "m", 0, NULL},
+    {"vphantom", run_nothing, "m", 0, NULL},
+    {"noalign", run_nothing, "m", 0, NULL},
+    {"omit", run_nothing, NULL, 0, NULL},
+    {"VerbatimEnvironment", run_nothing, NULL, 0, NULL},
+    {"usepgfmodule", run_nothing, "m", 0, NULL},
+    {"aftergroup", run_nothing, "c", 0, NULL},
+    {"nonstopmode", run_nothing, NULL, 0, NULL},
+    {"includepdf", run_nothing, "om", 0, NULL},
+    {"todo", run_nothing, "om", 0, NULL},
+    {"tikz", run_tikz, NULL, 0, NULL},
+    {"quad", run_space, NULL, 0, NULL},
+    {"qquad", run_space, NULL, 0, NULL},
+    {" ", run_space, NULL, 0, NULL},
+    {"\t", run_space, NULL, 0, NULL},
+    {"", run_space, NULL, 0, NULL},
+    {",", run_space, NULL, 0, NULL},
+    {";", run_space, NULL, 0, NULL},
+    {":", run_space, NULL, 0, NULL},
+    {">", run_space, NULL, 0, NULL},
+    {"space", run_space, NULL, 0, NULL},
+    {"nobreakspace", run_space, NULL, 0, NULL},
+    {"bibnamedelima", run_space, NULL, 0, NULL},
+    {"bibnamedelimb", run_space, NULL, 0, NULL},
+    {"bibnamedelimd", run_space, NULL, 0, NULL},
+    {"bibnamedelimi", run_space, NULL, 0, NULL},
+    {"enspace", run_space, NULL, 0, NULL},
+    {"thinspace", run_space, NULL, 0, NULL},
+    {"hfill", run_space, NULL, 0, NULL},
+    {"hfil", run_space, NULL, 0, NULL},
+    {"dotfill", run_space, NULL, 0, NULL},
+    {"hrulefill", run_space, NULL, 0, NULL},
+    {"linebreak", run_space, "o", 0, NULL},
+    {"tab", run_space, NULL, 0, NULL},
+    {"\1~", run_space, NULL, 0, NULL},
+    {"bigskip", run_break, NULL, 0, NULL},
+    {"medskip", run_break, NULL, 0, NULL},
+    {"smallskip", run_break, NULL, 0, NULL},
+    {"vfill", run_break, NULL, 0, NULL},
+    {"vfil", run_break, NULL, 0, NULL},
+    {"newpage", run_break, NULL, 0, NULL},
+    {"clearpage", run_break, NULL, 0, NULL},
+    {"cleardoublepage", run_break, NULL, 0, NULL},
+    {"pagebreak", run_break, "o", 0, NULL},
+    {"nopagebreak", run_nothing, "o", 0, NULL},
+    {"nolinebreak", run_nothing, "o", 0, NULL},
+    {"maketitle", run_break, NULL, 0, NULL},
+    {"centerline", run_break, NULL, 0, NULL},
+    {"eject", run_break, NULL, 0, NULL},
+    {"texorpdfstring", run_first, "m", 0, NULL},
+    {"mathchoice", run_first, "mmm", 0, NULL},
+    {"AtBeginDocument", run_at_begin, NULL, 0, NULL},
+    {"char", run_char, NULL, 0, NULL},
+    {"symbol", run_nothing, "m", 0, NULL},
+    {"obeylines", run_obeylines, NULL, 0, NULL},
+    {"tt", run_mono, NULL, 0, NULL},
+    {"ttfamily", run_mono, NULL, 0, NULL},
+    {"texttt", run_mono, NULL, 1, NULL},
+};
+
+void commands_add(struct document *d)
+{
+    tex_add_commands(&d->tex, ignored, sizeof ignored / sizeof *ignored,
+                     MEANING_COMMAND, false);
+    tex_define_text(&d->tex, "today", "");
+}

@@ -1,0 +1,398 @@
+#include "indexer/parse/latex/latex_internal.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+
+static const struct span NOWHERE = {UINT64_MAX, 0};
+
+struct slice document_keep(struct document *d, struct slice text)
+{
+    return (struct slice){
+        arena_copy(&d->outline.arena, text.data ? text.data : "", text.size),
+        text.size};
+}
+
+bool document_is_body(const struct document *d)
+{
+    return d->flow_count == 1;
+}
+
+/* ---- Text ---- */
+
+static struct span place_in(struct flow *flow, struct token token)
+{
+    if (!flow->writer.open)
+        flow->file = token.file;
+    return token.file == flow->file ? (struct span){token.from, token.to}
+                                    : NOWHERE;
+}
+
+static void put_exact(struct writer *w, struct slice text, struct span span)
+{
+    if (!w->open)
+        w->span = NOWHERE;
+    w->open = true;
+    buf_put_slice(&w->text, text);
+    w->written += text.size;
+    if (span.from < w->span.from)
+        w->span.from = span.from;
+    if (span.to > w->span.to)
+        w->span.to = span.to;
+}
+
+void document_put(struct document *d, struct token token, struct slice text)
+{
+    struct flow *flow = document_flow(d);
+    if (d->in.silent)
+        return;
+    if (flow->kind == FLOW_BODY && flow->writer.open &&
+        flow->file != token.file)
+        document_flush(d);
+    struct span span = place_in(flow, token);
+    if (flow->writer.exact)
+        put_exact(&flow->writer, text, span);
+    else
+        writer_literal(&flow->writer, text, span);
+    d->last = 0;
+}
+
+void document_put_text(struct document *d, struct token token, const char *text)
+{
+    document_put(d, token, slice_of(text));
+}
+
+void document_space(struct document *d)
+{
+    struct flow *flow = document_flow(d);
+    d->last = 0;
+    if (flow->writer.exact && flow->writer.open)
+        buf_put_byte(&flow->writer.text, ' ');
+    else
+        flow->writer.space = true;
+}
+
+/* -- and --- are dashes, `` and '' quotation marks: what the one before made
+ * of is taken back. */
+static const struct {
+    uint32_t first, second;
+    const char *old, *now;
+    uint32_t next; /* what it counts as */
+} ligatures[] = {{'-', '-', "-", "–", 0x2013}, {0x2013, '-', "–", "—", 0},
+                 {'`', '`', "‘", "“", 0},      {'\'', '\'', "’", "”", 0},
+                 {'?', '`', "?", "¿", 0},      {'!', '`', "!", "¡", 0}};
+
+static bool join(struct document *d, struct token token)
+{
+    struct writer *w = &document_flow(d)->writer;
+    for (size_t i = 0; i < sizeof ligatures / sizeof *ligatures; i++) {
+        size_t size = strlen(ligatures[i].old);
+        if (d->last != ligatures[i].first ||
+            token.value != ligatures[i].second || w->text.size < size ||
+            w->space)
+            continue;
+        w->text.size -= size;
+        uint32_t next = ligatures[i].next;
+        document_put_text(d, token, ligatures[i].now);
+        d->last = next;
+        return true;
+    }
+    return false;
+}
+
+static void put_character(struct document *d, struct token token)
+{
+    char bytes[4];
+    size_t size = 1;
+    uint32_t c = token.value;
+    if (d->in.silent || c < ' ' || c == 0x7f)
+        return;
+    bool plain = !d->in.mono && !document_flow(d)->writer.exact;
+    bool mark = c == '-' || c == '`' || c == '\'' || c == '?' || c == '!';
+    if (plain && mark && d->last && join(d, token))
+        return;
+    if (c < 0x80) {
+        bytes[0] = (char)c;
+    } else {
+        struct buf wide = {0};
+        text_encode(&wide, c);
+        size = wide.size;
+        memcpy(bytes, wide.data, size);
+        buf_free(&wide);
+    }
+    struct slice text = {bytes, size};
+    if (plain && c == '`')
+        text = slice_of("‘");
+    else if (plain && c == '\'')
+        text = slice_of("’");
+    document_put(d, token, text);
+    d->last = plain && mark ? c : 0;
+}
+
+/* ---- Blocks ---- */
+
+void document_block(struct document *d, int kind, struct slice text,
+                    struct slice info, struct token place)
+{
+    if (d->in.silent || !text.size)
+        return;
+    d->outline.file = place.file;
+    outline_block(&d->outline, kind, text, info,
+                  (struct span){place.from, place.to});
+}
+
+static void put_asides(struct document *d)
+{
+    for (size_t i = 0; i < d->aside_count; i++) {
+        const struct aside *aside = &d->asides[i];
+        d->outline.file = aside->file;
+        outline_block(&d->outline, BLOCK_PARAGRAPH, aside->text,
+                      (struct slice){"", 0}, aside->span);
+    }
+    d->aside_count = 0;
+}
+
+void document_flush(struct document *d)
+{
+    struct flow *flow = &d->flows[0];
+    struct slice text;
+    struct span span;
+    d->last = 0;
+    flow->writer.next = (struct separator){0};
+    if (writer_take(&flow->writer, &text, &span) && text.size) {
+        if (span.from > span.to)
+            span = (struct span){0, 0};
+        d->outline.file = flow->file;
+        outline_block(&d->outline, d->in.kind, text, d->in.info, span);
+    }
+    put_asides(d);
+}
+
+/* ---- Groups ---- */
+
+struct group *document_open(struct document *d, int kind, struct token token)
+{
+    if (d->group_count >= MOST_GROUPS) {
+        tex_report(&d->tex, token, "groups within groups without end");
+        tex_abandon(&d->tex);
+        while (d->group_count > MOST_GROUPS / 2)
+            document_close(d);
+    }
+    mem_reserve((void **)&d->groups, &d->group_capacity, d->group_count + 1,
+                sizeof *d->groups);
+    struct group *group = &d->groups[d->group_count++];
+    *group = (struct group){.kind = kind, .outer = d->in, .opened = token};
+    tex_open_group(&d->tex);
+    return group;
+}
+
+static void end_flow(struct document *d)
+{
+    struct flow *flow = document_flow(d);
+    d->flow_count--;
+    switch (flow->kind) {
+    case FLOW_TITLE: sections_end_title(d, flow); break;
+    case FLOW_CAPTION: blocks_end_caption(d, flow); break;
+    case FLOW_INDEX: index_end_entry(d, flow); break;
+    case FLOW_NAME: {
+        struct slice text;
+        struct span span;
+        if (!writer_take(&flow->writer, &text, &span))
+            break;
+        d->title = document_keep(d, text);
+        d->title_span = span;
+        d->title_file = flow->file;
+        break;
+    }
+    case FLOW_FOOTNOTE: {
+        struct slice text;
+        struct span span;
+        if (!writer_take(&flow->writer, &text, &span))
+            break;
+        mem_reserve((void **)&d->asides, &d->aside_capacity, d->aside_count + 1,
+                    sizeof *d->asides);
+        d->asides[d->aside_count++] =
+            (struct aside){document_keep(d, text), span, flow->file};
+        break;
+    }
+    default: break;
+    }
+    buf_free(&flow->writer.text);
+    if (document_is_body(d) && !document_flow(d)->writer.open)
+        put_asides(d);
+}
+
+static void end_link(struct document *d, const struct group *group)
+{
+    const struct buf *text = &document_flow(d)->writer.text;
+    if (d->in.silent || group->mark >= text->size)
+        return;
+    outline_ref(
+        &d->outline,
+        (struct slice){text->data + group->mark, text->size - group->mark},
+        group->url);
+}
+
+/* Undoes the group on top, whatever opened it. */
+void document_close(struct document *d)
+{
+    struct group group = d->groups[--d->group_count];
+    if (group.kind == GROUP_ENVIRONMENT && group.environment &&
+        group.environment->end)
+        group.environment->end(d, &group);
+    if (group.kind == GROUP_FLOW)
+        end_flow(d);
+    if (group.kind == GROUP_LINK)
+        end_link(d, &group);
+    d->in = group.outer;
+    if (group.entry)
+        outline_close(&d->outline);
+    tex_close_group(&d->tex);
+}
+
+struct group *document_open_argument(struct document *d, int kind,
+                                     struct token call)
+{
+    struct token token = tex_next_solid(&d->tex);
+    if (token.cat != CAT_BEGIN) {
+        struct tokens list = {0};
+        struct token end = call;
+        end.cat = CAT_END;
+        end.value = '}';
+        if (token.cat != CAT_NONE && token.cat != CAT_END &&
+            token.cat != CAT_STOP)
+            tokens_add(&list, token);
+        else
+            tex_unread(&d->tex, token);
+        tokens_add(&list, end);
+        tex_push(&d->tex, list);
+    }
+    return document_open(d, kind, call);
+}
+
+struct flow *document_open_flow(struct document *d, int kind, struct token call)
+{
+    if (d->flow_count == MOST_FLOWS)
+        return NULL;
+    document_open_argument(d, GROUP_FLOW, call);
+    struct flow *flow = &d->flows[d->flow_count++];
+    *flow = (struct flow){.kind = kind, .opened = call};
+    d->in = (struct context){.kind = BLOCK_PARAGRAPH,
+                             .silent = d->in.silent || kind == FLOW_DROPPED};
+    d->last = 0;
+    return flow;
+}
+
+struct group *document_environment(struct document *d)
+{
+    for (size_t i = d->group_count; i-- > 0;)
+        if (d->groups[i].kind == GROUP_ENVIRONMENT)
+            return &d->groups[i];
+    return NULL;
+}
+
+/* ---- Reading ---- */
+
+static void end_brace(struct document *d, struct token token)
+{
+    int kind = d->group_count ? d->groups[d->group_count - 1].kind : -1;
+    if (kind == GROUP_BRACE || kind == GROUP_FLOW || kind == GROUP_LINK ||
+        kind == GROUP_BOX)
+        document_close(d);
+    else
+        tex_report(&d->tex, token, "a stray }");
+}
+
+static void run(struct document *d, struct token token)
+{
+    struct tex *tex = &d->tex;
+    const struct meaning *meaning = tex_meaning(tex, token);
+    switch (meaning->kind) {
+    case MEANING_COMMAND:
+        meaning->command->run(tex, meaning->command, token);
+        break;
+    case MEANING_CHARACTER: {
+        struct token made = token;
+        made.cat = meaning->character.cat;
+        made.value = meaning->character.value;
+        if (made.cat == CAT_NAME)
+            break;
+        tex_unread(tex, made);
+        break;
+    }
+    case MEANING_COUNT:
+    case MEANING_DIMENSION:
+    case MEANING_TOKENS: register_assign(tex, token); break;
+    default: /* not known: what stands in its braces is text, options are not */
+        d->last = 0;
+        if (condition_guess(tex, token))
+            break;
+        struct token next = tex_next(tex);
+        bool option = token_is(next, CAT_OTHER, '[') &&
+                      !(next.flags & TOKEN_MADE) && next.from == token.to;
+        tex_unread(tex, next);
+        if (option)
+            tex_skip_before(tex, "o");
+    }
+}
+
+static void take(struct document *d, struct token token)
+{
+    switch (token.cat) {
+    case CAT_NAME: run(d, token); break;
+    case CAT_BEGIN: document_open(d, GROUP_BRACE, token); break;
+    case CAT_END: end_brace(d, token); break;
+    case CAT_MATH: math_shift(d, token); break;
+    case CAT_ALIGN: tabular_cell(d); break;
+    case CAT_SPACE: document_space(d); break;
+    case CAT_LETTER:
+    case CAT_OTHER:
+    case CAT_SUPER:
+    case CAT_SUB:
+    case CAT_PARAMETER: put_character(d, token); break;
+    default: break;
+    }
+}
+
+static bool has_escape(const struct tex *tex)
+{
+    return tex->catcodes['\\'] == CAT_ESCAPE ||
+           memchr(tex->catcodes, CAT_ESCAPE, 0x80) != NULL;
+}
+
+/* A macro that changed the categories to read something as written, and did
+ * not get to change them back, would leave nothing that can be a command. */
+static void end_paragraph(struct document *d, struct token token)
+{
+    if (has_escape(&d->tex))
+        return;
+    tex_report(&d->tex, token, "no character is an escape; \\ is one again");
+    while (d->group_count && !has_escape(&d->tex))
+        document_close(d);
+    if (!has_escape(&d->tex))
+        tex_set_catcode(&d->tex, '\\', CAT_ESCAPE, true);
+}
+
+void document_read(struct document *d)
+{
+    struct token token;
+    while (!d->tex.stopped &&
+           (token = tex_next_expanded(&d->tex)).cat != CAT_NONE) {
+        if (token_is(token, CAT_NAME, d->tex.par))
+            end_paragraph(d, token);
+        take(d, token);
+    }
+    size_t open = d->group_count;
+    for (size_t i = 0; i < open; i++)
+        if (d->groups[i].kind != GROUP_ENVIRONMENT ||
+            d->groups[i].name != UINT32_MAX) {
+            tex_report(&d->tex, d->groups[i].opened,
+                       "%zu groups or environments are never closed, the first "
+                       "of them here",
+                       open - i);
+            break;
+        }
+    while (d->group_count)
+        document_close(d);
+    document_flush(d);
+}

@@ -1,0 +1,93 @@
+/* .dtx files (The doc and shortvrb Packages, Frank Mittelbach): LaTeX passes
+ * over all lines that begin with "%" but for a driver, which has the file read
+ * again by \DocInput, as documentation: then "%" is nothing, and "^^A" begins a
+ * comment. */
+#include "indexer/parse/latex/latex_internal.h"
+
+bool dtx_is(struct slice text)
+{
+    static const char mark[] = "\n%    \\begin{macrocode}";
+    return memmem(text.data, text.size, mark, sizeof mark - 1) != NULL;
+}
+
+static void end_documentation(struct tex *tex)
+{
+    document_of(tex)->documented = false;
+    tex_set_catcode(tex, '%', CAT_COMMENT, true);
+}
+
+void dtx_read(struct document *d, uint16_t file)
+{
+    struct tex *tex = &d->tex;
+    tex_push_file(tex, file);
+    tex->inputs[tex->input_count - 1].ended = end_documentation;
+    d->documented = true;
+    tex_set_catcode(tex, '%', CAT_IGNORED, true);
+    tex_set_catcode(tex, 1, CAT_COMMENT, true);
+}
+
+/* The driver is part of the file itself, as a rule. */
+static void run_doc_input(struct tex *tex, const struct command *command,
+                          struct token call)
+{
+    struct document *d = document_of(tex);
+    struct buf names = {0};
+    uint16_t file = 0;
+    (void)command;
+    tex_read_text(tex, &names);
+    buf_put_byte(&names, '\n');
+    bool own = dtx_is(tex->files[0].transcoded.text);
+    if (d->documented)
+        tex_report(tex, call, "\\DocInput within \\DocInput");
+    else if (own || inputs_fetch(d, buf_slice(&names), call, &file))
+        dtx_read(d, file);
+    buf_free(&names);
+}
+
+static void run_only(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    (void)command;
+    (void)call;
+    document_of(tex)->described = true;
+}
+
+/* What follows is how it is made; the argument is what would end it. */
+static void run_stop(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    (void)command;
+    (void)call;
+    tex_skip_before(tex, "m");
+    if (!document_of(tex)->described || !tex->top_file)
+        return;
+    struct input *file = &tex->inputs[tex->top_file - 1];
+    file->end = file->at;
+}
+
+static void run_nothing(struct tex *tex, const struct command *command,
+                        struct token call)
+{
+    (void)call;
+    tex_skip_before(tex, command->before);
+}
+
+static const struct command commands[] = {
+    {"DocInput", run_doc_input, NULL, 0, NULL},
+    {"OnlyDescription", run_only, NULL, 0, NULL},
+    {"StopEventually", run_stop, NULL, 0, NULL},
+    {"MaybeStop", run_stop, NULL, 0, NULL},
+    {"CheckSum", run_nothing, "m", 0, NULL},
+    {"CharacterTable", run_nothing, "m", 0, NULL},
+    {"changes", run_nothing, "mmm", 0, NULL},
+    {"DoNotIndex", run_nothing, "m", 0, NULL},
+    {"GetFileInfo", run_nothing, "m", 0, NULL},
+    {"generate", run_nothing, "m", 0, NULL},
+    {"batchinput", run_nothing, "m", 0, NULL},
+};
+
+void dtx_add(struct document *d)
+{
+    tex_add_commands(&d->tex, commands, sizeof commands / sizeof *commands,
+                     MEANING_COMMAND, false);
+}

@@ -1,0 +1,371 @@
+/* Files that a document includes. */
+#include <stdlib.h>
+
+#include "indexer/parse/text/charset.h"
+#include "indexer/parse/latex/latex_internal.h"
+#include "indexer/parse/text/sniff.h"
+
+/* ---- Opening ---- */
+
+static bool is_open(const struct tex *tex, struct slice path)
+{
+    for (size_t i = 0; i < tex->input_count; i++)
+        if (tex->inputs[i].is_file &&
+            slice_equal(tex->files[tex->inputs[i].file].path, path))
+            return true;
+    return false;
+}
+
+/* UINT16_MAX: it cannot be read. */
+static uint16_t add_file(struct document *d, const struct buf *path,
+                         const struct buf *bytes, struct token call)
+{
+    struct tex *tex = &d->tex;
+    struct err err = {.position = -1};
+    for (size_t i = 0; i < tex->file_count; i++)
+        if (slice_equal(tex->files[i].path, buf_slice(path)))
+            return (uint16_t)i;
+    mem_reserve((void **)&tex->files, &tex->file_capacity, tex->file_count + 1,
+                sizeof *tex->files);
+    struct tex_file *file = &tex->files[tex->file_count];
+    *file = (struct tex_file){.path = document_keep(d, buf_slice(path)),
+                              .bytes = document_keep(d, buf_slice(bytes))};
+    if (sniff_latex(file->bytes, &file->transcoded, &file->encoding, &err)) {
+        tex_report(tex, call, "%s: %s", path->data, err.message);
+        return UINT16_MAX;
+    }
+    tex->most_steps += 200 * file->bytes.size;
+    return (uint16_t)tex->file_count++;
+}
+
+/* False, and a report: no file more is asked for. */
+static bool may_ask(struct document *d, struct token call)
+{
+    struct tex *tex = &d->tex;
+    if (d->reader && d->asked_count >= MOST_ASKED)
+        tex_report(tex, call, "it includes more than %d files; no more is read",
+                   MOST_ASKED);
+    else if (tex->file_depth >= MOST_FILE_DEPTH ||
+             tex->file_count >= MOST_FILES || !d->reader)
+        tex_report(tex, call, "too many files within files");
+    else
+        return ++d->asked_count;
+    return false;
+}
+
+bool inputs_fetch(struct document *d, struct slice names, struct token call,
+                  uint16_t *ret_file)
+{
+    struct tex *tex = &d->tex;
+    struct buf bytes = {0}, path = {0};
+    uint16_t file = UINT16_MAX;
+    if (!may_ask(d, call))
+        return false;
+    bool found = d->reader->open(d->reader->context, names, &bytes, &path);
+    if (!found && path.size)
+        tex_report(tex, call, "%s", path.data);
+    else if (found && is_open(tex, buf_slice(&path)))
+        tex_report(tex, call, "%s includes itself", path.data);
+    else if (found)
+        file = add_file(d, &path, &bytes, call);
+    buf_free(&bytes);
+    buf_free(&path);
+    *ret_file = file;
+    return file != UINT16_MAX;
+}
+
+bool inputs_open(struct document *d, struct slice names, struct token call)
+{
+    uint16_t file;
+    bool found = inputs_fetch(d, names, call, &file);
+    if (found)
+        tex_push_file(&d->tex, file);
+    return found;
+}
+
+/* ---- Names ---- */
+
+static void put_names(const struct document *d, struct slice name,
+                      const char *ending, struct buf *ret)
+{
+    for (int i = 0; i < 2; i++) {
+        bool folder = i == 0;
+        if (folder && !d->input_folder.size)
+            continue;
+        for (int k = 0; k < 2; k++) {
+            if (folder)
+                buf_put_slice(ret, d->input_folder);
+            buf_put_slice(ret, name);
+            if (!k)
+                buf_put_text(ret, ending);
+            buf_put_byte(ret, '\n');
+        }
+    }
+}
+
+static void open_named(struct document *d, struct slice name,
+                       const char *ending, struct token call)
+{
+    struct buf names = {0};
+    while (name.size && strchr(" \"", name.data[0])) {
+        name.data++;
+        name.size--;
+    }
+    while (name.size && strchr(" \"", name.data[name.size - 1]))
+        name.size--;
+    if (!name.size)
+        return;
+    put_names(d, name, ending, &names);
+    size_t before = d->tex.report_count;
+    if (!inputs_open(d, buf_slice(&names), call) &&
+        d->tex.report_count == before)
+        tex_report(&d->tex, call, "%.*s is not there", (int)name.size,
+                   name.data);
+    buf_free(&names);
+}
+
+/* \input{name}, or plain TeX's \input name. */
+static void read_file_name(struct tex *tex, struct buf *ret)
+{
+    struct token token = tex_next_solid(tex);
+    if (token.cat == CAT_BEGIN) {
+        tex_unread(tex, token);
+        tex_read_text(tex, ret);
+        return;
+    }
+    tex_unread(tex, token);
+    while ((token = tex_next_expanded(tex)).cat == CAT_LETTER ||
+           token.cat == CAT_OTHER || token.cat == CAT_SUB)
+        tex_write_token(tex, token, ret);
+    if (token.cat != CAT_SPACE)
+        tex_unread(tex, token);
+}
+
+static bool is_included(const struct document *d, struct slice name)
+{
+    if (!d->is_only)
+        return true;
+    struct slice rest = d->only;
+    while (rest.size) {
+        const char *comma = memchr(rest.data, ',', rest.size);
+        size_t size = comma ? (size_t)(comma - rest.data) : rest.size;
+        struct slice one = {rest.data, size};
+        while (one.size && strchr(" \n\t", one.data[0])) {
+            one.data++;
+            one.size--;
+        }
+        while (one.size && strchr(" \n\t", one.data[one.size - 1]))
+            one.size--;
+        if (slice_equal(one, name))
+            return true;
+        size += comma != NULL;
+        rest.data += size;
+        rest.size -= size;
+    }
+    return false;
+}
+
+static void run_input(struct tex *tex, const struct command *command,
+                      struct token call)
+{
+    struct document *d = document_of(tex);
+    struct buf name = {0};
+    read_file_name(tex, &name);
+    if (command->value) /* \include begins a page */
+        document_flush(d);
+    if (!command->value || is_included(d, buf_slice(&name)))
+        open_named(d, buf_slice(&name), ".tex", call);
+    buf_free(&name);
+}
+
+static void run_include_only(struct tex *tex, const struct command *command,
+                             struct token call)
+{
+    struct document *d = document_of(tex);
+    struct buf names = {0};
+    (void)command;
+    (void)call;
+    tex_read_text(tex, &names);
+    d->only = document_keep(d, buf_slice(&names));
+    d->is_only = true;
+    buf_free(&names);
+}
+
+/* \import{folder}{file}: names in it are of that folder first. */
+static void run_import(struct tex *tex, const struct command *command,
+                       struct token call)
+{
+    struct document *d = document_of(tex);
+    struct buf folder = {0}, name = {0};
+    tex_read_character(tex, '*');
+    if (command->value)
+        buf_put_slice(&folder, d->input_folder);
+    tex_read_text(tex, &folder);
+    if (folder.size && folder.data[folder.size - 1] != '/')
+        buf_put_byte(&folder, '/');
+    tex_read_text(tex, &name);
+    d->input_folder = document_keep(d, buf_slice(&folder));
+    open_named(d, buf_slice(&name), ".tex", call);
+    buf_free(&folder);
+    buf_free(&name);
+}
+
+/* \subfile: a document of its own, of which the body is read. */
+static void end_subfile(struct tex *tex)
+{
+    tex->stopped = false;
+}
+
+static void run_subfile(struct tex *tex, const struct command *command,
+                        struct token call)
+{
+    struct document *d = document_of(tex);
+    struct buf name = {0};
+    (void)command;
+    tex_read_text(tex, &name);
+    size_t before = tex->input_count;
+    open_named(d, buf_slice(&name), ".tex", call);
+    if (tex->input_count > before) {
+        struct input *input = &tex->inputs[tex->input_count - 1];
+        struct slice text = tex->files[input->file].transcoded.text;
+        static const char begin[] = "\\begin{document}",
+                          end[] = "\\end{document}";
+        const char *from =
+            memmem(text.data, text.size, begin, sizeof begin - 1);
+        const char *to = memmem(text.data, text.size, end, sizeof end - 1);
+        if (from)
+            input->at = (size_t)(from - text.data) + sizeof begin - 1;
+        if (to && (size_t)(to - text.data) >= input->at)
+            input->end = (size_t)(to - text.data);
+        input->ended = end_subfile;
+    }
+    buf_free(&name);
+}
+
+/* The file ends with this line. */
+static void run_endinput(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    (void)command;
+    (void)call;
+    if (!tex->top_file)
+        return;
+    struct input *file = &tex->inputs[tex->top_file - 1];
+    struct slice text = tex->files[file->file].transcoded.text;
+    const char *end = memchr(text.data + file->at, '\n', file->end - file->at);
+    if (end)
+        file->end = (size_t)(end - text.data);
+}
+
+/* @ is a letter while any package or class is read. */
+static void close_package(struct tex *tex)
+{
+    struct document *d = document_of(tex);
+    if (!--d->packages)
+        tex_set_catcode(tex, '@', CAT_OTHER, true);
+}
+
+bool inputs_open_package(struct document *d, struct slice names,
+                         struct token call)
+{
+    struct tex *tex = &d->tex;
+    if (!inputs_open(d, names, call))
+        return false;
+    tex->inputs[tex->input_count - 1].ended = close_package;
+    tex_set_catcode(tex, '@', CAT_LETTER, true);
+    d->packages++;
+    return true;
+}
+
+static void open_package(struct document *d, struct slice name,
+                         struct token call)
+{
+    struct buf file = {0};
+    while (name.size && strchr(" \n\t", name.data[0])) {
+        name.data++;
+        name.size--;
+    }
+    while (name.size && strchr(" \n\t", name.data[name.size - 1]))
+        name.size--;
+    buf_put_slice(&file, name);
+    buf_put_text(&file, ".sty\n");
+    if (name.size)
+        inputs_open_package(d, buf_slice(&file), call);
+    buf_free(&file);
+}
+
+/* The last is pushed first, so that the first is read first. */
+void inputs_open_packages(struct document *d, struct slice names,
+                          struct token call)
+{
+    while (names.size) {
+        const char *comma = memrchr(names.data, ',', names.size);
+        size_t from = comma ? (size_t)(comma - names.data) + 1 : 0;
+        open_package(d, (struct slice){names.data + from, names.size - from},
+                     call);
+        names.size = comma ? from - 1 : 0;
+    }
+}
+
+/* Packages that lie beside the document; what they define is read. */
+static void run_package(struct tex *tex, const struct command *command,
+                        struct token call)
+{
+    struct buf names = {0};
+    (void)command;
+    tex_skip_before(tex, "o");
+    tex_read_text(tex, &names);
+    tex_skip_before(tex, "o");
+    inputs_open_packages(document_of(tex), buf_slice(&names), call);
+    buf_free(&names);
+}
+
+/* \IfFileExists{f}{a}{b}, \InputIfFileExists: files are not asked after. */
+static void run_if_file(struct tex *tex, const struct command *command,
+                        struct token call)
+{
+    struct document *d = document_of(tex);
+    struct buf name = {0};
+    tex_read_text(tex, &name);
+    if (command->value) {
+        struct buf names = {0};
+        tex_skip_before(tex, "mm");
+        put_names(d, buf_slice(&name), ".tex", &names);
+        inputs_open(d, buf_slice(&names), call);
+        buf_free(&names);
+    } else {
+        expand_choose(tex, true);
+    }
+    buf_free(&name);
+}
+
+static void run_bye(struct tex *tex, const struct command *command,
+                    struct token call)
+{
+    (void)command;
+    (void)call;
+    tex->stopped = true;
+}
+
+static const struct command commands[] = {
+    {"input", run_input, NULL, 0, NULL},
+    {"@input", run_input, NULL, 0, NULL},
+    {"@@input", run_input, NULL, 0, NULL},
+    {"include", run_input, NULL, 1, NULL},
+    {"includeonly", run_include_only, NULL, 0, NULL},
+    {"import", run_import, NULL, 0, NULL},
+    {"subimport", run_import, NULL, 1, NULL},
+    {"subfile", run_subfile, NULL, 0, NULL},
+    {"endinput", run_endinput, NULL, 0, NULL},
+    {"usepackage", run_package, NULL, 0, NULL},
+    {"RequirePackage", run_package, NULL, 0, NULL},
+    {"IfFileExists", run_if_file, NULL, 0, NULL},
+    {"InputIfFileExists", run_if_file, NULL, 1, NULL},
+    {"bye", run_bye, NULL, 0, NULL},
+};
+
+void inputs_add(struct document *d)
+{
+    tex_add_commands(&d->tex, commands, sizeof commands / sizeof *commands,
+                     MEANING_COMMAND, false);
+}

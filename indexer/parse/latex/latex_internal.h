@@ -1,0 +1,290 @@
+/* A LaTeX document while it is read: the groups that are open, the text that is
+ * gathered, and what becomes of it.  Text flows into the body's blocks, or into
+ * a title, a footnote or the like, which is then open above the body. */
+#ifndef INDEXER_PARSE_LATEX_LATEX_INTERNAL_H
+#define INDEXER_PARSE_LATEX_LATEX_INTERNAL_H
+
+#include "indexer/parse/latex/latex.h"
+#include "indexer/parse/latex/tex/tex.h"
+#include "indexer/parse/outline/outline.h"
+#include "indexer/parse/outline/writer.h"
+
+struct document;
+struct work;
+
+/* What text is part of; every group has its own copy. */
+struct context {
+    int kind; /* enum block_kind */
+    struct slice info;
+    unsigned depth;   /* of lists in lists */
+    unsigned ordinal; /* of the next item; 0: not numbered */
+    bool item;        /* an item of a definition list has begun */
+    bool mono;        /* typewriter: no ligatures */
+    bool silent;      /* nothing of it is text */
+    bool math;        /* of \ensuremath and the like */
+    unsigned grid;    /* number of the table that & and \\ belong to */
+};
+
+/* What is done when a group ends. */
+enum group_kind {
+    GROUP_BRACE,
+    GROUP_SEMI, /* \begingroup */
+    GROUP_ENVIRONMENT,
+    GROUP_FLOW, /* an argument whose text is gathered by itself */
+    GROUP_LINK, /* an argument that is a link */
+    GROUP_BOX   /* an argument set by itself */
+};
+
+struct group {
+    int kind; /* enum group_kind */
+    struct context outer;
+    uint32_t name;                         /* of an environment: its symbol */
+    const struct environment *environment; /* built in; NULL */
+    struct token opened;
+    size_t mark; /* of a link: where its text begins */
+    struct slice url;
+    bool entry; /* a reference entry ends with it */
+};
+
+/* What becomes of text gathered by itself. */
+enum flow_kind {
+    FLOW_BODY,
+    FLOW_TITLE,    /* of a section */
+    FLOW_NAME,     /* the document's title */
+    FLOW_FOOTNOTE, /* stands after the paragraph */
+    FLOW_CAPTION,
+    FLOW_INDEX, /* an entry of the index */
+    FLOW_DROPPED
+};
+
+struct flow {
+    int kind; /* enum flow_kind */
+    struct writer writer;
+    uint16_t file; /* of the text so far */
+    struct token opened;
+    /* Of a title: */
+    int level;
+    struct slice number;
+    size_t first_ref;
+    const char *counter; /* of a caption: figure, table */
+};
+
+/* A footnote that waits for the end of its paragraph. */
+struct aside {
+    struct slice text;
+    struct span span;
+    uint16_t file;
+};
+
+struct label {
+    struct slice name;
+    struct slice number; /* "3.2"; empty: not known */
+    struct slice what;   /* "section", "figure", ... */
+    struct slice title;  /* of its section */
+    bool defined;
+};
+
+/* \newtheorem */
+struct theorem {
+    uint32_t name; /* symbol of the environment */
+    struct slice title, counter;
+};
+
+/* A built-in environment.  `before` is as a command's. */
+struct environment {
+    const char *name;
+    void (*begin)(struct document *d, const struct environment *environment,
+                  struct token call);
+    void (*end)(struct document *d, struct group *group);
+    const char *before;
+    int value;
+    const char *text;
+    int firm; /* wins over a document's own: 1, one that takes one argument;
+                 2, any */
+};
+
+enum {
+    MOST_FLOWS = 200,
+    MOST_ASKED = 5000 /* times that a file is asked for */
+};
+
+struct document {
+    struct tex tex;
+    struct outline outline;
+    const struct latex_reader *reader;
+
+    struct group *groups;
+    size_t group_count, group_capacity;
+    struct flow flows[MOST_FLOWS]; /* flows[0]: the body */
+    size_t flow_count;
+    struct context in;
+    struct aside *asides;
+    size_t aside_count, aside_capacity;
+    unsigned grids;   /* tables so far */
+    unsigned rows;    /* of the table so far */
+    unsigned heads;   /* of these, headers */
+    unsigned spanned; /* columns that the cell takes besides its own */
+
+    struct label *labels;
+    size_t label_count, label_capacity;
+    struct slice number; /* what a \label here is of */
+    struct slice what;
+    struct slice section;  /* title of the section */
+    struct slice *waiting; /* labels within a title */
+    size_t waiting_count, waiting_capacity;
+    size_t bibliography;    /* items so far */
+    struct slice bib_files; /* \addbibresource: names, one a line */
+    struct work *works;     /* [work_count] of latex_bibliography.c */
+    size_t work_count, work_capacity, work_at;
+    bool cites_all;             /* \nocite{*} */
+    struct page_alias *entries; /* [entry_count] of the index */
+    size_t entry_count, entry_capacity;
+    size_t settled_count;   /* of them, those whose section is known */
+    struct slice index_url; /* of the last of these; empty: none */
+    uint32_t index_node;    /* its section */
+    char index_signs[5];    /* of level, actual, encap, quote */
+    bool index_styled;      /* a style was looked for */
+
+    struct slice title; /* the document's */
+    struct span title_span;
+    uint16_t title_file;
+    struct slice input_folder; /* of \import; "" */
+    struct slice only;         /* \includeonly: names, one a line */
+    bool is_only;
+    unsigned asked_count;   /* of times that a file was asked for */
+    struct tokens at_begin; /* \AtBeginDocument */
+    struct theorem *theorems;
+    size_t theorem_count, theorem_capacity;
+    unsigned packages;   /* being read */
+    bool is_document;    /* has a \documentclass */
+    bool begun;          /* \begin{document} */
+    bool chaptered;      /* its class has chapters */
+    bool classed;        /* its class is known */
+    bool unnumbered;     /* \frontmatter, \backmatter */
+    bool all_unnumbered; /* memoir: and what is in its chapters */
+    bool appendix;
+    bool documented; /* a .dtx file is read as documentation */
+    bool described;  /* only what is to be described of it */
+    uint32_t last;   /* the character put last, for ligatures; 0: none */
+    struct token last_token;
+};
+
+static inline struct document *document_of(struct tex *tex)
+{
+    return tex->document;
+}
+static inline struct flow *document_flow(struct document *d)
+{
+    return &d->flows[d->flow_count - 1];
+}
+
+/* ---- Text (latex_document.c) ---- */
+
+/* UTF-8 that stands at (or was made at) the token. */
+void document_put(struct document *d, struct token token, struct slice text);
+void document_put_text(struct document *d, struct token token,
+                       const char *text);
+void document_space(struct document *d);
+/* Ends the paragraph, or what else is being gathered as a block. */
+void document_flush(struct document *d);
+/* A block of its own. */
+void document_block(struct document *d, int kind, struct slice text,
+                    struct slice info, struct token place);
+bool document_is_body(const struct document *d);
+struct slice document_keep(struct document *d, struct slice text);
+
+/* ---- Groups (latex_document.c) ---- */
+
+struct group *document_open(struct document *d, int kind, struct token token);
+void document_close(struct document *d);
+/* The argument that follows is a group of that kind. */
+struct group *document_open_argument(struct document *d, int kind,
+                                     struct token call);
+/* Gathers the argument that follows by itself; NULL: nested too deep. */
+struct flow *document_open_flow(struct document *d, int kind,
+                                struct token call);
+struct group *document_environment(struct document *d);
+/* Reads all there is. */
+void document_read(struct document *d);
+
+/* ---- The commands of each part ---- */
+
+void text_add(struct document *d);         /* latex_symbols.c */
+void text_add_logos(struct document *d);   /* those of the class amsldoc */
+void commands_add(struct document *d);     /* commands.c */
+void loops_add(struct document *d);        /* tex_loops.c */
+void sections_add(struct document *d);     /* latex_sections.c */
+void blocks_add(struct document *d);       /* blocks.c */
+void tabular_add(struct document *d);      /* latex_tabular.c */
+void verbatim_add(struct document *d);     /* latex_verbatim.c */
+void math_add(struct document *d);         /* math.c */
+void labels_add(struct document *d);       /* latex_labels.c */
+void index_add(struct document *d);        /* index.c */
+void inputs_add(struct document *d);       /* inputs.c */
+void bibliography_add(struct document *d); /* latex_bibliography.c */
+void dtx_add(struct document *d);          /* latex_dtx.c */
+void entries_add(struct document *d);      /* entries.c */
+void environments_add(struct document *d, const struct environment *list,
+                      size_t count);
+
+/* latex_sections.c */
+void sections_end_title(struct document *d, struct flow *flow);
+void sections_class(struct document *d, struct slice name);
+/* The number that counter `name` prints, in the document's memory. */
+struct slice sections_number(struct document *d, const char *name);
+
+/* blocks.c */
+void blocks_paragraph(struct document *d);
+/* What follows is of that kind, until the group ends. */
+void blocks_begin_kind(struct document *d, int kind, struct slice info);
+void blocks_end_caption(struct document *d, struct flow *flow);
+
+/* latex_tabular.c */
+void tabular_row(struct document *d);
+void tabular_cell(struct document *d);
+
+/* math.c */
+void math_shift(struct document *d, struct token token);
+
+/* latex_verbatim.c: a passage as it is written, from the tokens of an argument. */
+void verbatim_write(const struct document *d, const struct tokens *list,
+                    struct buf *ret);
+/* If `call` is \verb: what it is to show, a token a character. */
+bool verbatim_in_formula(struct document *d, struct token call,
+                         struct tokens *ret);
+/* |x| stands as it is written from \begin{document} on. */
+void verbatim_between_bars(struct document *d);
+
+/* latex_labels.c */
+void labels_define(struct document *d, struct slice name);
+void labels_settle(struct document *d); /* those met within a title */
+void labels_resolve(struct document *d);
+/* \refstepcounter */
+void labels_step(struct document *d, const char *counter);
+
+/* index.c */
+/* The section of the entries so far is the one that is being read. */
+void index_settle(struct document *d);
+void index_end_entry(struct document *d, struct flow *flow);
+/* The entries as aliases of the page. */
+void index_emit(const struct document *d, struct tree *tree);
+
+/* latex_dtx.c */
+bool dtx_is(struct slice text);
+void dtx_read(struct document *d, uint16_t file);
+
+/* inputs.c */
+/* The names (one a line) of a file that is to be read; the first that is there
+ * is.  False: none is. */
+bool inputs_open(struct document *d, struct slice names, struct token call);
+/* The same, but the file is not read yet. */
+bool inputs_fetch(struct document *d, struct slice names, struct token call,
+                  uint16_t *ret_file);
+/* The same as inputs_open of a package or class. */
+bool inputs_open_package(struct document *d, struct slice names,
+                         struct token call);
+/* Of each of these packages, separated by commas. */
+void inputs_open_packages(struct document *d, struct slice names,
+                          struct token call);
+
+#endif

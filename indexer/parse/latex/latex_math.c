@@ -1,0 +1,307 @@
+/* Formulas stay as they are written, TeX's own notation. */
+#include "indexer/parse/latex/latex_internal.h"
+
+struct formula {
+    struct tokens tokens;
+    struct token first, last;
+    bool any;
+    bool broken; /* it does not end where it should */
+};
+
+enum { END_DOLLAR, END_DOLLARS, END_BRACKET, END_PARENTHESIS, END_NAME };
+
+/* \label{x} within is none of the formula. */
+static bool takes_label(struct document *d, struct token token)
+{
+    if (token.cat != CAT_NAME)
+        return false;
+    struct slice name = d->tex.symbols[token.value].name;
+    struct buf text = {0};
+    if (slice_is(name, "label")) {
+        tex_read_text(&d->tex, &text);
+        if (text.size)
+            labels_define(d, buf_slice(&text));
+        buf_free(&text);
+        return true;
+    }
+    return slice_is(name, "nonumber") || slice_is(name, "notag");
+}
+
+static void add(struct formula *f, struct token token)
+{
+    if (!f->any)
+        f->first = token;
+    f->any = true;
+    f->last = token;
+    tokens_add(&f->tokens, token);
+}
+
+static bool takes_verb(struct document *d, struct formula *f,
+                       struct token token)
+{
+    struct tokens shown = {0};
+    bool taken = verbatim_in_formula(d, token, &shown);
+    for (size_t i = 0; i < shown.count; i++)
+        add(f, shown.items[i]);
+    tokens_free(&shown);
+    return taken;
+}
+
+static bool is_named(struct document *d, struct token token, const char *name)
+{
+    return token.cat == CAT_NAME &&
+           slice_is(d->tex.symbols[token.value].name, name);
+}
+
+/* The name that follows \begin or \end, whose tokens join the formula. */
+static void read_name(struct document *d, struct formula *f, struct buf *ret)
+{
+    struct token token = tex_next_solid(&d->tex);
+    if (token.cat != CAT_BEGIN) {
+        tex_unread(&d->tex, token);
+        return;
+    }
+    add(f, token);
+    while ((token = tex_next(&d->tex)).cat != CAT_NONE &&
+           token.cat != CAT_STOP) {
+        add(f, token);
+        if (token.cat == CAT_END || ret->size > 200)
+            return;
+        tex_write_token(&d->tex, token, ret);
+    }
+    tex_unread(&d->tex, token);
+}
+
+/* True: the formula ends with \end{name}. */
+static bool read_end(struct document *d, struct formula *f, struct slice name,
+                     size_t *depth, struct token token)
+{
+    struct buf read = {0};
+    size_t before = f->tokens.count;
+    add(f, token);
+    read_name(d, f, &read);
+    bool ends = !*depth && slice_equal(buf_slice(&read), name);
+    if (*depth)
+        --*depth;
+    buf_free(&read);
+    if (ends)
+        f->tokens.count = before;
+    return ends;
+}
+
+static bool ends_here(struct document *d, struct token token, int end,
+                      size_t braces)
+{
+    switch (end) {
+    case END_DOLLAR: return token.cat == CAT_MATH && !braces;
+    case END_BRACKET: return is_named(d, token, "]");
+    case END_PARENTHESIS: return is_named(d, token, ")");
+    default: return false;
+    }
+}
+
+static void read_formula(struct document *d, struct formula *f, int end,
+                         struct slice name)
+{
+    struct tex *tex = &d->tex;
+    size_t braces = 0, depth = 0;
+    for (;;) {
+        struct token token = tex_next(tex);
+        if (ends_here(d, token, end, braces))
+            return;
+        if (end == END_DOLLARS && token.cat == CAT_MATH && !braces) {
+            token = tex_next(tex);
+            if (token.cat != CAT_MATH)
+                tex_unread(tex, token);
+            return;
+        }
+        if (token.cat == CAT_NONE || token.cat == CAT_STOP ||
+            (token_is(token, CAT_NAME, tex->par) &&
+             !(token.flags & TOKEN_MADE)) ||
+            (token.cat == CAT_END && !braces && end < END_NAME)) {
+            f->broken = true;
+            tex_unread(tex, token);
+            return;
+        }
+        if (token.cat == CAT_NAME) {
+            const struct meaning *meaning = tex_meaning(tex, token);
+            if (meaning->kind == MEANING_MACRO && meaning->macro->ends_math) {
+                tex_expand(tex, token);
+                continue;
+            }
+            if (takes_label(d, token) || takes_verb(d, f, token))
+                continue;
+            if (token.value == tex->begin) {
+                struct buf ignored = {0};
+                add(f, token);
+                read_name(d, f, &ignored);
+                buf_free(&ignored);
+                depth++;
+                continue;
+            }
+            if (token.value == tex->end) {
+                if (end != END_NAME && !depth) {
+                    f->broken = true;
+                    tex_unread(tex, token);
+                    return;
+                }
+                if (read_end(d, f, name, &depth, token))
+                    return;
+                continue;
+            }
+        }
+        braces += token.cat == CAT_BEGIN;
+        if (token.cat == CAT_END && braces)
+            braces--;
+        add(f, token);
+    }
+}
+
+static struct token place_of(const struct formula *f, struct token call)
+{
+    struct token place = call;
+    if (f->any && f->first.file == call.file && f->first.from < place.from)
+        place.from = f->first.from;
+    if (f->any && f->last.file == call.file && f->last.to > place.to)
+        place.to = f->last.to;
+    return place;
+}
+
+static void put_inline(struct document *d, const struct formula *f,
+                       struct token call)
+{
+    struct buf text = {0};
+    buf_put_byte(&text, '$');
+    verbatim_write(d, &f->tokens, &text);
+    while (text.size > 1 && strchr(" \n\t\r", text.data[text.size - 1]))
+        text.size--;
+    buf_put_byte(&text, '$');
+    if (text.size > 2)
+        document_put(d, place_of(f, call), buf_slice(&text));
+    buf_free(&text);
+}
+
+static bool stands_alone(const struct document *d)
+{
+    return document_is_body(d) &&
+           (d->in.kind == BLOCK_PARAGRAPH || d->in.kind == BLOCK_QUOTE ||
+            d->in.kind == BLOCK_NOTE);
+}
+
+static void put_display(struct document *d, const struct formula *f,
+                        struct token call)
+{
+    struct buf text = {0};
+    if (!stands_alone(d)) {
+        document_space(d);
+        put_inline(d, f, call);
+        document_space(d);
+        return;
+    }
+    document_flush(d);
+    verbatim_write(d, &f->tokens, &text);
+    struct slice trimmed = buf_slice(&text);
+    while (trimmed.size && strchr(" \n\t\r", trimmed.data[0])) {
+        trimmed.data++;
+        trimmed.size--;
+    }
+    while (trimmed.size && strchr(" \n\t\r", trimmed.data[trimmed.size - 1]))
+        trimmed.size--;
+    document_block(d, BLOCK_MATH, trimmed, (struct slice){"", 0},
+                   place_of(f, call));
+    buf_free(&text);
+}
+
+static void formula(struct document *d, struct token call, int end,
+                    const char *name)
+{
+    struct formula f = {0};
+    bool display = end == END_DOLLARS || end == END_BRACKET || end == END_NAME;
+    read_formula(d, &f, end, slice_of(name));
+    if (f.broken)
+        tex_report(&d->tex, call, "a formula does not end");
+    if (display)
+        put_display(d, &f, call);
+    else
+        put_inline(d, &f, call);
+    tokens_free(&f.tokens);
+}
+
+void math_shift(struct document *d, struct token token)
+{
+    struct token next = tex_next(&d->tex);
+    if (next.cat == CAT_MATH) {
+        formula(d, token, END_DOLLARS, "");
+        return;
+    }
+    tex_unread(&d->tex, next);
+    formula(d, token, END_DOLLAR, "");
+}
+
+static void run_math(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    formula(document_of(tex), call, command->value, "");
+}
+
+static void run_ensuremath(struct tex *tex, const struct command *command,
+                           struct token call)
+{
+    struct document *d = document_of(tex);
+    struct formula f = {0};
+    (void)command;
+    tex_read_argument(tex, &f.tokens);
+    if (f.tokens.count) {
+        f.any = true;
+        f.first = f.tokens.items[0];
+        f.last = f.tokens.items[f.tokens.count - 1];
+    }
+    put_inline(d, &f, call);
+    tokens_free(&f.tokens);
+}
+
+static void begin_math(struct document *d,
+                       const struct environment *environment, struct token call)
+{
+    if (environment->value)
+        labels_step(d, "equation");
+    formula(d, call, END_NAME, environment->name);
+    /* Its end was read. */
+    document_close(d);
+}
+
+static const struct command commands[] = {
+    {"[", run_math, NULL, END_BRACKET, NULL},
+    {"(", run_math, NULL, END_PARENTHESIS, NULL},
+    {"ensuremath", run_ensuremath, NULL, 0, NULL},
+};
+
+static const struct environment environments[] = {
+    {"equation", begin_math, NULL, NULL, 1, NULL, 0},
+    {"equation*", begin_math, NULL, NULL, 0, NULL, 0},
+    {"displaymath", begin_math, NULL, NULL, 0, NULL, 0},
+    {"math", begin_math, NULL, NULL, 0, NULL, 0},
+    {"eqnarray", begin_math, NULL, NULL, 1, NULL, 0},
+    {"eqnarray*", begin_math, NULL, NULL, 0, NULL, 0},
+    {"align", begin_math, NULL, NULL, 1, NULL, 0},
+    {"align*", begin_math, NULL, NULL, 0, NULL, 0},
+    {"alignat", begin_math, NULL, "m", 1, NULL, 0},
+    {"alignat*", begin_math, NULL, "m", 0, NULL, 0},
+    {"flalign", begin_math, NULL, NULL, 1, NULL, 0},
+    {"flalign*", begin_math, NULL, NULL, 0, NULL, 0},
+    {"gather", begin_math, NULL, NULL, 1, NULL, 0},
+    {"gather*", begin_math, NULL, NULL, 0, NULL, 0},
+    {"multline", begin_math, NULL, NULL, 1, NULL, 0},
+    {"multline*", begin_math, NULL, NULL, 0, NULL, 0},
+    {"dmath", begin_math, NULL, NULL, 1, NULL, 0},
+    {"dmath*", begin_math, NULL, NULL, 0, NULL, 0},
+    {"subequations", NULL, NULL, NULL, 0, NULL, 0},
+};
+
+void math_add(struct document *d)
+{
+    tex_add_commands(&d->tex, commands, sizeof commands / sizeof *commands,
+                     MEANING_COMMAND, true);
+    environments_add(d, environments,
+                     sizeof environments / sizeof *environments);
+}

@@ -1,0 +1,416 @@
+/* Sections, their numbers, and what classes say of them. */
+#include <stdlib.h>
+
+#include "indexer/parse/latex/latex_internal.h"
+
+static const char *const counters[] = {
+    "part",          "chapter",   "section",     "subsection",
+    "subsubsection", "paragraph", "subparagraph"};
+
+enum { PART = -1, CHAPTER, SECTION, SUBPARAGRAPH = 5 };
+
+/* ---- Numbers ---- */
+
+static int64_t count_of(struct document *d, const char *name)
+{
+    uint32_t index = counter_find(&d->tex, slice_of(name));
+    return index == UINT32_MAX ? 0 : d->tex.counts[index];
+}
+
+static void set_count(struct document *d, const char *name, int64_t value)
+{
+    uint32_t index = counter_find(&d->tex, slice_of(name));
+    if (index != UINT32_MAX)
+        d->tex.counts[index] = value;
+}
+
+static struct slice expanded(struct document *d, const char *prefix,
+                             const char *name)
+{
+    struct buf whole = {0}, text = {0};
+    struct tokens list = {0};
+    buf_printf(&whole, "%s%s", prefix, name);
+    struct token token = {.cat = CAT_NAME, .file = UINT16_MAX};
+    token.value = tex_symbol(&d->tex, buf_slice(&whole));
+    tokens_add(&list, token);
+    if (tex_is_expandable(&d->tex, token))
+        tex_expand_text(&d->tex, &list, &text);
+    buf_clear(&whole);
+    /* Formatting around a number is none of it. */
+    for (size_t at = 0; at < text.size; at++) {
+        if (text.data[at] != '\\') {
+            buf_put_byte(&whole, text.data[at]);
+            continue;
+        }
+        while (at + 1 < text.size && ((text.data[at + 1] | 32) >= 'a') &&
+               ((text.data[at + 1] | 32) <= 'z'))
+            at++;
+    }
+    struct slice kept = document_keep(d, buf_slice(&whole));
+    tokens_free(&list);
+    buf_free(&text);
+    buf_free(&whole);
+    return kept;
+}
+
+struct slice sections_number(struct document *d, const char *name)
+{
+    return expanded(d, "the", name);
+}
+
+/* ---- Classes ---- */
+
+static void within(struct document *d, const char *name, const char *above)
+{
+    counter_reset_within(&d->tex, slice_of(name), slice_of(above));
+}
+
+static void chaptered(struct document *d)
+{
+    struct tex *tex = &d->tex;
+    d->chaptered = true;
+    set_count(d, "secnumdepth", 2);
+    within(d, "section", "chapter");
+    within(d, "figure", "chapter");
+    within(d, "table", "chapter");
+    within(d, "equation", "chapter");
+    within(d, "footnote", "chapter");
+    tex_define_text(tex, "thesection", "\\thechapter.\\arabic{section}");
+    tex_define_text(tex, "thefigure", "\\thechapter.\\arabic{figure}");
+    tex_define_text(tex, "thetable", "\\thechapter.\\arabic{table}");
+    tex_define_text(tex, "theequation", "\\thechapter.\\arabic{equation}");
+}
+
+void sections_class(struct document *d, struct slice name)
+{
+    static const char *const books[] = {
+        "book",       "report",  "memoir",   "scrbook",   "scrreprt",
+        "scrreport",  "amsbook", "extbook",  "extreport", "octavo",
+        "tufte-book", "svmono",  "ctexbook", "ctexrep",   "jsbook",
+        "refrep",     "boek",    "rapport1"};
+    static const char *const articles[] = {
+        "article",  "scrartcl", "ltxdoc",     "amsart", "extarticle",
+        "proc",     "ltxguide", "l3doc",      "amsdtx", "beamer",
+        "letter",   "minimal",  "standalone", "ltnews", "tufte-handout",
+        "artikel1", "artikel3", "IEEEtran",   "acmart", "llncs"};
+    for (size_t i = 0; i < sizeof books / sizeof *books; i++)
+        if (slice_is(name, books[i]) && !d->classed) {
+            d->classed = true;
+            chaptered(d);
+            if (slice_is(name, "memoir")) {
+                set_count(d, "secnumdepth", 1);
+                d->all_unnumbered = true;
+            }
+        }
+    for (size_t i = 0; i < sizeof articles / sizeof *articles; i++)
+        if (slice_is(name, articles[i]))
+            d->classed = true;
+}
+
+/* ---- Headings ---- */
+
+/* What is open that no section stands in. */
+static void leave(struct document *d, struct token call)
+{
+    while (d->flow_count > 1)
+        document_close(d);
+    document_flush(d);
+    size_t entry = SIZE_MAX;
+    for (size_t i = 0; i < d->group_count && entry == SIZE_MAX; i++)
+        if (d->groups[i].entry)
+            entry = i;
+    if (entry != SIZE_MAX)
+        tex_report(&d->tex, call, "a section within a reference entry");
+    while (d->group_count > entry)
+        document_close(d);
+    if (d->in.kind != BLOCK_PARAGRAPH && d->in.kind != BLOCK_NOTE &&
+        d->in.kind != BLOCK_QUOTE)
+        tex_report(&d->tex, call, "a section within a list or table");
+    d->in = (struct context){.kind = BLOCK_PARAGRAPH, .silent = d->in.silent};
+}
+
+static bool is_numbered(struct document *d, int level)
+{
+    return d->is_document && level <= count_of(d, "secnumdepth") &&
+           (!d->unnumbered || level == PART ||
+            (level > CHAPTER && !d->all_unnumbered));
+}
+
+static void put_number(struct document *d, struct flow *flow, int level,
+                       struct token call)
+{
+    struct buf prefix = {0};
+    struct slice number = sections_number(d, counters[level + 1]);
+    flow->number = number;
+    if (level <= CHAPTER) {
+        const char *name = level == PART ? "part"
+                           : d->appendix ? "appendix"
+                                         : "chapter";
+        struct buf macro = {0};
+        buf_printf(&macro, "%sname", name);
+        struct slice what = expanded(d, "", macro.data);
+        buf_printf(&prefix, "%.*s %.*s. ", (int)what.size, what.data,
+                   (int)number.size, number.data);
+        buf_free(&macro);
+    } else if (number.size) {
+        buf_printf(&prefix, "%.*s ", (int)number.size, number.data);
+    }
+    if (number.size)
+        writer_literal(&flow->writer, buf_slice(&prefix),
+                       (struct span){call.from, call.to});
+    buf_free(&prefix);
+}
+
+static void heading(struct document *d, int level, bool star, struct token call)
+{
+    struct tex *tex = &d->tex;
+    leave(d, call);
+    if (level == CHAPTER && !d->chaptered)
+        chaptered(d);
+    tex_skip_before(tex, "oo");
+    bool numbered = !star && is_numbered(d, level) && !d->in.silent;
+    if (numbered)
+        counter_step(tex, slice_of(counters[level + 1]));
+    size_t first_ref = d->outline.ref_count;
+    struct flow *flow = document_open_flow(d, FLOW_TITLE, call);
+    if (!flow)
+        return;
+    flow->level = level;
+    flow->first_ref = first_ref;
+    flow->file = call.file;
+    flow->number = (struct slice){"", 0};
+    if (numbered)
+        put_number(d, flow, level, call);
+}
+
+void sections_end_title(struct document *d, struct flow *flow)
+{
+    struct slice title;
+    struct span span;
+    int level = flow->level + 2;
+    if (d->in.silent || !writer_take(&flow->writer, &title, &span)) {
+        labels_settle(d);
+        index_settle(d);
+        return;
+    }
+    if (span.from > flow->opened.from && flow->file == flow->opened.file)
+        span.from = flow->opened.from;
+    if (span.to < span.from)
+        span.to = span.from;
+    d->outline.file = flow->file;
+    outline_settle(&d->outline);
+    outline_heading(&d->outline, level, false, title, (struct slice){"", 0},
+                    span, flow->first_ref);
+    struct outline_node *node = &d->outline.nodes[d->outline.count - 1];
+    if (node->level > 6)
+        node->level = 6;
+    outline_settle(&d->outline);
+    d->section = document_keep(d, title);
+    d->number = flow->number;
+    d->what = slice_of(counters[flow->level + 1]);
+    labels_settle(d);
+    index_settle(d);
+}
+
+static void run_section(struct tex *tex, const struct command *command,
+                        struct token call)
+{
+    bool star = tex_read_character(tex, '*') ||
+                (command->text && command->text[0] == '*');
+    heading(document_of(tex), command->value, star, call);
+}
+
+/* \@startsection{name}{level}{indent}{before}{after}{style} */
+static void run_startsection(struct tex *tex, const struct command *command,
+                             struct token call)
+{
+    struct buf name = {0};
+    int level = SECTION;
+    (void)command;
+    tex_read_text(tex, &name);
+    for (int i = 0; i < 7; i++)
+        if (slice_is(buf_slice(&name), counters[i]))
+            level = i - 1;
+    buf_free(&name);
+    tex_skip_before(tex, "mmmmm");
+    bool star = tex_read_character(tex, '*');
+    heading(document_of(tex), level, star, call);
+}
+
+/* \secdef\a\b: \b with a star. */
+static void run_secdef(struct tex *tex, const struct command *command,
+                       struct token call)
+{
+    struct tokens plain = {0}, starred = {0};
+    (void)command;
+    (void)call;
+    tex_read_argument(tex, &plain);
+    tex_read_argument(tex, &starred);
+    bool star = tex_read_character(tex, '*');
+    tokens_free(star ? &plain : &starred);
+    tex_push(tex, star ? starred : plain);
+}
+
+static void run_appendix(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    struct document *d = document_of(tex);
+    (void)command;
+    (void)call;
+    const char *name = d->chaptered ? "chapter" : "section";
+    d->appendix = true;
+    d->unnumbered = false;
+    set_count(d, name, 0);
+    tex_define_text(tex, d->chaptered ? "thechapter" : "thesection",
+                    d->chaptered ? "\\Alph{chapter}" : "\\Alph{section}");
+}
+
+static void run_matter(struct tex *tex, const struct command *command,
+                       struct token call)
+{
+    struct document *d = document_of(tex);
+    (void)call;
+    tex_read_character(tex, '*');
+    document_flush(d);
+    d->unnumbered = command->value != 0;
+}
+
+/* memoir: \setsecnumdepth{subsection}. */
+static void run_depth(struct tex *tex, const struct command *command,
+                      struct token call)
+{
+    struct buf name = {0};
+    (void)command;
+    (void)call;
+    tex_read_text(tex, &name);
+    for (int i = 0; i < 7; i++)
+        if (slice_is(buf_slice(&name), counters[i]))
+            set_count(document_of(tex), "secnumdepth", i - 1);
+    if (slice_is(buf_slice(&name), "all"))
+        set_count(document_of(tex), "secnumdepth", SUBPARAGRAPH);
+    if (slice_is(buf_slice(&name), "none"))
+        set_count(document_of(tex), "secnumdepth", -2);
+    buf_free(&name);
+}
+
+static void run_title(struct tex *tex, const struct command *command,
+                      struct token call)
+{
+    struct document *d = document_of(tex);
+    (void)command;
+    tex_skip_before(tex, "o");
+    if (document_open_flow(d, FLOW_NAME, call))
+        d->in.silent = false;
+}
+
+/* The options of \documentstyle are the packages too (LaTeX 2.09). */
+static void run_class(struct tex *tex, const struct command *command,
+                      struct token call)
+{
+    struct document *d = document_of(tex);
+    struct buf name = {0}, file = {0}, options = {0};
+    struct tokens list = {0};
+    if (tex_read_optional(tex, &list) && command->value)
+        tex_expand_text(tex, &list, &options);
+    tex_read_text(tex, &name);
+    tex_skip_before(tex, "o");
+    sections_class(d, buf_slice(&name));
+    buf_printf(&file, "%.*s.cls\n", (int)name.size, buf_slice(&name).data);
+    if (!d->begun && !d->is_document) { /* its preamble is another file */
+        d->is_document = true;
+        d->in.silent = true;
+    }
+    if (slice_is(buf_slice(&name), "ltxdoc") ||
+        slice_is(buf_slice(&name), "l3doc") ||
+        slice_is(buf_slice(&name), "ltxguide") ||
+        slice_is(buf_slice(&name), "amsldoc"))
+        verbatim_between_bars(d);
+    if (slice_is(buf_slice(&name), "amsldoc"))
+        text_add_logos(d);
+    inputs_open_packages(d, buf_slice(&options), call);
+    if (!d->classed)
+        inputs_open_package(d, buf_slice(&file), call);
+    tokens_free(&list);
+    buf_free(&options);
+    buf_free(&name);
+    buf_free(&file);
+}
+
+static const struct command commands[] = {
+    {"part", run_section, NULL, PART, NULL},
+    {"chapter", run_section, NULL, CHAPTER, NULL},
+    {"section", run_section, NULL, SECTION, NULL},
+    {"subsection", run_section, NULL, 2, NULL},
+    {"subsubsection", run_section, NULL, 3, NULL},
+    {"paragraph", run_section, NULL, 4, NULL},
+    {"subparagraph", run_section, NULL, SUBPARAGRAPH, NULL},
+    {"addpart", run_section, NULL, PART, "*"},
+    {"addchap", run_section, NULL, CHAPTER, "*"},
+    {"addsec", run_section, NULL, SECTION, "*"},
+    {"PoemTitle", run_section, NULL, 2, "*"}, /* memoir's */
+    {"appendix", run_appendix, NULL, 0, NULL},
+    {"frontmatter", run_matter, NULL, 1, NULL},
+    {"mainmatter", run_matter, NULL, 0, NULL},
+    {"backmatter", run_matter, NULL, 1, NULL},
+    {"setsecnumdepth", run_depth, NULL, 0, NULL},
+    {"maxsecnumdepth", run_depth, NULL, 0, NULL},
+    {"title", run_title, NULL, 0, NULL},
+};
+static const struct command firm[] = {
+    {"@chapter", run_section, NULL, CHAPTER, NULL},
+    {"@schapter", run_section, NULL, CHAPTER, "*"},
+    {"@part", run_section, NULL, PART, NULL},
+    {"@spart", run_section, NULL, PART, "*"},
+    {"-section*-", run_section, NULL, SECTION, "*"},
+    {"@startsection", run_startsection, NULL, 0, NULL},
+    {"secdef", run_secdef, NULL, 0, NULL},
+    {"documentclass", run_class, NULL, 0, NULL},
+    {"documentstyle", run_class, NULL, 1, NULL},
+    {"LoadClass", run_class, NULL, 0, NULL},
+    {"LoadClassWithOptions", run_class, NULL, 0, NULL},
+};
+
+static void new_counter(struct document *d, const char *name, const char *above)
+{
+    counter_new(&d->tex, slice_of(name), slice_of(above));
+}
+
+void sections_add(struct document *d)
+{
+    struct tex *tex = &d->tex;
+    tex_add_commands(tex, commands, sizeof commands / sizeof *commands,
+                     MEANING_COMMAND, false);
+    tex_add_commands(tex, firm, sizeof firm / sizeof *firm, MEANING_COMMAND,
+                     true);
+    static const char *const others[] = {
+        "figure",  "table",       "equation",   "footnote", "mpfootnote",
+        "page",    "secnumdepth", "tocdepth",   "enumi",    "enumii",
+        "enumiii", "enumiv",      "lstlisting", "algorithm"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        new_counter(d, others[i], "");
+    new_counter(d, "part", "");
+    new_counter(d, "chapter", "");
+    new_counter(d, "section", "");
+    for (int i = 3; i < 7; i++)
+        new_counter(d, counters[i], counters[i - 1]);
+    set_count(d, "secnumdepth", 3);
+    tex_define_text(tex, "thepart", "\\Roman{part}");
+    tex_define_text(tex, "thesubsection", "\\thesection.\\arabic{subsection}");
+    tex_define_text(tex, "thesubsubsection",
+                    "\\thesubsection.\\arabic{subsubsection}");
+    tex_define_text(tex, "theparagraph",
+                    "\\thesubsubsection.\\arabic{paragraph}");
+    tex_define_text(tex, "thesubparagraph",
+                    "\\theparagraph.\\arabic{subparagraph}");
+    tex_define_text(tex, "partname", "Part");
+    tex_define_text(tex, "chaptername", "Chapter");
+    tex_define_text(tex, "appendixname", "Appendix");
+    tex_define_text(tex, "figurename", "Figure");
+    tex_define_text(tex, "tablename", "Table");
+    tex_define_text(tex, "bibname", "Bibliography");
+    tex_define_text(tex, "refname", "References");
+    tex_define_text(tex, "contentsname", "Contents");
+    tex_define_text(tex, "indexname", "Index");
+    tex_define_text(tex, "abstractname", "Abstract");
+    tex_define_text(tex, "proofname", "Proof");
+}

@@ -1,0 +1,240 @@
+/* Tables: tabular and its kin, and plain TeX's alignments. */
+#include "indexer/parse/latex/latex_internal.h"
+
+static struct writer *writer_of(struct document *d)
+{
+    return &document_flow(d)->writer;
+}
+
+/* ---- Environments ---- */
+
+static void begin_table(struct document *d,
+                        const struct environment *environment,
+                        struct token call)
+{
+    (void)environment;
+    (void)call;
+    if (!document_is_body(d) || d->in.kind == BLOCK_TABLE) {
+        d->in.grid = 0;
+        document_space(d);
+        return;
+    }
+    blocks_begin_kind(d, BLOCK_TABLE, (struct slice){"", 0});
+    d->in.grid = ++d->grids;
+    d->rows = d->heads = d->spanned = 0;
+}
+
+static void end_table(struct document *d, struct group *group)
+{
+    if (group->outer.kind == BLOCK_TABLE || !document_is_body(d)) {
+        document_space(d);
+        return;
+    }
+    if (d->heads) {
+        struct buf info = {0};
+        buf_printf(&info, "head=%u", d->heads);
+        d->in.info = document_keep(d, buf_slice(&info));
+        buf_free(&info);
+    }
+    document_flush(d);
+}
+
+/* ---- Cells and rows ---- */
+
+void tabular_cell(struct document *d)
+{
+    if (d->in.kind != BLOCK_TABLE || !d->in.grid || !document_is_body(d)) {
+        document_space(d);
+        return;
+    }
+    d->last = 0;
+    writer_of(d)->next.tabs += 1 + d->spanned;
+    if (writer_of(d)->next.tabs > 1000)
+        writer_of(d)->next.tabs = 1000;
+    d->spanned = 0;
+}
+
+void tabular_row(struct document *d)
+{
+    d->last = 0;
+    if (d->in.kind == BLOCK_TABLE && d->in.grid && document_is_body(d)) {
+        writer_line(writer_of(d), 0, "");
+        d->rows++;
+        d->spanned = 0;
+    } else if (writer_of(d)->exact) {
+        buf_put_byte(&writer_of(d)->text, '\n');
+    } else {
+        document_space(d);
+    }
+}
+
+static void run_row(struct tex *tex, const struct command *command,
+                    struct token call)
+{
+    (void)call;
+    tex_skip_before(tex, command->before);
+    tabular_row(document_of(tex));
+}
+
+/* A rule below the first row makes it a header. */
+static void run_rule(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    struct document *d = document_of(tex);
+    (void)call;
+    if (command->before)
+        tex_skip_before(tex, command->before);
+    if (d->in.kind == BLOCK_TABLE && d->rows == 1 && !d->heads)
+        d->heads = 1;
+}
+
+static void run_multicolumn(struct tex *tex, const struct command *command,
+                            struct token call)
+{
+    struct document *d = document_of(tex);
+    struct buf count = {0};
+    (void)command;
+    (void)call;
+    tex_read_text(tex, &count);
+    int64_t columns = number_of_text(tex, buf_slice(&count));
+    buf_free(&count);
+    tex_skip_before(tex, "m");
+    if (columns > 1 && columns < 100)
+        d->spanned = (unsigned)columns - 1;
+}
+
+/* ---- Plain TeX ---- */
+
+static const struct environment alignment = {"-halign-", begin_table, end_table,
+                                             NULL,       0,           NULL,
+                                             0};
+
+/* The first row is the template of the others. */
+static size_t after_template(const struct tex *tex, const struct tokens *list)
+{
+    size_t depth = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        struct token token = list->items[i];
+        depth += token.cat == CAT_BEGIN;
+        depth -= token.cat == CAT_END && depth;
+        if (depth || token.cat != CAT_NAME)
+            continue;
+        struct slice name = tex->symbols[token.value].name;
+        if (slice_is(name, "cr") || slice_is(name, "crcr"))
+            return i + 1;
+    }
+    return list->count;
+}
+
+/* \halign to 3in{template \cr cell & cell \cr ...} (The TeXbook, chapter 22) */
+static void run_halign(struct tex *tex, const struct command *command,
+                       struct token call)
+{
+    struct document *d = document_of(tex);
+    struct tokens list = {0}, rest = {0};
+    tex_skip_before(tex, command->before);
+    struct token next = tex_next_solid(tex);
+    if (next.cat != CAT_BEGIN) {
+        tex_unread(tex, next);
+        return;
+    }
+    tex_read_group(tex, &list);
+    size_t at = after_template(tex, &list);
+    tokens_add_all(&rest, list.items + at, list.count - at);
+    tokens_free(&list);
+    uint32_t symbol = tex_symbol_of(tex, alignment.name);
+    struct token token = call;
+    token.cat = CAT_NAME;
+    token.value = tex->end_of;
+    tokens_add(&rest, token);
+    token.cat = CAT_OTHER; /* a token of this number follows */
+    token.value = symbol;
+    tokens_add(&rest, token);
+    tex_push(tex, rest);
+    struct group *group = document_open(d, GROUP_ENVIRONMENT, call);
+    group->name = symbol;
+    group->environment = &alignment;
+    begin_table(d, &alignment, call);
+}
+
+/* \+ cell & cell \cr: a line of its own.  In LaTeX \+ is a mark of tabbing. */
+static void run_tabbed_line(struct tex *tex, const struct command *command,
+                            struct token call)
+{
+    struct document *d = document_of(tex);
+    (void)command;
+    (void)call;
+    if (!d->is_document && document_is_body(d) && writer_of(d)->open)
+        writer_line(writer_of(d), 0, "");
+}
+
+/* \settabs 4 \columns, \settabs \+ sample & sample \cr: prints nothing. */
+static void run_settabs(struct tex *tex, const struct command *command,
+                        struct token call)
+{
+    struct token token = tex_next_solid(tex);
+    (void)command;
+    (void)call;
+    if (token.cat != CAT_NAME ||
+        !slice_is(tex->symbols[token.value].name, "+")) {
+        tex_unread(tex, token);
+        tex_skip_before(tex, "nc");
+        return;
+    }
+    uint32_t row = tex_symbol_of(tex, "cr");
+    while (token.cat != CAT_NONE && token.cat != CAT_STOP &&
+           !token_is(token, CAT_NAME, row) &&
+           !token_is(token, CAT_NAME, tex->par))
+        token = tex_next(tex);
+    if (token.cat == CAT_STOP)
+        tex_unread(tex, token);
+}
+
+/* ---- The tables ---- */
+
+static const struct command commands[] = {
+    {"\\", run_row, "so", 0, NULL},
+    {"tabularnewline", run_row, "o", 0, NULL},
+    {"newline", run_row, NULL, 0, NULL},
+    {"cr", run_row, NULL, 0, NULL},
+    {"crcr", run_row, NULL, 0, NULL},
+    {"\1\n", run_row, NULL, 0, NULL},
+    {"hline", run_rule, NULL, 0, NULL},
+    {"midrule", run_rule, "o", 0, NULL},
+    {"toprule", run_rule, "o", 0, NULL},
+    {"bottomrule", run_rule, "o", 0, NULL},
+    {"endhead", run_rule, NULL, 0, NULL},
+    {"endfirsthead", run_rule, NULL, 0, NULL},
+    {"multicolumn", run_multicolumn, NULL, 0, NULL},
+    {"halign", run_halign, "b", 0, NULL},
+    {"+", run_tabbed_line, NULL, 0, NULL},
+    {"tabalign", run_tabbed_line, NULL, 0, NULL},
+    {"settabs", run_settabs, NULL, 0, NULL},
+};
+
+#define TABLE(name, before)                                                    \
+    {                                                                          \
+        name, begin_table, end_table, before, 0, NULL, 0                       \
+    }
+
+static const struct environment environments[] = {
+    TABLE("tabular", "om"),
+    TABLE("tabular*", "mom"),
+    TABLE("tabularx", "mom"),
+    TABLE("tabulary", "mom"),
+    TABLE("longtable", "om"),
+    TABLE("longtabu", "m"),
+    TABLE("tabu", "bm"),
+    TABLE("supertabular", "m"),
+    TABLE("xtabular", "m"),
+    TABLE("ctabular", "om"),
+    TABLE("array", "om"),
+};
+
+void tabular_add(struct document *d)
+{
+    tex_add_commands(&d->tex, commands, sizeof commands / sizeof *commands,
+                     MEANING_COMMAND, false);
+    environments_add(d, environments,
+                     sizeof environments / sizeof *environments);
+}

@@ -1,0 +1,659 @@
+/* Text that stands as it is written: verbatim and its kin, \verb, comments. */
+#include <stdlib.h>
+
+#include "indexer/parse/latex/latex_internal.h"
+#include "base/text.h"
+
+enum { MOST_INLINE = 2000 };
+
+/* ---- From tokens ---- */
+
+static bool is_blank(struct slice text, size_t from, size_t to)
+{
+    while (from < to && strchr(" \t\r\n", text.data[from]))
+        from++;
+    return from >= to;
+}
+
+/* Do the tokens stand in one piece of a file, but for spaces? */
+static bool is_passage(const struct document *d, const struct tokens *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct token token = list->items[i];
+        if (token.flags & TOKEN_MADE || token.file >= d->tex.file_count ||
+            token.file != list->items[0].file)
+            return false;
+        if (i && (token.from < list->items[i - 1].to ||
+                  !is_blank(d->tex.files[token.file].transcoded.text,
+                            list->items[i - 1].to, token.from)))
+            return false;
+    }
+    return list->count > 0;
+}
+
+void verbatim_write(const struct document *d, const struct tokens *list,
+                    struct buf *ret)
+{
+    if (is_passage(d, list)) {
+        struct token first = list->items[0],
+                     last = list->items[list->count - 1];
+        struct slice text = d->tex.files[first.file].transcoded.text;
+        buf_put(ret, text.data + first.from, last.to - first.from);
+        return;
+    }
+    tex_write_tokens(&d->tex, list, ret);
+}
+
+/* ---- Environments ---- */
+
+/* Bytes up to a comma that no brace encloses. */
+static size_t option_size(const char *at)
+{
+    size_t depth = 0, size = 0;
+    for (; at[size] && (depth || at[size] != ','); size++) {
+        depth += at[size] == '{';
+        depth -= at[size] == '}' && depth;
+    }
+    return size;
+}
+
+/* What the option is set to, without its braces; empty: it is not. */
+static struct slice option_of(struct document *d, const struct tokens *list,
+                              const char *name)
+{
+    struct buf text = {0};
+    struct slice found = {"", 0};
+    tex_write_tokens(&d->tex, list, &text);
+    const char *at = text.size ? text.data : "";
+    while (*at && !found.size) {
+        at += strspn(at, ", \t\r\n");
+        size_t size = option_size(at), head = strlen(name), to = size;
+        size_t from = size > head && !strncmp(at, name, head)
+                          ? head + strspn(at + head, " ")
+                          : size;
+        if (from < size && at[from] == '=') {
+            from += 1 + strspn(at + from + 1, " ");
+            while (to > from && at[to - 1] == ' ')
+                to--;
+            if (to > from + 1 && at[from] == '{' && at[to - 1] == '}')
+                from++, to--;
+            found = document_keep(
+                d, (struct slice){at + from, to > from ? to - from : 0});
+        }
+        at += size;
+    }
+    buf_free(&text);
+    return found;
+}
+
+/* Of `[LaTeX]TeX` the language without its dialect. */
+static struct slice language_of(struct document *d, const struct tokens *list)
+{
+    struct slice found = option_of(d, list, "language");
+    const char *end = found.size && found.data[0] == '['
+                          ? memchr(found.data, ']', found.size)
+                          : NULL;
+    if (end) {
+        found.size -= (size_t)(end + 1 - found.data);
+        found.data = end + 1;
+    }
+    return found;
+}
+
+static struct slice trim(struct slice text)
+{
+    size_t start = 0;
+    for (size_t at = 0;
+         at < text.size && strchr(" \t\r\n", text.data[at]) && text.data[at];
+         at++)
+        if (text.data[at] == '\n')
+            start = at + 1;
+    text.data += start;
+    text.size -= start;
+    while (text.size && text.data[text.size - 1] &&
+           strchr(" \t\r\n", text.data[text.size - 1]))
+        text.size--;
+    return text;
+}
+
+/* A passage of code: the environment of that name. */
+struct code {
+    struct slice name, info;
+    struct slice head; /* shown before it: lines of its own */
+    bool keep;         /* as a block */
+};
+
+/* In a .dtx file each line of it begins with "%", but for macrocode, of which
+ * the last does.  The place is that of `raw`, if it is as long. */
+static void put_code(struct document *d, const struct code *code,
+                     struct slice raw, struct token place)
+{
+    struct slice name = code->name, info = code->info;
+    bool exact = place.to - place.from == raw.size;
+    struct slice text = trim(raw);
+    bool marked = d->documented && text.size && text.data[text.size - 1] == '%';
+    if (marked)
+        text = trim((struct slice){text.data, text.size - 1});
+    bool unmarked =
+        marked && !slice_is(name, "macrocode") && !slice_is(name, "macrocode*");
+    if (exact) {
+        place.from += (uint32_t)(text.data - raw.data);
+        place.to = place.from + (uint32_t)text.size;
+    }
+    struct buf clean = {0};
+    buf_put_slice(&clean, code->head);
+    if (code->head.size)
+        buf_put_byte(&clean, '\n');
+    for (size_t i = 0; i < text.size; i++)
+        if (text.data[i] != '\r' &&
+            !(unmarked && text.data[i] == '%' &&
+              (!i || text.data[i - 1] == '\n')) &&
+            ((unsigned char)text.data[i] >= ' ' || text.data[i] == '\n' ||
+             text.data[i] == '\t'))
+            buf_put_byte(&clean, text.data[i]);
+    if (document_is_body(d)) {
+        document_flush(d);
+        document_block(d, BLOCK_CODE, buf_slice(&clean), info, place);
+    } else {
+        document_space(d);
+        document_put(d, place, buf_slice(&clean));
+        document_space(d);
+    }
+    buf_free(&clean);
+}
+
+/* The environment's lines, from the tokens of an argument it stands in. */
+static void read_tokens(struct document *d, struct slice name,
+                        struct tokens *ret)
+{
+    for (;;) {
+        struct token token = tex_next(&d->tex);
+        if (token.cat == CAT_NONE || token.cat == CAT_STOP) {
+            tex_unread(&d->tex, token);
+            return;
+        }
+        if (!token_is(token, CAT_NAME, d->tex.end)) {
+            tokens_add(ret, token);
+            continue;
+        }
+        struct tokens list = {0};
+        struct buf read = {0};
+        tex_read_argument(&d->tex, &list);
+        tex_write_tokens(&d->tex, &list, &read);
+        bool ends = slice_equal(buf_slice(&read), name);
+        if (!ends)
+            tokens_add_all(ret, list.items, list.count);
+        tokens_free(&list);
+        buf_free(&read);
+        if (ends)
+            return;
+    }
+}
+
+/* From the first to the last of the tokens, as far as they are of a file. */
+static struct token place_of(const struct tokens *list, struct token call)
+{
+    struct token first = list->items[0], last = list->items[list->count - 1];
+    struct token place = call;
+    if (first.file != call.file)
+        return place;
+    place.from = first.from;
+    place.to =
+        last.file == first.file && last.to > first.from ? last.to : first.from;
+    return place;
+}
+
+/* Up to \end{name}. */
+static void take_verbatim(struct document *d, const struct code *code,
+                          struct token call)
+{
+    struct slice name = code->name;
+    struct buf end = {0};
+    struct slice raw;
+    struct token place = call;
+    buf_printf(&end, "\\end{%.*s}", (int)name.size, name.data);
+    if (tex_read_raw(&d->tex, end.data, &raw, &place)) {
+        if (code->keep)
+            put_code(d, code, raw, place);
+    } else {
+        struct tokens list = {0};
+        struct buf text = {0};
+        read_tokens(d, name, &list);
+        verbatim_write(d, &list, &text);
+        if (code->keep && text.size)
+            put_code(d, code, buf_slice(&text), place_of(&list, call));
+        tokens_free(&list);
+        buf_free(&text);
+    }
+    buf_free(&end);
+}
+
+/* The environment's own name ends it, by whatever macro it was begun. */
+static struct slice current_name(struct document *d)
+{
+    struct group *group = document_environment(d);
+    if (!group)
+        return slice_of("verbatim");
+    return d->tex.symbols[group->name].name;
+}
+
+static void read_options(struct document *d, struct code *code)
+{
+    struct tokens list = {0};
+    if (tex_read_optional(&d->tex, &list)) {
+        code->info = language_of(d, &list);
+        code->head = option_of(d, &list, "preamble");
+    }
+    tokens_free(&list);
+}
+
+static void begin_verbatim(struct document *d,
+                           const struct environment *environment,
+                           struct token call)
+{
+    struct code code = {.name = current_name(d), .keep = environment->value};
+    struct buf text = {0};
+    if (environment->text && strchr(environment->text, 'o'))
+        read_options(d, &code);
+    if (environment->text && strchr(environment->text, 'm')) {
+        tex_read_text(&d->tex, &text);
+        code.info = document_keep(d, buf_slice(&text));
+    }
+    take_verbatim(d, &code, call);
+    buf_free(&text);
+    document_close(d);
+}
+
+/* ---- Within a line ---- */
+
+static void run_verb(struct tex *tex, const struct command *command,
+                     struct token call);
+
+static void put_inline(struct document *d, struct slice text,
+                       struct token place)
+{
+    bool mono = d->in.mono;
+    d->in.mono = true;
+    document_put(d, place, text);
+    d->in.mono = mono;
+}
+
+/* \+ in \verb+\+: in an argument it was read as a name. */
+static bool is_escaped(const struct tex *tex, struct token token, uint32_t c)
+{
+    if (token.cat != CAT_NAME)
+        return false;
+    struct slice name = tex->symbols[token.value].name;
+    return name.size == 1 && (unsigned char)name.data[0] == c;
+}
+
+/* What was read up to no end is given back from the brace on that ends the
+ * argument, if there is one. */
+static void cut_inline(struct document *d, struct tokens *list)
+{
+    size_t depth = 0, at = 0;
+    for (; at < list->count; at++) {
+        depth += list->items[at].cat == CAT_BEGIN;
+        if (list->items[at].cat == CAT_END && !depth--)
+            break;
+    }
+    if (at == list->count)
+        return;
+    struct tokens rest = {0};
+    tokens_add_all(&rest, list->items + at, list->count - at);
+    list->count = at;
+    tex_push(&d->tex, rest);
+}
+
+static void read_inline(struct document *d, struct token open,
+                        struct tokens *ret)
+{
+    uint32_t close = open.value;
+    int cat = open.cat;
+    if (open.cat == CAT_BEGIN) {
+        close = '}';
+        cat = CAT_END;
+    }
+    for (size_t i = 0; i < MOST_INLINE; i++) {
+        struct token token = tex_next(&d->tex);
+        if (tex_at_end(&d->tex, token))
+            break;
+        if (token.value == close && token.cat == cat)
+            return;
+        if (cat != CAT_END && is_escaped(&d->tex, token, close)) {
+            token.cat = CAT_OTHER;
+            token.value = '\\';
+            token.to = token.from + 1;
+            tokens_add(ret, token);
+            return;
+        }
+        tokens_add(ret, token);
+        if (token_is(token, CAT_NAME, d->tex.par))
+            break;
+    }
+    cut_inline(d, ret);
+}
+
+/* Of an argument: up to the character that opened it. */
+static struct token inline_of_tokens(struct document *d, struct token call,
+                                     struct token open, struct buf *ret)
+{
+    struct tokens list = {0};
+    read_inline(d, open, &list);
+    verbatim_write(d, &list, ret);
+    struct token place = call;
+    if (list.count && list.items[0].file == call.file) {
+        place.from = list.items[0].from;
+        place.to = list.items[list.count - 1].to;
+        if (place.to < place.from)
+            place.to = place.from;
+    }
+    tokens_free(&list);
+    return place;
+}
+
+static bool stands_at(struct slice text, size_t at, struct slice what)
+{
+    return text.size - at >= what.size &&
+           memcmp(text.data + at, what.data, what.size) == 0;
+}
+
+/* The character at a place, whole. */
+static struct slice character_at(struct slice text, size_t at)
+{
+    size_t end = at + (at < text.size);
+    while (end < text.size && (text.data[end] & 0xC0) == 0x80)
+        end++;
+    return (struct slice){text.data + at, end - at};
+}
+
+/* On its line; else, as LaTeX 2.09 had it, in the paragraph. */
+static size_t inline_end(struct slice text, size_t at, struct slice close,
+                         char open)
+{
+    size_t depth = 0, line = SIZE_MAX;
+    for (; at < text.size; at++) {
+        if (stands_at(text, at, close) && !depth--)
+            return at;
+        if (open && text.data[at] == open)
+            depth++;
+        if (depth == SIZE_MAX)
+            depth = 0;
+        if (text.data[at] == '\n') {
+            bool empty = at + 1 < text.size && text.data[at + 1] == '\n';
+            if (line != SIZE_MAX || empty || open)
+                break;
+            line = at;
+        }
+    }
+    return line != SIZE_MAX ? line : at;
+}
+
+/* |...| after the command; `active`: the first | was the command.  The place
+ * of what is between. */
+static struct token read_verb(struct document *d, struct token call,
+                              uint32_t active, struct buf *ret)
+{
+    struct input *file;
+    if (!tex_to_file(&d->tex, &file)) {
+        struct token open = {.cat = CAT_NAME, .value = call.value};
+        if (!active)
+            open = tex_next(&d->tex);
+        return inline_of_tokens(d, call, open, ret);
+    }
+    struct slice text = {d->tex.files[file->file].transcoded.text.data,
+                         file->end};
+    size_t at = file->at;
+    if (!active && at < text.size && text.data[at] == '*')
+        at++;
+    char first = (char)active;
+    struct slice close =
+        active ? (struct slice){&first, 1} : character_at(text, at);
+    if (!active)
+        at += close.size;
+    char open = close.size && close.data[0] == '{' ? '{' : 0;
+    if (open)
+        close = slice_of("}");
+    else if (!close.size)
+        close = slice_of(" ");
+    size_t end = inline_end(text, at, close, open);
+    bool closed = end < text.size && stands_at(text, end, close);
+    if (end >= text.size || text.data[end] == '\n')
+        tex_report(&d->tex, call,
+                   "a passage to stand as written does not end "
+                   "on its line");
+    file->at = closed ? end + close.size : end;
+    file->state = MOUTH_MIDDLE;
+    buf_put(ret, text.data + at, end - at);
+    return (struct token){.cat = CAT_OTHER,
+                          .file = file->file,
+                          .from = (uint32_t)at,
+                          .to = (uint32_t)end};
+}
+
+static void verb(struct document *d, struct token call, uint32_t active)
+{
+    struct buf text = {0};
+    struct token place = read_verb(d, call, active, &text);
+    put_inline(d, buf_slice(&text), place);
+    buf_free(&text);
+}
+
+bool verbatim_in_formula(struct document *d, struct token call,
+                         struct tokens *ret)
+{
+    const struct meaning *meaning = tex_meaning(&d->tex, call);
+    if (meaning->kind != MEANING_COMMAND || meaning->command->run != run_verb)
+        return false;
+    struct buf text = {0};
+    struct token place = read_verb(d, call, 0, &text);
+    place.cat = CAT_OTHER;
+    for (size_t at = 0, step; at < text.size; at += step) {
+        place.value = text_decode(text.data, text.size, at, &step);
+        tokens_add(ret, place);
+    }
+    buf_free(&text);
+    return true;
+}
+
+static void run_verb(struct tex *tex, const struct command *command,
+                     struct token call)
+{
+    if (command->before)
+        tex_skip_before(tex, command->before);
+    verb(document_of(tex), call, 0);
+}
+
+static void run_short_verb(struct tex *tex, const struct command *command,
+                           struct token call)
+{
+    struct slice name = tex->symbols[call.value].name;
+    (void)command;
+    verb(document_of(tex), call,
+         name.size == 2 ? (unsigned char)name.data[1] : '|');
+}
+
+static const struct command short_verb = {"-short verb-", run_short_verb, NULL,
+                                          0, NULL};
+
+/* \MakeShortVerb{\|} */
+static void run_make_short_verb(struct tex *tex, const struct command *command,
+                                struct token call)
+{
+    struct tokens list = {0};
+    struct buf text = {0};
+    (void)call;
+    tex_skip_before(tex, "so");
+    tex_read_argument(tex, &list);
+    tex_write_tokens(tex, &list, &text);
+    if (text.size) {
+        char c = text.data[text.size - 1], name[2] = {'\1', c};
+        uint32_t symbol = tex_symbol(tex, (struct slice){name, 2});
+        bool on = command->value != 0;
+        if (!(c & 0x80) && c != '\\') {
+            tex_set_catcode(tex, (unsigned char)c, on ? CAT_ACTIVE : CAT_OTHER,
+                            true);
+            if (on)
+                tex->symbols[symbol].meaning =
+                    (struct meaning){.kind = MEANING_COMMAND,
+                                     .firm = true,
+                                     .command = &short_verb};
+        }
+    }
+    tokens_free(&list);
+    buf_free(&text);
+}
+
+void verbatim_between_bars(struct document *d)
+{
+    tex_define_text(&d->tex, "-bars-", "\\MakeShortVerb{\\|}");
+    struct token token = {.cat = CAT_NAME, .file = UINT16_MAX};
+    token.value = tex_symbol_of(&d->tex, "-bars-");
+    tokens_add(&d->at_begin, token);
+}
+
+/* \url{..}: its characters as they are. */
+static void run_url(struct tex *tex, const struct command *command,
+                    struct token call)
+{
+    struct document *d = document_of(tex);
+    struct writer *w = &document_flow(d)->writer;
+    size_t before = w->text.size;
+    tex_skip_before(tex, command->before);
+    struct token next = tex_next_solid(tex);
+    tex_unread(tex, next);
+    verb(d, call, 0);
+    if (d->in.silent || w->text.size <= before || !command->value)
+        return;
+    struct slice url = {w->text.data + before, w->text.size - before};
+    while (url.size && url.data[0] == ' ') {
+        url.data++;
+        url.size--;
+    }
+    url = document_keep(d, url);
+    outline_ref(&d->outline, url, url);
+}
+
+/* \DefineVerbatimEnvironment{name}{Verbatim}{..}, \lstnewenvironment{name}.. */
+static void run_define_verbatim(struct tex *tex, const struct command *command,
+                                struct token call)
+{
+    struct buf name = {0};
+    (void)call;
+    tex_skip_before(tex, command->value == 'm' ? "o" : "");
+    tex_read_text(tex, &name);
+    tex_skip_before(tex, command->before);
+    uint32_t from = tex_symbol_of(tex, command->text);
+    uint32_t symbol = tex_symbol(tex, buf_slice(&name));
+    tex->symbols[symbol].environment = tex->symbols[from].environment;
+    if (!tex->symbols[symbol].meaning.firm)
+        tex->symbols[symbol].meaning = (struct meaning){0};
+    buf_free(&name);
+}
+
+/* \verbatim as a command: in the body of an environment of one's own. */
+static void run_verbatim(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    struct document *d = document_of(tex);
+    const struct group *group = document_environment(d);
+    /* Else it is a command of another package's, as \comment{..}. */
+    if (!(call.flags & TOKEN_MADE) || !group || group->environment)
+        return;
+    struct slice name = current_name(d);
+    struct code code = {.name = name, .keep = command->value};
+    if (command->before)
+        tex_skip_before(tex, command->before);
+    struct tokens end = {0};
+    take_verbatim(d, &code, call);
+    /* What was passed over is read now. */
+    struct token token = call;
+    token.value = tex->end;
+    tokens_add(&end, token);
+    token.cat = CAT_BEGIN;
+    token.value = '{';
+    tokens_add(&end, token);
+    for (size_t i = 0; i < name.size; i++) {
+        token.cat = CAT_LETTER;
+        token.value = (unsigned char)name.data[i];
+        tokens_add(&end, token);
+    }
+    token.cat = CAT_END;
+    token.value = '}';
+    tokens_add(&end, token);
+    tex_push(tex, end);
+}
+
+static const struct command commands[] = {
+    {"verb", run_verb, NULL, 0, NULL},
+    {"lstinline", run_verb, "o", 0, NULL},
+    {"mintinline", run_verb, "om", 0, NULL},
+    {"Verb", run_verb, "o", 0, NULL},
+    {"path", run_url, NULL, 0, NULL},
+    {"url", run_url, NULL, 1, NULL},
+    {"nolinkurl", run_url, NULL, 0, NULL},
+    {"MakeShortVerb", run_make_short_verb, NULL, 1, NULL},
+    {"DefineShortVerb", run_make_short_verb, NULL, 1, NULL},
+    {"lstMakeShortInline", run_make_short_verb, NULL, 1, NULL},
+    {"DeleteShortVerb", run_make_short_verb, NULL, 0, NULL},
+    {"UndefineShortVerb", run_make_short_verb, NULL, 0, NULL},
+    {"DefineVerbatimEnvironment", run_define_verbatim, "mm", 0, "Verbatim"},
+    {"RecustomVerbatimEnvironment", run_define_verbatim, "mm", 0, "Verbatim"},
+    {"lstnewenvironment", run_define_verbatim, "oomm", 0, "lstlisting"},
+    {"newminted", run_define_verbatim, "m", 'm', "Verbatim"},
+    {"newtcblisting", run_define_verbatim, "oom", 'm', "lstlisting"},
+    {"verbatim", run_verbatim, NULL, 1, NULL},
+    {"Verbatim", run_verbatim, "o", 1, NULL},
+    {"lstlisting", run_verbatim, "o", 1, NULL},
+    {"verbatim@start", run_verbatim, NULL, 1, NULL},
+    {"comment", run_verbatim, NULL, 0, NULL},
+};
+
+static const struct environment environments[] = {
+    {"verbatim", begin_verbatim, NULL, NULL, 1, NULL, 0},
+    {"verbatim*", begin_verbatim, NULL, NULL, 1, NULL, 0},
+    {"Verbatim", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"Verbatim*", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"BVerbatim", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"LVerbatim", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"lstlisting", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"minted", begin_verbatim, NULL, NULL, 1, "om", 0},
+    {"boxedverbatim", begin_verbatim, NULL, NULL, 1, NULL, 0},
+    {"boxedverbatim*", begin_verbatim, NULL, NULL, 1, NULL, 0},
+    {"fboxverbatim", begin_verbatim, NULL, NULL, 1, NULL, 0},
+    {"verbatimoutput", begin_verbatim, NULL, NULL, 0, "m", 0},
+    {"writeverbatim", begin_verbatim, NULL, NULL, 0, "m", 0},
+    {"listing", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"tcblisting", begin_verbatim, NULL, NULL, 1, "om", 0},
+    {"dispListing", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"dispExample", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"dispListing*", begin_verbatim, NULL, "m", 1, NULL, 0},
+    {"dispExample*", begin_verbatim, NULL, "m", 1, NULL, 0},
+    {"LTXexample", begin_verbatim, NULL, NULL, 1, "o", 0},
+    {"SaveVerbatim", begin_verbatim, NULL, NULL, 0, "om", 0},
+    {"VerbatimOut", begin_verbatim, NULL, NULL, 0, "om", 0},
+    {"codeexample", begin_verbatim, NULL, NULL, 1, "o", 2},
+    {"macrocode", begin_verbatim, NULL, NULL, 1, NULL, 2},
+    {"macrocode*", begin_verbatim, NULL, NULL, 1, NULL, 2},
+    {"comment", begin_verbatim, NULL, NULL, 0, NULL, 2},
+    {"filecontents", begin_verbatim, NULL, NULL, 0, "om", 0},
+    {"filecontents*", begin_verbatim, NULL, NULL, 0, "om", 0},
+    {"rawhtml", begin_verbatim, NULL, NULL, 0, NULL, 0},
+    {"htmlonly", begin_verbatim, NULL, NULL, 0, NULL, 0},
+    {"tikzpicture", begin_verbatim, NULL, NULL, 0, NULL, 0},
+    {"pspicture", begin_verbatim, NULL, NULL, 0, NULL, 0},
+    {"pspicture*", begin_verbatim, NULL, NULL, 0, NULL, 0},
+    {"pgfpicture", begin_verbatim, NULL, NULL, 0, NULL, 0},
+    {"asy", begin_verbatim, NULL, NULL, 0, NULL, 0},
+    {"luacode", begin_verbatim, NULL, NULL, 0, NULL, 0},
+    {"luacode*", begin_verbatim, NULL, NULL, 0, NULL, 0},
+};
+
+void verbatim_add(struct document *d)
+{
+    tex_add_commands(&d->tex, commands, sizeof commands / sizeof *commands,
+                     MEANING_COMMAND, false);
+    tex_add_commands(&d->tex, &short_verb, 1, MEANING_COMMAND, true);
+    environments_add(d, environments,
+                     sizeof environments / sizeof *environments);
+}

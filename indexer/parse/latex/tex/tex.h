@@ -1,0 +1,372 @@
+/* TeX's mouth and as much of its gullet as documents need (The TeXbook,
+ * chapters 7, 8 and 20): files in, unexpandable tokens out.
+ *
+ * Nothing here aborts.  Input is a stack of files and token lists; whatever
+ * grows by what a document does (the stack, expansions, what is defined) has a
+ * budget, and when one is used up the token lists are dropped and reading goes
+ * on at the file's next paragraph.  No function calls itself over the input.
+ *
+ * Assignments are undone when the group ends that they were made in: what was
+ * is kept on a stack with the level it was made at, as TeX does with
+ * eq_level. */
+#ifndef INDEXER_PARSE_LATEX_TEX_TEX_H
+#define INDEXER_PARSE_LATEX_TEX_TEX_H
+
+#include "base/mem.h"
+#include "indexer/parse/latex/tex/tex_token.h"
+#include "indexer/parse/text/transcode.h"
+
+struct tex;
+
+/* ---- What names mean ---- */
+
+/* How to take one argument of a macro. */
+struct argument {
+    char kind; /* m: one; o: optional in brackets; s: star; d: optional between
+                  two characters; r: between two characters; l: until a brace;
+                  u: until the characters of `text`; t: an optional character;
+                  v: as written */
+    uint32_t open, close;
+    struct tokens text; /* a default, or what ends it */
+    bool has_default;
+};
+
+struct macro {
+    struct argument *arguments; /* [argument_count]; none: by the pattern */
+    uint32_t argument_count;
+    struct tokens pattern; /* with CAT_MATCH */
+    struct tokens body;    /* with CAT_MATCH */
+    bool ends_math;        /* its body may end a formula */
+};
+
+/* A command that is built in.  `before` says what follows the name and is of
+ * no account: s star, o [..], m one argument, p (..), d dimension, g glue, n
+ * number, b "to" dimension, r rule, = equals sign, c a name. */
+struct command {
+    const char *name;
+    void (*run)(struct tex *tex, const struct command *command,
+                struct token call);
+    const char *before;
+    int value;        /* the handler's own */
+    const char *text; /* the handler's own */
+};
+
+enum meaning_kind {
+    MEANING_NONE,
+    MEANING_MACRO,
+    MEANING_EXPANDS, /* a command of the gullet's */
+    MEANING_COMMAND, /* one of the document's */
+    MEANING_CHARACTER,
+    MEANING_COUNT, /* registers; index */
+    MEANING_DIMENSION,
+    MEANING_TOKENS
+};
+
+struct meaning {
+    uint8_t kind;
+    bool firm;      /* definitions leave it as it is */
+    uint16_t level; /* of the group it was made in; 0: global */
+    union {
+        struct macro *macro;
+        const struct command *command;
+        struct {
+            uint32_t value;
+            uint8_t cat;
+        } character;
+        uint32_t index;
+    };
+};
+
+struct environment;
+
+struct symbol {
+    struct slice name; /* without "\"; "\1x": the active character x */
+    uint64_t hash;
+    struct meaning meaning;
+    const struct environment *environment; /* built in; NULL */
+};
+
+/* What stands below a group: undone when it ends. */
+struct saved {
+    uint32_t symbol; /* or UINT32_MAX: a category code; UINT32_MAX-1: count */
+    uint32_t index;
+    int64_t value;
+    struct meaning meaning;
+};
+
+/* ---- Input ---- */
+
+/* A file that is read; `text` is UTF-8. */
+struct tex_file {
+    struct slice path;  /* as the tree has it; "": the main file */
+    struct slice bytes; /* as it is on disk */
+    struct transcoded transcoded;
+    int encoding;
+};
+
+enum mouth_state { MOUTH_NEW_LINE, MOUTH_MIDDLE, MOUTH_SKIP };
+
+struct input {
+    struct tokens list; /* a token list ... */
+    size_t at;          /* (or place in the file's text) */
+    size_t end;         /* of the file's text */
+    bool is_file;       /* ... or a file */
+    uint8_t state;      /* enum mouth_state */
+    uint16_t file;
+    size_t floor; /* of a file: what was read before is in lists below */
+    uint32_t condition_count; /* when it began */
+    void (*ended)(struct tex *tex);
+};
+
+struct condition {
+    bool taken;   /* a branch of it was */
+    int64_t left; /* \or's until the branch of an \ifcase */
+};
+
+enum {
+    MOST_INPUTS = 5000,     /* files and lists on the stack */
+    MOST_GROUPS = 5000,     /* nested */
+    MOST_CONDITIONS = 5000, /* nested */
+    MOST_FILES = 2000,      /* read for one document */
+    MOST_FILE_DEPTH = 50,   /* of files in files */
+    MOST_STORED = 8 << 20,  /* tokens in macros */
+    MOST_BURST = 100000,    /* steps without a token of a file */
+    MOST_ARGUMENTS = 9,
+    MOST_REGISTERS = 32768,
+    MOST_REPORTS = 50
+};
+
+/* Counter `counter` is 0 again when `within` is stepped. */
+struct reset {
+    uint32_t counter, within; /* registers */
+};
+
+struct tex {
+    struct arena arena; /* names, macros */
+    struct symbol *symbols;
+    uint32_t symbol_count;
+    size_t symbol_capacity;
+    uint32_t *slots; /* open addressing; 0: free, else 1 + symbol */
+    uint32_t slot_count;
+
+    uint8_t catcodes[256];
+    struct saved *saved;
+    size_t saved_count, saved_capacity;
+    size_t *levels; /* [level] saved_count where the group began */
+    size_t level_capacity;
+    uint32_t level;
+
+    struct input *inputs;
+    size_t input_count, input_capacity;
+    size_t file_depth; /* files among them */
+    size_t top_file;   /* 1 + index of the topmost file; 0: none */
+    unsigned abandon_count;
+    struct condition *conditions;
+    size_t condition_count, condition_capacity;
+
+    struct tex_file *files; /* [file_count] */
+    size_t file_count, file_capacity;
+
+    int64_t *counts; /* of MEANING_COUNT and MEANING_DIMENSION */
+    uint32_t count_count;
+    size_t count_capacity;
+    struct reset *resets; /* [reset_count] */
+    size_t reset_count, reset_capacity;
+    struct tokens *registers; /* of MEANING_TOKENS */
+    uint32_t register_count;
+    size_t register_capacity;
+
+    struct tokens scratch[MOST_ARGUMENTS + 1]; /* arguments being read */
+    size_t stored;                             /* tokens in macros */
+    uint64_t steps, most_steps;
+    uint64_t burst;
+    unsigned edefs; /* being read, in each other */
+    bool global;    /* \global was met */
+    bool has_after;
+    struct token after;                 /* \afterassignment */
+    bool stopped;                       /* \end{document}, \bye */
+    bool spent;                         /* all steps are used up */
+    void (*abandoned)(struct tex *tex); /* a budget was used up */
+
+    struct buf reports; /* a line each */
+    unsigned report_count;
+
+    uint32_t par, end, begin, relax, no_value, end_of; /* symbols */
+    void *document; /* the reader's own: latex_internal.h */
+};
+
+void tex_init(struct tex *tex);
+void tex_free(struct tex *tex);
+
+/* Adds a line "PATH: at byte N: ..." to what is reported. */
+void tex_report(struct tex *tex, struct token where, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- Names (names.c) ---- */
+
+uint32_t tex_symbol(struct tex *tex, struct slice name);
+uint32_t tex_symbol_of(struct tex *tex, const char *name);
+/* UINT32_MAX: the name was never met. */
+uint32_t tex_find_symbol(const struct tex *tex, struct slice name);
+/* The symbol itself: valid until another name is met. */
+struct symbol *tex_symbol_at(struct tex *tex, const char *name);
+/* Undone at the end of the group, unless `global`. */
+void tex_define(struct tex *tex, uint32_t symbol, struct meaning meaning,
+                bool global);
+void tex_set_catcode(struct tex *tex, unsigned byte, int cat, bool global);
+void tex_set_count(struct tex *tex, uint32_t index, int64_t value, bool global);
+void tex_open_group(struct tex *tex);
+void tex_close_group(struct tex *tex);
+/* A register of its own; its index. */
+uint32_t tex_new_count(struct tex *tex);
+void tex_add_commands(struct tex *tex, const struct command *commands,
+                      size_t count, int kind, bool firm);
+/* The macro `name` without parameters that has this text as its body. */
+void tex_define_text(struct tex *tex, const char *name, const char *body);
+
+static inline const struct meaning *tex_meaning(const struct tex *tex,
+                                                struct token token)
+{
+    return &tex->symbols[token.value].meaning;
+}
+
+/* ---- Mouth (tex_mouth.c) ---- */
+
+/* The next token of the file at the top of the stack; false at its end. */
+bool mouth_next(struct tex *tex, struct input *input, struct token *ret);
+
+/* ---- Gullet (tex_gullet.c) ---- */
+
+void tex_push_file(struct tex *tex, uint16_t file);
+/* Takes the list's items over. */
+void tex_push(struct tex *tex, struct tokens list);
+/* ... which in an \edef is not expanded again, as what \the makes. */
+void tex_push_frozen(struct tex *tex, struct tokens list);
+void tex_unread(struct tex *tex, struct token token);
+struct token tex_next(struct tex *tex);          /* unexpanded */
+struct token tex_next_expanded(struct tex *tex); /* unexpandable */
+/* The next but spaces. */
+struct token tex_next_solid(struct tex *tex);
+/* Expands a macro or runs a command of the gullet; `token` is one. */
+void tex_expand(struct tex *tex, struct token token);
+bool tex_is_expandable(const struct tex *tex, struct token token);
+/* Drops all token lists and reads on at the next paragraph of the file. */
+void tex_abandon(struct tex *tex);
+/* Takes the file at the top of the stack off it. */
+void tex_end_file(struct tex *tex);
+
+/* ---- Arguments (arguments.c) ---- */
+
+/* One argument without its braces; appends. */
+void tex_read_argument(struct tex *tex, struct tokens *ret);
+/* The rest of a group whose brace was read. */
+void tex_read_group(struct tex *tex, struct tokens *ret);
+/* The end of all input or, left there, of a list. */
+bool tex_at_end(struct tex *tex, struct token token);
+/* {x} from `begin` on becomes x. */
+void tex_strip_braces(struct tokens *list, size_t begin);
+/* Ends a list that ran to the end of all input where its first paragraph, from
+ * `from` on, ends; the rest is read again. */
+void tex_cut_runaway(struct tex *tex, struct tokens *list, size_t from,
+                     struct token opened);
+/* [..]; false: there is none. */
+bool tex_read_optional(struct tex *tex, struct tokens *ret);
+/* What stands between these two characters; false: the first is not next
+ * (tex_macro.c). */
+bool tex_read_pair(struct tex *tex, uint32_t open, uint32_t close,
+                   struct tokens *ret);
+/* Reads `character` if it is next. */
+bool tex_read_character(struct tex *tex, uint32_t character);
+/* Reads the word (as in "by", "to") if it is next. */
+bool tex_read_word(struct tex *tex, const char *word);
+void tex_skip_spaces(struct tex *tex);
+/* What a command's `before` says. */
+void tex_skip_before(struct tex *tex, const char *before);
+/* One argument, expanded, as text. */
+void tex_read_text(struct tex *tex, struct buf *ret);
+/* A list, expanded, as text. */
+void tex_expand_text(struct tex *tex, const struct tokens *list,
+                     struct buf *ret);
+/* A list as it was written, nearly. */
+void tex_write_tokens(const struct tex *tex, const struct tokens *list,
+                      struct buf *ret);
+void tex_write_token(const struct tex *tex, struct token token,
+                     struct buf *ret);
+/* Pushes text as characters of category 12 (spaces 10) made at `call`. */
+void tex_push_text(struct tex *tex, struct slice text, struct token call);
+/* Reads the name that \newcommand and the like define. */
+bool tex_read_name(struct tex *tex, struct token *ret);
+/* The text of the file up to `end` as it stands, which is passed over; false:
+ * the next token is not a file's. */
+bool tex_read_raw(struct tex *tex, const char *end, struct slice *ret,
+                  struct token *ret_place);
+bool tex_to_file(struct tex *tex, struct input **ret_file);
+
+/* ---- The commands of each part ---- */
+
+void define_add(struct tex *tex);     /* tex_define.c */
+void newcommand_add(struct tex *tex); /* tex_newcommand.c */
+void expand_add(struct tex *tex);     /* tex_expand.c */
+void condition_add(struct tex *tex);  /* tex_condition.c */
+void number_add(struct tex *tex);     /* tex_number.c */
+void registers_add(struct tex *tex);  /* tex_registers.c */
+void counters_add(struct tex *tex);   /* tex_counters.c */
+
+/* ---- Macros (tex_macro.c, tex_define.c) ---- */
+
+/* Reads its arguments and pushes its body. */
+void macro_call(struct tex *tex, struct token call, const struct macro *macro);
+void define_macro(struct tex *tex, uint32_t symbol, struct macro macro);
+/* #1 in the list as CAT_MATCH. */
+void define_parameters(struct tex *tex, struct tokens *body);
+/* A copy of the list that lives as long as `tex`. */
+struct tokens define_keep(struct tex *tex, const struct tokens *list);
+/* \newif of "\if" + name, whose symbol is `flag`. */
+void define_flag(struct tex *tex, struct slice name, uint32_t flag);
+/* Reads two arguments and goes on with one of them (tex_expand.c). */
+void expand_choose(struct tex *tex, bool first);
+
+/* ---- Numbers (tex_number.c) ---- */
+
+int64_t number_bounded(int64_t value);
+int64_t number_read(struct tex *tex);
+int64_t number_read_dimension(struct tex *tex);
+int64_t number_read_glue(struct tex *tex);
+int64_t number_read_expression(struct tex *tex, bool dimension);
+int64_t number_of_text(struct tex *tex, struct slice text);
+/* `style`: n 1, r i, R I, a a, A A, p 1pt. */
+void number_write(struct buf *out, int64_t value, char style);
+void number_push(struct tex *tex, int64_t value, char style, struct token call);
+
+/* ---- Registers (tex_registers.c) and counters (tex_counters.c) ---- */
+
+/* `kind`: enum meaning_kind, from MEANING_COUNT on. */
+void register_new(struct tex *tex, uint32_t symbol, int kind);
+/* An assignment to the register `token` whose name was read. */
+void register_assign(struct tex *tex, struct token token);
+/* \count and the number that follows are that register; any other name is
+ * itself. */
+struct token register_of(struct tex *tex, struct token token);
+/* What a command and what follows it stand for as a number; false: the command
+ * is none that does. */
+bool register_value(struct tex *tex, const struct command *command,
+                    int64_t *ret);
+bool counter_value(struct tex *tex, const struct command *command,
+                   int64_t *ret);
+/* The counter's register, UINT32_MAX: there is none of that name. */
+uint32_t counter_find(struct tex *tex, struct slice name);
+void counter_new(struct tex *tex, struct slice name, struct slice within);
+void counter_step(struct tex *tex, struct slice name);
+void counter_reset_within(struct tex *tex, struct slice name,
+                          struct slice within);
+
+/* ---- Conditionals (tex_condition.c) ---- */
+
+/* Takes an undefined name that must be a conditional's as false. */
+bool condition_guess(struct tex *tex, struct token token);
+/* Reads a test of ifthen, in braces. */
+bool condition_test(struct tex *tex, struct token call);
+/* Passes over the branch not taken. */
+void condition_skip(struct tex *tex);
+
+#endif

@@ -1,0 +1,231 @@
+/* Macros: how LaTeX defines them, with what argument each takes. */
+#include <stdlib.h>
+
+#include "indexer/parse/latex/tex/tex.h"
+
+/* [n][default] as arguments. */
+static uint32_t read_counted(struct tex *tex, struct argument *arguments)
+{
+    struct tokens list = {0}, first = {0};
+    struct buf text = {0};
+    uint32_t count = 0;
+    if (tex_read_optional(tex, &list)) {
+        tex_expand_text(tex, &list, &text);
+        int64_t wanted = number_of_text(tex, buf_slice(&text));
+        count = wanted < 0                ? 0
+                : wanted > MOST_ARGUMENTS ? MOST_ARGUMENTS
+                                          : (uint32_t)wanted;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        arguments[i] = (struct argument){.kind = 'm'};
+    if (count && tex_read_optional(tex, &first)) {
+        arguments[0] = (struct argument){
+            .kind = 'o', .text = define_keep(tex, &first), .has_default = true};
+    }
+    tokens_free(&list);
+    tokens_free(&first);
+    buf_free(&text);
+    return count;
+}
+
+static struct argument *keep_arguments(struct tex *tex,
+                                       const struct argument *arguments,
+                                       uint32_t count)
+{
+    if (!count)
+        return NULL;
+    struct argument *kept = arena_alloc(&tex->arena, count * sizeof *arguments);
+    memcpy(kept, arguments, count * sizeof *arguments);
+    return kept;
+}
+
+static void define_with(struct tex *tex, uint32_t symbol,
+                        const struct argument *arguments, uint32_t count,
+                        bool only_new)
+{
+    struct macro macro = {.argument_count = count,
+                          .arguments = keep_arguments(tex, arguments, count)};
+    tex_read_argument(tex, &macro.body);
+    define_parameters(tex, &macro.body);
+    if (!only_new || tex->symbols[symbol].meaning.kind == MEANING_NONE)
+        define_macro(tex, symbol, macro);
+    tokens_free(&macro.body);
+}
+
+static void run_newcommand(struct tex *tex, const struct command *command,
+                           struct token call)
+{
+    struct token name;
+    struct argument arguments[MOST_ARGUMENTS];
+    tex_read_character(tex, '*');
+    if (!tex_read_name(tex, &name)) {
+        tex_report(tex, call, "a definition without a name");
+        return;
+    }
+    uint32_t count = read_counted(tex, arguments);
+    define_with(tex, name.value, arguments, count, command->value);
+}
+
+static uint32_t environment_symbol(struct tex *tex, const char *prefix,
+                                   struct slice name)
+{
+    struct buf whole = {0};
+    buf_put_text(&whole, prefix);
+    buf_put_slice(&whole, name);
+    uint32_t symbol = tex_symbol(tex, buf_slice(&whole));
+    buf_free(&whole);
+    return symbol;
+}
+
+static void run_newenvironment(struct tex *tex, const struct command *command,
+                               struct token call)
+{
+    struct buf name = {0};
+    struct argument arguments[MOST_ARGUMENTS];
+    (void)call;
+    tex_read_character(tex, '*');
+    tex_read_text(tex, &name);
+    uint32_t begin = environment_symbol(tex, "", buf_slice(&name));
+    uint32_t end = environment_symbol(tex, "end", buf_slice(&name));
+    bool keep_old =
+        command->value && (tex->symbols[begin].meaning.kind != MEANING_NONE ||
+                           tex->symbols[begin].environment);
+    uint32_t count = read_counted(tex, arguments);
+    define_with(tex, begin, arguments, count, keep_old);
+    define_with(tex, end, NULL, 0, keep_old);
+    buf_free(&name);
+}
+
+/* ---- xparse ---- */
+
+/* xparse's description of arguments (interface3, "Specifying arguments"). */
+static uint32_t read_xparse(struct tex *tex, struct argument *arguments)
+{
+    struct tokens spec = {0};
+    uint32_t count = 0;
+    tex_read_argument(tex, &spec);
+    for (size_t i = 0; i < spec.count && count < MOST_ARGUMENTS; i++) {
+        struct token token = spec.items[i];
+        struct argument *one = &arguments[count];
+        if (token.cat != CAT_LETTER)
+            continue;
+        *one = (struct argument){.kind = (char)(token.value | 32)};
+        bool has_default = strchr("ODRGE", (int)token.value) != NULL;
+        if (strchr("dDrR", (int)token.value) && i + 2 < spec.count) {
+            one->open = spec.items[++i].value;
+            one->close = spec.items[++i].value;
+        } else if (token.value == 't' && i + 1 < spec.count) {
+            one->open = spec.items[++i].value;
+        } else if (token.value == 'g' || token.value == 'G') {
+            one->kind = 'm';
+        } else if (token.value == 'u' && i + 1 < spec.count) {
+            has_default = true;
+        } else if (!strchr("mosvbODR", (int)token.value)) {
+            continue;
+        }
+        if (has_default && i + 1 < spec.count) {
+            struct tokens text = {0};
+            size_t depth = 0;
+            for (i++; i < spec.count; i++) {
+                depth += spec.items[i].cat == CAT_BEGIN;
+                if (spec.items[i].cat == CAT_END && depth)
+                    depth--;
+                tokens_add(&text, spec.items[i]);
+                if (!depth)
+                    break;
+            }
+            tex_strip_braces(&text, 0);
+            one->text = define_keep(tex, &text);
+            one->has_default = token.value != 'u';
+            tokens_free(&text);
+        }
+        if (one->kind == 'u' && !one->text.count)
+            one->kind = 'm';
+        count++;
+    }
+    tokens_free(&spec);
+    return count;
+}
+
+static void run_xparse(struct tex *tex, const struct command *command,
+                       struct token call)
+{
+    struct argument arguments[MOST_ARGUMENTS];
+    struct token name;
+    if (!tex_read_name(tex, &name)) {
+        tex_report(tex, call, "a definition without a name");
+        return;
+    }
+    uint32_t count = read_xparse(tex, arguments);
+    define_with(tex, name.value, arguments, count, command->value);
+}
+
+static void run_xparse_environment(struct tex *tex,
+                                   const struct command *command,
+                                   struct token call)
+{
+    struct argument arguments[MOST_ARGUMENTS];
+    struct buf name = {0};
+    (void)call;
+    (void)command;
+    tex_read_text(tex, &name);
+    uint32_t begin = environment_symbol(tex, "", buf_slice(&name));
+    uint32_t end = environment_symbol(tex, "end", buf_slice(&name));
+    uint32_t count = read_xparse(tex, arguments);
+    define_with(tex, begin, arguments, count, false);
+    define_with(tex, end, NULL, 0, false);
+    buf_free(&name);
+}
+
+/* ---- Flags by name ---- */
+
+/* \newboolean{x}: \newif\ifx without the name as one. */
+static void run_newboolean(struct tex *tex, const struct command *command,
+                           struct token call)
+{
+    struct buf name = {0};
+    (void)call;
+    tex_read_text(tex, &name);
+    uint32_t flag = environment_symbol(tex, "if", buf_slice(&name));
+    if (command->value < 2) {
+        define_flag(tex, buf_slice(&name), flag);
+    } else {
+        struct buf value = {0};
+        tex_read_text(tex, &value);
+        bool truth = slice_is(buf_slice(&value), "true");
+        uint32_t as = tex_symbol_of(tex, truth ? "iftrue" : "iffalse");
+        tex_define(tex, flag, tex->symbols[as].meaning, false);
+        buf_free(&value);
+    }
+    buf_free(&name);
+}
+
+static const struct command commands[] = {
+    {"newcommand", run_newcommand, NULL, 0, NULL},
+    {"renewcommand", run_newcommand, NULL, 0, NULL},
+    {"providecommand", run_newcommand, NULL, 1, NULL},
+    {"DeclareRobustCommand", run_newcommand, NULL, 0, NULL},
+    {"newrobustcmd", run_newcommand, NULL, 0, NULL},
+    {"renewrobustcmd", run_newcommand, NULL, 0, NULL},
+    {"newenvironment", run_newenvironment, NULL, 0, NULL},
+    {"renewenvironment", run_newenvironment, NULL, 0, NULL},
+    {"provideenvironment", run_newenvironment, NULL, 1, NULL},
+    {"NewDocumentCommand", run_xparse, NULL, 0, NULL},
+    {"RenewDocumentCommand", run_xparse, NULL, 0, NULL},
+    {"ProvideDocumentCommand", run_xparse, NULL, 1, NULL},
+    {"DeclareDocumentCommand", run_xparse, NULL, 0, NULL},
+    {"NewExpandableDocumentCommand", run_xparse, NULL, 0, NULL},
+    {"NewDocumentEnvironment", run_xparse_environment, NULL, 0, NULL},
+    {"RenewDocumentEnvironment", run_xparse_environment, NULL, 0, NULL},
+    {"DeclareDocumentEnvironment", run_xparse_environment, NULL, 0, NULL},
+    {"newboolean", run_newboolean, NULL, 0, NULL},
+    {"provideboolean", run_newboolean, NULL, 0, NULL},
+    {"newtoggle", run_newboolean, NULL, 0, NULL},
+    {"setboolean", run_newboolean, NULL, 2, NULL},
+};
+
+void newcommand_add(struct tex *tex)
+{
+    tex_add_commands(tex, commands, sizeof commands / sizeof *commands,
+                     MEANING_COMMAND, true);
+}

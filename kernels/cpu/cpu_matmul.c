@@ -1,0 +1,86 @@
+#include <stdlib.h>
+
+#include "kernels/cpu/cpu_internal.h"
+#include "kernels/cpu/packed_cache.h"
+#include "kernels/cpu/cpu_packed.h"
+#include "kernels/cpu/cpu_tiles.h"
+
+/* As f32 (kept.h). */
+static size_t size_of(const struct kernel_weight *w)
+{
+    return w->n * w->k * sizeof(float);
+}
+
+static int weight(struct kernel_run *run, const void *host, int type, size_t n,
+                  size_t k, struct kernel_weight **ret)
+{
+    struct kernel_weight *w = NULL;
+    int code = kernels_ref()->weight(run, host, type, n, k, &w);
+    if (code)
+        return code;
+    w->packed = packed_new();
+    w->tiles = tiles_new();
+    if (!w->packed || !w->tiles) {
+        packed_free(w->packed);
+        tiles_free(w->tiles);
+        kernels_ref()->weight_free(run, w);
+        return KERNEL_NO_MEMORY;
+    }
+    kept_weight(size_of(w));
+    *ret = w;
+    return KERNEL_OK;
+}
+
+static void weight_free(struct kernel_run *run, struct kernel_weight *w)
+{
+    if (w) {
+        packed_free(w->packed);
+        tiles_free(w->tiles);
+        kept_weight_gone(size_of(w));
+    }
+    kernels_ref()->weight_free(run, w);
+}
+
+static int product(struct kernel_run *run, float *out, const float *a,
+                   const struct kernel_weight *w, size_t m, bool add)
+{
+    if (cpu_amx && m >= TILES_LEAST_ROWS && w->k)
+        return tiles_product(run, out, a, w, m, add);
+    if (m >= PACKED_LEAST_ROWS) {
+        int code = packed_product(run, out, a, w, m, add);
+        if (code != KERNEL_UNSUPPORTED)
+            return code;
+    }
+    if (m)
+        cpu_rows(run, out, a, lanes_of(w), m, w->n, w->k, add);
+    return KERNEL_OK;
+}
+
+static int product_bias(struct kernel_run *run, float *out, const float *a,
+                        const struct kernel_weight *w, const float *bias,
+                        size_t m, bool add)
+{
+    int code = product(run, out, a, w, m, add);
+    return code ? code : kernels_cpu()->add_bias(run, out, bias, m, w->n);
+}
+
+static int gather(struct kernel_run *run, float *out,
+                  const struct kernel_weight *w, const int32_t *host_row,
+                  size_t m)
+{
+    (void)run;
+    for (size_t i = 0; i < m; i++, out += w->k)
+        cpu_lanes->widen(
+            out, lanes_weight_from(lanes_of(w), (size_t)host_row[i], w->k), 1,
+            w->k);
+    return KERNEL_OK;
+}
+
+void cpu_fill_products(struct kernels *table)
+{
+    table->weight = weight;
+    table->weight_free = weight_free;
+    table->product = product;
+    table->product_bias = product_bias;
+    table->gather = gather;
+}

@@ -1,0 +1,29 @@
+/* Products of many rows, with weights packed in the form in which they are
+ * multiplied best.  cpu_dnnl.c does it with oneDNN; cpu_no_dnnl.c, for builds without
+ * it (ThreadSanitizer does not understand OpenMP), never. */
+#ifndef KERNELS_CPU_CPU_PACKED_H
+#define KERNELS_CPU_CPU_PACKED_H
+
+#include "kernels/cpu/cpu_lanes.h"
+#include "kernels/ref/ref.h"
+
+/* Rows from which on it is worth it. */
+enum { PACKED_LEAST_ROWS = 16 };
+
+struct packed;
+
+static inline struct lanes_weight lanes_of(const struct kernel_weight *w)
+{
+    return (struct lanes_weight){w->host, w->scale, w->type};
+}
+
+/* NULL: no memory */
+struct packed *packed_new(void);
+void packed_free(struct packed *packed); /* NULL: ok */
+
+/* As kernels->product, m >= PACKED_LEAST_ROWS.  Packs the weight first when
+ * that was not done, or is not kept.  KERNEL_UNSUPPORTED: `out` is untouched. */
+int packed_product(struct kernel_run *run, float *out, const float *a,
+                   const struct kernel_weight *w, size_t m, bool add);
+
+#endif

@@ -1,0 +1,112 @@
+#include <math.h>
+#include <string.h>
+
+#include "kernels/cpu/cpu_internal.h"
+#include "kernels/ref/ref.h"
+
+float cpu_softmax(float *score, size_t n, float share)
+{
+    float most = -INFINITY;
+    for (size_t j = 0; j < n; j++)
+        most = score[j] > most ? score[j] : most;
+    float total = cpu_lanes->exp_sum(score, most, n);
+    cpu_lanes->scale(score, score, NULL, share / total, n);
+    return most + logf(total);
+}
+
+static int calibrate(struct kernel_run *run, float *out, const float *h,
+                     const struct kernel_weight *down,
+                     const struct kernel_weight *up,
+                     const struct kernel_weight *wq, const float *norm,
+                     float *low, size_t m, size_t parts, float eps)
+{
+    return ref_calibrate(kernels_cpu(), run, out, h, down, up, wq, norm, low, m,
+                         parts, eps);
+}
+
+static int chunk_proxy(struct kernel_run *run, float *mean, const float *q,
+                       size_t rows, size_t width, size_t before)
+{
+    (void)run;
+    if (!rows)
+        return KERNEL_OK;
+    if (before)
+        cpu_lanes->scale(mean, mean, NULL, (float)before, width);
+    else
+        memcpy(mean, q, width * sizeof *mean);
+    for (size_t i = before ? 0 : 1; i < rows; i++)
+        cpu_lanes->add(mean, q + i * width, width);
+    cpu_lanes->scale(mean, mean, NULL, 1 / (float)(before + rows), width);
+    return KERNEL_OK;
+}
+
+struct summaries {
+    const struct kernel_summaries *to;
+    const struct kernel_pages *pages;
+    size_t first, chunk, keys, hq, hkv, d;
+};
+
+enum { MOST_KEYS = 1024 /* of a chunk; above, `ref` does it */ };
+
+static void summarise(const struct summaries *job, size_t c, size_t head)
+{
+    size_t d = job->d, step = ref_step(job->pages, job->hkv, d);
+    size_t slot = c * job->chunk;
+    size_t at = ref_at(job->pages, head / (job->hq / job->hkv), d);
+    float *key = job->to->keys[c] + job->to->key_at + head * d;
+    float scale = 1 / sqrtf((float)d), p[MOST_KEYS], score[MOST_KEYS];
+    for (size_t j = 0; j < job->keys; j++)
+        score[j] =
+            cpu_lanes->dot(ref_key(job->pages, slot + j, step) + at, key, d) *
+            scale;
+    memcpy(p, score, job->keys * sizeof *p);
+    double all = (double)cpu_softmax(p, job->keys, 1), entropy = 0;
+    for (size_t j = 0; j < job->keys; j++) /* ln p = score - all */
+        if (!(p[j] <= 0))
+            entropy += (double)p[j] * (all - (double)score[j]);
+    job->to->biases[c][job->to->bias_at + head] = (float)entropy;
+    for (size_t j = 0, some; j < job->keys; j += some) {
+        some = ref_stretch(job->pages, slot + j, job->keys - j);
+        cpu_lanes->mix(key, d, p + j, 0, 1,
+                       ref_key(job->pages, slot + j, step) + at, step, 1, d,
+                       some, j > 0);
+    }
+}
+
+static void summary_part(void *argument, size_t from, size_t to)
+{
+    const struct summaries *job = argument;
+    for (size_t c = from; c < to; c++)
+        for (size_t head = 0; head < job->hq; head++)
+            summarise(job, job->first + c, head);
+}
+
+static int chunk_summary(struct kernel_run *run,
+                         const struct kernel_summaries *summaries,
+                         const struct kernel_pages *pages, size_t first,
+                         size_t chunks, size_t chunk, size_t hq, size_t hkv,
+                         size_t d, bool landmark)
+{
+    if (chunk > MOST_KEYS)
+        return kernels_ref()->chunk_summary(
+            run, summaries, pages, first, chunks, chunk, hq, hkv, d, landmark);
+    struct summaries job = {.to = summaries,
+                            .pages = pages,
+                            .first = first,
+                            .chunk = chunk,
+                            .keys = landmark ? chunk - 1 : chunk,
+                            .hq = hq,
+                            .hkv = hkv,
+                            .d = d};
+    cpu_share(run, chunks,
+              2 * (double)chunks * (double)chunk * (double)hq * (double)d,
+              summary_part, &job);
+    return KERNEL_OK;
+}
+
+void cpu_fill_summaries(struct kernels *table)
+{
+    table->calibrate = calibrate;
+    table->chunk_proxy = chunk_proxy;
+    table->chunk_summary = chunk_summary;
+}

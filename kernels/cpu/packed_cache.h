@@ -1,0 +1,20 @@
+/* How many copies of weights, in the form in which they are multiplied best, a
+ * process keeps: those of small models (all weights together up to 128 MiB as
+ * f32, whatever type they are of: a copy of int8 is larger than what it is made
+ * of), and of these at most 64 MiB.  Of larger ones each product lays its blocks
+ * out anew, so that a model takes not much more memory than its weights. */
+#ifndef KERNELS_CPU_PACKED_CACHE_H
+#define KERNELS_CPU_PACKED_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* There is a weight of so many bytes as f32, or no more. */
+void kept_weight(size_t bytes);
+void kept_weight_gone(size_t bytes);
+
+/* Whether so many bytes more may be kept; if so, they count from now on. */
+bool kept_take(size_t bytes);
+void kept_give(size_t bytes);
+
+#endif

@@ -1,0 +1,357 @@
+/* Dense attention: causal over pages, over all keys (encoders), and HiCI's over
+ * segments.  A block takes a tile of rows (queries times the heads that share a
+ * key-value head); where there are too few blocks for the device, the keys are
+ * split over several (split-KV) whose parts are joined.  Heads of up to
+ * TENSOR_MOST_WIDTH go over the tensor cores. */
+#include "kernels/cuda/cuda_dense.h"
+#include "kernels/cuda/cuda_tensor.h"
+#include "kernels/cuda/cuda_tiles.h"
+
+constexpr size_t SPLIT_LEAST = 64; /* slots of a part */
+
+/* The rows of a tile, and the widest range of slots that one of them sees. */
+struct rows {
+    size_t first, count; /* of the batch's queries * group */
+    size_t from, to;
+};
+
+template <typename Source>
+static __device__ inline struct rows rows_of(const Source &s, size_t batch,
+                                             size_t tile, unsigned most)
+{
+    size_t all = s.queries(batch) * s.sizes.group, first = tile * most;
+    struct rows rows = {first, 0, 0, 0};
+    if (first >= all)
+        return rows;
+    rows.count = all - first < most ? all - first : most;
+    size_t last = (first + rows.count - 1) / s.sizes.group;
+    rows.from = s.from(batch, first / s.sizes.group);
+    rows.to = s.to(batch, last);
+    return rows;
+}
+
+/* grid: tiles of rows, key-value heads times parts, batches. */
+template <unsigned ROWS, typename Source>
+static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
+    attend(Source s, struct tile_parts parts, size_t count)
+{
+    using memory = struct tile_memory<ROWS, typename Source::number>;
+    auto *t = static_cast<memory *>(cuda_shared());
+    const struct dense_sizes &z = s.sizes;
+    size_t batch = blockIdx.z, kv = blockIdx.y % z.hkv;
+    size_t part = blockIdx.y / z.hkv;
+    struct rows rows = rows_of(s, batch, blockIdx.x, ROWS);
+    float sum[ROWS];
+    if (!rows.count)
+        return;
+    if (!threadIdx.x)
+        t->rows = static_cast<unsigned>(rows.count);
+    for (unsigned r = 0; r < ROWS; r++) {
+        size_t row = rows.first + r;
+        tile_take_query(t, r,
+                        r < rows.count ? s.query(batch, row / z.group,
+                                                 kv * z.group + row % z.group)
+                                       : nullptr,
+                        z.d);
+    }
+    tile_begin(t, sum);
+    size_t tiles = (rows.to - rows.from + TILE - 1) / TILE;
+    size_t each = (tiles + count - 1) / count;
+    size_t end = (part + 1) * each < tiles ? (part + 1) * each : tiles;
+    for (size_t i = part * each; i < end; i++) {
+        size_t at = rows.from + i * TILE;
+        if (threadIdx.x < TILE) {
+            size_t j = at + threadIdx.x;
+            bool there = j < rows.to && !s.hidden(j);
+            t->key[threadIdx.x] =
+                there ? s.key(batch, j) + s.head_at(kv) : nullptr;
+            t->value[threadIdx.x] =
+                there ? s.value(batch, j) + s.head_at(kv) : nullptr;
+        }
+        tile_take(
+            t, z.d, z.scale,
+            [&](unsigned r, unsigned slot) {
+                size_t query = (rows.first + r) / z.group;
+                return at + slot >= s.from(batch, query) &&
+                       at + slot < s.to(batch, query);
+            },
+            sum);
+    }
+#pragma unroll
+    for (unsigned r = 0; r < ROWS; r++) {
+        size_t row = rows.first + r;
+        if (r < rows.count) {
+            size_t place =
+                s.place(batch, row / z.group, kv * z.group + row % z.group);
+            float *out = parts.log ? parts.out + (part * z.places + place) * z.d
+                                   : s.out + place * z.d;
+            tile_leave(t, r, sum[r], z.d, out,
+                       parts.log ? parts.log + part * z.places + place
+                                 : nullptr);
+        }
+    }
+}
+
+/* ---- On the tensor cores ---- */
+
+/* Part `part` of `count` has every count-th tile of the rows' slots.  32 bits do
+ * for rows and slots (attend_over), and leave registers for sums. */
+template <unsigned ROWS, unsigned WIDTH, typename Source> struct dense_turns {
+    static constexpr bool SPARSE = false;
+    const Source &s;
+    struct tensor_tile<WIDTH, typename Source::number> *t;
+    unsigned batch, kv, part, count;
+    unsigned first, rows;            /* the block's rows */
+    unsigned begin, end;             /* the widest range of slots */
+    unsigned row_from[2], row_to[2]; /* of the thread's rows */
+
+    __device__ unsigned at(unsigned turn) const
+    {
+        return begin + (part + turn * count) * TENSOR_SLOTS;
+    }
+    __device__ bool is_row(unsigned half) const
+    {
+        return tensor_row<ROWS>(half) < rows;
+    }
+    __device__ unsigned query(unsigned half) const
+    {
+        return (first + tensor_row<ROWS>(half)) /
+               static_cast<unsigned>(s.sizes.group);
+    }
+    __device__ unsigned head(unsigned half) const
+    {
+        unsigned group = static_cast<unsigned>(s.sizes.group);
+        return kv * group + (first + tensor_row<ROWS>(half)) % group;
+    }
+    __device__ void take_queries(struct tensor_rows<ROWS, WIDTH> *own)
+    {
+        for (unsigned half = 0; half < 2; half++) {
+            bool is = is_row(half);
+            size_t i = query(half);
+            row_from[half] = is ? static_cast<unsigned>(s.from(batch, i)) : 0;
+            row_to[half] = is ? static_cast<unsigned>(s.to(batch, i)) : 0;
+            tensor_take_query(own, half,
+                              is ? s.query(batch, query(half), head(half))
+                                 : nullptr,
+                              s.sizes.d);
+        }
+    }
+    __device__ void find(unsigned turn)
+    {
+        for (unsigned half = 0; half < 2; half++) {
+            unsigned j = at(turn) + half * WARP + lane_of_thread();
+            bool there = j < end && !s.hidden(j);
+            t->place(turn, half,
+                     there ? s.key(batch, j) + s.head_at(kv) : nullptr,
+                     there ? s.value(batch, j) + s.head_at(kv) : nullptr);
+        }
+        t->some[turn & 1] = at(turn) < end;
+    }
+    __device__ void prepare(unsigned)
+    {
+    }
+    __device__ uint64_t seen(unsigned turn, unsigned half) const
+    {
+        return tensor_bits(at(turn), row_from[half], row_to[half]);
+    }
+    __device__ void take(struct tensor_rows<ROWS, WIDTH> *own,
+                         struct tensor_scores *scores, unsigned bits,
+                         unsigned) const
+    {
+        tensor_weigh(own, scores, bits);
+    }
+};
+
+/* grid: as attend's. */
+template <unsigned ROWS, unsigned WIDTH, typename Source>
+static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
+    attend_tensor(Source s, struct tile_parts parts, size_t count)
+{
+    using tile = struct tensor_tile<WIDTH, typename Source::number>;
+    auto *t = static_cast<tile *>(cuda_shared());
+    const struct dense_sizes &z = s.sizes;
+    const struct rows rows = rows_of(s, blockIdx.z, blockIdx.x, ROWS);
+    struct tensor_rows<ROWS, WIDTH> own;
+    struct dense_turns<ROWS, WIDTH, Source> turns = {
+        s, t, blockIdx.z, blockIdx.y % static_cast<unsigned>(z.hkv),
+            blockIdx.y / static_cast<unsigned>(z.hkv),
+            static_cast<unsigned>(count), static_cast<unsigned>(rows.first),
+            static_cast<unsigned>(rows.count), static_cast<unsigned>(rows.from),
+            static_cast<unsigned>(rows.to), {},
+        {
+        }
+    };
+    if (!rows.count)
+        return;
+    tensor_begin(&own);
+    turns.take_queries(&own);
+    tensor_walk<true>(t, &own, z.d, z.scale * LOG2_E, turns);
+    for (unsigned half = 0; half < 2; half++) {
+        float *out = nullptr, *log = nullptr;
+        if (turns.is_row(half)) {
+            size_t place =
+                s.place(turns.batch, turns.query(half), turns.head(half));
+            size_t at = turns.part * z.places + place;
+            out = parts.log ? parts.out + at * z.d : s.out + place * z.d;
+            log = parts.log ? parts.log + at : nullptr;
+        }
+        tensor_leave(&own, half, z.d, out, log);
+    }
+}
+
+/* ---- Joining ---- */
+
+static __global__ void join_parts(float *out, struct tile_parts parts,
+                                  size_t count, size_t rows, size_t d, bool one)
+{
+    size_t row = blockIdx.x;
+    float most = one ? 0 : minus_infinity();
+    for (size_t p = 0; p < count; p++)
+        most = fmaxf(most, parts.log[p * rows + row]);
+    float total = one ? share_of(0, most) : 0;
+    for (size_t p = 0; p < count; p++)
+        total += share_of(parts.log[p * rows + row], most);
+    for (size_t l = threadIdx.x; l < d; l += blockDim.x) {
+        float sum = 0;
+        for (size_t p = 0; p < count; p++)
+            sum += share_of(parts.log[p * rows + row], most) *
+                   parts.out[(p * rows + row) * d + l];
+        out[row * d + l] = total == 0 ? 0 : sum / total;
+    }
+}
+
+int cuda_join(struct kernel_run *run, float *out,
+              const struct tile_parts *parts, size_t count, size_t rows,
+              size_t d, bool one)
+{
+    return cuda_launch(run, join_parts, {rows, 1, 1, tile_threads(d)}, out,
+                       *parts, count, rows, d, one);
+}
+
+/* ---- Starting ---- */
+
+/* `kernel` by `rows` rows a block. */
+template <typename Source>
+static int attend_by(struct kernel_run *run, const Source &s, size_t batches,
+                     size_t queries, size_t longest, size_t rows,
+                     void (*kernel)(Source, struct tile_parts, size_t),
+                     unsigned threads, size_t bytes)
+{
+    const struct dense_sizes &z = s.sizes;
+    size_t tiles = cuda_ceil(queries * z.group, rows);
+    size_t blocks = tiles * z.hkv * batches;
+    size_t wanted = cuda_ceil(2 * size_t{cuda_processors()}, blocks);
+    size_t most = longest / SPLIT_LEAST;
+    size_t count = wanted < most ? wanted : most;
+    cuda_room outs(run), logs(run);
+    struct tile_parts parts = {nullptr, nullptr};
+    if (count > 1) {
+        parts.out = outs.take<float>(count, z.places, z.d);
+        parts.log = logs.take<float>(count, z.places);
+        if (!parts.out || !parts.log)
+            return KERNEL_NO_MEMORY;
+    } else {
+        count = 1;
+    }
+    int code = cuda_launch(run, kernel,
+                           {tiles, z.hkv * count, batches, threads, bytes}, s,
+                           parts, count);
+    return code || count == 1
+               ? code
+               : cuda_join(run, s.out, &parts, count, z.places, z.d, false);
+}
+
+template <unsigned WIDTH, typename Source>
+static int attend_on_tensors(struct kernel_run *run, const Source &s,
+                             size_t batches, size_t queries, size_t longest)
+{
+    size_t bytes = sizeof(struct tensor_tile<WIDTH, typename Source::number>);
+    return queries * s.sizes.group <= TENSOR_FEW
+               ? attend_by(run, s, batches, queries, longest, TENSOR_FEW,
+                           attend_tensor<TENSOR_FEW, WIDTH, Source>,
+                           TENSOR_THREADS, bytes)
+               : attend_by(run, s, batches, queries, longest, TENSOR_MANY,
+                           attend_tensor<TENSOR_MANY, WIDTH, Source>,
+                           TENSOR_THREADS, bytes);
+}
+
+template <typename Source>
+static int attend_over(struct kernel_run *run, const Source &s, size_t batches,
+                       size_t queries, size_t longest)
+{
+    using number = typename Source::number;
+    if (!batches || !s.sizes.places || !s.sizes.d)
+        return KERNEL_OK;
+    size_t d = s.sizes.d;
+    if (d > TILE_MOST_WIDTH || longest > INT32_MAX ||
+        s.sizes.places > INT32_MAX)
+        return KERNEL_UNSUPPORTED;
+    if (d <= TENSOR_MOST_WIDTH / 2)
+        return attend_on_tensors<TENSOR_MOST_WIDTH / 2>(run, s, batches,
+                                                        queries, longest);
+    if (d <= TENSOR_MOST_WIDTH)
+        return attend_on_tensors<TENSOR_MOST_WIDTH>(run, s, batches, queries,
+                                                    longest);
+    return queries * s.sizes.group <= 4
+               ? attend_by(run, s, batches, queries, longest, 4,
+                           attend<4, Source>, tile_threads(d),
+                           tile_bytes<4, number>(d))
+               : attend_by(run, s, batches, queries, longest, 16,
+                           attend<16, Source>, tile_threads(d),
+                           tile_bytes<16, number>(d));
+}
+
+int cuda_attend_segments(struct kernel_run *run, const struct segments &s,
+                         size_t batches)
+{
+    return attend_over(run, s, batches, s.most_queries(), s.longest());
+}
+
+template <typename Number>
+static int attend_pages(struct kernel_run *run, float *out, const float *q,
+                        const struct kernel_pages *pages, size_t m, size_t n,
+                        size_t hq, size_t hkv, size_t d, size_t window)
+{
+    paged<Number> s = {};
+    s.sizes = dense_sizes_of(m * hq, hq, hkv, d);
+    s.q = q;
+    s.out = out;
+    s.pages = *pages;
+    s.m = m;
+    s.n = n;
+    s.window = window;
+    return attend_over(run, s, 1, m, window && window < n ? window : n);
+}
+
+static int attention(struct kernel_run *run, float *out, const float *q,
+                     const struct kernel_pages *pages, size_t m, size_t n,
+                     size_t hq, size_t hkv, size_t d, size_t window)
+{
+    if (n > INT32_MAX || !are_known(pages))
+        return KERNEL_UNSUPPORTED;
+    return (are_bf16(pages) ? attend_pages<uint16_t>
+                            : attend_pages<float>)(run, out, q, pages, m, n, hq,
+                                                   hkv, d, window);
+}
+
+static int attention_all(struct kernel_run *run, float *out, const float *q,
+                         const float *k, const float *v, size_t m, size_t n,
+                         size_t hq, size_t hkv, size_t d)
+{
+    struct segments s = {};
+    s.sizes = dense_sizes_of(m * hq, hq, hkv, d);
+    s.q = q;
+    s.out = out;
+    s.k = k;
+    s.v = v;
+    s.n = n;
+    s.segment = n ? n : 1;
+    s.asked = m;
+    return cuda_attend_segments(run, s, 1);
+}
+
+void cuda_fill_attention(struct kernels *table)
+{
+    table->attention = attention;
+    table->attention_all = attention_all;
+}

@@ -1,0 +1,237 @@
+/* cuBLASLt, opened at run time: a program that finds no device, or no such
+ * library, does without. */
+#include "kernels/cuda/cuda_internal.h"
+
+#include <cublasLt.h>
+#include <dlfcn.h>
+#include <pthread.h>
+
+namespace
+{
+
+constexpr size_t WORKSPACE = 32 << 20;
+
+struct library {
+    decltype(&cublasLtCreate) create;
+    decltype(&cublasLtMatmulDescCreate) desc_create;
+    decltype(&cublasLtMatmulDescDestroy) desc_destroy;
+    decltype(&cublasLtMatmulDescSetAttribute) desc_set;
+    decltype(&cublasLtMatrixLayoutCreate) layout_create;
+    decltype(&cublasLtMatrixLayoutDestroy) layout_destroy;
+    decltype(&cublasLtMatmulPreferenceCreate) preference_create;
+    decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy;
+    decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set;
+    decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic;
+    decltype(&cublasLtMatmul) matmul;
+    cublasLtHandle_t handle;
+};
+
+struct library blas;
+bool found;
+
+template <typename T> bool find(void *file, const char *name, T *ret)
+{
+    *ret = reinterpret_cast<T>(dlsym(file, name));
+    return *ret != nullptr;
+}
+
+void open()
+{
+    void *file = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_LOCAL);
+    if (!file)
+        file = dlopen("/usr/local/cuda/lib64/libcublasLt.so.13",
+                      RTLD_NOW | RTLD_LOCAL);
+    found =
+        file && find(file, "cublasLtCreate", &blas.create) &&
+        find(file, "cublasLtMatmulDescCreate", &blas.desc_create) &&
+        find(file, "cublasLtMatmulDescDestroy", &blas.desc_destroy) &&
+        find(file, "cublasLtMatmulDescSetAttribute", &blas.desc_set) &&
+        find(file, "cublasLtMatrixLayoutCreate", &blas.layout_create) &&
+        find(file, "cublasLtMatrixLayoutDestroy", &blas.layout_destroy) &&
+        find(file, "cublasLtMatmulPreferenceCreate", &blas.preference_create) &&
+        find(file, "cublasLtMatmulPreferenceDestroy",
+             &blas.preference_destroy) &&
+        find(file, "cublasLtMatmulPreferenceSetAttribute",
+             &blas.preference_set) &&
+        find(file, "cublasLtMatmulAlgoGetHeuristic", &blas.heuristic) &&
+        find(file, "cublasLtMatmul", &blas.matmul) &&
+        blas.create(&blas.handle) == CUBLAS_STATUS_SUCCESS;
+}
+
+/* What a way was found for.  An address counts by what it is a multiple of. */
+struct shape {
+    int type;
+    bool biased;
+    size_t m, n, k;
+    uint32_t out_align, a_align, w_align;
+};
+
+uint32_t alignment_of(const void *at)
+{
+    uint32_t bytes = 256;
+    while (reinterpret_cast<uintptr_t>(at) % bytes)
+        bytes /= 2;
+    return bytes;
+}
+
+bool same(const struct shape *a, const struct shape *b)
+{
+    return a->type == b->type && a->biased == b->biased && a->m == b->m &&
+           a->n == b->n && a->k == b->k && a->out_align == b->out_align &&
+           a->a_align == b->a_align && a->w_align == b->w_align;
+}
+
+/* What describes one product, and the library's way to do it.  The library
+ * counts columns first: it sees the transposes of our matrices, out^T =
+ * op(w^T) . a^T, and a bias of out's rows is one of its columns. */
+struct plan {
+    struct shape shape;
+    bool known;    /* a way was looked for */
+    bool possible; /* and found */
+    cublasLtMatmulDesc_t desc;
+    cublasLtMatrixLayout_t w, a, out;
+    cublasLtMatmulHeuristicResult_t way;
+};
+
+/* Asking takes as long as many products: each shape asks once, until another
+ * takes its place.  Under `lock`, also while a plan is used. */
+constexpr size_t PLANS = 1024;
+struct plan plans[PLANS];
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void forget(struct plan *p)
+{
+    if (p->out)
+        blas.layout_destroy(p->out);
+    if (p->a)
+        blas.layout_destroy(p->a);
+    if (p->w)
+        blas.layout_destroy(p->w);
+    if (p->desc)
+        blas.desc_destroy(p->desc);
+    *p = {};
+}
+
+bool lay_out(cublasLtMatrixLayout_t *ret, cudaDataType_t type, size_t rows,
+             size_t columns)
+{
+    return blas.layout_create(ret, type, rows, columns,
+                              static_cast<int64_t>(rows)) ==
+           CUBLAS_STATUS_SUCCESS;
+}
+
+template <typename T>
+bool describe(struct plan *p, cublasLtMatmulDescAttributes_t which,
+              const T &value)
+{
+    return blas.desc_set(p->desc, which, &value, sizeof value) ==
+           CUBLAS_STATUS_SUCCESS;
+}
+
+template <typename T>
+bool prefer(cublasLtMatmulPreference_t preference,
+            cublasLtMatmulPreferenceAttributes_t which, const T &value)
+{
+    return blas.preference_set(preference, which, &value, sizeof value) ==
+           CUBLAS_STATUS_SUCCESS;
+}
+
+bool choose(struct plan *p)
+{
+    const struct shape *s = &p->shape;
+    cublasLtMatmulPreference_t preference = nullptr;
+    int count = 0;
+    bool found_way =
+        blas.preference_create(&preference) == CUBLAS_STATUS_SUCCESS &&
+        prefer(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+               WORKSPACE) &&
+        prefer(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+               s->w_align) &&
+        prefer(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+               s->a_align) &&
+        prefer(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+               s->out_align) &&
+        prefer(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
+               s->out_align) &&
+        blas.heuristic(blas.handle, p->desc, p->w, p->a, p->out, p->out,
+                       preference, 1, &p->way,
+                       &count) == CUBLAS_STATUS_SUCCESS &&
+        count > 0;
+    if (preference)
+        blas.preference_destroy(preference);
+    return found_way;
+}
+
+bool prepare(struct plan *p)
+{
+    const struct shape *s = &p->shape;
+    cudaDataType_t in = s->type == KERNEL_BF16 ? CUDA_R_16BF : CUDA_R_32F;
+    return blas.desc_create(&p->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F) ==
+               CUBLAS_STATUS_SUCCESS &&
+           describe(p, CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T) &&
+           (!s->biased ||
+            (describe(p, CUBLASLT_MATMUL_DESC_EPILOGUE,
+                      CUBLASLT_EPILOGUE_BIAS) &&
+             describe(p, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, CUDA_R_32F))) &&
+           lay_out(&p->w, in, s->k, s->n) && lay_out(&p->a, in, s->k, s->m) &&
+           lay_out(&p->out, CUDA_R_32F, s->n, s->m) && choose(p);
+}
+
+/* With the lock. */
+struct plan *plan_for(const struct shape *shape)
+{
+    size_t place =
+        shape->m * 31 + shape->n * 7 + shape->k * 3 + (shape->biased ? 1 : 0);
+    struct plan *p = &plans[place % PLANS];
+    if (p->known && same(&p->shape, shape))
+        return p;
+    forget(p);
+    p->shape = *shape;
+    p->possible = prepare(p);
+    p->known = true;
+    return p;
+}
+
+int multiply(struct kernel_run *run, struct plan *p, float *out, const void *a,
+             const void *w, const float *bias, bool add)
+{
+    const float one = 1, before = add ? 1.0f : 0.0f;
+    if (!p->possible ||
+        (bias && !describe(p, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias)))
+        return KERNEL_UNSUPPORTED;
+    cuda_room room(run);
+    void *workspace = room.take<char>(p->way.workspaceSize);
+    if (!workspace)
+        return KERNEL_NO_MEMORY;
+    if (blas.matmul(blas.handle, p->desc, &one, w, p->w, a, p->a, &before, out,
+                    p->out, out, p->out, &p->way.algo, workspace,
+                    p->way.workspaceSize,
+                    cuda_stream(run)) == CUBLAS_STATUS_SUCCESS)
+        return KERNEL_OK;
+    int code = cuda_code(cudaGetLastError());
+    return code ? code : KERNEL_FAILED;
+}
+
+}  // namespace
+
+int cuda_blas_product(struct kernel_run *run, float *out, const void *a,
+                      const void *w, const float *bias, int type, size_t m,
+                      size_t n, size_t k, bool add)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const struct shape shape = {type,
+                                bias != nullptr,
+                                m,
+                                n,
+                                k,
+                                alignment_of(out),
+                                alignment_of(a),
+                                alignment_of(w)};
+    pthread_once(&once, open);
+    if (!found)
+        return KERNEL_UNSUPPORTED;
+    pthread_mutex_lock(&lock);
+    int code = multiply(run, plan_for(&shape), out, a, w, bias, add);
+    pthread_mutex_unlock(&lock);
+    return code;
+}

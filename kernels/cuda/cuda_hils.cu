@@ -1,0 +1,294 @@
+/* HiLS attention: attention to the window and to the chosen chunks; the choice
+ * is in cuda_select.cu.  On the tensor cores a block has a tile of neighbouring queries
+ * times the heads that share a key-value head, and reads the union of what they
+ * chose (cuda_hils_turns.h); wider heads, and longer chunks that weigh as a whole, go
+ * the older way, the heads of one query a block.  Where there are too few blocks
+ * for the device, the window and the chunks are split over several whose parts
+ * are joined. */
+#include "kernels/cuda/cuda_hils_turns.h"
+
+constexpr unsigned FEW = 4, MANY = 16; /* heads of a block */
+
+struct hils_args {
+    struct hils_source s;
+    const float *q;
+    const int32_t *chosen; /* [m, hkv, top_k] */
+    float *out;
+    struct tile_parts parts; /* log nullptr: none, out is all there is */
+    size_t part_count;
+};
+
+/* What was gathered of a row before the chunk at hand. */
+template <unsigned ROWS> struct gathered {
+    float most[ROWS], total[ROWS]; /* of weights: exp(log - most) */
+    float log[ROWS];               /* of the chunk at hand */
+    float old_factor[ROWS], new_factor[ROWS];
+};
+
+/* log: what was just seen weighs its own exp(score)s. */
+template <unsigned ROWS, typename Number>
+static __device__ void weigh_own(const struct tile_memory<ROWS, Number> *t,
+                                 struct gathered<ROWS> *g)
+{
+    for (unsigned r = threadIdx.x; r < ROWS; r += blockDim.x)
+        g->log[r] = t->total[r] == 0 ? minus_infinity()
+                                     : t->most[r] + logf(t->total[r]);
+}
+
+/* log: it weighs exp(the chunk's score); a warp a row. */
+template <unsigned ROWS, typename Number>
+static __device__ void weigh_chunk(const struct tile_memory<ROWS, Number> *t,
+                                   struct gathered<ROWS> *g,
+                                   const struct hils_source &s, size_t i,
+                                   size_t head, size_t c)
+{
+    for (unsigned r = warp_of_thread(); r < t->rows; r += blockDim.x / WARP) {
+        const float *q = s.query(i, head + r), *key = s.key(c, head + r);
+        float sum = 0;
+        for (size_t l = lane_of_thread(); l < s.d; l += WARP)
+            sum += q[l] * key[l];
+        sum = warp_sum(sum) * s.scale + s.bias(c, head + r);
+        if (!lane_of_thread())
+            g->log[r] = t->total[r] == 0 ? minus_infinity() : sum;
+    }
+    for (unsigned r = t->rows + threadIdx.x; r < ROWS; r += blockDim.x)
+        g->log[r] = minus_infinity();
+}
+
+/* all [ROWS] takes sum [ROWS], what was just seen. */
+template <unsigned ROWS, typename Number>
+static __device__ void gather(const struct tile_memory<ROWS, Number> *t,
+                              struct gathered<ROWS> *g, const float *sum,
+                              float *all)
+{
+    __syncthreads();
+    for (unsigned r = threadIdx.x; r < ROWS; r += blockDim.x) {
+        float most = fmaxf(g->most[r], g->log[r]);
+        float share = share_of(g->log[r], most);
+        g->old_factor[r] = share_of(g->most[r], most);
+        g->new_factor[r] = t->total[r] == 0 ? 0 : share / t->total[r];
+        g->total[r] = g->total[r] * g->old_factor[r] + share;
+        g->most[r] = most;
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned r = 0; r < ROWS; r++)
+        all[r] = all[r] * g->old_factor[r] + sum[r] * g->new_factor[r];
+}
+
+/* Takes slots [from, to) that are no landmarks. */
+template <unsigned ROWS, typename Number>
+static __device__ void take_slots(struct tile_memory<ROWS, Number> *t,
+                                  const struct hils_source &s, size_t from,
+                                  size_t to, size_t kv, float *sum)
+{
+    for (size_t at = from; at < to; at += TILE) {
+        if (threadIdx.x < TILE) {
+            size_t j = at + threadIdx.x;
+            bool there = j < to && s.real(j);
+            t->key[threadIdx.x] = there ? s.slot_key<Number>(j, kv) : nullptr;
+            t->value[threadIdx.x] =
+                there ? s.slot_value<Number>(j, kv) : nullptr;
+        }
+        tile_take(
+            t, s.d, s.scale, [](unsigned, unsigned) { return true; }, sum);
+    }
+}
+
+/* This part's share of `count` things. */
+static __device__ inline void share_out(size_t count, size_t parts, size_t part,
+                                        size_t *ret_from, size_t *ret_to)
+{
+    size_t each = (count + parts - 1) / parts;
+    *ret_from = part * each < count ? part * each : count;
+    *ret_to = *ret_from + each < count ? *ret_from + each : count;
+}
+
+/* grid: queries, tiles of heads, parts. */
+template <unsigned ROWS, typename Number>
+static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
+    attend_chosen(struct hils_args a)
+{
+    auto *t = static_cast<struct tile_memory<ROWS, Number> *>(cuda_shared());
+    auto *g = reinterpret_cast<struct gathered<ROWS> *>(tile_queries(t) +
+                                                        ROWS * a.s.d);
+    const struct hils_source &s = a.s;
+    const struct kernel_hils &z = s.sizes;
+    size_t i = blockIdx.x, tiles = (s.group + ROWS - 1) / ROWS;
+    size_t kv = blockIdx.y / tiles, inner = blockIdx.y % tiles * ROWS;
+    size_t head = kv * s.group + inner, rows = s.group - inner;
+    rows = rows < ROWS ? rows : ROWS;
+    size_t end = static_cast<size_t>(s.position[i]) + 1;
+    size_t begin = s.window(i), chunk = z.chunk;
+    const int32_t *chosen = a.chosen + (i * z.hkv + kv) * z.top_k;
+    float sum[ROWS], all[ROWS] = {};
+    if (!threadIdx.x)
+        t->rows = static_cast<unsigned>(rows);
+    for (unsigned r = threadIdx.x; r < ROWS; r += blockDim.x) {
+        g->most[r] = minus_infinity();
+        g->total[r] = 0;
+    }
+    for (unsigned r = 0; r < ROWS; r++)
+        tile_take_query(
+            t, r, r < rows ? a.q + (i * z.hq + head + r) * s.d : nullptr, s.d);
+    size_t from, to;
+    share_out((end - begin + TILE - 1) / TILE, a.part_count, blockIdx.z, &from,
+              &to);
+    tile_begin(t, sum);
+    to = begin + to * TILE < end ? begin + to * TILE : end;
+    take_slots(t, s, begin + from * TILE, to, kv, sum);
+    share_out(z.top_k, a.part_count, blockIdx.z, &from, &to);
+    for (size_t c = from; z.exact && c < to && chosen[c] >= 0; c++) {
+        size_t slot = static_cast<size_t>(chosen[c]) * chunk;
+        take_slots(t, s, slot, slot + chunk, kv, sum);
+    }
+    weigh_own(t, g);
+    gather(t, g, sum, all);
+    for (size_t c = from; !z.exact && c < to && chosen[c] >= 0; c++) {
+        size_t id = static_cast<size_t>(chosen[c]);
+        tile_begin(t, sum);
+        take_slots(t, s, id * chunk, id * chunk + chunk, kv, sum);
+        weigh_chunk(t, g, s, i, head, id);
+        gather(t, g, sum, all);
+    }
+#pragma unroll
+    for (unsigned r = 0; r < ROWS; r++)
+        if (r < rows) {
+            size_t place = i * z.hq + head + r;
+            size_t at = blockIdx.z * z.m * z.hq + place;
+            float total = g->total[r];
+            float *out =
+                a.parts.log ? a.parts.out + at * s.d : a.out + place * s.d;
+            if (threadIdx.x < s.d)
+                out[threadIdx.x] = total == 0 ? 0 : all[r] / total;
+            if (a.parts.log && !threadIdx.x)
+                a.parts.log[at] =
+                    total == 0 ? minus_infinity() : g->most[r] + logf(total);
+        }
+}
+
+/* grid: tiles of rows, key-value heads, parts. */
+template <unsigned ROWS, unsigned WIDTH, typename Number>
+static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
+    attend_union(struct hils_args a)
+{
+    struct tensor_rows<ROWS, WIDTH> own;
+    const struct hils_source &s = a.s;
+    const struct kernel_hils &z = s.sizes;
+    auto turns =
+        hils_turns_of<ROWS, WIDTH, Number>(s, a.q, a.chosen, 0, z.m * s.group);
+    tensor_begin(&own);
+    turns.take_queries(&own);
+    tensor_walk<true>(&turns.m->tile, &own, s.d, s.scale * LOG2_E, turns);
+    for (unsigned half = 0; half < 2; half++) {
+        float *out = nullptr, *log = nullptr;
+        if (turns.is_row(half)) {
+            size_t place = turns.query(half) * z.hq + turns.head(half);
+            size_t at = turns.part * z.m * z.hq + place;
+            out = a.parts.log ? a.parts.out + at * s.d : a.out + place * s.d;
+            log = a.parts.log ? a.parts.log + at : nullptr;
+        }
+        tensor_leave(&own, half, s.d, out, log);
+    }
+}
+
+/* `kernel` by a grid of `grid.x` times `grid.y` blocks, in parts: most at most. */
+static int attend_in_parts(struct kernel_run *run, struct hils_args *a,
+                           void (*kernel)(struct hils_args),
+                           struct cuda_grid grid, size_t most)
+{
+    const struct kernel_hils &z = a->s.sizes;
+    size_t rows = z.m * z.hq;
+    size_t wanted = cuda_ceil(2 * size_t{cuda_processors()}, grid.x * grid.y);
+    a->part_count = wanted < most ? wanted : most;
+    cuda_room outs(run), logs(run);
+    if (a->part_count > 1 || z.softmax1) { /* which joining adds */
+        a->parts.out = outs.take<float>(a->part_count, rows, z.d);
+        a->parts.log = logs.take<float>(a->part_count, rows);
+        if (!a->parts.out || !a->parts.log)
+            return KERNEL_NO_MEMORY;
+    }
+    grid.z = a->part_count;
+    int code = cuda_launch(run, kernel, grid, *a);
+    return code || !a->parts.log
+               ? code
+               : cuda_join(run, a->out, &a->parts, a->part_count, rows, z.d,
+                           z.softmax1);
+}
+
+template <unsigned ROWS, typename Number>
+static int attend_one_by_one(struct kernel_run *run, struct hils_args *a)
+{
+    const struct kernel_hils &z = a->s.sizes;
+    size_t window = z.window < z.n ? z.window : z.n;
+    size_t most = cuda_ceil(window + z.chunk, TILE);
+    return attend_in_parts(
+        run, a, attend_chosen<ROWS, Number>,
+        {z.m, cuda_ceil(a->s.group, ROWS) * z.hkv, 1, tile_threads(z.d),
+         tile_bytes<ROWS, Number>(z.d) + sizeof(struct gathered<ROWS>)},
+        most > z.top_k ? most : z.top_k);
+}
+
+template <unsigned ROWS, unsigned WIDTH, typename Number>
+static int attend_tiles(struct kernel_run *run, struct hils_args *a)
+{
+    const struct kernel_hils &z = a->s.sizes;
+    size_t window = z.window < z.n ? z.window : z.n;
+    size_t most = cuda_ceil(window, TENSOR_SLOTS) + 1 + z.top_k;
+    return attend_in_parts(run, a, attend_union<ROWS, WIDTH, Number>,
+                           {cuda_ceil(z.m * a->s.group, ROWS), z.hkv, 1,
+                            TENSOR_THREADS,
+                            sizeof(struct hils_memory<ROWS, WIDTH, Number>)},
+                           most);
+}
+
+template <unsigned WIDTH, typename Number>
+static int attend_on_tensors(struct kernel_run *run, struct hils_args *a)
+{
+    return a->s.sizes.m * a->s.group <= TENSOR_FEW
+               ? attend_tiles<TENSOR_FEW, WIDTH, Number>(run, a)
+               : attend_tiles<TENSOR_MANY, WIDTH, Number>(run, a);
+}
+
+/* By the way that suits the sizes. */
+template <typename Number>
+static int attend(struct kernel_run *run, struct hils_args *a)
+{
+    const struct kernel_hils &z = a->s.sizes;
+    bool tensors = z.d <= TENSOR_MOST_WIDTH &&
+                   (z.exact || z.chunk <= TENSOR_SLOTS) &&
+                   z.top_k <= UNION_MOST_LENGTH;
+    if (tensors)
+        return z.d <= TENSOR_MOST_WIDTH / 2
+                   ? attend_on_tensors<TENSOR_MOST_WIDTH / 2, Number>(run, a)
+                   : attend_on_tensors<TENSOR_MOST_WIDTH, Number>(run, a);
+    return a->s.group <= FEW ? attend_one_by_one<FEW, Number>(run, a)
+                             : attend_one_by_one<MANY, Number>(run, a);
+}
+
+static int hils_attention(struct kernel_run *run, float *out, const float *q,
+                          const float *qhat, const struct kernel_pages *pages,
+                          const struct kernel_summaries *summaries,
+                          const int32_t *position, const int32_t *landmark,
+                          const int32_t *chosen,
+                          const struct kernel_hils *sizes)
+{
+    struct hils_args a = {};
+    if (!sizes->m || !sizes->d)
+        return KERNEL_OK;
+    if (sizes->d > TILE_MOST_WIDTH || sizes->n > INT32_MAX ||
+        sizes->chunk > INT32_MAX || sizes->m > INT32_MAX / sizes->hq ||
+        !are_known(pages))
+        return KERNEL_UNSUPPORTED;
+    a.s = hils_source_of(qhat, pages, summaries, position, landmark, sizes);
+    a.q = q;
+    a.chosen = chosen;
+    a.out = out;
+    return are_bf16(pages) ? attend<uint16_t>(run, &a) : attend<float>(run, &a);
+}
+
+void cuda_fill_hils(struct kernels *table)
+{
+    table->hils_choose = cuda_hils_choose;
+    table->hils_attention = hils_attention;
+}

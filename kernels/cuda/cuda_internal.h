@@ -1,0 +1,216 @@
+/* What the files of the device's table share on the host.
+ *
+ * All of it is C++ that nvcc compiles; every kernel is started by `launch`, not
+ * by <<<...>>>, so that a plain C++ compiler can compile the same files over
+ * tests/cuda's stand-in for the runtime and run the kernels' logic. */
+#ifndef KERNELS_CUDA_CUDA_INTERNAL_H
+#define KERNELS_CUDA_CUDA_INTERNAL_H
+
+#include <cuda_runtime.h>
+
+#include "kernels/kernels.h"
+
+/* A weight on the device, aligned, as it lay in the file. */
+struct kernel_weight {
+    void *device; /* [n, k] */
+    int type;     /* enum kernel_type */
+    size_t n, k;
+};
+
+/* The calling thread works with the device that was chosen. */
+void cuda_bind();
+
+inline cudaStream_t cuda_stream(const struct kernel_run *run)
+{
+    cuda_bind();
+    return static_cast<cudaStream_t>(run->stream);
+}
+
+/* Maps the runtime's answer, and forgets it, so that the next call starts
+ * clean.  Any but a lack of memory means that the device is lost: what went
+ * wrong in a kernel shows in whatever is asked next. */
+int cuda_code(cudaError_t error);
+
+/* The table's `download`. */
+int cuda_fetch(struct kernel_run *run, void *host, const void *from,
+               size_t bytes);
+
+/* Processors of the device. */
+unsigned cuda_processors();
+
+/* ---- A step (cuda_graphs.cu) ---- */
+
+/* Puts a launch off, while a step is recorded; false: it is not.  `values`
+ * [count] are the kernel's parameters, of `sizes` bytes. */
+bool cuda_put_off(struct kernel_run *run, const cudaLaunchConfig_t *config,
+                  const void *kernel, void **values, const size_t *sizes,
+                  size_t count);
+/* Before anything but a launch is asked of the stream: starts what was put off,
+ * and puts nothing off before the next step.  Returns what failed then. */
+int cuda_direct(struct kernel_run *run);
+/* The same where no error can be returned: what fails is returned by the next
+ * cuda_direct, or by the step's end. */
+void cuda_start_put_off(struct kernel_run *run);
+/* Memory that stays where it is from step to step, so that launches stay the
+ * same; nullptr: no step is recorded.  Given back by its end. */
+void *cuda_scratch(struct kernel_run *run, size_t bytes);
+void cuda_scratch_end(struct kernel_run *run, void *memory, size_t bytes);
+
+#ifdef __CUDACC__
+/* The emulation must be told a kernel's parameters to start it by its address. */
+template <typename Kernel> inline void cuda_know(Kernel)
+{
+}
+#endif
+
+/* Memory in the order of the run's stream, from the device's one pool; given
+ * back when the last operation that was asked for before is done with it. */
+class cuda_room
+{
+  public:
+    cuda_room(const cuda_room &) = delete;
+    cuda_room &operator=(const cuda_room &) = delete;
+    explicit cuda_room(struct kernel_run *of) : run(of)
+    {
+    }
+    ~cuda_room()
+    {
+        if (memory && scratch)
+            cuda_scratch_end(run, memory, size);
+        else if (memory)
+            cuda_code(cudaFreeAsync(memory, cuda_stream(run)));
+    }
+
+    /* nullptr: no memory, or more than a size_t counts. */
+    template <typename T> T *take(size_t a, size_t b = 1, size_t c = 1)
+    {
+        size_t bytes = sizeof(T);
+        const size_t factors[] = {a, b, c};
+        for (size_t factor : factors)
+            if (__builtin_mul_overflow(bytes, factor, &bytes))
+                return nullptr;
+        if (memory)
+            return nullptr;
+        size = bytes;
+        memory = cuda_scratch(run, bytes);
+        scratch = memory != nullptr;
+        if (!scratch && cuda_code(cudaMallocAsync(&memory, bytes ? bytes : 1,
+                                                  cuda_stream(run))))
+            memory = nullptr;
+        return static_cast<T *>(memory);
+    }
+
+    /* The same, and what is there on the host, which is read before this
+     * returns: the caller may free it then. */
+    template <typename T> T *take_copy(const T *host, size_t count)
+    {
+        T *place = take<T>(count);
+        if (!place || cuda_direct(run) ||
+            cuda_code(cudaMemcpyAsync(place, host, count * sizeof(T),
+                                      cudaMemcpyHostToDevice,
+                                      cuda_stream(run))) ||
+            cuda_code(cudaStreamSynchronize(cuda_stream(run))))
+            return nullptr;
+        return place;
+    }
+
+  private:
+    struct kernel_run *run;
+    void *memory = nullptr;
+    size_t size = 0;
+    bool scratch = false;
+};
+
+constexpr size_t CUDA_MOST_BLOCKS = 0x7FFFFFFF;
+constexpr size_t CUDA_MOST_ROWS = 65535;      /* grid.y, grid.z */
+constexpr size_t CUDA_MOST_SHARED = 48 << 10; /* what needs no asking */
+constexpr size_t CUDA_MOST_ASKED = 99 << 10;  /* that every device has */
+
+constexpr size_t cuda_ceil(size_t a, size_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+/* A grid of blocks, `x` the one that may be long. */
+struct cuda_grid {
+    size_t x, y = 1, z = 1;
+    unsigned threads;
+    size_t shared = 0; /* bytes that cuda_shared() gives */
+};
+
+template <typename... Parameters>
+bool cuda_put_off_values(struct kernel_run *run,
+                         const cudaLaunchConfig_t *config,
+                         void (*kernel)(Parameters...), Parameters... values)
+{
+    void *at[] = {static_cast<void *>(&values)...};
+    const size_t sizes[] = {sizeof(Parameters)...};
+    cuda_know(kernel);
+    return cuda_put_off(run, config, reinterpret_cast<const void *>(kernel), at,
+                        sizes, sizeof...(Parameters));
+}
+
+/* A grid without blocks is no error, and nothing is done. */
+template <typename... Parameters, typename... Arguments>
+int cuda_launch(struct kernel_run *run, void (*kernel)(Parameters...),
+                const struct cuda_grid &grid, Arguments... arguments)
+{
+    if (!grid.x || !grid.y || !grid.z)
+        return KERNEL_OK;
+    if (grid.x > CUDA_MOST_BLOCKS || grid.y > CUDA_MOST_ROWS ||
+        grid.z > CUDA_MOST_ROWS || grid.shared > CUDA_MOST_ASKED)
+        return KERNEL_UNSUPPORTED;
+    if (grid.shared > CUDA_MOST_SHARED) {
+        cuda_bind();
+        int code = cuda_code(cudaFuncSetAttribute(
+            kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+            static_cast<int>(grid.shared)));
+        if (code)
+            return code;
+    }
+    cudaLaunchConfig_t config = {};
+    config.gridDim =
+        dim3(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y),
+             static_cast<unsigned>(grid.z));
+    config.blockDim = dim3(grid.threads);
+    config.dynamicSmemBytes = grid.shared;
+    config.stream = cuda_stream(run);
+    if (run->step &&
+        cuda_put_off_values<Parameters...>(run, &config, kernel, arguments...))
+        return KERNEL_OK;
+    return cuda_code(cudaLaunchKernelEx(&config, kernel, arguments...));
+}
+
+/* cuBLASLt, opened when the first product asks for it (cuda_blas.cu).  Both matrices
+ * of `type`, out in f32, sums in f32: out [m, n] = a [m, k] . w [n, k]^T
+ * (+ bias [n], unless it is nullptr) (+ out).  KERNEL_UNSUPPORTED: there is no
+ * such library, or it knows no way. */
+int cuda_blas_product(struct kernel_run *run, float *out, const void *a,
+                      const void *w, const float *bias, int type, size_t m,
+                      size_t n, size_t k, bool add);
+
+/* Sums, norms and attention that other operations are made of. */
+int cuda_product(struct kernel_run *run, float *out, const float *a,
+                 const struct kernel_weight *w, size_t m, bool add);
+int cuda_add_bias(struct kernel_run *run, float *x, const float *bias, size_t m,
+                  size_t n);
+int cuda_rms_norm(struct kernel_run *run, float *out, const float *x,
+                  const float *weight, size_t m, size_t d, float eps);
+int cuda_layer_norm(struct kernel_run *run, float *out, const float *x,
+                    const float *weight, const float *bias, size_t m, size_t d,
+                    float eps);
+int cuda_scale(struct kernel_run *run, float *x, float factor, size_t count);
+
+/* Each file's operations. */
+void cuda_fill_steps(struct kernels *table);
+void cuda_fill_products(struct kernels *table);
+void cuda_fill_transformer(struct kernels *table);
+void cuda_fill_attention(struct kernels *table);
+void cuda_fill_memories(struct kernels *table);
+void cuda_fill_summaries(struct kernels *table);
+void cuda_fill_hils(struct kernels *table);
+void cuda_fill_star(struct kernels *table);
+void cuda_fill_hici(struct kernels *table);
+void cuda_fill_likeliest(struct kernels *table);
+
+#endif

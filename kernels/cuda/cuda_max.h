@@ -1,0 +1,104 @@
+/* The largest of many numbers, by one block. */
+#ifndef KERNELS_CUDA_CUDA_MAX_H
+#define KERNELS_CUDA_CUDA_MAX_H
+
+#include "kernels/cuda/cuda_device.h"
+
+constexpr unsigned CHOOSE_THREADS = 256;
+constexpr unsigned CHOOSE_DIGITS = 256;
+
+/* Unsigned numbers in the order of floats, -0 as 0. */
+static __device__ inline unsigned order_of(float value)
+{
+    unsigned bits = __float_as_uint(value + 0.0f);
+    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+}
+
+struct choose_memory {
+    unsigned digit[CHOOSE_DIGITS]; /* how often each occurs */
+    unsigned before[CHOOSE_THREADS / WARP];
+    unsigned prefix, left;
+    float room[MOST_WARPS];
+    /* then the totals of a group's heads */
+};
+
+/* The number of the threads before this one that say yes; *ret_all: of all. */
+static __device__ inline unsigned count_before(struct choose_memory *m,
+                                               bool yes, unsigned *ret_all)
+{
+    unsigned mask = __ballot_sync(WHOLE_WARP, yes), sum = 0, own = 0;
+    __syncthreads();
+    if (!lane_of_thread())
+        m->before[warp_of_thread()] = static_cast<unsigned>(__popc(mask));
+    __syncthreads();
+    for (unsigned w = 0; w < CHOOSE_THREADS / WARP; w++) {
+        own = w == warp_of_thread() ? sum : own;
+        sum += m->before[w];
+    }
+    *ret_all = sum;
+    return own +
+           static_cast<unsigned>(__popc(mask & ((1u << lane_of_thread()) - 1)));
+}
+
+/* The `most`-th largest of value [count], count > most, digit by digit; m->left
+ * of those equal to it are among the best. */
+static __device__ inline unsigned threshold(struct choose_memory *m,
+                                            const float *value, size_t count,
+                                            unsigned most)
+{
+    unsigned prefix = 0, mask = 0;
+    if (!threadIdx.x)
+        m->left = most;
+    for (unsigned shift = 32; shift;) {
+        shift -= 8;
+        m->digit[threadIdx.x] = 0;
+        __syncthreads();
+        for (size_t c = threadIdx.x; c < count; c += CHOOSE_THREADS) {
+            unsigned order = order_of(value[c]);
+            if ((order & mask) == prefix)
+                atomicAdd(&m->digit[order >> shift & 255u], 1u);
+        }
+        __syncthreads();
+        if (!threadIdx.x) {
+            unsigned digit = CHOOSE_DIGITS - 1, left = m->left;
+            while (digit && m->digit[digit] < left)
+                left -= m->digit[digit--];
+            m->left = left;
+            m->prefix = prefix | digit << shift;
+        }
+        __syncthreads();
+        prefix = m->prefix;
+        mask |= 255u << shift;
+        __syncthreads();
+    }
+    return prefix;
+}
+
+/* chosen [top_k]: the ids of the best of value [count], ties to the lower, in
+ * ascending order, then -1.  All threads of the block come. */
+static __device__ inline void choose_best(struct choose_memory *m,
+                                          int32_t *chosen, const float *value,
+                                          size_t count, size_t top_k)
+{
+    bool all = count <= top_k;
+    for (size_t i = threadIdx.x; all && i < top_k; i += CHOOSE_THREADS)
+        chosen[i] = i < count ? static_cast<int32_t>(i) : -1;
+    if (all)
+        return;
+    unsigned least = threshold(m, value, count, static_cast<unsigned>(top_k));
+    unsigned left = m->left, equal = 0, taken = 0, there;
+    for (size_t at = 0; at < count; at += CHOOSE_THREADS) {
+        size_t c = at + threadIdx.x;
+        unsigned order = c < count ? order_of(value[c]) : 0;
+        bool same = c < count && order == least;
+        unsigned rank = equal + count_before(m, same, &there);
+        equal += there;
+        bool take = (c < count && order > least) || (same && rank < left);
+        unsigned place = taken + count_before(m, take, &there);
+        taken += there;
+        if (take)
+            chosen[place] = static_cast<int32_t>(c);
+    }
+}
+
+#endif

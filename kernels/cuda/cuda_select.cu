@@ -1,0 +1,407 @@
+/* The chunks that each query of HiLS attention reads: scores of all candidates,
+ * the logarithm of what each head's softmax divides by, the best. */
+#include "kernels/cuda/cuda_select.h"
+#include "kernels/cuda/cuda_hils_turns.h"
+
+constexpr unsigned FEW = 4, MANY = 16; /* rows of a block */
+constexpr size_t CHOOSE_SHARE = 256;   /* candidates of a block, at least */
+
+/* log [m, hq] of the sum of the window's exp(score)s.  A block has a tile of
+ * rows, queries times the heads of a group.  grid: tiles, key-value heads. */
+template <unsigned ROWS, typename Number>
+static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
+    sum_windows(float *log, struct hils_source s, const float *q, size_t first,
+                size_t m)
+{
+    auto *t = static_cast<struct tile_memory<ROWS, Number> *>(cuda_shared());
+    size_t kv = blockIdx.y, row = blockIdx.x * size_t{ROWS};
+    size_t rows = m * s.group - row < ROWS ? m * s.group - row : ROWS;
+    size_t begin = SIZE_MAX, end = 0;
+    float sum[ROWS];
+    if (!threadIdx.x)
+        t->rows = static_cast<unsigned>(rows);
+    for (unsigned r = 0; r < ROWS; r++) {
+        const float *from = nullptr;
+        if (r < rows) {
+            size_t i = first + (row + r) / s.group;
+            size_t head = kv * s.group + (row + r) % s.group;
+            size_t to = static_cast<size_t>(s.position[i]) + 1;
+            from = q + (i * s.heads + head) * s.d;
+            begin = s.window(i) < begin ? s.window(i) : begin;
+            end = to > end ? to : end;
+        }
+        tile_take_query(t, r, from, s.d);
+    }
+    tile_begin(t, sum);
+    for (size_t at = begin; at < end; at += TILE) {
+        struct tile_scores<ROWS> scores;
+        if (threadIdx.x < TILE) {
+            size_t j = at + threadIdx.x;
+            t->key[threadIdx.x] =
+                j < end && s.real(j) ? s.slot_key<Number>(j, kv) : nullptr;
+        }
+        tile_score(t, s.d, s.scale, &scores);
+        tile_weigh(t, &scores, [&](unsigned r, unsigned slot) {
+            size_t i = first + (row + r) / s.group;
+            return at + slot >= s.window(i) &&
+                   at + slot <= static_cast<size_t>(s.position[i]);
+        });
+        __syncthreads();
+    }
+    for (unsigned r = threadIdx.x; r < rows; r += blockDim.x) {
+        size_t i = (row + r) / s.group;
+        size_t head = kv * s.group + (row + r) % s.group;
+        log[i * s.heads + head] = t->total[r] == 0
+                                      ? minus_infinity()
+                                      : t->most[r] + logf(t->total[r]);
+    }
+}
+
+/* The same on the tensor cores, in parts: log [parts, m, hq].  grid: tiles of
+ * rows, key-value heads, parts. */
+template <unsigned ROWS, unsigned WIDTH, typename Number>
+static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
+    sum_by_tensors(float *log, struct hils_source s, const float *q,
+                   size_t first, size_t m)
+{
+    struct tensor_rows<ROWS, WIDTH> own;
+    auto turns = hils_turns_of<ROWS, WIDTH, Number>(
+        s, q, nullptr, first * s.group, m * s.group);
+    tensor_begin(&own);
+    turns.take_queries(&own);
+    tensor_walk<false>(&turns.m->tile, &own, s.d, s.scale * LOG2_E, turns);
+    for (unsigned half = 0; half < 2; half++) {
+        float *to = nullptr;
+        if (turns.is_row(half))
+            to = log + (turns.part * m + turns.query(half) - first) * s.heads +
+                 turns.head(half);
+        tensor_leave_log(&own, half, to);
+    }
+}
+
+/* The logarithm of exp(log) and of all exp(score) together.  All threads come. */
+static __device__ float log_total(const float *score, size_t count, float log,
+                                  float *room)
+{
+    float most = log, total = 0;
+    for (size_t c = threadIdx.x; c < count; c += CHOOSE_THREADS)
+        most = fmaxf(most, score[c]);
+    most = block_max(most, room);
+    for (size_t c = threadIdx.x; c < count; c += CHOOSE_THREADS)
+        total += share_of(score[c], most);
+    total = block_sum(total, room) + share_of(log, most);
+    return total == 0 ? minus_infinity() : most + logf(total);
+}
+
+static __device__ float log_of_both(float a, float b)
+{
+    float most = fmaxf(a, b), total = share_of(a, most) + share_of(b, most);
+    return total == 0 ? minus_infinity() : most + logf(total);
+}
+
+/* Logarithms [m, hq] that are in parts [parts, m, hq]: what row `row` has of head
+ * `head`.  All lanes of a warp come. */
+static __device__ float log_of_parts(const float *log, size_t parts, size_t m,
+                                     size_t heads, size_t row, size_t head)
+{
+    float most = minus_infinity(), total = 0;
+    log += row * heads + head;
+    for (size_t p = lane_of_thread(); p < parts; p += WARP)
+        most = fmaxf(most, log[p * m * heads]);
+    most = warp_max(most);
+    for (size_t p = lane_of_thread(); p < parts; p += WARP)
+        total += share_of(log[p * m * heads], most);
+    total = warp_sum(total);
+    return total == 0 ? minus_infinity() : most + logf(total);
+}
+
+/* Over the first of the group's rows of scores goes what chunks [from, to) are
+ * worth: the highest of the heads' scores, each less its total [group]. */
+static __device__ void make_worth(float *score, const float *total,
+                                  size_t group, size_t chunks, size_t from,
+                                  size_t to)
+{
+    for (size_t c = from + threadIdx.x; c < to; c += CHOOSE_THREADS) {
+        float most = score[c] - total[0];
+        for (size_t g = 1; g < group; g++)
+            most = fmaxf(most, score[g * chunks + c] - total[g]);
+        score[c] = most;
+    }
+}
+
+/* Scores of queries [first, first + m), and where their choice goes. */
+struct choosing {
+    int32_t *chosen;  /* [.., hkv, top_k] from the first of all on */
+    float *score;     /* [m, hq, chunks] */
+    const float *log; /* [parts, m, hq] of the windows */
+    size_t parts, first, m, chunks;
+    /* Where the candidates are split over blocks: */
+    float *sum;    /* [splits, m, hq] logarithms of their shares */
+    int32_t *best; /* [m, hkv, splits, top_k] the best of each share */
+    float *worth;  /* the same, what they are worth */
+    size_t splits;
+
+    /* The rows of a group's heads. */
+    __device__ float *scores(const struct hils_source &s, size_t i,
+                             size_t kv) const
+    {
+        return score + (i * s.heads + kv * s.group) * chunks;
+    }
+    __device__ int32_t *choice(const struct hils_source &s, size_t i,
+                               size_t kv) const
+    {
+        return chosen + ((first + i) * s.sizes.hkv + kv) * s.sizes.top_k;
+    }
+    /* Of the shares' best, the first. */
+    __device__ size_t place(const struct hils_source &s, size_t i, size_t kv,
+                            size_t split) const
+    {
+        return ((i * s.sizes.hkv + kv) * splits + split) * s.sizes.top_k;
+    }
+    /* Every share has more candidates than are chosen, or else all are looked
+     * through at the end. */
+    __device__ bool is_short(const struct hils_source &s, size_t count) const
+    {
+        return count / splits <= s.sizes.top_k;
+    }
+};
+
+/* A block for each query and key-value head. */
+static __global__ void __launch_bounds__(CHOOSE_THREADS)
+    choose_chunks(struct choosing a, struct hils_source s)
+{
+    auto *m = static_cast<struct choose_memory *>(cuda_shared());
+    float *total = reinterpret_cast<float *>(m + 1); /* [group] */
+    size_t i = blockIdx.x, kv = blockIdx.y;
+    size_t count = s.candidates(a.first + i), head = kv * s.group;
+    float *score = a.scores(s, i, kv);
+    for (size_t g = 0; g < s.group; g++) {
+        float window = log_of_parts(a.log, a.parts, a.m, s.heads, i, head + g);
+        float all = log_total(score + g * a.chunks, count, window, m->room);
+        if (!threadIdx.x)
+            total[g] = all;
+    }
+    __syncthreads();
+    make_worth(score, total, s.group, a.chunks, 0, count);
+    __syncthreads();
+    choose_best(m, a.choice(s, i, kv), score, count, s.sizes.top_k);
+}
+
+/* Few queries with many candidates: these are split over blocks, first for what
+ * the softmax divides by.  grid: splits, key-value heads, queries. */
+static __global__ void __launch_bounds__(CHOOSE_THREADS)
+    sum_shares(struct choosing a, struct hils_source s)
+{
+    auto *room = static_cast<float *>(cuda_shared());
+    size_t split = blockIdx.x, kv = blockIdx.y, i = blockIdx.z;
+    size_t count = s.candidates(a.first + i), head = kv * s.group;
+    size_t from = split * count / a.splits;
+    size_t share = (split + 1) * count / a.splits - from;
+    for (size_t g = 0; g < s.group; g++) {
+        float all = log_total(a.scores(s, i, kv) + g * a.chunks + from, share,
+                              minus_infinity(), room);
+        if (!threadIdx.x)
+            a.sum[(split * a.m + i) * s.heads + head + g] = all;
+    }
+}
+
+/* Then for the best of each share.  grid: as before. */
+static __global__ void __launch_bounds__(CHOOSE_THREADS)
+    choose_in_shares(struct choosing a, struct hils_source s)
+{
+    auto *m = static_cast<struct choose_memory *>(cuda_shared());
+    float *total = reinterpret_cast<float *>(m + 1); /* [group] */
+    size_t split = blockIdx.x, kv = blockIdx.y, i = blockIdx.z;
+    size_t count = s.candidates(a.first + i), head = kv * s.group;
+    size_t from = split * count / a.splits;
+    size_t to = (split + 1) * count / a.splits;
+    size_t place = a.place(s, i, kv, split);
+    float *score = a.scores(s, i, kv);
+    for (size_t g = warp_of_thread(); g < s.group; g += CHOOSE_THREADS / WARP) {
+        float both = log_of_both(
+            log_of_parts(a.log, a.parts, a.m, s.heads, i, head + g),
+            log_of_parts(a.sum, a.splits, a.m, s.heads, i, head + g));
+        if (!lane_of_thread())
+            total[g] = both;
+    }
+    __syncthreads();
+    make_worth(score, total, s.group, a.chunks, from, to);
+    __syncthreads();
+    if (a.is_short(s, count))
+        return;
+    choose_best(m, a.best + place, score + from, to - from, s.sizes.top_k);
+    __syncthreads();
+    for (size_t k = threadIdx.x; k < s.sizes.top_k; k += CHOOSE_THREADS) {
+        a.best[place + k] += static_cast<int32_t>(from);
+        a.worth[place + k] = score[a.best[place + k]];
+    }
+}
+
+/* And last for the best of these, which are in ascending order as the shares
+ * are.  grid: queries, key-value heads. */
+static __global__ void __launch_bounds__(CHOOSE_THREADS, 2)
+    choose_of_shares(struct choosing a, struct hils_source s)
+{
+    auto *m = static_cast<struct choose_memory *>(cuda_shared());
+    size_t i = blockIdx.x, kv = blockIdx.y, top_k = s.sizes.top_k;
+    size_t count = s.candidates(a.first + i), place = a.place(s, i, kv, 0);
+    int32_t *chosen = a.choice(s, i, kv);
+    bool few = a.is_short(s, count);
+    choose_best(m, chosen, few ? a.scores(s, i, kv) : a.worth + place,
+                few ? count : a.splits * top_k, top_k);
+    __syncthreads();
+    for (size_t k = threadIdx.x; !few && k < top_k; k += CHOOSE_THREADS)
+        chosen[k] = a.best[place + static_cast<size_t>(chosen[k])];
+}
+
+/* Sums of the windows of queries [first, first + m), in `parts`. */
+struct windows {
+    float *log;
+    const float *q;
+    size_t first, m, parts;
+};
+
+template <unsigned ROWS, unsigned WIDTH, typename Number>
+static int sum_tiles(struct kernel_run *run, const struct hils_source &s,
+                     const struct windows &w)
+{
+    return cuda_launch(run, sum_by_tensors<ROWS, WIDTH, Number>,
+                       {cuda_ceil(w.m * s.group, ROWS), s.sizes.hkv, w.parts,
+                        TENSOR_THREADS,
+                        sizeof(struct hils_memory<ROWS, WIDTH, Number>)},
+                       w.log, s, w.q, w.first, w.m);
+}
+
+template <unsigned WIDTH, typename Number>
+static int sum_on_tensors(struct kernel_run *run, const struct hils_source &s,
+                          const struct windows &w)
+{
+    return w.m * s.group <= TENSOR_FEW
+               ? sum_tiles<TENSOR_FEW, WIDTH, Number>(run, s, w)
+               : sum_tiles<TENSOR_MANY, WIDTH, Number>(run, s, w);
+}
+
+/* Wider heads: one part. */
+template <unsigned ROWS, typename Number>
+static int sum_by_threads(struct kernel_run *run, const struct hils_source &s,
+                          const struct windows &w)
+{
+    return cuda_launch(run, sum_windows<ROWS, Number>,
+                       {cuda_ceil(w.m * s.group, ROWS), s.sizes.hkv, 1,
+                        tile_threads(s.d), tile_bytes<ROWS, Number>(s.d)},
+                       w.log, s, w.q, w.first, w.m);
+}
+
+/* Blocks enough for the device, each with one of the window's tiles at least. */
+static size_t parts_of(const struct hils_source &s, size_t m)
+{
+    const struct kernel_hils &z = s.sizes;
+    if (z.d > TENSOR_MOST_WIDTH)
+        return 1;
+    size_t rows = m * s.group <= TENSOR_FEW ? TENSOR_FEW : TENSOR_MANY;
+    size_t blocks = cuda_ceil(m * s.group, rows) * z.hkv;
+    size_t wanted = cuda_ceil(2 * size_t{cuda_processors()}, blocks);
+    size_t tiles = cuda_ceil(z.window < z.n ? z.window : z.n, TENSOR_SLOTS) + 1;
+    return wanted < tiles ? wanted : tiles;
+}
+
+/* Blocks enough for the device, each with candidates enough to be worth it. */
+static size_t splits_of(const struct hils_source &s, size_t m)
+{
+    size_t most = s.sizes.chunks / CHOOSE_SHARE;
+    size_t wanted = cuda_ceil(2 * size_t{cuda_processors()}, m * s.sizes.hkv);
+    wanted = wanted < most ? wanted : most;
+    return wanted ? wanted : 1;
+}
+
+static int choose_split(struct kernel_run *run, const struct hils_source &s,
+                        const struct choosing &a)
+{
+    const size_t totals = s.group * sizeof(float);
+    const size_t memory = sizeof(struct choose_memory);
+    int code = cuda_launch(run, sum_shares,
+                           {a.splits, s.sizes.hkv, a.m, CHOOSE_THREADS,
+                            MOST_WARPS * sizeof(float)},
+                           a, s);
+    if (!code)
+        code = cuda_launch(
+            run, choose_in_shares,
+            {a.splits, s.sizes.hkv, a.m, CHOOSE_THREADS, memory + totals}, a,
+            s);
+    return code ? code
+                : cuda_launch(run, choose_of_shares,
+                              {a.m, s.sizes.hkv, 1, CHOOSE_THREADS, memory}, a,
+                              s);
+}
+
+template <typename Number>
+static int sum_all(struct kernel_run *run, const struct hils_source &s,
+                   const struct windows &w)
+{
+    if (s.d <= TENSOR_MOST_WIDTH / 2)
+        return sum_on_tensors<TENSOR_MOST_WIDTH / 2, Number>(run, s, w);
+    if (s.d <= TENSOR_MOST_WIDTH)
+        return sum_on_tensors<TENSOR_MOST_WIDTH, Number>(run, s, w);
+    return w.m * s.group <= FEW ? sum_by_threads<FEW, Number>(run, s, w)
+                                : sum_by_threads<MANY, Number>(run, s, w);
+}
+
+static int choose_batch(struct kernel_run *run, const struct hils_source &s,
+                        const struct choosing &a, const struct windows &w)
+{
+    int code = score_all(run, a.score, s, w.first, w.m, a.chunks);
+    if (!code)
+        code = are_bf16(&s.pages) ? sum_all<uint16_t>(run, s, w)
+                                  : sum_all<float>(run, s, w);
+    if (code || a.splits > 1)
+        return code ? code : choose_split(run, s, a);
+    return cuda_launch(run, choose_chunks,
+                       {a.m, s.sizes.hkv, 1, CHOOSE_THREADS,
+                        sizeof(struct choose_memory) + s.group * sizeof(float)},
+                       a, s);
+}
+
+int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
+                     const float *qhat, const struct kernel_pages *pages,
+                     const struct kernel_summaries *summaries,
+                     const int32_t *position, const int32_t *landmark,
+                     const struct kernel_hils *sizes)
+{
+    if (!sizes->m || !sizes->d)
+        return KERNEL_OK;
+    if (sizes->d > TILE_MOST_WIDTH || sizes->hq > CUDA_MOST_SHARED / 8 ||
+        sizes->n > INT32_MAX || sizes->m > INT32_MAX / sizes->hq ||
+        sizes->chunk > INT32_MAX || !are_known(pages))
+        return KERNEL_UNSUPPORTED;
+    struct hils_source s =
+        hils_source_of(qhat, pages, summaries, position, landmark, sizes);
+    size_t each = sizes->chunks * sizes->hq;
+    size_t batch = each ? CHOOSE_MOST_SCORES / each : sizes->m;
+    batch = batch < 1 ? 1 : batch < sizes->m ? batch : sizes->m;
+    batch = batch < CUDA_MOST_ROWS ? batch : CUDA_MOST_ROWS;
+    cuda_room scores(run), logs(run), sums(run), bests(run), worths(run);
+    struct choosing a = {};
+    size_t parts = parts_of(s, batch);
+    a.chosen = chosen;
+    a.score = scores.take<float>(batch, each);
+    float *log = logs.take<float>(parts, batch, sizes->hq);
+    a.log = log;
+    a.parts = parts;
+    a.chunks = sizes->chunks;
+    a.splits = splits_of(s, batch);
+    bool fine = a.score && log;
+    if (a.splits > 1 && fine) {
+        size_t rows = batch * sizes->hkv;
+        a.sum = sums.take<float>(a.splits, batch, sizes->hq);
+        a.best = bests.take<int32_t>(rows, a.splits, sizes->top_k);
+        a.worth = worths.take<float>(rows, a.splits, sizes->top_k);
+        fine = a.sum && a.best && a.worth;
+    }
+    int code = fine ? KERNEL_OK : KERNEL_NO_MEMORY;
+    for (; !code && a.first < sizes->m; a.first += batch) {
+        size_t left = sizes->m - a.first;
+        a.m = left < batch ? left : batch;
+        code = choose_batch(run, s, a, {log, q, a.first, a.m, parts});
+    }
+    return code;
+}

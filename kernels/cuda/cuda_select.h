@@ -1,0 +1,261 @@
+/* Scores of chunks, which HiLS and STAR attention choose the best of.  A `Source`
+ * says who the queries are, what a chunk's key is and what its numbers are
+ * (`number`, as in cuda_tensor.h), and how many chunks a query may choose from (its
+ * candidates are the chunks before that). */
+#ifndef KERNELS_CUDA_CUDA_SELECT_H
+#define KERNELS_CUDA_CUDA_SELECT_H
+
+#include "kernels/cuda/cuda_max.h"
+#include "kernels/cuda/cuda_tensor.h"
+#include "kernels/cuda/cuda_tiles.h"
+
+constexpr size_t CHOOSE_MOST_SCORES = size_t{64} << 20; /* held at once */
+
+/* ---- Scores ----
+ *
+ * score [m, heads, chunks] = query . key * scale + bias, of the candidates alone,
+ * of the queries from `first` on. */
+
+constexpr unsigned SCORE_THREADS = 128;
+constexpr size_t SCORE_FEW = 4;       /* queries */
+constexpr unsigned SCORE_CHUNKS = 16; /* of a block, a warp a chunk */
+constexpr unsigned SCORE_TILES = 8;   /* of a block on the tensor cores */
+
+/* Four numbers of a row of d, zeros behind its end. */
+static __device__ inline float4 read_four(const float *row, size_t l, size_t d)
+{
+    if (l + 4 <= d && aligned_16(row + l))
+        return *reinterpret_cast<const float4 *>(row + l);
+    return {l < d ? row[l] : 0, l + 1 < d ? row[l + 1] : 0,
+            l + 2 < d ? row[l + 2] : 0, l + 3 < d ? row[l + 3] : 0};
+}
+static __device__ inline float4 read_four(const uint16_t *row, size_t l,
+                                          size_t d)
+{
+    if (l + 4 <= d && aligned_8(row + l)) {
+        const uint2 two = *reinterpret_cast<const uint2 *>(row + l);
+        return {
+            __uint_as_float(two.x << 16), __uint_as_float(two.x & 0xFFFF0000u),
+            __uint_as_float(two.y << 16), __uint_as_float(two.y & 0xFFFF0000u)};
+    }
+    return {l < d ? from_bf16(row[l]) : 0,
+            l + 1 < d ? from_bf16(row[l + 1]) : 0,
+            l + 2 < d ? from_bf16(row[l + 2]) : 0,
+            l + 3 < d ? from_bf16(row[l + 3]) : 0};
+}
+
+/* Few queries: each key is read once.  grid: SCORE_CHUNKS chunks, heads. */
+template <unsigned ROWS, typename Source>
+static __global__ void __launch_bounds__(SCORE_THREADS)
+    score_few(float *score, Source s, size_t first, size_t m, size_t chunks)
+{
+    constexpr unsigned EACH = SCORE_CHUNKS / (SCORE_THREADS / WARP);
+    size_t head = blockIdx.y;
+    size_t at = blockIdx.x * size_t{SCORE_CHUNKS} + warp_of_thread() * EACH;
+    size_t most = s.candidates(first + m - 1);
+    float sum[EACH][ROWS] = {};
+    for (size_t i = 0; i + 1 < m; i++) {
+        size_t own = s.candidates(first + i);
+        most = own > most ? own : most;
+    }
+    if (at >= most)
+        return;
+    for (size_t l = lane_of_thread() * size_t{4}; l < s.d; l += WARP * 4) {
+        float4 key[EACH];
+#pragma unroll
+        for (unsigned c = 0; c < EACH; c++)
+            key[c] = at + c < most ? read_four(s.key(at + c, head), l, s.d)
+                                   : float4{0, 0, 0, 0};
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++) {
+            if (r >= m)
+                continue;
+            float4 q = read_four(s.query(first + r, head), l, s.d);
+#pragma unroll
+            for (unsigned c = 0; c < EACH; c++)
+                sum[c][r] += key[c].x * q.x + key[c].y * q.y + key[c].z * q.z +
+                             key[c].w * q.w;
+        }
+    }
+#pragma unroll
+    for (unsigned c = 0; c < EACH; c++)
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++) {
+            float all = warp_sum(sum[c][r]);
+            if (r < m && at + c < most && !lane_of_thread())
+                score[(r * s.heads + head) * chunks + at + c] =
+                    all * s.scale + s.bias(at + c, head);
+        }
+}
+
+/* A tile of queries of one head by SCORE_TILES tiles of chunks: the keys are
+ * those of the chunks, and the scores are all there is to it. */
+template <unsigned ROWS, unsigned WIDTH, typename Source> struct score_turns {
+    static constexpr bool SPARSE = false;
+    const Source &s;
+    struct tensor_tile<WIDTH, typename Source::number> *t;
+    float *score;
+    size_t chunks;
+    unsigned first, row, rows, head;
+    unsigned begin, end;
+
+    __device__ bool is_row(unsigned half) const
+    {
+        return tensor_row<ROWS>(half) < rows;
+    }
+    __device__ unsigned at(unsigned turn) const
+    {
+        return begin + turn * TENSOR_SLOTS;
+    }
+    __device__ void take_queries(struct tensor_rows<ROWS, WIDTH> *own)
+    {
+        unsigned most = 0;
+        for (unsigned r = 0; r < rows; r++) {
+            auto its = static_cast<unsigned>(s.candidates(first + row + r));
+            most = its > most ? its : most;
+        }
+        end = begin + SCORE_TILES * TENSOR_SLOTS;
+        end = end < most ? end : most;
+        for (unsigned half = 0; half < 2; half++)
+            tensor_take_query(
+                own, half,
+                is_row(half)
+                    ? s.query(first + row + tensor_row<ROWS>(half), head)
+                    : nullptr,
+                s.d);
+    }
+    __device__ void find(unsigned turn)
+    {
+        for (unsigned half = 0; half < 2; half++) {
+            unsigned c = at(turn) + half * WARP + lane_of_thread();
+            t->place(turn, half, c < end ? s.key(c, head) : nullptr, nullptr);
+        }
+        t->some[turn & 1] = at(turn) < end;
+    }
+    __device__ void prepare(unsigned)
+    {
+    }
+    __device__ uint64_t seen(unsigned turn, unsigned half) const
+    {
+        return is_row(half) ? tensor_bits(at(turn), begin, end) : 0;
+    }
+    __device__ void take(struct tensor_rows<ROWS, WIDTH> *,
+                         const struct tensor_scores *scores, unsigned own,
+                         unsigned turn) const
+    {
+        /* 16 rows: all warps have all scores. */
+        if (ROWS == TENSOR_FEW && warp_of_thread())
+            return;
+        float *to =
+            score + ((row + tensor_row<ROWS>(0)) * s.heads + head) * chunks;
+        size_t half = 8 * s.heads * chunks; /* to the other half's row */
+#pragma unroll
+        for (unsigned i = 0; i < TENSOR_SLOTS / 8; i++)
+            for (unsigned e = 0; e < 2; e++) {
+                size_t c = at(turn) + i * 8 + lane_of_thread() % 4 * 2 + e;
+                bool first_sees = own >> (i * 2 + e) & 1;
+                bool second_sees = own >> (16 + i * 2 + e) & 1;
+                float bias = first_sees || second_sees ? s.bias(c, head) : 0;
+                if (first_sees)
+                    to[c] = scores->of[i][e] + bias;
+                if (second_sees)
+                    to[half + c] = scores->of[i][2 + e] + bias;
+            }
+    }
+};
+
+/* grid: SCORE_TILES tiles of chunks, heads, tiles of queries. */
+template <unsigned ROWS, unsigned WIDTH, typename Source>
+static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
+    score_tensor(float *score, Source s, size_t first, size_t m, size_t chunks)
+{
+    using tile = struct tensor_tile<WIDTH, typename Source::number>;
+    auto *t = static_cast<tile *>(cuda_shared());
+    struct tensor_rows<ROWS, WIDTH> own;
+    unsigned row = blockIdx.z * ROWS, all = static_cast<unsigned>(m);
+    struct score_turns<ROWS, WIDTH, Source> turns = {
+        s, t, score, chunks, static_cast<unsigned>(first), row,
+            all - row < ROWS ? all - row : ROWS, blockIdx.y,
+            blockIdx.x *SCORE_TILES *TENSOR_SLOTS, 0
+    };
+    turns.take_queries(&own);
+    tensor_walk<false>(t, &own, s.d, s.scale, turns);
+}
+
+/* Wider heads.  grid: tiles of chunks, heads, tiles of queries. */
+template <unsigned ROWS, typename Source>
+static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
+    score_chunks(float *score, Source s, size_t first, size_t m, size_t chunks)
+{
+    using memory = struct tile_memory<ROWS, typename Source::number>;
+    auto *t = static_cast<memory *>(cuda_shared());
+    size_t head = blockIdx.y, i = blockIdx.z * size_t{ROWS};
+    size_t at = blockIdx.x * size_t{TILE}, most = 0;
+    struct tile_scores<ROWS> scores;
+    for (unsigned r = 0; r < ROWS && i + r < m; r++) {
+        size_t own = s.candidates(first + i + r);
+        most = own > most ? own : most;
+    }
+    if (at >= most)
+        return;
+    for (unsigned r = 0; r < ROWS; r++)
+        tile_take_query(
+            t, r, i + r < m ? s.query(first + i + r, head) : nullptr, s.d);
+    if (threadIdx.x < TILE)
+        t->key[threadIdx.x] =
+            at + threadIdx.x < most ? s.key(at + threadIdx.x, head) : nullptr;
+    tile_score(t, s.d, s.scale, &scores);
+    size_t c = at + lane_of_thread();
+    unsigned warps = blockDim.x / WARP;
+#pragma unroll
+    for (unsigned r = 0; r < tile_scores<ROWS>::MOST; r++) {
+        size_t row = warp_of_thread() + r * warps;
+        if (row < ROWS && i + row < m && c < most)
+            score[((i + row) * s.heads + head) * chunks + c] =
+                scores.of[r] + s.bias(c, head);
+    }
+}
+
+template <unsigned ROWS, unsigned WIDTH, typename Source>
+static int score_by_tensors(struct kernel_run *run, float *score,
+                            const Source &s, size_t first, size_t m,
+                            size_t chunks)
+{
+    return cuda_launch(
+        run, score_tensor<ROWS, WIDTH, Source>,
+        {cuda_ceil(chunks, SCORE_TILES * TENSOR_SLOTS), s.heads,
+         cuda_ceil(m, ROWS), TENSOR_THREADS,
+         sizeof(struct tensor_tile<WIDTH, typename Source::number>)},
+        score, s, first, m, chunks);
+}
+
+/* By the way that suits the sizes; m at most CUDA_MOST_ROWS. */
+template <typename Source>
+static int score_all(struct kernel_run *run, float *score, const Source &s,
+                     size_t first, size_t m, size_t chunks)
+{
+    constexpr unsigned ROWS = 16, HALF = TENSOR_MOST_WIDTH / 2;
+    if (m <= SCORE_FEW)
+        return cuda_launch(
+            run, m == 1 ? score_few<1, Source> : score_few<SCORE_FEW, Source>,
+            {cuda_ceil(chunks, SCORE_CHUNKS), s.heads, 1, SCORE_THREADS}, score,
+            s, first, m, chunks);
+    if (s.d > TENSOR_MOST_WIDTH)
+        return cuda_launch(run, score_chunks<ROWS, Source>,
+                           {cuda_ceil(chunks, TILE), s.heads,
+                            cuda_ceil(m, ROWS), tile_threads(s.d),
+                            tile_bytes<ROWS, typename Source::number>(s.d)},
+                           score, s, first, m, chunks);
+    if (m <= TENSOR_FEW)
+        return s.d <= HALF
+                   ? score_by_tensors<TENSOR_FEW, HALF>(run, score, s, first, m,
+                                                        chunks)
+                   : score_by_tensors<TENSOR_FEW, HALF * 2>(run, score, s,
+                                                            first, m, chunks);
+    return s.d <= HALF ? score_by_tensors<TENSOR_MANY, HALF>(run, score, s,
+                                                             first, m, chunks)
+                       : score_by_tensors<TENSOR_MANY, HALF * 2>(
+                             run, score, s, first, m, chunks);
+}
+
+#endif

@@ -1,0 +1,140 @@
+/* What HiLS attention knows of a chunk: calibrated queries, proxies, summaries. */
+#include "kernels/cuda/cuda_dense.h"
+#include "kernels/cuda/cuda_tiles.h"
+
+constexpr unsigned THREADS = 128;
+
+static int calibrate(struct kernel_run *run, float *out, const float *h,
+                     const struct kernel_weight *down,
+                     const struct kernel_weight *up,
+                     const struct kernel_weight *wq, const float *norm,
+                     float *low, size_t m, size_t parts, float eps)
+{
+    int code = cuda_product(run, out, h, wq, m, false);
+    if (!code && down)
+        code = cuda_product(run, low, h, down, m, false);
+    if (!code && down)
+        code = cuda_product(run, out, low, up, m, true);
+    return code ? code
+                : cuda_rms_norm(run, out, out, norm, m * parts, wq->n / parts,
+                                eps);
+}
+
+/* ---- Proxies ---- */
+
+static __global__ void __launch_bounds__(THREADS)
+    mean_queries(float *mean, const float *q, size_t rows, size_t width,
+                 size_t before)
+{
+    size_t l = blockIdx.x * size_t{THREADS} + threadIdx.x;
+    if (l >= width)
+        return;
+    float sum = before ? mean[l] * static_cast<float>(before) : 0;
+    for (size_t i = 0; i < rows; i++)
+        sum += q[i * width + l];
+    mean[l] = sum / static_cast<float>(before + rows);
+}
+
+static int chunk_proxy(struct kernel_run *run, float *mean, const float *q,
+                       size_t rows, size_t width, size_t before)
+{
+    return rows ? cuda_launch(run, mean_queries,
+                              {cuda_ceil(width, THREADS), 1, 1, THREADS}, mean,
+                              q, rows, width, before)
+                : KERNEL_OK;
+}
+
+/* ---- Summaries ---- */
+
+struct summary_sizes {
+    size_t first, chunk, keys; /* keys: of a chunk that count */
+    size_t group, hkv, d;
+    float scale;
+};
+
+/* score [keys] = proxy . k / sqrt(d), a warp a key; then their shares.  Gives
+ * -sum p ln p. */
+template <typename Number>
+static __device__ __forceinline__ float weigh_keys(
+    float *score, const float *proxy, const struct kernel_pages &pages,
+    const struct summary_sizes &z, size_t slot, size_t at, float *room)
+{
+    for (size_t j = warp_of_thread(); j < z.keys; j += THREADS / WARP) {
+        const Number *key =
+            key_at<Number>(pages, slot + j, page_step(pages, z.hkv, z.d)) + at;
+        float sum = 0;
+        for (size_t l = lane_of_thread(); l < z.d; l += WARP)
+            sum += widened(key[l]) * proxy[l];
+        sum = warp_sum(sum) * z.scale;
+        if (!lane_of_thread())
+            score[j] = sum;
+    }
+    __syncthreads();
+    float most = minus_infinity(), total = 0, entropy = 0;
+    for (size_t j = threadIdx.x; j < z.keys; j += THREADS)
+        most = fmaxf(most, score[j]);
+    most = block_max(most, room);
+    for (size_t j = threadIdx.x; j < z.keys; j += THREADS)
+        total += expf(score[j] - most);
+    total = block_sum(total, room);
+    float all = logf(total);
+    for (size_t j = threadIdx.x; j < z.keys; j += THREADS) {
+        float log = score[j] - most - all, p = expf(log);
+        entropy -= p > 0 ? p * log : 0;
+        score[j] = p;
+    }
+    return block_sum(entropy, room); /* its barriers let score be read */
+}
+
+/* A block for each chunk and query head. */
+template <typename Number>
+static __global__ void __launch_bounds__(THREADS, 1)
+    summarise(struct kernel_summaries summaries, struct kernel_pages pages,
+              struct summary_sizes z)
+{
+    float *room = static_cast<float *>(cuda_shared());
+    float *proxy = room + MOST_WARPS, *score = proxy + z.d;
+    size_t c = z.first + blockIdx.x, head = blockIdx.y;
+    size_t slot = c * z.chunk, at = page_at(pages, head / z.group, z.d);
+    float *key = summaries.keys[c] + summaries.key_at + head * z.d;
+    for (size_t l = threadIdx.x; l < z.d; l += THREADS)
+        proxy[l] = key[l];
+    __syncthreads();
+    float bias = weigh_keys<Number>(score, proxy, pages, z, slot, at, room);
+    for (size_t l = threadIdx.x; l < z.d; l += THREADS) {
+        float sum = 0;
+        for (size_t j = 0; j < z.keys; j++)
+            sum += score[j] *
+                   widened(key_at<Number>(
+                       pages, slot + j, page_step(pages, z.hkv, z.d))[at + l]);
+        key[l] = sum;
+    }
+    if (!threadIdx.x)
+        summaries.biases[c][summaries.bias_at + head] = bias;
+}
+
+static int chunk_summary(struct kernel_run *run,
+                         const struct kernel_summaries *summaries,
+                         const struct kernel_pages *pages, size_t first,
+                         size_t chunks, size_t chunk, size_t hq, size_t hkv,
+                         size_t d, bool landmark)
+{
+    const struct dense_sizes sizes = dense_sizes_of(1, hq, hkv, d);
+    const struct summary_sizes z = {
+        first, chunk,      landmark ? chunk - 1 : chunk, sizes.group, hkv,
+        d,     sizes.scale};
+    if (chunk > CUDA_MOST_SHARED || d > CUDA_MOST_SHARED ||
+        first + chunks > INT32_MAX / chunk || !are_known(pages))
+        return KERNEL_UNSUPPORTED;
+    return cuda_launch(
+        run, are_bf16(pages) ? summarise<uint16_t> : summarise<float>,
+        {chunks, hq, 1, THREADS, (MOST_WARPS + d + chunk) * sizeof(float)},
+        *summaries, *pages, z);
+}
+
+void cuda_fill_summaries(struct kernels *table)
+{
+    table->calibrate = calibrate;
+    table->chunk_proxy = chunk_proxy;
+    table->chunk_summary = chunk_summary;
+}

@@ -1,0 +1,364 @@
+#include "memory/embeddings/memories.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "memory/embeddings/postorder.h"
+
+/* Changes when the same memories come to give other vectors. */
+enum { VECTORS_VERSION = 1 };
+
+/* A delta has at most as many nodes as this and a part of all, and as many names:
+ * it keeps those of nodes that were made again. */
+enum { SMALL_DELTA = 64, DELTA_PART = 8 };
+
+static struct memory_policy as_it_can(const struct memory_policy *policy,
+                                      const struct embedder_facts *facts)
+{
+    struct memory_policy can = *policy;
+    if (!facts->recalls)
+        can.recall = RECALL_OFF;
+    return can;
+}
+
+struct hash128 memories_policy(const struct memory_policy *policy,
+                               const struct embedder_facts *facts)
+{
+    struct memory_policy can = as_it_can(policy, facts);
+    struct buf text = {0};
+    unsigned char bytes[32];
+    hash_write(facts->model, bytes);
+    hash_write(facts->tokenizer, bytes + 16);
+    buf_put_varint(&text, VECTORS_VERSION);
+    buf_put_varint(&text, (uint64_t)can.aggregate);
+    buf_put_varint(&text, (uint64_t)can.recall);
+    buf_put_varint(&text, can.segment_tokens);
+    buf_put_varint(&text, facts->width);
+    buf_put_varint(&text, facts->key_width);
+    buf_put(&text, bytes, sizeof bytes);
+    struct hash128 name = hash_bytes(text.data, text.size);
+    buf_free(&text);
+    return name;
+}
+
+/* ---- The table ---- */
+
+/* The memories that the rows' keys are. */
+static void name_rows(struct work *work)
+{
+    const struct tree *outline = work->making->volume->outline;
+    struct vector_table *table = &work->table;
+    uint32_t row = 0;
+    table->row_names = mem_alloc(table->row_count * sizeof *table->row_names);
+    for (uint32_t n = 0; n < outline->count; n++) {
+        const struct node_plan *of = &work->plan.nodes[n];
+        for (size_t s = 0; outline->nodes[n].words && s < of->segments.count;
+             s++) {
+            const struct hash128 *name =
+                bsearch(&work->plan.names[of->first + s], table->names,
+                        table->name_count, sizeof *name, hash_compare);
+            table->row_names[row++] = (uint32_t)(name - table->names);
+        }
+    }
+}
+
+static void prepare_table(struct work *work)
+{
+    const struct tree *outline = work->making->volume->outline;
+    const struct making *making = work->making;
+    struct vector_table *table = &work->table;
+    uint32_t row = 0, entry = 0;
+    *table = (struct vector_table){
+        .policy = memories_policy(&making->policy, &making->facts),
+        .generation = making->volume->manual.generation,
+        .width = making->facts.key_width,
+        .segments = work->plan.segments,
+        .tokens = work->plan.tokens,
+        .node_count = work->plan.made_nodes};
+    table->nodes = mem_alloc(table->node_count * sizeof *table->nodes);
+    table->row_nodes = mem_alloc(work->plan.made * sizeof *table->row_nodes);
+    for (uint32_t n = 0; n < outline->count; n++) {
+        if (work->plan.nodes[n].kept)
+            continue;
+        table->nodes[entry] = outline->nodes[n].id;
+        work->rows[n] = row;
+        work->entries[n] = entry;
+        for (size_t s = 0;
+             outline->nodes[n].words && s < work->plan.nodes[n].segments.count;
+             s++)
+            table->row_nodes[row++] = entry;
+        entry++;
+    }
+    table->row_count = row;
+    table->keys = mem_alloc(row * table->width * sizeof(float));
+    table->wholes = mem_alloc(entry * table->width * sizeof(float));
+    table->names = plan_names(&work->plan, outline->count, &table->name_count);
+    if (making->facts.keys_are_memories)
+        name_rows(work);
+}
+
+/* ---- In place ---- */
+
+/* A delta is of the vectors that the volume has.  *ret_number: of the making. */
+static int put_vectors(const struct volume *volume, struct store *store,
+                       const struct vector_table *table, uint64_t *ret_number,
+                       struct err *err)
+{
+    struct store_txn *txn;
+    struct manual now = {0};
+    struct buf bytes = {0};
+    int code = store_write(store, &txn, err);
+    if (code)
+        return code;
+    code = store_get_manual(txn, volume->manual.id, &now, err);
+    if (code == ERR_NOT_FOUND ||
+        (!code &&
+         (now.generation != volume->manual.generation ||
+          (table->base && now.vectors != volume->manual.vectors))))
+        code = err_set(err, ERR_CANCELLED, "%s was changed meanwhile",
+                       volume->manual.name);
+    *ret_number = now.vectors + 1;
+    manual_free(&now);
+    vector_table_encode(table, &bytes);
+    if (!code)
+        code = (table->base ? store_put_vector_delta : store_put_vectors)(
+            txn, volume->manual.id, buf_slice(&bytes), err);
+    buf_free(&bytes);
+    if (!code)
+        return store_commit(txn, err);
+    store_end(txn);
+    return code;
+}
+
+static uint64_t *node_ids(const struct tree *outline)
+{
+    uint64_t *ids = mem_alloc(outline->count * sizeof *ids);
+    for (uint32_t n = 0; n < outline->count; n++)
+        ids[n] = outline->nodes[n].id;
+    return ids;
+}
+
+/* *ret_before: the delta so far, empty: none. */
+static int read_delta(const struct making *making, uint64_t *ret_base,
+                      struct vector_table *ret_before, struct err *err)
+{
+    struct store_txn *txn;
+    struct slice base, delta;
+    uint32_t manual = making->volume->manual.id;
+    *ret_before = (struct vector_table){0};
+    int code = store_read(making->shelf->store, &txn, err);
+    if (code)
+        return code;
+    code = store_get_vectors(txn, manual, &base, err);
+    if (!code) {
+        *ret_base = vector_table_hash(base);
+        code = store_get_vector_delta(txn, manual, &delta, err);
+        if (!code)
+            code = vector_table_decode(delta, ret_before, err);
+        else if (code == ERR_NOT_FOUND)
+            code = 0;
+    }
+    store_end(txn);
+    return code;
+}
+
+/* The table becomes the delta, with what that had before. */
+static int make_delta(struct work *work, struct err *err)
+{
+    const struct tree *outline = work->making->volume->outline;
+    struct vector_table before, joined;
+    int code = read_delta(work->making, &work->table.base, &before, err);
+    if (code || !before.width)
+        return code;
+    uint64_t *ids = node_ids(outline);
+    code = vector_table_join(&before, &work->table, ids, outline->count,
+                             &joined, err);
+    free(ids);
+    vector_table_free(&before);
+    if (code)
+        return code;
+    vector_table_free(&work->table);
+    work->table = joined;
+    return 0;
+}
+
+/* What the next making may begin with. */
+static void keep(const struct work *work, uint64_t number, struct kept *kept)
+{
+    const struct making *making = work->making;
+    const struct tree *outline = making->volume->outline;
+    size_t width = making->facts.width;
+    struct kept_manual of = {
+        .manual = making->volume->manual.id,
+        .vectors = number,
+        .policy = memories_policy(&making->policy, &making->facts),
+        .width = width,
+        .count = outline->count,
+        .nodes = mem_alloc(outline->count * sizeof *of.nodes),
+        .c = mem_alloc(outline->count * width * sizeof *of.c)};
+    for (uint32_t n = 0; n < outline->count; n++) {
+        const struct node_plan *plan = &work->plan.nodes[n];
+        float *c = of.c + n * width;
+        memcpy(c, plan->kept ? plan->kept->c : work->wholes + n * width,
+               width * sizeof *c);
+        of.nodes[n] = (struct kept_node){
+            .id = outline->nodes[n].id,
+            .merkle = outline->nodes[n].merkle,
+            .whole = plan->whole,
+            .own = plan->own,
+            .segments = plan->kept ? plan->kept->segments
+                                   : (uint32_t)plan->segments.count,
+            .c = c};
+    }
+    kept_put(kept, &of);
+}
+
+static int make(struct work *work, struct kept *kept, struct err *err)
+{
+    const struct volume *volume = work->making->volume;
+    size_t count = volume->outline->count;
+    uint64_t number;
+    work->wholes =
+        mem_alloc(count * work->making->facts.width * sizeof *work->wholes);
+    work->order = mem_alloc(count * sizeof *work->order);
+    work->entries = mem_alloc(count * sizeof *work->entries);
+    work->rows = mem_alloc(count * sizeof *work->rows);
+    prepare_table(work);
+    int code = postorder(work, err);
+    if (!code && work->making->kept)
+        code = make_delta(work, err);
+    if (!code)
+        code = put_vectors(volume, work->making->shelf->store, &work->table,
+                           &number, err);
+    if (!code && kept)
+        keep(work, number, kept);
+    free(work->wholes);
+    free(work->order);
+    free(work->entries);
+    free(work->rows);
+    vector_table_free(&work->table);
+    return code;
+}
+
+/* The store has vectors, but they could not be read. */
+static bool are_damaged(const struct volume *volume)
+{
+    return volume->manual.vectors && !volume->vectors;
+}
+
+/* ERR_NOT_FOUND: there are none, or they are not of this generation. */
+static int find_current(const struct making *making,
+                        struct memories_report *report, struct err *err)
+{
+    const struct manual *manual = &making->volume->manual;
+    struct store_txn *txn;
+    struct vector_table base = {0}, delta = {0};
+    int code = store_read(making->shelf->store, &txn, err);
+    if (code)
+        return code;
+    code = vectors_heads(txn, manual->id, &base, &delta, err);
+    store_end(txn);
+    const struct vector_table *newest = vectors_newest(&base, &delta);
+    if (code == ERR_FORMAT ||
+        (!code &&
+         (are_damaged(making->volume) ||
+          newest->generation != manual->generation ||
+          !hash_equal(newest->policy,
+                      memories_policy(&making->policy, &making->facts)))))
+        code = ERR_NOT_FOUND;
+    *report = (struct memories_report){.segments = newest->segments,
+                                       .tokens = newest->tokens};
+    vector_table_free(&base);
+    vector_table_free(&delta);
+    return code;
+}
+
+static bool is_small(size_t part, size_t all)
+{
+    return part <= SMALL_DELTA + all / DELTA_PART;
+}
+
+/* What the plan makes may go before the base, with the delta so far. */
+static bool fits_delta(const struct making *making, const struct plan *plan)
+{
+    struct vector_table before;
+    struct err err;
+    uint64_t base;
+    size_t nodes = making->volume->outline->count;
+    if (read_delta(making, &base, &before, &err))
+        return false;
+    bool fits = base &&
+                is_small((size_t)before.node_count + plan->made_nodes, nodes) &&
+                is_small(before.name_count + plan->made + plan->made_nodes,
+                         plan->segments + nodes);
+    vector_table_free(&before);
+    return fits;
+}
+
+/* From what is kept, where that leaves little to make. */
+static int plan_all(struct making *making, struct kept *kept, struct plan *ret,
+                    struct err *err)
+{
+    const struct volume *volume = making->volume;
+    if (volume->vectors)
+        making->kept =
+            kept_find(kept, volume->manual.id, volume->manual.vectors,
+                      memories_policy(&making->policy, &making->facts));
+    int code = plan_make(making, ret, err);
+    if (code || !making->kept || fits_delta(making, ret))
+        return code;
+    plan_free(ret, volume);
+    making->kept = NULL;
+    return plan_make(making, ret, err);
+}
+
+static int renew(struct making *making, struct kept *kept,
+                 memories_progress *progress, void *context,
+                 struct memories_report *report, struct err *err)
+{
+    struct work work = {.making = making};
+    int code = plan_all(making, kept, &work.plan, err);
+    if (code)
+        return code;
+    work.encoder = (struct encoder){.making = making,
+                                    .plan = &work.plan,
+                                    .progress = progress,
+                                    .context = context};
+    code = make(&work, kept, err);
+    *report =
+        (struct memories_report){.segments = work.plan.segments,
+                                 .tokens = work.plan.tokens,
+                                 .encoded = work.encoder.encoded,
+                                 .encoded_tokens = work.encoder.encoded_tokens,
+                                 .changed = true};
+    plan_free(&work.plan, making->volume);
+    return code;
+}
+
+int memories_update(const struct shelf *shelf, const struct volume *volume,
+                    const struct embedder *embedder,
+                    const struct memory_policy *policy, struct kept *kept,
+                    memories_progress *progress, void *context,
+                    const atomic_bool *cancel,
+                    struct memories_report *ret_report, struct err *err)
+{
+    double start = clock_seconds();
+    struct memories_report report = {0};
+    struct making making = {.shelf = shelf,
+                            .volume = volume,
+                            .embedder = embedder,
+                            .cancel = cancel};
+    int code = embedder->facts(embedder->context, &making.facts, err);
+    if (code)
+        return code;
+    making.policy = as_it_can(policy, &making.facts);
+    code = find_current(&making, &report, err);
+    if (code == ERR_NOT_FOUND)
+        code = renew(&making, kept, progress, context, &report, err);
+    if (code)
+        return code;
+    report.seconds = clock_seconds() - start;
+    *ret_report = report;
+    return 0;
+}

@@ -1,0 +1,337 @@
+#include "memory/embeddings/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Change them when the same input comes to give other segments or memories. */
+enum { SEGMENTS_VERSION = 1, MEMORIES_VERSION = 1 };
+
+enum { AT_ONCE = 500 /* nodes a transaction */ };
+
+int making_poll(const struct making *making, struct err *err)
+{
+    return making->cancel && atomic_load(making->cancel)
+               ? err_set(err, ERR_CANCELLED,
+                         "the making of memories of %s was "
+                         "stopped",
+                         making->volume->manual.name)
+               : 0;
+}
+
+int making_open(const struct making *making, uint32_t node,
+                struct content *ret_content, const struct node **ret_node,
+                struct err *err)
+{
+    const struct node *bare = &making->volume->outline->nodes[node];
+    *ret_content = (struct content){0};
+    *ret_node = bare;
+    if (bare->source_tree == TREE_NONE)
+        return 0;
+    int code =
+        content_open(making->shelf, making->volume, node, ret_content, err);
+    if (!code)
+        *ret_node = ret_content->node;
+    return code;
+}
+
+/* ---- Names ---- */
+
+static void put_hash(struct buf *of, struct hash128 hash)
+{
+    unsigned char bytes[16];
+    hash_write(hash, bytes);
+    buf_put(of, bytes, sizeof bytes);
+}
+
+/* The name of what the bytes tell; empties them. */
+static struct hash128 take_name(struct buf *of)
+{
+    struct hash128 name = hash_bytes(of->data, of->size);
+    buf_clear(of);
+    return name;
+}
+
+static struct hash128 segments_name(const struct making *making,
+                                    struct hash128 own, struct buf *scratch)
+{
+    buf_put_text(scratch, "segments");
+    buf_put_varint(scratch, SEGMENTS_VERSION);
+    put_hash(scratch, making->facts.tokenizer);
+    buf_put_varint(scratch, making->policy.segment_tokens);
+    put_hash(scratch, own);
+    return take_name(scratch);
+}
+
+static struct hash128 memory_name(const struct making *making, uint32_t node,
+                                  const struct node_plan *plan,
+                                  const struct segment *segment,
+                                  struct buf *scratch)
+{
+    buf_put_text(scratch, "memory");
+    buf_put_varint(scratch, MEMORIES_VERSION);
+    put_hash(scratch, making->facts.model);
+    put_hash(scratch, making->facts.tokenizer);
+    put_hash(scratch, segment->text);
+    buf_put_varint(scratch, plan_reads(making, segment));
+    if (plan_recalls(making, node)) {
+        buf_put_varint(scratch, making->policy.segment_tokens);
+        buf_put_varint(scratch, (uint64_t)making->policy.recall);
+        put_hash(scratch, plan->recalls);
+    }
+    return take_name(scratch);
+}
+
+/* The name of the node's L_v or a, from those of its children, which may stand
+ * in any order: so does what is computed of them. */
+static struct hash128 children_name(const struct making *making,
+                                    const struct plan *plan, uint32_t node,
+                                    const char *what, struct buf *scratch)
+{
+    const struct node *nodes = making->volume->outline->nodes;
+    void *names = NULL;
+    size_t count = 0, capacity = 0;
+    for (uint32_t c = node + 1; c < nodes[node].end; c = nodes[c].end) {
+        mem_reserve(&names, &capacity, count + 1, sizeof(struct hash128));
+        ((struct hash128 *)names)[count++] = plan->nodes[c].whole;
+    }
+    qsort(names, count, sizeof(struct hash128), hash_compare);
+    buf_put_text(scratch, what);
+    for (size_t i = 0; i < count; i++)
+        put_hash(scratch, ((struct hash128 *)names)[i]);
+    free(names);
+    return take_name(scratch);
+}
+
+static void name_node(const struct making *making, struct plan *plan,
+                      uint32_t node, struct buf *scratch)
+{
+    static const char *const policies[] = {"mean", "attention"};
+    struct node_plan *of = &plan->nodes[node];
+    bool inner = making->volume->outline->nodes[node].height > 0;
+    struct hash128 aggregate = {0};
+    if (of->kept) {
+        of->whole = of->kept->whole;
+        return;
+    }
+    if (inner) {
+        aggregate = children_name(making, plan, node,
+                                  policies[making->policy.aggregate], scratch);
+        of->recalls =
+            making->policy.recall == RECALL_CHILDREN
+                ? children_name(making, plan, node, "children", scratch)
+                : aggregate;
+    }
+    for (size_t s = 0; s < of->segments.count; s++)
+        plan->names[of->first + s] =
+            memory_name(making, node, of, &of->segments.items[s], scratch);
+    buf_put_text(scratch, "whole");
+    for (size_t s = 0; s < of->segments.count; s++)
+        put_hash(scratch, plan->names[of->first + s]);
+    buf_put_varint(scratch, of->own);
+    buf_put_varint(scratch, of->below);
+    put_hash(scratch, aggregate);
+    of->whole = take_name(scratch);
+}
+
+bool plan_recalls(const struct making *making, uint32_t node)
+{
+    return making->policy.recall != RECALL_OFF &&
+           making->volume->outline->nodes[node].height > 0;
+}
+
+size_t plan_reads(const struct making *making, const struct segment *segment)
+{
+    size_t most = making->facts.context;
+    return segment->tokens < most ? segment->tokens : most;
+}
+
+/* ---- Segments ---- */
+
+/* Those of nodes [from, end) that the store has; the others have none. */
+static int find_segments(const struct making *making, struct plan *plan,
+                         uint32_t from, uint32_t end, struct err *err)
+{
+    struct store_txn *txn;
+    int code = store_read(making->shelf->store, &txn, err);
+    if (code)
+        return code;
+    for (uint32_t n = from; n < end; n++) {
+        struct slice value;
+        if (plan->nodes[n].kept)
+            continue;
+        code = store_get_segments(txn, plan->nodes[n].kept_under, &value, err);
+        if (!code)
+            code = segments_decode(value, &plan->nodes[n].segments, err);
+        if (code && code != ERR_NOT_FOUND && code != ERR_FORMAT)
+            break;
+        code = 0;
+    }
+    store_end(txn);
+    return code;
+}
+
+static int cut_node(const struct making *making, struct node_plan *plan,
+                    uint32_t node, struct err *err)
+{
+    struct content content;
+    const struct node *of;
+    int code = making_poll(making, err);
+    if (!code)
+        code = making_open(making, node, &content, &of, err);
+    if (code)
+        return code;
+    code = segment_node(of, making->policy.segment_tokens, making->embedder,
+                        &plan->segments, err);
+    content_close(&content);
+    return code;
+}
+
+static int put_segments(const struct making *making, const struct plan *plan,
+                        const uint32_t *nodes, size_t count, struct err *err)
+{
+    struct store_txn *txn;
+    int code = count ? store_write(making->shelf->store, &txn, err) : 0;
+    if (code || !count)
+        return code;
+    struct buf value = {0};
+    struct hash128 names[AT_ONCE];
+    for (size_t i = 0; i < count && !code; i++) {
+        const struct node_plan *of = &plan->nodes[nodes[i]];
+        names[i] = of->kept_under;
+        buf_clear(&value);
+        segments_encode(&of->segments, &value);
+        code = store_put_segments(txn, of->kept_under, buf_slice(&value), err);
+    }
+    buf_free(&value);
+    if (!code)
+        code = store_note_made(txn, making->volume->manual.id, MAKING_SEGMENTS,
+                               names, count, err);
+    if (!code)
+        return store_commit(txn, err);
+    store_end(txn);
+    return code;
+}
+
+static int take_segments(const struct making *making, struct plan *plan,
+                         uint32_t from, uint32_t end, struct err *err)
+{
+    uint32_t cut[AT_ONCE];
+    size_t count = 0;
+    int code = find_segments(making, plan, from, end, err);
+    for (uint32_t n = from; n < end && !code && !making->only_look; n++) {
+        if (plan->nodes[n].segments.count || plan->nodes[n].kept)
+            continue;
+        code = cut_node(making, &plan->nodes[n], n, err);
+        if (!code)
+            cut[count++] = n;
+    }
+    struct err later;
+    int put = put_segments(making, plan, cut, count, code ? &later : err);
+    return code ? code : put;
+}
+
+/* Where each node's segments stand, and how many tokens it has. */
+static void count_segments(const struct making *making, struct plan *plan)
+{
+    const struct tree *outline = making->volume->outline;
+    for (uint32_t n = 0; n < outline->count; n++) {
+        struct node_plan *of = &plan->nodes[n];
+        of->first = plan->made;
+        plan->made += of->segments.count;
+        plan->made_nodes += !of->kept;
+        plan->segments += of->kept ? of->kept->segments : of->segments.count;
+        of->own = of->kept ? of->kept->own : 0;
+        for (size_t s = 0; s < of->segments.count; s++)
+            of->own += of->segments.items[s].tokens;
+        plan->tokens += of->own;
+    }
+    for (uint32_t n = outline->count; n-- > 1;)
+        plan->nodes[outline->nodes[n].parent].below +=
+            plan->nodes[n].own + plan->nodes[n].below;
+}
+
+/* What an unfinished making has left behind, and this one has no use for. */
+static int prune(const struct making *making, const struct plan *plan,
+                 enum making_kind kind, struct err *err)
+{
+    uint32_t nodes = making->volume->outline->count, count;
+    if (making->only_look)
+        return 0;
+    struct hash128 *names = plan_names(plan, nodes, &count);
+    int code = store_prune_made(making->shelf->store, making->volume->manual.id,
+                                kind, names, count, err);
+    free(names);
+    return code;
+}
+
+/* What each node's segments are kept under, but for those that were made before
+ * of the same content, their own and all below. */
+static void find_kept(const struct making *making, struct plan *plan,
+                      struct buf *scratch)
+{
+    const struct tree *outline = making->volume->outline;
+    for (uint32_t n = 0; n < outline->count; n++) {
+        const struct node *node = &outline->nodes[n];
+        struct node_plan *of = &plan->nodes[n];
+        if (making->kept)
+            of->kept = kept_same(making->kept, node->id, node->merkle);
+        if (!of->kept)
+            of->kept_under = segments_name(making, node->own, scratch);
+    }
+}
+
+int plan_make(const struct making *making, struct plan *ret, struct err *err)
+{
+    const struct tree *outline = making->volume->outline;
+    struct plan plan = {.nodes =
+                            mem_alloc(outline->count * sizeof *plan.nodes)};
+    struct buf scratch = {0};
+    int code = 0;
+    find_kept(making, &plan, &scratch);
+    code = prune(making, &plan, MAKING_SEGMENTS, err);
+    for (uint32_t n = 0; n < outline->count && !code; n += AT_ONCE) {
+        uint32_t rest = outline->count - n;
+        code = take_segments(making, &plan, n,
+                             n + (rest < AT_ONCE ? rest : AT_ONCE), err);
+    }
+    if (!code) {
+        count_segments(making, &plan);
+        plan.names = mem_alloc(plan.made * sizeof *plan.names);
+        for (uint32_t n = outline->count; n-- > 0;)
+            name_node(making, &plan, n, &scratch);
+        code = prune(making, &plan, MAKING_MEMORIES, err);
+    }
+    if (!code)
+        *ret = plan;
+    else
+        plan_free(&plan, making->volume);
+    buf_free(&scratch);
+    return code;
+}
+
+struct hash128 *plan_names(const struct plan *plan, uint32_t nodes,
+                           uint32_t *ret_count)
+{
+    size_t count = plan->made, kept = 0;
+    struct hash128 *names = mem_alloc((count + nodes) * sizeof *names);
+    if (count)
+        memcpy(names, plan->names, count * sizeof *names);
+    for (uint32_t n = 0; n < nodes; n++)
+        if (!plan->nodes[n].kept)
+            names[count++] = plan->nodes[n].kept_under;
+    qsort(names, count, sizeof *names, hash_compare);
+    for (size_t i = 0; i < count; i++)
+        if (!i || !hash_equal(names[i], names[kept - 1]))
+            names[kept++] = names[i];
+    *ret_count = (uint32_t)kept;
+    return names;
+}
+
+void plan_free(struct plan *plan, const struct volume *volume)
+{
+    for (uint32_t n = 0; n < volume->outline->count; n++)
+        segments_free(&plan->nodes[n].segments);
+    free(plan->nodes);
+    free(plan->names);
+    *plan = (struct plan){0};
+}

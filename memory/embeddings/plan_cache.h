@@ -1,0 +1,48 @@
+/* What the last making of each manual's vectors came to, in memory: the next one
+ * begins with what has changed since.  Without it all is planned and read again,
+ * to the same effect. */
+#ifndef MEMORY_EMBEDDINGS_PLAN_CACHE_H
+#define MEMORY_EMBEDDINGS_PLAN_CACHE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+
+struct kept_node {
+    uint64_t id;
+    struct hash128 merkle; /* of the outline's node: its content and all below */
+    struct hash128 whole;  /* name of c (plan.h) */
+    uint64_t own;          /* tokens of its segments */
+    uint32_t segments;
+    const float *c; /* [width] */
+};
+
+struct kept_manual {
+    uint32_t manual;
+    uint64_t vectors;      /* number of their making */
+    struct hash128 policy; /* that they were made by */
+    size_t width;          /* D */
+    uint32_t count;
+    struct kept_node *nodes; /* [count] by ascending id */
+    float *c;                /* [count, width] */
+};
+
+struct kept;
+
+/* Of several manuals, as many as have room in `most_bytes`. */
+struct kept *kept_new(size_t most_bytes);
+void kept_free(struct kept *kept); /* NULL: ok */
+
+/* NULL: nothing of the manual's vectors of this making. */
+const struct kept_manual *kept_find(struct kept *kept, uint32_t manual,
+                                    uint64_t vectors, struct hash128 policy);
+/* NULL: no such node, or another content. */
+const struct kept_node *kept_same(const struct kept_manual *of, uint64_t id,
+                                  struct hash128 merkle);
+
+/* Takes over what `of` points to, its nodes in any order, in place of what it had
+ * of the manual; forgets other manuals, or this one, for lack of room. */
+void kept_put(struct kept *kept, struct kept_manual *of);
+
+#endif

@@ -1,0 +1,403 @@
+#include "memory/lexical/analyze.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "memory/lexical/script.h"
+#include "memory/lexical/stems.h"
+
+enum { MOST_SIGNS = 4 };
+
+struct term_maker {
+    struct stems *stems;
+    struct buf word;  /* the word being read, in lower case */
+    struct buf whole; /* the identifier being read, "=" first */
+    struct buf run;   /* a run without its invisible characters */
+};
+
+/* One run between white space, as it is taken apart. */
+struct run {
+    struct term_maker *maker;
+    void (*each)(void *context, const struct term_at *at);
+    void *context;
+    size_t words;
+    bool identifier; /* its words are parts of one */
+    struct slice piece;
+};
+
+struct term_maker *term_maker_new(void)
+{
+    struct term_maker *maker = mem_alloc(sizeof *maker);
+    maker->stems = stems_new();
+    return maker;
+}
+
+void term_maker_free(struct term_maker *maker)
+{
+    if (!maker)
+        return;
+    stems_free(maker->stems);
+    buf_free(&maker->word);
+    buf_free(&maker->whole);
+    buf_free(&maker->run);
+    free(maker);
+}
+
+static size_t cut(const struct buf *text)
+{
+    size_t size = text->size;
+    if (size <= TERM_MOST)
+        return size;
+    for (size = TERM_MOST; (text->data[size] & 0xC0) == 0x80; size--)
+        ;
+    return size;
+}
+
+/* In lower case; the wide forms of ASCII that stand in CJK text as ASCII. */
+static uint32_t folded(uint32_t c)
+{
+    enum { WIDE_FIRST = 0xFF01, WIDE_LAST = 0xFF5E, WIDE = 0xFEE0 };
+    return text_lower(c >= WIDE_FIRST && c <= WIDE_LAST ? c - WIDE : c);
+}
+
+/* The word in lower case; whether it is all capitals, two or more. */
+static bool lower_word(struct buf *out, struct slice text)
+{
+    bool capitals = true;
+    size_t letters = 0;
+    buf_clear(out);
+    for (size_t at = 0, step; at < text.size; at += step, letters++) {
+        uint32_t c = text_decode(text.data, text.size, at, &step);
+        capitals &= text_is_upper(c);
+        if (c < 0x80)
+            buf_put_byte(out, (int)text_lower(c));
+        else
+            text_encode(out, folded(c));
+    }
+    return capitals && letters > 1;
+}
+
+static void give_word(struct run *run, struct slice text)
+{
+    struct buf *word = &run->maker->word;
+    bool capitals = lower_word(word, text);
+    struct slice lower = {word->data, cut(word)};
+    struct term_at at = {.term = stem_of(run->maker->stems, lower),
+                         .word = lower,
+                         .capitals = capitals,
+                         .part = run->identifier};
+    run->each(run->context, &at);
+    run->words++;
+}
+
+static void give_whole(struct run *run, struct slice text, bool part)
+{
+    struct buf *whole = &run->maker->whole;
+    buf_clear(whole);
+    buf_put_byte(whole, '=');
+    for (size_t at = 0, step; at < text.size; at += step)
+        text_encode(whole,
+                    folded(text_decode(text.data, text.size, at, &step)));
+    struct slice term = {whole->data, cut(whole)};
+    struct term_at at = {
+        .term = term, .word = term, .whole = true, .part = part};
+    run->each(run->context, &at);
+}
+
+/* Signs that, at the ends of a run, belong to the sentence around it and not
+ * to the identifier. */
+static bool is_wrapping(char c)
+{
+    return strchr("()[]{}<>\"'`,;:.!?*", c) != NULL;
+}
+
+/* Takes wrapping signs off both ends; dots and dashes before a word stay
+ * (".pgpass", "--all"). */
+static struct slice unwrap(struct slice run)
+{
+    while (run.size && is_wrapping(run.data[0]) &&
+           !(run.data[0] == '.' && run.size > 1 &&
+             text_is_letter((unsigned char)run.data[1])))
+        run.data++, run.size--;
+    while (run.size && is_wrapping(run.data[run.size - 1]))
+        run.size--;
+    return run;
+}
+
+static bool is_word(uint32_t c)
+{
+    return text_is_letter(c) || text_is_digit(c);
+}
+
+struct shape {
+    bool any_word;
+    bool joined; /* signs before or between words */
+    bool humps;
+};
+
+static bool is_small(uint32_t c)
+{
+    return text_is_letter(c) && !text_is_upper(c);
+}
+
+/* A capital between small letters: findOrphans, but not PostgreSQL. */
+static bool is_hump(struct slice text, size_t at, uint32_t before)
+{
+    size_t step, next;
+    uint32_t c = text_decode(text.data, text.size, at, &step);
+    if (!text_is_upper(c) || !is_small(before) || at + step >= text.size)
+        return false;
+    return is_small(text_decode(text.data, text.size, at + step, &next));
+}
+
+/* C++ and C#. */
+static bool ends_in_sign(struct slice run)
+{
+    const char *end = run.data + run.size;
+    return (run.size > 1 && end[-1] == '#') ||
+           (run.size > 2 && end[-1] == '+' && end[-2] == '+');
+}
+
+static struct shape shape_of(struct slice run)
+{
+    struct shape shape = {0};
+    bool sign = false;
+    uint32_t before = 0;
+    for (size_t at = 0, step; at < run.size; at += step) {
+        uint32_t c = text_decode(run.data, run.size, at, &step);
+        if (is_word(c)) {
+            shape.any_word = true;
+            shape.joined |= sign;
+            shape.humps |= is_hump(run, at, before);
+        }
+        sign = !is_word(c);
+        before = c;
+    }
+    shape.joined |= shape.any_word && ends_in_sign(run);
+    return shape;
+}
+
+static void give_signs(struct run *run, struct slice text)
+{
+    bool sign = false;
+    if (text.size > MOST_SIGNS)
+        return;
+    for (size_t i = 0; i < text.size; i++) {
+        if ((unsigned char)text.data[i] <= ' ' ||
+            (unsigned char)text.data[i] > 126)
+            return;
+        sign |= !strchr("()[]{}\"'`,;.:!?-", text.data[i]) ||
+                (text.size > 1 && strchr(":-", text.data[i]));
+    }
+    if (!sign)
+        return;
+    give_whole(run, text, false);
+}
+
+/* The humps of one word: "find", "Orphans". */
+static void give_humps(struct run *run, struct slice word)
+{
+    size_t from = 0;
+    uint32_t before = 0;
+    for (size_t at = 0, step; at < word.size; at += step) {
+        if (is_hump(word, at, before)) {
+            give_word(run, (struct slice){word.data + from, at - from});
+            from = at;
+        }
+        before = text_decode(word.data, word.size, at, &step);
+    }
+    if (from)
+        give_word(run, (struct slice){word.data + from, word.size - from});
+}
+
+static void give_parts(struct run *run, struct slice text)
+{
+    for (size_t at = 0, step; at < text.size;) {
+        size_t from = at;
+        while (at < text.size &&
+               is_word(text_decode(text.data, text.size, at, &step)))
+            at += step;
+        if (at > from) {
+            struct slice word = {text.data + from, at - from};
+            give_word(run, word);
+            give_humps(run, word);
+        } else {
+            at += step;
+        }
+    }
+}
+
+/* The run without what no reader sees; the same slice when there is nothing. */
+static struct slice visible(struct buf *out, struct slice text)
+{
+    bool any = false;
+    for (size_t at = 0, step; at < text.size; at += step)
+        any |= text_is_invisible(text_decode(text.data, text.size, at, &step));
+    if (!any)
+        return text;
+    buf_clear(out);
+    for (size_t at = 0, step; at < text.size; at += step)
+        if (!text_is_invisible(text_decode(text.data, text.size, at, &step)))
+            buf_put(out, text.data + at, step);
+    return buf_slice(out);
+}
+
+/* The names that a longer identifier is put together from: pg_class in
+ * pg_catalog.pg_class, no-verify in --no-verify. */
+static void give_names(struct run *run, struct slice text)
+{
+    for (size_t at = 0, step; at < text.size;) {
+        size_t from = at, end = at;
+        bool joined = false, joint = false;
+        for (; at < text.size; at += step) {
+            uint32_t c = text_decode(text.data, text.size, at, &step);
+            if (is_word(c)) {
+                joined |= joint;
+                joint = false;
+                end = at + step;
+            } else if (c != '_' && c != '-') {
+                break;
+            } else if (end > from) {
+                joint = true;
+            } else {
+                from = end = at + step;
+            }
+        }
+        if (joined && end - from < text.size)
+            give_whole(run, (struct slice){text.data + from, end - from}, true);
+        at += at < text.size ? step : 0;
+    }
+}
+
+/* Calls `give` for what stands between breaks. */
+static void split(struct run *run, struct slice text,
+                  bool (*is_break)(struct slice text, size_t at, uint32_t c),
+                  void (*give)(struct run *run, struct slice text))
+{
+    for (size_t at = 0, from = 0, step; at < text.size; at += step) {
+        uint32_t c = text_decode(text.data, text.size, at, &step);
+        bool at_break = is_break(text, at, c);
+        if (!at_break && at + step < text.size)
+            continue;
+        size_t end = at_break ? at : at + step;
+        if (end > from)
+            give(run, unwrap((struct slice){text.data + from, end - from}));
+        from = at + step;
+    }
+}
+
+/* An identifier never goes on through these; */
+static bool ends_identifier(struct slice text, size_t at, uint32_t c)
+{
+    (void)text;
+    (void)at;
+    return c < 0x80 ? c && strchr("\"'`,;|", (int)c) : !is_word(c);
+}
+
+/* these hold smaller ones: std::vector<int>, f(my_name).  "->" does not. */
+static bool ends_inner(struct slice text, size_t at, uint32_t c)
+{
+    if (c == '>')
+        return !at || text.data[at - 1] != '-';
+    return c < 0x80 && c && strchr("()[]{}<=&", (int)c);
+}
+
+static void give_inner(struct run *run, struct slice text)
+{
+    if (text.size < run->piece.size && shape_of(text).joined)
+        give_whole(run, text, true);
+    give_names(run, text);
+}
+
+static void give_piece(struct run *run, struct slice text)
+{
+    struct shape shape = shape_of(text);
+    run->identifier = shape.joined || shape.humps;
+    run->piece = text;
+    if (run->identifier) {
+        give_whole(run, text, false);
+        split(run, text, ends_inner, give_inner);
+    }
+    give_parts(run, text);
+}
+
+static void give_run(struct run *run, struct slice text)
+{
+    if (shape_of(text).any_word)
+        split(run, text, ends_identifier, give_piece);
+    else
+        give_signs(run, text);
+}
+
+/* ---- Scripts without spaces ---- */
+
+/* Neighbours overlap, so that whatever a reader takes for a word is there; a
+ * character that stands alone is a term. */
+static void give_bigrams(struct run *run, struct slice text)
+{
+    size_t before = 0, step;
+    for (size_t at = 0; at < text.size; at += step) {
+        text_decode(text.data, text.size, at, &step);
+        bool alone = step == text.size;
+        if (at || alone) {
+            struct slice pair = {text.data + before, at + step - before};
+            struct term_at given = {.term = pair, .word = pair};
+            run->each(run->context, &given);
+            run->words++;
+        }
+        before = at;
+    }
+}
+
+static bool may_hold_cjk(struct slice text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if ((unsigned char)text.data[i] >= CJK_LEAST_BYTE)
+            return true;
+    return false;
+}
+
+static void give_scripts(struct run *run, struct slice text)
+{
+    text = visible(&run->maker->run, text);
+    if (!may_hold_cjk(text)) {
+        give_run(run, text);
+        return;
+    }
+    for (size_t at = 0, step; at < text.size;) {
+        size_t from = at;
+        enum script script =
+            script_of(text_decode(text.data, text.size, at, &step));
+        for (at += step; at < text.size; at += step)
+            if (script_of(text_decode(text.data, text.size, at, &step)) !=
+                script)
+                break;
+        struct slice stretch = {text.data + from, at - from};
+        if (script == SCRIPT_CJK)
+            give_bigrams(run, stretch);
+        else if (script == SCRIPT_SPACED)
+            give_run(run, stretch);
+    }
+}
+
+size_t terms_of(struct term_maker *maker, struct slice text,
+                void (*each)(void *context, const struct term_at *at),
+                void *context)
+{
+    struct run run = {.maker = maker, .each = each, .context = context};
+    size_t at = 0;
+    while (at < text.size) {
+        size_t space = text_space(text.data, text.size, at);
+        if (space) {
+            at += space;
+            continue;
+        }
+        size_t from = at;
+        while (at < text.size && !text_space(text.data, text.size, at))
+            at++;
+        give_scripts(&run, (struct slice){text.data + from, at - from});
+    }
+    return run.words;
+}

@@ -1,0 +1,39 @@
+/* Text to index terms.
+ *
+ * A word becomes its stem (English Snowball), in lower case.  What stands
+ * between white space, brackets, quotes, "," ";" "=" "|" "&" and is joined by
+ * signs (pg_stat_activity, foo.bar(), --no-verify, std::vector, SQLITE_BUSY) is
+ * an identifier: it becomes one more term, whole, in lower case after a "=",
+ * besides the words it is made of; so do the names it is put together from
+ * (pg_class in pg_catalog.pg_class), and the humps of findOrphans.  A short run
+ * of signs alone (::, ->, ||) is a term as well.  Chinese, Japanese and Korean
+ * text becomes pairs of neighbouring characters.  Terms are at most TERM_MOST
+ * bytes; longer ones are cut. */
+#ifndef MEMORY_LEXICAL_ANALYZE_H
+#define MEMORY_LEXICAL_ANALYZE_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+
+enum { TERM_MOST = 120 };
+
+struct term_maker; /* one per thread */
+struct term_maker *term_maker_new(void);
+void term_maker_free(struct term_maker *maker);
+
+struct term_at {
+    struct slice term; /* valid during the call */
+    struct slice word; /* as written, in lower case; a whole: the same */
+    bool capitals;     /* written in capitals, two or more */
+    bool whole;        /* an identifier, or a name in one */
+    bool part;         /* of an identifier: a word or a name in it */
+};
+
+/* Calls `each` for every term of the text, in order.  Returns the number of
+ * words (identifiers as wholes not counted). */
+size_t terms_of(struct term_maker *maker, struct slice text,
+                void (*each)(void *context, const struct term_at *at),
+                void *context);
+
+#endif

@@ -1,0 +1,166 @@
+/* The lexical index: which nodes hold which terms.
+ *
+ * Writing: a delta gathers what nodes lose and gain, then is applied to the
+ * postings of an epoch.  Reading: a question's terms, and for the nodes of a
+ * volume how often each occurs in title, path (titles above), body, among the
+ * terms it defines and in the names that the manual's index gives it (aliases);
+ * scored by BM25 with fields (Robertson, Zaragoza, Taylor 2004). */
+#ifndef MEMORY_LEXICAL_LEXICAL_H
+#define MEMORY_LEXICAL_LEXICAL_H
+
+#include "memory/snapshot/library.h"
+#include "memory/store/store.h"
+#include "memory/lexical/analyze.h"
+#include "tree/tree.h"
+
+/* Raised whenever the same text gives other terms or postings: a manual whose
+ * postings were made by another version gets new ones. */
+enum { LEXICAL_VERSION = 4 };
+
+/* ---- Writing ---- */
+
+struct lexical_delta;
+struct lexical_delta *lexical_delta_new(void);
+void lexical_delta_free(struct lexical_delta *delta);
+size_t lexical_delta_size(const struct lexical_delta *delta); /* terms and
+                                                        postings */
+
+/* A node with this title and content gains or loses the id.  `add` returns the
+ * words of its content. */
+uint32_t lexical_add(struct lexical_delta *delta, uint64_t id,
+                     const struct node *content);
+void lexical_remove(struct lexical_delta *delta, uint64_t id,
+                    const struct node *content);
+
+/* Adds the node of an outline to the delta, given its content without the blocks
+ * that are dropped: under its text, title and names; where it has no text, under
+ * the others alone.  Not the root, which is called as the manual is.  Returns the
+ * words of its text, at least 1 where there is any. */
+uint32_t lexical_add_node(struct lexical_delta *delta, const struct tree *outline,
+                          uint32_t n, const struct node *kept);
+void lexical_remove_node(struct lexical_delta *delta,
+                         const struct tree *outline, uint32_t n,
+                         const struct node *kept);
+
+/* A name that an entry of the manual's index gives the node.  Directly after
+ * the node's `add` or `remove`; a node whose names change is removed and added
+ * with all of them. */
+void lexical_add_alias(struct lexical_delta *delta, uint64_t id,
+                       struct slice text);
+void lexical_remove_alias(struct lexical_delta *delta, uint64_t id,
+                          struct slice text);
+
+/* Writes the delta into the postings of (manual, epoch) and empties it. */
+int lexical_apply(struct store_txn *txn, uint32_t manual, uint32_t epoch,
+                  struct lexical_delta *delta, struct err *err);
+
+/* ---- Comparing what is written with what should be ---- */
+
+/* A posting as it is kept: drawn at the top of postings.c. */
+typedef void lexical_take(void *context, struct slice term, uint64_t id,
+                          uint64_t packed);
+/* Those that the delta would add; for each node after its last `add`. */
+void lexical_each(const struct lexical_delta *delta, lexical_take *take,
+                  void *context);
+void lexical_forget(struct lexical_delta *delta); /* empties it */
+/* Those of a term in the store; false: they are damaged. */
+bool lexical_read(struct slice term, struct slice postings, lexical_take *take,
+                  void *context);
+
+/* ---- Reading ---- */
+
+enum { QUERY_MOST_TERMS = 32 };
+
+struct query_term {
+    char *term;
+    char *word;         /* in lower case, not stemmed */
+    char *written;      /* NULL; when no node holds what the question has: that,
+                        and `term` is the nearest one that is held */
+    double trust;       /* 0..1: that `term` is meant; 1: as it is written */
+    double share;       /* 0..1: 1: of the question; less: of one before it */
+    bool whole;         /* an identifier, or a name in one */
+    bool capitals;      /* written in capitals */
+    uint32_t within;    /* a bit for each whole of the query it is a part of */
+    unsigned frequency; /* word_frequency; 0: it counts in full */
+    /* From query_weigh. */
+    uint32_t nodes; /* that own content and hold it */
+    double idf;     /* ln(1 + (N - n + .5) / (n + .5)), over all asked */
+    double weight;  /* what it counts */
+    double missing; /* information that a node which holds it still lacks */
+};
+
+struct query {
+    struct query_term terms[QUERY_MOST_TERMS];
+    size_t count;
+};
+
+/* Words without weight are left out, unless there is nothing else. */
+void query_parse(const char *text, struct query *ret_query);
+
+/* Adds the terms that a question before had and this one has not; they count
+ * `share` of what they would in this one. */
+void query_carry(struct query *query, const char *before, double share);
+
+void query_free(struct query *query);
+
+/* Index of a term in the query, -1: not in it. */
+int query_find(const struct query *query, struct slice term);
+
+/* idf and weights, from the terms' `nodes`, of `owners` nodes with content of
+ * `mean_words` words.  A part counts less where the whole is known; a common
+ * word less where the manuals have it more rarely than English has: a question
+ * may hold it whatever it is about. */
+void query_weigh(struct query *query, double owners, double mean_words);
+
+/* Terms that no node of these volumes holds become the nearest that one does:
+ * one edit away (4 letters or more) or two (8 or more; with the same first
+ * letter). */
+int query_correct(struct query *query, struct store_txn *txn,
+                  const struct volume *const *volumes, size_t count,
+                  struct err *err);
+
+struct match {
+    uint16_t body;
+    uint8_t title, defined, alias; /* at most 3 */
+    uint8_t path;                  /* 1: in a title above */
+};
+
+/* Does the node itself hold the term?  What only `defined` tells is in the name
+ * of a reference entry. */
+static inline bool match_holds(const struct match *match)
+{
+    return match->body || match->title || match->defined || match->alias;
+}
+
+/* What a row of matches holds, so that rows of nothing need not be read. */
+enum {
+    FOUND_OWN = 1,  /* the node itself holds a term */
+    FOUND_HEAD = 2, /* its title, or one above, does */
+};
+
+/* Of the nodes of a volume: rows are of those alone that hold something, so
+ * that a question reads little of a large manual. */
+struct matches {
+    struct match *rows; /* [rows, terms]; the first holds nothing */
+    uint32_t *row_of;   /* [outline->count]; 0: nothing */
+    uint8_t *found;     /* [outline->count] FOUND_*; 0: nothing */
+    size_t terms;
+};
+
+static inline const struct match *matches_row(const struct matches *matches,
+                                              uint32_t node)
+{
+    return &matches->rows[matches->row_of[node] * matches->terms];
+}
+
+/* To be freed with matches_free. */
+int lexical_match(struct store_txn *txn, const struct volume *volume,
+                  const struct query *query, struct matches *ret_matches,
+                  struct err *err);
+void matches_free(struct matches *matches);
+
+/* BM25 of one node from its row of matches. */
+double lexical_score(const struct query *query, const struct volume *volume,
+                     uint32_t node, const struct match *row);
+
+#endif

@@ -1,0 +1,192 @@
+#include "memory/lexical/names.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/text.h"
+
+/* White space folded, without "()" at the end. */
+static void fold(struct buf *out, struct slice text, bool lower)
+{
+    struct buf folded = {0};
+    text_fold_space(&folded, text);
+    size_t from = 0, size = folded.size;
+    while (size && folded.data[size - 1] == ' ')
+        size--;
+    while (from < size && folded.data[from] == ' ')
+        from++;
+    if (size - from > 2 && !memcmp(folded.data + size - 2, "()", 2))
+        size -= 2;
+    for (size_t at = from; at < size; at++)
+        buf_put_byte(out, lower ? (char)tolower((unsigned char)folded.data[at])
+                                : folded.data[at]);
+    buf_put(out, "", 0);
+    buf_free(&folded);
+}
+
+struct name name_of(const char *question)
+{
+    struct name name = {0};
+    fold(&name.text, slice_of(question), false);
+    fold(&name.lower, slice_of(question), true);
+    return name;
+}
+
+void name_free(struct name *name)
+{
+    buf_free(&name->text);
+    buf_free(&name->lower);
+}
+
+static struct slice trim(struct slice text)
+{
+    while (text.size && text.data[0] == ' ') {
+        text.data++;
+        text.size--;
+    }
+    while (text.size && text.data[text.size - 1] == ' ')
+        text.size--;
+    return text;
+}
+
+static struct slice before(struct slice text, const char *mark)
+{
+    const char *at =
+        text.size ? memmem(text.data, text.size, mark, strlen(mark)) : NULL;
+    return at ? trim((struct slice){text.data, (size_t)(at - text.data)})
+              : text;
+}
+
+static struct slice behind(struct slice text, size_t size)
+{
+    return (struct slice){text.data + size, text.size - size};
+}
+
+/* "4.2. ", "A.1 ", "Chapter 11. " */
+static struct slice without_number(struct slice title)
+{
+    static const char *const kinds[] = {"chapter ", "appendix ", "part ",
+                                        "section "};
+    struct slice rest = title;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (rest.size > strlen(kinds[i]) &&
+            !strncasecmp(rest.data, kinds[i], strlen(kinds[i])))
+            rest = behind(rest, strlen(kinds[i]));
+    size_t size = 0;
+    bool numbered = rest.data != title.data;
+    while (size < rest.size && (isalnum((unsigned char)rest.data[size]) ||
+                                rest.data[size] == '.')) {
+        numbered |= isdigit((unsigned char)rest.data[size]) != 0;
+        size++;
+    }
+    return numbered && size < rest.size && rest.data[size] == ' '
+               ? trim(behind(rest, size))
+               : title;
+}
+
+/* "class argparse.argumentparser" without what it is. */
+static struct slice last_word(struct slice text)
+{
+    size_t from = text.size;
+    while (from && text.data[from - 1] != ' ')
+        from--;
+    return behind(text, from);
+}
+
+/* Does `name` end in a part of its own that is `part`? */
+static bool ends_in_part(struct slice name, struct slice part)
+{
+    return part.size && name.size > part.size &&
+           strchr(".:#>", name.data[name.size - part.size - 1]) &&
+           !memcmp(name.data + name.size - part.size, part.data, part.size);
+}
+
+static enum name_match compare(struct slice asked, struct slice name)
+{
+    if (slice_equal(name, asked))
+        return NAME_WHOLE;
+    return ends_in_part(name, asked) || ends_in_part(asked, name) ? NAME_PART
+                                                                  : NAME_OTHER;
+}
+
+static enum name_match better(enum name_match a, enum name_match b)
+{
+    return a > b ? a : b;
+}
+
+/* Each of "-f, --file=name"; what an entry is called stands before its arguments,
+ * and behind the words that say what kind of thing it is. */
+static enum name_match compare_entry(struct slice asked, struct slice title)
+{
+    enum name_match best = NAME_OTHER;
+    bool called = memchr(title.data, '(', title.size) != NULL;
+    struct slice name = before(title, "(");
+    while (name.size) {
+        struct slice one = before(name, ",");
+        size_t size = (size_t)(one.data + one.size - name.data);
+        struct slice bare = before(before(one, "["), "=");
+        best = better(best, compare(asked, bare));
+        best = better(best, compare(asked, last_word(bare)));
+        if (!called && bare.size && bare.data[0] == '-')
+            best = better(best, compare(asked, before(bare, " ")));
+        name = behind(name, size);
+        while (name.size && (name.data[0] == ',' || name.data[0] == ' '))
+            name = behind(name, 1);
+    }
+    return best;
+}
+
+static enum name_match compare_title(struct slice asked, struct slice title)
+{
+    static const char *const dashes[] = {" \xE2\x80\x94 ", " \xE2\x80\x93 ",
+                                         " - ", " -- ", ": "};
+    struct slice bare = without_number(title);
+    if (slice_equal(title, asked) || slice_equal(bare, asked) ||
+        slice_equal(before(bare, "("), asked))
+        return NAME_WHOLE;
+    for (size_t i = 0; i < sizeof dashes / sizeof dashes[0]; i++)
+        if (slice_equal(before(bare, dashes[i]), asked))
+            return NAME_WHOLE;
+    return NAME_OTHER;
+}
+
+static bool is_anchor(struct slice asked, const struct node *node)
+{
+    bool is = slice_equal(node->anchor, asked);
+    for (uint32_t i = 0; i < node->anchor_count && !is; i++)
+        is = slice_equal(node->anchors[i], asked);
+    return is;
+}
+
+static enum name_match compare_node(struct slice asked, const struct node *node,
+                                    bool lower)
+{
+    struct buf text = {0};
+    fold(&text, node->title, lower);
+    enum name_match best = compare_title(asked, buf_slice(&text));
+    if (node->entry)
+        best = better(best, compare_entry(asked, buf_slice(&text)));
+    for (uint32_t i = 0; i < node->alias_count && best == NAME_OTHER; i++) {
+        buf_clear(&text);
+        fold(&text, node->aliases[i], lower);
+        if (compare_title(asked, buf_slice(&text)) == NAME_WHOLE)
+            best = NAME_PART;
+    }
+    buf_free(&text);
+    return best;
+}
+
+enum name_match name_of_node(const struct name *name,
+                             const struct node *outlined, bool *ret_same)
+{
+    struct slice asked = buf_slice(&name->text);
+    *ret_same = true;
+    if (is_anchor(asked, outlined))
+        return NAME_WHOLE;
+    enum name_match match = compare_node(asked, outlined, false);
+    if (match != NAME_OTHER)
+        return match;
+    *ret_same = false;
+    return compare_node(buf_slice(&name->lower), outlined, true);
+}

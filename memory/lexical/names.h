@@ -1,0 +1,31 @@
+/* What is asked for by name: whether a title, or a name that the manual's index
+ * gives a section, is the question itself. */
+#ifndef MEMORY_LEXICAL_NAMES_H
+#define MEMORY_LEXICAL_NAMES_H
+
+#include "tree/tree.h"
+
+enum name_match {
+    NAME_OTHER,
+    NAME_PART, /* its last part is: DictReader of csv.DictReader, or it is the
+                  question's last part; or an entry of the manual's index is */
+    NAME_WHOLE /* it is, but for its number, signature or what a dash explains;
+                  or an anchor of the node is */
+};
+
+/* A question as names are compared: white space folded, without "()" at its end. */
+struct name {
+    struct buf text;  /* as it is written */
+    struct buf lower; /* in lower case */
+};
+
+struct name name_of(const char *question);
+void name_free(struct name *name);
+
+/* How the node's title, anchors and aliases compare with the question; *ret_same:
+ * also in upper and lower case.  A reference entry's name is what stands before its
+ * arguments. */
+enum name_match name_of_node(const struct name *name,
+                             const struct node *outlined, bool *ret_same);
+
+#endif

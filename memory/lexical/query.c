@@ -1,0 +1,146 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "memory/lexical/common_words.h"
+#include "memory/lexical/lexical.h"
+
+/* What a part of an identifier counts that is known as a whole. */
+static const double PART_OF_WHOLE = 0.3;
+/* A common word counts in full where it is in TIMES as many nodes as English
+ * would have it in, else the less, but not less than LEAST.  Set on questions
+ * about manuals held out of everything else (docs/retrieval.md). */
+static const double TIMES = 5, LEAST = 0.02;
+
+struct parse {
+    struct query *query;
+    bool stop_words; /* take them too */
+    bool sentence;   /* it is one, not a phrase or keywords */
+    uint32_t within; /* wholes of the identifier that is being read */
+    double share;    /* of the terms that it adds */
+};
+
+/* Japanese endings and particles. */
+static bool is_hiragana(struct slice word)
+{
+    for (size_t at = 0, step; at < word.size; at += step) {
+        uint32_t c = text_decode(word.data, word.size, at, &step);
+        if (c < 0x3041 || c > 0x309F)
+            return false;
+    }
+    return true;
+}
+
+static bool is_left_out(const struct parse *parse, const struct term_at *at)
+{
+    return !parse->stop_words && !at->whole && !at->part && !at->capitals &&
+           (word_is_stop_word(at->word) || is_hiragana(at->word));
+}
+
+static unsigned frequency_of(const struct term_at *at)
+{
+    return at->whole || at->part || at->capitals ? 0 : word_frequency(at->word);
+}
+
+static void take_term(void *context, const struct term_at *at)
+{
+    struct parse *parse = context;
+    struct query *query = parse->query;
+    if (at->whole && !at->part)
+        parse->within = 0;
+    if (is_left_out(parse, at)) {
+        parse->sentence |= !word_is_of_phrases(at->word);
+        return;
+    }
+    int index = query_find(query, at->term);
+    if (index < 0 && query->count < QUERY_MOST_TERMS) {
+        index = (int)query->count++;
+        query->terms[index] = (struct query_term){
+            .term = mem_strndup(at->term.data, at->term.size),
+            .word = mem_strndup(at->word.data, at->word.size),
+            .trust = 1,
+            .share = parse->share,
+            .whole = at->whole,
+            .capitals = at->capitals,
+            .within = at->part ? parse->within : 0,
+            .frequency = frequency_of(at),
+            .weight = at->part ? PART_OF_WHOLE : 1};
+    }
+    if (at->whole && index >= 0)
+        parse->within |= (uint32_t)1 << index;
+}
+
+void query_parse(const char *text, struct query *ret_query)
+{
+    struct term_maker *maker = term_maker_new();
+    struct parse parse = {.query = ret_query, .share = 1};
+    ret_query->count = 0;
+    terms_of(maker, slice_of(text), take_term, &parse);
+    /* A phrase means each of its words. */
+    for (size_t t = 0; t < ret_query->count && !parse.sentence; t++)
+        ret_query->terms[t].frequency = 0;
+    parse.stop_words = true;
+    if (!ret_query->count)
+        terms_of(maker, slice_of(text), take_term, &parse);
+    term_maker_free(maker);
+}
+
+void query_carry(struct query *query, const char *before, double share)
+{
+    struct term_maker *maker = term_maker_new();
+    struct parse parse = {.query = query, .share = share};
+    terms_of(maker, slice_of(before), take_term, &parse);
+    term_maker_free(maker);
+}
+
+void query_free(struct query *query)
+{
+    for (size_t i = 0; i < query->count; i++) {
+        free(query->terms[i].term);
+        free(query->terms[i].word);
+        free(query->terms[i].written);
+    }
+    query->count = 0;
+}
+
+int query_find(const struct query *query, struct slice term)
+{
+    for (size_t i = 0; i < query->count; i++)
+        if (slice_is(term, query->terms[i].term))
+            return (int)i;
+    return -1;
+}
+
+static bool whole_is_known(const struct query *query, uint32_t within)
+{
+    for (size_t t = 0; t < query->count; t++)
+        if (within >> t & 1 && query->terms[t].nodes)
+            return true;
+    return false;
+}
+
+static double common_weight(const struct query_term *term, double owners,
+                            double mean_words)
+{
+    double english = owners * (1 - exp(-1e-6 * term->frequency * mean_words));
+    double share = (term->nodes + 0.5) / (english + 0.5);
+    return fmin(1, fmax(LEAST, share / TIMES));
+}
+
+/* What a corrected word still lacks is less than it loses in a ranking: that the
+ * nearest one is meant is likelier than that nothing is. */
+void query_weigh(struct query *query, double owners, double mean_words)
+{
+    for (size_t t = 0; t < query->count; t++) {
+        struct query_term *term = &query->terms[t];
+        double nodes = term->nodes;
+        term->idf = log(1 + (owners - nodes + 0.5) / (nodes + 0.5));
+        term->weight = term->trust * term->share;
+        if (whole_is_known(query, term->within))
+            term->weight *= PART_OF_WHOLE;
+        if (term->frequency)
+            term->weight *= common_weight(term, owners, mean_words);
+        term->missing = (1 - sqrt(term->trust)) * term->share * term->idf;
+    }
+}

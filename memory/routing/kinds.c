@@ -1,0 +1,100 @@
+#include "memory/routing/kinds.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "memory/snapshot/content.h"
+
+/* Neighbours in the outline are neighbours in their file, so each file is
+ * decoded about once. */
+static int read_kinds(const struct shelf *shelf, const struct volume *volume,
+                      kind_set *kinds, struct err *err)
+{
+    for (uint32_t n = 0; n < volume->outline->count; n++) {
+        struct content content;
+        if (!volume->outline->nodes[n].words)
+            continue;
+        int code = content_open(shelf, volume, n, &content, err);
+        if (code == ERR_NOT_FOUND)
+            continue;
+        if (code)
+            return code;
+        for (uint32_t b = 0; b < content.node->block_count; b++)
+            kinds[n] |= kind_bit(content.node->blocks[b].kind);
+        content_close(&content);
+    }
+    return 0;
+}
+
+int kinds_of(const struct shelf *shelf, const struct volume *volume,
+             const kind_set **ret, struct err *err)
+{
+    struct volume_kinds *place = volume->kinds;
+    uint32_t *there = atomic_load(&place->sets);
+    if (!there) {
+        kind_set *made = mem_alloc((volume->outline->count + 1) * sizeof *made);
+        int code = read_kinds(shelf, volume, made, err);
+        if (code) {
+            free(made);
+            return code;
+        }
+        /* Of two that read at once the first one's stays. */
+        if (atomic_compare_exchange_strong(&place->sets, &there, made))
+            there = made;
+        else
+            free(made);
+    }
+    *ret = there;
+    return 0;
+}
+
+struct counting {
+    const struct query *query;
+    struct match *row;
+};
+
+static void count_term(void *context, const struct term_at *at)
+{
+    struct counting *counting = context;
+    int term = query_find(counting->query, at->term);
+    if (term >= 0 && counting->row[term].body < UINT16_MAX)
+        counting->row[term].body++;
+}
+
+static double score_block(const struct volume *volume, uint32_t node,
+                          const struct query *query, const struct match *row,
+                          const struct block *block, struct term_maker *maker)
+{
+    struct match mine[QUERY_MOST_TERMS];
+    struct counting counting = {query, mine};
+    for (size_t t = 0; t < query->count; t++) {
+        mine[t] = row[t];
+        mine[t].body = 0;
+        mine[t].defined = 0;
+    }
+    terms_of(maker, block->text, count_term, &counting);
+    return lexical_score(query, volume, node, mine);
+}
+
+int kinds_best(const struct shelf *shelf, const struct volume *volume,
+               uint32_t node, kind_set kinds, const struct query *query,
+               const struct match *row, struct term_maker *maker,
+               struct kind_block *ret, struct err *err)
+{
+    struct content content;
+    struct kind_block best = {.block = TREE_NONE};
+    int code = content_open(shelf, volume, node, &content, err);
+    if (code && code != ERR_NOT_FOUND)
+        return code;
+    for (uint32_t b = 0; !code && b < content.node->block_count; b++) {
+        const struct block *block = &content.node->blocks[b];
+        if (!(kinds & kind_bit(block->kind)))
+            continue;
+        double score = score_block(volume, node, query, row, block, maker);
+        if (best.block == TREE_NONE || score > best.score)
+            best = (struct kind_block){b, score};
+    }
+    content_close(&content);
+    *ret = best;
+    return 0;
+}

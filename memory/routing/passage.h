@@ -1,0 +1,36 @@
+/* Passages: the sentences of the found sections that say most about the
+ * question, to be quoted. */
+#ifndef MEMORY_ROUTING_PASSAGE_H
+#define MEMORY_ROUTING_PASSAGE_H
+
+#include <stdatomic.h>
+
+#include "memory/routing/route.h"
+
+struct passage {
+    const struct volume *volume;
+    uint32_t node;       /* in the outline */
+    struct slice text;   /* within one line of one block: what is quoted */
+    size_t at;           /* where it begins in the block's text */
+    struct origin block; /* the block's origin; file: outline's index */
+    int kind;            /* enum block_kind */
+    int encoding;        /* of the file: enum encoding */
+    double score;
+};
+
+struct passages {
+    struct passage *items; /* [count], in order of the hits */
+    size_t count;
+    struct arena arena; /* holds the text */
+};
+
+/* At most `most` passages from the hits of a routed question, at most one a
+ * node, none that says what one before it says, word for word, and none from hits that are far weaker than the strongest.  `kinds`:
+ * only from blocks of these; 0: of all.  `cancel` (NULL: never) is polled:
+ * ERR_CANCELLED. */
+int passages_choose(const struct shelf *shelf, const struct route_result *route,
+                    size_t most, kind_set kinds, const atomic_bool *cancel,
+                    struct passages *ret_passages, struct err *err);
+void passages_free(struct passages *passages);
+
+#endif

@@ -1,0 +1,546 @@
+#include "memory/routing/route.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/snapshot/content.h"
+#include "memory/lexical/names.h"
+#include "memory/routing/route_internal.h"
+
+const char *const route_ranking_names[ROUTE_RANKINGS] = {
+    [ROUTE_BY_LEXICAL] = "lexical",
+    [ROUTE_BY_TERMS] = "terms",
+    [ROUTE_BY_DENSE] = "dense",
+    [ROUTE_BY_TREE] = "tree"};
+
+/* Those of auto were chosen on questions about manuals held out of everything
+ * else (cmake, swi-prolog), with quill-0 (docs/retrieval.md). */
+static const struct route_weights mode_weights[] = {
+    [ROUTE_AUTO] = {{[ROUTE_BY_LEXICAL] = 1,
+                     [ROUTE_BY_TERMS] = 0.15,
+                     [ROUTE_BY_DENSE] = 0.3,
+                     [ROUTE_BY_TREE] = 0.05}},
+    [ROUTE_TREE] = {{[ROUTE_BY_TERMS] = 1, [ROUTE_BY_TREE] = 1}},
+    [ROUTE_DENSE] = {{[ROUTE_BY_DENSE] = 1}},
+    [ROUTE_LEXICAL] = {{[ROUTE_BY_LEXICAL] = 1}},
+};
+
+/* Of auto, with a model made to embed: chosen with all-MiniLM-L6-v2 on FAQs,
+ * links and definitions of nine manuals (docs/retrieval.md). */
+static const struct route_weights embedding_weights = {
+    {[ROUTE_BY_LEXICAL] = 1,
+     [ROUTE_BY_TERMS] = 0.15,
+     [ROUTE_BY_DENSE] = 0.5,
+     [ROUTE_BY_TREE] = 0.15}};
+
+/* Chosen on questions about held-out manuals (docs/retrieval.md). */
+const double route_least_confidence = 0.5;
+
+/* What terms of the question before count, where the one that follows it up
+ * names a subject ("and for indexes?") and where not ("how do I turn it
+ * off?"), and what a place in or beside the sections that answered it adds to a
+ * fused score (docs/retrieval.md). */
+static const double CARRIED = 0.3, CARRIED_SUBJECT = 0.8, NEAR = 0.3;
+
+/* A section or entry that is called as the question is comes before all others,
+ * whose scores are at most the sum of the weights; first one that is written so. */
+static const double NAMED = 10, NAMED_PART = 5, NAMED_SAME = 20;
+enum { LONGEST_NAME = 200 };
+
+/* Cosine from which a section may be meant though it holds no word of the question:
+ * of strings without meaning those with Quill were .19 to .45. */
+static const double WORDLESS = 0.6;
+
+/* ---- What is asked, and where ---- */
+
+bool scope_accepts(const struct scope *scope, uint32_t node)
+{
+    const struct volume_node *n = &scope->volume->nodes[node];
+    return node >= scope->from && node < scope->end &&
+           (n->words || n->title_words) &&
+           (scope->file == TREE_NONE || n->file == scope->file) &&
+           (!scope->kinds || scope->kinds[node] & scope->wanted);
+}
+
+static void add_scope(struct routing *routing, const struct volume *volume,
+                      uint32_t from, uint32_t end)
+{
+    const char *path = routing->request->file;
+    uint32_t file = path ? volume_file(volume, path) : (uint32_t)TREE_NONE;
+    if (path && file == TREE_NONE)
+        return;
+    routing->scopes[routing->scope_count++] = (struct scope){
+        .volume = volume, .from = from, .end = end, .file = file};
+}
+
+static bool is_asked(const struct route_request *request, const char *manual)
+{
+    size_t i = 0;
+    while (i < request->manual_count &&
+           strcmp(request->manuals[i], manual) != 0)
+        i++;
+    return !request->manual_count || i < request->manual_count;
+}
+
+static int choose_scopes(struct routing *routing, const struct shelf *shelf,
+                         struct err *err)
+{
+    const struct route_request *request = routing->request;
+    routing->scopes = mem_alloc(shelf->count * sizeof *routing->scopes);
+    if (request->under) {
+        const struct volume *volume;
+        uint32_t node;
+        if (!shelf_find(shelf, request->under, &volume, &node))
+            return shelf_check(shelf, NULL, err)
+                       ? ERR_STORE
+                       : err_set(err, ERR_USAGE,
+                                 "--under: no such node; lectern toc "
+                                 "shows the nodes there are");
+        if (!is_asked(request, volume->manual.name))
+            return err_set(err, ERR_USAGE,
+                           "--under: the node is of %s, not of %s",
+                           volume->manual.name, request->manuals[0]);
+        add_scope(routing, volume, node, volume->outline->nodes[node].end);
+    } else {
+        for (size_t i = 0; i < request->manual_count; i++)
+            if (!shelf_volume(shelf, request->manuals[i]))
+                return err_set(err, ERR_USAGE, "no manual named %s is indexed",
+                               request->manuals[i]);
+        for (size_t i = 0; i < shelf->count; i++)
+            if (is_asked(request, shelf->volumes[i]->manual.name))
+                add_scope(routing, shelf->volumes[i], 0,
+                          shelf->volumes[i]->outline->count);
+    }
+    if (request->file && !routing->scope_count)
+        return shelf_check(shelf, NULL, err)
+                   ? ERR_STORE
+                   : err_set(err, ERR_USAGE, "no file %s is indexed",
+                             request->file);
+    return 0;
+}
+
+static int find_kinds(struct routing *routing, const struct shelf *shelf,
+                      struct err *err)
+{
+    int code = 0;
+    for (size_t s = 0; s < routing->scope_count && !code; s++) {
+        struct scope *scope = &routing->scopes[s];
+        scope->wanted = routing->request->kinds;
+        if (scope->wanted)
+            code = kinds_of(shelf, scope->volume, &scope->kinds, err);
+    }
+    return code;
+}
+
+/* Mode dense has nothing but vectors. */
+static int check_dense(const struct routing *routing, struct err *err)
+{
+    if (routing->request->mode != ROUTE_DENSE)
+        return 0;
+    if (!routing->request->vector)
+        return err_set(err, ERR_MODEL,
+                       "mode dense needs a model, and there is none: lectern "
+                       "doctor shows what is configured");
+    for (size_t s = 0; s < routing->scope_count; s++)
+        if (routing->scopes[s].vectors)
+            return 0;
+    return err_set(err, ERR_MODEL,
+                   "mode dense needs memories, and none are made yet: lectern "
+                   "wait returns when they are");
+}
+
+/* ---- Rankings ---- */
+
+static const struct route_weights *weights_for(
+    const struct route_request *request)
+{
+    if (request->mode != ROUTE_AUTO)
+        return &mode_weights[request->mode];
+    if (request->weights)
+        return request->weights;
+    return request->vector && request->embeds ? &embedding_weights
+                                              : &mode_weights[ROUTE_AUTO];
+}
+
+/* Does any word of the question stand anywhere? */
+static bool says_something(const struct query *query)
+{
+    for (size_t t = 0; t < query->count; t++)
+        if (query->terms[t].nodes)
+            return true;
+    return false;
+}
+
+/* Where no word of the question stands anywhere there always is something nearest by
+ * meaning: noise, unless it is near. */
+static size_t keep_near(struct fused *items, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (items[i].by[ROUTE_BY_LEXICAL].rank || /* by a title alone */
+            (items[i].by[ROUTE_BY_DENSE].rank &&
+             items[i].by[ROUTE_BY_DENSE].score >= WORDLESS))
+            items[kept++] = items[i];
+    return kept;
+}
+
+/* With explain those that count nothing are made, too. */
+static size_t rank_all(struct routing *routing, struct fused **ret_fused)
+{
+    static void (*const rank[ROUTE_RANKINGS])(struct routing *,
+                                              struct ranking *) = {
+        [ROUTE_BY_LEXICAL] = rank_lexical,
+        [ROUTE_BY_TERMS] = rank_terms,
+        [ROUTE_BY_DENSE] = rank_dense,
+        [ROUTE_BY_TREE] = rank_tree};
+    const struct route_request *request = routing->request;
+    const struct route_weights *weights = weights_for(request);
+    struct ranking rankings[ROUTE_RANKINGS] = {0};
+    routing->result->weights = *weights;
+    for (int r = 0; r < ROUTE_RANKINGS; r++)
+        if (weights->by[r] > 0 || request->explain)
+            rank[r](routing, &rankings[r]);
+    size_t count = rankings_fuse(rankings, weights, ret_fused);
+    if (request->mode == ROUTE_AUTO && !says_something(&routing->query))
+        count = keep_near(*ret_fused, count);
+    for (int r = 0; r < ROUTE_RANKINGS; r++)
+        free(rankings[r].items);
+    return count;
+}
+
+/* ---- What it follows up ---- */
+
+static void carry_terms(struct routing *routing)
+{
+    const struct route_context *context = routing->request->context;
+    double carried = context && !context->names ? CARRIED_SUBJECT : CARRIED;
+    double share = carried;
+    for (size_t i = 0; context && i < context->question_count; i++) {
+        query_carry(&routing->query, context->questions[i], share);
+        share *= carried;
+    }
+}
+
+/* Sub-trees that are preferred. */
+struct surroundings {
+    const struct routing *routing;
+    const struct volume *volumes[ROUTE_MOST_NEAR];
+    uint32_t from[ROUTE_MOST_NEAR], end[ROUTE_MOST_NEAR];
+    size_t count;
+};
+
+/* Of a section: what is below its parent; of one at the top: its own. */
+static void add_surroundings(struct surroundings *all,
+                             const struct volume *volume, uint32_t node)
+{
+    const struct node *nodes = volume->outline->nodes;
+    uint32_t parent = nodes[node].parent;
+    if (parent != TREE_NONE && parent != 0)
+        node = parent;
+    all->volumes[all->count] = volume;
+    all->from[all->count] = node;
+    all->end[all->count++] = nodes[node].end;
+}
+
+static double nearness(const void *context, const struct fused *item)
+{
+    const struct surroundings *all = context;
+    const struct volume *volume = all->routing->scopes[item->scope].volume;
+    for (size_t i = 0; i < all->count; i++)
+        if (all->volumes[i] == volume && item->node >= all->from[i] &&
+            item->node < all->end[i])
+            return NEAR;
+    return 0;
+}
+
+static void prefer_near(const struct routing *routing,
+                        const struct shelf *shelf, struct fused *fused,
+                        size_t count)
+{
+    const struct route_context *context = routing->request->context;
+    struct surroundings all = {.routing = routing};
+    for (size_t i = 0; context && i < context->near_count; i++) {
+        const struct volume *volume;
+        uint32_t node;
+        if (all.count < ROUTE_MOST_NEAR &&
+            shelf_find(shelf, context->near[i], &volume, &node))
+            add_surroundings(&all, volume, node);
+    }
+    if (all.count)
+        rankings_add(fused, count, nearness, &all);
+}
+
+/* ---- What is asked for by name ---- */
+
+struct naming {
+    const struct routing *routing;
+    struct name name; /* the question */
+};
+
+static double named(const void *context, const struct fused *item)
+{
+    static const double bonus[] = {
+        [NAME_PART] = NAMED_PART, [NAME_WHOLE] = NAMED};
+    const struct naming *naming = context;
+    const struct tree *outline =
+        naming->routing->scopes[item->scope].volume->outline;
+    bool same;
+    enum name_match match =
+        name_of_node(&naming->name, &outline->nodes[item->node], &same);
+    return bonus[match] + (match != NAME_OTHER && same ? NAMED_SAME : 0);
+}
+
+static void prefer_named(const struct routing *routing, struct fused *fused,
+                         size_t count)
+{
+    struct naming naming = {.routing = routing};
+    int mode = routing->request->mode;
+    if (mode != ROUTE_AUTO && mode != ROUTE_LEXICAL)
+        return; /* these are what the papers say */
+    naming.name = name_of(routing->request->query);
+    if (naming.name.text.size && naming.name.text.size <= LONGEST_NAME)
+        rankings_add(fused, count, named, &naming);
+    name_free(&naming.name);
+}
+
+/* ---- The result ---- */
+
+/* What says nothing about whether the manuals know the subject: numbers, and
+ * what is joined by signs and occurs nowhere as a whole (its words speak for
+ * it), unless it is a name: with "_". */
+static bool is_incidental(const struct query_term *term)
+{
+    if (term->whole && !term->nodes)
+        return !strchr(term->term, '_');
+    return term->term[strspn(term->term, "0123456789")] == '\0';
+}
+
+static bool is_found(const struct match *match)
+{
+    return match_holds(match) || match->path;
+}
+
+/* Share of the question's information found in title, path and body.  `doubtful`:
+ * the common words that are not there count in full. */
+static double coverage(const struct query *query, const struct match *row,
+                       bool doubtful)
+{
+    double found = 0, all = 0;
+    for (size_t t = 0; t < query->count; t++) {
+        const struct query_term *term = &query->terms[t];
+        double information = term->weight * term->idf;
+        if (is_incidental(term))
+            continue;
+        if (is_found(&row[t]))
+            found += information;
+        else if (doubtful && term->frequency)
+            information = term->share * term->idf;
+        all += information + term->missing;
+    }
+    return all > 0 ? found / all : query->count > 0;
+}
+
+/* The one word of the question that is found and is no common one; -1: there are
+ * several, or none. */
+static int single_subject(const struct query *query, const struct match *row)
+{
+    int single = -1;
+    for (size_t t = 0; t < query->count; t++) {
+        const struct query_term *term = &query->terms[t];
+        if (!is_found(&row[t]) || term->frequency || is_incidental(term))
+            continue;
+        if (single >= 0)
+            return -1;
+        single = (int)t;
+    }
+    return single;
+}
+
+struct acronym {
+    struct slice term;
+    bool word; /* it stands there as a word */
+};
+
+static void look_for_word(void *context, const struct term_at *at)
+{
+    struct acronym *acronym = context;
+    acronym->word |= slice_equal(at->term, acronym->term) && !at->capitals;
+}
+
+/* Is a word of the question in the section only as the stem of an acronym, as the cup
+ * in CUPS? */
+static bool is_acronym(const struct routing *routing,
+                       const struct route_hit *hit,
+                       const struct query_term *term)
+{
+    struct acronym acronym = {slice_of(term->term), false};
+    struct term_maker *maker = term_maker_new();
+    struct content content;
+    terms_of(maker, hit->volume->outline->nodes[hit->node].title, look_for_word,
+             &acronym);
+    bool known =
+        !content_open(routing->shelf, hit->volume, hit->node, &content, NULL);
+    for (uint32_t b = 0; known && b < content.node->block_count; b++)
+        terms_of(maker, content.node->blocks[b].text, look_for_word, &acronym);
+    if (known)
+        content_close(&content);
+    term_maker_free(maker);
+    return known && !acronym.word;
+}
+
+/* What a single word tells may be about something else: "the world cup" in a manual
+ * of CUPS. */
+static double confidence_in(const struct routing *routing,
+                            const struct route_hit *hit,
+                            const struct match *row)
+{
+    const struct query *query = &routing->query;
+    int subject = single_subject(query, row);
+    double doubtful = coverage(query, row, true);
+    if (subject < 0 || query->terms[subject].capitals ||
+        !(doubtful < route_least_confidence))
+        return hit->coverage;
+    return is_acronym(routing, hit, &query->terms[subject]) ? doubtful
+                                                            : hit->coverage;
+}
+
+static void give_hits(struct routing *routing, const struct fused *fused,
+                      size_t count)
+{
+    struct route_result *result = routing->result;
+    const struct query *query = &routing->query;
+    if (count > routing->request->most)
+        count = routing->request->most;
+    result->hits = mem_alloc(count * sizeof *result->hits);
+    for (size_t i = 0; i < count; i++) {
+        const struct fused *item = &fused[i];
+        const struct scope *scope = &routing->scopes[item->scope];
+        const struct match *row = matches_row(&scope->matches, item->node);
+        double covered = coverage(query, row, false);
+        result->hits[i] = (struct route_hit){.volume = scope->volume,
+                                             .node = item->node,
+                                             .score = item->score,
+                                             .coverage = covered,
+                                             .block = TREE_NONE};
+        for (int r = 0; r < ROUTE_RANKINGS; r++)
+            result->hits[i].by[r] = item->by[r];
+        if (i < 3 && covered > result->confidence)
+            covered = confidence_in(routing, &result->hits[i], row);
+        if (i < 3 && covered > result->confidence)
+            result->confidence = covered;
+    }
+    result->count = count;
+}
+
+/* The blocks by which hits were scored, where only some kinds are wanted. */
+static int give_blocks(struct routing *routing, const struct shelf *shelf,
+                       const struct fused *fused, struct err *err)
+{
+    struct route_result *result = routing->result;
+    const struct query *query = &routing->query;
+    struct term_maker *maker = term_maker_new();
+    int code = 0;
+    for (size_t i = 0; i < result->count && !code; i++) {
+        const struct scope *scope = &routing->scopes[fused[i].scope];
+        struct route_hit *hit = &result->hits[i];
+        struct kind_block best;
+        code = kinds_best(shelf, hit->volume, hit->node, scope->wanted, query,
+                          matches_row(&scope->matches, hit->node), maker, &best,
+                          err);
+        if (!code)
+            hit->block = best.block;
+    }
+    term_maker_free(maker);
+    return code;
+}
+
+static struct route_term give_term(const struct query_term *term)
+{
+    return (struct route_term){
+        .term = mem_strdup(term->term),
+        .written = term->written ? mem_strdup(term->written) : NULL,
+        .nodes = term->nodes,
+        .idf = term->idf,
+        .weight = term->weight,
+        .common = term->frequency > 0};
+}
+
+static void give_terms(struct routing *routing)
+{
+    struct route_result *result = routing->result;
+    const struct query *query = &routing->query;
+    result->terms = mem_alloc(query->count * sizeof *result->terms);
+    result->term_count = query->count;
+    for (size_t t = 0; t < query->count; t++)
+        result->terms[t] = give_term(&query->terms[t]);
+}
+
+static void free_routing(struct routing *routing)
+{
+    for (size_t s = 0; s < routing->scope_count; s++) {
+        matches_free(&routing->scopes[s].matches);
+        free(routing->scopes[s].own);
+        free(routing->scopes[s].whole);
+        free(routing->scopes[s].branch);
+        free(routing->scopes[s].holds);
+    }
+    free(routing->scopes);
+    query_free(&routing->query);
+}
+
+static int prepare(struct routing *routing, const struct shelf *shelf,
+                   struct err *err)
+{
+    const char *query = routing->request->query;
+    query_parse(query, &routing->query);
+    carry_terms(routing);
+    if (!query[strspn(query, " \t\r\n")])
+        return err_set(err, ERR_USAGE, "the question is empty");
+    int code = choose_scopes(routing, shelf, err);
+    if (!code)
+        code = find_kinds(routing, shelf, err);
+    if (code)
+        return code;
+    find_vectors(routing);
+    code = check_dense(routing, err);
+    return code ? code : score_terms(routing, shelf, err);
+}
+
+int route_question(const struct shelf *shelf,
+                   const struct route_request *request,
+                   struct route_result *ret_result, struct err *err)
+{
+    struct route_result result = {0};
+    struct routing routing = {
+        .request = request, .shelf = shelf, .result = &result};
+    int code = prepare(&routing, shelf, err);
+    if (!code) {
+        struct fused *fused;
+        size_t count = rank_all(&routing, &fused);
+        prefer_near(&routing, shelf, fused, count);
+        prefer_named(&routing, fused, count);
+        give_hits(&routing, fused, count);
+        give_terms(&routing);
+        if (request->kinds)
+            code = give_blocks(&routing, shelf, fused, err);
+        free(fused);
+    }
+    free_routing(&routing);
+    if (code)
+        route_result_free(&result);
+    else
+        *ret_result = result;
+    return code;
+}
+
+void route_result_free(struct route_result *result)
+{
+    for (size_t t = 0; t < result->term_count; t++) {
+        free(result->terms[t].term);
+        free(result->terms[t].written);
+    }
+    free(result->terms);
+    free(result->hits);
+    free(result->steps);
+    *result = (struct route_result){0};
+}

@@ -1,0 +1,114 @@
+/* A question being routed: what route.c and its parts share. */
+#ifndef MEMORY_ROUTING_ROUTE_INTERNAL_H
+#define MEMORY_ROUTING_ROUTE_INTERNAL_H
+
+#include <math.h>
+
+#include "memory/lexical/lexical.h"
+#include "memory/routing/route.h"
+#include "memory/vectors/vectors.h"
+
+/* One volume under a question. */
+struct scope {
+    const struct volume *volume;
+    uint32_t from, end;            /* nodes that may be found: [from, end) */
+    uint32_t file;                 /* only of this file; TREE_NONE: any */
+    const kind_set *kinds;         /* [outline->count]; NULL: any will do */
+    kind_set wanted;               /* of these */
+    const struct vectors *vectors; /* that the question may be compared with;
+                                      NULL: none */
+    size_t rows;                   /* of them, of nodes that may be found */
+    struct matches matches;
+    double *own;    /* [outline->count] lexical score; 0: owns none */
+    double *whole;  /* [outline->count] lexical score of the sub-tree as one */
+    double *branch; /* [outline->count] lexical score by which it is chosen */
+    bool *holds;    /* [outline->count] the sub-tree holds a candidate; only
+                       with vectors */
+};
+
+struct routing {
+    const struct route_request *request;
+    const struct shelf *shelf;
+    struct query query;
+    struct scope *scopes; /* [scope_count] */
+    size_t scope_count;
+    struct route_result *result;
+    size_t step_capacity;
+};
+
+/* May the node be found? */
+bool scope_accepts(const struct scope *scope, uint32_t node);
+
+/* ---- Rankings: rankings.c ---- */
+
+struct ranked {
+    size_t scope;
+    uint32_t node;
+    double score;
+};
+
+struct ranking {
+    struct ranked *items;
+    size_t count, capacity;
+};
+
+void ranking_add(struct ranking *ranking, size_t scope, uint32_t node,
+                 double score);
+/* Best first, ties in document order; the first `most` stay. */
+void ranking_sort(struct ranking *ranking, size_t most);
+
+/* How many of a ranking are fused: as many as are wanted, if that is more
+ * than 100. */
+size_t ranking_depth(const struct routing *routing);
+
+struct fused {
+    size_t scope;
+    uint32_t node;
+    double score;
+    struct route_place by[ROUTE_RANKINGS];
+};
+
+/* ret: best first, without nodes that only rankings of weight 0 hold; freed by
+ * the caller.  Returns how many. */
+size_t rankings_fuse(const struct ranking rankings[ROUTE_RANKINGS],
+                     const struct route_weights *weights, struct fused **ret);
+
+/* Adds to the score of each item what `bonus` says, and sorts anew. */
+void rankings_add(struct fused *items, size_t count,
+                  double (*bonus)(const void *context,
+                                  const struct fused *item),
+                  const void *context);
+
+/* ---- Descents: beam_search.c ---- */
+
+#define NOTHING (-HUGE_VAL)
+
+/* How a descent scores; NOTHING: no such thing is there. */
+struct descent {
+    int ranking; /* enum route_ranking */
+    /* Does it go through this volume? */
+    bool (*enters)(const struct routing *routing, const struct scope *scope);
+    /* A sub-tree, by which it is kept or pruned. */
+    double (*branch)(const struct routing *routing, const struct scope *scope,
+                     uint32_t node);
+    /* A node's own content. */
+    double (*leaf)(const struct routing *routing, const struct scope *scope,
+                   uint32_t node);
+};
+
+void descend(struct routing *routing, const struct descent *descent,
+             struct ranking *ranking);
+
+/* ---- By terms: route_terms.c; by vectors: route_vectors.c ---- */
+
+int score_terms(struct routing *routing, const struct shelf *shelf,
+                struct err *err);
+void rank_lexical(struct routing *routing, struct ranking *ranking);
+void rank_terms(struct routing *routing, struct ranking *ranking);
+
+/* Says which scopes have vectors for the question. */
+void find_vectors(struct routing *routing);
+void rank_dense(struct routing *routing, struct ranking *ranking);
+void rank_tree(struct routing *routing, struct ranking *ranking);
+
+#endif

@@ -1,0 +1,160 @@
+#include <stdlib.h>
+
+#include "memory/vectors/dense.h"
+#include "memory/routing/route_internal.h"
+
+static void find_holders(struct scope *scope)
+{
+    const struct tree *outline = scope->volume->outline;
+    scope->holds = mem_alloc(outline->count * sizeof *scope->holds);
+    for (uint32_t n = outline->count; n-- > 0;) {
+        uint32_t parent = scope->volume->nodes[n].parent;
+        if (scope_accepts(scope, n)) {
+            scope->holds[n] = true;
+            scope->rows += vectors_rows_of(scope->vectors, n);
+        }
+        if (parent != TREE_NONE && scope->holds[n])
+            scope->holds[parent] = true;
+    }
+}
+
+void find_vectors(struct routing *routing)
+{
+    const struct route_request *request = routing->request;
+    for (size_t s = 0; s < routing->scope_count && request->vector; s++) {
+        struct scope *scope = &routing->scopes[s];
+        const struct vectors *vectors = scope->volume->vectors;
+        if (!vectors || !hash_equal(vectors_policy(vectors), request->policy))
+            continue;
+        scope->vectors = vectors;
+        find_holders(scope);
+    }
+}
+
+/* ---- Dense ---- */
+
+/* Which of the scopes is a volume's, of those with vectors. */
+struct accepting {
+    const struct routing *routing;
+    size_t *scope_of; /* [shelf->count]; SIZE_MAX: none */
+};
+
+static bool accepts_of(void *context, size_t volume, uint32_t node)
+{
+    const struct accepting *accepting = context;
+    size_t scope = accepting->scope_of[volume];
+    return scope != SIZE_MAX &&
+           scope_accepts(&accepting->routing->scopes[scope], node);
+}
+
+static void map_scopes(struct accepting *accepting)
+{
+    const struct routing *routing = accepting->routing;
+    accepting->scope_of =
+        mem_alloc(routing->shelf->count * sizeof *accepting->scope_of);
+    for (size_t v = 0; v < routing->shelf->count; v++) {
+        accepting->scope_of[v] = SIZE_MAX;
+        for (size_t s = 0; s < routing->scope_count; s++)
+            if (routing->scopes[s].volume == routing->shelf->volumes[v] &&
+                routing->scopes[s].vectors)
+                accepting->scope_of[v] = s;
+    }
+}
+
+static bool rank_by_index(struct routing *routing, size_t most,
+                          struct ranking *ranking)
+{
+    struct route_dense *dense = &routing->result->dense;
+    struct accepting accepting = {routing, NULL};
+    map_scopes(&accepting);
+    struct dense_query query = {.vector = routing->request->vector,
+                                .policy = routing->request->policy,
+                                .rows = dense->rows,
+                                .accept = accepts_of,
+                                .context = &accepting,
+                                .most = most};
+    struct dense_hit *hits = mem_alloc(most * sizeof *hits);
+    struct dense_trace trace;
+    size_t count = 0;
+    bool found =
+        dense_search(routing->shelf->dense, &query, hits, &count, &trace);
+    for (size_t i = 0; i < count && found; i++)
+        ranking_add(ranking, accepting.scope_of[hits[i].volume], hits[i].node,
+                    (double)hits[i].score);
+    if (found)
+        *dense = (struct route_dense){dense->rows, trace.lists, trace.probes,
+                                      trace.seen, trace.added};
+    free(hits);
+    free(accepting.scope_of);
+    return found;
+}
+
+static bool accepts(void *context, uint32_t node)
+{
+    return scope_accepts(context, node);
+}
+
+static void rank_by_rows(struct routing *routing, size_t most,
+                         struct ranking *ranking)
+{
+    struct vector_hit *hits = mem_alloc(most * sizeof *hits);
+    for (size_t s = 0; s < routing->scope_count; s++) {
+        struct scope *scope = &routing->scopes[s];
+        size_t count = 0;
+        if (scope->vectors)
+            count = vectors_search(scope->vectors, routing->request->vector,
+                                   scope->from, scope->end, accepts, scope,
+                                   most, hits);
+        for (size_t i = 0; i < count; i++)
+            ranking_add(ranking, s, hits[i].node, (double)hits[i].score);
+    }
+    free(hits);
+}
+
+void rank_dense(struct routing *routing, struct ranking *ranking)
+{
+    size_t most = ranking_depth(routing);
+    for (size_t s = 0; s < routing->scope_count; s++)
+        routing->result->dense.rows += routing->scopes[s].rows;
+    if (!rank_by_index(routing, most, ranking))
+        rank_by_rows(routing, most, ranking);
+    ranking_sort(ranking, most);
+}
+
+/* ---- Descent by memories ---- */
+
+static bool enters(const struct routing *routing, const struct scope *scope)
+{
+    (void)routing;
+    return scope->vectors != NULL;
+}
+
+static double cosine_or_nothing(float cosine)
+{
+    return cosine > -2 ? (double)cosine : NOTHING;
+}
+
+static double branch_score(const struct routing *routing,
+                           const struct scope *scope, uint32_t node)
+{
+    return scope->holds[node]
+               ? cosine_or_nothing(vectors_whole(
+                     scope->vectors, routing->request->vector, node))
+               : NOTHING;
+}
+
+static double leaf_score(const struct routing *routing,
+                         const struct scope *scope, uint32_t node)
+{
+    return scope_accepts(scope, node)
+               ? cosine_or_nothing(vectors_own(scope->vectors,
+                                               routing->request->vector, node))
+               : NOTHING;
+}
+
+void rank_tree(struct routing *routing, struct ranking *ranking)
+{
+    static const struct descent by_memories = {ROUTE_BY_TREE, enters,
+                                               branch_score, leaf_score};
+    descend(routing, &by_memories, ranking);
+}

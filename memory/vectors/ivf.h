@@ -1,0 +1,51 @@
+/* The rows of a matrix that are nearest to a vector, approximately: an inverted
+ * file.  Rows are put into lists by the nearest of some centres (spherical
+ * k-means); a search looks through the lists whose centres are nearest to the
+ * query, at rows in 8 bits a value.  What it returns are candidates: the caller
+ * scores them by the vectors themselves.
+ *
+ * How many lists are looked through is measured when the index is made: on
+ * queries made from rows, as many as hold nearest_recall of the ten nearest.
+ * Where rows have no structure that is all of them, and the search a scan.
+ *
+ * Immutable; any number of threads may search. */
+#ifndef MEMORY_VECTORS_IVF_H
+#define MEMORY_VECTORS_IVF_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct nearest;
+
+/* The share of the ten nearest that the lists looked through hold, on queries
+ * made from rows.  Questions are not rows: a margin over .96. */
+extern const double nearest_recall;
+
+/* `rows` [count] point to unit vectors [width]; they are not kept.  The same
+ * rows make the same index.  ERR_CANCELLED. */
+int nearest_make(const float *const *rows, uint32_t count, size_t width,
+                 const atomic_bool *cancel, struct nearest **ret,
+                 struct err *err);
+void nearest_free(struct nearest *nearest); /* NULL: ok */
+
+uint32_t nearest_lists(const struct nearest *nearest);
+/* Lists that a search looks through so that the recall is as promised. */
+uint32_t nearest_probes(const struct nearest *nearest);
+size_t nearest_bytes(const struct nearest *nearest);
+
+struct near_row {
+    uint32_t row;
+    float score; /* about its cosine with the query */
+};
+
+/* The `most` best rows of the `probes` nearest lists, in no order; ret [most].
+ * Returns how many; *ret_seen (NULL: ok): the rows looked at. */
+size_t nearest_search(const struct nearest *nearest, const float *query,
+                      uint32_t probes, size_t most, struct near_row *ret,
+                      size_t *ret_seen);
+
+#endif

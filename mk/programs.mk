@@ -1,0 +1,45 @@
+# What is installed, and small programs for tests and scripts.
+
+PROGRAMS := lecternd lectern lectern-parse
+TOOLS := op probe trees html5lib  # for tests and scripts, not installed
+QUILL := $(if $(wildcard model/quill/config.json),build/quill)
+
+all: $(addprefix build/,$(PROGRAMS) $(TOOLS)) $(QUILL)
+
+ifeq ($(BUILD),release)
+build/%: $O/%
+	@cp -f $< $@.tmp && mv -f $@.tmp $@
+else
+.PHONY: $(addprefix build/,$(PROGRAMS) $(TOOLS))
+$(addprefix build/,$(PROGRAMS) $(TOOLS)): build/%: $O/%
+endif
+
+# Our own small model: what a daemon finds beside itself is its default.
+build/quill:
+	@ln -sfn ../model/quill $@
+
+$O/lecternd: $(STAMP) $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(MODEL) $(KERNELS) $(BASE) $(FAISS_C)
+	$(call link,-luv -lz $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS))
+$O/lectern: $(STAMP) $(CLI) $(PROTOCOL) $(BASE)
+	$(call link,-lz $(BASE_LIBS))
+# The jailed program is made of base and tree alone, besides its own.
+$O/lectern-parse: $(STAMP) $(PARSE) $(TREE) $(filter-out %/config.o %/config_paths.o,$(BASE))
+	$(call link,-lgumbo -lxml2 -lseccomp $(filter-out -linih,$(BASE_LIBS)))
+
+CASES := $(patsubst %,$O/tests/programs/%.o,cases cases_hils cases_papers)
+$O/op: $(STAMP) $O/tests/programs/op.o $(CASES) $(KERNELS) $(BASE)
+	$(call link,$(KERNEL_LIBS) $(BASE_LIBS))
+$O/probe: $(STAMP) $O/tests/programs/probe.o $(MODEL) $(KERNELS) $(BASE)
+	$(call link,$(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS))
+$O/trees: $(STAMP) $O/tests/programs/trees.o $(patsubst %,$O/indexer/%.o,parser source scan inputs) $(TREE) $(BASE)
+	$(call link,-lz $(BASE_LIBS))
+$O/html5lib: $(STAMP) $O/tests/programs/html5lib.o $(PARSE_PARTS) $(TREE) $(BASE)
+	$(call link,-lgumbo -lxml2 $(BASE_LIBS))
+
+install: all  ## install into $(DESTDIR)$(prefix)
+	install -Dm755 build/lectern $(DESTDIR)$(prefix)/bin/lectern
+	install -Dm755 build/lecternd $(DESTDIR)$(prefix)/bin/lecternd
+	install -Dm755 build/lectern-parse $(DESTDIR)$(prefix)/bin/lectern-parse
+	$(if $(QUILL),install -Dm644 -t $(DESTDIR)$(prefix)/share/lectern/quill $(wildcard model/quill/*.json model/quill/*.safetensors))
+
+.PHONY: install

@@ -1,0 +1,71 @@
+# Tests, trials and measurements.
+
+# Everything but the mains, for whatever tests a part of it.
+$O/all.a: $(STAMP) $(filter-out $(MAINS),$(BASE) $(TREE) $(MEMORY) $(INDEXER) $(MODEL) $(KERNELS) $(EMULATED) $(CASES) $(DAEMON) $(CLI))
+	@rm -f $@ && ar rcs $@ $(filter %.o,$^)
+ALL_LIBS := -luv -lz $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
+
+# One program for each file of tests/unit; the parser's have its own parts, which
+# the daemon has not, and what the device is measured with stands before all.a.
+UNIT := $(patsubst %.c,$O/%,$(wildcard tests/unit/*/test_*.c))
+PARSER_UNIT := $(patsubst %,$O/tests/unit/indexer/test_%,dom latex)
+$(PARSER_UNIT): $O/tests/unit/%: $(STAMP) $O/tests/unit/%.o $(PARSE_PARTS) $(TREE) $(BASE)
+	$(call link,-lcmocka -lgumbo -lxml2 $(BASE_LIBS))
+# Random weights stand in the place of model/weights/weights_files.o.
+MEASURES := $(patsubst %,$O/tests/cuda/%.o,bench bench_operations bench_decode bench_papers bench_shapes bench_weights)
+$O/tests/unit/kernels/test_gpu_bench: $O/tests/unit/kernels/test_gpu_bench.o $(MEASURES) $O/all.a $(FAISS_C)
+	$(call link,-lcmocka $(ALL_LIBS))
+$O/tests/unit/%: $O/tests/unit/%.o $O/all.a $(FAISS_C)
+	$(call link,-lcmocka $(ALL_LIBS))
+
+test: deps  ## everything: layers, unit and end-to-end tests, again with sanitizers
+	@sh tests/all.sh
+unit: $(UNIT) $(addprefix $O/,$(PROGRAMS))  ## unit tests of this BUILD
+	@sh tests/run.sh $O $(UNIT)
+e2e: $(addprefix $O/,$(PROGRAMS)) build/manuals/postgresql  ## end-to-end tests of this BUILD, on a real manual
+	@python3 tests/e2e.py $O build/manuals/postgresql
+layers:  ## check that each folder includes only what it may
+	@sh tests/layers.sh && echo "layers: fine"
+demo: deps  ## index a real manual and ask it three questions
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) all build/manuals/postgresql
+	@sh tests/demo.sh build build/manuals/postgresql
+
+$O/tests/bench/bench_parse: BENCH_LIBS := -lgumbo
+$O/tests/bench/%: $O/tests/bench/%.o $O/all.a $(FAISS_C)
+	$(call link,$(BENCH_LIBS) $(ALL_LIBS))
+bench: $(patsubst %.c,$O/%,$(wildcard tests/bench/*.c)) all build/manuals/postgresql  ## measure parsing and products beside their limits; prints JSON
+	@$O/tests/bench/bench_parse build/manuals/postgresql build/lectern-parse
+	@$O/tests/bench/bench_products
+	@$O/tests/bench/bench_ingest build
+
+# What the faults preload into the daemon; never with a sanitizer.
+PRELOADS := $(patsubst %,$O/tests/faults/%.so,record clock)
+$(PRELOADS): $O/tests/faults/%.so: tests/faults/%.c tests/faults/record.h $(STAMP)
+	$(call say,link)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -fPIE,$(CFLAGS_ALL)) -fPIC -shared -o $@ $< -ldl
+faults: $(addprefix $O/,$(PROGRAMS)) $(PRELOADS)  ## short runs of kills, power cuts, full disks and damage (docs/log has the long ones)
+	@sh tests/faults/short.sh $O
+
+# Without a fuzzer a target is linked with replay.c.
+FUZZ_SECONDS ?= 60
+FUZZERS := $(patsubst %,$O/tests/fuzz/fuzz_%,html latex tree)
+$O/tests/fuzz/encode_pages: $(STAMP) $O/tests/fuzz/encode_pages.o $(PARSE_PARTS) $(TREE) $(BASE)
+$(FUZZERS): $O/tests/fuzz/%: $(STAMP) $O/tests/fuzz/%.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(PARSE_PARTS) $(TREE) $(BASE)
+$(FUZZERS): LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
+$(FUZZERS) $O/tests/fuzz/encode_pages:
+	$(call link,-lgumbo -lxml2 $(BASE_LIBS))
+# What reads a model's files, without what runs it, and the plain kernels, which take weights.
+MODEL_FUZZERS := $(patsubst %,$O/tests/fuzz/fuzz_%,model tokenizer weights)
+MODEL_READERS := $(filter-out $O/model/inference/% $O/model/encode/embed.o $O/model/encode/hmt.o,$(MODEL)) $O/model/inference/sparse_config.o
+$(MODEL_FUZZERS): LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
+$(MODEL_FUZZERS): $O/tests/fuzz/%: $(STAMP) $O/tests/fuzz/%.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(MODEL_READERS) $(call objects,kernels/ref) $(BASE)
+	$(call link,$(MODEL_LIBS) $(BASE_LIBS))
+fuzzers: $(FUZZERS) $(MODEL_FUZZERS) $O/tests/fuzz/encode_pages
+fuzz:  ## fuzz the readers of pages, trees, tokenizers and models, FUZZ_SECONDS each (needs clang)
+	@$(MAKE) --no-print-directory -s BUILD=fuzz CC=clang fuzzers
+	@sh tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)
+replay: fuzzers  ## run the fuzz targets of this BUILD over their corpora
+	@sh tests/fuzz/replay.sh $O
+
+.PHONY: test unit e2e layers demo bench faults fuzzers fuzz replay

@@ -1,0 +1,240 @@
+/* HiLS attention within the forward pass (Hierarchical Sparse Attention Done
+ * Right): as models were made for it, with landmarks and calibrated queries, and
+ * `exact`, ours, for any other. */
+#include "model/inference/forward.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+bool forward_is_hils(const struct model *m, const struct cache *cache,
+                     size_t layer)
+{
+    if (!cache || !cache->hils.chunk)
+        return false;
+    return cache->hils.exact ? !m->config.window[layer]
+                             : hils_layer(&m->config.attention, layer);
+}
+
+/* ---- How a cache's layers choose ---- */
+
+size_t forward_hils_most(const struct model *m, size_t top_k, size_t chunk)
+{
+    size_t most = m->config.context / (chunk > 1 ? chunk - 1 : 1) + 1;
+    return top_k < most ? top_k : most;
+}
+
+struct hils_use forward_hils_use(const struct model *m)
+{
+    const struct hils_config *h = &m->config.attention.hils;
+    if (m->config.attention.kind != ATTENTION_HILS)
+        return (struct hils_use){.chunk = 0};
+    return (struct hils_use){.chunk = h->chunk,
+                             .window = h->window,
+                             .top_k = forward_hils_most(m, h->top_k, h->chunk),
+                             .softmax1 = h->softmax1};
+}
+
+/* ---- Room ---- */
+
+static int renew(struct model *m, void *memory, size_t count, size_t size)
+{
+    void **place = memory;
+    size_t bytes;
+    m->kernels->release(&m->run, *place);
+    *place = NULL;
+    if (!mem_mul(count, size, &bytes))
+        return KERNEL_NO_MEMORY;
+    *place = m->kernels->allocate(&m->run, bytes);
+    return *place ? 0 : KERNEL_NO_MEMORY;
+}
+
+int forward_hils_reserve(struct model *m, size_t rows, size_t top_k)
+{
+    struct workspace *w = &m->work;
+    const struct model_config *c = &m->config;
+    size_t wide = c->heads * c->head, chosen = rows * c->key_heads * top_k;
+    int code = 0;
+    if (rows > w->hils_rows) {
+        w->hils_rows = 0;
+        code = renew(m, &w->slots, rows, sizeof *w->slots);
+        if (!code && c->attention.kind == ATTENTION_HILS)
+            code = renew(m, &w->qhat, rows * wide, sizeof *w->qhat);
+        if (!code && c->attention.hils.rank)
+            code = renew(m, &w->low, rows * c->attention.hils.rank,
+                         sizeof *w->low);
+        if (!code)
+            w->hils_rows = rows;
+    }
+    if (!code && chosen > w->chosen_count) {
+        w->chosen_count = 0;
+        code = renew(m, &w->chosen, chosen, sizeof *w->chosen);
+        if (!code)
+            w->chosen_count = chosen;
+    }
+    return code;
+}
+
+int forward_hils_landmarks(struct model *m, const struct cache *cache,
+                           size_t slots)
+{
+    struct workspace *w = &m->work;
+    if (!cache->hils.chunk || !cache->inserted || slots <= w->landmark_count)
+        return 0;
+    size_t count = 2 * w->landmark_count, chunk = cache->hils.chunk;
+    count = count < slots ? slots : count;
+    w->landmark_count = 0;
+    int code = renew(m, &w->landmarks, count, sizeof *w->landmarks);
+    if (code)
+        return code;
+    int32_t *host = mem_alloc(count * sizeof *host);
+    for (size_t j = chunk - 1; j < count; j += chunk)
+        host[j] = 1;
+    code =
+        m->kernels->upload(&m->run, w->landmarks, host, count * sizeof *host);
+    free(host);
+    if (!code)
+        w->landmark_count = count;
+    return code;
+}
+
+void forward_hils_free(struct model *m)
+{
+    struct workspace *w = &m->work;
+    m->kernels->release(&m->run, w->slots);
+    m->kernels->release(&m->run, w->qhat);
+    m->kernels->release(&m->run, w->low);
+    m->kernels->release(&m->run, w->chosen);
+    m->kernels->release(&m->run, w->landmarks);
+}
+
+/* ---- Queries ---- */
+
+int forward_hils_calibrate(struct model *m, size_t layer, const float *in,
+                           size_t rows)
+{
+    const struct model_config *c = &m->config;
+    const struct hils_config *h = &c->attention.hils;
+    const struct layer_weights *l = &m->weights.layers[layer];
+    struct workspace *w = &m->work;
+    if (!h->calibrated)
+        return 0;
+    int code = m->kernels->calibrate(
+        &m->run, w->qhat, in, l->hils.down, l->hils.up,
+        h->rank ? l->q.weight : l->hils.full, l->hils.norm, w->low, rows,
+        h->whole_norm ? 1 : c->heads, FORWARD_HILS_EPS);
+    if (!code && h->rotary)
+        code = m->kernels->rotary(&m->run, w->qhat, w->host_positions,
+                                  m->frequencies[config_rotary(c, layer)], rows,
+                                  c->heads, c->head);
+    return code;
+}
+
+/* The queries that choose. */
+static const float *choosing(const struct model *m, const struct cache *cache)
+{
+    const struct workspace *w = &m->work;
+    bool own = cache->hils.exact || !m->config.attention.hils.calibrated;
+    return own ? w->q : w->qhat;
+}
+
+/* ---- Summaries ---- */
+
+/* The mean of the queries of each chunk's tokens so far. */
+static int take_queries(struct model *m, const struct cache *cache, size_t row,
+                        size_t rows, size_t layer)
+{
+    size_t wide = m->config.heads * m->config.head, chunk = cache->hils.chunk;
+    int code = 0;
+    for (size_t i = 0, some; i < rows && !code; i += some) {
+        size_t slot = cache->length + i, before = slot % chunk;
+        some = rows - i < chunk - before ? rows - i : chunk - before;
+        code = m->kernels->chunk_proxy(
+            &m->run, cache_summary(m, cache, layer, slot / chunk),
+            m->work.q + (row + i) * wide, some, wide, before);
+    }
+    return code;
+}
+
+/* The query of each landmark, or the one that all share. */
+static int take_landmarks(struct model *m, const struct cache *cache,
+                          size_t row, size_t rows, size_t layer)
+{
+    const struct model_config *c = &m->config;
+    const float *shared = m->weights.layers[layer].hils.host_q_c;
+    const float *qhat = choosing(m, cache);
+    size_t wide = c->heads * c->head, chunk = cache->hils.chunk;
+    int code = 0;
+    for (size_t i = 0; i < rows && !code; i++) {
+        size_t slot = cache->length + i;
+        if (!cache_is_inserted(cache, slot))
+            continue;
+        float *to = cache_summary(m, cache, layer, slot / chunk);
+        if (!shared) {
+            code = m->kernels->copy(&m->run, to, qhat + (row + i) * wide,
+                                    wide * sizeof *to);
+            continue;
+        }
+        code = m->kernels->upload(&m->run, to, shared, wide * sizeof *to);
+        if (!code && c->attention.hils.rotary)
+            code = m->kernels->rotary(
+                &m->run, to, &m->work.host_positions[row + i],
+                m->frequencies[config_rotary(c, layer)], 1, c->heads, c->head);
+    }
+    return code;
+}
+
+static int summarise(struct model *m, const struct cache *cache, size_t row,
+                     size_t rows, size_t layer)
+{
+    const struct model_config *c = &m->config;
+    const struct hils_use *h = &cache->hils;
+    struct kernel_pages pages = cache_pages(m, cache, layer);
+    struct kernel_summaries summaries = cache_summaries(m, cache, layer);
+    size_t first = cache->length / h->chunk;
+    size_t end = (cache->length + rows) / h->chunk;
+    int code = (cache->inserted ? take_landmarks : take_queries)(m, cache, row,
+                                                                 rows, layer);
+    if (code || first == end)
+        return code;
+    return m->kernels->chunk_summary(&m->run, &summaries, &pages, first,
+                                     end - first, h->chunk, c->heads,
+                                     c->key_heads, c->head, cache->inserted);
+}
+
+/* ---- Attention ---- */
+
+int forward_hils_attend(struct model *m, const struct cache *cache, size_t row,
+                        size_t rows, size_t layer)
+{
+    const struct model_config *c = &m->config;
+    const struct hils_use *h = &cache->hils;
+    struct workspace *w = &m->work;
+    struct kernel_pages pages = cache_pages(m, cache, layer);
+    struct kernel_summaries summaries = cache_summaries(m, cache, layer);
+    size_t n = cache->length + rows, wide = c->heads * c->head;
+    struct kernel_hils sizes = {.m = rows,
+                                .n = n,
+                                .chunks = n / h->chunk,
+                                .hq = c->heads,
+                                .hkv = c->key_heads,
+                                .d = c->head,
+                                .chunk = h->chunk,
+                                .window = h->window,
+                                .top_k = h->top_k,
+                                .exact = h->exact,
+                                .softmax1 = h->softmax1};
+    const int32_t *landmarks = cache->inserted ? w->landmarks : NULL;
+    const float *q = w->q + row * wide;
+    const float *qhat = choosing(m, cache) + row * wide;
+    int code = summarise(m, cache, row, rows, layer);
+    if (!code)
+        code = m->kernels->hils_choose(&m->run, w->chosen, q, qhat, &pages,
+                                       &summaries, w->slots + row, landmarks,
+                                       &sizes);
+    if (!code)
+        code = m->kernels->hils_attention(
+            &m->run, w->mixed + row * wide, q, qhat, &pages, &summaries,
+            w->slots + row, landmarks, w->chosen, &sizes);
+    return code;
+}

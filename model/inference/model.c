@@ -1,0 +1,396 @@
+#include "model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "model/inference/forward.h"
+
+enum { MOST_CONFIG = 1 << 20 };
+
+static const float COSINE_TAU = 20.0F;
+
+/* ---- Opening ---- */
+
+/* An absent file leaves `ret` empty when it is `optional`. */
+static int read_file(const char *folder, const char *name, bool optional,
+                     struct buf *ret, struct err *err)
+{
+    struct buf path = {0};
+    struct stat st;
+    int code = 0;
+    file_join(&path, folder, name);
+    if (!optional || stat(path.data, &st) == 0)
+        code = file_read(path.data, MOST_CONFIG, ret, err);
+    if (code && err)
+        err_at(err, path.data);
+    buf_free(&path);
+    return code;
+}
+
+static void err_in(struct err *err, const char *folder, const char *name)
+{
+    struct buf path = {0};
+    file_join(&path, folder, name);
+    err_at(err, path.data);
+    buf_free(&path);
+}
+
+/* What an encoder was not made for it does not read. */
+static int open_pooling(struct model *m, const char *folder,
+                        struct slice config, struct err *err)
+{
+    struct model_config *c = &m->config;
+    bool encoder = c->architecture->encoder;
+    int code = pooling_from(folder, config, encoder, &m->pooling, err);
+    c->writes = c->writes && !m->pooling.only;
+    if (!code && encoder && m->pooling.most && m->pooling.most < c->context)
+        c->most = m->pooling.most;
+    return code;
+}
+
+static int open_config(struct model *m, const char *folder, struct err *err)
+{
+    struct buf config = {0}, generation = {0};
+    int code = read_file(folder, "config.json", false, &config, err);
+    if (!code)
+        code =
+            read_file(folder, "generation_config.json", true, &generation, err);
+    if (!code)
+        code = model_config_from(buf_slice(&config), buf_slice(&generation),
+                                 &m->config, err);
+    if (!code)
+        code = open_pooling(m, folder, buf_slice(&config), err);
+    if (code && err)
+        err_in(err, folder, "config.json");
+    buf_free(&config);
+    buf_free(&generation);
+    return code;
+}
+
+static int check_tokenizer(const struct model *m, struct err *err)
+{
+    if (tokenizer_count(m->tokenizer) > m->config.vocabulary)
+        return err_set(err, ERR_FORMAT,
+                       "the tokenizer has ids up to %zu, the model only %zu "
+                       "rows",
+                       tokenizer_count(m->tokenizer) - 1, m->config.vocabulary);
+    if (m->pooling.lower && !tokenizer_lowers(m->tokenizer))
+        return err_set(err, ERR_FORMAT,
+                       "the tokenizer leaves capital letters, and "
+                       "sentence_bert_config.json's \"do_lower_case\" is not "
+                       "supported then");
+    return 0;
+}
+
+/* STAR's summary tokens take positions too: fewer are left for tokens. */
+static void leave_positions(struct model_config *c)
+{
+    size_t chunk = c->attention.star.chunk;
+    if (c->attention.kind != ATTENTION_STAR)
+        return;
+    size_t rest = c->context % chunk;
+    c->context = c->context / chunk * (chunk - 1) +
+                 (rest < chunk - 1 ? rest : chunk - 2);
+    c->most = c->context;
+}
+
+static int open_tokenizer(struct model *m, const char *folder, struct err *err)
+{
+    struct buf path = {0};
+    struct stat st;
+    int code = 0;
+    file_join(&path, folder, "tokenizer.json");
+    if (stat(path.data, &st) == 0) {
+        code = tokenizer_open(path.data, &m->tokenizer, err);
+        if (!code && (code = check_tokenizer(m, err)) && err)
+            err_at(err, path.data);
+    }
+    buf_free(&path);
+    return code;
+}
+
+static void set_frequencies(struct model *m)
+{
+    const struct model_config *c = &m->config;
+    for (size_t i = 0; i < 2; i++) {
+        m->frequencies[i] = mem_alloc(c->head * sizeof *m->frequencies[i]);
+        if (c->architecture->positions == POSITIONS_ROTARY)
+            rotary_frequencies(&c->rotary[i], c->head, m->frequencies[i]);
+    }
+}
+
+static struct hash128 fingerprint(const struct model *m)
+{
+    unsigned char bytes[4][16] = {{0}};
+    struct hash128 pooling = pooling_hash(&m->pooling), none = {0};
+    hash_write(m->weights.hash, bytes[0]);
+    hash_write(m->config.hash, bytes[1]);
+    if (m->tokenizer)
+        hash_write(tokenizer_hash(m->tokenizer), bytes[2]);
+    hash_write(pooling, bytes[3]);
+    return hash_bytes(bytes, hash_equal(pooling, none) ? 3 * sizeof bytes[0]
+                                                       : sizeof bytes);
+}
+
+/* The folder's own name, whatever slashes follow it. */
+static char *name_of(const char *folder)
+{
+    size_t end = strlen(folder), from;
+    while (end > 1 && folder[end - 1] == '/')
+        end--;
+    for (from = end; from > 0 && folder[from - 1] != '/';)
+        from--;
+    return mem_strndup(folder + from, end - from);
+}
+
+/* Opened for it, and some layer sees all. */
+static bool may_be_exact(const struct model *m)
+{
+    bool some = false;
+    for (size_t i = 0; m->pages.at && i < m->config.layers; i++)
+        some = some || cache_has_summaries(m, i);
+    return some && m->config.writes &&
+           m->config.attention.kind == ATTENTION_FULL;
+}
+
+/* What goes with its attention.  Of a chunk of HiLS's the landmark and the
+ * summaries are its tokens' to pay. */
+static void set_attention_facts(struct model *m)
+{
+    const struct attention_config *a = &m->config.attention;
+    struct model_facts *facts = &m->facts;
+    facts->embeds = a->kind == ATTENTION_FULL || a->kind == ATTENTION_HILS;
+    if (a->kind == ATTENTION_HILS) {
+        size_t tokens = a->hils.chunk - 1;
+        facts->chunk = a->hils.chunk;
+        facts->chosen = a->hils.top_k;
+        facts->window = a->hils.window;
+        facts->token_bytes = (cache_page_bytes(m) + tokens - 1) / tokens;
+    } else if (a->kind == ATTENTION_STAR) {
+        facts->chunk = a->star.chunk;
+        facts->chosen = a->star.top_k;
+    } else if (a->kind == ATTENTION_HICI) {
+        facts->chunk = a->hici.segment;
+    }
+}
+
+static void set_facts(struct model *m, const char *folder)
+{
+    const struct model_config *c = &m->config;
+    const struct model_weights *w = &m->weights;
+    m->name = name_of(folder);
+    m->facts = (struct model_facts){
+        .name = m->name,
+        .backend = m->kernels->name,
+        .family = c->architecture->type,
+        .type = w->type,
+        .width = c->width,
+        .layers = c->layers,
+        .memory_layers = c->memory_layers,
+        .vocabulary = c->vocabulary,
+        .context = c->most,
+        .key_width = w->recalls ? w->recall.p : c->width,
+        .parameters = w->parameters,
+        .writes = c->writes,
+        .attention = attention_name(c->attention.kind),
+        .exact = may_be_exact(m),
+        .whole = c->attention.kind == ATTENTION_HICI,
+        .weight_bytes = w->bytes,
+        .wide_bytes = w->wide_bytes,
+        .work_bytes = forward_work_bytes(c),
+        .key_type = m->pages.type == KERNEL_BF16 ? "bf16" : "f32",
+        .token_bytes = 2 * kernel_type_size(m->pages.type) * c->layers *
+                       c->key_heads * c->head,
+        .pooling = pooling_name(m->pooling.kind),
+        .query_prefix = m->pooling.query,
+        .passage_prefix = m->pooling.passage,
+        .soft_tokens = w->soft_tokens,
+        .recall = w->recalls,
+        .pool = w->pools,
+        .fingerprint = fingerprint(m),
+        .stops = c->stops,
+        .stop_count = c->stop_count,
+        .answering = c->answering,
+    };
+    set_attention_facts(m);
+}
+
+int model_open(const char *folder, const struct model_options *options,
+               struct model **ret, struct err *err)
+{
+    struct model *m = mem_alloc(sizeof *m);
+    m->kernels = options->kernels;
+    m->run =
+        (struct kernel_run){.pool = options->pool, .stream = options->stream};
+    int code = open_config(m, folder, err);
+    if (!code)
+        leave_positions(&m->config);
+    if (!code && !options->no_tokenizer)
+        code = open_tokenizer(m, folder, err);
+    if (!code)
+        code = model_weights_open(folder, &m->config, m->kernels, &m->run,
+                                  options->check, &m->weights, err);
+    if (code && err)
+        err_at(err, folder);
+    if (!code) {
+        page_pool_lay_out(m, options->exact);
+        set_frequencies(m);
+        set_facts(m, folder);
+        *ret = m;
+    } else {
+        model_close(m);
+    }
+    return code;
+}
+
+struct model *model_share(const struct model *of, struct kernel_pool pool)
+{
+    struct model *m = mem_alloc(sizeof *m);
+    *m = (struct model){.shared = true,
+                        .kernels = of->kernels,
+                        .run = {.pool = pool, .stream = of->run.stream},
+                        .config = of->config,
+                        .pooling = of->pooling,
+                        .weights = of->weights,
+                        .tokenizer = of->tokenizer,
+                        .frequencies = {of->frequencies[0], of->frequencies[1]},
+                        .facts = of->facts,
+                        .name = of->name};
+    page_pool_lay_out(m, of->facts.exact);
+    return m;
+}
+
+void model_close(struct model *m)
+{
+    if (!m)
+        return;
+    workspace_free(m);
+    page_pool_free(m);
+    keys_free(m);
+    if (!m->shared && m->weights.kernels)
+        model_weights_close(&m->weights, &m->config, &m->run);
+    m->kernels->run_end(&m->run);
+    if (m->shared) {
+        free(m);
+        return;
+    }
+    model_config_free(&m->config);
+    tokenizer_close(m->tokenizer);
+    pooling_free(&m->pooling);
+    free(m->frequencies[0]);
+    free(m->frequencies[1]);
+    free(m->name);
+    free(m);
+}
+
+const struct model_facts *model_facts(const struct model *model)
+{
+    return &model->facts;
+}
+
+const char *model_lost(const struct model *model)
+{
+    return model->kernels->lost();
+}
+
+const struct tokenizer *model_tokenizer(const struct model *model)
+{
+    return model->tokenizer;
+}
+
+/* ---- Memories ---- */
+
+const float *model_mem(const struct model *model)
+{
+    return model->weights.host_mem;
+}
+
+const float *model_mem0(const struct model *model)
+{
+    return model->weights.host_mem0;
+}
+
+/* Vectors on the device for one operation: allocated, filled from the host
+ * where there is something to fill them with. */
+static int to_device(struct model *m, float **memory, const float *host,
+                     size_t count)
+{
+    size_t bytes;
+    if (!mem_mul(count, sizeof **memory, &bytes))
+        return KERNEL_NO_MEMORY;
+    *memory = m->kernels->allocate(&m->run, bytes);
+    if (!*memory)
+        return KERNEL_NO_MEMORY;
+    return host ? m->kernels->upload(&m->run, *memory, host, bytes) : 0;
+}
+
+int model_recall(struct model *m, const float *query, const float *memories,
+                 size_t count, float *ret, struct err *err)
+{
+    const struct projections *p = &m->weights.recall;
+    size_t width = m->config.width;
+    float *q = NULL, *rows = NULL, *out = NULL;
+    if (!p->wq)
+        return err_set(err, ERR_USAGE, "the model has no recall projections");
+    if (!count)
+        return err_set(err, ERR_USAGE, "no memories to recall from");
+    int code = to_device(m, &q, query, width);
+    if (!code)
+        code = to_device(m, &rows, memories, count * width);
+    if (!code)
+        code = to_device(m, &out, NULL, width);
+    if (!code)
+        code = m->kernels->recall(&m->run, out, q, rows, p->wq, p->wk, count,
+                                  width, p->p);
+    if (!code)
+        code = m->kernels->download(&m->run, ret, out, width * sizeof *ret);
+    m->kernels->release(&m->run, q);
+    m->kernels->release(&m->run, rows);
+    m->kernels->release(&m->run, out);
+    return forward_error(code, err);
+}
+
+int model_pool_groups(struct model *m, int policy, const float *children,
+                      const size_t *start, size_t groups, float *ret,
+                      struct err *err)
+{
+    const struct projections *p = &m->weights.pool;
+    size_t width = m->config.width, count = groups ? start[groups] : 0;
+    float *rows = NULL, *out = NULL, *weight = NULL;
+    for (size_t g = 0; g < groups; g++)
+        if (start[g] >= start[g + 1])
+            return err_set(err, ERR_USAGE, "no children to pool");
+    if (policy != POOL_MEAN && policy != POOL_ATTENTION)
+        return err_set(err, ERR_USAGE, "no such policy of pooling: %d", policy);
+    if (!groups)
+        return 0;
+    int code = to_device(m, &rows, children, count * width);
+    if (!code)
+        code = to_device(m, &out, NULL, groups * width);
+    if (!code && policy == POOL_ATTENTION)
+        code = to_device(m, &weight, NULL, count);
+    if (!code)
+        code = policy == POOL_MEAN
+                   ? m->kernels->pool_means(&m->run, out, rows, start, groups,
+                                            width)
+                   : m->kernels->pool_attentions(&m->run, out, weight, rows,
+                                                 p->wq, p->wk, COSINE_TAU,
+                                                 start, groups, width, p->p);
+    if (!code)
+        code = m->kernels->download(&m->run, ret, out,
+                                    groups * width * sizeof *ret);
+    m->kernels->release(&m->run, rows);
+    m->kernels->release(&m->run, out);
+    m->kernels->release(&m->run, weight);
+    return forward_error(code, err);
+}
+
+int model_pool(struct model *m, int policy, const float *children, size_t count,
+               float *ret, struct err *err)
+{
+    const size_t start[] = {0, count};
+    return model_pool_groups(m, policy, children, start, 1, ret, err);
+}

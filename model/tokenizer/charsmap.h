@@ -1,0 +1,22 @@
+/* SentencePiece's precompiled normalisation: a double array (darts-clone's) of
+ * byte strings, each with the place of what replaces it. */
+#ifndef MODEL_TOKENIZER_CHARSMAP_H
+#define MODEL_TOKENIZER_CHARSMAP_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct charsmap;
+
+enum { CHARSMAP_MOST_TEXT = 256 /* bytes of a replacement; NFKC needs 33 */ };
+
+/* `base64`: as tokenizer.json has it in "precompiled_charsmap".  ERR_LIMIT when
+ * a replacement is longer than CHARSMAP_MOST_TEXT. */
+int charsmap_from(struct slice base64, struct charsmap **ret, struct err *err);
+void charsmap_free(struct charsmap *map); /* NULL: ok */
+
+/* What replaces `text`, or false. */
+bool charsmap_find(const struct charsmap *map, struct slice text,
+                   struct slice *ret);
+
+#endif

@@ -1,0 +1,161 @@
+#include "model/weights/architectures.h"
+
+#include <string.h>
+
+/* Llama's names, which most decoders took over. */
+#define DECODER_NAMES                                                          \
+    .prefixes = {"model."}, .embedding = "embed_tokens", .norm = "norm",       \
+    .head = "lm_head", .layer = "layers.", .q = "self_attn.q_proj",            \
+    .k = "self_attn.k_proj", .v = "self_attn.v_proj", .o = "self_attn.o_proj", \
+    .gate = "mlp.gate_proj", .up = "mlp.up_proj", .down = "mlp.down_proj",     \
+    .unused = {"rotary_emb.inv_freq"}
+
+#define NORMS_BEFORE                                                           \
+    .attention_norm = "input_layernorm",                                       \
+    .inner_norm = "post_attention_layernorm"
+
+#define NORMS_AFTER                                                            \
+    .attention_norm = "post_attention_layernorm",                              \
+    .inner_norm = "post_feedforward_layernorm"
+
+#define HEAD_NORMS .q_norm = "self_attn.q_norm", .k_norm = "self_attn.k_norm"
+
+#define HILS_NAMES                                                             \
+    .landmark = "lmk_embed", .calibrate = "self_attn.lmk_q_proj",              \
+    .calibrate_norm = "self_attn.lmk_q_norm", .shared_query = "self_attn.q_c"
+
+static const struct tensor_names
+    llama_names = {DECODER_NAMES, NORMS_BEFORE},
+    qwen3_names = {DECODER_NAMES, NORMS_BEFORE, HEAD_NORMS},
+    olmo_names = {DECODER_NAMES, NORMS_AFTER, HEAD_NORMS},
+    olmo_hils_names = {DECODER_NAMES, HILS_NAMES, NORMS_AFTER, HEAD_NORMS},
+    qwen_hils_names = {DECODER_NAMES, HILS_NAMES, NORMS_BEFORE, HEAD_NORMS};
+
+static const struct tensor_names bert_names = {
+    .prefixes = {"bert.", "roberta."},
+    .embedding = "embeddings.word_embeddings",
+    .positions = "embeddings.position_embeddings",
+    .types = "embeddings.token_type_embeddings",
+    .embedding_norm = "embeddings.LayerNorm",
+    .layer = "encoder.layer.",
+    .q = "attention.self.query",
+    .k = "attention.self.key",
+    .v = "attention.self.value",
+    .o = "attention.output.dense",
+    .attention_norm = "attention.output.LayerNorm",
+    .up = "intermediate.dense",
+    .down = "output.dense",
+    .inner_norm = "output.LayerNorm",
+    .unused = {"pooler.dense.", "position_ids", "cls.", "lm_head."},
+};
+
+#define DECODER .gated = true, .eps_name = "rms_norm_eps"
+
+#define BERT                                                                   \
+    .encoder = true, .norm = NORM_LAYER, .norm_place = NORM_OUTSIDE,           \
+    .positions = POSITIONS_LEARNED, .bias = true, .context = 512,              \
+    .eps_name = "layer_norm_eps", .eps = 1e-12, .names = &bert_names
+
+static const struct architecture architectures[] = {
+    {
+        .type = "qwen3",
+        DECODER,
+        .head_norm = HEAD_NORM_EACH,
+        .windows = WINDOWS_ON_REQUEST,
+        .head = 128,
+        .context = 32768,
+        .eps = 1e-6,
+        .theta = 10000,
+        .names = &qwen3_names,
+    },
+    {
+        .type = "qwen2",
+        DECODER,
+        .windows = WINDOWS_ON_REQUEST,
+        .qkv_bias = true,
+        .context = 32768,
+        .eps = 1e-6,
+        .theta = 10000,
+        .names = &llama_names,
+    },
+    {
+        .type = "llama",
+        DECODER,
+        .context = 2048,
+        .eps = 1e-6,
+        .theta = 10000,
+        .names = &llama_names,
+    },
+    {
+        .type = "mistral",
+        DECODER,
+        .windows = WINDOWS_ALL,
+        .key_heads = 8,
+        .context = 131072,
+        .eps = 1e-6,
+        .theta = 10000,
+        .names = &llama_names,
+    },
+    {
+        .type = "olmo2",
+        DECODER,
+        .norm_place = NORM_AFTER,
+        .head_norm = HEAD_NORM_WHOLE,
+        .context = 2048,
+        .eps = 1e-5,
+        .theta = 10000,
+        .names = &olmo_names,
+    },
+    {
+        .type = "olmo3",
+        DECODER,
+        .norm_place = NORM_AFTER,
+        .head_norm = HEAD_NORM_WHOLE,
+        .windows = WINDOWS_THREE_OF_FOUR,
+        .rotary_by_kind = true,
+        .context = 2048,
+        .eps = 1e-5,
+        .theta = 500000,
+        .names = &olmo_names,
+    },
+    {
+        .type = "olmo_hils",
+        DECODER,
+        .norm_place = NORM_AFTER,
+        .head_norm = HEAD_NORM_WHOLE,
+        .hils = true,
+        .key_heads = 32,
+        .context = 32768,
+        .eps = 1e-6,
+        .theta = 10000,
+        .names = &olmo_hils_names,
+    },
+    {
+        .type = "qwen_hils",
+        DECODER,
+        .head_norm = HEAD_NORM_EACH,
+        .hils = true,
+        .key_heads = 32,
+        .context = 32768,
+        .eps = 1e-6,
+        .theta = 10000,
+        .names = &qwen_hils_names,
+    },
+    {.type = "bert", BERT},
+    {.type = "roberta", BERT, .offset_positions = true},
+    {.type = "xlm-roberta", BERT, .offset_positions = true},
+};
+enum { COUNT = sizeof architectures / sizeof architectures[0] };
+
+const struct architecture *architecture_find(const char *type)
+{
+    for (size_t i = 0; i < COUNT; i++)
+        if (!strcmp(type, architectures[i].type))
+            return &architectures[i];
+    return NULL;
+}
+
+const char *architecture_at(size_t i)
+{
+    return i < COUNT ? architectures[i].type : NULL;
+}

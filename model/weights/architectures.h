@@ -1,0 +1,85 @@
+/* What distinguishes one family of models from another: all of it stands in one
+ * table, which config, weights and the forward pass read.  A new family is an
+ * entry there and a test against its reference.
+ *
+ * Every family is a stack of layers over a residual stream x: attention, then a
+ * feed-forward part. */
+#ifndef MODEL_WEIGHTS_ARCHITECTURES_H
+#define MODEL_WEIGHTS_ARCHITECTURES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum norm_kind {
+    NORM_RMS,  /* weight */
+    NORM_LAYER /* weight and bias */
+};
+
+/* Where a layer's two norms stand, f being one of its parts. */
+enum norm_place {
+    NORM_BEFORE, /* x + f(norm(x)) */
+    NORM_AFTER,  /* x + norm(f(x)) */
+    NORM_OUTSIDE /* norm(x + f(x)), and none after the last layer */
+};
+
+/* Norms of queries and keys before they are rotated. */
+enum head_norm {
+    HEAD_NORM_NONE,
+    HEAD_NORM_EACH, /* of each head: [d] */
+    HEAD_NORM_WHOLE /* of all heads together: [heads d] */
+};
+
+enum positions {
+    POSITIONS_ROTARY,
+    POSITIONS_LEARNED /* a vector for each, added to the token's */
+};
+
+/* Which layers look only at a window of keys, where `layer_types` does not say
+ * so. */
+enum windows {
+    WINDOWS_NONE,
+    WINDOWS_ON_REQUEST,   /* with `use_sliding_window`, from layer
+                             `max_window_layers` on */
+    WINDOWS_ALL,          /* with a `sliding_window`, all */
+    WINDOWS_THREE_OF_FOUR /* all but each fourth */
+};
+
+/* Names of tensors without ".weight" and ".bias"; NULL: there is none. */
+struct tensor_names {
+    const char *prefixes[3]; /* one of them, or "", precedes all but `head` */
+    const char *embedding, *positions, *types, *embedding_norm;
+    const char *norm, *head;
+    const char *layer; /* then the number, a dot, and these: */
+    const char *attention_norm, *q, *k, *v, *o, *q_norm, *k_norm;
+    const char *inner_norm, *gate, *up, *down;
+    const char *calibrate, *calibrate_norm, *shared_query; /* HiLS layers' */
+    const char *landmark;  /* of the model, its embedding alone */
+    const char *unused[4]; /* a tensor whose name has one of these is passed
+                              over */
+};
+
+struct architecture {
+    const char *type; /* `model_type` in config.json */
+    bool encoder;     /* every token sees all others; nothing is generated */
+    int norm, norm_place, head_norm, positions, windows; /* the enums above */
+    bool gated;            /* silu(gate) * up, else gelu(up + bias) */
+    bool rotary_by_kind;   /* windows turn by plain frequencies, others may be
+                            scaled */
+    bool qkv_bias;         /* of q, k and v; */
+    bool bias;             /* of all products */
+    bool offset_positions; /* the first is `pad_token_id` + 1 */
+    bool hils;             /* sparse_config.h; `windows` are read there too */
+    size_t head;           /* d without a `head_dim`; 0: width / heads */
+    size_t key_heads;      /* without `num_key_value_heads`; 0: as queries */
+    size_t context;        /* without `max_position_embeddings` */
+    const char *eps_name;
+    double eps, theta; /* where config.json says nothing */
+    const struct tensor_names *names;
+};
+
+/* NULL: not supported. */
+const struct architecture *architecture_find(const char *type);
+/* The types, for a message; NULL beyond the last one. */
+const char *architecture_at(size_t i);
+
+#endif

@@ -1,0 +1,77 @@
+/* config.json (and generation_config.json) of a model of one of the families in
+ * architectures.h. */
+#ifndef MODEL_WEIGHTS_MODEL_CONFIG_H
+#define MODEL_WEIGHTS_MODEL_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "model/weights/architectures.h"
+#include "model/inference/sparse_config.h"
+#include "model/weights/rotary.h"
+
+enum { CONFIG_MOST_STOPS = 16, CONFIG_MOST_LAYERS = 1024 };
+
+/* What the model was taught about answering: the object "lectern". */
+struct answering {
+    size_t prompt_tokens;  /* most in a prompt */
+    size_t passages;       /* most in a prompt */
+    size_t passage_tokens; /* most in one of them, with its title */
+    double threshold;      /* least mean logarithm of the chances of an answer's
+                         tokens; -INFINITY: none, above 0: no answer will do */
+    bool copies; /* its answers about passages are spans of the passages, copied and cited, or
+                    say that there is none: nothing else may be written */
+};
+
+struct model_config {
+    const struct architecture *architecture;
+    size_t vocabulary; /* ids, and logits; the embedding may have more rows */
+    size_t width;      /* D */
+    size_t inner;      /* width of the feed-forward part */
+    size_t layers;
+    size_t memory_layers; /* the first so many make the vectors of texts, those
+                             after them only write */
+    size_t heads;     /* Hq, a multiple of key_heads */
+    size_t key_heads; /* Hkv */
+    size_t head;      /* d, even where positions are rotary */
+    size_t context;   /* positions it was trained for; of an open model with
+                         STAR attention those of tokens alone */
+    size_t most;      /* positions it is given: no more than `context` */
+    size_t first;     /* learned positions: the row of the first one */
+    size_t types;     /* of tokens, where they have an embedding; all are 0 */
+    float eps;
+    struct rotary rotary[2]; /* config_rotary says of which layers */
+    bool bias, inner_bias;   /* of all products of attention; of the others */
+    bool qkv_bias;           /* of q, k and v */
+    bool writes;             /* has a head: logits */
+    bool tied;               /* the head is the embedding */
+    size_t *window;          /* [layers] keys a query sees; 0: all, or what
+                                `attention` says */
+    struct attention_config attention;
+    int32_t stops[CONFIG_MOST_STOPS]; /* ids that end an answer */
+    size_t stop_count;
+    struct answering answering;
+    struct hash128 hash; /* of config.json, but for what is about answering */
+};
+
+/* Which of `rotary` turns a layer's queries and keys. */
+static inline size_t config_rotary(const struct model_config *c, size_t layer)
+{
+    if (c->attention.kind == ATTENTION_HILS)
+        return !hils_layer(&c->attention, layer);
+    return c->window[layer] != 0;
+}
+
+/* `generation`: the text of generation_config.json, empty when there is none;
+ * its stop ids replace those of config.json.  Ours: "lectern_memory_layers",
+ * without which all layers make memories.  Everything that would change
+ * what the model computes and is not supported is an ERR_FORMAT by name. */
+int model_config_from(struct slice config, struct slice generation,
+                      struct model_config *ret, struct err *err);
+void model_config_free(struct model_config *config);
+
+#endif

@@ -1,0 +1,349 @@
+/* Stands in for CUDA's runtime, so that a plain C++ compiler compiles
+ * kernels/cuda and a processor runs it.  What it shows is the logic of the
+ * kernels and of what starts them; it is no result of a GPU.
+ *
+ * Blocks run one after the other, forwards or backwards; a block's threads are
+ * fibres, run one after the other from barrier to barrier in an order that
+ * changes.  So a missing barrier gives wrong numbers, and a barrier that not all
+ * threads reach ends the program with a message.  Memory of the device comes
+ * from malloc, filled with NaNs: the address sanitizer watches it.
+ * Not shown: timing, the order of memory within a warp, arithmetic of the GPU
+ * (its fused products and sums, its exp). */
+#ifndef TESTS_CUDA_SHIM_CUDA_CUDA_RUNTIME_H
+#define TESTS_CUDA_SHIM_CUDA_CUDA_RUNTIME_H
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+using std::size_t;
+
+/* What kernels/cuda shows to the linker has names of its own here, so that both
+ * can be in one program. */
+#define kernels_cuda_choose   kernels_emulated_choose
+#define cuda_bind             emulated_bind
+#define cuda_code             emulated_code
+#define cuda_fetch            emulated_fetch
+#define cuda_processors       emulated_processors
+#define cuda_put_off          emulated_put_off
+#define cuda_start_put_off    emulated_start_put_off
+#define cuda_direct           emulated_direct
+#define cuda_scratch          emulated_scratch
+#define cuda_scratch_end      emulated_scratch_end
+#define cuda_fill_steps       emulated_fill_steps
+#define cuda_room             emulated_room
+#define cuda_launch           emulated_start
+#define cuda_blas_product     emulated_blas_product
+#define cuda_product          emulated_product
+#define cuda_add_bias         emulated_add_bias
+#define cuda_rms_norm         emulated_rms_norm
+#define cuda_layer_norm       emulated_layer_norm
+#define cuda_scale            emulated_scale
+#define cuda_join             emulated_join
+#define cuda_attend_segments  emulated_attend_segments
+#define cuda_hils_choose      emulated_hils_choose
+#define cuda_fill_products    emulated_fill_products
+#define cuda_fill_transformer emulated_fill_transformer
+#define cuda_fill_attention   emulated_fill_attention
+#define cuda_fill_memories    emulated_fill_memories
+#define cuda_fill_summaries   emulated_fill_summaries
+#define cuda_fill_hils        emulated_fill_hils
+#define cuda_fill_star        emulated_fill_star
+#define cuda_fill_hici        emulated_fill_hici
+#define cuda_fill_likeliest   emulated_fill_likeliest
+#define paged                 emulated_paged
+#define segments              emulated_segments
+#define hils_source           emulated_hils_source
+#define star_source           emulated_star_source
+#define cuda_grid             emulated_grid
+#define dense_sizes           emulated_dense_sizes
+#define tensor_tile           emulated_tensor_tile
+#define union_state           emulated_union_state
+#define dense_turns           emulated_dense_turns
+#define hils_turns            emulated_hils_turns
+#define score_turns           emulated_score_turns
+#define star_turns            emulated_star_turns
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __restrict__
+
+struct alignas(16) uint4 { /* which BUILD=asan checks at each read */
+    unsigned x, y, z, w;
+};
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+struct dim3 {
+    unsigned x, y, z;
+    dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c)
+    {
+    }
+};
+
+/* ---- What a kernel sees ---- */
+
+extern dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+void *cuda_shared();
+void emulated_block_barrier();
+/* All lanes of a warp come with a value each; gives that of lane `from`. */
+uint64_t emulated_exchange(uint64_t value, unsigned from);
+/* Bit i: lane i came with something true. */
+unsigned emulated_ballot(bool value);
+
+static inline void __syncthreads()
+{
+    emulated_block_barrier();
+}
+
+static inline void __syncwarp(unsigned = 0xFFFFFFFFu)
+{
+    emulated_exchange(0, 0);
+}
+
+template <typename T> static inline T emulated_shuffle(T value, unsigned from)
+{
+    uint64_t bits = 0;
+    static_assert(sizeof value <= sizeof bits, "too wide to shuffle");
+    std::memcpy(&bits, &value, sizeof value);
+    bits = emulated_exchange(bits, from);
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+template <typename T>
+static inline T __shfl_xor_sync(unsigned, T value, int mask)
+{
+    return emulated_shuffle(value,
+                            threadIdx.x % 32 ^ static_cast<unsigned>(mask));
+}
+
+template <typename T> static inline T __shfl_sync(unsigned, T value, int lane)
+{
+    return emulated_shuffle(value, static_cast<unsigned>(lane) % 32);
+}
+
+template <typename T>
+static inline T __shfl_up_sync(unsigned, T value, unsigned step)
+{
+    unsigned lane = threadIdx.x % 32;
+    return emulated_shuffle(value, lane < step ? lane : lane - step);
+}
+
+static inline unsigned __ballot_sync(unsigned, bool value)
+{
+    return emulated_ballot(value);
+}
+
+/* What tensor cores and copies behind the program's back do
+ * (kernels/cuda/cuda_fragments.h), bit for bit as PTX lays matrices out.  A copy is
+ * made when its group is waited for, not before: who does not wait reads NaNs. */
+void multiply_bf16(float *c, const unsigned *a, const unsigned *b);
+void read_matrices(unsigned *to, const void *row);
+void read_turned(unsigned *to, const void *row);
+unsigned pack_bf16(float low, float high);
+void copy_16(void *shared, const void *global);
+void copy_4(void *shared, const void *global);
+void end_copies();
+void emulated_wait_copies(unsigned later);
+
+template <unsigned LATER> static inline void wait_copies()
+{
+    emulated_wait_copies(LATER);
+}
+
+static inline int __popc(unsigned value)
+{
+    return __builtin_popcount(value);
+}
+
+static inline unsigned atomicAdd(unsigned *at, unsigned value)
+{
+    unsigned before = *at;
+    *at += value;
+    return before;
+}
+
+static inline unsigned __float_as_uint(float value)
+{
+    unsigned bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline float __uint_as_float(unsigned bits)
+{
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline float rsqrtf(float value)
+{
+    return 1 / sqrtf(value);
+}
+
+/* ---- What starts kernels ---- */
+
+enum cudaError_t {
+    cudaSuccess = 0,
+    cudaErrorInvalidValue = 1,
+    cudaErrorMemoryAllocation = 2,
+    cudaErrorInvalidConfiguration = 9,
+    cudaErrorInsufficientDriver = 35,
+    cudaErrorInvalidDeviceFunction = 98,
+    cudaErrorInvalidDevice = 101,
+    cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorLaunchFailure = 719
+};
+enum cudaMemcpyKind {
+    cudaMemcpyHostToDevice,
+    cudaMemcpyDeviceToHost,
+    cudaMemcpyDeviceToDevice
+};
+enum cudaDeviceAttr {
+    cudaDevAttrComputeCapabilityMajor,
+    cudaDevAttrComputeCapabilityMinor,
+    cudaDevAttrMultiProcessorCount,
+    cudaDevAttrMemoryPoolsSupported
+};
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
+enum cudaMemPoolAttr {
+    cudaMemPoolAttrReleaseThreshold,
+    cudaMemPoolAttrReservedMemCurrent,
+    cudaMemPoolAttrUsedMemCurrent
+};
+struct cudaDeviceProp {
+    char name[256];
+    int major, minor;
+};
+typedef struct emulated_stream *cudaStream_t;
+typedef struct emulated_pool *cudaMemPool_t;
+struct cudaLaunchConfig_t {
+    dim3 gridDim, blockDim;
+    size_t dynamicSmemBytes;
+    cudaStream_t stream;
+};
+
+cudaError_t cudaMallocAsync(void **ret, size_t bytes, cudaStream_t stream);
+cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream);
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
+                            cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes,
+                            cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaGetLastError();
+const char *cudaGetErrorString(cudaError_t error);
+cudaError_t cudaGetDeviceCount(int *ret);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret, int device);
+cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total);
+cudaError_t cudaDeviceGetAttribute(int *ret, cudaDeviceAttr attribute,
+                                   int device);
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *ret, int device);
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool,
+                                    cudaMemPoolAttr attribute, void *value);
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool,
+                                    cudaMemPoolAttr attribute, void *ret);
+
+/* More than 48 KB of shared memory must be asked for, kernel by kernel, and is
+ * 99 KB at most, as on the smallest of the devices. */
+cudaError_t emulated_allow(const void *kernel, int bytes);
+template <typename... Parameters>
+static inline cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...),
+                                               cudaFuncAttribute, int bytes)
+{
+    return emulated_allow(reinterpret_cast<const void *>(kernel), bytes);
+}
+bool emulated_allowed(const void *kernel, size_t bytes);
+
+/* Runs body(argument) once for every thread of every block. */
+cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
+                            void (*body)(void *argument), void *argument);
+
+template <typename... Parameters, typename... Arguments>
+static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config,
+                                             void (*kernel)(Parameters...),
+                                             Arguments &&...arguments)
+{
+    auto call = [&]() { kernel(arguments...); };
+    if (!emulated_allowed(reinterpret_cast<const void *>(kernel),
+                          config->dynamicSmemBytes))
+        return cudaErrorInvalidConfiguration;
+    return emulated_launch(
+        config,
+        [](void *argument) { (*static_cast<decltype(call) *>(argument))(); },
+        &call);
+}
+
+/* ---- Kernels by their address, and graphs of them ---- */
+
+/* What starts a kernel that is known by its address alone. */
+struct emulated_kernel {
+    static constexpr size_t MOST = 32;
+    const void *address;
+    void (*call)(const void *address, void **values);
+    size_t sizes[MOST], count;
+};
+void emulated_know(const struct emulated_kernel *kernel);
+
+template <typename... Parameters, size_t... I>
+static inline void emulated_apply(void (*kernel)(Parameters...), void **values,
+                                  std::index_sequence<I...>)
+{
+    kernel(*static_cast<Parameters *>(values[I])...);
+}
+
+template <typename... Parameters>
+static void emulated_call(const void *address, void **values)
+{
+    emulated_apply(
+        reinterpret_cast<void (*)(Parameters...)>(const_cast<void *>(address)),
+        values, std::index_sequence_for<Parameters...>{});
+}
+
+template <typename... Parameters>
+static inline void cuda_know(void (*kernel)(Parameters...))
+{
+    struct emulated_kernel known = {reinterpret_cast<const void *>(kernel),
+                                    emulated_call<Parameters...>,
+                                    {sizeof(Parameters)...},
+                                    sizeof...(Parameters)};
+    emulated_know(&known);
+}
+
+typedef struct emulated_graph *cudaGraph_t;
+typedef struct emulated_ready *cudaGraphExec_t;
+typedef struct emulated_node *cudaGraphNode_t;
+struct cudaKernelNodeParams {
+    void *func;
+    dim3 gridDim, blockDim;
+    unsigned sharedMemBytes;
+    void **kernelParams, **extra;
+};
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config,
+                                const void *kernel, void **values);
+cudaError_t cudaGraphCreate(cudaGraph_t *ret, unsigned flags);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *ret, cudaGraph_t graph,
+                                   const cudaGraphNode_t *after, size_t count,
+                                   const struct cudaKernelNodeParams *node);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ret, cudaGraph_t graph,
+                                 unsigned long long flags);
+cudaError_t cudaGraphExecKernelNodeSetParams(
+    cudaGraphExec_t ready, cudaGraphNode_t node,
+    const struct cudaKernelNodeParams *params);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t ready);
+
+#endif

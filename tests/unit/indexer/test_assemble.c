@@ -1,0 +1,556 @@
+#include "tests/unit/support/unit.h"
+
+#include <string.h>
+
+#include "indexer/assemble.h"
+
+struct page_of {
+    const char *path, *title, *up, *next;
+    int role, contents;
+    const char
+        *links; /* "a.html >b.html": ">" for every level; "=A" a heading */
+};
+
+static void add_links(struct tree *tree, const char *words)
+{
+    struct page_link links[16];
+    uint32_t count = 0;
+    while (*words) {
+        uint32_t depth = (uint32_t)strspn(words, ">");
+        size_t size = strcspn(words + depth, " ");
+        struct slice url = {words + depth, size};
+        bool heading = size && url.data[0] == '=';
+        struct slice none = {"", 0}, title = {url.data + 1, size - 1};
+        links[count++] = (struct page_link){
+            heading ? none : tree_copy_text(tree, url), depth,
+            heading ? tree_copy_text(tree, title) : none};
+        words += depth + size;
+        words += strspn(words, " ");
+    }
+    tree->page.links = tree_copy_links(tree, links, count);
+    tree->page.link_count = count;
+}
+
+static struct tree *page(const struct page_of *p)
+{
+    struct tree *tree = tree_new(false);
+    tree_add_file(tree, slice_of(""));
+    tree->page.role = p->role;
+    tree->page.up = tree_copy_text(tree, slice_of(p->up));
+    tree->page.next = tree_copy_text(tree, slice_of(p->next));
+    tree->page.contents = p->contents;
+    add_links(tree, p->links);
+    tree_add_node(tree, TREE_NONE, 1, slice_of(p->title), slice_of(p->title));
+    tree_add_origin(tree, 0, (struct origin){0, {1, 4}});
+    tree_add_node(tree, 0, 2, slice_of("Notes"), slice_of(""));
+    tree_add_block(tree, 1, BLOCK_PARAGRAPH, slice_of(p->title), slice_of(""),
+                   (struct origin){0, {5, 9}});
+    assert_int_equal(tree_seal(tree, NULL), 0);
+    return tree;
+}
+
+/* Pages in byte order of their paths, up to one without a path. */
+static struct tree *assembled(const struct page_of *pages)
+{
+    struct piece pieces[16] = {0};
+    uint32_t count = 0;
+    for (; pages[count].path; count++) {
+        struct tree *tree = page(&pages[count]);
+        pieces[count].path = pages[count].path;
+        pieces[count].skeleton = assemble_skeleton(tree);
+        pieces[count].content = tree->nodes[1].own;
+        tree_free(tree);
+    }
+    struct tree *outline;
+    assert_int_equal(assemble("M", pieces, count, true, &outline, NULL), 0);
+    for (uint32_t i = 0; i < count; i++)
+        tree_free(pieces[i].skeleton);
+    return outline;
+}
+
+/* "M(Book(Notes,One(Notes)))" */
+static void shape(const struct tree *tree, uint32_t node, struct buf *out)
+{
+    buf_put_slice(out, tree->nodes[node].title);
+    uint32_t end = tree->nodes[node].end;
+    for (uint32_t c = node + 1; c < end; c = tree->nodes[c].end) {
+        buf_put_byte(out, c == node + 1 ? '(' : ',');
+        shape(tree, c, out);
+    }
+    if (end > node + 1)
+        buf_put_byte(out, ')');
+}
+
+static uint32_t find(const struct tree *tree, const char *title)
+{
+    for (uint32_t n = 0; n < tree->count; n++)
+        if (slice_is(tree->nodes[n].title, title))
+            return n;
+    return TREE_NONE;
+}
+
+static void assert_shape(const struct page_of *pages, const char *expected)
+{
+    struct tree *outline = assembled(pages);
+    struct buf out = {0};
+    shape(outline, 0, &out);
+    assert_string_equal(out.data, expected);
+    buf_free(&out);
+    tree_free(outline);
+}
+
+static void up_and_next_links_decide(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "Second", "z.html", "", 0, 0, ""},
+        {"b.html", "First", "z.html#top", "c.html", 0, 0, ""},
+        {"c.html", "Below", "./b.html", "a.html", 0, 0, ""},
+        {"z.html", "Book", "", "b.html", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages,
+                 "M(Book(Notes,First(Notes,Below(Notes)),Second(Notes)))");
+}
+
+static void folders_have_index_pages(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"b/index.html", "B", "", "", 0, 0, ""},
+        {"b/x.html", "X", "", "", 0, 0, ""},
+        {"c/y.html", "Y", "", "", 0, 0, ""},
+        {"index.html", "Top", "", "", 0, 0, ""},
+        {"r.html", "R", "", "", PAGE_REDIRECT, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Top(Notes,B(Notes,X(Notes)),A(Notes),Y(Notes)))");
+}
+
+static void generators_list_contents(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, CONTENTS_BELOW, "x.html"},
+        {"b.html", "B", "", "", 0, 0, ""},
+        {"i/index.html", "I", "", "", 0, CONTENTS_BELOW, "../a.html"},
+        {"index.html", "Top", "", "", 0, CONTENTS_BELOW,
+         "b.html i/index.html a.html >x.html >y.html"},
+        {"x.html", "X", "", "", 0, CONTENTS_GUESS, "index.html y.html"},
+        {"y.html", "Y", "", "", 0, 0, ""},
+        {"z.html", "Z", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Top(Notes,B(Notes),I(Notes),"
+                        "A(Notes,X(Notes),Y(Notes)),Z(Notes)))");
+}
+
+/* mdBook: every page has the whole list. */
+static void whole_lists_nest(void **state)
+{
+    (void)state;
+    static const char list[] = "index.html c.html >b.html >a.html d.html";
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, CONTENTS_WHOLE, list},
+        {"b.html", "B", "", "", 0, CONTENTS_WHOLE, list},
+        {"c.html", "C", "", "", 0, CONTENTS_WHOLE, list},
+        {"d.html", "D", "", "", 0, CONTENTS_WHOLE, list},
+        {"index.html", "Top", "", "", 0, CONTENTS_WHOLE, list},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Top(Notes,C(Notes,B(Notes),A(Notes)),D(Notes)))");
+}
+
+static void lists_by_hand_lead_away_from_the_top(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"all.html", "All", "", "", 0, CONTENTS_GUESS,
+         "a.html b.html c.html lang.html x.html index.html"},
+        {"b.html", "B", "", "", 0, 0, ""},
+        {"c.html", "C", "", "", 0, CONTENTS_GUESS, "lang.html b.html"},
+        {"index.html", "Top", "", "", 0, CONTENTS_GUESS, "lang.html all.html"},
+        {"lang.html", "Language", "", "", 0, CONTENTS_GUESS,
+         "c.html a.html index.html"},
+        {"x.html", "X", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Top(Notes,Language(Notes,C(Notes),A(Notes)),"
+                        "All(Notes,B(Notes),X(Notes))))");
+}
+
+static void menus_give_way_to_their_pages(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"b.html", "B", "", "", 0, 0, ""},
+        {"index.html", "Top", "", "", 0, CONTENTS_FRAMES,
+         "tabs.html main.html"},
+        {"main.html", "Main", "", "", 0, 0, ""},
+        {"tabs.html", "Tabs", "", "", 0, CONTENTS_GUESS, "b.html a.html"},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Top(Notes,B(Notes),A(Notes),Main(Notes)))");
+}
+
+static void the_head_comes_first_though_a_menu_lists_the_others(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"b.html", "B", "", "", 0, CONTENTS_GUESS, "sitemap.html"},
+        {"index.html", "Top", "", "", 0, 0, ""},
+        {"sitemap.html", "Map", "", "", 0, CONTENTS_GUESS,
+         "b.html a.html index.html"},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Top(Notes),B(Notes),A(Notes))");
+}
+
+static void javadoc_keeps_packages_and_classes(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"index.html", "Overview", "", "", 0, CONTENTS_BELOW,
+         "org/b/package-summary.html org/package-summary.html"},
+        {"org/A.html", "A", "", "", 0, 0, ""},
+        {"org/B.html", "B", "", "", 0, 0, ""},
+        {"org/b/C.html", "C", "", "", 0, 0, ""},
+        {"org/b/package-summary.html", "org.b", "", "", 0, CONTENTS_BELOW,
+         "C.html"},
+        {"org/class-use/A.html", "Use", "", "", 0, 0, ""},
+        {"org/package-summary.html", "org", "", "", 0, CONTENTS_BELOW,
+         "B.html A.html"},
+        {"org/package-tree.html", "Tree", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Overview(Notes,org.b(Notes,C(Notes)),"
+                        "org(Notes,B(Notes),A(Notes))))");
+}
+
+static void equal_pages_stand_once(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"b.html", "A", "", "", 0, 0, ""},
+        {"c.html", "C", "b.html", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(A(Notes,C(Notes)))");
+    struct tree *outline = assembled(pages);
+    assert_int_equal(outline->file_count, 3);
+    const struct node *a = &outline->nodes[1];
+    assert_int_equal(a->origin_count, 2);
+    assert_int_equal(a->origins[0].file, 0);
+    assert_int_equal(a->origins[1].file, 1);
+    tree_free(outline);
+}
+
+/* Pages of a banner, a line on most of them and a section each. */
+static void what_most_pages_say_is_dropped(void **state)
+{
+    (void)state;
+    struct piece pieces[9] = {0};
+    char paths[9][8], title[8];
+    struct origin origin = {0, {1, 2}};
+    for (uint32_t i = 0; i < 9; i++) {
+        struct tree *tree = tree_new(false);
+        tree_add_file(tree, slice_of(""));
+        tree_add_node(tree, TREE_NONE, 1, slice_of("Banner"), slice_of("b"));
+        snprintf(title, sizeof title, "S%u", i);
+        tree_add_node(tree, 0, 2, slice_of(title), slice_of(""));
+        tree_add_block(tree, 0, BLOCK_PARAGRAPH, slice_of("Home | Next"),
+                       slice_of(""), origin);
+        tree_add_block(tree, 1, BLOCK_PARAGRAPH, slice_of(title), slice_of(""),
+                       origin);
+        tree_add_block(tree, 1, i < 5 ? BLOCK_PARAGRAPH : BLOCK_CODE,
+                       slice_of("made by hand"), slice_of(""), origin);
+        assert_int_equal(tree_seal(tree, NULL), 0);
+        snprintf(paths[i], sizeof paths[i], "%u.html", i);
+        pieces[i].path = paths[i];
+        pieces[i].skeleton = assemble_skeleton(tree);
+        tree_free(tree);
+    }
+    for (uint32_t count = 9; count >= 7; count -= 2) {
+        struct tree *outline;
+        assert_int_equal(assemble("M", pieces, count, true, &outline, NULL), 0);
+        const struct node *node = &outline->nodes[1];
+        assert_int_equal(outline->count, count == 9 ? 10 : 15);
+        if (count == 9) {
+            assert_true(slice_is(node->title, "S0"));
+            assert_true(slice_is(node->anchors[0], "b"));
+            assert_int_equal(node->dropped_count, 1);
+            assert_int_equal(node->dropped[0], 1);
+            assert_int_equal(outline->nodes[9].dropped_count, 0);
+        }
+        tree_free(outline);
+    }
+    for (uint32_t i = 0; i < 9; i++)
+        tree_free(pieces[i].skeleton);
+}
+
+/* "Most pages" are most of those that are in the tree. */
+static void what_is_left_out_does_not_count(void **state)
+{
+    (void)state;
+    struct piece pieces[20] = {0};
+    char paths[20][8];
+    struct origin origin = {0, {1, 2}};
+    for (uint32_t i = 0; i < 20; i++) {
+        struct tree *tree = tree_new(false);
+        snprintf(paths[i], sizeof paths[i], "%02u.html", i);
+        tree->page.role = i < 9 ? PAGE_CONTENT : PAGE_REDIRECT;
+        tree_add_file(tree, slice_of(""));
+        tree_add_node(tree, TREE_NONE, 1, slice_of(paths[i]), slice_of(""));
+        tree_add_block(tree, 0, BLOCK_PARAGRAPH,
+                       slice_of(i < 9 ? "Home | Next" : "Moved"), slice_of(""),
+                       origin);
+        tree_add_block(tree, 0, BLOCK_PARAGRAPH, slice_of(paths[i]),
+                       slice_of(""), origin);
+        assert_int_equal(tree_seal(tree, NULL), 0);
+        pieces[i].path = paths[i];
+        pieces[i].skeleton = assemble_skeleton(tree);
+        tree_free(tree);
+    }
+    struct tree *outline;
+    assert_int_equal(assemble("M", pieces, 20, true, &outline, NULL), 0);
+    assert_int_equal(outline->count, 10);
+    assert_int_equal(outline->nodes[1].dropped_count, 1);
+    tree_free(outline);
+    for (uint32_t i = 0; i < 20; i++)
+        tree_free(pieces[i].skeleton);
+}
+
+/* Nine pages of 30 texts each, the last with all of them once more. */
+static void the_whole_once_more_is_left_out(void **state)
+{
+    (void)state;
+    struct piece pieces[10] = {0};
+    char paths[10][8], text[80];
+    struct origin origin = {0, {1, 2}};
+    for (uint32_t i = 0; i < 10; i++) {
+        struct tree *tree = tree_new(false);
+        snprintf(paths[i], sizeof paths[i], "%u.html", i);
+        tree_add_file(tree, slice_of(""));
+        tree_add_node(tree, TREE_NONE, 1, slice_of(paths[i]), slice_of(""));
+        for (uint32_t t = 0; t < 300; t++) {
+            snprintf(text, sizeof text,
+                     "text %u of more words than two pages have by chance", t);
+            if (i == 9 ? t < 270 : t / 30 == i)
+                tree_add_block(tree, 0, BLOCK_PARAGRAPH, slice_of(text),
+                               slice_of(""), origin);
+        }
+        assert_int_equal(tree_seal(tree, NULL), 0);
+        pieces[i].path = paths[i];
+        pieces[i].skeleton = assemble_skeleton(tree);
+        tree_free(tree);
+    }
+    struct tree *outline;
+    assert_int_equal(assemble("M", pieces, 10, true, &outline, NULL), 0);
+    assert_int_equal(outline->count, 10);
+    assert_int_equal(find(outline, "9.html"), TREE_NONE);
+    tree_free(outline);
+    assert_int_equal(assemble("M", pieces + 3, 7, true, &outline, NULL), 0);
+    assert_int_equal(outline->count, 8);
+    tree_free(outline);
+    for (uint32_t i = 0; i < 10; i++)
+        tree_free(pieces[i].skeleton);
+}
+
+static struct tree *page_with(const char *anchor, const char *text)
+{
+    struct tree *tree = tree_new(false);
+    tree_add_file(tree, slice_of(""));
+    tree_add_node(tree, TREE_NONE, 1, slice_of("Title"), slice_of(""));
+    tree_add_node(tree, 0, 2, slice_of(anchor), slice_of(anchor));
+    tree_add_anchor(tree, 1, slice_of("other"));
+    tree_add_origin(tree, 0, (struct origin){0, {1, 2}});
+    tree_add_block(tree, 1, BLOCK_PARAGRAPH, slice_of(text), slice_of(""),
+                   (struct origin){0, {1, 2}});
+    return tree;
+}
+
+/* An index page's entries go to what they lead to, each name once; those of a
+ * page without text of its own to its first section, and not to another page's. */
+static void index_entries_name_sections(void **state)
+{
+    (void)state;
+    static const struct page_alias entries[] = {
+        {{"second", 6}, {"b.html#two", 10}},
+        {{"by another anchor", 17}, {"b.html#other", 12}},
+        {{"second", 6}, {"b.html#other", 12}},
+        {{"packed", 6}, {"b.html.gz#two", 13}},
+        {{"page", 4}, {"a.html", 6}},
+        {{"no such anchor", 14}, {"a.html#zero", 11}},
+        {{"nowhere", 7}, {"c.html", 6}},
+        {{"empty", 5}, {"aa.html", 7}},
+    };
+    enum { ENTRIES = sizeof entries / sizeof *entries };
+    struct piece pieces[4] = {{.path = "a.html"},
+                              {.path = "aa.html"},
+                              {.path = "b.html"},
+                              {.path = "index.html"}};
+    struct tree *trees[4] = {page_with("one", "first"), tree_new(false),
+                             page_with("two", "second"),
+                             page_with("x", "index")};
+    tree_add_file(trees[1], slice_of(""));
+    tree_add_node(trees[1], TREE_NONE, 1, slice_of("Empty"), slice_of(""));
+    tree_add_origin(trees[1], 0, (struct origin){0, {1, 2}});
+    trees[3]->page.role = PAGE_INDEX;
+    trees[3]->page.aliases = tree_copy_aliases(trees[3], entries, ENTRIES);
+    trees[3]->page.alias_count = ENTRIES;
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(tree_seal(trees[i], NULL), 0);
+        pieces[i].skeleton = assemble_skeleton(trees[i]);
+        tree_free(trees[i]);
+    }
+    for (int with = 0; with < 2; with++) {
+        struct tree *outline;
+        assert_int_equal(assemble("M", pieces, 4, with, &outline, NULL), 0);
+        assert_int_equal(outline->has_aliases, with);
+        const struct node *one = &outline->nodes[find(outline, "one")];
+        const struct node *two = &outline->nodes[find(outline, "two")];
+        assert_int_equal(one->alias_count, with ? 2 : 0);
+        assert_int_equal(two->alias_count, with ? 3 : 0);
+        if (with) {
+            assert_true(slice_is(one->aliases[0], "no such anchor"));
+            assert_true(slice_is(one->aliases[1], "page"));
+            assert_true(slice_is(two->aliases[0], "by another anchor"));
+            assert_true(slice_is(two->aliases[1], "packed"));
+            assert_true(slice_is(two->aliases[2], "second"));
+        }
+        tree_free(outline);
+    }
+    for (int i = 0; i < 4; i++)
+        tree_free(pieces[i].skeleton);
+}
+
+/* Every file that is not in the tree says why. */
+static void what_is_left_out_has_a_reason(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"b.html", "A", "", "", 0, 0, ""},
+        {"contents.html", "Contents", "", "", 0, CONTENTS_GUESS, "a.html"},
+        {"index.html", "Top", "", "", 0, 0, ""},
+        {"r.html", "R", "", "", PAGE_REDIRECT, 0, ""},
+        {"s.html", "S", "", "", PAGE_SEARCH, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    static const int reasons[] = {LEFT_OUT_NOT,      LEFT_OUT_SAME,
+                                  LEFT_OUT_MENU,     LEFT_OUT_NOT,
+                                  LEFT_OUT_REDIRECT, LEFT_OUT_SEARCH};
+    struct tree *outline = assembled(pages);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(outline->left_out[i], reasons[i]);
+    tree_free(outline);
+}
+
+/* A list by hand that sorts pages under headings. */
+static void headings_in_lists_become_nodes(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"b.html", "B", "", "", 0, 0, ""},
+        {"c.html", "C", "", "", 0, 0, ""},
+        {"d.html", "D", "", "", 0, 0, ""},
+        {"docs.html", "Docs", "", "", 0, CONTENTS_GROUPS,
+         "=First >c.html >a.html =Second >b.html >c.html d.html =Empty"},
+        {"index.html", "Top", "", "", 0, CONTENTS_GUESS, "b.html docs.html"},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(Top(Notes,Docs(Notes,D(Notes),First(C(Notes),"
+                        "A(Notes)),Second(B(Notes)))))");
+}
+
+static void circles_are_cut(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "b.html", "b.html", 0, 0, ""},
+        {"b.html", "B", "a.html", "a.html", 0, 0, ""},
+        {"s.html", "S", "s.html", "s.html", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(A(Notes,B(Notes)),S(Notes))");
+}
+
+static void links_that_lead_nowhere_do_no_harm(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "../../../etc/passwd", "http://x/", 0, 0, ""},
+        {"b.html", "B", "missing.html", "#", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    assert_shape(pages, "M(A(Notes),B(Notes))");
+}
+
+static void ids_are_kept(void **state)
+{
+    (void)state;
+    static const struct page_of before[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {"b.html", "B", "", "", 0, 0, ""},
+        {"c.html", "C", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    /* a is gone, b moved to another file, c stays
+     * d is new. */
+    static const struct page_of after[] = {
+        {"c.html", "C", "", "", 0, 0, ""},
+        {"d.html", "D", "", "", 0, 0, ""},
+        {"x/b.html", "B", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    struct tree *old = assembled(before), *now = assembled(after);
+    for (uint32_t n = 0; n < old->count; n++)
+        old->nodes[n].id = 100 + n;
+    uint32_t *matched = mem_alloc(now->count * sizeof *matched);
+    assemble_match(now, old, matched);
+    assert_int_equal(matched[0], 0);
+    assert_int_equal(matched[find(now, "C")], find(old, "C"));
+    assert_int_equal(matched[find(now, "B")], find(old, "B"));
+    assert_int_equal(matched[find(now, "D")], TREE_NONE);
+    assert_true(now->nodes[find(now, "B")].id == old->nodes[find(old, "B")].id);
+    /* The three "Notes": those of b and c keep theirs, no id twice. */
+    for (uint32_t n = 0; n < now->count; n++)
+        for (uint32_t m = 0; m < n; m++)
+            assert_true(matched[n] == TREE_NONE || matched[n] != matched[m]);
+    assert_int_equal(matched[find(now, "B") + 1], find(old, "B") + 1);
+    assert_int_equal(matched[find(now, "C") + 1], find(old, "C") + 1);
+    free(matched);
+    tree_free(old);
+    tree_free(now);
+}
+
+static void nothing_before_means_all_new(void **state)
+{
+    (void)state;
+    static const struct page_of pages[] = {
+        {"a.html", "A", "", "", 0, 0, ""},
+        {NULL, NULL, NULL, NULL, 0, 0, NULL}};
+    struct tree *now = assembled(pages);
+    uint32_t matched[8];
+    assemble_match(now, NULL, matched);
+    for (uint32_t n = 0; n < now->count; n++)
+        assert_int_equal(matched[n], TREE_NONE);
+    tree_free(now);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(up_and_next_links_decide),
+        cmocka_unit_test(folders_have_index_pages),
+        cmocka_unit_test(generators_list_contents),
+        cmocka_unit_test(whole_lists_nest),
+        cmocka_unit_test(lists_by_hand_lead_away_from_the_top),
+        cmocka_unit_test(menus_give_way_to_their_pages),
+        cmocka_unit_test(the_head_comes_first_though_a_menu_lists_the_others),
+        cmocka_unit_test(javadoc_keeps_packages_and_classes),
+        cmocka_unit_test(equal_pages_stand_once),
+        cmocka_unit_test(what_most_pages_say_is_dropped),
+        cmocka_unit_test(the_whole_once_more_is_left_out),
+        cmocka_unit_test(index_entries_name_sections),
+        cmocka_unit_test(what_is_left_out_has_a_reason),
+        cmocka_unit_test(headings_in_lists_become_nodes),
+        cmocka_unit_test(what_is_left_out_does_not_count),
+        cmocka_unit_test(circles_are_cut),
+        cmocka_unit_test(links_that_lead_nowhere_do_no_harm),
+        cmocka_unit_test(ids_are_kept),
+        cmocka_unit_test(nothing_before_means_all_new),
+    };
+    return cmocka_run_group_tests_name("assemble", tests, NULL, NULL);
+}

@@ -1,0 +1,792 @@
+#include "tests/unit/support/unit.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "indexer/parse/text/charset.h"
+#include "indexer/parse/latex/latex.h"
+
+/* ---- A folder of files in memory ---- */
+
+struct memory_file {
+    const char *name, *text;
+};
+
+static bool open_memory(void *context, struct slice names,
+                        struct buf *ret_bytes, struct buf *ret_path)
+{
+    for (const struct memory_file *file = context; file && file->name; file++) {
+        struct buf line = {0};
+        buf_printf(&line, "%s\n", file->name);
+        bool named = memmem(names.data, names.size, line.data, line.size);
+        buf_free(&line);
+        if (!named)
+            continue;
+        buf_put_text(ret_bytes, file->text);
+        buf_put_text(ret_path, file->name);
+        return true;
+    }
+    return false;
+}
+
+static struct tree *parse(const char *text, const struct memory_file *files,
+                          struct buf *reports)
+{
+    union {
+        const struct memory_file *files;
+        void *context;
+    } held = {files};
+    struct latex_reader reader = {held.context, open_memory};
+    struct tree *tree = NULL;
+    assert_int_equal(latex_parse(slice_of(text), &reader, &tree, reports, NULL),
+                     0);
+    return tree;
+}
+
+/* "# title" for each node below the page (a # a level), "kind: text" for each
+ * block, separated by " | ". */
+static void show(const struct tree *tree, struct buf *out)
+{
+    for (uint32_t n = 0; n < tree->count; n++) {
+        const struct node *node = &tree->nodes[n];
+        for (uint32_t i = 0; n && i < tree_depth(tree, n); i++)
+            buf_put_byte(out, node->entry ? '@' : '#');
+        if (n)
+            buf_printf(out, " %s | ", node->title.data);
+        for (uint32_t b = 0; b < node->block_count; b++)
+            buf_printf(out, "%s: %s | ", block_kind_name(node->blocks[b].kind),
+                       node->blocks[b].text.data);
+    }
+    if (out->size > 3)
+        out->size -= 3;
+    buf_put_byte(out, '\0');
+}
+
+static void expect_of(const char *text, const struct memory_file *files,
+                      const char *shown)
+{
+    struct buf out = {0}, reports = {0};
+    struct tree *tree = parse(text, files, &reports);
+    show(tree, &out);
+    assert_string_equal(out.data, shown);
+    tree_free(tree);
+    buf_free(&out);
+    buf_free(&reports);
+}
+
+static void expect(const char *text, const char *shown)
+{
+    expect_of(text, NULL, shown);
+}
+
+/* ---- Macros ---- */
+
+static void test_macros(void **state)
+{
+    (void)state;
+    expect("\\def\\a{x}\\a\\a y", "paragraph: xxy");
+    expect("\\def\\a#1#2{(#2 #1)}\\a{one}2", "paragraph: (2 one)");
+    expect("\\def\\a#1.#2;{[#1|#2]}\\a x y.z{;}; w", "paragraph: [x y|z;] w");
+    expect("\\def\\a(#1){<#1>}\\a(b)", "paragraph: <b>");
+    expect("\\def\\a#1#{[#1]}\\a b{c}", "paragraph: [b]c");
+    expect("\\newcommand{\\a}[2][d]{(#1,#2)}\\a{x} \\a[y]{z}",
+           "paragraph: (d,x) (y,z)");
+    expect("\\newcommand*\\a[1]{<#1>}\\renewcommand\\a{n}\\a", "paragraph: n");
+    expect(
+        "\\newcommand\\a{1}\\providecommand\\a{2}\\providecommand\\q{3}\\a\\q",
+        "paragraph: 13");
+    expect("\\def\\a{1}\\edef\\b{\\a\\noexpand\\a}\\def\\a{2}\\b",
+           "paragraph: 12");
+    expect("\\def\\a{1}\\let\\b=\\a\\def\\a{2}\\b\\a", "paragraph: 12");
+    expect("\\expandafter\\def\\csname x y\\endcsname{z}\\csname x "
+           "y\\endcsname",
+           "paragraph: z");
+    expect("\\def\\a{1}{\\def\\a{2}\\a}\\a {\\gdef\\a{3}}\\a",
+           "paragraph: 213");
+    expect("\\def\\x#1{\\def\\y##1{#1##1}}\\x a\\y b", "paragraph: ab");
+    expect("\\newenvironment{e}[1]{<#1>}{</>}\\begin{e}{t}in\\end{e}",
+           "paragraph: <t>in</>");
+    /* What the reader keeps by names of its own cannot be defined. */
+    expect("\\catcode4=11 \\def\\\4k{x}\\ref{k}", "paragraph: k");
+    expect("\\expandafter\\def\\csname -count 7\\endcsname{x}\\count7=5 "
+           "\\the\\count7",
+           "paragraph: 5");
+    expect("\\catcode`\\@=11 \\def\\a@b{in}\\a@b\\catcode`\\@=12 \\a@b",
+           "paragraph: in@b");
+    expect("\\makeatletter\\def\\p@q{x}\\makeatother\\makeatletter\\p@q",
+           "paragraph: x");
+}
+
+/* What a macro does not get is no call of it: the text stays. */
+static void test_uncalled(void **state)
+{
+    (void)state;
+    expect("\\def\\a#1;{\\a(#1)}\\a one two\n\nthree",
+           "paragraph: one two | paragraph: three");
+    expect("\\def\\x#1{\\ifx\\y\\empty none\\else some\\fi}\\def\\y{}\\x1"
+           "\\def\\y{z}\\x1",
+           "paragraph: nonesome");
+    expect("\\makeatletter\\@ifmtarg{ }{a}{b}\\@ifnotmtarg{}{c}"
+           "\\@ifnotmtarg{x}{d}",
+           "paragraph: ad");
+}
+
+static void test_registers(void **state)
+{
+    (void)state;
+    expect("\\toks0={a}\\toksdef\\x=4 \\x={b\\the\\toks0}\\the\\x",
+           "paragraph: ba");
+    expect("\\count5=7 \\advance\\count5 by 3 \\countdef\\x=5 \\the\\x",
+           "paragraph: 10");
+    expect("\\toks0={\\a}\\def\\a{1}\\edef\\b{\\the\\toks0}\\def\\a{2}\\b",
+           "paragraph: 2");
+    /* The test is of the value that it follows. */
+    expect("\\newdimen\\x\\x=1pt\\x=3pt \\ifdim\\x>2pt wide\\fi",
+           "paragraph: wide");
+}
+
+static void test_xparse(void **state)
+{
+    (void)state;
+    expect("\\NewDocumentCommand\\a{s O{d} m}{\\IfBooleanTF{#1}{star}{none} "
+           "#2 #3}\\a{x}; \\a*[y]{z}",
+           "paragraph: none d x; star y z");
+    expect("\\NewDocumentCommand\\a{o m}{\\IfNoValueTF{#1}{no}{#1}:#2}\\a{x} "
+           "\\a[y]{z}",
+           "paragraph: no:x y:z");
+    expect("\\NewDocumentCommand\\a{r() u;}{#1+#2}\\a(x)y;", "paragraph: x+y");
+}
+
+static void test_conditionals(void **state)
+{
+    (void)state;
+    expect("\\iffalse a\\if b\\fi\\else c\\fi\\iftrue d\\else e\\fi",
+           "paragraph: cd");
+    expect("\\newif\\ifx@\\newif\\ifyes\\yestrue\\ifyes a\\else b\\fi\\yesfalse"
+           "\\ifyes c\\else d\\fi",
+           "paragraph: @ad");
+    expect("\\ifnum 3<12 a\\else b\\fi\\ifodd 4 c\\else d\\fi",
+           "paragraph: ad");
+    expect("\\ifcase 2 a\\or b\\or c\\else d\\fi\\ifcase 7 a\\else e\\fi",
+           "paragraph: ce");
+    expect("\\def\\a{x}\\def\\b{x}\\ifx\\a\\b same\\fi\\ifx\\a\\c no\\else "
+           "other\\fi",
+           "paragraph: sameother");
+    expect("\\ifthenelse{\\equal{a}{a} \\and 1 < 2}{yes}{no}",
+           "paragraph: yes");
+    expect(
+        "\\newcount\\n \\n=3 \\loop\\number\\n\\advance\\n by -1 \\ifnum\\n>0 "
+        "\\repeat.",
+        "paragraph: 321.");
+    expect("\\newcounter{c}\\setcounter{c}{4}\\stepcounter{c}\\thec, "
+           "\\roman{c}, \\Alph{c}",
+           "paragraph: 5, v, E");
+    expect("a\\fi b\\else c", "paragraph: abc");
+}
+
+/* ---- Structure ---- */
+
+static void test_sections(void **state)
+{
+    (void)state;
+    expect("\\documentclass{article}\\title{T}\\begin{document}"
+           "\\section{A\\label{a}\\footnote{F}}x\\subsection[s]{B "
+           "\\texorpdfstring{c}{d}}"
+           "\\section*{C}\\section{D}\\appendix\\section{E}\\end{document}no",
+           "# 1 A | paragraph: F | paragraph: x | ## 1.1 B c | # C | # 2 D | "
+           "# A E");
+    expect("\\documentclass{book}\\begin{document}\\part{P}\\frontmatter"
+           "\\chapter{F}\\mainmatter\\chapter{G}\\section{H}\\end{document}",
+           "# Part I. P | ## F | ## Chapter 1. G | ### 1.1 H");
+    expect("\\documentclass{memoir}\\setsecnumdepth{subsection}"
+           "\\begin{document}\\chapter{A}\\section{B}\\subsection{C}"
+           "\\end{document}",
+           "# Chapter 1. A | ## 1.1 B | ### 1.1.1 C");
+    expect("text \\bf of plain \\TeX\\par and more\\bye no",
+           "paragraph: text of plain TeX | paragraph: and more");
+}
+
+static void test_labels(void **state)
+{
+    struct buf reports = {0};
+    struct tree *tree =
+        parse("\\documentclass{article}\\begin{document}See \\ref{b}, "
+              "\\cref{b}, \\nameref{b}, \\cite{k}.\\section{A}\\section{B}"
+              "\\label{b}\\begin{thebibliography}{9}\\bibitem{k} Book."
+              "\\end{thebibliography}\\end{document}",
+              NULL, &reports);
+    (void)state;
+    assert_string_equal(tree->nodes[0].blocks[0].text.data,
+                        "See 2, section 2, 2 B, [1].");
+    assert_string_equal(tree->nodes[2].anchor.data, "b");
+    assert_int_equal(tree->nodes[0].ref_count, 4);
+    assert_string_equal(tree->nodes[0].refs[0].url.data, "#b");
+    assert_string_equal(tree->nodes[0].refs[1].text.data, "section 2");
+    assert_string_equal(tree->nodes[3].title.data, "References");
+    assert_string_equal(tree->nodes[3].blocks[0].text.data, "[1] Book.");
+    tree_free(tree);
+    buf_free(&reports);
+    expect("\\cite[question~5, \\emph{all}]{a} \\citep[see][p.~7]{b,c}. "
+           "\\bibitem{a}A",
+           "paragraph: [1, question 5, all] [see b, c, p. 7]. | "
+           "paragraph: [1] A");
+}
+
+/* ---- Blocks ---- */
+
+/* "entry > title of its section" for each entry of the index. */
+static void expect_index(const char *text, const char *shown)
+{
+    struct buf out = {0};
+    struct tree *tree = parse(text, NULL, NULL);
+    for (uint32_t i = 0; i < tree->page.alias_count; i++) {
+        const struct page_alias *alias = &tree->page.aliases[i];
+        const char *title = "nowhere";
+        for (uint32_t n = 0; n < tree->count; n++)
+            for (uint32_t a = 0; a < tree->nodes[n].anchor_count; a++)
+                if (!strcmp(tree->nodes[n].anchors[a].data,
+                            alias->url.data + 1))
+                    title = tree->nodes[n].title.data;
+        buf_printf(&out, "%s%s > %s", i ? " | " : "", alias->text.data, title);
+    }
+    buf_put_byte(&out, '\0');
+    assert_string_equal(out.data, shown);
+    tree_free(tree);
+    buf_free(&out);
+}
+
+static void test_index(void **state)
+{
+    (void)state;
+    expect("a\\index{b!c} d\\index[x]{e|textbf}.", "paragraph: a d.");
+    expect_index("\\section{A}\\index{one}x\\index{two}\\section{B}y\\index"
+                 "{three}",
+                 "one > A | two > A | three > B");
+    expect_index("\\section{A\\index{one}}x\\section{B}y", "one > A");
+    expect_index("\\section{A}\\index{fish!fried@\\emph{fried} caf\\'e!x}x",
+                 "fish, fried café, x > A");
+    expect_index("\\section{A}\\index{a\"!b\"@c\"|d\"\"e}x", "a!b@c|d\"e > A");
+    expect_index("\\section{A}\\index{a|(}\\index{b|textbf}\\index{a|)}\\index"
+                 "{c|see{d}}\\index{e|seealso{d}}x",
+                 "a > A | b > A");
+    expect_index("\\def\\i#1{#1\\index{#1 rule}}\\section{A}\\i{left}",
+                 "left rule > A");
+    expect_index("\\def\\i#1{\\index{\\string\\emph{#1}}}\\section{A}\\i{left}",
+                 "left > A");
+    expect_index("\\section{A}x\\iffalse\\index{no}\\fi\\index{}\\index{ }",
+                 "");
+    expect_index("\\section{A}x\\index{open\n\ny", "open > A");
+}
+
+/* By custom a document's own style; what it says of other things is not of
+ * ours. */
+static void test_index_style(void **state)
+{
+    static const struct memory_file files[] = {
+        {"\\jobname.ist", "% actual 'x'\nactual '?'\n level '>' no\n"
+                          "quote '\\'' % c\nitem_0 \"actual 'y'\"\n"},
+        {NULL, NULL}};
+    struct buf reports = {0};
+    (void)state;
+    struct tree *tree = parse(
+        "\\makeindex\\section{A}\\index{b@c!d?e\"f'?|textbf}", files, &reports);
+    assert_int_equal(tree->page.alias_count, 1);
+    assert_string_equal(tree->page.aliases[0].text.data, "b@c, e\"f?");
+    tree_free(tree);
+    buf_free(&reports);
+}
+
+static void test_blocks(void **state)
+{
+    (void)state;
+    expect("a\n\nb % c\n d", "paragraph: a | paragraph: b d");
+    expect("\\begin{itemize}\\item a\\begin{enumerate}\\item b\\item c"
+           "\\end{enumerate}\\item[x] d\\end{itemize}e",
+           "list: - a\n  1. b\n  2. c\n- x d | paragraph: e");
+    expect("\\begin{description}\\item[A] a\\item[B] b\\end{description}",
+           "definition: A\n  a | definition: B\n  b");
+    expect(
+        "\\begin{tabular}{l|l}a & b\\\\\\hline\\multicolumn{2}{c}{c} & d \\\\ "
+        "\\end{tabular}",
+        "table: a\tb\nc\t\td");
+    expect("a \\halign to 3in{#\\hfil&\\quad#\\cr b&{c&\\cr}\\cr d&e\\crcr}f",
+           "paragraph: a | table: b\tc\nd\te | paragraph: f");
+    expect("a\n\n\\settabs\\+x&y\\cr\\+b&c\\cr\\+d&e\\cr\n\nf",
+           "paragraph: a | paragraph: b c\nd e | paragraph: f");
+    expect("a\\settabs 4\\columns \\+b\\cr", "paragraph: a\nb");
+    expect("a\\halign b", "paragraph: ab");
+    expect("a\\glossary{x} b\\glossary[f](k){t}{d} c", "paragraph: a b c");
+    expect("\\begin{verbatim}\n a $%\\\n\n b\n\\end{verbatim}c",
+           "code:  a $%\\\n\n b | paragraph: c");
+    expect("\\verb|a{%|, \\verb+b c+\\footnote{F $x$}.",
+           "paragraph: a{%, b c. | paragraph: F $x$");
+    expect("\\newenvironment{code}{\\small\\verbatim}{\\endverbatim}"
+           "\\begin{code}\n{x\n\\end{code}",
+           "code: {x");
+    expect(
+        "\\DefineVerbatimEnvironment{V}{Verbatim}{}\\begin{V}[o]\n#\n\\end{V}",
+        "code: #");
+    expect("\\begin{lstlisting}[language=C]\nint\n\\end{lstlisting}",
+           "code: int");
+    expect("\\newtheorem{thm}{Theorem}\\begin{thm}[N]x\\end{thm}",
+           "note: Theorem 1 (N). x");
+    expect("\\newtheorem{t}{A}\\newtheorem{t}{B}\\begin{t}x\\end{t}",
+           "note: B 1. x");
+    expect("\\begin{figure}\\includegraphics[w]{f}\\caption[s]{C}\\end{figure}",
+           "figure: Figure 1: C");
+    expect("\\begin{quote}q\\end{quote}r", "quote: q | paragraph: r");
+    expect("a \\unknown[o]{b} \\textcolor{red}{c} \\vspace*{1cm}d \\hskip 2pt "
+           "plus 1fil e",
+           "paragraph: a b c d e");
+}
+
+static void test_verb(void **state)
+{
+    (void)state;
+    expect("\\verb%a%b\\verb|\\|c", "paragraph: ab\\c");
+    /* In an argument, where \+ is a name and } the argument's end. */
+    expect("\\def\\a#1{#1}\\a{\\verb+\\+ x}\\a{\\verb|y}z",
+           "paragraph: \\ xyz");
+    expect("\\index{x@\\verb+\\+ (y)}after", "paragraph: after");
+    expect("$a \\verb%\\%b$ c", "paragraph: $a \\b$ c");
+    expect("\\verb\u00a7a|b\u00a7c \\verb\u00d7\u00a7\u00d7",
+           "paragraph: a|bc \u00a7");
+    expect("\\def\\a#1{$\\b #1$}\\a{\\verb|+|z}", "paragraph: $\\b+z$");
+    /* LaTeX 2.09 let it run on to the next line. */
+    expect("\\verb%let\nx%=", "paragraph: let x=");
+    expect("\\verb|never\n\nends", "paragraph: never | paragraph: ends");
+    /* Made by the document itself, with TeX's categories. */
+    expect("\\makeatletter\\begingroup\\catcode`|=0 \\catcode`[=1 "
+           "\\catcode`]=2 \\catcode`\\\\=12 "
+           "|gdef|x#1\\END[<#1>|endgroup]|endgroup"
+           "\\def\\asis{\\begingroup\\let\\do\\@makeother\\dospecials\\x}"
+           "\\asis a\\b%{\\END d",
+           "paragraph: < a\\b%{> d");
+    /* ... and never undone. */
+    expect("\\makeatletter\\begingroup\\let\\do\\@makeother\\dospecials "
+           "\\a\n\n\\section{Title}",
+           "paragraph: \\a | # Title");
+}
+
+static void test_math(void **state)
+{
+    (void)state;
+    expect("$a_1$ \\(b\\) x $$c$$ y", "paragraph: $a_1$ $b$ x | math: c | "
+                                      "paragraph: y");
+    expect("\\def\\be{\\begin{equation}}\\def\\ee{\\end{equation}}"
+           "\\be a\\label{l} = \\frac{1}{2}\\ee z",
+           "math: a = \\frac{1}{2} | paragraph: z");
+    expect("\\begin{align*}a &= b\\\\\\begin{array}{c}d\\end{array}"
+           "\\end{align*}",
+           "math: a &= b\\\\\\begin{array}{c}d\\end{array}");
+    expect("a $b\n\nc", "paragraph: a $b$ | paragraph: c");
+}
+
+static void test_signs(void **state)
+{
+    (void)state;
+    expect("Caf\\'e na\\\"{\\i}ve \\c{c}a \\v{s} \\ss\\ \\o{} \\AA",
+           "paragraph: Café naïve ça š ß ø Å");
+    expect("``a'' `b' c--d---e \\ldots\\ f~g \\% \\$ \\LaTeX",
+           "paragraph: “a” ‘b’ c–d—e … f g % $ LaTeX");
+    expect("\\texttt{a--b ``c''}", "paragraph: a--b ``c''");
+    expect("\\documentclass{amsldoc}\\begin{document}\\latex/ 2 \\amstex/.",
+           "paragraph: LaTeX 2 AmS-TeX.");
+    expect("\\KOMAScript{} a.\\NEWfeature{1995} b",
+           "paragraph: KOMA-Script a. b | paragraph: New feature 1995");
+    expect("\\SI{3}{\\kilo\\metre\\per\\second}, \\num{5}, "
+           "\\si{\\square\\metre}",
+           "paragraph: 3 km/s, 5, m²");
+}
+
+static void test_entries(void **state)
+{
+    (void)state;
+    expect("\\section{S}\\begin{macro}{\\foo}does\\end{macro}"
+           "\\begin{key}{/a/b=\\meta{x}}is\\end{key}after",
+           "# S | paragraph: after | @@ \\foo | paragraph: does | @@ "
+           "/a/b=⟨x⟩ (no default) | paragraph: is");
+    expect("\\DescribeMacro{\\bar} one \\section{T} two",
+           "@ \\bar | paragraph: one | # T | paragraph: two");
+    expect("\\section{S}\\begin{ltxsyntax}\\cmditem{a}[b]{c}\n\nx\n\n"
+           "\\cmditem*{d*}<q>* {y}\\envitem{e}[f]z\\end{ltxsyntax}"
+           "\\optitem[g]{h}{\\prm{i}, \\opt{j}}v\\boolitem{k}w",
+           "# S | @@ \\a[⟨b⟩]{⟨c⟩} | paragraph: x | @@ \\d*<⟨q⟩>* | paragraph: "
+           "y | "
+           "@@ \\begin{e}[⟨f⟩] | paragraph: z | @@ h=⟨i⟩, j (default: g) | "
+           "paragraph: v | @@ k=true, false | paragraph: w");
+    /* A brace that nothing opened. */
+    expect("\\section{S}\\cmditem{a}<q}>x", "# S | @@ \\a<⟨q}⟩> | paragraph: x");
+    expect(
+        "\\begin{docCommand}[o]{a}{\\oarg{b}\\marg{c}}x\\end{docCommand}"
+        "\\begin{docEnvironment}{d}{}y\\end{docEnvironment}"
+        "\\begin{docTcbKey}[][o]{e f}{=\\meta{g}}{no default}z"
+        "\\end{docTcbKey}\\begin{docKey}[h]{i}{}{}w\\end{docKey}",
+        "@ \\a[⟨b⟩]{⟨c⟩} | paragraph: x | @ \\begin{d} | paragraph: y | "
+        "@ /tcb/e f=⟨g⟩ (no default) | paragraph: z | @ /h/i | paragraph: w");
+    expect("\\begin{dispExample*}{a=b}\n\\x\n\\end{dispExample*}y",
+           "code: \\x | paragraph: y");
+    /* What pgfmanual prints besides what is written. */
+    expect(
+        "\\begin{key}{/a}x\\end{key}\\begin{key}{/b (initially c)}x\\end{key}",
+        "@ /a (no value) | paragraph: x | @ /b (initially c) | "
+        "paragraph: x");
+    expect("\\begin{key}{/a=\\marg{x} (default 1)}x\\end{key}"
+           "\\begin{stylekey}{/b=\\meta{y} (initially 2)}x\\end{stylekey}"
+           "\\begin{stylekey}{/c=y (default 3)}x\\end{stylekey}",
+           "@ /a={⟨x⟩} (default 1) | paragraph: x | "
+           "@ /b=⟨y⟩ (style, no default, initially 2) | paragraph: x | "
+           "@ /c=y (style, default 3) | paragraph: x");
+    expect("\\begin{tikzlibrary}{a.b}x\\end{tikzlibrary}"
+           "\\begin{shape}{c}y\\end{shape}",
+           "@ TikZ Library a.b | code: \\usetikzlibrary{a.b} % LaTeX and "
+           "plain TeX\n\\usetikzlibrary[a.b] % ConTeXt | paragraph: x | "
+           "@ Shape c | paragraph: y");
+    expect("\\begin{pgfmodule}{}x\\end{pgfmodule}", "@  | paragraph: x");
+    expect("\\begin{codeexample}[width=1cm, preamble={\\usetikzlibrary{a,b}}]"
+           "\nx\n\\end{codeexample}",
+           "code: \\usetikzlibrary{a,b}\nx");
+    expect("\\begin{codeexample}[no preamble=a, preamble = {b}]\nx\n"
+           "\\end{codeexample}",
+           "code: b\nx");
+}
+
+/* ---- Files ---- */
+
+static void test_inputs(void **state)
+{
+    static const struct memory_file files[] = {
+        {"a.tex", "\\section{A}in a \\input{b}\\endinput\nnever"},
+        {"b.tex", "in b \\input a "},
+        {"own.sty", "\\def\\p@x{from own}\\let\\own\\p@x"},
+        {NULL, NULL}};
+    struct buf reports = {0}, out = {0};
+    (void)state;
+    struct tree *tree =
+        parse("\\documentclass{book}\\usepackage{own}\\begin{document}"
+              "\\include{a}\\own\\input{gone}\\end{document}",
+              files, &reports);
+    show(tree, &out);
+    /* Chapters are numbered, but there was none. */
+    assert_string_equal(out.data,
+                        "# 0.1 A | paragraph: in a | paragraph: in b | "
+                        "paragraph: from own");
+    assert_int_equal(tree->file_count, 4);
+    assert_non_null(strstr(reports.data, "a.tex includes itself"));
+    assert_non_null(strstr(reports.data, "gone is not there"));
+    tree_free(tree);
+    buf_free(&reports);
+    buf_free(&out);
+}
+
+static void test_styles(void **state)
+{
+    static const struct memory_file files[] = {
+        {"../a.sty", "\\def\\x{a}\\def\\thebibliography#1{\\section*{Sources"
+                     "\\@mkboth{S}{S}}\\list{x}{y}}"},
+        {"b.sty", "\\edef\\x{\\x b}"},
+        {NULL, NULL}};
+    (void)state;
+    expect_of("\\documentstyle[12pt,../a,b]{article}\\begin{document}\\x"
+              "\\begin{thebibliography}{9}\\bibitem{k}Book"
+              "\\end{thebibliography}",
+              files, "paragraph: ab | # Sources | paragraph: [1] Book");
+    expect_of("\\documentclass{article}\\usepackage{../a, b}"
+              "\\begin{document}\\x",
+              files, "paragraph: ab");
+    expect("\\documentclass{memoir}\\begin{document}\\frontmatter"
+           "\\chapter{A}\\section{B}\\mainmatter\\chapter{C}\\section{D}",
+           "# A | ## B | # Chapter 1. C | ## 1.1 D");
+}
+
+static void test_loops(void **state)
+{
+    (void)state;
+    expect(
+        "\\foreach \\x in {1,...,3} {(\\x)}\\foreach \\x in {0,2,...,6} {\\x}",
+        "paragraph: (1)(2)(3)0246");
+    expect("\\def\\l{p, q}\\foreach \\m in \\l{<\\m>}"
+           "\\foreach \\a/\\b [count=\\i] in {x/1,z} {\\a=\\b }",
+           "paragraph: <p><q>x=1z=z");
+    expect(
+        "\\newcounter{i}\\whiledo{\\value{i}<3}{\\stepcounter{i}\\arabic{i}}.",
+        "paragraph: 123.");
+    expect(
+        "\\newcount\\n\\loop\\advance\\n by 1 \\the\\n\\ifnum\\n<3 \\repeat.",
+        "paragraph: 123.");
+    /* Without end: the paragraph, not the document. */
+    struct buf reports = {0}, out = {0};
+    struct tree *tree = parse("\\whiledo{\\equal{a}{a}}{\\relax}lost\n\nkept"
+                              "\\foreach\\x in{1,...,1000000000}{}",
+                              NULL, &reports);
+    show(tree, &out);
+    assert_string_equal(out.data, "paragraph: kept");
+    assert_non_null(strstr(reports.data, "\\whiledo goes on without end"));
+    tree_free(tree);
+    buf_free(&reports);
+    buf_free(&out);
+}
+
+static void test_bibliography(void **state)
+{
+    static const struct memory_file bib[] = {
+        {"refs.bib",
+         "@comment{x @book{no, title={x}}}\n@string{aw = \"A\"}\n"
+         "@Book{knuth, author = \"Donald Knuth\", title = {The {\\TeX}book},\n"
+         "  publisher = {A} # {B}, year = 1984}\n"
+         "@article{unread, author={X}, title={Y}}\n"
+         "@misc(l:86, Title={\\\"Uber}, editor={E})@broken{"},
+        {NULL, NULL}};
+    static const struct memory_file biblatex[] = {
+        {"\\jobname.bbl",
+         "\\entry{knuth}{book}{}\\name{author}{2}{}{{{hash=a}{%\n"
+         "family={Knuth},given={Donald\\bibnamedelima E.}}}%\n"
+         "{{hash=b}{family={Bibby}}}}\\field{title}{The {\\TeX}book}"
+         "\\field{year}{1984}\\endentry\\entry{no}{book}{}"
+         "\\field{title}{No}\\endentry"},
+        {NULL, NULL}};
+    static const struct memory_file bibtex[] = {
+        {"\\jobname.bbl", "\\begin{thebibliography}{1}\\bibitem{knuth}Made."
+                          "\\end{thebibliography}"},
+        {"refs.bib", "@misc{knuth, title={Not read}}"},
+        {NULL, NULL}};
+    const char *text = "\\documentclass{article}\\begin{document}\\cite{knuth}"
+                       "\\nocite{l:86}\\bibliography{other,refs}";
+    (void)state;
+    expect_of(text, bib,
+              "paragraph: [1] | # References | paragraph: [1] Donald Knuth. "
+              "The TeXbook. A, 1984. | paragraph: [2] E. Über.");
+    expect_of("\\documentclass{article}\\addbibresource{refs.bib}"
+              "\\begin{document}\\nocite{*}\\printbibliography[title=x]",
+              bib,
+              "# References | paragraph: [1] Donald Knuth. The TeXbook. A, "
+              "1984. | paragraph: [2] X. Y. | paragraph: [3] E. Über.");
+    expect_of(text, biblatex,
+              "paragraph: [1] | # References | paragraph: [1] Donald E. Knuth, "
+              "Bibby. The TeXbook, 1984.");
+    expect_of(text, bibtex,
+              "paragraph: [1] | # References | paragraph: [1] Made.");
+    expect_of("\\documentclass{article}\\begin{document}x\\bibliography{refs}",
+              bib, "paragraph: x");
+}
+
+static void test_dtx(void **state)
+{
+    static const char *const driver =
+        "% \\iffalse meta-comment\n% A licence.\n%<*driver>\n"
+        "\\documentclass{ltxdoc}\n\\begin{document}\\DocInput{a.dtx}"
+        "\\end{document}\n%</driver>\n% \\fi\n";
+    static const char *const body =
+        "% \\section{Use}^^A none\n% Text % and\n% more.\n"
+        "% \\begin{verbatim}\n% one\n%  two\n% \\end{verbatim}\n"
+        "% \\StopEventually{\\PrintIndex}\n% \\section{Code}\n"
+        "%    \\begin{macrocode}\n%<*package>\n\\def\\a#1{% a\n}\n"
+        "%    \\end{macrocode}\n% \\CheckSum{7}End.\n\\endinput\n";
+    struct buf text = {0};
+    (void)state;
+    buf_put_text(&text, driver);
+    buf_put_text(&text, body);
+    const char *shown =
+        "# 1 Use | paragraph: Text and more. | code:  one\n  two | # 2 Code | "
+        "code: %<*package>\n\\def\\a#1{% a\n} | paragraph: End.";
+    expect(text.data, shown);
+    /* Its driver is another file: all of it is documentation. */
+    buf_clear(&text);
+    buf_put_text(&text, "\n");
+    buf_put_text(&text, body);
+    expect(text.data, "# Use | paragraph: Text and more. | code:  one\n  two | "
+                      "# Code | code: %<*package>\n\\def\\a#1{% a\n} | "
+                      "paragraph: End.");
+    buf_free(&text);
+}
+
+static void test_places(void **state)
+{
+    static const char text[] =
+        "\\def\\w{made} one \\w{} tw\\'o \\emph{three}\n\nfour";
+    struct tree *tree = parse(text, NULL, NULL);
+    const struct block *first = &tree->nodes[0].blocks[0];
+    (void)state;
+    assert_string_equal(first->text.data, "one made twó three");
+    assert_int_equal(first->origin.span.from, strstr(text, "one") - text);
+    assert_int_equal(first->origin.span.to, strstr(text, "three") + 5 - text);
+    assert_int_equal(tree->nodes[0].blocks[1].origin.span.from,
+                     strstr(text, "four") - text);
+    tree_free(tree);
+}
+
+/* Code that a macro makes stands nowhere: its place is that of the call. */
+static void test_places_of_code(void **state)
+{
+    static const char text[] =
+        "\\def\\v{\\begin{verbatim}a passage\\end{verbatim}}x\n\n\\v";
+    struct tree *tree = parse(text, NULL, NULL);
+    const struct block *code = &tree->nodes[0].blocks[1];
+    (void)state;
+    assert_string_equal(code->text.data, "a passage");
+    assert_int_equal(code->origin.span.from, sizeof text - 3);
+    assert_int_equal(code->origin.span.to, sizeof text - 1);
+    tree_free(tree);
+}
+
+static void test_encodings(void **state)
+{
+    static const char latin[] = "\\usepackage[latin1]{inputenc} caf\xe9 x\n\ny";
+    struct tree *tree = parse(latin, NULL, NULL);
+    const struct block *blocks = tree->nodes[0].blocks;
+    (void)state;
+    assert_string_equal(blocks[0].text.data, "café x");
+    assert_int_equal(blocks[1].origin.span.from, sizeof latin - 2);
+    tree_free(tree);
+    assert_int_equal(latex_parse((struct slice){"\x7f"
+                                                "ELF",
+                                                4},
+                                 NULL, &tree, NULL, NULL),
+                     ERR_FORMAT);
+}
+
+/* ---- What is broken ---- */
+
+static void expect_report(const char *text, const char *report)
+{
+    struct buf reports = {0};
+    struct tree *tree = parse(text, NULL, &reports);
+    buf_put_byte(&reports, '\0');
+    if (!strstr(reports.data, report))
+        fail_msg("no \"%s\" in \"%s\"", report, reports.data);
+    tree_free(tree);
+    buf_free(&reports);
+}
+
+static void test_repairs(void **state)
+{
+    (void)state;
+    expect("a}b{c", "paragraph: abc");
+    expect_report("a}b", "a stray }");
+    expect_report("\\begin{center}a", "never closed");
+    expect("\\begin{itemize}\\item a\\begin{center}b\\end{itemize}c",
+           "list: - a b | paragraph: c");
+    expect_report("\\begin{itemize}\\begin{center}\\end{itemize}",
+                  "\\end{itemize} ends what is open");
+    expect_report("\\end{quote}", "without \\begin");
+    expect("\\def\\a#1{<#1>}\\a{b c\n\nd", "paragraph: <b c > | paragraph: d");
+    expect("\\section{T\n\nx", "# T | paragraph: x");
+    /* What has no end costs its paragraph. */
+    expect("\\loop a\n\nb", "paragraph: a | paragraph: b");
+    expect_report("\\loop a\n\nb", "\\loop without \\repeat");
+    expect("\\NewDocumentCommand{\\a}{d<>}{}\\a<b\n\nc", "paragraph: c");
+    expect("\\NewDocumentCommand{\\a}{v}{}\\a|b\n\nc", "paragraph: c");
+    expect("\\begin{verbatim}x", "code: x");
+}
+
+static void test_bombs(void **state)
+{
+    (void)state;
+    struct buf deep = {0};
+    expect_report("\\def\\a{\\a\\a}\\a\n\nafter", "without end");
+    expect_report("\\def\\a{\\a}\\a\n\nafter", "without end");
+    expect("\\def\\a{\\a}before\n\n\\a lost\n\nafter",
+           "paragraph: before | paragraph: after");
+    expect("\\def\\a#1{\\a{#1#1}}before\n\n\\a xx\n\nafter",
+           "paragraph: before | paragraph: after");
+    expect("\\def\\a{\\edef\\x{\\x\\x}\\a}\\def\\x{xx}x\n\n\\a\n\nafter",
+           "paragraph: x | paragraph: after");
+    for (int i = 0; i < 100000; i++)
+        buf_put_byte(&deep, '{');
+    buf_put_byte(&deep, '\0');
+    expect_report(deep.data, "groups within groups");
+    buf_clear(&deep);
+    for (int i = 0; i < 50000; i++)
+        buf_put_text(&deep, "\\iftrue\\begin{x}\\footnote{\\section{");
+    buf_put_byte(&deep, '\0');
+    struct tree *tree = parse(deep.data, NULL, NULL);
+    tree_free(tree);
+    buf_clear(&deep);
+    /* An argument's end that is nearly there again and again. */
+    buf_put_text(&deep, "\\def\\x#1b");
+    for (int i = 0; i < 50000; i++)
+        buf_put_byte(&deep, 'a');
+    buf_put_text(&deep, "{}\\x ");
+    for (int i = 0; i < 100000; i++)
+        buf_put_byte(&deep, 'a');
+    buf_put_byte(&deep, '\0');
+    expect_report(deep.data, "more steps than it is given");
+    buf_clear(&deep);
+    /* Equal macros, and counters within one, again and again. */
+    buf_put_text(&deep, "\\def\\a{");
+    for (int i = 0; i < 50000; i++)
+        buf_put_byte(&deep, 'x');
+    buf_put_text(&deep, "}\\edef\\b{\\a}");
+    for (int i = 0; i < 3000; i++)
+        buf_put_text(&deep, "\\ifx\\a\\b\\fi");
+    buf_put_byte(&deep, '\0');
+    expect_report(deep.data, "more steps than it is given");
+    buf_clear(&deep);
+    for (int i = 0; i < 2000; i++)
+        buf_printf(&deep, "\\newcounter{c%d}[page]", i);
+    for (int i = 0; i < 5000; i++)
+        buf_put_text(&deep, "\\stepcounter{page}");
+    buf_put_byte(&deep, '\0');
+    expect_report(deep.data, "more steps than it is given");
+    buf_clear(&deep);
+    for (int i = 0; i < 1001; i++)
+        buf_printf(&deep, "\\newtheorem{t%d}{T}", i);
+    expect_report(deep.data, "more than 1000 kinds of theorem");
+    buf_clear(&deep);
+    for (int i = 0; i < 6000; i++)
+        buf_put_text(&deep, "\\InputIfFileExists{x}{}{}");
+    buf_put_byte(&deep, '\0');
+    expect_report(deep.data, "more than 5000 files");
+    buf_free(&deep);
+}
+
+static void test_fragment(void **state)
+{
+    struct buf out = {0};
+    uint64_t n;
+    (void)state;
+    latex_text(slice_of("a  \\b{c}\n % d"), ENCODING_UTF8, &out);
+    memcpy(&n, out.data, sizeof n);
+    assert_int_equal(n, strlen("a \\b{c} % d"));
+    assert_memory_equal(out.data + sizeof n, "a \\b{c} % d", n);
+    buf_free(&out);
+}
+
+static int load(void **state)
+{
+    (void)state;
+    charset_load();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_macros),
+        cmocka_unit_test(test_uncalled),
+        cmocka_unit_test(test_registers),
+        cmocka_unit_test(test_xparse),
+        cmocka_unit_test(test_conditionals),
+        cmocka_unit_test(test_sections),
+        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_index_style),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_verb),
+        cmocka_unit_test(test_math),
+        cmocka_unit_test(test_signs),
+        cmocka_unit_test(test_entries),
+        cmocka_unit_test(test_inputs),
+        cmocka_unit_test(test_styles),
+        cmocka_unit_test(test_dtx),
+        cmocka_unit_test(test_loops),
+        cmocka_unit_test(test_bibliography),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_places_of_code),
+        cmocka_unit_test(test_encodings),
+        cmocka_unit_test(test_repairs),
+        cmocka_unit_test(test_bombs),
+        cmocka_unit_test(test_fragment),
+        cmocka_unit_test(test_index),
+    };
+    return cmocka_run_group_tests(tests, load, NULL);
+}

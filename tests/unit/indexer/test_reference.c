@@ -1,0 +1,274 @@
+#include "tests/unit/support/parsing.h"
+
+/* Reference entries of the tools that manuals are made with, and the lists of
+ * contents they leave. */
+
+#define WORDS                                                                  \
+    "It has a meaning of more than a few words, which is what tells "          \
+    "it from others."
+
+static void test_sphinx(void **state)
+{
+    (void)state;
+    expect(
+        "<h1>T</h1><p>Lead<dl class='py class'><dt class='sig sig-object py'"
+        " id=m.C><em>class </em><span class=descname>C</span>(x)<a"
+        " class=headerlink href=#m.C>¶</a></dt><dd><p>About C."
+        "<dl class='py method'><dt class=sig id=m.C.f><span class=descname>f"
+        "</span>()</dt><dt class=sig id=m.C.g><span class=descname>g</span>()"
+        "</dt><dd><p>Both.<dl class='field-list'><dt>Returns</dt><dd>x</dd>"
+        "</dl></dd></dl><p>More of C.</dd></dl><p>Tail",
+        "# T\nparagraph: Lead\nparagraph: Tail\n"
+        "#* class C(x) {m.C}\nparagraph: About C.\nparagraph: More of C.\n"
+        "##* f(), g() {m.C.f}\nparagraph: Both.\ndefinition: Returns\\n  x\n");
+    expect("<h1>T</h1><dl class=function><dt id=f><code class=descname>f</code>"
+           "<dd></dl>",
+           "# T\n#* f {f}\ndefinition: f\n");
+}
+
+static void test_named_terms(void **state)
+{
+    (void)state;
+    expect("<h1>T</h1><div class=variablelist><dl class=variablelist>"
+           "<dt id=GUC-A><span class=term><code>a</code> (<code>int</code>)"
+           "<a id=i1 class=indexterm></a></span> <a href='#GUC-A'"
+           " class=id_link>#</a></dt><dd><p>" WORDS "</dd>"
+           "<dt id=GUC-B><code>b</code></dt><dd><p>" WORDS
+           "<dl><dt id=v><code>on</code><dd>" WORDS "</dl></dd></dl></div>",
+           "# T\n#* a (int) {GUC-A}\nparagraph: " WORDS "\n"
+           "#* b {GUC-B}\nparagraph: " WORDS "\ndefinition: on\\n  " WORDS
+           "\n");
+    expect("<h1>T</h1><dl>\n<dt>-a</dt>\n<dt>--all</dt>\n<dd>" WORDS "</dd>\n"
+           "<dt>--none</dt>\n<dd>" WORDS "</dd></dl>",
+           "# T\n#* -a, --all\nparagraph: " WORDS
+           "\n#* --none\nparagraph: " WORDS "\n");
+}
+
+/* Terms in prose, when each has an anchor and a section's worth of text. */
+static void test_long_meanings(void **state)
+{
+    (void)state;
+    expect("<h1>T</h1><dl><hr><dt><img alt=''><a name=box>(BOX)</a><dd>" WORDS
+           "<p>" WORDS "<p>" WORDS "<dt><a name=arc>(ARC)</a><dd>" WORDS
+           "<p>" WORDS "</dl>",
+           "# T\n#* (BOX) {box}\nparagraph: " WORDS "\nparagraph: " WORDS
+           "\nparagraph: " WORDS "\n#* (ARC) {arc}\nparagraph: " WORDS
+           "\nparagraph: " WORDS "\n");
+    /* Japanese has no spaces: 80 characters are 40 words. */
+    struct buf html = {0};
+    buf_put_text(&html, "<h1>T</h1><dl><dt id=a>x<dd>");
+    for (int i = 0; i < 80; i++)
+        buf_put_text(&html, "語");
+    struct tree *tree = parse(html.data);
+    assert_int_equal(tree->count, 2);
+    assert_true(tree->nodes[1].entry);
+    tree_free(tree);
+    buf_free(&html);
+}
+
+static void test_definitions_stay(void **state)
+{
+    (void)state;
+    expect("<dl><dt id=a><code>a</code><dd>short<dt id=b><code>b</code><dd>"
+           "short</dl><dl><dt>- 1<dd>" WORDS "</dl>"
+           "<dl class=glossary><dt id=g><code>g</code><dd>" WORDS "</dl>"
+           "<dl><dt id=p>prose<dd>" WORDS "</dl>",
+           "# \ndefinition: a\\n  short\ndefinition: b\\n  short\n"
+           "definition: - 1\\n  " WORDS "\ndefinition: g\\n  " WORDS "\n"
+           "definition: prose\\n  " WORDS "\n");
+}
+
+static void test_texinfo(void **state)
+{
+    (void)state;
+    expect("<h1>T</h1><a id=XREFf></a><dl class=def><dt id=index-f><span"
+           " class=category>: </span><strong>f</strong> (<var>x</var>)<a"
+           " href='#index-f' class=copiable-anchor> &para;</a></dt><dd>Does."
+           "</dl>",
+           "# T\n#* f (x) {index-f}\nparagraph: Does.\n");
+}
+
+static void test_doxygen(void **state)
+{
+    (void)state;
+    expect("<h1>T</h1><h2 class=groupheader>Functions</h2><a id=a1></a>"
+           "<h2 class=memtitle><span class=permalink><a href=#a1>◆&nbsp;</a>"
+           "</span>f()</h2><div class=memitem><div class=memproto>int f()</div>"
+           "<div class=memdoc><p>Does.</div></div>"
+           "<h2 class=groupheader>Macros</h2><a class=anchor id=m></a>"
+           "<div class=memitem><div class=memproto>#define M</div>"
+           "<div class=memdoc>One.</div></div>",
+           "# T\n## Functions\n##* f() {a1}\nparagraph: int f()\n"
+           "paragraph: Does.\n## Macros\n##* #define M {m}\nparagraph: One.\n");
+}
+
+/* What a heading names has the heading's level. */
+static void test_levels(void **state)
+{
+    (void)state;
+    struct tree *tree = parse("<h1>T</h1><h2 class=memtitle>f()</h2><p>Does."
+                              "<h2>Other</h2><p>x");
+    assert_true(tree->nodes[1].entry && !tree->nodes[2].entry);
+    assert_int_equal(tree->nodes[1].level, 2);
+    assert_int_equal(tree->nodes[2].parent, 0);
+    tree_free(tree);
+}
+
+static void test_rustdoc(void **state)
+{
+    (void)state;
+    expect("<h1>Vec</h1><h2>Implementations</h2><details class='toggle "
+           "implementors-toggle' open><summary><section id=impl class=impl>"
+           "<h3 class=code-header>impl Vec</h3></section></summary>"
+           "<div class=impl-items><details class='toggle method-toggle' open>"
+           "<summary><section id=method.new class=method><span class=rightside"
+           "><a href=s>source</a></span><h4 class=code-header>fn "
+           "new()</h4></section>"
+           "</summary><div class=docblock><p>Makes.<h5>Examples</h5>x</div>"
+           "</details></div></details><h2>Traits</h2>",
+           "# Vec\n## Implementations\n### impl Vec {impl}\n"
+           "###* fn new() {method.new}\nparagraph: Makes.\n"
+           "##### Examples\nparagraph: x\n## Traits\n");
+}
+
+static void test_javadoc(void **state)
+{
+    (void)state;
+    expect("<h1>Class C</h1><ul class=blockList><li class=blockList>"
+           "<h3>Method Detail</h3><a id='f()'></a><ul class=blockList>"
+           "<li class=blockList><h4>f</h4><pre>void f()</pre>"
+           "<div class=block>Does.</div></li></ul></li></ul>",
+           "# Class C\n## Method Detail\n##* f {f()}\ncode: void f()\n"
+           "paragraph: Does.\n");
+    expect("<h1>Class C</h1><section class=method-details><h2>Methods</h2>"
+           "<ul class=member-list><li><section class=detail id='f()'><h3>f</h3>"
+           "<div>void f()</div></section></li></ul></section>",
+           "# Class C\n## Methods\n##* f {f()}\nparagraph: void f()\n");
+}
+
+static void test_others(void **state)
+{
+    (void)state;
+    expect("<h1>M</h1><div class=top><p class=src><a id=v:f class=def>f</a> :: "
+           "Int</p><div class=doc><p>Does.</div></div>after",
+           "# M\nparagraph: after\n#* f :: Int {v:f}\nparagraph: Does.\n");
+    expect("<h1>M</h1><h3 class=fn id=f><a name=f></a>void f()</h3><p>Does.",
+           "# M\n#* void f() {f}\nparagraph: Does.\n");
+    expect("<h1>M</h1><pre><span id=VALf>val f</span> : int</pre>"
+           "<div class=info>Does.</div>",
+           "# M\n#* val f : int {VALf}\ncode: val f : int\nparagraph: Does.\n");
+    expect(
+        "<h1>M</h1><dl class=latex><dt class=pubdef><a id=f/1><b>f</b>(X)</a>"
+        "</dt><dd class=defbody>Does.</dl>",
+        "# M\n#* f(X) {f/1}\nparagraph: Does.\n");
+}
+
+/* A long signature is a title by its beginning, and whole in a block. */
+static void test_long_signature(void **state)
+{
+    (void)state;
+    struct buf html = {0};
+    buf_put_text(&html, "<h1>T</h1><dl class=c><dt class=sig id=f>f(");
+    for (int i = 0; i < 40; i++)
+        buf_put_text(&html, "int éé, ");
+    buf_put_text(&html, ")<dd>x</dl>");
+    struct tree *tree = parse_bytes(buf_slice(&html));
+    const struct node *entry = &tree->nodes[1];
+    assert_true(entry->entry);
+    assert_int_equal(entry->level, TREE_LEVEL_ENTRY);
+    assert_in_range(entry->title.size, 180, 200);
+    assert_true(text_is_utf8(entry->title.data, entry->title.size));
+    assert_int_equal(entry->block_count, 2);
+    assert_int_equal(entry->blocks[0].kind, BLOCK_DEFINITION);
+    assert_true(entry->blocks[0].text.size > 350);
+    tree_free(tree);
+    buf_free(&html);
+}
+
+/* ---- Contents ---- */
+
+static void expect_contents(const char *html, int kind, const char *links)
+{
+    struct tree *tree = parse(html);
+    struct buf shown = {0};
+    for (uint32_t i = 0; i < tree->page.link_count; i++) {
+        const struct page_link *link = &tree->page.links[i];
+        for (uint32_t d = 0; d < link->depth; d++)
+            buf_put_byte(&shown, '>');
+        if (link->title.size)
+            buf_put_byte(&shown, '=');
+        buf_put_slice(&shown, link->title.size ? link->title : link->url);
+        buf_put_byte(&shown, ' ');
+    }
+    assert_int_equal(tree->page.contents, kind);
+    assert_string_equal(shown.size ? shown.data : "", links);
+    buf_free(&shown);
+    tree_free(tree);
+}
+
+static void test_contents(void **state)
+{
+    (void)state;
+    expect_contents("<h1>T</h1><a href=no.html>x</a><div class=toctree-wrapper>"
+                    "<ul><li><a href=a.html>A</a><ul><li><a href=a.html#s>S</a>"
+                    "<li><a href=b.html>B</a></ul></ul></div>"
+                    "<div class=toctree-wrapper><ul><li><a href=c.html>C</a>"
+                    "<li><a href='https://x/y.html'>Y</a></ul></div>",
+                    CONTENTS_BELOW, "a.html >b.html c.html ");
+    expect_contents(
+        "<nav><ol class=chapter><li><a href=a.html>A</a><li>"
+        "<ol class=section><li><a href=b.html>B</a></ol></ol></nav>",
+        CONTENTS_WHOLE, "a.html >b.html ");
+    expect_contents("<table class=directory><tr id=row_0_><td><a href=a.html>A"
+                    "</a><tr id=row_0_0_><td><a href=b.html>B</a></table>",
+                    CONTENTS_BELOW, "a.html >b.html ");
+    expect_contents("<frameset><frame src=menu.html><frame src=main.html>"
+                    "</frameset>",
+                    CONTENTS_FRAMES, "menu.html main.html ");
+    expect_contents(
+        "<nav><a href=z.html>Z</a></nav><p>See<ul><li><a href=a.html"
+        ">Aaa</a><li><a href=b.html>Bbb</a><li><a href=c.html>C</a>"
+        "<li><a href=d.html>D</a><ul><li><a href=e.html>E</a></ul>"
+        "</ul>",
+        CONTENTS_GUESS, "a.html b.html c.html d.html >e.html ");
+    expect_contents("<p>A text with <a href=a.html>a</a> <a href=b.html>b</a> "
+                    "<a href=c.html>c</a> <a href=d.html>d</a> "
+                    "<a href=e.html>e</a>, five links.",
+                    CONTENTS_NONE, "");
+    /* Whatever it says of each page, and not what it links to meanwhile. */
+    expect_contents(
+        "<h1>T</h1><ul><li><a href=s.html>S</a></ul>"
+        "<ul><li><a onclick=x><span>►</span> One</a><ul>"
+        "<li><a href=a.html>A</a> which is <a href=no.html>not</a> of one line"
+        "<li><a href=b.html>B</a></ul>"
+        "<li>Two<ul><li><a href=c.html>C</a><li><a href=d.html>D</a></ul>"
+        "<li>Three<ul><li><a href=e.html>E</a><li><a href='http://x'>F</a>"
+        "</ul></ul>",
+        CONTENTS_GROUPS,
+        "=One >a.html >b.html =Two >c.html >d.html =Three >e.html ");
+    /* A text is no heading. */
+    struct buf page = {0};
+    buf_put_text(&page, "<h1>T</h1><ul>");
+    for (char c = 'a'; c < 'e'; c++) {
+        buf_put_text(&page, "<li>");
+        for (int i = 0; i < (c == 'b' ? 600 : 1); i++)
+            buf_put_byte(&page, c);
+        buf_printf(&page, "<ul><li><a href=%c.html>A</a></ul>", c);
+    }
+    expect_contents(page.data, CONTENTS_GROUPS,
+                    "=a >a.html >b.html =c >c.html =d >d.html ");
+    buf_free(&page);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_sphinx),         TEST(test_named_terms),
+        TEST(test_long_meanings),  TEST(test_definitions_stay),
+        TEST(test_texinfo),        TEST(test_doxygen),
+        TEST(test_levels),         TEST(test_rustdoc),
+        TEST(test_javadoc),        TEST(test_others),
+        TEST(test_long_signature), TEST(test_contents),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,467 @@
+/* Whole models through the device's table, and the emulation itself. */
+#include "tests/unit/support/devices.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+/* Of the largest value.  With bf16 weights both factors of large products are
+ * rounded to 8 bits. */
+static const double F32_BOUND = 1e-3, BF16_BOUND = 3e-2;
+
+/* Without its tokenizer: only ids are read here. */
+static struct model *open_model(const char *kind, const struct kernels *table,
+                                bool exact)
+{
+    char path[128];
+    snprintf(path, sizeof path, MODELS "%s", kind);
+    return open_at(path, table, exact, false);
+}
+
+static double bound_of(const struct model *model)
+{
+    return strcmp(model_facts(model)->type, "f32") != 0 ? BF16_BOUND
+                                                        : F32_BOUND;
+}
+
+static void check_kind(const char *kind, const struct kernels *table)
+{
+    struct safetensors *file = open_golden(kind);
+    size_t count = tensor_values(safetensors_find(file, "ids"));
+    int32_t *ids = golden(file, "ids");
+    float *logits = golden(file, "logits");
+    struct model *model = open_model(kind, table, false);
+    check_logits(model, ids, count, 32, logits, bound_of(model));
+    model_close(model);
+    free(ids);
+    free(logits);
+    safetensors_close(file);
+}
+
+static void decoders_give_the_logits(void **state)
+{
+    (void)state;
+    static const char *const hils[] = {"hils-olmo", "hils-qwen", "hils-shared"};
+    for (int t = 0; t < TABLES; t++) {
+        const struct kernels *table = device_table(t);
+        for (size_t k = 0; table && k < DECODERS; k++)
+            check_kind(decoders[k], table);
+        for (size_t k = 0; table && k < 3; k++)
+            check_kind(hils[k], table);
+    }
+}
+
+static void check_embedder(const char *kind, const struct kernels *table)
+{
+    enum { INPUTS = 4 };
+    struct safetensors *file = open_golden(kind);
+    struct model *model = open_model(kind, table, false);
+    size_t width = model_facts(model)->width;
+    float *got = mem_alloc(INPUTS * width * sizeof *got);
+    for (size_t i = 0; i < INPUTS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "ids.%zu", i);
+        int32_t *ids = golden(file, name);
+        struct embed_input input = {
+            ids, tensor_values(safetensors_find(file, name)), NULL};
+        snprintf(name, sizeof name, "embedding.%zu", i);
+        float *wanted = golden(file, name);
+        assert_int_equal(model_embed(model, &input, 1, NULL, got, NULL), 0);
+        check_near(kind, got, wanted, width, bound_of(model));
+        free(ids);
+        free(wanted);
+    }
+    free(got);
+    model_close(model);
+    safetensors_close(file);
+}
+
+/* The texts of a golden in one batch, between soft tokens. */
+static void check_made_for_hils(const char *kind, const struct kernels *table)
+{
+    enum { TEXTS = 10 };
+    char path[128];
+    struct safetensors *file = NULL;
+    struct embed_input inputs[TEXTS];
+    snprintf(path, sizeof path, MODELS "%s/vectors.safetensors", kind);
+    assert_int_equal(safetensors_open(path, &file, NULL), 0);
+    int32_t *ids = golden(file, "ids"), *lengths = golden(file, "lengths");
+    float *soft = golden(file, "soft"), *wanted = golden(file, "wrapped");
+    struct model *model = open_model(kind, table, false);
+    size_t width = model_facts(model)->width;
+    float *got = mem_alloc(TEXTS * width * sizeof *got);
+    for (size_t i = 0; i < TEXTS; i++)
+        inputs[i] = (struct embed_input){ids, (size_t)lengths[i], soft};
+    assert_int_equal(model_embed(model, inputs, TEXTS, NULL, got, NULL), 0);
+    check_near(kind, got, wanted, TEXTS * width, bound_of(model));
+    free(got);
+    model_close(model);
+    free(ids);
+    free(lengths);
+    free(soft);
+    free(wanted);
+    safetensors_close(file);
+}
+
+static void embedders_give_the_vectors(void **state)
+{
+    (void)state;
+    for (int t = 0; t < TABLES; t++) {
+        const struct kernels *table = device_table(t);
+        for (size_t k = 0; table && k < EMBEDDERS; k++)
+            check_embedder(embedders[k], table);
+        if (table) {
+            check_made_for_hils("hils-olmo", table);
+            check_made_for_hils("hils-memory", table);
+        }
+    }
+}
+
+static void exact_sessions_read_as_full_ones(void **state)
+{
+    (void)state;
+    for (int t = 0; t < TABLES; t++) {
+        const struct kernels *table = device_table(t);
+        if (!table)
+            continue;
+        struct model *model = open_model("qwen2", table, true);
+        check_exact(model, bound_of(model));
+        model_close(model);
+    }
+}
+
+/* Steps that are one graph each give the bits of those that are not; the graph is
+ * made once, and once more when more slots need one more kernel. */
+static void steps_are_replayed(void **state)
+{
+    (void)state;
+    enum { PROMPT = 20, COUNT = 90, STEPS = COUNT - PROMPT };
+    static const char *const models[] = {"llama3", "qwen2", "hils-qwen",
+                                         "star-olmo"};
+    const struct kernels *table = device_table(0);
+    struct emulated_steps *seen = emulated_steps_seen();
+    int32_t ids[COUNT];
+    fill_ids(ids, COUNT, 60, 3);
+    for (size_t k = 0; table && k < sizeof models / sizeof models[0]; k++) {
+        struct model *model = open_model(models[k], table, false);
+        size_t values = STEPS * model_facts(model)->vocabulary;
+        struct emulated_steps before = *seen;
+        float *with = read_steps(model, ids, PROMPT, COUNT);
+        size_t started = seen->started - before.started;
+        size_t made = seen->made - before.made;
+        size_t changed = seen->changed - before.changed;
+        if (started < STEPS / 2 || made > 10)
+            fail_msg("%s: %zu of %d steps by %zu graphs", models[k], started,
+                     STEPS, made);
+        if (changed >= started * seen->nodes / 2)
+            fail_msg("%s: %zu nodes changed in %zu steps of %zu", models[k],
+                     changed, started, seen->nodes);
+        seen->refused = true;
+        model_close(model);
+        model = open_model(models[k], table, false);
+        before = *seen;
+        float *without = read_steps(model, ids, PROMPT, COUNT);
+        assert_int_equal(seen->started, before.started);
+        seen->refused = false;
+        assert_memory_equal(with, without, values * sizeof *with);
+        free(with);
+        free(without);
+        model_close(model);
+    }
+}
+
+/* A launch that is put off and finds no memory when it is started: the step says
+ * so, wherever it was among those of a first step, whose scratch memory is too
+ * small, or of a graph's; and the model goes on. */
+static void a_step_says_what_failed(void **state)
+{
+    (void)state;
+    enum { PROMPT = 20, STEPS = 5, COUNT = PROMPT + STEPS };
+    enum { PLACES = 15, EACH = 8 };
+    const struct kernels *table = device_table(0);
+    int32_t ids[COUNT];
+    fill_ids(ids, COUNT, 60, 3);
+    size_t failures = 0;
+    if (!table)
+        return;
+    struct model *model = open_model("hils-qwen", table, false);
+    size_t vocabulary = model_facts(model)->vocabulary;
+    float *want = read_steps(model, ids, PROMPT, COUNT);
+    for (unsigned at = 0; at < PLACES * EACH; at += EACH) {
+        struct session *s = NULL;
+        model_close(model);
+        model = open_model("hils-qwen", table, false);
+        assert_int_equal(session_open(model, &s, NULL), 0);
+        assert_int_equal(session_feed(s, ids, PROMPT, NULL, NULL, NULL), 0);
+        emulated_fail(EMULATED_LAUNCH_NO_MEMORY, at);
+        int code = 0;
+        for (size_t i = 0; i < STEPS && !code; i++) {
+            code = session_feed(s, ids + PROMPT + i, 1, NULL, NULL, NULL);
+            if (!code && memcmp(session_logits(s), want + i * vocabulary,
+                                vocabulary * sizeof *want) != 0)
+                fail_msg("launch %u failed, and step %zu is wrong", at, i);
+        }
+        failures += code != 0;
+        session_close(s);
+        float *again = read_steps(model, ids, PROMPT, COUNT);
+        assert_memory_equal(again, want, STEPS * vocabulary * sizeof *want);
+        free(again);
+    }
+    assert_int_equal(failures, PLACES);
+    model_close(model);
+    free(want);
+}
+
+/* Sessions that come and go in the same steps, and prompts between them, change
+ * no other's logits. */
+static void steps_of_many_are_replayed(void **state)
+{
+    (void)state;
+    enum { SESSIONS = 3, STEPS = 24, PROMPT = 9 };
+    const struct kernels *table = device_table(0);
+    int32_t ids[SESSIONS * 64];
+    fill_ids(ids, SESSIONS * 64, 60, 7);
+    if (!table)
+        return;
+    struct model *model = open_model("mistral", table, false);
+    struct model *plain = open_model("mistral", kernels_ref(), false);
+    struct session *sessions[SESSIONS], *alone[SESSIONS];
+    size_t vocabulary = model_facts(model)->vocabulary, open = 0;
+    size_t started = emulated_steps_seen()->started;
+    for (size_t step = 0; step < STEPS; step++) {
+        int32_t next[SESSIONS];
+        if (step % 8 == 0) {
+            const int32_t *prompt = ids + open * 64;
+            assert_int_equal(session_open(model, &sessions[open], NULL), 0);
+            assert_int_equal(session_open(plain, &alone[open], NULL), 0);
+            assert_int_equal(
+                session_feed(sessions[open], prompt, PROMPT, NULL, NULL, NULL),
+                0);
+            assert_int_equal(
+                session_feed(alone[open], prompt, PROMPT, NULL, NULL, NULL), 0);
+            open++;
+        }
+        for (size_t i = 0; i < open; i++)
+            next[i] = ids[i * 64 + session_length(sessions[i])];
+        assert_int_equal(session_step(sessions, next, open, NULL, NULL), 0);
+        for (size_t i = 0; i < open; i++) {
+            assert_int_equal(
+                session_feed(alone[i], &next[i], 1, NULL, NULL, NULL), 0);
+            check_near("a step of many", session_logits(sessions[i]),
+                       session_logits(alone[i]), vocabulary, bound_of(model));
+        }
+    }
+    assert_int_equal(open, SESSIONS);
+    /* Of each eight the first finds others in the step before. */
+    assert_true(emulated_steps_seen()->started - started >= SESSIONS * 6);
+    for (size_t i = 0; i < open; i++) {
+        session_close(sessions[i]);
+        session_close(alone[i]);
+    }
+    model_close(model);
+    model_close(plain);
+}
+
+/* Aligned activations are read another way than those of test_products. */
+static void check_aligned_product(const struct kernels *table, size_t m,
+                                  size_t n, size_t k)
+{
+    struct kernel_run run = {.stream = NULL};
+    const struct kernels *ref = kernels_ref();
+    struct kernel_weight *mine = NULL, *theirs = NULL;
+    uint16_t *half = mem_alloc(n * k * sizeof *half);
+    float *a = mem_alloc(m * k * sizeof *a), *want = mem_alloc(m * n * 4);
+    float *got = mem_alloc(m * n * sizeof *got);
+    uint64_t seed = 3;
+    for (size_t i = 0; i < n * k; i++) /* from 0.5 to 2 */
+        half[i] = (uint16_t)(0x3F00 + unit_below(&seed, 256));
+    for (size_t i = 0; i < m * k; i++)
+        a[i] = (float)unit_below(&seed, 2001) / 1000.0F - 1.0F;
+    assert_int_equal(ref->weight(&run, half, KERNEL_BF16, n, k, &theirs), 0);
+    assert_int_equal(table->weight(&run, half, KERNEL_BF16, n, k, &mine), 0);
+    ref->product(&run, want, a, theirs, m, false);
+    float *in = table->allocate(&run, m * k * sizeof *in);
+    float *out = table->allocate(&run, m * n * sizeof *out);
+    assert_true(in && out);
+    assert_int_equal(table->upload(&run, in, a, m * k * sizeof *a), 0);
+    assert_int_equal(table->product(&run, out, in, mine, m, false), 0);
+    assert_int_equal(table->download(&run, got, out, m * n * sizeof *got), 0);
+    check_near("aligned product", got, want, m * n, F32_BOUND);
+    table->release(&run, in);
+    table->release(&run, out);
+    table->weight_free(&run, mine);
+    ref->weight_free(&run, theirs);
+    free(half);
+    free(a);
+    free(want);
+    free(got);
+}
+
+static void aligned_products_are_right(void **state)
+{
+    (void)state;
+    static const size_t rows[] = {1, 3, 4, 7, 15};
+    for (int t = 0; t < TABLES; t++) {
+        const struct kernels *table = device_table(t);
+        for (size_t r = 0; table && r < sizeof rows / sizeof rows[0]; r++)
+            for (size_t k = 8; k < 400; k += 128)
+                check_aligned_product(table, rows[r], 5, k);
+    }
+}
+
+/* The caller survives it, and so does the device. */
+static void too_much_memory_is_an_answer(void **state)
+{
+    (void)state;
+    for (int t = 0; t < TABLES; t++) {
+        const struct kernels *table = device_table(t);
+        struct kernel_run run = {.stream = NULL};
+        if (!table)
+            continue;
+        float host[4] = {1, 2, 3, 4}, back[4] = {0};
+        struct kernel_weight *weight = NULL;
+        assert_null(table->allocate(&run, (size_t)1 << 50));
+        assert_int_equal(
+            table->weight(&run, host, KERNEL_F32, SIZE_MAX / 2, 8, &weight),
+            KERNEL_NO_MEMORY);
+        assert_null(weight);
+        float *x = table->allocate(&run, sizeof host);
+        assert_non_null(x);
+        assert_int_equal(table->pool_attention(&run, x, x, x, x, x, 1,
+                                               (size_t)1 << 30, 1,
+                                               (size_t)1 << 30),
+                         KERNEL_NO_MEMORY);
+        assert_int_equal(table->upload(&run, x, host, sizeof host), 0);
+        assert_int_equal(table->scale(&run, x, 2, 4), 0);
+        assert_int_equal(table->download(&run, back, x, sizeof back), 0);
+        for (int i = 0; i < 4; i++)
+            assert_true(back[i] == 2 * host[i]); /* exact in floats */
+        table->release(&run, x);
+    }
+}
+
+/* ---- The instrument ---- */
+
+/* Whether what a child runs ends it by abort. */
+static bool aborts(void (*body)(void))
+{
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        signal(SIGABRT, SIG_DFL);
+        if (!freopen("/dev/null", "w", stderr))
+            _exit(1);
+        body();
+        _exit(0);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+static void wait_in_part(void)
+{
+    emulated_self_test(EMULATED_BARRIER_IN_PART, NULL, 0);
+}
+
+static void shuffle_in_part(void)
+{
+    emulated_self_test(EMULATED_SHUFFLE_IN_PART, NULL, 0);
+}
+
+/* A kernel without the barrier it needs gives other numbers than with it; one
+ * that not all threads reach ends the program. */
+static void the_emulation_sees_mistakes(void **state)
+{
+    (void)state;
+    enum { COUNT = 64 };
+    int right[COUNT], wrong[COUNT];
+    const char *reason = NULL;
+    if (!kernels_emulated(&reason)) {
+        printf("SKIP cuda emulated: %s\n", reason);
+        return;
+    }
+    bool seen = false;
+    for (int i = 0; i < 20; i++) {
+        emulated_self_test(EMULATED_RIGHT, right, COUNT);
+        emulated_self_test(EMULATED_NO_BARRIER, wrong, COUNT);
+        for (int j = 0; j < COUNT; j++)
+            assert_int_equal(right[j], (j + 1) % COUNT);
+        seen = seen || memcmp(right, wrong, sizeof right) != 0;
+    }
+    assert_true(seen);
+    assert_true(aborts(wait_in_part));
+    assert_true(aborts(shuffle_in_part));
+}
+
+static void leave_copies(void)
+{
+    emulated_self_test(EMULATED_COPY_NO_WAIT, NULL, 0);
+}
+
+/* A copy that is not waited for gives other numbers, or ends the program. */
+static void the_emulation_sees_missing_waits(void **state)
+{
+    (void)state;
+    enum { COUNT = 64 };
+    int right[COUNT], wrong[COUNT];
+    const char *reason = NULL;
+    if (!kernels_emulated(&reason)) {
+        printf("SKIP cuda emulated: %s\n", reason);
+        return;
+    }
+    emulated_self_test(EMULATED_COPY, right, COUNT);
+    for (int j = 0; j < COUNT; j++)
+        assert_int_equal(right[j], (j + 1) % COUNT);
+    emulated_self_test(EMULATED_COPY_SOON, wrong, COUNT);
+    assert_memory_not_equal(right, wrong, sizeof right);
+    assert_true(aborts(leave_copies));
+}
+
+/* The fragments of a product lie as PTX says: by either read of b the product is
+ * the plain one's; with two registers in each other's place it is not. */
+static void the_emulation_multiplies(void **state)
+{
+    (void)state;
+    float a[16 * 16], b[16 * 8], c[16 * 8], expected[16 * 8];
+    uint64_t seed = 5;
+    const char *reason = NULL;
+    if (!kernels_emulated(&reason)) {
+        printf("SKIP cuda emulated: %s\n", reason);
+        return;
+    }
+    for (int i = 0; i < 256; i++)
+        a[i] = (float)unit_below(&seed, 100) - 50;
+    for (int i = 0; i < 128; i++)
+        b[i] = (float)unit_below(&seed, 100) - 50;
+    for (int i = 0; i < 16; i++)
+        for (int j = 0; j < 8; j++) {
+            expected[i * 8 + j] = 0;
+            for (int k = 0; k < 16; k++)
+                expected[i * 8 + j] += a[i * 16 + k] * b[k * 8 + j];
+        }
+    for (int turned = 0; turned < 2; turned++) {
+        emulated_product_test(a, b, c, turned, false);
+        assert_memory_equal(c, expected, sizeof c);
+        emulated_product_test(a, b, c, turned, true);
+        assert_memory_not_equal(c, expected, sizeof c);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_emulation_sees_mistakes),
+        cmocka_unit_test(the_emulation_sees_missing_waits),
+        cmocka_unit_test(the_emulation_multiplies),
+        cmocka_unit_test(too_much_memory_is_an_answer),
+        cmocka_unit_test(aligned_products_are_right),
+        cmocka_unit_test(decoders_give_the_logits),
+        cmocka_unit_test(embedders_give_the_vectors),
+        cmocka_unit_test(exact_sessions_read_as_full_ones),
+        cmocka_unit_test(steps_are_replayed),
+        cmocka_unit_test(a_step_says_what_failed),
+        cmocka_unit_test(steps_of_many_are_replayed),
+    };
+    return cmocka_run_group_tests(tests, make_pool, end_pool);
+}

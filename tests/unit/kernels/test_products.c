@@ -1,0 +1,330 @@
+/* Products of every table that is there, with weights of each type, and rows of
+ * them: against `ref`, and what must hold of their numbers. */
+#include "tests/unit/support/bench_fixtures.h"
+
+#include "kernels/half.h"
+#include "kernels/cpu/packed_cache.h"
+
+/* A weight at an odd address, where a file may have it. */
+struct laid {
+    char *bytes;
+    float *scale;
+    struct kernel_int8 int8;
+    const void *host; /* as kernels->weight takes it */
+};
+
+static struct laid lay(struct bench *b, int type, size_t n, size_t k)
+{
+    float *values = numbers(b, n * k, 1);
+    size_t size = kernel_type_size(type);
+    struct laid laid = {.bytes = mem_alloc(n * k * size + 1),
+                        .scale = numbers(b, n, 0.01F)};
+    char *at = laid.bytes + 1;
+    for (size_t i = 0; i < n * k; i++, at += size) {
+        uint16_t half =
+            type == KERNEL_BF16 ? ref_to_bf16(values[i]) : half_of(values[i]);
+        int8_t byte = (int8_t)(unit_below(&b->random, 256) - 128);
+        if (type == KERNEL_INT8)
+            memcpy(at, &byte, size);
+        else if (type == KERNEL_F32)
+            memcpy(at, &values[i], size);
+        else
+            memcpy(at, &half, size);
+    }
+    free(values);
+    laid.int8.rows = (const int8_t *)laid.bytes + 1;
+    laid.int8.scale = laid.scale;
+    laid.host = laid.bytes + 1;
+    return laid;
+}
+
+/* Where it lies is the caller's. */
+static const void *host_of(struct laid *laid, int type)
+{
+    return type == KERNEL_INT8 ? (const void *)&laid->int8 : laid->host;
+}
+
+static void lay_free(struct laid *laid)
+{
+    free(laid->bytes);
+    free(laid->scale);
+}
+
+static void drive_product(struct bench *b, int type, size_t m, size_t n,
+                          size_t k)
+{
+    struct laid laid = lay(b, type, n, k);
+    struct kernel_weight *mine = NULL, *theirs = NULL;
+    assert_int_equal(
+        ref->weight(&alone, host_of(&laid, type), type, n, k, &theirs), 0);
+    if (!done(
+            b, "weight",
+            b->table->weight(&b->run, host_of(&laid, type), type, n, k, &mine)))
+        goto out;
+    double bound = b->bound;
+    if (type == KERNEL_BF16 && m >= 16 && !strcmp(b->table->name, "cuda"))
+        b->bound = 4e-3; /* both factors are rounded to 8 bits */
+    for (int add = 0; add < 2; add++)
+        for (int again = 0; again <= (m >= 16); again++) { /* then packed */
+            float *a = numbers(b, m * k, 1), *before = numbers(b, m * n, 1);
+            float *expected = add ? copy(before, m * n) : poisoned(m * n);
+            ref->product(&alone, expected, a, theirs, m, add);
+            const float *in = put(b, a, m * k);
+            float *out = put(b, add ? before : NULL, m * n);
+            if (done(b, "product",
+                     b->table->product(&b->run, out, in, mine, m, add)))
+                check(b, "product", out, expected, m * n);
+            settle(b, "product");
+            float *bias = numbers(b, n, 1);
+            const float *more = put(b, bias, n);
+            in = put(b, a, m * k);
+            out = put(b, add ? before : NULL, m * n);
+            for (size_t i = 0; i < m * n; i++)
+                expected[i] += bias[i % n];
+            if (done(b, "product_bias",
+                     b->table->product_bias(&b->run, out, in, mine, more, m,
+                                            add)))
+                check(b, "product_bias", out, expected, m * n);
+            settle(b, "product_bias");
+            free(bias);
+            free(a);
+            free(before);
+            free(expected);
+        }
+    b->bound = bound;
+out:
+    b->table->weight_free(&b->run, mine);
+    ref->weight_free(&alone, theirs);
+    lay_free(&laid);
+}
+
+static void drive_products(struct bench *b)
+{
+    static const size_t rows[] = {1, 2, 3, 7, 16, 17, 47};
+    static const size_t shapes[][2] = {{1, 1},    {3, 5},    {17, 33},
+                                       {64, 64},  {65, 127}, {130, 96},
+                                       {333, 40}, {20, 515}, {35, 0}};
+    for (int type = 0; type < KERNEL_TYPES; type++) {
+        for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
+            for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
+                drive_product(b, type, rows[r], shapes[s][0], shapes[s][1]);
+        drive_product(b, type, 256, 17, 33);
+        drive_product(b, type, 275, 130, 31);
+        drive_product(b, type, 35, 37, 2100); /* in several pieces of k */
+    }
+    b->table->weight_free(&b->run, NULL);
+}
+
+static void drive_gather(struct bench *b)
+{
+    enum { N = 7, M = 5, MANY = 70 };
+    int32_t row[MANY] = {4, 0, 6, 6, 1};
+    for (size_t i = M; i < MANY; i++)
+        row[i] = (int32_t)unit_below(&b->random, N);
+    for (size_t k = 1, m = M; k < 70; k += 17, m = m == M ? MANY : M)
+        for (int type = 0; type < KERNEL_TYPES; type++) {
+            struct laid laid = lay(b, type, N, k);
+            struct kernel_weight *mine = NULL, *theirs = NULL;
+            ref->weight(&alone, host_of(&laid, type), type, N, k, &theirs);
+            float *expected = poisoned(m * k);
+            ref->gather(&alone, expected, theirs, row, m);
+            if (done(b, "weight",
+                     b->table->weight(&b->run, host_of(&laid, type), type, N, k,
+                                      &mine))) {
+                float *out = put(b, NULL, m * k);
+                if (done(b, "gather",
+                         b->table->gather(&b->run, out, mine, row, m)))
+                    check(b, "gather", out, expected, m * k);
+                settle(b, "gather");
+            }
+            b->table->weight_free(&b->run, mine);
+            ref->weight_free(&alone, theirs);
+            free(expected);
+            lay_free(&laid);
+        }
+}
+
+DRIVE(products)
+DRIVE(gather)
+
+/* Largest error of a product, of the sum of its terms' magnitudes. */
+static double product_error(const struct kernels *table, struct kernel_run *run,
+                            int type, const float *a, const void *host,
+                            size_t m, size_t n, size_t k)
+{
+    struct kernel_weight *w = NULL;
+    float *out = mem_alloc(m * n * sizeof *out);
+    double worst = 0;
+    assert_int_equal(table->weight(run, host, type, n, k, &w), 0);
+    assert_int_equal(table->product(run, out, a, w, m, false), 0);
+    for (size_t i = 0; i < m * n; i++) {
+        const float *row = a + i / n * k;
+        double sum = 0, size = 0;
+        for (size_t l = 0; l < k; l++) {
+            float value = ref_weight_at(w, i % n, l);
+            sum += (double)row[l] * (double)value;
+            size += fabs((double)row[l] * (double)value);
+        }
+        double error = fabs((double)out[i] - sum) / (size + 1e-30);
+        if (!(error <= worst))
+            worst = error;
+    }
+    table->weight_free(run, w);
+    free(out);
+    return worst;
+}
+
+/* Rounding what is multiplied to 16 bits would be off by 1e-5 here, to 8 by
+ * 4e-3. */
+static void drive_exactness(struct bench *b)
+{
+    enum { M = 48, N = 65, K = 5 };
+    float *a = numbers(b, M * K, 1);
+    for (int type = 0; type < KERNEL_TYPES; type++) {
+        struct laid laid = lay(b, type, N, K);
+        double error = b->table->download == ref->download
+                           ? product_error(b->table, &b->run, type, a,
+                                           host_of(&laid, type), M, N, K)
+                           : 0; /* another memory */
+        if (!(error <= 6e-7))
+            fail_msg("%s, type %d: %g", b->label, type, error);
+        lay_free(&laid);
+    }
+    free(a);
+}
+
+DRIVE(exactness)
+
+/* What is not finite stays so, and in its row or column; of a bf16 weight an
+ * infinity is what the oracle says. */
+static void drive_not_finite(struct bench *b)
+{
+    enum { M = 40, N = 35, K = 70, ROW = 21, COLUMN = 33 };
+    const float odd[] = {NAN, INFINITY, -INFINITY};
+    if (b->table->download != ref->download)
+        return;
+    for (size_t i = 0; i < 3 * 2 * KERNEL_TYPES; i++) {
+        int type = (int)(i % KERNEL_TYPES);
+        bool of_w = i / KERNEL_TYPES % 2;
+        bool one_term = type == KERNEL_BF16 || type == KERNEL_INT8;
+        float *a = numbers(b, M * K, 1), x = odd[i / KERNEL_TYPES / 2];
+        float *out = poisoned(M * N), *expected = poisoned(M * N);
+        struct laid laid = lay(b, type, N, K);
+        struct kernel_weight *mine = NULL, *theirs = NULL;
+        uint16_t half = type == KERNEL_BF16 ? ref_to_bf16(x) : half_of(x);
+        char *at = laid.bytes + 1 + (COLUMN * K + 67) * kernel_type_size(type);
+        if (!of_w)
+            a[ROW * K + 67] = x;
+        else if (type == KERNEL_INT8)
+            laid.scale[COLUMN] = x;
+        else if (type == KERNEL_F32)
+            memcpy(at, &x, sizeof x);
+        else
+            memcpy(at, &half, sizeof half);
+        b->table->weight(&b->run, host_of(&laid, type), type, N, K, &mine);
+        ref->weight(&alone, host_of(&laid, type), type, N, K, &theirs);
+        assert_int_equal(b->table->product(&b->run, out, a, mine, M, false), 0);
+        ref->product(&alone, expected, a, theirs, M, false);
+        for (size_t j = 0; j < M * N; j++)
+            if (isfinite(out[j]) != isfinite(expected[j]))
+                fail_msg("%s, case %zu: %g at %zu", b->label, i, (double)out[j],
+                         j);
+            else if (isinf(expected[j]) && one_term && !of_w)
+                assert_true(out[j] == expected[j]);
+        b->table->weight_free(&b->run, mine);
+        ref->weight_free(&alone, theirs);
+        free(a);
+        free(out);
+        free(expected);
+        lay_free(&laid);
+    }
+}
+
+DRIVE(not_finite)
+
+/* Whatever the number of threads, whatever stands beside, and whether a copy of
+ * the weight is kept, as of small models, or not: the same bits. */
+static void drive_same_bits(struct bench *b)
+{
+    static const size_t shapes[][3] = {{40, 384, 384},
+                                       {300, 200, 130},
+                                       {16, 1024, 64},
+                                       {530, 70, 515},
+                                       {35, 70, 2100}};
+    if (b->table->download != ref->download)
+        return;
+    for (size_t s = 0; s < KERNEL_TYPES * sizeof shapes / sizeof shapes[0];
+         s++) {
+        const size_t *shape = shapes[s / KERNEL_TYPES];
+        size_t m = shape[0], n = shape[1], k = shape[2];
+        int type = (int)(s % KERNEL_TYPES);
+        float *a = numbers(b, m * k, 1), *first = mem_alloc(m * n * sizeof *a);
+        float *out = mem_alloc(m * n * sizeof *a);
+        struct laid laid = lay(b, type, n, k);
+        for (unsigned turn = 0; turn < 8; turn++) {
+            struct kernel_run run = {.pool = b->run.pool};
+            size_t others = turn < 4 ? 0 : (size_t)1 << 30; /* weights */
+            run.pool.threads = turn % 4 + 1; /* weights are cut by it */
+            struct kernel_weight *w = NULL;
+            kept_weight(others);
+            b->table->weight(&run, host_of(&laid, type), type, n, k, &w);
+            float *to = turn ? out : first;
+            assert_int_equal(b->table->product(&run, to, a, w, m, false), 0);
+            kept_weight_gone(others);
+            if (turn)
+                assert_memory_equal(out, first, m * n * sizeof *out);
+            b->table->weight_free(&run, w);
+        }
+        lay_free(&laid);
+        free(a);
+        free(first);
+        free(out);
+    }
+}
+
+DRIVE(same_bits)
+
+/* oneDNN works in our threads only, but a caller's own OpenMP is its own. */
+extern int omp_get_max_threads(void) __attribute__((weak));
+extern void omp_set_num_threads(int count) __attribute__((weak));
+
+static void openmp_is_left_as_it_was(void **state)
+{
+    (void)state;
+    enum { SIZE = 64 };
+    if (!omp_get_max_threads || !omp_set_num_threads)
+        skip();
+    struct kernel_run run = {.stream = NULL};
+    const struct kernels *table = kernels_cpu();
+    struct kernel_weight *weight = NULL;
+    float *values = mem_alloc(SIZE * SIZE * sizeof *values);
+    float *out = mem_alloc(SIZE * SIZE * sizeof *out);
+    assert_int_equal(
+        table->weight(&run, values, KERNEL_F32, SIZE, SIZE, &weight), 0);
+    int before = omp_get_max_threads();
+    assert_true(cpu_limit(CPU_PLAIN)); /* no tiles: oneDNN does it */
+    for (int threads = 3; threads < 6; threads++) {
+        omp_set_num_threads(threads);
+        assert_int_equal(table->product(&run, out, values, weight, SIZE, false),
+                         0);
+        assert_int_equal(omp_get_max_threads(), threads);
+    }
+    cpu_limit_none();
+    omp_set_num_threads(before);
+    table->weight_free(&run, weight);
+    free(values);
+    free(out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(openmp_is_left_as_it_was), /* the first product */
+        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_exactness),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_same_bits),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

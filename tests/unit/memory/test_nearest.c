@@ -1,0 +1,292 @@
+#include "tests/unit/support/unit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "memory/vectors/ivf.h"
+#include "memory/vectors/ivf_dot.h"
+
+enum { WIDTH = 40, ROWS = 6000, QUERIES = 60, DEEP = 10, CANDIDATES = 60 };
+
+static void random_unit(uint64_t *seed, float *vector)
+{
+    double length = 0;
+    for (int i = 0; i < WIDTH; i++) {
+        double sum = 0; /* of uniform numbers: about normal */
+        for (int k = 0; k < 4; k++)
+            sum += unit_below(seed, 2000001) / 1e6 - 1;
+        vector[i] = (float)sum;
+        length += sum * sum;
+    }
+    for (int i = 0; i < WIDTH; i++)
+        vector[i] /= (float)sqrt(length);
+}
+
+static float dot(const float *a, const float *b)
+{
+    double sum = 0;
+    for (int i = 0; i < WIDTH; i++)
+        sum += (double)a[i] * (double)b[i];
+    return (float)sum;
+}
+
+struct fixture {
+    float *values; /* [ROWS, WIDTH] */
+    const float *rows[ROWS];
+    struct nearest *nearest;
+};
+
+/* `centres` 0: rows without structure. */
+static void vector_near(uint64_t *seed, const float *centres, uint32_t count,
+                        float *ret)
+{
+    random_unit(seed, ret);
+    if (!count)
+        return;
+    const float *centre = centres + (size_t)unit_below(seed, count) * WIDTH;
+    double length = 0;
+    for (int i = 0; i < WIDTH; i++) {
+        ret[i] = centre[i] + 0.7F * ret[i];
+        length += (double)ret[i] * (double)ret[i];
+    }
+    for (int i = 0; i < WIDTH; i++)
+        ret[i] /= (float)sqrt(length);
+}
+
+static struct fixture *make_fixture(uint64_t *seed, const float *centres,
+                                    uint32_t count)
+{
+    struct fixture *f = mem_alloc(sizeof *f);
+    f->values = mem_alloc((size_t)ROWS * WIDTH * sizeof *f->values);
+    for (size_t i = 0; i < ROWS; i++) {
+        f->rows[i] = f->values + i * WIDTH;
+        vector_near(seed, centres, count, f->values + i * WIDTH);
+    }
+    assert_int_equal(
+        nearest_make(f->rows, ROWS, WIDTH, NULL, &f->nearest, NULL), 0);
+    return f;
+}
+
+static void free_fixture(struct fixture *f)
+{
+    nearest_free(f->nearest);
+    free(f->values);
+    free(f);
+}
+
+/* Of the ten nearest rows, those among the candidates. */
+static size_t held(const struct fixture *f, const float *query)
+{
+    struct near_row found[CANDIDATES];
+    float scores[ROWS];
+    size_t hits = 0, seen = 0;
+    size_t count = nearest_search(f->nearest, query, nearest_probes(f->nearest),
+                                  CANDIDATES, found, &seen);
+    assert_true(count <= CANDIDATES && seen <= ROWS && count <= seen);
+    for (size_t r = 0; r < ROWS; r++)
+        scores[r] = dot(query, f->rows[r]);
+    for (int n = 0; n < DEEP; n++) {
+        uint32_t best = 0;
+        for (uint32_t r = 1; r < ROWS; r++)
+            if (scores[r] > scores[best])
+                best = r;
+        for (size_t i = 0; i < count; i++)
+            hits += found[i].row == best;
+        scores[best] = -2;
+    }
+    return hits;
+}
+
+static void assert_recall(uint64_t seed, uint32_t centre_count)
+{
+    float *centres = mem_alloc((centre_count + 1) * WIDTH * sizeof *centres);
+    for (size_t c = 0; c < centre_count; c++)
+        random_unit(&seed, centres + c * WIDTH);
+    struct fixture *f = make_fixture(&seed, centres, centre_count);
+    size_t hits = 0;
+    for (int q = 0; q < QUERIES; q++) {
+        float query[WIDTH];
+        vector_near(&seed, centres, centre_count, query);
+        hits += held(f, query);
+    }
+    if (hits * 100 < (size_t)QUERIES * DEEP * 96)
+        fail_msg("%zu of %d, %u of %u lists", hits, QUERIES * DEEP,
+                 nearest_probes(f->nearest), nearest_lists(f->nearest));
+    free_fixture(f);
+    free(centres);
+}
+
+static void recall_is_kept_on_rows_in_groups(void **state)
+{
+    (void)state;
+    assert_recall(1, 20);
+    assert_recall(2, 300);
+}
+
+static void recall_is_kept_on_rows_without_structure(void **state)
+{
+    (void)state;
+    assert_recall(3, 0);
+    assert_recall(4, 0);
+}
+
+static void structure_saves_work(void **state)
+{
+    (void)state;
+    uint64_t seed = 5;
+    float centres[20 * WIDTH];
+    for (size_t c = 0; c < 20; c++)
+        random_unit(&seed, centres + c * WIDTH);
+    struct fixture *grouped = make_fixture(&seed, centres, 20);
+    struct fixture *plain = make_fixture(&seed, centres, 0);
+    assert_true(nearest_probes(grouped->nearest) <
+                nearest_probes(plain->nearest));
+    free_fixture(grouped);
+    free_fixture(plain);
+}
+
+static void all_lists_hold_each_row_once(void **state)
+{
+    (void)state;
+    uint64_t seed = 7;
+    struct fixture *f = make_fixture(&seed, NULL, 0);
+    struct near_row *found = mem_alloc(ROWS * sizeof *found);
+    bool *met = mem_alloc(ROWS);
+    float query[WIDTH];
+    size_t seen;
+    random_unit(&seed, query);
+    assert_int_equal(
+        nearest_search(f->nearest, query, UINT32_MAX, ROWS, found, &seen),
+        ROWS);
+    assert_int_equal(seen, ROWS);
+    for (size_t i = 0; i < ROWS; i++) {
+        assert_true(found[i].row < ROWS && !met[found[i].row]);
+        met[found[i].row] = true;
+        assert_true(fabsf(found[i].score - dot(query, f->rows[found[i].row])) <
+                    0.02F);
+    }
+    free(met);
+    free(found);
+    free_fixture(f);
+}
+
+static void the_same_rows_make_the_same_index(void **state)
+{
+    (void)state;
+    uint64_t a = 8, b = 8, seed = 9;
+    struct fixture *f = make_fixture(&a, NULL, 0),
+                   *g = make_fixture(&b, NULL, 0);
+    struct near_row found[2][CANDIDATES];
+    assert_int_equal(nearest_probes(f->nearest), nearest_probes(g->nearest));
+    for (int q = 0; q < 5; q++) {
+        float query[WIDTH];
+        random_unit(&seed, query);
+        memset(found, 0, sizeof found);
+        nearest_search(f->nearest, query, 9, CANDIDATES, found[0], NULL);
+        nearest_search(g->nearest, query, 9, CANDIDATES, found[1], NULL);
+        assert_memory_equal(found[0], found[1], sizeof found[0]);
+    }
+    free_fixture(f);
+    free_fixture(g);
+}
+
+/* Few rows, the same ones, and ones that say nothing. */
+static void odd_rows_are_found(void **state)
+{
+    (void)state;
+    static const float zeros[WIDTH];
+    uint64_t seed = 10;
+    float row[WIDTH];
+    const float *rows[50];
+    random_unit(&seed, row);
+    for (uint32_t count = 0; count <= 50; count += 5) {
+        struct nearest *nearest;
+        struct near_row found[50];
+        for (uint32_t i = 0; i < count; i++)
+            rows[i] = i % 3 ? row : zeros;
+        assert_int_equal(nearest_make(rows, count, WIDTH, NULL, &nearest, NULL),
+                         0);
+        size_t got = nearest_search(nearest, row, nearest_lists(nearest), 50,
+                                    found, NULL);
+        assert_int_equal(got, count);
+        for (size_t i = 0; i < got; i++)
+            assert_true(fabsf(found[i].score - (found[i].row % 3 ? 1 : 0)) <
+                        0.02F);
+        nearest_free(nearest);
+    }
+}
+
+static void making_is_cancelled(void **state)
+{
+    (void)state;
+    uint64_t seed = 12;
+    struct fixture *f = make_fixture(&seed, NULL, 0);
+    struct nearest *nearest = NULL;
+    struct err err;
+    atomic_bool cancel;
+    atomic_init(&cancel, true);
+    assert_int_equal(
+        nearest_make(f->rows, ROWS, WIDTH, &cancel, &nearest, &err),
+        ERR_CANCELLED);
+    assert_null(nearest);
+    free_fixture(f);
+}
+
+/* Widths that no number of lanes divides, and bytes at both ends. */
+static void every_processor_gets_the_same_products(void **state)
+{
+    (void)state;
+    enum { MOST = 301, COUNT = 5 };
+    const struct dots *best = dots_best();
+    uint64_t seed = 13;
+    int8_t query[MOST];
+    uint8_t rows[COUNT * MOST];
+    float a[MOST], b[COUNT * MOST];
+    for (size_t width = 1; width <= MOST; width += 1 + width / 7) {
+        int32_t bytes[2][COUNT];
+        float floats[2][COUNT];
+        for (size_t i = 0; i < width; i++) {
+            query[i] = (int8_t)(unit_below(&seed, 256) - 128U);
+            a[i] = (float)query[i] / 128;
+        }
+        for (size_t i = 0; i < COUNT * width; i++) {
+            rows[i] = (uint8_t)(i % 11 ? unit_below(&seed, 256) : 255);
+            b[i] = (float)rows[i] / 255;
+        }
+        best->bytes(query, rows, COUNT, width, bytes[0]);
+        dots_plain.bytes(query, rows, COUNT, width, bytes[1]);
+        assert_memory_equal(bytes[0], bytes[1], sizeof bytes[0]);
+        best->floats(a, b, COUNT, width, floats[0]);
+        for (size_t r = 0; r < COUNT; r++) {
+            double right = 0;
+            int32_t sum = 0;
+            for (size_t i = 0; i < width; i++) {
+                right += (double)a[i] * (double)b[r * width + i];
+                sum += query[i] * rows[r * width + i];
+            }
+            assert_int_equal(bytes[0][r], sum);
+            assert_true(fabs((double)floats[0][r] - right) <=
+                        1e-5 * (double)width);
+        }
+        dots_plain.floats(a, b, COUNT, width, floats[1]);
+        for (size_t r = 0; r < COUNT; r++)
+            assert_true(fabsf(floats[0][r] - floats[1][r]) <=
+                        1e-5F * (float)width);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(recall_is_kept_on_rows_in_groups),
+        cmocka_unit_test(recall_is_kept_on_rows_without_structure),
+        cmocka_unit_test(structure_saves_work),
+        cmocka_unit_test(all_lists_hold_each_row_once),
+        cmocka_unit_test(the_same_rows_make_the_same_index),
+        cmocka_unit_test(odd_rows_are_found),
+        cmocka_unit_test(making_is_cancelled),
+        cmocka_unit_test(every_processor_gets_the_same_products),
+    };
+    return cmocka_run_group_tests_name("nearest", tests, NULL, NULL);
+}

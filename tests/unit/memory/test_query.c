@@ -1,0 +1,210 @@
+#include "tests/unit/support/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "memory/lexical/lexical.h"
+
+static struct store *open_store(const char *folder)
+{
+    struct store *store;
+    struct store_options options = {.folder = folder, .most_bytes = 1 << 28};
+    assert_int_equal(store_open(&options, &store, NULL), 0);
+    return store;
+}
+
+static void put_nodes(struct query *query, const uint32_t *nodes)
+{
+    for (size_t t = 0; t < query->count; t++)
+        query->terms[t].nodes = nodes[t];
+}
+
+static double weight_of(const struct query *query, const char *term)
+{
+    int t = query_find(query, slice_of(term));
+    assert_true(t >= 0);
+    return query->terms[t].weight;
+}
+
+static void conversation_counts_less_than_the_subject(void **state)
+{
+    (void)state;
+    struct query query;
+    query_parse("A friend told me yesterday about VACUUM", &query);
+    put_nodes(&query, (uint32_t[]){0, 1, 0, 30});
+    query_weigh(&query, 1000, 200);
+    assert_int_equal(query.count, 4);
+    assert_true(weight_of(&query, "friend") < 0.1);
+    assert_true(weight_of(&query, "told") < 0.1);
+    assert_true(weight_of(&query, "yesterday") < 0.1);
+    assert_true(weight_of(&query, "vacuum") >= 1);
+    query_free(&query);
+}
+
+static void words_of_a_phrase_are_all_meant(void **state)
+{
+    (void)state;
+    struct query query;
+    query_parse("number, random, of a table", &query);
+    put_nodes(&query, (uint32_t[]){1, 3, 9});
+    query_weigh(&query, 1000, 200);
+    assert_true(weight_of(&query, "number") >= 1);
+    query_free(&query);
+    query_parse("How is a random number made?", &query);
+    put_nodes(&query, (uint32_t[]){3, 1, 1});
+    query_weigh(&query, 1000, 200);
+    assert_true(weight_of(&query, "number") < 0.1);
+    query_free(&query);
+}
+
+static void capitals_are_no_conversation(void **state)
+{
+    (void)state;
+    struct query query;
+    query_parse("What is GIVEN?", &query);
+    put_nodes(&query, (uint32_t[]){1});
+    query_weigh(&query, 1000, 200);
+    assert_true(query.terms[0].weight >= 1);
+    query_free(&query);
+}
+
+/* Parts count in full only when nothing holds the whole. */
+static void parts_stand_in_for_the_whole(void **state)
+{
+    (void)state;
+    struct query query;
+    query_parse("set busy_timeout", &query);
+    put_nodes(&query, (uint32_t[]){9, 3, 5, 5});
+    query_weigh(&query, 1000, 200);
+    assert_true(weight_of(&query, "busi") < 0.5);
+    assert_true(weight_of(&query, "=busy_timeout") >= 1);
+    put_nodes(&query, (uint32_t[]){9, 0, 5, 5});
+    query_weigh(&query, 1000, 200);
+    assert_true(weight_of(&query, "busi") >= 1);
+    query_free(&query);
+}
+
+/* ---- Spelling ---- */
+
+static void index_words(struct store *store, const char *text)
+{
+    struct tree *tree = tree_new(false);
+    tree_add_file(tree, slice_of(""));
+    tree_add_node(tree, TREE_NONE, 1, slice_of("t"), slice_of(""));
+    tree_add_block(tree, 0, BLOCK_PARAGRAPH, slice_of(text), slice_of(""),
+                   (struct origin){0, {0, 1}});
+    assert_int_equal(tree_seal(tree, NULL), 0);
+    struct lexical_delta *delta = lexical_delta_new();
+    lexical_add(delta, 1, &tree->nodes[0]);
+    struct store_txn *txn;
+    assert_int_equal(store_write(store, &txn, NULL), 0);
+    assert_int_equal(lexical_apply(txn, 1, 1, delta, NULL), 0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+    lexical_delta_free(delta);
+    tree_free(tree);
+}
+
+static void correct(struct store *store, const char *text, struct query *query)
+{
+    struct volume volume = {.manual = {.id = 1, .epoch = 1}};
+    const struct volume *volumes[] = {&volume};
+    struct store_txn *txn;
+    assert_int_equal(store_read(store, &txn, NULL), 0);
+    query_parse(text, query);
+    assert_int_equal(query_correct(query, txn, volumes, 1, NULL), 0);
+    store_end(txn);
+}
+
+/* The term of a question of one word. */
+static void assert_becomes(struct store *store, const char *text,
+                           const char *expected)
+{
+    struct query query;
+    correct(store, text, &query);
+    const struct query_term *term = &query.terms[0];
+    assert_string_equal(term->term, expected);
+    if (term->written) {
+        assert_string_equal(term->written, term->word);
+        assert_true(term->trust > 0 && term->trust < 1);
+    } else {
+        assert_true(term->trust >= 1);
+    }
+    query_free(&query);
+}
+
+static void misspelt_words_become_the_nearest(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    index_words(store, "vacuum replication tablespace scan pg_stat_activity "
+                       "checkpoint cable concurrency");
+    assert_becomes(store, "vacum", "vacuum");
+    assert_becomes(store, "vaccumm", "vaccumm"); /* two edits, short */
+    assert_becomes(store, "replicaton", "replic");
+    assert_becomes(store, "erplication", "replic");
+    assert_becomes(store, "tablspaec", "tablespac");
+    assert_becomes(store, "checkpionts", "checkpoint");
+    assert_becomes(store, "pg_stat_activty", "=pg_stat_activity");
+    assert_becomes(store, "concurancy", "concurr");
+    assert_becomes(store, "scan", "scan");
+    assert_becomes(store, "scn", "scn");
+    assert_becomes(store, "kubernetes", "kubernet");
+    assert_becomes(store, "table", "cabl");
+    assert_becomes(store, "give", "give");
+    assert_becomes(store, "12345", "12345");
+    store_close(store);
+    unit_folder_remove(folder);
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* 5 ms are promised; slow builds get more. */
+static void a_large_index_is_searched_fast(void **state)
+{
+    (void)state;
+    char *folder = unit_folder();
+    struct store *store = open_store(folder);
+    struct buf text = {0};
+    uint64_t seed = 7;
+    for (int i = 0; i < 100000; i++) {
+        for (uint32_t n = 5 + unit_below(&seed, 8); n > 0; n--)
+            buf_put_byte(&text, 'a' + (int)unit_below(&seed, 26));
+        buf_put_byte(&text, ' ');
+    }
+    index_words(store, text.data);
+    double least = 1;
+    for (int i = 0; i < 5; i++) {
+        struct query query;
+        double start = seconds();
+        correct(store, "qqqqwwwwqqqqwwww", &query);
+        double taken = seconds() - start;
+        assert_null(query.terms[0].written);
+        least = taken < least ? taken : least;
+        query_free(&query);
+    }
+    print_message("%.2f ms\n", 1e3 * least);
+    assert_true(least < 0.05);
+    buf_free(&text);
+    store_close(store);
+    unit_folder_remove(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(conversation_counts_less_than_the_subject),
+        cmocka_unit_test(words_of_a_phrase_are_all_meant),
+        cmocka_unit_test(capitals_are_no_conversation),
+        cmocka_unit_test(parts_stand_in_for_the_whole),
+        cmocka_unit_test(misspelt_words_become_the_nearest),
+        cmocka_unit_test(a_large_index_is_searched_fast),
+    };
+    return cmocka_run_group_tests_name("query", tests, NULL, NULL);
+}

@@ -1,0 +1,823 @@
+#include "tests/unit/support/unit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "memory/lexical/lexical.h"
+#include "memory/routing/route.h"
+#include "memory/routing/route_internal.h"
+#include "memory/vectors/vectors.h"
+
+/* The question is the first axis; a section's vectors have the cosine that is
+ * asked for. */
+enum { WIDTH = 4 };
+static const float question[WIDTH] = {1, 0, 0, 0};
+static const struct hash128 policy = {3, 4};
+static const float NONE = -2;
+
+struct section {
+    uint32_t parent; /* index in the manual, 0: its root */
+    const char *title, *text;
+    float whole, own; /* cosine; NONE: no vector */
+};
+
+/* Chapters whose memories rank otherwise than their sections' do. */
+static const struct section engine[] = {
+    {TREE_NONE, "Engine", "", 0.5F, -2},
+    {0, "Pumps", "pump pressure oil", 0.1F, 0.05F},
+    {1, "Water", "water pump seal", 0.2F, 0.95F},
+    {1, "Fuel", "fuel pump filter", 0.1F, 0.1F},
+    {0, "Belts", "belt tension", 0.9F, 0.3F},
+    {4, "Timing", "timing belt gear", 0.8F, 0.85F},
+    {0, "Cooling", "fan and radiator", 0.7F, 0.2F},
+    {6, "Radiator", "radiator leak water", 0.6F, 0.8F},
+    {0, "Wiring", "fuse relay", 0.6F, 0.1F},
+    {8, "Fuses", "fuse box relay", 0.5F, 0.7F},
+    {0, "Brakes", "pads and discs", 0.4F, 0.15F},
+    {10, "Discs", "disc wear pads", 0.3F, 0.6F},
+};
+static const struct section garden[] = {
+    {TREE_NONE, "Garden", "", -0.1F, -2},
+    {0, "Ponds", "pond water pump", -0.2F, 0.02F},
+    {1, "Fish", "fish and water lilies", -0.3F, 0.01F},
+};
+
+struct house {
+    char *folder;
+    struct store *store;
+    struct library *library;
+    struct shelf *shelf;
+};
+
+/* ---- Making manuals ---- */
+
+static void open_house(struct house *house)
+{
+    house->folder = unit_folder();
+    struct store_options options = {.folder = house->folder,
+                                    .most_bytes = 64 << 20};
+    assert_int_equal(store_open(&options, &house->store, NULL), 0);
+    house->library = NULL;
+}
+
+static void open_shelf(struct house *house)
+{
+    assert_int_equal(library_open(house->store, &house->library, NULL), 0);
+    house->shelf = library_shelf(house->library);
+}
+
+static void close_house(struct house *house)
+{
+    shelf_release(house->shelf);
+    library_close(house->library);
+    store_close(house->store);
+    unit_folder_remove(house->folder);
+}
+
+/* The section's words into the index; how many they are. */
+static uint32_t index_section(struct lexical_delta *delta, uint64_t id,
+                              const struct section *section)
+{
+    struct tree *tree = tree_new(false);
+    tree_add_file(tree, slice_of(""));
+    tree_add_node(tree, TREE_NONE, 1, slice_of(section->title), slice_of(""));
+    if (*section->text)
+        tree_add_block(tree, 0, BLOCK_PARAGRAPH, slice_of(section->text),
+                       slice_of(""), (struct origin){0, {0, 1}});
+    assert_int_equal(tree_seal(tree, NULL), 0);
+    uint32_t words = lexical_add(delta, id, &tree->nodes[0]);
+    tree_free(tree);
+    return words;
+}
+
+static void put_file(struct store_txn *txn, uint32_t manual, const char *path)
+{
+    struct file file = {.path = mem_strdup(path), .failure = mem_strdup("")};
+    assert_int_equal(store_put_file(txn, manual, &file, NULL), 0);
+    file_free(&file);
+}
+
+/* Chapters at the top stand in a file each. */
+static struct tree *make_outline(const struct section *sections, uint32_t count,
+                                 uint64_t first_id, struct lexical_delta *delta,
+                                 struct store_txn *txn, uint32_t manual)
+{
+    struct tree *outline = tree_new(true);
+    uint32_t file = 0;
+    for (uint32_t n = 0; n < count; n++) {
+        tree_add_node(outline, sections[n].parent, 1,
+                      slice_of(sections[n].title), slice_of(""));
+        if (sections[n].parent == 0) {
+            char path[16];
+            snprintf(path, sizeof path, "%02u.html", n);
+            file = tree_add_file(outline, slice_of(path));
+            put_file(txn, manual, path);
+        }
+        struct node *node = &outline->nodes[n];
+        node->id = first_id + n;
+        node->words = index_section(delta, node->id, &sections[n]);
+        node->source_tree = n ? file : (uint32_t)TREE_NONE;
+    }
+    assert_int_equal(tree_seal(outline, NULL), 0);
+    return outline;
+}
+
+static uint32_t add_manual(struct house *house, const char *name,
+                           const struct section *sections, uint32_t count)
+{
+    static uint64_t ids = 1;
+    struct store_txn *txn;
+    struct manual manual = {.name = mem_strdup(name),
+                            .root = mem_strdup("/r"),
+                            .ignore = mem_strdup(""),
+                            .lexical = LEXICAL_VERSION,
+                            .generation = 1};
+    struct lexical_delta *delta = lexical_delta_new();
+    assert_int_equal(store_write(house->store, &txn, NULL), 0);
+    assert_int_equal(store_take_epoch(txn, &manual.epoch, NULL), 0);
+    assert_int_equal(store_put_manual(txn, &manual, NULL), 0);
+    struct tree *outline =
+        make_outline(sections, count, ids, delta, txn, manual.id);
+    ids += count;
+    assert_int_equal(store_put_outline(txn, manual.id, 1, outline, NULL), 0);
+    assert_int_equal(lexical_apply(txn, manual.id, manual.epoch, delta, NULL),
+                     0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+    uint32_t id = manual.id;
+    tree_free(outline);
+    lexical_delta_free(delta);
+    manual_free(&manual);
+    return id;
+}
+
+static void put_cosine(float *vector, float cosine)
+{
+    vector[0] = cosine;
+    vector[1] = sqrtf(1 - cosine * cosine);
+}
+
+/* A segment for each section that has one, and a worse one beside it. */
+static void put_vectors(struct house *house, uint32_t manual, uint64_t first_id,
+                        const struct section *sections, uint32_t count,
+                        struct hash128 of_policy)
+{
+    struct vector_table t = {
+        .policy = of_policy, .generation = 1, .width = WIDTH};
+    t.nodes = mem_alloc(count * sizeof *t.nodes);
+    t.wholes = mem_alloc(count * WIDTH * sizeof *t.wholes);
+    t.row_nodes = mem_alloc(2 * count * sizeof *t.row_nodes);
+    t.keys = mem_alloc(2 * count * WIDTH * sizeof *t.keys);
+    t.node_count = count;
+    for (uint32_t n = 0; n < count; n++) {
+        t.nodes[n] = first_id + n;
+        put_cosine(t.wholes + (size_t)n * WIDTH, sections[n].whole);
+        for (int s = 0; s < 2 && sections[n].own > NONE; s++) {
+            put_cosine(t.keys + (size_t)t.row_count * WIDTH,
+                       s ? sections[n].own : -0.9F);
+            t.row_nodes[t.row_count++] = n;
+        }
+    }
+    struct buf bytes = {0};
+    struct store_txn *txn;
+    vector_table_encode(&t, &bytes);
+    assert_int_equal(store_write(house->store, &txn, NULL), 0);
+    assert_int_equal(store_put_vectors(txn, manual, buf_slice(&bytes), NULL),
+                     0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+    buf_free(&bytes);
+    vector_table_free(&t);
+}
+
+#define COUNT(array) ((uint32_t)(sizeof(array) / sizeof *(array)))
+
+/* ids of the manual's nodes start here. */
+static uint64_t first_id(const struct house *house, const char *name)
+{
+    const struct volume *volume = shelf_volume(house->shelf, name);
+    return volume->outline->nodes[0].id;
+}
+
+static void refresh(struct house *house)
+{
+    shelf_release(house->shelf);
+    assert_int_equal(library_refresh(house->library, NULL), 0);
+    house->shelf = library_shelf(house->library);
+}
+
+/* The engine's manual with its vectors. */
+static void engine_house(struct house *house, struct hash128 of_policy)
+{
+    open_house(house);
+    uint32_t id = add_manual(house, "engine", engine, COUNT(engine));
+    open_shelf(house);
+    put_vectors(house, id, first_id(house, "engine"), engine, COUNT(engine),
+                of_policy);
+    refresh(house);
+}
+
+/* ---- Asking ---- */
+
+static struct route_request request_of(const char *query, int mode)
+{
+    return (struct route_request){.query = query,
+                                  .mode = mode,
+                                  .most = 10,
+                                  .vector = question,
+                                  .policy = policy,
+                                  .explain = true};
+}
+
+static struct route_result routed(const struct house *house,
+                                  const struct route_request *request)
+{
+    struct route_result result;
+    struct err err = {0};
+    int code = route_question(house->shelf, request, &result, &err);
+    if (code)
+        fail_msg("%s", err.message);
+    return result;
+}
+
+static const char *title_of(const struct volume *volume, uint32_t node)
+{
+    return volume->outline->nodes[node].title.data;
+}
+
+static const struct route_hit *hit_of(const struct route_result *result,
+                                      const char *title)
+{
+    for (size_t i = 0; i < result->count; i++)
+        if (!strcmp(title_of(result->hits[i].volume, result->hits[i].node),
+                    title))
+            return &result->hits[i];
+    return NULL;
+}
+
+static void assert_titles(const struct route_result *result,
+                          const char *const *titles, size_t count)
+{
+    assert_int_equal(result->count, count);
+    for (size_t i = 0; i < count; i++)
+        assert_string_equal(
+            title_of(result->hits[i].volume, result->hits[i].node), titles[i]);
+}
+
+/* ---- Tests ---- */
+
+static void dense_finds_what_words_do_not(void **state)
+{
+    (void)state;
+    static const char *const titles[] = {"Water", "Timing", "Radiator"};
+    struct house house;
+    engine_house(&house, policy);
+    struct route_request request = request_of("zeppelin", ROUTE_DENSE);
+    request.most = 3;
+    struct route_result result = routed(&house, &request);
+    assert_titles(&result, titles, 3);
+    assert_int_equal(result.hits[0].by[ROUTE_BY_DENSE].rank, 1);
+    assert_true(fabs(result.hits[0].by[ROUTE_BY_DENSE].score - 0.95) <= 1e-3);
+    assert_int_equal(result.hits[0].by[ROUTE_BY_LEXICAL].rank, 0);
+    route_result_free(&result);
+
+    request.mode = ROUTE_LEXICAL;
+    request.explain = false;
+    result = routed(&house, &request);
+    assert_int_equal(result.count, 0);
+    route_result_free(&result);
+
+    request.mode = ROUTE_AUTO;
+    request.most = 10;
+    result = routed(&house, &request);
+    assert_non_null(hit_of(&result, "Water"));
+    route_result_free(&result);
+    close_house(&house);
+}
+
+/* Without vectors of the question's policy `auto` is as it is without. */
+static void without_vectors_words_decide(void **state)
+{
+    (void)state;
+    struct house house;
+    engine_house(&house, (struct hash128){9, 9});
+    struct route_request request = request_of("water pump", ROUTE_LEXICAL);
+    struct route_result lexical = routed(&house, &request);
+    request.mode = ROUTE_TREE;
+    struct route_result terms = routed(&house, &request);
+    for (int with = 0; with < 2; with++) {
+        request.mode = ROUTE_AUTO;
+        request.vector = with ? question : NULL;
+        struct route_result result = routed(&house, &request);
+        assert_true(result.count >= 4);
+        for (size_t i = 0; i < result.count; i++) {
+            double score = 0;
+            for (size_t j = 0; j < lexical.count; j++)
+                if (lexical.hits[j].node == result.hits[i].node)
+                    score += lexical.hits[j].score;
+            for (size_t j = 0; j < terms.count; j++)
+                if (terms.hits[j].node == result.hits[i].node)
+                    score += result.weights.by[ROUTE_BY_TERMS] *
+                             terms.hits[j].score;
+            assert_true(fabs(result.hits[i].score - score) <= 1e-12);
+            assert_true(!i || result.hits[i].score <= result.hits[i - 1].score);
+            assert_int_equal(result.hits[i].by[ROUTE_BY_DENSE].rank, 0);
+            assert_int_equal(result.hits[i].by[ROUTE_BY_TREE].rank, 0);
+        }
+        route_result_free(&result);
+    }
+    route_result_free(&lexical);
+    route_result_free(&terms);
+    close_house(&house);
+}
+
+/* Of five chapters the beam keeps four; the fifth's own content was seen, what
+ * stands below it was not, though its segment is the nearest of all. */
+static void descent_by_memories_keeps_its_beam(void **state)
+{
+    (void)state;
+    static const char *const kept[] = {"Belts", "Cooling", "Wiring", "Brakes"};
+    struct house house;
+    engine_house(&house, policy);
+    struct route_request request = request_of("zeppelin", ROUTE_TREE);
+    struct route_result result = routed(&house, &request);
+    static const char *const titles[] = {"Timing", "Radiator", "Fuses",
+                                         "Discs",  "Belts",    "Cooling",
+                                         "Brakes", "Wiring",   "Pumps"};
+    assert_titles(&result, titles, COUNT(titles));
+    assert_null(hit_of(&result, "Water"));
+    size_t level = 0;
+    for (size_t i = 0; i < result.step_count; i++) {
+        const struct route_step *step = &result.steps[i];
+        assert_int_equal(step->ranking, ROUTE_BY_TREE);
+        if (step->depth != 1)
+            continue;
+        assert_int_equal(step->kept, level < 4);
+        assert_string_equal(title_of(step->volume, step->node),
+                            level < 4 ? kept[level] : "Pumps");
+        level++;
+    }
+    assert_int_equal(level, 5);
+    route_result_free(&result);
+    close_house(&house);
+}
+
+static void weights_decide(void **state)
+{
+    (void)state;
+    struct house house;
+    engine_house(&house, policy);
+    struct route_request request = request_of("belt tension", ROUTE_AUTO);
+    struct route_weights weights = {{[ROUTE_BY_DENSE] = 2}};
+    request.weights = &weights;
+    struct route_result result = routed(&house, &request);
+    for (size_t i = 0; i < result.count; i++)
+        assert_int_equal(result.hits[i].by[ROUTE_BY_DENSE].rank, i + 1);
+    assert_true(fabs(result.hits[0].score - 2.0) <= 1e-12);
+    route_result_free(&result);
+    weights = (struct route_weights){{1, 0, 0, 0}};
+    result = routed(&house, &request);
+    assert_string_equal(title_of(result.hits[0].volume, result.hits[0].node),
+                        "Belts");
+    assert_int_equal(result.hits[0].by[ROUTE_BY_LEXICAL].rank, 1);
+    route_result_free(&result);
+    close_house(&house);
+}
+
+/* What a model made to embed finds counts more, in auto and where the question
+ * has a vector. */
+static void models_made_to_embed_count_more(void **state)
+{
+    (void)state;
+    struct house house;
+    engine_house(&house, policy);
+    struct route_request request = request_of("belt tension", ROUTE_AUTO);
+    struct route_result result = routed(&house, &request);
+    double standard = result.weights.by[ROUTE_BY_DENSE];
+    route_result_free(&result);
+    request.embeds = true;
+    result = routed(&house, &request);
+    assert_true(result.weights.by[ROUTE_BY_DENSE] > standard);
+    route_result_free(&result);
+    request.vector = NULL;
+    result = routed(&house, &request);
+    assert_true(fabs(result.weights.by[ROUTE_BY_DENSE] - standard) <= 1e-12);
+    route_result_free(&result);
+    close_house(&house);
+}
+
+static void explained_hits_add_up(void **state)
+{
+    (void)state;
+    static const double counts[ROUTE_RANKINGS] = {1, 0.15, 0.3, 0.05};
+    struct house house;
+    engine_house(&house, policy);
+    struct route_request request = request_of("water pump", ROUTE_AUTO);
+    struct route_result result = routed(&house, &request);
+    bool by_terms = false, by_tree = false;
+    double low[ROUTE_RANKINGS] = {0}, high[ROUTE_RANKINGS] = {0};
+    for (size_t i = 0; i < result.count; i++)
+        for (int r = 0; r < ROUTE_RANKINGS; r++) {
+            const struct route_place *place = &result.hits[i].by[r];
+            if (place->rank == 1)
+                high[r] = place->score;
+            bool cosine = r >= ROUTE_BY_DENSE && place->rank;
+            if (cosine && (low[r] == 0 || place->score < low[r]))
+                low[r] = place->score;
+        }
+    for (size_t i = 0; i < result.count; i++) {
+        double score = 0;
+        for (int r = 0; r < ROUTE_RANKINGS; r++)
+            if (result.hits[i].by[r].rank)
+                score += counts[r] * (result.hits[i].by[r].score - low[r]) /
+                         (high[r] - low[r]);
+        assert_true(fabs(result.hits[i].score - score) <= 1e-12);
+    }
+    for (size_t i = 0; i < result.step_count; i++) {
+        by_terms |= result.steps[i].ranking == ROUTE_BY_TERMS;
+        by_tree |= result.steps[i].ranking == ROUTE_BY_TREE;
+    }
+    assert_true(by_terms && by_tree);
+    const struct route_hit *water = hit_of(&result, "Water");
+    assert_int_equal(water->by[ROUTE_BY_LEXICAL].rank, 1);
+    assert_int_equal(water->by[ROUTE_BY_DENSE].rank, 1);
+    assert_int_equal(water->by[ROUTE_BY_TREE].rank, 0);
+    route_result_free(&result);
+    close_house(&house);
+}
+
+static void only_what_is_asked_for_is_found(void **state)
+{
+    (void)state;
+    static const char *const below[] = {"Radiator", "Cooling"};
+    static const char *const first[] = {"Water", "Fuel", "Pumps"};
+    static const int modes[] = {ROUTE_DENSE, ROUTE_TREE};
+    struct house house;
+    engine_house(&house, policy);
+    for (size_t i = 0; i < 2; i++) {
+        struct route_request request = request_of("zeppelin", modes[i]);
+        request.under = first_id(&house, "engine") + 6;
+        struct route_result result = routed(&house, &request);
+        assert_titles(&result, below, 2);
+        route_result_free(&result);
+        request.under = 0;
+        request.file = "06.html";
+        result = routed(&house, &request);
+        assert_titles(&result, below, 2);
+        route_result_free(&result);
+        /* Chapters in which nothing is wanted take no place in the beam. */
+        request.file = "01.html";
+        result = routed(&house, &request);
+        assert_titles(&result, first, 3);
+        route_result_free(&result);
+    }
+    close_house(&house);
+}
+
+/* A manual without memories is descended by its words. */
+static void each_manual_is_descended_as_it_can_be(void **state)
+{
+    (void)state;
+    struct house house;
+    open_house(&house);
+    uint32_t id = add_manual(&house, "engine", engine, COUNT(engine));
+    add_manual(&house, "garden", garden, COUNT(garden));
+    open_shelf(&house);
+    put_vectors(&house, id, first_id(&house, "engine"), engine, COUNT(engine),
+                policy);
+    refresh(&house);
+    struct route_request request = request_of("pond water", ROUTE_TREE);
+    struct route_result result = routed(&house, &request);
+    assert_non_null(hit_of(&result, "Timing"));
+    assert_int_equal(hit_of(&result, "Ponds")->by[ROUTE_BY_TERMS].rank, 1);
+    for (size_t i = 0; i < result.step_count; i++)
+        assert_int_equal(result.steps[i].ranking,
+                         strcmp(result.steps[i].volume->manual.name, "engine")
+                             ? ROUTE_BY_TERMS
+                             : ROUTE_BY_TREE);
+    route_result_free(&result);
+    close_house(&house);
+}
+
+static void assert_refused(const struct house *house,
+                           const struct route_request *request,
+                           const char *part)
+{
+    struct route_result result;
+    struct err err = {0};
+    assert_int_equal(route_question(house->shelf, request, &result, &err),
+                     ERR_MODEL);
+    assert_non_null(strstr(err.message, part));
+}
+
+static void dense_says_what_it_lacks(void **state)
+{
+    (void)state;
+    struct house house;
+    engine_house(&house, (struct hash128){9, 9});
+    struct route_request request = request_of("water", ROUTE_DENSE);
+    assert_refused(&house, &request, "lectern wait");
+    request.vector = NULL;
+    assert_refused(&house, &request, "needs a model");
+    close_house(&house);
+}
+
+/* ---- The library ---- */
+
+static void new_vectors_are_read(void **state)
+{
+    (void)state;
+    struct house house;
+    open_house(&house);
+    uint32_t id = add_manual(&house, "engine", engine, COUNT(engine));
+    open_shelf(&house);
+    const struct volume *before = house.shelf->volumes[0];
+    assert_null(before->vectors);
+    refresh(&house);
+    assert_ptr_equal(house.shelf->volumes[0], before);
+    put_vectors(&house, id, first_id(&house, "engine"), engine, 4, policy);
+    refresh(&house);
+    const struct volume *now = house.shelf->volumes[0];
+    assert_non_null(now->vectors);
+    assert_int_equal(vectors_segments(now->vectors), 6);
+    assert_true(fabsf(vectors_own(now->vectors, question, 2) - 0.95F) <= 1e-3F);
+    assert_true(vectors_own(now->vectors, question, 5) <= -2);
+    close_house(&house);
+}
+
+static void damaged_vectors_are_left_out(void **state)
+{
+    (void)state;
+    struct house house;
+    engine_house(&house, policy);
+    struct store_txn *txn;
+    uint32_t id = house.shelf->volumes[0]->manual.id;
+    assert_int_equal(store_write(house.store, &txn, NULL), 0);
+    assert_int_equal(store_put_vectors(txn, id, slice_of("rubbish"), NULL), 0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+    refresh(&house);
+    assert_int_equal(house.shelf->count, 1);
+    assert_null(house.shelf->volumes[0]->vectors);
+    close_house(&house);
+}
+
+static const struct section nested[] = {
+    {TREE_NONE, "Pump manual", "", NONE, NONE},
+    {0, "Pumps", "", NONE, NONE},
+    {1, "Water", "oil", NONE, NONE},
+    {2, "Oil", "", NONE, NONE},
+    {3, "Seals", "water", NONE, NONE},
+    {0, "Belts", "pump belt", NONE, NONE},
+    {5, "Timing", "gear", NONE, NONE},
+    {0, "Oil", "filter", NONE, NONE},
+    {7, "Filters", "", NONE, NONE},
+};
+
+/* Does a title above the node, the manual's own aside, hold the term? */
+static bool is_below(const struct tree *outline, const struct matches *matches,
+                     uint32_t node, size_t term)
+{
+    for (uint32_t n = outline->nodes[node].parent; n && n != TREE_NONE;
+         n = outline->nodes[n].parent)
+        if (matches_row(matches, n)[term].title)
+            return true;
+    return false;
+}
+
+static void rows_of_nothing_are_told(void **state)
+{
+    (void)state;
+    struct house house;
+    struct query query;
+    struct store_txn *txn;
+    struct matches matches;
+    size_t paths = 0;
+    open_house(&house);
+    add_manual(&house, "nested", nested, COUNT(nested));
+    open_shelf(&house);
+    const struct volume *volume = house.shelf->volumes[0];
+    query_parse("pump water oil", &query);
+    assert_int_equal(query.count, 3);
+    assert_int_equal(store_read(house.store, &txn, NULL), 0);
+    assert_int_equal(lexical_match(txn, volume, &query, &matches, NULL), 0);
+    store_end(txn);
+    for (uint32_t n = 0; n < COUNT(nested); n++) {
+        bool own = false, head = false;
+        for (size_t t = 0; t < query.count; t++) {
+            const struct match *match = &matches_row(&matches, n)[t];
+            own |= match_holds(match);
+            head |= match->title || match->path;
+            paths += match->path;
+            assert_int_equal(match->path,
+                             is_below(volume->outline, &matches, n, t));
+        }
+        assert_int_equal(matches.found[n],
+                         (own ? FOUND_OWN : 0) | (head ? FOUND_HEAD : 0));
+        assert_int_equal(matches.row_of[n] > 0, own || head);
+    }
+    assert_int_equal(paths, 7);
+    assert_int_equal(volume->nodes[0].owned, volume->owners);
+    assert_int_equal(volume->nodes[1].owned, 2);
+    query_free(&query);
+    matches_free(&matches);
+    close_house(&house);
+}
+
+/* ---- Every node compared with the question's words, one by one ---- */
+
+static const char *const parts[] = {"pump", "oil",  "belt", "gear",
+                                    "seal", "fuse", "fan",  "disc"};
+
+static void put_words(struct buf *text, uint64_t *seed, uint32_t most)
+{
+    for (uint32_t i = unit_below(seed, most + 1); i-- > 0;)
+        buf_printf(text, "%s ", parts[unit_below(seed, COUNT(parts))]);
+}
+
+static uint32_t times_in(const char *text, const char *word)
+{
+    uint32_t times = 0;
+    for (const char *at = text; (at = strstr(at, word)); at++)
+        times++;
+    return times;
+}
+
+/* The row of a node, from the sections' own words. */
+static void fill_row(const struct section *sections, uint32_t node,
+                     const struct query *query, struct match *row)
+{
+    for (size_t t = 0; t < query->count; t++) {
+        const char *word = query->terms[t].term;
+        uint32_t title = times_in(sections[node].title, word);
+        row[t] = (struct match){
+            .body = (uint16_t)times_in(sections[node].text, word),
+            .title = (uint8_t)(title < 3 ? title : 3)};
+        for (uint32_t n = sections[node].parent; n && n != TREE_NONE;
+             n = sections[n].parent)
+            row[t].path |= times_in(sections[n].title, word) > 0;
+    }
+}
+
+static void make_sections(struct section *sections, uint32_t count,
+                          uint64_t *seed)
+{
+    for (uint32_t n = 0; n < count; n++) {
+        struct buf title = {0}, text = {0};
+        buf_printf(&title, "%u ", n);
+        put_words(&title, seed, n % 4 ? 0 : 2);
+        put_words(&text, seed, n % 3 * 4);
+        /* in document order: below the one before, or beside one above it */
+        uint32_t parent = n ? n - 1 : (uint32_t)TREE_NONE;
+        for (uint32_t up = unit_below(seed, 4); up-- > 0 && parent && n;)
+            parent = sections[parent].parent;
+        sections[n] = (struct section){
+            parent, mem_strndup(title.data, title.size),
+            mem_strndup(text.size ? text.data : "", text.size), NONE, NONE};
+        buf_free(&title);
+        buf_free(&text);
+    }
+}
+
+/* All nodes of the volume by their scores, as rank_lexical has them. */
+static void rank_all_nodes(const struct section *sections,
+                           const struct volume *volume, struct query *query,
+                           struct ranking *ranking)
+{
+    uint32_t count = volume->outline->count;
+    struct match *rows = mem_alloc(count * query->count * sizeof *rows);
+    for (uint32_t n = 0; n < count; n++) {
+        fill_row(sections, n, query, &rows[n * query->count]);
+        for (size_t t = 0; t < query->count && *sections[n].text; t++)
+            query->terms[t].nodes += match_holds(&rows[n * query->count + t]);
+    }
+    query_weigh(query, volume->owners, volume->mean_words);
+    for (uint32_t n = 0; n < count; n++) {
+        double score = lexical_score(query, volume, n, &rows[n * query->count]);
+        bool own = *sections[n].text;
+        for (size_t t = 0; t < query->count; t++)
+            own |= match_holds(&rows[n * query->count + t]);
+        if (score > 0 && own)
+            ranking_add(ranking, 0, n, score);
+    }
+    ranking_sort(ranking, ranking->count);
+    free(rows);
+}
+
+static void the_ranking_is_that_of_all_nodes(void **state)
+{
+    (void)state;
+    enum { NODES = 99, QUESTIONS = 40 };
+    struct section *sections = mem_alloc(NODES * sizeof *sections);
+    struct house house;
+    uint64_t seed = 11;
+    size_t found = 0;
+    make_sections(sections, NODES, &seed);
+    open_house(&house);
+    add_manual(&house, "made", sections, NODES);
+    open_shelf(&house);
+    for (uint32_t i = 0; i < QUESTIONS; i++) {
+        struct query query;
+        struct ranking all = {0};
+        struct route_result result;
+        struct buf text = {0};
+        put_words(&text, &seed, 4);
+        buf_printf(&text, "%s", parts[i % COUNT(parts)]);
+        const char *asked = text.data;
+        query_parse(asked, &query);
+        rank_all_nodes(sections, house.shelf->volumes[0], &query, &all);
+        struct route_request request = {
+            .query = asked, .mode = ROUTE_LEXICAL, .most = NODES};
+        assert_int_equal(route_question(house.shelf, &request, &result, NULL),
+                         0);
+        assert_int_equal(result.count, all.count);
+        for (size_t h = 0; h < result.count; h++) {
+            assert_int_equal(result.hits[h].node, all.items[h].node);
+            assert_true(result.hits[h].by[ROUTE_BY_LEXICAL].score ==
+                        all.items[h].score);
+        }
+        found += all.count;
+        route_result_free(&result);
+        query_free(&query);
+        free(all.items);
+        buf_free(&text);
+    }
+    assert_true(found > (size_t)QUESTIONS * 20);
+    close_house(&house);
+    for (uint32_t n = 0; n < NODES; n++) {
+        free((char *)(uintptr_t)sections[n].title);
+        free((char *)(uintptr_t)sections[n].text);
+    }
+    free(sections);
+}
+
+/* As sorting all and cutting does, also among equals. */
+static void few_of_many_are_sorted(void **state)
+{
+    (void)state;
+    enum { ITEMS = 500 };
+    uint64_t seed = 7;
+    for (size_t most = 0; most <= ITEMS + 1; most += 1 + most / 3) {
+        struct ranking some = {0}, all = {0};
+        for (uint32_t n = 0; n < ITEMS; n++) {
+            double score = unit_below(&seed, 40);
+            ranking_add(&some, n % 3, n, score);
+            ranking_add(&all, n % 3, n, score);
+        }
+        ranking_sort(&some, most);
+        ranking_sort(&all, ITEMS);
+        assert_int_equal(some.count, most < ITEMS ? most : ITEMS);
+        for (size_t i = 0; i < some.count; i++) {
+            assert_int_equal(some.items[i].node, all.items[i].node);
+            assert_true(!i || all.items[i].score <= all.items[i - 1].score);
+        }
+        free(some.items);
+        free(all.items);
+    }
+}
+
+/* Whether a manual's links are followed holds from the moment it is said, not
+ * from its next generation. */
+static void what_links_may_do_is_not_the_generations(void **state)
+{
+    (void)state;
+    static const struct section sections[] = {
+        {TREE_NONE, "m", "", NONE, NONE}, {0, "A", "one", NONE, NONE}};
+    struct house house;
+    struct manual manual;
+    struct store_txn *txn;
+    open_house(&house);
+    uint32_t id = add_manual(&house, "m", sections, 2);
+    open_shelf(&house);
+    assert_false(house.shelf->volumes[0]->manual.all_links);
+    assert_int_equal(store_write(house.store, &txn, NULL), 0);
+    assert_int_equal(store_get_manual(txn, id, &manual, NULL), 0);
+    manual.all_links = true;
+    assert_int_equal(store_put_manual(txn, &manual, NULL), 0);
+    assert_int_equal(store_commit(txn, NULL), 0);
+    manual_free(&manual);
+    assert_int_equal(library_refresh(house.library, NULL), 0);
+    shelf_release(house.shelf);
+    house.shelf = library_shelf(house.library);
+    assert_true(house.shelf->volumes[0]->manual.all_links);
+    close_house(&house);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dense_finds_what_words_do_not),
+        cmocka_unit_test(without_vectors_words_decide),
+        cmocka_unit_test(descent_by_memories_keeps_its_beam),
+        cmocka_unit_test(weights_decide),
+        cmocka_unit_test(models_made_to_embed_count_more),
+        cmocka_unit_test(explained_hits_add_up),
+        cmocka_unit_test(only_what_is_asked_for_is_found),
+        cmocka_unit_test(each_manual_is_descended_as_it_can_be),
+        cmocka_unit_test(dense_says_what_it_lacks),
+        cmocka_unit_test(new_vectors_are_read),
+        cmocka_unit_test(damaged_vectors_are_left_out),
+        cmocka_unit_test(rows_of_nothing_are_told),
+        cmocka_unit_test(few_of_many_are_sorted),
+        cmocka_unit_test(what_links_may_do_is_not_the_generations),
+        cmocka_unit_test(the_ranking_is_that_of_all_nodes),
+    };
+    return cmocka_run_group_tests_name("route", tests, NULL, NULL);
+}

@@ -1,0 +1,163 @@
+#include "tests/unit/support/unit.h"
+
+#include <string.h>
+
+#include "memory/lexical/common_words.h"
+#include "memory/lexical/lexical.h"
+#include "memory/lexical/analyze.h"
+
+static void note(void *context, const struct term_at *at)
+{
+    struct buf *out = context;
+    if (out->size)
+        buf_put_byte(out, ' ');
+    buf_put_slice(out, at->term);
+}
+
+static void assert_terms(const char *text, const char *expected)
+{
+    struct term_maker *maker = term_maker_new();
+    struct buf out = {0};
+    buf_put_text(&out, "");
+    terms_of(maker, slice_of(text), note, &out);
+    assert_string_equal(out.data, expected);
+    buf_free(&out);
+    term_maker_free(maker);
+}
+
+static void words_become_stems(void **state)
+{
+    (void)state;
+    assert_terms("Indexes, indexing; indexed.", "index index index");
+    assert_terms("", "");
+    assert_terms(" .,; ()", "");
+    assert_terms("\xC3\x84pfel 42", "\xC3\xA4pfel 42");
+}
+
+static void identifiers_stay_whole_and_in_parts(void **state)
+{
+    (void)state;
+    assert_terms("pg_stat_activity", "=pg_stat_activity pg stat activ");
+    assert_terms("(SQLITE_BUSY)", "=sqlite_busy sqlite busi");
+    assert_terms("--no-verify,", "=--no-verify =no-verify no verifi");
+    assert_terms("foo.bar()", "=foo.bar foo bar");
+    assert_terms("a::b", "=a::b a b");
+    assert_terms("findOrphans", "=findorphans findorphan find orphan");
+    assert_terms("PostgreSQL GiST", "postgresql gist");
+    assert_terms(".pgpass", "=.pgpass pgpass");
+    assert_terms("role_\xE2\x80\x8B"
+                 "name",
+                 "=role_name role name");
+    assert_terms("x :: y", "x =:: y");
+    assert_terms("C++ and C#.", "=c++ c and =c# c");
+}
+
+static void identifiers_hold_smaller_ones(void **state)
+{
+    (void)state;
+    assert_terms("pg_catalog.pg_class",
+                 "=pg_catalog.pg_class =pg_catalog =pg_class pg catalog pg "
+                 "class");
+    assert_terms("std::vector<int>",
+                 "=std::vector<int =std::vector std vector int");
+    assert_terms("f(my_name)", "=f(my_name =my_name f my name");
+    assert_terms("pg_stat_*", "=pg_stat_ =pg_stat pg stat");
+    assert_terms("p->next", "=p->next p next");
+    assert_terms("--jobs=4", "=--jobs=4 =--jobs job 4");
+    assert_terms("--no-verify", "=--no-verify =no-verify no verifi");
+}
+
+static void sentences_are_no_identifiers(void **state)
+{
+    (void)state;
+    assert_terms("don't", "don t");
+    assert_terms("user\xE2\x80\x99s", "user s");
+    assert_terms("\xE2\x80\x9Cwork_mem\xE2\x80\x9D", "=work_mem work mem");
+    assert_terms("rows\xE2\x80\x94"
+                 "tables",
+                 "row tabl");
+    assert_terms("a_b,c", "=a_b a b c");
+}
+
+static void scripts_without_spaces_become_pairs(void **state)
+{
+    (void)state;
+    assert_terms("\u7D22\u5F15\u8868", "\u7D22\u5F15 \u5F15\u8868");
+    assert_terms("\u8868", "\u8868");
+    assert_terms("\u7D22\u5F15\u3002\u8868", "\u7D22\u5F15 \u8868");
+    assert_terms("PostgreSQL\u306E\u8868", "postgresql \u306E\u8868");
+    assert_terms("\uC0C9\uC778\uC740", "\uC0C9\uC778 \uC778\uC740");
+    assert_terms("work_mem\u3092\uFF21", "=work_mem work mem \u3092 a");
+    assert_terms("\u30C7\u30FC\u30BF", "\u30C7\u30FC \u30FC\u30BF");
+}
+
+static void long_terms_are_cut(void **state)
+{
+    (void)state;
+    struct buf text = {0}, expected = {0};
+    for (int i = 0; i < 300; i++)
+        buf_put_text(&text, "\xC3\xA4");
+    for (int i = 0; i < TERM_MOST / 2; i++)
+        buf_put_text(&expected, "\xC3\xA4");
+    assert_terms(text.data, expected.data);
+    buf_free(&text);
+    buf_free(&expected);
+}
+
+static void assert_query(const char *text, const char *expected)
+{
+    struct query query;
+    struct buf out = {0};
+    buf_put_text(&out, "");
+    query_parse(text, &query);
+    for (size_t i = 0; i < query.count; i++)
+        buf_printf(&out, i ? " %s" : "%s", query.terms[i].term);
+    assert_string_equal(out.data, expected);
+    buf_free(&out);
+    query_free(&query);
+}
+
+static void questions_lose_their_stop_words(void **state)
+{
+    (void)state;
+    assert_query("How do I create an index?", "creat index");
+    assert_query("who is it", "who is it");
+    assert_query("What does NOT IN do?", "not in");
+    assert_query("set work_mem", "set =work_mem work mem");
+    assert_query("", "");
+    assert_query("I've seen what's in it", "seen");
+    assert_query("\u7D22\u5F15\u306B\u3064\u3044\u3066",
+                 "\u7D22\u5F15 \u5F15\u306B");
+    assert_query("\u3064\u3044", "\u3064\u3044");
+}
+
+static void common_words_are_found(void **state)
+{
+    (void)state;
+    assert_true(word_is_stop_word(slice_of("a")));
+    assert_true(word_is_stop_word(slice_of("your")));
+    assert_true(word_is_stop_word(slice_of("how")));
+    assert_false(word_is_stop_word(slice_of("index")));
+    assert_false(word_is_stop_word(slice_of("")));
+    assert_false(word_is_stop_word(slice_of("yours")));
+    assert_int_equal(word_frequency(slice_of("know")), 1500);
+    assert_int_equal(word_frequency(slice_of("yesterday")), 150);
+    assert_int_equal(word_frequency(slice_of("colleague")), 40);
+    assert_int_equal(word_frequency(slice_of("colleagu")), 0);
+    assert_int_equal(word_frequency(slice_of("vacuum")), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_become_stems),
+        cmocka_unit_test(identifiers_stay_whole_and_in_parts),
+        cmocka_unit_test(long_terms_are_cut),
+        cmocka_unit_test(questions_lose_their_stop_words),
+        cmocka_unit_test(common_words_are_found),
+        cmocka_unit_test(identifiers_hold_smaller_ones),
+        cmocka_unit_test(sentences_are_no_identifiers),
+        cmocka_unit_test(scripts_without_spaces_become_pairs),
+    };
+    return cmocka_run_group_tests_name("terms", tests, NULL, NULL);
+}

@@ -1,0 +1,102 @@
+/* What the tests of memories share: a small manual, and what is made of it by the
+ * toy of an embedder. */
+#ifndef TESTS_UNIT_SUPPORT_MEMORIES_H
+#define TESTS_UNIT_SUPPORT_MEMORIES_H
+
+#include "tests/unit/support/manuals.h"
+#include "tests/unit/support/toy.h"
+
+#include <math.h>
+
+#include "memory/embeddings/memories.h"
+#include "memory/vectors/vectors.h"
+
+/* With L = 8: A2 has two segments, all others one. */
+enum { L = 8, PAGES = 3, NODES = 9, SEGMENTS = 10, INNER = 4 };
+static const struct test_page pages[PAGES] = {
+    {"a.html",
+     {{-1, "A", "about things"},
+      {0, "A1", "first text"},
+      {0, "A2", "second text|a2b goes on with other words"}}},
+    {"b.html",
+     {{-1, "B", NULL},
+      {0, "B1", "inner text"},
+      {1, "B11", "deep text one"},
+      {1, "B12", "deep text two"}}},
+    {"c.html", {{-1, "C", "last"}}},
+};
+
+static const struct memory_policy policies[] = {
+    {AGGREGATE_MEAN, RECALL_OFF, L},
+    {AGGREGATE_MEAN, RECALL_AGGREGATE, L},
+    {AGGREGATE_MEAN, RECALL_CHILDREN, L},
+    {AGGREGATE_ATTENTION, RECALL_OFF, L},
+    {AGGREGATE_ATTENTION, RECALL_AGGREGATE, L},
+    {AGGREGATE_ATTENTION, RECALL_CHILDREN, L},
+};
+enum { POLICIES = sizeof policies / sizeof policies[0] };
+
+static struct kept *kept_of_test;
+
+static inline int update(struct test_library *lib, struct toy *toy,
+                         const struct memory_policy *policy,
+                         struct memories_report *ret, struct err *err)
+{
+    struct shelf *shelf = library_shelf(lib->library);
+    const struct volume *volume = shelf_volume(shelf, "manual");
+    toy->tokenized = toy->calls = toy->summaries = toy->recalls = 0;
+    toy->encoded = 0;
+    int code =
+        memories_update(shelf, volume, &toy->embedder, policy, kept_of_test,
+                        NULL, NULL, &toy->cancel, ret, err);
+    shelf_release(shelf);
+    return code;
+}
+
+/* Updates, and what was encoded is as many segments. */
+static inline void check_update(struct test_library *lib, struct toy *toy,
+                                const struct memory_policy *policy,
+                                size_t encoded)
+{
+    struct memories_report report;
+    struct err err = {0};
+    if (update(lib, toy, policy, &report, &err))
+        fail_msg("%s", err.message);
+    assert_true(report.changed);
+    assert_int_equal(report.encoded, encoded);
+    assert_int_equal(toy->encoded, encoded);
+}
+
+static inline void read_table(struct test_library *lib,
+                              struct vector_table *ret)
+{
+    struct store_txn *txn;
+    struct slice bytes;
+    assert_int_equal(store_read(lib->store, &txn, NULL), 0);
+    assert_int_equal(store_get_vectors(txn, lib->manual, &bytes, NULL), 0);
+    assert_int_equal(vector_table_decode(bytes, ret, NULL), 0);
+    assert_int_equal(vector_table_read_keys(txn, ret, NULL), 0);
+    store_end(txn);
+}
+
+static inline uint64_t vectors_number(struct test_library *lib)
+{
+    struct store_txn *txn;
+    struct manual manual;
+    assert_int_equal(store_read(lib->store, &txn, NULL), 0);
+    assert_int_equal(store_get_manual(txn, lib->manual, &manual, NULL), 0);
+    store_end(txn);
+    manual_free(&manual);
+    return manual.vectors;
+}
+
+static inline void make_unit(float *values, size_t count)
+{
+    double square = 0;
+    for (size_t i = 0; i < count; i++)
+        square += (double)values[i] * (double)values[i];
+    for (size_t i = 0; i < count; i++)
+        values[i] = (float)((double)values[i] / sqrt(square));
+}
+
+#endif
