@@ -17,12 +17,22 @@
 struct client;
 struct verb;
 
+/* Where a verb runs. */
+enum verb_thread {
+    VERB_LOOP,   /* needs no time; `run` is NULL, server.c does it */
+    VERB_QUERY,  /* reads */
+    VERB_ANSWER, /* reads, and may wait for a model that writes */
+    VERB_CHORE,  /* writes, and may wait for the index thread */
+    VERB_CARE,   /* goes through all of the store */
+    VERB_THREADS
+};
+
 /* What the threads know of a client: shared by the loop, which counts what it has
  * read, and its requests. */
 struct peer {
     atomic_uint references;
     atomic_size_t unread; /* bytes of answers that it has not taken yet */
-    atomic_uint running[4]; /* [enum verb_thread] requests at work */
+    atomic_uint running[VERB_THREADS]; /* requests at work */
 };
 struct peer *peer_new(void);
 struct peer *peer_ref(struct peer *peer);

@@ -22,15 +22,6 @@ enum { CALL_LATER = 1 };
 /* Writes one value to `result`. */
 typedef int verb_run(struct call *call, struct json *result, struct err *err);
 
-enum verb_thread {
-    VERB_LOOP,   /* needs no time; `run` is NULL, server.c does it */
-    VERB_QUERY,  /* reads */
-    VERB_ANSWER, /* reads, and may wait for a model that writes */
-    VERB_CHORE,  /* writes, and may wait for the index thread */
-    VERB_CARE,   /* goes through all of the store */
-    VERB_THREADS
-};
-
 enum param_kind {
     PARAM_TEXT,
     PARAM_INT,

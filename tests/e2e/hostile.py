@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 
-from e2e.house import BUILD, PATIENCE, check, house, page, talk, test
+from e2e.house import BUILD, PATIENCE, check, house, is_sanitized, page, talk, test
 
 
 @test
@@ -391,7 +391,9 @@ def clients_that_do_not_read_cost_little():
             check(h.json("search", "zebra of part 7", "-n", "1")["results"], "others are served")
         grown = resident(h.pid()) - before
         # Of each at most a MiB unread and one answer more, where sixteen were kept.
-        check(grown < 24 * (2 * size + (3 << 20)), f"{grown >> 20} MiB more, {size >> 10} KiB an answer")
+        # (AddressSanitizer holds 256 MB of what was freed.)
+        held = 256 << 20 if is_sanitized("lecternd") else 0
+        check(grown < 24 * (2 * size + (3 << 20)) + held, f"{grown >> 20} MiB more, {size >> 10} KiB an answer")
         # Who reads again gets what he asked for.
         with stuck[0].makefile("rb") as answers:
             ids = [json.loads(answers.readline())["id"] for _ in range(asked)]

@@ -55,6 +55,11 @@ FEW = ("ddl", "indexes")
 PATIENCE = 240
 
 
+def is_sanitized(program):
+    with open(os.path.join(BUILD, program), "rb") as file:
+        return b"__asan_init" in file.read()
+
+
 class House:
     """A daemon's folder: socket, store, and what it is to index."""
 

@@ -13,7 +13,7 @@ import threading
 import time
 
 from e2e import writing_model
-from e2e.house import BUILD, FEW, GOLDEN, MODEL, SMALL, Skip, check, house, page, test
+from e2e.house import BUILD, FEW, GOLDEN, MODEL, SMALL, Skip, check, house, is_sanitized, page, test
 
 
 @test
@@ -391,7 +391,7 @@ def large_model(folder, layers, kind):
 
 @test
 def models_take_little_more_than_their_weights():
-    if b"__asan_init" in open(os.path.join(BUILD, "probe"), "rb").read():
+    if is_sanitized("probe"):
         raise Skip("a sanitizer keeps what is freed")
     with house() as h:
         for kind, layers in (("F32", 4), ("BF16", 11)):  # 236 MiB, read; 321 MiB, mapped
