@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "indexer/wire.h"
 #include "tree/tree.h"
 
 struct parser;
@@ -23,17 +24,6 @@ struct parser_options {
 /* Part of the name under which a parsed tree is stored: raised whenever the
  * same bytes may give another tree. */
 enum { PARSER_VERSION = 12 };
-
-/* Largest file that is read. */
-enum { PARSER_MOST_BYTES = 64 << 20 };
-
-/* How a file is read: indexer/source.h tells by its name. */
-enum parser_format {
-    PARSER_HTML,
-    PARSER_XML, /* XHTML or DocBook, well-formed */
-    PARSER_LATEX,
-    PARSER_FORMATS
-};
 
 struct parser *parser_new(const struct parser_options *options);
 void parser_free(struct parser *parser); /* ends the process */
@@ -65,11 +55,6 @@ int parser_parse(struct parser *parser, struct slice bytes,
 int parser_dropped(struct parser *parser, struct slice bytes,
                    enum parser_format format, struct tree **ret_tree,
                    struct err *err);
-
-/* Where in the bytes a character of the text comes from. */
-struct text_place {
-    uint32_t from, to;
-};
 
 /* The text that a span of a file reads: markup removed, entities decoded, white
  * space folded.  `encoding` is the whole file's, which its tree tells

@@ -26,6 +26,22 @@
 
 #include "tree/tree.h"
 
+/* Largest file that is read. */
+enum { PARSER_MOST_BYTES = 64 << 20 };
+
+/* How a file is read: indexer/source.h tells by its name. */
+enum parser_format {
+    PARSER_HTML,
+    PARSER_XML, /* XHTML or DocBook, well-formed */
+    PARSER_LATEX,
+    PARSER_FORMATS
+};
+
+/* Where in the bytes a character of the text comes from. */
+struct text_place {
+    uint32_t from, to;
+};
+
 enum { WIRE_FD = 3 }; /* the child's end */
 
 enum wire_kind {

@@ -1,50 +1,68 @@
 #!/bin/sh
-# Fails on an #include, in one floor of the house, of a floor it must not know,
-# and on a library used outside the one place that wraps it.
-status=0
-allow() {  # allow FOLDER "ALLOWED FOLDERS"
-    folder=$1
-    allowed=" $folder $2 "
-    for file in $(find "$folder" -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh'); do
-        for floor in $(sed -n 's|^#include "\([a-z]*\)/.*|\1|p' "$file" | sort -u); do
-            case "$allowed" in
-            *" $floor "*) ;;
-            *)
-                [ "$folder" = cli ] && [ "$floor" = daemon ] &&
-                    ! grep '^#include "daemon/' "$file" | grep -qv '"daemon/net/protocol.h"' &&
-                    continue
-                echo "$file must not include $floor/"
-                status=1
-                ;;
-            esac
-        done
-    done
-}
-only() {  # only HEADER FOLDER...: nothing but these includes the header
-    header=$1
-    shift
-    for file in $(grep -rlE "^#include <$header" --include='*.[ch]' base tree indexer memory model kernels daemon cli 2>/dev/null); do
-        fine=no
-        for place in "$@"; do
-            case "$file" in "$place"*) fine=yes ;; esac
-        done
-        [ $fine = yes ] || { echo "$file must not include <$header>"; status=1; }
-    done
-}
+# Fails on an #include of a floor that a floor must not know, of a room's private
+# header, on a library used outside the one room that wraps it, and on two source
+# files of one name.
 cd "$(dirname "$0")/.." || exit 1
-allow base ""
-allow tree "base"
-allow indexer "memory tree base"
-allow memory "tree kernels base"
-[ -d model ] && allow model "kernels base"
-[ -d kernels ] && allow kernels ""
-allow daemon "indexer memory model tree base"
-allow cli "base"
-only "uv\.h" daemon/
-only "lmdb\.h" memory/store/store.c memory/store/store_internal.h
-only "gumbo\.h" indexer/parse/
-only "libxml" indexer/parse/
-only "pcre2\.h" model/
-only "faiss/" memory/vectors/vectors.c
-only "seccomp\.h" indexer/parse/
-exit $status
+python3 - <<'PY'
+import os
+import re
+import subprocess
+import sys
+
+FLOORS = {  # what may be included besides its own
+    "base": "",
+    "tree": "base",
+    "indexer/parse": "tree base",  # the jailed program: this wall is one of security
+    "indexer": "memory tree base",
+    "memory": "tree kernels base",
+    "kernels": "",
+    "model": "kernels base",
+    "daemon": "indexer memory model tree base",
+    "cli": "base",
+}
+ALSO = {  # and these headers
+    "indexer/parse": ("indexer/wire.h",),
+    "cli": ("daemon/net/protocol.h",),
+}
+LIBRARIES = {
+    "uv.h": "daemon/net", "lmdb.h": "memory/store", "gumbo.h": "indexer/parse", "libxml": "indexer/parse",
+    "pcre2.h": "model/tokenizer", "faiss": "memory/vectors", "seccomp.h": "indexer/parse",
+}
+INCLUDE = re.compile(r'^#include ["<]([^">]+)[">]', re.M)
+faults = []
+
+
+def inside(path, folder):
+    return path.startswith(folder + "/")
+
+
+def check_include(file, floor, header):
+    allowed = [floor, *FLOORS[floor].split()]
+    if "/" in header and os.path.exists(header) and header not in ALSO.get(floor, ()) and \
+            not any(inside(header, one) for one in allowed):
+        faults.append(f"{file} must not include {header}")
+    if header.endswith("_internal.h") and not inside(file, os.path.dirname(header)):
+        faults.append(f"{file} must not include {header}, which is its room's own")
+    for library, room in LIBRARIES.items():
+        if (header == library or header.startswith(library + "/")) and not inside(file, room):
+            faults.append(f"{file} must not include <{header}>")
+
+
+files = subprocess.run(["git", "ls-files", "*.c", "*.h", "*.cu"], capture_output=True, text=True).stdout.split() or \
+    [os.path.relpath(os.path.join(at, name)) for at, _, names in os.walk(".") for name in names
+     if name.endswith((".c", ".h", ".cu")) and not at.startswith("./build")]
+names = {}
+for file in files:
+    if not os.path.exists(file):
+        continue
+    if not inside(file, "tests/cuda/shim") and not inside(file, "tests/golden"):
+        names.setdefault(os.path.basename(file), []).append(file)
+    floor = next((one for one in FLOORS if inside(file, one)), None)
+    if floor:
+        with open(file, encoding="utf-8") as stream:
+            for header in INCLUDE.findall(stream.read()):
+                check_include(file, floor, header)
+faults += [f"two files are called {name}: {' '.join(paths)}" for name, paths in names.items() if len(paths) > 1]
+print("\n".join(faults), end="\n" if faults else "")
+sys.exit(bool(faults))
+PY

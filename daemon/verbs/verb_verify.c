@@ -9,7 +9,7 @@
 #include "daemon/verbs/result.h"
 #include "indexer/parsers.h"
 #include "indexer/source.h"
-#include "memory/verify/store_verify.h"
+#include "memory/store/verify/store_verify.h"
 
 enum {
     OPEN_MS = 30000,

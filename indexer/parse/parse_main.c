@@ -22,7 +22,6 @@
 #include "indexer/parse/jail.h"
 #include "indexer/parse/latex/latex.h"
 #include "indexer/parse/html/dom/xhtml.h"
-#include "indexer/parser.h"
 #include "indexer/wire.h"
 
 static bool receive(void *bytes, size_t size)

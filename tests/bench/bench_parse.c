@@ -107,7 +107,8 @@ int main(int argc, char **argv)
     struct corpus corpus = {.root = argv[1]};
     struct parser_options options = {.program = argv[2]};
     struct err err;
-    if (scan_folder(corpus.root, "", &corpus.scan, &err)) {
+    if (scan_folder(&(struct source_root){.path = corpus.root}, "", &corpus.scan,
+                    &err)) {
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }

@@ -7,7 +7,7 @@
 #include "indexer/parse/text/sniff.h"
 #include "indexer/parse/html/html_internal.h"
 #include "indexer/parse/html/dom/xhtml.h"
-#include "indexer/parser.h"
+#include "indexer/wire.h"
 
 /* Why nothing of the page is content; NULL: it is. */
 static const char *why_not(int role, const struct page_facts *facts,

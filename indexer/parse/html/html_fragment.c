@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "indexer/parse/text/lexer.h"
 #include "indexer/parse/text/transcode.h"
-#include "indexer/parser.h"
+#include "indexer/wire.h"
 
 struct folding {
     struct source source;

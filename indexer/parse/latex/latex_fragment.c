@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "indexer/parse/latex/latex.h"
 #include "indexer/parse/text/transcode.h"
-#include "indexer/parser.h"
+#include "indexer/wire.h"
 
 struct fragment {
     struct transcoded file;

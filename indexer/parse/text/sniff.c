@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "indexer/parse/text/charset.h"
-#include "indexer/parser.h"
+#include "indexer/wire.h"
 
 enum {
     HEAD = 4096, /* bytes by which a file is judged */

@@ -16,7 +16,7 @@
 #include "memory/embeddings/segment.h"
 #include "memory/store/store_internal.h"
 #include "memory/vectors/vectors.h"
-#include "memory/verify/store_verify.h"
+#include "memory/store/verify/store_verify.h"
 
 static const struct memory_policy policy = {AGGREGATE_MEAN, RECALL_AGGREGATE,
                                             8};

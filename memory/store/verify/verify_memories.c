@@ -11,7 +11,7 @@
 
 #include "kernels/q8.h"
 #include "memory/embeddings/segment.h"
-#include "memory/verify/verify_internal.h"
+#include "memory/store/verify/verify_internal.h"
 
 enum { NAMES_AT_ONCE = 2000 };
 

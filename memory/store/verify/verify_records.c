@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory/verify/verify_internal.h"
+#include "memory/store/verify/verify_internal.h"
 
 /* Numbers that are given once: the counter that gives the next one. */
 enum { MANUAL_NUMBERS, EPOCHS, NODE_NUMBERS, COUNTERS };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "memory/lexical/lexical.h"
-#include "memory/verify/verify_internal.h"
+#include "memory/store/verify/verify_internal.h"
 
 /* ---- Files ---- */
 

@@ -1,11 +1,11 @@
-#include "memory/verify/store_verify.h"
+#include "memory/store/verify/store_verify.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory/verify/verify_internal.h"
+#include "memory/store/verify/verify_internal.h"
 
 /* ---- The report ---- */
 

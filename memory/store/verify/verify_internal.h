@@ -1,11 +1,11 @@
 /* What the files of the verification share. */
-#ifndef MEMORY_VERIFY_VERIFY_INTERNAL_H
-#define MEMORY_VERIFY_VERIFY_INTERNAL_H
+#ifndef MEMORY_STORE_VERIFY_VERIFY_INTERNAL_H
+#define MEMORY_STORE_VERIFY_VERIFY_INTERNAL_H
 
 #include "memory/embeddings/plan.h"
 #include "memory/store/store_internal.h"
 #include "memory/vectors/vectors.h"
-#include "memory/verify/store_verify.h"
+#include "memory/store/verify/store_verify.h"
 
 /* The sum of hashes of a node's postings, and how many there are. */
 struct digest {

@@ -19,8 +19,8 @@
  * What no record refers to is not looked at: it is collected.  Nothing is held
  * long: records are read in transactions of some thousand, and a manual that
  * changes meanwhile is begun again. */
-#ifndef MEMORY_VERIFY_STORE_VERIFY_H
-#define MEMORY_VERIFY_STORE_VERIFY_H
+#ifndef MEMORY_STORE_VERIFY_STORE_VERIFY_H
+#define MEMORY_STORE_VERIFY_STORE_VERIFY_H
 
 #include <stdatomic.h>
 
