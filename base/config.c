@@ -14,11 +14,11 @@
 #include "base/suggest.h"
 
 enum {
-    MOST_LINE = 4096,
-    MOST_PARSERS = 64,
+    MAX_LINE = 4096,
+    MAX_PARSERS = 64,
     DEFAULT_PARSERS = 8,
-    MOST_SEGMENT = 4096,
-    MOST_INTERVAL = 86400
+    MAX_SEGMENT = 4096,
+    MAX_INTERVAL = 86400
 };
 
 enum kind { KIND_PATH, KIND_NUMBER, KIND_CHOICE, KIND_DEVICE };
@@ -58,7 +58,7 @@ static const struct key {
     [CONFIG_STORE] = {"store", KIND_PATH, NULL, default_store, 0, 0,
                       "folder of the index"},
     [CONFIG_PARSERS] = {"parsers", KIND_NUMBER, NULL, default_parsers, 1,
-                        MOST_PARSERS, "number of parser processes"},
+                        MAX_PARSERS, "number of parser processes"},
     [CONFIG_PARSER] = {"parser", KIND_PATH, NULL, default_parser, 0, 0,
                        "program that parses one file, lectern-parse"},
     [CONFIG_PARSE_SECONDS] = {"parse_seconds", KIND_NUMBER, "60", NULL, 1, 3600,
@@ -84,7 +84,7 @@ static const struct key {
                        "encoded: off, aggregate or children",
                        recalls},
     [CONFIG_SEGMENT_TOKENS] = {"segment_tokens", KIND_NUMBER, "256", NULL, 32,
-                               MOST_SEGMENT,
+                               MAX_SEGMENT,
                                "most tokens of a segment, the unit of memory"},
     [CONFIG_WATCH] = {"watch", KIND_CHOICE, "auto", NULL, 0, 0,
                       "how changed files are noticed: auto, inotify (on file "
@@ -96,10 +96,10 @@ static const struct key {
                       "below /usr, within /usr) or all",
                       links},
     [CONFIG_SWEEP_SECONDS] = {"sweep_seconds", KIND_NUMBER, "300", NULL, 1,
-                              MOST_INTERVAL,
+                              MAX_INTERVAL,
                               "seconds between rescans of watched manuals"},
     [CONFIG_POLL_SECONDS] = {"poll_seconds", KIND_NUMBER, "30", NULL, 1,
-                             MOST_INTERVAL,
+                             MAX_INTERVAL,
                              "seconds between rescans of manuals that inotify "
                              "does not cover"},
     [CONFIG_ALIASES] = {"aliases", KIND_CHOICE, "yes", NULL, 0, 0,
@@ -171,7 +171,7 @@ static int choice_of(const struct key *key, const char *text)
 static int check_choice(const struct key *key, const char *text,
                         struct err *err)
 {
-    struct nearest nearest = nearest_to(text);
+    struct nearest nearest = suggest_nearest(text);
     struct buf words = {0};
     if (choice_of(key, text) >= 0)
         return 0;
@@ -182,7 +182,7 @@ static int check_choice(const struct key *key, const char *text,
         nearest_try(&nearest, key->choices[i]);
     }
     int code = err_set(err, ERR_USAGE, "%s must be %s, not '%s'%s", key->name,
-                       words.data, text, nearest_hint(&nearest));
+                       words.data, text, suggest_hint(&nearest));
     buf_free(&words);
     return code;
 }
@@ -192,7 +192,7 @@ static bool read_device(const char *text, enum config_device *ret,
                         unsigned *ret_number)
 {
     static const char *const names[] = {"auto", "cpu", "cuda"};
-    enum { MOST_DIGITS = 3 };
+    enum { MAX_DIGITS = 3 };
     *ret_number = 0;
     for (int i = DEVICE_AUTO; i <= DEVICE_CUDA; i++) {
         *ret = (enum config_device)i;
@@ -205,7 +205,7 @@ static bool read_device(const char *text, enum config_device *ret,
     text += 5;
     digits -= 5;
     *ret_number = (unsigned)strtoul(text, NULL, 10);
-    return digits && digits <= MOST_DIGITS &&
+    return digits && digits <= MAX_DIGITS &&
            strspn(text, "0123456789") == digits;
 }
 
@@ -280,7 +280,7 @@ static int on_value(void *user, const char *section, const char *name,
                     const char *value)
 {
     struct reading *reading = user;
-    struct nearest nearest = nearest_to(name);
+    struct nearest nearest = suggest_nearest(name);
     struct err problem = {0};
     char message[sizeof problem.message];
     if (reading->code)
@@ -302,7 +302,7 @@ static int on_value(void *user, const char *section, const char *name,
         nearest_try(&nearest, keys[i].name);
     }
     snprintf(message, sizeof message, "unknown key '%s'%s", name,
-             nearest_hint(&nearest));
+             suggest_hint(&nearest));
     return fail_at_line(reading, message);
 }
 
@@ -323,7 +323,7 @@ static char *read_line(char *text, int size, void *user)
     memmove(text, text + indent, used - indent + 1);
     if (text[0] == '[' && strncmp(text, "[lectern]", 9) != 0) {
         text[strcspn(text, "\r\n")] = '\0';
-        char message[MOST_LINE / 8];
+        char message[MAX_LINE / 8];
         snprintf(message, sizeof message,
                  "unknown section %.80s; keys stand in [lectern] or in none",
                  text);
@@ -342,7 +342,7 @@ static int read_file(struct config *config, struct err *err)
     struct reading reading = {.stream = stream, .config = config, .err = err};
     const char *slash = strrchr(config->file, '/');
     reading.folder = mem_strndup(config->file, (size_t)(slash - config->file));
-    ini_max_line = MOST_LINE;
+    ini_max_line = MAX_LINE;
     int line = ini_parse_stream(read_line, &reading, on_value, &reading);
     if (!reading.code && line) {
         reading.line = (unsigned)line;
@@ -405,7 +405,7 @@ void config_free(struct config *config)
     *config = (struct config){0};
 }
 
-enum { MOST_FILE = 1 << 20 };
+enum { MAX_FILE = 1 << 20 };
 
 /* `old` with line `number` (from 1; 0: none) in place of which `line` stands. */
 static void put_line(struct slice old, unsigned number, const char *line,
@@ -468,7 +468,7 @@ int config_write(const struct config *config, enum config_key key,
     const char *path = real ? real : config->file;
     int code = 0;
     if (stat(path, &st) == 0)
-        code = file_read(path, MOST_FILE, &old, err);
+        code = file_read(path, MAX_FILE, &old, err);
     else
         code = make_folder_of(path, err);
     buf_printf(&line, "%s = %s\n", keys[key].name, text);

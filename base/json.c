@@ -171,10 +171,10 @@ static int check_depth(struct slice text, struct err *err)
         } else if (c == '"') {
             in_string = true;
         } else if (c == '{' || c == '[') {
-            if (++depth > JSON_MOST_DEPTH)
+            if (++depth > JSON_MAX_DEPTH)
                 return err_set(err, ERR_LIMIT,
                                "JSON nested deeper than %d levels",
-                               JSON_MOST_DEPTH);
+                               JSON_MAX_DEPTH);
         } else if (c == '}' || c == ']') {
             depth--;
         }

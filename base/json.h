@@ -44,7 +44,7 @@ void json_field_double(struct json *json, const char *key, double value,
 void json_field_bool(struct json *json, const char *key, bool value);
 void json_field_null(struct json *json, const char *key);
 
-enum { JSON_MOST_DEPTH = 64 };
+enum { JSON_MAX_DEPTH = 64 };
 
 /* One JSON value; free *ret_value with cJSON_Delete. */
 int json_parse(struct slice text, cJSON **ret_value, struct err *err);

@@ -7,18 +7,18 @@
 #include <time.h>
 #include <unistd.h>
 
-static _Atomic int most = LOG_LEVEL_INFO;
+static _Atomic int max = LOG_LEVEL_INFO;
 
 void log_set_level(enum log_level level)
 {
-    atomic_store(&most, (int)level);
+    atomic_store(&max, (int)level);
 }
 
 void log_line(enum log_level level, const char *format, ...)
 {
     static const char *const names[] = {"error", "warning", "info", "debug"};
     static const int priorities[] = {3, 4, 6, 7};
-    if ((int)level > atomic_load(&most))
+    if ((int)level > atomic_load(&max))
         return;
     char line[2048];
     int used;

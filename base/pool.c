@@ -16,7 +16,7 @@
 
 #include "base/mem.h"
 
-enum { MOST_THREADS = 1024, PIECES_A_THREAD = 4 };
+enum { MAX_THREADS = 1024, PIECES_A_THREAD = 4 };
 
 struct job {
     void (*body)(void *argument, size_t from, size_t to);
@@ -101,9 +101,9 @@ int pool_thread(pthread_t *ret, void *(*run)(void *), void *context)
 int pool_new(unsigned threads, struct pool **ret, struct err *err)
 {
     threads = threads ? threads : usable_cores();
-    if (threads > MOST_THREADS)
+    if (threads > MAX_THREADS)
         return err_set(err, ERR_LIMIT, "%u threads are more than %d", threads,
-                       MOST_THREADS);
+                       MAX_THREADS);
     struct pool *pool = mem_alloc(sizeof *pool);
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->work, NULL);
@@ -171,11 +171,11 @@ void pool_parallel_for(void *context, size_t count,
                        void *argument)
 {
     struct pool *pool = context;
-    size_t most = (size_t)pool->threads * PIECES_A_THREAD;
+    size_t max = (size_t)pool->threads * PIECES_A_THREAD;
     struct job job = {.body = body,
                       .argument = argument,
                       .count = count,
-                      .pieces = count < most ? count : most};
+                      .pieces = count < max ? count : max};
     if (!count)
         return;
     if (count == 1 || pool->started == 0 || !enter(pool, &job)) {

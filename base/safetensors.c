@@ -108,7 +108,7 @@ static int read_tensor(const cJSON *item, struct slice data,
         return bad(err, name, "no shape");
     const cJSON *size;
     cJSON_ArrayForEach (size, shape) {
-        if (tensor->rank == TENSOR_MOST_RANK)
+        if (tensor->rank == TENSOR_MAX_RANK)
             return bad(err, name, "more than 8 dimensions");
         if (!whole_number(size, &tensor->shape[tensor->rank++]))
             return bad(err, name, "a shape of something but whole numbers");
@@ -254,11 +254,11 @@ int safetensors_over(struct slice bytes, struct safetensors **ret,
     uint64_t size = bytes.size < 8 ? 0 : little_endian(bytes.data);
     if (bytes.size < 8 || size > bytes.size - 8)
         return err_set(err, ERR_FORMAT, "cut off within its header");
-    if (size > SAFETENSORS_MOST_HEADER)
+    if (size > SAFETENSORS_MAX_HEADER)
         return err_set(err, ERR_LIMIT, "a header of more than %d MiB",
-                       SAFETENSORS_MOST_HEADER >> 20);
+                       SAFETENSORS_MAX_HEADER >> 20);
     struct slice text = {bytes.data + 8, (size_t)size};
-    if (count_marks(text) > SAFETENSORS_MOST_VALUES)
+    if (count_marks(text) > SAFETENSORS_MAX_VALUES)
         return err_set(err, ERR_LIMIT, "a header of too many values");
     struct slice data = {text.data + text.size, bytes.size - 8 - text.size};
     struct safetensors *file = mem_alloc(sizeof *file);
@@ -275,7 +275,7 @@ int safetensors_over(struct slice bytes, struct safetensors **ret,
     return 0;
 }
 
-enum { MOST_READ = 256 << 20 }; /* bytes; a larger file is mapped */
+enum { MAX_READ = 256 << 20 }; /* bytes; a larger file is mapped */
 
 static int read_all(int fd, char *to, size_t size, struct err *err)
 {
@@ -301,7 +301,7 @@ static int take_file(int fd, void **ret_map, size_t *ret_size, struct err *err)
     if (st.st_size < 8)
         return err_set(err, ERR_FORMAT, "cut off within its header");
     size_t size = (size_t)st.st_size;
-    bool reads = size <= MOST_READ;
+    bool reads = size <= MAX_READ;
     void *map = reads ? mmap(NULL, size, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
                       : mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -23,9 +23,9 @@
 #include "base/err.h"
 
 enum {
-    SAFETENSORS_MOST_HEADER = 16 << 20,
-    SAFETENSORS_MOST_VALUES = 1 << 20, /* commas and opening brackets */
-    TENSOR_MOST_RANK = 8
+    SAFETENSORS_MAX_HEADER = 16 << 20,
+    SAFETENSORS_MAX_VALUES = 1 << 20, /* commas and opening brackets */
+    TENSOR_MAX_RANK = 8
 };
 
 enum tensor_type {
@@ -41,7 +41,7 @@ struct tensor {
     struct slice name;                /* followed by a NUL, when it was read */
     int type;                         /* enum tensor_type */
     int rank;                         /* 0: one value */
-    uint64_t shape[TENSOR_MOST_RANK]; /* outermost first; may hold a 0 */
+    uint64_t shape[TENSOR_MAX_RANK]; /* outermost first; may hold a 0 */
     const void *data;
     size_t bytes;
 };

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_WORD = 63 };
+enum { MAX_WORD = 63 };
 
-static size_t least(size_t a, size_t b, size_t c)
+static size_t min(size_t a, size_t b, size_t c)
 {
     size_t m = a < b ? a : b;
     return m < c ? m : c;
@@ -14,7 +14,7 @@ static size_t least(size_t a, size_t b, size_t c)
 /* Insertions, removals and replacements of a byte between two words. */
 static size_t edits(const char *a, size_t a_size, const char *b, size_t b_size)
 {
-    size_t row[MOST_WORD + 1];
+    size_t row[MAX_WORD + 1];
     for (size_t j = 0; j <= b_size; j++)
         row[j] = j;
     for (size_t i = 1; i <= a_size; i++) {
@@ -23,13 +23,13 @@ static size_t edits(const char *a, size_t a_size, const char *b, size_t b_size)
         for (size_t j = 1; j <= b_size; j++) {
             size_t cost = diagonal + (a[i - 1] != b[j - 1]);
             diagonal = row[j];
-            row[j] = least(cost, row[j] + 1, row[j - 1] + 1);
+            row[j] = min(cost, row[j] + 1, row[j - 1] + 1);
         }
     }
     return row[b_size];
 }
 
-struct nearest nearest_to(const char *word)
+struct nearest suggest_nearest(const char *word)
 {
     return (struct nearest){word, NULL, 0};
 }
@@ -37,23 +37,23 @@ struct nearest nearest_to(const char *word)
 void nearest_try(struct nearest *nearest, const char *known)
 {
     size_t typed = strlen(nearest->word), size = strlen(known);
-    if (typed > MOST_WORD || size > MOST_WORD)
+    if (typed > MAX_WORD || size > MAX_WORD)
         return;
     size_t distance = edits(nearest->word, typed, known, size);
     /* One that starts as the other does is a guess worth making, too. */
     size_t shorter = typed < size ? typed : size;
     if (shorter >= 3 && !memcmp(nearest->word, known, shorter) && distance)
         distance = 1;
-    size_t most = size <= 4 ? 1 : size <= 8 ? 2 : 3;
-    if (distance > most || (nearest->found && distance >= nearest->distance))
+    size_t max = size <= 4 ? 1 : size <= 8 ? 2 : 3;
+    if (distance > max || (nearest->found && distance >= nearest->distance))
         return;
     nearest->found = known;
     nearest->distance = distance;
 }
 
-const char *nearest_hint(const struct nearest *nearest)
+const char *suggest_hint(const struct nearest *nearest)
 {
-    static _Thread_local char hint[MOST_WORD + 32];
+    static _Thread_local char hint[MAX_WORD + 32];
     hint[0] = '\0';
     if (nearest->found)
         snprintf(hint, sizeof hint, "; did you mean '%s'?", nearest->found);

@@ -11,11 +11,11 @@ struct nearest {
     size_t distance;
 };
 
-struct nearest nearest_to(const char *word);
+struct nearest suggest_nearest(const char *word);
 void nearest_try(struct nearest *nearest, const char *known);
 
 /* "; did you mean 'X'?" or "": for the end of a message.  Valid until the
  * next call. */
-const char *nearest_hint(const struct nearest *nearest);
+const char *suggest_hint(const struct nearest *nearest);
 
 #endif

@@ -18,14 +18,14 @@ static void list_add(struct text_list *list, const char *text)
 
 const struct command *arguments_find_command(const char *name, struct err *err)
 {
-    struct nearest nearest = nearest_to(name);
+    struct nearest nearest = suggest_nearest(name);
     for (const struct command *c = cli_commands; c->name; c++) {
         if (!strcmp(c->name, name))
             return c;
         nearest_try(&nearest, c->name);
     }
     err_set(err, ERR_USAGE, "there is no verb '%s'%s", name,
-            nearest_hint(&nearest));
+            suggest_hint(&nearest));
     return NULL;
 }
 
@@ -48,7 +48,7 @@ static int find_long(const struct cli *cli, const char *name, size_t size,
                      struct err *err)
 {
     char *word = mem_strndup(name, size);
-    struct nearest nearest = nearest_to(word);
+    struct nearest nearest = suggest_nearest(word);
     const char *verb = cli->command ? cli->command->name : NULL;
     int found = -1;
     for (int i = 0; found < 0 && i < OPTIONS; i++) {
@@ -263,13 +263,13 @@ static int check_args(struct cli *cli, struct err *err)
         return code;
     if (!command || cli->options.help)
         return 0;
-    if (cli->args.count < command->least_args)
+    if (cli->args.count < command->min_args)
         return err_set(err, ERR_USAGE, "%s needs an argument: lectern %s %s",
                        command->name, command->name, command->args);
-    if (cli->args.count > command->most_args)
+    if (cli->args.count > command->max_args)
         return err_set(
             err, ERR_USAGE, "%s does not take '%s'; usage: lectern %s%s%s",
-            command->name, cli->args.items[command->most_args], command->name,
+            command->name, cli->args.items[command->max_args], command->name,
             command->args[0] ? " " : "", command->args);
     return 0;
 }
@@ -307,9 +307,9 @@ void arguments_free(struct cli *cli)
 {
     free(cli->args.items);
     free(cli->options.ignore.items);
-    free(cli->options.stop_texts.items);
+    free(cli->options.stop_sequences.items);
     free(cli->options.manuals.items);
-    cli->args = cli->options.ignore = cli->options.stop_texts =
+    cli->args = cli->options.ignore = cli->options.stop_sequences =
         cli->options.manuals = (struct text_list){0};
 }
 

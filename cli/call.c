@@ -9,7 +9,7 @@
 #include "cli/output/output.h"
 #include "cli/output/progress.h"
 
-enum { MOST_QUESTION = 16 << 10 }; /* bytes, from standard input */
+enum { MAX_QUESTION = 16 << 10 }; /* bytes, from standard input */
 
 struct ears {
     struct progress progress;
@@ -200,17 +200,17 @@ int cli_read_question(struct cli *cli, struct buf *out, struct err *err)
         return 0;
     }
     size_t size = 1;
-    while (size && out->size <= MOST_QUESTION) {
+    while (size && out->size <= MAX_QUESTION) {
         buf_reserve(out, 4096);
         size = fread(out->data + out->size, 1, 4096, stdin);
         out->size += size;
     }
     buf_put(out, "", 0);
-    if (out->size > MOST_QUESTION || memchr(out->data, 0, out->size))
+    if (out->size > MAX_QUESTION || memchr(out->data, 0, out->size))
         return err_set(err, ERR_USAGE,
                        "standard input is no question: it has more than %d "
                        "bytes, or zero bytes",
-                       MOST_QUESTION);
+                       MAX_QUESTION);
     return 0;
 }
 

@@ -40,7 +40,7 @@ enum option_id {
     OPTION_WAIT,
     OPTION_FORCE,
     OPTION_RETRY,
-    OPTION_LEFT_OUT,
+    OPTION_EXCLUDED,
     OPTION_DEPTH,
     OPTION_ALL,
     OPTION_PRINT,
@@ -60,7 +60,7 @@ enum option_id {
     OPTION_MIN_P,
     OPTION_PENALTY,
     OPTION_SEED,
-    OPTION_STOP_TEXT,
+    OPTION_STOP_SEQUENCE,
     OPTIONS
 };
 
@@ -96,12 +96,12 @@ struct options {
     const char *socket, *config, *store, *model, *device;
     const char *manual, *under, *mode, *answer, *method, *answers, *compare,
         *format, *session, *kind;
-    bool explain, jsonl, strict, wait, force, retry, left_out, all, print, stop;
+    bool explain, jsonl, strict, wait, force, retry, excluded, all, print, stop;
     bool follow_links, yes;
     bool foreground, repair;
     long count, depth, max_tokens, top_k, seed;
     double temperature, top_p, min_p, penalty;
-    struct text_list ignore, stop_texts,
+    struct text_list ignore, stop_sequences,
         manuals; /* manual: the first of them */
 };
 
@@ -112,7 +112,7 @@ struct command {
     const char *args; /* for the usage line */
     const char *help; /* one line */
     uint64_t options; /* bits 1 << enum option_id, without the common */
-    size_t least_args, most_args;
+    size_t min_args, max_args;
     bool bare; /* needs no configuration */
     int (*run)(struct cli *cli, struct err *err);
 };

@@ -340,10 +340,10 @@ static int build_request(struct client *client, const char *method,
     json_raw(&json, params);
     json_end(&json, '}');
     buf_put_byte(out, '\n');
-    if (out->size <= PROTOCOL_MOST_REQUEST)
+    if (out->size <= PROTOCOL_MAX_REQUEST)
         return 0;
     return err_set(err, ERR_LIMIT, "the request has %zu bytes, more than %d",
-                   out->size, PROTOCOL_MOST_REQUEST);
+                   out->size, PROTOCOL_MAX_REQUEST);
 }
 
 int client_call(struct client *client, const char *method, struct slice params,

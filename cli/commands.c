@@ -62,8 +62,8 @@ const struct option_spec cli_options[OPTIONS] = {
                      "return when everything is indexed", 0, 0},
     [OPTION_FORCE] = {0, "force", NULL, KIND_FLAG, AT(force),
                       "index unchanged files again, too", 0, 0},
-    [OPTION_LEFT_OUT] =
-        {0, "left-out", NULL, KIND_FLAG, AT(left_out),
+    [OPTION_EXCLUDED] =
+        {0, "left-out", NULL, KIND_FLAG, AT(excluded),
          "also list the files that were read and are not in the "
          "tree, and why",
          0, 0},
@@ -132,7 +132,7 @@ const struct option_spec cli_options[OPTIONS] = {
                         0, 100},
     [OPTION_SEED] = {0, "seed", "N", KIND_NUMBER, AT(seed),
                      "the same seed, the same answer (0)", 0, 9007199254740992},
-    [OPTION_STOP_TEXT] = {0, "stop-text", "TEXT", KIND_LIST, AT(stop_texts),
+    [OPTION_STOP_SEQUENCE] = {0, "stop-text", "TEXT", KIND_LIST, AT(stop_sequences),
                           "the answer ends before this; may be repeated", 0, 0},
     [OPTION_SESSION] = {0, "session", "ID", KIND_TEXT, AT(session),
                         "a conversation: the question may follow up those "
@@ -160,7 +160,7 @@ const struct command cli_commands[] = {
     {"ask", "QUESTION...", "answer from the manuals, with citations",
      SEARCHING | BIT(JSONL) | BIT(ANSWER) | BIT(MAX_TOKENS) | BIT(STRICT) |
          BIT(SESSION) | BIT(TEMPERATURE) | BIT(TOP_K) | BIT(TOP_P) |
-         BIT(MIN_P) | BIT(PENALTY) | BIT(SEED) | BIT(STOP_TEXT),
+         BIT(MIN_P) | BIT(PENALTY) | BIT(SEED) | BIT(STOP_SEQUENCE),
      1, SIZE_MAX, false, cmd_ask},
     {"search", "WORDS...", "find sections", SEARCHING | BIT(STRICT), 1,
      SIZE_MAX, false, cmd_search},
@@ -180,7 +180,7 @@ const struct command cli_commands[] = {
     {"failed", "",
      "list the files that could not be indexed, and why, and what is wrong "
      "in documents that were",
-     BIT(MANUAL) | BIT(RETRY) | BIT(LEFT_OUT) | BIT(WAIT), 0, 0, false,
+     BIT(MANUAL) | BIT(RETRY) | BIT(EXCLUDED) | BIT(WAIT), 0, 0, false,
      cmd_failed},
     {"eval", "FILE",
      "measure search and answers on questions with known answers",

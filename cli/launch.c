@@ -22,7 +22,7 @@
 enum {
     WAIT_MS = 10000,
     POLL_MS = 20,
-    MOST_LOG = 4 << 20, /* bytes of log before it starts over */
+    MAX_LOG = 4 << 20, /* bytes of log before it starts over */
     TAIL = 4096
 };
 
@@ -76,7 +76,7 @@ static int open_log(struct launch *launch, struct err *err)
         if (errno != EINTR)
             return err_errno(err, ERR_STORE, "cannot lock %s",
                              launch->log.data);
-    if (fstat(launch->out, &st) == 0 && st.st_size > MOST_LOG &&
+    if (fstat(launch->out, &st) == 0 && st.st_size > MAX_LOG &&
         ftruncate(launch->out, 0) == 0)
         st.st_size = 0;
     launch->log_start = st.st_size;

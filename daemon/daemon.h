@@ -12,9 +12,9 @@
 struct engine;
 struct watch;
 struct jobs;
-struct outbox;
+struct response_queue;
 struct conversations;
-struct readings;
+struct hmt_cache;
 
 struct daemon {
     const struct config *config;
@@ -22,9 +22,9 @@ struct daemon {
     struct library *library;
     struct engine *engine;
     struct jobs *jobs;
-    struct outbox *outbox;
+    struct response_queue *response_queue;
     struct conversations *conversations;
-    struct readings *readings;
+    struct hmt_cache *hmt_cache;
     struct parser_options parser;
     struct memory_policy policy;
     struct watch *watch;

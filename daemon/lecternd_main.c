@@ -21,10 +21,10 @@
 
 enum {
     STOP_MS = 800,              /* for the threads, once the loop has ended */
-    MOST_SKELETONS = 128 << 20, /* bytes */
-    MOST_HEAPS = 4,
+    MAX_SKELETONS = 128 << 20, /* bytes */
+    MAX_HEAPS = 4,
     LARGE_BUFFER = 1 << 20, /* bytes; has pages of its own */
-    MOST_UNUSED = 4 << 20   /* bytes at the end of a heap */
+    MAX_UNUSED = 4 << 20   /* bytes at the end of a heap */
 };
 
 struct options {
@@ -109,8 +109,8 @@ static struct parser_options parser_options(const struct config *config)
 {
     return (struct parser_options){
         .program = config_text(config, CONFIG_PARSER),
-        .most_memory = config_number(config, CONFIG_PARSE_MEMORY_MB) << 20,
-        .most_seconds = (uint32_t)config_number(config, CONFIG_PARSE_SECONDS)};
+        .max_memory = config_number(config, CONFIG_PARSE_MEMORY_MB) << 20,
+        .max_seconds = (uint32_t)config_number(config, CONFIG_PARSE_SECONDS)};
 }
 
 /* Every manual is looked at again: that is how an interrupted update goes on,
@@ -198,7 +198,7 @@ static int start_threads(struct service *service, const struct config *config,
     daemon->started_ms = clock_ms();
     daemon->parser = parser_options(config);
     daemon->policy = memory_policy(config);
-    service->skeletons = skeletons_new(MOST_SKELETONS);
+    service->skeletons = skeletons_new(MAX_SKELETONS);
     daemon->watch = watch_new(config_choice(config, CONFIG_WATCH));
     daemon->all_links = config_choice(config, CONFIG_LINKS);
     daemon->sweep_ms =
@@ -206,12 +206,12 @@ static int start_threads(struct service *service, const struct config *config,
     daemon->poll_ms =
         (int64_t)config_number(config, CONFIG_POLL_SECONDS) * 1000;
     daemon->conversations = conversations_new();
-    daemon->readings = readings_new();
-    daemon->outbox = outbox_new(server_wake, service->server);
+    daemon->hmt_cache = hmt_cache_new();
+    daemon->response_queue = response_queue_new(server_wake, service->server);
     struct jobs_options options = {
         .store = daemon->store,
         .library = daemon->library,
-        .outbox = daemon->outbox,
+        .response_queue = daemon->response_queue,
         .engine = daemon->engine,
         .policy = daemon->policy,
         .index = {.parser = daemon->parser,
@@ -246,9 +246,9 @@ static void close_all(struct service *service, int status)
         _exit(status);
     }
     server_free(service->server);
-    outbox_free(daemon->outbox);
+    response_queue_free(daemon->response_queue);
     conversations_free(daemon->conversations);
-    readings_free(daemon->readings);
+    hmt_cache_free(daemon->hmt_cache);
     watch_free(daemon->watch);
     skeletons_free(service->skeletons);
     library_close(daemon->library);
@@ -281,9 +281,9 @@ static int serve(const struct config *config, struct err *err)
  * thread, which keep tens of megabytes that nothing uses. */
 static void give_memory_back(void)
 {
-    mallopt(M_ARENA_MAX, MOST_HEAPS);
+    mallopt(M_ARENA_MAX, MAX_HEAPS);
     mallopt(M_MMAP_THRESHOLD, LARGE_BUFFER);
-    mallopt(M_TRIM_THRESHOLD, MOST_UNUSED);
+    mallopt(M_TRIM_THRESHOLD, MAX_UNUSED);
 }
 
 int main(int argc, char **argv)

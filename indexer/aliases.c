@@ -56,11 +56,11 @@ static void add_target(struct giving *g, uint32_t node, struct slice path,
 static void find_targets(struct giving *g)
 {
     const struct tree *outline = g->outline;
-    size_t most = 0;
+    size_t max = 0;
     for (uint32_t n = 0; n < outline->count; n++)
-        most += outline->nodes[n].anchor_count +
+        max += outline->nodes[n].anchor_count +
                 outline->nodes[n].origin_count + (size_t)1;
-    g->targets = mem_alloc(most * sizeof *g->targets);
+    g->targets = mem_alloc(max * sizeof *g->targets);
     for (uint32_t n = 1; n < outline->count; n++) {
         const struct node *node = &outline->nodes[n];
         if (node->source_tree == TREE_NONE)

@@ -9,46 +9,46 @@
 
 struct tree *assemble_skeleton(const struct tree *tree)
 {
-    struct tree *bones = tree_new(true);
-    bones->page =
+    struct tree *summary = tree_new(true);
+    summary->page =
         (struct page){.role = tree->page.role,
-                      .title = tree_copy_text(bones, tree->page.title),
-                      .up = tree_copy_text(bones, tree->page.up),
-                      .prev = tree_copy_text(bones, tree->page.prev),
-                      .next = tree_copy_text(bones, tree->page.next),
+                      .title = tree_copy_text(summary, tree->page.title),
+                      .up = tree_copy_text(summary, tree->page.up),
+                      .prev = tree_copy_text(summary, tree->page.prev),
+                      .next = tree_copy_text(summary, tree->page.next),
                       .contents = tree->page.contents,
                       .link_count = tree->page.link_count};
-    bones->page.links =
-        tree_copy_links(bones, tree->page.links, tree->page.link_count);
-    for (uint32_t i = 0; i < bones->page.link_count; i++) {
-        struct page_link *link = &bones->page.links[i];
-        link->url = tree_copy_text(bones, link->url);
-        link->title = tree_copy_text(bones, link->title);
+    summary->page.links =
+        tree_copy_links(summary, tree->page.links, tree->page.link_count);
+    for (uint32_t i = 0; i < summary->page.link_count; i++) {
+        struct page_link *link = &summary->page.links[i];
+        link->url = tree_copy_text(summary, link->url);
+        link->title = tree_copy_text(summary, link->title);
     }
-    bones->page.aliases =
-        tree_copy_aliases(bones, tree->page.aliases, tree->page.alias_count);
-    bones->page.alias_count = tree->page.alias_count;
+    summary->page.aliases =
+        tree_copy_aliases(summary, tree->page.aliases, tree->page.alias_count);
+    summary->page.alias_count = tree->page.alias_count;
     for (uint32_t f = 0; f < tree->file_count; f++)
-        tree_add_file(bones, tree->files[f]);
+        tree_add_file(summary, tree->files[f]);
     for (uint32_t n = 0; n < tree->count; n++) {
         const struct node *node = &tree->nodes[n];
-        tree_add_node(bones, node->parent, node->level, node->title,
+        tree_add_node(summary, node->parent, node->level, node->title,
                       node->anchor);
         for (uint32_t i = 0; i < node->anchor_count; i++)
-            tree_add_anchor(bones, n, node->anchors[i]);
+            tree_add_anchor(summary, n, node->anchors[i]);
         for (uint32_t i = 0; i < node->origin_count; i++)
-            tree_add_origin(bones, n, node->origins[i]);
-        bones->nodes[n].entry = node->entry;
-        bones->nodes[n].own = node->own;
-        bones->nodes[n].words = node->block_count > 0;
-        bones->nodes[n].text_count = node->block_count;
-        bones->nodes[n].texts =
-            arena_alloc(&bones->arena, node->block_count * sizeof(uint64_t));
+            tree_add_origin(summary, n, node->origins[i]);
+        summary->nodes[n].entry = node->entry;
+        summary->nodes[n].own = node->own;
+        summary->nodes[n].words = node->block_count > 0;
+        summary->nodes[n].text_count = node->block_count;
+        summary->nodes[n].texts =
+            arena_alloc(&summary->arena, node->block_count * sizeof(uint64_t));
         for (uint32_t b = 0; b < node->block_count; b++)
-            bones->nodes[n].texts[b] = repeated_block_hash(&node->blocks[b]);
+            summary->nodes[n].texts[b] = repeated_block_hash(&node->blocks[b]);
     }
-    tree_seal(bones, NULL);
-    return bones;
+    tree_seal(summary, NULL);
+    return summary;
 }
 
 uint32_t assemble_find(const struct piece *pieces, uint32_t count,
@@ -88,20 +88,20 @@ static void drop_repeated(struct assembly *assembly, struct node *made,
         count += repeated_has(&assembly->blocks, node->texts[t]);
     if (!count)
         return;
-    made->dropped = arena_alloc(&outline->arena, count * sizeof *made->dropped);
+    made->boilerplate = arena_alloc(&outline->arena, count * sizeof *made->boilerplate);
     for (uint32_t t = 0; t < node->text_count; t++)
         if (repeated_has(&assembly->blocks, node->texts[t]))
-            made->dropped[made->dropped_count++] = t;
+            made->boilerplate[made->dropped_count++] = t;
     made->words = node->text_count > count;
-    made->own = tree_hash_kept(node->own, made->dropped, count);
+    made->own = tree_hash_kept(node->own, made->boilerplate, count);
 }
 
 /* The node that heads the page: not a banner above its only section. */
 static uint32_t head_of(const struct assembly *assembly,
-                        const struct tree *bones)
+                        const struct tree *summary)
 {
-    const struct node *top = &bones->nodes[0];
-    if (bones->count < 2 || bones->nodes[1].end != bones->count ||
+    const struct node *top = &summary->nodes[0];
+    if (summary->count < 2 || summary->nodes[1].end != summary->count ||
         !repeated_has(&assembly->titles, repeated_hash(top->title)))
         return 0;
     for (uint32_t t = 0; t < top->text_count; t++)
@@ -114,9 +114,9 @@ static uint32_t head_of(const struct assembly *assembly,
 static uint32_t file_of(const struct assembly *assembly, uint32_t page,
                         uint32_t file)
 {
-    const struct tree *bones = assembly->pieces[page].skeleton;
+    const struct tree *summary = assembly->pieces[page].skeleton;
     return file ? assemble_find(assembly->pieces, assembly->count,
-                                bones->files[file].data)
+                                summary->files[file].data)
                 : page;
 }
 
@@ -139,10 +139,10 @@ static uint32_t add_page(struct assembly *assembly, uint32_t page,
                          uint32_t parent)
 {
     struct tree *outline = assembly->outline;
-    const struct tree *bones = assembly->pieces[page].skeleton;
-    uint32_t first = outline->count, head = head_of(assembly, bones);
-    for (uint32_t n = head; n < bones->count; n++) {
-        const struct node *node = &bones->nodes[n];
+    const struct tree *summary = assembly->pieces[page].skeleton;
+    uint32_t first = outline->count, head = head_of(assembly, summary);
+    for (uint32_t n = head; n < summary->count; n++) {
+        const struct node *node = &summary->nodes[n];
         struct slice title = node->title;
         if (n == head && !title.size)
             title = slice_of(assembly->pieces[page].path);
@@ -158,10 +158,10 @@ static uint32_t add_page(struct assembly *assembly, uint32_t page,
         made->source_node = n;
         drop_repeated(assembly, made, node);
     }
-    if (head && bones->nodes[0].anchor.size)
-        tree_add_anchor(outline, first, bones->nodes[0].anchor);
-    for (uint32_t i = 0; head && i < bones->nodes[0].anchor_count; i++)
-        tree_add_anchor(outline, first, bones->nodes[0].anchors[i]);
+    if (head && summary->nodes[0].anchor.size)
+        tree_add_anchor(outline, first, summary->nodes[0].anchor);
+    for (uint32_t i = 0; head && i < summary->nodes[0].anchor_count; i++)
+        tree_add_anchor(outline, first, summary->nodes[0].anchors[i]);
     return first;
 }
 
@@ -221,11 +221,11 @@ static void add_equals(struct assembly *assembly)
             roots[outline->nodes[n].source_tree] = n;
     for (uint32_t i = 0; i < assembly->count; i++) {
         uint32_t same = assembly->places[i].same;
-        const struct tree *bones = assembly->pieces[i].skeleton;
-        if (same != i && roots[same] && bones->nodes[0].origin_count)
+        const struct tree *summary = assembly->pieces[i].skeleton;
+        if (same != i && roots[same] && summary->nodes[0].origin_count)
             tree_add_origin(
                 outline, roots[same],
-                (struct origin){i, bones->nodes[0].origins[0].span});
+                (struct origin){i, summary->nodes[0].origins[0].span});
     }
     free(roots);
 }
@@ -233,10 +233,10 @@ static void add_equals(struct assembly *assembly)
 static void add_files(struct assembly *assembly)
 {
     struct tree *outline = assembly->outline;
-    outline->left_out = arena_alloc(&outline->arena, assembly->count);
+    outline->excluded = arena_alloc(&outline->arena, assembly->count);
     for (uint32_t i = 0; i < assembly->count; i++) {
         tree_add_file(outline, slice_of(assembly->pieces[i].path));
-        outline->left_out[i] = (uint8_t)assembly->places[i].left_out;
+        outline->excluded[i] = (uint8_t)assembly->places[i].excluded;
     }
 }
 

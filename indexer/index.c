@@ -290,7 +290,7 @@ static int write_batch(struct update *u, struct batch *batch, struct err *err)
     for (size_t i = 0; i < batch->count && !code; i++)
         code = store_put_tree(txn, batch->names[i], batch->trees[i], err);
     if (!code)
-        code = store_note_made(txn, u->manual.id, MAKING_TREES, batch->names,
+        code = store_note_made(txn, u->manual.id, UNFINISHED_TREES, batch->names,
                                batch->count, err);
     if (code) {
         store_end(txn);
@@ -371,7 +371,7 @@ static void add_reading(struct update *u, struct reading *reading, size_t i)
     buf_free(&path);
 }
 
-static int choose_readings(struct update *u, struct reading *reading,
+static int choose_hmt_cache(struct update *u, struct reading *reading,
                            struct err *err)
 {
     struct store_txn *txn;
@@ -396,7 +396,7 @@ static int parse(struct update *u, struct err *err)
 {
     struct reading reading = {0};
     struct batch batch = {0};
-    int code = choose_readings(u, &reading, err);
+    int code = choose_hmt_cache(u, &reading, err);
     if (!code) {
         struct parser_options parser = u->options->parser;
         parser.cancel = u->cancel;
@@ -425,7 +425,7 @@ static int prune_trees(struct update *u, struct err *err)
         names[i] = u->files[i].tree;
     if (u->scan.count)
         qsort(names, u->scan.count, sizeof *names, hash_compare);
-    int code = store_prune_made(u->store, u->manual.id, MAKING_TREES, names,
+    int code = store_prune_made(u->store, u->manual.id, UNFINISHED_TREES, names,
                                 u->scan.count, err);
     free(names);
     return code;
@@ -652,12 +652,12 @@ static bool much_changed(const struct update *u)
     if (!u->old_outline || u->manual.lexical != LEXICAL_VERSION ||
         u->options->force)
         return true;
-    uint32_t same = 0, most = u->outline->count;
-    if (u->old_outline->count > most)
-        most = u->old_outline->count;
+    uint32_t same = 0, max = u->outline->count;
+    if (u->old_outline->count > max)
+        max = u->old_outline->count;
     for (uint32_t n = 0; n < u->outline->count; n++)
         same += is_same_node(u, n);
-    return most - same > most / REWRITE_SHARE;
+    return max - same > max / REWRITE_SHARE;
 }
 
 /* ---- Flip ---- */
@@ -745,7 +745,7 @@ static int flip(struct update *u, struct err *err)
                                      u->outline, err);
     }
     if (!code)
-        code = store_forget_made(txn, u->manual.id, MAKING_TREES, err);
+        code = store_forget_made(txn, u->manual.id, UNFINISHED_TREES, err);
     if (!code)
         code = store_put_manual(txn, &u->manual, err);
     if (code) {

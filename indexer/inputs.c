@@ -10,10 +10,10 @@
 #include "indexer/source.h"
 
 enum {
-    MOST_PATH = 1000,
-    MOST_RECORD = 4 << 20, /* bytes; what is looked for then is not there */
+    MAX_PATH = 1000,
+    MAX_RECORD = 4 << 20, /* bytes; what is looked for then is not there */
     MAX_DEFLATED = 1032,   /* bytes that one of deflate's can stand for */
-    MAX_UNPACKED = 4 * PARSER_MOST_BYTES
+    MAX_UNPACKED = 4 * PARSER_MAX_BYTES
 };
 
 /* ---- Names ---- */
@@ -91,7 +91,7 @@ static size_t find_one(const struct scan *scan, const char *document,
     put_name(&whole, document, name);
     struct slice wanted = buf_slice(&whole);
     buf_put(&path, document, slash ? (size_t)(slash - document) : 0);
-    if (wanted.size && wanted.size < MOST_PATH) {
+    if (wanted.size && wanted.size < MAX_PATH) {
         bool within = wanted.data[0] != '/' && join(&path, wanted);
         if (!within)
             *ret_leaves = true;
@@ -153,14 +153,14 @@ static void put_line(struct buf *record, struct slice names, const char *path,
 static int too_large(struct err *err)
 {
     return err_set(err, ERR_LIMIT, "the files it includes are larger than %d MiB",
-                   PARSER_MOST_BYTES >> 20);
+                   PARSER_MAX_BYTES >> 20);
 }
 
 /* What a packed file may have cost that could not be unpacked. */
-static size_t most_unpacked(size_t packed)
+static size_t max_unpacked(size_t packed)
 {
-    return packed < PARSER_MOST_BYTES / MAX_DEFLATED ? packed * MAX_DEFLATED
-                                                     : PARSER_MOST_BYTES;
+    return packed < PARSER_MAX_BYTES / MAX_DEFLATED ? packed * MAX_DEFLATED
+                                                     : PARSER_MAX_BYTES;
 }
 
 /* The work is bounded, too, that comes to nothing. */
@@ -168,12 +168,12 @@ static int unpack(struct inputs *inputs, const char *path, struct buf *bytes,
                   struct err *err)
 {
     size_t packed = bytes->size;
-    if (!source_is_packed(path))
+    if (!source_is_gzipped(path))
         return 0;
     if (inputs->unpacked_bytes >= MAX_UNPACKED)
         return too_large(err);
     int code = source_unpack(path, bytes, err);
-    inputs->unpacked_bytes += code ? most_unpacked(packed) : bytes->size;
+    inputs->unpacked_bytes += code ? max_unpacked(packed) : bytes->size;
     return code;
 }
 
@@ -187,7 +187,7 @@ static void read_input(struct inputs *inputs, struct input *input)
         input->hash = hash_bytes(input->bytes.data, input->bytes.size);
         code = unpack(inputs, path.data, &input->bytes, &err);
     }
-    if (!code && inputs->read_bytes + input->bytes.size > PARSER_MOST_BYTES)
+    if (!code && inputs->read_bytes + input->bytes.size > PARSER_MAX_BYTES)
         code = too_large(&err);
     if (code) {
         buf_free(&input->bytes);
@@ -232,7 +232,7 @@ bool inputs_open(void *context, struct slice names, struct slice *ret_bytes,
     size_t found = inputs_find(inputs->scan, inputs->document, names, ret_path);
     bool read = false;
     const char *path = "";
-    if (inputs->record.size > MOST_RECORD) {
+    if (inputs->record.size > MAX_RECORD) {
         buf_clear(ret_path);
         buf_put_text(ret_path, "it includes too many files");
         return false;

@@ -37,7 +37,7 @@ struct inputs {
     const struct source_root *root;
     const char *document; /* relative to the root */
     struct buf record;    /* as struct file has it (memory/store/store.h) */
-    struct input *read;   /* [read_count], PARSER_MOST_BYTES at the most */
+    struct input *read;   /* [read_count], PARSER_MAX_BYTES at the most */
     size_t read_count, read_capacity, read_bytes;
     size_t unpacked_bytes; /* for it, also of files that were refused */
 };

@@ -19,18 +19,18 @@
 #include "indexer/wire.h"
 
 /* A process is retired after so many requests, or when it may have used up
- * `most_seconds`: its limit on processor time is for its whole life, and twice
+ * `max_seconds`: its limit on processor time is for its whole life, and twice
  * that, so every request has at least its own time. */
 enum {
     CANCEL_MS = 100,
-    /* how often a cancellation is asked after */ MOST_REQUESTS = 500
+    /* how often a cancellation is asked after */ MAX_REQUESTS = 500
 };
 
-/* A file has `most_seconds` of processor time: a machine that is busy, or wakes
+/* A file has `max_seconds` of processor time: a machine that is busy, or wakes
  * up, is not the file's fault.  But after so many times that it is given up. */
-enum { MOST_PATIENCE = 5 };
+enum { MAX_PATIENCE = 5 };
 
-enum { MOST_ASKED = 20000 };
+enum { MAX_ASKED = 20000 };
 
 /* A file that was handed over while a document is parsed. */
 struct handed {
@@ -40,8 +40,8 @@ struct handed {
 
 struct parser {
     char *program;
-    uint64_t most_memory;
-    uint32_t most_seconds;
+    uint64_t max_memory;
+    uint32_t max_seconds;
     const atomic_bool *cancel;
     pid_t pid; /* 0: no process */
     int socket;
@@ -62,9 +62,9 @@ struct parser *parser_new(const struct parser_options *options)
 {
     struct parser *parser = mem_alloc(sizeof *parser);
     parser->program = mem_strdup(options->program);
-    parser->most_memory =
-        options->most_memory ? options->most_memory : (uint64_t)2 << 30;
-    parser->most_seconds = options->most_seconds ? options->most_seconds : 60;
+    parser->max_memory =
+        options->max_memory ? options->max_memory : (uint64_t)2 << 30;
+    parser->max_seconds = options->max_seconds ? options->max_seconds : 60;
     parser->cancel = options->cancel;
     parser->socket = -1;
     return parser;
@@ -164,9 +164,9 @@ static int spawn(struct parser *parser, int socket, pid_t *ret_pid)
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t files;
     char memory[24], seconds[24];
-    snprintf(memory, sizeof memory, "%" PRIu64, parser->most_memory);
+    snprintf(memory, sizeof memory, "%" PRIu64, parser->max_memory);
     snprintf(seconds, sizeof seconds, "%" PRIu64,
-             (uint64_t)2 * parser->most_seconds + 1);
+             (uint64_t)2 * parser->max_seconds + 1);
     char name[] = "lectern-parse";
     char *arguments[] = {name, memory, seconds, NULL};
 
@@ -214,8 +214,8 @@ static bool is_out_of_step(const struct parser *parser)
 /* A process that may take a whole request. */
 static int ready(struct parser *parser, struct err *err)
 {
-    if (parser->pid && (parser->requests >= MOST_REQUESTS ||
-                        parser->busy_ms >= parser->most_seconds * 1000LL ||
+    if (parser->pid && (parser->requests >= MAX_REQUESTS ||
+                        parser->busy_ms >= parser->max_seconds * 1000LL ||
                         is_out_of_step(parser)))
         end_process(parser, true);
     int status;
@@ -242,18 +242,18 @@ static void set_deadline(struct parser *parser)
     parser->began = clock_ms();
     parser->used_ms = used_ms(parser);
     parser->served_ms = 0;
-    parser->deadline = parser->began + parser->most_seconds * 1000LL;
+    parser->deadline = parser->began + parser->max_seconds * 1000LL;
 }
 
 /* The deadline has passed; one that came before its time is put off. */
 static bool is_overdue(struct parser *parser)
 {
-    int64_t now = clock_ms(), most = parser->most_seconds * 1000LL;
+    int64_t now = clock_ms(), max = parser->max_seconds * 1000LL;
     int64_t left =
-        most - parser->served_ms - (used_ms(parser) - parser->used_ms);
-    if (now < parser->deadline && parser->served_ms < most)
+        max - parser->served_ms - (used_ms(parser) - parser->used_ms);
+    if (now < parser->deadline && parser->served_ms < max)
         return false;
-    if (left <= 0 || now >= parser->began + MOST_PATIENCE * most)
+    if (left <= 0 || now >= parser->began + MAX_PATIENCE * max)
         return true;
     parser->deadline = now + left;
     return false;
@@ -266,7 +266,7 @@ static int too_slow(struct parser *parser, struct err *err)
     if (parser->pid)
         end_process(parser, true);
     return err_set(err, ERR_LIMIT, "took longer than %" PRIu32 " s",
-                   parser->most_seconds);
+                   parser->max_seconds);
 }
 
 /* The process closed its end of the socket. */
@@ -284,7 +284,7 @@ static int died(struct parser *parser, struct err *err)
     if (code == WIRE_EXIT_MEMORY)
         return err_set(err, ERR_LIMIT,
                        "needs more than %" PRIu64 " bytes of memory",
-                       parser->most_memory);
+                       parser->max_memory);
     if (code == WIRE_EXIT_JAIL)
         return err_set(err, ERR_INTERNAL,
                        "the parser could not lock itself in");
@@ -428,11 +428,11 @@ static int hand_over(struct parser *parser, const struct wire_request *request,
     parser->served_ms += clock_ms() - began;
     buf_put_byte(&path, '\0');
     if (found &&
-        bytes.size + path.size + parser->handed_bytes > PARSER_MOST_BYTES) {
+        bytes.size + path.size + parser->handed_bytes > PARSER_MAX_BYTES) {
         found = false;
         buf_clear(&path);
         buf_printf(&path, "its files are larger than %d MiB",
-                   PARSER_MOST_BYTES >> 20);
+                   PARSER_MAX_BYTES >> 20);
         buf_put_byte(&path, '\0');
     }
     if (found) {
@@ -469,7 +469,7 @@ static int take_reply(struct parser *parser, const struct wire_request *request,
             return err_set(err, ERR_CANCELLED, "stopped while parsing");
         }
         if (reply->number != request->number ||
-            reply->size > WIRE_MOST_NAMES || asked > MOST_ASKED)
+            reply->size > WIRE_MAX_NAMES || asked > MAX_ASKED)
             return nonsense(parser, err);
         rc = take_into(parser, &names, reply->size, err);
         if (!rc)
@@ -495,9 +495,9 @@ static int exchange(struct parser *parser, struct wire_request request,
     if (rc)
         return rc;
     uint64_t size = bytes.size + parser->handed_bytes;
-    uint64_t most =
+    uint64_t max =
         reply.status ? sizeof err->message - 1 : wire_max_reply(size);
-    if (reply.number != request.number || reply.size > most)
+    if (reply.number != request.number || reply.size > max)
         return nonsense(parser, err);
     rc = take_into(parser, answer, reply.size, err);
     if (!rc && reply.status)
@@ -508,9 +508,9 @@ static int exchange(struct parser *parser, struct wire_request request,
 static int ask(struct parser *parser, struct wire_request request,
                struct slice bytes, struct buf *answer, struct err *err)
 {
-    if (bytes.size > PARSER_MOST_BYTES)
+    if (bytes.size > PARSER_MAX_BYTES)
         return err_set(err, ERR_LIMIT, "larger than %d MiB",
-                       PARSER_MOST_BYTES >> 20);
+                       PARSER_MAX_BYTES >> 20);
     int rc = ready(parser, err);
     if (rc)
         return rc;
@@ -648,15 +648,15 @@ int parser_parse(struct parser *parser, struct slice bytes,
     return ask_tree(parser, WIRE_PARSE, bytes, format, inputs, ret_tree, err);
 }
 
-int parser_dropped(struct parser *parser, struct slice bytes,
+int parser_boilerplate(struct parser *parser, struct slice bytes,
                    enum parser_format format, struct tree **ret_tree,
                    struct err *err)
 {
-    return ask_tree(parser, WIRE_DROPPED, bytes, format, NULL, ret_tree, err);
+    return ask_tree(parser, WIRE_BOILERPLATE, bytes, format, NULL, ret_tree, err);
 }
 
 /* False unless the reply is text and places as promised. */
-static bool read_text(const struct buf *answer, size_t most, struct slice *text,
+static bool read_text(const struct buf *answer, size_t max, struct slice *text,
                       struct slice *places)
 {
     uint64_t n;
@@ -671,7 +671,7 @@ static bool read_text(const struct buf *answer, size_t most, struct slice *text,
     for (uint64_t i = 0; i < n; i++) {
         struct text_place place;
         memcpy(&place, places->data + i * sizeof place, sizeof place);
-        if (place.from < before || place.to <= place.from || place.to > most)
+        if (place.from < before || place.to <= place.from || place.to > max)
             return false;
         before = place.from;
     }

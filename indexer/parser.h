@@ -16,8 +16,8 @@ struct parser;
 
 struct parser_options {
     const char *program;       /* path of lectern-parse */
-    uint64_t most_memory;      /* bytes of address space; 0: 2 GiB */
-    uint32_t most_seconds;     /* for one file; 0: 60 */
+    uint64_t max_memory;      /* bytes of address space; 0: 2 GiB */
+    uint32_t max_seconds;     /* for one file; 0: 60 */
     const atomic_bool *cancel; /* polled while waiting; NULL: never */
 };
 
@@ -52,7 +52,7 @@ int parser_parse(struct parser *parser, struct slice bytes,
 
 /* The same nodes, but their blocks are the texts that parser_parse leaves out:
  * `info` says why ("navigation", "hidden", "label"...). */
-int parser_dropped(struct parser *parser, struct slice bytes,
+int parser_boilerplate(struct parser *parser, struct slice bytes,
                    enum parser_format format, struct tree **ret_tree,
                    struct err *err);
 

@@ -8,7 +8,7 @@
 #include "indexer/source.h"
 
 /* Results that may wait: bounds memory when the store is slower. */
-enum { MOST_WAITING = 64, MOST_WAITING_BYTES = 256 << 20 };
+enum { MAX_WAITING = 64, MAX_WAITING_BYTES = 256 << 20 };
 
 struct parsers {
     struct store *store;
@@ -19,7 +19,7 @@ struct parsers {
     const struct parsers_task *tasks;
     size_t count, begun, given;
     bool stopping;
-    struct parsers_result waiting[MOST_WAITING];
+    struct parsers_result waiting[MAX_WAITING];
     size_t waiting_count;
     size_t waiting_bytes;
     pthread_mutex_t lock;
@@ -35,7 +35,7 @@ static struct hash128 name_by(unsigned version, struct hash128 content,
     hash_write(content, bytes);
     bytes[16] = (unsigned char)version;
     bytes[17] = (unsigned char)source_format(path);
-    bytes[18] = source_is_packed(path);
+    bytes[18] = source_is_gzipped(path);
     return hash_bytes(bytes, sizeof bytes);
 }
 
@@ -175,8 +175,8 @@ static size_t bytes_of(const struct parsers_result *result)
 static bool has_room(const struct parsers *parsers, size_t bytes)
 {
     return !parsers->waiting_count ||
-           (parsers->waiting_count < MOST_WAITING &&
-            parsers->waiting_bytes + bytes <= MOST_WAITING_BYTES);
+           (parsers->waiting_count < MAX_WAITING &&
+            parsers->waiting_bytes + bytes <= MAX_WAITING_BYTES);
 }
 
 static void drop_result(const struct parsers_result *result)

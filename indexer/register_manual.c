@@ -8,7 +8,7 @@
 #include "indexer/scan.h"
 #include "indexer/source.h"
 
-enum { MOST_NAME = 200 };
+enum { MAX_NAME = 200 };
 
 /* A folder's name that says nothing: its parent's is taken. */
 static bool is_plain_name(struct slice name)
@@ -78,9 +78,9 @@ static char *free_name(const struct taken *taken, const char *root)
 static int check_name(const char *name, struct err *err)
 {
     size_t size = name ? strlen(name) : 0;
-    if (size > MOST_NAME)
+    if (size > MAX_NAME)
         return err_set(err, ERR_USAGE, "a name has at most %d bytes",
-                       MOST_NAME);
+                       MAX_NAME);
     for (size_t i = 0; i < size; i++)
         if ((unsigned char)name[i] < ' ' || name[i] == 127)
             return err_set(err, ERR_USAGE,

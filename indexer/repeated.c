@@ -5,13 +5,13 @@
 #include "base/text.h"
 
 enum {
-    LEAST_PAGES = 8,
-    MOST_TEXT = 2000,
-    LEAST_TEXTS = 200,  /* of a page that has others once more */
-    LEAST_COVERED = 5,  /* of such another */
-    LEAST_TELLING = 40, /* bytes of a text that tells pages apart */
-    MOST_CANDIDATES = 50,
-    MOST_SHARED = 16 /* pages that a text stands on which tells something */
+    MIN_PAGES = 8,
+    MAX_TEXT = 2000,
+    MIN_TEXTS = 200,  /* of a page that has others once more */
+    MIN_COVERED = 5,  /* of such another */
+    MIN_TELLING = 40, /* bytes of a text that tells pages apart */
+    MAX_CANDIDATES = 50,
+    MAX_SHARED = 16 /* pages that a text stands on which tells something */
 };
 
 struct sight {
@@ -32,14 +32,14 @@ uint64_t repeated_hash(struct slice text)
     struct buf folded = {0};
     text_fold_compare(&folded, text);
     uint64_t hash = hash_bytes64(folded.data, folded.size) >> 2;
-    bool any = folded.size > 0, telling = folded.size >= LEAST_TELLING;
+    bool any = folded.size > 0, telling = folded.size >= MIN_TELLING;
     buf_free(&folded);
     return any ? hash << 2 | 2 | telling : 0;
 }
 
 uint64_t repeated_block_hash(const struct block *block)
 {
-    if (block->kind == BLOCK_CODE || block->text.size > MOST_TEXT)
+    if (block->kind == BLOCK_CODE || block->text.size > MAX_TEXT)
         return 0;
     return repeated_hash(block->text);
 }
@@ -67,7 +67,7 @@ static int by_hash(const void *a, const void *b)
 static void take_common(struct sights *sights, struct repeated *ret)
 {
     *ret = (struct repeated){0};
-    if (sights->count && sights->pages >= LEAST_PAGES) {
+    if (sights->count && sights->pages >= MIN_PAGES) {
         qsort(sights->items, sights->count, sizeof *sights->items, by_hash);
         ret->hashes = mem_alloc(sights->count * sizeof *ret->hashes);
         size_t pages = 0;
@@ -88,14 +88,14 @@ static void see_blocks(struct sights *sights, const struct piece *pieces,
                        const struct place *places, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (places && places[i].left_out)
+        if (places && places[i].excluded)
             continue;
-        const struct tree *bones = pieces[i].skeleton;
+        const struct tree *summary = pieces[i].skeleton;
         bool content = false;
-        for (uint32_t n = 0; n < bones->count; n++) {
-            content |= bones->nodes[n].text_count > 0;
-            for (uint32_t t = 0; t < bones->nodes[n].text_count; t++)
-                see(sights, bones->nodes[n].texts[t], i);
+        for (uint32_t n = 0; n < summary->count; n++) {
+            content |= summary->nodes[n].text_count > 0;
+            for (uint32_t t = 0; t < summary->nodes[n].text_count; t++)
+                see(sights, summary->nodes[n].texts[t], i);
         }
         sights->pages += content;
     }
@@ -114,11 +114,11 @@ void repeated_titles(const struct piece *pieces, const struct place *places,
 {
     struct sights sights = {0};
     for (uint32_t i = 0; i < count; i++) {
-        const struct tree *bones = pieces[i].skeleton;
-        if (bones->count < 2 || places[i].left_out)
+        const struct tree *summary = pieces[i].skeleton;
+        if (summary->count < 2 || places[i].excluded)
             continue;
         sights.pages++;
-        see(&sights, repeated_hash(bones->nodes[0].title), i);
+        see(&sights, repeated_hash(summary->nodes[0].title), i);
     }
     take_common(&sights, ret);
 }
@@ -140,7 +140,7 @@ struct tally {
 /* Not a short text, nor one on many pages. */
 static bool tells(const struct sights *sights, size_t at, size_t end)
 {
-    return end - at <= MOST_SHARED && (sights->items[at].hash & 1);
+    return end - at <= MAX_SHARED && (sights->items[at].hash & 1);
 }
 
 /* Of texts that tell pages apart. */
@@ -156,7 +156,7 @@ static void tally_pages(const struct sights *sights, struct tally *tallies)
     }
 }
 
-static bool is_most(uint32_t part, uint32_t whole)
+static bool is_max(uint32_t part, uint32_t whole)
 {
     return part >= whole - whole / 10;
 }
@@ -177,13 +177,13 @@ static uint32_t count_covered(const struct sights *sights, uint32_t page,
             tallies[sights->items[i].page].shared++;
     }
     for (uint32_t i = 0; i < count; i++)
-        covered += i != page && tallies[i].texts >= LEAST_COVERED &&
+        covered += i != page && tallies[i].texts >= MIN_COVERED &&
                    2 * tallies[i].texts < tallies[page].texts &&
-                   is_most(tallies[i].shared, tallies[i].texts);
+                   is_max(tallies[i].shared, tallies[i].texts);
     return covered;
 }
 
-void repeated_wholes(const struct piece *pieces, uint32_t count, bool *ret)
+void repeated_subtrees(const struct piece *pieces, uint32_t count, bool *ret)
 {
     struct sights sights = {0};
     struct tally *tallies = mem_alloc(count * sizeof *tallies);
@@ -194,10 +194,10 @@ void repeated_wholes(const struct piece *pieces, uint32_t count, bool *ret)
     tally_pages(&sights, tallies);
     for (uint32_t i = 0; i < count; i++) {
         const struct tally *tally = &tallies[i];
-        ret[i] = tally->texts >= LEAST_TEXTS &&
-                 is_most(tally->elsewhere, tally->texts) &&
-                 candidates++ < MOST_CANDIDATES &&
-                 count_covered(&sights, i, tallies, count) >= LEAST_PAGES;
+        ret[i] = tally->texts >= MIN_TEXTS &&
+                 is_max(tally->elsewhere, tally->texts) &&
+                 candidates++ < MAX_CANDIDATES &&
+                 count_covered(&sights, i, tallies, count) >= MIN_PAGES;
     }
     free(tallies);
     free(sights.items);

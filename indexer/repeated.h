@@ -19,7 +19,7 @@ void repeated_titles(const struct piece *pieces, const struct place *places,
 /* ret[i]: page i is the manual, or much of it, once more on one page: nearly
  * all of its texts stand elsewhere, and whole other pages, each less than half
  * of it, on it.  [count] */
-void repeated_wholes(const struct piece *pieces, uint32_t count, bool *ret);
+void repeated_subtrees(const struct piece *pieces, uint32_t count, bool *ret);
 
 void repeated_free(struct repeated *repeated);
 

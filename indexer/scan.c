@@ -210,7 +210,7 @@ static int by_path(const void *a, const void *b)
 static struct slice end_of(const struct scan *scan, size_t file)
 {
     struct slice path = slice_of(scan->files[file].path);
-    if (source_is_packed(path.data))
+    if (source_is_gzipped(path.data))
         path.size -= 3;
     return path;
 }

@@ -16,14 +16,14 @@ struct entry {
 struct skeletons {
     struct entry **buckets; /* [bucket_count], a power of two */
     size_t bucket_count, count;
-    size_t bytes, most;
+    size_t bytes, max;
     uint64_t round;
 };
 
-struct skeletons *skeletons_new(size_t most)
+struct skeletons *skeletons_new(size_t max)
 {
     struct skeletons *skeletons = mem_alloc(sizeof *skeletons);
-    skeletons->most = most;
+    skeletons->max = max;
     skeletons->bucket_count = FIRST_BUCKETS;
     skeletons->buckets = mem_alloc(FIRST_BUCKETS * sizeof *skeletons->buckets);
     return skeletons;
@@ -104,9 +104,9 @@ void skeletons_add(struct skeletons *skeletons, struct hash128 name,
 
 void skeletons_end_round(struct skeletons *skeletons)
 {
-    if (skeletons->bytes > skeletons->most)
+    if (skeletons->bytes > skeletons->max)
         drop_before(skeletons, skeletons->round);
-    if (skeletons->bytes > skeletons->most)
+    if (skeletons->bytes > skeletons->max)
         drop_before(skeletons, UINT64_MAX);
     skeletons->round++;
 }

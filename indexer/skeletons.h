@@ -9,7 +9,7 @@
 struct skeletons;
 
 /* Keeps at most `most` bytes from one round to the next. */
-struct skeletons *skeletons_new(size_t most);
+struct skeletons *skeletons_new(size_t max);
 void skeletons_free(struct skeletons *skeletons); /* NULL is allowed */
 
 /* What is returned is valid until the round ends, and is not to be changed. */

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 
 enum {
-    MOST_TRIES = 3, /* to read a file that changes meanwhile */
+    MAX_TRIES = 3, /* to read a file that changes meanwhile */
     HEAD = 4096,    /* bytes by which DocBook is known */
     STEP = 1 << 20  /* bytes that are decompressed at a time */
 };
@@ -55,7 +55,7 @@ static bool ends_in(const char *path, size_t size, const char *ending)
            !strncasecmp(path + size - n, ending, n);
 }
 
-bool source_is_packed(const char *path)
+bool source_is_gzipped(const char *path)
 {
     return ends_in(path, strlen(path), ".gz");
 }
@@ -64,7 +64,7 @@ bool source_is_packed(const char *path)
 static size_t kind_of(const char *path)
 {
     size_t size = strlen(path), i = 0;
-    if (source_is_packed(path))
+    if (source_is_gzipped(path))
         size -= 3;
     while (i < KINDS && !ends_in(path, size, kinds[i].ending))
         i++;
@@ -175,7 +175,7 @@ static int read_whole(const struct source_root *root, const char *path,
     int fd = open_within(root, path, err);
     if (fd < 0)
         return fd;
-    int code = file_read_open(fd, path, PARSER_MOST_BYTES, ret_bytes, err);
+    int code = file_read_open(fd, path, PARSER_MAX_BYTES, ret_bytes, err);
     close(fd);
     return code;
 }
@@ -183,7 +183,7 @@ static int read_whole(const struct source_root *root, const char *path,
 int source_read(const struct source_root *root, const char *path,
                 struct buf *ret_bytes, struct err *err)
 {
-    for (int i = 0; i < MOST_TRIES; i++) {
+    for (int i = 0; i < MAX_TRIES; i++) {
         struct stat before, after;
         bool known = !stat(path, &before);
         int rc = read_whole(root, path, ret_bytes, err);
@@ -206,9 +206,9 @@ static int unpack(z_stream *stream, struct buf *out, struct err *err)
         stream->avail_out = STEP;
         rc = inflate(stream, Z_NO_FLUSH);
         out->size += STEP - stream->avail_out;
-        if (out->size > PARSER_MOST_BYTES)
+        if (out->size > PARSER_MAX_BYTES)
             return err_set(err, ERR_LIMIT, "larger than %d MiB decompressed",
-                           PARSER_MOST_BYTES >> 20);
+                           PARSER_MAX_BYTES >> 20);
         /* One compressed file may follow another; what else follows is none. */
         if (rc == Z_STREAM_END && stream->avail_in > 1 &&
             stream->next_in[0] == 0x1f && stream->next_in[1] == 0x8b)
@@ -225,7 +225,7 @@ static int unpack(z_stream *stream, struct buf *out, struct err *err)
 
 int source_unpack(const char *path, struct buf *bytes, struct err *err)
 {
-    if (!source_is_packed(path))
+    if (!source_is_gzipped(path))
         return 0;
     z_stream stream = {.next_in = (unsigned char *)bytes->data,
                        .avail_in = (unsigned)bytes->size};
@@ -259,7 +259,7 @@ int source_read_span(const struct source_root *root, const char *path,
                      uint64_t from, uint64_t to, struct buf *ret_bytes,
                      struct err *err)
 {
-    if (!source_is_packed(path))
+    if (!source_is_gzipped(path))
         return read_plain_span(root, path, from, to, ret_bytes, err);
     struct buf bytes = {0};
     int rc = source_read(root, path, &bytes, err);

@@ -21,7 +21,7 @@ bool source_is_wanted(const char *path);
 enum parser_format source_format(const char *path);
 /* Is it read only where a LaTeX document includes it? */
 bool source_is_part(const char *path);
-bool source_is_packed(const char *path); /* a .gz file */
+bool source_is_gzipped(const char *path); /* a .gz file */
 
 /* A manual's folder.  A manual may come from a stranger: a link in it that leads
  * out of the folder is followed only where somebody has asked for that, or where
@@ -51,7 +51,7 @@ int source_read(const struct source_root *root, const char *path,
                 struct buf *ret_bytes, struct err *err);
 
 /* Replaces the bytes of a .gz file by those they decompress to.  ERR_FORMAT;
- * ERR_LIMIT: more than PARSER_MOST_BYTES. */
+ * ERR_LIMIT: more than PARSER_MAX_BYTES. */
 int source_unpack(const char *path, struct buf *bytes, struct err *err);
 
 /* Bytes [from, to) of the file, decompressed. */

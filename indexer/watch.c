@@ -21,7 +21,7 @@
 
 enum {
     READ_BYTES = 1 << 16,
-    MOST_READS = 64 /* then others have their turn */
+    MAX_READS = 64 /* then others have their turn */
 };
 
 static const uint32_t changes_a_folder =
@@ -355,7 +355,7 @@ void watch_take(struct watch *watch, const void *events, size_t size,
 void watch_read(struct watch *watch, watch_changed *changed, void *context)
 {
     _Alignas(struct inotify_event) char bytes[READ_BYTES];
-    for (int i = 0; watch->fd >= 0 && i < MOST_READS; i++) {
+    for (int i = 0; watch->fd >= 0 && i < MAX_READS; i++) {
         ssize_t size = read(watch->fd, bytes, sizeof bytes);
         if (size <= 0)
             break;

@@ -6,7 +6,7 @@
  * field and every byte of a reply.
  *
  *   WIRE_PARSE   request: an HTML file    reply: an encoded tree
- *   WIRE_DROPPED request: an HTML file    reply: an encoded tree
+ *   WIRE_BOILERPLATE request: an HTML file    reply: an encoded tree
  *   WIRE_TEXT    request: part of a file  reply: as wire_text_size says
  *   WIRE_INPUT   request: a file that another one includes, see below
  *   a failure    status < 0, position     reply: the message
@@ -27,7 +27,7 @@
 #include "tree/tree.h"
 
 /* Largest file that is read. */
-enum { PARSER_MOST_BYTES = 64 << 20 };
+enum { PARSER_MAX_BYTES = 64 << 20 };
 
 /* How a file is read: indexer/source.h tells by its name. */
 enum parser_format {
@@ -47,11 +47,11 @@ enum { WIRE_FD = 3 }; /* the child's end */
 enum wire_kind {
     WIRE_PARSE = 1,
     WIRE_TEXT = 2,
-    WIRE_DROPPED = 3,
+    WIRE_BOILERPLATE = 3,
     WIRE_INPUT = 4
 };
 
-enum { WIRE_ASKS = 1, WIRE_MOST_NAMES = 8192 /* bytes */ };
+enum { WIRE_ASKS = 1, WIRE_MAX_NAMES = 8192 /* bytes */ };
 
 struct wire_request {
     uint64_t number;   /* of the request; its reply has the same */
@@ -77,10 +77,10 @@ enum wire_exit {
 /* What the child keeps to, and the daemon believes, of `size` bytes: those of the
  * file and of the files handed over.  A heading takes more than four bytes of a
  * file, and any item some; the bytes of all text are those of the reply. */
-enum { WIRE_MAX_GROWTH = 16, WIRE_LEAST_REPLY = 1 << 20 };
+enum { WIRE_MAX_GROWTH = 16, WIRE_MIN_REPLY = 1 << 20 };
 static inline uint64_t wire_max_reply(uint64_t size)
 {
-    return WIRE_LEAST_REPLY + WIRE_MAX_GROWTH * size;
+    return WIRE_MIN_REPLY + WIRE_MAX_GROWTH * size;
 }
 static inline struct tree_limits wire_tree_limits(size_t size)
 {

@@ -35,7 +35,7 @@ enum kernel_error {
                                 end the process */
     KERNEL_UNSUPPORTED = -2, /* this backend cannot, or not at these sizes */
     KERNEL_FAILED = -3,      /* the library said no */
-    KERNEL_LOST = -4         /* the device failed (`lost` says how): nothing of
+    KERNEL_DEVICE_FAILED = -4         /* the device failed (`lost` says how): nothing of
                                 it can be used before the process ends */
 };
 
@@ -72,7 +72,7 @@ struct kernel_pool {
 struct kernel_run {
     struct kernel_pool pool;
     void *stream; /* cuda: cudaStream_t */
-    void *step;   /* the backend's own, begun as NULL (step_begin) */
+    void *step;   /* the backend's own, begun as NULL (graph_begin) */
 };
 
 /* The device that a table's operations run on. */
@@ -154,10 +154,10 @@ struct kernel_hici {
 /* What a token is mostly chosen from: the likeliest of a row of logits, the
  * largest first, ties to the lower; behind the last -1, of -infinity.  A NaN
  * counts as -infinity.  The sums are over the whole row. */
-enum { KERNEL_LIKELIEST = 64 };
-struct kernel_likeliest {
-    int32_t id[KERNEL_LIKELIEST];
-    float logit[KERNEL_LIKELIEST];
+enum { KERNEL_TOP_K = 64 };
+struct kernel_top_k {
+    int32_t id[KERNEL_TOP_K];
+    float logit[KERNEL_TOP_K];
     float sum;      /* of exp(logit - logit[0]) */
     float sum_beta; /* of exp(beta (logit - logit[0])) */
 };
@@ -170,7 +170,7 @@ struct kernels {
 
     bool (*device)(struct kernel_device *ret); /* false: there is none, or it
                                                   does not answer */
-    /* Why the device is lost, from the first KERNEL_LOST on; NULL: it works.
+    /* Why the device is lost, from the first KERNEL_DEVICE_FAILED on; NULL: it works.
      * May be asked by any thread. */
     const char *(*lost)(void);
 
@@ -189,13 +189,13 @@ struct kernels {
 
     /* ---- A step: few rows, asked for again and again ---- */
 
-    /* What is asked between the two may be put off until step_end, until
+    /* What is asked between the two may be put off until graph_end, until
      * something is uploaded, downloaded (by `likeliest` too) or released, or
-     * until step_begin is asked again, and is then done as one; errors show
+     * until graph_begin is asked again, and is then done as one; errors show
      * there.  All outputs are as if it had not been put off.  ref, cpu: nothing
      * is. */
-    int (*step_begin)(struct kernel_run *run);
-    int (*step_end)(struct kernel_run *run);
+    int (*graph_begin)(struct kernel_run *run);
+    int (*graph_end)(struct kernel_run *run);
     /* The last of a run: gives back what it holds. */
     void (*run_end)(struct kernel_run *run);
 
@@ -211,11 +211,11 @@ struct kernels {
     void (*weight_free)(struct kernel_run *run, struct kernel_weight *weight);
 
     /* out [m, n] = a [m, k] . w^T (+ out when `add`). */
-    int (*product)(struct kernel_run *run, float *out, const float *a,
+    int (*matmul)(struct kernel_run *run, float *out, const float *a,
                    const struct kernel_weight *w, size_t m, bool add);
 
     /* The same and bias [n], added to every row. */
-    int (*product_bias)(struct kernel_run *run, float *out, const float *a,
+    int (*matmul_bias)(struct kernel_run *run, float *out, const float *a,
                         const struct kernel_weight *w, const float *bias,
                         size_t m, bool add);
 
@@ -254,7 +254,7 @@ struct kernels {
 
     /* The same where every query sees all n keys (encoders); any m.
      * k, v [n, hkv, d]. */
-    int (*attention_all)(struct kernel_run *run, float *out, const float *q,
+    int (*attention_bidirectional)(struct kernel_run *run, float *out, const float *q,
                          const float *k, const float *v, size_t m, size_t n,
                          size_t hq, size_t hkv, size_t d);
 
@@ -263,7 +263,7 @@ struct kernels {
      * (ties to even) where that is KERNEL_BF16; [hkv, slots, d] at pages[page] +
      * at, in floats.  KERNEL_UNSUPPORTED for a type that the table has no pages
      * of. */
-    int (*page_put)(struct kernel_run *run, float *const *pages, size_t at,
+    int (*kv_write)(struct kernel_run *run, float *const *pages, size_t at,
                     size_t slots, int type, const float *x, size_t first,
                     size_t rows, size_t hkv, size_t d);
 
@@ -288,7 +288,7 @@ struct kernels {
 
     /* Of logits [n], n >= 1; beta is 1 / temperature.  Where logit[0] is not
      * finite the sums mean nothing.  Waits as `download` does. */
-    int (*likeliest)(struct kernel_run *run, struct kernel_likeliest *host_ret,
+    int (*top_k)(struct kernel_run *run, struct kernel_top_k *host_ret,
                      const float *logits, size_t n, float beta);
 
     /* ---- Memories (H2MT 2.2) ---- */

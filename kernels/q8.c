@@ -5,7 +5,7 @@
 
 #include "kernels/half.h"
 
-enum { BLOCK = 64, SCALE_BYTES = 2, MOST = 127 };
+enum { BLOCK = 64, SCALE_BYTES = 2, MAX = 127 };
 
 size_t q8_size(size_t count)
 {
@@ -14,10 +14,10 @@ size_t q8_size(size_t count)
 
 static uint16_t scale_of(const float *values, size_t count)
 {
-    float most = 0;
+    float max = 0;
     for (size_t i = 0; i < count; i++)
-        most = fmaxf(most, fabsf(values[i]));
-    return half_of(fminf(most / MOST, 65504.0F));
+        max = fmaxf(max, fabsf(values[i]));
+    return half_of(fminf(max / MAX, 65504.0F));
 }
 
 void q8_encode(const float *values, size_t count, unsigned char *ret)
@@ -30,7 +30,7 @@ void q8_encode(const float *values, size_t count, unsigned char *ret)
         *ret++ = (unsigned char)(half >> 8);
         for (size_t i = 0; i < size; i++) {
             float steps = scale > 0 ? nearbyintf(values[from + i] / scale) : 0;
-            steps = fmaxf(-MOST, fminf(steps, MOST));
+            steps = fmaxf(-MAX, fminf(steps, MAX));
             *ret++ = (unsigned char)(int)steps;
         }
     }

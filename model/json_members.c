@@ -13,8 +13,8 @@ int member_not(struct err *err, const char *name, const char *what)
     return err_set(err, ERR_FORMAT, "\"%s\" is not %s", name, what);
 }
 
-int member_size(const cJSON *object, const char *name, int64_t least,
-                int64_t most, int64_t absent, size_t *ret, struct err *err)
+int member_size(const cJSON *object, const char *name, int64_t min,
+                int64_t max, int64_t absent, size_t *ret, struct err *err)
 {
     const cJSON *item = member_find(object, name);
     if (!item && absent < 0)
@@ -22,11 +22,11 @@ int member_size(const cJSON *object, const char *name, int64_t least,
     double value = item ? -1 : (double)absent;
     if (cJSON_IsNumber(item))
         value = item->valuedouble;
-    if (!(value >= (double)least && value <= (double)most) ||
+    if (!(value >= (double)min && value <= (double)max) ||
         floor(value) != value)
         return err_set(err, ERR_FORMAT,
                        "\"%s\" is not a whole number from %lld to %lld", name,
-                       (long long)least, (long long)most);
+                       (long long)min, (long long)max);
     *ret = (size_t)value;
     return 0;
 }

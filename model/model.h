@@ -97,14 +97,14 @@ struct model_facts {
     bool pool;                  /* and those of pooling */
     struct hash128 fingerprint; /* of all that a memory depends on: weights,
                                    config, tokenizer, pooling; not of a check */
-    const int32_t *stops;       /* [stop_count] ids that end an answer */
-    size_t stop_count;
+    const int32_t *eos_ids;       /* [eos_count] ids that end an answer */
+    size_t eos_count;
     struct answering answering;
 };
 const struct model_facts *model_facts(const struct model *model);
 /* Why the device that it is on is lost, and with it all that this model can do
  * but say what it is; NULL: it is not.  May be asked by any thread. */
-const char *model_lost(const struct model *model);
+const char *model_device_failed(const struct model *model);
 /* NULL: the folder has none. */
 const struct tokenizer *model_tokenizer(const struct model *model);
 
@@ -189,14 +189,14 @@ void session_close(struct session *session); /* NULL: ok */
  * a recalled memory does before a text (HMT): the length counts it, its id is
  * -1.  It goes when all is forgotten.  ERR_USAGE when something was read, and
  * for models with STAR or HiCI attention. */
-int session_begin(struct session *session, const float *vector,
+int session_soft_prefix(struct session *session, const float *vector,
                   struct err *err);
 
 /* Tokens it has read, and which: [length], until the next call for it. */
 size_t session_length(const struct session *session);
 const int32_t *session_ids(const struct session *session);
 /* Forgets all from position `length` on, if it has read so many. */
-void session_truncate(struct session *session, size_t length);
+void session_rewind(struct session *session, size_t length);
 /* Another session that has read the first `length` tokens of this one, which
  * has read as many.  They share what they remember of these, but for the last
  * 64 at most: whoever reads on first has them copied. */
@@ -217,21 +217,21 @@ size_t session_bytes(const struct session *session);
  * later tokens by plain attention to everything before: n + 1 tokens are not
  * n and one more.  When a part of that text is forgotten, the text is what is
  * left of it: as published that is read again, `causal` it stays as it is. */
-int session_feed(struct session *session, const int32_t *ids, size_t count,
+int session_prefill(struct session *session, const int32_t *ids, size_t count,
                  const struct cancel *cancel, float *ret_logits,
                  struct err *err);
 /* [vocabulary] of the token read last; NULL when nothing was read, when what was
  * is forgotten, or when a device that has them does not answer. */
 const float *session_logits(struct session *session);
 /* The id of the largest; -1 also when they are no numbers. */
-int32_t session_likeliest(struct session *session);
+int32_t session_top_k(struct session *session);
 
 /* Reads one token each: ids[i] goes to sessions[i], all in one pass.  They are of
- * one model, no two the same, at most SESSIONS_MOST.  As session_feed of each,
+ * one model, no two the same, at most SESSIONS_MAX.  As session_prefill of each,
  * but on an error, or when cancelled, none has read.  What a device fails at
  * after this has returned shows in what is asked of it next. */
-enum { SESSIONS_MOST = 64 };
-int session_step(struct session *const *sessions, const int32_t *ids,
+enum { SESSIONS_MAX = 64 };
+int session_decode_batch(struct session *const *sessions, const int32_t *ids,
                  size_t count, const struct cancel *cancel, struct err *err);
 
 /* Which tokens may be chosen next; asked for each of the vocabulary, but where
@@ -260,26 +260,26 @@ struct sampling {
  * when it makes no sense. */
 int session_sampling(struct session *session, const struct sampling *how,
                      struct err *err);
-/* Chooses the token after those read.  *ret_log_chance: ln of its chance at
+/* Chooses the token after those read.  *ret_logprob: ln of its chance at
  * temperature 1 among all tokens, whichever may be chosen: what a model would not
  * have written by itself has a small one.  *ret_id is -1 when none may be chosen.
  * ERR_USAGE when nothing was read, ERR_FORMAT when the logits are no numbers;
  * of a device, ERR_LIMIT without memory, ERR_INTERNAL when it failed. */
 int session_choose(struct session *session, int32_t *ret_id,
-                   double *ret_log_chance, struct err *err);
+                   double *ret_logprob, struct err *err);
 /* Whether the id ends an answer of this model. */
-bool model_stops(const struct model *model, int32_t id);
+bool model_is_eos(const struct model *model, int32_t id);
 
 struct generate_options {
-    size_t most; /* tokens */
+    size_t max; /* tokens */
     struct sampling sampling;
-    const int32_t *stops; /* [stop_count]; NULL: the model's */
-    size_t stop_count;
+    const int32_t *eos_ids; /* [eos_count]; NULL: the model's */
+    size_t eos_count;
     const struct cancel *cancel;
 };
 
-/* `log_chance`: as session_choose's. */
-typedef bool generate_token(void *context, int32_t id, double log_chance);
+/* `logprob`: as session_choose's. */
+typedef bool generate_token(void *context, int32_t id, double logprob);
 
 /* Takes the memory that `most` tokens need, then chooses a token after what was
  * read, hands it to `token`, reads it, and so on until a stop (which is neither handed over nor read), `most`, the end of

@@ -38,12 +38,12 @@ enum { VERSION = 4, OLDEST_VERSION = 2, FLAG_OUTLINE = 1, FLAG_ALIASES = 2 };
 /* Bytes that the smallest of each takes, so that a count is believed only as
  * far as the input can hold it. */
 enum {
-    LEAST_NODE = 8,
-    LEAST_ORIGIN = 3,
-    LEAST_BLOCK = 6,
-    LEAST_REF = 2,
-    LEAST_LINK = 2,
-    LEAST_ALIAS = 2
+    MIN_NODE = 8,
+    MIN_ORIGIN = 3,
+    MIN_BLOCK = 6,
+    MIN_REF = 2,
+    MIN_LINK = 2,
+    MIN_ALIAS = 2
 };
 
 static void put_origin(struct buf *out, struct origin origin, uint64_t *last)
@@ -93,8 +93,8 @@ static void put_node(const struct tree *tree, uint32_t index, struct buf *out,
     buf_put(out, own, sizeof own);
     buf_put_varint(out, node->dropped_count);
     for (uint32_t i = 0, before = 0; i < node->dropped_count; i++) {
-        buf_put_varint(out, node->dropped[i] - before);
-        before = node->dropped[i];
+        buf_put_varint(out, node->boilerplate[i] - before);
+        before = node->boilerplate[i];
     }
     buf_put_varint(out, node->alias_count);
     for (uint32_t i = 0; i < node->alias_count; i++)
@@ -127,7 +127,7 @@ static void put_head(const struct tree *tree, struct buf *out)
     for (uint32_t i = 0; i < tree->file_count; i++)
         buf_put_string(out, tree->files[i]);
     for (uint32_t i = 0; tree->outline && i < tree->file_count; i++)
-        buf_put_varint(out, tree->left_out ? tree->left_out[i] : 0);
+        buf_put_varint(out, tree->excluded ? tree->excluded[i] : 0);
     buf_put_varint(out, (uint64_t)tree->page.role);
     buf_put_varint(out, (uint64_t)tree->page.encoding);
     buf_put_string(out, tree->page.title);
@@ -207,14 +207,14 @@ static void take_dropped(struct decoding *d, struct node *n)
 {
     size_t count = take_count(&d->in, 1, &d->left.items);
     uint64_t block = 0;
-    n->dropped = arena_alloc(&d->tree->arena, count * sizeof *n->dropped);
+    n->boilerplate = arena_alloc(&d->tree->arena, count * sizeof *n->boilerplate);
     for (size_t i = 0; i < count && !d->in.failed; i++) {
         uint64_t step = read_varint(&d->in);
         block += step;
         if (step > UINT32_MAX || block > UINT32_MAX || (i && !step))
             d->in.failed = true;
         else
-            n->dropped[n->dropped_count++] = (uint32_t)block;
+            n->boilerplate[n->dropped_count++] = (uint32_t)block;
     }
 }
 
@@ -264,13 +264,13 @@ static void take_items(struct decoding *d, uint32_t node)
     size_t *left = &d->left.items;
     for (size_t n = take_count(in, 1, left); n > 0 && !in->failed; n--)
         tree_add_anchor(tree, node, read_string(in));
-    for (size_t n = take_count(in, LEAST_ORIGIN, left); n > 0 && !in->failed;
+    for (size_t n = take_count(in, MIN_ORIGIN, left); n > 0 && !in->failed;
          n--)
         tree_add_origin(tree, node, take_origin(d));
-    for (size_t n = take_count(in, LEAST_BLOCK, left); n > 0 && !in->failed;
+    for (size_t n = take_count(in, MIN_BLOCK, left); n > 0 && !in->failed;
          n--)
         take_block(d, node);
-    for (size_t n = take_count(in, LEAST_REF, left); n > 0 && !in->failed;
+    for (size_t n = take_count(in, MIN_REF, left); n > 0 && !in->failed;
          n--) {
         struct slice text = read_string(in);
         tree_add_ref(tree, node, text, read_string(in));
@@ -306,7 +306,7 @@ static void take_links(struct decoding *d)
     struct reader *in = &d->in;
     struct page *page = &d->tree->page;
     uint64_t kind = read_varint(in);
-    size_t count = take_count(in, LEAST_LINK, &d->left.items);
+    size_t count = take_count(in, MIN_LINK, &d->left.items);
     if (kind >= CONTENTS_KINDS)
         in->failed = true;
     if (in->failed)
@@ -325,7 +325,7 @@ static void take_links(struct decoding *d)
 static void take_page_aliases(struct decoding *d)
 {
     struct page *page = &d->tree->page;
-    size_t count = take_count(&d->in, LEAST_ALIAS, &d->left.items);
+    size_t count = take_count(&d->in, MIN_ALIAS, &d->left.items);
     page->aliases = arena_alloc(&d->tree->arena, count * sizeof *page->aliases);
     for (size_t i = 0; i < count && !d->in.failed; i++) {
         struct slice text = tree_copy_text(d->tree, read_string(&d->in));
@@ -334,16 +334,16 @@ static void take_page_aliases(struct decoding *d)
     }
 }
 
-static void take_left_out(struct decoding *d)
+static void take_excluded(struct decoding *d)
 {
     struct tree *tree = d->tree;
-    tree->left_out = arena_alloc(&tree->arena, tree->file_count);
+    tree->excluded = arena_alloc(&tree->arena, tree->file_count);
     for (uint32_t i = 0; i < tree->file_count && d->version > 3; i++) {
         uint64_t why = read_varint(&d->in);
-        if (why >= LEFT_OUT_KINDS)
+        if (why >= EXCLUDED_KINDS)
             d->in.failed = true;
         else
-            tree->left_out[i] = (uint8_t)why;
+            tree->excluded[i] = (uint8_t)why;
     }
 }
 
@@ -355,7 +355,7 @@ static void take_head(struct decoding *d)
          n--)
         tree_add_file(tree, read_string(in));
     if (tree->outline)
-        take_left_out(d);
+        take_excluded(d);
     uint64_t role = read_varint(in), encoding = read_varint(in);
     if (role > PAGE_MADE || encoding >= ENCODINGS)
         in->failed = true;
@@ -375,7 +375,7 @@ static int decode(struct decoding *d, struct err *err)
 {
     struct reader *in = &d->in;
     take_head(d);
-    for (size_t n = take_count(in, LEAST_NODE, &d->left.nodes);
+    for (size_t n = take_count(in, MIN_NODE, &d->left.nodes);
          n > 0 && !in->failed; n--)
         take_node(d);
     if (!in->failed && in->at == in->size)

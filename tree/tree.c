@@ -31,16 +31,16 @@ const char *encoding_name(int encoding)
     return encoding_names[known ? encoding : ENCODING_UTF8];
 }
 
-static const char *const left_out_names[LEFT_OUT_KINDS] = {
-    [LEFT_OUT_NOT] = "",          [LEFT_OUT_REDIRECT] = "redirect",
-    [LEFT_OUT_SEARCH] = "search", [LEFT_OUT_WHOLE] = "whole", [LEFT_OUT_PART] = "part",
-    [LEFT_OUT_MENU] = "menu",     [LEFT_OUT_SAME] = "same",
-    [LEFT_OUT_LISTS] = "lists"};
+static const char *const excluded_names[EXCLUDED_KINDS] = {
+    [EXCLUDED_NOT] = "",          [EXCLUDED_REDIRECT] = "redirect",
+    [EXCLUDED_SEARCH] = "search", [EXCLUDED_WHOLE] = "whole", [EXCLUDED_PART] = "part",
+    [EXCLUDED_MENU] = "menu",     [EXCLUDED_SAME] = "same",
+    [EXCLUDED_LISTS] = "lists"};
 
-const char *left_out_name(int left_out)
+const char *excluded_name(int excluded)
 {
-    bool known = left_out >= 0 && left_out < LEFT_OUT_KINDS;
-    return left_out_names[known ? left_out : LEFT_OUT_NOT];
+    bool known = excluded >= 0 && excluded < EXCLUDED_KINDS;
+    return excluded_names[known ? excluded : EXCLUDED_NOT];
 }
 
 struct tree *tree_new(bool outline)
@@ -365,7 +365,7 @@ struct node *tree_node_kept(const struct node *content,
     struct block *blocks = (struct block *)(void *)(kept + 1);
     uint32_t count = 0, drop = 0;
     for (uint32_t b = 0; b < content->block_count; b++) {
-        if (drop < outline->dropped_count && outline->dropped[drop] == b)
+        if (drop < outline->dropped_count && outline->boilerplate[drop] == b)
             drop++;
         else
             blocks[count++] = content->blocks[b];
@@ -376,7 +376,7 @@ struct node *tree_node_kept(const struct node *content,
     return kept;
 }
 
-struct hash128 tree_hash_kept(struct hash128 own, const uint32_t *dropped,
+struct hash128 tree_hash_kept(struct hash128 own, const uint32_t *boilerplate,
                               uint32_t count)
 {
     struct buf bytes = {0};
@@ -386,7 +386,7 @@ struct hash128 tree_hash_kept(struct hash128 own, const uint32_t *dropped,
     hash_write(own, hash);
     buf_put(&bytes, hash, sizeof hash);
     for (uint32_t i = 0; i < count; i++)
-        buf_put_varint(&bytes, dropped[i]);
+        buf_put_varint(&bytes, boilerplate[i]);
     struct hash128 kept = hash_bytes(bytes.data, bytes.size);
     buf_free(&bytes);
     return kept;

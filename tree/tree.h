@@ -95,7 +95,7 @@ struct node {
     uint32_t source_tree; /* index of the file's tree, TREE_NONE: no content */
     uint32_t source_node; /* node in that tree */
     uint32_t words;       /* words of own content; 0: it owns none */
-    uint32_t *dropped;    /* [dropped_count] blocks of the source node that are
+    uint32_t *boilerplate;    /* [dropped_count] blocks of the source node that are
                              none of its content here, ascending */
     uint32_t dropped_count;
     struct slice *aliases; /* [alias_count] what the manual's index calls it, in
@@ -121,7 +121,7 @@ enum page_contents {
     CONTENTS_NONE,
     CONTENTS_BELOW,  /* made by a generator: what lies below this page */
     CONTENTS_WHOLE,  /* made by a generator: the whole manual */
-    CONTENTS_FRAMES, /* the page is but a frame around these */
+    CONTENTS_LINE_READER, /* the page is but a frame around these */
     CONTENTS_GUESS,  /* the page is hardly more than links */
     CONTENTS_GROUPS, /* a list that sorts pages under headings of its own */
     CONTENTS_KINDS
@@ -141,19 +141,19 @@ struct page_alias {
 
 /* Why a file of a manual is not in its tree.  The values are part of the
  * encoding: append only. */
-enum left_out {
-    LEFT_OUT_NOT, /* it is in the tree */
-    LEFT_OUT_REDIRECT,
-    LEFT_OUT_SEARCH,
-    LEFT_OUT_WHOLE, /* the other pages once more, on one */
-    LEFT_OUT_MENU,  /* only says where the others are: contents, a frame */
-    LEFT_OUT_SAME,  /* another that is in the tree has the same content */
-    LEFT_OUT_LISTS, /* made besides the text: lists of all classes, of uses, a
+enum excluded {
+    EXCLUDED_NOT, /* it is in the tree */
+    EXCLUDED_REDIRECT,
+    EXCLUDED_SEARCH,
+    EXCLUDED_WHOLE, /* the other pages once more, on one */
+    EXCLUDED_MENU,  /* only says where the others are: contents, a frame */
+    EXCLUDED_SAME,  /* another that is in the tree has the same content */
+    EXCLUDED_LISTS, /* made besides the text: lists of all classes, of uses, a
                        converter's working files */
-    LEFT_OUT_PART,  /* a document that is in the tree includes it */
-    LEFT_OUT_KINDS
+    EXCLUDED_PART,  /* a document that is in the tree includes it */
+    EXCLUDED_KINDS
 };
-const char *left_out_name(int left_out); /* "redirect", ... */
+const char *excluded_name(int excluded); /* "redirect", ... */
 
 /* How a file's bytes are read.  The values are part of the encoding: append
  * only. */
@@ -216,7 +216,7 @@ struct tree {
     bool outline;
     struct slice *files; /* [file_count] paths; a file's tree: 1, "" (itself) */
     uint32_t file_count;
-    uint8_t *left_out; /* [file_count] enum left_out; outlines only */
+    uint8_t *excluded; /* [file_count] enum excluded; outlines only */
     bool has_aliases;  /* the nodes were given theirs; outlines only */
     struct page page;
     struct arena arena;           /* all text and arrays */
@@ -274,7 +274,7 @@ struct node *tree_node_kept(const struct node *content,
 
 /* The own hash of an outline's node whose content is that of a file's node with
  * `own`, less the blocks `dropped` [count]. */
-struct hash128 tree_hash_kept(struct hash128 own, const uint32_t *dropped,
+struct hash128 tree_hash_kept(struct hash128 own, const uint32_t *boilerplate,
                               uint32_t count);
 
 /* The whole own text: blocks separated by an empty line. */

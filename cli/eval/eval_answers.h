@@ -44,9 +44,9 @@ struct trial {
     struct reply *replies; /* [questions] */
 };
 
-enum { MOST_TRIALS = 8 };
+enum { MAX_TRIALS = 8 };
 struct trials {
-    struct trial items[MOST_TRIALS];
+    struct trial items[MAX_TRIALS];
     size_t count;
     const struct questions *questions;
 };

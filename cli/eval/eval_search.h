@@ -18,9 +18,9 @@ struct search_run {
     struct outcome *outcomes; /* [questions] */
 };
 
-enum { MOST_RUNS = 4 };
+enum { MAX_RUNS = 4 };
 struct search_runs {
-    struct search_run items[MOST_RUNS]; /* the first is what others are
+    struct search_run items[MAX_RUNS]; /* the first is what others are
                                            compared with */
     size_t count;
     long depth; /* results asked for */

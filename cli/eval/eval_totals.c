@@ -126,14 +126,14 @@ static struct score verified_share(const struct trials *trials,
 {
     size_t count = trials->questions->count;
     double *parts = mem_alloc((count + 1) * sizeof *parts);
-    double *wholes = mem_alloc((count + 1) * sizeof *wholes);
+    double *subtrees = mem_alloc((count + 1) * sizeof *subtrees);
     for (size_t i = 0; i < count; i++) {
         parts[i] = trial->replies[i].verified;
-        wholes[i] = trial->replies[i].citations;
+        subtrees[i] = trial->replies[i].citations;
     }
-    struct score score = score_of_ratio(parts, wholes, count);
+    struct score score = score_of_ratio(parts, subtrees, count);
     free(parts);
-    free(wholes);
+    free(subtrees);
     return score;
 }
 
@@ -308,14 +308,14 @@ static void put_reply(struct json *json, const struct trial *trial,
                       const struct question *question,
                       const struct reply *reply)
 {
-    const char *declined = json_get_text(reply->result, "declined", NULL);
+    const char *abstained = json_get_text(reply->result, "declined", NULL);
     json_begin(json, '{');
     json_field_text(json, "id", question->id);
     json_field_text(json, "method", trial->method->name);
     json_field_text(json, "kind", reply_kind_names[reply->kind]);
     json_field_text(json, "answer", json_get_text(reply->result, "answer", ""));
-    if (declined)
-        json_field_text(json, "declined", declined);
+    if (abstained)
+        json_field_text(json, "declined", abstained);
     json_field_double(
         json, "answer_confidence",
         json_get_double(reply->result, "answer_confidence", (double)NAN), 4);

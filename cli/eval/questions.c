@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/eval/question_formats.h"
 
-enum { MOST_BYTES = 256 << 20 };
+enum { MAX_BYTES = 256 << 20 };
 
 static bool all_text(const cJSON *array)
 {
@@ -174,7 +174,7 @@ int questions_read(const char *path, int format, struct questions *ret,
                    struct err *err)
 {
     struct buf text = {0}, lines = {0};
-    if (file_read(path, MOST_BYTES, &text, err))
+    if (file_read(path, MAX_BYTES, &text, err))
         return err ? err->code = ERR_USAGE : ERR_USAGE;
     int code = question_lines(buf_slice(&text), path, format, &lines, err);
     if (!code)

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-enum { MOST_TOKENS = 20000 };
+enum { MAX_TOKENS = 20000 };
 
 static uint64_t next_random(uint64_t *state) /* splitmix64 */
 {
@@ -40,7 +40,7 @@ double score_quantile(double *values, size_t count, double share)
 
 /* Values of a resample, drawn with replacement. */
 struct sample {
-    const double *parts, *wholes; /* [count]; wholes NULL: 1 each */
+    const double *parts, *subtrees; /* [count]; wholes NULL: 1 each */
     double *drawn;                /* [count], of parts; NULL: not kept */
     size_t count;
 };
@@ -51,7 +51,7 @@ static double draw_ratio(const struct sample *sample, uint64_t *state)
     for (size_t i = 0; i < sample->count; i++) {
         size_t at = state ? next_random(state) % sample->count : i;
         part += sample->parts[at];
-        whole += sample->wholes ? sample->wholes[at] : 1;
+        whole += sample->subtrees ? sample->subtrees[at] : 1;
         if (sample->drawn)
             sample->drawn[i] = sample->parts[at];
     }
@@ -94,14 +94,14 @@ struct score score_of(const double *values, size_t count)
     return bootstrap(&sample, -1);
 }
 
-struct score score_of_ratio(const double *parts, const double *wholes,
+struct score score_of_ratio(const double *parts, const double *subtrees,
                             size_t count)
 {
     const double none = (double)NAN;
-    struct sample sample = {.parts = parts, .wholes = wholes, .count = count};
+    struct sample sample = {.parts = parts, .subtrees = subtrees, .count = count};
     double whole = 0;
     for (size_t i = 0; i < count; i++)
-        whole += wholes[i];
+        whole += subtrees[i];
     return whole > 0 ? bootstrap(&sample, -1)
                      : (struct score){none, none, none, 0};
 }
@@ -135,7 +135,7 @@ struct tokens {
 static void add_token(struct tokens *tokens, struct buf *word)
 {
     if (word->size && !is_article(word->data, word->size) &&
-        tokens->count < MOST_TOKENS) {
+        tokens->count < MAX_TOKENS) {
         void *items = tokens->items;
         mem_reserve(&items, &tokens->capacity, tokens->count + 1,
                     sizeof *tokens->items);

@@ -19,7 +19,7 @@ struct score score_of(const double *values, size_t count);
 
 /* Of the sum of `parts` over the sum of `wholes`, pairs drawn together: a share
  * of what each question has several of. */
-struct score score_of_ratio(const double *parts, const double *wholes,
+struct score score_of_ratio(const double *parts, const double *subtrees,
                             size_t count);
 
 /* Of the value below which `share` of the values lie. */

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/url.h"
 
-enum { MOST_WORDS = 32, FRAGMENT_WORDS = 10, FRAGMENT_BYTES = 160 };
+enum { MAX_WORDS = 32, FRAGMENT_WORDS = 10, FRAGMENT_BYTES = 160 };
 
 extern char **environ;
 
@@ -69,12 +69,12 @@ static char *fill_in(const char *word, size_t size, const char *argument,
 
 int address_run(const char *command, const char *before, const char *argument)
 {
-    char *words[MOST_WORDS + 3] = {0};
+    char *words[MAX_WORDS + 3] = {0};
     size_t count = 0;
     bool used = false;
     pid_t child;
     int status = 127 << 8;
-    for (const char *at = command; *at && count < MOST_WORDS;) {
+    for (const char *at = command; *at && count < MAX_WORDS;) {
         size_t size = strcspn(at, " ");
         if (size)
             words[count++] = fill_in(at, size, argument, &used);

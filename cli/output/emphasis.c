@@ -79,7 +79,7 @@ static const char *root_of(struct cli *cli, const char *name)
 }
 
 /* Browsers do not show what is packed. */
-static bool is_packed(const char *file)
+static bool is_gzipped(const char *file)
 {
     size_t size = strlen(file);
     return size > 3 && !strcmp(file + size - 3, ".gz");
@@ -88,7 +88,7 @@ static bool is_packed(const char *file)
 void emphasis_put_place(struct cli *cli, struct buf *out, const cJSON *object)
 {
     const char *file = json_get_text(object, "file", "");
-    bool linked = cli->color && file[0] && !is_packed(file);
+    bool linked = cli->color && file[0] && !is_gzipped(file);
     const char *root =
         linked ? root_of(cli, json_get_text(object, "manual", "")) : NULL;
     if (root) {

@@ -4,7 +4,7 @@
 
 #include "cli/output/output.h"
 
-enum { MOST_NAMED = 4 /* of the branches pruned at a level */ };
+enum { MAX_NAMED = 4 /* of the branches pruned at a level */ };
 
 static const char *const RANKINGS[] = {"lexical", "terms", "dense", "tree"};
 enum { RANKING_COUNT = sizeof RANKINGS / sizeof *RANKINGS };
@@ -91,19 +91,19 @@ static bool put_level(struct buf *out, const cJSON *levels, const char *by,
             buf_printf(out, kept++ ? "\n       kept  " : "    %lld. kept  ",
                        (long long)depth + 1);
             put_step(out, step);
-        } else if (pruned++ < MOST_NAMED) {
+        } else if (pruned++ < MAX_NAMED) {
             buf_put_text(out, pruned > 1 ? "; " : "\n       left  ");
             put_step(out, step);
         }
     }
-    if (pruned > MOST_NAMED)
-        buf_printf(out, "; and %d more", pruned - MOST_NAMED);
+    if (pruned > MAX_NAMED)
+        buf_printf(out, "; and %d more", pruned - MAX_NAMED);
     if (kept || pruned)
         buf_put_byte(out, '\n');
     return kept || pruned;
 }
 
-static void put_descent(struct buf *out, const cJSON *explain, const char *by,
+static void put_beam_search(struct buf *out, const cJSON *explain, const char *by,
                         const char *heading)
 {
     struct buf text = {0};
@@ -161,8 +161,8 @@ void explain_put(struct buf *out, const cJSON *result)
     buf_put_text(out, "\nhow this was found\n");
     put_terms(out, explain);
     put_dense(out, explain);
-    put_descent(out, explain, "terms", "down the tree, by words");
-    put_descent(out, explain, "tree", "down the tree, by memories");
+    put_beam_search(out, explain, "terms", "down the tree, by words");
+    put_beam_search(out, explain, "tree", "down the tree, by memories");
     put_hits(out, explain);
 }
 

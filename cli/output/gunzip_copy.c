@@ -15,7 +15,7 @@ enum { MAX_BYTES = 64 << 20, STEP = 1 << 16 };
 
 static const char ending[] = ".gz";
 
-static bool is_packed(const char *file)
+static bool is_gzipped(const char *file)
 {
     size_t size = strlen(file), end = sizeof ending - 1;
     return size > end && !strcasecmp(file + size - end, ending);
@@ -82,7 +82,7 @@ int unpacked_copy(const char *file, struct buf *out, struct err *err)
 {
     struct buf content = {0}, folder = {0};
     const char *run = getenv("XDG_RUNTIME_DIR");
-    if (!is_packed(file))
+    if (!is_gzipped(file))
         return 0;
     int code = unpack(file, &content, err);
     if (!code) {

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 
-enum { MOST_BYTES = 8 << 20 };
+enum { MAX_BYTES = 8 << 20 };
 
 static void put_folder(struct buf *out)
 {
@@ -76,7 +76,7 @@ int answer_citation(const struct cli *cli, int64_t number, cJSON **ret_citation,
     const char *socket = config_text(&cli->config, CONFIG_SOCKET);
     put_folder(&path);
     buf_put_text(&path, "/last-answer.json");
-    if (!file_read(path.data, MOST_BYTES, &content, NULL) &&
+    if (!file_read(path.data, MAX_BYTES, &content, NULL) &&
         !json_parse(buf_slice(&content), &saved, NULL) &&
         !strcmp(json_get_text(saved, "socket", ""), socket))
         citation = detach(saved, number);

@@ -26,12 +26,12 @@ static void build_sampling(const struct options *options, struct json *json)
     cli_param_decimal(json, "min_p", options->min_p);
     cli_param_decimal(json, "repetition_penalty", options->penalty);
     cli_param_number(json, "seed", options->seed);
-    if (!options->stop_texts.count)
+    if (!options->stop_sequences.count)
         return;
     json_key(json, "stop");
     json_begin(json, '[');
-    for (size_t i = 0; i < options->stop_texts.count; i++)
-        json_text(json, options->stop_texts.items[i]);
+    for (size_t i = 0; i < options->stop_sequences.count; i++)
+        json_text(json, options->stop_sequences.items[i]);
     json_end(json, ']');
 }
 
@@ -117,7 +117,7 @@ static void print_text(const struct cli *cli, const cJSON *result,
 }
 
 /* Why it would not have been shown, had it not been asked for. */
-static void remark_declined(const struct cli *cli, const cJSON *result)
+static void remark_abstained(const struct cli *cli, const cJSON *result)
 {
     const char *why = json_get_text(result, "declined", NULL);
     if (!why || strcmp(json_get_text(result, "kind", ""), "generated") != 0)
@@ -141,7 +141,7 @@ static void print_answer(struct cli *cli, const cJSON *result,
     } else {
         print_text(cli, result, shown);
         print_citations(cli, result);
-        remark_declined(cli, result);
+        remark_abstained(cli, result);
     }
     if (cli->options.explain)
         explain_print(result);

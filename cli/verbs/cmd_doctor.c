@@ -15,7 +15,7 @@
 #include "cli/output/output.h"
 #include "cli/output/pager.h"
 
-enum { MOST_CHECKS = 16, LEAST_FREE_MB = 64 };
+enum { MAX_CHECKS = 16, MIN_FREE_MB = 64 };
 
 struct check {
     const char *name;
@@ -24,7 +24,7 @@ struct check {
 };
 
 struct exam {
-    struct check checks[MOST_CHECKS];
+    struct check checks[MAX_CHECKS];
     size_t count;
     cJSON *status; /* of the daemon; NULL: it has not answered */
 };
@@ -83,7 +83,7 @@ static void check_store(struct exam *exam, const struct cli *cli)
         buf_put_text(&check->detail, " free");
         if (strcmp(part, path) != 0)
             buf_put_text(&check->detail, ", not there yet");
-        if (free_bytes < LEAST_FREE_MB * 1e6)
+        if (free_bytes < MIN_FREE_MB * 1e6)
             check->code = ERR_STORE;
     }
     free(part);

@@ -16,7 +16,7 @@ static int request(struct cli *cli, bool retry, struct buf *ret_result,
     json_begin(&json, '{');
     cli_param_text(&json, "manual", cli->options.manual);
     cli_param_true(&json, "retry", retry);
-    cli_param_true(&json, "left_out", cli->options.left_out);
+    cli_param_true(&json, "left_out", cli->options.excluded);
     json_end(&json, '}');
     int code = cli_call(cli, "failed", buf_slice(&params), ret_result, err);
     buf_free(&params);

@@ -115,19 +115,19 @@ static void put_memories(struct buf *out, const cJSON *manual)
 
 static void put_manual(struct buf *out, const cJSON *manual)
 {
-    int64_t pending = json_get_int(manual, "pending", 0), left_out = 0;
+    int64_t pending = json_get_int(manual, "pending", 0), excluded = 0;
     const cJSON *count;
     cJSON_ArrayForEach (count,
                         cJSON_GetObjectItemCaseSensitive(manual, "left_out"))
-        left_out += (int64_t)count->valuedouble;
+        excluded += (int64_t)count->valuedouble;
     buf_put_text(out, "  ");
     if (output_put_index_summary(out, manual))
         out->size--; /* the line goes on */
     else
         buf_put_text(out, json_get_text(manual, "name", ""));
-    if (left_out) {
+    if (excluded) {
         buf_put_text(out, ", ");
-        output_put_count(out, left_out);
+        output_put_count(out, excluded);
         buf_put_text(out, " left out");
     }
     if (pending > 0) {

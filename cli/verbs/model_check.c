@@ -7,7 +7,7 @@
 #include "base/safetensors.h"
 #include "cli/cli.h"
 
-enum { MOST_JSON = 64 << 20 };
+enum { MAX_JSON = 64 << 20 };
 
 static bool is_there(const char *folder, const char *name, struct buf *path)
 {
@@ -24,7 +24,7 @@ static int check_json(const char *folder, const char *name, struct buf *path,
     cJSON *value = NULL;
     buf_clear(path);
     file_join(path, folder, name);
-    int code = file_read(path->data, MOST_JSON, &text, err);
+    int code = file_read(path->data, MAX_JSON, &text, err);
     if (!code)
         code = json_parse(buf_slice(&text), &value, err);
     cJSON_Delete(value);

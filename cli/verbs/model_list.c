@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-enum { MOST_CONFIG = 1 << 20 };
+enum { MAX_CONFIG = 1 << 20 };
 
 static char *family_of(const char *folder)
 {
@@ -17,7 +17,7 @@ static char *family_of(const char *folder)
     cJSON *config = NULL;
     char *family = NULL;
     file_join(&path, folder, "config.json");
-    if (!file_read(path.data, MOST_CONFIG, &text, NULL) &&
+    if (!file_read(path.data, MAX_CONFIG, &text, NULL) &&
         !json_parse(buf_slice(&text), &config, NULL))
         family = mem_strdup(json_get_text(config, "model_type", ""));
     cJSON_Delete(config);

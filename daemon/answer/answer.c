@@ -23,7 +23,7 @@ int answer_cite(const struct call *call, struct answer *answer,
     struct quote quote = {0};
     if (atomic_load(&call->request->cancelled))
         return err_set(err, ERR_CANCELLED, "cancelled");
-    bool fresh = quote_is_fresh(passage->volume, passage->block.file);
+    bool fresh = quote_is_fresh(passage->view, passage->block.file);
     answer->fresh = answer->fresh && fresh;
     int code = quote_check(call->parser, passage, &quote, err);
     if (code)
@@ -69,11 +69,11 @@ static bool is_failure(int code)
 }
 
 int answer_from_passages(const struct call *call,
-                         const struct passages *passages, size_t most,
+                         const struct passages *passages, size_t max,
                          struct answer *answer, struct err *err)
 {
     struct err failure = {0};
-    for (size_t i = 0; i < passages->count && answer->count < most; i++) {
+    for (size_t i = 0; i < passages->count && answer->count < max; i++) {
         const struct passage *passage = &passages->items[i];
         struct err why = {.position = -1};
         int code =
@@ -129,15 +129,15 @@ void answer_put_citation_members(struct json *json, const struct answer *answer,
 {
     const struct citation *citation = &answer->citations[index];
     const struct passage *passage = &citation->passage;
-    const struct volume *volume = passage->volume;
-    const struct node *node = &volume->outline->nodes[passage->node];
+    const struct view *view = passage->view;
+    const struct node *node = &view->outline->nodes[passage->node];
     json_field_int(json, "n", (int64_t)index + 1);
-    result_node_id(json, "node", volume, passage->node);
-    json_field_text(json, "manual", volume->manual.name);
-    result_path(json, volume, passage->node);
-    result_entry(json, volume, passage->node);
+    result_node_id(json, "node", view, passage->node);
+    json_field_text(json, "manual", view->manual.name);
+    result_path(json, view, passage->node);
+    result_entry(json, view, passage->node);
     json_field_string(json, "file",
-                      volume->outline->files[passage->block.file]);
+                      view->outline->files[passage->block.file]);
     if (node->anchor.size)
         json_field_string(json, "anchor", node->anchor);
     else
@@ -163,11 +163,11 @@ void answer_put_route(struct json *json, const struct route_result *route)
     for (size_t i = 0; i < route->count && i < ROUTE_HITS; i++) {
         const struct route_hit *hit = &route->hits[i];
         json_begin(json, '{');
-        result_node_id(json, "node", hit->volume, hit->node);
+        result_node_id(json, "node", hit->view, hit->node);
         json_field_string(json, "title",
-                          hit->volume->outline->nodes[hit->node].title);
-        result_path(json, hit->volume, hit->node);
-        result_entry(json, hit->volume, hit->node);
+                          hit->view->outline->nodes[hit->node].title);
+        result_path(json, hit->view, hit->node);
+        result_entry(json, hit->view, hit->node);
         json_field_double(json, "score", hit->score, 6);
         json_end(json, '}');
     }

@@ -39,7 +39,7 @@ void answer_free(struct answer *answer);
 
 /* The best passages themselves, at most `most`. */
 int answer_from_passages(const struct call *call,
-                         const struct passages *passages, size_t most,
+                         const struct passages *passages, size_t max,
                          struct answer *answer, struct err *err);
 
 /* A citation as one value, or its members alone. */

@@ -12,17 +12,17 @@ static bool is_word(uint32_t c)
 
 /* ---- Markers ---- */
 
-enum { MOST_DIGITS = 3 };
+enum { MAX_DIGITS = 3 };
 
 /* Bytes of the marker that `text` starts with, 0: it does not; *ret_open: more
  * of the text must come before that can be said. */
 static size_t marker(struct slice text, size_t *ret_number, bool *ret_open)
 {
     size_t at = 1, number = 0;
-    while (at < text.size && at <= MOST_DIGITS && text.data[at] >= '0' &&
+    while (at < text.size && at <= MAX_DIGITS && text.data[at] >= '0' &&
            text.data[at] <= '9')
         number = number * 10 + (size_t)(text.data[at++] - '0');
-    *ret_open = at == text.size && at <= MOST_DIGITS + 1;
+    *ret_open = at == text.size && at <= MAX_DIGITS + 1;
     *ret_number = number;
     return at > 1 && at < text.size && text.data[at] == ']' ? at + 1 : 0;
 }
@@ -144,7 +144,7 @@ void cite_reader_free(struct cite_reader *reader)
 /* ---- Claims ---- */
 
 /* More are not looked for: a model that cites so much has lost its way. */
-enum { MOST_CLAIMS = 64 };
+enum { MAX_CLAIMS = 64 };
 
 const char *cite_status_name(int status)
 {
@@ -261,7 +261,7 @@ void cites_check(const struct cite_reader *reader, struct slice answer,
         cite->status = CITE_UNVERIFIED;
         cite->source = mark->named - 1;
         trim(answer, from, mark->at, cite);
-        if (i < MOST_CLAIMS)
+        if (i < MAX_CLAIMS)
             check((struct slice){answer.data + cite->at, cite->end - cite->at},
                   sources, reader->sources, cite);
         from = mark->end;

@@ -164,11 +164,11 @@ bool cite_find_across(const struct cite_source *source, struct slice wanted,
 
 /* ---- Nearly ---- */
 
-enum { MOST_WORDS = 512 };
+enum { MAX_WORDS = 512 };
 static const double NEAR = 0.8;
 
 struct words {
-    uint64_t items[MOST_WORDS]; /* hashes of the folded words */
+    uint64_t items[MAX_WORDS]; /* hashes of the folded words */
     size_t count;
 };
 
@@ -183,7 +183,7 @@ static bool split(struct slice text, struct words *ret)
     while (rest.size && fits) {
         const char *end = memchr(rest.data, ' ', rest.size);
         size_t size = end ? (size_t)(end - rest.data) : rest.size;
-        fits = ret->count < MOST_WORDS;
+        fits = ret->count < MAX_WORDS;
         if (fits && size)
             ret->items[ret->count++] = hash_bytes64(rest.data, size);
         size += end != NULL;
@@ -196,7 +196,7 @@ static bool split(struct slice text, struct words *ret)
 /* Of the longest common subsequence: twice its length over both lengths. */
 static double likeness(const struct words *a, const struct words *b)
 {
-    size_t row[MOST_WORDS + 1] = {0};
+    size_t row[MAX_WORDS + 1] = {0};
     size_t fewer = a->count < b->count ? a->count : b->count;
     if (!(2.0 * (double)fewer / (double)(a->count + b->count) >= NEAR))
         return 0;

@@ -15,11 +15,11 @@ enum { WRAPPING = 16 /* tokens that a tokenizer may put around a prompt */ };
 
 struct writing {
     const struct call *call;
-    const struct shelf *shelf;
+    const struct snapshot *snapshot;
     const struct passages *passages;
     const struct compose_options *options;
     struct answering answering;  /* of the model */
-    size_t context, most;        /* tokens: positions, answer */
+    size_t context, max;        /* tokens: positions, answer */
     struct context read;         /* what it reads */
     struct cite_source *sources; /* [read.count] */
     struct prompt prompt;
@@ -56,9 +56,9 @@ static int learn_model(struct writing *writing, struct composed *ret,
                        state.facts.name);
     writing->answering = state.facts.answering;
     writing->context = state.facts.context;
-    writing->most = writing->options->most;
-    if (writing->most > writing->context / 2)
-        writing->most = writing->context / 2;
+    writing->max = writing->options->max;
+    if (writing->max > writing->context / 2)
+        writing->max = writing->context / 2;
     ret->model = state.facts.name;
     return 0;
 }
@@ -68,7 +68,7 @@ static int open_sources(struct writing *writing, struct err *err)
     struct context_limits limits = {writing->answering.passages,
                                     writing->answering.passage_tokens};
     struct prompt_counter counter = {count_tokens, engine_of(writing)};
-    int code = context_open(writing->shelf, writing->passages, &limits,
+    int code = context_open(writing->snapshot, writing->passages, &limits,
                             &counter, &writing->read, err);
     if (code)
         return code;
@@ -82,7 +82,7 @@ static int open_sources(struct writing *writing, struct err *err)
 
 static int pack(struct writing *writing, struct err *err)
 {
-    size_t room = writing->context - writing->most;
+    size_t room = writing->context - writing->max;
     struct prompt_limits limits = {
         .tokens = room > WRAPPING ? room - WRAPPING : 0,
         .passages = writing->read.count,
@@ -139,7 +139,7 @@ static int write_text(struct writing *writing, struct composed *ret,
                       struct err *err)
 {
     struct engine_prompt prompt = {.text = buf_slice(&writing->prompt.text),
-                                   .most = writing->most,
+                                   .max = writing->max,
                                    .sampling = writing->options->sampling,
                                    .copying = writing->copying,
                                    .stops = writing->options->stops,
@@ -196,7 +196,7 @@ static int cite_one(const struct writing *writing, struct cite *cite,
         passage = owner->passage;
         passage.block = cite->block->origin;
         passage.block.file =
-            content_file(&owner->content, passage.volume, passage.node,
+            content_file(&owner->content, passage.view, passage.node,
                          cite->block);
         passage.kind = cite->block->kind;
         passage.text = without_mark(cite);
@@ -238,7 +238,7 @@ static bool is_fresh(const struct writing *writing)
         const struct context_source *source = &writing->read.sources[i];
         for (size_t p = 0; p < source->part_count; p++) {
             const struct passage *passage = &source->parts[p].passage;
-            if (!quote_is_fresh(passage->volume, passage->block.file))
+            if (!quote_is_fresh(passage->view, passage->block.file))
                 return false;
         }
     }
@@ -261,7 +261,7 @@ static void explain(const struct writing *writing, struct buf *out)
         for (size_t p = 0; p < source->part_count; p++) {
             const struct passage *passage = &source->parts[p].passage;
             char name[24];
-            node_name(passage->volume->outline->nodes[passage->node].id, name);
+            node_name(passage->view->outline->nodes[passage->node].id, name);
             json_text(&json, name);
         }
         json_end(&json, ']');
@@ -282,7 +282,7 @@ static int check(struct writing *writing, struct composed *ret, struct err *err)
     for (size_t i = 0; i < cites.count && !code; i++)
         code = cite_one(writing, &cites.items[i], &ret->answer, err);
     cites_text(&cites, text, &ret->answer.text);
-    ret->declined = judge(writing, &cites, ret->mean_log);
+    ret->abstained = judge(writing, &cites, ret->mean_log);
     cites_free(&cites);
     return code;
 }
@@ -292,8 +292,8 @@ static int compose(struct writing *writing, struct composed *ret,
 {
     double start = clock_seconds();
     int code = learn_model(writing, ret, err);
-    if (!code && writing->options->sure && writing->answering.threshold > 0) {
-        ret->declined = "the model's answers are not to be shown";
+    if (!code && writing->options->confident && writing->answering.threshold > 0) {
+        ret->abstained = "the model's answers are not to be shown";
         return 0;
     }
     if (!code)
@@ -314,13 +314,13 @@ static int compose(struct writing *writing, struct composed *ret,
     return code ? code : check(writing, ret, err);
 }
 
-int compose_answer(const struct call *call, const struct shelf *shelf,
+int compose_answer(const struct call *call, const struct snapshot *snapshot,
                    const struct passages *passages,
                    const struct compose_options *options, struct composed *ret,
                    struct err *err)
 {
     struct writing writing = {
-        .call = call, .shelf = shelf, .passages = passages, .options = options};
+        .call = call, .snapshot = snapshot, .passages = passages, .options = options};
     struct composed composed = {.answer.fresh = true};
     int code = compose(&writing, &composed, err);
     context_close(&writing.read);

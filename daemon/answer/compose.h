@@ -6,29 +6,29 @@
 #include "model/model.h"
 
 struct compose_options {
-    size_t most; /* tokens of the answer */
+    size_t max; /* tokens of the answer */
     struct sampling sampling;
     const struct slice *stops; /* [stop_count] texts that end it, none empty */
     size_t stop_count;
     bool live; /* its text is sent as events while it comes */
-    bool sure; /* nothing is written when no answer of the model's will do */
+    bool confident; /* nothing is written when no answer of the model's will do */
 };
 
 struct composed {
     struct answer answer;
     const char *model;     /* its name, as long as the daemon */
     const char *attention; /* as session_attention's */
-    const char *declined;  /* why it should not be shown; NULL: it may be */
+    const char *abstained;  /* why it should not be shown; NULL: it may be */
     size_t prompt_tokens, reused_tokens, tokens;
     double mean_log; /* of the chances of its tokens */
     double pack_ms, first_ms;
     struct buf read; /* with "explain": what it read, as JSON; of the caller */
 };
 
-/* An answer from the passages; *ret stays valid as long as the shelf, freed by
+/* An answer from the passages; *ret stays valid as long as the snapshot, freed by
  * answer_free(&ret->answer).  `passages`: at least one.  ERR_MODEL, ERR_LIMIT
  * and ERR_CANCELLED beside what answer_cite returns. */
-int compose_answer(const struct call *call, const struct shelf *shelf,
+int compose_answer(const struct call *call, const struct snapshot *snapshot,
                    const struct passages *passages,
                    const struct compose_options *options, struct composed *ret,
                    struct err *err);

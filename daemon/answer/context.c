@@ -6,13 +6,13 @@
 #include "base/mem.h"
 #include "daemon/answer/shingles.h"
 
-enum { MOST_PARTS = 16 };
+enum { MAX_PARTS = 16 };
 
 /* Resemblance from which two sections say the same. */
 static const double SAME = 0.8;
 
 struct gathering {
-    const struct shelf *shelf;
+    const struct snapshot *snapshot;
     const struct passages *passages;
     const struct context_limits *limits;
     const struct prompt_counter *counter;
@@ -25,7 +25,7 @@ struct gathering {
 
 static const struct node *outline_node(const struct passage *passage)
 {
-    return &passage->volume->outline->nodes[passage->node];
+    return &passage->view->outline->nodes[passage->node];
 }
 
 static int count_tokens(const struct gathering *gathering,
@@ -79,12 +79,12 @@ static int add_part(struct gathering *gathering, struct context_source *source,
 {
     struct context_part part = {.passage = *passage};
     size_t tokens, at = 0;
-    int code = content_open(gathering->shelf, passage->volume, passage->node,
+    int code = content_open(gathering->snapshot, passage->view, passage->node,
                             &part.content, err);
     if (!code)
         code = count_tokens(gathering, &part.content, &tokens, err);
     /* A source's first section may be too long: a window of it is shown. */
-    if (code || source->part_count == MOST_PARTS ||
+    if (code || source->part_count == MAX_PARTS ||
         (source->part_count && tokens > *room) ||
         is_said(gathering, part.content.node)) {
         content_close(&part.content);
@@ -107,7 +107,7 @@ static uint32_t common_parent(const struct passage *a, const struct passage *b)
 {
     uint32_t above_a = outline_node(a)->parent,
              above_b = outline_node(b)->parent;
-    if (a->volume != b->volume || a->node == b->node)
+    if (a->view != b->view || a->node == b->node)
         return TREE_NONE;
     if (above_b == a->node)
         return a->node;
@@ -138,18 +138,18 @@ static int gather_kin(struct gathering *gathering, size_t first,
             continue;
         gathering->taken[i] = true;
         parent = common;
-        source->title = passage->volume->outline->nodes[parent].title;
+        source->title = passage->view->outline->nodes[parent].title;
     }
     return 0;
 }
 
 /* Is the node in this or an earlier source? */
 static bool is_taken(const struct gathering *gathering,
-                     const struct volume *volume, uint32_t node)
+                     const struct view *view, uint32_t node)
 {
     const struct passages *passages = gathering->passages;
     for (size_t i = 0; i < passages->count; i++)
-        if (gathering->taken[i] && passages->items[i].volume == volume &&
+        if (gathering->taken[i] && passages->items[i].view == view &&
             passages->items[i].node == node)
             return true;
     return false;
@@ -162,15 +162,15 @@ static int gather_neighbours(struct gathering *gathering,
                              struct err *err)
 {
     const struct passage *last = &source->parts[source->part_count - 1].passage;
-    const struct volume *volume = last->volume;
-    const struct node *nodes = volume->outline->nodes;
+    const struct view *view = last->view;
+    const struct node *nodes = view->outline->nodes;
     uint32_t parent = nodes[last->node].parent;
     uint32_t end = parent && parent != TREE_NONE ? nodes[parent].end : 0;
     int code = 1;
     for (uint32_t n = nodes[last->node].end;
-         n < end && code > 0 && !is_taken(gathering, volume, n);
+         n < end && code > 0 && !is_taken(gathering, view, n);
          n = nodes[n].end) {
-        struct passage next = {.volume = volume, .node = n};
+        struct passage next = {.view = view, .node = n};
         next.block.file = nodes[n].source_tree;
         code =
             nodes[n].words ? add_part(gathering, source, &next, room, err) : 0;
@@ -206,7 +206,7 @@ static int make_source(struct gathering *gathering, size_t first,
 {
     const struct passage *passage = &gathering->passages->items[first];
     size_t room = gathering->limits->tokens;
-    source->parts = mem_alloc(MOST_PARTS * sizeof *source->parts);
+    source->parts = mem_alloc(MAX_PARTS * sizeof *source->parts);
     source->title = outline_node(passage)->title;
     gathering->taken[first] = true;
     int code = add_part(gathering, source, passage, &room, err);
@@ -240,13 +240,13 @@ static void keep_source(struct context *context)
         free_source(source);
 }
 
-int context_open(const struct shelf *shelf, const struct passages *passages,
+int context_open(const struct snapshot *snapshot, const struct passages *passages,
                  const struct context_limits *limits,
                  const struct prompt_counter *counter, struct context *ret,
                  struct err *err)
 {
     struct gathering gathering = {
-        .shelf = shelf,
+        .snapshot = snapshot,
         .passages = passages,
         .limits = limits,
         .counter = counter,

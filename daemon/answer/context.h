@@ -40,8 +40,8 @@ struct context {
     size_t count;
 };
 
-/* What is opened stays valid as long as the shelf and the passages. */
-int context_open(const struct shelf *shelf, const struct passages *passages,
+/* What is opened stays valid as long as the snapshot and the passages. */
+int context_open(const struct snapshot *snapshot, const struct passages *passages,
                  const struct context_limits *limits,
                  const struct prompt_counter *counter, struct context *ret,
                  struct err *err);

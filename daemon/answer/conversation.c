@@ -19,7 +19,7 @@ struct conversation {
 
 struct conversations {
     pthread_mutex_t mutex;
-    struct conversation *items[CONVERSATIONS_MOST]; /* NULL: free */
+    struct conversation *items[CONVERSATIONS_MAX]; /* NULL: free */
 };
 
 struct conversations *conversations_new(void)
@@ -33,7 +33,7 @@ void conversations_free(struct conversations *all)
 {
     if (!all)
         return;
-    for (size_t i = 0; i < CONVERSATIONS_MOST; i++)
+    for (size_t i = 0; i < CONVERSATIONS_MAX; i++)
         free(all->items[i]);
     pthread_mutex_destroy(&all->mutex);
     free(all);
@@ -54,7 +54,7 @@ void conversation_turn_ask(struct conversation_turn *turn, const char *question)
 
 static void forget_expired(struct conversations *all, int64_t now_ms)
 {
-    for (size_t i = 0; i < CONVERSATIONS_MOST; i++) {
+    for (size_t i = 0; i < CONVERSATIONS_MAX; i++) {
         if (!all->items[i] ||
             now_ms - all->items[i]->used_ms <= CONVERSATION_MS)
             continue;
@@ -66,7 +66,7 @@ static void forget_expired(struct conversations *all, int64_t now_ms)
 static struct conversation *find(const struct conversations *all,
                                  const char *name)
 {
-    for (size_t i = 0; i < CONVERSATIONS_MOST; i++)
+    for (size_t i = 0; i < CONVERSATIONS_MAX; i++)
         if (all->items[i] && !strcmp(all->items[i]->name, name))
             return all->items[i];
     return NULL;
@@ -76,7 +76,7 @@ static struct conversation *find(const struct conversations *all,
 static struct conversation *begin(struct conversations *all, const char *name)
 {
     size_t place = 0;
-    for (size_t i = 0; i < CONVERSATIONS_MOST && all->items[place]; i++)
+    for (size_t i = 0; i < CONVERSATIONS_MAX && all->items[place]; i++)
         if (!all->items[i] ||
             all->items[i]->used_ms < all->items[place]->used_ms)
             place = i;

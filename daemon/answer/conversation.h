@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 enum {
-    CONVERSATIONS_MOST = 64,
+    CONVERSATIONS_MAX = 64,
     CONVERSATION_TURNS = 3,       /* remembered */
     CONVERSATION_NODES = 4,       /* of a turn */
     CONVERSATION_QUESTION = 1000, /* bytes remembered of one */

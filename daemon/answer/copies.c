@@ -24,14 +24,14 @@ static const double SAME = 0.8;
 static const double EDITION = 0.5;
 
 struct edition {
-    const struct volume *volume;
+    const struct view *view;
     struct slice language; /* empty: none is told */
     uint64_t *places;      /* [count] hashes, ascending, each once */
     size_t count;
 };
 
 struct folding {
-    const struct shelf *shelf;
+    const struct snapshot *snapshot;
     struct edition *editions; /* [count] met so far */
     size_t count, capacity;
 };
@@ -83,27 +83,27 @@ static struct slice language_in(struct slice path)
     return found;
 }
 
-static struct slice path_of(const struct volume *volume, uint32_t node)
+static struct slice path_of(const struct view *view, uint32_t node)
 {
-    uint32_t file = volume->nodes[node].file;
+    uint32_t file = view->nodes[node].file;
     return file == TREE_NONE ? (struct slice){"", 0}
-                             : volume->outline->files[file];
+                             : view->outline->files[file];
 }
 
 /* Of a node; where its path tells none, of its manual's folder. */
-static struct slice language_of(const struct volume *volume, uint32_t node)
+static struct slice language_of(const struct view *view, uint32_t node)
 {
-    struct slice found = language_in(path_of(volume, node));
-    return found.size ? found : language_in(slice_of(volume->manual.root));
+    struct slice found = language_in(path_of(view, node));
+    return found.size ? found : language_in(slice_of(view->manual.root));
 }
 
 /* ---- Places ---- */
 
 /* File and anchor without the language; 0: it stands in no file. */
-static uint64_t place_of(const struct volume *volume, uint32_t node)
+static uint64_t place_of(const struct view *view, uint32_t node)
 {
-    struct slice path = path_of(volume, node), language = language_in(path);
-    struct slice anchor = volume->outline->nodes[node].anchor;
+    struct slice path = path_of(view, node), language = language_in(path);
+    struct slice anchor = view->outline->nodes[node].anchor;
     if (!path.size)
         return 0;
     size_t before =
@@ -123,13 +123,13 @@ static int by_size(const void *a, const void *b)
 
 static void read_places(struct edition *edition)
 {
-    const struct volume *volume = edition->volume;
+    const struct view *view = edition->view;
     size_t count = 0;
     edition->places =
-        mem_alloc(volume->outline->count * sizeof *edition->places);
-    for (uint32_t n = 0; n < volume->outline->count; n++)
-        if (slice_equal(language_of(volume, n), edition->language))
-            edition->places[count++] = place_of(volume, n);
+        mem_alloc(view->outline->count * sizeof *edition->places);
+    for (uint32_t n = 0; n < view->outline->count; n++)
+        if (slice_equal(language_of(view, n), edition->language))
+            edition->places[count++] = place_of(view, n);
     qsort(edition->places, count, sizeof *edition->places, by_size);
     for (size_t i = 0; i < count; i++)
         if (!edition->count ||
@@ -138,11 +138,11 @@ static void read_places(struct edition *edition)
 }
 
 /* Its index among the editions. */
-static size_t edition_of(struct folding *folding, const struct volume *volume,
+static size_t edition_of(struct folding *folding, const struct view *view,
                          struct slice language)
 {
     for (size_t i = 0; i < folding->count; i++)
-        if (folding->editions[i].volume == volume &&
+        if (folding->editions[i].view == view &&
             slice_equal(folding->editions[i].language, language))
             return i;
     void *editions = folding->editions;
@@ -150,7 +150,7 @@ static size_t edition_of(struct folding *folding, const struct volume *volume,
                 sizeof *folding->editions);
     folding->editions = editions;
     folding->editions[folding->count] =
-        (struct edition){.volume = volume, .language = language};
+        (struct edition){.view = view, .language = language};
     read_places(&folding->editions[folding->count]);
     return folding->count++;
 }
@@ -169,7 +169,7 @@ static bool are_editions(const struct edition *a, const struct edition *b)
 /* ---- Two sections ---- */
 
 struct section {
-    const struct volume *volume;
+    const struct view *view;
     uint32_t node;
     struct slice language;
     uint64_t place;
@@ -178,10 +178,10 @@ struct section {
 
 static struct section section_of(const struct route_hit *hit)
 {
-    return (struct section){.volume = hit->volume,
+    return (struct section){.view = hit->view,
                             .node = hit->node,
-                            .language = language_of(hit->volume, hit->node),
-                            .place = place_of(hit->volume, hit->node)};
+                            .language = language_of(hit->view, hit->node),
+                            .place = place_of(hit->view, hit->node)};
 }
 
 /* The next byte of a title that is neither number nor sign; 0: the end. */
@@ -200,8 +200,8 @@ static int next_letter(struct slice *title)
 /* The same title, however chapters are numbered. */
 static bool is_titled_alike(const struct section *a, const struct section *b)
 {
-    struct slice x = a->volume->outline->nodes[a->node].title;
-    struct slice y = b->volume->outline->nodes[b->node].title;
+    struct slice x = a->view->outline->nodes[a->node].title;
+    struct slice y = b->view->outline->nodes[b->node].title;
     int letter;
     do {
         letter = next_letter(&x);
@@ -216,7 +216,7 @@ static void read_shingles(const struct folding *folding,
 {
     struct content content;
     *ret = (struct shingles){0};
-    if (content_open(folding->shelf, section->volume, section->node, &content,
+    if (content_open(folding->snapshot, section->view, section->node, &content,
                      NULL))
         return;
     shingles_of(content.node, ret);
@@ -240,8 +240,8 @@ static bool stands_in_edition(struct folding *folding, const struct section *a,
 {
     if (!a->place || a->place != b->place)
         return false;
-    size_t x = edition_of(folding, a->volume, a->language);
-    size_t y = edition_of(folding, b->volume, b->language);
+    size_t x = edition_of(folding, a->view, a->language);
+    size_t y = edition_of(folding, b->view, b->language);
     return are_editions(&folding->editions[x], &folding->editions[y]);
 }
 
@@ -250,7 +250,7 @@ static bool is_copy(struct folding *folding, const struct section *a,
 {
     bool translated = a->language.size && b->language.size &&
                       !slice_equal(a->language, b->language);
-    if (a->volume == b->volume && !translated)
+    if (a->view == b->view && !translated)
         return false;
     bool titled_alike = is_titled_alike(a, b);
     return ((titled_alike || translated) && stands_in_edition(folding, a, b)) ||
@@ -272,10 +272,10 @@ static const struct section *original_of(struct folding *folding,
     return NULL;
 }
 
-void copies_fold(const struct shelf *shelf, struct route_result *route,
+void copies_fold(const struct snapshot *snapshot, struct route_result *route,
                  size_t max, struct copies *ret)
 {
-    struct folding folding = {.shelf = shelf};
+    struct folding folding = {.snapshot = snapshot};
     struct section *seen = mem_alloc(route->count * sizeof *seen);
     size_t seen_count = 0, kept = 0;
     *ret =
@@ -289,7 +289,7 @@ void copies_fold(const struct shelf *shelf, struct route_result *route,
         section.shown = original ? original->shown : kept;
         if (original)
             ret->items[ret->count++] =
-                (struct copy){section.shown, section.volume, section.node};
+                (struct copy){section.shown, section.view, section.node};
         else
             route->hits[kept++] = route->hits[i];
         seen[seen_count++] = section;
@@ -320,9 +320,9 @@ void copies_put(struct json *json, const struct copies *copies, size_t hit)
         }
         begun = true;
         json_begin(json, '{');
-        json_field_text(json, "manual", copy->volume->manual.name);
-        result_node_id(json, "node", copy->volume, copy->node);
-        json_field_string(json, "file", path_of(copy->volume, copy->node));
+        json_field_text(json, "manual", copy->view->manual.name);
+        result_node_id(json, "node", copy->view, copy->node);
+        json_field_string(json, "file", path_of(copy->view, copy->node));
         json_end(json, '}');
     }
     if (begun)

@@ -14,7 +14,7 @@
 
 struct copy {
     size_t of; /* index of the hit that is shown for it */
-    const struct volume *volume;
+    const struct view *view;
     uint32_t node;
 };
 
@@ -28,7 +28,7 @@ size_t copies_depth(size_t max);
 
 /* Keeps the first `max` hits that are no copies, in their order, and lists the copies of
  * these.  What cannot be read is no copy by its text. */
-void copies_fold(const struct shelf *shelf, struct route_result *route,
+void copies_fold(const struct snapshot *snapshot, struct route_result *route,
                  size_t max, struct copies *ret);
 void copies_free(struct copies *copies);
 

@@ -22,8 +22,8 @@
 #include "memory/lexical/sentences.h"
 
 enum {
-    MOST_CODE = 480,     /* bytes of code that is copied over its lines */
-    MOST_SENTENCE = 480, /* bytes */
+    MAX_CODE = 480,     /* bytes of code that is copied over its lines */
+    MAX_SENTENCE = 480, /* bytes */
     NO_BYTE = -1,
     START = 0 /* a place */
 };
@@ -159,7 +159,7 @@ static void put_sentences(struct copying *c, struct slice text, bool code,
         end = part_end(text, from, code);
         struct slice sentence = {text.data + from, end - from};
         c->row[at + end].space = citation;
-        if (sentence.size <= MOST_SENTENCE && cite_has_words(sentence))
+        if (sentence.size <= MAX_SENTENCE && cite_has_words(sentence))
             put_begin(c, at + (uint32_t)from);
     }
 }
@@ -170,7 +170,7 @@ static void put_block(struct copying *c, const struct block *block,
     bool code = block->kind == BLOCK_CODE;
     struct slice piece = block->text;
     for (size_t at = 0; at < block->text.size;) {
-        if (code && block->text.size <= MOST_CODE)
+        if (code && block->text.size <= MAX_CODE)
             at = block->text.size;
         else
             piece = sentences_unmarked(block, sentences_line(block, &at));

@@ -7,16 +7,16 @@
 #include "daemon/verbs/selection.h"
 #include "memory/vectors/vectors.h"
 
-static bool has_memories(const struct volume *volume)
+static bool has_memories(const struct view *view)
 {
-    return volume->vectors &&
-           vectors_generation(volume->vectors) == volume->manual.generation;
+    return view->vectors &&
+           vectors_generation(view->vectors) == view->manual.generation;
 }
 
-/* A manual that was never indexed is on no shelf. */
-static bool all_on_shelf(const struct call *call,
+/* A manual that was never indexed is on no snapshot. */
+static bool all_on_snapshot(const struct call *call,
                          const struct selection *selection,
-                         const struct shelf *shelf)
+                         const struct snapshot *snapshot)
 {
     struct store_txn *txn;
     struct manual *manuals;
@@ -29,7 +29,7 @@ static bool all_on_shelf(const struct call *call,
         return false;
     for (size_t i = 0; i < count; i++) {
         result = result && (!selection_has(selection, manuals[i].name) ||
-                            shelf_volume(shelf, manuals[i].name));
+                            snapshot_view(snapshot, manuals[i].name));
         manual_free(&manuals[i]);
     }
     free(manuals);
@@ -37,22 +37,22 @@ static bool all_on_shelf(const struct call *call,
 }
 
 struct freshness freshness_of(const struct call *call,
-                              const struct shelf *shelf)
+                              const struct snapshot *snapshot)
 {
     struct daemon *daemon = call->daemon;
     struct selection selection = selection_of(call);
     const char *mode = json_get_text(call->params, "mode", "auto");
     bool by_memories =
         engine_has_model(daemon->engine) && strcmp(mode, "lexical") != 0;
-    struct freshness fresh = {true, all_on_shelf(call, &selection, shelf)};
-    for (size_t i = 0; i < shelf->count; i++) {
-        const struct volume *volume = shelf->volumes[i];
-        if (!selection_has(&selection, volume->manual.name))
+    struct freshness fresh = {true, all_on_snapshot(call, &selection, snapshot)};
+    for (size_t i = 0; i < snapshot->count; i++) {
+        const struct view *view = snapshot->views[i];
+        if (!selection_has(&selection, view->manual.name))
             continue;
         fresh.current =
-            fresh.current && jobs_is_current(daemon->jobs, volume->manual.id);
-        fresh.complete = fresh.complete && !volume->manual.failed &&
-                         (!by_memories || has_memories(volume));
+            fresh.current && jobs_is_current(daemon->jobs, view->manual.id);
+        fresh.complete = fresh.complete && !view->manual.failed &&
+                         (!by_memories || has_memories(view));
     }
     return fresh;
 }

@@ -12,6 +12,6 @@ struct freshness {
 
 /* Of the manual that the call names, or of all. */
 struct freshness freshness_of(const struct call *call,
-                              const struct shelf *shelf);
+                              const struct snapshot *snapshot);
 
 #endif

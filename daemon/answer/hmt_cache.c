@@ -5,46 +5,46 @@
 
 #include "base/mem.h"
 
-struct readings {
+struct hmt_cache {
     pthread_mutex_t lock;
     struct reading last;
 };
 
-struct readings *readings_new(void)
+struct hmt_cache *hmt_cache_new(void)
 {
-    struct readings *readings = mem_alloc(sizeof *readings);
-    pthread_mutex_init(&readings->lock, NULL);
-    return readings;
+    struct hmt_cache *hmt_cache = mem_alloc(sizeof *hmt_cache);
+    pthread_mutex_init(&hmt_cache->lock, NULL);
+    return hmt_cache;
 }
 
-void readings_free(struct readings *readings)
+void hmt_cache_free(struct hmt_cache *hmt_cache)
 {
-    if (!readings)
+    if (!hmt_cache)
         return;
-    hmt_close(readings->last.hmt);
-    pthread_mutex_destroy(&readings->lock);
-    free(readings);
+    hmt_close(hmt_cache->last.hmt);
+    pthread_mutex_destroy(&hmt_cache->lock);
+    free(hmt_cache);
 }
 
-bool readings_take(struct readings *readings, struct hash128 of,
+bool hmt_cache_take(struct hmt_cache *hmt_cache, struct hash128 of,
                    struct reading *ret)
 {
-    pthread_mutex_lock(&readings->lock);
-    struct reading *last = &readings->last;
+    pthread_mutex_lock(&hmt_cache->lock);
+    struct reading *last = &hmt_cache->last;
     bool found = last->hmt && hash_equal(last->of, of);
     if (found) {
         *ret = *last;
         last->hmt = NULL;
     }
-    pthread_mutex_unlock(&readings->lock);
+    pthread_mutex_unlock(&hmt_cache->lock);
     return found;
 }
 
-void readings_put(struct readings *readings, const struct reading *reading)
+void hmt_cache_put(struct hmt_cache *hmt_cache, const struct reading *reading)
 {
-    pthread_mutex_lock(&readings->lock);
-    struct hmt *before = readings->last.hmt;
-    readings->last = *reading;
-    pthread_mutex_unlock(&readings->lock);
+    pthread_mutex_lock(&hmt_cache->lock);
+    struct hmt *before = hmt_cache->last.hmt;
+    hmt_cache->last = *reading;
+    pthread_mutex_unlock(&hmt_cache->lock);
     hmt_close(before);
 }

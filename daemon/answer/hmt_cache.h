@@ -13,15 +13,15 @@ struct reading {
     double ms;         /* that it took to read */
 };
 
-struct readings;
+struct hmt_cache;
 
-struct readings *readings_new(void);
-void readings_free(struct readings *readings);
+struct hmt_cache *hmt_cache_new(void);
+void hmt_cache_free(struct hmt_cache *hmt_cache);
 
 /* False: there is none of that, and *ret is as it was. */
-bool readings_take(struct readings *readings, struct hash128 of,
+bool hmt_cache_take(struct hmt_cache *hmt_cache, struct hash128 of,
                    struct reading *ret);
 /* Takes it over, in the place of what was there. */
-void readings_put(struct readings *readings, const struct reading *reading);
+void hmt_cache_put(struct hmt_cache *hmt_cache, const struct reading *reading);
 
 #endif

@@ -7,8 +7,8 @@
 #include "base/text.h"
 
 enum {
-    MOST_BETWEEN = 60,  /* words of the source between two of the passage */
-    MOST_STARTS = 2000, /* places that are tried */
+    MAX_BETWEEN = 60,  /* words of the source between two of the passage */
+    MAX_STARTS = 2000, /* places that are tried */
     TRIED_FIRST = 4     /* words of the passage that a try may begin with */
 };
 
@@ -60,7 +60,7 @@ static struct match follow(const struct words *source,
 {
     struct match match = {0, at, at};
     for (size_t w = from; w < wanted->count; w++) {
-        size_t end = at + MOST_BETWEEN, s = at;
+        size_t end = at + MAX_BETWEEN, s = at;
         if (end > source->count)
             end = source->count;
         while (s < end && source->items[s].hash != wanted->items[w].hash)
@@ -89,7 +89,7 @@ static bool find_best(const struct words *source, const struct words *wanted,
     bool any = false;
     size_t starts = 0;
     for (size_t w = 0; w < wanted->count && w < TRIED_FIRST; w++)
-        for (size_t s = 0; s < source->count && starts < MOST_STARTS; s++) {
+        for (size_t s = 0; s < source->count && starts < MAX_STARTS; s++) {
             if (source->items[s].hash != wanted->items[w].hash)
                 continue;
             struct match match = follow(source, wanted, s, w, NULL);
@@ -116,7 +116,7 @@ static void note_made(const struct words *wanted, const bool *met,
     }
 }
 
-bool typed_find(struct slice source, const struct text_place *places,
+bool latex_align_find(struct slice source, const struct text_place *places,
                 struct slice wanted, struct span *ret_span,
                 struct buf *ret_made)
 {

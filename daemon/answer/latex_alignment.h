@@ -10,7 +10,7 @@
  * parser_text, places: [source.size]) most words of `wanted` stand in order,
  * few others between two of them.  False: less than half of them do.
  * ret_made: pairs of size_t, the bytes of `wanted` whose words are not typed. */
-bool typed_find(struct slice source, const struct text_place *places,
+bool latex_align_find(struct slice source, const struct text_place *places,
                 struct slice wanted, struct span *ret_span,
                 struct buf *ret_made);
 

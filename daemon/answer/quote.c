@@ -8,7 +8,7 @@
 #include "daemon/answer/latex_alignment.h"
 #include "indexer/index.h"
 
-enum { LEAST_PART = 16 }; /* bytes of a sentence that is quoted alone */
+enum { MIN_PART = 16 }; /* bytes of a sentence that is quoted alone */
 
 /* The end of what matches at `at`, 0: nothing does.  A space in `wanted` is
  * any run of white space. */
@@ -93,11 +93,11 @@ static size_t line_end(struct slice text, size_t from)
 /* The longest piece that stands there, none shorter than `least`. */
 static bool find_longest(const struct reading *reading, struct slice text,
                          size_t (*piece_end)(struct slice text, size_t from),
-                         size_t least, struct quote *quote)
+                         size_t min, struct quote *quote)
 {
     for (size_t at = 0; at < text.size;) {
         size_t end = piece_end(text, at);
-        if (end - at >= least)
+        if (end - at >= min)
             find(reading, (struct slice){text.data + at, end - at}, quote);
         at = end > at ? end : at + 1;
     }
@@ -107,7 +107,7 @@ static bool find_longest(const struct reading *reading, struct slice text,
 static bool find_part(const struct reading *reading, struct slice text,
                       struct quote *quote)
 {
-    return find_longest(reading, text, quote_part_end, LEAST_PART, quote) ||
+    return find_longest(reading, text, quote_part_end, MIN_PART, quote) ||
            find_longest(reading, text, line_end, 1, quote) ||
            find_longest(reading, text, quote_part_end, 1, quote);
 }
@@ -118,7 +118,7 @@ static bool find_typed(const struct reading *reading, struct slice wanted,
     const void *places = reading->places.data;
     text_fold_space(&quote->text, wanted);
     quote->whole =
-        typed_find(buf_slice(&reading->text), places, buf_slice(&quote->text),
+        latex_align_find(buf_slice(&reading->text), places, buf_slice(&quote->text),
                    &quote->span, &quote->made);
     return quote->whole;
 }
@@ -136,13 +136,13 @@ static bool is_gone(const char *path)
 int quote_check(struct parser *parser, const struct passage *passage,
                 struct quote *ret_quote, struct err *err)
 {
-    const struct volume *volume = passage->volume;
-    struct slice name = volume->outline->files[passage->block.file];
+    const struct view *view = passage->view;
+    struct slice name = view->outline->files[passage->block.file];
     struct span span = passage->block.span;
     struct buf path = {0}, bytes = {0};
     struct reading reading = {0};
     struct quote quote = {0};
-    struct source_root root = index_root(&volume->manual);
+    struct source_root root = index_root(&view->manual);
     file_join(&path, root.path, name.data);
     int code =
         source_read_span(&root, path.data, span.from, span.to, &bytes, err);
@@ -182,12 +182,12 @@ void quote_free(struct quote *quote)
     buf_free(&quote->made);
 }
 
-bool quote_is_fresh(const struct volume *volume, uint32_t file)
+bool quote_is_fresh(const struct view *view, uint32_t file)
 {
     struct stat st;
     struct buf path = {0};
-    const struct file *record = &volume->files[file];
-    file_join(&path, volume->manual.root, record->path);
+    const struct file *record = &view->files[file];
+    file_join(&path, view->manual.root, record->path);
     bool fresh = !stat(path.data, &st) && S_ISREG(st.st_mode);
     bool same = fresh && (uint64_t)st.st_size == record->size &&
                 st.st_ino == record->inode &&
@@ -196,7 +196,7 @@ bool quote_is_fresh(const struct volume *volume, uint32_t file)
     /* Touched or replaced, or it was when it was indexed: its bytes decide. */
     if (fresh && !same) {
         struct buf bytes = {0};
-        struct source_root root = index_root(&volume->manual);
+        struct source_root root = index_root(&view->manual);
         fresh = !source_read(&root, path.data, &bytes, NULL) &&
                 hash_equal(hash_bytes(bytes.data, bytes.size), record->content);
         buf_free(&bytes);

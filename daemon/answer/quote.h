@@ -29,6 +29,6 @@ bool quote_find(struct slice text, const struct text_place *places,
 size_t quote_part_end(struct slice text, size_t from);
 
 /* False: the file is not the one that was indexed. */
-bool quote_is_fresh(const struct volume *volume, uint32_t file);
+bool quote_is_fresh(const struct view *view, uint32_t file);
 
 #endif

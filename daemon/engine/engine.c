@@ -79,7 +79,7 @@ static int no_model(struct err *err)
 static int error_of(struct engine_task *task, int code)
 {
     const struct model *model = task->bare ? NULL : task->engine->model;
-    const char *why = code && model ? model_lost(model) : NULL;
+    const char *why = code && model ? model_device_failed(model) : NULL;
     if (why && code != ERR_CANCELLED)
         code = err_set(&task->err, ERR_MODEL,
                        "the GPU has failed (%s), and the CPU takes over: ask "
@@ -170,7 +170,7 @@ void engine_end(struct engine_task *task, int code)
 static struct engine_task *take(struct engine *engine, int queue)
 {
     struct engine_task **at = &engine->queues[queue];
-    while (*at && (*at)->generation && engine->under_way == MOST_ANSWERS)
+    while (*at && (*at)->generation && engine->under_way == MAX_ANSWERS)
         at = &(*at)->next;
     struct engine_task *task = *at;
     if (task)
@@ -241,7 +241,7 @@ static void *questions_thread(void *context)
     pthread_mutex_lock(&engine->lock);
     while (!atomic_load(&engine->stopping) || engine->under_way) {
         engine_leave_device(engine);
-        engine_take_next(engine);
+        engine_take_pending(engine);
         turn(engine);
     }
     cancel_queue(engine, QUESTIONS);
@@ -312,11 +312,11 @@ int engine_do(struct engine *engine, struct engine_task *task, struct err *err)
  * lost. */
 static bool gives_way(const struct engine *engine)
 {
-    return engine->next_due && engine->model && model_lost(engine->model) &&
+    return engine->next_due && engine->model && model_device_failed(engine->model) &&
            !atomic_load(&engine->stopping);
 }
 
-void engine_hold(struct engine *engine)
+void engine_ref(struct engine *engine)
 {
     int64_t until = clock_ms() + GIVE_WAY_MS;
     pthread_mutex_lock(&engine->lock);
@@ -326,7 +326,7 @@ void engine_hold(struct engine *engine)
     pthread_mutex_unlock(&engine->lock);
 }
 
-void engine_release(struct engine *engine)
+void engine_unref(struct engine *engine)
 {
     pthread_mutex_lock(&engine->lock);
     engine->holders--;

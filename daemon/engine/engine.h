@@ -6,7 +6,7 @@
  * A model that cannot be opened or fails is an error (ERR_MODEL) for those who
  * ask, not for the daemon: search goes on by words.  It is tried again when
  * its folder has changed, at most every some seconds.  When the folder of an
- * open model has changed, what it holds now takes its place (engine_renew).
+ * open model has changed, what it holds now takes its place (engine_reload).
  *
  * The model runs on a device where there is one that it fits, else on the CPU.
  * When the device fails, what is under way there fails with it, and the same
@@ -51,30 +51,30 @@ bool engine_stop(struct engine *engine, int64_t deadline_ms);
  * that cannot be opened takes nobody's, and is tried again when the folder has
  * changed once more, or, where memory was short, after some seconds.  How often
  * the model was exchanged. */
-uint64_t engine_renew(struct engine *engine);
+uint64_t engine_reload(struct engine *engine);
 
 /* Opens the model of another folder ("": none), which takes the place of the one
  * in use once nobody holds that.  A model that cannot be opened takes nobody's,
  * and is the caller's error alone. */
 int engine_use(struct engine *engine, const char *folder, struct err *err);
-/* Waits at most `most_ms` for what is to take the model's place to do so. */
-void engine_settle(struct engine *engine, int64_t most_ms);
+/* Waits at most `max_ms` for what is to take the model's place to do so. */
+void engine_swap_pending(struct engine *engine, int64_t max_ms);
 /* For one who holds the model: whether that is all another one waits for. */
 bool engine_is_awaited(struct engine *engine);
 
 /* False: there is no model, and none is to be opened. */
 bool engine_has_model(struct engine *engine);
 
-/* Asks for the model to be opened, and waits for that at most `most_ms`.  True:
+/* Asks for the model to be opened, and waits for that at most `max_ms`.  True:
  * it is open. */
-bool engine_ready(struct engine *engine, int64_t most_ms);
+bool engine_ready(struct engine *engine, int64_t max_ms);
 
 /* While somebody holds the model it is not exchanged: what is asked of it, and
  * its strings, belong together.  Where its device is lost, one who comes waits up
  * to two seconds for another to take its place.  All that follows is for those who
  * hold it, once. */
-void engine_hold(struct engine *engine);
-void engine_release(struct engine *engine);
+void engine_ref(struct engine *engine);
+void engine_unref(struct engine *engine);
 
 /* What the model is; strings live as long as it is held. */
 struct engine_state {
@@ -86,7 +86,7 @@ struct engine_state {
     struct model_facts facts; /* when open */
     const char *device_name;  /* engine_options */
     bool device_there;        /* it was found, and answers */
-    bool device_lost;         /* it was found, and has failed */
+    bool device_failed;         /* it was found, and has failed */
     struct kernel_device device;
     char device_note[256]; /* why the model is not on the device; "": it is, or
                               is not to be, or not open */
@@ -119,7 +119,7 @@ struct engine_prompt {
     const struct hmt *hmt; /* the prompt is read behind what this remembers, and
                               nothing else; NULL: it is all there is */
     bool alone;            /* no beginning that was read before is used */
-    size_t most;           /* tokens */
+    size_t max;           /* tokens */
     struct sampling sampling;
     struct copying *copying; /* of an answer that can only copy (extractive.h),
                                 at its start; NULL: any may be written */

@@ -7,7 +7,7 @@
 
 enum {
     SHARERS = 2,         /* the threads of questions and of indexing */
-    MOST_SESSION = 8192, /* tokens for which there must be room */
+    MAX_SESSION = 8192, /* tokens for which there must be room */
     MORE = 256 << 20     /* bytes, for what operations work in */
 };
 
@@ -16,7 +16,7 @@ enum {
 static uint64_t needed_by(const struct model_facts *facts)
 {
     uint64_t tokens =
-        facts->context < MOST_SESSION ? facts->context : MOST_SESSION;
+        facts->context < MAX_SESSION ? facts->context : MAX_SESSION;
     return facts->wide_bytes + SHARERS * facts->work_bytes +
            (facts->writes ? tokens * facts->token_bytes : 0) + MORE;
 }
@@ -107,6 +107,6 @@ void engine_device_state(struct engine *engine, struct engine_state *ret)
     const struct kernels *device = engine->device;
     pthread_mutex_unlock(&engine->lock);
     ret->device_name = engine->device_name;
-    ret->device_lost = device && device->lost();
+    ret->device_failed = device && device->lost();
     ret->device_there = device && device->device(&ret->device);
 }

@@ -12,7 +12,7 @@ enum { QUESTIONS, INDEXING, QUEUES };
 
 /* Written at once: fewer than the rows from which on a product with bf16 weights
  * may round (kernels.h), so that company does not change an answer. */
-enum { MOST_ANSWERS = 8 };
+enum { MAX_ANSWERS = 8 };
 
 /* Why a model is not on the device (engine_state). */
 struct device_note {
@@ -57,7 +57,7 @@ struct engine {
                                    NULL: not yet */
     struct pool *pools[QUEUES]; /* the threads' */
     /* the thread of questions': */
-    struct generation *generations[MOST_ANSWERS]; /* [under_way] oldest first */
+    struct generation *generations[MAX_ANSWERS]; /* [under_way] oldest first */
     size_t under_way;
     struct prefixes prefixes; /* of `model` */
 };
@@ -96,7 +96,7 @@ void engine_wait(struct engine *engine, int64_t until_ms);
  * was in vain and nothing has changed.  With the lock: the next model takes its
  * place when nobody holds the one before. */
 void engine_open(struct engine *engine);
-void engine_take_next(struct engine *engine);
+void engine_take_pending(struct engine *engine);
 
 /* On the thread of questions, with the lock: where the device of the model is
  * lost, the same model on the CPU is to take its place.  When it cannot be

@@ -96,7 +96,7 @@ void engine_open(struct engine *engine)
 
 /* ---- Another one in its place ---- */
 
-void engine_take_next(struct engine *engine)
+void engine_take_pending(struct engine *engine)
 {
     struct model *old = engine->model, *sharing = engine->sharing;
     char *old_folder = engine->folder;
@@ -139,7 +139,7 @@ static struct model *put_next(struct engine *engine, struct model *next,
     engine->next_folder = copy;
     engine->next_look = look;
     engine->next_due = true;
-    engine_take_next(engine);
+    engine_take_pending(engine);
     return unused;
 }
 
@@ -201,7 +201,7 @@ void engine_leave_device(struct engine *engine)
     struct model *model = NULL, *unused = NULL;
     struct device_note note;
     struct err err = {.position = -1};
-    const char *why = engine->model ? model_lost(engine->model) : NULL;
+    const char *why = engine->model ? model_device_failed(engine->model) : NULL;
     bool first = !engine->left_ms;
     if (!why || engine->next_due || atomic_load(&engine->stopping) ||
         (!first && clock_ms() - engine->left_ms < RETRY_MS))
@@ -234,9 +234,9 @@ int engine_use(struct engine *engine, const char *folder, struct err *err)
     return code;
 }
 
-void engine_settle(struct engine *engine, int64_t most_ms)
+void engine_swap_pending(struct engine *engine, int64_t max_ms)
 {
-    int64_t until = clock_ms() + most_ms;
+    int64_t until = clock_ms() + max_ms;
     pthread_mutex_lock(&engine->lock);
     while (engine->next_due && !atomic_load(&engine->stopping) &&
            clock_ms() < until)
@@ -282,7 +282,7 @@ static bool is_due(struct engine *engine)
     return due;
 }
 
-uint64_t engine_renew(struct engine *engine)
+uint64_t engine_reload(struct engine *engine)
 {
     struct engine_task task = {.run = open_next};
     if (engine_has_model(engine) && is_due(engine))
@@ -330,9 +330,9 @@ bool engine_has_model(struct engine *engine)
     return has;
 }
 
-bool engine_ready(struct engine *engine, int64_t most_ms)
+bool engine_ready(struct engine *engine, int64_t max_ms)
 {
-    int64_t until = clock_ms() + most_ms;
+    int64_t until = clock_ms() + max_ms;
     if (!engine_has_model(engine))
         return false;
     pthread_mutex_lock(&engine->lock);

@@ -4,12 +4,12 @@
 
 size_t prefixes_piece(const struct model_facts *facts, bool exact, size_t at)
 {
-    const uint64_t most = (uint64_t)1 << 34;
+    const uint64_t max = (uint64_t)1 << 34;
     size_t piece = PREFIX_LONG_PIECE;
     bool chooses = exact || !strcmp(facts->attention, "hils");
     if (at < PREFIX_LONG_FROM || !chooses)
         return PREFIX_PIECE;
-    while (piece > PREFIX_PIECE && facts->parameters > most / piece)
+    while (piece > PREFIX_PIECE && facts->parameters > max / piece)
         piece /= 2;
     return piece;
 }
@@ -26,9 +26,9 @@ static size_t in_common(const struct session *session, const int32_t *ids,
                         size_t count)
 {
     const int32_t *mine = session_ids(session);
-    size_t most = session_length(session), same = 0;
-    most = most < count ? most : count;
-    while (same < most && mine[same] == ids[same])
+    size_t max = session_length(session), same = 0;
+    max = max < count ? max : count;
+    while (same < max && mine[same] == ids[same])
         same++;
     return same;
 }
@@ -128,7 +128,7 @@ void prefixes_keep(struct prefixes *p, struct model *model,
     if (p->count == PREFIXES)
         session_close(p->items[--p->count]);
     put_first(p, kept);
-    while (p->count && bytes_of(p) > prefixes_most_bytes)
+    while (p->count && bytes_of(p) > prefixes_max_bytes)
         session_close(p->items[--p->count]);
 }
 

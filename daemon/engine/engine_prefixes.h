@@ -17,7 +17,7 @@ enum {
 };
 
 /* Most bytes that they remember, what several share counted for each. */
-static const size_t prefixes_most_bytes = (size_t)512 << 20;
+static const size_t prefixes_max_bytes = (size_t)512 << 20;
 
 struct prefixes {
     struct session *items[PREFIXES]; /* [count] the one used last first */

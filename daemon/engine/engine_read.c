@@ -17,8 +17,8 @@ static int run(struct engine_task *task, struct model *model, struct err *err)
     const struct hmt_options usual = {0};
     if (!reading->hmt)
         return hmt_open(model, &usual, &reading->hmt, err);
-    size_t most = SEGMENTS * hmt_segment(reading->hmt);
-    size_t some = reading->count < most ? reading->count : most;
+    size_t max = SEGMENTS * hmt_segment(reading->hmt);
+    size_t some = reading->count < max ? reading->count : max;
     int code = hmt_read(reading->hmt, model, reading->ids, some, &cancel, err);
     if (!code) {
         reading->ids += some;

@@ -16,7 +16,7 @@
 #include "daemon/engine/engine_prefixes.h"
 #include "daemon/engine/stop_sequences.h"
 
-enum { EXACT_LEAST = 4096 /* tokens of prompt and answer */ };
+enum { EXACT_MIN = 4096 /* tokens of prompt and answer */ };
 
 struct generation {
     const struct engine_prompt *prompt;
@@ -32,7 +32,7 @@ struct generation {
     struct tokenizer_stream stream;
     double start, log_sum;
     size_t looked_at;  /* length of the session, for the next two; 0: never */
-    int32_t likeliest; /* of all tokens */
+    int32_t top_k; /* of all tokens */
     int32_t longest;   /* that must follow; -1: any that may */
     bool refused;      /* by `piece` */
     bool stopped;      /* by a stop text */
@@ -59,9 +59,9 @@ static void hand_over(struct generation *g, size_t to)
 /* Hands over what is no part of a stop text; ends the text where one begins. */
 static void hand_over_some(struct generation *g)
 {
-    struct stop_texts stops = {g->prompt->stops, g->prompt->stop_count};
+    struct stop_sequences stops = {g->prompt->stops, g->prompt->stop_count};
     struct buf *text = &g->answer.text;
-    size_t to = stop_texts_look(&stops, buf_slice(text), g->shown, &g->stopped);
+    size_t to = stop_sequences_look(&stops, buf_slice(text), g->shown, &g->stopped);
     hand_over(g, to);
     if (g->stopped)
         text->size = to;
@@ -105,13 +105,13 @@ static bool can_follow(const struct generation *g, int32_t id)
 
 /* Of at most so many bytes. */
 static int32_t longest_to_follow(const struct generation *g, size_t vocabulary,
-                                 size_t most)
+                                 size_t max)
 {
     int32_t longest = -1;
     size_t length = 0;
     for (size_t i = 0; i < vocabulary; i++) {
         size_t size = tokenizer_bytes(g->tokenizer, (int32_t)i).size;
-        if (size <= length || size > most || !can_follow(g, (int32_t)i))
+        if (size <= length || size > max || !can_follow(g, (int32_t)i))
             continue;
         longest = (int32_t)i;
         length = size;
@@ -127,10 +127,10 @@ static void look_ahead(struct generation *g)
     if (g->looked_at == length)
         return;
     g->looked_at = length;
-    g->likeliest = session_likeliest(g->session);
+    g->top_k = session_top_k(g->session);
     g->longest = -1;
     size_t certain = copying_certain(g->prompt->copying);
-    if (certain && g->likeliest >= 0 && !can_follow(g, g->likeliest))
+    if (certain && g->top_k >= 0 && !can_follow(g, g->top_k))
         g->longest = longest_to_follow(g, vocabulary, certain);
 }
 
@@ -142,14 +142,14 @@ static bool allows(void *context, int32_t id)
 {
     struct generation *g = context;
     struct copying *copying = g->prompt->copying;
-    if (model_stops(g->model, id))
+    if (model_is_eos(g->model, id))
         return copying_may_end(copying);
     if (!can_follow(g, id))
         return false;
     look_ahead(g);
     if (g->longest >= 0)
         return id == g->longest;
-    return id == g->likeliest ||
+    return id == g->top_k ||
            !copying_abstains(copying, tokenizer_bytes(g->tokenizer, id));
 }
 
@@ -170,12 +170,12 @@ static void note_token(struct generation *g, int32_t id)
 
 /* ---- On the engine's thread ---- */
 
-/* Decided once: below EXACT_LEAST tokens choosing costs more than it saves
+/* Decided once: below EXACT_MIN tokens choosing costs more than it saves
  * (tests/bench/bench_hils.c). */
 static bool is_exact(const struct engine *engine, const struct generation *g)
 {
     return model_facts(engine->model)->exact &&
-           g->ids.count + g->prompt->most >= EXACT_LEAST;
+           g->ids.count + g->prompt->max >= EXACT_MIN;
 }
 
 static int open_session(struct engine *engine, struct generation *g,
@@ -216,14 +216,14 @@ static int try_piece(struct engine *engine, struct generation *g,
     bool whole = facts->whole;
     size_t piece = prefixes_piece(facts, is_exact(engine, g), from);
     piece = whole || left < piece ? left : piece;
-    code = session_feed(g->session, g->ids.items + from, piece, &cancel, NULL,
+    code = session_prefill(g->session, g->ids.items + from, piece, &cancel, NULL,
                         err);
     if (code || left > piece)
         return code;
     /* What follows a beginning of a whole changes it. */
     if (!whole && !g->prompt->hmt && !g->prompt->alone)
         prefixes_keep(&engine->prefixes, engine->model, g->session);
-    return session_reserve(g->session, g->prompt->most, err);
+    return session_reserve(g->session, g->prompt->max, err);
 }
 
 /* Where memory is short, the beginnings that are kept are given back first. */
@@ -242,25 +242,25 @@ static int read_piece(struct engine *engine, struct generation *g,
 static int choose_token(struct generation *g, int32_t *ret_id, bool *ret_ended,
                         struct err *err)
 {
-    double log_chance;
-    int code = session_choose(g->session, ret_id, &log_chance, err);
+    double logprob;
+    int code = session_choose(g->session, ret_id, &logprob, err);
     if (code)
         return code;
     *ret_ended = true;
     if (!(g->answer.first_ms > 0))
         g->answer.first_ms = ms_since(g->start);
-    if (*ret_id < 0 || model_stops(g->model, *ret_id)) {
+    if (*ret_id < 0 || model_is_eos(g->model, *ret_id)) {
         g->answer.ended = *ret_id >= 0 || copying_may_end(g->prompt->copying);
         return 0;
     }
     g->answer.tokens++;
-    g->log_sum += log_chance;
+    g->log_sum += logprob;
     note_token(g, *ret_id);
     put_text(g, *ret_id);
     hand_over_some(g);
     g->answer.ended = g->stopped;
     *ret_ended = g->stopped || g->refused ||
-                 g->answer.tokens >= g->prompt->most ||
+                 g->answer.tokens >= g->prompt->max ||
                  session_length(g->session) == g->context;
     return 0;
 }
@@ -293,7 +293,7 @@ static void keep_others(struct engine *engine, const bool *ended)
 
 static void end_cancelled(struct engine *engine)
 {
-    bool ended[MOST_ANSWERS];
+    bool ended[MAX_ANSWERS];
     for (size_t i = 0; i < engine->under_way; i++) {
         struct generation *g = engine->generations[i];
         struct cancel cancel = engine_cancel_of(g->task);
@@ -307,7 +307,7 @@ static void end_cancelled(struct engine *engine)
 /* A piece of the oldest prompt that was not yet read. */
 static void read_one(struct engine *engine)
 {
-    bool ended[MOST_ANSWERS] = {false};
+    bool ended[MAX_ANSWERS] = {false};
     size_t at = 0;
     while (at < engine->under_way && !is_reading(engine->generations[at]))
         at++;
@@ -323,9 +323,9 @@ static void read_one(struct engine *engine)
 
 /* A pass is cancelled when nobody is left who waits for it. */
 struct batch {
-    struct generation *items[MOST_ANSWERS];
-    struct session *sessions[MOST_ANSWERS];
-    int32_t ids[MOST_ANSWERS];
+    struct generation *items[MAX_ANSWERS];
+    struct session *sessions[MAX_ANSWERS];
+    int32_t ids[MAX_ANSWERS];
     size_t count;
 };
 
@@ -343,7 +343,7 @@ static bool all_asked(void *context)
 static void write_all(struct engine *engine)
 {
     struct batch batch = {.count = 0};
-    bool ended[MOST_ANSWERS] = {false};
+    bool ended[MAX_ANSWERS] = {false};
     struct err err = {.position = -1};
     for (size_t i = 0; i < engine->under_way; i++) {
         struct generation *g = engine->generations[i];
@@ -362,7 +362,7 @@ static void write_all(struct engine *engine)
     keep_others(engine, ended);
     struct cancel cancel = {all_asked, &batch};
     int code =
-        session_step(batch.sessions, batch.ids, batch.count, &cancel, &err);
+        session_decode_batch(batch.sessions, batch.ids, batch.count, &cancel, &err);
     if (!code || code == ERR_CANCELLED)
         return; /* those who are cancelled end with the next round */
     for (size_t i = 0; i < engine->under_way; i++) {
@@ -430,11 +430,11 @@ static int check_model(const struct generation *g, const struct model *model,
     }
     if (!g->ids.count)
         return err_set(err, ERR_MODEL, "the prompt is empty");
-    if (count > context || g->prompt->most > context - count)
+    if (count > context || g->prompt->max > context - count)
         return err_set(err, ERR_LIMIT,
                        "a prompt of %zu tokens and an answer of %zu are more "
                        "than the model's %zu",
-                       count, g->prompt->most, context);
+                       count, g->prompt->max, context);
     return 0;
 }
 

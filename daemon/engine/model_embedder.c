@@ -9,9 +9,9 @@
 
 enum {
     PIECE_MS = 20,      /* of indexing, before it looks whether to go on */
-    LEAST_PIECE = 256,  /* tokens: smaller passes are slower by the token */
+    MIN_PIECE = 256,  /* tokens: smaller passes are slower by the token */
     FIRST_PIECE = 256,  /* before the speed is known */
-    MOST_TEXTS = 64,    /* of a piece */
+    MAX_TEXTS = 64,    /* of a piece */
     KEYS_A_PIECE = 4096 /* memories */
 };
 
@@ -127,10 +127,10 @@ static const float *soft_of(const struct model *model,
 
 /* The ids with those that the tokenizer adds, of which the caller has room. */
 static size_t wrap(const struct engine_wrapping *wrapping,
-                   const struct embed_text *text, size_t most, int32_t *out)
+                   const struct embed_text *text, size_t max, int32_t *out)
 {
     const struct ids *ids = &wrapping->ids;
-    size_t room = most > around(wrapping) ? most - around(wrapping) : 0;
+    size_t room = max > around(wrapping) ? max - around(wrapping) : 0;
     size_t inside = text->count < room ? text->count : room, count = 0;
     for (size_t i = 0; i < wrapping->before; i++)
         out[count++] = ids->items[i];
@@ -146,8 +146,8 @@ static int embed_wrapped(struct model *model, const struct embedding *e,
                          const struct cancel *cancel, struct err *err)
 {
     const struct model_facts *facts = model_facts(model);
-    struct embed_input inputs[MOST_TEXTS];
-    size_t room = 0, count = 0, from[MOST_TEXTS + 1] = {0};
+    struct embed_input inputs[MAX_TEXTS];
+    size_t room = 0, count = 0, from[MAX_TEXTS + 1] = {0};
     for (size_t i = 0; i < e->count; i++)
         room += e->texts[i].count + around(e->wrapping);
     int32_t *ids = mem_alloc((room + 1) * sizeof *ids), *next = ids;
@@ -176,13 +176,13 @@ static int embed_wrapped(struct model *model, const struct embedding *e,
 static int embed_soft(struct model *model, const struct embedding *e,
                       const struct cancel *cancel, struct err *err)
 {
-    struct embed_input inputs[MOST_TEXTS];
-    size_t most = model_facts(model)->context - 2;
+    struct embed_input inputs[MAX_TEXTS];
+    size_t max = model_facts(model)->context - 2;
     for (size_t i = 0; i < e->count; i++) {
         const struct embed_text *text = &e->texts[i];
         inputs[i] = (struct embed_input){
             .ids = text->ids,
-            .count = text->count < most ? text->count : most,
+            .count = text->count < max ? text->count : max,
             .soft = soft_of(model, text)};
     }
     return model_embed(model, inputs, e->count, cancel, e->ret, err);
@@ -320,7 +320,7 @@ static size_t take_piece(const struct embed_text *texts, size_t count,
                          size_t tokens, size_t *ret_tokens)
 {
     size_t taken = 0, sum = 0;
-    while (taken < count && taken < MOST_TEXTS) {
+    while (taken < count && taken < MAX_TEXTS) {
         size_t next = sum + texts[taken].count + 2;
         if (taken && next > tokens)
             break;
@@ -338,7 +338,7 @@ static size_t piece_tokens(struct engine_embedder *self)
     if (!(self->speed > 0))
         return FIRST_PIECE;
     double tokens = self->speed * PIECE_MS / 1000;
-    return tokens > LEAST_PIECE ? (size_t)tokens : LEAST_PIECE;
+    return tokens > MIN_PIECE ? (size_t)tokens : MIN_PIECE;
 }
 
 /* The speed is that of the last pieces, the latest counting most. */

@@ -6,8 +6,8 @@
 #include "daemon/answer/quote.h"
 
 enum {
-    LEAST_ROOM = 16,  /* tokens worth beginning another passage with */
-    MOST_BYTES_A = 16 /* token: a text with more is not worth counting */
+    MIN_ROOM = 16,  /* tokens worth beginning another passage with */
+    MAX_BYTES_A = 16 /* token: a text with more is not worth counting */
 };
 
 /* ---- Fencing ---- */
@@ -117,7 +117,7 @@ static int take(struct window *window, struct slice text,
                 const struct prompt_counter *counter, struct err *err)
 {
     size_t tokens;
-    if (text.size / MOST_BYTES_A > window->room)
+    if (text.size / MAX_BYTES_A > window->room)
         return 0;
     int code = counter->count(counter->context, text, &tokens, err);
     if (code)
@@ -291,7 +291,7 @@ static int put_source(struct packing *packing,
 
 /* Joins what is packed with the tail, and counts; passages are left out until
  * it fits. */
-static int finish(struct packing *packing, struct slice tail, size_t most,
+static int finish(struct packing *packing, struct slice tail, size_t max,
                   struct prompt *ret, struct err *err)
 {
     struct prompt prompt = {0};
@@ -305,7 +305,7 @@ static int finish(struct packing *packing, struct slice tail, size_t most,
         code = packing->counter->count(packing->counter->context,
                                        buf_slice(&prompt.text), &prompt.tokens,
                                        err);
-        if (!code && prompt.tokens <= most) {
+        if (!code && prompt.tokens <= max) {
             *ret = prompt;
             return 0;
         }
@@ -316,7 +316,7 @@ static int finish(struct packing *packing, struct slice tail, size_t most,
                 : err_set(err, ERR_LIMIT,
                           "the question leaves no room for a passage in a "
                           "prompt of %zu tokens: ask it shorter",
-                          most);
+                          max);
 }
 
 static int pack(struct packing *packing, const struct prompt_source *sources,
@@ -332,7 +332,7 @@ static int pack(struct packing *packing, const struct prompt_source *sources,
     for (size_t i = 0; i < count && i < limits->passages; i++) {
         size_t room =
             left < limits->passage_tokens ? left : limits->passage_tokens;
-        if (i && left < LEAST_ROOM)
+        if (i && left < MIN_ROOM)
             break;
         code = put_source(packing, &sources[i], room, &tokens, err);
         if (code <= 0)

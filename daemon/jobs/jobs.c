@@ -40,8 +40,8 @@ enum {
     SETTLE_MS = 100, /* until readers of an older generation are asked after */
     SETTLED_MS = 2100, /* until a file's time stamp tells its changes apart */
     LONGEST_REST_MS = 5000, /* after an update, before the next unasked one */
-    MOST_UNCOLLECTED = 8,   /* runs until a collection goes before others */
-    MOST_KEPT = 64 << 20,   /* bytes of what was made of vectors */
+    MAX_UNCOLLECTED = 8,   /* runs until a collection goes before others */
+    MAX_KEPT = 64 << 20,   /* bytes of what was made of vectors */
     NICENESS = 10           /* questions come first */
 };
 
@@ -49,7 +49,7 @@ struct jobs *jobs_new(const struct jobs_options *options)
 {
     struct jobs *jobs = mem_alloc(sizeof *jobs);
     jobs->options = *options;
-    jobs->kept = kept_new(MOST_KEPT);
+    jobs->plan_cache = plan_cache_new(MAX_KEPT);
     pthread_mutex_init(&jobs->lock, NULL);
     pthread_mutex_init(&jobs->refreshing, NULL);
     pthread_condattr_t monotonic;
@@ -338,11 +338,11 @@ static void *index_thread(void *context)
     pthread_mutex_lock(&jobs->lock);
     while (!jobs->stopping) {
         struct job *update, *memories;
-        int64_t due, look_at = jobs_renew_at(jobs);
+        int64_t due, look_at = jobs_reload_at(jobs);
         choose(jobs, &update, &memories, &due);
         if (look_at && (!due || look_at < due))
             due = look_at;
-        bool overdue = jobs->uncollected >= MOST_UNCOLLECTED;
+        bool overdue = jobs->uncollected >= MAX_UNCOLLECTED;
         if (jobs->held)
             rest(jobs, 0);
         else if (overdue && may_collect(jobs))
@@ -350,7 +350,7 @@ static void *index_thread(void *context)
         else if (update)
             run(jobs, update);
         else if (look_at && look_at <= clock_ms())
-            jobs_renew_model(jobs);
+            jobs_reload_model(jobs);
         else if (memories)
             jobs_encode(jobs, memories);
         else if (may_collect(jobs))
@@ -461,7 +461,7 @@ bool jobs_stop(struct jobs *jobs, int64_t deadline_ms)
         return false;
     while (jobs->all)
         job_free(jobs, jobs->all);
-    kept_free(jobs->kept);
+    plan_cache_free(jobs->plan_cache);
     pthread_cond_destroy(&jobs->changed);
     pthread_mutex_destroy(&jobs->refreshing);
     pthread_mutex_destroy(&jobs->lock);

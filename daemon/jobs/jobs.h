@@ -22,7 +22,7 @@ struct jobs;
 struct jobs_options {
     struct store *store;
     struct library *library;
-    struct outbox *outbox;
+    struct response_queue *response_queue;
     struct engine *engine;
     struct index_options index;
     struct memory_policy policy;

@@ -67,7 +67,7 @@ struct jobs {
     bool resting;               /* the thread waits for something to do */
     unsigned held;              /* by those who want it to */
     bool refresh;               /* the thread's: jobs_refresh is due */
-    pthread_mutex_t refreshing; /* else an older shelf could come last */
+    pthread_mutex_t refreshing; /* else an older snapshot could come last */
     pthread_t index_thread;     /* jobs_ivf.c */
     bool index_started;
     bool refreshed;         /* since that thread has looked */
@@ -75,7 +75,7 @@ struct jobs {
     int64_t look_at;        /* the thread's: when to look at the model */
     uint64_t exchanges;     /* the thread's: of models, that it knows of */
     bool model_changes;     /* look at it, even if there is none by now */
-    struct kept *kept;      /* the thread's: of vectors that were made */
+    struct plan_cache *plan_cache;      /* the thread's: of vectors that were made */
     int64_t told_at;        /* ms: the last notification of progress */
     atomic_bool cancel;     /* stops index_update */
     int64_t encoding_since; /* clock_ms: of memories that are made */
@@ -102,8 +102,8 @@ void jobs_progress(void *context, int phase, size_t done, size_t total);
 void jobs_encode(struct jobs *jobs, struct job *job);
 /* From time to time: has the model changed?  Then all memories are made again.
  * Gives the lock back meanwhile.  When to do so; 0: never. */
-void jobs_renew_model(struct jobs *jobs);
-int64_t jobs_renew_at(const struct jobs *jobs);
+void jobs_reload_model(struct jobs *jobs);
+int64_t jobs_reload_at(const struct jobs *jobs);
 /* jobs_ivf.c: the thread of the search index of vectors.  False: still busy
  * at the deadline. */
 int jobs_start_index(struct jobs *jobs, struct err *err);

@@ -51,7 +51,7 @@ static void *search_index_thread(void *context)
 int jobs_start_index(struct jobs *jobs, struct err *err)
 {
     pthread_mutex_lock(&jobs->lock);
-    jobs->refreshed = true; /* the shelf that the daemon began with */
+    jobs->refreshed = true; /* the snapshot that the daemon began with */
     pthread_mutex_unlock(&jobs->lock);
     errno =
         pthread_create(&jobs->index_thread, NULL, search_index_thread, jobs);

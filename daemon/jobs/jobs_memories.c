@@ -7,15 +7,15 @@ enum {
     MODEL_LOOK_MS = 5000,   /* until a model may have changed */
     SETTLE_MODEL_MS = 10000, /* most time for another model to come */
     FIRST_PATIENCE_MS = 1000,
-    MOST_PATIENCE_MS = 30 * 1000
+    MAX_PATIENCE_MS = 30 * 1000
 };
 
-static const struct volume *volume_of(const struct shelf *shelf,
+static const struct view *view_of(const struct snapshot *snapshot,
                                       uint32_t manual)
 {
-    for (size_t i = 0; i < shelf->count; i++)
-        if (shelf->volumes[i]->manual.id == manual)
-            return shelf->volumes[i];
+    for (size_t i = 0; i < snapshot->count; i++)
+        if (snapshot->views[i]->manual.id == manual)
+            return snapshot->views[i];
     return NULL;
 }
 
@@ -41,21 +41,21 @@ static int encode(struct jobs *jobs, uint32_t manual,
     struct engine_embedder e;
     struct embedder_facts facts;
     *ret_encoded = 0;
-    engine_settle(jobs->options.engine, SETTLE_MODEL_MS);
+    engine_swap_pending(jobs->options.engine, SETTLE_MODEL_MS);
     if (!engine_has_model(jobs->options.engine))
         return 0;
-    engine_hold(jobs->options.engine);
+    engine_ref(jobs->options.engine);
     engine_embedder(jobs->options.engine, true, &jobs->cancel, &e);
     int code = e.embedder.facts(&e, &facts, err);
-    struct shelf *shelf = library_shelf(jobs->options.library);
-    const struct volume *volume = volume_of(shelf, manual);
-    if (!code && volume)
+    struct snapshot *snapshot = library_snapshot(jobs->options.library);
+    const struct view *view = view_of(snapshot, manual);
+    if (!code && view)
         code =
-            memories_update(shelf, volume, &e.embedder, &jobs->options.policy,
-                            jobs->kept, on_progress, jobs, &jobs->cancel,
+            memories_update(snapshot, view, &e.embedder, &jobs->options.policy,
+                            jobs->plan_cache, on_progress, jobs, &jobs->cancel,
                             report, err);
-    shelf_release(shelf);
-    engine_release(jobs->options.engine);
+    snapshot_unref(snapshot);
+    engine_unref(jobs->options.engine);
     *ret_encoded = e.encoded;
     jobs->refresh = jobs->refresh || (!code && report->changed);
     if (code || !jobs->refresh)
@@ -134,8 +134,8 @@ static void set_patience(struct jobs *jobs, struct job *job, int code,
     else if (!came_nearer(job, encoded, left))
         jobs->patience =
             jobs->patience ? jobs->patience * 2 : FIRST_PATIENCE_MS;
-    if (jobs->patience > MOST_PATIENCE_MS)
-        jobs->patience = MOST_PATIENCE_MS;
+    if (jobs->patience > MAX_PATIENCE_MS)
+        jobs->patience = MAX_PATIENCE_MS;
     if (code != ERR_CANCELLED)
         job->left = 0;
     else if (job->total)
@@ -192,19 +192,19 @@ void jobs_model_changes(struct jobs *jobs)
     pthread_mutex_unlock(&jobs->lock);
 }
 
-int64_t jobs_renew_at(const struct jobs *jobs)
+int64_t jobs_reload_at(const struct jobs *jobs)
 {
     bool looks =
         jobs->model_changes || engine_has_model(jobs->options.engine);
     return looks ? jobs->look_at : 0;
 }
 
-void jobs_renew_model(struct jobs *jobs)
+void jobs_reload_model(struct jobs *jobs)
 {
     jobs->model_changes = false;
     pthread_mutex_unlock(&jobs->lock);
-    engine_settle(jobs->options.engine, SETTLE_MODEL_MS);
-    uint64_t exchanges = engine_renew(jobs->options.engine);
+    engine_swap_pending(jobs->options.engine, SETTLE_MODEL_MS);
+    uint64_t exchanges = engine_reload(jobs->options.engine);
     pthread_mutex_lock(&jobs->lock);
     if (exchanges != jobs->exchanges)
         want_all(jobs);

@@ -94,7 +94,7 @@ static void answer(struct jobs *jobs, struct waiter *waiter)
     } else {
         job_report(job, &json);
     }
-    request_answer(jobs->options.outbox, waiter->request, err.code,
+    request_answer(jobs->options.response_queue, waiter->request, err.code,
                    buf_slice(&result), &err);
     buf_free(&result);
 }
@@ -179,7 +179,7 @@ static void tell(struct jobs *jobs, const struct job *job)
         json_field_int(&json, "done", (int64_t)job->done);
         json_field_int(&json, "total", (int64_t)job->total);
         json_end(&json, '}');
-        request_notify(jobs->options.outbox, w->request, "progress",
+        request_notify(jobs->options.response_queue, w->request, "progress",
                        buf_slice(&params));
         buf_free(&params);
     }

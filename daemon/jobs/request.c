@@ -5,10 +5,10 @@
 
 #include "base/mem.h"
 
-struct outbox {
+struct response_queue {
     pthread_mutex_t lock;
-    struct parcel *first;
-    struct parcel **last;
+    struct response *first;
+    struct response **last;
     void (*wake)(void *context);
     void *context;
 };
@@ -105,79 +105,79 @@ void requests_done(const struct requests *list, struct peer *peer)
         atomic_fetch_sub(&peer->running[list->pool], 1);
 }
 
-struct outbox *outbox_new(void (*wake)(void *context), void *context)
+struct response_queue *response_queue_new(void (*wake)(void *context), void *context)
 {
-    struct outbox *outbox = mem_alloc(sizeof *outbox);
-    pthread_mutex_init(&outbox->lock, NULL);
-    outbox->last = &outbox->first;
-    outbox->wake = wake;
-    outbox->context = context;
-    return outbox;
+    struct response_queue *response_queue = mem_alloc(sizeof *response_queue);
+    pthread_mutex_init(&response_queue->lock, NULL);
+    response_queue->last = &response_queue->first;
+    response_queue->wake = wake;
+    response_queue->context = context;
+    return response_queue;
 }
 
-void outbox_free(struct outbox *outbox)
+void response_queue_free(struct response_queue *response_queue)
 {
-    if (!outbox)
+    if (!response_queue)
         return;
-    struct parcel *parcel = outbox_take(outbox);
-    while (parcel) {
-        struct parcel *next = parcel->next;
-        if (parcel->last)
-            request_free(parcel->request);
-        parcel_free(parcel);
-        parcel = next;
+    struct response *response = response_queue_take(response_queue);
+    while (response) {
+        struct response *next = response->next;
+        if (response->last)
+            request_free(response->request);
+        response_free(response);
+        response = next;
     }
-    pthread_mutex_destroy(&outbox->lock);
-    free(outbox);
+    pthread_mutex_destroy(&response_queue->lock);
+    free(response_queue);
 }
 
-struct parcel *outbox_take(struct outbox *outbox)
+struct response *response_queue_take(struct response_queue *response_queue)
 {
-    pthread_mutex_lock(&outbox->lock);
-    struct parcel *first = outbox->first;
-    outbox->first = NULL;
-    outbox->last = &outbox->first;
-    pthread_mutex_unlock(&outbox->lock);
+    pthread_mutex_lock(&response_queue->lock);
+    struct response *first = response_queue->first;
+    response_queue->first = NULL;
+    response_queue->last = &response_queue->first;
+    pthread_mutex_unlock(&response_queue->lock);
     return first;
 }
 
-void parcel_free(struct parcel *parcel)
+void response_free(struct response *response)
 {
-    buf_free(&parcel->line);
-    free(parcel);
+    buf_free(&response->line);
+    free(response);
 }
 
-static void put(struct outbox *outbox, struct parcel *parcel)
+static void put(struct response_queue *response_queue, struct response *response)
 {
-    if (parcel->request->peer)
-        atomic_fetch_add(&parcel->request->peer->unread, parcel->line.size);
-    pthread_mutex_lock(&outbox->lock);
-    *outbox->last = parcel;
-    outbox->last = &parcel->next;
-    pthread_mutex_unlock(&outbox->lock);
-    outbox->wake(outbox->context);
+    if (response->request->peer)
+        atomic_fetch_add(&response->request->peer->unread, response->line.size);
+    pthread_mutex_lock(&response_queue->lock);
+    *response_queue->last = response;
+    response_queue->last = &response->next;
+    pthread_mutex_unlock(&response_queue->lock);
+    response_queue->wake(response_queue->context);
 }
 
-void request_answer(struct outbox *outbox, struct request *request, int code,
+void request_answer(struct response_queue *response_queue, struct request *request, int code,
                     struct slice result, const struct err *err)
 {
-    struct parcel *parcel = mem_alloc(sizeof *parcel);
-    parcel->request = request;
-    parcel->last = true;
+    struct response *response = mem_alloc(sizeof *response);
+    response->request = request;
+    response->last = true;
     if (!request->rpc.id)
         ; /* a notification: nobody waits */
     else if (code)
-        rpc_put_error(&parcel->line, request->rpc.id, err);
+        rpc_put_error(&response->line, request->rpc.id, err);
     else
-        rpc_put_result(&parcel->line, request->rpc.id, result);
-    put(outbox, parcel);
+        rpc_put_result(&response->line, request->rpc.id, result);
+    put(response_queue, response);
 }
 
-void request_notify(struct outbox *outbox, struct request *request,
+void request_notify(struct response_queue *response_queue, struct request *request,
                     const char *method, struct slice params)
 {
-    struct parcel *parcel = mem_alloc(sizeof *parcel);
-    parcel->request = request;
-    rpc_put_notification(&parcel->line, method, params);
-    put(outbox, parcel);
+    struct response *response = mem_alloc(sizeof *response);
+    response->request = request;
+    rpc_put_notification(&response->line, method, params);
+    put(response_queue, response);
 }

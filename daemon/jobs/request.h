@@ -1,10 +1,10 @@
 /* A request on its way through the threads.
  *
- *     loop ──► a pool's queue ──► a thread ──► outbox ──► loop
+ *     loop ──► a pool's queue ──► a thread ──► response queue ──► loop
  *                                    └──► jobs (waits) ──┘
  *
  * The loop makes a request and frees it when it has come back through the
- * outbox; in between whoever holds it uses it alone, but for `cancelled`. */
+ * response queue; in between whoever holds it uses it alone, but for `cancelled`. */
 #ifndef DAEMON_JOBS_REQUEST_H
 #define DAEMON_JOBS_REQUEST_H
 
@@ -22,8 +22,8 @@ enum verb_thread {
     VERB_LOOP,   /* needs no time; `run` is NULL, server.c does it */
     VERB_QUERY,  /* reads */
     VERB_ANSWER, /* reads, and may wait for a model that writes */
-    VERB_CHORE,  /* writes, and may wait for the index thread */
-    VERB_CARE,   /* goes through all of the store */
+    VERB_WRITE,  /* writes, and may wait for the index thread */
+    VERB_MAINTENANCE,   /* goes through all of the store */
     VERB_THREADS
 };
 
@@ -75,32 +75,32 @@ struct request *requests_take(struct requests *list);
 void requests_done(const struct requests *list, struct peer *peer);
 bool requests_remove(struct requests *list, struct request *request);
 
-/* ---- The outbox: lines for clients, from any thread to the loop ---- */
+/* ---- The response queue: lines for clients, from any thread to the loop ---- */
 
-struct parcel {
-    struct parcel *next;
+struct response {
+    struct response *next;
     struct request *request;
     struct buf line;
     bool last; /* the answer: nothing more follows for this request */
 };
 
-struct outbox;
+struct response_queue;
 
 /* `wake` is called from any thread, after something was put in. */
-struct outbox *outbox_new(void (*wake)(void *context), void *context);
-void outbox_free(struct outbox *outbox);
+struct response_queue *response_queue_new(void (*wake)(void *context), void *context);
+void response_queue_free(struct response_queue *response_queue);
 
-/* Everything in it, in order; free each with parcel_free. */
-struct parcel *outbox_take(struct outbox *outbox);
-void parcel_free(struct parcel *parcel);
+/* Everything in it, in order; free each with response_free. */
+struct response *response_queue_take(struct response_queue *response_queue);
+void response_free(struct response *response);
 
 /* The answer: `result` when `code` is 0, else `err`.  The request is no longer
  * the caller's. */
-void request_answer(struct outbox *outbox, struct request *request, int code,
+void request_answer(struct response_queue *response_queue, struct request *request, int code,
                     struct slice result, const struct err *err);
 
 /* A notification about the request, which stays with the caller. */
-void request_notify(struct outbox *outbox, struct request *request,
+void request_notify(struct response_queue *response_queue, struct request *request,
                     const char *method, struct slice params);
 
 #endif

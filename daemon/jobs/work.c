@@ -10,7 +10,7 @@
 #include "daemon/engine/engine.h"
 #include "daemon/jobs/thread.h"
 
-enum { MOST_THREADS = 4 };
+enum { MAX_THREADS = 4 };
 
 struct pool {
     struct daemon *daemon;
@@ -19,7 +19,7 @@ struct pool {
     pthread_cond_t more;
     struct requests queue;
     bool stopping;
-    pthread_t threads[MOST_THREADS];
+    pthread_t threads[MAX_THREADS];
     unsigned count;
 };
 
@@ -28,7 +28,7 @@ struct work {
 };
 
 static const unsigned threads_of[VERB_THREADS] = {
-    [VERB_QUERY] = 2, [VERB_ANSWER] = 4, [VERB_CHORE] = 1, [VERB_CARE] = 1};
+    [VERB_QUERY] = 2, [VERB_ANSWER] = 4, [VERB_WRITE] = 1, [VERB_MAINTENANCE] = 1};
 
 static int cancelled(struct err *err)
 {
@@ -38,9 +38,9 @@ static int cancelled(struct err *err)
 /* One model for all that it asks. */
 static int run_verb(struct call *call, struct json *json, struct err *err)
 {
-    engine_hold(call->daemon->engine);
+    engine_ref(call->daemon->engine);
     int code = call->request->verb->run(call, json, err);
-    engine_release(call->daemon->engine);
+    engine_unref(call->daemon->engine);
     /* What came of it may be made of what could not be read. */
     return code ? code : store_damage(call->daemon->store, err);
 }
@@ -69,13 +69,13 @@ static void run(struct pool *pool, struct request *request,
         code = cancelled(&err);
     else
         code = run_verb(&call, &json, &err);
-    /* A chore that is done is done, and says so. */
+    /* A writes that is done is done, and says so. */
     if (!code && pool->parses && atomic_load(&request->cancelled))
         code = cancelled(&err);
     if (code < 0)
         log_debug("%s: %s", verb, err.message);
     if (code != CALL_LATER)
-        request_answer(pool->daemon->outbox, request, code, buf_slice(&result),
+        request_answer(pool->daemon->response_queue, request, code, buf_slice(&result),
                        &err);
     log_debug("%s took %.1f ms", verb, (clock_seconds() - from) * 1000);
     buf_free(&result);
@@ -148,7 +148,7 @@ static bool pool_join(struct pool *pool, int64_t deadline_ms)
     struct request *request;
     while ((request = pool->queue.first)) {
         pool->queue.first = request->next;
-        request_answer(pool->daemon->outbox, request, err.code,
+        request_answer(pool->daemon->response_queue, request, err.code,
                        (struct slice){0}, &err);
     }
     pthread_cond_destroy(&pool->more);

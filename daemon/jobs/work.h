@@ -1,6 +1,6 @@
 /* The threads that run verbs: some that only read, some for answers, one for
- * chores and one that looks after the store, so that neither an answer that is
- * being written nor a chore that waits for the index thread nor a long look at
+ * writes and one that looks after the store, so that neither an answer that is
+ * being written nor a writes that waits for the index thread nor a long look at
  * the store keeps others waiting. */
 #ifndef DAEMON_JOBS_WORK_H
 #define DAEMON_JOBS_WORK_H
@@ -13,7 +13,7 @@ struct work;
 int work_start(struct daemon *daemon, struct work **ret_work, struct err *err);
 
 /* Hands a request over, not of a VERB_LOOP; it comes back through the
- * outbox. */
+ * response queue. */
 void work_submit(struct work *work, struct request *request);
 
 /* A client has read what it left unread: its requests may run. */

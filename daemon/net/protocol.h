@@ -39,7 +39,7 @@
  *   update  manual, wait: bool, force   wait  manual
  *   open    *node                       model  folder, use: bool
  *   status  open: bool (the model is opened first, or tried)
- *   failed  manual, retry: bool, left_out: bool
+ *   failed  manual, retry: bool, excluded: bool
  *   verify  manual, repair: bool        backup  *dir
  *   compact                             cancel  *id
  *   stop    (ends the daemon)
@@ -53,9 +53,9 @@
 #include "base/err.h"
 
 enum {
-    PROTOCOL_MOST_REQUEST = 1 << 20, /* bytes of one request line */
-    PROTOCOL_MOST_CLIENTS = 64,
-    PROTOCOL_MOST_PATH = 107 /* bytes of a socket's path */
+    PROTOCOL_MAX_REQUEST = 1 << 20, /* bytes of one request line */
+    PROTOCOL_MAX_CLIENTS = 64,
+    PROTOCOL_MAX_PATH = 107 /* bytes of a socket's path */
 };
 
 /* $LECTERN_SOCKET, else $XDG_RUNTIME_DIR/lectern/lectern.sock, else

@@ -8,7 +8,7 @@
  * 1. A client is freed only in libuv's close callback, so code that has closed
  *    it may still look at its state.
  * 2. A request belongs to its client's list and to `in_flight` from its
- *    submission until its last parcel is out of the outbox; a client that goes
+ *    submission until its last response is out of the response queue; a client that goes
  *    leaves its requests without a client, cancelled. */
 #include "daemon/net/server.h"
 
@@ -29,10 +29,10 @@
 #include "daemon/net/watching.h"
 
 enum {
-    MOST_IN_FLIGHT = 16,     /* requests of a client; then its input waits */
+    MAX_IN_FLIGHT = 16,     /* requests of a client; then its input waits */
     SOME_OUTPUT = 1 << 20,   /* unread bytes above which its input waits */
-    MOST_OUTPUT = 64 << 20,  /* bytes that a client leaves unread */
-    MOST_DRAINED = 16 << 20, /* bytes thrown away before it is closed */
+    MAX_OUTPUT = 64 << 20,  /* bytes that a client leaves unread */
+    MAX_DRAINED = 16 << 20, /* bytes thrown away before it is closed */
     STOP_MS = 1000,          /* for answers on the way out */
     BACKLOG = 128,
     READ_BYTES = 1 << 16
@@ -46,7 +46,7 @@ struct client {
     struct client *next;
     struct client **link; /* what points to it */
     enum state state;
-    struct frames frames;
+    struct line_reader line_reader;
     struct peer *peer;
     struct request *requests; /* by client_next */
     unsigned in_flight;
@@ -87,7 +87,7 @@ static void request_cancel(struct server *server, struct request *request)
     struct err err;
     atomic_store(&request->cancelled, true);
     if (work_withdraw(server->work, request))
-        request_answer(server->daemon->outbox, request,
+        request_answer(server->daemon->response_queue, request,
                        err_set(&err, ERR_CANCELLED, "cancelled"),
                        (struct slice){0}, &err);
     else
@@ -127,7 +127,7 @@ static void request_unlink(struct server *server, struct request *request)
 static void on_client_closed(uv_handle_t *handle)
 {
     struct client *client = handle->data;
-    frames_free(&client->frames);
+    line_reader_free(&client->line_reader);
     peer_unref(client->peer);
     free(client);
 }
@@ -136,7 +136,7 @@ static void client_close(struct client *client)
 {
     if (client->state == CLOSED)
         return;
-    if (frames_rest(&client->frames))
+    if (line_reader_rest(&client->line_reader))
         log_debug("a client went and left a request without its end");
     client->state = CLOSED;
     requests_cancel(client);
@@ -177,7 +177,7 @@ static void client_send(struct client *client, struct buf *line)
 {
     uv_stream_t *stream = (uv_stream_t *)&client->pipe;
     if (client->state != CLOSED &&
-        uv_stream_get_write_queue_size(stream) > MOST_OUTPUT) {
+        uv_stream_get_write_queue_size(stream) > MAX_OUTPUT) {
         log_warn("a client does not read its answers; it is dropped");
         client_close(client);
     }
@@ -305,10 +305,10 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *bytes)
         client_close(client);
     } else if (client->state == DRAINING) {
         client->drained += (size_t)size;
-        if (client->drained > MOST_DRAINED)
+        if (client->drained > MAX_DRAINED)
             client_close(client);
     } else {
-        frames_put(&client->frames, bytes->base, (size_t)size);
+        line_reader_put(&client->line_reader, bytes->base, (size_t)size);
     }
     client_go_on(client);
 }
@@ -317,7 +317,7 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *bytes)
 static void give_up(struct client *client, const struct err *err)
 {
     client_send_error(client, NULL, err);
-    frames_free(&client->frames);
+    line_reader_free(&client->line_reader);
     if (client->state == OPEN)
         client->state = DRAINING;
 }
@@ -330,9 +330,9 @@ static void client_go_on(struct client *client)
     struct err err;
     int code = 0;
     uv_stream_t *stream = (uv_stream_t *)&client->pipe;
-    while (client->state != CLOSED && client->in_flight < MOST_IN_FLIGHT &&
+    while (client->state != CLOSED && client->in_flight < MAX_IN_FLIGHT &&
            uv_stream_get_write_queue_size(stream) < SOME_OUTPUT &&
-           (code = frames_next(&client->frames, PROTOCOL_MOST_REQUEST, &line,
+           (code = line_reader_next(&client->line_reader, PROTOCOL_MAX_REQUEST, &line,
                                &err)) > 0)
         take_line(client, line);
     if (client->state == CLOSED)
@@ -343,7 +343,7 @@ static void client_go_on(struct client *client)
         !uv_stream_get_write_queue_size(stream))
         client_close(client);
     else if (client->state == OPEN &&
-             (client->in_flight >= MOST_IN_FLIGHT ||
+             (client->in_flight >= MAX_IN_FLIGHT ||
               uv_stream_get_write_queue_size(stream) >= SOME_OUTPUT))
         uv_read_stop(stream);
     else if (client->state == OPEN || client->state == DRAINING)
@@ -382,10 +382,10 @@ static void on_connection(uv_stream_t *stream, int status)
     } else if (!peer_is_allowed(fd)) {
         log_warn("a client of another user was turned away");
         client_close(client);
-    } else if (server->client_count > PROTOCOL_MOST_CLIENTS) {
+    } else if (server->client_count > PROTOCOL_MAX_CLIENTS) {
         struct err err;
         err_set(&err, ERR_LIMIT, "the daemon has %d clients and takes no more",
-                PROTOCOL_MOST_CLIENTS);
+                PROTOCOL_MAX_CLIENTS);
         client->state = ENDING;
         client_send_error(client, NULL, &err);
         client_go_on(client);
@@ -431,21 +431,21 @@ static void stop_further(struct server *server)
 static void on_mail(uv_async_t *async)
 {
     struct server *server = async->data;
-    struct parcel *parcel = outbox_take(server->daemon->outbox);
-    while (parcel) {
-        struct parcel *next = parcel->next;
-        struct request *request = parcel->request;
+    struct response *response = response_queue_take(server->daemon->response_queue);
+    while (response) {
+        struct response *next = response->next;
+        struct request *request = response->request;
         struct client *client = request->client;
         if (client)
-            client_send(client, &parcel->line);
-        if (parcel->last) {
+            client_send(client, &response->line);
+        if (response->last) {
             request_unlink(server, request);
             request_free(request);
             if (client)
                 client_go_on(client);
         }
-        parcel_free(parcel);
-        parcel = next;
+        response_free(response);
+        response = next;
     }
     if (server->stopping)
         stop_further(server);
@@ -470,7 +470,7 @@ static void server_stop(struct server *server)
          client = client->next) {
         uv_read_stop((uv_stream_t *)&client->pipe);
         client->state = ENDING;
-        frames_free(&client->frames);
+        line_reader_free(&client->line_reader);
         requests_cancel(client);
     }
     /* Goes on in on_mail: this may be inside a client's own input. */

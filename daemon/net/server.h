@@ -16,7 +16,7 @@ int server_new(int fd, struct server **ret_server, struct err *err);
 int server_run(struct server *server, struct daemon *daemon, struct work *work,
                struct err *err);
 
-/* The outbox's `wake`, from any thread, with the server as context. */
+/* The response queue's `wake`, from any thread, with the server as context. */
 void server_wake(void *server);
 
 /* No thread may wake it any more.  NULL is allowed. */

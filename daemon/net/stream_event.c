@@ -20,7 +20,7 @@ struct json event_begin(const struct call *call, const char *name,
 void event_send(const struct call *call, struct json *json)
 {
     json_end(json, '}');
-    request_notify(call->daemon->outbox, call->request, "event",
+    request_notify(call->daemon->response_queue, call->request, "event",
                    buf_slice(json->out));
     buf_free(json->out);
 }

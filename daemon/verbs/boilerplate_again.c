@@ -6,40 +6,40 @@
 #include "daemon/answer/quote.h"
 #include "indexer/index.h"
 
-static void add(struct dropped *dropped, const struct block *block,
+static void add(struct boilerplate *boilerplate, const struct block *block,
                 struct slice reason)
 {
-    void *texts = dropped->texts;
-    mem_reserve(&texts, &dropped->capacity, dropped->count + 1,
-                sizeof *dropped->texts);
-    dropped->texts = texts;
-    dropped->texts[dropped->count++] =
-        (struct dropped_text){reason, block->text, block->origin.span};
+    void *texts = boilerplate->texts;
+    mem_reserve(&texts, &boilerplate->capacity, boilerplate->count + 1,
+                sizeof *boilerplate->texts);
+    boilerplate->texts = texts;
+    boilerplate->texts[boilerplate->count++] =
+        (struct boilerplate_text){reason, block->text, block->origin.span};
 }
 
-static void add_chrome(struct dropped *dropped, uint32_t source)
+static void add_chrome(struct boilerplate *boilerplate, uint32_t source)
 {
-    const struct node *node = &dropped->chrome->nodes[source];
+    const struct node *node = &boilerplate->chrome->nodes[source];
     for (uint32_t i = 0; i < node->block_count; i++)
-        add(dropped, &node->blocks[i], node->blocks[i].info);
+        add(boilerplate, &node->blocks[i], node->blocks[i].info);
 }
 
 /* Blocks of the file that the outline leaves out. */
-static void add_repeated(struct dropped *dropped, const struct node *outlined)
+static void add_repeated(struct boilerplate *boilerplate, const struct node *outlined)
 {
-    const struct node *node = &dropped->content->nodes[outlined->source_node];
+    const struct node *node = &boilerplate->content->nodes[outlined->source_node];
     for (uint32_t i = 0; i < outlined->dropped_count; i++)
-        if (outlined->dropped[i] < node->block_count)
-            add(dropped, &node->blocks[outlined->dropped[i]],
+        if (outlined->boilerplate[i] < node->block_count)
+            add(boilerplate, &node->blocks[outlined->boilerplate[i]],
                 slice_of("repeated"));
 }
 
 /* A banner above the page's only section. */
-static void add_banner(struct dropped *dropped, uint32_t source)
+static void add_banner(struct boilerplate *boilerplate, uint32_t source)
 {
-    const struct node *node = &dropped->content->nodes[source];
+    const struct node *node = &boilerplate->content->nodes[source];
     for (uint32_t i = 0; i < node->block_count; i++)
-        add(dropped, &node->blocks[i], slice_of("repeated"));
+        add(boilerplate, &node->blocks[i], slice_of("repeated"));
 }
 
 static bool heads_page(const struct tree *outline, uint32_t node)
@@ -49,37 +49,37 @@ static bool heads_page(const struct tree *outline, uint32_t node)
                                       outline->nodes[node].source_tree;
 }
 
-static void add_page(struct dropped *dropped, const struct tree *outline,
+static void add_page(struct boilerplate *boilerplate, const struct tree *outline,
                      uint32_t top)
 {
     const struct node *nodes = outline->nodes;
-    for (uint32_t n = 0; n < dropped->chrome->count; n++)
-        add_chrome(dropped, n);
+    for (uint32_t n = 0; n < boilerplate->chrome->count; n++)
+        add_chrome(boilerplate, n);
     for (uint32_t n = 0; n < nodes[top].source_node; n++)
-        add_banner(dropped, n);
+        add_banner(boilerplate, n);
     for (uint32_t n = top; n < nodes[top].end; n++)
         if (nodes[n].source_tree == nodes[top].source_tree &&
-            nodes[n].source_node < dropped->content->count)
-            add_repeated(dropped, &nodes[n]);
+            nodes[n].source_node < boilerplate->content->count)
+            add_repeated(boilerplate, &nodes[n]);
 }
 
 static int by_place(const void *a, const void *b)
 {
-    const struct dropped_text *x = a, *y = b;
+    const struct boilerplate_text *x = a, *y = b;
     if (x->span.from != y->span.from)
         return x->span.from < y->span.from ? -1 : 1;
     return (x->span.to > y->span.to) - (x->span.to < y->span.to);
 }
 
-static int read_file(const struct call *call, const struct volume *volume,
-                     uint32_t file, struct dropped *ret, struct err *err)
+static int read_file(const struct call *call, const struct view *view,
+                     uint32_t file, struct boilerplate *ret, struct err *err)
 {
     struct buf path = {0}, bytes = {0};
-    struct source_root root = index_root(&volume->manual);
-    file_join(&path, root.path, volume->outline->files[file].data);
+    struct source_root root = index_root(&view->manual);
+    file_join(&path, root.path, view->outline->files[file].data);
     enum parser_format format = source_format(path.data);
     int code = 0;
-    if (!quote_is_fresh(volume, file))
+    if (!quote_is_fresh(view, file))
         code = err_set(err, ERR_STALE,
                        "%s is not as it was indexed, so what was dropped of "
                        "it cannot be told: lectern update",
@@ -89,7 +89,7 @@ static int read_file(const struct call *call, const struct volume *volume,
     if (!code)
         code = source_unpack(path.data, &bytes, err);
     if (!code)
-        code = parser_dropped(call->parser, buf_slice(&bytes), format,
+        code = parser_boilerplate(call->parser, buf_slice(&bytes), format,
                               &ret->chrome, err);
     if (!code)
         code = parser_parse(call->parser, buf_slice(&bytes), format, NULL,
@@ -99,43 +99,43 @@ static int read_file(const struct call *call, const struct volume *volume,
     return code;
 }
 
-int dropped_read(const struct call *call, const struct volume *volume,
-                 uint32_t node, struct dropped *ret, struct err *err)
+int boilerplate_read(const struct call *call, const struct view *view,
+                 uint32_t node, struct boilerplate *ret, struct err *err)
 {
-    const struct tree *outline = volume->outline;
+    const struct tree *outline = view->outline;
     const struct node *n = &outline->nodes[node];
-    *ret = (struct dropped){0};
+    *ret = (struct boilerplate){0};
     if (n->source_tree == TREE_NONE || n->source_tree >= outline->file_count)
         return 0;
     if (source_format(outline->files[n->source_tree].data) == PARSER_LATEX)
         return 0;
-    struct dropped dropped = {0};
-    int code = read_file(call, volume, n->source_tree, &dropped, err);
-    if (!code && (n->source_node >= dropped.chrome->count ||
-                  n->source_node >= dropped.content->count))
+    struct boilerplate boilerplate = {0};
+    int code = read_file(call, view, n->source_tree, &boilerplate, err);
+    if (!code && (n->source_node >= boilerplate.chrome->count ||
+                  n->source_node >= boilerplate.content->count))
         code = err_set(err, ERR_STALE,
                        "the file is read otherwise than when it was indexed: "
                        "lectern update --force");
     if (code) {
-        dropped_free(&dropped);
+        boilerplate_free(&boilerplate);
         return code;
     }
     if (heads_page(outline, node)) {
-        add_page(&dropped, outline, node);
+        add_page(&boilerplate, outline, node);
     } else {
-        add_chrome(&dropped, n->source_node);
-        add_repeated(&dropped, n);
+        add_chrome(&boilerplate, n->source_node);
+        add_repeated(&boilerplate, n);
     }
-    if (dropped.count)
-        qsort(dropped.texts, dropped.count, sizeof *dropped.texts, by_place);
-    *ret = dropped;
+    if (boilerplate.count)
+        qsort(boilerplate.texts, boilerplate.count, sizeof *boilerplate.texts, by_place);
+    *ret = boilerplate;
     return 0;
 }
 
-void dropped_free(struct dropped *dropped)
+void boilerplate_free(struct boilerplate *boilerplate)
 {
-    tree_free(dropped->chrome);
-    tree_free(dropped->content);
-    free(dropped->texts);
-    *dropped = (struct dropped){0};
+    tree_free(boilerplate->chrome);
+    tree_free(boilerplate->content);
+    free(boilerplate->texts);
+    *boilerplate = (struct boilerplate){0};
 }

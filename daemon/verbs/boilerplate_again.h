@@ -5,23 +5,23 @@
 #include "base/json.h"
 #include "daemon/verbs/verbs.h"
 
-struct dropped_text {
+struct boilerplate_text {
     struct slice reason; /* "navigation", "hidden", "repeated"... */
     struct slice text;
     struct span span;
 };
 
 /* In the order of the file; of the node that heads a page, all of the page. */
-struct dropped {
+struct boilerplate {
     struct tree *chrome, *content; /* that the texts are of */
-    struct dropped_text *texts;    /* [count] */
+    struct boilerplate_text *texts;    /* [count] */
     size_t count, capacity;
 };
 
 /* ERR_STALE: the file is not the one that was indexed.  A node without a file
  * has nothing dropped, nor has one of a LaTeX document. */
-int dropped_read(const struct call *call, const struct volume *volume,
-                 uint32_t node, struct dropped *ret, struct err *err);
-void dropped_free(struct dropped *dropped);
+int boilerplate_read(const struct call *call, const struct view *view,
+                 uint32_t node, struct boilerplate *ret, struct err *err);
+void boilerplate_free(struct boilerplate *boilerplate);
 
 #endif

@@ -20,14 +20,14 @@ enum { DEFAULT_TOKENS = 96 };
 
 struct whole {
     const struct call *call;
-    struct shelf *shelf;
+    struct snapshot *snapshot;
     bool hmt; /* else full */
-    const struct volume *volume;
+    const struct view *view;
     uint32_t from, end, file; /* nodes; TREE_NONE: of any file */
     struct engine_state state;
     struct buf tail; /* of the prompt: the question */
     struct ids ids;  /* of the document */
-    size_t most;     /* tokens of the answer */
+    size_t max;     /* tokens of the answer */
     bool cut;        /* the document does not fit */
     struct reading reading;
     struct engine_answer written;
@@ -52,21 +52,21 @@ static int read_method(struct whole *whole, struct err *err)
 }
 
 /* The one manual that has the file; without one, the one there is. */
-static int find_volume(struct whole *whole, const char *file, struct err *err)
+static int find_view(struct whole *whole, const char *file, struct err *err)
 {
-    const struct volume *found = NULL;
-    for (size_t i = 0; i < whole->shelf->count; i++) {
-        const struct volume *volume = whole->shelf->volumes[i];
-        if (file && volume_file(volume, file) == TREE_NONE)
+    const struct view *found = NULL;
+    for (size_t i = 0; i < whole->snapshot->count; i++) {
+        const struct view *view = whole->snapshot->views[i];
+        if (file && view_file(view, file) == TREE_NONE)
             continue;
         if (found)
             return err_set(
                 err, ERR_USAGE,
                 "several manuals have a document like that: name one");
-        found = volume;
+        found = view;
     }
-    whole->volume = found;
-    if (found || shelf_check(whole->shelf, NULL, err))
+    whole->view = found;
+    if (found || snapshot_check(whole->snapshot, NULL, err))
         return found ? 0 : ERR_STORE;
     return file ? err_set(err, ERR_NOT_FOUND, "no file %s is indexed", file)
                 : err_set(err, ERR_NOT_FOUND,
@@ -84,22 +84,22 @@ static int find_document(struct whole *whole, struct err *err)
     whole->file = TREE_NONE;
     bool named = under && node_parse(under, &id);
     if (under &&
-        (!named || !shelf_find(whole->shelf, id, &whole->volume, &whole->from)))
-        return named && shelf_check(whole->shelf, NULL, err)
+        (!named || !snapshot_find(whole->snapshot, id, &whole->view, &whole->from)))
+        return named && snapshot_check(whole->snapshot, NULL, err)
                    ? ERR_STORE
                    : err_set(err, ERR_USAGE,
                              "under: '%.100s' does not name a node", under);
     if (!under)
-        code = manual ? call_volume(whole->call, whole->shelf, manual,
-                                    &whole->volume, err)
-                      : find_volume(whole, file, err);
+        code = manual ? call_view(whole->call, whole->snapshot, manual,
+                                    &whole->view, err)
+                      : find_view(whole, file, err);
     if (code)
         return code;
     if (file)
-        whole->file = volume_file(whole->volume, file);
+        whole->file = view_file(whole->view, file);
     if (file && whole->file == TREE_NONE)
         return err_set(err, ERR_NOT_FOUND, "no file %s is indexed", file);
-    whole->end = whole->volume->outline->nodes[whole->from].end;
+    whole->end = whole->view->outline->nodes[whole->from].end;
     return 0;
 }
 
@@ -121,7 +121,7 @@ static int unreadable(const struct node *node, int code,
 static int put_node(const struct whole *whole, uint32_t node, struct buf *text,
                     struct err *err)
 {
-    const struct node *outline = &whole->volume->outline->nodes[node];
+    const struct node *outline = &whole->view->outline->nodes[node];
     struct content content;
     if (whole->file != TREE_NONE && outline->source_tree != whole->file)
         return 0;
@@ -131,7 +131,7 @@ static int put_node(const struct whole *whole, uint32_t node, struct buf *text,
         return 0;
     struct err cause = {.position = -1};
     int code =
-        content_open(whole->shelf, whole->volume, node, &content, &cause);
+        content_open(whole->snapshot, whole->view, node, &content, &cause);
     if (code)
         return unreadable(outline, code, &cause, err);
     tree_node_text(content.node, text);
@@ -141,13 +141,13 @@ static int put_node(const struct whole *whole, uint32_t node, struct buf *text,
 }
 
 /* Its tokens, of which the first `most` are wanted. */
-static int take_document(struct whole *whole, size_t most, struct err *err)
+static int take_document(struct whole *whole, size_t max, struct err *err)
 {
     struct buf text = {0};
     int code = 0;
     buf_put_text(&text, "[1] ");
     for (uint32_t n = whole->from;
-         n < whole->end && whole->ids.count <= most && !code; n++) {
+         n < whole->end && whole->ids.count <= max && !code; n++) {
         if (atomic_load(&whole->call->request->cancelled))
             code = err_set(err, ERR_CANCELLED, "cancelled");
         if (!code)
@@ -158,9 +158,9 @@ static int take_document(struct whole *whole, size_t most, struct err *err)
         buf_clear(&text);
     }
     buf_free(&text);
-    whole->cut = whole->ids.count > most;
+    whole->cut = whole->ids.count > max;
     if (whole->cut)
-        whole->ids.count = most;
+        whole->ids.count = max;
     return code;
 }
 
@@ -171,8 +171,8 @@ static struct hash128 name_of(const struct whole *whole)
     struct buf name = {0};
     buf_put(&name, (const char *)&whole->state.facts.fingerprint,
             sizeof whole->state.facts.fingerprint);
-    buf_put_varint(&name, whole->volume->manual.id);
-    buf_put_varint(&name, whole->volume->manual.generation);
+    buf_put_varint(&name, whole->view->manual.id);
+    buf_put_varint(&name, whole->view->manual.generation);
     buf_put_varint(&name, whole->from);
     buf_put_varint(&name, whole->file);
     struct hash128 hash = hash_bytes(name.data, name.size);
@@ -184,7 +184,7 @@ static int read_document(struct whole *whole, struct err *err)
 {
     struct reading *reading = &whole->reading;
     struct hash128 name = name_of(whole);
-    if (readings_take(whole->call->daemon->readings, name, reading))
+    if (hmt_cache_take(whole->call->daemon->hmt_cache, name, reading))
         return 0;
     double start = clock_seconds();
     int code = take_document(whole, SIZE_MAX - 1, err);
@@ -210,12 +210,12 @@ static int fill_context(struct whole *whole, struct err *err)
         engine_count(engine_of(whole), buf_slice(&whole->tail), &tail, err);
     if (code)
         return code;
-    if (tail + whole->most + WRAPPING >= context)
+    if (tail + whole->max + WRAPPING >= context)
         return err_set(err, ERR_LIMIT,
                        "the question leaves no room for the document in the "
                        "model's %zu tokens: ask it shorter",
                        context);
-    return take_document(whole, context - whole->most - tail - WRAPPING, err);
+    return take_document(whole, context - whole->max - tail - WRAPPING, err);
 }
 
 /* ---- The answer ---- */
@@ -231,10 +231,10 @@ static int prepare(struct whole *whole, struct err *err)
     if (code)
         return code;
     engine_state(engine_of(whole), &whole->state);
-    whole->most =
+    whole->max =
         (size_t)json_get_int(whole->call->params, "max_tokens", DEFAULT_TOKENS);
-    if (whole->most > whole->state.facts.context / 2)
-        whole->most = whole->state.facts.context / 2;
+    if (whole->max > whole->state.facts.context / 2)
+        whole->max = whole->state.facts.context / 2;
     buf_printf(&whole->tail, "\n\nQuestion: %s\nAnswer:",
                json_get_text(whole->call->params, "query", ""));
     whole->start = clock_seconds();
@@ -246,7 +246,7 @@ static int write_answer(struct whole *whole, struct err *err)
     struct engine_prompt prompt = {.text = buf_slice(&whole->tail),
                                    .hmt = whole->reading.hmt,
                                    .alone = true,
-                                   .most = whole->most,
+                                   .max = whole->max,
                                    .cancel = &whole->call->request->cancelled};
     if (!whole->hmt) {
         prompt.before = whole->ids.items;
@@ -308,17 +308,17 @@ static void put_result(struct json *json, const struct whole *whole)
 int verb_whole(struct call *call, struct json *json, struct err *err)
 {
     struct whole whole = {.call = call};
-    whole.shelf = library_shelf(call->daemon->library);
+    whole.snapshot = library_snapshot(call->daemon->library);
     int code = prepare(&whole, err);
     if (!code)
         code = write_answer(&whole, err);
     if (!code)
         put_result(json, &whole);
     if (whole.reading.hmt)
-        readings_put(call->daemon->readings, &whole.reading);
+        hmt_cache_put(call->daemon->hmt_cache, &whole.reading);
     buf_free(&whole.written.text);
     buf_free(&whole.tail);
     ids_free(&whole.ids);
-    shelf_release(whole.shelf);
+    snapshot_unref(whole.snapshot);
     return code;
 }

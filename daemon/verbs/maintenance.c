@@ -5,9 +5,9 @@
 
 enum { PROGRESS_MS = 100 };
 
-void care_progress(void *context, size_t done, size_t total)
+void maintenance_progress(void *context, size_t done, size_t total)
 {
-    struct care_progress *progress = context;
+    struct maintenance_progress *progress = context;
     struct request *request = progress->call->request;
     int64_t now = clock_ms();
     if (!request->rpc.id || now - progress->told_at < PROGRESS_MS)
@@ -23,7 +23,7 @@ void care_progress(void *context, size_t done, size_t total)
     json_field_int(&json, "done", (int64_t)done);
     json_field_int(&json, "total", (int64_t)total);
     json_end(&json, '}');
-    request_notify(progress->call->daemon->outbox, request, "progress",
+    request_notify(progress->call->daemon->response_queue, request, "progress",
                    buf_slice(&params));
     buf_free(&params);
 }
@@ -54,13 +54,13 @@ static int collect(struct call *call, struct err *err)
 int verb_compact(struct call *call, struct json *json, struct err *err)
 {
     double start = clock_seconds();
-    struct care_progress progress = {.call = call, .phase = "compact"};
+    struct maintenance_progress progress = {.call = call, .phase = "compact"};
     struct copy_report report;
     uint64_t before, map;
     store_size(call->daemon->store, &before, &map);
     int code = collect(call, err);
     if (!code)
-        code = store_compact(call->daemon->store, care_progress, &progress,
+        code = store_compact(call->daemon->store, maintenance_progress, &progress,
                              &call->request->cancelled, &report, err);
     if (code)
         return code;
@@ -75,9 +75,9 @@ int verb_backup(struct call *call, struct json *json, struct err *err)
 {
     double start = clock_seconds();
     const char *folder = json_get_text(call->params, "dir", "");
-    struct care_progress progress = {.call = call, .phase = "backup"};
+    struct maintenance_progress progress = {.call = call, .phase = "backup"};
     struct copy_report report;
-    int code = store_backup(call->daemon->store, folder, care_progress,
+    int code = store_backup(call->daemon->store, folder, maintenance_progress,
                             &progress, &call->request->cancelled, &report, err);
     if (code)
         return code;

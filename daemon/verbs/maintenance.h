@@ -5,11 +5,11 @@
 #include "daemon/verbs/verbs.h"
 
 /* Tells the client how far it is, from time to time. */
-struct care_progress {
+struct maintenance_progress {
     struct call *call;
     const char *manual, *phase;
     int64_t told_at;
 };
-void care_progress(void *context, size_t done, size_t total);
+void maintenance_progress(void *context, size_t done, size_t total);
 
 #endif

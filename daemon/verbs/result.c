@@ -3,28 +3,28 @@
 #include <stdlib.h>
 
 void result_node_id(struct json *json, const char *key,
-                    const struct volume *volume, uint32_t node)
+                    const struct view *view, uint32_t node)
 {
     char name[24];
-    node_name(volume->outline->nodes[node].id, name);
+    node_name(view->outline->nodes[node].id, name);
     json_field_text(json, key, name);
 }
 
-void result_path(struct json *json, const struct volume *volume, uint32_t node)
+void result_path(struct json *json, const struct view *view, uint32_t node)
 {
     size_t count;
-    uint32_t *path = volume_path(volume, node, &count);
+    uint32_t *path = view_path(view, node, &count);
     json_key(json, "path");
     json_begin(json, '[');
     for (size_t i = 0; i < count; i++)
-        json_string(json, volume->outline->nodes[path[i]].title);
+        json_string(json, view->outline->nodes[path[i]].title);
     json_end(json, ']');
     free(path);
 }
 
-void result_entry(struct json *json, const struct volume *volume, uint32_t node)
+void result_entry(struct json *json, const struct view *view, uint32_t node)
 {
-    if (volume->outline->nodes[node].entry)
+    if (view->outline->nodes[node].entry)
         json_field_bool(json, "entry", true);
 }
 
@@ -36,12 +36,12 @@ void result_span(struct json *json, struct span span)
     json_end(json, ']');
 }
 
-void result_place(struct json *json, const struct volume *volume, uint32_t node)
+void result_place(struct json *json, const struct view *view, uint32_t node)
 {
-    const struct node *n = &volume->outline->nodes[node];
+    const struct node *n = &view->outline->nodes[node];
     const struct origin *origin = n->origin_count ? &n->origins[0] : NULL;
     if (origin)
-        json_field_string(json, "file", volume->outline->files[origin->file]);
+        json_field_string(json, "file", view->outline->files[origin->file]);
     else
         json_field_null(json, "file");
     if (n->anchor.size)
@@ -55,10 +55,10 @@ void result_place(struct json *json, const struct volume *volume, uint32_t node)
         json_null(json);
 }
 
-void result_children(struct json *json, const struct volume *volume,
+void result_children(struct json *json, const struct view *view,
                      uint32_t node)
 {
-    const struct node *nodes = volume->outline->nodes;
+    const struct node *nodes = view->outline->nodes;
     int count = 0;
     if (nodes[node].words)
         return;
@@ -67,7 +67,7 @@ void result_children(struct json *json, const struct volume *volume,
     for (uint32_t n = node + 1;
          n < nodes[node].end && count < RESULT_MAX_CHILDREN; n = nodes[n].end) {
         json_begin(json, '{');
-        result_node_id(json, "node", volume, n);
+        result_node_id(json, "node", view, n);
         json_field_string(json, "title", nodes[n].title);
         json_end(json, '}');
         count++;
@@ -75,8 +75,8 @@ void result_children(struct json *json, const struct volume *volume,
     json_end(json, ']');
 }
 
-int call_node(const struct call *call, const struct shelf *shelf,
-              const struct volume **ret_volume, uint32_t *ret_node,
+int call_node(const struct call *call, const struct snapshot *snapshot,
+              const struct view **ret_view, uint32_t *ret_node,
               struct err *err)
 {
     const char *name = json_get_text(call->params, "node", "");
@@ -86,25 +86,25 @@ int call_node(const struct call *call, const struct shelf *shelf,
                        "'%.100s' does not name a node; search "
                        "and toc print their names",
                        name);
-    if (!shelf_find(shelf, id, ret_volume, ret_node))
-        return shelf_check(shelf, NULL, err)
+    if (!snapshot_find(snapshot, id, ret_view, ret_node))
+        return snapshot_check(snapshot, NULL, err)
                    ? ERR_STORE
                    : err_set(err, ERR_NOT_FOUND,
                              "there is no node %s (any more)", name);
     return 0;
 }
 
-void result_damaged(struct json *json, const struct shelf *shelf,
+void result_damaged(struct json *json, const struct snapshot *snapshot,
                     const char *name)
 {
-    if (!shelf_damaged(shelf, name))
+    if (!snapshot_damaged(snapshot, name))
         return;
     json_key(json, "damaged");
     json_begin(json, '[');
-    for (size_t i = 0; i < shelf->damaged_count; i++) {
+    for (size_t i = 0; i < snapshot->damaged_count; i++) {
         json_begin(json, '{');
-        json_field_text(json, "manual", shelf->damaged[i].name);
-        json_field_text(json, "reason", shelf->damaged[i].why);
+        json_field_text(json, "manual", snapshot->damaged[i].name);
+        json_field_text(json, "reason", snapshot->damaged[i].why);
         json_end(json, '}');
     }
     json_end(json, ']');
@@ -124,15 +124,15 @@ int call_manual(const struct call *call, const char *name,
     return code;
 }
 
-int call_volume(const struct call *call, const struct shelf *shelf,
-                const char *name, const struct volume **ret_volume,
+int call_view(const struct call *call, const struct snapshot *snapshot,
+                const char *name, const struct view **ret_view,
                 struct err *err)
 {
     struct manual manual;
-    *ret_volume = shelf_volume(shelf, name);
-    if (*ret_volume)
+    *ret_view = snapshot_view(snapshot, name);
+    if (*ret_view)
         return 0;
-    int code = shelf_check(shelf, name, err);
+    int code = snapshot_check(snapshot, name, err);
     if (!code)
         code = call_manual(call, name, &manual, err);
     if (code)

@@ -47,16 +47,16 @@ static int check_name(const struct call *call, const char *name,
 }
 
 int selection_check(struct selection *selection, const struct call *call,
-                    const struct shelf *shelf, bool *ret_none, struct err *err)
+                    const struct snapshot *snapshot, bool *ret_none, struct err *err)
 {
     size_t kept = 0, count = selection->count;
     for (size_t i = 0; i < count; i++) {
         const char *name = selection->names[i];
-        if (shelf_volume(shelf, name)) {
+        if (snapshot_view(snapshot, name)) {
             selection->names[kept++] = name;
             continue;
         }
-        int code = shelf_check(shelf, name, err);
+        int code = snapshot_check(snapshot, name, err);
         if (!code)
             code = check_name(call, name, err);
         if (code)
@@ -68,21 +68,21 @@ int selection_check(struct selection *selection, const struct call *call,
 }
 
 int selection_check_damage(const struct selection *selection,
-                           const struct shelf *shelf, struct err *err)
+                           const struct snapshot *snapshot, struct err *err)
 {
-    int code = selection->count ? 0 : shelf_check(shelf, NULL, err);
+    int code = selection->count ? 0 : snapshot_check(snapshot, NULL, err);
     for (size_t i = 0; i < selection->count && !code; i++)
-        code = shelf_check(shelf, selection->names[i], err);
+        code = snapshot_check(snapshot, selection->names[i], err);
     return code;
 }
 
 void selection_put_searched(struct json *json, const struct call *call,
-                            const struct shelf *shelf)
+                            const struct snapshot *snapshot)
 {
     struct selection selection = selection_of(call);
     int64_t count = 0;
-    for (size_t i = 0; i < shelf->count; i++)
-        count += selection_has(&selection, shelf->volumes[i]->manual.name);
+    for (size_t i = 0; i < snapshot->count; i++)
+        count += selection_has(&selection, snapshot->views[i]->manual.name);
     json_field_int(json, "searched", count);
 }
 
@@ -104,26 +104,26 @@ static void put_one(struct json *json, bool *begun, const char *manual,
 }
 
 static void put_manual(struct json *json, const struct call *call,
-                       const struct shelf *shelf, const struct manual *manual,
+                       const struct snapshot *snapshot, const struct manual *manual,
                        bool *begun)
 {
     struct job_state state;
     jobs_state(call->daemon->jobs, manual->id, &state);
-    bool searched = shelf_volume(shelf, manual->name);
+    bool searched = snapshot_view(snapshot, manual->name);
     if (state.err.code)
         put_one(json, begun, manual->name, searched ? "stale" : "failed",
                 state.err.message);
-    else if (!searched && !shelf_check(shelf, manual->name, NULL))
+    else if (!searched && !snapshot_check(snapshot, manual->name, NULL))
         put_one(json, begun, manual->name, "indexing",
                 "it is being indexed for the first time");
 }
 
 void selection_put_missing(struct json *json, const struct call *call,
-                           const struct shelf *shelf)
+                           const struct snapshot *snapshot)
 {
     struct selection selection = selection_of(call);
-    if (selection_check_damage(&selection, shelf, NULL))
-        result_damaged(json, shelf,
+    if (selection_check_damage(&selection, snapshot, NULL))
+        result_damaged(json, snapshot,
                        selection.count == 1 ? selection.names[0] : NULL);
     struct store_txn *txn;
     struct manual *manuals = NULL;
@@ -136,7 +136,7 @@ void selection_put_missing(struct json *json, const struct call *call,
     store_end(txn);
     for (size_t i = 0; i < count; i++) {
         if (selection_has(&selection, manuals[i].name))
-            put_manual(json, call, shelf, &manuals[i], &begun);
+            put_manual(json, call, snapshot, &manuals[i], &begun);
         manual_free(&manuals[i]);
     }
     free(manuals);

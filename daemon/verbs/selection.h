@@ -20,22 +20,22 @@ bool selection_has(const struct selection *selection, const char *name);
  * there were some.  ERR_USAGE: a name that no manual has; ERR_STORE: a manual that
  * is damaged. */
 int selection_check(struct selection *selection, const struct call *call,
-                    const struct shelf *shelf, bool *ret_none,
+                    const struct snapshot *snapshot, bool *ret_none,
                     struct err *err);
 
-/* ERR_STORE when one of the selected manuals is damaged (shelf_check). */
+/* ERR_STORE when one of the selected manuals is damaged (snapshot_check). */
 int selection_check_damage(const struct selection *selection,
-                           const struct shelf *shelf, struct err *err);
+                           const struct snapshot *snapshot, struct err *err);
 
 /* "searched": how many manuals are. */
 void selection_put_searched(struct json *json, const struct call *call,
-                            const struct shelf *shelf);
+                            const struct snapshot *snapshot);
 
 /* "missing": {manual, state, reason}, the selected manuals that were not searched, or
  * not as their files are: state "indexing" (for the first time), "failed" (nothing
  * of it could be indexed) or "stale" (its last update failed); and "damaged"
  * (result_damaged).  No member where there is none. */
 void selection_put_missing(struct json *json, const struct call *call,
-                           const struct shelf *shelf);
+                           const struct snapshot *snapshot);
 
 #endif

@@ -20,10 +20,10 @@
 
 enum {
     DEFAULT_QUOTES = 4,
-    MOST_QUOTES = 20,
+    MAX_QUOTES = 20,
     SPARE = 4, /* passages looked at beyond those wanted */
     DEFAULT_TOKENS = 96,
-    MOST_STOPS = 16,
+    MAX_STOPS = 16,
     OPEN_MS = 1000 /* waited for a model that is being opened, if need not be */
 };
 
@@ -31,10 +31,10 @@ enum wanted { WANT_AUTO, WANT_GENERATED, WANT_PASSAGES };
 
 struct asking {
     const struct call *call;
-    struct shelf *shelf;
+    struct snapshot *snapshot;
     int wanted;  /* enum wanted */
-    size_t most; /* quotes */
-    struct slice stops[MOST_STOPS];
+    size_t max; /* quotes */
+    struct slice stops[MAX_STOPS];
     size_t stop_count;
     const char *session; /* its name; NULL: the question stands alone */
     struct conversation_past
@@ -44,7 +44,7 @@ struct asking {
     struct route_result route;
     struct passages passages;
     struct composed written; /* without its answer */
-    char declined[sizeof((struct err *)0)->message];
+    char abstained[sizeof((struct err *)0)->message];
     const char *kind;
     struct answer answer;
     double start, routed, first_token; /* clock_seconds, 0: none */
@@ -133,7 +133,7 @@ static void take_nodes(const struct answer *answer,
 {
     for (size_t i = 0; i < answer->count; i++) {
         const struct passage *passage = &answer->citations[i].passage;
-        uint64_t id = passage->volume->outline->nodes[passage->node].id;
+        uint64_t id = passage->view->outline->nodes[passage->node].id;
         size_t at = 0;
         while (at < turn->node_count && turn->nodes[at] != id)
             at++;
@@ -197,10 +197,10 @@ static void send_route(const struct asking *asking)
 static int find(struct asking *asking, struct err *err)
 {
     const struct call *call = asking->call;
-    size_t most = asking->most + SPARE;
+    size_t max = asking->max + SPARE;
     struct followed followed;
     struct route_context context = context_of(asking, &followed);
-    int code = search_question(call, asking->shelf, most,
+    int code = search_question(call, asking->snapshot, max,
                                asking->follows ? &context : NULL,
                                &asking->question, &asking->route, NULL, err);
     if (code)
@@ -208,12 +208,12 @@ static int find(struct asking *asking, struct err *err)
     asking->routed = clock_seconds();
     send_route(asking);
     if (!asking->route.count ||
-        asking->route.confidence < route_least_confidence)
+        asking->route.confidence < route_min_confidence)
         return 0;
     kind_set kinds;
     code = search_kinds(call, &kinds, err);
     return code ? code
-                : passages_choose(asking->shelf, &asking->route, most, kinds,
+                : passages_choose(asking->snapshot, &asking->route, max, kinds,
                                   &call->request->cancelled, &asking->passages,
                                   err);
 }
@@ -221,7 +221,7 @@ static int find(struct asking *asking, struct err *err)
 static void decline(struct asking *asking, const char *why)
 {
     log_debug("declined: %s", why);
-    snprintf(asking->declined, sizeof asking->declined, "%s", why);
+    snprintf(asking->abstained, sizeof asking->abstained, "%s", why);
 }
 
 static struct sampling sampling_of(const cJSON *params)
@@ -236,15 +236,15 @@ static struct sampling sampling_of(const cJSON *params)
 }
 
 /* The texts that end an answer. */
-static int read_stops(struct asking *asking, struct err *err)
+static int read_eos_ids(struct asking *asking, struct err *err)
 {
     const cJSON *item;
     cJSON_ArrayForEach (
         item, cJSON_GetObjectItemCaseSensitive(asking->call->params, "stop")) {
-        if (!item->valuestring[0] || asking->stop_count == MOST_STOPS)
+        if (!item->valuestring[0] || asking->stop_count == MAX_STOPS)
             return err_set(err, ERR_USAGE,
                            "stop must be at most %d texts, none of them empty",
-                           MOST_STOPS);
+                           MAX_STOPS);
         asking->stops[asking->stop_count++] = slice_of(item->valuestring);
     }
     return 0;
@@ -257,20 +257,20 @@ static int write_answer(struct asking *asking, struct err *err)
     bool must = asking->wanted == WANT_GENERATED;
     double start = clock_seconds();
     struct compose_options options = {
-        .most =
+        .max =
             (size_t)json_get_int(call->params, "max_tokens", DEFAULT_TOKENS),
         .sampling = sampling_of(call->params),
         .stops = asking->stops,
         .stop_count = asking->stop_count,
         .live = must,
-        .sure = !must};
+        .confident = !must};
     struct composed *written = &asking->written;
     struct err why = {.position = -1};
     if (!must && !engine_ready(call->daemon->engine, OPEN_MS)) {
         decline(asking, "the model is not open");
         return 0;
     }
-    int code = compose_answer(call, asking->shelf, &asking->passages, &options,
+    int code = compose_answer(call, asking->snapshot, &asking->passages, &options,
                               written, &why);
     if (!must && (code == ERR_MODEL || code == ERR_LIMIT)) {
         decline(asking, why.message);
@@ -283,9 +283,9 @@ static int write_answer(struct asking *asking, struct err *err)
     if (written->tokens)
         asking->first_token =
             start + (written->pack_ms + written->first_ms) / 1000;
-    if (written->declined)
-        decline(asking, written->declined);
-    if (must || !written->declined) {
+    if (written->abstained)
+        decline(asking, written->abstained);
+    if (must || !written->abstained) {
         asking->kind = written->answer.text.size ? "generated" : "none";
         asking->answer = written->answer;
     } else {
@@ -298,7 +298,7 @@ static int quote_passages(struct asking *asking, struct err *err)
 {
     asking->answer.fresh = true;
     int code = answer_from_passages(asking->call, &asking->passages,
-                                    asking->most, &asking->answer, err);
+                                    asking->max, &asking->answer, err);
     asking->kind = asking->answer.count ? "passages" : "none";
     return code;
 }
@@ -331,7 +331,7 @@ static int answer(struct asking *asking, struct err *err)
         code = quote_passages(asking, err);
     struct selection selection = selection_of(asking->call);
     if (!code && !strcmp(asking->kind, "none"))
-        code = selection_check_damage(&selection, asking->shelf, err);
+        code = selection_check_damage(&selection, asking->snapshot, err);
     if (!code)
         send_answer(asking);
     return code;
@@ -372,22 +372,22 @@ static void put_model(struct json *json, const struct asking *asking)
     json_field_text(json, "attention", shown ? written->attention : NULL);
     if (written->tokens)
         json_field_double(json, "answer_confidence", written->mean_log, 4);
-    if (asking->declined[0])
-        json_field_text(json, "declined", asking->declined);
+    if (asking->abstained[0])
+        json_field_text(json, "declined", asking->abstained);
 }
 
 static void put_result(struct json *json, const struct asking *asking)
 {
     const struct answer *answer = &asking->answer;
-    struct freshness fresh = freshness_of(asking->call, asking->shelf);
+    struct freshness fresh = freshness_of(asking->call, asking->snapshot);
     json_begin(json, '{');
     json_field_text(json, "kind", asking->kind);
     json_field_string(json, "answer", buf_slice(&answer->text));
-    search_generation(json, asking->call, asking->shelf);
+    search_generation(json, asking->call, asking->snapshot);
     json_field_bool(json, "fresh", answer->fresh && fresh.current);
     json_field_bool(json, "complete", fresh.complete);
-    selection_put_searched(json, asking->call, asking->shelf);
-    selection_put_missing(json, asking->call, asking->shelf);
+    selection_put_searched(json, asking->call, asking->snapshot);
+    selection_put_missing(json, asking->call, asking->snapshot);
     json_key(json, "citations");
     json_begin(json, '[');
     for (size_t i = 0; i < answer->count; i++)
@@ -413,17 +413,17 @@ static void put_result(struct json *json, const struct asking *asking)
 int verb_ask(struct call *call, struct json *json, struct err *err)
 {
     struct asking asking = {.call = call, .start = clock_seconds()};
-    asking.most = (size_t)json_get_int(call->params, "n", DEFAULT_QUOTES);
-    if (asking.most > MOST_QUOTES)
-        asking.most = MOST_QUOTES;
+    asking.max = (size_t)json_get_int(call->params, "n", DEFAULT_QUOTES);
+    if (asking.max > MAX_QUOTES)
+        asking.max = MAX_QUOTES;
     int code = read_wanted(&asking, err);
     if (!code)
-        code = read_stops(&asking, err);
+        code = read_eos_ids(&asking, err);
     if (!code)
         code = read_session(&asking, err);
     if (code)
         return code;
-    asking.shelf = library_shelf(call->daemon->library);
+    asking.snapshot = library_snapshot(call->daemon->library);
     code = answer(&asking, err);
     if (!code) {
         put_result(json, &asking);
@@ -434,6 +434,6 @@ int verb_ask(struct call *call, struct json *json, struct err *err)
     passages_free(&asking.passages);
     if (asking.routed > 0)
         route_result_free(&asking.route);
-    shelf_release(asking.shelf);
+    snapshot_unref(asking.snapshot);
     return code;
 }

@@ -10,14 +10,14 @@
 #include "memory/snapshot/content.h"
 
 enum {
-    MOST_LEVELS = 28, /* a level nests twice; JSON_MOST_DEPTH binds readers */
+    MAX_LEVELS = 28, /* a level nests twice; JSON_MAX_DEPTH binds readers */
     OPEN_WORDS = 10,  /* of the text, to find a place without an anchor */
-    MOST_FILE = 1 << 30
+    MAX_FILE = 1 << 30
 };
 
 /* ---- toc ---- */
 
-static void put_origins(struct json *json, const struct volume *volume,
+static void put_origins(struct json *json, const struct view *view,
                         const struct node *node)
 {
     json_key(json, "origins");
@@ -25,7 +25,7 @@ static void put_origins(struct json *json, const struct volume *volume,
     for (uint32_t i = 0; i < node->origin_count; i++) {
         const struct origin *origin = &node->origins[i];
         json_begin(json, '{');
-        json_field_string(json, "file", volume->outline->files[origin->file]);
+        json_field_string(json, "file", view->outline->files[origin->file]);
         json_key(json, "span");
         result_span(json, origin->span);
         json_end(json, '}');
@@ -34,26 +34,26 @@ static void put_origins(struct json *json, const struct volume *volume,
 }
 
 /* What toc and get say of a node, as members of the object that was begun. */
-static void put_node(struct json *json, const struct volume *volume,
+static void put_node(struct json *json, const struct view *view,
                      uint32_t node)
 {
-    const struct node *n = &volume->outline->nodes[node];
-    result_node_id(json, "id", volume, node);
+    const struct node *n = &view->outline->nodes[node];
+    result_node_id(json, "id", view, node);
     json_field_string(json, "title", n->title);
-    json_field_int(json, "level", tree_depth(volume->outline, node));
-    result_place(json, volume, node);
-    result_entry(json, volume, node);
-    put_origins(json, volume, n);
+    json_field_int(json, "level", tree_depth(view->outline, node));
+    result_place(json, view, node);
+    result_entry(json, view, node);
+    put_origins(json, view, n);
 }
 
 /* The node and `depth` levels below it. */
-static void put_branch(struct json *json, const struct volume *volume,
+static void put_branch(struct json *json, const struct view *view,
                        uint32_t node, int64_t depth)
 {
-    const struct node *nodes = volume->outline->nodes;
-    uint32_t open[MOST_LEVELS + 1]; /* the node's chain, whose "children" */
+    const struct node *nodes = view->outline->nodes;
+    uint32_t open[MAX_LEVELS + 1]; /* the node's chain, whose "children" */
     uint32_t opened = 0;            /* are being written */
-    int64_t levels = depth < MOST_LEVELS ? depth : MOST_LEVELS;
+    int64_t levels = depth < MAX_LEVELS ? depth : MAX_LEVELS;
     for (uint32_t n = node; n < nodes[node].end;) {
         while (opened && nodes[open[opened - 1]].end <= n) {
             json_end(json, ']');
@@ -62,7 +62,7 @@ static void put_branch(struct json *json, const struct volume *volume,
         }
         bool last = opened == levels;
         json_begin(json, '{');
-        put_node(json, volume, n);
+        put_node(json, view, n);
         if (last && depth > levels && nodes[n].end > n + 1)
             json_field_bool(json, "cut", true);
         json_key(json, "children");
@@ -77,7 +77,7 @@ static void put_branch(struct json *json, const struct volume *volume,
 }
 
 /* Several manuals: their roots under one that belongs to none. */
-static void put_all(struct json *json, const struct shelf *shelf, int64_t depth)
+static void put_all(struct json *json, const struct snapshot *snapshot, int64_t depth)
 {
     json_begin(json, '{');
     json_field_text(json, "id", "");
@@ -91,52 +91,52 @@ static void put_all(struct json *json, const struct shelf *shelf, int64_t depth)
     json_end(json, ']');
     json_key(json, "children");
     json_begin(json, '[');
-    for (size_t i = 0; i < shelf->count && depth > 0; i++)
-        put_branch(json, shelf->volumes[i], 0, depth - 1);
+    for (size_t i = 0; i < snapshot->count && depth > 0; i++)
+        put_branch(json, snapshot->views[i], 0, depth - 1);
     json_end(json, ']');
-    result_damaged(json, shelf, NULL);
+    result_damaged(json, snapshot, NULL);
     json_end(json, '}');
 }
 
-static int put_toc(const struct call *call, const struct shelf *shelf,
+static int put_toc(const struct call *call, const struct snapshot *snapshot,
                    struct json *json, struct err *err)
 {
     const char *name = json_get_text(call->params, "manual", NULL);
     int64_t depth = json_get_int(call->params, "depth", INT32_MAX);
-    const struct volume *volume = NULL;
+    const struct view *view = NULL;
     uint32_t node = 0;
     int code = 0;
     if (json_get_text(call->params, "node", NULL))
-        code = call_node(call, shelf, &volume, &node, err);
+        code = call_node(call, snapshot, &view, &node, err);
     else if (name)
-        code = call_volume(call, shelf, name, &volume, err);
-    else if (!shelf->count)
-        code = shelf_check(shelf, NULL, err)
+        code = call_view(call, snapshot, name, &view, err);
+    else if (!snapshot->count)
+        code = snapshot_check(snapshot, NULL, err)
                    ? ERR_STORE
                    : err_set(err, ERR_NOT_FOUND,
                              "no manual is indexed yet: lectern add DIR");
-    else if (shelf->count == 1 && !shelf->damaged_count)
-        volume = shelf->volumes[0];
+    else if (snapshot->count == 1 && !snapshot->damaged_count)
+        view = snapshot->views[0];
     if (code)
         return code;
-    if (volume)
-        put_branch(json, volume, node, depth);
+    if (view)
+        put_branch(json, view, node, depth);
     else
-        put_all(json, shelf, depth);
+        put_all(json, snapshot, depth);
     return 0;
 }
 
 int verb_toc(struct call *call, struct json *json, struct err *err)
 {
-    struct shelf *shelf = library_shelf(call->daemon->library);
-    int code = put_toc(call, shelf, json, err);
-    shelf_release(shelf);
+    struct snapshot *snapshot = library_snapshot(call->daemon->library);
+    int code = put_toc(call, snapshot, json, err);
+    snapshot_unref(snapshot);
     return code;
 }
 
 /* ---- get ---- */
 
-static void put_blocks(struct json *json, const struct volume *volume,
+static void put_blocks(struct json *json, const struct view *view,
                        uint32_t number, const struct content *content)
 {
     const struct node *node = content->node;
@@ -149,8 +149,8 @@ static void put_blocks(struct json *json, const struct volume *volume,
         if (block->info.size)
             json_field_string(json, "info", block->info);
         json_field_string(json, "text", block->text);
-        uint32_t file = content_file(content, volume, number, block);
-        json_field_string(json, "file", volume->outline->files[file]);
+        uint32_t file = content_file(content, view, number, block);
+        json_field_string(json, "file", view->outline->files[file]);
         json_key(json, "span");
         result_span(json, block->origin.span);
         json_end(json, '}');
@@ -158,20 +158,20 @@ static void put_blocks(struct json *json, const struct volume *volume,
     json_end(json, ']');
 }
 
-static void put_refs(struct json *json, const struct volume *volume,
+static void put_refs(struct json *json, const struct view *view,
                      uint32_t node, const struct node *content)
 {
     json_key(json, "refs");
     json_begin(json, '[');
     for (uint32_t i = 0; content && i < content->ref_count; i++) {
         const struct ref *ref = &content->refs[i];
-        uint32_t target = volume_follow(volume, node, ref->url);
+        uint32_t target = view_follow(view, node, ref->url);
         json_begin(json, '{');
         json_field_string(json, "text", ref->text);
         if (target == TREE_NONE)
             json_field_null(json, "node");
         else
-            result_node_id(json, "node", volume, target);
+            result_node_id(json, "node", view, target);
         json_field_string(json, "url", ref->url);
         json_end(json, '}');
     }
@@ -187,17 +187,17 @@ static void put_aliases(struct json *json, const struct node *node)
     json_end(json, ']');
 }
 
-static void put_dropped(struct json *json, const struct volume *volume,
-                        uint32_t file, const struct dropped *dropped)
+static void put_dropped(struct json *json, const struct view *view,
+                        uint32_t file, const struct boilerplate *boilerplate)
 {
     json_key(json, "dropped");
     json_begin(json, '[');
-    for (size_t i = 0; i < dropped->count; i++) {
-        const struct dropped_text *text = &dropped->texts[i];
+    for (size_t i = 0; i < boilerplate->count; i++) {
+        const struct boilerplate_text *text = &boilerplate->texts[i];
         json_begin(json, '{');
         json_field_string(json, "reason", text->reason);
         json_field_string(json, "text", text->text);
-        json_field_string(json, "file", volume->outline->files[file]);
+        json_field_string(json, "file", view->outline->files[file]);
         json_key(json, "span");
         result_span(json, text->span);
         json_end(json, '}');
@@ -205,46 +205,46 @@ static void put_dropped(struct json *json, const struct volume *volume,
     json_end(json, ']');
 }
 
-static int put_section(const struct call *call, const struct shelf *shelf,
+static int put_section(const struct call *call, const struct snapshot *snapshot,
                        struct json *json, struct err *err)
 {
-    const struct volume *volume;
+    const struct view *view;
     struct content content;
-    struct dropped dropped = {0};
+    struct boilerplate boilerplate = {0};
     uint32_t node;
     bool all = json_get_bool(call->params, "all", false);
-    int code = call_node(call, shelf, &volume, &node, err);
+    int code = call_node(call, snapshot, &view, &node, err);
     if (!code && all)
-        code = dropped_read(call, volume, node, &dropped, err);
+        code = boilerplate_read(call, view, node, &boilerplate, err);
     if (code)
         return code;
-    code = content_open(shelf, volume, node, &content, err);
+    code = content_open(snapshot, view, node, &content, err);
     if (code && code != ERR_NOT_FOUND) {
-        dropped_free(&dropped);
+        boilerplate_free(&boilerplate);
         return code;
     }
     json_begin(json, '{');
-    put_node(json, volume, node);
-    json_field_text(json, "manual", volume->manual.name);
-    result_path(json, volume, node);
-    put_blocks(json, volume, node, &content);
-    put_refs(json, volume, node, content.node);
-    put_aliases(json, &volume->outline->nodes[node]);
-    result_children(json, volume, node);
+    put_node(json, view, node);
+    json_field_text(json, "manual", view->manual.name);
+    result_path(json, view, node);
+    put_blocks(json, view, node, &content);
+    put_refs(json, view, node, content.node);
+    put_aliases(json, &view->outline->nodes[node]);
+    result_children(json, view, node);
     if (all)
-        put_dropped(json, volume, volume->outline->nodes[node].source_tree,
-                    &dropped);
+        put_dropped(json, view, view->outline->nodes[node].source_tree,
+                    &boilerplate);
     json_end(json, '}');
-    dropped_free(&dropped);
+    boilerplate_free(&boilerplate);
     content_close(&content);
     return 0;
 }
 
 int verb_get(struct call *call, struct json *json, struct err *err)
 {
-    struct shelf *shelf = library_shelf(call->daemon->library);
-    int code = put_section(call, shelf, json, err);
-    shelf_release(shelf);
+    struct snapshot *snapshot = library_snapshot(call->daemon->library);
+    int code = put_section(call, snapshot, json, err);
+    snapshot_unref(snapshot);
     return code;
 }
 
@@ -255,7 +255,7 @@ static int64_t line_at(const struct source_root *root, const char *path,
                        uint64_t offset)
 {
     struct buf start = {0};
-    if (offset > MOST_FILE ||
+    if (offset > MAX_FILE ||
         source_read_span(root, path, 0, offset, &start, NULL))
         return 0;
     int64_t line = 1;
@@ -280,12 +280,12 @@ static void first_words(struct slice text, struct buf *ret)
     }
 }
 
-static void put_words(struct json *json, const struct shelf *shelf,
-                      const struct volume *volume, uint32_t node)
+static void put_words(struct json *json, const struct snapshot *snapshot,
+                      const struct view *view, uint32_t node)
 {
     struct content content;
     struct buf words = {0};
-    if (!content_open(shelf, volume, node, &content, NULL)) {
+    if (!content_open(snapshot, view, node, &content, NULL)) {
         if (content.node->block_count)
             first_words(content.node->blocks[0].text, &words);
         content_close(&content);
@@ -317,15 +317,15 @@ static void put_bytes(struct json *json, struct slice path)
     buf_free(&encoded);
 }
 
-static int put_place(const struct call *call, const struct shelf *shelf,
+static int put_place(const struct call *call, const struct snapshot *snapshot,
                      struct json *json, struct err *err)
 {
-    const struct volume *volume;
+    const struct view *view;
     uint32_t node;
-    int code = call_node(call, shelf, &volume, &node, err);
+    int code = call_node(call, snapshot, &view, &node, err);
     if (code)
         return code;
-    const struct tree *outline = volume->outline;
+    const struct tree *outline = view->outline;
     uint32_t at = node;
     /* A node without a place of its own: where its content begins. */
     while (at < outline->nodes[node].end && !outline->nodes[at].origin_count)
@@ -334,7 +334,7 @@ static int put_place(const struct call *call, const struct shelf *shelf,
         return err_set(err, ERR_NOT_FOUND, "the node has no place in a file");
     const struct node *n = &outline->nodes[at];
     struct buf path = {0};
-    struct source_root root = index_root(&volume->manual);
+    struct source_root root = index_root(&view->manual);
     file_join(&path, root.path, outline->files[n->origins[0].file].data);
     code = check_place(&root, path.data, err);
     if (code) {
@@ -348,7 +348,7 @@ static int put_place(const struct call *call, const struct shelf *shelf,
         json_field_string(json, "anchor", n->anchor);
     else
         json_field_null(json, "anchor");
-    put_words(json, shelf, volume, at);
+    put_words(json, snapshot, view, at);
     json_field_int(json, "line",
                    line_at(&root, path.data, n->origins[0].span.from));
     /* A source is read in an editor, not in a browser. */
@@ -360,8 +360,8 @@ static int put_place(const struct call *call, const struct shelf *shelf,
 
 int verb_open(struct call *call, struct json *json, struct err *err)
 {
-    struct shelf *shelf = library_shelf(call->daemon->library);
-    int code = put_place(call, shelf, json, err);
-    shelf_release(shelf);
+    struct snapshot *snapshot = library_snapshot(call->daemon->library);
+    int code = put_place(call, snapshot, json, err);
+    snapshot_unref(snapshot);
     return code;
 }

@@ -54,10 +54,10 @@ static void put_failure(struct json *json, const char *manual,
     json_end(json, '}');
 }
 
-static bool is_left_out(const struct tree *outline, const char *path)
+static bool is_excluded(const struct tree *outline, const char *path)
 {
     for (uint32_t i = 0; i < outline->file_count; i++)
-        if (outline->left_out[i] && slice_is(outline->files[i], path))
+        if (outline->excluded[i] && slice_is(outline->files[i], path))
             return true;
     return false;
 }
@@ -111,17 +111,17 @@ static int put_all_failed(const struct call *call, const char *only,
 
 /* A part of a document was read by itself too: what was wrong then is not. */
 static int put_warned(struct json *json, struct store_txn *txn,
-                      const struct volume *volume, struct err *err)
+                      const struct view *view, struct err *err)
 {
     struct file *files;
     size_t count;
-    int code = store_list_files(txn, volume->manual.id, &files, &count, err);
+    int code = store_list_files(txn, view->manual.id, &files, &count, err);
     if (code)
         return code;
     for (size_t i = 0; i < count; i++) {
         bool told = files[i].state == FILE_INDEXED && files[i].reports[0];
-        if (told && !is_left_out(volume->outline, files[i].path))
-            put_warnings(json, volume->manual.name, &files[i]);
+        if (told && !is_excluded(view->outline, files[i].path))
+            put_warnings(json, view->manual.name, &files[i]);
         file_free(&files[i]);
     }
     free(files);
@@ -135,14 +135,14 @@ static int put_all_warned(const struct call *call, const char *only,
     int code = store_read(call->daemon->store, &txn, err);
     if (code)
         return code;
-    struct shelf *shelf = library_shelf(call->daemon->library);
+    struct snapshot *snapshot = library_snapshot(call->daemon->library);
     json_key(json, "warnings");
     json_begin(json, '[');
-    for (size_t i = 0; i < shelf->count && !code; i++)
-        if (!only || !strcmp(only, shelf->volumes[i]->manual.name))
-            code = put_warned(json, txn, shelf->volumes[i], err);
+    for (size_t i = 0; i < snapshot->count && !code; i++)
+        if (!only || !strcmp(only, snapshot->views[i]->manual.name))
+            code = put_warned(json, txn, snapshot->views[i], err);
     json_end(json, ']');
-    shelf_release(shelf);
+    snapshot_unref(snapshot);
     store_end(txn);
     return code;
 }
@@ -159,13 +159,13 @@ static void put_reason(struct json *json, const char *manual, struct slice file,
 
 /* Links that are not followed, then pages without content. */
 static int put_reasons(struct json *json, struct store_txn *txn,
-                       const struct volume *volume, struct err *err)
+                       const struct view *view, struct err *err)
 {
-    const struct tree *outline = volume->outline;
-    const char *manual = volume->manual.name;
+    const struct tree *outline = view->outline;
+    const char *manual = view->manual.name;
     struct file *files;
     size_t count;
-    int code = store_list_files(txn, volume->manual.id, &files, &count, err);
+    int code = store_list_files(txn, view->manual.id, &files, &count, err);
     if (code)
         return code;
     for (size_t i = 0; i < count; i++) {
@@ -175,29 +175,29 @@ static int put_reasons(struct json *json, struct store_txn *txn,
     }
     free(files);
     for (uint32_t i = 0; i < outline->file_count; i++) {
-        if (outline->left_out[i])
+        if (outline->excluded[i])
             put_reason(json, manual, outline->files[i],
-                       left_out_name(outline->left_out[i]));
+                       excluded_name(outline->excluded[i]));
     }
     return 0;
 }
 
 /* Files that are read and not in the tree. */
-static int put_all_left_out(const struct call *call, const char *only,
+static int put_all_excluded(const struct call *call, const char *only,
                             struct json *json, struct err *err)
 {
     struct store_txn *txn;
     int code = store_read(call->daemon->store, &txn, err);
     if (code)
         return code;
-    struct shelf *shelf = library_shelf(call->daemon->library);
+    struct snapshot *snapshot = library_snapshot(call->daemon->library);
     json_key(json, "left_out");
     json_begin(json, '[');
-    for (size_t i = 0; i < shelf->count && !code; i++)
-        if (!only || !strcmp(only, shelf->volumes[i]->manual.name))
-            code = put_reasons(json, txn, shelf->volumes[i], err);
+    for (size_t i = 0; i < snapshot->count && !code; i++)
+        if (!only || !strcmp(only, snapshot->views[i]->manual.name))
+            code = put_reasons(json, txn, snapshot->views[i], err);
     json_end(json, ']');
-    shelf_release(shelf);
+    snapshot_unref(snapshot);
     store_end(txn);
     return code;
 }
@@ -218,7 +218,7 @@ int verb_failed(struct call *call, struct json *json, struct err *err)
     if (!code)
         code = put_all_warned(call, name, json, err);
     if (!code && json_get_bool(call->params, "left_out", false))
-        code = put_all_left_out(call, name, json, err);
+        code = put_all_excluded(call, name, json, err);
     json_end(json, '}');
     return code;
 }

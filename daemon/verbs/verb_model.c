@@ -55,7 +55,7 @@ static void put_device(struct json *json, const struct engine_state *state)
                                                                 : "cuda");
     if (state->device_note[0])
         json_field_text(json, "reason", state->device_note);
-    json_field_bool(json, "failed", state->device_lost);
+    json_field_bool(json, "failed", state->device_failed);
     if (state->device_there) {
         char version[32];
         snprintf(version, sizeof version, "%u.%u", device->major,

@@ -9,7 +9,7 @@
 #include "daemon/verbs/selection.h"
 #include "memory/snapshot/content.h"
 
-enum { DEFAULT_HITS = 10, MOST_RESULT = 32 << 20 };
+enum { DEFAULT_HITS = 10, MAX_RESULT = 32 << 20 };
 
 static int mode_of(const char *name, int *ret_mode, struct err *err)
 {
@@ -86,19 +86,19 @@ static bool may_fold(const struct route_request *request)
     return !request->manual_count && !request->under && !request->file;
 }
 
-static void fold(const struct shelf *shelf, struct route_result *route,
-                 size_t most, struct copies *ret_copies)
+static void fold(const struct snapshot *snapshot, struct route_result *route,
+                 size_t max, struct copies *ret_copies)
 {
     struct copies copies;
-    copies_fold(shelf, route, most, &copies);
+    copies_fold(snapshot, route, max, &copies);
     if (ret_copies)
         *ret_copies = copies;
     else
         copies_free(&copies);
 }
 
-int search_question(const struct call *call, const struct shelf *shelf,
-                    size_t most, const struct route_context *context,
+int search_question(const struct call *call, const struct snapshot *snapshot,
+                    size_t max, const struct route_context *context,
                     struct question *ret_question,
                     struct route_result *ret_route, struct copies *ret_copies,
                     struct err *err)
@@ -108,7 +108,7 @@ int search_question(const struct call *call, const struct shelf *shelf,
     struct route_request request = {
         .query = json_get_text(params, "query", ""),
         .file = json_get_text(params, "file", NULL),
-        .most = most,
+        .max = max,
         .context = context,
         .explain = json_get_bool(params, "explain", false)};
     struct route_weights weights;
@@ -125,14 +125,14 @@ int search_question(const struct call *call, const struct shelf *shelf,
                        under);
     struct selection selection = selection_of(call);
     bool none;
-    code = selection_check(&selection, call, shelf, &none, err);
+    code = selection_check(&selection, call, snapshot, &none, err);
     if (code)
         return code;
     request.manuals = selection.names;
     request.manual_count = selection.count;
     bool folded = may_fold(&request);
     if (folded)
-        request.most = copies_depth(most);
+        request.max = copies_depth(max);
     if (ret_copies)
         *ret_copies = (struct copies){0};
     if (none) {
@@ -147,28 +147,28 @@ int search_question(const struct call *call, const struct shelf *shelf,
     request.vector = question.vector;
     request.policy = question.policy;
     request.embeds = question.embeds;
-    code = route_question(shelf, &request, ret_route, err);
+    code = route_question(snapshot, &request, ret_route, err);
     question_free(&question);
     question.vector = NULL;
     if (!code && !ret_route->count) {
-        code = selection_check_damage(&selection, shelf, err);
+        code = selection_check_damage(&selection, snapshot, err);
         if (code)
             route_result_free(ret_route);
     }
     if (!code && folded)
-        fold(shelf, ret_route, most, ret_copies);
+        fold(snapshot, ret_route, max, ret_copies);
     if (!code)
         *ret_question = question;
     return code;
 }
 
 void search_generation(struct json *json, const struct call *call,
-                       const struct shelf *shelf)
+                       const struct snapshot *snapshot)
 {
     struct selection selection = selection_of(call);
     uint64_t generation = 0;
-    for (size_t i = 0; i < shelf->count; i++) {
-        const struct manual *manual = &shelf->volumes[i]->manual;
+    for (size_t i = 0; i < snapshot->count; i++) {
+        const struct manual *manual = &snapshot->views[i]->manual;
         if (selection_has(&selection, manual->name) &&
             manual->generation > generation)
             generation = manual->generation;
@@ -202,9 +202,9 @@ static void explain_steps(struct json *json, const struct route_result *route)
         json_begin(json, '{');
         json_field_text(json, "by", route_ranking_names[step->ranking]);
         json_field_int(json, "depth", step->depth);
-        result_node_id(json, "node", step->volume, step->node);
+        result_node_id(json, "node", step->view, step->node);
         json_field_string(json, "title",
-                          step->volume->outline->nodes[step->node].title);
+                          step->view->outline->nodes[step->node].title);
         json_field_double(json, "score", step->score, 6);
         json_field_bool(json, "kept", step->kept);
         json_end(json, '}');
@@ -230,7 +230,7 @@ static void explain_hits(struct json *json, const struct route_result *route)
     for (size_t i = 0; i < route->count; i++) {
         const struct route_hit *hit = &route->hits[i];
         json_begin(json, '{');
-        result_node_id(json, "node", hit->volume, hit->node);
+        result_node_id(json, "node", hit->view, hit->node);
         json_field_double(json, "score", hit->score, 6);
         for (int r = 0; r < ROUTE_RANKINGS; r++) {
             if (!hit->by[r].rank)
@@ -289,7 +289,7 @@ void search_explain(struct json *json, const struct call *call,
     explain_weights(json, route);
     explain_hits(json, route);
     json_field_double(json, "confidence", route->confidence, 4);
-    json_field_double(json, "least_confidence", route_least_confidence, 4);
+    json_field_double(json, "least_confidence", route_min_confidence, 4);
     json_end(json, '}');
 }
 
@@ -300,24 +300,24 @@ static void put_block(struct json *json, const struct route_hit *hit,
     if (hit->block >= content->node->block_count)
         return;
     const struct block *block = &content->node->blocks[hit->block];
-    uint32_t file = content_file(content, hit->volume, hit->node, block);
+    uint32_t file = content_file(content, hit->view, hit->node, block);
     json_key(json, "block");
     json_begin(json, '{');
     json_field_text(json, "kind", block_kind_name(block->kind));
     json_field_string(json, "text", block->text);
-    json_field_string(json, "file", hit->volume->outline->files[file]);
+    json_field_string(json, "file", hit->view->outline->files[file]);
     json_key(json, "span");
     result_span(json, block->origin.span);
     json_end(json, '}');
 }
 
 /* The whole own text of an outline's node, and what it was scored by. */
-static int put_texts(struct json *json, const struct shelf *shelf,
+static int put_texts(struct json *json, const struct snapshot *snapshot,
                      const struct route_hit *hit, struct err *err)
 {
     struct content content;
     struct buf text = {0};
-    int code = content_open(shelf, hit->volume, hit->node, &content, err);
+    int code = content_open(snapshot, hit->view, hit->node, &content, err);
     if (code && code != ERR_NOT_FOUND)
         return code;
     if (!code) {
@@ -332,7 +332,7 @@ static int put_texts(struct json *json, const struct shelf *shelf,
 
 /* Files that were looked at: results share them. */
 struct looked {
-    const struct volume *volume;
+    const struct view *view;
     uint32_t file;
     bool fresh;
 };
@@ -345,49 +345,49 @@ struct looks {
 
 static bool is_fresh(struct looks *looks, const struct route_hit *hit)
 {
-    const struct node *node = &hit->volume->outline->nodes[hit->node];
+    const struct node *node = &hit->view->outline->nodes[hit->node];
     if (!node->origin_count)
         return true;
     uint32_t file = node->origins[0].file;
     for (size_t i = looks->count; i-- > 0;)
-        if (looks->items[i].volume == hit->volume &&
+        if (looks->items[i].view == hit->view &&
             looks->items[i].file == file)
             return looks->items[i].fresh;
-    bool fresh = quote_is_fresh(hit->volume, file);
-    looks->items[looks->count++] = (struct looked){hit->volume, file, fresh};
+    bool fresh = quote_is_fresh(hit->view, file);
+    looks->items[looks->count++] = (struct looked){hit->view, file, fresh};
     looks->fresh = looks->fresh && fresh;
     return fresh;
 }
 
-static int put_hit(struct json *json, const struct shelf *shelf,
+static int put_hit(struct json *json, const struct snapshot *snapshot,
                    const struct route_result *route,
                    const struct copies *copies, size_t number,
                    struct looks *looks, struct err *err)
 {
     const struct route_hit *hit = &route->hits[number];
     json_begin(json, '{');
-    result_node_id(json, "node", hit->volume, hit->node);
-    json_field_text(json, "manual", hit->volume->manual.name);
-    result_path(json, hit->volume, hit->node);
-    result_entry(json, hit->volume, hit->node);
-    result_place(json, hit->volume, hit->node);
+    result_node_id(json, "node", hit->view, hit->node);
+    json_field_text(json, "manual", hit->view->manual.name);
+    result_path(json, hit->view, hit->node);
+    result_entry(json, hit->view, hit->node);
+    result_place(json, hit->view, hit->node);
     json_field_double(json, "score", hit->score, 6);
     json_field_double(json, "coverage", hit->coverage, 4);
     json_field_bool(json, "fresh", is_fresh(looks, hit));
-    int code = put_texts(json, shelf, hit, err);
-    result_children(json, hit->volume, hit->node);
+    int code = put_texts(json, snapshot, hit, err);
+    result_children(json, hit->view, hit->node);
     copies_put(json, copies, number);
     json_end(json, '}');
     return code;
 }
 
 static int put_results(struct json *json, const struct call *call,
-                       const struct shelf *shelf,
+                       const struct snapshot *snapshot,
                        const struct route_result *route,
                        const struct copies *copies, struct err *err)
 {
     int code = 0;
-    struct freshness fresh = freshness_of(call, shelf);
+    struct freshness fresh = freshness_of(call, snapshot);
     struct looks looks = {
         .items = mem_alloc(route->count * sizeof *looks.items), .fresh = true};
     json_key(json, "results");
@@ -395,19 +395,19 @@ static int put_results(struct json *json, const struct call *call,
     for (size_t i = 0; i < route->count && !code; i++) {
         if (atomic_load(&call->request->cancelled))
             code = err_set(err, ERR_CANCELLED, "cancelled");
-        else if (json->out->size > MOST_RESULT)
+        else if (json->out->size > MAX_RESULT)
             code = err_set(err, ERR_LIMIT,
                            "the first %zu results alone have more than %d MB: "
                            "ask for fewer with -n",
-                           i, MOST_RESULT >> 20);
+                           i, MAX_RESULT >> 20);
         else
-            code = put_hit(json, shelf, route, copies, i, &looks, err);
+            code = put_hit(json, snapshot, route, copies, i, &looks, err);
     }
     json_end(json, ']');
     json_field_bool(json, "fresh", looks.fresh && fresh.current);
     json_field_bool(json, "complete", fresh.complete);
-    selection_put_searched(json, call, shelf);
-    selection_put_missing(json, call, shelf);
+    selection_put_searched(json, call, snapshot);
+    selection_put_missing(json, call, snapshot);
     free(looks.items);
     return code;
 }
@@ -415,20 +415,20 @@ static int put_results(struct json *json, const struct call *call,
 int verb_search(struct call *call, struct json *json, struct err *err)
 {
     double start = clock_seconds();
-    size_t most = (size_t)json_get_int(call->params, "n", DEFAULT_HITS);
-    struct shelf *shelf = library_shelf(call->daemon->library);
+    size_t max = (size_t)json_get_int(call->params, "n", DEFAULT_HITS);
+    struct snapshot *snapshot = library_snapshot(call->daemon->library);
     struct route_result route;
     struct question question;
     struct copies copies;
-    int code = search_question(call, shelf, most, NULL, &question, &route,
+    int code = search_question(call, snapshot, max, NULL, &question, &route,
                                &copies, err);
     if (!code) {
         double routed = clock_seconds();
         json_begin(json, '{');
         json_field_text(json, "query",
                         json_get_text(call->params, "query", ""));
-        search_generation(json, call, shelf);
-        code = put_results(json, call, shelf, &route, &copies, err);
+        search_generation(json, call, snapshot);
+        code = put_results(json, call, snapshot, &route, &copies, err);
         search_terms(json, &route);
         search_explain(json, call, &route);
         json_field_text(json, "model", question.model);
@@ -443,6 +443,6 @@ int verb_search(struct call *call, struct json *json, struct err *err)
         copies_free(&copies);
         route_result_free(&route);
     }
-    shelf_release(shelf);
+    snapshot_unref(snapshot);
     return code;
 }

@@ -12,8 +12,8 @@
  * up; NULL: it stands alone.  Asked of all manuals, hits that are copies of one
  * before them (copies.h) are left out, and listed in *ret_copies, to be freed with
  * copies_free; NULL: not wanted. */
-int search_question(const struct call *call, const struct shelf *shelf,
-                    size_t most, const struct route_context *context,
+int search_question(const struct call *call, const struct snapshot *snapshot,
+                    size_t max, const struct route_context *context,
                     struct question *ret_question,
                     struct route_result *ret_route, struct copies *ret_copies,
                     struct err *err);
@@ -23,7 +23,7 @@ int search_kinds(const struct call *call, kind_set *ret, struct err *err);
 
 /* "generation" of what is searched. */
 void search_generation(struct json *json, const struct call *call,
-                       const struct shelf *shelf);
+                       const struct snapshot *snapshot);
 
 /* "terms": stems of what was asked for, without the everyday words. */
 void search_terms(struct json *json, const struct route_result *route);

@@ -65,29 +65,29 @@ static struct wanted wanted_policy(struct daemon *daemon)
     return (struct wanted){true, memories_policy(&daemon->policy, &facts)};
 }
 
-static const char *memories_name(const struct volume *volume,
+static const char *memories_name(const struct view *view,
                                  const struct job_state *state,
                                  const struct wanted *wanted)
 {
-    const struct vectors *vectors = volume ? volume->vectors : NULL;
+    const struct vectors *vectors = view ? view->vectors : NULL;
     if (state->encoding)
         return "computing";
     if (!vectors)
         return "none";
     bool current =
-        vectors_generation(vectors) == volume->manual.generation &&
+        vectors_generation(vectors) == view->manual.generation &&
         (!wanted->known || hash_equal(vectors_policy(vectors), wanted->policy));
     return current ? "current" : "older";
 }
 
-static void put_memories(struct json *json, const struct volume *volume,
+static void put_memories(struct json *json, const struct view *view,
                          const struct job_state *state,
                          const struct wanted *wanted)
 {
-    bool any = volume && volume->vectors;
-    json_field_text(json, "memories", memories_name(volume, state, wanted));
+    bool any = view && view->vectors;
+    json_field_text(json, "memories", memories_name(view, state, wanted));
     json_field_int(json, "segments",
-                   any ? (int64_t)vectors_segments(volume->vectors) : 0);
+                   any ? (int64_t)vectors_segments(view->vectors) : 0);
     json_field_int(json, "encoded", (int64_t)state->encoded_so_far);
     if (state->to_encode) {
         json_key(json, "encoding");
@@ -118,17 +118,17 @@ static void put_backlog(struct json *json, const struct job_state *state)
 }
 
 /* How many files are not in the tree, by why. */
-static void put_left_out(struct json *json, const struct manual *manual,
-                         const struct volume *volume)
+static void put_excluded(struct json *json, const struct manual *manual,
+                         const struct view *view)
 {
-    int64_t counts[LEFT_OUT_KINDS] = {0};
-    for (uint32_t i = 0; volume && i < volume->outline->file_count; i++)
-        counts[volume->outline->left_out[i]]++;
+    int64_t counts[EXCLUDED_KINDS] = {0};
+    for (uint32_t i = 0; view && i < view->outline->file_count; i++)
+        counts[view->outline->excluded[i]]++;
     json_key(json, "left_out");
     json_begin(json, '{');
-    for (int why = LEFT_OUT_NOT + 1; why < LEFT_OUT_KINDS; why++)
+    for (int why = EXCLUDED_NOT + 1; why < EXCLUDED_KINDS; why++)
         if (counts[why])
-            json_field_int(json, left_out_name(why), counts[why]);
+            json_field_int(json, excluded_name(why), counts[why]);
     if (manual->not_followed)
         json_field_int(json, "link", (int64_t)manual->not_followed);
     json_end(json, '}');
@@ -136,17 +136,17 @@ static void put_left_out(struct json *json, const struct manual *manual,
 
 /* Why nothing of a manual can be read, if so: that goes before why an update
  * failed. */
-static void check_damage(const struct shelf *shelf, const struct manual *manual,
+static void check_damage(const struct snapshot *snapshot, const struct manual *manual,
                          struct err *err)
 {
-    if (!shelf_volume(shelf, manual->name) &&
-        shelf_damaged(shelf, manual->name))
-        shelf_check(shelf, manual->name, err);
+    if (!snapshot_view(snapshot, manual->name) &&
+        snapshot_damaged(snapshot, manual->name))
+        snapshot_check(snapshot, manual->name, err);
 }
 
 static void put_manual(struct json *json, const struct manual *manual,
                        const struct job_state *state,
-                       const struct volume *volume, const struct wanted *wanted)
+                       const struct view *view, const struct wanted *wanted)
 {
     json_begin(json, '{');
     json_field_text(json, "name", manual->name);
@@ -156,7 +156,7 @@ static void put_manual(struct json *json, const struct manual *manual,
     json_field_int(json, "nodes", (int64_t)manual->nodes);
     json_field_int(json, "words", (int64_t)manual->words);
     json_field_int(json, "failed", (int64_t)manual->failed);
-    put_left_out(json, manual, volume);
+    put_excluded(json, manual, view);
     if (state->counted)
         json_field_int(json, "pending", (int64_t)state->pending);
     else
@@ -173,7 +173,7 @@ static void put_manual(struct json *json, const struct manual *manual,
     }
     if (state->retry_ms >= 0)
         json_field_double(json, "retry_in", (double)state->retry_ms / 1000, 1);
-    put_memories(json, volume, state, wanted);
+    put_memories(json, view, state, wanted);
     json_end(json, '}');
 }
 
@@ -182,25 +182,25 @@ static void put_manuals(struct json *json, const struct call *call,
                         const struct manuals *manuals, const char **ret_state)
 {
     bool busy = false, failed = false;
-    struct shelf *shelf = library_shelf(call->daemon->library);
+    struct snapshot *snapshot = library_snapshot(call->daemon->library);
     struct wanted wanted = wanted_policy(call->daemon);
     json_key(json, "manuals");
     json_begin(json, '[');
     for (size_t i = 0; i < manuals->count; i++) {
         struct job_state state;
         jobs_state(call->daemon->jobs, manuals->items[i].id, &state);
-        check_damage(shelf, &manuals->items[i], &state.err);
+        check_damage(snapshot, &manuals->items[i], &state.err);
         busy = busy || state.running || state.queued || state.encoding ||
                (state.behind && !state.err.code);
         failed = failed || state.err.code || state.memory_err.code;
         put_manual(json, &manuals->items[i], &state,
-                   shelf_volume(shelf, manuals->items[i].name), &wanted);
+                   snapshot_view(snapshot, manuals->items[i].name), &wanted);
     }
     json_end(json, ']');
-    result_damaged(json, shelf, NULL);
-    failed = failed || shelf->damaged_count ||
+    result_damaged(json, snapshot, NULL);
+    failed = failed || snapshot->damaged_count ||
              store_may_write(call->daemon->store, NULL);
-    shelf_release(shelf);
+    snapshot_unref(snapshot);
     *ret_state = busy ? "indexing" : failed ? "degraded" : "idle";
 }
 
@@ -267,10 +267,10 @@ static void put_store(struct json *json, struct store *store)
 }
 
 /* How many vectors are searched, and by what. */
-static void put_vectors(struct json *json, const struct shelf *shelf)
+static void put_vectors(struct json *json, const struct snapshot *snapshot)
 {
     struct dense_state state;
-    dense_state(shelf->dense, &state);
+    dense_state(snapshot->dense, &state);
     json_key(json, "vectors");
     json_begin(json, '{');
     json_field_int(json, "segments", (int64_t)state.rows);
@@ -282,14 +282,14 @@ static void put_vectors(struct json *json, const struct shelf *shelf)
         json_field_int(json, "gone", (int64_t)state.gone);
         json_field_int(json, "bytes", (int64_t)state.bytes);
     }
-    json_field_bool(json, "due", dense_is_due(shelf->dense));
+    json_field_bool(json, "due", dense_is_due(snapshot->dense));
     json_end(json, '}');
 }
 
 static void put_daemon(struct json *json, const struct call *call)
 {
-    struct shelf *shelf = library_shelf(call->daemon->library);
-    json_field_int(json, "generation", (int64_t)shelf->generation);
+    struct snapshot *snapshot = library_snapshot(call->daemon->library);
+    json_field_int(json, "generation", (int64_t)snapshot->generation);
     json_field_text(json, "version", LECTERN_VERSION);
     json_field_int(json, "pid", getpid());
     json_field_double(json, "uptime",
@@ -298,12 +298,12 @@ static void put_daemon(struct json *json, const struct call *call)
     models_put(json, call->daemon->engine);
     put_store(json, call->daemon->store);
     put_watch(json, call->daemon->watch);
-    put_vectors(json, shelf);
+    put_vectors(json, snapshot);
     if (json_get_bool(call->params, "config", false)) {
         json_key(json, "config");
         config_put_json(call->daemon->config, json);
     }
-    shelf_release(shelf);
+    snapshot_unref(snapshot);
 }
 
 int verb_status(struct call *call, struct json *json, struct err *err)

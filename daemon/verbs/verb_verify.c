@@ -20,7 +20,7 @@ struct looking {
     struct call *call;
     struct verify_options options;
     struct embedder_facts facts;
-    struct care_progress progress;
+    struct maintenance_progress progress;
     struct verify_report report;
     struct manual *manuals; /* [count] to be looked at */
     size_t *faults;         /* [count] */
@@ -167,9 +167,9 @@ int verb_verify(struct call *call, struct json *json, struct err *err)
         .library = call->daemon->library,
         .policy = call->daemon->policy,
         .is_tree = parsers_is_tree,
-        .is_packed = source_is_packed,
+        .is_packed = source_is_gzipped,
         .drop = json_get_bool(call->params, "repair", false),
-        .progress = care_progress,
+        .progress = maintenance_progress,
         .context = &l.progress,
         .cancel = &call->request->cancelled};
     int code = look(&l, err);

@@ -5,12 +5,12 @@
 #include "base/suggest.h"
 
 enum {
-    MOST_HITS = 1000,
-    MOST_TEXT = 1 << 16,
-    MOST_LEVELS = 100000,
-    MOST_TOKENS = 4096,
-    MOST_TOP_K = 1000000,
-    MOST_SAMPLING = 100
+    MAX_HITS = 1000,
+    MAX_TEXT = 1 << 16,
+    MAX_LEVELS = 100000,
+    MAX_TOKENS = 4096,
+    MAX_TOP_K = 1000000,
+    MAX_SAMPLING = 100
 };
 
 /* clang-format off */
@@ -18,11 +18,11 @@ enum {
 #define TEXT(name) {name, PARAM_TEXT, false, 0, 0}
 #define NEEDED_TEXT(name) {name, PARAM_TEXT, true, 0, 0}
 #define BOOL(name) {name, PARAM_BOOL, false, 0, 0}
-#define NUMBER(name, most) {name, PARAM_NUMBER, false, 0, most}
-#define INT(name, least, most) {name, PARAM_INT, false, least, most}
+#define NUMBER(name, max) {name, PARAM_NUMBER, false, 0, max}
+#define INT(name, min, max) {name, PARAM_INT, false, min, max}
 #define SEARCHING                                                        \
     NEEDED_TEXT("query"), TEXT("manual"), {"manuals", PARAM_TEXTS, false, 0, 0}, \
-        TEXT("under"), TEXT("file"), INT("n", 1, MOST_HITS), TEXT("mode"), TEXT("kind"), BOOL("explain"), \
+        TEXT("under"), TEXT("file"), INT("n", 1, MAX_HITS), TEXT("mode"), TEXT("kind"), BOOL("explain"), \
         {"weights", PARAM_ANY, false, 0, 0}
 
 static const struct param no_params[] = {END};
@@ -32,17 +32,17 @@ static const struct param add_params[] = {
 static const struct param rm_params[] = {NEEDED_TEXT("manual"), END};
 static const struct param search_params[] = {SEARCHING, BOOL("strict"), END};
 static const struct param ask_params[] = {
-    SEARCHING,      TEXT("answer"), INT("max_tokens", 1, MOST_TOKENS),
-    NUMBER("temperature", MOST_SAMPLING), INT("top_k", 0, MOST_TOP_K),
+    SEARCHING,      TEXT("answer"), INT("max_tokens", 1, MAX_TOKENS),
+    NUMBER("temperature", MAX_SAMPLING), INT("top_k", 0, MAX_TOP_K),
     NUMBER("top_p", 1), NUMBER("min_p", 1),
-    NUMBER("repetition_penalty", MOST_SAMPLING),
+    NUMBER("repetition_penalty", MAX_SAMPLING),
     INT("seed", 0, INT64_C(1) << 53), {"stop", PARAM_TEXTS, false, 0, 0},
     BOOL("stream"), BOOL("strict"), TEXT("session"), END};
 static const struct param whole_params[] = {
     NEEDED_TEXT("query"), NEEDED_TEXT("method"), TEXT("manual"), TEXT("under"),
-    TEXT("file"), INT("max_tokens", 1, MOST_TOKENS), END};
+    TEXT("file"), INT("max_tokens", 1, MAX_TOKENS), END};
 static const struct param toc_params[] = {
-    TEXT("node"), TEXT("manual"), INT("depth", 0, MOST_LEVELS), END};
+    TEXT("node"), TEXT("manual"), INT("depth", 0, MAX_LEVELS), END};
 static const struct param node_params[] = {NEEDED_TEXT("node"), END};
 static const struct param get_params[] = {NEEDED_TEXT("node"), BOOL("all"),
                                           END};
@@ -59,24 +59,24 @@ static const struct param cancel_params[] = {{"id", PARAM_ANY, true, 0, 0},
                                              END};
 
 static const struct verb verbs[] = {
-    {"add", VERB_CHORE, verb_add, add_params},
+    {"add", VERB_WRITE, verb_add, add_params},
     {"ask", VERB_ANSWER, verb_ask, ask_params},
-    {"backup", VERB_CARE, verb_backup, backup_params},
+    {"backup", VERB_MAINTENANCE, verb_backup, backup_params},
     {"cancel", VERB_LOOP, NULL, cancel_params},
-    {"compact", VERB_CARE, verb_compact, no_params},
+    {"compact", VERB_MAINTENANCE, verb_compact, no_params},
     {"failed", VERB_QUERY, verb_failed, failed_params},
     {"get", VERB_QUERY, verb_get, get_params},
     {"ls", VERB_QUERY, verb_ls, no_params},
     {"model", VERB_ANSWER, verb_model, model_params},
     {"open", VERB_QUERY, verb_open, node_params},
-    {"rm", VERB_CHORE, verb_rm, rm_params},
+    {"rm", VERB_WRITE, verb_rm, rm_params},
     {"search", VERB_QUERY, verb_search, search_params},
     {"status", VERB_QUERY, verb_status, status_params},
     {"stop", VERB_LOOP, NULL, no_params},
     {"toc", VERB_QUERY, verb_toc, toc_params},
-    {"update", VERB_CHORE, verb_update, update_params},
-    {"verify", VERB_CARE, verb_verify, verify_params},
-    {"wait", VERB_CHORE, verb_wait, manual_params},
+    {"update", VERB_WRITE, verb_update, update_params},
+    {"verify", VERB_MAINTENANCE, verb_verify, verify_params},
+    {"wait", VERB_WRITE, verb_wait, manual_params},
     {"whole", VERB_ANSWER, verb_whole, whole_params},
 };
 /* clang-format on */
@@ -94,9 +94,9 @@ static int check_text(const struct param *param, const cJSON *value,
 {
     if (!cJSON_IsString(value))
         return err_set(err, ERR_USAGE, "%s must be a string", param->name);
-    if (strlen(value->valuestring) > MOST_TEXT)
+    if (strlen(value->valuestring) > MAX_TEXT)
         return err_set(err, ERR_USAGE, "%s has more than %d bytes", param->name,
-                       MOST_TEXT);
+                       MAX_TEXT);
     return 0;
 }
 
@@ -116,24 +116,24 @@ static int check_int(const struct param *param, const cJSON *value,
                      struct err *err)
 {
     double number = value->valuedouble;
-    if (cJSON_IsNumber(value) && number >= (double)param->least &&
-        number <= (double)param->most && floor(number) >= number)
+    if (cJSON_IsNumber(value) && number >= (double)param->min &&
+        number <= (double)param->max && floor(number) >= number)
         return 0;
     return err_set(err, ERR_USAGE,
                    "%s must be a whole number from %lld to %lld", param->name,
-                   (long long)param->least, (long long)param->most);
+                   (long long)param->min, (long long)param->max);
 }
 
 static int check_number(const struct param *param, const cJSON *value,
                         struct err *err)
 {
     double number = value->valuedouble;
-    if (cJSON_IsNumber(value) && number >= (double)param->least &&
-        number <= (double)param->most)
+    if (cJSON_IsNumber(value) && number >= (double)param->min &&
+        number <= (double)param->max)
         return 0;
     return err_set(err, ERR_USAGE, "%s must be a number from %lld to %lld",
-                   param->name, (long long)param->least,
-                   (long long)param->most);
+                   param->name, (long long)param->min,
+                   (long long)param->max);
 }
 
 static int check_value(const struct param *param, const cJSON *value,
@@ -164,11 +164,11 @@ static const struct param *param_find(const struct verb *verb, const char *name)
 
 static int unknown(const struct verb *verb, const char *name, struct err *err)
 {
-    struct nearest nearest = nearest_to(name);
+    struct nearest nearest = suggest_nearest(name);
     for (const struct param *param = verb->params; param->name; param++)
         nearest_try(&nearest, param->name);
     return err_set(err, ERR_USAGE, "%s takes no parameter '%.100s'%s",
-                   verb->name, name, nearest_hint(&nearest));
+                   verb->name, name, suggest_hint(&nearest));
 }
 
 int verb_check(const struct verb *verb, const cJSON *params, struct err *err)

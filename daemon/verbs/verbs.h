@@ -12,7 +12,7 @@ struct call {
     struct daemon *daemon;
     struct request *request;
     const cJSON *params;   /* checked against the table; may be NULL */
-    struct parser *parser; /* of this thread; NULL on the chores' */
+    struct parser *parser; /* of this thread; NULL on the writes' */
 };
 
 /* What a verb's function returns beside 0 and errors: the request was handed
@@ -35,7 +35,7 @@ struct param {
     const char *name; /* NULL: end of the list */
     enum param_kind kind;
     bool required;
-    int64_t least, most; /* of PARAM_INT and PARAM_NUMBER */
+    int64_t min, max; /* of PARAM_INT and PARAM_NUMBER */
 };
 
 struct verb {

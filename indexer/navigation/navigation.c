@@ -11,12 +11,12 @@
 static const char *const summary_names[] = {"package-summary", NULL};
 
 /* Of "index.html" and "Index.html" in one folder the second is another. */
-static bool is_index(const struct placing *p, uint32_t piece)
+static bool is_index(const struct navigation *p, uint32_t piece)
 {
     static const char *const names[] = {"index", NULL};
-    const char *path = p->pieces[piece].path, *name = placing_name(path);
-    if (!placing_is_named(path, names) ||
-        placing_page(p, piece)->role == PAGE_INDEX)
+    const char *path = p->pieces[piece].path, *name = navigation_name(path);
+    if (!navigation_is_named(path, names) ||
+        navigation_page(p, piece)->role == PAGE_INDEX)
         return false;
     if (!strncmp(name, "index", 5))
         return true;
@@ -40,7 +40,7 @@ static bool is_besides(const char *path)
         "overview-tree",     "overview-summary",
         "package-frame",     "package-tree",
         "package-use",       NULL};
-    return placing_is_named(path, names) || strstr(path, "class-use/") ||
+    return navigation_is_named(path, names) || strstr(path, "class-use/") ||
            strstr(path, "src-html/");
 }
 
@@ -62,7 +62,7 @@ static int by_content(const void *a, const void *b)
     return x->piece < y->piece ? -1 : x->piece > y->piece;
 }
 
-static void find_equals(struct placing *p)
+static void find_equals(struct navigation *p)
 {
     struct content_key *keys = mem_alloc(p->count * sizeof *keys);
     for (uint32_t i = 0; i < p->count; i++)
@@ -79,84 +79,84 @@ static void find_equals(struct placing *p)
     free(keys);
 }
 
-static bool includes(const struct placing *p, uint32_t piece, uint32_t other)
+static bool includes(const struct navigation *p, uint32_t piece, uint32_t other)
 {
-    const struct tree *bones = p->pieces[piece].skeleton;
-    for (uint32_t f = 1; f < bones->file_count; f++)
-        if (slice_is(bones->files[f], p->pieces[other].path))
+    const struct tree *summary = p->pieces[piece].skeleton;
+    for (uint32_t f = 1; f < summary->file_count; f++)
+        if (slice_is(summary->files[f], p->pieces[other].path))
             return true;
     return false;
 }
 
 /* What a document includes stands in it; of two that include each other, the
  * first by path is the document. */
-static void leave_out_included(struct placing *p)
+static void leave_out_included(struct navigation *p)
 {
     for (uint32_t i = 0; i < p->count; i++) {
-        const struct tree *bones = p->pieces[i].skeleton;
-        for (uint32_t f = 1; f < bones->file_count; f++) {
+        const struct tree *summary = p->pieces[i].skeleton;
+        for (uint32_t f = 1; f < summary->file_count; f++) {
             uint32_t other =
-                assemble_find(p->pieces, p->count, bones->files[f].data);
+                assemble_find(p->pieces, p->count, summary->files[f].data);
             if (other != TREE_NONE && other != i &&
                 (other > i || !includes(p, other, i)))
-                p->places[other].left_out = LEFT_OUT_PART;
+                p->places[other].excluded = EXCLUDED_PART;
         }
     }
 }
 
-static void look_at(struct placing *p)
+static void look_at(struct navigation *p)
 {
     bool javadoc = false;
     for (uint32_t i = 0; i < p->count; i++)
-        javadoc |= placing_is_named(p->pieces[i].path, summary_names);
+        javadoc |= navigation_is_named(p->pieces[i].path, summary_names);
     find_equals(p);
-    bool *wholes = mem_alloc(p->count * sizeof *wholes);
-    repeated_wholes(p->pieces, p->count, wholes);
+    bool *subtrees = mem_alloc(p->count * sizeof *subtrees);
+    repeated_subtrees(p->pieces, p->count, subtrees);
     for (uint32_t i = 0; i < p->count; i++) {
         const char *path = p->pieces[i].path;
-        int role = placing_page(p, i)->role;
-        p->places[i].left_out = role == PAGE_REDIRECT ? LEFT_OUT_REDIRECT
-                                : role == PAGE_SEARCH ? LEFT_OUT_SEARCH
-                                : role == PAGE_MADE   ? LEFT_OUT_LISTS
-                                : javadoc && is_besides(path) ? LEFT_OUT_LISTS
-                                : wholes[i]                   ? LEFT_OUT_WHOLE
-                                : p->places[i].same != i      ? LEFT_OUT_SAME
-                                                              : LEFT_OUT_NOT;
+        int role = navigation_page(p, i)->role;
+        p->places[i].excluded = role == PAGE_REDIRECT ? EXCLUDED_REDIRECT
+                                : role == PAGE_SEARCH ? EXCLUDED_SEARCH
+                                : role == PAGE_MADE   ? EXCLUDED_LISTS
+                                : javadoc && is_besides(path) ? EXCLUDED_LISTS
+                                : subtrees[i]                   ? EXCLUDED_WHOLE
+                                : p->places[i].same != i      ? EXCLUDED_SAME
+                                                              : EXCLUDED_NOT;
         p->pages[i] = (struct page_place){
             .is_index = is_index(p, i) ||
-                        (javadoc && placing_is_named(path, summary_names)),
+                        (javadoc && navigation_is_named(path, summary_names)),
             .distance = NOT_PLACED,
             .listed = UINT64_MAX,
             .offer = {.lister = TREE_NONE, .group = TREE_NONE}};
     }
     for (uint32_t i = 0; i < p->count; i++) {
-        const struct page *page = placing_page(p, i);
-        p->pages[i].next = placing_follow(p, i, page->next);
+        const struct page *page = navigation_page(p, i);
+        p->pages[i].next = navigation_follow(p, i, page->next);
         p->targets[i] = mem_alloc(page->link_count * sizeof **p->targets);
         for (uint32_t k = 0; k < page->link_count; k++)
-            p->targets[i][k] = placing_follow(p, i, page->links[k].url);
+            p->targets[i][k] = navigation_follow(p, i, page->links[k].url);
     }
-    free(wholes);
+    free(subtrees);
     leave_out_included(p);
 }
 
 /* ---- Parents ---- */
 
-static uint32_t choose_parent(const struct placing *p, uint32_t page)
+static uint32_t choose_parent(const struct navigation *p, uint32_t page)
 {
     const struct offer *offer = &p->pages[page].offer;
-    uint32_t parent = placing_follow(p, page, placing_page(p, page)->up);
+    uint32_t parent = navigation_follow(p, page, navigation_page(p, page)->up);
     if ((parent == TREE_NONE || parent == page) && offer->lister != TREE_NONE)
         parent = offer->parent;
     if (parent == TREE_NONE || parent == page ||
-        (p->places[parent].left_out && !p->pages[parent].through))
-        parent = placing_folder_index(p, page);
+        (p->places[parent].excluded && !p->pages[parent].through))
+        parent = navigation_folder_index(p, page);
     return parent;
 }
 
 /* Cuts a circle of parents where it is first met: that page becomes a child of
  * the root. */
-static void cut_circles(struct placing *p)
+static void cut_circles(struct navigation *p)
 {
     uint32_t *mark = mem_alloc(p->count * sizeof *mark);
     for (uint32_t i = 0; i < p->count; i++) {
@@ -172,13 +172,13 @@ static void cut_circles(struct placing *p)
 }
 
 /* The pages of a menu stand where it does, and in its place among others. */
-static void open_menus(struct placing *p)
+static void open_menus(struct navigation *p)
 {
     for (uint32_t i = 0; i < p->count; i++) {
         struct page_place *page = &p->pages[i];
         if (page->offer.lister == TREE_NONE)
             continue;
-        int kind = placing_page(p, page->offer.lister)->contents;
+        int kind = navigation_page(p, page->offer.lister)->contents;
         page->listed = (uint64_t)page->offer.at << 20;
         page->surely = kind == CONTENTS_WHOLE ||
                        (kind == CONTENTS_BELOW &&
@@ -196,11 +196,11 @@ static void open_menus(struct placing *p)
     }
     for (uint32_t i = 0; i < p->count; i++)
         if (p->pages[i].through)
-            p->places[i].left_out = LEFT_OUT_MENU;
+            p->places[i].excluded = EXCLUDED_MENU;
 }
 
 /* A heading in a list is one of pages that stand where the list has them. */
-static void find_groups(struct placing *p)
+static void find_groups(struct navigation *p)
 {
     for (uint32_t i = 0; i < p->count; i++) {
         const struct offer *offer = &p->pages[i].offer;
@@ -211,11 +211,11 @@ static void find_groups(struct placing *p)
     }
 }
 
-static void find_parents(struct placing *p)
+static void find_parents(struct navigation *p)
 {
     for (uint32_t i = 0; i < p->count; i++)
         p->places[i].parent = choose_parent(p, i);
-    placing_nest_by_number(p);
+    navigation_nest_by_number(p);
     cut_circles(p);
     open_menus(p);
     find_groups(p);
@@ -226,15 +226,15 @@ static void find_parents(struct placing *p)
 uint32_t place_pages(const struct piece *pieces, uint32_t count,
                      struct place *places)
 {
-    struct placing p = {.pieces = pieces, .count = count, .places = places};
+    struct navigation p = {.pieces = pieces, .count = count, .places = places};
     p.pages = mem_alloc(count * sizeof *p.pages);
     p.targets = mem_alloc(count * sizeof *p.targets);
     look_at(&p);
-    placing_measure_ways(&p);
-    placing_read_lists(&p);
+    navigation_measure_ways(&p);
+    navigation_read_lists(&p);
     find_parents(&p);
-    placing_read_in_order(&p);
-    uint32_t first = placing_link_children(&p);
+    navigation_read_in_order(&p);
+    uint32_t first = navigation_link_children(&p);
     for (uint32_t i = 0; i < count; i++)
         free(p.targets[i]);
     free(p.targets);

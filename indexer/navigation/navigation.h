@@ -33,7 +33,7 @@ struct place {
                                 heading that it stands under; TREE_NONE */
     uint32_t same;           /* piece of the same content that stands for it,
                                 or itself */
-    int left_out;            /* enum left_out */
+    int excluded;            /* enum excluded */
 };
 
 /* places: [count].  Returns the first page below the root; TREE_NONE: there is

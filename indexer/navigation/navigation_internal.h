@@ -26,7 +26,7 @@ struct page_place {
     bool is_index, through;
 };
 
-struct placing {
+struct navigation {
     const struct piece *pieces;
     uint32_t count;
     struct place *places;
@@ -34,7 +34,7 @@ struct placing {
     uint32_t **targets; /* [count][link_count] pieces that links lead to */
 };
 
-static inline const struct page *placing_page(const struct placing *p,
+static inline const struct page *navigation_page(const struct navigation *p,
                                               uint32_t piece)
 {
     return &p->pieces[piece].skeleton->page;
@@ -43,37 +43,37 @@ static inline const struct page *placing_page(const struct placing *p,
 /* ---- navigation_paths.c ---- */
 
 /* The piece that a link of the page leads to; TREE_NONE: none of ours. */
-uint32_t placing_follow(const struct placing *p, uint32_t from,
+uint32_t navigation_follow(const struct navigation *p, uint32_t from,
                         struct slice url);
 
-const char *placing_name(const char *path);
+const char *navigation_name(const char *path);
 
 /* Is the name, without its ending, one of these?  `names` ends with NULL. */
-bool placing_is_named(const char *path, const char *const *names);
+bool navigation_is_named(const char *path, const char *const *names);
 
 /* Does `path` lie below the folder of `above`? */
-bool placing_is_deeper(const char *path, const char *above);
+bool navigation_is_deeper(const char *path, const char *above);
 
 /* The index page of the page's folder, or of the nearest one above. */
-uint32_t placing_folder_index(const struct placing *p, uint32_t page);
+uint32_t navigation_folder_index(const struct navigation *p, uint32_t page);
 
 /* ---- navigation_lists.c ---- */
 
 /* How many lists one has to go through from the top to each page. */
-void placing_measure_ways(struct placing *p);
+void navigation_measure_ways(struct navigation *p);
 
 /* The best offer for each page; which pages only tell where others are. */
-void placing_read_lists(struct placing *p);
+void navigation_read_lists(struct navigation *p);
 
 /* ---- navigation_order.c ---- */
 
 /* Of pages that stand side by side for want of better, "4.2" goes below "4". */
-void placing_nest_by_number(struct placing *p);
+void navigation_nest_by_number(struct navigation *p);
 
 /* Along the "next" links. */
-void placing_read_in_order(struct placing *p);
+void navigation_read_in_order(struct navigation *p);
 
 /* Links parents to children in order; returns the first page below the root. */
-uint32_t placing_link_children(struct placing *p);
+uint32_t navigation_link_children(struct navigation *p);
 
 #endif

@@ -5,21 +5,21 @@
 #include "base/text.h"
 #include "indexer/navigation/navigation_internal.h"
 
-enum { MOST_NESTED = 32, MOST_TITLE = 200 }; /* lists; bytes */
+enum { MAX_NESTED = 32, MAX_TITLE = 200 }; /* lists; bytes */
 
-void placing_measure_ways(struct placing *p)
+void navigation_measure_ways(struct navigation *p)
 {
     uint32_t *queue = mem_alloc(p->count * sizeof *queue);
     uint32_t first = 0, last = 0;
     for (uint32_t i = 0; i < p->count; i++)
-        if (p->pages[i].is_index && !p->places[i].left_out &&
-            placing_folder_index(p, i) == TREE_NONE) {
+        if (p->pages[i].is_index && !p->places[i].excluded &&
+            navigation_folder_index(p, i) == TREE_NONE) {
             p->pages[i].distance = 0;
             queue[last++] = i;
         }
     for (; first < last; first++) {
         uint32_t from = queue[first];
-        for (uint32_t k = 0; k < placing_page(p, from)->link_count; k++) {
+        for (uint32_t k = 0; k < navigation_page(p, from)->link_count; k++) {
             uint32_t to = p->targets[from][k];
             if (to == TREE_NONE || p->pages[to].distance != NOT_PLACED)
                 continue;
@@ -30,11 +30,11 @@ void placing_measure_ways(struct placing *p)
     free(queue);
 }
 
-static bool is_titled_contents(const struct placing *p, uint32_t piece)
+static bool is_titled_contents(const struct navigation *p, uint32_t piece)
 {
     struct slice raw = p->pieces[piece].skeleton->nodes[0].title;
     struct buf title = {0};
-    if (raw.size > MOST_TITLE)
+    if (raw.size > MAX_TITLE)
         return false; /* it is asked for once a link */
     text_fold_compare(&title, raw);
     struct slice folded = buf_slice(&title);
@@ -44,36 +44,36 @@ static bool is_titled_contents(const struct placing *p, uint32_t piece)
     return found;
 }
 
-static bool calls_itself_contents(const struct placing *p, uint32_t piece)
+static bool calls_itself_contents(const struct navigation *p, uint32_t piece)
 {
     static const char *const names[] = {"contents", "toc", "table-of-contents",
                                         "tableofcontents", NULL};
-    return placing_is_named(p->pieces[piece].path, names) ||
+    return navigation_is_named(p->pieces[piece].path, names) ||
            is_titled_contents(p, piece);
 }
 
 /* A frame set that is no index page says what it holds, not where that stands. */
-static int worth_of(const struct placing *p, uint32_t lister)
+static int worth_of(const struct navigation *p, uint32_t lister)
 {
     static const int worths[CONTENTS_KINDS] = {[CONTENTS_BELOW] = 5,
                                                [CONTENTS_WHOLE] = 4,
-                                               [CONTENTS_FRAMES] = 3,
+                                               [CONTENTS_LINE_READER] = 3,
                                                [CONTENTS_GROUPS] = 2,
                                                [CONTENTS_GUESS] = 1};
-    int contents = placing_page(p, lister)->contents;
-    bool frame = contents == CONTENTS_FRAMES && !p->pages[lister].is_index;
+    int contents = navigation_page(p, lister)->contents;
+    bool frame = contents == CONTENTS_LINE_READER && !p->pages[lister].is_index;
     return frame ? 0 : worths[contents];
 }
 
 /* Is the list's word on the page better than the one there is? */
-static bool is_better(const struct placing *p, uint32_t page,
+static bool is_better(const struct navigation *p, uint32_t page,
                       const struct offer *new)
 {
     const struct offer *old = &p->pages[page].offer;
     if (old->lister == TREE_NONE)
         return true;
-    const struct page *x = placing_page(p, new->lister),
-                      *y = placing_page(p, old->lister);
+    const struct page *x = navigation_page(p, new->lister),
+                      *y = navigation_page(p, old->lister);
     if (x->contents != y->contents)
         return worth_of(p, new->lister) > worth_of(p, old->lister);
     if (x->contents == CONTENTS_WHOLE)
@@ -92,23 +92,23 @@ static bool is_better(const struct placing *p, uint32_t page,
 }
 
 /* An index page belongs to a folder above; a guess leads away from the top. */
-static bool may_list(const struct placing *p, uint32_t lister, uint32_t page)
+static bool may_list(const struct navigation *p, uint32_t lister, uint32_t page)
 {
     const struct page_place *from = &p->pages[lister], *to = &p->pages[page];
     if (to->is_index &&
-        !placing_is_deeper(p->pieces[page].path, p->pieces[lister].path))
+        !navigation_is_deeper(p->pieces[page].path, p->pieces[lister].path))
         return false;
-    return placing_page(p, lister)->contents != CONTENTS_GUESS ||
+    return navigation_page(p, lister)->contents != CONTENTS_GUESS ||
            from->distance < to->distance ||
            (from->distance == NOT_PLACED && to->distance == NOT_PLACED);
 }
 
-static void read_list(struct placing *p, uint32_t lister)
+static void read_list(struct navigation *p, uint32_t lister)
 {
-    const struct page *page = placing_page(p, lister);
+    const struct page *page = navigation_page(p, lister);
     bool whole = page->contents == CONTENTS_WHOLE;
-    uint32_t open[MOST_NESTED + 1], group = TREE_NONE;
-    for (uint32_t d = 0; d <= MOST_NESTED; d++)
+    uint32_t open[MAX_NESTED + 1], group = TREE_NONE;
+    for (uint32_t d = 0; d <= MAX_NESTED; d++)
         open[d] = TREE_NONE;
     for (uint32_t k = 0; k < page->link_count; k++) {
         uint32_t to = p->targets[lister][k], depth = page->links[k].depth;
@@ -118,14 +118,14 @@ static void read_list(struct placing *p, uint32_t lister)
             group = k;
         if (to == TREE_NONE || (to == lister && !whole))
             continue;
-        if (depth > MOST_NESTED)
-            depth = MOST_NESTED;
+        if (depth > MAX_NESTED)
+            depth = MAX_NESTED;
         uint32_t parent = whole ? TREE_NONE : lister;
         for (uint32_t d = 0; d < depth; d++)
             if (open[d] != TREE_NONE && open[d] != to)
                 parent = open[d];
         open[depth] = to;
-        for (uint32_t d = depth + 1; d <= MOST_NESTED; d++)
+        for (uint32_t d = depth + 1; d <= MAX_NESTED; d++)
             open[d] = TREE_NONE;
         struct offer offer = {lister, parent, group, k, depth};
         if (may_list(p, lister, to) && is_better(p, to, &offer))
@@ -134,40 +134,40 @@ static void read_list(struct placing *p, uint32_t lister)
 }
 
 /* Neither heading nor text. */
-static bool is_empty(const struct placing *p, uint32_t piece)
+static bool is_empty(const struct navigation *p, uint32_t piece)
 {
-    const struct tree *bones = p->pieces[piece].skeleton;
-    return bones->count == 1 && !bones->nodes[0].level &&
-           !bones->nodes[0].words;
+    const struct tree *summary = p->pieces[piece].skeleton;
+    return summary->count == 1 && !summary->nodes[0].level &&
+           !summary->nodes[0].words;
 }
 
 /* A page that only tells where others are. */
-static bool is_menu(const struct placing *p, uint32_t piece)
+static bool is_menu(const struct navigation *p, uint32_t piece)
 {
     static const char *const names[] = {
         "menu", "left",    "navigation", "navbar",  "nav",
         "map",  "sitemap", "frames",     "sidebar", NULL};
-    int contents = placing_page(p, piece)->contents;
+    int contents = navigation_page(p, piece)->contents;
     if (p->pages[piece].is_index)
         return false;
     uint32_t lister = p->pages[piece].offer.lister;
     bool framed = lister != TREE_NONE &&
-                  placing_page(p, lister)->contents == CONTENTS_FRAMES;
-    if (contents == CONTENTS_FRAMES || (framed && is_empty(p, piece)))
+                  navigation_page(p, lister)->contents == CONTENTS_LINE_READER;
+    if (contents == CONTENTS_LINE_READER || (framed && is_empty(p, piece)))
         return true;
-    if (placing_folder_index(p, piece) == TREE_NONE)
+    if (navigation_folder_index(p, piece) == TREE_NONE)
         return false; /* it heads a work of its own */
-    if (contents && (placing_is_named(p->pieces[piece].path, names) ||
+    if (contents && (navigation_is_named(p->pieces[piece].path, names) ||
                      calls_itself_contents(p, piece)))
         return true;
     return framed && contents == CONTENTS_GUESS;
 }
 
-void placing_read_lists(struct placing *p)
+void navigation_read_lists(struct navigation *p)
 {
     for (uint32_t i = 0; i < p->count; i++)
-        if (!p->places[i].left_out && placing_page(p, i)->contents)
+        if (!p->places[i].excluded && navigation_page(p, i)->contents)
             read_list(p, i);
     for (uint32_t i = 0; i < p->count; i++)
-        p->pages[i].through = !p->places[i].left_out && is_menu(p, i);
+        p->pages[i].through = !p->places[i].excluded && is_menu(p, i);
 }

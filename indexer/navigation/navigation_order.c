@@ -58,9 +58,9 @@ static int by_number(const void *a, const void *b)
 }
 
 /* "rm-A.html" for "rm-A-1.html", where it is a neighbour; else TREE_NONE. */
-static uint32_t named_above(const struct placing *p, uint32_t page)
+static uint32_t named_above(const struct navigation *p, uint32_t page)
 {
-    const char *path = p->pieces[page].path, *name = placing_name(path);
+    const char *path = p->pieces[page].path, *name = navigation_name(path);
     const char *dash = strrchr(name, '-'), *dot = strrchr(name, '.');
     uint32_t found = TREE_NONE;
     if (!dash || !dot || dash == name || dot < dash)
@@ -75,13 +75,13 @@ static uint32_t named_above(const struct placing *p, uint32_t page)
     return beside ? found : (uint32_t)TREE_NONE;
 }
 
-void placing_nest_by_number(struct placing *p)
+void navigation_nest_by_number(struct navigation *p)
 {
     struct numbered *all = mem_alloc(p->count * sizeof *all);
     uint32_t count = 0;
     for (uint32_t i = 0; i < p->count; i++) {
         struct slice number = number_of(p->pieces[i].skeleton->nodes[0].title);
-        if (number.size && !p->places[i].left_out)
+        if (number.size && !p->places[i].excluded)
             all[count++] = (struct numbered){p->places[i].parent, number, i};
     }
     if (count)
@@ -90,14 +90,14 @@ void placing_nest_by_number(struct placing *p)
         struct numbered above = all[i];
         uint32_t page = above.piece;
         const struct offer *offer = &p->pages[page].offer;
-        bool sure =
-            placing_follow(p, page, placing_page(p, page)->up) != TREE_NONE ||
+        bool confident =
+            navigation_follow(p, page, navigation_page(p, page)->up) != TREE_NONE ||
             (offer->lister != TREE_NONE &&
-             placing_page(p, offer->lister)->contents == CONTENTS_BELOW);
+             navigation_page(p, offer->lister)->contents == CONTENTS_BELOW);
         while (above.number.size &&
                above.number.data[above.number.size - 1] != '.')
             above.number.size--;
-        if (sure || !above.number.size)
+        if (confident || !above.number.size)
             continue;
         above.number.size--;
         const struct numbered *found =
@@ -125,7 +125,7 @@ static int by_length(const void *a, const void *b)
 
 /* Marks the pages from `first` along the "next" links that have no mark yet;
  * returns how many. */
-static uint32_t mark_chain(struct placing *p, uint32_t first, uint32_t mark,
+static uint32_t mark_chain(struct navigation *p, uint32_t first, uint32_t mark,
                            uint32_t step)
 {
     uint32_t length = 0;
@@ -136,7 +136,7 @@ static uint32_t mark_chain(struct placing *p, uint32_t first, uint32_t mark,
     return length;
 }
 
-static void unmark_chain(struct placing *p, uint32_t first, uint32_t length)
+static void unmark_chain(struct navigation *p, uint32_t first, uint32_t length)
 {
     for (uint32_t page = first; length > 0; length--) {
         p->pages[page].position = NOT_PLACED;
@@ -146,7 +146,7 @@ static void unmark_chain(struct placing *p, uint32_t first, uint32_t length)
 
 /* Numbers the pages along the "next" links, each chain from a page that no
  * other names as its next, the longest chain first. */
-void placing_read_in_order(struct placing *p)
+void navigation_read_in_order(struct navigation *p)
 {
     bool *has_previous = mem_alloc(p->count * sizeof *has_previous);
     struct chain *chains = mem_alloc(p->count * sizeof *chains);
@@ -170,17 +170,17 @@ void placing_read_in_order(struct placing *p)
 }
 
 /* The page that heads a folder, of which no list says where it stands. */
-static bool is_head(const struct placing *p, uint32_t page)
+static bool is_head(const struct navigation *p, uint32_t page)
 {
     const struct page_place *place = &p->pages[page];
     return place->is_index && place->position == NOT_PLACED &&
            place->listed == UINT64_MAX &&
-           placing_folder_index(p, page) == TREE_NONE;
+           navigation_folder_index(p, page) == TREE_NONE;
 }
 
 static int by_place(const void *a, const void *b, void *context)
 {
-    const struct placing *p = context;
+    const struct navigation *p = context;
     uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
     const struct page_place *x = &p->pages[i], *y = &p->pages[j];
     const struct place *a_place = &p->places[i], *b_place = &p->places[j];
@@ -204,7 +204,7 @@ static int by_place(const void *a, const void *b, void *context)
     return order ? order : i < j ? -1 : i > j;
 }
 
-uint32_t placing_link_children(struct placing *p)
+uint32_t navigation_link_children(struct navigation *p)
 {
     uint32_t *order = mem_alloc(p->count * sizeof *order);
     uint32_t first_top = TREE_NONE;
@@ -216,7 +216,7 @@ uint32_t placing_link_children(struct placing *p)
         qsort_r(order, p->count, sizeof *order, by_place, p);
     for (uint32_t at = p->count; at-- > 0;) {
         struct place *place = &p->places[order[at]];
-        if (place->left_out)
+        if (place->excluded)
             continue;
         uint32_t *first = place->parent == TREE_NONE
                               ? &first_top

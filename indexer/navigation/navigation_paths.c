@@ -5,7 +5,7 @@
 #include "base/url.h"
 #include "indexer/navigation/navigation_internal.h"
 
-uint32_t placing_follow(const struct placing *p, uint32_t from,
+uint32_t navigation_follow(const struct navigation *p, uint32_t from,
                         struct slice url)
 {
     struct buf path = {0}, anchor = {0};
@@ -22,15 +22,15 @@ uint32_t placing_follow(const struct placing *p, uint32_t from,
     return found == TREE_NONE ? found : p->places[found].same;
 }
 
-const char *placing_name(const char *path)
+const char *navigation_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-bool placing_is_named(const char *path, const char *const *names)
+bool navigation_is_named(const char *path, const char *const *names)
 {
-    const char *name = placing_name(path);
+    const char *name = navigation_name(path);
     size_t size = strcspn(name, ".");
     for (; *names; names++)
         if (strlen(*names) == size && !strncasecmp(name, *names, size))
@@ -38,18 +38,18 @@ bool placing_is_named(const char *path, const char *const *names)
     return false;
 }
 
-bool placing_is_deeper(const char *path, const char *above)
+bool navigation_is_deeper(const char *path, const char *above)
 {
-    size_t folder = (size_t)(placing_name(above) - above);
+    size_t folder = (size_t)(navigation_name(above) - above);
     return !strncmp(path, above, folder) && strchr(path + folder, '/');
 }
 
-uint32_t placing_folder_index(const struct placing *p, uint32_t page)
+uint32_t navigation_folder_index(const struct navigation *p, uint32_t page)
 {
     static const char *const names[] = {"index.html", "package-summary.html",
                                         "index.htm", "index.xhtml"};
     const char *path = p->pieces[page].path;
-    size_t size = (size_t)(placing_name(path) - path);
+    size_t size = (size_t)(navigation_name(path) - path);
     bool own_folder = p->pages[page].is_index;
     struct buf name = {0};
     uint32_t found = TREE_NONE;
@@ -62,7 +62,7 @@ uint32_t placing_folder_index(const struct placing *p, uint32_t page)
             buf_put_text(&name, names[i]);
             found = assemble_find(p->pieces, p->count, name.data);
             if (found == page ||
-                (found != TREE_NONE && p->places[found].left_out))
+                (found != TREE_NONE && p->places[found].excluded))
                 found = TREE_NONE;
         }
         own_folder = false;

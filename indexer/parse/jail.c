@@ -47,12 +47,12 @@ const char *__asan_default_options(void)
 }
 
 static atomic_size_t held;
-static size_t most_held;
+static size_t max_held;
 
 static void count_malloc(const volatile void *pointer, size_t size)
 {
     (void)pointer;
-    if (atomic_fetch_add(&held, size) + size > most_held)
+    if (atomic_fetch_add(&held, size) + size > max_held)
         _exit(WIRE_EXIT_MEMORY);
 }
 
@@ -64,18 +64,18 @@ static void count_free(const volatile void *pointer)
     atomic_fetch_sub(&held, size);
 }
 
-static bool limit_memory(uint64_t most)
+static bool limit_memory(uint64_t max)
 {
-    most_held = most;
+    max_held = max;
     return __sanitizer_install_malloc_and_free_hooks(count_malloc, count_free) >
            0;
 }
 
 #else
 
-static bool limit_memory(uint64_t most)
+static bool limit_memory(uint64_t max)
 {
-    struct rlimit limit = {most, most};
+    struct rlimit limit = {max, max};
     return !setrlimit(RLIMIT_AS, &limit);
 }
 
@@ -103,11 +103,11 @@ static bool set_limits(const struct jail *jail)
     }
     struct rlimit none = {0, 0};
     struct rlimit files = {8, 8};
-    struct rlimit seconds = {jail->most_seconds, jail->most_seconds + 1};
+    struct rlimit seconds = {jail->max_seconds, jail->max_seconds + 1};
     /* Not RLIMIT_FSIZE: a message to a log file would then be fatal. */
     return !setrlimit(RLIMIT_CORE, &none) &&
            !setrlimit(RLIMIT_NOFILE, &files) &&
-           !setrlimit(RLIMIT_CPU, &seconds) && limit_memory(jail->most_memory);
+           !setrlimit(RLIMIT_CPU, &seconds) && limit_memory(jail->max_memory);
 }
 
 /* ---- Landlock: a rule set that allows nothing ---- */

@@ -13,8 +13,8 @@
 #include "base/err.h"
 
 struct jail {
-    uint64_t most_memory;  /* bytes of address space */
-    uint64_t most_seconds; /* of processor time, for the process's life */
+    uint64_t max_memory;  /* bytes of address space */
+    uint64_t max_seconds; /* of processor time, for the process's life */
     int descriptor;        /* the one that may be read and written */
 };
 

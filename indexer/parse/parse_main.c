@@ -67,11 +67,11 @@ static bool ask(void *context, struct slice names, struct buf *ret_bytes,
     struct asking *asking = context;
     struct wire_reply asks = {asking->number, WIRE_ASKS, -1, names.size};
     struct wire_request input;
-    if (names.size > WIRE_MOST_NAMES)
+    if (names.size > WIRE_MAX_NAMES)
         return false;
     if (!send_all(&asks, sizeof asks) || !send_all(names.data, names.size) ||
         !receive(&input, sizeof input) || input.kind != WIRE_INPUT ||
-        input.size > PARSER_MOST_BYTES)
+        input.size > PARSER_MAX_BYTES)
         _exit(0);
     buf_reserve(ret_bytes, input.size + 1);
     if (!receive(ret_bytes->data, input.size))
@@ -129,15 +129,15 @@ static int parse(const struct wire_request *request, struct slice bytes,
     if (request->format == PARSER_LATEX) {
         struct latex_reader reader = {&asking, ask};
         struct buf reports = {0};
-        if (request->kind == WIRE_DROPPED) /* nothing is */
+        if (request->kind == WIRE_BOILERPLATE) /* nothing is */
             bytes.size = 0;
         rc = latex_parse(bytes, &reader, &tree, &reports, err);
         if (!rc)
             put_reports(&reports, out);
         buf_free(&reports);
     } else {
-        rc = request->kind == WIRE_DROPPED
-                 ? html_dropped(bytes, (int)request->format, &tree, err)
+        rc = request->kind == WIRE_BOILERPLATE
+                 ? html_boilerplate(bytes, (int)request->format, &tree, err)
                  : html_parse(bytes, (int)request->format, &tree, err);
     }
     if (rc)
@@ -175,7 +175,7 @@ static bool serve(struct buf *in, struct buf *out)
 {
     struct wire_request request;
     if (!receive(&request, sizeof request) || request.kind < WIRE_PARSE ||
-        request.kind > WIRE_DROPPED || request.size > PARSER_MOST_BYTES ||
+        request.kind > WIRE_BOILERPLATE || request.size > PARSER_MAX_BYTES ||
         request.encoding >= ENCODINGS || request.format >= PARSER_FORMATS)
         return false;
     shed(in);
@@ -212,8 +212,8 @@ int main(int argc, char **argv)
 {
     struct jail jail = {.descriptor = WIRE_FD};
     struct stat stat;
-    if (argc != 3 || !number(argv[1], &jail.most_memory) ||
-        !number(argv[2], &jail.most_seconds) || fstat(WIRE_FD, &stat) ||
+    if (argc != 3 || !number(argv[1], &jail.max_memory) ||
+        !number(argv[2], &jail.max_seconds) || fstat(WIRE_FD, &stat) ||
         !S_ISSOCK(stat.st_mode)) {
         fputs("lectern-parse: a part of lecternd, which starts it\n", stderr);
         return 2;

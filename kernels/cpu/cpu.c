@@ -57,7 +57,7 @@ static void fill(void)
     choose();
     table = *kernels_ref();
     table.name = "cpu";
-    cpu_fill_products(&table);
+    cpu_fill_matmuls(&table);
     cpu_fill_transformer(&table);
     cpu_fill_attention(&table);
     cpu_fill_memories(&table);
@@ -65,7 +65,7 @@ static void fill(void)
     cpu_fill_hils(&table);
     cpu_fill_star(&table);
     cpu_fill_hici(&table);
-    cpu_fill_likeliest(&table);
+    cpu_fill_top_k(&table);
 }
 
 const struct kernels *kernels_cpu(void)

@@ -15,7 +15,7 @@
 enum {
     ROWS = LANES_ROWS,
     KEYS = 64,
-    MOST_D = 256 /* above, `ref` does it */
+    MAX_D = 256 /* above, `ref` does it */
 };
 
 struct job {
@@ -32,7 +32,7 @@ struct tile {
     size_t head;                 /* of keys and values */
     size_t first, rows, padded;  /* rows of the head; padded to 16 */
     size_t from[ROWS], to[ROWS]; /* the keys that each row sees */
-    float most[ROWS], total[ROWS], shrink[ROWS];
+    float max[ROWS], total[ROWS], shrink[ROWS];
 };
 
 /* Where row r of a tile lies in q and out. */
@@ -68,7 +68,7 @@ static void set_up(const struct job *job, struct tile *tile, size_t index)
             job->causal ? job->n - job->m + row / job->group + 1 : job->n;
         tile->to[r] = to;
         tile->from[r] = job->window && to > job->window ? to - job->window : 0;
-        tile->most[r] = LANES_LEAST;
+        tile->max[r] = LANES_LEAST;
         tile->total[r] = 0;
     }
 }
@@ -99,7 +99,7 @@ static void take_block(const struct job *job, struct tile *tile,
                       : 0;
         to[r] = end > key ? (int32_t)(end - key < KEYS ? end - key : KEYS) : 0;
     }
-    cpu_lanes->fold(score, tile->most, tile->total, tile->shrink,
+    cpu_lanes->fold(score, tile->max, tile->total, tile->shrink,
                     whole ? NULL : from, whole ? NULL : to, keys, tile->padded);
     for (size_t r = 0; add && r < tile->rows; r++)
         if (tile->shrink[r] != 1)
@@ -131,7 +131,7 @@ static void take_row(const struct job *job, struct tile *tile, float *sums,
                         ref_key(pages, j, step) + at, step, d, some, scale, 0);
     }
     shrink =
-        cpu_lanes->fold_row(score, to - from, &tile->most[r], &tile->total[r]);
+        cpu_lanes->fold_row(score, to - from, &tile->max[r], &tile->total[r]);
     few_shrink(sums + r * d, shrink, d);
     for (size_t j = from, some; j < to; j += some) {
         some = ref_stretch(pages, j, to - j);
@@ -177,8 +177,8 @@ static size_t block_of(const struct kernel_pages *pages, size_t key,
 static void attend(void *argument, size_t begin, size_t end)
 {
     const struct job *job = argument;
-    SCRATCH float queries[MOST_D * ROWS];
-    SCRATCH float sums[ROWS * MOST_D];
+    SCRATCH float queries[MAX_D * ROWS];
+    SCRATCH float sums[ROWS * MAX_D];
     struct tile tile;
     for (size_t index = begin; index < end; index++) {
         set_up(job, &tile, index);
@@ -225,7 +225,7 @@ static int attention(struct kernel_run *run, float *out, const float *q,
                      const struct kernel_pages *pages, size_t m, size_t n,
                      size_t hq, size_t hkv, size_t d, size_t window)
 {
-    if (d > MOST_D)
+    if (d > MAX_D)
         return kernels_ref()->attention(run, out, q, pages, m, n, hq, hkv, d,
                                         window);
     struct job job = {out, q, pages,  m,        n, hq,
@@ -233,12 +233,12 @@ static int attention(struct kernel_run *run, float *out, const float *q,
     return share(run, &job);
 }
 
-static int attention_all(struct kernel_run *run, float *out, const float *q,
+static int attention_bidirectional(struct kernel_run *run, float *out, const float *q,
                          const float *k, const float *v, size_t m, size_t n,
                          size_t hq, size_t hkv, size_t d)
 {
-    if (d > MOST_D)
-        return kernels_ref()->attention_all(run, out, q, k, v, m, n, hq, hkv,
+    if (d > MAX_D)
+        return kernels_ref()->attention_bidirectional(run, out, q, k, v, m, n, hq, hkv,
                                             d);
     struct kernel_pages pages = ref_one_page(&k, &v, n);
     struct job job = {out, q, &pages, m, n, hq, hkv, d, 0, hq / hkv, 0, false};
@@ -248,5 +248,5 @@ static int attention_all(struct kernel_run *run, float *out, const float *q,
 void cpu_fill_attention(struct kernels *table)
 {
     table->attention = attention;
-    table->attention_all = attention_all;
+    table->attention_bidirectional = attention_bidirectional;
 }

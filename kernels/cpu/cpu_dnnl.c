@@ -32,11 +32,11 @@
 #include "kernels/cpu/cpu_packed.h"
 
 enum {
-    STEP = PACKED_LEAST_ROWS, /* heights of tiles are multiples of it */
+    STEP = PACKED_MIN_ROWS, /* heights of tiles are multiples of it */
     HEIGHTS = 16,
     TILE = STEP * HEIGHTS,
-    LEAST_COLUMNS = 64,
-    MOST_COLUMNS = 512,
+    MIN_COLUMNS = 64,
+    MAX_COLUMNS = 512,
     BLOCK_BYTES = 1 << 20 /* of a block in f32, so that it stays in a cache */
 };
 
@@ -128,16 +128,16 @@ static bool describe(dnnl_primitive_desc_t *ret, struct tile *tile,
                      const struct shape *shape,
                      const dnnl_memory_desc_t *weight, size_t rows)
 {
-    dnnl_matmul_desc_t product;
+    dnnl_matmul_desc_t matmul;
     dnnl_primitive_attr_t attr = NULL;
     bool done = matrix(&tile->a, rows, shape->k, dnnl_ab) &&
                 matrix(&tile->out, rows, shape->n, dnnl_ab) &&
-                dnnl_matmul_desc_init(&product, &tile->a, weight, NULL,
+                dnnl_matmul_desc_init(&matmul, &tile->a, weight, NULL,
                                       &tile->out) == dnnl_success &&
                 dnnl_primitive_attr_create(&attr) == dnnl_success &&
                 dnnl_primitive_attr_set_scratchpad_mode(
                     attr, dnnl_scratchpad_mode_user) == dnnl_success &&
-                dnnl_primitive_desc_create(ret, &product, attr, library.engine,
+                dnnl_primitive_desc_create(ret, &matmul, attr, library.engine,
                                            NULL) == dnnl_success;
     if (attr)
         dnnl_primitive_attr_destroy(attr);
@@ -195,7 +195,7 @@ static struct shape *shape_of(size_t n, size_t k)
 
 /* ---- Running ---- */
 
-enum { MOST_ARGUMENTS = 4 };
+enum { MAX_ARGUMENTS = 4 };
 
 struct argument {
     int name; /* DNNL_ARG_... */
@@ -206,7 +206,7 @@ struct argument {
 static bool execute(dnnl_primitive_t primitive,
                     const struct argument *arguments, int count)
 {
-    dnnl_exec_arg_t passed[MOST_ARGUMENTS];
+    dnnl_exec_arg_t passed[MAX_ARGUMENTS];
     dnnl_stream_t stream = NULL;
     bool done = dnnl_stream_create(&stream, library.engine,
                                    dnnl_stream_default_flags) == dnnl_success;
@@ -283,7 +283,7 @@ static void pack_part(void *argument, size_t from, size_t to)
     struct packing *job = argument;
     const struct packed *packed = job->packed;
     void *buffer =
-        ref_room(packed->shape->n * packed->shape->k * sizeof(float));
+        ref_scratch(packed->shape->n * packed->shape->k * sizeof(float));
     int before = alone();
     bool done = buffer != NULL;
     for (size_t block = from; done && block < to; block++)
@@ -301,9 +301,9 @@ static size_t choose_columns(size_t n, size_t k, unsigned threads)
     size_t columns = BLOCK_BYTES / (k * sizeof(float) + 1);
     size_t share = n / (2 * (size_t)(threads ? threads : 1));
     columns = columns < share ? columns : share;
-    columns = columns > MOST_COLUMNS ? MOST_COLUMNS : columns;
-    columns = columns / LEAST_COLUMNS * LEAST_COLUMNS;
-    return columns ? columns : LEAST_COLUMNS;
+    columns = columns > MAX_COLUMNS ? MAX_COLUMNS : columns;
+    columns = columns / MIN_COLUMNS * MIN_COLUMNS;
+    return columns ? columns : MIN_COLUMNS;
 }
 
 static bool lay_out(struct packed *packed, const struct kernel_weight *w,
@@ -328,7 +328,7 @@ static void keep(struct kernel_run *run, struct packed *packed,
     struct packing job = {.w = w, .packed = packed};
     if (!kept_take(bytes))
         return;
-    packed->data = ref_room(bytes);
+    packed->data = ref_scratch(bytes);
     if (packed->data)
         cpu_share(run, packed->blocks, (double)w->n * (double)w->k, pack_part,
                   &job);
@@ -431,23 +431,23 @@ static bool multiply(const struct job *job, size_t block, char *weight,
 /* Bytes that multiply() needs at most. */
 static size_t buffer_size(const struct job *job)
 {
-    size_t most = 0;
+    size_t max = 0;
     for (int kind = 0; kind < KINDS; kind++)
         for (int last = 0; last < 2; last++)
             if (job->tile[kind][last]) {
                 size_t need =
                     dnnl_memory_desc_get_size(&job->tile[kind][last]->scratch);
-                most = need > most ? need : most;
+                max = need > max ? need : max;
             }
     size_t rows = job->m < TILE ? job->m : TILE;
-    return aligned(rows * job->packed->columns * sizeof(float)) + most;
+    return aligned(rows * job->packed->columns * sizeof(float)) + max;
 }
 
-static void product_part(void *argument, size_t from, size_t to)
+static void matmul_part(void *argument, size_t from, size_t to)
 {
     struct job *job = argument;
     const struct packed *packed = job->packed;
-    char *buffer = ref_room(buffer_size(job));
+    char *buffer = ref_scratch(buffer_size(job));
     int before = alone();
     bool done = buffer != NULL;
     for (size_t i = from; done && i < to; i++) {
@@ -467,8 +467,8 @@ static void block_part(void *argument, size_t from, size_t to)
     struct job *job = argument;
     const struct packed *packed = job->packed;
     size_t block_bytes = aligned(packed->shape->bytes);
-    char *buffer = ref_room(buffer_size(job));
-    char *weight = ref_room(block_bytes + packed->shape->n * packed->shape->k *
+    char *buffer = ref_scratch(buffer_size(job));
+    char *weight = ref_scratch(block_bytes + packed->shape->n * packed->shape->k *
                                               sizeof(float));
     int before = alone();
     bool done = buffer && weight;
@@ -484,7 +484,7 @@ static void block_part(void *argument, size_t from, size_t to)
     free(weight);
 }
 
-static int product_alone(struct kernel_run *run, float *out, const float *a,
+static int matmul_alone(struct kernel_run *run, float *out, const float *a,
                          const struct kernel_weight *w, size_t m, bool add)
 {
     struct packed *packed = w->packed;
@@ -506,17 +506,17 @@ static int product_alone(struct kernel_run *run, float *out, const float *a,
         return KERNEL_UNSUPPORTED;
     double work = (double)m * (double)w->n * (double)w->k;
     if (packed->data)
-        cpu_share(run, packed->blocks * job.tiles, work, product_part, &job);
+        cpu_share(run, packed->blocks * job.tiles, work, matmul_part, &job);
     else
         cpu_share(run, packed->blocks, work, block_part, &job);
     return atomic_load(&job.failed) ? KERNEL_FAILED : KERNEL_OK;
 }
 
-int packed_product(struct kernel_run *run, float *out, const float *a,
+int packed_matmul(struct kernel_run *run, float *out, const float *a,
                    const struct kernel_weight *w, size_t m, bool add)
 {
     int before = alone();
-    int code = product_alone(run, out, a, w, m, add);
+    int code = matmul_alone(run, out, a, w, m, add);
     omp_set_num_threads(before);
     return code;
 }

@@ -53,7 +53,7 @@ static struct lanes_row row_at(struct rows *rows, size_t r, size_t d)
 {
     return (struct lanes_row){.q = query_of(rows, r, d),
                               .values = values_of(rows, r, d),
-                              .most = &rows->softmax.most[r],
+                              .max = &rows->softmax.max[r],
                               .total = &rows->softmax.total[r],
                               .shift = rows->shift[r]};
 }
@@ -62,7 +62,7 @@ static void take_windows(const struct hils_job *job, const struct hils_tile *t,
                          struct rows *rows)
 {
     SCRATCH float score[KEYS * ROWS];
-    SCRATCH float queries[MOST_D * ROWS];
+    SCRATCH float queries[MAX_D * ROWS];
     struct hils_block b;
     struct hils_mask mask;
     bool few = hils_few(job);
@@ -95,7 +95,7 @@ static void take_windows(const struct hils_job *job, const struct hils_tile *t,
 struct packed {
     size_t slot, keys; /* 0: none */
     const float *value;
-    float key[MOST_D * KEYS], copied[KEYS * MOST_D];
+    float key[MAX_D * KEYS], copied[KEYS * MAX_D];
 };
 
 static void pack(const struct hils_job *job, const struct hils_tile *t,
@@ -176,7 +176,7 @@ static void take_for(const struct hils_job *job, const struct hils_tile *t,
             if (!own)
                 continue;
             row[k].values = NULL;
-            row[k].most = &own->most[r];
+            row[k].max = &own->max[r];
             row[k].total = &own->total[r];
         }
         ask_rows(rows, a, i + some, count, d);
@@ -201,7 +201,7 @@ static void shift_rows(const struct hils_job *job, const struct hils_tile *t,
     size_t count = a->count * a->group;
     for (size_t i = 0; i < count; i++) {
         size_t r = asker(a, i);
-        own.most[r] = LANES_LEAST;
+        own.max[r] = LANES_LEAST;
         own.total[r] = rows->shift[r] = 0;
     }
     for (size_t keys; (keys = hils_next_run(job, &slot, end)); slot += keys)
@@ -213,7 +213,7 @@ static void shift_rows(const struct hils_job *job, const struct hils_tile *t,
                            hils_summary_key(job, chunk, head), job->sizes->d) *
                 hils_scale(job) +
             hils_summary_bias(job, chunk, head);
-        rows->shift[r] = score - own.most[r] - logf(own.total[r]);
+        rows->shift[r] = score - own.max[r] - logf(own.total[r]);
     }
 }
 
@@ -324,7 +324,7 @@ static void attend_tile(const struct hils_job *job, const struct hils_tile *t,
         float total = rows->softmax.total[r];
         float *out = job->out + hils_place(job, t, r);
         if (job->sizes->softmax1)
-            total += expf(-rows->softmax.most[r]);
+            total += expf(-rows->softmax.max[r]);
         if (rows->softmax.total[r] <= 0)
             memset(out, 0, d * sizeof *out);
         else
@@ -337,14 +337,14 @@ static void attend(void *argument, size_t begin, size_t end)
 {
     struct hils_job *job = argument;
     SCRATCH struct rows rows;
-    SCRATCH float few[FEW_ROWS * 2 * MOST_D];
+    SCRATCH float few[FEW_ROWS * 2 * MAX_D];
     size_t m = job->sizes->m, d = job->sizes->d;
-    size_t most = (m < job->queries ? m : job->queries) * job->group;
+    size_t max = (m < job->queries ? m : job->queries) * job->group;
     float *many = NULL;
-    if (most > FEW_ROWS)
-        many = malloc(most * 2 * d * sizeof *many);
+    if (max > FEW_ROWS)
+        many = malloc(max * 2 * d * sizeof *many);
     rows.both = many ? many : few;
-    if (most > FEW_ROWS && !many)
+    if (max > FEW_ROWS && !many)
         atomic_store(&job->failed, true);
     else
         for (size_t index = begin; index < end; index++) {
@@ -361,7 +361,7 @@ static int hils_attention(struct kernel_run *run, float *out, const float *q,
                           const int32_t *chosen, const struct kernel_hils *z)
 {
     size_t group = z->hq / z->hkv;
-    if (z->d > MOST_D || group > ROWS)
+    if (z->d > MAX_D || group > ROWS)
         return kernels_ref()->hils_attention(
             run, out, q, qhat, pages, summaries, position, landmark, chosen, z);
     struct hils_job job = {.sizes = z,

@@ -17,7 +17,7 @@ enum {
     ROWS = LANES_ROWS, /* of a block */
     KEYS = LANES_ROWS,
     TILE = 4096, /* rows of a tile at most */
-    MOST_D = 256 /* above, `ref` does it */
+    MAX_D = 256 /* above, `ref` does it */
 };
 
 struct hils_job {
@@ -43,14 +43,14 @@ struct hils_tile {
 
 /* Softmax of each row, over what was taken. */
 struct hils_softmax {
-    float most[TILE], total[TILE];
+    float max[TILE], total[TILE];
 };
 
 /* Rows [first, first + count) of a tile. */
 struct hils_block {
     size_t first, count, padded; /* padded to 16 by the first one */
     size_t row[ROWS];
-    float most[ROWS], total[ROWS], shrink[ROWS];
+    float max[ROWS], total[ROWS], shrink[ROWS];
 };
 
 /* Which keys of a run each row of a block sees. */
@@ -80,7 +80,7 @@ static inline bool hils_few(const struct hils_job *job)
  * enough; no bit of a result depends on them: a tile begins where a block does.
  * `reach`: about the keys that a query meets. */
 static inline void hils_share(struct kernel_run *run, struct hils_job *job,
-                              size_t most, double reach,
+                              size_t max, double reach,
                               void (*body)(void *, size_t, size_t))
 {
     const struct kernel_hils *z = job->sizes;
@@ -91,7 +91,7 @@ static inline void hils_share(struct kernel_run *run, struct hils_job *job,
         return;
     size_t queries = (z->m + tiles - 1) / tiles;
     queries = (queries + block - 1) / block * block;
-    job->queries = queries < most ? queries : most;
+    job->queries = queries < max ? queries : max;
     if (job->queries > block)
         job->queries = job->queries / block * block;
     job->tiles = (z->m + job->queries - 1) / job->queries;
@@ -150,11 +150,11 @@ static inline size_t hils_next_run(const struct hils_job *job, size_t *slot,
     const int32_t *landmark = job->landmark;
     while (landmark && *slot < end && landmark[*slot])
         ++*slot;
-    size_t most = end - *slot < KEYS ? end - *slot : KEYS, count;
-    most = ref_stretch(job->pages, *slot, most);
+    size_t max = end - *slot < KEYS ? end - *slot : KEYS, count;
+    max = ref_stretch(job->pages, *slot, max);
     if (!landmark)
-        return most;
-    for (count = 0; count < most && !landmark[*slot + count]; count++)
+        return max;
+    for (count = 0; count < max && !landmark[*slot + count]; count++)
         ;
     return count;
 }
@@ -162,7 +162,7 @@ static inline size_t hils_next_run(const struct hils_job *job, size_t *slot,
 static inline void hils_begin(struct hils_softmax *s, size_t rows)
 {
     for (size_t r = 0; r < rows; r++) {
-        s->most[r] = LANES_LEAST;
+        s->max[r] = LANES_LEAST;
         s->total[r] = 0;
     }
 }
@@ -176,14 +176,14 @@ static inline void hils_load(const struct hils_job *job,
                              struct hils_block *b, float *queries)
 {
     const float *q[ROWS];
-    size_t most = ROWS / job->group * job->group;
+    size_t max = ROWS / job->group * job->group;
     b->first = first;
-    b->count = t->rows - first < most ? t->rows - first : most;
+    b->count = t->rows - first < max ? t->rows - first : max;
     b->padded = (b->count + 15) / 16 * 16;
     for (size_t i = 0; i < b->padded; i++) {
         b->row[i] = first + (i < b->count ? i : 0);
         q[i] = job->q + hils_place(job, t, b->row[i]);
-        b->most[i] = LANES_LEAST;
+        b->max[i] = LANES_LEAST;
         b->total[i] = 0;
     }
     cpu_lanes->columns(queries, q, hils_scale(job), b->padded, job->sizes->d);
@@ -192,7 +192,7 @@ static inline void hils_load(const struct hils_job *job,
 static inline void hils_keep(const struct hils_block *b, struct hils_softmax *s)
 {
     for (size_t i = 0; i < b->count; i++) {
-        s->most[b->row[i]] = b->most[i];
+        s->max[b->row[i]] = b->max[i];
         s->total[b->row[i]] = b->total[i];
     }
 }
@@ -213,7 +213,7 @@ static inline void hils_score(const struct hils_job *job,
 static inline void hils_fold(struct hils_block *b, float *score, size_t keys,
                              const struct hils_mask *mask)
 {
-    cpu_lanes->fold(score, b->most, b->total, b->shrink,
+    cpu_lanes->fold(score, b->max, b->total, b->shrink,
                     mask ? mask->from : NULL, mask ? mask->to : NULL, keys,
                     b->padded);
 }
@@ -230,7 +230,7 @@ static inline void hils_take_row(const struct hils_job *job,
         return;
     cpu_lanes->dots(score, row->q, ref_key(job->pages, from, step) + at, step,
                     d, to - from, hils_scale(job), row->shift);
-    shrink = cpu_lanes->fold_row(score, to - from, row->most, row->total);
+    shrink = cpu_lanes->fold_row(score, to - from, row->max, row->total);
     if (!row->values)
         return;
     few_shrink(row->values, shrink, d);

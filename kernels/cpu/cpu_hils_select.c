@@ -11,9 +11,9 @@
 #include "kernels/cpu/cpu_hils.h"
 
 enum {
-    MOST_QUERIES = 512,  /* of a tile, times the heads of a group */
-    MOST_LISTED = 32768, /* places of a tile's lists together */
-    MOST_FLOATS = 65536, /* of its queries */
+    MAX_QUERIES = 512,  /* of a tile, times the heads of a group */
+    MAX_LISTED = 32768, /* places of a tile's lists together */
+    MAX_FLOATS = 65536, /* of its queries */
     FEW_QUERIES = 4,     /* not worth products' layout */
     AHEAD = 8            /* summaries asked for before they are read */
 };
@@ -86,23 +86,23 @@ static size_t keep_best(uint64_t *list, size_t count, size_t k, uint64_t *room)
     if (count <= k)
         return count;
     memcpy(room, list, count * sizeof *list);
-    uint64_t least = highest(room, count, k);
+    uint64_t min = highest(room, count, k);
     for (size_t j = 0; j < count; j++) {
         uint64_t x = list[j];
         list[kept] = x;
-        kept += x >= least;
+        kept += x >= min;
     }
     return kept;
 }
 
 /* A tile's lists [head of the group, query][2 top_k]. */
 struct lists {
-    uint64_t entry[MOST_LISTED];
-    uint64_t room[2 * MOST_LISTED]; /* a query's lists joined, and a copy */
-    size_t count[MOST_QUERIES];
-    float least[MOST_QUERIES]; /* of the present head: [query] */
-    size_t candidates[MOST_QUERIES];
-    double total[MOST_QUERIES]; /* [head, query] the logarithm of all */
+    uint64_t entry[MAX_LISTED];
+    uint64_t room[2 * MAX_LISTED]; /* a query's lists joined, and a copy */
+    size_t count[MAX_QUERIES];
+    float min[MAX_QUERIES]; /* of the present head: [query] */
+    size_t candidates[MAX_QUERIES];
+    double total[MAX_QUERIES]; /* [head, query] the logarithm of all */
 };
 
 /* ---- One head ---- */
@@ -110,7 +110,7 @@ struct lists {
 /* Some summaries of one head: their keys as columns, scaled, and their biases. */
 struct block {
     size_t first, count;
-    float key[MOST_D * KEYS], bias[KEYS];
+    float key[MAX_D * KEYS], bias[KEYS];
 };
 
 static void gather(const struct hils_job *job, size_t head, struct block *block)
@@ -183,10 +183,10 @@ static void put(const struct hils_job *job, struct lists *lists, size_t g,
     if (lists->count[list] < 2 * top_k)
         return;
     lists->count[list] = keep_best(at, 2 * top_k, top_k, lists->room);
-    uint64_t least = at[0];
+    uint64_t min = at[0];
     for (size_t j = 1; j < top_k; j++)
-        least = at[j] < least ? at[j] : least;
-    lists->least[query] = score_of(least);
+        min = at[j] < min ? at[j] : min;
+    lists->min[query] = score_of(min);
 }
 
 /* Takes a block's scores of query i, of those that it may choose, into its list,
@@ -201,42 +201,42 @@ static void rank_block(const struct hils_job *job, const struct hils_tile *t,
     count = count < block->count ? count : block->count;
     if (!count)
         return;
-    uint64_t mask = cpu_lanes->above(score, lists->least[i]);
+    uint64_t mask = cpu_lanes->above(score, lists->min[i]);
     mask &= ~(uint64_t)0 >> (64 - count);
     for (; mask; mask &= mask - 1) {
         size_t j = (size_t)__builtin_ctzll(mask);
         put(job, lists, g, t->count, i, entry(score[j], first + j));
     }
     if (job->group > 1)
-        cpu_lanes->fold_row(score, count, &s->most[i], &s->total[i]);
+        cpu_lanes->fold_row(score, count, &s->max[i], &s->total[i]);
 }
 
 static void rank_head(const struct hils_job *job, const struct hils_tile *t,
                       size_t g, struct lists *lists)
 {
-    SCRATCH float queries[MOST_FLOATS];
+    SCRATCH float queries[MAX_FLOATS];
     SCRATCH float score[ROWS * KEYS];
     SCRATCH struct block block;
     SCRATCH struct hils_softmax s;
-    size_t d = job->sizes->d, head = t->kv * job->group + g, most = 0;
+    size_t d = job->sizes->d, head = t->kv * job->group + g, max = 0;
     bool few = job->sizes->m <= FEW_QUERIES;
     if (!few)
         load_queries(job, t, head, queries);
     hils_begin(&s, t->count);
     for (size_t i = 0; i < t->count; i++) {
-        lists->least[i] = NAN; /* so that all exceed it */
-        most = lists->candidates[i] > most ? lists->candidates[i] : most;
+        lists->min[i] = NAN; /* so that all exceed it */
+        max = lists->candidates[i] > max ? lists->candidates[i] : max;
     }
-    for (size_t c = 0; c < most; c += KEYS) {
+    for (size_t c = 0; c < max; c += KEYS) {
         block.first = c;
-        block.count = most - c < KEYS ? most - c : KEYS;
+        block.count = max - c < KEYS ? max - c : KEYS;
         if (!few)
             gather(job, head, &block);
         for (size_t at = 0; at < t->count; at += ROWS) {
             size_t count = t->count - at < ROWS ? t->count - at : ROWS;
             size_t next = c + KEYS + at * KEYS / t->count;
             size_t end = c + KEYS + (at + count) * KEYS / t->count;
-            for (; !few && next < end && next < most; next++)
+            for (; !few && next < end && next < max; next++)
                 ask(job, head, next);
             if (few)
                 score_few(job, t, head, &block, score);
@@ -251,7 +251,7 @@ static void rank_head(const struct hils_job *job, const struct hils_tile *t,
         double *total = &lists->total[g * t->count + i];
         if (!(s.total[i] <= 0))
             *total = ref_log_add(*total,
-                                 (double)s.most[i] + log((double)s.total[i]));
+                                 (double)s.max[i] + log((double)s.total[i]));
     }
 }
 
@@ -261,7 +261,7 @@ static void rank_head(const struct hils_job *job, const struct hils_tile *t,
 static void weigh_windows(const struct hils_job *job, const struct hils_tile *t,
                           struct lists *lists)
 {
-    SCRATCH float queries[MOST_D * ROWS];
+    SCRATCH float queries[MAX_D * ROWS];
     SCRATCH float score[KEYS * ROWS];
     SCRATCH struct hils_softmax s;
     struct hils_block b;
@@ -276,7 +276,7 @@ static void weigh_windows(const struct hils_job *job, const struct hils_tile *t,
             hils_mask_window(job, t, &b, slot, keys, &mask);
             for (size_t i = 0; hils_few(job) && i < b.count; i++) {
                 struct lanes_row row = {.q = job->q + hils_place(job, t, i),
-                                        .most = &b.most[i],
+                                        .max = &b.max[i],
                                         .total = &b.total[i]};
                 hils_take_row(job, t, slot + (size_t)mask.from[i],
                               slot + (size_t)mask.to[i], &row);
@@ -291,7 +291,7 @@ static void weigh_windows(const struct hils_job *job, const struct hils_tile *t,
     for (size_t r = 0; r < t->rows; r++)
         lists->total[r % job->group * t->count + r / job->group] =
             s.total[r] <= 0 ? (double)-INFINITY
-                            : (double)s.most[r] + log((double)s.total[r]);
+                            : (double)s.max[r] + log((double)s.total[r]);
 }
 
 /* Joins the lists of a query's heads in room: a chunk counts by its best. */
@@ -371,11 +371,11 @@ static void choose(void *argument, size_t begin, size_t end)
 /* Queries of a tile for which there is room; 0: not one. */
 static size_t queries_of(const struct kernel_hils *z, size_t group)
 {
-    size_t most = MOST_QUERIES / group;
-    size_t listed = MOST_LISTED / 2 / z->top_k / group;
-    size_t held = MOST_FLOATS / z->d;
-    most = listed < most ? listed : most;
-    return held < most ? held : most;
+    size_t max = MAX_QUERIES / group;
+    size_t listed = MAX_LISTED / 2 / z->top_k / group;
+    size_t held = MAX_FLOATS / z->d;
+    max = listed < max ? listed : max;
+    return held < max ? held : max;
 }
 
 static int hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
@@ -385,7 +385,7 @@ static int hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
                        const struct kernel_hils *z)
 {
     size_t group = z->hq / z->hkv;
-    size_t queries = z->d > MOST_D || group > ROWS ? 0 : queries_of(z, group);
+    size_t queries = z->d > MAX_D || group > ROWS ? 0 : queries_of(z, group);
     if (!queries)
         return kernels_ref()->hils_choose(run, chosen, q, qhat, pages,
                                           summaries, position, landmark, z);

@@ -47,7 +47,7 @@ void cpu_mix(struct kernel_run *run, float *out, const float *p, size_t p_row,
  * what it was divided by. */
 float cpu_softmax(float *score, size_t n, float share);
 
-void cpu_fill_products(struct kernels *table);
+void cpu_fill_matmuls(struct kernels *table);
 void cpu_fill_transformer(struct kernels *table);
 void cpu_fill_attention(struct kernels *table);
 void cpu_fill_memories(struct kernels *table);
@@ -56,6 +56,6 @@ void cpu_fill_hils(struct kernels *table);
 void cpu_fill_hils_choose(struct kernels *table); /* part of cpu_fill_hils */
 void cpu_fill_star(struct kernels *table);
 void cpu_fill_hici(struct kernels *table);
-void cpu_fill_likeliest(struct kernels *table);
+void cpu_fill_top_k(struct kernels *table);
 
 #endif

@@ -35,7 +35,7 @@ static inline struct lanes_weight lanes_weight_from(struct lanes_weight w,
 struct lanes_row {
     const float *q;      /* [d] */
     float *values;       /* [d] */
-    float *most, *total; /* [1] */
+    float *max, *total; /* [1] */
     float shift;         /* of its scores */
 };
 
@@ -76,7 +76,7 @@ struct lanes {
     void (*rotate)(float *x, float *y, const float *cosine, const float *sine,
                    size_t count);
     /* x = exp(x - most); returns their sum */
-    float (*exp_sum)(float *x, float most, size_t count);
+    float (*exp_sum)(float *x, float max, size_t count);
     /* out [n, k] = w */
     void (*widen)(float *out, struct lanes_weight w, size_t n, size_t k);
 
@@ -85,13 +85,13 @@ struct lanes {
      * most [rows] and total [rows] take the block in; what was summed up before
      * must be multiplied by shrink [rows].  Where `from` is given, key j counts
      * for column r only if from[r] <= j < to[r].  rows is a multiple of 16. */
-    void (*fold)(float *score, float *most, float *total, float *shrink,
+    void (*fold)(float *score, float *max, float *total, float *shrink,
                  const int32_t *from, const int32_t *to, size_t keys,
                  size_t rows);
 
     /* The same for one query alone: score [keys], at most LANES_ROWS, with room
      * for as many.  Returns what was summed up before must be multiplied by. */
-    float (*fold_row)(float *score, size_t keys, float *most, float *total);
+    float (*fold_row)(float *score, size_t keys, float *max, float *total);
 
     /* The whole step for some queries, with keys [d, LANES_ROWS], a column each,
      * and values [keys, d] (NULL: only most and total take them in).  No query's
@@ -101,7 +101,7 @@ struct lanes {
                       size_t keys, float scale);
 
     /* Bit j is set unless score[j] <= least; score [LANES_ROWS]. */
-    uint64_t (*above)(const float *score, float least);
+    uint64_t (*above)(const float *score, float min);
 
     /* out [d, rows] with rows LANES_ROWS apart = x scale, row r [d] at x[r];
      * rows is a multiple of 16. */

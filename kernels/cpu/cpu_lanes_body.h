@@ -438,17 +438,17 @@ BODY void rotate(float *x, float *y, const float *cosine, const float *sine,
     }
 }
 
-BODY float exp_sum(float *x, float most, size_t count)
+BODY float exp_sum(float *x, float max, size_t count)
 {
     vec total = {0};
     size_t i = 0;
     for (; i + WIDTH <= count; i += WIDTH) {
-        vec e = exp_of(load(x + i) - most);
+        vec e = exp_of(load(x + i) - max);
         total += e;
         store(x + i, e);
     }
     if (i < count) {
-        vec e = exp_of(load_some(x + i, count - i) - most);
+        vec e = exp_of(load_some(x + i, count - i) - max);
         store_some(x + i, e, count - i);
         total += load_some(x + i, count - i);
     }
@@ -496,10 +496,10 @@ INLINE vec score_at(const float *score, size_t key, const int32_t *from,
     return (vec)(((ivec)s & seen) | (none & ~seen));
 }
 
-INLINE void fold_columns(float *score, float *most, float *total, float *shrink,
+INLINE void fold_columns(float *score, float *max, float *total, float *shrink,
                          const int32_t *from, const int32_t *to, size_t keys)
 {
-    vec before = load(most), now = before;
+    vec before = load(max), now = before;
     for (size_t j = 0; j < keys; j++)
         now = LANES_MAX(score_at(score, j, from, to), now);
     vec less = exp_of(before - now), sums = load(total) * less;
@@ -508,21 +508,21 @@ INLINE void fold_columns(float *score, float *most, float *total, float *shrink,
         store(score + j * LANES_ROWS, e);
         sums += e;
     }
-    store(most, now);
+    store(max, now);
     store(total, sums);
     store(shrink, less);
 }
 
-BODY void fold(float *score, float *most, float *total, float *shrink,
+BODY void fold(float *score, float *max, float *total, float *shrink,
                const int32_t *from, const int32_t *to, size_t keys,
                size_t rows_)
 {
     for (size_t r = 0; r < rows_; r += WIDTH)
         if (from)
-            fold_columns(score + r, most + r, total + r, shrink + r, from + r,
+            fold_columns(score + r, max + r, total + r, shrink + r, from + r,
                          to + r, keys);
         else
-            fold_columns(score + r, most + r, total + r, shrink + r, NULL, NULL,
+            fold_columns(score + r, max + r, total + r, shrink + r, NULL, NULL,
                          keys);
 }
 
@@ -622,21 +622,21 @@ INLINE float highest(vec v)
 }
 
 /* Lanes behind `keys` get no weight. */
-BODY float fold_row(float *score, size_t keys, float *most, float *total)
+BODY float fold_row(float *score, size_t keys, float *max, float *total)
 {
-    vec high = all(*most), sums = {0};
+    vec high = all(*max), sums = {0};
     for (size_t j = keys; j % WIDTH; j++)
         score[j] = -__builtin_inff();
     for (size_t j = 0; j < keys; j += WIDTH)
         high = LANES_MAX(load(score + j), high);
-    float now = highest(high), shrink = exp_of(all(*most - now))[0];
+    float now = highest(high), shrink = exp_of(all(*max - now))[0];
     for (size_t j = 0; j < keys; j += WIDTH) {
         vec e = exp_of(load(score + j) - now);
         store(score + j, e);
         sums += e;
     }
     *total = *total * shrink + sum(sums);
-    *most = now;
+    *max = now;
     return shrink;
 }
 
@@ -717,7 +717,7 @@ INLINE void fold_some(const struct lanes_row *row, size_t m, const float *key,
     for (; j < keys; j += WIDTH)
         score_rows(score, row, m, key, d, j, 1, scale);
     for (size_t i = 0; i < m; i++)
-        shrink[i] = fold_row(score[i], keys, row[i].most, row[i].total);
+        shrink[i] = fold_row(score[i], keys, row[i].max, row[i].total);
     for (; value && c + TILE_VECS * WIDTH <= d; c += TILE_VECS * WIDTH)
         mix_rows_of(row, m, shrink, score, value, d, keys, c, TILE_VECS);
     for (; value && c + WIDTH <= d; c += WIDTH)
@@ -742,10 +742,10 @@ BODY void fold_rows(const struct lanes_row *row, size_t count, const float *key,
         fold_some(row, 1, key, value, d, keys, scale);
 }
 
-BODY uint64_t above(const float *score, float least)
+BODY uint64_t above(const float *score, float min)
 {
     uint64_t mask = 0;
-    vec limit = all(least);
+    vec limit = all(min);
     UNROLL
     for (size_t r = 0; r < LANES_ROWS; r += WIDTH)
         mask |= (uint64_t)LANES_ABOVE(load(score + r), limit) << r;

@@ -26,7 +26,7 @@ static int weight(struct kernel_run *run, const void *host, int type, size_t n,
         kernels_ref()->weight_free(run, w);
         return KERNEL_NO_MEMORY;
     }
-    kept_weight(size_of(w));
+    packed_cache_weight(size_of(w));
     *ret = w;
     return KERNEL_OK;
 }
@@ -36,18 +36,18 @@ static void weight_free(struct kernel_run *run, struct kernel_weight *w)
     if (w) {
         packed_free(w->packed);
         tiles_free(w->tiles);
-        kept_weight_gone(size_of(w));
+        packed_cache_weight_gone(size_of(w));
     }
     kernels_ref()->weight_free(run, w);
 }
 
-static int product(struct kernel_run *run, float *out, const float *a,
+static int matmul(struct kernel_run *run, float *out, const float *a,
                    const struct kernel_weight *w, size_t m, bool add)
 {
-    if (cpu_amx && m >= TILES_LEAST_ROWS && w->k)
-        return tiles_product(run, out, a, w, m, add);
-    if (m >= PACKED_LEAST_ROWS) {
-        int code = packed_product(run, out, a, w, m, add);
+    if (cpu_amx && m >= TILES_MIN_ROWS && w->k)
+        return tiles_matmul(run, out, a, w, m, add);
+    if (m >= PACKED_MIN_ROWS) {
+        int code = packed_matmul(run, out, a, w, m, add);
         if (code != KERNEL_UNSUPPORTED)
             return code;
     }
@@ -56,11 +56,11 @@ static int product(struct kernel_run *run, float *out, const float *a,
     return KERNEL_OK;
 }
 
-static int product_bias(struct kernel_run *run, float *out, const float *a,
+static int matmul_bias(struct kernel_run *run, float *out, const float *a,
                         const struct kernel_weight *w, const float *bias,
                         size_t m, bool add)
 {
-    int code = product(run, out, a, w, m, add);
+    int code = matmul(run, out, a, w, m, add);
     return code ? code : kernels_cpu()->add_bias(run, out, bias, m, w->n);
 }
 
@@ -76,11 +76,11 @@ static int gather(struct kernel_run *run, float *out,
     return KERNEL_OK;
 }
 
-void cpu_fill_products(struct kernels *table)
+void cpu_fill_matmuls(struct kernels *table)
 {
     table->weight = weight;
     table->weight_free = weight_free;
-    table->product = product;
-    table->product_bias = product_bias;
+    table->matmul = matmul;
+    table->matmul_bias = matmul_bias;
     table->gather = gather;
 }

@@ -16,13 +16,13 @@ static float *room(size_t a, size_t b, size_t c)
 }
 
 /* weight [n] becomes exp(weight - its maximum); returns their sum. */
-static float exponents(float *weight, size_t n, float *ret_most)
+static float exponents(float *weight, size_t n, float *ret_max)
 {
-    float most = -INFINITY;
+    float max = -INFINITY;
     for (size_t i = 0; i < n; i++)
-        most = weight[i] > most ? weight[i] : most;
-    *ret_most = most;
-    return cpu_lanes->exp_sum(weight, most, n);
+        max = weight[i] > max ? weight[i] : max;
+    *ret_max = max;
+    return cpu_lanes->exp_sum(weight, max, n);
 }
 
 static int recall(struct kernel_run *run, float *out, const float *q,
@@ -33,12 +33,12 @@ static int recall(struct kernel_run *run, float *out, const float *q,
     if (!query)
         return KERNEL_NO_MEMORY;
     /* (q wq) . (memory_i wk) = memory_i . (wk (q wq)): no [n, p] is made */
-    float *proxy = query + p, *weight = proxy + d, most;
+    float *proxy = query + p, *weight = proxy + d, max;
     cpu_mix(run, query, q, 0, 1, wq, 1, p, d);
     cpu_lanes->scale(query, query, NULL, 1 / sqrtf((float)p), p);
     cpu_rows(run, proxy, query, lanes_floats(wk), 1, d, p, false);
     cpu_rows(run, weight, proxy, lanes_floats(memory), 1, n, d, false);
-    float total = exponents(weight, n, &most);
+    float total = exponents(weight, n, &max);
     cpu_lanes->scale(weight, weight, NULL, 1 / total, n);
     cpu_mix(run, out, weight, 0, 1, memory, 1, d, n);
     free(query);
@@ -83,9 +83,9 @@ static size_t rows_of(const struct scores *s, size_t block)
 
 static void unit(float *out, const float *x, size_t d)
 {
-    const float least = 1e-30F, most = 1e30F;
+    const float min = 1e-30F, max = 1e30F;
     float square = cpu_lanes->dot(x, x, d);
-    if (square > least && square < most) {
+    if (square > min && square < max) {
         cpu_lanes->scale(out, x, NULL, 1 / sqrtf(square), d);
         return;
     }
@@ -121,7 +121,7 @@ static void score_block(const struct scores *s, size_t block, float *score)
 {
     const float *query = s->wq ? s->query : s->key;
     size_t n = s->n, rows = rows_of(s, block), at = block * ROWS;
-    float *part = s->part + block * n, most;
+    float *part = s->part + block * n, max;
     cpu_lanes->rows(score, n, query + at * s->width, lanes_floats(s->key), rows,
                     n, s->width, false);
     memset(part, 0, n * sizeof *part);
@@ -130,7 +130,7 @@ static void score_block(const struct scores *s, size_t block, float *score)
         cpu_lanes->scale(row, row, NULL, s->scale, n);
         if (n > 1)
             row[at + i] = -INFINITY;
-        float total = exponents(row, n, &most);
+        float total = exponents(row, n, &max);
         cpu_lanes->scale(row, row, NULL, 1 / (total * (float)n), n);
         cpu_lanes->add(part, row, n);
     }
@@ -202,13 +202,13 @@ static int pool_landmark(struct kernel_run *run, float *out, float *ret_bias,
     float *score = room(2, n, 0);
     if (!score)
         return KERNEL_NO_MEMORY;
-    float *weight = score + n, most;
+    float *weight = score + n, max;
     cpu_rows(run, score, proxy, lanes_floats(children), 1, n, d, false);
     for (size_t i = 0; i < n; i++)
         weight[i] = score[i] = tau * score[i] + bias[i];
-    float total = exponents(weight, n, &most);
+    float total = exponents(weight, n, &max);
     cpu_lanes->scale(weight, weight, NULL, 1 / total, n);
-    double all = (double)most + log((double)total), sum = 0;
+    double all = (double)max + log((double)total), sum = 0;
     for (size_t i = 0; i < n; i++) /* ln weight = score - all */
         if (!(weight[i] <= 0))
             sum +=

@@ -16,7 +16,7 @@ void packed_free(struct packed *packed)
     free(packed);
 }
 
-int packed_product(struct kernel_run *run, float *out, const float *a,
+int packed_matmul(struct kernel_run *run, float *out, const float *a,
                    const struct kernel_weight *w, size_t m, bool add)
 {
     (void)run, (void)out, (void)a, (void)w, (void)m, (void)add;

@@ -8,7 +8,7 @@
 #include "kernels/ref/ref.h"
 
 /* Rows from which on it is worth it. */
-enum { PACKED_LEAST_ROWS = 16 };
+enum { PACKED_MIN_ROWS = 16 };
 
 struct packed;
 
@@ -21,9 +21,9 @@ static inline struct lanes_weight lanes_of(const struct kernel_weight *w)
 struct packed *packed_new(void);
 void packed_free(struct packed *packed); /* NULL: ok */
 
-/* As kernels->product, m >= PACKED_LEAST_ROWS.  Packs the weight first when
+/* As kernels->product, m >= PACKED_MIN_ROWS.  Packs the weight first when
  * that was not done, or is not kept.  KERNEL_UNSUPPORTED: `out` is untouched. */
-int packed_product(struct kernel_run *run, float *out, const float *a,
+int packed_matmul(struct kernel_run *run, float *out, const float *a,
                    const struct kernel_weight *w, size_t m, bool add);
 
 #endif

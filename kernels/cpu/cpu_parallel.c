@@ -9,11 +9,11 @@ void cpu_share(struct kernel_run *run, size_t count, double work,
                void *argument)
 {
     /* about 10 microseconds of one core */
-    const double least = 1e5;
+    const double min = 1e5;
     if (!count)
         return;
     if (!run->pool.parallel_for || run->pool.threads < 2 || count < 2 ||
-        work < least)
+        work < min)
         body(argument, 0, count);
     else
         run->pool.parallel_for(run->pool.context, count, body, argument);

@@ -8,8 +8,8 @@
 #include "kernels/ref/ref.h"
 
 enum {
-    MOST_D = 256,  /* above, `ref` does it */
-    MOST_BEST = 64 /* chunks that are chosen without memory taken for them */
+    MAX_D = 256,  /* above, `ref` does it */
+    MAX_BEST = 64 /* chunks that are chosen without memory taken for them */
 };
 
 struct job {
@@ -32,8 +32,8 @@ struct best {
 struct sum {
     const float *q;
     size_t at; /* where the key-value head begins in a slot */
-    float most, total;
-    float values[MOST_D]; /* [d] */
+    float max, total;
+    float values[MAX_D]; /* [d] */
 };
 
 /* Slots first, first + apart, ... */
@@ -43,7 +43,7 @@ struct slots {
 
 static void begin(const struct job *job, struct sum *s)
 {
-    s->most = LANES_LEAST;
+    s->max = LANES_LEAST;
     s->total = 0;
     memset(s->values, 0, job->d * sizeof *s->values);
 }
@@ -75,7 +75,7 @@ static void take(const struct job *job, struct sum *s, struct slots slots,
             ref_rank(best->chunk, best->score, &best->count, job->top_k, j + i,
                      (double)score[i]);
         few_shrink(s->values,
-                   cpu_lanes->fold_row(score, some, &s->most, &s->total), d);
+                   cpu_lanes->fold_row(score, some, &s->max, &s->total), d);
         few_mix(s->values, score, ref_value(job->pages, slot, step) + s->at,
                 apart, d, some);
     }
@@ -127,10 +127,10 @@ static void attend_all(struct job *job, struct best *best, size_t from,
 static void share_of(void *argument, size_t from, size_t to)
 {
     struct job *job = argument;
-    int32_t few_chunks[MOST_BEST];
-    double few_scores[MOST_BEST];
+    int32_t few_chunks[MAX_BEST];
+    double few_scores[MAX_BEST];
     struct best best = {few_chunks, few_scores, 0};
-    bool few = job->top_k <= MOST_BEST;
+    bool few = job->top_k <= MAX_BEST;
     if (!few) {
         best.chunk = calloc(job->top_k, sizeof *best.chunk);
         best.score = calloc(job->top_k, sizeof *best.score);
@@ -163,7 +163,7 @@ static int star_attention(struct kernel_run *run, float *out, const float *q,
                       .top_k = chunks && chunks < top_k ? chunks : top_k};
     if (!m)
         return KERNEL_OK;
-    if (d > MOST_D)
+    if (d > MAX_D)
         return kernels_ref()->star_attention(run, out, q, pages, gate, m, n, hq,
                                              hkv, d, chunk, top_k);
     memcpy(job.gate, gate, sizeof job.gate);

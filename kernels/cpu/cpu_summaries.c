@@ -6,12 +6,12 @@
 
 float cpu_softmax(float *score, size_t n, float share)
 {
-    float most = -INFINITY;
+    float max = -INFINITY;
     for (size_t j = 0; j < n; j++)
-        most = score[j] > most ? score[j] : most;
-    float total = cpu_lanes->exp_sum(score, most, n);
+        max = score[j] > max ? score[j] : max;
+    float total = cpu_lanes->exp_sum(score, max, n);
     cpu_lanes->scale(score, score, NULL, share / total, n);
-    return most + logf(total);
+    return max + logf(total);
 }
 
 static int calibrate(struct kernel_run *run, float *out, const float *h,
@@ -46,7 +46,7 @@ struct summaries {
     size_t first, chunk, keys, hq, hkv, d;
 };
 
-enum { MOST_KEYS = 1024 /* of a chunk; above, `ref` does it */ };
+enum { MAX_KEYS = 1024 /* of a chunk; above, `ref` does it */ };
 
 static void summarise(const struct summaries *job, size_t c, size_t head)
 {
@@ -54,7 +54,7 @@ static void summarise(const struct summaries *job, size_t c, size_t head)
     size_t slot = c * job->chunk;
     size_t at = ref_at(job->pages, head / (job->hq / job->hkv), d);
     float *key = job->to->keys[c] + job->to->key_at + head * d;
-    float scale = 1 / sqrtf((float)d), p[MOST_KEYS], score[MOST_KEYS];
+    float scale = 1 / sqrtf((float)d), p[MAX_KEYS], score[MAX_KEYS];
     for (size_t j = 0; j < job->keys; j++)
         score[j] =
             cpu_lanes->dot(ref_key(job->pages, slot + j, step) + at, key, d) *
@@ -87,7 +87,7 @@ static int chunk_summary(struct kernel_run *run,
                          size_t chunks, size_t chunk, size_t hq, size_t hkv,
                          size_t d, bool landmark)
 {
-    if (chunk > MOST_KEYS)
+    if (chunk > MAX_KEYS)
         return kernels_ref()->chunk_summary(
             run, summaries, pages, first, chunks, chunk, hq, hkv, d, landmark);
     struct summaries job = {.to = summaries,

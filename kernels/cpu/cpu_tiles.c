@@ -40,8 +40,8 @@ enum {
     CHUNK = 32,        /* tiles of k: 1024 numbers */
     CHUNK_ROWS = 96,   /* of a: with CHUNK they take 576 KiB */
     LAYING_ROWS = 192, /* the same where each chunk lays the weight out anew */
-    LEAST_ROWS = 32,   /* of a chunk, cut for the threads */
-    MOST_PANELS = 8    /* that a thread takes at a time */
+    MIN_ROWS = 32,   /* of a chunk, cut for the threads */
+    MAX_PANELS = 8    /* that a thread takes at a time */
 };
 
 struct tiles {
@@ -198,7 +198,7 @@ VECTORS INLINE void mirror(char *to, const __m512i from[SIDE])
     }
 }
 
-static size_t terms_of(int type)
+static size_t analyze(int type)
 {
     return type == KERNEL_F32 ? TERMS : type == KERNEL_F16 ? HALF_TERMS : 1;
 }
@@ -245,7 +245,7 @@ VECTORS INLINE void lay_tile(char *to, const struct kernel_weight *w,
         for (size_t term = 0; term < TERMS; term++)
             terms[term][i] = here[term];
     }
-    for (size_t term = 0; term < terms_of(w->type); term++)
+    for (size_t term = 0; term < analyze(w->type); term++)
         mirror(to + term * 2 * TILE, terms[term]);
 }
 
@@ -278,7 +278,7 @@ static void prepare(struct kernel_run *run, struct job *job)
     size_t bytes = job->panels * panel_bytes(job);
     pthread_mutex_lock(&tiles->mutex);
     if (!tiles->tried && kept_take(bytes)) {
-        job->data = ref_room(bytes);
+        job->data = ref_scratch(bytes);
         if (job->data) {
             cpu_share(run, job->panels, (double)job->n * (double)job->k,
                       lay_part, job);
@@ -480,7 +480,7 @@ TILES static void multiply_part(void *argument, size_t from, size_t to)
 {
     struct job *job = argument;
     char *buffer =
-        job->data ? NULL : ref_room((size_t)CHUNK * job->terms * 2 * TILE);
+        job->data ? NULL : ref_scratch((size_t)CHUNK * job->terms * 2 * TILE);
     if (!job->data && !buffer) {
         atomic_store(&job->failed, true);
         return;
@@ -496,24 +496,24 @@ TILES static void multiply_part(void *argument, size_t from, size_t to)
  * threads. */
 static size_t cut(struct job *job, unsigned threads)
 {
-    size_t least = threads > 1 ? 4 * (size_t)threads : 1;
+    size_t min = threads > 1 ? 4 * (size_t)threads : 1;
     job->rows = job->data ? CHUNK_ROWS : LAYING_ROWS;
-    job->group = MOST_PANELS;
+    job->group = MAX_PANELS;
     for (;;) {
         job->groups = up(job->panels, job->group);
         size_t units = up(job->m, job->rows) * job->groups;
-        if (units >= least)
+        if (units >= min)
             return units;
         if (job->group > 1)
             job->group /= 2;
-        else if (job->rows > LEAST_ROWS)
-            job->rows = up(job->rows / 2, LEAST_ROWS) * LEAST_ROWS;
+        else if (job->rows > MIN_ROWS)
+            job->rows = up(job->rows / 2, MIN_ROWS) * MIN_ROWS;
         else
             return units;
     }
 }
 
-int tiles_product(struct kernel_run *run, float *out, const float *a,
+int tiles_matmul(struct kernel_run *run, float *out, const float *a,
                   const struct kernel_weight *w, size_t m, bool add)
 {
     struct job job = {.out = out,
@@ -524,9 +524,9 @@ int tiles_product(struct kernel_run *run, float *out, const float *a,
                       .k = w->k,
                       .deep = up(w->k, DEEP),
                       .panels = up(w->n, PANEL),
-                      .terms = terms_of(w->type),
+                      .terms = analyze(w->type),
                       .add = add};
-    job.split = ref_room(up(m, SIDE) * job.deep * TERMS * TILE);
+    job.split = ref_scratch(up(m, SIDE) * job.deep * TERMS * TILE);
     if (!job.split)
         return KERNEL_NO_MEMORY;
     prepare(run, &job);
@@ -556,7 +556,7 @@ void tiles_free(struct tiles *tiles)
     (void)tiles;
 }
 
-int tiles_product(struct kernel_run *run, float *out, const float *a,
+int tiles_matmul(struct kernel_run *run, float *out, const float *a,
                   const struct kernel_weight *w, size_t m, bool add)
 {
     (void)run, (void)out, (void)a, (void)w, (void)m, (void)add;

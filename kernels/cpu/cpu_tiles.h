@@ -19,7 +19,7 @@
 #include "kernels/ref/ref.h"
 
 /* Rows from which on it is worth it. */
-enum { TILES_LEAST_ROWS = 16 };
+enum { TILES_MIN_ROWS = 16 };
 
 /* Whether processor and kernel have it, and this process may use it. */
 bool tiles_usable(void);
@@ -30,9 +30,9 @@ struct tiles;
 struct tiles *tiles_new(void);        /* NULL: no memory */
 void tiles_free(struct tiles *tiles); /* NULL: ok */
 
-/* As kernels->product, m >= TILES_LEAST_ROWS, k > 0.  Lays the weight out first when
+/* As kernels->product, m >= TILES_MIN_ROWS, k > 0.  Lays the weight out first when
  * that was not done, or is not kept. */
-int tiles_product(struct kernel_run *run, float *out, const float *a,
+int tiles_matmul(struct kernel_run *run, float *out, const float *a,
                   const struct kernel_weight *w, size_t m, bool add);
 
 #endif

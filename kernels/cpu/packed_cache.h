@@ -10,8 +10,8 @@
 #include <stddef.h>
 
 /* There is a weight of so many bytes as f32, or no more. */
-void kept_weight(size_t bytes);
-void kept_weight_gone(size_t bytes);
+void packed_cache_weight(size_t bytes);
+void packed_cache_weight_gone(size_t bytes);
 
 /* Whether so many bytes more may be kept; if so, they count from now on. */
 bool kept_take(size_t bytes);

@@ -31,7 +31,7 @@ int cuda_code(cudaError_t error)
         return KERNEL_NO_MEMORY;
     __atomic_compare_exchange_n(&lost_why, &none, cudaGetErrorString(error),
                                 false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-    return KERNEL_LOST;
+    return KERNEL_DEVICE_FAILED;
 }
 
 static const char *lost()
@@ -100,11 +100,11 @@ unsigned cuda_processors()
 static cudaError_t keep_memory(int device)
 {
     cudaMemPool_t pool;
-    uint64_t most = UINT64_MAX;
+    uint64_t max = UINT64_MAX;
     cudaError_t error = cudaDeviceGetDefaultMemPool(&pool, device);
     return error ? error
                  : cudaMemPoolSetAttribute(
-                       pool, cudaMemPoolAttrReleaseThreshold, &most);
+                       pool, cudaMemPoolAttrReleaseThreshold, &max);
 }
 
 static const char *find_device()
@@ -214,7 +214,7 @@ static void fill()
     table.upload = upload;
     table.download = cuda_fetch;
     cuda_fill_steps(&table);
-    cuda_fill_products(&table);
+    cuda_fill_matmuls(&table);
     cuda_fill_transformer(&table);
     cuda_fill_attention(&table);
     cuda_fill_memories(&table);
@@ -222,7 +222,7 @@ static void fill()
     cuda_fill_hils(&table);
     cuda_fill_star(&table);
     cuda_fill_hici(&table);
-    cuda_fill_likeliest(&table);
+    cuda_fill_top_k(&table);
 }
 
 extern "C" void kernels_cuda_choose(unsigned number)

@@ -2,12 +2,12 @@
  * segments.  A block takes a tile of rows (queries times the heads that share a
  * key-value head); where there are too few blocks for the device, the keys are
  * split over several (split-KV) whose parts are joined.  Heads of up to
- * TENSOR_MOST_WIDTH go over the tensor cores. */
+ * TENSOR_MAX_WIDTH go over the tensor cores. */
 #include "kernels/cuda/cuda_dense.h"
 #include "kernels/cuda/cuda_tensor.h"
 #include "kernels/cuda/cuda_tiles.h"
 
-constexpr size_t SPLIT_LEAST = 64; /* slots of a part */
+constexpr size_t SPLIT_MIN = 64; /* slots of a part */
 
 /* The rows of a tile, and the widest range of slots that one of them sees. */
 struct rows {
@@ -17,13 +17,13 @@ struct rows {
 
 template <typename Source>
 static __device__ inline struct rows rows_of(const Source &s, size_t batch,
-                                             size_t tile, unsigned most)
+                                             size_t tile, unsigned max)
 {
-    size_t all = s.queries(batch) * s.sizes.group, first = tile * most;
+    size_t all = s.queries(batch) * s.sizes.group, first = tile * max;
     struct rows rows = {first, 0, 0, 0};
     if (first >= all)
         return rows;
-    rows.count = all - first < most ? all - first : most;
+    rows.count = all - first < max ? all - first : max;
     size_t last = (first + rows.count - 1) / s.sizes.group;
     rows.from = s.from(batch, first / s.sizes.group);
     rows.to = s.to(batch, last);
@@ -32,7 +32,7 @@ static __device__ inline struct rows rows_of(const Source &s, size_t batch,
 
 /* grid: tiles of rows, key-value heads times parts, batches. */
 template <unsigned ROWS, typename Source>
-static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
+static __global__ void __launch_bounds__(TILE_MAX_WIDTH, 1)
     attend(Source s, struct tile_parts parts, size_t count)
 {
     using memory = struct tile_memory<ROWS, typename Source::number>;
@@ -205,16 +205,16 @@ static __global__ void join_parts(float *out, struct tile_parts parts,
                                   size_t count, size_t rows, size_t d, bool one)
 {
     size_t row = blockIdx.x;
-    float most = one ? 0 : minus_infinity();
+    float max = one ? 0 : minus_infinity();
     for (size_t p = 0; p < count; p++)
-        most = fmaxf(most, parts.log[p * rows + row]);
-    float total = one ? share_of(0, most) : 0;
+        max = fmaxf(max, parts.log[p * rows + row]);
+    float total = one ? share_of(0, max) : 0;
     for (size_t p = 0; p < count; p++)
-        total += share_of(parts.log[p * rows + row], most);
+        total += share_of(parts.log[p * rows + row], max);
     for (size_t l = threadIdx.x; l < d; l += blockDim.x) {
         float sum = 0;
         for (size_t p = 0; p < count; p++)
-            sum += share_of(parts.log[p * rows + row], most) *
+            sum += share_of(parts.log[p * rows + row], max) *
                    parts.out[(p * rows + row) * d + l];
         out[row * d + l] = total == 0 ? 0 : sum / total;
     }
@@ -241,9 +241,9 @@ static int attend_by(struct kernel_run *run, const Source &s, size_t batches,
     size_t tiles = cuda_ceil(queries * z.group, rows);
     size_t blocks = tiles * z.hkv * batches;
     size_t wanted = cuda_ceil(2 * size_t{cuda_processors()}, blocks);
-    size_t most = longest / SPLIT_LEAST;
-    size_t count = wanted < most ? wanted : most;
-    cuda_room outs(run), logs(run);
+    size_t max = longest / SPLIT_MIN;
+    size_t count = wanted < max ? wanted : max;
+    cuda_workspace outs(run), logs(run);
     struct tile_parts parts = {nullptr, nullptr};
     if (count > 1) {
         parts.out = outs.take<float>(count, z.places, z.d);
@@ -283,14 +283,14 @@ static int attend_over(struct kernel_run *run, const Source &s, size_t batches,
     if (!batches || !s.sizes.places || !s.sizes.d)
         return KERNEL_OK;
     size_t d = s.sizes.d;
-    if (d > TILE_MOST_WIDTH || longest > INT32_MAX ||
+    if (d > TILE_MAX_WIDTH || longest > INT32_MAX ||
         s.sizes.places > INT32_MAX)
         return KERNEL_UNSUPPORTED;
-    if (d <= TENSOR_MOST_WIDTH / 2)
-        return attend_on_tensors<TENSOR_MOST_WIDTH / 2>(run, s, batches,
+    if (d <= TENSOR_MAX_WIDTH / 2)
+        return attend_on_tensors<TENSOR_MAX_WIDTH / 2>(run, s, batches,
                                                         queries, longest);
-    if (d <= TENSOR_MOST_WIDTH)
-        return attend_on_tensors<TENSOR_MOST_WIDTH>(run, s, batches, queries,
+    if (d <= TENSOR_MAX_WIDTH)
+        return attend_on_tensors<TENSOR_MAX_WIDTH>(run, s, batches, queries,
                                                     longest);
     return queries * s.sizes.group <= 4
                ? attend_by(run, s, batches, queries, longest, 4,
@@ -304,7 +304,7 @@ static int attend_over(struct kernel_run *run, const Source &s, size_t batches,
 int cuda_attend_segments(struct kernel_run *run, const struct segments &s,
                          size_t batches)
 {
-    return attend_over(run, s, batches, s.most_queries(), s.longest());
+    return attend_over(run, s, batches, s.max_queries(), s.longest());
 }
 
 template <typename Number>
@@ -334,7 +334,7 @@ static int attention(struct kernel_run *run, float *out, const float *q,
                                                    hkv, d, window);
 }
 
-static int attention_all(struct kernel_run *run, float *out, const float *q,
+static int attention_bidirectional(struct kernel_run *run, float *out, const float *q,
                          const float *k, const float *v, size_t m, size_t n,
                          size_t hq, size_t hkv, size_t d)
 {
@@ -353,5 +353,5 @@ static int attention_all(struct kernel_run *run, float *out, const float *q,
 void cuda_fill_attention(struct kernels *table)
 {
     table->attention = attention;
-    table->attention_all = attention_all;
+    table->attention_bidirectional = attention_bidirectional;
 }

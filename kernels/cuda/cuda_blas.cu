@@ -199,7 +199,7 @@ int multiply(struct kernel_run *run, struct plan *p, float *out, const void *a,
     if (!p->possible ||
         (bias && !describe(p, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias)))
         return KERNEL_UNSUPPORTED;
-    cuda_room room(run);
+    cuda_workspace room(run);
     void *workspace = room.take<char>(p->way.workspaceSize);
     if (!workspace)
         return KERNEL_NO_MEMORY;
@@ -214,7 +214,7 @@ int multiply(struct kernel_run *run, struct plan *p, float *out, const void *a,
 
 }  // namespace
 
-int cuda_blas_product(struct kernel_run *run, float *out, const void *a,
+int cuda_blas_matmul(struct kernel_run *run, float *out, const void *a,
                       const void *w, const float *bias, int type, size_t m,
                       size_t n, size_t k, bool add)
 {

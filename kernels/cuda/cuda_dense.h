@@ -137,7 +137,7 @@ struct segments {
     {
         return n - b * segment < segment ? n - b * segment : segment;
     }
-    __host__ size_t most_queries() const
+    __host__ size_t max_queries() const
     {
         return asked ? asked : rows(0);
     }

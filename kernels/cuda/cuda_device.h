@@ -10,7 +10,7 @@
 #include <cstdint>
 
 constexpr unsigned WARP = 32;
-constexpr unsigned MOST_WARPS = 32;
+constexpr unsigned MAX_WARPS = 32;
 constexpr unsigned WHOLE_WARP = 0xFFFFFFFFu;
 
 #ifdef __CUDACC__
@@ -50,7 +50,7 @@ static __device__ inline float warp_max(float value)
     return value;
 }
 
-/* Over the block, in every thread; room: MOST_WARPS floats of shared memory,
+/* Over the block, in every thread; room: MAX_WARPS floats of shared memory,
  * which may be used again at once. */
 static __device__ inline float block_sum(float value, float *room)
 {

@@ -1,6 +1,6 @@
 /* A step: launches that are put off, to be started as one graph of the device's.
  *
- *     step_begin ──► recorded ──► step_end ──► as the step before? ──► a graph
+ *     graph_begin ──► recorded ──► graph_end ──► as the step before? ──► a graph
  *                        └── something must be waited for ──► one by one
  *
  * A decode step asks for the same hundreds of launches again and again; of what
@@ -24,7 +24,7 @@
 namespace
 {
 
-constexpr size_t MOST_VALUES = 32;    /* parameters of a kernel */
+constexpr size_t MAX_VALUES = 32;    /* parameters of a kernel */
 constexpr size_t ALIGNMENT = 256;     /* of scratch memory */
 constexpr size_t FIRST_SCRATCH = 256; /* bytes; the first steps show more */
 constexpr unsigned THREADS = 256;
@@ -88,7 +88,7 @@ bool write_down(struct launches *l, const cudaLaunchConfig_t *config,
 {
     size_t first = l->places.count;
     size_t *places = l->places.add(count), *widths = l->sizes.add(count);
-    if (count > MOST_VALUES || !places || !widths)
+    if (count > MAX_VALUES || !places || !widths)
         return false;
     for (size_t i = 0; i < count; i++) {
         size_t words = 2 * cuda_ceil(sizes[i], 2 * sizeof(uint64_t));
@@ -216,7 +216,7 @@ bool make_graph(struct step *s)
     if (!nodes || !fine(cudaGraphCreate(&s->graph, 0)))
         return false;
     for (size_t i = 0; i < count; i++) {
-        void *values[MOST_VALUES];
+        void *values[MAX_VALUES];
         cudaKernelNodeParams node = node_of(&s->now, i, values);
         if (!fine(cudaGraphAddKernelNode(&nodes[i], s->graph,
                                          i ? &nodes[i - 1] : nullptr, i > 0,
@@ -229,7 +229,7 @@ bool make_graph(struct step *s)
 bool change_graph(struct step *s)
 {
     for (size_t i = 0; i < s->now.list.count; i++) {
-        void *values[MOST_VALUES];
+        void *values[MAX_VALUES];
         if (same_values(&s->now, &s->before, i))
             continue;
         cudaKernelNodeParams node = node_of(&s->now, i, values);
@@ -245,7 +245,7 @@ int start_each(struct kernel_run *run, const struct launches *l)
     int code = KERNEL_OK;
     for (size_t i = 0; i < l->list.count && !code; i++) {
         const struct launch *launch = &l->list.items[i];
-        void *values[MOST_VALUES];
+        void *values[MAX_VALUES];
         cudaLaunchConfig_t config = {};
         values_of(l, launch, values);
         config.gridDim = launch->grid;
@@ -285,7 +285,7 @@ void renew_scratch(struct kernel_run *run, struct step *s)
     s->size = s->wanted;
 }
 
-int step_begin(struct kernel_run *run)
+int graph_begin(struct kernel_run *run)
 {
     int code = cuda_direct(run);
     if (!run->step)
@@ -300,7 +300,7 @@ int step_begin(struct kernel_run *run)
     return KERNEL_OK;
 }
 
-int step_end(struct kernel_run *run)
+int graph_end(struct kernel_run *run)
 {
     struct step *s = step_of(run);
     if (!s || !s->recording)
@@ -402,8 +402,8 @@ void *cuda_scratch(struct kernel_run *run, size_t bytes)
         return nullptr;
     if (bytes > SIZE_MAX / 4 ||
         cuda_ceil(bytes, ALIGNMENT) * ALIGNMENT > s->size - s->used) {
-        size_t most = SIZE_MAX / 4; /* the next step has more */
-        if (s->wanted < most && bytes < most)
+        size_t max = SIZE_MAX / 4; /* the next step has more */
+        if (s->wanted < max && bytes < max)
             s->wanted = 2 * (bytes > s->wanted ? bytes : s->wanted);
         cuda_start_put_off(run);
         return nullptr;
@@ -430,7 +430,7 @@ void cuda_scratch_end(struct kernel_run *run, void *memory, size_t bytes)
 void cuda_fill_steps(struct kernels *table)
 {
     table->copy = copy;
-    table->step_begin = step_begin;
-    table->step_end = step_end;
+    table->graph_begin = graph_begin;
+    table->graph_end = graph_end;
     table->run_end = run_end;
 }

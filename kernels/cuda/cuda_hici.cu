@@ -14,8 +14,8 @@ static int hici_local(struct kernel_run *run, float *out, const float *x,
                       const struct kernel_hici *hici, size_t n, size_t segment)
 {
     size_t segments = cuda_ceil(n, segment), rows = segments * hici->slots;
-    cuda_room rooms[] = {cuda_room(run), cuda_room(run), cuda_room(run),
-                         cuda_room(run)};
+    cuda_workspace rooms[] = {cuda_workspace(run), cuda_workspace(run), cuda_workspace(run),
+                         cuda_workspace(run)};
     float *q = rooms[0].take<float>(hici->slots, hici->a);
     float *k = rooms[1].take<float>(n, hici->a);
     float *v = rooms[2].take<float>(n, hici->a);
@@ -32,14 +32,14 @@ static int hici_local(struct kernel_run *run, float *out, const float *x,
     s.n = n;
     s.segment = segment;
     s.asked = hici->slots;
-    int code = cuda_product(run, q, hici->slot, hici->lq, hici->slots, false);
+    int code = cuda_matmul(run, q, hici->slot, hici->lq, hici->slots, false);
     if (!code)
-        code = cuda_product(run, k, x, hici->lk, n, false);
+        code = cuda_matmul(run, k, x, hici->lk, n, false);
     if (!code)
-        code = cuda_product(run, v, x, hici->lv, n, false);
+        code = cuda_matmul(run, v, x, hici->lv, n, false);
     if (!code)
         code = cuda_attend_segments(run, s, segments);
-    return code ? code : cuda_product(run, out, read, hici->lo, rows, false);
+    return code ? code : cuda_matmul(run, out, read, hici->lo, rows, false);
 }
 
 /* ---- Global integration ---- */
@@ -51,7 +51,7 @@ static __global__ void __launch_bounds__(THREADS)
     view_columns(float *view, const float *rows, size_t sets, size_t each,
                  size_t d)
 {
-    const float least = 1e-6f;
+    const float min = 1e-6f;
     size_t l = blockIdx.x * size_t{THREADS} + threadIdx.x;
     if (l >= d)
         return;
@@ -67,7 +67,7 @@ static __global__ void __launch_bounds__(THREADS)
             to[0] = mean;
             to[d] = highest;
             to[2 * d] = lowest;
-            to[3 * d] = fmaxf(sqrtf(square / static_cast<float>(i + 1)), least);
+            to[3 * d] = fmaxf(sqrtf(square / static_cast<float>(i + 1)), min);
         }
     }
 }
@@ -118,12 +118,12 @@ struct global {
 static int squeeze(struct kernel_run *run, const struct kernel_hici *hici,
                    const struct global *g, size_t views)
 {
-    int code = cuda_product(run, g->small, g->view, hici->gc, views, false);
+    int code = cuda_matmul(run, g->small, g->view, hici->gc, views, false);
     if (!code)
         code = cuda_layer_norm(run, g->small, g->small, hici->gc_norm,
                                hici->gc_bias, views, hici->s, hici->eps);
     if (!code)
-        code = cuda_product(run, g->state, g->small, hici->gb, views, false);
+        code = cuda_matmul(run, g->state, g->small, hici->gb, views, false);
     return code ? code
                 : cuda_layer_norm(run, g->state, g->state, hici->gb_norm,
                                   hici->gb_bias, views, hici->b, hici->eps);
@@ -149,17 +149,17 @@ static int integrate(struct kernel_run *run, const struct kernel_hici *hici,
     s.asked = queries;
     int code = squeeze(run, hici, g, views);
     if (!code)
-        code = cuda_product(run, g->q, hici->query, hici->gq, queries, false);
+        code = cuda_matmul(run, g->q, hici->query, hici->gq, queries, false);
     if (!code)
-        code = cuda_product(run, g->k, g->state, hici->gk, views, false);
+        code = cuda_matmul(run, g->k, g->state, hici->gk, views, false);
     if (!code)
-        code = cuda_product(run, g->v, g->state, hici->gv, views, false);
+        code = cuda_matmul(run, g->v, g->state, hici->gv, views, false);
     if (!code)
         code = cuda_attend_segments(run, s, sets);
     if (!code)
-        code = cuda_product(run, g->mixed, g->read, hici->go, rows, false);
+        code = cuda_matmul(run, g->mixed, g->read, hici->go, rows, false);
     if (!code)
-        code = cuda_product(run, g->done, g->mixed, hici->expand, rows, false);
+        code = cuda_matmul(run, g->done, g->mixed, hici->expand, rows, false);
     return code ? code : cuda_scale(run, g->done, gate, rows * hici->width);
 }
 
@@ -189,9 +189,9 @@ static int hici_context(struct kernel_run *run, float *out, const float *local,
         return KERNEL_OK;
     size_t sets = causal ? segments - 1 : 1;
     size_t each = causal ? slots : segments * slots, views = sets * VIEWS;
-    cuda_room rooms[] = {cuda_room(run), cuda_room(run), cuda_room(run),
-                         cuda_room(run), cuda_room(run), cuda_room(run),
-                         cuda_room(run), cuda_room(run), cuda_room(run)};
+    cuda_workspace rooms[] = {cuda_workspace(run), cuda_workspace(run), cuda_workspace(run),
+                         cuda_workspace(run), cuda_workspace(run), cuda_workspace(run),
+                         cuda_workspace(run), cuda_workspace(run), cuda_workspace(run)};
     const struct global g = {rooms[0].take<float>(views, d),
                              rooms[1].take<float>(views, hici->s),
                              rooms[2].take<float>(views, hici->b),

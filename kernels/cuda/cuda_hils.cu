@@ -20,7 +20,7 @@ struct hils_args {
 
 /* What was gathered of a row before the chunk at hand. */
 template <unsigned ROWS> struct gathered {
-    float most[ROWS], total[ROWS]; /* of weights: exp(log - most) */
+    float max[ROWS], total[ROWS]; /* of weights: exp(log - most) */
     float log[ROWS];               /* of the chunk at hand */
     float old_factor[ROWS], new_factor[ROWS];
 };
@@ -32,7 +32,7 @@ static __device__ void weigh_own(const struct tile_memory<ROWS, Number> *t,
 {
     for (unsigned r = threadIdx.x; r < ROWS; r += blockDim.x)
         g->log[r] = t->total[r] == 0 ? minus_infinity()
-                                     : t->most[r] + logf(t->total[r]);
+                                     : t->max[r] + logf(t->total[r]);
 }
 
 /* log: it weighs exp(the chunk's score); a warp a row. */
@@ -63,12 +63,12 @@ static __device__ void gather(const struct tile_memory<ROWS, Number> *t,
 {
     __syncthreads();
     for (unsigned r = threadIdx.x; r < ROWS; r += blockDim.x) {
-        float most = fmaxf(g->most[r], g->log[r]);
-        float share = share_of(g->log[r], most);
-        g->old_factor[r] = share_of(g->most[r], most);
+        float max = fmaxf(g->max[r], g->log[r]);
+        float share = share_of(g->log[r], max);
+        g->old_factor[r] = share_of(g->max[r], max);
         g->new_factor[r] = t->total[r] == 0 ? 0 : share / t->total[r];
         g->total[r] = g->total[r] * g->old_factor[r] + share;
-        g->most[r] = most;
+        g->max[r] = max;
     }
     __syncthreads();
 #pragma unroll
@@ -106,7 +106,7 @@ static __device__ inline void share_out(size_t count, size_t parts, size_t part,
 
 /* grid: queries, tiles of heads, parts. */
 template <unsigned ROWS, typename Number>
-static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
+static __global__ void __launch_bounds__(TILE_MAX_WIDTH, 1)
     attend_chosen(struct hils_args a)
 {
     auto *t = static_cast<struct tile_memory<ROWS, Number> *>(cuda_shared());
@@ -125,7 +125,7 @@ static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
     if (!threadIdx.x)
         t->rows = static_cast<unsigned>(rows);
     for (unsigned r = threadIdx.x; r < ROWS; r += blockDim.x) {
-        g->most[r] = minus_infinity();
+        g->max[r] = minus_infinity();
         g->total[r] = 0;
     }
     for (unsigned r = 0; r < ROWS; r++)
@@ -163,7 +163,7 @@ static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
                 out[threadIdx.x] = total == 0 ? 0 : all[r] / total;
             if (a.parts.log && !threadIdx.x)
                 a.parts.log[at] =
-                    total == 0 ? minus_infinity() : g->most[r] + logf(total);
+                    total == 0 ? minus_infinity() : g->max[r] + logf(total);
         }
 }
 
@@ -195,13 +195,13 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
 /* `kernel` by a grid of `grid.x` times `grid.y` blocks, in parts: most at most. */
 static int attend_in_parts(struct kernel_run *run, struct hils_args *a,
                            void (*kernel)(struct hils_args),
-                           struct cuda_grid grid, size_t most)
+                           struct cuda_grid grid, size_t max)
 {
     const struct kernel_hils &z = a->s.sizes;
     size_t rows = z.m * z.hq;
     size_t wanted = cuda_ceil(2 * size_t{cuda_processors()}, grid.x * grid.y);
-    a->part_count = wanted < most ? wanted : most;
-    cuda_room outs(run), logs(run);
+    a->part_count = wanted < max ? wanted : max;
+    cuda_workspace outs(run), logs(run);
     if (a->part_count > 1 || z.softmax1) { /* which joining adds */
         a->parts.out = outs.take<float>(a->part_count, rows, z.d);
         a->parts.log = logs.take<float>(a->part_count, rows);
@@ -221,12 +221,12 @@ static int attend_one_by_one(struct kernel_run *run, struct hils_args *a)
 {
     const struct kernel_hils &z = a->s.sizes;
     size_t window = z.window < z.n ? z.window : z.n;
-    size_t most = cuda_ceil(window + z.chunk, TILE);
+    size_t max = cuda_ceil(window + z.chunk, TILE);
     return attend_in_parts(
         run, a, attend_chosen<ROWS, Number>,
         {z.m, cuda_ceil(a->s.group, ROWS) * z.hkv, 1, tile_threads(z.d),
          tile_bytes<ROWS, Number>(z.d) + sizeof(struct gathered<ROWS>)},
-        most > z.top_k ? most : z.top_k);
+        max > z.top_k ? max : z.top_k);
 }
 
 template <unsigned ROWS, unsigned WIDTH, typename Number>
@@ -234,12 +234,12 @@ static int attend_tiles(struct kernel_run *run, struct hils_args *a)
 {
     const struct kernel_hils &z = a->s.sizes;
     size_t window = z.window < z.n ? z.window : z.n;
-    size_t most = cuda_ceil(window, TENSOR_SLOTS) + 1 + z.top_k;
+    size_t max = cuda_ceil(window, TENSOR_SLOTS) + 1 + z.top_k;
     return attend_in_parts(run, a, attend_union<ROWS, WIDTH, Number>,
                            {cuda_ceil(z.m * a->s.group, ROWS), z.hkv, 1,
                             TENSOR_THREADS,
                             sizeof(struct hils_memory<ROWS, WIDTH, Number>)},
-                           most);
+                           max);
 }
 
 template <unsigned WIDTH, typename Number>
@@ -255,13 +255,13 @@ template <typename Number>
 static int attend(struct kernel_run *run, struct hils_args *a)
 {
     const struct kernel_hils &z = a->s.sizes;
-    bool tensors = z.d <= TENSOR_MOST_WIDTH &&
+    bool tensors = z.d <= TENSOR_MAX_WIDTH &&
                    (z.exact || z.chunk <= TENSOR_SLOTS) &&
-                   z.top_k <= UNION_MOST_LENGTH;
+                   z.top_k <= UNION_MAX_LENGTH;
     if (tensors)
-        return z.d <= TENSOR_MOST_WIDTH / 2
-                   ? attend_on_tensors<TENSOR_MOST_WIDTH / 2, Number>(run, a)
-                   : attend_on_tensors<TENSOR_MOST_WIDTH, Number>(run, a);
+        return z.d <= TENSOR_MAX_WIDTH / 2
+                   ? attend_on_tensors<TENSOR_MAX_WIDTH / 2, Number>(run, a)
+                   : attend_on_tensors<TENSOR_MAX_WIDTH, Number>(run, a);
     return a->s.group <= FEW ? attend_one_by_one<FEW, Number>(run, a)
                              : attend_one_by_one<MANY, Number>(run, a);
 }
@@ -276,7 +276,7 @@ static int hils_attention(struct kernel_run *run, float *out, const float *q,
     struct hils_args a = {};
     if (!sizes->m || !sizes->d)
         return KERNEL_OK;
-    if (sizes->d > TILE_MOST_WIDTH || sizes->n > INT32_MAX ||
+    if (sizes->d > TILE_MAX_WIDTH || sizes->n > INT32_MAX ||
         sizes->chunk > INT32_MAX || sizes->m > INT32_MAX / sizes->hq ||
         !are_known(pages))
         return KERNEL_UNSUPPORTED;

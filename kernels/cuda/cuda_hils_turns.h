@@ -17,7 +17,7 @@ template <unsigned ROWS, unsigned WIDTH, typename Number> struct hils_memory {
  * blocks in turn.  chosen nullptr: windows alone. */
 template <unsigned ROWS, unsigned WIDTH, typename Number> struct hils_turns {
     /* Wider, there are no registers to spare for it. */
-    static constexpr bool SPARSE = WIDTH < TENSOR_MOST_WIDTH;
+    static constexpr bool SPARSE = WIDTH < TENSOR_MAX_WIDTH;
     const struct hils_source &s;
     struct hils_memory<ROWS, WIDTH, Number> *m;
     const float *q;        /* [.., hq, d] */

@@ -65,15 +65,15 @@ template <typename Kernel> inline void cuda_know(Kernel)
 
 /* Memory in the order of the run's stream, from the device's one pool; given
  * back when the last operation that was asked for before is done with it. */
-class cuda_room
+class cuda_workspace
 {
   public:
-    cuda_room(const cuda_room &) = delete;
-    cuda_room &operator=(const cuda_room &) = delete;
-    explicit cuda_room(struct kernel_run *of) : run(of)
+    cuda_workspace(const cuda_workspace &) = delete;
+    cuda_workspace &operator=(const cuda_workspace &) = delete;
+    explicit cuda_workspace(struct kernel_run *of) : run(of)
     {
     }
-    ~cuda_room()
+    ~cuda_workspace()
     {
         if (memory && scratch)
             cuda_scratch_end(run, memory, size);
@@ -121,10 +121,10 @@ class cuda_room
     bool scratch = false;
 };
 
-constexpr size_t CUDA_MOST_BLOCKS = 0x7FFFFFFF;
-constexpr size_t CUDA_MOST_ROWS = 65535;      /* grid.y, grid.z */
-constexpr size_t CUDA_MOST_SHARED = 48 << 10; /* what needs no asking */
-constexpr size_t CUDA_MOST_ASKED = 99 << 10;  /* that every device has */
+constexpr size_t CUDA_MAX_BLOCKS = 0x7FFFFFFF;
+constexpr size_t CUDA_MAX_ROWS = 65535;      /* grid.y, grid.z */
+constexpr size_t CUDA_MAX_SHARED = 48 << 10; /* what needs no asking */
+constexpr size_t CUDA_MAX_ASKED = 99 << 10;  /* that every device has */
 
 constexpr size_t cuda_ceil(size_t a, size_t b)
 {
@@ -157,10 +157,10 @@ int cuda_launch(struct kernel_run *run, void (*kernel)(Parameters...),
 {
     if (!grid.x || !grid.y || !grid.z)
         return KERNEL_OK;
-    if (grid.x > CUDA_MOST_BLOCKS || grid.y > CUDA_MOST_ROWS ||
-        grid.z > CUDA_MOST_ROWS || grid.shared > CUDA_MOST_ASKED)
+    if (grid.x > CUDA_MAX_BLOCKS || grid.y > CUDA_MAX_ROWS ||
+        grid.z > CUDA_MAX_ROWS || grid.shared > CUDA_MAX_ASKED)
         return KERNEL_UNSUPPORTED;
-    if (grid.shared > CUDA_MOST_SHARED) {
+    if (grid.shared > CUDA_MAX_SHARED) {
         cuda_bind();
         int code = cuda_code(cudaFuncSetAttribute(
             kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -185,12 +185,12 @@ int cuda_launch(struct kernel_run *run, void (*kernel)(Parameters...),
  * of `type`, out in f32, sums in f32: out [m, n] = a [m, k] . w [n, k]^T
  * (+ bias [n], unless it is nullptr) (+ out).  KERNEL_UNSUPPORTED: there is no
  * such library, or it knows no way. */
-int cuda_blas_product(struct kernel_run *run, float *out, const void *a,
+int cuda_blas_matmul(struct kernel_run *run, float *out, const void *a,
                       const void *w, const float *bias, int type, size_t m,
                       size_t n, size_t k, bool add);
 
 /* Sums, norms and attention that other operations are made of. */
-int cuda_product(struct kernel_run *run, float *out, const float *a,
+int cuda_matmul(struct kernel_run *run, float *out, const float *a,
                  const struct kernel_weight *w, size_t m, bool add);
 int cuda_add_bias(struct kernel_run *run, float *x, const float *bias, size_t m,
                   size_t n);
@@ -203,7 +203,7 @@ int cuda_scale(struct kernel_run *run, float *x, float factor, size_t count);
 
 /* Each file's operations. */
 void cuda_fill_steps(struct kernels *table);
-void cuda_fill_products(struct kernels *table);
+void cuda_fill_matmuls(struct kernels *table);
 void cuda_fill_transformer(struct kernels *table);
 void cuda_fill_attention(struct kernels *table);
 void cuda_fill_memories(struct kernels *table);
@@ -211,6 +211,6 @@ void cuda_fill_summaries(struct kernels *table);
 void cuda_fill_hils(struct kernels *table);
 void cuda_fill_star(struct kernels *table);
 void cuda_fill_hici(struct kernels *table);
-void cuda_fill_likeliest(struct kernels *table);
+void cuda_fill_top_k(struct kernels *table);
 
 #endif

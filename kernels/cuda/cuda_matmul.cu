@@ -163,10 +163,10 @@ static int few_by(struct kernel_run *run, float *out, const float *a,
 {
     bool wide = w->type == KERNEL_BF16 && w->k % 8 == 0 &&
                 reinterpret_cast<uintptr_t>(a) % sizeof(float4) == 0;
-    constexpr size_t most = CUDA_MOST_ROWS * ROWS;
+    constexpr size_t max = CUDA_MAX_ROWS * ROWS;
     int code = KERNEL_OK;
-    for (size_t at = 0; !code && at < m; at += most) {
-        size_t rows = m - at < most ? m - at : most;
+    for (size_t at = 0; !code && at < m; at += max) {
+        size_t rows = m - at < max ? m - at : max;
         code = cuda_launch(
             run, few_rows<ROWS>,
             {cuda_ceil(w->n, OUTPUTS), cuda_ceil(rows, ROWS), 1, THREADS},
@@ -177,7 +177,7 @@ static int few_by(struct kernel_run *run, float *out, const float *a,
     return code;
 }
 
-static int product_few(struct kernel_run *run, float *out, const float *a,
+static int matmul_few(struct kernel_run *run, float *out, const float *a,
                        const struct kernel_weight *w, const float *bias,
                        size_t m, bool add)
 {
@@ -196,65 +196,65 @@ static __global__ void __launch_bounds__(ELEMENTS)
 }
 
 /* The library may know a way without the bias only. */
-static int product_blas(struct kernel_run *run, float *out, const void *a,
+static int matmul_blas(struct kernel_run *run, float *out, const void *a,
                         const struct kernel_weight *w, const float *bias,
                         size_t m, bool add)
 {
     int code = cuda_direct(run);
     if (code)
         return code;
-    code = cuda_blas_product(run, out, a, w->device, bias, w->type, m, w->n,
+    code = cuda_blas_matmul(run, out, a, w->device, bias, w->type, m, w->n,
                              w->k, add);
     if (code != KERNEL_UNSUPPORTED || !bias)
         return code;
-    code = cuda_blas_product(run, out, a, w->device, nullptr, w->type, m, w->n,
+    code = cuda_blas_matmul(run, out, a, w->device, nullptr, w->type, m, w->n,
                              w->k, add);
     return code ? code : cuda_add_bias(run, out, bias, m, w->n);
 }
 
-static int product_many(struct kernel_run *run, float *out, const float *a,
+static int matmul_many(struct kernel_run *run, float *out, const float *a,
                         const struct kernel_weight *w, const float *bias,
                         size_t m, bool add)
 {
     if (w->type == KERNEL_F32)
-        return product_blas(run, out, a, w, bias, m, add);
-    cuda_room room(run);
+        return matmul_blas(run, out, a, w, bias, m, add);
+    cuda_workspace room(run);
     uint16_t *rounded = room.take<uint16_t>(m, w->k);
     if (!rounded)
         return KERNEL_NO_MEMORY;
     int code = cuda_launch(run, round_values,
                            {cuda_ceil(m * w->k, ELEMENTS), 1, 1, ELEMENTS},
                            rounded, a, m * w->k);
-    return code ? code : product_blas(run, out, rounded, w, bias, m, add);
+    return code ? code : matmul_blas(run, out, rounded, w, bias, m, add);
 }
 
-static int product_bias(struct kernel_run *run, float *out, const float *a,
+static int matmul_bias(struct kernel_run *run, float *out, const float *a,
                         const struct kernel_weight *w, const float *bias,
                         size_t m, bool add)
 {
     if (!m || !w->n)
         return KERNEL_OK;
     int code = m >= MANY_ROWS && w->k
-                   ? product_many(run, out, a, w, bias, m, add)
+                   ? matmul_many(run, out, a, w, bias, m, add)
                    : KERNEL_UNSUPPORTED;
     return code == KERNEL_UNSUPPORTED
-               ? product_few(run, out, a, w, bias, m, add)
+               ? matmul_few(run, out, a, w, bias, m, add)
                : code;
 }
 
-int cuda_product(struct kernel_run *run, float *out, const float *a,
+int cuda_matmul(struct kernel_run *run, float *out, const float *a,
                  const struct kernel_weight *w, size_t m, bool add)
 {
-    return product_bias(run, out, a, w, nullptr, m, add);
+    return matmul_bias(run, out, a, w, nullptr, m, add);
 }
 
 /* ---- Rows ---- */
 
 /* Few go with the launch: a copy would wait for what was asked for before. */
 struct picks {
-    static constexpr size_t MOST = 64;
+    static constexpr size_t MAX = 64;
     const int32_t *row; /* nullptr: few */
-    int32_t few[MOST];
+    int32_t few[MAX];
 };
 
 static __global__ void __launch_bounds__(ELEMENTS)
@@ -272,10 +272,10 @@ static int gather(struct kernel_run *run, float *out,
                   size_t m)
 {
     struct picks picks = {};
-    cuda_room room(run);
+    cuda_workspace room(run);
     if (!m)
         return KERNEL_OK;
-    if (m <= picks::MOST)
+    if (m <= picks::MAX)
         memcpy(picks.few, host_row, m * sizeof *host_row);
     else if (!(picks.row = room.take_copy(host_row, m)))
         return KERNEL_NO_MEMORY;
@@ -284,11 +284,11 @@ static int gather(struct kernel_run *run, float *out,
                        w->k);
 }
 
-void cuda_fill_products(struct kernels *table)
+void cuda_fill_matmuls(struct kernels *table)
 {
     table->weight = weight;
     table->weight_free = weight_free;
-    table->product = cuda_product;
-    table->product_bias = product_bias;
+    table->matmul = cuda_matmul;
+    table->matmul_bias = matmul_bias;
     table->gather = gather;
 }

@@ -18,7 +18,7 @@ struct choose_memory {
     unsigned digit[CHOOSE_DIGITS]; /* how often each occurs */
     unsigned before[CHOOSE_THREADS / WARP];
     unsigned prefix, left;
-    float room[MOST_WARPS];
+    float room[MAX_WARPS];
     /* then the totals of a group's heads */
 };
 
@@ -44,11 +44,11 @@ static __device__ inline unsigned count_before(struct choose_memory *m,
  * of those equal to it are among the best. */
 static __device__ inline unsigned threshold(struct choose_memory *m,
                                             const float *value, size_t count,
-                                            unsigned most)
+                                            unsigned max)
 {
     unsigned prefix = 0, mask = 0;
     if (!threadIdx.x)
-        m->left = most;
+        m->left = max;
     for (unsigned shift = 32; shift;) {
         shift -= 8;
         m->digit[threadIdx.x] = 0;
@@ -85,15 +85,15 @@ static __device__ inline void choose_best(struct choose_memory *m,
         chosen[i] = i < count ? static_cast<int32_t>(i) : -1;
     if (all)
         return;
-    unsigned least = threshold(m, value, count, static_cast<unsigned>(top_k));
+    unsigned min = threshold(m, value, count, static_cast<unsigned>(top_k));
     unsigned left = m->left, equal = 0, taken = 0, there;
     for (size_t at = 0; at < count; at += CHOOSE_THREADS) {
         size_t c = at + threadIdx.x;
         unsigned order = c < count ? order_of(value[c]) : 0;
-        bool same = c < count && order == least;
+        bool same = c < count && order == min;
         unsigned rank = equal + count_before(m, same, &there);
         equal += there;
-        bool take = (c < count && order > least) || (same && rank < left);
+        bool take = (c < count && order > min) || (same && rank < left);
         unsigned place = taken + count_before(m, take, &there);
         taken += there;
         if (take)

@@ -7,7 +7,7 @@
 
 constexpr unsigned THREADS = 256;
 constexpr unsigned COLUMNS = 32, STRIPES = 8; /* of `mix`: THREADS in all */
-constexpr size_t ROOM = MOST_WARPS * sizeof(float);
+constexpr size_t ROOM = MAX_WARPS * sizeof(float);
 
 static float root_of(size_t width)
 {
@@ -71,7 +71,7 @@ static int pool_mean(struct kernel_run *run, float *out, const float *children,
 static int pool_means(struct kernel_run *run, float *out, const float *children,
                       const size_t *host_start, size_t groups, size_t d)
 {
-    cuda_room room(run);
+    cuda_workspace room(run);
     if (!groups || !d)
         return KERNEL_OK;
     const size_t *start = room.take_copy(host_start, groups + 1);
@@ -140,18 +140,18 @@ static int dots(struct kernel_run *run, float *out, const float *rows,
 static __device__ float soften(float *weight, size_t n, size_t skip,
                                float *room)
 {
-    float most = minus_infinity(), total = 0;
+    float max = minus_infinity(), total = 0;
     for (size_t i = threadIdx.x; i < n; i += THREADS)
-        most = i == skip ? most : fmaxf(most, weight[i]);
-    most = block_max(most, room);
+        max = i == skip ? max : fmaxf(max, weight[i]);
+    max = block_max(max, room);
     for (size_t i = threadIdx.x; i < n; i += THREADS) {
-        weight[i] = i == skip ? 0 : expf(weight[i] - most);
+        weight[i] = i == skip ? 0 : expf(weight[i] - max);
         total += weight[i];
     }
     total = block_sum(total, room);
     for (size_t i = threadIdx.x; i < n; i += THREADS)
         weight[i] /= total;
-    return most + logf(total);
+    return max + logf(total);
 }
 
 static __global__ void __launch_bounds__(THREADS)
@@ -167,7 +167,7 @@ static int recall(struct kernel_run *run, float *out, const float *q,
                   const float *memory, const float *wq, const float *wk,
                   size_t n, size_t d, size_t p)
 {
-    cuda_room rooms[] = {cuda_room(run), cuda_room(run), cuda_room(run)};
+    cuda_workspace rooms[] = {cuda_workspace(run), cuda_workspace(run), cuda_workspace(run)};
     float *query = rooms[0].take<float>(p), *back = rooms[1].take<float>(d);
     float *weight = rooms[2].take<float>(n);
     if (!query || !back || !weight)
@@ -215,7 +215,7 @@ struct family {
 };
 
 /* Scores of families together, 256 KB of them, or of one that is larger. */
-constexpr size_t MOST_PAIRS = size_t{1} << 16;
+constexpr size_t MAX_PAIRS = size_t{1} << 16;
 
 /* The family that `row` is of. */
 static __device__ family family_of(const family *families, size_t count,
@@ -300,10 +300,10 @@ static int pool_families(struct kernel_run *run, const attending &a,
                          const family *host, size_t count)
 {
     const family &last = host[count - 1];
-    size_t rows = last.first + last.count - host->first, most = 0;
+    size_t rows = last.first + last.count - host->first, max = 0;
     for (size_t f = 0; f < count; f++)
-        most = host[f].count > most ? host[f].count : most;
-    cuda_room rooms[] = {cuda_room(run), cuda_room(run)};
+        max = host[f].count > max ? host[f].count : max;
+    cuda_workspace rooms[] = {cuda_workspace(run), cuda_workspace(run)};
     float *share = rooms[0].take<float>(last.pairs + last.count * last.count);
     const family *families = rooms[1].take_copy(host, count);
     if (!share || !families)
@@ -315,7 +315,7 @@ static int pool_families(struct kernel_run *run, const attending &a,
     if (!code)
         code =
             cuda_launch(run, weigh_families,
-                        {count, cuda_ceil(most, COLUMNS), 1, THREADS, shared},
+                        {count, cuda_ceil(max, COLUMNS), 1, THREADS, shared},
                         a.weight, static_cast<const float *>(share), families);
     if (!code)
         code = cuda_launch(run, mix_families,
@@ -335,7 +335,7 @@ static int pool_all(struct kernel_run *run, attending a,
         size_t n = host_start[g + 1] - host_start[g];
         if (__builtin_mul_overflow(n, n, &square))
             return KERNEL_NO_MEMORY;
-        if (count && (pairs > MOST_PAIRS || square > MOST_PAIRS - pairs)) {
+        if (count && (pairs > MAX_PAIRS || square > MAX_PAIRS - pairs)) {
             code = pool_families(run, a, families, count);
             a.out += count * a.d;
             count = pairs = 0;
@@ -354,7 +354,7 @@ static int pool_attentions(struct kernel_run *run, float *out, float *weight,
     size_t n = groups ? host_start[groups] : 0, width = wq ? p : d;
     if (!n || !d)
         return KERNEL_OK;
-    cuda_room rooms[] = {cuda_room(run), cuda_room(run)};
+    cuda_workspace rooms[] = {cuda_workspace(run), cuda_workspace(run)};
     float *query = rooms[0].take<float>(n, width);
     float *key = wq ? rooms[1].take<float>(n, width) : query;
     if (!query || !key)
@@ -406,7 +406,7 @@ static int pool_landmark(struct kernel_run *run, float *out, float *ret_bias,
                          const float *children, const float *bias,
                          const float *proxy, float tau, size_t n, size_t d)
 {
-    cuda_room scores(run), weights(run);
+    cuda_workspace scores(run), weights(run);
     float *score = scores.take<float>(n), *weight = weights.take<float>(n);
     if (!score || !weight)
         return KERNEL_NO_MEMORY;

@@ -9,7 +9,7 @@ constexpr size_t CHOOSE_SHARE = 256;   /* candidates of a block, at least */
 /* log [m, hq] of the sum of the window's exp(score)s.  A block has a tile of
  * rows, queries times the heads of a group.  grid: tiles, key-value heads. */
 template <unsigned ROWS, typename Number>
-static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
+static __global__ void __launch_bounds__(TILE_MAX_WIDTH, 1)
     sum_windows(float *log, struct hils_source s, const float *q, size_t first,
                 size_t m)
 {
@@ -53,7 +53,7 @@ static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
         size_t head = kv * s.group + (row + r) % s.group;
         log[i * s.heads + head] = t->total[r] == 0
                                       ? minus_infinity()
-                                      : t->most[r] + logf(t->total[r]);
+                                      : t->max[r] + logf(t->total[r]);
     }
 }
 
@@ -83,20 +83,20 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
 static __device__ float log_total(const float *score, size_t count, float log,
                                   float *room)
 {
-    float most = log, total = 0;
+    float max = log, total = 0;
     for (size_t c = threadIdx.x; c < count; c += CHOOSE_THREADS)
-        most = fmaxf(most, score[c]);
-    most = block_max(most, room);
+        max = fmaxf(max, score[c]);
+    max = block_max(max, room);
     for (size_t c = threadIdx.x; c < count; c += CHOOSE_THREADS)
-        total += share_of(score[c], most);
-    total = block_sum(total, room) + share_of(log, most);
-    return total == 0 ? minus_infinity() : most + logf(total);
+        total += share_of(score[c], max);
+    total = block_sum(total, room) + share_of(log, max);
+    return total == 0 ? minus_infinity() : max + logf(total);
 }
 
 static __device__ float log_of_both(float a, float b)
 {
-    float most = fmaxf(a, b), total = share_of(a, most) + share_of(b, most);
-    return total == 0 ? minus_infinity() : most + logf(total);
+    float max = fmaxf(a, b), total = share_of(a, max) + share_of(b, max);
+    return total == 0 ? minus_infinity() : max + logf(total);
 }
 
 /* Logarithms [m, hq] that are in parts [parts, m, hq]: what row `row` has of head
@@ -104,15 +104,15 @@ static __device__ float log_of_both(float a, float b)
 static __device__ float log_of_parts(const float *log, size_t parts, size_t m,
                                      size_t heads, size_t row, size_t head)
 {
-    float most = minus_infinity(), total = 0;
+    float max = minus_infinity(), total = 0;
     log += row * heads + head;
     for (size_t p = lane_of_thread(); p < parts; p += WARP)
-        most = fmaxf(most, log[p * m * heads]);
-    most = warp_max(most);
+        max = fmaxf(max, log[p * m * heads]);
+    max = warp_max(max);
     for (size_t p = lane_of_thread(); p < parts; p += WARP)
-        total += share_of(log[p * m * heads], most);
+        total += share_of(log[p * m * heads], max);
     total = warp_sum(total);
-    return total == 0 ? minus_infinity() : most + logf(total);
+    return total == 0 ? minus_infinity() : max + logf(total);
 }
 
 /* Over the first of the group's rows of scores goes what chunks [from, to) are
@@ -122,10 +122,10 @@ static __device__ void make_worth(float *score, const float *total,
                                   size_t to)
 {
     for (size_t c = from + threadIdx.x; c < to; c += CHOOSE_THREADS) {
-        float most = score[c] - total[0];
+        float max = score[c] - total[0];
         for (size_t g = 1; g < group; g++)
-            most = fmaxf(most, score[g * chunks + c] - total[g]);
-        score[c] = most;
+            max = fmaxf(max, score[g * chunks + c] - total[g]);
+        score[c] = max;
     }
 }
 
@@ -296,7 +296,7 @@ static int sum_by_threads(struct kernel_run *run, const struct hils_source &s,
 static size_t parts_of(const struct hils_source &s, size_t m)
 {
     const struct kernel_hils &z = s.sizes;
-    if (z.d > TENSOR_MOST_WIDTH)
+    if (z.d > TENSOR_MAX_WIDTH)
         return 1;
     size_t rows = m * s.group <= TENSOR_FEW ? TENSOR_FEW : TENSOR_MANY;
     size_t blocks = cuda_ceil(m * s.group, rows) * z.hkv;
@@ -308,9 +308,9 @@ static size_t parts_of(const struct hils_source &s, size_t m)
 /* Blocks enough for the device, each with candidates enough to be worth it. */
 static size_t splits_of(const struct hils_source &s, size_t m)
 {
-    size_t most = s.sizes.chunks / CHOOSE_SHARE;
+    size_t max = s.sizes.chunks / CHOOSE_SHARE;
     size_t wanted = cuda_ceil(2 * size_t{cuda_processors()}, m * s.sizes.hkv);
-    wanted = wanted < most ? wanted : most;
+    wanted = wanted < max ? wanted : max;
     return wanted ? wanted : 1;
 }
 
@@ -321,7 +321,7 @@ static int choose_split(struct kernel_run *run, const struct hils_source &s,
     const size_t memory = sizeof(struct choose_memory);
     int code = cuda_launch(run, sum_shares,
                            {a.splits, s.sizes.hkv, a.m, CHOOSE_THREADS,
-                            MOST_WARPS * sizeof(float)},
+                            MAX_WARPS * sizeof(float)},
                            a, s);
     if (!code)
         code = cuda_launch(
@@ -338,10 +338,10 @@ template <typename Number>
 static int sum_all(struct kernel_run *run, const struct hils_source &s,
                    const struct windows &w)
 {
-    if (s.d <= TENSOR_MOST_WIDTH / 2)
-        return sum_on_tensors<TENSOR_MOST_WIDTH / 2, Number>(run, s, w);
-    if (s.d <= TENSOR_MOST_WIDTH)
-        return sum_on_tensors<TENSOR_MOST_WIDTH, Number>(run, s, w);
+    if (s.d <= TENSOR_MAX_WIDTH / 2)
+        return sum_on_tensors<TENSOR_MAX_WIDTH / 2, Number>(run, s, w);
+    if (s.d <= TENSOR_MAX_WIDTH)
+        return sum_on_tensors<TENSOR_MAX_WIDTH, Number>(run, s, w);
     return w.m * s.group <= FEW ? sum_by_threads<FEW, Number>(run, s, w)
                                 : sum_by_threads<MANY, Number>(run, s, w);
 }
@@ -369,17 +369,17 @@ int cuda_hils_choose(struct kernel_run *run, int32_t *chosen, const float *q,
 {
     if (!sizes->m || !sizes->d)
         return KERNEL_OK;
-    if (sizes->d > TILE_MOST_WIDTH || sizes->hq > CUDA_MOST_SHARED / 8 ||
+    if (sizes->d > TILE_MAX_WIDTH || sizes->hq > CUDA_MAX_SHARED / 8 ||
         sizes->n > INT32_MAX || sizes->m > INT32_MAX / sizes->hq ||
         sizes->chunk > INT32_MAX || !are_known(pages))
         return KERNEL_UNSUPPORTED;
     struct hils_source s =
         hils_source_of(qhat, pages, summaries, position, landmark, sizes);
     size_t each = sizes->chunks * sizes->hq;
-    size_t batch = each ? CHOOSE_MOST_SCORES / each : sizes->m;
+    size_t batch = each ? CHOOSE_MAX_SCORES / each : sizes->m;
     batch = batch < 1 ? 1 : batch < sizes->m ? batch : sizes->m;
-    batch = batch < CUDA_MOST_ROWS ? batch : CUDA_MOST_ROWS;
-    cuda_room scores(run), logs(run), sums(run), bests(run), worths(run);
+    batch = batch < CUDA_MAX_ROWS ? batch : CUDA_MAX_ROWS;
+    cuda_workspace scores(run), logs(run), sums(run), bests(run), worths(run);
     struct choosing a = {};
     size_t parts = parts_of(s, batch);
     a.chosen = chosen;

@@ -9,7 +9,7 @@
 #include "kernels/cuda/cuda_tensor.h"
 #include "kernels/cuda/cuda_tiles.h"
 
-constexpr size_t CHOOSE_MOST_SCORES = size_t{64} << 20; /* held at once */
+constexpr size_t CHOOSE_MAX_SCORES = size_t{64} << 20; /* held at once */
 
 /* ---- Scores ----
  *
@@ -52,19 +52,19 @@ static __global__ void __launch_bounds__(SCORE_THREADS)
     constexpr unsigned EACH = SCORE_CHUNKS / (SCORE_THREADS / WARP);
     size_t head = blockIdx.y;
     size_t at = blockIdx.x * size_t{SCORE_CHUNKS} + warp_of_thread() * EACH;
-    size_t most = s.candidates(first + m - 1);
+    size_t max = s.candidates(first + m - 1);
     float sum[EACH][ROWS] = {};
     for (size_t i = 0; i + 1 < m; i++) {
         size_t own = s.candidates(first + i);
-        most = own > most ? own : most;
+        max = own > max ? own : max;
     }
-    if (at >= most)
+    if (at >= max)
         return;
     for (size_t l = lane_of_thread() * size_t{4}; l < s.d; l += WARP * 4) {
         float4 key[EACH];
 #pragma unroll
         for (unsigned c = 0; c < EACH; c++)
-            key[c] = at + c < most ? read_four(s.key(at + c, head), l, s.d)
+            key[c] = at + c < max ? read_four(s.key(at + c, head), l, s.d)
                                    : float4{0, 0, 0, 0};
 #pragma unroll
         for (unsigned r = 0; r < ROWS; r++) {
@@ -82,7 +82,7 @@ static __global__ void __launch_bounds__(SCORE_THREADS)
 #pragma unroll
         for (unsigned r = 0; r < ROWS; r++) {
             float all = warp_sum(sum[c][r]);
-            if (r < m && at + c < most && !lane_of_thread())
+            if (r < m && at + c < max && !lane_of_thread())
                 score[(r * s.heads + head) * chunks + at + c] =
                     all * s.scale + s.bias(at + c, head);
         }
@@ -109,13 +109,13 @@ template <unsigned ROWS, unsigned WIDTH, typename Source> struct score_turns {
     }
     __device__ void take_queries(struct tensor_rows<ROWS, WIDTH> *own)
     {
-        unsigned most = 0;
+        unsigned max = 0;
         for (unsigned r = 0; r < rows; r++) {
             auto its = static_cast<unsigned>(s.candidates(first + row + r));
-            most = its > most ? its : most;
+            max = its > max ? its : max;
         }
         end = begin + SCORE_TILES * TENSOR_SLOTS;
-        end = end < most ? end : most;
+        end = end < max ? end : max;
         for (unsigned half = 0; half < 2; half++)
             tensor_take_query(
                 own, half,
@@ -184,33 +184,33 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 2)
 
 /* Wider heads.  grid: tiles of chunks, heads, tiles of queries. */
 template <unsigned ROWS, typename Source>
-static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
+static __global__ void __launch_bounds__(TILE_MAX_WIDTH, 1)
     score_chunks(float *score, Source s, size_t first, size_t m, size_t chunks)
 {
     using memory = struct tile_memory<ROWS, typename Source::number>;
     auto *t = static_cast<memory *>(cuda_shared());
     size_t head = blockIdx.y, i = blockIdx.z * size_t{ROWS};
-    size_t at = blockIdx.x * size_t{TILE}, most = 0;
+    size_t at = blockIdx.x * size_t{TILE}, max = 0;
     struct tile_scores<ROWS> scores;
     for (unsigned r = 0; r < ROWS && i + r < m; r++) {
         size_t own = s.candidates(first + i + r);
-        most = own > most ? own : most;
+        max = own > max ? own : max;
     }
-    if (at >= most)
+    if (at >= max)
         return;
     for (unsigned r = 0; r < ROWS; r++)
         tile_take_query(
             t, r, i + r < m ? s.query(first + i + r, head) : nullptr, s.d);
     if (threadIdx.x < TILE)
         t->key[threadIdx.x] =
-            at + threadIdx.x < most ? s.key(at + threadIdx.x, head) : nullptr;
+            at + threadIdx.x < max ? s.key(at + threadIdx.x, head) : nullptr;
     tile_score(t, s.d, s.scale, &scores);
     size_t c = at + lane_of_thread();
     unsigned warps = blockDim.x / WARP;
 #pragma unroll
-    for (unsigned r = 0; r < tile_scores<ROWS>::MOST; r++) {
+    for (unsigned r = 0; r < tile_scores<ROWS>::MAX; r++) {
         size_t row = warp_of_thread() + r * warps;
-        if (row < ROWS && i + row < m && c < most)
+        if (row < ROWS && i + row < m && c < max)
             score[((i + row) * s.heads + head) * chunks + c] =
                 scores.of[r] + s.bias(c, head);
     }
@@ -229,18 +229,18 @@ static int score_by_tensors(struct kernel_run *run, float *score,
         score, s, first, m, chunks);
 }
 
-/* By the way that suits the sizes; m at most CUDA_MOST_ROWS. */
+/* By the way that suits the sizes; m at most CUDA_MAX_ROWS. */
 template <typename Source>
 static int score_all(struct kernel_run *run, float *score, const Source &s,
                      size_t first, size_t m, size_t chunks)
 {
-    constexpr unsigned ROWS = 16, HALF = TENSOR_MOST_WIDTH / 2;
+    constexpr unsigned ROWS = 16, HALF = TENSOR_MAX_WIDTH / 2;
     if (m <= SCORE_FEW)
         return cuda_launch(
             run, m == 1 ? score_few<1, Source> : score_few<SCORE_FEW, Source>,
             {cuda_ceil(chunks, SCORE_CHUNKS), s.heads, 1, SCORE_THREADS}, score,
             s, first, m, chunks);
-    if (s.d > TENSOR_MOST_WIDTH)
+    if (s.d > TENSOR_MAX_WIDTH)
         return cuda_launch(run, score_chunks<ROWS, Source>,
                            {cuda_ceil(chunks, TILE), s.heads,
                             cuda_ceil(m, ROWS), tile_threads(s.d),

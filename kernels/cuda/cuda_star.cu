@@ -85,7 +85,7 @@ static __device__ float part_of(struct tile_memory<1, Number> *t,
 
 /* grid: queries, heads.  out [m, heads, d] of the queries from `first` on. */
 template <typename Number>
-static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
+static __global__ void __launch_bounds__(TILE_MAX_WIDTH, 1)
     attend_parts(float *out, struct star_source<Number> s,
                  const int32_t *chosen, const float *gate, size_t first,
                  size_t top_k)
@@ -94,11 +94,11 @@ static __global__ void __launch_bounds__(TILE_MOST_WIDTH, 1)
     size_t i = first + blockIdx.x, head = blockIdx.y, slot = s.slot(i);
     size_t before = slot / s.chunk, begin = before * s.chunk;
     size_t count = before < top_k ? before : top_k;
-    float most = fmaxf(gate[0], fmaxf(gate[1], gate[2]));
+    float max = fmaxf(gate[0], fmaxf(gate[1], gate[2]));
     float share[3], all = 0, sum;
     chosen += (blockIdx.x * s.heads + head) * top_k;
     for (unsigned p = 0; p < 3; p++)
-        all += share[p] = expf(gate[p] - most);
+        all += share[p] = expf(gate[p] - max);
     if (!threadIdx.x)
         t->rows = 1;
     tile_take_query(t, 0, s.query(i, head), s.d);
@@ -126,7 +126,7 @@ template <unsigned WIDTH, typename Number> struct star_memory {
  * and a head of the group; each row has a list of its own. */
 template <unsigned ROWS, unsigned WIDTH, typename Number> struct star_turns {
     /* Wider, there are no registers to spare for it. */
-    static constexpr bool SPARSE = WIDTH < TENSOR_MOST_WIDTH;
+    static constexpr bool SPARSE = WIDTH < TENSOR_MAX_WIDTH;
     const struct star_source<Number> &s;
     struct star_memory<WIDTH, Number> *m;
     const int32_t *chosen; /* [batch, heads, top_k] */
@@ -269,7 +269,7 @@ static int attend_tiles(struct kernel_run *run, float *out,
                         const int32_t *chosen, const float *gate, size_t first,
                         size_t m, size_t top_k)
 {
-    cuda_room outs(run), logs(run);
+    cuda_workspace outs(run), logs(run);
     struct tile_parts parts = {outs.take<float>(STAR_PARTS, m * s.heads, s.d),
                                logs.take<float>(STAR_PARTS, m, s.heads)};
     if (!parts.out || !parts.log)
@@ -312,11 +312,11 @@ static int attend_batch(struct kernel_run *run, float *out,
             s.chunk, chunks, top_k);
     if (code)
         return code;
-    if (s.d <= TENSOR_MOST_WIDTH / 2)
-        return attend_on_tensors<TENSOR_MOST_WIDTH / 2>(run, out, s, chosen,
+    if (s.d <= TENSOR_MAX_WIDTH / 2)
+        return attend_on_tensors<TENSOR_MAX_WIDTH / 2>(run, out, s, chosen,
                                                         gate, first, m, top_k);
-    if (s.d <= TENSOR_MOST_WIDTH)
-        return attend_on_tensors<TENSOR_MOST_WIDTH>(run, out, s, chosen, gate,
+    if (s.d <= TENSOR_MAX_WIDTH)
+        return attend_on_tensors<TENSOR_MAX_WIDTH>(run, out, s, chosen, gate,
                                                     first, m, top_k);
     return cuda_launch(
         run, attend_parts<Number>,
@@ -336,12 +336,12 @@ static int attend(struct kernel_run *run, float *out, const float *q,
     };
     size_t chunks = (n - 1) / chunk; /* of the last query */
     top_k = top_k < chunks ? top_k : chunks;
-    if (d <= TENSOR_MOST_WIDTH && top_k > UNION_MOST_LENGTH)
+    if (d <= TENSOR_MAX_WIDTH && top_k > UNION_MAX_LENGTH)
         return KERNEL_UNSUPPORTED;
-    size_t batch = chunks ? CHOOSE_MOST_SCORES / (chunks * hq) : m;
+    size_t batch = chunks ? CHOOSE_MAX_SCORES / (chunks * hq) : m;
     batch = batch < 1 ? 1 : batch < m ? batch : m;
-    batch = batch < CUDA_MOST_ROWS ? batch : CUDA_MOST_ROWS;
-    cuda_room scores(run), choices(run);
+    batch = batch < CUDA_MAX_ROWS ? batch : CUDA_MAX_ROWS;
+    cuda_workspace scores(run), choices(run);
     float *score = scores.take<float>(batch, hq, chunks);
     int32_t *chosen = choices.take<int32_t>(batch, hq, top_k);
     int code = score && chosen ? KERNEL_OK : KERNEL_NO_MEMORY;
@@ -358,7 +358,7 @@ static int star_attention(struct kernel_run *run, float *out, const float *q,
 {
     if (!m || !d)
         return KERNEL_OK;
-    if (d > TILE_MOST_WIDTH || n > INT32_MAX || chunk > INT32_MAX ||
+    if (d > TILE_MAX_WIDTH || n > INT32_MAX || chunk > INT32_MAX ||
         m > INT32_MAX / hq || !are_known(pages))
         return KERNEL_UNSUPPORTED;
     return (are_bf16(pages) ? attend<uint16_t>

@@ -10,11 +10,11 @@ static int calibrate(struct kernel_run *run, float *out, const float *h,
                      const struct kernel_weight *wq, const float *norm,
                      float *low, size_t m, size_t parts, float eps)
 {
-    int code = cuda_product(run, out, h, wq, m, false);
+    int code = cuda_matmul(run, out, h, wq, m, false);
     if (!code && down)
-        code = cuda_product(run, low, h, down, m, false);
+        code = cuda_matmul(run, low, h, down, m, false);
     if (!code && down)
-        code = cuda_product(run, out, low, up, m, true);
+        code = cuda_matmul(run, out, low, up, m, true);
     return code ? code
                 : cuda_rms_norm(run, out, out, norm, m * parts, wq->n / parts,
                                 eps);
@@ -70,16 +70,16 @@ static __device__ __forceinline__ float weigh_keys(
             score[j] = sum;
     }
     __syncthreads();
-    float most = minus_infinity(), total = 0, entropy = 0;
+    float max = minus_infinity(), total = 0, entropy = 0;
     for (size_t j = threadIdx.x; j < z.keys; j += THREADS)
-        most = fmaxf(most, score[j]);
-    most = block_max(most, room);
+        max = fmaxf(max, score[j]);
+    max = block_max(max, room);
     for (size_t j = threadIdx.x; j < z.keys; j += THREADS)
-        total += expf(score[j] - most);
+        total += expf(score[j] - max);
     total = block_sum(total, room);
     float all = logf(total);
     for (size_t j = threadIdx.x; j < z.keys; j += THREADS) {
-        float log = score[j] - most - all, p = expf(log);
+        float log = score[j] - max - all, p = expf(log);
         entropy -= p > 0 ? p * log : 0;
         score[j] = p;
     }
@@ -93,7 +93,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
               struct summary_sizes z)
 {
     float *room = static_cast<float *>(cuda_shared());
-    float *proxy = room + MOST_WARPS, *score = proxy + z.d;
+    float *proxy = room + MAX_WARPS, *score = proxy + z.d;
     size_t c = z.first + blockIdx.x, head = blockIdx.y;
     size_t slot = c * z.chunk, at = page_at(pages, head / z.group, z.d);
     float *key = summaries.keys[c] + summaries.key_at + head * z.d;
@@ -123,12 +123,12 @@ static int chunk_summary(struct kernel_run *run,
     const struct summary_sizes z = {
         first, chunk,      landmark ? chunk - 1 : chunk, sizes.group, hkv,
         d,     sizes.scale};
-    if (chunk > CUDA_MOST_SHARED || d > CUDA_MOST_SHARED ||
+    if (chunk > CUDA_MAX_SHARED || d > CUDA_MAX_SHARED ||
         first + chunks > INT32_MAX / chunk || !are_known(pages))
         return KERNEL_UNSUPPORTED;
     return cuda_launch(
         run, are_bf16(pages) ? summarise<uint16_t> : summarise<float>,
-        {chunks, hq, 1, THREADS, (MOST_WARPS + d + chunk) * sizeof(float)},
+        {chunks, hq, 1, THREADS, (MAX_WARPS + d + chunk) * sizeof(float)},
         *summaries, *pages, z);
 }
 

@@ -1,4 +1,4 @@
-/* Attention by tiles on the tensor cores: heads of up to TENSOR_MOST_WIDTH.
+/* Attention by tiles on the tensor cores: heads of up to TENSOR_MAX_WIDTH.
  *
  * A block of four warps has up to ROWS queries ("rows") that read the same
  * key-value head.  64 rows: a warp has 16 of them, all slots and columns.  16
@@ -45,7 +45,7 @@
 
 constexpr unsigned TENSOR_THREADS = 128, TENSOR_WARPS = 4;
 constexpr unsigned TENSOR_SLOTS = 64;
-constexpr size_t TENSOR_MOST_WIDTH = 128;
+constexpr size_t TENSOR_MAX_WIDTH = 128;
 constexpr unsigned TENSOR_FEW = 16, TENSOR_MANY = 64; /* rows */
 constexpr float LOG2_E = 1.44269504088896341f, LN_2 = 0.693147180559945309f;
 
@@ -101,7 +101,7 @@ template <unsigned ROWS, unsigned WIDTH> struct tensor_rows {
 
     unsigned high[WIDTH / 16][4], low[WIDTH / 16][4]; /* of the queries */
     float sum[COLUMNS / 8][4];
-    float most[2], total[2]; /* total: of the lane's own slots */
+    float max[2], total[2]; /* total: of the lane's own slots */
 };
 
 /* The scores of a thread: [i][0..1] of row(0) with slots 8 i + 2 t and the next,
@@ -246,7 +246,7 @@ static __device__ __forceinline__ void tensor_begin(
     struct tensor_rows<ROWS, WIDTH> *rows)
 {
     for (unsigned half = 0; half < 2; half++) {
-        rows->most[half] = minus_infinity();
+        rows->max[half] = minus_infinity();
         rows->total[half] = 0;
     }
 #pragma unroll
@@ -370,24 +370,24 @@ static __device__ __forceinline__ float tensor_best(struct tensor_scores *s,
 
 /* Scores become exp2(score - most); their sum over the lane's slots. */
 static __device__ __forceinline__ float tensor_shares(struct tensor_scores *s,
-                                                      unsigned half, float most)
+                                                      unsigned half, float max)
 {
     float all = 0;
 #pragma unroll
     for (unsigned i = 0; i < TENSOR_SLOTS / 8; i++)
         for (unsigned e = 0; e < 2; e++)
             all += s->of[i][half * 2 + e] =
-                share_of_2(s->of[i][half * 2 + e], most);
+                share_of_2(s->of[i][half * 2 + e], max);
     return all;
 }
 
 /* What was seen before gets smaller by exp2(before - most). */
 template <unsigned ROWS, unsigned WIDTH>
 static __device__ __forceinline__ void tensor_shrink(
-    struct tensor_rows<ROWS, WIDTH> *rows, unsigned half, float most)
+    struct tensor_rows<ROWS, WIDTH> *rows, unsigned half, float max)
 {
-    float factor = share_of_2(rows->most[half], most);
-    rows->most[half] = most;
+    float factor = share_of_2(rows->max[half], max);
+    rows->max[half] = max;
     rows->total[half] *= factor;
 #pragma unroll
     for (unsigned i = 0; i < tensor_rows<ROWS, WIDTH>::COLUMNS / 8; i++)
@@ -404,8 +404,8 @@ static __device__ __forceinline__ void tensor_weigh(
 #pragma unroll
     for (unsigned half = 0; half < 2; half++) {
         float best = tensor_best(scores, half, own);
-        tensor_shrink(rows, half, fmaxf(rows->most[half], best));
-        rows->total[half] += tensor_shares(scores, half, rows->most[half]);
+        tensor_shrink(rows, half, fmaxf(rows->max[half], best));
+        rows->total[half] += tensor_shares(scores, half, rows->max[half]);
     }
 }
 
@@ -420,11 +420,11 @@ static __device__ __forceinline__ void tensor_weigh_whole(
     for (unsigned half = 0; half < 2; half++) {
         float best = tensor_best(scores, half, own);
         float weight = best == minus_infinity() ? best : its[half];
-        tensor_shrink(rows, half, fmaxf(rows->most[half], weight));
+        tensor_shrink(rows, half, fmaxf(rows->max[half], weight));
         float part = tensor_shares(scores, half, best);
         float all = quad_sum(part);
         float factor =
-            all == 0 ? 0 : share_of_2(weight, rows->most[half]) / all;
+            all == 0 ? 0 : share_of_2(weight, rows->max[half]) / all;
         rows->total[half] += part * factor;
 #pragma unroll
         for (unsigned i = 0; i < TENSOR_SLOTS / 8; i++)
@@ -578,7 +578,7 @@ static __device__ __forceinline__ void tensor_leave_log(
     if (log && !(lane_of_thread() % 4) &&
         (ROWS == TENSOR_MANY || !warp_of_thread()))
         *log = total == 0 ? minus_infinity()
-                          : (rows->most[half] + log2f(total)) * LN_2;
+                          : (rows->max[half] + log2f(total)) * LN_2;
 }
 
 /* Writes row(half) of the thread, as all there is of it or as a part; out of a

@@ -18,7 +18,7 @@
 constexpr unsigned TILE = 32; /* slots: a lane each */
 constexpr unsigned SLAB = 64; /* columns of the keys held at once */
 constexpr unsigned SLAB_STEP = SLAB + 1;
-constexpr size_t TILE_MOST_WIDTH = 512;
+constexpr size_t TILE_MAX_WIDTH = 512;
 
 /* Threads of a block: one for each column, two warps at least. */
 inline unsigned tile_threads(size_t d)
@@ -31,7 +31,7 @@ template <unsigned ROWS, typename Number> struct tile_memory {
     const Number *key[TILE], *value[TILE];
     float slab[TILE * SLAB_STEP];
     float share[TILE][ROWS]; /* exp(score - most) */
-    float factor[ROWS], most[ROWS], total[ROWS];
+    float factor[ROWS], max[ROWS], total[ROWS];
     unsigned rows; /* that there are */
     /* then the queries [ROWS, d] */
 };
@@ -79,7 +79,7 @@ static __device__ inline void tile_begin(struct tile_memory<ROWS, Number> *t,
 {
     __syncthreads();
     for (unsigned r = threadIdx.x; r < ROWS; r += blockDim.x) {
-        t->most[r] = minus_infinity();
+        t->max[r] = minus_infinity();
         t->total[r] = 0;
     }
 #pragma unroll
@@ -90,8 +90,8 @@ static __device__ inline void tile_begin(struct tile_memory<ROWS, Number> *t,
 
 /* The rows of a warp: every warps-th. */
 template <unsigned ROWS> struct tile_scores {
-    static constexpr unsigned MOST = ROWS > 2 ? ROWS / 2 : 1;
-    float of[MOST]; /* of row warp + i warps with the lane's slot */
+    static constexpr unsigned MAX = ROWS > 2 ? ROWS / 2 : 1;
+    float of[MAX]; /* of row warp + i warps with the lane's slot */
 };
 
 /* scores = q . k * scale, for the tile whose keys' places some threads have just
@@ -103,9 +103,9 @@ static __device__ inline void tile_score(struct tile_memory<ROWS, Number> *t,
 {
     unsigned warps = blockDim.x / WARP, warp = warp_of_thread();
     const float *q = tile_queries(t);
-    constexpr unsigned MOST = tile_scores<ROWS>::MOST;
+    constexpr unsigned MAX = tile_scores<ROWS>::MAX;
 #pragma unroll
-    for (unsigned i = 0; i < MOST; i++)
+    for (unsigned i = 0; i < MAX; i++)
         scores->of[i] = 0;
     for (size_t from = 0; from < d; from += SLAB) {
         size_t width = d - from < SLAB ? d - from : SLAB;
@@ -121,13 +121,13 @@ static __device__ inline void tile_score(struct tile_memory<ROWS, Number> *t,
         for (size_t l = 0; l < width; l++) {
             float k = key[l];
 #pragma unroll
-            for (unsigned i = 0; i < MOST; i++)
+            for (unsigned i = 0; i < MAX; i++)
                 if (warp + i * warps < ROWS)
                     scores->of[i] += k * q[(warp + i * warps) * d + from + l];
         }
     }
 #pragma unroll
-    for (unsigned i = 0; i < MOST; i++)
+    for (unsigned i = 0; i < MAX; i++)
         scores->of[i] *= scale;
 }
 
@@ -141,22 +141,22 @@ static __device__ inline void tile_weigh(struct tile_memory<ROWS, Number> *t,
     unsigned warps = blockDim.x / WARP, warp = warp_of_thread();
     unsigned lane = lane_of_thread();
 #pragma unroll
-    for (unsigned i = 0; i < tile_scores<ROWS>::MOST; i++) {
+    for (unsigned i = 0; i < tile_scores<ROWS>::MAX; i++) {
         unsigned r = warp + i * warps;
         if (r < ROWS) { /* the same for the whole warp */
             bool seen = r < t->rows && t->key[lane] && sees(r, lane);
-            float score = scores->of[i], before = t->most[r];
-            float most =
+            float score = scores->of[i], before = t->max[r];
+            float max =
                 fmaxf(before, warp_max(seen ? score : minus_infinity()));
-            float share = seen ? share_of(score, most) : 0;
+            float share = seen ? share_of(score, max) : 0;
             float all = warp_sum(share);
             t->share[lane][r] = share;
             __syncwarp();
             if (!lane) {
-                float factor = share_of(before, most);
+                float factor = share_of(before, max);
                 t->factor[r] = factor;
                 t->total[r] = t->total[r] * factor + all;
-                t->most[r] = most;
+                t->max[r] = max;
             }
         }
     }
@@ -222,7 +222,7 @@ static __device__ inline void tile_leave(
     if (threadIdx.x < d) /* a NaN is no 0 */
         out[threadIdx.x] = total == 0 ? 0 : sum / total;
     if (log && !threadIdx.x)
-        *log = total == 0 ? minus_infinity() : t->most[r] + logf(total);
+        *log = total == 0 ? minus_infinity() : t->max[r] + logf(total);
 }
 
 #endif

@@ -6,21 +6,21 @@
 constexpr unsigned THREADS = CHOOSE_THREADS;
 constexpr size_t SHARE = 4096; /* logits */
 
-/* Over a share: its largest logit, sums as kernel_likeliest's. */
+/* Over a share: its largest logit, sums as kernel_top_k's. */
 struct sums {
-    float most, sum, sum_beta;
+    float max, sum, sum_beta;
 };
 
 struct ranking {
-    float *logit;      /* [shares, KERNEL_LIKELIEST], ids ascending in each */
-    int32_t *id;       /* [shares, KERNEL_LIKELIEST]; -1: none */
+    float *logit;      /* [shares, KERNEL_TOP_K], ids ascending in each */
+    int32_t *id;       /* [shares, KERNEL_TOP_K]; -1: none */
     struct sums *sums; /* [shares] */
     float beta;
 };
 
 struct rank_memory {
     struct choose_memory choose;
-    int32_t chosen[KERNEL_LIKELIEST];
+    int32_t chosen[KERNEL_TOP_K];
 };
 struct share_memory : rank_memory {
     float value[SHARE];
@@ -32,27 +32,27 @@ static __global__ void __launch_bounds__(THREADS)
     auto *m = static_cast<struct share_memory *>(cuda_shared());
     size_t first = blockIdx.x * SHARE;
     size_t count = n - first < SHARE ? n - first : SHARE;
-    float most = minus_infinity(), sum = 0, sum_beta = 0;
+    float max = minus_infinity(), sum = 0, sum_beta = 0;
     for (size_t i = threadIdx.x; i < count; i += THREADS) {
         float logit = logits[first + i];
         m->value[i] = logit == logit ? logit : minus_infinity();
-        most = fmaxf(most, m->value[i]);
+        max = fmaxf(max, m->value[i]);
     }
-    most = block_max(most, m->choose.room);
-    for (size_t i = threadIdx.x; i < count && most > minus_infinity();
+    max = block_max(max, m->choose.room);
+    for (size_t i = threadIdx.x; i < count && max > minus_infinity();
          i += THREADS) {
-        sum += expf(m->value[i] - most);
-        sum_beta += expf((m->value[i] - most) * r.beta);
+        sum += expf(m->value[i] - max);
+        sum_beta += expf((m->value[i] - max) * r.beta);
     }
     sum = block_sum(sum, m->choose.room);
     sum_beta = block_sum(sum_beta, m->choose.room);
     if (!threadIdx.x)
-        r.sums[blockIdx.x] = {most, sum, sum_beta};
-    choose_best(&m->choose, m->chosen, m->value, count, KERNEL_LIKELIEST);
+        r.sums[blockIdx.x] = {max, sum, sum_beta};
+    choose_best(&m->choose, m->chosen, m->value, count, KERNEL_TOP_K);
     __syncthreads();
-    for (unsigned i = threadIdx.x; i < KERNEL_LIKELIEST; i += THREADS) {
+    for (unsigned i = threadIdx.x; i < KERNEL_TOP_K; i += THREADS) {
         int32_t at = m->chosen[i];
-        size_t to = blockIdx.x * size_t{KERNEL_LIKELIEST} + i;
+        size_t to = blockIdx.x * size_t{KERNEL_TOP_K} + i;
         r.logit[to] = at < 0 ? minus_infinity() : m->value[at];
         r.id[to] = at < 0 ? -1 : static_cast<int32_t>(first) + at;
     }
@@ -64,14 +64,14 @@ static __device__ struct sums add_shares(const struct ranking &r, size_t shares,
 {
     struct sums all = {minus_infinity(), 0, 0};
     for (size_t s = threadIdx.x; s < shares; s += THREADS)
-        all.most = fmaxf(all.most, r.sums[s].most);
-    all.most = block_max(all.most, room);
+        all.max = fmaxf(all.max, r.sums[s].max);
+    all.max = block_max(all.max, room);
     for (size_t s = threadIdx.x; s < shares; s += THREADS) {
         const struct sums &own = r.sums[s];
-        if (!(own.most > minus_infinity()))
+        if (!(own.max > minus_infinity()))
             continue;
-        all.sum += own.sum * expf(own.most - all.most);
-        all.sum_beta += own.sum_beta * expf((own.most - all.most) * r.beta);
+        all.sum += own.sum * expf(own.max - all.max);
+        all.sum_beta += own.sum_beta * expf((own.max - all.max) * r.beta);
     }
     all.sum = block_sum(all.sum, room);
     all.sum_beta = block_sum(all.sum_beta, room);
@@ -80,23 +80,23 @@ static __device__ struct sums add_shares(const struct ranking &r, size_t shares,
 
 /* One block. */
 static __global__ void __launch_bounds__(THREADS)
-    rank_shares(struct kernel_likeliest *ret, struct ranking r, size_t shares)
+    rank_shares(struct kernel_top_k *ret, struct ranking r, size_t shares)
 {
     auto *m = static_cast<struct rank_memory *>(cuda_shared());
     struct sums all = add_shares(r, shares, m->choose.room);
-    choose_best(&m->choose, m->chosen, r.logit, shares * KERNEL_LIKELIEST,
-                KERNEL_LIKELIEST);
+    choose_best(&m->choose, m->chosen, r.logit, shares * KERNEL_TOP_K,
+                KERNEL_TOP_K);
     __syncthreads();
     if (!threadIdx.x) {
         ret->sum = all.sum;
         ret->sum_beta = all.sum_beta;
     }
-    if (threadIdx.x >= KERNEL_LIKELIEST)
+    if (threadIdx.x >= KERNEL_TOP_K)
         return;
     int32_t at = m->chosen[threadIdx.x];
     float logit = r.logit[at];
     unsigned rank = 0;
-    for (unsigned i = 0; i < KERNEL_LIKELIEST; i++) {
+    for (unsigned i = 0; i < KERNEL_TOP_K; i++) {
         float other = r.logit[m->chosen[i]];
         rank += other > logit || (!(other < logit) && i < threadIdx.x);
     }
@@ -104,15 +104,15 @@ static __global__ void __launch_bounds__(THREADS)
     ret->logit[rank] = logit;
 }
 
-static int likeliest(struct kernel_run *run, struct kernel_likeliest *host_ret,
+static int top_k(struct kernel_run *run, struct kernel_top_k *host_ret,
                      const float *logits, size_t n, float beta)
 {
     size_t shares = cuda_ceil(n, SHARE);
-    cuda_room rooms[] = {cuda_room(run), cuda_room(run), cuda_room(run),
-                         cuda_room(run)};
-    auto *ret = rooms[0].take<struct kernel_likeliest>(1);
-    struct ranking r = {rooms[1].take<float>(shares, KERNEL_LIKELIEST),
-                        rooms[2].take<int32_t>(shares, KERNEL_LIKELIEST),
+    cuda_workspace rooms[] = {cuda_workspace(run), cuda_workspace(run), cuda_workspace(run),
+                         cuda_workspace(run)};
+    auto *ret = rooms[0].take<struct kernel_top_k>(1);
+    struct ranking r = {rooms[1].take<float>(shares, KERNEL_TOP_K),
+                        rooms[2].take<int32_t>(shares, KERNEL_TOP_K),
                         rooms[3].take<struct sums>(shares), beta};
     if (!ret || !r.logit || !r.id || !r.sums)
         return KERNEL_NO_MEMORY;
@@ -126,7 +126,7 @@ static int likeliest(struct kernel_run *run, struct kernel_likeliest *host_ret,
     return code ? code : cuda_fetch(run, host_ret, ret, sizeof *host_ret);
 }
 
-void cuda_fill_likeliest(struct kernels *table)
+void cuda_fill_top_k(struct kernels *table)
 {
-    table->likeliest = likeliest;
+    table->top_k = top_k;
 }

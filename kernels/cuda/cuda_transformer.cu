@@ -27,7 +27,7 @@ int cuda_rms_norm(struct kernel_run *run, float *out, const float *x,
                   const float *weight, size_t m, size_t d, float eps)
 {
     return cuda_launch(run, rms_norm_rows,
-                       {m, 1, 1, THREADS, MOST_WARPS * sizeof(float)}, out, x,
+                       {m, 1, 1, THREADS, MAX_WARPS * sizeof(float)}, out, x,
                        weight, d, eps);
 }
 
@@ -54,7 +54,7 @@ int cuda_layer_norm(struct kernel_run *run, float *out, const float *x,
                     float eps)
 {
     return cuda_launch(run, layer_norm_rows,
-                       {m, 1, 1, THREADS, MOST_WARPS * sizeof(float)}, out, x,
+                       {m, 1, 1, THREADS, MAX_WARPS * sizeof(float)}, out, x,
                        weight, bias, d, eps);
 }
 
@@ -63,11 +63,11 @@ int cuda_layer_norm(struct kernel_run *run, float *out, const float *x,
 /* What comes from the host goes with the launch where it is little, as in a
  * decode step: a copy would wait for what was asked for before. */
 struct turns {
-    static constexpr size_t MOST_ROWS = 64, MOST_PAIRS = 128;
+    static constexpr size_t MAX_ROWS = 64, MAX_PAIRS = 128;
     const int32_t *position; /* nullptr: few_positions */
     const double *frequency; /* nullptr: few_frequencies */
-    int32_t few_positions[MOST_ROWS];
-    double few_frequencies[MOST_PAIRS];
+    int32_t few_positions[MAX_ROWS];
+    double few_frequencies[MAX_PAIRS];
 };
 
 /* The angle in double: in f32 those of late positions are wrong. */
@@ -98,15 +98,15 @@ static int rotary(struct kernel_run *run, float *x,
                   size_t m, size_t h, size_t d)
 {
     struct turns by = {};
-    cuda_room positions(run), frequencies(run);
+    cuda_workspace positions(run), frequencies(run);
     size_t half = d / 2;
     if (!m || !half)
         return KERNEL_OK;
-    if (m <= turns::MOST_ROWS)
+    if (m <= turns::MAX_ROWS)
         memcpy(by.few_positions, host_position, m * sizeof *host_position);
     else if (!(by.position = positions.take_copy(host_position, m)))
         return KERNEL_NO_MEMORY;
-    if (half <= turns::MOST_PAIRS)
+    if (half <= turns::MAX_PAIRS)
         memcpy(by.few_frequencies, host_frequency,
                half * sizeof *host_frequency);
     else if (!(by.frequency = frequencies.take_copy(host_frequency, half)))
@@ -219,7 +219,7 @@ static __global__ void __launch_bounds__(THREADS)
                    x[blockIdx.x * hkv * d + i]);
 }
 
-static int page_put(struct kernel_run *run, float *const *pages, size_t at,
+static int kv_write(struct kernel_run *run, float *const *pages, size_t at,
                     size_t slots, int type, const float *x, size_t first,
                     size_t rows, size_t hkv, size_t d)
 {
@@ -232,7 +232,7 @@ static int page_put(struct kernel_run *run, float *const *pages, size_t at,
 
 void cuda_fill_transformer(struct kernels *table)
 {
-    table->page_put = page_put;
+    table->kv_write = kv_write;
     table->rms_norm = cuda_rms_norm;
     table->layer_norm = cuda_layer_norm;
     table->rotary = rotary;

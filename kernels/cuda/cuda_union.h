@@ -2,7 +2,7 @@
  * list has comes once, with who has it.  What a tile of queries reads in HiLS
  * and STAR attention.
  *
- * `Lists` has count(), at most UNION_MOST_LISTS, and at(list, place), a chunk or,
+ * `Lists` has count(), at most UNION_MAX_LISTS, and at(list, place), a chunk or,
  * behind the list's last, something negative.  The chunks are dealt out to `count` blocks in turn.  The state is in shared
  * memory and belongs to the block's first warp: its lanes come together.
  *
@@ -14,9 +14,9 @@
 
 #include "kernels/cuda/cuda_tensor.h"
 
-constexpr unsigned UNION_MOST_LISTS = TENSOR_MANY;
+constexpr unsigned UNION_MAX_LISTS = TENSOR_MANY;
 constexpr unsigned UNION_PIECES = 4; /* chunks of a tile */
-constexpr size_t UNION_MOST_LENGTH = UINT16_MAX;
+constexpr size_t UNION_MAX_LENGTH = UINT16_MAX;
 constexpr int32_t UNION_END = INT32_MAX;
 
 /* What a tile is made of: piece p is its slots [end[p - 1], end[p]). */
@@ -32,13 +32,13 @@ struct union_state {
     uint64_t members;              /* of the chunk at hand */
     int32_t id;
     unsigned used, walked; /* slots; chunks of all blocks */
-    int32_t head[UNION_MOST_LISTS];
-    uint16_t next[UNION_MOST_LISTS];
+    int32_t head[UNION_MAX_LISTS];
+    uint16_t next[UNION_MAX_LISTS];
 
     template <typename Lists>
     __device__ void begin(const Lists &lists, unsigned chunk)
     {
-        for (unsigned l = lane_of_thread(); l < UNION_MOST_LISTS; l += WARP) {
+        for (unsigned l = lane_of_thread(); l < UNION_MAX_LISTS; l += WARP) {
             next[l] = 0;
             head[l] = read(lists, l, 0);
         }
@@ -111,7 +111,7 @@ struct union_state {
         return got < 0 ? UNION_END : got;
     }
 
-    __device__ static int32_t warp_least(int32_t value)
+    __device__ static int32_t warp_min(int32_t value)
     {
         for (unsigned step = WARP / 2; step; step /= 2) {
             int32_t other =
@@ -126,23 +126,23 @@ struct union_state {
     __device__ bool advance(const Lists &lists, unsigned part, unsigned parts)
     {
         unsigned lane = lane_of_thread(), passed = walked;
-        int32_t least;
+        int32_t min;
         uint64_t has;
         do {
             if (lists.count() == 1) { /* no need to walk past the others' */
                 unsigned ahead = (part + parts - passed % parts) % parts;
                 passed += ahead;
-                least = read(lists, 0, passed);
+                min = read(lists, 0, passed);
                 has = 1;
             } else {
-                least = warp_least(head[lane] < head[lane + WARP]
+                min = warp_min(head[lane] < head[lane + WARP]
                                        ? head[lane]
                                        : head[lane + WARP]);
                 has = 0;
-                for (unsigned half = 0; least != UNION_END && half < 2;
+                for (unsigned half = 0; min != UNION_END && half < 2;
                      half++) {
                     unsigned l = half * WARP + lane;
-                    bool mine = head[l] == least;
+                    bool mine = head[l] == min;
                     has |=
                         static_cast<uint64_t>(__ballot_sync(WHOLE_WARP, mine))
                         << 32 * half;
@@ -151,13 +151,13 @@ struct union_state {
                 }
                 __syncwarp();
             }
-            if (least == UNION_END)
+            if (min == UNION_END)
                 return false;
         } while (passed++ % parts != part);
         __syncwarp(); /* all have read what changes */
         if (!lane) {
             walked = passed;
-            id = least;
+            id = min;
             members = has;
             used = 0;
         }

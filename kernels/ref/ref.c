@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-void *ref_room(size_t bytes)
+void *ref_scratch(size_t bytes)
 {
     void *memory = NULL;
     return posix_memalign(&memory, 64, bytes ? bytes : 1) ? NULL : memory;
@@ -23,7 +23,7 @@ static const char *never_lost(void)
 static void *allocate(struct kernel_run *run, size_t bytes)
 {
     (void)run;
-    return ref_room(bytes);
+    return ref_scratch(bytes);
 }
 
 static void release(struct kernel_run *run, void *memory)
@@ -73,8 +73,8 @@ void ref_fill_memory(struct kernels *table)
     table->upload = upload;
     table->download = download;
     table->copy = copy;
-    table->step_begin = do_nothing;
-    table->step_end = do_nothing;
+    table->graph_begin = do_nothing;
+    table->graph_end = do_nothing;
     table->run_end = end_nothing;
 }
 
@@ -84,14 +84,14 @@ static void fill(void)
 {
     table.name = "ref";
     ref_fill_memory(&table);
-    ref_fill_products(&table);
+    ref_fill_matmuls(&table);
     ref_fill_transformer(&table);
     ref_fill_memories(&table);
     ref_fill_summaries(&table);
     ref_fill_hils(&table);
     ref_fill_star(&table);
     ref_fill_hici(&table);
-    ref_fill_likeliest(&table);
+    ref_fill_top_k(&table);
 }
 
 const struct kernels *kernels_ref(void)

@@ -53,7 +53,7 @@ static inline float ref_from_f16(uint16_t value)
 }
 
 /* Memory that begins with a cache line, to be freed; NULL: none. */
-void *ref_room(size_t bytes);
+void *ref_scratch(size_t bytes);
 
 /* Where a weight's row `row` lies; nowhere aligned. */
 static inline const char *ref_weight_row(const struct kernel_weight *w,
@@ -130,12 +130,12 @@ static inline size_t ref_stretch(const struct kernel_pages *pages, size_t j,
  * `most` of them: best, score [most], *count of them there, from the highest
  * score down, ties to the lower index. */
 static inline void ref_rank(int32_t *best, double *score, size_t *count,
-                            size_t most, size_t index, double value)
+                            size_t max, size_t index, double value)
 {
     size_t at = *count;
-    if (at == most && !(value > score[at - 1]))
+    if (at == max && !(value > score[at - 1]))
         return;
-    if (at < most)
+    if (at < max)
         *count += 1;
     else
         at--;
@@ -159,7 +159,7 @@ static inline size_t ref_window(const struct kernel_hils *sizes, size_t t)
 
 /* chosen [most]: the `count` ids of best in ascending order, then -1. */
 void ref_ascending(int32_t *chosen, const int32_t *best, size_t count,
-                   size_t most);
+                   size_t max);
 
 /* Operations made of others, with those of `table`; on the processor. */
 int ref_calibrate(const struct kernels *table, struct kernel_run *run,
@@ -182,13 +182,13 @@ int ref_hici_attention(const struct kernels *table, struct kernel_run *run,
 
 /* The operations, filled in by the files of this folder. */
 void ref_fill_memory(struct kernels *table);
-void ref_fill_products(struct kernels *table);
+void ref_fill_matmuls(struct kernels *table);
 void ref_fill_transformer(struct kernels *table);
 void ref_fill_memories(struct kernels *table);
 void ref_fill_summaries(struct kernels *table);
 void ref_fill_hils(struct kernels *table);
 void ref_fill_star(struct kernels *table);
 void ref_fill_hici(struct kernels *table);
-void ref_fill_likeliest(struct kernels *table);
+void ref_fill_top_k(struct kernels *table);
 
 #endif

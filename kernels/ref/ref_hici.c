@@ -35,15 +35,15 @@ static int construct(const struct kernels *table, struct kernel_run *run,
                      float *out, const float *x, const struct kernel_hici *hici,
                      size_t rows, const struct local *l)
 {
-    int code = table->product(run, l->k, x, hici->lk, rows, false);
+    int code = table->matmul(run, l->k, x, hici->lk, rows, false);
     if (!code)
-        code = table->product(run, l->v, x, hici->lv, rows, false);
+        code = table->matmul(run, l->v, x, hici->lv, rows, false);
     if (!code)
-        code = table->attention_all(run, l->read, l->q, l->k, l->v, hici->slots,
+        code = table->attention_bidirectional(run, l->read, l->q, l->k, l->v, hici->slots,
                                     rows, hici->heads, hici->heads,
                                     hici->a / hici->heads);
     return code ? code
-                : table->product(run, out, l->read, hici->lo, hici->slots,
+                : table->matmul(run, out, l->read, hici->lo, hici->slots,
                                  false);
 }
 
@@ -57,7 +57,7 @@ int ref_hici_local(const struct kernels *table, struct kernel_run *run,
                       room(longest, hici->a), room(longest, hici->a)};
     int code =
         l.q && l.read && l.k && l.v
-            ? table->product(run, l.q, hici->slot, hici->lq, hici->slots, false)
+            ? table->matmul(run, l.q, hici->slot, hici->lq, hici->slots, false)
             : KERNEL_NO_MEMORY;
     for (size_t i = 0; !code && i < segments; i++)
         code =
@@ -76,7 +76,7 @@ int ref_hici_local(const struct kernels *table, struct kernel_run *run,
  * differences from the mean (Welford). */
 struct running {
     double *mean, *square; /* [d] */
-    float *most, *least;   /* [d] */
+    float *max, *min;   /* [d] */
     size_t rows, d;
 };
 
@@ -87,27 +87,27 @@ static void take_row(struct running *r, const float *row)
         double x = (double)row[l], off = x - r->mean[l];
         r->mean[l] += off / rows;
         r->square[l] += off * (x - r->mean[l]);
-        r->most[l] = r->rows == 1 || row[l] > r->most[l] ? row[l] : r->most[l];
-        r->least[l] =
-            r->rows == 1 || row[l] < r->least[l] ? row[l] : r->least[l];
+        r->max[l] = r->rows == 1 || row[l] > r->max[l] ? row[l] : r->max[l];
+        r->min[l] =
+            r->rows == 1 || row[l] < r->min[l] ? row[l] : r->min[l];
     }
 }
 
 /* view [VIEWS, d], eq. 3-7 */
 static void views_of(const struct running *r, float *view)
 {
-    const double least = 1e-6;
+    const double min = 1e-6;
     double length = 0;
     size_t d = r->d;
     for (size_t l = 0; l < d; l++)
         length += r->mean[l] * r->mean[l];
-    length = fmax(sqrt(length), least);
+    length = fmax(sqrt(length), min);
     for (size_t l = 0; l < d; l++) {
         view[l] = (float)r->mean[l];
-        view[d + l] = r->most[l];
-        view[2 * d + l] = r->least[l];
+        view[d + l] = r->max[l];
+        view[2 * d + l] = r->min[l];
         view[3 * d + l] =
-            (float)fmax(sqrt(r->square[l] / (double)r->rows), least);
+            (float)fmax(sqrt(r->square[l] / (double)r->rows), min);
         view[4 * d + l] = (float)(r->mean[l] / length);
     }
 }
@@ -124,8 +124,8 @@ static void free_global(struct global *g)
 {
     free(g->running.mean);
     free(g->running.square);
-    free(g->running.most);
-    free(g->running.least);
+    free(g->running.max);
+    free(g->running.min);
     free(g->view);
     free(g->small);
     free(g->state);
@@ -151,9 +151,9 @@ static int make_global(struct global *g, const struct kernel_hici *hici)
                          .mix = room(hici->queries, b)};
     r->mean = calloc(d ? d : 1, sizeof *r->mean);
     r->square = calloc(d ? d : 1, sizeof *r->square);
-    r->most = room(1, d);
-    r->least = room(1, d);
-    return r->mean && r->square && r->most && r->least && g->view && g->small &&
+    r->max = room(1, d);
+    r->min = room(1, d);
+    return r->mean && r->square && r->max && r->min && g->view && g->small &&
                    g->state && g->k && g->v && g->q && g->read && g->mix
                ? KERNEL_OK
                : KERNEL_NO_MEMORY;
@@ -164,12 +164,12 @@ static int squeeze(const struct kernels *table, struct kernel_run *run,
                    const struct kernel_hici *hici, struct global *g)
 {
     views_of(&g->running, g->view);
-    int code = table->product(run, g->small, g->view, hici->gc, VIEWS, false);
+    int code = table->matmul(run, g->small, g->view, hici->gc, VIEWS, false);
     if (!code)
         code = table->layer_norm(run, g->small, g->small, hici->gc_norm,
                                  hici->gc_bias, VIEWS, hici->s, hici->eps);
     if (!code)
-        code = table->product(run, g->state, g->small, hici->gb, VIEWS, false);
+        code = table->matmul(run, g->state, g->small, hici->gb, VIEWS, false);
     return code ? code
                 : table->layer_norm(run, g->state, g->state, hici->gb_norm,
                                     hici->gb_bias, VIEWS, hici->b, hici->eps);
@@ -185,19 +185,19 @@ static int integrate(const struct kernels *table, struct kernel_run *run,
     size_t rows = hici->queries;
     int code = squeeze(table, run, hici, g);
     if (!code)
-        code = table->product(run, g->q, hici->query, hici->gq, rows, false);
+        code = table->matmul(run, g->q, hici->query, hici->gq, rows, false);
     if (!code)
-        code = table->product(run, g->k, g->state, hici->gk, VIEWS, false);
+        code = table->matmul(run, g->k, g->state, hici->gk, VIEWS, false);
     if (!code)
-        code = table->product(run, g->v, g->state, hici->gv, VIEWS, false);
+        code = table->matmul(run, g->v, g->state, hici->gv, VIEWS, false);
     if (!code)
-        code = table->attention_all(run, g->read, g->q, g->k, g->v, rows, VIEWS,
+        code = table->attention_bidirectional(run, g->read, g->q, g->k, g->v, rows, VIEWS,
                                     hici->heads, hici->heads,
                                     hici->b / hici->heads);
     if (!code)
-        code = table->product(run, g->mix, g->read, hici->go, rows, false);
+        code = table->matmul(run, g->mix, g->read, hici->go, rows, false);
     if (!code)
-        code = table->product(run, out, g->mix, hici->expand, rows, false);
+        code = table->matmul(run, out, g->mix, hici->expand, rows, false);
     return code ? code : table->scale(run, out, gate, rows * hici->width);
 }
 

@@ -6,8 +6,8 @@
 
 double ref_log_add(double a, double b)
 {
-    double most = a > b ? a : b, least = a > b ? b : a;
-    return least == -HUGE_VAL ? most : most + log1p(exp(least - most));
+    double max = a > b ? a : b, min = a > b ? b : a;
+    return min == -HUGE_VAL ? max : max + log1p(exp(min - max));
 }
 
 static int by_value(const void *a, const void *b)
@@ -19,9 +19,9 @@ static int by_value(const void *a, const void *b)
 }
 
 void ref_ascending(int32_t *chosen, const int32_t *best, size_t count,
-                   size_t most)
+                   size_t max)
 {
-    for (size_t i = 0; i < most; i++)
+    for (size_t i = 0; i < max; i++)
         chosen[i] = i < count ? best[i] : -1;
     qsort(chosen, count, sizeof *chosen, by_value);
 }

@@ -27,7 +27,7 @@ static void weight_free(struct kernel_run *run, struct kernel_weight *w)
     free(w);
 }
 
-static int product(struct kernel_run *run, float *out, const float *a,
+static int matmul(struct kernel_run *run, float *out, const float *a,
                    const struct kernel_weight *w, size_t m, bool add)
 {
     (void)run;
@@ -41,11 +41,11 @@ static int product(struct kernel_run *run, float *out, const float *a,
     return KERNEL_OK;
 }
 
-static int product_bias(struct kernel_run *run, float *out, const float *a,
+static int matmul_bias(struct kernel_run *run, float *out, const float *a,
                         const struct kernel_weight *w, const float *bias,
                         size_t m, bool add)
 {
-    int code = product(run, out, a, w, m, add);
+    int code = matmul(run, out, a, w, m, add);
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < w->n; j++)
             out[i * w->n + j] += bias[j];
@@ -63,11 +63,11 @@ static int gather(struct kernel_run *run, float *out,
     return KERNEL_OK;
 }
 
-void ref_fill_products(struct kernels *table)
+void ref_fill_matmuls(struct kernels *table)
 {
     table->weight = weight;
     table->weight_free = weight_free;
-    table->product = product;
-    table->product_bias = product_bias;
+    table->matmul = matmul;
+    table->matmul_bias = matmul_bias;
     table->gather = gather;
 }

@@ -7,15 +7,15 @@
  * gets no weight (n: none). */
 static double softmax(double *weight, size_t n, size_t skip)
 {
-    double most = -INFINITY, total = 0;
+    double max = -INFINITY, total = 0;
     for (size_t i = 0; i < n; i++)
         if (i != skip)
-            most = fmax(most, weight[i]);
+            max = fmax(max, weight[i]);
     for (size_t i = 0; i < n; i++)
-        total += weight[i] = i == skip ? 0 : exp(weight[i] - most);
+        total += weight[i] = i == skip ? 0 : exp(weight[i] - max);
     for (size_t i = 0; i < n; i++)
         weight[i] /= total;
-    return most + log(total);
+    return max + log(total);
 }
 
 /* out [d] = weight [n] . rows [n, d] */

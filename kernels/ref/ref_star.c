@@ -37,14 +37,14 @@ static void take_all(struct star *s, size_t from, size_t to)
 /* sum [d] += share * attention to what was taken. */
 static void add_part(const struct star *s, double share, double *sum)
 {
-    double most = -INFINITY, total = 0;
+    double max = -INFINITY, total = 0;
     for (size_t j = 0; j < s->count; j++)
-        most = fmax(most, s->score[j]);
+        max = fmax(max, s->score[j]);
     for (size_t j = 0; j < s->count; j++)
-        total += exp(s->score[j] - most);
+        total += exp(s->score[j] - max);
     for (size_t j = 0; j < s->count; j++) {
         const float *value = ref_value(s->pages, s->slot[j], s->step) + s->at;
-        double weight = share * exp(s->score[j] - most) / total;
+        double weight = share * exp(s->score[j] - max) / total;
         for (size_t l = 0; l < s->d; l++)
             sum[l] += weight * (double)value[l];
     }
@@ -74,11 +74,11 @@ static void attend(struct star *s, size_t t, const double *gate, double *sum)
 
 static void gate_of(const float *gate, double *ret)
 {
-    double most = -INFINITY, total = 0;
+    double max = -INFINITY, total = 0;
     for (size_t i = 0; i < 3; i++)
-        most = fmax(most, (double)gate[i]);
+        max = fmax(max, (double)gate[i]);
     for (size_t i = 0; i < 3; i++)
-        total += ret[i] = exp((double)gate[i] - most);
+        total += ret[i] = exp((double)gate[i] - max);
     for (size_t i = 0; i < 3; i++)
         ret[i] /= total;
 }

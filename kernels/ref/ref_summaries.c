@@ -10,11 +10,11 @@ int ref_calibrate(const struct kernels *table, struct kernel_run *run,
                   const struct kernel_weight *wq, const float *norm, float *low,
                   size_t m, size_t parts, float eps)
 {
-    int code = table->product(run, out, h, wq, m, false);
+    int code = table->matmul(run, out, h, wq, m, false);
     if (!code && down)
-        code = table->product(run, low, h, down, m, false);
+        code = table->matmul(run, low, h, down, m, false);
     if (!code && down)
-        code = table->product(run, out, low, up, m, true);
+        code = table->matmul(run, out, low, up, m, true);
     return code ? code
                 : table->rms_norm(run, out, out, norm, m * parts, wq->n / parts,
                                   eps);
@@ -49,18 +49,18 @@ static float summarise(float *key, const struct kernel_pages *pages,
                        size_t from, size_t keys, size_t at, size_t step,
                        size_t d, double *score)
 {
-    double most = -INFINITY, total = 0, entropy = 0;
+    double max = -INFINITY, total = 0, entropy = 0;
     for (size_t j = 0; j < keys; j++) {
         const float *k = ref_key(pages, from + j, step) + at;
         double sum = 0;
         for (size_t l = 0; l < d; l++)
             sum += (double)k[l] * (double)key[l];
         score[j] = sum / sqrt((double)d);
-        most = fmax(most, score[j]);
+        max = fmax(max, score[j]);
     }
     for (size_t j = 0; j < keys; j++)
-        total += exp(score[j] - most);
-    double all = most + log(total);
+        total += exp(score[j] - max);
+    double all = max + log(total);
     for (size_t j = 0; j < keys; j++) {
         double p = exp(score[j] - all);
         entropy -= p > 0 ? p * (score[j] - all) : 0;

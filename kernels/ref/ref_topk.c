@@ -22,20 +22,20 @@ static int32_t next_of(const float *logits, size_t n, int32_t last)
     return best;
 }
 
-static float sum_of(const float *logits, size_t n, float most, float beta)
+static float sum_of(const float *logits, size_t n, float max, float beta)
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++)
-        sum += exp((double)beta * ((double)number(logits[i]) - (double)most));
+        sum += exp((double)beta * ((double)number(logits[i]) - (double)max));
     return (float)sum;
 }
 
-static int likeliest(struct kernel_run *run, struct kernel_likeliest *host_ret,
+static int top_k(struct kernel_run *run, struct kernel_top_k *host_ret,
                      const float *logits, size_t n, float beta)
 {
     int32_t last = -1;
     (void)run;
-    for (size_t i = 0; i < KERNEL_LIKELIEST; i++) {
+    for (size_t i = 0; i < KERNEL_TOP_K; i++) {
         int32_t id = i && last < 0 ? -1 : next_of(logits, n, last);
         host_ret->id[i] = id;
         host_ret->logit[i] = id < 0 ? -INFINITY : number(logits[id]);
@@ -46,7 +46,7 @@ static int likeliest(struct kernel_run *run, struct kernel_likeliest *host_ret,
     return KERNEL_OK;
 }
 
-void ref_fill_likeliest(struct kernels *table)
+void ref_fill_top_k(struct kernels *table)
 {
-    table->likeliest = likeliest;
+    table->top_k = top_k;
 }

@@ -61,7 +61,7 @@ static void attend(float *out, const float *q, const struct kernel_pages *pages,
                    size_t from, size_t to, size_t at, size_t step, size_t d,
                    double *score)
 {
-    double most = -INFINITY, total = 0;
+    double max = -INFINITY, total = 0;
     for (size_t j = from; j < to; j++) {
         const float *k = ref_key(pages, j, step) + at;
         double sum = 0;
@@ -69,11 +69,11 @@ static void attend(float *out, const float *q, const struct kernel_pages *pages,
             sum += (double)q[l] * (double)k[l];
         score[j - from] = ref_is_hidden(pages, j) ? (double)-INFINITY
                                                   : sum / sqrt((double)d);
-        most = fmax(most, score[j - from]);
+        max = fmax(max, score[j - from]);
     }
     for (size_t j = from; j < to; j++)
         total += score[j - from] =
-            ref_is_hidden(pages, j) ? 0 : exp(score[j - from] - most);
+            ref_is_hidden(pages, j) ? 0 : exp(score[j - from] - max);
     for (size_t l = 0; l < d; l++) {
         double sum = 0;
         for (size_t j = from; j < to; j++)
@@ -112,7 +112,7 @@ static int attention(struct kernel_run *run, float *out, const float *q,
     return attend_all(out, q, pages, m, n, hq, hkv, d, window, true);
 }
 
-static int attention_all(struct kernel_run *run, float *out, const float *q,
+static int attention_bidirectional(struct kernel_run *run, float *out, const float *q,
                          const float *k, const float *v, size_t m, size_t n,
                          size_t hq, size_t hkv, size_t d)
 {
@@ -121,7 +121,7 @@ static int attention_all(struct kernel_run *run, float *out, const float *q,
     return attend_all(out, q, &pages, m, n, hq, hkv, d, 0, false);
 }
 
-static int page_put(struct kernel_run *run, float *const *pages, size_t at,
+static int kv_write(struct kernel_run *run, float *const *pages, size_t at,
                     size_t slots, int type, const float *x, size_t first,
                     size_t rows, size_t hkv, size_t d)
 {
@@ -189,8 +189,8 @@ void ref_fill_transformer(struct kernels *table)
     table->layer_norm = layer_norm;
     table->rotary = rotary;
     table->attention = attention;
-    table->attention_all = attention_all;
-    table->page_put = page_put;
+    table->attention_bidirectional = attention_bidirectional;
+    table->kv_write = kv_write;
     table->swiglu = swiglu;
     table->gelu = gelu;
     table->add = add;

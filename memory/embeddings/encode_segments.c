@@ -39,7 +39,7 @@ struct batch {
 
 struct encode_pass {
     struct encoder *encoder;
-    const struct making *making;
+    const struct build *build;
     size_t width;
     const uint32_t *nodes;
     const struct recalled *recalled;
@@ -88,7 +88,7 @@ static int find_missing(struct encode_pass *e, size_t node_count,
     const struct plan *plan = e->encoder->plan;
     struct store_txn *txn;
     size_t total = 0;
-    int code = store_read(e->making->shelf->store, &txn, err);
+    int code = store_read(e->build->snapshot->store, &txn, err);
     if (code)
         return code;
     for (size_t i = 0; i < node_count; i++)
@@ -117,7 +117,7 @@ static int save(struct encode_pass *e, struct err *err)
     struct unsaved *unsaved = &e->unsaved;
     struct store_txn *txn;
     int code =
-        unsaved->count ? store_write(e->making->shelf->store, &txn, err) : 0;
+        unsaved->count ? store_write(e->build->snapshot->store, &txn, err) : 0;
     if (code || !unsaved->count)
         return code;
     for (size_t i = 0; i < unsaved->count && !code; i++)
@@ -126,7 +126,7 @@ static int save(struct encode_pass *e, struct err *err)
                              unsaved->memories + i * e->width, e->width, err);
     if (!code)
         code =
-            store_note_made(txn, e->making->volume->manual.id, MAKING_MEMORIES,
+            store_note_made(txn, e->build->view->manual.id, UNFINISHED_MEMORIES,
                             unsaved->names, unsaved->count, err);
     unsaved->count = 0;
     if (!code)
@@ -170,10 +170,10 @@ static int keep_batch(struct encode_pass *e, struct err *err)
 /* Summary queries, of those whose L_v they have to choose from. */
 static int embed_queries(struct encode_pass *e, struct err *err)
 {
-    const struct embedder *embedder = e->making->embedder;
+    const struct embedder *embedder = e->build->embedder;
     struct batch *batch = &e->batch;
     struct embed_text texts[BATCH_SEGMENTS];
-    size_t count = 0, half = e->making->policy.segment_tokens / 2;
+    size_t count = 0, half = e->build->policy.segment_tokens / 2;
     for (size_t i = 0; i < batch->count; i++) {
         if (!batch->recalled[i] || batch->recalled[i]->count == 1)
             continue;
@@ -191,7 +191,7 @@ static int embed_queries(struct encode_pass *e, struct err *err)
 /* Of one memory the recall is that memory, whatever the query. */
 static int recall(struct encode_pass *e, struct err *err)
 {
-    const struct embedder *embedder = e->making->embedder;
+    const struct embedder *embedder = e->build->embedder;
     struct batch *batch = &e->batch;
     const float *query = batch->queries;
     int code = embed_queries(e, err);
@@ -213,10 +213,10 @@ static int recall(struct encode_pass *e, struct err *err)
 
 static int run_batch(struct encode_pass *e, struct err *err)
 {
-    const struct embedder *embedder = e->making->embedder;
+    const struct embedder *embedder = e->build->embedder;
     struct encoder *encoder = e->encoder;
     struct batch *batch = &e->batch;
-    int code = batch->count ? making_poll(e->making, err) : 0;
+    int code = batch->count ? build_poll(e->build, err) : 0;
     if (code || !batch->count)
         return code;
     for (size_t i = 0; i < batch->count; i++)
@@ -244,7 +244,7 @@ static int run_batch(struct encode_pass *e, struct err *err)
 static int take_ids(struct encode_pass *e, struct slice text, size_t reads,
                     struct err *err)
 {
-    const struct embedder *embedder = e->making->embedder;
+    const struct embedder *embedder = e->build->embedder;
     struct batch *batch = &e->batch;
     struct embed_ids *ids = &batch->ids[batch->count];
     ids->count = 0;
@@ -254,7 +254,7 @@ static int take_ids(struct encode_pass *e, struct slice text, size_t reads,
     if (code)
         log_warn("%s: a line is left out of what is embedded: the tokenizer "
                  "gives up on it",
-                 e->making->volume->manual.name);
+                 e->build->view->manual.name);
     size_t count = ids->count < reads ? ids->count : reads;
     batch->texts[batch->count] =
         (struct embed_text){.count = count, .soft = EMBED_ALONE};
@@ -272,10 +272,10 @@ static int add_missing(struct encode_pass *e, const struct missing *missing,
     if (segment->to > text.size)
         return err_set(err, ERR_STORE,
                        "the segments of a node of %s are damaged",
-                       e->making->volume->manual.name);
+                       e->build->view->manual.name);
     text =
         (struct slice){text.data + segment->from, segment->to - segment->from};
-    size_t reads = plan_reads(e->making, segment);
+    size_t reads = plan_reads(e->build, segment);
     int code = batch->count == BATCH_SEGMENTS ||
                        (batch->count && batch->tokens + reads > BATCH_TOKENS)
                    ? run_batch(e, err)
@@ -285,7 +285,7 @@ static int add_missing(struct encode_pass *e, const struct missing *missing,
     if (code)
         return code;
     batch->recalled[batch->count] =
-        plan_recalls(e->making, e->nodes[missing->at])
+        plan_recalls(e->build, e->nodes[missing->at])
             ? &e->recalled[missing->at]
             : NULL;
     batch->names[batch->count++] = missing->name;
@@ -300,7 +300,7 @@ static int add_node(struct encode_pass *e, size_t first, size_t *ret_end,
     struct content content;
     const struct node *node;
     struct buf text = {0};
-    int code = making_open(e->making, e->nodes[at], &content, &node, err);
+    int code = build_open(e->build, e->nodes[at], &content, &node, err);
     if (code)
         return code;
     segment_text(node, &text);
@@ -339,8 +339,8 @@ int encode_nodes(struct encoder *encoder, const uint32_t *nodes, size_t count,
 {
     struct encode_pass *e = mem_alloc(sizeof *e);
     *e = (struct encode_pass){.encoder = encoder,
-                              .making = encoder->making,
-                              .width = encoder->making->facts.width,
+                              .build = encoder->build,
+                              .width = encoder->build->facts.width,
                               .nodes = nodes,
                               .recalled = recalled};
     e->unsaved.memories = mem_alloc((SAVE_SEGMENTS + BATCH_SEGMENTS) *

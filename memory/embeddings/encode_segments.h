@@ -11,7 +11,7 @@ struct recalled {
 };
 
 struct encoder {
-    const struct making *making;
+    const struct build *build;
     const struct plan *plan;
     memories_progress *progress;
     void *context;

@@ -47,7 +47,7 @@ struct hash128 memories_policy(const struct memory_policy *policy,
 /* The memories that the rows' keys are. */
 static void name_rows(struct work *work)
 {
-    const struct tree *outline = work->making->volume->outline;
+    const struct tree *outline = work->build->view->outline;
     struct vector_table *table = &work->table;
     uint32_t row = 0;
     table->row_names = mem_alloc(table->row_count * sizeof *table->row_names);
@@ -65,21 +65,21 @@ static void name_rows(struct work *work)
 
 static void prepare_table(struct work *work)
 {
-    const struct tree *outline = work->making->volume->outline;
-    const struct making *making = work->making;
+    const struct tree *outline = work->build->view->outline;
+    const struct build *build = work->build;
     struct vector_table *table = &work->table;
     uint32_t row = 0, entry = 0;
     *table = (struct vector_table){
-        .policy = memories_policy(&making->policy, &making->facts),
-        .generation = making->volume->manual.generation,
-        .width = making->facts.key_width,
+        .policy = memories_policy(&build->policy, &build->facts),
+        .generation = build->view->manual.generation,
+        .width = build->facts.key_width,
         .segments = work->plan.segments,
         .tokens = work->plan.tokens,
         .node_count = work->plan.made_nodes};
     table->nodes = mem_alloc(table->node_count * sizeof *table->nodes);
     table->row_nodes = mem_alloc(work->plan.made * sizeof *table->row_nodes);
     for (uint32_t n = 0; n < outline->count; n++) {
-        if (work->plan.nodes[n].kept)
+        if (work->plan.nodes[n].cached)
             continue;
         table->nodes[entry] = outline->nodes[n].id;
         work->rows[n] = row;
@@ -92,16 +92,16 @@ static void prepare_table(struct work *work)
     }
     table->row_count = row;
     table->keys = mem_alloc(row * table->width * sizeof(float));
-    table->wholes = mem_alloc(entry * table->width * sizeof(float));
+    table->subtrees = mem_alloc(entry * table->width * sizeof(float));
     table->names = plan_names(&work->plan, outline->count, &table->name_count);
-    if (making->facts.keys_are_memories)
+    if (build->facts.keys_are_memories)
         name_rows(work);
 }
 
 /* ---- In place ---- */
 
-/* A delta is of the vectors that the volume has.  *ret_number: of the making. */
-static int put_vectors(const struct volume *volume, struct store *store,
+/* A delta is of the vectors that the view has.  *ret_number: of the making. */
+static int put_vectors(const struct view *view, struct store *store,
                        const struct vector_table *table, uint64_t *ret_number,
                        struct err *err)
 {
@@ -111,19 +111,19 @@ static int put_vectors(const struct volume *volume, struct store *store,
     int code = store_write(store, &txn, err);
     if (code)
         return code;
-    code = store_get_manual(txn, volume->manual.id, &now, err);
+    code = store_get_manual(txn, view->manual.id, &now, err);
     if (code == ERR_NOT_FOUND ||
         (!code &&
-         (now.generation != volume->manual.generation ||
-          (table->base && now.vectors != volume->manual.vectors))))
+         (now.generation != view->manual.generation ||
+          (table->base && now.vectors != view->manual.vectors))))
         code = err_set(err, ERR_CANCELLED, "%s was changed meanwhile",
-                       volume->manual.name);
+                       view->manual.name);
     *ret_number = now.vectors + 1;
     manual_free(&now);
     vector_table_encode(table, &bytes);
     if (!code)
         code = (table->base ? store_put_vector_delta : store_put_vectors)(
-            txn, volume->manual.id, buf_slice(&bytes), err);
+            txn, view->manual.id, buf_slice(&bytes), err);
     buf_free(&bytes);
     if (!code)
         return store_commit(txn, err);
@@ -140,14 +140,14 @@ static uint64_t *node_ids(const struct tree *outline)
 }
 
 /* *ret_before: the delta so far, empty: none. */
-static int read_delta(const struct making *making, uint64_t *ret_base,
+static int read_delta(const struct build *build, uint64_t *ret_base,
                       struct vector_table *ret_before, struct err *err)
 {
     struct store_txn *txn;
     struct slice base, delta;
-    uint32_t manual = making->volume->manual.id;
+    uint32_t manual = build->view->manual.id;
     *ret_before = (struct vector_table){0};
-    int code = store_read(making->shelf->store, &txn, err);
+    int code = store_read(build->snapshot->store, &txn, err);
     if (code)
         return code;
     code = store_get_vectors(txn, manual, &base, err);
@@ -166,9 +166,9 @@ static int read_delta(const struct making *making, uint64_t *ret_base,
 /* The table becomes the delta, with what that had before. */
 static int make_delta(struct work *work, struct err *err)
 {
-    const struct tree *outline = work->making->volume->outline;
+    const struct tree *outline = work->build->view->outline;
     struct vector_table before, joined;
-    int code = read_delta(work->making, &work->table.base, &before, err);
+    int code = read_delta(work->build, &work->table.base, &before, err);
     if (code || !before.width)
         return code;
     uint64_t *ids = node_ids(outline);
@@ -184,15 +184,15 @@ static int make_delta(struct work *work, struct err *err)
 }
 
 /* What the next making may begin with. */
-static void keep(const struct work *work, uint64_t number, struct kept *kept)
+static void keep(const struct work *work, uint64_t number, struct plan_cache *plan_cache)
 {
-    const struct making *making = work->making;
-    const struct tree *outline = making->volume->outline;
-    size_t width = making->facts.width;
-    struct kept_manual of = {
-        .manual = making->volume->manual.id,
+    const struct build *build = work->build;
+    const struct tree *outline = build->view->outline;
+    size_t width = build->facts.width;
+    struct plan_cache_manual of = {
+        .manual = build->view->manual.id,
         .vectors = number,
-        .policy = memories_policy(&making->policy, &making->facts),
+        .policy = memories_policy(&build->policy, &build->facts),
         .width = width,
         .count = outline->count,
         .nodes = mem_alloc(outline->count * sizeof *of.nodes),
@@ -200,40 +200,40 @@ static void keep(const struct work *work, uint64_t number, struct kept *kept)
     for (uint32_t n = 0; n < outline->count; n++) {
         const struct node_plan *plan = &work->plan.nodes[n];
         float *c = of.c + n * width;
-        memcpy(c, plan->kept ? plan->kept->c : work->wholes + n * width,
+        memcpy(c, plan->cached ? plan->cached->c : work->subtrees + n * width,
                width * sizeof *c);
-        of.nodes[n] = (struct kept_node){
+        of.nodes[n] = (struct cached_node){
             .id = outline->nodes[n].id,
             .merkle = outline->nodes[n].merkle,
             .whole = plan->whole,
             .own = plan->own,
-            .segments = plan->kept ? plan->kept->segments
+            .segments = plan->cached ? plan->cached->segments
                                    : (uint32_t)plan->segments.count,
             .c = c};
     }
-    kept_put(kept, &of);
+    plan_cache_put(plan_cache, &of);
 }
 
-static int make(struct work *work, struct kept *kept, struct err *err)
+static int make(struct work *work, struct plan_cache *plan_cache, struct err *err)
 {
-    const struct volume *volume = work->making->volume;
-    size_t count = volume->outline->count;
+    const struct view *view = work->build->view;
+    size_t count = view->outline->count;
     uint64_t number;
-    work->wholes =
-        mem_alloc(count * work->making->facts.width * sizeof *work->wholes);
+    work->subtrees =
+        mem_alloc(count * work->build->facts.width * sizeof *work->subtrees);
     work->order = mem_alloc(count * sizeof *work->order);
     work->entries = mem_alloc(count * sizeof *work->entries);
     work->rows = mem_alloc(count * sizeof *work->rows);
     prepare_table(work);
     int code = postorder(work, err);
-    if (!code && work->making->kept)
+    if (!code && work->build->plan_cache)
         code = make_delta(work, err);
     if (!code)
-        code = put_vectors(volume, work->making->shelf->store, &work->table,
+        code = put_vectors(view, work->build->snapshot->store, &work->table,
                            &number, err);
-    if (!code && kept)
-        keep(work, number, kept);
-    free(work->wholes);
+    if (!code && plan_cache)
+        keep(work, number, plan_cache);
+    free(work->subtrees);
     free(work->order);
     free(work->entries);
     free(work->rows);
@@ -242,19 +242,19 @@ static int make(struct work *work, struct kept *kept, struct err *err)
 }
 
 /* The store has vectors, but they could not be read. */
-static bool are_damaged(const struct volume *volume)
+static bool are_damaged(const struct view *view)
 {
-    return volume->manual.vectors && !volume->vectors;
+    return view->manual.vectors && !view->vectors;
 }
 
 /* ERR_NOT_FOUND: there are none, or they are not of this generation. */
-static int find_current(const struct making *making,
+static int find_current(const struct build *build,
                         struct memories_report *report, struct err *err)
 {
-    const struct manual *manual = &making->volume->manual;
+    const struct manual *manual = &build->view->manual;
     struct store_txn *txn;
     struct vector_table base = {0}, delta = {0};
-    int code = store_read(making->shelf->store, &txn, err);
+    int code = store_read(build->snapshot->store, &txn, err);
     if (code)
         return code;
     code = vectors_heads(txn, manual->id, &base, &delta, err);
@@ -262,10 +262,10 @@ static int find_current(const struct making *making,
     const struct vector_table *newest = vectors_newest(&base, &delta);
     if (code == ERR_FORMAT ||
         (!code &&
-         (are_damaged(making->volume) ||
+         (are_damaged(build->view) ||
           newest->generation != manual->generation ||
           !hash_equal(newest->policy,
-                      memories_policy(&making->policy, &making->facts)))))
+                      memories_policy(&build->policy, &build->facts)))))
         code = ERR_NOT_FOUND;
     *report = (struct memories_report){.segments = newest->segments,
                                        .tokens = newest->tokens};
@@ -280,13 +280,13 @@ static bool is_small(size_t part, size_t all)
 }
 
 /* What the plan makes may go before the base, with the delta so far. */
-static bool fits_delta(const struct making *making, const struct plan *plan)
+static bool fits_delta(const struct build *build, const struct plan *plan)
 {
     struct vector_table before;
     struct err err;
     uint64_t base;
-    size_t nodes = making->volume->outline->count;
-    if (read_delta(making, &base, &before, &err))
+    size_t nodes = build->view->outline->count;
+    if (read_delta(build, &base, &before, &err))
         return false;
     bool fits = base &&
                 is_small((size_t)before.node_count + plan->made_nodes, nodes) &&
@@ -297,65 +297,65 @@ static bool fits_delta(const struct making *making, const struct plan *plan)
 }
 
 /* From what is kept, where that leaves little to make. */
-static int plan_all(struct making *making, struct kept *kept, struct plan *ret,
+static int plan_all(struct build *build, struct plan_cache *plan_cache, struct plan *ret,
                     struct err *err)
 {
-    const struct volume *volume = making->volume;
-    if (volume->vectors)
-        making->kept =
-            kept_find(kept, volume->manual.id, volume->manual.vectors,
-                      memories_policy(&making->policy, &making->facts));
-    int code = plan_make(making, ret, err);
-    if (code || !making->kept || fits_delta(making, ret))
+    const struct view *view = build->view;
+    if (view->vectors)
+        build->plan_cache =
+            plan_cache_find(plan_cache, view->manual.id, view->manual.vectors,
+                      memories_policy(&build->policy, &build->facts));
+    int code = plan_make(build, ret, err);
+    if (code || !build->plan_cache || fits_delta(build, ret))
         return code;
-    plan_free(ret, volume);
-    making->kept = NULL;
-    return plan_make(making, ret, err);
+    plan_free(ret, view);
+    build->plan_cache = NULL;
+    return plan_make(build, ret, err);
 }
 
-static int renew(struct making *making, struct kept *kept,
+static int renew(struct build *build, struct plan_cache *plan_cache,
                  memories_progress *progress, void *context,
                  struct memories_report *report, struct err *err)
 {
-    struct work work = {.making = making};
-    int code = plan_all(making, kept, &work.plan, err);
+    struct work work = {.build = build};
+    int code = plan_all(build, plan_cache, &work.plan, err);
     if (code)
         return code;
-    work.encoder = (struct encoder){.making = making,
+    work.encoder = (struct encoder){.build = build,
                                     .plan = &work.plan,
                                     .progress = progress,
                                     .context = context};
-    code = make(&work, kept, err);
+    code = make(&work, plan_cache, err);
     *report =
         (struct memories_report){.segments = work.plan.segments,
                                  .tokens = work.plan.tokens,
                                  .encoded = work.encoder.encoded,
                                  .encoded_tokens = work.encoder.encoded_tokens,
                                  .changed = true};
-    plan_free(&work.plan, making->volume);
+    plan_free(&work.plan, build->view);
     return code;
 }
 
-int memories_update(const struct shelf *shelf, const struct volume *volume,
+int memories_update(const struct snapshot *snapshot, const struct view *view,
                     const struct embedder *embedder,
-                    const struct memory_policy *policy, struct kept *kept,
+                    const struct memory_policy *policy, struct plan_cache *plan_cache,
                     memories_progress *progress, void *context,
                     const atomic_bool *cancel,
                     struct memories_report *ret_report, struct err *err)
 {
     double start = clock_seconds();
     struct memories_report report = {0};
-    struct making making = {.shelf = shelf,
-                            .volume = volume,
+    struct build build = {.snapshot = snapshot,
+                            .view = view,
                             .embedder = embedder,
                             .cancel = cancel};
-    int code = embedder->facts(embedder->context, &making.facts, err);
+    int code = embedder->facts(embedder->context, &build.facts, err);
     if (code)
         return code;
-    making.policy = as_it_can(policy, &making.facts);
-    code = find_current(&making, &report, err);
+    build.policy = as_it_can(policy, &build.facts);
+    code = find_current(&build, &report, err);
     if (code == ERR_NOT_FOUND)
-        code = renew(&making, kept, progress, context, &report, err);
+        code = renew(&build, plan_cache, progress, context, &report, err);
     if (code)
         return code;
     report.seconds = clock_seconds() - start;

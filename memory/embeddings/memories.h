@@ -42,7 +42,7 @@ typedef void memories_progress(void *context, size_t done, size_t total);
 struct hash128 memories_policy(const struct memory_policy *policy,
                                const struct embedder_facts *facts);
 
-/* Brings the vectors of a volume up to date with its generation; does nothing
+/* Brings the vectors of a view up to date with its generation; does nothing
  * when they are.  The manual's record changes in one short transaction, after
  * which library_refresh finds them.  `cancel` is polled.  On failure what was
  * encoded stays, and the vectors before go on serving.
@@ -51,9 +51,9 @@ struct hash128 memories_policy(const struct memory_policy *policy,
  * does: with it only nodes whose content, or any below, has changed are planned,
  * and their vectors put before the others' as a delta, until that, or what it
  * was made of since its base, is an eighth of them all. */
-int memories_update(const struct shelf *shelf, const struct volume *volume,
+int memories_update(const struct snapshot *snapshot, const struct view *view,
                     const struct embedder *embedder,
-                    const struct memory_policy *policy, struct kept *kept,
+                    const struct memory_policy *policy, struct plan_cache *plan_cache,
                     memories_progress *progress, void *context,
                     const atomic_bool *cancel,
                     struct memories_report *ret_report, struct err *err);

@@ -8,27 +8,27 @@ enum { SEGMENTS_VERSION = 1, MEMORIES_VERSION = 1 };
 
 enum { AT_ONCE = 500 /* nodes a transaction */ };
 
-int making_poll(const struct making *making, struct err *err)
+int build_poll(const struct build *build, struct err *err)
 {
-    return making->cancel && atomic_load(making->cancel)
+    return build->cancel && atomic_load(build->cancel)
                ? err_set(err, ERR_CANCELLED,
                          "the making of memories of %s was "
                          "stopped",
-                         making->volume->manual.name)
+                         build->view->manual.name)
                : 0;
 }
 
-int making_open(const struct making *making, uint32_t node,
+int build_open(const struct build *build, uint32_t node,
                 struct content *ret_content, const struct node **ret_node,
                 struct err *err)
 {
-    const struct node *bare = &making->volume->outline->nodes[node];
+    const struct node *bare = &build->view->outline->nodes[node];
     *ret_content = (struct content){0};
     *ret_node = bare;
     if (bare->source_tree == TREE_NONE)
         return 0;
     int code =
-        content_open(making->shelf, making->volume, node, ret_content, err);
+        content_open(build->snapshot, build->view, node, ret_content, err);
     if (!code)
         *ret_node = ret_content->node;
     return code;
@@ -51,31 +51,31 @@ static struct hash128 take_name(struct buf *of)
     return name;
 }
 
-static struct hash128 segments_name(const struct making *making,
+static struct hash128 segments_name(const struct build *build,
                                     struct hash128 own, struct buf *scratch)
 {
     buf_put_text(scratch, "segments");
     buf_put_varint(scratch, SEGMENTS_VERSION);
-    put_hash(scratch, making->facts.tokenizer);
-    buf_put_varint(scratch, making->policy.segment_tokens);
+    put_hash(scratch, build->facts.tokenizer);
+    buf_put_varint(scratch, build->policy.segment_tokens);
     put_hash(scratch, own);
     return take_name(scratch);
 }
 
-static struct hash128 memory_name(const struct making *making, uint32_t node,
+static struct hash128 memory_name(const struct build *build, uint32_t node,
                                   const struct node_plan *plan,
                                   const struct segment *segment,
                                   struct buf *scratch)
 {
     buf_put_text(scratch, "memory");
     buf_put_varint(scratch, MEMORIES_VERSION);
-    put_hash(scratch, making->facts.model);
-    put_hash(scratch, making->facts.tokenizer);
+    put_hash(scratch, build->facts.model);
+    put_hash(scratch, build->facts.tokenizer);
     put_hash(scratch, segment->text);
-    buf_put_varint(scratch, plan_reads(making, segment));
-    if (plan_recalls(making, node)) {
-        buf_put_varint(scratch, making->policy.segment_tokens);
-        buf_put_varint(scratch, (uint64_t)making->policy.recall);
+    buf_put_varint(scratch, plan_reads(build, segment));
+    if (plan_recalls(build, node)) {
+        buf_put_varint(scratch, build->policy.segment_tokens);
+        buf_put_varint(scratch, (uint64_t)build->policy.recall);
         put_hash(scratch, plan->recalls);
     }
     return take_name(scratch);
@@ -83,11 +83,11 @@ static struct hash128 memory_name(const struct making *making, uint32_t node,
 
 /* The name of the node's L_v or a, from those of its children, which may stand
  * in any order: so does what is computed of them. */
-static struct hash128 children_name(const struct making *making,
+static struct hash128 children_name(const struct build *build,
                                     const struct plan *plan, uint32_t node,
                                     const char *what, struct buf *scratch)
 {
-    const struct node *nodes = making->volume->outline->nodes;
+    const struct node *nodes = build->view->outline->nodes;
     void *names = NULL;
     size_t count = 0, capacity = 0;
     for (uint32_t c = node + 1; c < nodes[node].end; c = nodes[c].end) {
@@ -102,28 +102,28 @@ static struct hash128 children_name(const struct making *making,
     return take_name(scratch);
 }
 
-static void name_node(const struct making *making, struct plan *plan,
+static void name_node(const struct build *build, struct plan *plan,
                       uint32_t node, struct buf *scratch)
 {
     static const char *const policies[] = {"mean", "attention"};
     struct node_plan *of = &plan->nodes[node];
-    bool inner = making->volume->outline->nodes[node].height > 0;
+    bool inner = build->view->outline->nodes[node].height > 0;
     struct hash128 aggregate = {0};
-    if (of->kept) {
-        of->whole = of->kept->whole;
+    if (of->cached) {
+        of->whole = of->cached->whole;
         return;
     }
     if (inner) {
-        aggregate = children_name(making, plan, node,
-                                  policies[making->policy.aggregate], scratch);
+        aggregate = children_name(build, plan, node,
+                                  policies[build->policy.aggregate], scratch);
         of->recalls =
-            making->policy.recall == RECALL_CHILDREN
-                ? children_name(making, plan, node, "children", scratch)
+            build->policy.recall == RECALL_CHILDREN
+                ? children_name(build, plan, node, "children", scratch)
                 : aggregate;
     }
     for (size_t s = 0; s < of->segments.count; s++)
         plan->names[of->first + s] =
-            memory_name(making, node, of, &of->segments.items[s], scratch);
+            memory_name(build, node, of, &of->segments.items[s], scratch);
     buf_put_text(scratch, "whole");
     for (size_t s = 0; s < of->segments.count; s++)
         put_hash(scratch, plan->names[of->first + s]);
@@ -133,31 +133,31 @@ static void name_node(const struct making *making, struct plan *plan,
     of->whole = take_name(scratch);
 }
 
-bool plan_recalls(const struct making *making, uint32_t node)
+bool plan_recalls(const struct build *build, uint32_t node)
 {
-    return making->policy.recall != RECALL_OFF &&
-           making->volume->outline->nodes[node].height > 0;
+    return build->policy.recall != RECALL_OFF &&
+           build->view->outline->nodes[node].height > 0;
 }
 
-size_t plan_reads(const struct making *making, const struct segment *segment)
+size_t plan_reads(const struct build *build, const struct segment *segment)
 {
-    size_t most = making->facts.context;
-    return segment->tokens < most ? segment->tokens : most;
+    size_t max = build->facts.context;
+    return segment->tokens < max ? segment->tokens : max;
 }
 
 /* ---- Segments ---- */
 
 /* Those of nodes [from, end) that the store has; the others have none. */
-static int find_segments(const struct making *making, struct plan *plan,
+static int find_segments(const struct build *build, struct plan *plan,
                          uint32_t from, uint32_t end, struct err *err)
 {
     struct store_txn *txn;
-    int code = store_read(making->shelf->store, &txn, err);
+    int code = store_read(build->snapshot->store, &txn, err);
     if (code)
         return code;
     for (uint32_t n = from; n < end; n++) {
         struct slice value;
-        if (plan->nodes[n].kept)
+        if (plan->nodes[n].cached)
             continue;
         code = store_get_segments(txn, plan->nodes[n].kept_under, &value, err);
         if (!code)
@@ -170,27 +170,27 @@ static int find_segments(const struct making *making, struct plan *plan,
     return code;
 }
 
-static int cut_node(const struct making *making, struct node_plan *plan,
+static int cut_node(const struct build *build, struct node_plan *plan,
                     uint32_t node, struct err *err)
 {
     struct content content;
     const struct node *of;
-    int code = making_poll(making, err);
+    int code = build_poll(build, err);
     if (!code)
-        code = making_open(making, node, &content, &of, err);
+        code = build_open(build, node, &content, &of, err);
     if (code)
         return code;
-    code = segment_node(of, making->policy.segment_tokens, making->embedder,
+    code = segment_node(of, build->policy.segment_tokens, build->embedder,
                         &plan->segments, err);
     content_close(&content);
     return code;
 }
 
-static int put_segments(const struct making *making, const struct plan *plan,
+static int put_segments(const struct build *build, const struct plan *plan,
                         const uint32_t *nodes, size_t count, struct err *err)
 {
     struct store_txn *txn;
-    int code = count ? store_write(making->shelf->store, &txn, err) : 0;
+    int code = count ? store_write(build->snapshot->store, &txn, err) : 0;
     if (code || !count)
         return code;
     struct buf value = {0};
@@ -204,7 +204,7 @@ static int put_segments(const struct making *making, const struct plan *plan,
     }
     buf_free(&value);
     if (!code)
-        code = store_note_made(txn, making->volume->manual.id, MAKING_SEGMENTS,
+        code = store_note_made(txn, build->view->manual.id, UNFINISHED_SEGMENTS,
                                names, count, err);
     if (!code)
         return store_commit(txn, err);
@@ -212,35 +212,35 @@ static int put_segments(const struct making *making, const struct plan *plan,
     return code;
 }
 
-static int take_segments(const struct making *making, struct plan *plan,
+static int take_segments(const struct build *build, struct plan *plan,
                          uint32_t from, uint32_t end, struct err *err)
 {
     uint32_t cut[AT_ONCE];
     size_t count = 0;
-    int code = find_segments(making, plan, from, end, err);
-    for (uint32_t n = from; n < end && !code && !making->only_look; n++) {
-        if (plan->nodes[n].segments.count || plan->nodes[n].kept)
+    int code = find_segments(build, plan, from, end, err);
+    for (uint32_t n = from; n < end && !code && !build->only_look; n++) {
+        if (plan->nodes[n].segments.count || plan->nodes[n].cached)
             continue;
-        code = cut_node(making, &plan->nodes[n], n, err);
+        code = cut_node(build, &plan->nodes[n], n, err);
         if (!code)
             cut[count++] = n;
     }
     struct err later;
-    int put = put_segments(making, plan, cut, count, code ? &later : err);
+    int put = put_segments(build, plan, cut, count, code ? &later : err);
     return code ? code : put;
 }
 
 /* Where each node's segments stand, and how many tokens it has. */
-static void count_segments(const struct making *making, struct plan *plan)
+static void count_segments(const struct build *build, struct plan *plan)
 {
-    const struct tree *outline = making->volume->outline;
+    const struct tree *outline = build->view->outline;
     for (uint32_t n = 0; n < outline->count; n++) {
         struct node_plan *of = &plan->nodes[n];
         of->first = plan->made;
         plan->made += of->segments.count;
-        plan->made_nodes += !of->kept;
-        plan->segments += of->kept ? of->kept->segments : of->segments.count;
-        of->own = of->kept ? of->kept->own : 0;
+        plan->made_nodes += !of->cached;
+        plan->segments += of->cached ? of->cached->segments : of->segments.count;
+        of->own = of->cached ? of->cached->own : 0;
         for (size_t s = 0; s < of->segments.count; s++)
             of->own += of->segments.items[s].tokens;
         plan->tokens += of->own;
@@ -251,14 +251,14 @@ static void count_segments(const struct making *making, struct plan *plan)
 }
 
 /* What an unfinished making has left behind, and this one has no use for. */
-static int prune(const struct making *making, const struct plan *plan,
-                 enum making_kind kind, struct err *err)
+static int prune(const struct build *build, const struct plan *plan,
+                 enum unfinished_kind kind, struct err *err)
 {
-    uint32_t nodes = making->volume->outline->count, count;
-    if (making->only_look)
+    uint32_t nodes = build->view->outline->count, count;
+    if (build->only_look)
         return 0;
     struct hash128 *names = plan_names(plan, nodes, &count);
-    int code = store_prune_made(making->shelf->store, making->volume->manual.id,
+    int code = store_prune_made(build->snapshot->store, build->view->manual.id,
                                 kind, names, count, err);
     free(names);
     return code;
@@ -266,45 +266,45 @@ static int prune(const struct making *making, const struct plan *plan,
 
 /* What each node's segments are kept under, but for those that were made before
  * of the same content, their own and all below. */
-static void find_kept(const struct making *making, struct plan *plan,
+static void find_kept(const struct build *build, struct plan *plan,
                       struct buf *scratch)
 {
-    const struct tree *outline = making->volume->outline;
+    const struct tree *outline = build->view->outline;
     for (uint32_t n = 0; n < outline->count; n++) {
         const struct node *node = &outline->nodes[n];
         struct node_plan *of = &plan->nodes[n];
-        if (making->kept)
-            of->kept = kept_same(making->kept, node->id, node->merkle);
-        if (!of->kept)
-            of->kept_under = segments_name(making, node->own, scratch);
+        if (build->plan_cache)
+            of->cached = plan_cache_same(build->plan_cache, node->id, node->merkle);
+        if (!of->cached)
+            of->kept_under = segments_name(build, node->own, scratch);
     }
 }
 
-int plan_make(const struct making *making, struct plan *ret, struct err *err)
+int plan_make(const struct build *build, struct plan *ret, struct err *err)
 {
-    const struct tree *outline = making->volume->outline;
+    const struct tree *outline = build->view->outline;
     struct plan plan = {.nodes =
                             mem_alloc(outline->count * sizeof *plan.nodes)};
     struct buf scratch = {0};
     int code = 0;
-    find_kept(making, &plan, &scratch);
-    code = prune(making, &plan, MAKING_SEGMENTS, err);
+    find_kept(build, &plan, &scratch);
+    code = prune(build, &plan, UNFINISHED_SEGMENTS, err);
     for (uint32_t n = 0; n < outline->count && !code; n += AT_ONCE) {
         uint32_t rest = outline->count - n;
-        code = take_segments(making, &plan, n,
+        code = take_segments(build, &plan, n,
                              n + (rest < AT_ONCE ? rest : AT_ONCE), err);
     }
     if (!code) {
-        count_segments(making, &plan);
+        count_segments(build, &plan);
         plan.names = mem_alloc(plan.made * sizeof *plan.names);
         for (uint32_t n = outline->count; n-- > 0;)
-            name_node(making, &plan, n, &scratch);
-        code = prune(making, &plan, MAKING_MEMORIES, err);
+            name_node(build, &plan, n, &scratch);
+        code = prune(build, &plan, UNFINISHED_MEMORIES, err);
     }
     if (!code)
         *ret = plan;
     else
-        plan_free(&plan, making->volume);
+        plan_free(&plan, build->view);
     buf_free(&scratch);
     return code;
 }
@@ -317,7 +317,7 @@ struct hash128 *plan_names(const struct plan *plan, uint32_t nodes,
     if (count)
         memcpy(names, plan->names, count * sizeof *names);
     for (uint32_t n = 0; n < nodes; n++)
-        if (!plan->nodes[n].kept)
+        if (!plan->nodes[n].cached)
             names[count++] = plan->nodes[n].kept_under;
     qsort(names, count, sizeof *names, hash_compare);
     for (size_t i = 0; i < count; i++)
@@ -327,9 +327,9 @@ struct hash128 *plan_names(const struct plan *plan, uint32_t nodes,
     return names;
 }
 
-void plan_free(struct plan *plan, const struct volume *volume)
+void plan_free(struct plan *plan, const struct view *view)
 {
-    for (uint32_t n = 0; n < volume->outline->count; n++)
+    for (uint32_t n = 0; n < view->outline->count; n++)
         segments_free(&plan->nodes[n].segments);
     free(plan->nodes);
     free(plan->names);

@@ -17,21 +17,21 @@
 #include "memory/embeddings/segment.h"
 
 /* One making of a manual's vectors. */
-struct making {
-    const struct shelf *shelf;
-    const struct volume *volume;
+struct build {
+    const struct snapshot *snapshot;
+    const struct view *view;
     const struct embedder *embedder;
     struct embedder_facts facts;
     struct memory_policy policy; /* recall as the model can */
     const atomic_bool *cancel;
-    const struct kept_manual *kept; /* of the vectors before; NULL: nothing */
+    const struct plan_cache_manual *plan_cache; /* of the vectors before; NULL: nothing */
     bool only_look; /* segments that the store does not have are not cut: their
                        nodes have none */
 };
 
 /* A node that is kept, with all below it as it was, has only tokens and `whole`. */
 struct node_plan {
-    const struct kept_node *kept; /* NULL: it is to be made */
+    const struct cached_node *cached; /* NULL: it is to be made */
     struct segments segments;
     size_t first;              /* of its segments, among those to be made */
     uint64_t own, below;       /* tokens: of its segments, of its descendants */
@@ -50,8 +50,8 @@ struct plan {
 
 /* Nodes whose segments the store does not have are cut, and theirs put there,
  * unless it only looks. */
-int plan_make(const struct making *making, struct plan *ret, struct err *err);
-void plan_free(struct plan *plan, const struct volume *volume);
+int plan_make(const struct build *build, struct plan *ret, struct err *err);
+void plan_free(struct plan *plan, const struct view *view);
 
 /* Names of what the vectors of nodes that are not kept are made of, each once,
  * sorted; freed by the caller. */
@@ -59,17 +59,17 @@ struct hash128 *plan_names(const struct plan *plan, uint32_t nodes,
                            uint32_t *ret_count);
 
 /* Segments of this node recall. */
-bool plan_recalls(const struct making *making, uint32_t node);
+bool plan_recalls(const struct build *build, uint32_t node);
 
 /* Tokens of the segment that the encoder reads. */
-size_t plan_reads(const struct making *making, const struct segment *segment);
+size_t plan_reads(const struct build *build, const struct segment *segment);
 
 /* ERR_CANCELLED when it was asked for. */
-int making_poll(const struct making *making, struct err *err);
+int build_poll(const struct build *build, struct err *err);
 
 /* The content of a node: of its file's tree, or, when it has none, the outline's
  * node.  Close *ret_content after use. */
-int making_open(const struct making *making, uint32_t node,
+int build_open(const struct build *build, uint32_t node,
                 struct content *ret_content, const struct node **ret_node,
                 struct err *err);
 

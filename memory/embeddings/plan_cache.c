@@ -4,96 +4,96 @@
 
 #include "base/mem.h"
 
-struct kept {
-    size_t most_bytes, bytes;
-    struct kept_manual *manuals; /* [count], the last used first */
+struct plan_cache {
+    size_t max_bytes, bytes;
+    struct plan_cache_manual *manuals; /* [count], the last used first */
     size_t count, capacity;
 };
 
-struct kept *kept_new(size_t most_bytes)
+struct plan_cache *plan_cache_new(size_t max_bytes)
 {
-    struct kept *kept = mem_alloc(sizeof *kept);
-    kept->most_bytes = most_bytes;
-    return kept;
+    struct plan_cache *plan_cache = mem_alloc(sizeof *plan_cache);
+    plan_cache->max_bytes = max_bytes;
+    return plan_cache;
 }
 
-static size_t bytes_of(const struct kept_manual *of)
+static size_t bytes_of(const struct plan_cache_manual *of)
 {
     return of->count * (sizeof *of->nodes + of->width * sizeof *of->c);
 }
 
-static void forget(struct kept *kept, size_t at)
+static void forget(struct plan_cache *plan_cache, size_t at)
 {
-    kept->bytes -= bytes_of(&kept->manuals[at]);
-    free(kept->manuals[at].nodes);
-    free(kept->manuals[at].c);
-    kept->count--;
-    for (; at < kept->count; at++)
-        kept->manuals[at] = kept->manuals[at + 1];
+    plan_cache->bytes -= bytes_of(&plan_cache->manuals[at]);
+    free(plan_cache->manuals[at].nodes);
+    free(plan_cache->manuals[at].c);
+    plan_cache->count--;
+    for (; at < plan_cache->count; at++)
+        plan_cache->manuals[at] = plan_cache->manuals[at + 1];
 }
 
-void kept_free(struct kept *kept)
+void plan_cache_free(struct plan_cache *plan_cache)
 {
-    if (!kept)
+    if (!plan_cache)
         return;
-    while (kept->count)
-        forget(kept, kept->count - 1);
-    free(kept->manuals);
-    free(kept);
+    while (plan_cache->count)
+        forget(plan_cache, plan_cache->count - 1);
+    free(plan_cache->manuals);
+    free(plan_cache);
 }
 
-static size_t place_of(const struct kept *kept, uint32_t manual)
+static size_t place_of(const struct plan_cache *plan_cache, uint32_t manual)
 {
     size_t at = 0;
-    while (at < kept->count && kept->manuals[at].manual != manual)
+    while (at < plan_cache->count && plan_cache->manuals[at].manual != manual)
         at++;
     return at;
 }
 
-const struct kept_manual *kept_find(struct kept *kept, uint32_t manual,
+const struct plan_cache_manual *plan_cache_find(struct plan_cache *plan_cache, uint32_t manual,
                                     uint64_t vectors, struct hash128 policy)
 {
-    size_t at = kept ? place_of(kept, manual) : 0;
-    if (!kept || at == kept->count || kept->manuals[at].vectors != vectors ||
-        !hash_equal(kept->manuals[at].policy, policy))
+    size_t at = plan_cache ? place_of(plan_cache, manual) : 0;
+    if (!plan_cache || at == plan_cache->count || plan_cache->manuals[at].vectors != vectors ||
+        !hash_equal(plan_cache->manuals[at].policy, policy))
         return NULL;
-    struct kept_manual found = kept->manuals[at];
+    struct plan_cache_manual found = plan_cache->manuals[at];
     for (; at; at--)
-        kept->manuals[at] = kept->manuals[at - 1];
-    kept->manuals[0] = found;
-    return &kept->manuals[0];
+        plan_cache->manuals[at] = plan_cache->manuals[at - 1];
+    plan_cache->manuals[0] = found;
+    return &plan_cache->manuals[0];
 }
 
 static int by_id(const void *a, const void *b)
 {
-    const struct kept_node *x = a, *y = b;
+    const struct cached_node *x = a, *y = b;
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-const struct kept_node *kept_same(const struct kept_manual *of, uint64_t id,
+const struct cached_node *plan_cache_same(const struct plan_cache_manual *of, uint64_t id,
                                   struct hash128 merkle)
 {
-    struct kept_node key = {.id = id};
-    const struct kept_node *found =
+    struct cached_node key = {.id = id};
+    const struct cached_node *found =
         of->count ? bsearch(&key, of->nodes, of->count, sizeof key, by_id)
                   : NULL;
     return found && hash_equal(found->merkle, merkle) ? found : NULL;
 }
 
-void kept_put(struct kept *kept, struct kept_manual *of)
+void plan_cache_put(struct plan_cache *plan_cache, struct plan_cache_manual *of)
 {
-    size_t at = place_of(kept, of->manual);
-    void *manuals = kept->manuals;
-    if (at < kept->count)
-        forget(kept, at);
-    mem_reserve(&manuals, &kept->capacity, kept->count + 1, sizeof *of);
-    kept->manuals = manuals;
+    size_t at = place_of(plan_cache, of->manual);
+    void *manuals = plan_cache->manuals;
+    if (at < plan_cache->count)
+        forget(plan_cache, at);
+    mem_reserve(&manuals, &plan_cache->capacity, plan_cache->count + 1, sizeof *of);
+    plan_cache->manuals = manuals;
     qsort(of->nodes, of->count, sizeof *of->nodes, by_id);
-    for (at = kept->count++; at; at--)
-        kept->manuals[at] = kept->manuals[at - 1];
-    kept->manuals[0] = *of;
-    kept->bytes += bytes_of(of);
-    *of = (struct kept_manual){0};
-    while (kept->bytes > kept->most_bytes)
-        forget(kept, kept->count - 1);
+    for (at = plan_cache->count++; at; at--)
+        plan_cache->manuals[at] = plan_cache->manuals[at - 1];
+    plan_cache->manuals[0] = *of;
+    plan_cache->bytes += bytes_of(of);
+    *of = (struct plan_cache_manual){0};
+    while (plan_cache->bytes > plan_cache->max_bytes)
+        forget(plan_cache, plan_cache->count - 1);
 }

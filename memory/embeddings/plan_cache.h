@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 
-struct kept_node {
+struct cached_node {
     uint64_t id;
     struct hash128 merkle; /* of the outline's node: its content and all below */
     struct hash128 whole;  /* name of c (plan.h) */
@@ -18,31 +18,31 @@ struct kept_node {
     const float *c; /* [width] */
 };
 
-struct kept_manual {
+struct plan_cache_manual {
     uint32_t manual;
     uint64_t vectors;      /* number of their making */
     struct hash128 policy; /* that they were made by */
     size_t width;          /* D */
     uint32_t count;
-    struct kept_node *nodes; /* [count] by ascending id */
+    struct cached_node *nodes; /* [count] by ascending id */
     float *c;                /* [count, width] */
 };
 
-struct kept;
+struct plan_cache;
 
-/* Of several manuals, as many as have room in `most_bytes`. */
-struct kept *kept_new(size_t most_bytes);
-void kept_free(struct kept *kept); /* NULL: ok */
+/* Of several manuals, as many as have room in `max_bytes`. */
+struct plan_cache *plan_cache_new(size_t max_bytes);
+void plan_cache_free(struct plan_cache *plan_cache); /* NULL: ok */
 
 /* NULL: nothing of the manual's vectors of this making. */
-const struct kept_manual *kept_find(struct kept *kept, uint32_t manual,
+const struct plan_cache_manual *plan_cache_find(struct plan_cache *plan_cache, uint32_t manual,
                                     uint64_t vectors, struct hash128 policy);
 /* NULL: no such node, or another content. */
-const struct kept_node *kept_same(const struct kept_manual *of, uint64_t id,
+const struct cached_node *plan_cache_same(const struct plan_cache_manual *of, uint64_t id,
                                   struct hash128 merkle);
 
 /* Takes over what `of` points to, its nodes in any order, in place of what it had
  * of the manual; forgets other manuals, or this one, for lack of room. */
-void kept_put(struct kept *kept, struct kept_manual *of);
+void plan_cache_put(struct plan_cache *plan_cache, struct plan_cache_manual *of);
 
 #endif

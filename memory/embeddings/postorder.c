@@ -19,7 +19,7 @@ struct chunk {
 
 static const struct tree *outline_of(const struct work *work)
 {
-    return work->making->volume->outline;
+    return work->build->view->outline;
 }
 
 /* ---- Arithmetic ---- */
@@ -39,9 +39,9 @@ static void make_whole(const struct work *work, uint32_t node,
                        const float *memories, const float *aggregate)
 {
     const struct node_plan *of = &work->plan.nodes[node];
-    size_t width = work->making->facts.width, count = of->segments.count;
+    size_t width = work->build->facts.width, count = of->segments.count;
     double own = (double)of->own, below = (double)of->below;
-    float *ret = work->wholes + node * width;
+    float *ret = work->subtrees + node * width;
     for (size_t i = 0; i < width; i++) {
         double sum = 0;
         for (size_t s = 0; s < count; s++)
@@ -59,9 +59,9 @@ static void make_key(const struct work *work, uint32_t node, const float *keys,
                      const float *aggregate)
 {
     const struct node_plan *of = &work->plan.nodes[node];
-    size_t width = work->making->facts.key_width;
+    size_t width = work->build->facts.key_width;
     double *sum = mem_alloc(width * sizeof *sum);
-    float *ret = work->table.wholes + work->entries[node] * width;
+    float *ret = work->table.subtrees + work->entries[node] * width;
     for (size_t s = 0; s < of->segments.count; s++)
         for (size_t i = 0; i < width; i++)
             sum[i] +=
@@ -91,8 +91,8 @@ static size_t children_of(const struct tree *outline, uint32_t node)
 static int aggregate(struct work *work, struct chunk *chunk, struct err *err)
 {
     const struct tree *outline = outline_of(work);
-    const struct embedder *embedder = work->making->embedder;
-    size_t width = work->making->facts.width, total = 0;
+    const struct embedder *embedder = work->build->embedder;
+    size_t width = work->build->facts.width, total = 0;
     size_t *start = mem_alloc((chunk->count + 1) * sizeof *start);
     for (size_t i = 0; i < chunk->count; i++) {
         total += children_of(outline, chunk->nodes[i]);
@@ -105,18 +105,18 @@ static int aggregate(struct work *work, struct chunk *chunk, struct err *err)
         uint32_t node = chunk->nodes[i];
         float *first = at, *ret = chunk->aggregates + i * width;
         for (uint32_t c = node + 1; c < nodes[node].end; c = nodes[c].end) {
-            const struct kept_node *kept = work->plan.nodes[c].kept;
-            memcpy(at, kept ? kept->c : work->wholes + c * width,
+            const struct cached_node *cached = work->plan.nodes[c].cached;
+            memcpy(at, cached ? cached->c : work->subtrees + c * width,
                    width * sizeof *at);
             at += width;
         }
         chunk->recalled[i] =
-            work->making->policy.recall == RECALL_CHILDREN
+            work->build->policy.recall == RECALL_CHILDREN
                 ? (struct recalled){first, start[i + 1] - start[i]}
                 : (struct recalled){ret, 1};
     }
     int code = embedder->aggregate(
-        embedder->context, work->making->policy.aggregate, chunk->children,
+        embedder->context, work->build->policy.aggregate, chunk->children,
         start, chunk->count, chunk->aggregates, err);
     free(start);
     return code;
@@ -125,10 +125,10 @@ static int aggregate(struct work *work, struct chunk *chunk, struct err *err)
 static int read_memories(const struct work *work, struct chunk *chunk,
                          struct err *err)
 {
-    size_t width = work->making->facts.width;
+    size_t width = work->build->facts.width;
     float *at = chunk->memories;
     struct store_txn *txn;
-    int code = store_read(work->making->shelf->store, &txn, err);
+    int code = store_read(work->build->snapshot->store, &txn, err);
     if (code)
         return code;
     for (size_t i = 0; i < chunk->count && !code; i++) {
@@ -142,14 +142,14 @@ static int read_memories(const struct work *work, struct chunk *chunk,
     store_end(txn);
     return code == ERR_NOT_FOUND
                ? err_set(err, ERR_INTERNAL, "a memory of %s is lost",
-                         work->making->volume->manual.name)
+                         work->build->view->manual.name)
                : code;
 }
 
 static void finish_nodes(struct work *work, const struct chunk *chunk)
 {
-    size_t width = work->making->facts.width,
-           key_width = work->making->facts.key_width, at = 0;
+    size_t width = work->build->facts.width,
+           key_width = work->build->facts.key_width, at = 0;
     for (size_t i = 0; i < chunk->count; i++) {
         uint32_t node = chunk->nodes[i];
         size_t count = work->plan.nodes[node].segments.count;
@@ -167,10 +167,10 @@ static void finish_nodes(struct work *work, const struct chunk *chunk)
 
 static int do_chunk(struct work *work, struct chunk *chunk, struct err *err)
 {
-    const struct embedder *embedder = work->making->embedder;
+    const struct embedder *embedder = work->build->embedder;
     bool inner = outline_of(work)->nodes[chunk->nodes[0]].height > 0;
-    size_t width = work->making->facts.width;
-    int code = making_poll(work->making, err);
+    size_t width = work->build->facts.width;
+    int code = build_poll(work->build, err);
     if (!code && inner)
         code = aggregate(work, chunk, err);
     if (!code)
@@ -197,8 +197,8 @@ static int do_chunk(struct work *work, struct chunk *chunk, struct err *err)
 static int make_chunk(struct work *work, const uint32_t *nodes, size_t count,
                       size_t segments, struct err *err)
 {
-    size_t width = work->making->facts.width,
-           key_width = work->making->facts.key_width;
+    size_t width = work->build->facts.width,
+           key_width = work->build->facts.key_width;
     struct chunk chunk = {.nodes = nodes, .count = count, .segments = segments};
     chunk.aggregates = mem_alloc(count * width * sizeof(float));
     chunk.recalled = mem_alloc(count * sizeof *chunk.recalled);
@@ -235,7 +235,7 @@ static uint32_t leave_out_kept(struct work *work, uint32_t from, uint32_t end)
 {
     uint32_t to = from;
     for (; from < end; from++)
-        if (!work->plan.nodes[work->order[from]].kept)
+        if (!work->plan.nodes[work->order[from]].cached)
             work->order[to++] = work->order[from];
     return to;
 }

@@ -8,10 +8,10 @@
 
 /* Zeroed but for making, plan, encoder, and table with its arrays allocated. */
 struct work {
-    struct making *making;
+    struct build *build;
     struct plan plan;
     struct encoder encoder;
-    float *wholes;   /* [nodes, width] c of those that are done */
+    float *subtrees;   /* [nodes, width] c of those that are done */
     uint32_t *order; /* [nodes] by height */
     uint32_t *entries; /* [nodes] place in the table of those not kept */
     uint32_t *rows;    /* [nodes] first row of those that have any */

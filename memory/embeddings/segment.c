@@ -26,7 +26,7 @@ struct piece {
 
 struct cutting {
     struct slice text;
-    size_t most;
+    size_t max;
     const struct embedder *embedder;
     struct embed_ids ids;
     struct piece *pieces;
@@ -48,7 +48,7 @@ static int count_tokens(struct cutting *c, size_t from, size_t to,
     int code = c->embedder->tokenize(c->embedder->context, text, &c->ids, err);
     if (code && code != ERR_LIMIT)
         return code;
-    *ret_tokens = code ? c->most + 1 : c->ids.count;
+    *ret_tokens = code ? c->max + 1 : c->ids.count;
     return 0;
 }
 
@@ -102,14 +102,14 @@ static size_t cut_before(const struct cutting *c, size_t from, size_t to)
 static int take_run(struct cutting *c, size_t from, size_t to, size_t *ret_end,
                     size_t *ret_tokens, struct err *err)
 {
-    size_t window = c->most * WINDOW, tokens;
+    size_t window = c->max * WINDOW, tokens;
     size_t end = to - from <= window ? to : cut_before(c, from, from + window);
     for (;;) {
         int code = count_tokens(c, from, end, &tokens, err);
         if (code)
             return code;
-        size_t size = end - from, less = size * c->most / (tokens ? tokens : 1);
-        if (tokens <= c->most || size <= 1)
+        size_t size = end - from, less = size * c->max / (tokens ? tokens : 1);
+        if (tokens <= c->max || size <= 1)
             break;
         if (less > size * 9 / 10)
             less = size * 9 / 10;
@@ -170,7 +170,7 @@ static int cut_sentences(struct cutting *c, size_t from, size_t to,
     while (trim(c, &from, &to, false)) {
         size_t end = sentence_end(c->text.data, from, to), tokens;
         int code = count_tokens(c, from, end, &tokens, err);
-        if (!code && tokens > c->most)
+        if (!code && tokens > c->max)
             code = cut_words(c, from, end, err);
         else if (!code)
             add_piece(c, from, end, tokens);
@@ -214,7 +214,7 @@ static int cut_block(struct cutting *c, size_t from, size_t at, size_t to,
     if (!trim(c, &start, &end, true))
         return 0;
     int code = count_tokens(c, start, end, &tokens, err);
-    if (!code && tokens <= c->most) {
+    if (!code && tokens <= c->max) {
         add_piece(c, start, end, tokens);
         return 0;
     }
@@ -225,7 +225,7 @@ static int cut_block(struct cutting *c, size_t from, size_t at, size_t to,
     c->begins = true;
     bool lines = kind == BLOCK_CODE || kind == BLOCK_TABLE;
     return cut_lines(c, start, end, lines ? at : end,
-                     title < c->most ? c->most - title : c->most, err);
+                     title < c->max ? c->max - title : c->max, err);
 }
 
 static int cut_blocks(struct cutting *c, const struct node *node,
@@ -260,7 +260,7 @@ static int fill(struct cutting *c, size_t first, size_t *ret_end,
     size_t end = first + 1, tokens = p[first].tokens;
     for (; end < c->count && !p[end].begins; end++) {
         tokens += p[end].tokens + has_newline(c, p[end - 1].to, p[end].from);
-        if (tokens > c->most)
+        if (tokens > c->max)
             break;
     }
     for (;; end--) {
@@ -271,7 +271,7 @@ static int fill(struct cutting *c, size_t first, size_t *ret_end,
         int code = count_tokens(c, p[first].from, p[end - 1].to, &tokens, err);
         if (code)
             return code;
-        if (tokens <= c->most)
+        if (tokens <= c->max)
             break;
     }
     *ret_end = end;
@@ -286,7 +286,7 @@ static void add_segment(struct segments *segments, size_t *capacity,
     void *items = segments->items;
     mem_reserve(&items, capacity, segments->count + 1, sizeof(struct segment));
     segments->items = items;
-    tokens = tokens < c->most ? tokens : c->most;
+    tokens = tokens < c->max ? tokens : c->max;
     segments->items[segments->count++] = (struct segment){
         (uint32_t)from, (uint32_t)to, (uint32_t)(tokens ? tokens : 1),
         hash_bytes(c->text.data + from, to - from)};
@@ -297,7 +297,7 @@ static int cut(struct cutting *c, const struct node *node,
 {
     size_t tokens, capacity = 0;
     int code = count_tokens(c, 0, c->text.size, &tokens, err);
-    if (!code && tokens > c->most)
+    if (!code && tokens > c->max)
         code = cut_blocks(c, node, err);
     if (code)
         return code;
@@ -313,14 +313,14 @@ static int cut(struct cutting *c, const struct node *node,
     return 0;
 }
 
-int segment_node(const struct node *node, size_t most,
+int segment_node(const struct node *node, size_t max,
                  const struct embedder *embedder, struct segments *ret,
                  struct err *err)
 {
     struct buf text = {0};
     segment_text(node, &text);
     struct cutting c = {
-        .text = buf_slice(&text), .most = most, .embedder = embedder};
+        .text = buf_slice(&text), .max = max, .embedder = embedder};
     struct segments segments = {0};
     int code = text.size > UINT32_MAX
                    ? err_set(err, ERR_LIMIT, "a section has over 4 GiB of text")

@@ -28,7 +28,7 @@ void segment_text(const struct node *node, struct buf *ret);
 
 /* Cuts `node` into segments of at most `most` tokens.  Free with
  * segments_free. */
-int segment_node(const struct node *node, size_t most,
+int segment_node(const struct node *node, size_t max,
                  const struct embedder *embedder, struct segments *ret,
                  struct err *err);
 void segments_free(struct segments *segments);

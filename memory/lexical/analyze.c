@@ -8,9 +8,9 @@
 #include "memory/lexical/script.h"
 #include "memory/lexical/stems.h"
 
-enum { MOST_SIGNS = 4 };
+enum { MAX_SIGNS = 4 };
 
-struct term_maker {
+struct analyzer {
     struct stems *stems;
     struct buf word;  /* the word being read, in lower case */
     struct buf whole; /* the identifier being read, "=" first */
@@ -19,7 +19,7 @@ struct term_maker {
 
 /* One run between white space, as it is taken apart. */
 struct run {
-    struct term_maker *maker;
+    struct analyzer *maker;
     void (*each)(void *context, const struct term_at *at);
     void *context;
     size_t words;
@@ -27,14 +27,14 @@ struct run {
     struct slice piece;
 };
 
-struct term_maker *term_maker_new(void)
+struct analyzer *analyzer_new(void)
 {
-    struct term_maker *maker = mem_alloc(sizeof *maker);
+    struct analyzer *maker = mem_alloc(sizeof *maker);
     maker->stems = stems_new();
     return maker;
 }
 
-void term_maker_free(struct term_maker *maker)
+void analyzer_free(struct analyzer *maker)
 {
     if (!maker)
         return;
@@ -48,9 +48,9 @@ void term_maker_free(struct term_maker *maker)
 static size_t cut(const struct buf *text)
 {
     size_t size = text->size;
-    if (size <= TERM_MOST)
+    if (size <= TERM_MAX)
         return size;
-    for (size = TERM_MOST; (text->data[size] & 0xC0) == 0x80; size--)
+    for (size = TERM_MAX; (text->data[size] & 0xC0) == 0x80; size--)
         ;
     return size;
 }
@@ -182,7 +182,7 @@ static struct shape shape_of(struct slice run)
 static void give_signs(struct run *run, struct slice text)
 {
     bool sign = false;
-    if (text.size > MOST_SIGNS)
+    if (text.size > MAX_SIGNS)
         return;
     for (size_t i = 0; i < text.size; i++) {
         if ((unsigned char)text.data[i] <= ' ' ||
@@ -354,7 +354,7 @@ static void give_bigrams(struct run *run, struct slice text)
 static bool may_hold_cjk(struct slice text)
 {
     for (size_t i = 0; i < text.size; i++)
-        if ((unsigned char)text.data[i] >= CJK_LEAST_BYTE)
+        if ((unsigned char)text.data[i] >= CJK_MIN_BYTE)
             return true;
     return false;
 }
@@ -382,7 +382,7 @@ static void give_scripts(struct run *run, struct slice text)
     }
 }
 
-size_t terms_of(struct term_maker *maker, struct slice text,
+size_t analyze(struct analyzer *maker, struct slice text,
                 void (*each)(void *context, const struct term_at *at),
                 void *context)
 {

@@ -7,7 +7,7 @@
  * besides the words it is made of; so do the names it is put together from
  * (pg_class in pg_catalog.pg_class), and the humps of findOrphans.  A short run
  * of signs alone (::, ->, ||) is a term as well.  Chinese, Japanese and Korean
- * text becomes pairs of neighbouring characters.  Terms are at most TERM_MOST
+ * text becomes pairs of neighbouring characters.  Terms are at most TERM_MAX
  * bytes; longer ones are cut. */
 #ifndef MEMORY_LEXICAL_ANALYZE_H
 #define MEMORY_LEXICAL_ANALYZE_H
@@ -16,11 +16,11 @@
 
 #include "base/buf.h"
 
-enum { TERM_MOST = 120 };
+enum { TERM_MAX = 120 };
 
-struct term_maker; /* one per thread */
-struct term_maker *term_maker_new(void);
-void term_maker_free(struct term_maker *maker);
+struct analyzer; /* one per thread */
+struct analyzer *analyzer_new(void);
+void analyzer_free(struct analyzer *maker);
 
 struct term_at {
     struct slice term; /* valid during the call */
@@ -32,7 +32,7 @@ struct term_at {
 
 /* Calls `each` for every term of the text, in order.  Returns the number of
  * words (identifiers as wholes not counted). */
-size_t terms_of(struct term_maker *maker, struct slice text,
+size_t analyze(struct analyzer *maker, struct slice text,
                 void (*each)(void *context, const struct term_at *at),
                 void *context);
 

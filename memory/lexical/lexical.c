@@ -35,10 +35,10 @@ static struct match unpack(uint64_t packed, uint32_t version)
 
 /* The first place from `at` on whose id is this one or greater: in steps that
  * double, then by halves. */
-static size_t seek_id(const struct volume *volume, size_t at, uint64_t id)
+static size_t seek_id(const struct view *view, size_t at, uint64_t id)
 {
-    const struct volume_id *by_id = volume->by_id;
-    size_t count = volume->outline->count, end = at;
+    const struct view_id *by_id = view->by_id;
+    size_t count = view->outline->count, end = at;
     for (size_t step = 1; end < count && by_id[end].id < id; step *= 2) {
         at = end + 1;
         end += step;
@@ -64,7 +64,7 @@ struct finding {
 struct findings {
     struct finding *items;
     size_t count, capacity;
-    size_t end[QUERY_MOST_TERMS]; /* of each term's, one after the other */
+    size_t end[QUERY_MAX_TERMS]; /* of each term's, one after the other */
 };
 
 static void add_finding(struct findings *findings, uint32_t node,
@@ -79,63 +79,63 @@ static void add_finding(struct findings *findings, uint32_t node,
 
 /* Postings and by_id both ascend, so one walk over each finds all.  False: they do
  * not ascend, or end too early, so that they are damaged.  *strange: some name what is
- * no node of the volume. */
-static bool find_term(const struct volume *volume, struct slice postings,
+ * no node of the view. */
+static bool find_term(const struct view *view, struct slice postings,
                       struct findings *findings, uint8_t *found, bool *strange)
 {
     struct reader in = reader_of(postings.data, postings.size);
     uint64_t id = 0;
-    size_t at = 0, count = volume->outline->count;
+    size_t at = 0, count = view->outline->count;
     while (in.at < in.size && !in.failed) {
         uint64_t step = read_varint(&in), packed = read_varint(&in);
         if (in.failed || !step || id + step < id)
             return false;
         id += step;
-        at = seek_id(volume, at, id);
-        if (at == count || volume->by_id[at].id != id) {
+        at = seek_id(view, at, id);
+        if (at == count || view->by_id[at].id != id) {
             *strange = true;
             continue;
         }
-        uint32_t node = volume->by_id[at].node;
-        struct match match = unpack(packed, volume->manual.lexical);
+        uint32_t node = view->by_id[at].node;
+        struct match match = unpack(packed, view->manual.lexical);
         add_finding(findings, node, match);
         found[node] |= match.title ? FOUND_OWN | FOUND_HEAD : FOUND_OWN;
     }
     return true;
 }
 
-/* Does the transaction see the manual as the volume has it?  Postings of a later
+/* Does the transaction see the manual as the view has it?  Postings of a later
  * update may name nodes that it has made. */
-static bool is_current(struct store_txn *txn, const struct volume *volume)
+static bool is_current(struct store_txn *txn, const struct view *view)
 {
     struct manual manual;
-    if (store_find_manual(txn, volume->manual.name, &manual, NULL))
+    if (store_find_manual(txn, view->manual.name, &manual, NULL))
         return false;
-    bool current = manual.id == volume->manual.id &&
-                   manual.generation == volume->manual.generation;
+    bool current = manual.id == view->manual.id &&
+                   manual.generation == view->manual.generation;
     manual_free(&manual);
     return current;
 }
 
-static int find_terms(struct store_txn *txn, const struct volume *volume,
+static int find_terms(struct store_txn *txn, const struct view *view,
                       const struct query *query, struct findings *findings,
                       uint8_t *found, struct err *err)
 {
     for (size_t t = 0; t < query->count; t++) {
         struct slice postings;
         int code =
-            store_get_postings(txn, volume->manual.id, volume->manual.epoch,
+            store_get_postings(txn, view->manual.id, view->manual.epoch,
                                slice_of(query->terms[t].term), &postings, err);
         if (code)
             return code;
         bool strange = false;
-        if (!find_term(volume, postings, findings, found, &strange) ||
-            (strange && is_current(txn, volume)))
+        if (!find_term(view, postings, findings, found, &strange) ||
+            (strange && is_current(txn, view)))
             return err_set(err, ERR_STORE,
                            "the postings of '%.100s' in the manual %.200s are "
                            "damaged: lectern verify --repair -c %.200s",
-                           query->terms[t].term, volume->manual.name,
-                           volume->manual.name);
+                           query->terms[t].term, view->manual.name,
+                           view->manual.name);
         findings->end[t] = findings->count;
     }
     return 0;
@@ -170,16 +170,16 @@ static size_t number_rows(const struct tree *outline, struct matches *matches)
 }
 
 /* Below titles that hold terms, node by node from the parent. */
-static void fill_paths(const struct volume *volume, struct matches *matches)
+static void fill_paths(const struct view *view, struct matches *matches)
 {
-    const struct tree *outline = volume->outline;
+    const struct tree *outline = view->outline;
     size_t terms = matches->terms;
     uint32_t top = 1;
     while ((top = next_head(outline, matches->found, top)) < outline->count) {
         uint32_t end = outline->nodes[top].end;
         for (uint32_t n = top + 1; n < end; n++) {
             const struct match *above =
-                matches_row(matches, volume->nodes[n].parent);
+                matches_row(matches, view->nodes[n].parent);
             struct match *row = &matches->rows[matches->row_of[n] * terms];
             for (size_t t = 0; t < terms; t++)
                 row[t].path = above[t].title || above[t].path;
@@ -199,15 +199,15 @@ static void fill_rows(const struct findings *findings, struct matches *matches)
         }
 }
 
-int lexical_match(struct store_txn *txn, const struct volume *volume,
+int lexical_match(struct store_txn *txn, const struct view *view,
                   const struct query *query, struct matches *ret_matches,
                   struct err *err)
 {
-    const struct tree *outline = volume->outline;
+    const struct tree *outline = view->outline;
     struct findings findings = {0};
     struct matches matches = {.terms = query->count};
     matches.found = mem_alloc(outline->count);
-    int code = find_terms(txn, volume, query, &findings, matches.found, err);
+    int code = find_terms(txn, view, query, &findings, matches.found, err);
     if (code)
         goto done;
     matches.row_of = mem_alloc(outline->count * sizeof *matches.row_of);
@@ -218,7 +218,7 @@ int lexical_match(struct store_txn *txn, const struct volume *volume,
     }
     matches.rows = mem_alloc(size);
     fill_rows(&findings, &matches);
-    fill_paths(volume, &matches);
+    fill_paths(view, &matches);
     *ret_matches = matches;
 done:
     free(findings.items);
@@ -235,15 +235,15 @@ void matches_free(struct matches *matches)
     *matches = (struct matches){0};
 }
 
-double lexical_score(const struct query *query, const struct volume *volume,
+double lexical_score(const struct query *query, const struct view *view,
                      uint32_t node, const struct match *row)
 {
-    const struct volume_node *n = &volume->nodes[node];
+    const struct view_node *n = &view->nodes[node];
     double body_norm =
-        1 - B_BODY + B_BODY * n->words / (volume->mean_words + 1e-9);
+        1 - B_BODY + B_BODY * n->words / (view->mean_words + 1e-9);
     double title_norm =
         1 - B_TITLE +
-        B_TITLE * n->title_words / (volume->mean_title_words + 1e-9);
+        B_TITLE * n->title_words / (view->mean_title_words + 1e-9);
     double title = n->entry ? NAME : TITLE, path = n->entry ? SECTION : PATH;
     double alias = ALIAS / sqrt(n->names ? n->names : 1);
     double score = 0;

@@ -2,7 +2,7 @@
  *
  * Writing: a delta gathers what nodes lose and gain, then is applied to the
  * postings of an epoch.  Reading: a question's terms, and for the nodes of a
- * volume how often each occurs in title, path (titles above), body, among the
+ * view how often each occurs in title, path (titles above), body, among the
  * terms it defines and in the names that the manual's index gives it (aliases);
  * scored by BM25 with fields (Robertson, Zaragoza, Taylor 2004). */
 #ifndef MEMORY_LEXICAL_LEXICAL_H
@@ -69,7 +69,7 @@ bool lexical_read(struct slice term, struct slice postings, lexical_take *take,
 
 /* ---- Reading ---- */
 
-enum { QUERY_MOST_TERMS = 32 };
+enum { QUERY_MAX_TERMS = 32 };
 
 struct query_term {
     char *term;
@@ -90,7 +90,7 @@ struct query_term {
 };
 
 struct query {
-    struct query_term terms[QUERY_MOST_TERMS];
+    struct query_term terms[QUERY_MAX_TERMS];
     size_t count;
 };
 
@@ -116,7 +116,7 @@ void query_weigh(struct query *query, double owners, double mean_words);
  * one edit away (4 letters or more) or two (8 or more; with the same first
  * letter). */
 int query_correct(struct query *query, struct store_txn *txn,
-                  const struct volume *const *volumes, size_t count,
+                  const struct view *const *views, size_t count,
                   struct err *err);
 
 struct match {
@@ -138,7 +138,7 @@ enum {
     FOUND_HEAD = 2, /* its title, or one above, does */
 };
 
-/* Of the nodes of a volume: rows are of those alone that hold something, so
+/* Of the nodes of a view: rows are of those alone that hold something, so
  * that a question reads little of a large manual. */
 struct matches {
     struct match *rows; /* [rows, terms]; the first holds nothing */
@@ -154,13 +154,13 @@ static inline const struct match *matches_row(const struct matches *matches,
 }
 
 /* To be freed with matches_free. */
-int lexical_match(struct store_txn *txn, const struct volume *volume,
+int lexical_match(struct store_txn *txn, const struct view *view,
                   const struct query *query, struct matches *ret_matches,
                   struct err *err);
 void matches_free(struct matches *matches);
 
 /* BM25 of one node from its row of matches. */
-double lexical_score(const struct query *query, const struct volume *volume,
+double lexical_score(const struct query *query, const struct view *view,
                      uint32_t node, const struct match *row);
 
 #endif

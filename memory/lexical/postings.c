@@ -36,7 +36,7 @@ struct lexical_delta {
     size_t slot_count; /* a power of two */
     struct buf names;
     size_t postings;
-    struct term_maker *maker;
+    struct analyzer *maker;
     /* the node being added */
     uint64_t id;
     bool gone;
@@ -47,7 +47,7 @@ struct lexical_delta {
 struct lexical_delta *lexical_delta_new(void)
 {
     struct lexical_delta *delta = mem_alloc(sizeof *delta);
-    delta->maker = term_maker_new();
+    delta->maker = analyzer_new();
     delta->slot_count = 1024;
     delta->slots = mem_alloc(delta->slot_count * sizeof *delta->slots);
     return delta;
@@ -71,7 +71,7 @@ void lexical_delta_free(struct lexical_delta *delta)
     free(delta->lists);
     free(delta->slots);
     buf_free(&delta->names);
-    term_maker_free(delta->maker);
+    analyzer_free(delta->maker);
     free(delta);
 }
 
@@ -172,7 +172,7 @@ static void take_defined(struct lexical_delta *delta, const struct block *block)
         if (block->kind == BLOCK_TABLE)
             line.size = subject_size(line);
         if (line.size && line.data[0] != ' ')
-            terms_of(delta->maker, line, take_term, delta);
+            analyze(delta->maker, line, take_term, delta);
     }
 }
 
@@ -183,14 +183,14 @@ static uint32_t take_node(struct lexical_delta *delta, uint64_t id, bool gone,
     delta->gone = gone;
     delta->entry = content->entry;
     delta->field = FIELD_TITLE;
-    terms_of(delta->maker, content->title, take_term, delta);
+    analyze(delta->maker, content->title, take_term, delta);
     size_t words = 0;
     for (uint32_t b = 0; b < content->block_count; b++) {
         const struct block *block = &content->blocks[b];
         if (block->kind == BLOCK_DEFINITION || block->kind == BLOCK_TABLE)
             take_defined(delta, block);
         delta->field = FIELD_BODY;
-        words += terms_of(delta->maker, block->text, take_term, delta);
+        words += analyze(delta->maker, block->text, take_term, delta);
     }
     return words < UINT32_MAX ? (uint32_t)words : UINT32_MAX;
 }
@@ -213,7 +213,7 @@ static void take_alias(struct lexical_delta *delta, uint64_t id, bool gone,
     delta->id = id;
     delta->gone = gone;
     delta->field = FIELD_ALIAS;
-    terms_of(delta->maker, text, take_term, delta);
+    analyze(delta->maker, text, take_term, delta);
 }
 
 void lexical_add_alias(struct lexical_delta *delta, uint64_t id,

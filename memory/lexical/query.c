@@ -11,7 +11,7 @@ static const double PART_OF_WHOLE = 0.3;
 /* A common word counts in full where it is in TIMES as many nodes as English
  * would have it in, else the less, but not less than LEAST.  Set on questions
  * about manuals held out of everything else (docs/retrieval.md). */
-static const double TIMES = 5, LEAST = 0.02;
+static const double TIMES = 5, MIN = 0.02;
 
 struct parse {
     struct query *query;
@@ -32,7 +32,7 @@ static bool is_hiragana(struct slice word)
     return true;
 }
 
-static bool is_left_out(const struct parse *parse, const struct term_at *at)
+static bool is_excluded(const struct parse *parse, const struct term_at *at)
 {
     return !parse->stop_words && !at->whole && !at->part && !at->capitals &&
            (word_is_stop_word(at->word) || is_hiragana(at->word));
@@ -49,12 +49,12 @@ static void take_term(void *context, const struct term_at *at)
     struct query *query = parse->query;
     if (at->whole && !at->part)
         parse->within = 0;
-    if (is_left_out(parse, at)) {
+    if (is_excluded(parse, at)) {
         parse->sentence |= !word_is_of_phrases(at->word);
         return;
     }
     int index = query_find(query, at->term);
-    if (index < 0 && query->count < QUERY_MOST_TERMS) {
+    if (index < 0 && query->count < QUERY_MAX_TERMS) {
         index = (int)query->count++;
         query->terms[index] = (struct query_term){
             .term = mem_strndup(at->term.data, at->term.size),
@@ -73,25 +73,25 @@ static void take_term(void *context, const struct term_at *at)
 
 void query_parse(const char *text, struct query *ret_query)
 {
-    struct term_maker *maker = term_maker_new();
+    struct analyzer *maker = analyzer_new();
     struct parse parse = {.query = ret_query, .share = 1};
     ret_query->count = 0;
-    terms_of(maker, slice_of(text), take_term, &parse);
+    analyze(maker, slice_of(text), take_term, &parse);
     /* A phrase means each of its words. */
     for (size_t t = 0; t < ret_query->count && !parse.sentence; t++)
         ret_query->terms[t].frequency = 0;
     parse.stop_words = true;
     if (!ret_query->count)
-        terms_of(maker, slice_of(text), take_term, &parse);
-    term_maker_free(maker);
+        analyze(maker, slice_of(text), take_term, &parse);
+    analyzer_free(maker);
 }
 
 void query_carry(struct query *query, const char *before, double share)
 {
-    struct term_maker *maker = term_maker_new();
+    struct analyzer *maker = analyzer_new();
     struct parse parse = {.query = query, .share = share};
-    terms_of(maker, slice_of(before), take_term, &parse);
-    term_maker_free(maker);
+    analyze(maker, slice_of(before), take_term, &parse);
+    analyzer_free(maker);
 }
 
 void query_free(struct query *query)
@@ -125,7 +125,7 @@ static double common_weight(const struct query_term *term, double owners,
 {
     double english = owners * (1 - exp(-1e-6 * term->frequency * mean_words));
     double share = (term->nodes + 0.5) / (english + 0.5);
-    return fmin(1, fmax(LEAST, share / TIMES));
+    return fmin(1, fmax(MIN, share / TIMES));
 }
 
 /* What a corrected word still lacks is less than it loses in a ranking: that the

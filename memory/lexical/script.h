@@ -11,7 +11,7 @@ enum script {
 };
 
 /* No character of the last two has a smaller first byte in UTF-8. */
-enum { CJK_LEAST_BYTE = 0xE1 };
+enum { CJK_MIN_BYTE = 0xE1 };
 
 enum script script_of(uint32_t code_point);
 

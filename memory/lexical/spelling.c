@@ -11,24 +11,24 @@
 #include "memory/lexical/lexical.h"
 
 enum {
-    LEAST_COMMON = 3, /* letters of one in which a common word is looked for */
-    LEAST_ONE = 4, /* letters of a word in which one edit is looked for */
-    LEAST_TWO = 8,
+    MIN_COMMON = 3, /* letters of one in which a common word is looked for */
+    MIN_ONE = 4, /* letters of a word in which one edit is looked for */
+    MIN_TWO = 8,
     LONGEST = 40,
-    MOST_WORDS = 4 /* looked for in one question */
+    MAX_WORDS = 4 /* looked for in one question */
 };
 
 struct candidate {
-    char term[TERM_MOST + 1];
+    char term[TERM_MAX + 1];
     bool same_start;
     size_t size; /* of its postings in all volumes; 0: none found */
 };
 
 struct search {
     struct store_txn *txn;
-    const struct volume *const *volumes;
-    size_t volume_count;
-    struct term_maker *maker;
+    const struct view *const *views;
+    size_t view_count;
+    struct analyzer *maker;
     const struct query_term *asked;
     size_t edits;
     struct candidate best;
@@ -39,8 +39,8 @@ struct search {
 static size_t size_of(struct search *search, struct slice term)
 {
     size_t size = 0;
-    for (size_t v = 0; v < search->volume_count && !search->code; v++) {
-        const struct manual *manual = &search->volumes[v]->manual;
+    for (size_t v = 0; v < search->view_count && !search->code; v++) {
+        const struct manual *manual = &search->views[v]->manual;
         struct slice postings = {"", 0};
         search->code =
             store_get_postings(search->txn, manual->id, manual->epoch, term,
@@ -57,7 +57,7 @@ static void consider(struct search *search, struct slice term, size_t size)
     size_t first = search->asked->whole;
     bool same_start =
         term.size > first && term.data[first] == search->asked->word[first];
-    if (!size || term.size > TERM_MOST ||
+    if (!size || term.size > TERM_MAX ||
         (best->size && (best->same_start != same_start ? best->same_start
                                                        : best->size >= size)))
         return;
@@ -81,7 +81,7 @@ static void try_word(struct search *search, const char *word, size_t size)
         consider(search, (struct slice){word, size},
                  size_of(search, (struct slice){word, size}));
     else
-        terms_of(search->maker, (struct slice){word, size}, try_term, search);
+        analyze(search->maker, (struct slice){word, size}, try_term, search);
 }
 
 /* The word with `cut` bytes at `at` replaced by `put`. */
@@ -121,16 +121,16 @@ static void find_one_edit(struct search *search)
 
 /* Least number of edits, two letters exchanged being one; `most` + 1 when
  * there are more. */
-static size_t edits_between(struct slice a, struct slice b, size_t most)
+static size_t edits_between(struct slice a, struct slice b, size_t max)
 {
     size_t rows[3][LONGEST + 1], *before = rows[0], *last = rows[1],
                                  *now = rows[2];
-    if (a.size > b.size + most || b.size > a.size + most || b.size > LONGEST)
-        return most + 1;
+    if (a.size > b.size + max || b.size > a.size + max || b.size > LONGEST)
+        return max + 1;
     for (size_t j = 0; j <= b.size; j++)
         last[j] = j;
     for (size_t i = 1; i <= a.size; i++) {
-        size_t least = now[0] = i;
+        size_t min = now[0] = i;
         for (size_t j = 1; j <= b.size; j++) {
             size_t same = a.data[i - 1] == b.data[j - 1] ? 0 : 1;
             size_t edits = last[j - 1] + same;
@@ -142,11 +142,11 @@ static size_t edits_between(struct slice a, struct slice b, size_t most)
                 a.data[i - 2] == b.data[j - 1] && before[j - 2] + 1 < edits)
                 edits = before[j - 2] + 1;
             now[j] = edits;
-            if (edits < least)
-                least = edits;
+            if (edits < min)
+                min = edits;
         }
-        if (least > most)
-            return most + 1;
+        if (min > max)
+            return max + 1;
         size_t *free_row = before;
         before = last;
         last = now;
@@ -167,8 +167,8 @@ static bool weigh_near(void *context, struct slice term, size_t size)
 static void find_two_edits(struct search *search)
 {
     struct slice start = {search->asked->word, search->asked->whole ? 2 : 1};
-    for (size_t v = 0; v < search->volume_count && !search->code; v++) {
-        const struct manual *manual = &search->volumes[v]->manual;
+    for (size_t v = 0; v < search->view_count && !search->code; v++) {
+        const struct manual *manual = &search->views[v]->manual;
         search->code = store_each_term(search->txn, manual->id, manual->epoch,
                                        start, weigh_near, search, search->err);
     }
@@ -218,7 +218,7 @@ static void become_common(struct search *search, struct query_term *term,
         term->share = 0;
         return;
     }
-    terms_of(search->maker, slice_of(word), take_stem, &stem);
+    analyze(search->maker, slice_of(word), take_stem, &stem);
     free(term->term);
     term->term = stem.term ? stem.term : mem_strdup(word);
     term->frequency = word_frequency(slice_of(word));
@@ -251,7 +251,7 @@ static bool find_nearest(struct search *search, size_t letters)
     search->best = (struct candidate){.size = 0};
     search->edits = 1;
     find_one_edit(search);
-    if (!search->best.size && letters >= LEAST_TWO) {
+    if (!search->best.size && letters >= MIN_TWO) {
         search->edits = 2;
         find_two_edits(search);
     }
@@ -260,7 +260,7 @@ static bool find_nearest(struct search *search, size_t letters)
 
 static bool is_missing(struct search *search, const struct query_term *term)
 {
-    return letters_of(term) >= LEAST_COMMON && !term->frequency &&
+    return letters_of(term) >= MIN_COMMON && !term->frequency &&
            !size_of(search, slice_of(term->term)) && !search->code;
 }
 
@@ -274,7 +274,7 @@ static void correct(struct query *query, struct search *search,
         become_common(search, term, common);
         return;
     }
-    if (letters < LEAST_ONE)
+    if (letters < MIN_ONE)
         return;
     if (!find_nearest(search, letters) ||
         query_find(query, slice_of(search->best.term)) >= 0)
@@ -286,20 +286,20 @@ static void correct(struct query *query, struct search *search,
 }
 
 int query_correct(struct query *query, struct store_txn *txn,
-                  const struct volume *const *volumes, size_t count,
+                  const struct view *const *views, size_t count,
                   struct err *err)
 {
     struct search search = {.txn = txn,
-                            .volumes = volumes,
-                            .volume_count = count,
-                            .maker = term_maker_new(),
+                            .views = views,
+                            .view_count = count,
+                            .maker = analyzer_new(),
                             .err = err};
     size_t missing = 0;
-    for (size_t t = 0; t < query->count && missing < MOST_WORDS; t++)
+    for (size_t t = 0; t < query->count && missing < MAX_WORDS; t++)
         if (is_missing(&search, &query->terms[t])) {
             correct(query, &search, &query->terms[t]);
             missing++;
         }
-    term_maker_free(search.maker);
+    analyzer_free(search.maker);
     return search.code;
 }

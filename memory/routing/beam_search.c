@@ -4,7 +4,7 @@
 
 enum { BEAM = 4 };
 
-static void note_step(struct routing *routing, const struct descent *descent,
+static void note_step(struct routing *routing, const struct beam_search *beam_search,
                       const struct ranked *item, uint32_t depth, bool kept)
 {
     struct route_result *result = routing->result;
@@ -15,8 +15,8 @@ static void note_step(struct routing *routing, const struct descent *descent,
                 sizeof *result->steps);
     result->steps = steps;
     result->steps[result->step_count++] =
-        (struct route_step){.ranking = descent->ranking,
-                            .volume = routing->scopes[item->scope].volume,
+        (struct route_step){.ranking = beam_search->ranking,
+                            .view = routing->scopes[item->scope].view,
                             .node = item->node,
                             .depth = depth,
                             .score = item->score,
@@ -24,10 +24,10 @@ static void note_step(struct routing *routing, const struct descent *descent,
 }
 
 static void add_branch(const struct routing *routing,
-                       const struct descent *descent, size_t s, uint32_t node,
+                       const struct beam_search *beam_search, size_t s, uint32_t node,
                        struct ranking *branches)
 {
-    double score = descent->branch(routing, &routing->scopes[s], node);
+    double score = beam_search->branch(routing, &routing->scopes[s], node);
     if (score > NOTHING)
         ranking_add(branches, s, node, score);
 }
@@ -35,55 +35,55 @@ static void add_branch(const struct routing *routing,
 /* A node's own content is a leaf child of it, which does not compete for the
  * beam. */
 static void add_leaf(const struct routing *routing,
-                     const struct descent *descent, size_t s, uint32_t node,
+                     const struct beam_search *beam_search, size_t s, uint32_t node,
                      struct ranking *leaves)
 {
-    double score = descent->leaf(routing, &routing->scopes[s], node);
+    double score = beam_search->leaf(routing, &routing->scopes[s], node);
     if (score > NOTHING)
         ranking_add(leaves, s, node, score);
 }
 
 /* The branches that the beam goes on with; the others are pruned. */
-static void prune(struct routing *routing, const struct descent *descent,
+static void prune(struct routing *routing, const struct beam_search *beam_search,
                   struct ranking *branches, uint32_t depth)
 {
     ranking_sort(branches, ranking_depth(routing));
     for (size_t i = 0; i < branches->count; i++)
-        note_step(routing, descent, &branches->items[i], depth, i < BEAM);
+        note_step(routing, beam_search, &branches->items[i], depth, i < BEAM);
     if (branches->count > BEAM)
         branches->count = BEAM;
 }
 
-static void expand(const struct routing *routing, const struct descent *descent,
+static void expand(const struct routing *routing, const struct beam_search *beam_search,
                    const struct ranked *item, struct ranking *branches,
                    struct ranking *leaves)
 {
     const struct scope *scope = &routing->scopes[item->scope];
-    const struct node *nodes = scope->volume->outline->nodes;
+    const struct node *nodes = scope->view->outline->nodes;
     for (uint32_t c = item->node + 1; c < nodes[item->node].end;
          c = nodes[c].end) {
-        add_leaf(routing, descent, item->scope, c, leaves);
+        add_leaf(routing, beam_search, item->scope, c, leaves);
         if (nodes[c].end > c + 1)
-            add_branch(routing, descent, item->scope, c, branches);
+            add_branch(routing, beam_search, item->scope, c, branches);
     }
 }
 
-void descend(struct routing *routing, const struct descent *descent,
+void descend(struct routing *routing, const struct beam_search *beam_search,
              struct ranking *ranking)
 {
     struct ranking beam = {0};
     for (size_t s = 0; s < routing->scope_count; s++)
-        if (descent->enters(routing, &routing->scopes[s]))
-            add_branch(routing, descent, s, routing->scopes[s].from, &beam);
-    prune(routing, descent, &beam, 0);
+        if (beam_search->enters(routing, &routing->scopes[s]))
+            add_branch(routing, beam_search, s, routing->scopes[s].from, &beam);
+    prune(routing, beam_search, &beam, 0);
     for (size_t i = 0; i < beam.count; i++)
-        add_leaf(routing, descent, beam.items[i].scope, beam.items[i].node,
+        add_leaf(routing, beam_search, beam.items[i].scope, beam.items[i].node,
                  ranking);
     for (uint32_t depth = 1; beam.count; depth++) {
         struct ranking branches = {0};
         for (size_t i = 0; i < beam.count; i++)
-            expand(routing, descent, &beam.items[i], &branches, ranking);
-        prune(routing, descent, &branches, depth);
+            expand(routing, beam_search, &beam.items[i], &branches, ranking);
+        prune(routing, beam_search, &branches, depth);
         free(beam.items);
         beam = branches;
     }

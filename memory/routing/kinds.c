@@ -7,14 +7,14 @@
 
 /* Neighbours in the outline are neighbours in their file, so each file is
  * decoded about once. */
-static int read_kinds(const struct shelf *shelf, const struct volume *volume,
+static int read_kinds(const struct snapshot *snapshot, const struct view *view,
                       kind_set *kinds, struct err *err)
 {
-    for (uint32_t n = 0; n < volume->outline->count; n++) {
+    for (uint32_t n = 0; n < view->outline->count; n++) {
         struct content content;
-        if (!volume->outline->nodes[n].words)
+        if (!view->outline->nodes[n].words)
             continue;
-        int code = content_open(shelf, volume, n, &content, err);
+        int code = content_open(snapshot, view, n, &content, err);
         if (code == ERR_NOT_FOUND)
             continue;
         if (code)
@@ -26,14 +26,14 @@ static int read_kinds(const struct shelf *shelf, const struct volume *volume,
     return 0;
 }
 
-int kinds_of(const struct shelf *shelf, const struct volume *volume,
+int kinds_of(const struct snapshot *snapshot, const struct view *view,
              const kind_set **ret, struct err *err)
 {
-    struct volume_kinds *place = volume->kinds;
+    struct view_kinds *place = view->kinds;
     uint32_t *there = atomic_load(&place->sets);
     if (!there) {
-        kind_set *made = mem_alloc((volume->outline->count + 1) * sizeof *made);
-        int code = read_kinds(shelf, volume, made, err);
+        kind_set *made = mem_alloc((view->outline->count + 1) * sizeof *made);
+        int code = read_kinds(snapshot, view, made, err);
         if (code) {
             free(made);
             return code;
@@ -61,36 +61,36 @@ static void count_term(void *context, const struct term_at *at)
         counting->row[term].body++;
 }
 
-static double score_block(const struct volume *volume, uint32_t node,
+static double score_block(const struct view *view, uint32_t node,
                           const struct query *query, const struct match *row,
-                          const struct block *block, struct term_maker *maker)
+                          const struct block *block, struct analyzer *maker)
 {
-    struct match mine[QUERY_MOST_TERMS];
+    struct match mine[QUERY_MAX_TERMS];
     struct counting counting = {query, mine};
     for (size_t t = 0; t < query->count; t++) {
         mine[t] = row[t];
         mine[t].body = 0;
         mine[t].defined = 0;
     }
-    terms_of(maker, block->text, count_term, &counting);
-    return lexical_score(query, volume, node, mine);
+    analyze(maker, block->text, count_term, &counting);
+    return lexical_score(query, view, node, mine);
 }
 
-int kinds_best(const struct shelf *shelf, const struct volume *volume,
+int kinds_best(const struct snapshot *snapshot, const struct view *view,
                uint32_t node, kind_set kinds, const struct query *query,
-               const struct match *row, struct term_maker *maker,
+               const struct match *row, struct analyzer *maker,
                struct kind_block *ret, struct err *err)
 {
     struct content content;
     struct kind_block best = {.block = TREE_NONE};
-    int code = content_open(shelf, volume, node, &content, err);
+    int code = content_open(snapshot, view, node, &content, err);
     if (code && code != ERR_NOT_FOUND)
         return code;
     for (uint32_t b = 0; !code && b < content.node->block_count; b++) {
         const struct block *block = &content.node->blocks[b];
         if (!(kinds & kind_bit(block->kind)))
             continue;
-        double score = score_block(volume, node, query, row, block, maker);
+        double score = score_block(view, node, query, row, block, maker);
         if (best.block == TREE_NONE || score > best.score)
             best = (struct kind_block){b, score};
     }

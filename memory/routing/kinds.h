@@ -12,9 +12,9 @@ static inline kind_set kind_bit(int kind)
     return (kind_set)1 << kind;
 }
 
-/* ret: [outline->count], of each node's own blocks; belongs to the volume.  Read
+/* ret: [outline->count], of each node's own blocks; belongs to the view.  Read
  * from the store the first time that it is asked for. */
-int kinds_of(const struct shelf *shelf, const struct volume *volume,
+int kinds_of(const struct snapshot *snapshot, const struct view *view,
              const kind_set **ret, struct err *err);
 
 /* A node's best block of the kinds. */
@@ -24,9 +24,9 @@ struct kind_block {
 };
 
 /* `row`: the node's matches; maker: for the text's terms. */
-int kinds_best(const struct shelf *shelf, const struct volume *volume,
+int kinds_best(const struct snapshot *snapshot, const struct view *view,
                uint32_t node, kind_set kinds, const struct query *query,
-               const struct match *row, struct term_maker *maker,
+               const struct match *row, struct analyzer *maker,
                struct kind_block *ret, struct err *err);
 
 #endif

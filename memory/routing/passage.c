@@ -11,7 +11,7 @@
 
 /* A passage is a few sentences of one line: LEAST bytes when there are as
  * many, MOST at the most. */
-enum { PASSAGE_LEAST = 160, PASSAGE_MOST = 480 };
+enum { PASSAGE_MIN = 160, PASSAGE_MAX = 480 };
 
 /* What a term in the head of a definition (the term defined) is worth to the
  * sentences below it. */
@@ -20,16 +20,16 @@ static const double HEAD_SHARE = 0.8;
  * node's title, is worth to the sentences below. */
 static const double LABEL_SHARE = 0.8, TITLE_SHARE = 0.5;
 /* Hits whose score is below this share of the best are not quoted. */
-static const double LEAST_SHARE = 0.5;
+static const double MIN_SHARE = 0.5;
 /* Between equals: prose before tables and code, what stands first. */
-static const double PROSE = 1.15, ORDER = 0.002, MOST_ORDER = 0.1;
+static const double PROSE = 1.15, ORDER = 0.002, MAX_ORDER = 0.1;
 /* A quote of fewer bytes says little. */
 enum { SHORT = 40 };
 static const double SHORT_SHARE = 0.4;
 
 /* Terms of the query, a bit each. */
 typedef uint32_t term_set;
-static_assert(QUERY_MOST_TERMS <= 32, "a term_set has a bit for each");
+static_assert(QUERY_MAX_TERMS <= 32, "a term_set has a bit for each");
 
 struct sentence {
     size_t from, end; /* in the line */
@@ -38,7 +38,7 @@ struct sentence {
 
 struct choosing {
     const struct query *query;
-    struct term_maker *maker;
+    struct analyzer *maker;
     kind_set kinds; /* 0: any */
     const atomic_bool *cancel;
     term_set head;              /* in the head of the present block */
@@ -69,7 +69,7 @@ static void mark(void *context, const struct term_at *at)
 static term_set terms_in(const struct choosing *choosing, struct slice text)
 {
     struct marking marking = {.query = choosing->query};
-    terms_of(choosing->maker, text, mark, &marking);
+    analyze(choosing->maker, text, mark, &marking);
     return marking.terms;
 }
 
@@ -94,7 +94,7 @@ static void consider(struct choosing *choosing, const struct block *block,
     if (text.size < SHORT)
         score *= SHORT_SHARE;
     score -= choosing->order;
-    if (choosing->order < MOST_ORDER)
+    if (choosing->order < MAX_ORDER)
         choosing->order += ORDER;
     if (!choosing->block || score > choosing->best) {
         choosing->best = score;
@@ -103,13 +103,13 @@ static void consider(struct choosing *choosing, const struct block *block,
     }
 }
 
-/* At most PASSAGE_MOST bytes, cut between words. */
+/* At most PASSAGE_MAX bytes, cut between words. */
 static struct slice shorten(struct slice text)
 {
-    if (text.size <= PASSAGE_MOST)
+    if (text.size <= PASSAGE_MAX)
         return text;
-    size_t size = PASSAGE_MOST;
-    while (size > PASSAGE_LEAST && text.data[size] != ' ')
+    size_t size = PASSAGE_MAX;
+    while (size > PASSAGE_MIN && text.data[size] != ' ')
         size--;
     while (size && (text.data[size] & 0xC0) == 0x80)
         size--;
@@ -142,8 +142,8 @@ static void consider_line(struct choosing *choosing, const struct block *block,
         const struct sentence *beyond =
             choosing->sentences + choosing->sentence_count;
         term_set here = first->terms;
-        while (last + 1 < beyond && last->end - first->from < PASSAGE_LEAST &&
-               last[1].end - first->from <= PASSAGE_MOST)
+        while (last + 1 < beyond && last->end - first->from < PASSAGE_MIN &&
+               last[1].end - first->from <= PASSAGE_MAX)
             here |= (++last)->terms;
         struct slice window = {line.data + first->from,
                                last->end - first->from};
@@ -158,7 +158,7 @@ static void consider_line(struct choosing *choosing, const struct block *block,
 static void consider_block(struct choosing *choosing, const struct block *block)
 {
     choosing->head = 0;
-    if (block->kind == BLOCK_CODE && block->text.size <= PASSAGE_MOST) {
+    if (block->kind == BLOCK_CODE && block->text.size <= PASSAGE_MAX) {
         consider(choosing, block, block->text, terms_in(choosing, block->text));
         return;
     }
@@ -203,12 +203,12 @@ static bool is_repeated(const struct passages *passages, struct slice text)
     return false;
 }
 
-static int choose_one(const struct shelf *shelf, const struct route_hit *hit,
+static int choose_one(const struct snapshot *snapshot, const struct route_hit *hit,
                       struct choosing choosing, struct passages *passages,
                       struct err *err)
 {
     struct content content;
-    int code = content_open(shelf, hit->volume, hit->node, &content, err);
+    int code = content_open(snapshot, hit->view, hit->node, &content, err);
     if (code)
         return code;
     choosing.title = terms_in(&choosing, content.node->title);
@@ -224,9 +224,9 @@ static int choose_one(const struct shelf *shelf, const struct route_hit *hit,
         struct slice text = choosing.text;
         struct origin origin = choosing.block->origin;
         origin.file =
-            content_file(&content, hit->volume, hit->node, choosing.block);
+            content_file(&content, hit->view, hit->node, choosing.block);
         passages->items[passages->count++] = (struct passage){
-            .volume = hit->volume,
+            .view = hit->view,
             .node = hit->node,
             .text = {arena_copy(&passages->arena, text.data, text.size),
                      text.size},
@@ -254,22 +254,22 @@ static struct query query_of(const struct route_result *route)
     return query;
 }
 
-int passages_choose(const struct shelf *shelf, const struct route_result *route,
-                    size_t most, kind_set kinds, const atomic_bool *cancel,
+int passages_choose(const struct snapshot *snapshot, const struct route_result *route,
+                    size_t max, kind_set kinds, const atomic_bool *cancel,
                     struct passages *ret_passages, struct err *err)
 {
     struct query query = query_of(route);
-    struct term_maker *maker = term_maker_new();
+    struct analyzer *maker = analyzer_new();
     struct passages passages = {0};
-    passages.items = mem_alloc(most * sizeof *passages.items);
+    passages.items = mem_alloc(max * sizeof *passages.items);
     struct choosing choosing = {
         .query = &query, .maker = maker, .kinds = kinds, .cancel = cancel};
-    double least = route->count ? LEAST_SHARE * route->hits[0].score : 0;
+    double min = route->count ? MIN_SHARE * route->hits[0].score : 0;
     int code = 0;
-    for (size_t i = 0; i < route->count && passages.count < most && !code; i++)
-        if (route->hits[i].score >= least)
-            code = choose_one(shelf, &route->hits[i], choosing, &passages, err);
-    term_maker_free(maker);
+    for (size_t i = 0; i < route->count && passages.count < max && !code; i++)
+        if (route->hits[i].score >= min)
+            code = choose_one(snapshot, &route->hits[i], choosing, &passages, err);
+    analyzer_free(maker);
     query_free(&query);
     if (code)
         passages_free(&passages);

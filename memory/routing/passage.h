@@ -8,7 +8,7 @@
 #include "memory/routing/route.h"
 
 struct passage {
-    const struct volume *volume;
+    const struct view *view;
     uint32_t node;       /* in the outline */
     struct slice text;   /* within one line of one block: what is quoted */
     size_t at;           /* where it begins in the block's text */
@@ -28,8 +28,8 @@ struct passages {
  * node, none that says what one before it says, word for word, and none from hits that are far weaker than the strongest.  `kinds`:
  * only from blocks of these; 0: of all.  `cancel` (NULL: never) is polled:
  * ERR_CANCELLED. */
-int passages_choose(const struct shelf *shelf, const struct route_result *route,
-                    size_t most, kind_set kinds, const atomic_bool *cancel,
+int passages_choose(const struct snapshot *snapshot, const struct route_result *route,
+                    size_t max, kind_set kinds, const atomic_bool *cancel,
                     struct passages *ret_passages, struct err *err);
 void passages_free(struct passages *passages);
 

@@ -2,7 +2,7 @@
 
 #include "memory/routing/route_internal.h"
 
-enum { LEAST_DEPTH = 100 };
+enum { MIN_DEPTH = 100 };
 
 void ranking_add(struct ranking *ranking, size_t scope, uint32_t node,
                  double score)
@@ -39,32 +39,32 @@ static void sink(struct ranked *heap, size_t count, size_t at)
 }
 
 /* The first `most` stay, in no order: few of many that match are looked at. */
-static void keep_best(struct ranking *ranking, size_t most)
+static void keep_best(struct ranking *ranking, size_t max)
 {
     struct ranked *items = ranking->items;
-    for (size_t at = most / 2; at-- > 0;)
-        sink(items, most, at);
-    for (size_t i = most; i < ranking->count && most; i++) {
+    for (size_t at = max / 2; at-- > 0;)
+        sink(items, max, at);
+    for (size_t i = max; i < ranking->count && max; i++) {
         if (by_score(&items[i], &items[0]) > 0)
             continue;
         items[0] = items[i];
-        sink(items, most, 0);
+        sink(items, max, 0);
     }
-    ranking->count = most;
+    ranking->count = max;
 }
 
-void ranking_sort(struct ranking *ranking, size_t most)
+void ranking_sort(struct ranking *ranking, size_t max)
 {
-    if (ranking->count > most)
-        keep_best(ranking, most);
+    if (ranking->count > max)
+        keep_best(ranking, max);
     if (ranking->count)
         qsort(ranking->items, ranking->count, sizeof *ranking->items, by_score);
 }
 
 size_t ranking_depth(const struct routing *routing)
 {
-    size_t most = routing->request->most;
-    return most > LEAST_DEPTH ? most : LEAST_DEPTH;
+    size_t max = routing->request->max;
+    return max > MIN_DEPTH ? max : MIN_DEPTH;
 }
 
 /* ---- Fusing ---- */
@@ -137,7 +137,7 @@ struct scale {
  * to model and from question to question, so the 100th is worth 0. */
 static struct scale scale_of(const struct ranking *ranking, int which)
 {
-    size_t count = ranking->count < LEAST_DEPTH ? ranking->count : LEAST_DEPTH;
+    size_t count = ranking->count < MIN_DEPTH ? ranking->count : MIN_DEPTH;
     bool cosine = which == ROUTE_BY_DENSE || which == ROUTE_BY_TREE;
     if (!count)
         return (struct scale){0, 1};
@@ -179,17 +179,17 @@ size_t rankings_fuse(const struct ranking rankings[ROUTE_RANKINGS],
                      const struct route_weights *weights, struct fused **ret)
 {
     struct scale scales[ROUTE_RANKINGS];
-    size_t most = 0, count = 0;
+    size_t max = 0, count = 0;
     for (int r = 0; r < ROUTE_RANKINGS; r++) {
-        most += rankings[r].count;
+        max += rankings[r].count;
         scales[r] = scale_of(&rankings[r], r);
     }
-    struct fused *items = mem_alloc(most * sizeof *items);
-    most = put_together(rankings, items);
-    if (most)
-        qsort(items, most, sizeof *items, by_node);
-    most = merge_nodes(items, most);
-    for (size_t i = 0; i < most; i++) {
+    struct fused *items = mem_alloc(max * sizeof *items);
+    max = put_together(rankings, items);
+    if (max)
+        qsort(items, max, sizeof *items, by_node);
+    max = merge_nodes(items, max);
+    for (size_t i = 0; i < max; i++) {
         items[i].score = fused_score(&items[i], scales, weights);
         if (is_weighed(&items[i], weights))
             items[count++] = items[i];

@@ -34,7 +34,7 @@ static const struct route_weights embedding_weights = {
      [ROUTE_BY_TREE] = 0.15}};
 
 /* Chosen on questions about held-out manuals (docs/retrieval.md). */
-const double route_least_confidence = 0.5;
+const double route_min_confidence = 0.5;
 
 /* What terms of the question before count, where the one that follows it up
  * names a subject ("and for indexes?") and where not ("how do I turn it
@@ -55,22 +55,22 @@ static const double WORDLESS = 0.6;
 
 bool scope_accepts(const struct scope *scope, uint32_t node)
 {
-    const struct volume_node *n = &scope->volume->nodes[node];
+    const struct view_node *n = &scope->view->nodes[node];
     return node >= scope->from && node < scope->end &&
            (n->words || n->title_words) &&
            (scope->file == TREE_NONE || n->file == scope->file) &&
            (!scope->kinds || scope->kinds[node] & scope->wanted);
 }
 
-static void add_scope(struct routing *routing, const struct volume *volume,
+static void add_scope(struct routing *routing, const struct view *view,
                       uint32_t from, uint32_t end)
 {
     const char *path = routing->request->file;
-    uint32_t file = path ? volume_file(volume, path) : (uint32_t)TREE_NONE;
+    uint32_t file = path ? view_file(view, path) : (uint32_t)TREE_NONE;
     if (path && file == TREE_NONE)
         return;
     routing->scopes[routing->scope_count++] = (struct scope){
-        .volume = volume, .from = from, .end = end, .file = file};
+        .view = view, .from = from, .end = end, .file = file};
 }
 
 static bool is_asked(const struct route_request *request, const char *manual)
@@ -82,44 +82,44 @@ static bool is_asked(const struct route_request *request, const char *manual)
     return !request->manual_count || i < request->manual_count;
 }
 
-static int choose_scopes(struct routing *routing, const struct shelf *shelf,
+static int choose_scopes(struct routing *routing, const struct snapshot *snapshot,
                          struct err *err)
 {
     const struct route_request *request = routing->request;
-    routing->scopes = mem_alloc(shelf->count * sizeof *routing->scopes);
+    routing->scopes = mem_alloc(snapshot->count * sizeof *routing->scopes);
     if (request->under) {
-        const struct volume *volume;
+        const struct view *view;
         uint32_t node;
-        if (!shelf_find(shelf, request->under, &volume, &node))
-            return shelf_check(shelf, NULL, err)
+        if (!snapshot_find(snapshot, request->under, &view, &node))
+            return snapshot_check(snapshot, NULL, err)
                        ? ERR_STORE
                        : err_set(err, ERR_USAGE,
                                  "--under: no such node; lectern toc "
                                  "shows the nodes there are");
-        if (!is_asked(request, volume->manual.name))
+        if (!is_asked(request, view->manual.name))
             return err_set(err, ERR_USAGE,
                            "--under: the node is of %s, not of %s",
-                           volume->manual.name, request->manuals[0]);
-        add_scope(routing, volume, node, volume->outline->nodes[node].end);
+                           view->manual.name, request->manuals[0]);
+        add_scope(routing, view, node, view->outline->nodes[node].end);
     } else {
         for (size_t i = 0; i < request->manual_count; i++)
-            if (!shelf_volume(shelf, request->manuals[i]))
+            if (!snapshot_view(snapshot, request->manuals[i]))
                 return err_set(err, ERR_USAGE, "no manual named %s is indexed",
                                request->manuals[i]);
-        for (size_t i = 0; i < shelf->count; i++)
-            if (is_asked(request, shelf->volumes[i]->manual.name))
-                add_scope(routing, shelf->volumes[i], 0,
-                          shelf->volumes[i]->outline->count);
+        for (size_t i = 0; i < snapshot->count; i++)
+            if (is_asked(request, snapshot->views[i]->manual.name))
+                add_scope(routing, snapshot->views[i], 0,
+                          snapshot->views[i]->outline->count);
     }
     if (request->file && !routing->scope_count)
-        return shelf_check(shelf, NULL, err)
+        return snapshot_check(snapshot, NULL, err)
                    ? ERR_STORE
                    : err_set(err, ERR_USAGE, "no file %s is indexed",
                              request->file);
     return 0;
 }
 
-static int find_kinds(struct routing *routing, const struct shelf *shelf,
+static int find_kinds(struct routing *routing, const struct snapshot *snapshot,
                       struct err *err)
 {
     int code = 0;
@@ -127,7 +127,7 @@ static int find_kinds(struct routing *routing, const struct shelf *shelf,
         struct scope *scope = &routing->scopes[s];
         scope->wanted = routing->request->kinds;
         if (scope->wanted)
-            code = kinds_of(shelf, scope->volume, &scope->kinds, err);
+            code = kinds_of(snapshot, scope->view, &scope->kinds, err);
     }
     return code;
 }
@@ -224,20 +224,20 @@ static void carry_terms(struct routing *routing)
 /* Sub-trees that are preferred. */
 struct surroundings {
     const struct routing *routing;
-    const struct volume *volumes[ROUTE_MOST_NEAR];
-    uint32_t from[ROUTE_MOST_NEAR], end[ROUTE_MOST_NEAR];
+    const struct view *views[ROUTE_MAX_NEAR];
+    uint32_t from[ROUTE_MAX_NEAR], end[ROUTE_MAX_NEAR];
     size_t count;
 };
 
 /* Of a section: what is below its parent; of one at the top: its own. */
 static void add_surroundings(struct surroundings *all,
-                             const struct volume *volume, uint32_t node)
+                             const struct view *view, uint32_t node)
 {
-    const struct node *nodes = volume->outline->nodes;
+    const struct node *nodes = view->outline->nodes;
     uint32_t parent = nodes[node].parent;
     if (parent != TREE_NONE && parent != 0)
         node = parent;
-    all->volumes[all->count] = volume;
+    all->views[all->count] = view;
     all->from[all->count] = node;
     all->end[all->count++] = nodes[node].end;
 }
@@ -245,26 +245,26 @@ static void add_surroundings(struct surroundings *all,
 static double nearness(const void *context, const struct fused *item)
 {
     const struct surroundings *all = context;
-    const struct volume *volume = all->routing->scopes[item->scope].volume;
+    const struct view *view = all->routing->scopes[item->scope].view;
     for (size_t i = 0; i < all->count; i++)
-        if (all->volumes[i] == volume && item->node >= all->from[i] &&
+        if (all->views[i] == view && item->node >= all->from[i] &&
             item->node < all->end[i])
             return NEAR;
     return 0;
 }
 
 static void prefer_near(const struct routing *routing,
-                        const struct shelf *shelf, struct fused *fused,
+                        const struct snapshot *snapshot, struct fused *fused,
                         size_t count)
 {
     const struct route_context *context = routing->request->context;
     struct surroundings all = {.routing = routing};
     for (size_t i = 0; context && i < context->near_count; i++) {
-        const struct volume *volume;
+        const struct view *view;
         uint32_t node;
-        if (all.count < ROUTE_MOST_NEAR &&
-            shelf_find(shelf, context->near[i], &volume, &node))
-            add_surroundings(&all, volume, node);
+        if (all.count < ROUTE_MAX_NEAR &&
+            snapshot_find(snapshot, context->near[i], &view, &node))
+            add_surroundings(&all, view, node);
     }
     if (all.count)
         rankings_add(fused, count, nearness, &all);
@@ -283,7 +283,7 @@ static double named(const void *context, const struct fused *item)
         [NAME_PART] = NAMED_PART, [NAME_WHOLE] = NAMED};
     const struct naming *naming = context;
     const struct tree *outline =
-        naming->routing->scopes[item->scope].volume->outline;
+        naming->routing->scopes[item->scope].view->outline;
     bool same;
     enum name_match match =
         name_of_node(&naming->name, &outline->nodes[item->node], &same);
@@ -374,17 +374,17 @@ static bool is_acronym(const struct routing *routing,
                        const struct query_term *term)
 {
     struct acronym acronym = {slice_of(term->term), false};
-    struct term_maker *maker = term_maker_new();
+    struct analyzer *maker = analyzer_new();
     struct content content;
-    terms_of(maker, hit->volume->outline->nodes[hit->node].title, look_for_word,
+    analyze(maker, hit->view->outline->nodes[hit->node].title, look_for_word,
              &acronym);
     bool known =
-        !content_open(routing->shelf, hit->volume, hit->node, &content, NULL);
+        !content_open(routing->snapshot, hit->view, hit->node, &content, NULL);
     for (uint32_t b = 0; known && b < content.node->block_count; b++)
-        terms_of(maker, content.node->blocks[b].text, look_for_word, &acronym);
+        analyze(maker, content.node->blocks[b].text, look_for_word, &acronym);
     if (known)
         content_close(&content);
-    term_maker_free(maker);
+    analyzer_free(maker);
     return known && !acronym.word;
 }
 
@@ -398,7 +398,7 @@ static double confidence_in(const struct routing *routing,
     int subject = single_subject(query, row);
     double doubtful = coverage(query, row, true);
     if (subject < 0 || query->terms[subject].capitals ||
-        !(doubtful < route_least_confidence))
+        !(doubtful < route_min_confidence))
         return hit->coverage;
     return is_acronym(routing, hit, &query->terms[subject]) ? doubtful
                                                             : hit->coverage;
@@ -409,15 +409,15 @@ static void give_hits(struct routing *routing, const struct fused *fused,
 {
     struct route_result *result = routing->result;
     const struct query *query = &routing->query;
-    if (count > routing->request->most)
-        count = routing->request->most;
+    if (count > routing->request->max)
+        count = routing->request->max;
     result->hits = mem_alloc(count * sizeof *result->hits);
     for (size_t i = 0; i < count; i++) {
         const struct fused *item = &fused[i];
         const struct scope *scope = &routing->scopes[item->scope];
         const struct match *row = matches_row(&scope->matches, item->node);
         double covered = coverage(query, row, false);
-        result->hits[i] = (struct route_hit){.volume = scope->volume,
+        result->hits[i] = (struct route_hit){.view = scope->view,
                                              .node = item->node,
                                              .score = item->score,
                                              .coverage = covered,
@@ -433,24 +433,24 @@ static void give_hits(struct routing *routing, const struct fused *fused,
 }
 
 /* The blocks by which hits were scored, where only some kinds are wanted. */
-static int give_blocks(struct routing *routing, const struct shelf *shelf,
+static int give_blocks(struct routing *routing, const struct snapshot *snapshot,
                        const struct fused *fused, struct err *err)
 {
     struct route_result *result = routing->result;
     const struct query *query = &routing->query;
-    struct term_maker *maker = term_maker_new();
+    struct analyzer *maker = analyzer_new();
     int code = 0;
     for (size_t i = 0; i < result->count && !code; i++) {
         const struct scope *scope = &routing->scopes[fused[i].scope];
         struct route_hit *hit = &result->hits[i];
         struct kind_block best;
-        code = kinds_best(shelf, hit->volume, hit->node, scope->wanted, query,
+        code = kinds_best(snapshot, hit->view, hit->node, scope->wanted, query,
                           matches_row(&scope->matches, hit->node), maker, &best,
                           err);
         if (!code)
             hit->block = best.block;
     }
-    term_maker_free(maker);
+    analyzer_free(maker);
     return code;
 }
 
@@ -488,7 +488,7 @@ static void free_routing(struct routing *routing)
     query_free(&routing->query);
 }
 
-static int prepare(struct routing *routing, const struct shelf *shelf,
+static int prepare(struct routing *routing, const struct snapshot *snapshot,
                    struct err *err)
 {
     const char *query = routing->request->query;
@@ -496,33 +496,33 @@ static int prepare(struct routing *routing, const struct shelf *shelf,
     carry_terms(routing);
     if (!query[strspn(query, " \t\r\n")])
         return err_set(err, ERR_USAGE, "the question is empty");
-    int code = choose_scopes(routing, shelf, err);
+    int code = choose_scopes(routing, snapshot, err);
     if (!code)
-        code = find_kinds(routing, shelf, err);
+        code = find_kinds(routing, snapshot, err);
     if (code)
         return code;
     find_vectors(routing);
     code = check_dense(routing, err);
-    return code ? code : score_terms(routing, shelf, err);
+    return code ? code : score_terms(routing, snapshot, err);
 }
 
-int route_question(const struct shelf *shelf,
+int route_question(const struct snapshot *snapshot,
                    const struct route_request *request,
                    struct route_result *ret_result, struct err *err)
 {
     struct route_result result = {0};
     struct routing routing = {
-        .request = request, .shelf = shelf, .result = &result};
-    int code = prepare(&routing, shelf, err);
+        .request = request, .snapshot = snapshot, .result = &result};
+    int code = prepare(&routing, snapshot, err);
     if (!code) {
         struct fused *fused;
         size_t count = rank_all(&routing, &fused);
-        prefer_near(&routing, shelf, fused, count);
+        prefer_near(&routing, snapshot, fused, count);
         prefer_named(&routing, fused, count);
         give_hits(&routing, fused, count);
         give_terms(&routing);
         if (request->kinds)
-            code = give_blocks(&routing, shelf, fused, err);
+            code = give_blocks(&routing, snapshot, fused, err);
         free(fused);
     }
     free_routing(&routing);

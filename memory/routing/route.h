@@ -47,13 +47,13 @@ struct route_weights {
  * sections that answered them.  The terms of each count a share of what those of
  * its successor do, and what stands in or beside these sections is
  * preferred. */
-enum { ROUTE_MOST_NEAR = 8 };
+enum { ROUTE_MAX_NEAR = 8 };
 struct route_context {
     const char *const *questions; /* [question_count] */
     size_t question_count;
     bool names;           /* the question names a subject of its own */
     const uint64_t *near; /* [near_count] ids of nodes, those that are gone are
-                             passed over; at most ROUTE_MOST_NEAR */
+                             passed over; at most ROUTE_MAX_NEAR */
     size_t near_count;
 };
 
@@ -66,7 +66,7 @@ struct route_request {
     int mode;            /* enum route_mode */
     kind_set kinds;      /* only nodes that own a block of these, scored by the
                               best of them; 0: all */
-    size_t most;         /* hits wanted */
+    size_t max;         /* hits wanted */
     const float *vector; /* the question in key space; NULL: no model */
     struct hash128 policy; /* of the vectors that it may be compared with */
     bool embeds; /* the vector is of a model made to embed texts: its cosines
@@ -83,7 +83,7 @@ struct route_place {
 };
 
 struct route_hit {
-    const struct volume *volume;
+    const struct view *view;
     uint32_t node;
     double score;    /* fused; of no meaning beyond its order */
     double coverage; /* 0..1: share of the question's information (idf) whose
@@ -96,7 +96,7 @@ struct route_hit {
 /* One node that a descent looked at. */
 struct route_step {
     int ranking; /* ROUTE_BY_TERMS or ROUTE_BY_TREE */
-    const struct volume *volume;
+    const struct view *view;
     uint32_t node;
     uint32_t depth; /* level of the descent */
     double score;
@@ -138,12 +138,12 @@ struct route_result {
 /* ERR_USAGE: empty query, unknown manual, node or file.  ERR_MODEL: mode dense
  * without a vector, or where no manual has vectors for it.  No hit is not an
  * error.  Free the result with route_result_free. */
-int route_question(const struct shelf *shelf,
+int route_question(const struct snapshot *snapshot,
                    const struct route_request *request,
                    struct route_result *ret_result, struct err *err);
 void route_result_free(struct route_result *result);
 
 /* Below this confidence nothing in the manuals answers the question. */
-extern const double route_least_confidence;
+extern const double route_min_confidence;
 
 #endif

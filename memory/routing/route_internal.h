@@ -8,9 +8,9 @@
 #include "memory/routing/route.h"
 #include "memory/vectors/vectors.h"
 
-/* One volume under a question. */
+/* One view under a question. */
 struct scope {
-    const struct volume *volume;
+    const struct view *view;
     uint32_t from, end;            /* nodes that may be found: [from, end) */
     uint32_t file;                 /* only of this file; TREE_NONE: any */
     const kind_set *kinds;         /* [outline->count]; NULL: any will do */
@@ -28,7 +28,7 @@ struct scope {
 
 struct routing {
     const struct route_request *request;
-    const struct shelf *shelf;
+    const struct snapshot *snapshot;
     struct query query;
     struct scope *scopes; /* [scope_count] */
     size_t scope_count;
@@ -55,7 +55,7 @@ struct ranking {
 void ranking_add(struct ranking *ranking, size_t scope, uint32_t node,
                  double score);
 /* Best first, ties in document order; the first `most` stay. */
-void ranking_sort(struct ranking *ranking, size_t most);
+void ranking_sort(struct ranking *ranking, size_t max);
 
 /* How many of a ranking are fused: as many as are wanted, if that is more
  * than 100. */
@@ -84,9 +84,9 @@ void rankings_add(struct fused *items, size_t count,
 #define NOTHING (-HUGE_VAL)
 
 /* How a descent scores; NOTHING: no such thing is there. */
-struct descent {
+struct beam_search {
     int ranking; /* enum route_ranking */
-    /* Does it go through this volume? */
+    /* Does it go through this view? */
     bool (*enters)(const struct routing *routing, const struct scope *scope);
     /* A sub-tree, by which it is kept or pruned. */
     double (*branch)(const struct routing *routing, const struct scope *scope,
@@ -96,12 +96,12 @@ struct descent {
                    uint32_t node);
 };
 
-void descend(struct routing *routing, const struct descent *descent,
+void descend(struct routing *routing, const struct beam_search *beam_search,
              struct ranking *ranking);
 
 /* ---- By terms: route_terms.c; by vectors: route_vectors.c ---- */
 
-int score_terms(struct routing *routing, const struct shelf *shelf,
+int score_terms(struct routing *routing, const struct snapshot *snapshot,
                 struct err *err);
 void rank_lexical(struct routing *routing, struct ranking *ranking);
 void rank_terms(struct routing *routing, struct ranking *ranking);

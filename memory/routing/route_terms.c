@@ -9,7 +9,7 @@ static const double WHOLE_BRANCH = 0.3, CONTEXT = 0.1;
 
 /* Nodes whose blocks of the wanted kinds are looked at; of the rest title and
  * path alone count. */
-enum { MOST_LOOKED_AT = 100 };
+enum { MAX_LOOKED_AT = 100 };
 
 /* ---- Scores ---- */
 
@@ -19,11 +19,11 @@ static void weigh_terms(struct routing *routing)
     double owners = 0, words = 0;
     for (size_t s = 0; s < routing->scope_count; s++) {
         const struct scope *scope = &routing->scopes[s];
-        owners += scope->volume->owners;
-        words += scope->volume->owners * scope->volume->mean_words;
-        for (uint32_t n = 0; n < scope->volume->outline->count; n++) {
+        owners += scope->view->owners;
+        words += scope->view->owners * scope->view->mean_words;
+        for (uint32_t n = 0; n < scope->view->outline->count; n++) {
             if (!(scope->matches.found[n] & FOUND_OWN) ||
-                !scope->volume->nodes[n].words)
+                !scope->view->nodes[n].words)
                 continue;
             const struct match *row = matches_row(&scope->matches, n);
             for (size_t t = 0; t < query->count; t++)
@@ -36,18 +36,18 @@ static void weigh_terms(struct routing *routing)
 /* A sub-tree as one text: for every term the number of its nodes that hold it,
  * against the share that chance would give, saturated; the title of its own
  * root weighs more. */
-static void score_wholes(const struct query *query, struct scope *scope)
+static void score_subtrees(const struct query *query, struct scope *scope)
 {
-    const struct tree *outline = scope->volume->outline;
+    const struct tree *outline = scope->view->outline;
     size_t terms = query->count;
     float *held = mem_alloc(outline->count * terms * sizeof *held);
     bool *holds = mem_alloc(outline->count * sizeof *holds);
     for (uint32_t n = outline->count; n-- > 0;) {
         if (!holds[n] && !(scope->matches.found[n] & FOUND_OWN))
             continue;
-        uint32_t parent = scope->volume->nodes[n].parent;
+        uint32_t parent = scope->view->nodes[n].parent;
         const struct match *row = matches_row(&scope->matches, n);
-        double owners = scope->volume->nodes[n].owned;
+        double owners = scope->view->nodes[n].owned;
         float *mine = &held[n * terms];
         for (size_t t = 0; t < terms; t++) {
             mine[t] += match_holds(&row[t]);
@@ -72,8 +72,8 @@ static void score_wholes(const struct query *query, struct scope *scope)
  * and a little of the whole; 0: nothing in it can be found. */
 static void score_branches(struct scope *scope)
 {
-    const struct volume_node *nodes = scope->volume->nodes;
-    for (uint32_t n = scope->volume->outline->count; n-- > 0;) {
+    const struct view_node *nodes = scope->view->nodes;
+    for (uint32_t n = scope->view->outline->count; n-- > 0;) {
         double best =
             scope->branch[n] > scope->own[n] ? scope->branch[n] : scope->own[n];
         if (!(best > 0))
@@ -89,11 +89,11 @@ static int correct_terms(struct routing *routing, struct store_txn *txn,
                          struct err *err)
 {
     size_t count = routing->scope_count;
-    const struct volume **volumes = mem_alloc(count * sizeof(*volumes));
+    const struct view **views = mem_alloc(count * sizeof(*views));
     for (size_t s = 0; s < count; s++)
-        volumes[s] = routing->scopes[s].volume;
-    int code = query_correct(&routing->query, txn, volumes, count, err);
-    free(volumes);
+        views[s] = routing->scopes[s].view;
+    int code = query_correct(&routing->query, txn, views, count, err);
+    free(views);
     return code;
 }
 
@@ -102,23 +102,23 @@ static double score_heads(const struct routing *routing,
                           const struct scope *scope, uint32_t node)
 {
     const struct query *query = &routing->query;
-    struct match row[QUERY_MOST_TERMS];
+    struct match row[QUERY_MAX_TERMS];
     for (size_t t = 0; t < query->count; t++) {
         row[t] = matches_row(&scope->matches, node)[t];
         row[t].body = 0;
         row[t].defined = 0;
     }
-    return lexical_score(query, scope->volume, node, row);
+    return lexical_score(query, scope->view, node, row);
 }
 
 /* Where only some kinds of block are wanted, a node is worth its best one: the
  * nodes that are best by all of their text are looked at. */
-static int score_kinds(struct routing *routing, const struct shelf *shelf,
+static int score_kinds(struct routing *routing, const struct snapshot *snapshot,
                        struct err *err)
 {
     const struct query *query = &routing->query;
     struct ranking ranking = {0};
-    struct term_maker *maker = term_maker_new();
+    struct analyzer *maker = analyzer_new();
     int code = 0;
     for (size_t s = 0; s < routing->scope_count; s++) {
         struct scope *scope = &routing->scopes[s];
@@ -129,18 +129,18 @@ static int score_kinds(struct routing *routing, const struct shelf *shelf,
             scope->own[n] = score_heads(routing, scope, n);
         }
     }
-    ranking_sort(&ranking, MOST_LOOKED_AT);
+    ranking_sort(&ranking, MAX_LOOKED_AT);
     for (size_t i = 0; i < ranking.count && !code; i++) {
         struct scope *scope = &routing->scopes[ranking.items[i].scope];
         uint32_t n = ranking.items[i].node;
         struct kind_block best;
-        code = kinds_best(shelf, scope->volume, n, scope->wanted, query,
+        code = kinds_best(snapshot, scope->view, n, scope->wanted, query,
                           matches_row(&scope->matches, n), maker, &best, err);
         if (!code)
             scope->own[n] = best.score;
     }
     free(ranking.items);
-    term_maker_free(maker);
+    analyzer_free(maker);
     return code;
 }
 
@@ -155,21 +155,21 @@ static bool is_descended(const struct route_request *request)
 static bool may_score(const struct scope *scope, uint32_t n)
 {
     uint8_t found = scope->matches.found[n];
-    if (!scope->volume->nodes[n].words)
+    if (!scope->view->nodes[n].words)
         found &= FOUND_OWN;
     return found && scope_accepts(scope, n);
 }
 
-int score_terms(struct routing *routing, const struct shelf *shelf,
+int score_terms(struct routing *routing, const struct snapshot *snapshot,
                 struct err *err)
 {
     struct store_txn *txn;
-    int code = store_read(shelf->store, &txn, err);
+    int code = store_read(snapshot->store, &txn, err);
     if (code)
         return code;
     code = correct_terms(routing, txn, err);
     for (size_t s = 0; s < routing->scope_count && !code; s++)
-        code = lexical_match(txn, routing->scopes[s].volume, &routing->query,
+        code = lexical_match(txn, routing->scopes[s].view, &routing->query,
                              &routing->scopes[s].matches, err);
     store_end(txn);
     if (code)
@@ -177,21 +177,21 @@ int score_terms(struct routing *routing, const struct shelf *shelf,
     weigh_terms(routing);
     for (size_t s = 0; s < routing->scope_count; s++) {
         struct scope *scope = &routing->scopes[s];
-        uint32_t count = scope->volume->outline->count;
+        uint32_t count = scope->view->outline->count;
         scope->own = mem_alloc(count * sizeof *scope->own);
         scope->branch = mem_alloc(count * sizeof *scope->branch);
         for (uint32_t n = scope->from; n < scope->end; n++)
             if (may_score(scope, n))
-                scope->own[n] = lexical_score(&routing->query, scope->volume, n,
+                scope->own[n] = lexical_score(&routing->query, scope->view, n,
                                               matches_row(&scope->matches, n));
         scope->whole = mem_alloc(count * sizeof *scope->whole);
     }
     if (routing->request->kinds)
-        code = score_kinds(routing, shelf, err);
+        code = score_kinds(routing, snapshot, err);
     if (!is_descended(routing->request))
         return code;
     for (size_t s = 0; s < routing->scope_count && !code; s++) {
-        score_wholes(&routing->query, &routing->scopes[s]);
+        score_subtrees(&routing->query, &routing->scopes[s]);
         score_branches(&routing->scopes[s]);
     }
     return code;
@@ -226,7 +226,7 @@ static double leaf_score(const struct routing *routing,
                          const struct scope *scope, uint32_t node)
 {
     (void)routing;
-    uint32_t parent = scope->volume->outline->nodes[node].parent;
+    uint32_t parent = scope->view->outline->nodes[node].parent;
     double context = parent == TREE_NONE ? 0 : scope->whole[parent];
     return scope->own[node] > 0 ? scope->own[node] + CONTEXT * context
                                 : NOTHING;
@@ -234,7 +234,7 @@ static double leaf_score(const struct routing *routing,
 
 void rank_terms(struct routing *routing, struct ranking *ranking)
 {
-    static const struct descent by_terms = {ROUTE_BY_TERMS, enters,
+    static const struct beam_search by_terms = {ROUTE_BY_TERMS, enters,
                                             branch_score, leaf_score};
     descend(routing, &by_terms, ranking);
 }

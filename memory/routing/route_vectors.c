@@ -5,10 +5,10 @@
 
 static void find_holders(struct scope *scope)
 {
-    const struct tree *outline = scope->volume->outline;
+    const struct tree *outline = scope->view->outline;
     scope->holds = mem_alloc(outline->count * sizeof *scope->holds);
     for (uint32_t n = outline->count; n-- > 0;) {
-        uint32_t parent = scope->volume->nodes[n].parent;
+        uint32_t parent = scope->view->nodes[n].parent;
         if (scope_accepts(scope, n)) {
             scope->holds[n] = true;
             scope->rows += vectors_rows_of(scope->vectors, n);
@@ -23,7 +23,7 @@ void find_vectors(struct routing *routing)
     const struct route_request *request = routing->request;
     for (size_t s = 0; s < routing->scope_count && request->vector; s++) {
         struct scope *scope = &routing->scopes[s];
-        const struct vectors *vectors = scope->volume->vectors;
+        const struct vectors *vectors = scope->view->vectors;
         if (!vectors || !hash_equal(vectors_policy(vectors), request->policy))
             continue;
         scope->vectors = vectors;
@@ -33,16 +33,16 @@ void find_vectors(struct routing *routing)
 
 /* ---- Dense ---- */
 
-/* Which of the scopes is a volume's, of those with vectors. */
+/* Which of the scopes is a view's, of those with vectors. */
 struct accepting {
     const struct routing *routing;
-    size_t *scope_of; /* [shelf->count]; SIZE_MAX: none */
+    size_t *scope_of; /* [snapshot->count]; SIZE_MAX: none */
 };
 
-static bool accepts_of(void *context, size_t volume, uint32_t node)
+static bool accepts_of(void *context, size_t view, uint32_t node)
 {
     const struct accepting *accepting = context;
-    size_t scope = accepting->scope_of[volume];
+    size_t scope = accepting->scope_of[view];
     return scope != SIZE_MAX &&
            scope_accepts(&accepting->routing->scopes[scope], node);
 }
@@ -51,17 +51,17 @@ static void map_scopes(struct accepting *accepting)
 {
     const struct routing *routing = accepting->routing;
     accepting->scope_of =
-        mem_alloc(routing->shelf->count * sizeof *accepting->scope_of);
-    for (size_t v = 0; v < routing->shelf->count; v++) {
+        mem_alloc(routing->snapshot->count * sizeof *accepting->scope_of);
+    for (size_t v = 0; v < routing->snapshot->count; v++) {
         accepting->scope_of[v] = SIZE_MAX;
         for (size_t s = 0; s < routing->scope_count; s++)
-            if (routing->scopes[s].volume == routing->shelf->volumes[v] &&
+            if (routing->scopes[s].view == routing->snapshot->views[v] &&
                 routing->scopes[s].vectors)
                 accepting->scope_of[v] = s;
     }
 }
 
-static bool rank_by_index(struct routing *routing, size_t most,
+static bool rank_by_index(struct routing *routing, size_t max,
                           struct ranking *ranking)
 {
     struct route_dense *dense = &routing->result->dense;
@@ -72,14 +72,14 @@ static bool rank_by_index(struct routing *routing, size_t most,
                                 .rows = dense->rows,
                                 .accept = accepts_of,
                                 .context = &accepting,
-                                .most = most};
-    struct dense_hit *hits = mem_alloc(most * sizeof *hits);
+                                .max = max};
+    struct dense_hit *hits = mem_alloc(max * sizeof *hits);
     struct dense_trace trace;
     size_t count = 0;
     bool found =
-        dense_search(routing->shelf->dense, &query, hits, &count, &trace);
+        dense_search(routing->snapshot->dense, &query, hits, &count, &trace);
     for (size_t i = 0; i < count && found; i++)
-        ranking_add(ranking, accepting.scope_of[hits[i].volume], hits[i].node,
+        ranking_add(ranking, accepting.scope_of[hits[i].view], hits[i].node,
                     (double)hits[i].score);
     if (found)
         *dense = (struct route_dense){dense->rows, trace.lists, trace.probes,
@@ -94,17 +94,17 @@ static bool accepts(void *context, uint32_t node)
     return scope_accepts(context, node);
 }
 
-static void rank_by_rows(struct routing *routing, size_t most,
+static void rank_by_rows(struct routing *routing, size_t max,
                          struct ranking *ranking)
 {
-    struct vector_hit *hits = mem_alloc(most * sizeof *hits);
+    struct vector_hit *hits = mem_alloc(max * sizeof *hits);
     for (size_t s = 0; s < routing->scope_count; s++) {
         struct scope *scope = &routing->scopes[s];
         size_t count = 0;
         if (scope->vectors)
             count = vectors_search(scope->vectors, routing->request->vector,
                                    scope->from, scope->end, accepts, scope,
-                                   most, hits);
+                                   max, hits);
         for (size_t i = 0; i < count; i++)
             ranking_add(ranking, s, hits[i].node, (double)hits[i].score);
     }
@@ -113,12 +113,12 @@ static void rank_by_rows(struct routing *routing, size_t most,
 
 void rank_dense(struct routing *routing, struct ranking *ranking)
 {
-    size_t most = ranking_depth(routing);
+    size_t max = ranking_depth(routing);
     for (size_t s = 0; s < routing->scope_count; s++)
         routing->result->dense.rows += routing->scopes[s].rows;
-    if (!rank_by_index(routing, most, ranking))
-        rank_by_rows(routing, most, ranking);
-    ranking_sort(ranking, most);
+    if (!rank_by_index(routing, max, ranking))
+        rank_by_rows(routing, max, ranking);
+    ranking_sort(ranking, max);
 }
 
 /* ---- Descent by memories ---- */
@@ -154,7 +154,7 @@ static double leaf_score(const struct routing *routing,
 
 void rank_tree(struct routing *routing, struct ranking *ranking)
 {
-    static const struct descent by_memories = {ROUTE_BY_TREE, enters,
+    static const struct beam_search by_memories = {ROUTE_BY_TREE, enters,
                                                branch_score, leaf_score};
     descend(routing, &by_memories, ranking);
 }

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { PLACES = 32, MOST_BYTES = 64 << 20 };
+enum { PLACES = 32, MAX_BYTES = 64 << 20 };
 
 struct shelved {
     struct tree *tree; /* or the part of it that begins with node `first` */
@@ -81,17 +81,17 @@ static struct shelved **make_room(struct contents *contents, size_t bytes)
             else if (!oldest || (*place)->used_at < (*oldest)->used_at)
                 oldest = place;
         }
-        if (free_place && (contents->bytes + bytes <= MOST_BYTES || !oldest))
+        if (free_place && (contents->bytes + bytes <= MAX_BYTES || !oldest))
             return free_place;
         put_out(contents, oldest);
     }
 }
 
-static int read_tree(const struct shelf *shelf, struct hash128 name,
+static int read_tree(const struct snapshot *snapshot, struct hash128 name,
                      uint32_t node, struct shelved *ret, struct err *err)
 {
     struct store_txn *txn;
-    int code = store_read(shelf->store, &txn, err);
+    int code = store_read(snapshot->store, &txn, err);
     if (code)
         return code;
     *ret = (struct shelved){.name = name, .in_place = true};
@@ -109,7 +109,7 @@ static int read_tree(const struct shelf *shelf, struct hash128 name,
 }
 
 /* Decodes outside the lock; of two threads that do so at once one's is kept. */
-static int take(const struct shelf *shelf, struct contents *contents,
+static int take(const struct snapshot *snapshot, struct contents *contents,
                 struct hash128 name, uint32_t node, struct shelved **ret,
                 struct err *err)
 {
@@ -118,7 +118,7 @@ static int take(const struct shelf *shelf, struct contents *contents,
     struct shelved *shelved = find(contents, name, node);
     if (!shelved) {
         pthread_mutex_unlock(&contents->lock);
-        int code = read_tree(shelf, name, node, &read, err);
+        int code = read_tree(snapshot, name, node, &read, err);
         if (code)
             return code;
         pthread_mutex_lock(&contents->lock);
@@ -139,17 +139,17 @@ static int take(const struct shelf *shelf, struct contents *contents,
     return 0;
 }
 
-int content_open(const struct shelf *shelf, const struct volume *volume,
+int content_open(const struct snapshot *snapshot, const struct view *view,
                  uint32_t node, struct content *ret, struct err *err)
 {
-    const struct tree *outline = volume->outline;
+    const struct tree *outline = view->outline;
     const struct node *n = &outline->nodes[node];
-    struct contents *contents = library_contents(shelf->library);
+    struct contents *contents = library_contents(snapshot->library);
     *ret = (struct content){.of = contents};
     if (n->source_tree == TREE_NONE || n->source_tree >= outline->file_count)
         return err_set(err, ERR_NOT_FOUND,
                        "the node has no content of its own");
-    int code = take(shelf, contents, volume->files[n->source_tree].tree,
+    int code = take(snapshot, contents, view->files[n->source_tree].tree,
                     n->source_node, &ret->held, err);
     if (code)
         return code;
@@ -162,15 +162,15 @@ int content_open(const struct shelf *shelf, const struct volume *volume,
 }
 
 uint32_t content_file(const struct content *content,
-                      const struct volume *volume, uint32_t node,
+                      const struct view *view, uint32_t node,
                       const struct block *block)
 {
-    uint32_t own = volume->outline->nodes[node].source_tree;
+    uint32_t own = view->outline->nodes[node].source_tree;
     const struct tree *tree = content->held->tree;
     uint32_t file = block->origin.file;
     if (!file || file >= tree->file_count)
         return own;
-    uint32_t found = volume_file(volume, tree->files[file].data);
+    uint32_t found = view_file(view, tree->files[file].data);
     return found == TREE_NONE ? own : found;
 }
 

@@ -16,15 +16,15 @@ struct content {
 };
 
 /* ERR_NOT_FOUND when the outline's node has no content of its own.  What is
- * opened must be closed before the shelf is released; closing twice, or what
+ * opened must be closed before the snapshot is released; closing twice, or what
  * failed to open, does nothing. */
-int content_open(const struct shelf *shelf, const struct volume *volume,
+int content_open(const struct snapshot *snapshot, const struct view *view,
                  uint32_t node, struct content *ret, struct err *err);
 void content_close(struct content *content);
 
 /* The outline's file in which a block of the node stands. */
 uint32_t content_file(const struct content *content,
-                      const struct volume *volume, uint32_t node,
+                      const struct view *view, uint32_t node,
                       const struct block *block);
 
 /* The decoded trees of one library (library.c). */

@@ -13,8 +13,8 @@
 
 struct library {
     struct store *store;
-    pthread_mutex_t lock; /* which shelf is the present one */
-    struct shelf *shelf;
+    pthread_mutex_t lock; /* which snapshot is the present one */
+    struct snapshot *snapshot;
     struct dense_index *index; /* of vectors; NULL: none */
     struct contents *contents;
     size_t shelves; /* that somebody holds, the present one included */
@@ -23,108 +23,108 @@ struct library {
 /* Counts of references are few and short: one lock for all. */
 static pthread_mutex_t references = PTHREAD_MUTEX_INITIALIZER;
 
-static void volume_release(struct volume *volume)
+static void view_unref(struct view *view)
 {
-    struct volume *of = volume->of;
-    if (--volume->references)
+    struct view *of = view->of;
+    if (--view->references)
         return;
-    volume_free(volume);
+    view_free(view);
     if (of && --of->references == 0)
-        volume_free(of);
+        view_free(of);
 }
 
-static void shelf_free(struct shelf *shelf)
+static void snapshot_free(struct snapshot *snapshot)
 {
-    dense_free(shelf->dense);
-    for (size_t i = 0; i < shelf->count; i++)
-        volume_release(shelf->volumes[i]);
-    for (size_t i = 0; i < shelf->damaged_count; i++) {
-        free(shelf->damaged[i].name);
-        free(shelf->damaged[i].why);
+    dense_free(snapshot->dense);
+    for (size_t i = 0; i < snapshot->count; i++)
+        view_unref(snapshot->views[i]);
+    for (size_t i = 0; i < snapshot->damaged_count; i++) {
+        free(snapshot->damaged[i].name);
+        free(snapshot->damaged[i].why);
     }
-    free(shelf->damaged);
-    shelf->library->shelves--;
-    free(shelf->volumes);
-    free(shelf);
+    free(snapshot->damaged);
+    snapshot->library->shelves--;
+    free(snapshot->views);
+    free(snapshot);
 }
 
-void shelf_release(struct shelf *shelf)
+void snapshot_unref(struct snapshot *snapshot)
 {
     pthread_mutex_lock(&references);
-    if (--shelf->references == 0)
-        shelf_free(shelf);
+    if (--snapshot->references == 0)
+        snapshot_free(snapshot);
     pthread_mutex_unlock(&references);
 }
 
-struct shelf *library_shelf(struct library *library)
+struct snapshot *library_snapshot(struct library *library)
 {
     pthread_mutex_lock(&library->lock);
-    struct shelf *shelf = library->shelf;
+    struct snapshot *snapshot = library->snapshot;
     pthread_mutex_lock(&references);
-    shelf->references++;
+    snapshot->references++;
     pthread_mutex_unlock(&references);
     pthread_mutex_unlock(&library->lock);
-    return shelf;
+    return snapshot;
 }
 
-/* ---- The next shelf ---- */
+/* ---- The next snapshot ---- */
 
 /* `name` (NULL: it is not known) is taken. */
-static void note_damaged(struct shelf *shelf, char *name, const struct err *why)
+static void note_damaged(struct snapshot *snapshot, char *name, const struct err *why)
 {
-    shelf->damaged = mem_resize(shelf->damaged, shelf->damaged_count + 1,
-                                sizeof *shelf->damaged);
-    shelf->damaged[shelf->damaged_count++] =
+    snapshot->damaged = mem_resize(snapshot->damaged, snapshot->damaged_count + 1,
+                                sizeof *snapshot->damaged);
+    snapshot->damaged[snapshot->damaged_count++] =
         (struct damaged_manual){name, mem_strdup(why->message)};
 }
 
 /* NULL: it is damaged, and the others must not go down with it. */
-static struct volume *try_volume(struct shelf *shelf, struct store_txn *txn,
+static struct view *try_view(struct snapshot *snapshot, struct store_txn *txn,
                                  struct manual *manual)
 {
-    struct volume *volume = NULL;
+    struct view *view = NULL;
     struct err err;
     char *name = mem_strdup(manual->name);
-    if (!volume_read(txn, manual, &volume, &err)) {
+    if (!view_read(txn, manual, &view, &err)) {
         free(name);
-        return volume;
+        return view;
     }
     log_error("%s is damaged and cannot be asked (lectern verify --repair): %s",
               name, err.message);
-    note_damaged(shelf, name, &err);
+    note_damaged(snapshot, name, &err);
     return NULL;
 }
 
-static struct volume *same_generation(const struct shelf *old,
+static struct view *same_generation(const struct snapshot *old,
                                       const struct manual *manual)
 {
     for (size_t i = 0; old && i < old->count; i++)
-        if (old->volumes[i]->manual.id == manual->id &&
-            old->volumes[i]->manual.generation == manual->generation &&
-            old->volumes[i]->manual.all_links == manual->all_links &&
-            !strcmp(old->volumes[i]->manual.name, manual->name))
-            return old->volumes[i];
+        if (old->views[i]->manual.id == manual->id &&
+            old->views[i]->manual.generation == manual->generation &&
+            old->views[i]->manual.all_links == manual->all_links &&
+            !strcmp(old->views[i]->manual.name, manual->name))
+            return old->views[i];
     return NULL;
 }
 
 /* The old one, or what shares all but the vectors with it; NULL: it is of another
  * generation. */
-static struct volume *old_volume(const struct shelf *old,
+static struct view *old_view(const struct snapshot *old,
                                  struct store_txn *txn, struct manual *manual)
 {
-    struct volume *same = same_generation(old, manual);
+    struct view *same = same_generation(old, manual);
     if (!same || same->manual.vectors == manual->vectors)
         return same;
-    struct volume *of = same->of ? same->of : same;
+    struct view *of = same->of ? same->of : same;
     pthread_mutex_lock(&references);
     of->references++;
-    struct volume *volume = volume_share(of);
+    struct view *view = view_share(of);
     pthread_mutex_unlock(&references);
-    volume_take_vectors(txn, manual, volume);
-    return volume;
+    view_take_vectors(txn, manual, view);
+    return view;
 }
 
-static int fill_shelf(struct shelf *shelf, const struct shelf *old,
+static int fill_snapshot(struct snapshot *snapshot, const struct snapshot *old,
                       struct store_txn *txn, struct err *err)
 {
     struct manual *manuals;
@@ -134,21 +134,21 @@ static int fill_shelf(struct shelf *shelf, const struct shelf *old,
     if (code)
         return code;
     if (store_check_manuals(txn, count, &damage))
-        note_damaged(shelf, NULL, &damage);
-    shelf->volumes = mem_alloc(count * sizeof(struct volume *));
+        note_damaged(snapshot, NULL, &damage);
+    snapshot->views = mem_alloc(count * sizeof(struct view *));
     for (size_t i = 0; i < count; i++) {
-        struct volume *volume = old_volume(old, txn, &manuals[i]);
-        if (!volume && manuals[i].generation)
-            volume = try_volume(shelf, txn, &manuals[i]);
+        struct view *view = old_view(old, txn, &manuals[i]);
+        if (!view && manuals[i].generation)
+            view = try_view(snapshot, txn, &manuals[i]);
         manual_free(&manuals[i]);
-        if (!volume)
+        if (!view)
             continue;
         pthread_mutex_lock(&references);
-        volume->references++;
+        view->references++;
         pthread_mutex_unlock(&references);
-        shelf->volumes[shelf->count++] = volume;
-        if (volume->manual.generation > shelf->generation)
-            shelf->generation = volume->manual.generation;
+        snapshot->views[snapshot->count++] = view;
+        if (view->manual.generation > snapshot->generation)
+            snapshot->generation = view->manual.generation;
     }
     free(manuals);
     return code;
@@ -168,64 +168,64 @@ int library_refresh(struct library *library, struct err *err)
     int code = store_read(library->store, &txn, err);
     if (code)
         return code;
-    struct shelf *shelf = mem_alloc(sizeof *shelf);
-    shelf->store = library->store;
-    shelf->library = library;
-    shelf->references = 1;
+    struct snapshot *snapshot = mem_alloc(sizeof *snapshot);
+    snapshot->store = library->store;
+    snapshot->library = library;
+    snapshot->references = 1;
     pthread_mutex_lock(&references);
     library->shelves++;
     pthread_mutex_unlock(&references);
-    struct shelf *old = library->shelf ? library_shelf(library) : NULL;
-    code = fill_shelf(shelf, old, txn, err);
+    struct snapshot *old = library->snapshot ? library_snapshot(library) : NULL;
+    code = fill_snapshot(snapshot, old, txn, err);
     store_end(txn);
     if (!code) {
         struct dense_index *index = present_index(library);
-        shelf->dense = dense_new(index, shelf->volumes, shelf->count);
-        dense_index_release(index);
+        snapshot->dense = dense_new(index, snapshot->views, snapshot->count);
+        dense_index_unref(index);
         pthread_mutex_lock(&library->lock);
-        struct shelf *before = library->shelf;
-        library->shelf = shelf;
-        shelf = before;
+        struct snapshot *before = library->snapshot;
+        library->snapshot = snapshot;
+        snapshot = before;
         pthread_mutex_unlock(&library->lock);
     }
-    if (shelf)
-        shelf_release(shelf);
+    if (snapshot)
+        snapshot_unref(snapshot);
     if (old)
-        shelf_release(old);
+        snapshot_unref(old);
     return code;
 }
 
 bool library_wants_index(struct library *library)
 {
-    struct shelf *shelf = library_shelf(library);
-    bool due = dense_is_due(shelf->dense);
-    shelf_release(shelf);
+    struct snapshot *snapshot = library_snapshot(library);
+    bool due = dense_is_due(snapshot->dense);
+    snapshot_unref(snapshot);
     return due;
 }
 
-/* Without their shelf, which would keep what it refers to from being collected. */
-static struct volume **keep_volumes(struct library *library, size_t *ret_count)
+/* Without their snapshot, which would keep what it refers to from being collected. */
+static struct view **keep_views(struct library *library, size_t *ret_count)
 {
-    struct shelf *shelf = library_shelf(library);
-    struct volume **volumes = mem_alloc(shelf->count * sizeof *volumes);
+    struct snapshot *snapshot = library_snapshot(library);
+    struct view **views = mem_alloc(snapshot->count * sizeof *views);
     pthread_mutex_lock(&references);
-    for (size_t i = 0; i < shelf->count; i++) {
-        volumes[i] = shelf->volumes[i];
-        volumes[i]->references++;
+    for (size_t i = 0; i < snapshot->count; i++) {
+        views[i] = snapshot->views[i];
+        views[i]->references++;
     }
     pthread_mutex_unlock(&references);
-    *ret_count = shelf->count;
-    shelf_release(shelf);
-    return volumes;
+    *ret_count = snapshot->count;
+    snapshot_unref(snapshot);
+    return views;
 }
 
-static void release_volumes(struct volume **volumes, size_t count)
+static void release_views(struct view **views, size_t count)
 {
     pthread_mutex_lock(&references);
     for (size_t i = 0; i < count; i++)
-        volume_release(volumes[i]);
+        view_unref(views[i]);
     pthread_mutex_unlock(&references);
-    free(volumes);
+    free(views);
 }
 
 int library_index(struct library *library, const atomic_bool *cancel,
@@ -233,16 +233,16 @@ int library_index(struct library *library, const atomic_bool *cancel,
 {
     struct dense_index *index;
     size_t count;
-    struct volume **volumes = keep_volumes(library, &count);
-    int code = dense_index_make(volumes, count, cancel, &index, err);
-    release_volumes(volumes, count);
+    struct view **views = keep_views(library, &count);
+    int code = dense_index_make(views, count, cancel, &index, err);
+    release_views(views, count);
     if (code)
         return code;
     pthread_mutex_lock(&library->lock);
     struct dense_index *before = library->index;
     library->index = index;
     pthread_mutex_unlock(&library->lock);
-    dense_index_release(before);
+    dense_index_unref(before);
     return 0;
 }
 
@@ -276,8 +276,8 @@ void library_close(struct library *library)
 {
     if (!library)
         return;
-    shelf_release(library->shelf);
-    dense_index_release(library->index);
+    snapshot_unref(library->snapshot);
+    dense_index_unref(library->index);
     contents_free(library->contents);
     pthread_mutex_destroy(&library->lock);
     free(library);
@@ -290,29 +290,29 @@ struct contents *library_contents(struct library *library)
 
 /* ---- Finding ---- */
 
-const struct volume *shelf_volume(const struct shelf *shelf, const char *name)
+const struct view *snapshot_view(const struct snapshot *snapshot, const char *name)
 {
-    for (size_t i = 0; i < shelf->count; i++)
-        if (!strcmp(shelf->volumes[i]->manual.name, name))
-            return shelf->volumes[i];
+    for (size_t i = 0; i < snapshot->count; i++)
+        if (!strcmp(snapshot->views[i]->manual.name, name))
+            return snapshot->views[i];
     return NULL;
 }
 
-const struct damaged_manual *shelf_damaged(const struct shelf *shelf,
+const struct damaged_manual *snapshot_damaged(const struct snapshot *snapshot,
                                            const char *name)
 {
-    for (size_t i = 0; i < shelf->damaged_count; i++)
-        if (!name || !shelf->damaged[i].name ||
-            !strcmp(name, shelf->damaged[i].name))
-            return &shelf->damaged[i];
+    for (size_t i = 0; i < snapshot->damaged_count; i++)
+        if (!name || !snapshot->damaged[i].name ||
+            !strcmp(name, snapshot->damaged[i].name))
+            return &snapshot->damaged[i];
     return NULL;
 }
 
-int shelf_check(const struct shelf *shelf, const char *name, struct err *err)
+int snapshot_check(const struct snapshot *snapshot, const char *name, struct err *err)
 {
-    const struct damaged_manual *damaged = shelf_damaged(shelf, name);
+    const struct damaged_manual *damaged = snapshot_damaged(snapshot, name);
     if (!damaged)
-        return store_check(shelf->store, false, err);
+        return store_check(snapshot->store, false, err);
     if (damaged->name)
         return err_set(err, ERR_STORE,
                        "the manual %.200s is damaged in the store (%.300s): "
@@ -341,14 +341,14 @@ bool node_parse(const char *name, uint64_t *ret_id)
     return true;
 }
 
-bool shelf_find(const struct shelf *shelf, uint64_t id,
-                const struct volume **ret_volume, uint32_t *ret_node)
+bool snapshot_find(const struct snapshot *snapshot, uint64_t id,
+                const struct view **ret_view, uint32_t *ret_node)
 {
-    for (size_t i = 0; i < shelf->count; i++) {
-        uint32_t node = volume_find(shelf->volumes[i], id);
+    for (size_t i = 0; i < snapshot->count; i++) {
+        uint32_t node = view_find(snapshot->views[i], id);
         if (node == TREE_NONE)
             continue;
-        *ret_volume = shelf->volumes[i];
+        *ret_view = snapshot->views[i];
         *ret_node = node;
         return true;
     }

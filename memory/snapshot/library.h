@@ -1,7 +1,7 @@
 /* What is open for reading: the current generation of every manual, held in
  * memory without its text.
  *
- * A `struct shelf` is one moment of the library: immutable, shared by
+ * A `struct snapshot` is one moment of the library: immutable, shared by
  * reference counts, so a question reads the same generation from its first
  * score to its last citation while the indexer puts the next one in place. */
 #ifndef MEMORY_SNAPSHOT_LIBRARY_H
@@ -14,28 +14,28 @@
 #include "tree/tree.h"
 
 /* A manual's generation. */
-struct volume {
+struct view {
     struct manual manual;
     struct tree *outline;          /* files: paths relative to manual.root */
     struct file *files;            /* [outline->file_count], in the same order:
                                  outline file i is files[i] */
-    struct volume_id *by_id;       /* [outline->count], by ascending id */
-    struct volume_anchor *anchors; /* [anchor_count], by hash, then node */
+    struct view_id *by_id;       /* [outline->count], by ascending id */
+    struct view_anchor *anchors; /* [anchor_count], by hash, then node */
     size_t anchor_count;
-    struct volume_node *nodes; /* [outline->count] */
+    struct view_node *nodes; /* [outline->count] */
     double mean_words;         /* of sections that own content, entries aside */
     double mean_title_words;
     uint32_t owners;         /* nodes that own content */
     struct vectors *vectors; /* NULL: no memories yet */
-    struct volume_kinds *kinds;
-    struct volume *of; /* all but `manual` and `vectors` is of this one,
+    struct view_kinds *kinds;
+    struct view *of; /* all but `manual` and `vectors` is of this one,
                                 the same generation; NULL: its own */
     int references;    /* kept by library.c */
 };
 
 /* What a search by words reads of every node, close together: the outline's
  * own are too large to walk through for each question. */
-struct volume_node {
+struct view_node {
     uint32_t parent; /* TREE_NONE: the root */
     uint32_t file;   /* TREE_NONE: none */
     uint32_t words;  /* of own content; 0: it owns none */
@@ -46,17 +46,17 @@ struct volume_node {
 };
 
 /* Made when it is first wanted (kinds.h). */
-struct volume_kinds {
+struct view_kinds {
     _Atomic(uint32_t *) sets; /* [outline->count]; NULL: not yet */
 };
 
 /* A place that a link can name: a file, or an anchor in it. */
-struct volume_anchor {
+struct view_anchor {
     uint64_t hash; /* of the file's index and the anchor ("": the file) */
     uint32_t node;
 };
 
-struct volume_id {
+struct view_id {
     uint64_t id;
     uint32_t node;
 };
@@ -67,9 +67,9 @@ struct damaged_manual {
     char *why;
 };
 
-struct shelf {
+struct snapshot {
     struct store *store;
-    struct volume **volumes; /* [count], manuals with a generation */
+    struct view **views; /* [count], manuals with a generation */
     size_t count;
     struct damaged_manual *damaged; /* [damaged_count], not among the volumes */
     size_t damaged_count;
@@ -85,9 +85,9 @@ int library_open(struct store *store, struct library **ret_library,
                  struct err *err);
 void library_close(struct library *library);
 
-/* The present shelf; give it back with shelf_release. */
-struct shelf *library_shelf(struct library *library);
-void shelf_release(struct shelf *shelf);
+/* The present snapshot; give it back with snapshot_unref. */
+struct snapshot *library_snapshot(struct library *library);
+void snapshot_unref(struct snapshot *snapshot);
 
 /* Reads the manuals' generations anew (those that did not change are kept). */
 int library_refresh(struct library *library, struct err *err);
@@ -95,52 +95,52 @@ int library_refresh(struct library *library, struct err *err);
 /* The index by which many vectors are searched (dense.h) is not there, or too
  * old. */
 bool library_wants_index(struct library *library);
-/* Makes it of the present shelf: shelves that library_refresh makes from then on
+/* Makes it of the present snapshot: shelves that library_refresh makes from then on
  * have it.  Any thread, one at a time; it takes seconds.  ERR_CANCELLED. */
 int library_index(struct library *library, const atomic_bool *cancel,
                   struct err *err);
 
-/* True when nobody holds a shelf other than the present one, so that what only
+/* True when nobody holds a snapshot other than the present one, so that what only
  * older generations refer to may be collected. */
 bool library_is_settled(struct library *library);
 
 /* The decoded trees it keeps (content.h). */
 struct contents *library_contents(struct library *library);
 
-/* NULL: no manual of that name on the shelf. */
-const struct volume *shelf_volume(const struct shelf *shelf, const char *name);
+/* NULL: no manual of that name on the snapshot. */
+const struct view *snapshot_view(const struct snapshot *snapshot, const char *name);
 
-/* Why the one called `name` (NULL: any) is not on the shelf, though the store has
+/* Why the one called `name` (NULL: any) is not on the snapshot, though the store has
  * it; NULL: it is, or there is none. */
-const struct damaged_manual *shelf_damaged(const struct shelf *shelf,
+const struct damaged_manual *snapshot_damaged(const struct snapshot *snapshot,
                                            const char *name);
 
 /* Tells what is not found because of damage from what is not there; to be asked
  * before "nothing" is said.  ERR_STORE, with the manual's name and why, when the
  * one called `name` (NULL: any) is damaged, or the store's pages are (store_check).
  */
-int shelf_check(const struct shelf *shelf, const char *name, struct err *err);
+int snapshot_check(const struct snapshot *snapshot, const char *name, struct err *err);
 
 /* Node ids as others see them: "n" and the number. */
 void node_name(uint64_t id, char name[24]);
 bool node_parse(const char *name, uint64_t *ret_id);
 
 /* Where an id is now; false: no such node in any current generation. */
-bool shelf_find(const struct shelf *shelf, uint64_t id,
-                const struct volume **ret_volume, uint32_t *ret_node);
+bool snapshot_find(const struct snapshot *snapshot, uint64_t id,
+                const struct view **ret_view, uint32_t *ret_node);
 
 /* Titles from the top to the node itself; the manual's own root is left out
  * (unless it is the node).  ret: array of [*ret_count] node indices, freed by
  * the caller. */
-uint32_t *volume_path(const struct volume *volume, uint32_t node,
+uint32_t *view_path(const struct view *view, uint32_t node,
                       size_t *ret_count);
 
 /* Index of the file with this path; TREE_NONE: none. */
-uint32_t volume_file(const struct volume *volume, const char *path);
+uint32_t view_file(const struct view *view, const char *path);
 
 /* Where a link of `node` leads within the manual: file, anchor resolved
  * against the node's file; TREE_NONE when it leads elsewhere or nowhere. */
-uint32_t volume_follow(const struct volume *volume, uint32_t node,
+uint32_t view_follow(const struct view *view, uint32_t node,
                        struct slice url);
 
 #endif

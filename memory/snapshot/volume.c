@@ -9,43 +9,43 @@
 #include "memory/lexical/analyze.h"
 #include "memory/vectors/vectors.h"
 
-static void free_generation(struct volume *volume)
+static void free_generation(struct view *view)
 {
-    if (volume->files)
-        for (uint32_t i = 0; i < volume->outline->file_count; i++)
-            file_free(&volume->files[i]);
-    free(volume->files);
-    free(volume->by_id);
-    free(volume->anchors);
-    free(volume->nodes);
-    if (volume->kinds)
-        free(atomic_load(&volume->kinds->sets));
-    free(volume->kinds);
-    tree_free(volume->outline);
+    if (view->files)
+        for (uint32_t i = 0; i < view->outline->file_count; i++)
+            file_free(&view->files[i]);
+    free(view->files);
+    free(view->by_id);
+    free(view->anchors);
+    free(view->nodes);
+    if (view->kinds)
+        free(atomic_load(&view->kinds->sets));
+    free(view->kinds);
+    tree_free(view->outline);
 }
 
-void volume_free(struct volume *volume)
+void view_free(struct view *view)
 {
-    vectors_close(volume->vectors);
-    manual_free(&volume->manual);
-    if (!volume->of)
-        free_generation(volume);
-    free(volume);
+    vectors_close(view->vectors);
+    manual_free(&view->manual);
+    if (!view->of)
+        free_generation(view);
+    free(view);
 }
 
 /* ---- Reading a generation ---- */
 
 static int by_number(const void *a, const void *b)
 {
-    const struct volume_id *x = a, *y = b;
+    const struct view_id *x = a, *y = b;
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-uint32_t volume_find(const struct volume *volume, uint64_t id)
+uint32_t view_find(const struct view *view, uint64_t id)
 {
-    struct volume_id key = {.id = id};
-    const struct volume_id *found = bsearch(
-        &key, volume->by_id, volume->outline->count, sizeof key, by_number);
+    struct view_id key = {.id = id};
+    const struct view_id *found = bsearch(
+        &key, view->by_id, view->outline->count, sizeof key, by_number);
     return found ? found->node : (uint32_t)TREE_NONE;
 }
 
@@ -57,7 +57,7 @@ static void ignore_term(void *context, const struct term_at *at)
 
 static int by_anchor(const void *a, const void *b)
 {
-    const struct volume_anchor *x = a, *y = b;
+    const struct view_anchor *x = a, *y = b;
     if (x->hash != y->hash)
         return x->hash < y->hash ? -1 : 1;
     return x->node < y->node ? -1 : x->node > y->node;
@@ -69,22 +69,22 @@ static uint64_t anchor_hash(uint32_t file, struct slice anchor)
            (file + (uint64_t)1) * 0x9E3779B97F4A7C15u;
 }
 
-static void add_anchor(struct volume *volume, size_t *capacity, uint32_t node,
+static void add_anchor(struct view *view, size_t *capacity, uint32_t node,
                        struct slice anchor)
 {
-    void *anchors = volume->anchors;
-    mem_reserve(&anchors, capacity, volume->anchor_count + 1,
-                sizeof *volume->anchors);
-    volume->anchors = anchors;
-    uint32_t file = volume->outline->nodes[node].source_tree;
-    volume->anchors[volume->anchor_count++] =
-        (struct volume_anchor){anchor_hash(file, anchor), node};
+    void *anchors = view->anchors;
+    mem_reserve(&anchors, capacity, view->anchor_count + 1,
+                sizeof *view->anchors);
+    view->anchors = anchors;
+    uint32_t file = view->outline->nodes[node].source_tree;
+    view->anchors[view->anchor_count++] =
+        (struct view_anchor){anchor_hash(file, anchor), node};
 }
 
 /* The first node of a file stands for the file. */
-static void index_anchors(struct volume *volume)
+static void index_anchors(struct view *view)
 {
-    const struct tree *outline = volume->outline;
+    const struct tree *outline = view->outline;
     bool *met = mem_alloc(outline->file_count * sizeof *met);
     size_t capacity = 0;
     for (uint32_t n = 0; n < outline->count; n++) {
@@ -92,15 +92,15 @@ static void index_anchors(struct volume *volume)
         if (node->source_tree == TREE_NONE)
             continue;
         if (!met[node->source_tree])
-            add_anchor(volume, &capacity, n, (struct slice){"", 0});
+            add_anchor(view, &capacity, n, (struct slice){"", 0});
         met[node->source_tree] = true;
         if (node->anchor.size)
-            add_anchor(volume, &capacity, n, node->anchor);
+            add_anchor(view, &capacity, n, node->anchor);
         for (uint32_t i = 0; i < node->anchor_count; i++)
-            add_anchor(volume, &capacity, n, node->anchors[i]);
+            add_anchor(view, &capacity, n, node->anchors[i]);
     }
-    if (volume->anchor_count)
-        qsort(volume->anchors, volume->anchor_count, sizeof *volume->anchors,
+    if (view->anchor_count)
+        qsort(view->anchors, view->anchor_count, sizeof *view->anchors,
               by_anchor);
     free(met);
 }
@@ -115,77 +115,77 @@ static bool has_sections(const struct tree *outline)
 
 /* Means are of sections: entries are parts of them.  A manual of nothing but
  * entries has theirs. */
-static void measure(struct volume *volume)
+static void measure(struct view *view)
 {
-    const struct tree *outline = volume->outline;
-    struct term_maker *maker = term_maker_new();
+    const struct tree *outline = view->outline;
+    struct analyzer *maker = analyzer_new();
     bool sections = has_sections(outline);
     double words = 0, title_words = 0, measured = 0;
     for (uint32_t n = 0; n < outline->count; n++) {
         const struct node *node = &outline->nodes[n];
-        size_t title = terms_of(maker, node->title, ignore_term, NULL);
-        volume->nodes[n] = (struct volume_node){
+        size_t title = analyze(maker, node->title, ignore_term, NULL);
+        view->nodes[n] = (struct view_node){
             .parent = node->parent,
             .file = node->source_tree,
             .words = node->words,
             .names = node->alias_count,
             .title_words = (uint16_t)(title < UINT16_MAX ? title : UINT16_MAX),
             .entry = node->entry};
-        volume->by_id[n] = (struct volume_id){node->id, n};
+        view->by_id[n] = (struct view_id){node->id, n};
         if (!node->words)
             continue;
-        volume->owners++;
+        view->owners++;
         if (sections && node->entry)
             continue;
         measured++;
         words += node->words;
-        title_words += volume->nodes[n].title_words;
+        title_words += view->nodes[n].title_words;
     }
-    term_maker_free(maker);
+    analyzer_free(maker);
     for (uint32_t n = outline->count; n-- > 0;) {
-        struct volume_node *node = &volume->nodes[n];
+        struct view_node *node = &view->nodes[n];
         node->owned += node->words > 0;
         if (node->parent != TREE_NONE)
-            volume->nodes[node->parent].owned += node->owned;
+            view->nodes[node->parent].owned += node->owned;
     }
-    qsort(volume->by_id, outline->count, sizeof *volume->by_id, by_number);
+    qsort(view->by_id, outline->count, sizeof *view->by_id, by_number);
     if (measured > 0) {
-        volume->mean_words = words / measured;
-        volume->mean_title_words = title_words / measured;
+        view->mean_words = words / measured;
+        view->mean_title_words = title_words / measured;
     }
 }
 
 /* The files' records in the order of the outline's list of files: both are
  * sorted by path, the records may hold failed files besides. */
-static int match_files(struct volume *volume, struct file *files, size_t count,
+static int match_files(struct view *view, struct file *files, size_t count,
                        struct err *err)
 {
-    const struct tree *outline = volume->outline;
-    volume->files = mem_alloc(outline->file_count * sizeof *volume->files);
+    const struct tree *outline = view->outline;
+    view->files = mem_alloc(outline->file_count * sizeof *view->files);
     uint32_t at = 0;
     for (size_t i = 0; i < count; i++) {
         if (at < outline->file_count &&
             slice_is(outline->files[at], files[i].path))
-            volume->files[at++] = files[i];
+            view->files[at++] = files[i];
         else
             file_free(&files[i]);
     }
     if (at == outline->file_count)
         return 0;
     return err_set(err, ERR_STORE, "manual %s: its outline and files differ",
-                   volume->manual.name);
+                   view->manual.name);
 }
 
-static int open_vectors(struct store_txn *txn, struct volume *volume,
+static int open_vectors(struct store_txn *txn, struct view *view,
                         struct err *err)
 {
-    const struct tree *outline = volume->outline;
+    const struct tree *outline = view->outline;
     struct vector_table table;
     uint64_t *ids = mem_alloc(outline->count * sizeof *ids);
     for (uint32_t n = 0; n < outline->count; n++)
         ids[n] = outline->nodes[n].id;
     int code =
-        vectors_read(txn, volume->manual.id, ids, outline->count, &table, err);
+        vectors_read(txn, view->manual.id, ids, outline->count, &table, err);
     free(ids);
     if (code)
         return code;
@@ -196,80 +196,80 @@ static int open_vectors(struct store_txn *txn, struct volume *volume,
     }
     uint32_t *node_of = mem_alloc(table.node_count * sizeof *node_of);
     for (uint32_t i = 0; i < table.node_count; i++)
-        node_of[i] = volume_find(volume, table.nodes[i]);
-    code = vectors_open(&table, node_of, volume->outline->count,
-                        &volume->vectors, err);
+        node_of[i] = view_find(view, table.nodes[i]);
+    code = vectors_open(&table, node_of, view->outline->count,
+                        &view->vectors, err);
     free(node_of);
     return code;
 }
 
 /* A manual without them is found by its words. */
-static void read_vectors(struct store_txn *txn, struct volume *volume)
+static void read_vectors(struct store_txn *txn, struct view *view)
 {
     struct err err;
-    if (open_vectors(txn, volume, &err))
+    if (open_vectors(txn, view, &err))
         log_warn("%s is searched by words alone, its memories cannot be read "
                  "until they are made again: %s",
-                 volume->manual.name, err.message);
+                 view->manual.name, err.message);
 }
 
-struct volume *volume_share(struct volume *of)
+struct view *view_share(struct view *of)
 {
-    struct volume *volume = mem_alloc(sizeof *volume);
-    *volume = *of;
-    volume->of = of;
-    volume->references = 0;
-    volume->vectors = NULL;
-    volume->manual = (struct manual){0};
-    return volume;
+    struct view *view = mem_alloc(sizeof *view);
+    *view = *of;
+    view->of = of;
+    view->references = 0;
+    view->vectors = NULL;
+    view->manual = (struct manual){0};
+    return view;
 }
 
-void volume_take_vectors(struct store_txn *txn, struct manual *manual,
-                         struct volume *volume)
+void view_take_vectors(struct store_txn *txn, struct manual *manual,
+                         struct view *view)
 {
-    volume->manual = *manual;
+    view->manual = *manual;
     *manual = (struct manual){0};
-    if (volume->manual.vectors)
-        read_vectors(txn, volume);
+    if (view->manual.vectors)
+        read_vectors(txn, view);
 }
 
-int volume_read(struct store_txn *txn, struct manual *manual,
-                struct volume **ret_volume, struct err *err)
+int view_read(struct store_txn *txn, struct manual *manual,
+                struct view **ret_view, struct err *err)
 {
     struct file *files = NULL;
     size_t count = 0;
-    struct volume *volume = mem_alloc(sizeof *volume);
-    volume->manual = *manual;
+    struct view *view = mem_alloc(sizeof *view);
+    view->manual = *manual;
     *manual = (struct manual){0};
     int code =
-        store_get_outline(txn, volume->manual.id, volume->manual.generation,
-                          &volume->outline, err);
+        store_get_outline(txn, view->manual.id, view->manual.generation,
+                          &view->outline, err);
     if (!code)
-        code = store_list_files(txn, volume->manual.id, &files, &count, err);
+        code = store_list_files(txn, view->manual.id, &files, &count, err);
     if (!code)
-        code = match_files(volume, files, count, err);
+        code = match_files(view, files, count, err);
     free(files);
     if (code) {
-        volume_free(volume);
+        view_free(view);
         return code;
     }
-    volume->by_id = mem_alloc(volume->outline->count * sizeof *volume->by_id);
-    volume->nodes = mem_alloc(volume->outline->count * sizeof *volume->nodes);
-    volume->kinds = mem_alloc(sizeof *volume->kinds);
-    measure(volume);
-    index_anchors(volume);
-    if (volume->manual.vectors)
-        read_vectors(txn, volume);
-    *ret_volume = volume;
+    view->by_id = mem_alloc(view->outline->count * sizeof *view->by_id);
+    view->nodes = mem_alloc(view->outline->count * sizeof *view->nodes);
+    view->kinds = mem_alloc(sizeof *view->kinds);
+    measure(view);
+    index_anchors(view);
+    if (view->manual.vectors)
+        read_vectors(txn, view);
+    *ret_view = view;
     return 0;
 }
 
 /* ---- Finding ---- */
 
-uint32_t *volume_path(const struct volume *volume, uint32_t node,
+uint32_t *view_path(const struct view *view, uint32_t node,
                       size_t *ret_count)
 {
-    const struct node *nodes = volume->outline->nodes;
+    const struct node *nodes = view->outline->nodes;
     size_t count = 1;
     for (uint32_t n = node;
          nodes[n].parent != TREE_NONE && nodes[n].parent != 0;
@@ -294,31 +294,31 @@ static bool has_anchor(const struct node *node, struct slice anchor)
     return false;
 }
 
-static uint32_t find_anchor(const struct volume *volume, uint32_t file,
+static uint32_t find_anchor(const struct view *view, uint32_t file,
                             struct slice anchor)
 {
-    struct volume_anchor key = {anchor_hash(file, anchor), 0};
-    size_t low = 0, high = volume->anchor_count;
+    struct view_anchor key = {anchor_hash(file, anchor), 0};
+    size_t low = 0, high = view->anchor_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (by_anchor(&volume->anchors[middle], &key) < 0)
+        if (by_anchor(&view->anchors[middle], &key) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    for (; low < volume->anchor_count && volume->anchors[low].hash == key.hash;
+    for (; low < view->anchor_count && view->anchors[low].hash == key.hash;
          low++) {
-        uint32_t node = volume->anchors[low].node;
-        if (volume->outline->nodes[node].source_tree == file &&
-            has_anchor(&volume->outline->nodes[node], anchor))
+        uint32_t node = view->anchors[low].node;
+        if (view->outline->nodes[node].source_tree == file &&
+            has_anchor(&view->outline->nodes[node], anchor))
             return node;
     }
     return TREE_NONE;
 }
 
-uint32_t volume_file(const struct volume *volume, const char *path)
+uint32_t view_file(const struct view *view, const char *path)
 {
-    const struct tree *outline = volume->outline;
+    const struct tree *outline = view->outline;
     uint32_t low = 0, high = outline->file_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -333,23 +333,23 @@ uint32_t volume_file(const struct volume *volume, const char *path)
     return TREE_NONE;
 }
 
-uint32_t volume_follow(const struct volume *volume, uint32_t node,
+uint32_t view_follow(const struct view *view, uint32_t node,
                        struct slice url)
 {
-    const struct tree *outline = volume->outline;
+    const struct tree *outline = view->outline;
     uint32_t source = outline->nodes[node].source_tree, found = TREE_NONE;
     struct buf path = {0}, anchor = {0};
     if (source != TREE_NONE &&
         url_resolve(outline->files[source], url, &path, &anchor)) {
-        uint32_t file = volume_file(volume, path.data);
+        uint32_t file = view_file(view, path.data);
         if (file == TREE_NONE) {
             url_other_packing(&path);
-            file = volume_file(volume, path.data);
+            file = view_file(view, path.data);
         }
         if (file != TREE_NONE)
-            found = find_anchor(volume, file, buf_slice(&anchor));
+            found = find_anchor(view, file, buf_slice(&anchor));
         if (file != TREE_NONE && found == TREE_NONE)
-            found = find_anchor(volume, file, (struct slice){"", 0});
+            found = find_anchor(view, file, (struct slice){"", 0});
     }
     buf_free(&path);
     buf_free(&anchor);

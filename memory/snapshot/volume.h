@@ -1,23 +1,23 @@
 /* Reading a manual's generation into memory: what library.c keeps. */
-#ifndef MEMORY_SNAPSHOT_VOLUME_H
-#define MEMORY_SNAPSHOT_VOLUME_H
+#ifndef MEMORY_SNAPSHOT_VIEW_H
+#define MEMORY_SNAPSHOT_VIEW_H
 
 #include "memory/snapshot/library.h"
 
 /* Takes the manual's record over, also on failure.  Vectors that are damaged
  * are logged and left out. */
-int volume_read(struct store_txn *txn, struct manual *manual,
-                struct volume **ret_volume, struct err *err);
+int view_read(struct store_txn *txn, struct manual *manual,
+                struct view **ret_view, struct err *err);
 /* What shares all but its record and vectors with `of`, which must outlive it:
  * they are still to come. */
-struct volume *volume_share(struct volume *of);
+struct view *view_share(struct view *of);
 /* Of the same generation, those of a later making.  Takes the record over. */
-void volume_take_vectors(struct store_txn *txn, struct manual *manual,
-                         struct volume *volume);
+void view_take_vectors(struct store_txn *txn, struct manual *manual,
+                         struct view *view);
 /* Not what it shares. */
-void volume_free(struct volume *volume);
+void view_free(struct view *view);
 
 /* The node with this id, TREE_NONE: none. */
-uint32_t volume_find(const struct volume *volume, uint64_t id);
+uint32_t view_find(const struct view *view, uint64_t id);
 
 #endif

@@ -23,7 +23,7 @@
  *                                              earlier versions f16 each value
  *   vectors    manual u32; manual u32, "d"  -> as store_vector_table.c draws them:
  *                                              base; delta
- *   makings    what unfinished work has made: as store_makings.c draws them
+ *   makings    what unfinished work has made: as store_unfinished.c draws them
  *
  * Invariants:
  *   1. What a manual's record refers to (its outline, its epoch's postings,
@@ -148,7 +148,7 @@ int store_open(const struct store_options *options, struct store **ret_store,
         code = store_prepare(options->folder, err);
     }
     if (!code)
-        code = env_open(options->folder, options->most_bytes, 0, &env, err);
+        code = env_open(options->folder, options->max_bytes, 0, &env, err);
     if (code) {
         unlock(lock, folder_lock);
         return code;
@@ -156,7 +156,7 @@ int store_open(const struct store_options *options, struct store **ret_store,
     struct store *store = mem_alloc(sizeof *store);
     *store = (struct store){.env = env,
                             .folder = mem_strdup(options->folder),
-                            .most_bytes = options->most_bytes,
+                            .max_bytes = options->max_bytes,
                             .lock = lock,
                             .folder_lock = folder_lock};
     pthread_mutex_init(&store->exchange, NULL);
@@ -387,7 +387,7 @@ int store_find_manual(struct store_txn *txn, const char *name,
 int store_delete_manual(struct store_txn *txn, uint32_t id, struct err *err)
 {
     static const int tables[] = {TABLE_MANUALS, TABLE_FILES, TABLE_OUTLINES,
-                                 TABLE_VECTORS, TABLE_MAKINGS};
+                                 TABLE_VECTORS, TABLE_UNFINISHED};
     char start[4];
     int code = 0;
     key_u32(start, id);

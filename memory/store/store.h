@@ -31,7 +31,7 @@ struct store_options {
     const char
         *address; /* where its user is reached, told whoever else opens it;
                             NULL: nowhere */
-    uint64_t most_bytes; /* address space of the map; 0: 256 GiB */
+    uint64_t max_bytes; /* address space of the map; 0: 256 GiB */
 };
 
 /* ERR_STORE when it is in use: "another daemon (pid N, at ADDRESS) uses the store". */
@@ -56,14 +56,14 @@ int store_check(struct store *store, bool again, struct err *err);
 
 /* Where the store's bytes are.  `exact`: all of one moment, for which it waits
  * until nobody writes. */
-enum { STORE_MOST_TABLES = 16 };
+enum { STORE_MAX_TABLES = 16 };
 struct store_pages {
     uint64_t bytes; /* of the file, as far as pages of it were ever used */
     uint64_t free;  /* of these: taken again before the file grows */
     struct {
         const char *name;
         uint64_t entries, bytes;
-    } tables[STORE_MOST_TABLES];
+    } tables[STORE_MAX_TABLES];
     size_t count;
 };
 int store_pages(struct store *store, bool exact, struct store_pages *ret,
@@ -260,16 +260,16 @@ int store_compact(struct store *store, store_progress *progress, void *context,
 /* Work that may not come to its end notes what it makes, in the transaction that
  * puts it into the store: until that is referred to, or of no use any more, it is
  * not collected. */
-enum making_kind { MAKING_TREES, MAKING_SEGMENTS, MAKING_MEMORIES };
+enum unfinished_kind { UNFINISHED_TREES, UNFINISHED_SEGMENTS, UNFINISHED_MEMORIES };
 int store_note_made(struct store_txn *txn, uint32_t manual,
-                    enum making_kind kind, const struct hash128 *names,
+                    enum unfinished_kind kind, const struct hash128 *names,
                     size_t count, struct err *err);
 /* It is done. */
 int store_forget_made(struct store_txn *txn, uint32_t manual,
-                      enum making_kind kind, struct err *err);
+                      enum unfinished_kind kind, struct err *err);
 /* Of what was noted only these (sorted) are of use still. */
 int store_prune_made(struct store *store, uint32_t manual,
-                     enum making_kind kind, const struct hash128 *wanted,
+                     enum unfinished_kind kind, const struct hash128 *wanted,
                      size_t count, struct err *err);
 
 /* Deletes what no manual refers to and no unfinished work has noted, in

@@ -22,9 +22,9 @@ enum {
     TABLE = 2, /* kinds of values: in pages of its own; a table's root */
     PAGE_HEAD = 16,
     NODE_HEAD = 8,
-    MOST_LEVELS = 32,
+    MAX_LEVELS = 32,
     START_PAGES = 2,
-    MOST_TRIES = 100 /* while others write */
+    MAX_TRIES = 100 /* while others write */
 };
 
 static const uint64_t no_page = UINT64_MAX;
@@ -300,7 +300,7 @@ static bool check_table(struct check *check, const struct start_table *table,
 {
     struct tree_walk walk = {check, content, table->depth, {0}};
     const struct start_table *sum = &walk.sum;
-    if (table->depth > MOST_LEVELS)
+    if (table->depth > MAX_LEVELS)
         return fail(check, "a table has too many levels");
     if (table->root != no_page &&
         !check_page(&walk, table->root, 1, (struct bounds){0}))
@@ -369,7 +369,7 @@ int env_check(struct store_env *env, const char *folder, struct err *err)
     int rc = MDB_BAD_TXN;
     if (!map || atomic_load(&env->whole))
         return 0;
-    for (int tries = 0; rc == MDB_BAD_TXN && tries < MOST_TRIES; tries++)
+    for (int tries = 0; rc == MDB_BAD_TXN && tries < MAX_TRIES; tries++)
         rc = try_look(env, map);
     atomic_store(&env->whole, !rc);
     return rc == MDB_CORRUPTED || rc == MDB_BAD_TXN

@@ -1,6 +1,6 @@
 /* Deleting what no manual refers to: old outlines, postings of old epochs,
  * trees of files that changed or went, segments and memories that no vectors
- * were made of; not what unfinished work will go on with (store_makings.c).
+ * were made of; not what unfinished work will go on with (store_unfinished.c).
  *
  * First one reading transaction notes the keys to go of all tables, then writing
  * ones of at most BATCH deletions each, so that nobody waits long. */
@@ -126,7 +126,7 @@ static int gather(struct store_txn *txn, struct references *ret,
             code = gather_made_of(txn, &refs, &refs.manuals[m], err);
         if (!code)
             code =
-                makings_each(txn, refs.manuals[m].id, -1, add_made, &refs, err);
+                unfinished_each(txn, refs.manuals[m].id, -1, add_made, &refs, err);
     }
     if (code) {
         references_free(&refs);
@@ -182,7 +182,7 @@ static const struct {
     bool (*keep)(const struct references *refs, const char *key);
 } collected[] = {
     {TABLE_FILES, 4, keep_of_manual},   {TABLE_VECTORS, 4, keep_of_manual},
-    {TABLE_MAKINGS, 4, keep_of_manual}, {TABLE_OUTLINES, 12, keep_outline},
+    {TABLE_UNFINISHED, 4, keep_of_manual}, {TABLE_OUTLINES, 12, keep_outline},
     {TABLE_POSTINGS, 8, keep_postings}, {TABLE_TREES, 16, keep_tree},
     {TABLE_SEGMENTS, 16, keep_made_of}, {TABLE_MEMORIES, 16, keep_made_of},
 };

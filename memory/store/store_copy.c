@@ -242,7 +242,7 @@ static int make_copy(struct store *store, const char *folder,
         return err_errno(err, ERR_STORE, "cannot make the folder %s", folder);
     int code = store_prepare(folder, err);
     if (!code)
-        code = env_open(folder, store->most_bytes, MDB_NOSYNC, &env, err);
+        code = env_open(folder, store->max_bytes, MDB_NOSYNC, &env, err);
     if (code) {
         remove_copy(folder);
         return code;

@@ -13,7 +13,7 @@
 enum {
     SCHEMA = 5,
     OLDEST_SCHEMA = 1, /* that is read as it is */
-    MOST_READERS = 126
+    MAX_READERS = 126
 };
 
 #if defined(__SANITIZE_THREAD__)
@@ -167,7 +167,7 @@ static int open_folder(void *context)
     return code ? code : open_tables(o->env, o->folder, o->err);
 }
 
-int env_open(const char *folder, uint64_t most_bytes, unsigned flags,
+int env_open(const char *folder, uint64_t max_bytes, unsigned flags,
              struct store_env **ret, struct err *err)
 {
     int code = store_reserve_lock(folder, err);
@@ -180,9 +180,9 @@ int env_open(const char *folder, uint64_t most_bytes, unsigned flags,
         return store_error(rc, "cannot open the store", err);
     }
     env->guard = -1;
-    mdb_env_set_mapsize(env->mdb, most_bytes ? most_bytes : default_map);
+    mdb_env_set_mapsize(env->mdb, max_bytes ? max_bytes : default_map);
     mdb_env_set_maxdbs(env->mdb, TABLES);
-    mdb_env_set_maxreaders(env->mdb, MOST_READERS);
+    mdb_env_set_maxreaders(env->mdb, MAX_READERS);
     mdb_env_set_assert(env->mdb, trap_on_assert);
     guard_install();
     struct opening opening = {env, folder, flags, err};

@@ -19,7 +19,7 @@ enum table {
     TABLE_SEGMENTS,
     TABLE_MEMORIES,
     TABLE_VECTORS,
-    TABLE_MAKINGS,
+    TABLE_UNFINISHED,
     TABLES
 };
 
@@ -54,7 +54,7 @@ struct store {
     pthread_mutex_t exchange; /* of env; and its users */
     pthread_mutex_t writing;  /* held by the one who writes */
     char *folder;
-    uint64_t most_bytes;
+    uint64_t max_bytes;
     int lock;        /* descriptor of the locked file, which says who has it */
     int folder_lock; /* of the locked folder, whose file may be removed */
 };
@@ -67,8 +67,8 @@ struct store_txn {
     bool trapped; /* by a damaged page, while it wrote */
 };
 
-/* `most_bytes` 0: the default; flags: LMDB's, besides MDB_NOTLS. */
-int env_open(const char *folder, uint64_t most_bytes, unsigned flags,
+/* `max_bytes` 0: the default; flags: LMDB's, besides MDB_NOTLS. */
+int env_open(const char *folder, uint64_t max_bytes, unsigned flags,
              struct store_env **ret, struct err *err);
 void env_close(struct store_env *env);
 /* store_check.c: ERR_STORE where LMDB's pages are not what they should be.  Looks at
@@ -158,7 +158,7 @@ int file_read_record(struct slice value, struct file *ret, struct err *err);
 bool memory_read(struct slice value, float *ret, size_t width);
 
 /* The names that unfinished work on the manual has noted; kind -1: any. */
-int makings_each(struct store_txn *txn, uint32_t manual, int kind,
+int unfinished_each(struct store_txn *txn, uint32_t manual, int kind,
                  void (*each)(void *context, struct hash128 name),
                  void *context, struct err *err);
 

@@ -107,9 +107,9 @@ static int put_vectors(struct store_txn *txn, uint32_t manual, size_t key_size,
     record.vectors++;
     code = manual_write(txn, &record, err);
     if (!code)
-        code = store_forget_made(txn, manual, MAKING_SEGMENTS, err);
+        code = store_forget_made(txn, manual, UNFINISHED_SEGMENTS, err);
     if (!code)
-        code = store_forget_made(txn, manual, MAKING_MEMORIES, err);
+        code = store_forget_made(txn, manual, UNFINISHED_MEMORIES, err);
     if (!code)
         code = table_put(txn, TABLE_VECTORS, vectors_key(key, manual, key_size),
                          value, err);

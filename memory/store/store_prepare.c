@@ -16,7 +16,7 @@
 #include "memory/store/store_internal.h"
 
 enum { FIRST_PAGES = 2, PAGE = 4096, START_HEAD = 16 }; /* LMDB's */
-enum { LOCK_BYTES = 16 << 10 };        /* more than MOST_READERS take */
+enum { LOCK_BYTES = 16 << 10 };        /* more than MAX_READERS take */
 
 int store_reserve_lock(const char *folder, struct err *err)
 {
@@ -98,14 +98,14 @@ static bool is_absent(const char *path)
  * of tables there are. */
 static bool is_start(const struct start_page *page)
 {
-    enum { INTEGER_KEYS = 8, FORMAT = 1, MOST_DEPTH = 32 };
+    enum { INTEGER_KEYS = 8, FORMAT = 1, MAX_DEPTH = 32 };
     const uint32_t magic = 0xBEEFC0DE, size = page->free_list.page_size;
     return page->magic == magic && page->version == FORMAT && size >= PAGE &&
            !(size & (size - 1)) &&
            /* the environment's are there, too */
            (page->free_list.flags & ~MDB_NOSUBDIR) == INTEGER_KEYS &&
            !page->names.flags && !page->address &&
-           page->free_list.depth < MOST_DEPTH && page->names.depth < MOST_DEPTH;
+           page->free_list.depth < MAX_DEPTH && page->names.depth < MAX_DEPTH;
 }
 
 /* Every commit goes to the one that the last did not go to. */

@@ -24,7 +24,7 @@ enum {
     HASH = 8
 };
 
-static const uint64_t most_bytes = (uint64_t)1 << 34;
+static const uint64_t max_bytes = (uint64_t)1 << 34;
 
 static int damaged(struct err *err)
 {
@@ -59,28 +59,28 @@ static int pack_pieces(ZSTD_CCtx *zstd, const struct buf *plain,
                        const struct tree_cut *cuts, size_t count,
                        struct buf *ret, struct err *err)
 {
-    struct buf frames = {0}, index = {0};
-    int code = put_frame(zstd, (struct slice){plain->data, cuts[0].at}, &frames,
+    struct buf line_reader = {0}, index = {0};
+    int code = put_frame(zstd, (struct slice){plain->data, cuts[0].at}, &line_reader,
                          err);
     buf_put_varint(&index, count);
-    buf_put_varint(&index, frames.size);
+    buf_put_varint(&index, line_reader.size);
     for (size_t i = 0; i < count && !code; i++) {
         size_t end = i + 1 < count ? cuts[i + 1].at : plain->size;
-        size_t before = frames.size;
+        size_t before = line_reader.size;
         code = put_frame(
             zstd, (struct slice){plain->data + cuts[i].at, end - cuts[i].at},
-            &frames, err);
+            &line_reader, err);
         buf_put_varint(&index, cuts[i].node - (i ? cuts[i - 1].node : 0));
         buf_put_varint(&index, cuts[i].before);
-        buf_put_varint(&index, frames.size - before);
+        buf_put_varint(&index, line_reader.size - before);
     }
     put_number(ret, SKIPPED, 4);
     put_number(ret, index.size + HASH, 4);
     buf_put_slice(ret, buf_slice(&index));
     put_number(ret, hash_bytes64(index.data, index.size), HASH);
-    buf_put_slice(ret, buf_slice(&frames));
+    buf_put_slice(ret, buf_slice(&line_reader));
     buf_free(&index);
-    buf_free(&frames);
+    buf_free(&line_reader);
     return code;
 }
 
@@ -124,13 +124,13 @@ static int plain_size(struct slice packed, size_t *ret, struct err *err)
         unsigned long long size =
             ZSTD_getFrameContentSize(packed.data, packed.size);
         size_t frame = ZSTD_findFrameCompressedSize(packed.data, packed.size);
-        if (size > most_bytes || ZSTD_isError(frame) || !frame)
+        if (size > max_bytes || ZSTD_isError(frame) || !frame)
             return damaged(err);
         sum += size;
         packed.data += frame;
         packed.size -= frame;
     }
-    if (sum > most_bytes)
+    if (sum > max_bytes)
         return damaged(err);
     *ret = (size_t)sum;
     return 0;
@@ -188,7 +188,7 @@ static bool is_cut(struct slice packed)
 
 /* The frames behind the index, and the index's entries. */
 static bool open_index(struct slice packed, struct reader *ret_index,
-                       struct slice *ret_frames)
+                       struct slice *ret_line_reader)
 {
     size_t size = (size_t)take_number(packed.data + 4, 4);
     if (size < HASH || size > packed.size - SKIPPED_HEAD)
@@ -196,18 +196,18 @@ static bool open_index(struct slice packed, struct reader *ret_index,
     const char *index = packed.data + SKIPPED_HEAD;
     size -= HASH;
     *ret_index = reader_of(index, size);
-    *ret_frames = (struct slice){index + size + HASH,
+    *ret_line_reader = (struct slice){index + size + HASH,
                                  packed.size - SKIPPED_HEAD - size - HASH};
     return take_number(index + size, HASH) == hash_bytes64(index, size);
 }
 
-static bool take_frame(struct slice *frames, uint64_t size, struct slice *ret)
+static bool take_frame(struct slice *line_reader, uint64_t size, struct slice *ret)
 {
-    if (size > frames->size)
+    if (size > line_reader->size)
         return false;
-    *ret = (struct slice){frames->data, (size_t)size};
-    frames->data += size;
-    frames->size -= (size_t)size;
+    *ret = (struct slice){line_reader->data, (size_t)size};
+    line_reader->data += size;
+    line_reader->size -= (size_t)size;
     return true;
 }
 
@@ -215,20 +215,20 @@ static bool take_frame(struct slice *frames, uint64_t size, struct slice *ret)
 static bool find_piece(struct slice packed, uint32_t node, struct piece *ret)
 {
     struct reader in;
-    struct slice frames, head, nodes;
-    if (!open_index(packed, &in, &frames))
+    struct slice line_reader, head, nodes;
+    if (!open_index(packed, &in, &line_reader))
         return false;
     size_t count = read_count(&in, 3);
     uint32_t first = 0;
     bool found = false;
-    if (!take_frame(&frames, read_varint(&in), &head))
+    if (!take_frame(&line_reader, read_varint(&in), &head))
         return false;
     for (size_t i = 0; i < count && !in.failed; i++) {
         first += read_u32(&in);
         uint64_t before = read_varint(&in);
         if (found && first > node)
             return true;
-        if (!take_frame(&frames, read_varint(&in), &nodes) || in.failed)
+        if (!take_frame(&line_reader, read_varint(&in), &nodes) || in.failed)
             return false;
         *ret = (struct piece){head, nodes, first, before};
         found = true;

@@ -23,14 +23,14 @@ enum {
     HALVES_VERSION = 1,
     FLAG_ROW_NAMES = 1,
     FLAG_DELTA = 2,
-    MOST_WIDTH = 1 << 16,
+    MAX_WIDTH = 1 << 16,
     HASH_BYTES = 8
 };
 
 void vector_table_free(struct vector_table *table)
 {
     free(table->nodes);
-    free(table->wholes);
+    free(table->subtrees);
     free(table->row_nodes);
     free(table->row_names);
     free(table->keys);
@@ -97,7 +97,7 @@ void vector_table_encode(const struct vector_table *table, struct buf *ret)
                        table->row_nodes[i] - (i ? table->row_nodes[i - 1] : 0));
     for (uint32_t i = 0; table->row_names && i < table->row_count; i++)
         buf_put_varint(ret, table->row_names[i]);
-    put_vectors(ret, table->wholes, table->node_count, table->width);
+    put_vectors(ret, table->subtrees, table->node_count, table->width);
     if (!table->row_names)
         put_vectors(ret, table->keys, table->row_count, table->width);
     put_hash(ret, hash_bytes64(ret->data, ret->size));
@@ -133,7 +133,7 @@ static void take_head(struct taking *t)
     table->policy = take_name(in);
     table->generation = read_varint(in);
     table->width = read_u32(in);
-    if (!table->width || table->width > MOST_WIDTH)
+    if (!table->width || table->width > MAX_WIDTH)
         in->failed = true;
     table->segments = read_varint(in);
     table->tokens = read_varint(in);
@@ -236,7 +236,7 @@ static void take_body(struct taking *t)
     take_rows(in, table);
     if (t->flags & FLAG_ROW_NAMES)
         take_row_names(in, table);
-    table->wholes = take_vectors(t, table->node_count);
+    table->subtrees = take_vectors(t, table->node_count);
     if (!table->row_names)
         table->keys = take_vectors(t, table->row_count);
     if (in->at != in->size)

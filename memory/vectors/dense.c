@@ -12,20 +12,20 @@
 enum {
     CANDIDATES_A_NODE = 3, /* rows for each node wanted */
     SCAN_COST = 8,         /* of a row itself, to one of the index */
-    LEAST_ADDED = 1000,    /* rows, until an index is too old */
+    MIN_ADDED = 1000,    /* rows, until an index is too old */
     ADDED_SHARE = 16,      /* or this part of it */
     GONE_SHARE = 4
 };
 
-const size_t dense_least_rows = 10000;
+const size_t dense_min_rows = 10000;
 
-/* One of a volume's rows. */
+/* One of a view's rows. */
 struct place {
-    uint32_t volume, row;
+    uint32_t view, row;
 };
 
 struct dense_index {
-    struct nearest *nearest;
+    struct ivf *ivf;
     struct hash128 policy;
     uint32_t count;
     uint64_t *hashes;  /* [count] of its rows */
@@ -38,8 +38,8 @@ static const uint32_t EMPTY = UINT32_MAX;
 
 struct dense {
     struct dense_index *index; /* NULL: none, or of no use for these volumes */
-    struct volume *const *volumes; /* [volume_count] */
-    size_t volume_count;
+    struct view *const *views; /* [view_count] */
+    size_t view_count;
     struct hash128 policy; /* that most rows have */
     size_t rows;           /* with it */
     uint32_t *first;       /* [index->count + 1] places of each row */
@@ -50,41 +50,41 @@ struct dense {
 
 /* ---- Rows of volumes ---- */
 
-static const struct vectors *vectors_with(const struct volume *volume,
+static const struct vectors *vectors_with(const struct view *view,
                                           struct hash128 policy)
 {
-    return volume->vectors &&
-                   hash_equal(vectors_policy(volume->vectors), policy)
-               ? volume->vectors
+    return view->vectors &&
+                   hash_equal(vectors_policy(view->vectors), policy)
+               ? view->vectors
                : NULL;
 }
 
-static size_t rows_with(struct volume *const *volumes, size_t count,
+static size_t rows_with(struct view *const *views, size_t count,
                         struct hash128 policy)
 {
     size_t rows = 0;
     for (size_t v = 0; v < count; v++)
-        if (vectors_with(volumes[v], policy))
-            rows += vectors_segments(volumes[v]->vectors);
+        if (vectors_with(views[v], policy))
+            rows += vectors_segments(views[v]->vectors);
     return rows;
 }
 
 /* The policy that most rows have; returns how many. */
-static size_t common_policy(struct volume *const *volumes, size_t count,
+static size_t common_policy(struct view *const *views, size_t count,
                             struct hash128 *ret)
 {
-    size_t most = 0;
+    size_t max = 0;
     for (size_t v = 0; v < count; v++) {
-        if (!volumes[v]->vectors)
+        if (!views[v]->vectors)
             continue;
-        struct hash128 policy = vectors_policy(volumes[v]->vectors);
-        size_t rows = rows_with(volumes, count, policy);
-        if (rows > most) {
-            most = rows;
+        struct hash128 policy = vectors_policy(views[v]->vectors);
+        size_t rows = rows_with(views, count, policy);
+        if (rows > max) {
+            max = rows;
             *ret = policy;
         }
     }
-    return most;
+    return max;
 }
 
 /* ---- The index ---- */
@@ -113,31 +113,31 @@ static void take_rows(struct dense_index *index, const struct vectors *vectors,
     }
 }
 
-int dense_index_make(struct volume *const *volumes, size_t count,
+int dense_index_make(struct view *const *views, size_t count,
                      const atomic_bool *cancel, struct dense_index **ret,
                      struct err *err)
 {
     struct dense_index *index = mem_alloc(sizeof *index);
-    size_t most = common_policy(volumes, count, &index->policy), width = 0;
-    const float **rows = mem_alloc(most * sizeof *rows);
+    size_t max = common_policy(views, count, &index->policy), width = 0;
+    const float **rows = mem_alloc(max * sizeof *rows);
     atomic_init(&index->references, 1);
-    index->hashes = mem_alloc(most * sizeof *index->hashes);
-    for (index->slot_count = 2; index->slot_count < 2 * most;)
+    index->hashes = mem_alloc(max * sizeof *index->hashes);
+    for (index->slot_count = 2; index->slot_count < 2 * max;)
         index->slot_count *= 2;
     index->slots = mem_alloc(index->slot_count * sizeof *index->slots);
     memset(index->slots, 0xFF, index->slot_count * sizeof *index->slots);
     for (size_t v = 0; v < count; v++) {
-        const struct vectors *vectors = vectors_with(volumes[v], index->policy);
+        const struct vectors *vectors = vectors_with(views[v], index->policy);
         if (!vectors)
             continue;
         width = vectors_width(vectors);
         take_rows(index, vectors, rows);
     }
     int code =
-        nearest_make(rows, index->count, width, cancel, &index->nearest, err);
+        ivf_make(rows, index->count, width, cancel, &index->ivf, err);
     free(rows);
     if (code)
-        dense_index_release(index);
+        dense_index_unref(index);
     else
         *ret = index;
     return code;
@@ -150,27 +150,27 @@ struct dense_index *dense_index_keep(struct dense_index *index)
     return index;
 }
 
-void dense_index_release(struct dense_index *index)
+void dense_index_unref(struct dense_index *index)
 {
     if (!index || atomic_fetch_sub(&index->references, 1) > 1)
         return;
-    nearest_free(index->nearest);
+    ivf_free(index->ivf);
     free(index->hashes);
     free(index->slots);
     free(index);
 }
 
-/* ---- A shelf ---- */
+/* ---- A snapshot ---- */
 
-/* Calls for each row with the shelf's policy whose node is still there. */
+/* Calls for each row with the snapshot's policy whose node is still there. */
 static void each_row(const struct dense *dense,
                      void (*call)(void *context, struct place place,
                                   uint32_t row),
                      void *context)
 {
-    for (uint32_t v = 0; v < dense->volume_count; v++) {
+    for (uint32_t v = 0; v < dense->view_count; v++) {
         const struct vectors *vectors =
-            vectors_with(dense->volumes[v], dense->policy);
+            vectors_with(dense->views[v], dense->policy);
         for (uint32_t r = 0; vectors && r < vectors_segments(vectors); r++)
             if (vectors_node(vectors, r) != TREE_NONE)
                 call(context, (struct place){v, r},
@@ -221,13 +221,13 @@ static void find_places(struct dense *dense)
 }
 
 struct dense *dense_new(struct dense_index *index,
-                        struct volume *const *volumes, size_t count)
+                        struct view *const *views, size_t count)
 {
     struct dense *dense = mem_alloc(sizeof *dense);
-    dense->volumes = volumes;
-    dense->volume_count = count;
-    dense->rows = common_policy(volumes, count, &dense->policy);
-    if (index && dense->rows >= dense_least_rows &&
+    dense->views = views;
+    dense->view_count = count;
+    dense->rows = common_policy(views, count, &dense->policy);
+    if (index && dense->rows >= dense_min_rows &&
         hash_equal(index->policy, dense->policy)) {
         dense->index = dense_index_keep(index);
         find_places(dense);
@@ -239,7 +239,7 @@ void dense_free(struct dense *dense)
 {
     if (!dense)
         return;
-    dense_index_release(dense->index);
+    dense_index_unref(dense->index);
     free(dense->first);
     free(dense->places);
     free(dense->added);
@@ -248,11 +248,11 @@ void dense_free(struct dense *dense)
 
 bool dense_is_due(const struct dense *dense)
 {
-    if (dense->rows < dense_least_rows)
+    if (dense->rows < dense_min_rows)
         return false;
     return !dense->index ||
            dense->added_count >
-               LEAST_ADDED + dense->index->count / ADDED_SHARE ||
+               MIN_ADDED + dense->index->count / ADDED_SHARE ||
            dense->gone > dense->index->count / GONE_SHARE;
 }
 
@@ -264,9 +264,9 @@ void dense_state(const struct dense *dense, struct dense_state *ret)
                                 .gone = dense->gone};
     if (!dense->index)
         return;
-    ret->lists = nearest_lists(dense->index->nearest);
-    ret->probes = nearest_probes(dense->index->nearest);
-    ret->bytes = nearest_bytes(dense->index->nearest);
+    ret->lists = ivf_lists(dense->index->ivf);
+    ret->probes = ivf_probes(dense->index->ivf);
+    ret->bytes = ivf_bytes(dense->index->ivf);
 }
 
 /* ---- Search ---- */
@@ -288,7 +288,7 @@ struct search {
 static const struct vectors *vectors_at(const struct dense *dense,
                                         struct place place)
 {
-    return dense->volumes[place.volume]->vectors;
+    return dense->views[place.view]->vectors;
 }
 
 static uint32_t node_at(const struct dense *dense, struct place place)
@@ -299,7 +299,7 @@ static uint32_t node_at(const struct dense *dense, struct place place)
 static bool is_accepted(const struct search *search, struct place place)
 {
     const struct dense_query *query = search->query;
-    return query->accept(query->context, place.volume,
+    return query->accept(query->context, place.view,
                          node_at(search->dense, place));
 }
 
@@ -344,8 +344,8 @@ static int by_score(const void *a, const void *b)
     const struct scored *x = a, *y = b;
     if (x->score != y->score)
         return x->score > y->score ? -1 : 1;
-    if (x->place.volume != y->place.volume)
-        return x->place.volume < y->place.volume ? -1 : 1;
+    if (x->place.view != y->place.view)
+        return x->place.view < y->place.view ? -1 : 1;
     return x->place.row < y->place.row ? -1 : x->place.row > y->place.row;
 }
 
@@ -353,7 +353,7 @@ static bool is_among(const struct dense_hit *hits, size_t count,
                      const struct dense_hit *hit)
 {
     for (size_t i = 0; i < count; i++)
-        if (hits[i].node == hit->node && hits[i].volume == hit->volume)
+        if (hits[i].node == hit->node && hits[i].view == hit->view)
             return true;
     return false;
 }
@@ -364,9 +364,9 @@ static size_t take_nodes(struct search *search, struct dense_hit *hits)
     size_t count = 0;
     if (search->count)
         qsort(search->items, search->count, sizeof *search->items, by_score);
-    for (size_t i = 0; i < search->count && count < search->query->most; i++) {
+    for (size_t i = 0; i < search->count && count < search->query->max; i++) {
         struct place place = search->items[i].place;
-        struct dense_hit hit = {place.volume, node_at(search->dense, place),
+        struct dense_hit hit = {place.view, node_at(search->dense, place),
                                 search->items[i].score};
         if (!is_among(hits, count, &hit))
             hits[count++] = hit;
@@ -379,11 +379,11 @@ static size_t take_nodes(struct search *search, struct dense_hit *hits)
 static bool choose_probes(const struct dense *dense, size_t rows,
                           struct dense_trace *trace)
 {
-    const struct nearest *nearest = dense->index->nearest;
+    const struct ivf *ivf = dense->index->ivf;
     double share =
         rows < dense->rows && rows ? (double)dense->rows / (double)rows : 1;
-    double probes = nearest_probes(nearest) * share;
-    trace->lists = nearest_lists(nearest);
+    double probes = ivf_probes(ivf) * share;
+    trace->lists = ivf_lists(ivf);
     trace->probes = probes < trace->lists ? (uint32_t)probes : trace->lists;
     double seen = (double)dense->index->count * trace->probes / trace->lists;
     return (double)rows * SCAN_COST > seen;
@@ -394,17 +394,17 @@ bool dense_search(const struct dense *dense, const struct dense_query *query,
                   struct dense_trace *ret_trace)
 {
     struct dense_trace trace = {0};
-    if (!dense->index || !query->most ||
+    if (!dense->index || !query->max ||
         !hash_equal(query->policy, dense->policy) ||
         !choose_probes(dense, query->rows, &trace))
         return false;
     struct search search = {dense, query, dots_best(), NULL, 0, 0};
-    size_t most = query->most * CANDIDATES_A_NODE * dense->rows / query->rows;
-    if (most > dense->index->count)
-        most = dense->index->count;
-    struct near_row *rows = mem_alloc(most * sizeof *rows);
-    size_t found = nearest_search(dense->index->nearest, query->vector,
-                                  trace.probes, most, rows, &trace.seen);
+    size_t max = query->max * CANDIDATES_A_NODE * dense->rows / query->rows;
+    if (max > dense->index->count)
+        max = dense->index->count;
+    struct near_row *rows = mem_alloc(max * sizeof *rows);
+    size_t found = ivf_search(dense->index->ivf, query->vector,
+                                  trace.probes, max, rows, &trace.seen);
     for (size_t i = 0; i < found; i++)
         add_candidate(&search, rows[i].row);
     add_added(&search);
@@ -413,5 +413,5 @@ bool dense_search(const struct dense *dense, const struct dense_query *query,
     *ret_trace = trace;
     free(rows);
     free(search.items);
-    return *ret_count == query->most;
+    return *ret_count == query->max;
 }

@@ -1,4 +1,4 @@
-/* Dense search over a shelf's vectors, where there are so many that looking at
+/* Dense search over a snapshot's vectors, where there are so many that looking at
  * each takes too long: through an index of them all (nearest.h).
  *
  * An index is made of one moment's rows and serves shelves that come after:
@@ -21,19 +21,19 @@ struct dense_index;
 
 /* Of the rows with the policy that most rows of `volumes` have.  The rows are
  * not kept.  ERR_CANCELLED. */
-int dense_index_make(struct volume *const *volumes, size_t count,
+int dense_index_make(struct view *const *views, size_t count,
                      const atomic_bool *cancel, struct dense_index **ret,
                      struct err *err);
 struct dense_index *dense_index_keep(struct dense_index *index);
-void dense_index_release(struct dense_index *index); /* NULL: ok */
+void dense_index_unref(struct dense_index *index); /* NULL: ok */
 
 /* Fewer rows are searched one by one. */
-extern const size_t dense_least_rows;
+extern const size_t dense_min_rows;
 
-/* What a shelf has; immutable.  `volumes` must outlive it.  `index` (NULL: none
+/* What a snapshot has; immutable.  `volumes` must outlive it.  `index` (NULL: none
  * yet) is kept. */
 struct dense *dense_new(struct dense_index *index,
-                        struct volume *const *volumes, size_t count);
+                        struct view *const *views, size_t count);
 void dense_free(struct dense *dense); /* NULL: ok */
 
 /* An index is worth making: there is none, or it is too old. */
@@ -52,13 +52,13 @@ struct dense_query {
     const float *vector;   /* unit */
     struct hash128 policy; /* of vectors that it may be compared with */
     size_t rows;           /* of nodes that are accepted */
-    bool (*accept)(void *context, size_t volume, uint32_t node);
+    bool (*accept)(void *context, size_t view, uint32_t node);
     void *context;
-    size_t most; /* nodes wanted */
+    size_t max; /* nodes wanted */
 };
 
 struct dense_hit {
-    size_t volume;
+    size_t view;
     uint32_t node;
     float score; /* cosine of its best segment among those looked at */
 };

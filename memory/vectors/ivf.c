@@ -20,7 +20,7 @@ enum {
     ZERO = 128          /* of bytes */
 };
 
-const double nearest_recall = 0.99;
+const double ivf_recall = 0.99;
 
 /* Vectors in 8 bits a value, each with a scale: (byte - ZERO) scale. */
 struct codes {
@@ -28,7 +28,7 @@ struct codes {
     float *scales;   /* [count] */
 };
 
-struct nearest {
+struct ivf {
     const struct dots *dots;
     size_t width;
     uint32_t count, lists, probes;
@@ -38,34 +38,34 @@ struct nearest {
     struct codes codes;   /* [count] by place */
 };
 
-void nearest_free(struct nearest *nearest)
+void ivf_free(struct ivf *ivf)
 {
-    if (!nearest)
+    if (!ivf)
         return;
-    free(nearest->centres.values);
-    free(nearest->centres.scales);
-    free(nearest->first);
-    free(nearest->rows);
-    free(nearest->codes.values);
-    free(nearest->codes.scales);
-    free(nearest);
+    free(ivf->centres.values);
+    free(ivf->centres.scales);
+    free(ivf->first);
+    free(ivf->rows);
+    free(ivf->codes.values);
+    free(ivf->codes.scales);
+    free(ivf);
 }
 
-uint32_t nearest_lists(const struct nearest *nearest)
+uint32_t ivf_lists(const struct ivf *ivf)
 {
-    return nearest->lists;
+    return ivf->lists;
 }
 
-uint32_t nearest_probes(const struct nearest *nearest)
+uint32_t ivf_probes(const struct ivf *ivf)
 {
-    return nearest->probes;
+    return ivf->probes;
 }
 
-size_t nearest_bytes(const struct nearest *nearest)
+size_t ivf_bytes(const struct ivf *ivf)
 {
-    return (nearest->count + (size_t)nearest->lists) *
-               (nearest->width + sizeof(float) + sizeof(uint32_t)) +
-           sizeof *nearest;
+    return (ivf->count + (size_t)ivf->lists) *
+               (ivf->width + sizeof(float) + sizeof(uint32_t)) +
+           sizeof *ivf;
 }
 
 /* ---- Vectors in 8 bits ---- */
@@ -121,7 +121,7 @@ static struct codes codes_of(size_t count, size_t width)
 /* A heap whose root is the worst of those kept. */
 struct best {
     struct near_row *items;
-    size_t count, most;
+    size_t count, max;
 };
 
 static void sink(struct best *best)
@@ -150,7 +150,7 @@ static void rise(struct best *best, size_t at)
 
 static inline void keep(struct best *best, uint32_t row, float score)
 {
-    if (best->count < best->most) {
+    if (best->count < best->max) {
         best->items[best->count] = (struct near_row){row, score};
         rise(best, best->count++);
     } else if (score > best->items[0].score) {
@@ -161,7 +161,7 @@ static inline void keep(struct best *best, uint32_t row, float score)
 
 /* Scores the coded rows [from, end); those kept are named by `names` (NULL: by
  * their index). */
-static void keep_scored(const struct nearest *nearest,
+static void keep_scored(const struct ivf *ivf,
                         const struct codes *codes, const uint32_t *names,
                         uint32_t from, uint32_t end, const struct query *query,
                         struct best *best)
@@ -169,35 +169,35 @@ static void keep_scored(const struct nearest *nearest,
     int32_t products[CHUNK];
     for (uint32_t at = from; at < end; at += CHUNK) {
         uint32_t count = end - at < CHUNK ? end - at : CHUNK;
-        nearest->dots->bytes(query->values, codes->values + at * nearest->width,
-                             count, nearest->width, products);
+        ivf->dots->bytes(query->values, codes->values + at * ivf->width,
+                             count, ivf->width, products);
         for (uint32_t i = 0; i < count; i++)
             keep(best, names ? names[at + i] : at + i,
                  score_of(query, products[i], codes->scales[at + i]));
     }
 }
 
-size_t nearest_search(const struct nearest *nearest, const float *query,
-                      uint32_t probes, size_t most, struct near_row *ret,
+size_t ivf_search(const struct ivf *ivf, const float *query,
+                      uint32_t probes, size_t max, struct near_row *ret,
                       size_t *ret_seen)
 {
-    struct best best = {.items = ret, .most = most};
+    struct best best = {.items = ret, .max = max};
     size_t seen = 0;
-    if (probes > nearest->lists)
-        probes = nearest->lists;
-    struct query coded = {.values = mem_alloc(nearest->width)};
+    if (probes > ivf->lists)
+        probes = ivf->lists;
+    struct query coded = {.values = mem_alloc(ivf->width)};
     struct best lists = {.items = mem_alloc(probes * sizeof *lists.items),
-                         .most = probes};
-    set_query(&coded, query, nearest->width);
-    if (most && probes)
-        keep_scored(nearest, &nearest->centres, NULL, 0, nearest->lists, &coded,
+                         .max = probes};
+    set_query(&coded, query, ivf->width);
+    if (max && probes)
+        keep_scored(ivf, &ivf->centres, NULL, 0, ivf->lists, &coded,
                     &lists);
     for (size_t i = 0; i < lists.count; i++) {
         uint32_t list = lists.items[i].row;
-        keep_scored(nearest, &nearest->codes, nearest->rows,
-                    nearest->first[list], nearest->first[list + 1], &coded,
+        keep_scored(ivf, &ivf->codes, ivf->rows,
+                    ivf->first[list], ivf->first[list + 1], &coded,
                     &best);
-        seen += nearest->first[list + 1] - nearest->first[list];
+        seen += ivf->first[list + 1] - ivf->first[list];
     }
     free(lists.items);
     free(coded.values);
@@ -208,8 +208,8 @@ size_t nearest_search(const struct nearest *nearest, const float *query,
 
 /* ---- Making it ---- */
 
-struct making {
-    struct nearest *nearest;
+struct build {
+    struct ivf *ivf;
     const float *const *rows;
     const atomic_bool *cancel;
     uint64_t random;
@@ -222,51 +222,51 @@ struct making {
 };
 
 /* splitmix64 */
-static uint32_t random_below(struct making *making, uint32_t end)
+static uint32_t random_below(struct build *build, uint32_t end)
 {
-    uint64_t x = making->random += 0x9E3779B97F4A7C15u;
+    uint64_t x = build->random += 0x9E3779B97F4A7C15u;
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
     x = (x ^ x >> 27) * 0x94D049BB133111EBu;
     return (uint32_t)((x ^ x >> 31) % end);
 }
 
-static void take_sample(struct making *making)
+static void take_sample(struct build *build)
 {
-    uint32_t count = making->nearest->count;
-    uint64_t wanted = (uint64_t)making->nearest->lists * SAMPLE_A_LIST;
+    uint32_t count = build->ivf->count;
+    uint64_t wanted = (uint64_t)build->ivf->lists * SAMPLE_A_LIST;
     uint32_t *all = mem_alloc(count * sizeof *all);
-    making->sampled = wanted < count ? (uint32_t)wanted : count;
+    build->sampled = wanted < count ? (uint32_t)wanted : count;
     for (uint32_t i = 0; i < count; i++)
         all[i] = i;
-    for (uint32_t i = 0; i < making->sampled; i++) {
-        uint32_t j = i + random_below(making, count - i), swap = all[i];
+    for (uint32_t i = 0; i < build->sampled; i++) {
+        uint32_t j = i + random_below(build, count - i), swap = all[i];
         all[i] = all[j];
         all[j] = swap;
     }
-    making->sample = all;
+    build->sample = all;
 }
 
-static float list_score(const struct making *making, uint32_t list)
+static float list_score(const struct build *build, uint32_t list)
 {
-    return score_of(&making->query, making->products[list],
-                    making->nearest->centres.scales[list]);
+    return score_of(&build->query, build->products[list],
+                    build->ivf->centres.scales[list]);
 }
 
-static void score_lists(struct making *making, const float *vector)
+static void score_lists(struct build *build, const float *vector)
 {
-    const struct nearest *nearest = making->nearest;
-    set_query(&making->query, vector, nearest->width);
-    nearest->dots->bytes(making->query.values, nearest->centres.values,
-                         nearest->lists, nearest->width, making->products);
+    const struct ivf *ivf = build->ivf;
+    set_query(&build->query, vector, ivf->width);
+    ivf->dots->bytes(build->query.values, ivf->centres.values,
+                         ivf->lists, ivf->width, build->products);
 }
 
-static uint32_t nearest_list(struct making *making, const float *vector)
+static uint32_t ivf_list(struct build *build, const float *vector)
 {
     uint32_t best = 0;
     float highest = -2;
-    score_lists(making, vector);
-    for (uint32_t l = 0; l < making->nearest->lists; l++) {
-        float score = list_score(making, l);
+    score_lists(build, vector);
+    for (uint32_t l = 0; l < build->ivf->lists; l++) {
+        float score = list_score(build, l);
         if (score > highest) {
             highest = score;
             best = l;
@@ -276,98 +276,98 @@ static uint32_t nearest_list(struct making *making, const float *vector)
 }
 
 /* Puts rows into lists: those of the sample, or all.  False: cancelled. */
-static bool assign(struct making *making, const uint32_t *rows, uint32_t count)
+static bool assign(struct build *build, const uint32_t *rows, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t row = rows ? rows[i] : i;
-        if (i % POLL == 0 && making->cancel && atomic_load(making->cancel))
+        if (i % POLL == 0 && build->cancel && atomic_load(build->cancel))
             return false;
-        making->lists[row] = nearest_list(making, making->rows[row]);
+        build->lists[row] = ivf_list(build, build->rows[row]);
     }
     return true;
 }
 
-static void copy_row(struct making *making, uint32_t list, uint32_t row)
+static void copy_row(struct build *build, uint32_t list, uint32_t row)
 {
-    size_t width = making->nearest->width;
-    memcpy(making->centres + list * width, making->rows[row],
+    size_t width = build->ivf->width;
+    memcpy(build->centres + list * width, build->rows[row],
            width * sizeof(float));
 }
 
 /* Each centre becomes the mean of its rows; one that has none, a row. */
-static void move_centres(struct making *making)
+static void move_centres(struct build *build)
 {
-    const struct nearest *nearest = making->nearest;
-    size_t width = nearest->width;
-    uint32_t *counts = mem_alloc(nearest->lists * sizeof *counts);
-    memset(making->centres, 0, nearest->lists * width * sizeof(float));
-    for (uint32_t i = 0; i < making->sampled; i++) {
-        uint32_t row = making->sample[i], list = making->lists[row];
-        float *centre = making->centres + list * width;
+    const struct ivf *ivf = build->ivf;
+    size_t width = ivf->width;
+    uint32_t *counts = mem_alloc(ivf->lists * sizeof *counts);
+    memset(build->centres, 0, ivf->lists * width * sizeof(float));
+    for (uint32_t i = 0; i < build->sampled; i++) {
+        uint32_t row = build->sample[i], list = build->lists[row];
+        float *centre = build->centres + list * width;
         counts[list]++;
         for (size_t x = 0; x < width; x++)
-            centre[x] += making->rows[row][x];
+            centre[x] += build->rows[row][x];
     }
-    for (uint32_t l = 0; l < nearest->lists; l++) {
+    for (uint32_t l = 0; l < ivf->lists; l++) {
         if (!counts[l])
-            copy_row(making, l,
-                     making->sample[random_below(making, making->sampled)]);
-        vector_unit(making->centres + l * width, width);
+            copy_row(build, l,
+                     build->sample[random_below(build, build->sampled)]);
+        vector_unit(build->centres + l * width, width);
     }
     free(counts);
 }
 
-static void encode_centres(struct making *making)
+static void encode_centres(struct build *build)
 {
-    size_t width = making->nearest->width;
-    for (uint32_t l = 0; l < making->nearest->lists; l++)
-        encode(making->centres + l * width, width, &making->nearest->centres,
+    size_t width = build->ivf->width;
+    for (uint32_t l = 0; l < build->ivf->lists; l++)
+        encode(build->centres + l * width, width, &build->ivf->centres,
                l);
 }
 
 /* Spherical k-means. */
-static bool find_centres(struct making *making)
+static bool find_centres(struct build *build)
 {
-    for (uint32_t l = 0; l < making->nearest->lists; l++)
-        copy_row(making, l, making->sample[l]);
-    encode_centres(making);
+    for (uint32_t l = 0; l < build->ivf->lists; l++)
+        copy_row(build, l, build->sample[l]);
+    encode_centres(build);
     for (int round = 0; round < ROUNDS; round++) {
-        if (!assign(making, making->sample, making->sampled))
+        if (!assign(build, build->sample, build->sampled))
             return false;
-        move_centres(making);
-        encode_centres(making);
+        move_centres(build);
+        encode_centres(build);
     }
     return true;
 }
 
-static void fill_lists(struct making *making)
+static void fill_lists(struct build *build)
 {
-    struct nearest *nearest = making->nearest;
-    size_t width = nearest->width;
-    uint32_t *next = mem_alloc(nearest->lists * sizeof *next);
-    for (uint32_t row = 0; row < nearest->count; row++)
-        nearest->first[making->lists[row] + 1]++;
-    for (uint32_t l = 0; l < nearest->lists; l++) {
-        next[l] = nearest->first[l];
-        nearest->first[l + 1] += nearest->first[l];
+    struct ivf *ivf = build->ivf;
+    size_t width = ivf->width;
+    uint32_t *next = mem_alloc(ivf->lists * sizeof *next);
+    for (uint32_t row = 0; row < ivf->count; row++)
+        ivf->first[build->lists[row] + 1]++;
+    for (uint32_t l = 0; l < ivf->lists; l++) {
+        next[l] = ivf->first[l];
+        ivf->first[l + 1] += ivf->first[l];
     }
-    for (uint32_t row = 0; row < nearest->count; row++) {
-        uint32_t place = next[making->lists[row]]++;
-        nearest->rows[place] = row;
-        encode(making->rows[row], width, &nearest->codes, place);
+    for (uint32_t row = 0; row < ivf->count; row++) {
+        uint32_t place = next[build->lists[row]]++;
+        ivf->rows[place] = row;
+        encode(build->rows[row], width, &ivf->codes, place);
     }
     free(next);
 }
 
 /* ---- How many lists are looked through ---- */
 
-static void make_query(struct making *making, float *ret)
+static void make_query(struct build *build, float *ret)
 {
-    size_t width = making->nearest->width;
+    size_t width = build->ivf->width;
     memset(ret, 0, width * sizeof *ret);
     for (int m = 0; m < MIXED; m++) {
         const float *row =
-            making->rows[random_below(making, making->nearest->count)];
+            build->rows[random_below(build, build->ivf->count)];
         for (size_t i = 0; i < width; i++)
             ret[i] += row[i];
     }
@@ -375,29 +375,29 @@ static void make_query(struct making *making, float *ret)
 }
 
 /* Lists nearer to the query than `list`. */
-static uint32_t rank_of(const struct making *making, uint32_t list)
+static uint32_t rank_of(const struct build *build, uint32_t list)
 {
     uint32_t rank = 0;
-    float score = list_score(making, list);
-    for (uint32_t l = 0; l < making->nearest->lists; l++)
-        rank += list_score(making, l) > score;
+    float score = list_score(build, list);
+    for (uint32_t l = 0; l < build->ivf->lists; l++)
+        rank += list_score(build, l) > score;
     return rank;
 }
 
 /* Counts at which rank of its lists each of the query's neighbours is, but for
  * the row that it may be. */
-static void try_query(struct making *making, const float *vector,
+static void try_query(struct build *build, const float *vector,
                       const uint32_t *itself, uint32_t *counts)
 {
-    const struct nearest *nearest = making->nearest;
+    const struct ivf *ivf = build->ivf;
     struct near_row found[NEIGHBOURS + 1];
-    struct best best = {.items = found, .most = NEIGHBOURS + (itself ? 1 : 0)};
-    score_lists(making, vector);
-    keep_scored(nearest, &nearest->codes, nearest->rows, 0, nearest->count,
-                &making->query, &best);
+    struct best best = {.items = found, .max = NEIGHBOURS + (itself ? 1 : 0)};
+    score_lists(build, vector);
+    keep_scored(ivf, &ivf->codes, ivf->rows, 0, ivf->count,
+                &build->query, &best);
     for (size_t i = 0; i < best.count; i++)
         if (!itself || found[i].row != *itself)
-            counts[rank_of(making, making->lists[found[i].row])]++;
+            counts[rank_of(build, build->lists[found[i].row])]++;
 }
 
 static uint32_t probes_for(const uint32_t *counts, uint32_t lists)
@@ -406,7 +406,7 @@ static uint32_t probes_for(const uint32_t *counts, uint32_t lists)
     uint32_t probes = 0;
     for (uint32_t l = 0; l < lists; l++)
         all += counts[l];
-    while (probes < lists && held < nearest_recall * all)
+    while (probes < lists && held < ivf_recall * all)
         held += counts[probes++];
     return probes;
 }
@@ -414,54 +414,54 @@ static uint32_t probes_for(const uint32_t *counts, uint32_t lists)
 /* Queries of two kinds, and what the harder one needs: rows, that are to find
  * others, hard where rows have no structure; and means of rows, which are about
  * as far from what is nearest to them as questions are, and rows are not. */
-static bool choose_probes(struct making *making)
+static bool choose_probes(struct build *build)
 {
-    struct nearest *nearest = making->nearest;
-    uint32_t *rows = mem_alloc(nearest->lists * sizeof *rows);
-    uint32_t *means = mem_alloc(nearest->lists * sizeof *means);
-    float *query = mem_alloc(nearest->width * sizeof *query);
+    struct ivf *ivf = build->ivf;
+    uint32_t *rows = mem_alloc(ivf->lists * sizeof *rows);
+    uint32_t *means = mem_alloc(ivf->lists * sizeof *means);
+    float *query = mem_alloc(ivf->width * sizeof *query);
     bool cancelled = false;
     for (uint32_t t = 0; t < TRIALS && !cancelled; t++) {
-        uint32_t row = making->sample[t % making->sampled];
-        try_query(making, making->rows[row], &row, rows);
-        make_query(making, query);
-        try_query(making, query, NULL, means);
-        cancelled = making->cancel && atomic_load(making->cancel);
+        uint32_t row = build->sample[t % build->sampled];
+        try_query(build, build->rows[row], &row, rows);
+        make_query(build, query);
+        try_query(build, query, NULL, means);
+        cancelled = build->cancel && atomic_load(build->cancel);
     }
-    uint32_t by_rows = probes_for(rows, nearest->lists);
-    nearest->probes = probes_for(means, nearest->lists);
-    if (by_rows > nearest->probes)
-        nearest->probes = by_rows;
+    uint32_t by_rows = probes_for(rows, ivf->lists);
+    ivf->probes = probes_for(means, ivf->lists);
+    if (by_rows > ivf->probes)
+        ivf->probes = by_rows;
     free(query);
     free(rows);
     free(means);
     return !cancelled;
 }
 
-static bool make(struct making *making)
+static bool make(struct build *build)
 {
-    struct nearest *nearest = making->nearest;
-    size_t width = nearest->width;
-    nearest->centres = codes_of(nearest->lists, width);
-    nearest->codes = codes_of(nearest->count, width);
-    nearest->first =
-        mem_alloc(((size_t)nearest->lists + 1) * sizeof *nearest->first);
-    nearest->rows = mem_alloc(nearest->count * sizeof *nearest->rows);
-    making->centres = mem_alloc(nearest->lists * width * sizeof(float));
-    making->lists = mem_alloc(nearest->count * sizeof *making->lists);
-    making->query.values = mem_alloc(width);
-    making->products = mem_alloc(nearest->lists * sizeof *making->products);
-    take_sample(making);
-    bool done = find_centres(making) && assign(making, NULL, nearest->count);
+    struct ivf *ivf = build->ivf;
+    size_t width = ivf->width;
+    ivf->centres = codes_of(ivf->lists, width);
+    ivf->codes = codes_of(ivf->count, width);
+    ivf->first =
+        mem_alloc(((size_t)ivf->lists + 1) * sizeof *ivf->first);
+    ivf->rows = mem_alloc(ivf->count * sizeof *ivf->rows);
+    build->centres = mem_alloc(ivf->lists * width * sizeof(float));
+    build->lists = mem_alloc(ivf->count * sizeof *build->lists);
+    build->query.values = mem_alloc(width);
+    build->products = mem_alloc(ivf->lists * sizeof *build->products);
+    take_sample(build);
+    bool done = find_centres(build) && assign(build, NULL, ivf->count);
     if (done) {
-        fill_lists(making);
-        done = choose_probes(making);
+        fill_lists(build);
+        done = choose_probes(build);
     }
-    free(making->sample);
-    free(making->centres);
-    free(making->lists);
-    free(making->query.values);
-    free(making->products);
+    free(build->sample);
+    free(build->centres);
+    free(build->lists);
+    free(build->query.values);
+    free(build->products);
     return done;
 }
 
@@ -471,21 +471,21 @@ static uint32_t lists_for(uint32_t count)
     return lists < count ? lists : count;
 }
 
-int nearest_make(const float *const *rows, uint32_t count, size_t width,
-                 const atomic_bool *cancel, struct nearest **ret,
+int ivf_make(const float *const *rows, uint32_t count, size_t width,
+                 const atomic_bool *cancel, struct ivf **ret,
                  struct err *err)
 {
-    struct nearest *nearest = mem_alloc(sizeof *nearest);
-    struct making making = {
-        .nearest = nearest, .rows = rows, .cancel = cancel, .random = count};
-    *nearest = (struct nearest){.dots = dots_best(),
+    struct ivf *ivf = mem_alloc(sizeof *ivf);
+    struct build build = {
+        .ivf = ivf, .rows = rows, .cancel = cancel, .random = count};
+    *ivf = (struct ivf){.dots = dots_best(),
                                 .width = width,
                                 .count = count,
                                 .lists = lists_for(count)};
-    if (count && !make(&making)) {
-        nearest_free(nearest);
+    if (count && !make(&build)) {
+        ivf_free(ivf);
         return err_set(err, ERR_CANCELLED, "cancelled");
     }
-    *ret = nearest;
+    *ret = ivf;
     return 0;
 }

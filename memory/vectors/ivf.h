@@ -5,7 +5,7 @@
  * scores them by the vectors themselves.
  *
  * How many lists are looked through is measured when the index is made: on
- * queries made from rows, as many as hold nearest_recall of the ten nearest.
+ * queries made from rows, as many as hold ivf_recall of the ten nearest.
  * Where rows have no structure that is all of them, and the search a scan.
  *
  * Immutable; any number of threads may search. */
@@ -19,23 +19,23 @@
 
 #include "base/err.h"
 
-struct nearest;
+struct ivf;
 
 /* The share of the ten nearest that the lists looked through hold, on queries
  * made from rows.  Questions are not rows: a margin over .96. */
-extern const double nearest_recall;
+extern const double ivf_recall;
 
 /* `rows` [count] point to unit vectors [width]; they are not kept.  The same
  * rows make the same index.  ERR_CANCELLED. */
-int nearest_make(const float *const *rows, uint32_t count, size_t width,
-                 const atomic_bool *cancel, struct nearest **ret,
+int ivf_make(const float *const *rows, uint32_t count, size_t width,
+                 const atomic_bool *cancel, struct ivf **ret,
                  struct err *err);
-void nearest_free(struct nearest *nearest); /* NULL: ok */
+void ivf_free(struct ivf *ivf); /* NULL: ok */
 
-uint32_t nearest_lists(const struct nearest *nearest);
+uint32_t ivf_lists(const struct ivf *ivf);
 /* Lists that a search looks through so that the recall is as promised. */
-uint32_t nearest_probes(const struct nearest *nearest);
-size_t nearest_bytes(const struct nearest *nearest);
+uint32_t ivf_probes(const struct ivf *ivf);
+size_t ivf_bytes(const struct ivf *ivf);
 
 struct near_row {
     uint32_t row;
@@ -44,8 +44,8 @@ struct near_row {
 
 /* The `most` best rows of the `probes` nearest lists, in no order; ret [most].
  * Returns how many; *ret_seen (NULL: ok): the rows looked at. */
-size_t nearest_search(const struct nearest *nearest, const float *query,
-                      uint32_t probes, size_t most, struct near_row *ret,
+size_t ivf_search(const struct ivf *ivf, const float *query,
+                      uint32_t probes, size_t max, struct near_row *ret,
                       size_t *ret_seen);
 
 #endif

@@ -191,7 +191,7 @@ float vectors_whole(const struct vectors *vectors, const float *query,
     return entry == TREE_NONE
                ? -2
                : dot(vectors, query,
-                     vectors->table.wholes + entry * vectors->table.width);
+                     vectors->table.subtrees + entry * vectors->table.width);
 }
 
 float vectors_own(const struct vectors *vectors, const float *query,
@@ -209,7 +209,7 @@ struct search {
     uint32_t from, end;
     bool (*accept)(void *context, uint32_t node);
     void *context;
-    size_t most, count;
+    size_t max, count;
     struct vector_hit *hits;
 };
 
@@ -223,9 +223,9 @@ static void keep_best(struct search *search, struct vector_hit hit)
 {
     struct vector_hit *hits = search->hits;
     size_t at = search->count;
-    if (at == search->most && !(hit.score > hits[at - 1].score))
+    if (at == search->max && !(hit.score > hits[at - 1].score))
         return;
-    if (at < search->most)
+    if (at < search->max)
         search->count++;
     else
         at--;
@@ -255,7 +255,7 @@ static void take_nodes(struct search *search, const idx_t *rows,
     const struct vectors *vectors = search->vectors;
     bool *met = mem_alloc(vectors->table.node_count * sizeof *met);
     search->count = 0;
-    for (size_t i = 0; i < count && search->count < search->most; i++) {
+    for (size_t i = 0; i < count && search->count < search->max; i++) {
         uint32_t entry =
             rows[i] < 0 ? TREE_NONE : vectors->table.row_nodes[rows[i]];
         if (entry == TREE_NONE || met[entry])
@@ -273,7 +273,7 @@ static bool ask_index(struct search *search)
 {
     const struct vectors *vectors = search->vectors;
     size_t rows = vectors->table.row_count;
-    size_t count = search->most * SEGMENTS_A_NODE;
+    size_t count = search->max * SEGMENTS_A_NODE;
     if (count > rows)
         count = rows;
     float *scores = mem_alloc(count * sizeof *scores);
@@ -284,13 +284,13 @@ static bool ask_index(struct search *search)
         take_nodes(search, found, scores, count);
     free(scores);
     free(found);
-    return asked && (search->count == search->most || count == rows);
+    return asked && (search->count == search->max || count == rows);
 }
 
 size_t vectors_search(const struct vectors *vectors, const float *query,
                       uint32_t from, uint32_t end,
                       bool (*accept)(void *context, uint32_t node),
-                      void *context, size_t most, struct vector_hit *hits)
+                      void *context, size_t max, struct vector_hit *hits)
 {
     struct search search = {.vectors = vectors,
                             .query = query,
@@ -298,10 +298,10 @@ size_t vectors_search(const struct vectors *vectors, const float *query,
                             .end = end,
                             .accept = accept,
                             .context = context,
-                            .most = most,
+                            .max = max,
                             .hits = hits};
     bool whole = from == 0 && end >= vectors->outline_count;
-    if (most && !(whole && ask_index(&search)))
+    if (max && !(whole && ask_index(&search)))
         scan(&search);
     return search.count;
 }

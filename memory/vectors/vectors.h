@@ -3,7 +3,7 @@
  * sub-tree (for descent), in the key space of the embedder (embedder.h).
  *
  * Made by memories_update, kept in the store under the manual, read with its
- * volume.  They name nodes by id: those of the generation before go on
+ * view.  They name nodes by id: those of the generation before go on
  * serving until their successors are there, less the nodes that are gone. */
 #ifndef MEMORY_VECTORS_VECTORS_H
 #define MEMORY_VECTORS_VECTORS_H
@@ -26,7 +26,7 @@ struct vector_table {
     uint64_t segments, tokens; /* totals, for reports */
     uint32_t node_count;
     uint64_t *nodes; /* [node_count] ids */
-    float *wholes;   /* [node_count, width] M_v, unit */
+    float *subtrees;   /* [node_count, width] M_v, unit */
     uint32_t row_count;
     uint32_t *row_nodes; /* [row_count] index into nodes, ascending */
     float *keys;         /* [row_count, width] unit; NULL: see row_names */
@@ -118,7 +118,7 @@ struct vector_hit {
 size_t vectors_search(const struct vectors *vectors, const float *query,
                       uint32_t from, uint32_t end,
                       bool (*accept)(void *context, uint32_t node),
-                      void *context, size_t most, struct vector_hit *hits);
+                      void *context, size_t max, struct vector_hit *hits);
 
 /* Cosine of the query with a node's whole sub-tree, and with the best of its
  * own segments; -2: it has none. */

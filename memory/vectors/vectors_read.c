@@ -96,8 +96,8 @@ static void add_entry(struct vector_table *ret, const struct source *source,
     size_t width = ret->width;
     uint32_t to = ret->node_count++;
     ret->nodes[to] = from->nodes[entry];
-    memcpy(ret->wholes + to * width, from->wholes + entry * width,
-           width * sizeof *ret->wholes);
+    memcpy(ret->subtrees + to * width, from->subtrees + entry * width,
+           width * sizeof *ret->subtrees);
     for (uint32_t row = source->first_row[entry];
          row < source->first_row[entry + 1]; row++) {
         ret->row_nodes[ret->row_count] = to;
@@ -129,7 +129,7 @@ int vector_table_join(const struct vector_table *older,
                                  .tokens = newer->tokens};
     join_names(sources, ret);
     ret->nodes = mem_alloc(count * sizeof *ret->nodes);
-    ret->wholes = mem_alloc(count * ret->width * sizeof *ret->wholes);
+    ret->subtrees = mem_alloc(count * ret->width * sizeof *ret->subtrees);
     ret->row_nodes = mem_alloc(rows * sizeof *ret->row_nodes);
     if (newer->row_names)
         ret->row_names = mem_alloc(rows * sizeof *ret->row_names);

@@ -8,12 +8,12 @@
 
 /* ---- Inputs and passes ---- */
 
-enum { MOST_PARTS = 64 };
+enum { MAX_PARTS = 64 };
 
 /* Some inputs' share of a pass. */
 struct pass {
-    struct forward_part parts[MOST_PARTS];
-    struct cache caches[MOST_PARTS]; /* of the parts that read with landmarks */
+    struct forward_part parts[MAX_PARTS];
+    struct cache caches[MAX_PARTS]; /* of the parts that read with landmarks */
     size_t count;
 };
 
@@ -29,10 +29,10 @@ static int check_input(const struct model *m, const struct embed_input *input,
     size_t tokens = tokens_of(input);
     if (!tokens)
         return err_set(err, ERR_USAGE, "nothing to embed");
-    if (tokens > m->config.most)
+    if (tokens > m->config.max)
         return err_set(err, ERR_LIMIT,
                        "%zu tokens are more than the model's %zu", tokens,
-                       m->config.most);
+                       m->config.max);
     if (input->soft && m->config.architecture->encoder)
         return err_set(err, ERR_USAGE, "an encoder takes no soft token");
     if (!m->facts.embeds)
@@ -105,11 +105,11 @@ static void fill_pass(const struct model *m, const struct embed_input *inputs,
 {
     size_t rows = 0;
     ret->count = 0;
-    while (ret->count < count && ret->count < MOST_PARTS) {
+    while (ret->count < count && ret->count < MAX_PARTS) {
         size_t i = ret->count;
         ret->parts[i] = part_of(m, &inputs[i], &ret->caches[i]);
         rows += forward_rows(&ret->parts[i]);
-        if (rows > FORWARD_MOST_ROWS && (i || !m->config.architecture->encoder))
+        if (rows > FORWARD_MAX_ROWS && (i || !m->config.architecture->encoder))
             break;
         ret->count++;
     }
@@ -221,11 +221,11 @@ static struct forward_part piece_of(const struct embed_input *input,
 }
 
 /* Tokens of which a pass, with what is inserted, has no more rows than it may. */
-static size_t most_tokens(const struct cache *cache)
+static size_t max_tokens(const struct cache *cache)
 {
     return cache->inserted
-               ? FORWARD_MOST_ROWS - FORWARD_MOST_ROWS / cache->inserted - 1
-               : FORWARD_MOST_ROWS;
+               ? FORWARD_MAX_ROWS - FORWARD_MAX_ROWS / cache->inserted - 1
+               : FORWARD_MAX_ROWS;
 }
 
 static int embed_long(struct model *m, const struct embed_input *input,
@@ -236,8 +236,8 @@ static int embed_long(struct model *m, const struct embed_input *input,
     struct forward_part part = part_of(m, input, &cache);
     int code = cache_reserve(m, &cache, slots_of(&cache, tokens), err);
     for (size_t from = 0; from < tokens && !code; from += some) {
-        size_t left = tokens - from, most = most_tokens(&cache);
-        some = left < most ? left : most;
+        size_t left = tokens - from, max = max_tokens(&cache);
+        some = left < max ? left : max;
         part = piece_of(input, &cache, from, some);
         struct share share = {.part = &part,
                               .tokens = tokens,

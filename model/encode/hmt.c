@@ -170,7 +170,7 @@ static int read_some(struct hmt *hmt, struct model *model, const int32_t *ids,
 int hmt_read(struct hmt *hmt, struct model *model, const int32_t *ids,
              size_t count, const struct cancel *cancel, struct err *err)
 {
-    size_t width = hmt->width, most = QUERIES * hmt->how.segment, some;
+    size_t width = hmt->width, max = QUERIES * hmt->how.segment, some;
     struct room room = {
         .ids = mem_alloc((hmt->how.sensory + hmt->how.segment) * sizeof *ids),
         .queries = mem_alloc(QUERIES * width * sizeof(float)),
@@ -178,7 +178,7 @@ int hmt_read(struct hmt *hmt, struct model *model, const int32_t *ids,
         .memory = mem_alloc(width * sizeof(float))};
     int code = 0;
     for (size_t at = 0; at < count && !code; at += some) {
-        some = count - at < most ? count - at : most;
+        some = count - at < max ? count - at : max;
         code = read_some(hmt, model, ids + at, some, &room, cancel, err);
     }
     free(room.ids);
@@ -199,9 +199,9 @@ static int begin(const struct hmt *hmt, struct session *session,
                  const float *recalled, const struct cancel *cancel,
                  struct err *err)
 {
-    int code = session_begin(session, recalled, err);
+    int code = session_soft_prefix(session, recalled, err);
     if (!code)
-        code = session_feed(session, hmt->tail, hmt->tail_count, cancel, NULL,
+        code = session_prefill(session, hmt->tail, hmt->tail_count, cancel, NULL,
                             err);
     return code;
 }

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "model/json_members.h"
 
-enum { MOST_FILE = 1 << 20 };
+enum { MAX_FILE = 1 << 20 };
 
 static const char *const names[] = {[POOLING_LAST] = "last",
                                     [POOLING_MEAN] = "mean",
@@ -33,7 +33,7 @@ static int with_file(const char *folder, const char *name, bool needed,
     file_join(&path, folder, name);
     int code = 0;
     if (needed || stat(path.data, &st) == 0) {
-        code = file_read(path.data, MOST_FILE, &text, err);
+        code = file_read(path.data, MAX_FILE, &text, err);
         if (!code)
             code = json_parse(buf_slice(&text), &root, err);
         if (!code)
@@ -163,7 +163,7 @@ static int take_limit(const char *folder, const cJSON *root,
     int code = member_bool(root, "do_lower_case", &ret->lower, err);
     if (code || !member_find(root, "max_seq_length"))
         return code;
-    return member_size(root, "max_seq_length", 1, 1 << 30, -1, &ret->most, err);
+    return member_size(root, "max_seq_length", 1, 1 << 30, -1, &ret->max, err);
 }
 
 /* NULL and "" are the same: nothing. */
@@ -253,11 +253,11 @@ void pooling_free(struct pooling *pooling)
 struct hash128 pooling_hash(const struct pooling *p)
 {
     struct buf text = {0};
-    if (p->kind == POOLING_LAST && !p->unit && !p->most && !p->passage)
+    if (p->kind == POOLING_LAST && !p->unit && !p->max && !p->passage)
         return (struct hash128){0};
     buf_put_varint(&text, (uint64_t)p->kind);
     buf_put_varint(&text, p->unit);
-    buf_put_varint(&text, p->most);
+    buf_put_varint(&text, p->max);
     buf_put_string(&text, slice_of(p->passage ? p->passage : ""));
     struct hash128 hash = hash_bytes(text.data, text.size);
     buf_free(&text);

@@ -27,7 +27,7 @@ struct pooling {
     bool only;   /* the folder is made for embedding: nothing is written */
     int kind;    /* enum pooling_kind */
     bool unit;   /* the vector has length 1 */
-    size_t most; /* tokens; 0: as many as the model takes */
+    size_t max; /* tokens; 0: as many as the model takes */
     bool lower;  /* texts in lower case, which is the tokenizer's to do */
     char *query, *passage; /* before each; NULL: nothing */
 };

@@ -13,7 +13,7 @@ int forward_error(int kernel_code, struct err *err)
     case KERNEL_UNSUPPORTED:
         return err_set(err, ERR_INTERNAL,
                        "the backend cannot do an operation of the model");
-    case KERNEL_LOST:
+    case KERNEL_DEVICE_FAILED:
         return err_set(err, ERR_INTERNAL,
                        "the device failed, and is of no use before a restart");
     default: return err_set(err, ERR_INTERNAL, "the backend failed");
@@ -46,16 +46,16 @@ static size_t row_bytes(const struct model_config *c)
     return fits && bytes ? bytes : SIZE_MAX;
 }
 
-size_t forward_most(const struct model *m, const struct cache *cache)
+size_t forward_max(const struct model *m, const struct cache *cache)
 {
     const size_t room = (size_t)64 << 20;
     size_t rows = room / row_bytes(&m->config);
-    if (!cache->hils.chunk || rows < FORWARD_MOST_ROWS)
-        return FORWARD_MOST_ROWS;
-    return rows < FORWARD_MOST_CHOOSING ? rows : FORWARD_MOST_CHOOSING;
+    if (!cache->hils.chunk || rows < FORWARD_MAX_ROWS)
+        return FORWARD_MAX_ROWS;
+    return rows < FORWARD_MAX_CHOOSING ? rows : FORWARD_MAX_CHOOSING;
 }
 
-size_t forward_most_whole(const struct model *m)
+size_t forward_max_whole(const struct model *m)
 {
     return ((size_t)1 << 30) / row_bytes(&m->config);
 }
@@ -105,7 +105,7 @@ uint64_t forward_work_bytes(const struct model_config *c)
 {
     uint64_t columns = 2 * ((uint64_t)c->width + c->heads * c->head +
                             c->key_heads * c->head + c->inner);
-    return sizeof(float) * (FORWARD_MOST_ROWS * columns + c->vocabulary);
+    return sizeof(float) * (FORWARD_MAX_ROWS * columns + c->vocabulary);
 }
 
 void workspace_free(struct model *m)
@@ -237,8 +237,8 @@ int forward_multiply(struct model *m, float *out, const float *in,
                      const struct linear *linear, size_t rows, bool add)
 {
     if (!linear->bias)
-        return m->kernels->product(&m->run, out, in, linear->weight, rows, add);
-    return m->kernels->product_bias(&m->run, out, in, linear->weight,
+        return m->kernels->matmul(&m->run, out, in, linear->weight, rows, add);
+    return m->kernels->matmul_bias(&m->run, out, in, linear->weight,
                                     linear->bias, rows, add);
 }
 
@@ -298,7 +298,7 @@ static int attend_part(struct model *m, const struct cache *cache,
     float *out = w->mixed + row * wide;
     const float *q = w->q + row * wide;
     if (c->architecture->encoder)
-        return m->kernels->attention_all(&m->run, out, q, w->k + row * narrow,
+        return m->kernels->attention_bidirectional(&m->run, out, q, w->k + row * narrow,
                                          w->v + row * narrow, rows, rows,
                                          c->heads, c->key_heads, c->head);
     struct kernel_pages pages = {.keys = w->tables,
@@ -444,7 +444,7 @@ static int bend(struct model *m, const float *in, const struct layer_weights *l,
 {
     struct workspace *w = &m->work;
     int code =
-        m->kernels->product(&m->run, w->gate, in, l->up.weight, rows, false);
+        m->kernels->matmul(&m->run, w->gate, in, l->up.weight, rows, false);
     if (!code)
         code = m->kernels->gelu(&m->run, w->gate, l->up.bias, rows,
                                 m->config.inner);
@@ -493,12 +493,12 @@ int forward(struct model *m, const struct forward_part *parts, size_t count,
         row = lay_out(m, &parts[i], row);
     code = prepare_hils(m, parts, count, rows);
     if (!code && rows == count)
-        code = m->kernels->step_begin(&m->run);
+        code = m->kernels->graph_begin(&m->run);
     if (!code)
         code = read_inputs(m, parts, count, rows);
     for (size_t layer = 0; layer < layers && !code; layer++) {
         if (cancel && cancel->asked && cancel->asked(cancel->context)) {
-            m->kernels->step_end(&m->run);
+            m->kernels->graph_end(&m->run);
             return err_set(err, ERR_CANCELLED, "cancelled");
         }
         code = attention(m, parts, count, layer, rows);
@@ -506,7 +506,7 @@ int forward(struct model *m, const struct forward_part *parts, size_t count,
             code = feed_forward(m, layer, rows);
     }
     if (code)
-        m->kernels->step_end(&m->run);
+        m->kernels->graph_end(&m->run);
     return forward_error(code, err);
 }
 
@@ -562,9 +562,9 @@ int forward_logits(struct model *m, size_t from, size_t rows, struct err *err)
     if (!code)
         code = last_norm(m, from, rows, &states);
     if (!code)
-        code = m->kernels->product(&m->run, w->logits, states, m->weights.head,
+        code = m->kernels->matmul(&m->run, w->logits, states, m->weights.head,
                                    rows, false);
-    int ended = m->kernels->step_end(&m->run);
+    int ended = m->kernels->graph_end(&m->run);
     return forward_error(code ? code : ended, err);
 }
 

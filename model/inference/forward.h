@@ -8,10 +8,10 @@
 #include "model/weights/weights.h"
 
 enum {
-    FORWARD_MOST_ROWS = 512, /* tokens at once */
+    FORWARD_MAX_ROWS = 512, /* tokens at once */
     /* Where each chooses what it reads: as many of these as take 64 MiB to work
      * in.  What they choose is read once for all of them. */
-    FORWARD_MOST_CHOOSING = 4096
+    FORWARD_MAX_CHOOSING = 4096
 };
 
 /* What a pass works in: grows to the largest batch seen, then stays. */
@@ -78,10 +78,10 @@ static inline size_t forward_rows(const struct forward_part *part)
 }
 
 /* Tokens of a pass of many of one cache's. */
-size_t forward_most(const struct model *model, const struct cache *cache);
+size_t forward_max(const struct model *model, const struct cache *cache);
 /* Most tokens of a text that HiCI attention reads as a whole: as many as take a
  * GiB to work in. */
-size_t forward_most_whole(const struct model *model);
+size_t forward_max_whole(const struct model *model);
 
 /* Leaves the residual stream of all rows, in order, behind the first `layers`
  * layers in work.x, or on its way there: where each part is one row it begins a
@@ -102,7 +102,7 @@ bool forward_is_hils(const struct model *model, const struct cache *cache,
 /* How a new cache of a model made for HiLS chooses; chunk 0: it was not. */
 struct hils_use forward_hils_use(const struct model *model);
 /* top_k, or as many chunks of so many slots as there can be. */
-size_t forward_hils_most(const struct model *model, size_t top_k, size_t chunk);
+size_t forward_hils_max(const struct model *model, size_t top_k, size_t chunk);
 /* Room for rows that choose `top_k` chunks each, and for `slots` slots with
  * landmarks. */
 int forward_hils_reserve(struct model *model, size_t rows, size_t top_k);
@@ -152,7 +152,7 @@ int forward_take_logits(struct model *model, size_t from, size_t rows,
 int forward_keep_logits(struct model *model, size_t row, float *out,
                         struct err *err);
 
-/* Of a pass of FORWARD_MOST_ROWS rows. */
+/* Of a pass of FORWARD_MAX_ROWS rows. */
 uint64_t forward_work_bytes(const struct model_config *config);
 void workspace_free(struct model *model);
 void keys_free(struct model *model);

@@ -18,10 +18,10 @@ bool forward_is_hils(const struct model *m, const struct cache *cache,
 
 /* ---- How a cache's layers choose ---- */
 
-size_t forward_hils_most(const struct model *m, size_t top_k, size_t chunk)
+size_t forward_hils_max(const struct model *m, size_t top_k, size_t chunk)
 {
-    size_t most = m->config.context / (chunk > 1 ? chunk - 1 : 1) + 1;
-    return top_k < most ? top_k : most;
+    size_t max = m->config.context / (chunk > 1 ? chunk - 1 : 1) + 1;
+    return top_k < max ? top_k : max;
 }
 
 struct hils_use forward_hils_use(const struct model *m)
@@ -31,7 +31,7 @@ struct hils_use forward_hils_use(const struct model *m)
         return (struct hils_use){.chunk = 0};
     return (struct hils_use){.chunk = h->chunk,
                              .window = h->window,
-                             .top_k = forward_hils_most(m, h->top_k, h->chunk),
+                             .top_k = forward_hils_max(m, h->top_k, h->chunk),
                              .softmax1 = h->softmax1};
 }
 

@@ -7,7 +7,7 @@
 #include "model/inference/forward.h"
 
 /* Bytes of pages that are kept though nobody uses them. */
-static const size_t most_spare = (size_t)64 << 20;
+static const size_t max_spare = (size_t)64 << 20;
 
 /* ---- Pages ---- */
 
@@ -95,7 +95,7 @@ static void page_leave(struct model *m, struct page *page)
     if (--page->users)
         return;
     pool->used--;
-    if ((pool->spare_count + 1) * cache_page_bytes(m) > most_spare) {
+    if ((pool->spare_count + 1) * cache_page_bytes(m) > max_spare) {
         page_free(m, page);
         return;
     }
@@ -192,7 +192,7 @@ int cache_reserve(struct model *m, struct cache *cache, size_t needed,
     return forward_error(code ? code : sent, err);
 }
 
-void cache_truncate(struct model *m, struct cache *cache, size_t length)
+void cache_rewind(struct model *m, struct cache *cache, size_t length)
 {
     while (cache->count > pages_for(m, length))
         page_leave(m, cache->pages[--cache->count]);
@@ -217,7 +217,7 @@ int cache_fork(struct model *m, const struct cache *from, size_t length,
 
 void cache_free(struct model *m, struct cache *cache)
 {
-    cache_truncate(m, cache, 0);
+    cache_rewind(m, cache, 0);
     m->kernels->release(&m->run, cache->table);
     free(cache->pages);
     free(cache->host_table);
@@ -231,11 +231,11 @@ int cache_put(struct model *m, struct cache *cache, size_t layer,
 {
     const struct model_config *c = &m->config;
     size_t at = m->pages.at[layer];
-    int code = m->kernels->page_put(&m->run, cache->table, at, m->pages.slots,
+    int code = m->kernels->kv_write(&m->run, cache->table, at, m->pages.slots,
                                     m->pages.type, keys, cache->length, rows,
                                     c->key_heads, c->head);
     return code ? code
-                : m->kernels->page_put(&m->run, cache->table,
+                : m->kernels->kv_write(&m->run, cache->table,
                                        at + part_floats(m), m->pages.slots,
                                        m->pages.type, values, cache->length,
                                        rows, c->key_heads, c->head);

@@ -81,7 +81,7 @@ static inline bool cache_is_inserted(const struct cache *cache, size_t slot)
 int cache_reserve(struct model *model, struct cache *cache, size_t needed,
                   struct err *err);
 /* Forgets the slots from `length` on, and gives their pages back. */
-void cache_truncate(struct model *model, struct cache *cache, size_t length);
+void cache_rewind(struct model *model, struct cache *cache, size_t length);
 /* *to, which is empty, becomes what *from is up to `length`. */
 int cache_fork(struct model *model, const struct cache *from, size_t length,
                struct cache *to, struct err *err);

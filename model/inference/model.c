@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "model/inference/forward.h"
 
-enum { MOST_CONFIG = 1 << 20 };
+enum { MAX_CONFIG = 1 << 20 };
 
 static const float COSINE_TAU = 20.0F;
 
@@ -23,7 +23,7 @@ static int read_file(const char *folder, const char *name, bool optional,
     int code = 0;
     file_join(&path, folder, name);
     if (!optional || stat(path.data, &st) == 0)
-        code = file_read(path.data, MOST_CONFIG, ret, err);
+        code = file_read(path.data, MAX_CONFIG, ret, err);
     if (code && err)
         err_at(err, path.data);
     buf_free(&path);
@@ -46,8 +46,8 @@ static int open_pooling(struct model *m, const char *folder,
     bool encoder = c->architecture->encoder;
     int code = pooling_from(folder, config, encoder, &m->pooling, err);
     c->writes = c->writes && !m->pooling.only;
-    if (!code && encoder && m->pooling.most && m->pooling.most < c->context)
-        c->most = m->pooling.most;
+    if (!code && encoder && m->pooling.max && m->pooling.max < c->context)
+        c->max = m->pooling.max;
     return code;
 }
 
@@ -77,7 +77,7 @@ static int check_tokenizer(const struct model *m, struct err *err)
                        "the tokenizer has ids up to %zu, the model only %zu "
                        "rows",
                        tokenizer_count(m->tokenizer) - 1, m->config.vocabulary);
-    if (m->pooling.lower && !tokenizer_lowers(m->tokenizer))
+    if (m->pooling.lower && !tokenizer_lowercases(m->tokenizer))
         return err_set(err, ERR_FORMAT,
                        "the tokenizer leaves capital letters, and "
                        "sentence_bert_config.json's \"do_lower_case\" is not "
@@ -94,7 +94,7 @@ static void leave_positions(struct model_config *c)
     size_t rest = c->context % chunk;
     c->context = c->context / chunk * (chunk - 1) +
                  (rest < chunk - 1 ? rest : chunk - 2);
-    c->most = c->context;
+    c->max = c->context;
 }
 
 static int open_tokenizer(struct model *m, const char *folder, struct err *err)
@@ -191,7 +191,7 @@ static void set_facts(struct model *m, const char *folder)
         .layers = c->layers,
         .memory_layers = c->memory_layers,
         .vocabulary = c->vocabulary,
-        .context = c->most,
+        .context = c->max,
         .key_width = w->recalls ? w->recall.p : c->width,
         .parameters = w->parameters,
         .writes = c->writes,
@@ -211,8 +211,8 @@ static void set_facts(struct model *m, const char *folder)
         .recall = w->recalls,
         .pool = w->pools,
         .fingerprint = fingerprint(m),
-        .stops = c->stops,
-        .stop_count = c->stop_count,
+        .eos_ids = c->eos_ids,
+        .eos_count = c->eos_count,
         .answering = c->answering,
     };
     set_attention_facts(m);
@@ -291,7 +291,7 @@ const struct model_facts *model_facts(const struct model *model)
     return &model->facts;
 }
 
-const char *model_lost(const struct model *model)
+const char *model_device_failed(const struct model *model)
 {
     return model->kernels->lost();
 }

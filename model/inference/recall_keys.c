@@ -50,7 +50,7 @@ static int project(struct model *m, const float *vectors, size_t count,
     int code =
         a && b ? m->kernels->upload(&m->run, a, vectors, in) : KERNEL_NO_MEMORY;
     if (!code)
-        code = m->kernels->product(&m->run, b, a, weight, count, false);
+        code = m->kernels->matmul(&m->run, b, a, weight, count, false);
     if (!code)
         code = m->kernels->download(&m->run, ret, b, out);
     m->kernels->release(&m->run, a);

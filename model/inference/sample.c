@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Below, the likeliest token is meant. */
-static const double least_temperature = 1e-6;
+static const double min_temperature = 1e-6;
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -21,23 +21,23 @@ static double next_unit(uint64_t *state)
     return (double)(next_random(state) >> 11) * 0x1p-53;
 }
 
-double sample_log_chance(const struct kernel_likeliest *likeliest, float logit)
+double sample_logprob(const struct kernel_top_k *top_k, float logit)
 {
-    return (double)logit - (double)likeliest->logit[0] -
-           log((double)likeliest->sum);
+    return (double)logit - (double)top_k->logit[0] -
+           log((double)top_k->sum);
 }
 
 /* ---- The sampler ---- */
 
-static bool in_range(double value, double most)
+static bool in_range(double value, double max)
 {
-    return value >= 0 && value <= most; /* no NaN */
+    return value >= 0 && value <= max; /* no NaN */
 }
 
 static int check(const struct sampling *how, struct err *err)
 {
-    const double most = 1e6;
-    if (!in_range(how->temperature, most))
+    const double max = 1e6;
+    if (!in_range(how->temperature, max))
         return err_set(err, ERR_USAGE, "a temperature of %g: it is 0 or more",
                        how->temperature);
     if (!in_range(how->top_p, 1))
@@ -46,7 +46,7 @@ static int check(const struct sampling *how, struct err *err)
     if (!in_range(how->min_p, 1))
         return err_set(err, ERR_USAGE, "a min-p of %g: it is from 0 to 1",
                        how->min_p);
-    if (!in_range(how->penalty, most))
+    if (!in_range(how->penalty, max))
         return err_set(err, ERR_USAGE,
                        "a repetition penalty of %g: it is above 0, 1 is none",
                        how->penalty);
@@ -66,7 +66,7 @@ static bool has_scores(const struct sampling *how)
 
 static bool draws(const struct sampling *how)
 {
-    return how->temperature > least_temperature;
+    return how->temperature > min_temperature;
 }
 
 static bool has_cut(const struct sampling *how)
@@ -112,7 +112,7 @@ float sampler_beta(const struct sampler *s)
 /* ---- Candidates, the likeliest first: a list's, or a heap's ---- */
 
 struct ranking {
-    const struct kernel_likeliest *list; /* NULL: the heap's */
+    const struct kernel_top_k *list; /* NULL: the heap's */
     bool short_of;                       /* one beyond the list was asked for */
     bool any_order;         /* of those beyond as many as a list has */
     struct candidate *heap; /* [all]; those taken lie behind the others */
@@ -166,7 +166,7 @@ static void take_first(struct ranking *r)
 static bool rank(struct ranking *r, size_t i, struct candidate *ret)
 {
     if (r->list) {
-        bool known = i < KERNEL_LIKELIEST;
+        bool known = i < KERNEL_TOP_K;
         r->short_of = r->short_of || !known;
         if (known)
             *ret = (struct candidate){r->list->logit[i], r->list->id[i]};
@@ -174,7 +174,7 @@ static bool rank(struct ranking *r, size_t i, struct candidate *ret)
     }
     if (i >= r->all)
         return false;
-    bool in_order = !r->any_order || i < KERNEL_LIKELIEST;
+    bool in_order = !r->any_order || i < KERNEL_TOP_K;
     while (in_order && r->all - r->left <= i)
         take_first(r);
     size_t taken = r->all - r->left;
@@ -221,12 +221,12 @@ static double weigh_first(struct ranking *r, size_t count)
 static size_t filter(const struct sampling *how, struct ranking *r,
                      double *ret_sum)
 {
-    double most = HUGE_VAL, weight;
+    double max = HUGE_VAL, weight;
     size_t limit = how->top_k ? how->top_k : SIZE_MAX, count = 0;
     if (has_cut(how))
-        most = how->top_p *
+        max = how->top_p *
                (how->top_k ? weigh_first(r, how->top_k) : weigh_all(r));
-    for (*ret_sum = 0; count < limit && !(*ret_sum >= most); count++) {
+    for (*ret_sum = 0; count < limit && !(*ret_sum >= max); count++) {
         weight = weigh(r, count);
         if (!(weight > 0) || (count && weight < how->min_p))
             break;
@@ -265,16 +265,16 @@ static int32_t draw(struct sampler *s, struct ranking *r)
 /* ---- From the likeliest ---- */
 
 static int32_t first_allowed(const struct token_filter *only,
-                             const struct kernel_likeliest *list)
+                             const struct kernel_top_k *list)
 {
-    for (size_t i = 0; i < KERNEL_LIKELIEST && isfinite(list->logit[i]); i++)
+    for (size_t i = 0; i < KERNEL_TOP_K && isfinite(list->logit[i]); i++)
         if (only->allows(only->context, list->id[i]))
             return list->id[i];
     return SAMPLER_ALL;
 }
 
-int32_t sampler_choose_likeliest(struct sampler *s,
-                                 const struct kernel_likeliest *list)
+int32_t sampler_choose_top_k(struct sampler *s,
+                                 const struct kernel_top_k *list)
 {
     struct ranking ranking = {
         .list = list, .top = list->logit[0], .temperature = s->how.temperature};

@@ -41,8 +41,8 @@ float sampler_beta(const struct sampler *sampler);
 /* A token of the likeliest; SAMPLER_ALL, and the sampler is as before: they do
  * not tell.  Allocates nothing. */
 enum { SAMPLER_ALL = -2 };
-int32_t sampler_choose_likeliest(struct sampler *sampler,
-                                 const struct kernel_likeliest *likeliest);
+int32_t sampler_choose_top_k(struct sampler *sampler,
+                                 const struct kernel_top_k *top_k);
 
 /* A token, -1 when there is none: all logits are NaN, or of tokens that may not
  * be chosen.  `read` [read_count]: the ids read so far.  Allocates nothing. */
@@ -51,6 +51,6 @@ int32_t sampler_choose(struct sampler *sampler, const float *logits,
 
 /* ln softmax(logits) of a token with this logit, from what the likeliest say of
  * all; NaN when the logits are no numbers. */
-double sample_log_chance(const struct kernel_likeliest *likeliest, float logit);
+double sample_logprob(const struct kernel_top_k *top_k, float logit);
 
 #endif

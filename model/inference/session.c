@@ -27,7 +27,7 @@ struct session {
     /* Of the fresh ones, as far as they were asked for: */
     bool here, listed;
     float *host_logits; /* [vocabulary] */
-    struct kernel_likeliest likeliest;
+    struct kernel_top_k top_k;
     struct sampler sampler;
 };
 
@@ -85,7 +85,7 @@ int session_open_exact(struct model *model, const struct session_exact *exact,
     (*ret)->cache.hils = (struct hils_use){
         .chunk = CACHE_PAGE,
         .window = exact->window ? exact->window : EXACT_WINDOW,
-        .top_k = forward_hils_most(model, top_k, CACHE_PAGE),
+        .top_k = forward_hils_max(model, top_k, CACHE_PAGE),
         .exact = true};
     return 0;
 }
@@ -121,7 +121,7 @@ const int32_t *session_ids(const struct session *session)
 }
 
 /* How many of the first `length` tokens the cache can do with. */
-static size_t kept_of(const struct session *s, size_t length)
+static size_t cached_of(const struct session *s, size_t length)
 {
     size_t chunk = s->cache.hils.chunk;
     if (s->cache.hils.exact)
@@ -134,16 +134,16 @@ static size_t kept_of(const struct session *s, size_t length)
 static void keep_first(struct session *s, size_t kept)
 {
     s->kept = kept;
-    cache_truncate(s->model, &s->cache, cache_slots(&s->cache, kept));
+    cache_rewind(s->model, &s->cache, cache_slots(&s->cache, kept));
 }
 
-void session_truncate(struct session *session, size_t length)
+void session_rewind(struct session *session, size_t length)
 {
     if (length >= session->length)
         return;
     session->length = length;
     session->fresh = false;
-    keep_first(session, kept_of(session, length));
+    keep_first(session, cached_of(session, length));
     if (length < session->text)
         session->text = length;
     if (!length) {
@@ -153,7 +153,7 @@ void session_truncate(struct session *session, size_t length)
 }
 
 /* Read together with what comes next. */
-int session_begin(struct session *s, const float *vector, struct err *err)
+int session_soft_prefix(struct session *s, const float *vector, struct err *err)
 {
     size_t width = s->model->config.width;
     int kind = s->model->config.attention.kind;
@@ -191,7 +191,7 @@ int session_fork(struct session *from, size_t length, struct session **ret,
     if (code)
         return code;
     bool whole = length == from->length;
-    to->kept = whole ? from->kept : kept_of(from, length);
+    to->kept = whole ? from->kept : cached_of(from, length);
     to->length = length;
     to->text = length < from->text ? length : from->text;
     to->cache.hils = from->cache.hils;
@@ -246,11 +246,11 @@ static int check(const struct session *session, const int32_t *ids,
         return err_set(err, ERR_LIMIT,
                        "%zu tokens after %zu are more than the model's %zu",
                        count, session->length, c->context);
-    if (is_text(session) && count > forward_most_whole(session->model))
+    if (is_text(session) && count > forward_max_whole(session->model))
         return err_set(err, ERR_LIMIT,
                        "%zu tokens are more than the %zu that HiCI attention "
                        "reads as a whole in a GiB of memory",
-                       count, forward_most_whole(session->model));
+                       count, forward_max_whole(session->model));
     for (size_t i = 0; i < count; i++)
         if (ids[i] < 0 || (size_t)ids[i] >= c->vocabulary)
             return err_set(err, ERR_USAGE,
@@ -279,8 +279,8 @@ static size_t pass_of(const struct session *s, size_t length)
     size_t left = length - s->kept;
     if (s->text && !s->kept)
         return s->text;
-    size_t most = forward_most(s->model, &s->cache);
-    return left < most ? left : most;
+    size_t max = forward_max(s->model, &s->cache);
+    return left < max ? left : max;
 }
 
 /* The row, in a pass that goes on from the cache, of the token `ahead` of the
@@ -380,7 +380,7 @@ static int read_up_to(struct session *s, size_t from, size_t length,
     return code;
 }
 
-int session_feed(struct session *s, const int32_t *ids, size_t count,
+int session_prefill(struct session *s, const int32_t *ids, size_t count,
                  const struct cancel *cancel, float *ret_logits,
                  struct err *err)
 {
@@ -395,7 +395,7 @@ int session_feed(struct session *s, const int32_t *ids, size_t count,
     begin_text(s, count);
     code = read_up_to(s, before, before + count, cancel, ret_logits, err);
     if (code) {
-        keep_first(s, kept_of(s, kept));
+        keep_first(s, cached_of(s, kept));
         return code;
     }
     s->length = before + count;
@@ -455,17 +455,17 @@ static int keep_all_logits(struct session *const *sessions,
     return code;
 }
 
-int session_step(struct session *const *sessions, const int32_t *ids,
+int session_decode_batch(struct session *const *sessions, const int32_t *ids,
                  size_t count, const struct cancel *cancel, struct err *err)
 {
-    struct forward_part parts[SESSIONS_MOST];
+    struct forward_part parts[SESSIONS_MAX];
     size_t rows = 0;
     int code = 0;
     if (!count)
         return 0;
-    if (count > SESSIONS_MOST)
+    if (count > SESSIONS_MAX)
         return err_set(err, ERR_USAGE, "%zu sessions are more than %d", count,
-                       SESSIONS_MOST);
+                       SESSIONS_MAX);
     for (size_t i = 0; i < count && !code; i++) {
         code = prepare_step(sessions[i], ids[i], cancel, &parts[i], err);
         rows += code ? 0 : forward_rows(&parts[i]);
@@ -481,7 +481,7 @@ int session_step(struct session *const *sessions, const int32_t *ids,
         have_logits(sessions[i]);
     }
     for (size_t i = 0; i < count && code; i++) /* means may have moved on */
-        keep_first(sessions[i], kept_of(sessions[i], sessions[i]->kept));
+        keep_first(sessions[i], cached_of(sessions[i], sessions[i]->kept));
     return code;
 }
 
@@ -506,12 +506,12 @@ static int fetch_logits(struct session *s, struct err *err)
     return forward_error(code, err);
 }
 
-static int fetch_likeliest(struct session *s, struct err *err)
+static int fetch_top_k(struct session *s, struct err *err)
 {
     struct model *m = s->model;
     int code = s->listed
                    ? 0
-                   : m->kernels->likeliest(&m->run, &s->likeliest, s->logits,
+                   : m->kernels->top_k(&m->run, &s->top_k, s->logits,
                                            m->config.vocabulary,
                                            sampler_beta(&s->sampler));
     s->listed = !code;
@@ -527,38 +527,38 @@ const float *session_logits(struct session *session)
 /* They are all NaN (or -infinity). */
 static bool are_no_numbers(const struct session *s)
 {
-    return !(s->likeliest.logit[0] > -INFINITY);
+    return !(s->top_k.logit[0] > -INFINITY);
 }
 
-int32_t session_likeliest(struct session *s)
+int32_t session_top_k(struct session *s)
 {
-    return s->fresh && !fetch_likeliest(s, NULL) && !are_no_numbers(s)
-               ? s->likeliest.id[0]
+    return s->fresh && !fetch_top_k(s, NULL) && !are_no_numbers(s)
+               ? s->top_k.id[0]
                : -1;
 }
 
 static float logit_of(const struct session *s, int32_t id)
 {
     size_t i = 0;
-    while (!s->here && s->likeliest.id[i] != id)
+    while (!s->here && s->top_k.id[i] != id)
         i++;
-    return s->here ? s->host_logits[id] : s->likeliest.logit[i];
+    return s->here ? s->host_logits[id] : s->top_k.logit[i];
 }
 
-int session_choose(struct session *s, int32_t *ret_id, double *ret_log_chance,
+int session_choose(struct session *s, int32_t *ret_id, double *ret_logprob,
                    struct err *err)
 {
     if (!s->fresh)
         return err_set(err, ERR_USAGE, "nothing was read to go on from");
     size_t begins = s->begin != NULL;
-    int code = fetch_likeliest(s, err);
+    int code = fetch_top_k(s, err);
     if (code)
         return code;
     if (are_no_numbers(s))
         return err_set(err, ERR_FORMAT,
                        "the model's logits are not numbers: its weights are "
                        "damaged, or too large for the arithmetic");
-    int32_t id = sampler_choose_likeliest(&s->sampler, &s->likeliest);
+    int32_t id = sampler_choose_top_k(&s->sampler, &s->top_k);
     if (id == SAMPLER_ALL) {
         code = fetch_logits(s, err);
         if (code)
@@ -567,7 +567,7 @@ int session_choose(struct session *s, int32_t *ret_id, double *ret_log_chance,
                             s->length - begins);
     }
     if (id >= 0)
-        *ret_log_chance = sample_log_chance(&s->likeliest, logit_of(s, id));
+        *ret_logprob = sample_logprob(&s->top_k, logit_of(s, id));
     *ret_id = id;
     return 0;
 }
@@ -580,9 +580,9 @@ static bool is_among(const int32_t *ids, size_t count, int32_t id)
     return false;
 }
 
-bool model_stops(const struct model *model, int32_t id)
+bool model_is_eos(const struct model *model, int32_t id)
 {
-    return is_among(model->config.stops, model->config.stop_count, id);
+    return is_among(model->config.eos_ids, model->config.eos_count, id);
 }
 
 int session_generate(struct session *s, const struct generate_options *options,
@@ -592,21 +592,21 @@ int session_generate(struct session *s, const struct generate_options *options,
     *ret_count = 0;
     int code = session_sampling(s, &options->sampling, err);
     if (!code)
-        code = session_reserve(s, options->most, err);
-    while (!code && *ret_count < options->most) {
+        code = session_reserve(s, options->max, err);
+    while (!code && *ret_count < options->max) {
         int32_t id;
-        double log_chance;
-        code = session_choose(s, &id, &log_chance, err);
+        double logprob;
+        code = session_choose(s, &id, &logprob, err);
         if (code || id < 0)
             break;
-        if (options->stops ? is_among(options->stops, options->stop_count, id)
-                           : model_stops(s->model, id))
+        if (options->eos_ids ? is_among(options->eos_ids, options->eos_count, id)
+                           : model_is_eos(s->model, id))
             break;
         ++*ret_count;
-        if (!token(context, id, log_chance) ||
+        if (!token(context, id, logprob) ||
             s->length == s->model->config.context)
             break;
-        code = session_feed(s, &id, 1, options->cancel, NULL, err);
+        code = session_prefill(s, &id, 1, options->cancel, NULL, err);
     }
     return code;
 }

@@ -194,9 +194,9 @@ static int take_hope(const cJSON *root, bool whole, size_t context,
                        "supported");
     if (code || !in_range || (whole && !hope))
         return code;
-    ret[0].least = 2 * PI * multiplier / (double)trained;
+    ret[0].min = 2 * PI * multiplier / (double)trained;
     if (!whole)
-        ret[1].least = ret[0].least;
+        ret[1].min = ret[0].min;
     return 0;
 }
 

@@ -95,15 +95,15 @@ static bool within_word(struct slice text, size_t from, size_t to)
 }
 
 /* `from` moved back over white space, not before `least`. */
-static size_t strip_left(struct slice text, size_t from, size_t least)
+static size_t strip_left(struct slice text, size_t from, size_t min)
 {
-    while (from > least) {
+    while (from > min) {
         size_t before = previous(text, from);
         if (!text_space(text.data, text.size, before))
             break;
         from = before;
     }
-    return from < least ? least : from;
+    return from < min ? min : from;
 }
 
 static size_t strip_right(struct slice text, size_t to)

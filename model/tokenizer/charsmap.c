@@ -60,11 +60,11 @@ static int check_texts(struct slice texts, struct err *err)
 {
     for (size_t at = 0, size; at < texts.size; at += size + 1) {
         size = strnlen(texts.data + at, texts.size - at);
-        if (size > CHARSMAP_MOST_TEXT)
+        if (size > CHARSMAP_MAX_TEXT)
             return err_set(err, ERR_LIMIT,
                            "the precompiled_charsmap replaces something by "
                            "more than %d bytes",
-                           CHARSMAP_MOST_TEXT);
+                           CHARSMAP_MAX_TEXT);
     }
     return 0;
 }

@@ -8,10 +8,10 @@
 
 struct charsmap;
 
-enum { CHARSMAP_MOST_TEXT = 256 /* bytes of a replacement; NFKC needs 33 */ };
+enum { CHARSMAP_MAX_TEXT = 256 /* bytes of a replacement; NFKC needs 33 */ };
 
 /* `base64`: as tokenizer.json has it in "precompiled_charsmap".  ERR_LIMIT when
- * a replacement is longer than CHARSMAP_MOST_TEXT. */
+ * a replacement is longer than CHARSMAP_MAX_TEXT. */
 int charsmap_from(struct slice base64, struct charsmap **ret, struct err *err);
 void charsmap_free(struct charsmap *map); /* NULL: ok */
 

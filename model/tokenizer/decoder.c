@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-enum { MOST_TEXTS = 1 << 30 };
+enum { MAX_TEXTS = 1 << 30 };
 
 /* Appends `text` with each `from` replaced. */
 static void put_replaced(struct buf *out, struct slice text, const char *from,
@@ -67,9 +67,9 @@ int decoder_seal(struct decoder *d, const struct vocabulary *v, struct err *err)
     d->from = mem_alloc((v->count + 1) * sizeof *d->from);
     buf_put(&d->texts, "", 0);
     for (size_t i = 0; i < v->count; i++) {
-        size_t most =
-            vocabulary_bytes(v, (int32_t)i).size * DECODER_MOST_BY + 1;
-        if (most > MOST_TEXTS - d->texts.size)
+        size_t max =
+            vocabulary_bytes(v, (int32_t)i).size * DECODER_MAX_BY + 1;
+        if (max > MAX_TEXTS - d->texts.size)
             return err_set(err, ERR_LIMIT, "the vocabulary has too much text");
         d->from[i] = (uint32_t)d->texts.size;
         put_text(d, v, (int32_t)i, false, &d->texts);

@@ -6,7 +6,7 @@
 #include "model/tokenizer/vocabulary.h"
 
 /* Bytes of `by`, so that no file of ordinary size fills the memory. */
-enum { DECODER_MOST_BY = 16 };
+enum { DECODER_MAX_BY = 16 };
 
 struct decoder {
     bool joins;          /* a space before each token that begins a word */

@@ -10,12 +10,12 @@
 #include "model/tokenizer/utf8.h"
 
 /* A short text may grow by more: something is put before it. */
-enum { SLACK = NORMAL_MOST_STEPS * NORMAL_MOST_CONTENT };
+enum { SLACK = NORMAL_MAX_STEPS * NORMAL_MAX_CONTENT };
 
 int normaliser_add(struct normaliser *n, int kind, struct normal_step **ret,
                    struct err *err)
 {
-    if (n->count == NORMAL_MOST_STEPS)
+    if (n->count == NORMAL_MAX_STEPS)
         return err_set(err, ERR_LIMIT, "too many normalizers");
     *ret = &n->steps[n->count++];
     **ret = (struct normal_step){.kind = kind};
@@ -403,16 +403,16 @@ static int run_step(const struct normal_step *step, struct buf *text,
 int normaliser_run(const struct normaliser *n, struct buf *text, bool *ret_cut,
                    struct err *err)
 {
-    size_t most = text->size * NORMAL_MOST_GROWTH + SLACK;
+    size_t max = text->size * NORMAL_MAX_GROWTH + SLACK;
     size_t head = first_size(text);
     int code = 0;
     for (size_t i = 0; i < n->count && !code && text->size; i++) {
         code = run_step(&n->steps[i], text, &head, err);
-        if (!code && text->size > most)
+        if (!code && text->size > max)
             code = err_set(err, ERR_LIMIT,
                            "the normalizer makes a text more than %d times as "
                            "long",
-                           NORMAL_MOST_GROWTH);
+                           NORMAL_MAX_GROWTH);
     }
     if (ret_cut)
         *ret_cut = !head;

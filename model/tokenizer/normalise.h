@@ -8,9 +8,9 @@
 #include "model/tokenizer/pattern.h"
 
 enum {
-    NORMAL_MOST_STEPS = 24,
-    NORMAL_MOST_CONTENT = 256, /* bytes that come for a match or a character */
-    NORMAL_MOST_GROWTH = 32    /* times; normal forms need 11 */
+    NORMAL_MAX_STEPS = 24,
+    NORMAL_MAX_CONTENT = 256, /* bytes that come for a match or a character */
+    NORMAL_MAX_GROWTH = 32    /* times; normal forms need 11 */
 };
 
 enum normal_kind {
@@ -37,7 +37,7 @@ struct normal_step {
 };
 
 struct normaliser {
-    struct normal_step steps[NORMAL_MOST_STEPS];
+    struct normal_step steps[NORMAL_MAX_STEPS];
     size_t count;
 };
 
@@ -47,7 +47,7 @@ int normaliser_add(struct normaliser *normaliser, int kind,
 void normaliser_free(struct normaliser *normaliser);
 
 /* Changes well-formed text; it stays well-formed.  *ret_cut (NULL: ok): nothing
- * is left of its first character.  ERR_LIMIT when it grows beyond NORMAL_MOST_GROWTH times
+ * is left of its first character.  ERR_LIMIT when it grows beyond NORMAL_MAX_GROWTH times
  * its size and some KB. */
 int normaliser_run(const struct normaliser *normaliser, struct buf *text,
                    bool *ret_cut, struct err *err);

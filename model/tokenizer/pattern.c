@@ -230,7 +230,7 @@ static size_t rewrite_escape(struct buf *out, struct slice in, size_t at,
 
 /* PCRE2 holds 4 bytes for each of these at work, and compiles no pattern to more
  * than 64 KiB; a \b alone becomes some KB. */
-enum { MOST_REWRITTEN = 1 << 20 };
+enum { MAX_REWRITTEN = 1 << 20 };
 
 static int refuse(struct err *err, size_t at, const char *what)
 {
@@ -257,7 +257,7 @@ static int rewrite_parts(struct buf *out, struct class *class, struct slice in,
     for (size_t at = 0; at < in.size;) {
         char c = in.data[at];
         if (out->size + class->members.size + class->beside.size >
-            MOST_REWRITTEN)
+            MAX_REWRITTEN)
             return err_set(err, ERR_LIMIT,
                            "the pattern is too large, from byte %zu on", at);
         if (c == '\\') {
@@ -397,9 +397,9 @@ void pattern_scan_free(struct pattern_scan *scan)
  * interpreter, whose stack is the heap. */
 static void more_stack(struct pattern_scan *scan)
 {
-    enum { FIRST = 32 << 10, MOST = 8 << 20 };
+    enum { FIRST = 32 << 10, MAX = 8 << 20 };
     if (!scan->stack)
-        scan->stack = pcre2_jit_stack_create(FIRST, MOST, NULL);
+        scan->stack = pcre2_jit_stack_create(FIRST, MAX, NULL);
     else
         scan->interpret = true;
     if (scan->stack)

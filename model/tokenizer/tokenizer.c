@@ -9,7 +9,7 @@
 /* One call of tokenizer_encode. */
 struct encoding {
     const struct tokenizer *tokenizer;
-    struct pattern_scan *scans[TOKENIZER_MOST_STEPS]; /* made when needed */
+    struct pattern_scan *scans[TOKENIZER_MAX_STEPS]; /* made when needed */
     struct bpe_scratch scratch;
     struct unigram_scratch ways;
     const char *text;  /* where all of it starts */
@@ -34,7 +34,7 @@ size_t tokenizer_count(const struct tokenizer *tokenizer)
     return tokenizer->vocabulary.count;
 }
 
-bool tokenizer_lowers(const struct tokenizer *tokenizer)
+bool tokenizer_lowercases(const struct tokenizer *tokenizer)
 {
     const struct normaliser *n = &tokenizer->normaliser;
     for (size_t i = 0; i < n->count; i++)

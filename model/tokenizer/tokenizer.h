@@ -36,7 +36,7 @@ void tokenizer_close(struct tokenizer *tokenizer); /* NULL: ok */
 /* One more than the largest id. */
 size_t tokenizer_count(const struct tokenizer *tokenizer);
 /* Whether it makes capital letters small. */
-bool tokenizer_lowers(const struct tokenizer *tokenizer);
+bool tokenizer_lowercases(const struct tokenizer *tokenizer);
 /* Of the file's bytes. */
 struct hash128 tokenizer_hash(const struct tokenizer *tokenizer);
 /* The id of a token as the file writes it ("<|im_end|>"); -1: none. */

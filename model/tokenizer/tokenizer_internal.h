@@ -12,7 +12,7 @@
 #include "model/tokenizer/unigram.h"
 #include "model/tokenizer/wordpiece.h"
 
-enum { TOKENIZER_MOST_STEPS = 16 };
+enum { TOKENIZER_MAX_STEPS = 16 };
 
 /* What happens to the matches of a pattern. */
 enum split_behavior {
@@ -52,7 +52,7 @@ struct tokenizer {
     struct added_set added;      /* matched before normalising */
     struct added_set normalised; /* matched after it */
     struct normaliser normaliser;
-    struct split_step steps[TOKENIZER_MOST_STEPS];
+    struct split_step steps[TOKENIZER_MAX_STEPS];
     size_t step_count;
     bool byte_level;          /* text is cut into bytes */
     struct ids before, after; /* what the post-processor adds */
@@ -71,7 +71,7 @@ int tokenizer_for_each(const cJSON *item, const char *list, const char *part,
                        struct err *err);
 int tokenizer_not_supported(struct err *err, const char *part,
                             const char *type);
-/* -1 when it is not a whole number in [0, VOCABULARY_MOST). */
+/* -1 when it is not a whole number in [0, VOCABULARY_MAX). */
 int32_t tokenizer_id_of(const cJSON *item);
 
 int tokenizer_take_normaliser(struct tokenizer *tokenizer, const cJSON *item,

@@ -28,12 +28,12 @@
 #include "model/json_members.h"
 #include "model/tokenizer/utf8.h"
 
-enum { MOST_FILE = 256 << 20, MOST_SPECIAL = 64 /* before a text, or after */ };
+enum { MAX_FILE = 256 << 20, MAX_SPECIAL = 64 /* before a text, or after */ };
 
 int32_t tokenizer_id_of(const cJSON *item)
 {
     double value = cJSON_IsNumber(item) ? item->valuedouble : -1;
-    if (!(value >= 0 && value < VOCABULARY_MOST))
+    if (!(value >= 0 && value < VOCABULARY_MAX))
         return -1;
     int32_t id = (int32_t)value;
     return (double)id != value ? -1 : id;
@@ -113,10 +113,10 @@ static int take_special(struct tokenizer *t, struct ids *to, const cJSON *id,
     if (value < 0 || (size_t)value >= t->vocabulary.count)
         return err_set(err, ERR_FORMAT,
                        "the post_processor has an id that is no token's");
-    if (to->count == MOST_SPECIAL)
+    if (to->count == MAX_SPECIAL)
         return err_set(err, ERR_LIMIT,
                        "the post_processor adds more than %d tokens",
-                       MOST_SPECIAL);
+                       MAX_SPECIAL);
     ids_put(to, value);
     return 0;
 }
@@ -199,7 +199,7 @@ static int take_replaced(struct decoder *d, const char *from, const char *to,
     if (!from || !from[0])
         return tokenizer_not_supported(err, "decoder Replace without",
                                        "a text");
-    if (strlen(to) > DECODER_MOST_BY)
+    if (strlen(to) > DECODER_MAX_BY)
         return tokenizer_not_supported(err, "decoder Replace by", to);
     d->replaced = mem_strdup(from);
     d->by = mem_strdup(to);
@@ -336,7 +336,7 @@ int tokenizer_from(struct slice json, struct tokenizer **ret, struct err *err)
 int tokenizer_open(const char *path, struct tokenizer **ret, struct err *err)
 {
     struct buf json = {0};
-    int code = file_read(path, MOST_FILE, &json, err);
+    int code = file_read(path, MAX_FILE, &json, err);
     if (!code)
         code = tokenizer_from(buf_slice(&json), ret, err);
     if (code && err)

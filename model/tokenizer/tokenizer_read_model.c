@@ -8,28 +8,28 @@
 #include "model/json_members.h"
 #include "model/tokenizer/tokenizer_internal.h"
 
-enum { MOST_PIECE = 4096 /* bytes of a token of Unigram */ };
+enum { MAX_PIECE = 4096 /* bytes of a token of Unigram */ };
 
 /* One more than the largest id anywhere, 0 when an id is not one. */
 static size_t count_ids(const cJSON *vocab, const cJSON *added)
 {
     const cJSON *item;
-    int32_t most = -1, id;
+    int32_t max = -1, id;
     if (cJSON_IsArray(vocab)) {
-        most = cJSON_GetArraySize(vocab) - 1;
+        max = cJSON_GetArraySize(vocab) - 1;
     } else {
         cJSON_ArrayForEach (item, vocab) {
             if ((id = tokenizer_id_of(item)) < 0)
                 return 0;
-            most = id > most ? id : most;
+            max = id > max ? id : max;
         }
     }
     cJSON_ArrayForEach (item, added) {
         if ((id = tokenizer_id_of(member_find(item, "id"))) < 0)
             return 0;
-        most = id > most ? id : most;
+        max = id > max ? id : max;
     }
-    return most < VOCABULARY_MOST ? (size_t)(most + 1) : 0;
+    return max < VOCABULARY_MAX ? (size_t)(max + 1) : 0;
 }
 
 static int init_vocabulary(struct tokenizer *t, const cJSON *model,
@@ -41,7 +41,7 @@ static int init_vocabulary(struct tokenizer *t, const cJSON *model,
         return err_set(err, ERR_FORMAT,
                        "the vocabulary is empty or has an id that is not a "
                        "number in [0, %d)",
-                       VOCABULARY_MOST);
+                       VOCABULARY_MAX);
     vocabulary_init(&t->vocabulary, count, merges, !t->byte_level,
                     slice_of(inside));
     return 0;
@@ -142,11 +142,11 @@ static int take_bpe(struct tokenizer *t, const cJSON *model, const cJSON *added,
 static int take_wordpiece(struct tokenizer *t, const cJSON *model,
                           const cJSON *added, struct err *err)
 {
-    size_t most = 0;
+    size_t max = 0;
     if (!cJSON_IsObject(member_find(model, "vocab")))
         return err_set(err, ERR_FORMAT, "the model has no \"vocab\"");
     int code = member_size(model, "max_input_chars_per_word", 0, 1 << 30, 100,
-                           &most, err);
+                           &max, err);
     if (!code)
         code = init_vocabulary(
             t, model, added, 0,
@@ -154,7 +154,7 @@ static int take_wordpiece(struct tokenizer *t, const cJSON *model,
     if (!code)
         code = add_tokens(t, member_find(model, "vocab"), err);
     t->wordpiece =
-        (struct wordpiece){.vocabulary = &t->vocabulary, .most = most};
+        (struct wordpiece){.vocabulary = &t->vocabulary, .max = max};
     if (!code)
         t->wordpiece.unknown =
             unknown_of(t, json_get_text(model, "unk_token", "[UNK]"));
@@ -196,11 +196,11 @@ static int take_piece(struct tokenizer *t, int32_t id, const cJSON *item,
     if (!text || !cJSON_IsNumber(score) || !isfinite(score->valuedouble))
         return err_set(err, ERR_FORMAT, "token %d is not a text and its score",
                        (int)id);
-    if (strlen(text) > MOST_PIECE)
+    if (strlen(text) > MAX_PIECE)
         return err_set(err, ERR_LIMIT, "token %d has more than %d bytes",
-                       (int)id, MOST_PIECE);
+                       (int)id, MAX_PIECE);
     t->unigram.scores[id] = as_reference(score->valuedouble);
-    t->unigram.least = fmin(t->unigram.least, t->unigram.scores[id]);
+    t->unigram.min = fmin(t->unigram.min, t->unigram.scores[id]);
     return vocabulary_add(&t->vocabulary, id, slice_of(text), err);
 }
 
@@ -221,7 +221,7 @@ static int take_unigram(struct tokenizer *t, const cJSON *model,
     *u = (struct unigram){
         .vocabulary = &t->vocabulary,
         .scores = mem_alloc(t->vocabulary.count * sizeof *u->scores),
-        .least = INFINITY,
+        .min = INFINITY,
         .unknown = tokenizer_id_of(member_find(model, "unk_id")),
         .fall_back = json_get_bool(model, "byte_fallback", false)};
     for (size_t i = 0; i < t->vocabulary.count; i++)

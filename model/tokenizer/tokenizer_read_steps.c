@@ -65,10 +65,10 @@ static int take_content(const cJSON *item, const char *name,
                         struct normal_step *step, struct err *err)
 {
     const char *content = json_get_text(item, name, "");
-    if (strlen(content) > NORMAL_MOST_CONTENT)
+    if (strlen(content) > NORMAL_MAX_CONTENT)
         return err_set(err, ERR_LIMIT,
                        "a normalizer's \"%s\" has more than %d bytes", name,
-                       NORMAL_MOST_CONTENT);
+                       NORMAL_MAX_CONTENT);
     buf_put_text(&step->content, content);
     return 0;
 }
@@ -165,7 +165,7 @@ int tokenizer_take_normaliser(struct tokenizer *t, const cJSON *item,
 static int add_step(struct tokenizer *t, int kind, struct split_step **ret,
                     struct err *err)
 {
-    if (t->step_count == TOKENIZER_MOST_STEPS)
+    if (t->step_count == TOKENIZER_MAX_STEPS)
         return err_set(err, ERR_LIMIT, "too many steps of the pre_tokenizer");
     *ret = &t->steps[t->step_count++];
     **ret = (struct split_step){.kind = kind};

@@ -33,8 +33,8 @@ struct sorted {
 static int compare(const void *a, const void *b)
 {
     const struct sorted *x = a, *y = b;
-    size_t least = x->text.size < y->text.size ? x->text.size : y->text.size;
-    int order = memcmp(x->text.data, y->text.data, least);
+    size_t min = x->text.size < y->text.size ? x->text.size : y->text.size;
+    int order = memcmp(x->text.data, y->text.data, min);
     if (order)
         return order;
     if (x->text.size != y->text.size)
@@ -156,7 +156,7 @@ static void extend(const struct unigram *u, struct slice piece, size_t at,
         known = known || i + 1 - at == one;
     }
     if (!known)
-        offer(&ends[at + one], so_far + u->least - UNKNOWN_PENALTY, at,
+        offer(&ends[at + one], so_far + u->min - UNKNOWN_PENALTY, at,
               u->unknown);
 }
 

@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { VOCABULARY_MOST = 1 << 24, VOCABULARY_NONE = -1 };
+enum { VOCABULARY_MAX = 1 << 24, VOCABULARY_NONE = -1 };
 
 enum token_flag {
     TOKEN_KNOWN = 1,   /* there is a token of this id */

@@ -36,7 +36,7 @@ void wordpiece_encode(const struct wordpiece *w, struct slice word,
                       struct ids *ids)
 {
     size_t before = ids->count, end;
-    bool whole = characters(word) <= w->most;
+    bool whole = characters(word) <= w->max;
     for (size_t from = 0; whole && from < word.size; from = end) {
         int32_t id = longest(w->vocabulary, word, from, &end);
         whole = id >= 0;

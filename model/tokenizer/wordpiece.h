@@ -8,7 +8,7 @@
 struct wordpiece {
     const struct vocabulary *vocabulary;
     int32_t unknown;
-    size_t most; /* characters; a longer word is unknown */
+    size_t max; /* characters; a longer word is unknown */
 };
 
 void wordpiece_encode(const struct wordpiece *wordpiece, struct slice word,

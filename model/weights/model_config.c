@@ -8,7 +8,7 @@
 #include "model/json_members.h"
 
 /* Of answers, where config.json has no word about them. */
-enum { MOST_PROMPT = 4096, PASSAGES = 8, PASSAGE_TOKENS = 512 };
+enum { MAX_PROMPT = 4096, PASSAGES = 8, PASSAGE_TOKENS = 512 };
 
 /* Sizes whose absence is not an error: */
 enum { REQUIRED = -1, AS_HEADS = -2, WIDTH_BY_HEADS = -3 };
@@ -26,13 +26,13 @@ static int take_sizes(const cJSON *root, struct model_config *c,
     const struct architecture *a = c->architecture;
     const struct {
         const char *name;
-        int64_t most, absent;
+        int64_t max, absent;
         size_t *ret;
     } sizes[] = {
         {"vocab_size", 1 << 24, REQUIRED, &c->vocabulary},
         {"hidden_size", 1 << 20, REQUIRED, &c->width},
         {"intermediate_size", 1 << 20, REQUIRED, &c->inner},
-        {"num_hidden_layers", CONFIG_MOST_LAYERS, REQUIRED, &c->layers},
+        {"num_hidden_layers", CONFIG_MAX_LAYERS, REQUIRED, &c->layers},
         {"num_attention_heads", 1 << 12, REQUIRED, &c->heads},
         {"num_key_value_heads", 1 << 12,
          a->key_heads ? (int64_t)a->key_heads : AS_HEADS, &c->key_heads},
@@ -42,7 +42,7 @@ static int take_sizes(const cJSON *root, struct model_config *c,
     };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         int code =
-            member_size(root, sizes[i].name, 1, sizes[i].most,
+            member_size(root, sizes[i].name, 1, sizes[i].max,
                         absent_size(c, sizes[i].absent), sizes[i].ret, err);
         if (code)
             return code;
@@ -315,20 +315,20 @@ static int take_stop(struct model_config *c, const cJSON *id, struct err *err)
         return member_not(err, "eos_token_id",
                           "a whole number or a list of them");
     if (value >= 0 && value < (double)c->vocabulary &&
-        c->stop_count < CONFIG_MOST_STOPS)
-        c->stops[c->stop_count++] = (int32_t)value;
+        c->eos_count < CONFIG_MAX_EOS_IDS)
+        c->eos_ids[c->eos_count++] = (int32_t)value;
     return 0;
 }
 
 /* One id or a list of them. */
-static int take_stops(struct model_config *c, const cJSON *root,
+static int take_eos_ids(struct model_config *c, const cJSON *root,
                       struct err *err)
 {
     const cJSON *ids = member_find(root, "eos_token_id"), *id;
     int code = 0;
     if (!ids)
         return 0;
-    c->stop_count = 0;
+    c->eos_count = 0;
     if (!cJSON_IsArray(ids))
         return take_stop(c, ids, err);
     cJSON_ArrayForEach (id, ids)
@@ -356,7 +356,7 @@ static int take_answering(const cJSON *root, struct model_config *c,
     if (object && !cJSON_IsObject(object))
         return member_not(err, "lectern", "an object");
     int code = member_size(object, "prompt_tokens", 1, 1 << 30,
-                           half < MOST_PROMPT ? half : MOST_PROMPT,
+                           half < MAX_PROMPT ? half : MAX_PROMPT,
                            &ret->prompt_tokens, err);
     if (!code)
         code = member_size(object, "passages", 1, 99, PASSAGES, &ret->passages,
@@ -381,7 +381,7 @@ static int take_generation(struct slice text, struct model_config *c,
     int code = json_parse(text, &root, err);
     if (code)
         return code;
-    code = take_stops(c, root, err);
+    code = take_eos_ids(c, root, err);
     cJSON_Delete(root);
     return code;
 }
@@ -414,12 +414,12 @@ int model_config_from(struct slice config, struct slice generation,
     if (!code)
         code = take_attention(root, &c, err);
     if (!code)
-        code = take_stops(&c, root, err);
+        code = take_eos_ids(&c, root, err);
     if (!code)
         code = take_answering(root, &c, err);
     if (!code)
         code = take_generation(generation, &c, err);
-    c.most = c.context;
+    c.max = c.context;
     if (!code)
         c.hash = hash_of(root);
     cJSON_Delete(root);

@@ -14,7 +14,7 @@
 #include "model/inference/sparse_config.h"
 #include "model/weights/rotary.h"
 
-enum { CONFIG_MOST_STOPS = 16, CONFIG_MOST_LAYERS = 1024 };
+enum { CONFIG_MAX_EOS_IDS = 16, CONFIG_MAX_LAYERS = 1024 };
 
 /* What the model was taught about answering: the object "lectern". */
 struct answering {
@@ -40,7 +40,7 @@ struct model_config {
     size_t head;      /* d, even where positions are rotary */
     size_t context;   /* positions it was trained for; of an open model with
                          STAR attention those of tokens alone */
-    size_t most;      /* positions it is given: no more than `context` */
+    size_t max;      /* positions it is given: no more than `context` */
     size_t first;     /* learned positions: the row of the first one */
     size_t types;     /* of tokens, where they have an embedding; all are 0 */
     float eps;
@@ -52,8 +52,8 @@ struct model_config {
     size_t *window;          /* [layers] keys a query sees; 0: all, or what
                                 `attention` says */
     struct attention_config attention;
-    int32_t stops[CONFIG_MOST_STOPS]; /* ids that end an answer */
-    size_t stop_count;
+    int32_t eos_ids[CONFIG_MAX_EOS_IDS]; /* ids that end an answer */
+    size_t eos_count;
     struct answering answering;
     struct hash128 hash; /* of config.json, but for what is about answering */
 };

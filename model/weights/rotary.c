@@ -257,7 +257,7 @@ void rotary_frequencies(const struct rotary *r, size_t d, double *ret)
         ret[i] = r->kind == ROTARY_PLAIN
                      ? frequency
                      : frequency * share + frequency / r->factor * (1 - share);
-        if (i > 0 && ret[i] < r->least)
+        if (i > 0 && ret[i] < r->min)
             ret[i] = 0;
     }
 }

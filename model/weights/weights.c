@@ -23,203 +23,203 @@ static bool passed_over(const struct tensor *tensor,
     return (c->tied || !c->writes) && !strcmp(name, "lm_head.weight");
 }
 
-static int report(struct walk *walk, const struct model_config *c)
+static int report(struct loader *loader, const struct model_config *c)
 {
-    for (size_t i = 0; i < walk->files->tensor_count; i++) {
-        const struct named *named = &walk->files->tensors[i];
+    for (size_t i = 0; i < loader->files->tensor_count; i++) {
+        const struct named *named = &loader->files->tensors[i];
         if (!named->known && !passed_over(named->tensor, c))
-            walk_complain(walk, "not known", named->tensor->name.data);
+            loader_complain(loader, "not known", named->tensor->name.data);
     }
-    if (!walk->complaint_count)
+    if (!loader->complaint_count)
         return 0;
-    struct buf *text = &walk->complaints;
+    struct buf *text = &loader->complaints;
     enum { SHOWN = 500 };
     bool cut = text->size > SHOWN;
-    return err_set(walk->err, ERR_FORMAT,
+    return err_set(loader->err, ERR_FORMAT,
                    "%zu tensors are not as config.json says: %.*s%s",
-                   walk->complaint_count, cut ? SHOWN : (int)text->size,
+                   loader->complaint_count, cut ? SHOWN : (int)text->size,
                    text->data, cut ? " ..." : "");
 }
 
-static struct linear linear(struct walk *walk, struct part_name name,
+static struct linear linear(struct loader *loader, struct part_name name,
                             size_t rows, size_t columns, bool biased)
 {
     struct part_name bias = name;
     struct linear l = {
         .weight =
-            walk_matrix(walk, part_name_end(&name, ".weight"), rows, columns)};
+            loader_matrix(loader, part_name_end(&name, ".weight"), rows, columns)};
     if (biased)
-        l.bias = walk_vector(walk, part_name_end(&bias, ".bias"), rows, 0);
+        l.bias = loader_vector(loader, part_name_end(&bias, ".bias"), rows, 0);
     return l;
 }
 
 /* TensorFlow's names of a LayerNorm are in files that came from there. */
-static struct norm norm(struct walk *walk, struct part_name name, size_t width,
+static struct norm norm(struct loader *loader, struct part_name name, size_t width,
                         bool biased)
 {
     struct part_name bias = name, gamma = name;
     bool old = biased &&
-               weight_files_find(walk->files, part_name_end(&gamma, ".gamma"));
+               weight_files_find(loader->files, part_name_end(&gamma, ".gamma"));
     struct norm n = {
-        .weight = walk_vector(
-            walk, part_name_end(&name, old ? ".gamma" : ".weight"), width, 0)};
+        .weight = loader_vector(
+            loader, part_name_end(&name, old ? ".gamma" : ".weight"), width, 0)};
     if (biased)
-        n.bias = walk_vector(
-            walk, part_name_end(&bias, old ? ".beta" : ".bias"), width, 0);
+        n.bias = loader_vector(
+            loader, part_name_end(&bias, old ? ".beta" : ".bias"), width, 0);
     return n;
 }
 
-static void walk_layer(struct walk *walk, const struct model_config *c,
+static void loader_layer(struct loader *loader, const struct model_config *c,
                        size_t i, struct layer_weights *l)
 {
     const struct tensor_names *names = c->architecture->names;
     size_t q = c->heads * c->head, kv = c->key_heads * c->head;
     bool layer_norm = c->architecture->norm == NORM_LAYER;
     bool whole = c->architecture->head_norm == HEAD_NORM_WHOLE;
-#define NAME(part) part_name_in_layer(walk, names, i, names->part)
-    l->attention_norm = norm(walk, NAME(attention_norm), c->width, layer_norm);
-    l->q = linear(walk, NAME(q), q, c->width, c->qkv_bias);
-    l->k = linear(walk, NAME(k), kv, c->width, c->qkv_bias);
-    l->v = linear(walk, NAME(v), kv, c->width, c->qkv_bias);
-    l->o = linear(walk, NAME(o), c->width, q, c->bias);
+#define NAME(part) part_name_in_layer(loader, names, i, names->part)
+    l->attention_norm = norm(loader, NAME(attention_norm), c->width, layer_norm);
+    l->q = linear(loader, NAME(q), q, c->width, c->qkv_bias);
+    l->k = linear(loader, NAME(k), kv, c->width, c->qkv_bias);
+    l->v = linear(loader, NAME(v), kv, c->width, c->qkv_bias);
+    l->o = linear(loader, NAME(o), c->width, q, c->bias);
     if (c->architecture->head_norm != HEAD_NORM_NONE) {
-        l->q_norm = norm(walk, NAME(q_norm), whole ? q : c->head, false);
-        l->k_norm = norm(walk, NAME(k_norm), whole ? kv : c->head, false);
+        l->q_norm = norm(loader, NAME(q_norm), whole ? q : c->head, false);
+        l->k_norm = norm(loader, NAME(k_norm), whole ? kv : c->head, false);
     }
-    l->inner_norm = norm(walk, NAME(inner_norm), c->width, layer_norm);
+    l->inner_norm = norm(loader, NAME(inner_norm), c->width, layer_norm);
     if (c->architecture->gated)
-        l->gate = linear(walk, NAME(gate), c->inner, c->width, c->inner_bias);
-    l->up = linear(walk, NAME(up), c->inner, c->width, c->inner_bias);
-    l->down = linear(walk, NAME(down), c->width, c->inner, c->inner_bias);
+        l->gate = linear(loader, NAME(gate), c->inner, c->width, c->inner_bias);
+    l->up = linear(loader, NAME(up), c->inner, c->width, c->inner_bias);
+    l->down = linear(loader, NAME(down), c->width, c->inner, c->inner_bias);
     if (hils_layer(&c->attention, i))
-        walk_hils(walk, c, i, &l->hils);
+        loader_hils(loader, c, i, &l->hils);
     if (c->attention.kind == ATTENTION_HICI) {
         if (!l->hici)
             l->hici = mem_alloc(sizeof *l->hici);
-        walk_hici(walk, c, i, l->hici);
+        loader_hici(loader, c, i, l->hici);
     }
 #undef NAME
 }
 
 /* Every token is of the first type: its vector is added to each position's
  * here, once and for all. */
-static struct kernel_weight *positions(struct walk *walk,
+static struct kernel_weight *positions(struct loader *loader,
                                        const struct model_config *c)
 {
     const struct tensor_names *names = c->architecture->names;
-    struct part_name name = part_name(walk, names->positions);
-    struct part_name type = part_name(walk, names->types);
+    struct part_name name = part_name(loader, names->positions);
+    struct part_name type = part_name(loader, names->types);
     size_t rows = c->first + c->context;
     struct kernel_weight *weight = NULL;
     const struct tensor *table =
-        walk_ask(walk, part_name_end(&name, ".weight"), rows, c->width);
+        loader_ask(loader, part_name_end(&name, ".weight"), rows, c->width);
     float *types =
-        walk_host(walk, part_name_end(&type, ".weight"), c->types, c->width);
+        loader_host(loader, part_name_end(&type, ".weight"), c->types, c->width);
     float *sums = NULL;
-    if (types && table && !walk->code) {
-        sums = weight_files_keep(walk->files, table);
+    if (types && table && !loader->code) {
+        sums = weight_files_keep(loader->files, table);
         for (size_t i = 0; sums && i < rows * c->width; i++)
             sums[i] += types[i % c->width];
         int code = KERNEL_NO_MEMORY;
         if (sums)
-            code = walk->kernels->weight(walk->run, sums, KERNEL_F32, rows,
+            code = loader->kernels->weight(loader->run, sums, KERNEL_F32, rows,
                                          c->width, &weight);
         if (code)
-            walk_fail(walk, code, name.text);
+            loader_fail(loader, code, name.text);
     }
     free(types);
     return weight;
 }
 
 /* False: the model has none. */
-static bool walk_projections(struct walk *walk, const char *wq, const char *wk,
+static bool loader_projections(struct loader *loader, const char *wq, const char *wk,
                              size_t width, struct projections *p)
 {
-    const struct named *q = weight_files_find(walk->files, wq),
-                       *k = weight_files_find(walk->files, wk);
+    const struct named *q = weight_files_find(loader->files, wq),
+                       *k = weight_files_find(loader->files, wk);
     if (!q && !k)
         return false;
     const struct tensor *first = (q ? q : k)->tensor;
     p->p = first->rank == 2 && first->shape[1] ? (size_t)first->shape[1] : 1;
-    p->wq = walk_vector(walk, wq, width, p->p);
-    p->wk = walk_vector(walk, wk, width, p->p);
+    p->wq = loader_vector(loader, wq, width, p->p);
+    p->wk = loader_vector(loader, wk, width, p->p);
     return true;
 }
 
 /* A matrix with a row an id; not `all`: without what follows them. */
-static struct kernel_weight *id_rows(struct walk *walk,
+static struct kernel_weight *id_rows(struct loader *loader,
                                      const struct model_config *c,
                                      const char *name, bool all,
                                      struct matrix_data *ret_data)
 {
     size_t rows = c->vocabulary;
     if (c->architecture->hils)
-        rows = hils_rows(walk, c, name);
-    const struct tensor *tensor = walk_ask_matrix(walk, name, rows, c->width);
+        rows = hils_rows(loader, c, name);
+    const struct tensor *tensor = loader_ask_matrix(loader, name, rows, c->width);
     if (!tensor)
         return NULL;
-    *ret_data = walk_data(walk, tensor);
-    return walk_weight(walk, *ret_data, name, all ? rows : c->vocabulary,
+    *ret_data = loader_data(loader, tensor);
+    return loader_weight(loader, *ret_data, name, all ? rows : c->vocabulary,
                        c->width);
 }
 
 /* The embedding and the head.  Logits are of ids alone: a head that is the
  * embedding leaves its further rows out. */
-static void walk_ids(struct walk *walk, const struct model_config *c,
+static void loader_ids(struct loader *loader, const struct model_config *c,
                      struct model_weights *w)
 {
-    struct part_name part = part_name(walk, c->architecture->names->embedding);
+    struct part_name part = part_name(loader, c->architecture->names->embedding);
     const char *name = part_name_end(&part, ".weight");
     struct matrix_data data = {0};
-    w->embedding = id_rows(walk, c, name, true, &data);
+    w->embedding = id_rows(loader, c, name, true, &data);
     if (c->architecture->hils)
-        w->host_landmark = walk_landmark(walk, c, name);
+        w->host_landmark = loader_landmark(loader, c, name);
     if (c->writes && !c->tied)
-        w->head = id_rows(walk, c, "lm_head.weight", false, &data);
+        w->head = id_rows(loader, c, "lm_head.weight", false, &data);
     else if (c->writes && c->architecture->hils)
-        w->head = walk_weight(walk, data, name, c->vocabulary, c->width);
+        w->head = loader_weight(loader, data, name, c->vocabulary, c->width);
     else if (c->writes)
         w->head = w->embedding;
 }
 
-static void walk_all(struct walk *walk, const struct model_config *c,
+static void loader_all(struct loader *loader, const struct model_config *c,
                      struct model_weights *w)
 {
     const struct tensor_names *names = c->architecture->names;
     bool layer_norm = c->architecture->norm == NORM_LAYER;
-    walk_ids(walk, c, w);
+    loader_ids(loader, c, w);
     if (names->positions)
-        w->positions = positions(walk, c);
+        w->positions = positions(loader, c);
     if (names->embedding_norm)
-        w->embedding_norm = norm(walk, part_name(walk, names->embedding_norm),
+        w->embedding_norm = norm(loader, part_name(loader, names->embedding_norm),
                                  c->width, layer_norm);
     if (c->attention.kind == ATTENTION_STAR)
-        walk_star(walk, c, w);
+        loader_star(loader, c, w);
     if (c->attention.kind == ATTENTION_HICI)
-        walk_hici_heads(walk, c);
+        loader_hici_heads(loader, c);
     if (names->norm)
         w->norm =
-            norm(walk, part_name(walk, names->norm), c->width, layer_norm);
+            norm(loader, part_name(loader, names->norm), c->width, layer_norm);
     for (size_t i = 0; i < c->layers; i++)
-        walk_layer(walk, c, i, &w->layers[i]);
+        loader_layer(loader, c, i, &w->layers[i]);
     if (c->architecture->encoder)
         return;
-    if (weight_files_find(walk->files, "lectern.mem") ||
-        weight_files_find(walk->files, "lectern.mem0")) {
+    if (weight_files_find(loader->files, "lectern.mem") ||
+        weight_files_find(loader->files, "lectern.mem0")) {
         w->soft_tokens = true;
-        w->host_mem = walk_host(walk, "lectern.mem", c->width, 0);
-        w->host_mem0 = walk_host(walk, "lectern.mem0", c->width, 0);
+        w->host_mem = loader_host(loader, "lectern.mem", c->width, 0);
+        w->host_mem0 = loader_host(loader, "lectern.mem0", c->width, 0);
     }
-    w->recalls = walk_projections(walk, "lectern.recall.wq",
+    w->recalls = loader_projections(loader, "lectern.recall.wq",
                                   "lectern.recall.wk", c->width, &w->recall);
-    w->pools = walk_projections(walk, "lectern.pool.wq", "lectern.pool.wk",
+    w->pools = loader_projections(loader, "lectern.pool.wq", "lectern.pool.wk",
                                 c->width, &w->pool);
 }
 
-static void describe(struct model_weights *w, const struct walk *walk,
+static void describe(struct model_weights *w, const struct loader *loader,
                      const struct tensor_names *names)
 {
-    struct part_name name = part_name(walk, names->embedding);
+    struct part_name name = part_name(loader, names->embedding);
     const struct named *embedding =
         weight_files_find(w->files, part_name_end(&name, ".weight"));
     static const char *const types[] = {[TENSOR_F32] = "f32",
@@ -241,19 +241,19 @@ static void describe(struct model_weights *w, const struct walk *walk,
 
 /* The first prefix under which there is an embedding; without any, the one it
  * should have. */
-static const char *prefix_of(const struct walk *walk,
+static const char *prefix_of(const struct loader *loader,
                              const struct tensor_names *names)
 {
-    struct walk under = *walk;
+    struct loader under = *loader;
     for (size_t i = 0; i < PREFIXES && names->prefixes[i]; i++) {
         under.prefix = names->prefixes[i];
         struct part_name name = part_name(&under, names->embedding);
-        if (weight_files_find(walk->files, part_name_end(&name, ".weight")))
+        if (weight_files_find(loader->files, part_name_end(&name, ".weight")))
             return under.prefix;
     }
     under.prefix = "";
     struct part_name name = part_name(&under, names->embedding);
-    return weight_files_find(walk->files, part_name_end(&name, ".weight"))
+    return weight_files_find(loader->files, part_name_end(&name, ".weight"))
                ? ""
                : names->prefixes[0];
 }
@@ -265,24 +265,24 @@ int model_weights_open(const char *folder, const struct model_config *config,
     struct model_weights w = {.kernels = kernels};
     w.files = mem_alloc(sizeof *w.files);
     w.layers = mem_alloc(config->layers * sizeof *w.layers);
-    struct walk walk = {
+    struct loader loader = {
         .files = w.files, .kernels = kernels, .run = run, .err = err};
     int code = weight_files_open(w.files, folder, err);
     if (!code) {
-        walk.prefix = prefix_of(&walk, config->architecture->names);
-        walk_all(&walk, config, &w);
-        code = report(&walk, config);
+        loader.prefix = prefix_of(&loader, config->architecture->names);
+        loader_all(&loader, config, &w);
+        code = report(&loader, config);
     }
     if (!code && !check) {
-        walk.take = true;
-        walk_all(&walk, config, &w);
-        code = walk.code;
+        loader.take = true;
+        loader_all(&loader, config, &w);
+        code = loader.code;
     }
     if (!code)
-        describe(&w, &walk, config->architecture->names);
+        describe(&w, &loader, config->architecture->names);
     if (!code && !check)
         w.hash = weight_files_hash(w.files);
-    buf_free(&walk.complaints);
+    buf_free(&loader.complaints);
     if (code)
         model_weights_close(&w, config, run);
     else

@@ -10,83 +10,83 @@ static const char star_gate[] = "lectern.star.gate";
 
 /* ---- HiLS ---- */
 
-size_t hils_rows(const struct walk *walk, const struct model_config *c,
+size_t hils_rows(const struct loader *loader, const struct model_config *c,
                  const char *name)
 {
     enum { MULTIPLE = 32 };
-    const struct named *named = weight_files_find(walk->files, name);
+    const struct named *named = weight_files_find(loader->files, name);
     size_t padded = (c->vocabulary + MULTIPLE) / MULTIPLE * MULTIPLE;
     bool is_padded =
         named && named->tensor->rank == 2 && named->tensor->shape[0] == padded;
     return is_padded ? padded : c->vocabulary;
 }
 
-float *walk_landmark(struct walk *walk, const struct model_config *c,
+float *loader_landmark(struct loader *loader, const struct model_config *c,
                      const char *embedding)
 {
-    struct part_name name = part_name(walk, c->architecture->names->landmark);
+    struct part_name name = part_name(loader, c->architecture->names->landmark);
     if (c->attention.hils.landmark_apart)
-        return walk_host(walk, name.text, c->width, 0);
-    const struct named *table = weight_files_find(walk->files, embedding);
-    size_t rows = hils_rows(walk, c, embedding);
+        return loader_host(loader, name.text, c->width, 0);
+    const struct named *table = weight_files_find(loader->files, embedding);
+    size_t rows = hils_rows(loader, c, embedding);
     if (table && rows == c->vocabulary)
-        walk_complain(walk, "no row for the landmark in", embedding);
-    if (!walk->take || walk->code)
+        loader_complain(loader, "no row for the landmark in", embedding);
+    if (!loader->take || loader->code)
         return NULL;
     float *row = malloc(c->width * sizeof *row);
     if (row)
-        walk_row(walk, table->tensor, c->vocabulary, c->width, row);
+        loader_row(loader, table->tensor, c->vocabulary, c->width, row);
     else
-        walk_fail(walk, KERNEL_NO_MEMORY, embedding);
+        loader_fail(loader, KERNEL_NO_MEMORY, embedding);
     return row;
 }
 
-void walk_hils(struct walk *walk, const struct model_config *c, size_t layer,
+void loader_hils(struct loader *loader, const struct model_config *c, size_t layer,
                struct hils_weights *ret)
 {
     const struct tensor_names *names = c->architecture->names;
     const struct hils_config *h = &c->attention.hils;
     size_t q = c->heads * c->head;
-#define NAME(part) part_name_in_layer(walk, names, layer, names->part)
+#define NAME(part) part_name_in_layer(loader, names, layer, names->part)
     struct part_name down = NAME(calibrate), up = NAME(calibrate),
                      full = NAME(calibrate), norm = NAME(calibrate_norm),
                      shared = NAME(shared_query);
 #undef NAME
     if (h->calibrated && h->rank) {
-        ret->down = walk_matrix(walk, part_name_end(&down, ".0.weight"),
+        ret->down = loader_matrix(loader, part_name_end(&down, ".0.weight"),
                                 h->rank, c->width);
         ret->up =
-            walk_matrix(walk, part_name_end(&up, ".1.weight"), q, h->rank);
+            loader_matrix(loader, part_name_end(&up, ".1.weight"), q, h->rank);
     } else if (h->calibrated) {
         ret->full =
-            walk_matrix(walk, part_name_end(&full, ".weight"), q, c->width);
+            loader_matrix(loader, part_name_end(&full, ".weight"), q, c->width);
     }
     if (h->calibrated)
-        ret->norm = walk_vector(walk, part_name_end(&norm, ".weight"),
+        ret->norm = loader_vector(loader, part_name_end(&norm, ".weight"),
                                 h->whole_norm ? q : c->head, 0);
     if (h->shared_query)
-        ret->host_q_c = walk_host(walk, shared.text, c->heads, c->head);
+        ret->host_q_c = loader_host(loader, shared.text, c->heads, c->head);
 }
 
 /* ---- STAR ---- */
 
-void walk_star(struct walk *walk, const struct model_config *c,
+void loader_star(struct loader *loader, const struct model_config *c,
                struct model_weights *w)
 {
-    w->host_summary = walk_host(walk, star_summary, c->width, 0);
-    w->star_gate = walk_vector(walk, star_gate, c->layers, 3);
+    w->host_summary = loader_host(loader, star_summary, c->width, 0);
+    w->star_gate = loader_vector(loader, star_gate, c->layers, 3);
 }
 
 /* ---- HiCI ---- */
 
 /* A size of HiCI's is what its first layer's tensor has; of all layers it is
  * the same. */
-static size_t rows_of(const struct walk *walk, const struct model_config *c,
+static size_t rows_of(const struct loader *loader, const struct model_config *c,
                       const char *part)
 {
     struct part_name name =
-        part_name_in_layer(walk, c->architecture->names, 0, part);
-    const struct named *named = weight_files_find(walk->files, name.text);
+        part_name_in_layer(loader, c->architecture->names, 0, part);
+    const struct named *named = weight_files_find(loader->files, name.text);
     bool fits = named && named->tensor->rank > 0 && named->tensor->shape[0] &&
                 named->tensor->shape[0] <= 1 << 20;
     return fits ? (size_t)named->tensor->shape[0] : 1;
@@ -95,55 +95,55 @@ static size_t rows_of(const struct walk *walk, const struct model_config *c,
 #define LOCAL  "self_attn.local_constructor."
 #define GLOBAL "self_attn.global_integrator."
 
-static struct kernel_hici hici_sizes(const struct walk *walk,
+static struct kernel_hici hici_sizes(const struct loader *loader,
                                      const struct model_config *c)
 {
     struct kernel_hici h = {
-        .slots = rows_of(walk, c, LOCAL "memory_slots"),
-        .queries = rows_of(walk, c, GLOBAL "global_queries"),
+        .slots = rows_of(loader, c, LOCAL "memory_slots"),
+        .queries = rows_of(loader, c, GLOBAL "global_queries"),
         .heads = c->attention.hici.heads,
         .width = c->width,
-        .a = rows_of(walk, c, LOCAL "q_proj.weight"),
-        .s = rows_of(walk, c, GLOBAL "shared_compressor.0.weight"),
-        .b = rows_of(walk, c, GLOBAL "stat_expand.0.weight"),
+        .a = rows_of(loader, c, LOCAL "q_proj.weight"),
+        .s = rows_of(loader, c, GLOBAL "shared_compressor.0.weight"),
+        .b = rows_of(loader, c, GLOBAL "stat_expand.0.weight"),
         .eps = 1e-5F,
     };
     return h;
 }
 
 /* A single number: of rank 0, or [1]. */
-static float number(struct walk *walk, const char *name)
+static float number(struct loader *loader, const char *name)
 {
-    struct named *named = weight_files_find(walk->files, name);
+    struct named *named = weight_files_find(loader->files, name);
     float value = 0;
     if (!named || named->tensor->rank != 0) {
-        float *host = walk_host(walk, name, 1, 0);
+        float *host = loader_host(loader, name, 1, 0);
         value = host ? *host : 0;
         free(host);
         return value;
     }
     named->known = true;
     if (!tensor_is_float(named->tensor))
-        walk_complain(walk, "of another type", name);
+        loader_complain(loader, "of another type", name);
     else
         tensor_floats(named->tensor, 0, 1, &value);
     return value;
 }
 
-void walk_hici_heads(struct walk *walk, const struct model_config *c)
+void loader_hici_heads(struct loader *loader, const struct model_config *c)
 {
-    struct kernel_hici h = hici_sizes(walk, c);
+    struct kernel_hici h = hici_sizes(loader, c);
     if (h.a % h.heads)
-        walk_complain(walk, "not divided by its heads:", LOCAL "q_proj");
+        loader_complain(loader, "not divided by its heads:", LOCAL "q_proj");
     if (h.b % h.heads)
-        walk_complain(walk, "not divided by its heads:", GLOBAL "q_proj");
+        loader_complain(loader, "not divided by its heads:", GLOBAL "q_proj");
 }
 
-void walk_hici(struct walk *walk, const struct model_config *c, size_t layer,
+void loader_hici(struct loader *loader, const struct model_config *c, size_t layer,
                struct hici_weights *ret)
 {
     struct kernel_hici *h = &ret->hici;
-    *h = hici_sizes(walk, c);
+    *h = hici_sizes(loader, c);
     size_t D = c->width, a = h->a, s = h->s, b = h->b;
     const struct {
         const char *part;
@@ -177,17 +177,17 @@ void walk_hici(struct walk *walk, const struct model_config *c, size_t layer,
     const struct tensor_names *names = c->architecture->names;
     struct part_name name;
     for (size_t i = 0; i < HICI_MATRICES; i++) {
-        name = part_name_in_layer(walk, names, layer, matrices[i].part);
+        name = part_name_in_layer(loader, names, layer, matrices[i].part);
         ret->matrices[i] =
-            walk_matrix(walk, name.text, matrices[i].rows, matrices[i].columns);
+            loader_matrix(loader, name.text, matrices[i].rows, matrices[i].columns);
         *matrices[i].ret = ret->matrices[i];
     }
     for (size_t i = 0; i < HICI_VECTORS; i++) {
-        name = part_name_in_layer(walk, names, layer, vectors[i].part);
+        name = part_name_in_layer(loader, names, layer, vectors[i].part);
         ret->vectors[i] =
-            walk_vector(walk, name.text, vectors[i].rows, vectors[i].columns);
+            loader_vector(loader, name.text, vectors[i].rows, vectors[i].columns);
         *vectors[i].ret = ret->vectors[i];
     }
-    name = part_name_in_layer(walk, names, layer, GLOBAL "expand_scale_param");
-    h->beta = number(walk, name.text);
+    name = part_name_in_layer(loader, names, layer, GLOBAL "expand_scale_param");
+    h->beta = number(loader, name.text);
 }

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 
-enum { MOST_FILES = 1024, MOST_INDEX = 16 << 20 };
+enum { MAX_FILES = 1024, MAX_INDEX = 16 << 20 };
 
 static int open_file(struct weight_files *files, const char *folder,
                      const char *name, struct err *err)
@@ -42,7 +42,7 @@ static int open_named(struct weight_files *files, const char *folder,
                       const cJSON *root, struct err *err)
 {
     const cJSON *map = cJSON_GetObjectItemCaseSensitive(root, "weight_map");
-    const char *opened[MOST_FILES];
+    const char *opened[MAX_FILES];
     const cJSON *item;
     if (!cJSON_IsObject(map))
         return err_set(err, ERR_FORMAT, "the index has no \"weight_map\"");
@@ -53,9 +53,9 @@ static int open_named(struct weight_files *files, const char *folder,
                            "the index names something else than a file");
         if (is_open(opened, files->count, name))
             continue;
-        if (files->count == MOST_FILES)
+        if (files->count == MAX_FILES)
             return err_set(err, ERR_FORMAT,
-                           "the index names more than %d files", MOST_FILES);
+                           "the index names more than %d files", MAX_FILES);
         opened[files->count] = name;
         int code = open_file(files, folder, name, err);
         if (code)
@@ -69,7 +69,7 @@ static int open_index(struct weight_files *files, const char *folder,
 {
     struct buf text = {0};
     cJSON *root = NULL;
-    int code = file_read(path, MOST_INDEX, &text, err);
+    int code = file_read(path, MAX_INDEX, &text, err);
     if (!code)
         code = json_parse(buf_slice(&text), &root, err);
     if (!code)

@@ -39,7 +39,7 @@ struct hash128 weight_files_hash(const struct weight_files *files);
 
 /* ---- weights_loader.c ---- */
 
-struct walk {
+struct loader {
     struct weight_files *files;
     const struct kernels *kernels;
     struct kernel_run *run;
@@ -53,21 +53,21 @@ struct walk {
 
 /* A tensor's name, but for ".weight" or ".bias": of the whole model, or of a
  * layer. */
-enum { PART_NAME_MOST = 128 };
+enum { PART_NAME_MAX = 128 };
 struct part_name {
-    char text[PART_NAME_MOST];
+    char text[PART_NAME_MAX];
 };
-struct part_name part_name(const struct walk *walk, const char *part);
-struct part_name part_name_in_layer(const struct walk *walk,
+struct part_name part_name(const struct loader *loader, const char *part);
+struct part_name part_name_in_layer(const struct loader *loader,
                                     const struct tensor_names *names,
                                     size_t layer, const char *part);
 /* The name's text with `end` behind it. */
 const char *part_name_end(struct part_name *name, const char *end);
 
 /* What is wrong: "missing NAME". */
-void walk_complain(struct walk *walk, const char *what, const char *name);
+void loader_complain(struct loader *loader, const char *what, const char *name);
 /* The second walk failed: no memory, or what the backend said. */
-void walk_fail(struct walk *walk, int kernel_code, const char *name);
+void loader_fail(struct loader *loader, int kernel_code, const char *name);
 
 static inline bool tensor_is_float(const struct tensor *tensor)
 {
@@ -77,18 +77,18 @@ static inline bool tensor_is_float(const struct tensor *tensor)
 
 /* A tensor [rows, columns], or [rows] when columns is 0.  All return NULL, with
  * a complaint, when there is none like that; on the first walk the takers do
- * so always.  walk_ask: what lies in the file; walk_ask_matrix: the same, which
- * may also be int8 with its scales beside it; walk_host: floats, to be freed;
- * walk_vector: the backend's memory; walk_matrix: to multiply by. */
-const struct tensor *walk_ask(struct walk *walk, const char *name, size_t rows,
+ * so always.  loader_ask: what lies in the file; loader_ask_matrix: the same, which
+ * may also be int8 with its scales beside it; loader_host: floats, to be freed;
+ * loader_vector: the backend's memory; loader_matrix: to multiply by. */
+const struct tensor *loader_ask(struct loader *loader, const char *name, size_t rows,
                               size_t columns);
-const struct tensor *walk_ask_matrix(struct walk *walk, const char *name,
+const struct tensor *loader_ask_matrix(struct loader *loader, const char *name,
                                      size_t rows, size_t columns);
-float *walk_host(struct walk *walk, const char *name, size_t rows,
+float *loader_host(struct loader *loader, const char *name, size_t rows,
                  size_t columns);
-float *walk_vector(struct walk *walk, const char *name, size_t rows,
+float *loader_vector(struct loader *loader, const char *name, size_t rows,
                    size_t columns);
-struct kernel_weight *walk_matrix(struct walk *walk, const char *name,
+struct kernel_weight *loader_matrix(struct loader *loader, const char *name,
                                   size_t rows, size_t columns);
 
 /* The tensor's rows as a backend can multiply by them, and of which type. */
@@ -97,13 +97,13 @@ struct matrix_data {
     const float *scale; /* of int8; the same */
     int type;           /* enum kernel_type */
 };
-/* Of what walk_ask_matrix returned. */
-struct matrix_data walk_data(struct walk *walk, const struct tensor *tensor);
+/* Of what loader_ask_matrix returned. */
+struct matrix_data loader_data(struct loader *loader, const struct tensor *tensor);
 /* out [columns] = its row `row`, as floats. */
-void walk_row(const struct walk *walk, const struct tensor *tensor, size_t row,
+void loader_row(const struct loader *loader, const struct tensor *tensor, size_t row,
               size_t columns, float *out);
 /* The first `rows` of these. */
-struct kernel_weight *walk_weight(struct walk *walk, struct matrix_data data,
+struct kernel_weight *loader_weight(struct loader *loader, struct matrix_data data,
                                   const char *name, size_t rows,
                                   size_t columns);
 
@@ -119,18 +119,18 @@ void tensor_floats(const struct tensor *tensor, size_t from, size_t count,
 
 /* Rows of an embedding or a head: as many as ids, or padded to the multiple of
  * 32 that has one more, the first of these being the landmark's. */
-size_t hils_rows(const struct walk *walk, const struct model_config *config,
+size_t hils_rows(const struct loader *loader, const struct model_config *config,
                  const char *name);
 /* [D], to be freed. */
-float *walk_landmark(struct walk *walk, const struct model_config *config,
+float *loader_landmark(struct loader *loader, const struct model_config *config,
                      const char *embedding);
-void walk_hils(struct walk *walk, const struct model_config *config,
+void loader_hils(struct loader *loader, const struct model_config *config,
                size_t layer, struct hils_weights *ret);
-void walk_star(struct walk *walk, const struct model_config *config,
+void loader_star(struct loader *loader, const struct model_config *config,
                struct model_weights *ret);
 /* Once, before the layers. */
-void walk_hici_heads(struct walk *walk, const struct model_config *config);
-void walk_hici(struct walk *walk, const struct model_config *config,
+void loader_hici_heads(struct loader *loader, const struct model_config *config);
+void loader_hici(struct loader *loader, const struct model_config *config,
                size_t layer, struct hici_weights *ret);
 
 #endif

@@ -8,34 +8,34 @@
 
 /* ---- Checking ---- */
 
-void walk_complain(struct walk *walk, const char *what, const char *name)
+void loader_complain(struct loader *loader, const char *what, const char *name)
 {
-    buf_printf(&walk->complaints, "%s%s %s", walk->complaint_count ? ", " : "",
+    buf_printf(&loader->complaints, "%s%s %s", loader->complaint_count ? ", " : "",
                what, name);
-    walk->complaint_count++;
+    loader->complaint_count++;
 }
 
-static void complain_shape(struct walk *walk, const struct tensor *t,
+static void complain_shape(struct loader *loader, const struct tensor *t,
                            size_t rows, size_t columns)
 {
-    walk_complain(walk, "misshapen", t->name.data);
-    buf_put_text(&walk->complaints, " [");
+    loader_complain(loader, "misshapen", t->name.data);
+    buf_put_text(&loader->complaints, " [");
     for (int i = 0; i < t->rank; i++)
-        buf_printf(&walk->complaints, "%s%llu", i ? ", " : "",
+        buf_printf(&loader->complaints, "%s%llu", i ? ", " : "",
                    (unsigned long long)t->shape[i]);
     if (columns)
-        buf_printf(&walk->complaints, "] (not [%zu, %zu])", rows, columns);
+        buf_printf(&loader->complaints, "] (not [%zu, %zu])", rows, columns);
     else
-        buf_printf(&walk->complaints, "] (not [%zu])", rows);
+        buf_printf(&loader->complaints, "] (not [%zu])", rows);
 }
 
 /* Of floats, or of int8 if `bytes`. */
-static const struct tensor *ask(struct walk *walk, const char *name,
+static const struct tensor *ask(struct loader *loader, const char *name,
                                 size_t rows, size_t columns, bool bytes)
 {
-    struct named *named = weight_files_find(walk->files, name);
+    struct named *named = weight_files_find(loader->files, name);
     if (!named) {
-        walk_complain(walk, "missing", name);
+        loader_complain(loader, "missing", name);
         return NULL;
     }
     const struct tensor *t = named->tensor;
@@ -43,18 +43,18 @@ static const struct tensor *ask(struct walk *walk, const char *name,
     bool fits = t->rank == (columns ? 2 : 1) && t->shape[0] == rows &&
                 (!columns || t->shape[1] == columns);
     if (!tensor_is_float(t) && !(bytes && t->type == TENSOR_I8))
-        walk_complain(walk, "of another type", name);
+        loader_complain(loader, "of another type", name);
     else if (!fits)
-        complain_shape(walk, t, rows, columns);
+        complain_shape(loader, t, rows, columns);
     else
         return t;
     return NULL;
 }
 
-const struct tensor *walk_ask(struct walk *walk, const char *name, size_t rows,
+const struct tensor *loader_ask(struct loader *loader, const char *name, size_t rows,
                               size_t columns)
 {
-    return ask(walk, name, rows, columns, false);
+    return ask(loader, name, rows, columns, false);
 }
 
 /* The name of an int8 matrix's scales. */
@@ -65,16 +65,16 @@ static struct part_name scale_name(const char *name)
     return scale;
 }
 
-const struct tensor *walk_ask_matrix(struct walk *walk, const char *name,
+const struct tensor *loader_ask_matrix(struct loader *loader, const char *name,
                                      size_t rows, size_t columns)
 {
-    const struct tensor *t = ask(walk, name, rows, columns, true);
+    const struct tensor *t = ask(loader, name, rows, columns, true);
     if (!t || t->type != TENSOR_I8)
         return t;
     struct part_name scale = scale_name(name);
-    const struct tensor *s = walk_ask(walk, scale.text, rows, 0);
+    const struct tensor *s = loader_ask(loader, scale.text, rows, 0);
     if (s && s->type != TENSOR_F32)
-        walk_complain(walk, "not of f32", scale.text);
+        loader_complain(loader, "not of f32", scale.text);
     return s && s->type == TENSOR_F32 ? t : NULL;
 }
 
@@ -104,11 +104,11 @@ void tensor_floats(const struct tensor *tensor, size_t from, size_t count,
     }
 }
 
-void walk_fail(struct walk *walk, int kernel_code, const char *name)
+void loader_fail(struct loader *loader, int kernel_code, const char *name)
 {
-    if (!walk->code)
-        walk->code =
-            err_set(walk->err,
+    if (!loader->code)
+        loader->code =
+            err_set(loader->err,
                     kernel_code == KERNEL_NO_MEMORY ? ERR_LIMIT : ERR_INTERNAL,
                     kernel_code == KERNEL_NO_MEMORY
                         ? "no memory for the tensor %.200s"
@@ -125,34 +125,34 @@ static void *room_for(const struct tensor *tensor, size_t size)
     return malloc(bytes ? bytes : 1);
 }
 
-float *walk_host(struct walk *walk, const char *name, size_t rows,
+float *loader_host(struct loader *loader, const char *name, size_t rows,
                  size_t columns)
 {
-    const struct tensor *tensor = walk_ask(walk, name, rows, columns);
-    if (!walk->take || !tensor || walk->code)
+    const struct tensor *tensor = loader_ask(loader, name, rows, columns);
+    if (!loader->take || !tensor || loader->code)
         return NULL;
     float *values = room_for(tensor, sizeof *values);
     if (values)
         tensor_floats(tensor, 0, tensor_values(tensor), values);
     else
-        walk_fail(walk, KERNEL_NO_MEMORY, name);
+        loader_fail(loader, KERNEL_NO_MEMORY, name);
     return values;
 }
 
-float *walk_vector(struct walk *walk, const char *name, size_t rows,
+float *loader_vector(struct loader *loader, const char *name, size_t rows,
                    size_t columns)
 {
-    float *host = walk_host(walk, name, rows, columns);
+    float *host = loader_host(loader, name, rows, columns);
     if (!host)
         return NULL;
     size_t bytes = rows * (columns ? columns : 1) * sizeof *host;
-    float *values = walk->kernels->allocate(walk->run, bytes);
+    float *values = loader->kernels->allocate(loader->run, bytes);
     int code = KERNEL_NO_MEMORY;
     if (values)
-        code = walk->kernels->upload(walk->run, values, host, bytes);
+        code = loader->kernels->upload(loader->run, values, host, bytes);
     free(host);
     if (code)
-        walk_fail(walk, code, name);
+        loader_fail(loader, code, name);
     return values;
 }
 
@@ -190,87 +190,87 @@ static int kernel_type_of(const struct tensor *tensor)
 }
 
 /* Where it lies, or a copy when it lies unaligned; NULL: no memory. */
-static const void *aligned(struct walk *walk, const struct tensor *tensor)
+static const void *aligned(struct loader *loader, const struct tensor *tensor)
 {
     size_t size = tensor_type_size(tensor->type);
     if ((uintptr_t)tensor->data % size == 0)
         return tensor->data;
-    void *copy = keep_room(walk->files, tensor, size);
+    void *copy = keep_room(loader->files, tensor, size);
     return copy ? memcpy(copy, tensor->data, tensor->bytes) : NULL;
 }
 
-static const struct tensor *scale_of(const struct walk *walk,
+static const struct tensor *scale_of(const struct loader *loader,
                                      const struct tensor *tensor)
 {
     struct part_name name = scale_name(tensor->name.data);
-    return weight_files_find(walk->files, name.text)->tensor;
+    return weight_files_find(loader->files, name.text)->tensor;
 }
 
-struct matrix_data walk_data(struct walk *walk, const struct tensor *tensor)
+struct matrix_data loader_data(struct loader *loader, const struct tensor *tensor)
 {
     struct matrix_data ret = {.type = kernel_type_of(tensor)};
-    if (!walk->take || walk->code)
+    if (!loader->take || loader->code)
         return ret;
-    ret.data = aligned(walk, tensor);
+    ret.data = aligned(loader, tensor);
     if (ret.data && ret.type == KERNEL_INT8) {
-        ret.scale = aligned(walk, scale_of(walk, tensor));
+        ret.scale = aligned(loader, scale_of(loader, tensor));
         if (!ret.scale)
             ret.data = NULL;
     }
     return ret;
 }
 
-void walk_row(const struct walk *walk, const struct tensor *tensor, size_t row,
+void loader_row(const struct loader *loader, const struct tensor *tensor, size_t row,
               size_t columns, float *out)
 {
     float scale;
     tensor_floats(tensor, row * columns, columns, out);
     if (tensor->type != TENSOR_I8)
         return;
-    tensor_floats(scale_of(walk, tensor), row, 1, &scale);
+    tensor_floats(scale_of(loader, tensor), row, 1, &scale);
     for (size_t i = 0; i < columns; i++)
         out[i] *= scale;
 }
 
-struct kernel_weight *walk_weight(struct walk *walk, struct matrix_data data,
+struct kernel_weight *loader_weight(struct loader *loader, struct matrix_data data,
                                   const char *name, size_t rows, size_t columns)
 {
     struct kernel_weight *weight = NULL;
     const struct kernel_int8 int8 = {data.data, data.scale};
-    if (!walk->take || walk->code)
+    if (!loader->take || loader->code)
         return NULL;
     int code = KERNEL_NO_MEMORY;
     if (data.data)
-        code = walk->kernels->weight(
-            walk->run, data.type == KERNEL_INT8 ? &int8 : data.data, data.type,
+        code = loader->kernels->weight(
+            loader->run, data.type == KERNEL_INT8 ? &int8 : data.data, data.type,
             rows, columns, &weight);
     if (code)
-        walk_fail(walk, code, name);
+        loader_fail(loader, code, name);
     return weight;
 }
 
-struct kernel_weight *walk_matrix(struct walk *walk, const char *name,
+struct kernel_weight *loader_matrix(struct loader *loader, const char *name,
                                   size_t rows, size_t columns)
 {
-    const struct tensor *tensor = walk_ask_matrix(walk, name, rows, columns);
+    const struct tensor *tensor = loader_ask_matrix(loader, name, rows, columns);
     if (!tensor)
         return NULL;
-    return walk_weight(walk, walk_data(walk, tensor), name, rows, columns);
+    return loader_weight(loader, loader_data(loader, tensor), name, rows, columns);
 }
 
-struct part_name part_name(const struct walk *walk, const char *part)
+struct part_name part_name(const struct loader *loader, const char *part)
 {
     struct part_name name;
-    snprintf(name.text, sizeof name.text, "%s%s", walk->prefix, part);
+    snprintf(name.text, sizeof name.text, "%s%s", loader->prefix, part);
     return name;
 }
 
-struct part_name part_name_in_layer(const struct walk *walk,
+struct part_name part_name_in_layer(const struct loader *loader,
                                     const struct tensor_names *names,
                                     size_t layer, const char *part)
 {
     struct part_name name;
-    snprintf(name.text, sizeof name.text, "%s%s%zu.%s", walk->prefix,
+    snprintf(name.text, sizeof name.text, "%s%s%zu.%s", loader->prefix,
              names->layer, layer, part ? part : "");
     return name;
 }

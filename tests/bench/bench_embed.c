@@ -16,7 +16,7 @@
 #include "model/model.h"
 #include "tests/bench/rate.h"
 
-enum { SEGMENT = 256, MOST = 16, M = 512, N = 4096, K = 4096 };
+enum { SEGMENT = 256, MAX = 16, M = 512, N = 4096, K = 4096 };
 
 static const struct kernels *table;
 static struct kernel_run run;
@@ -28,7 +28,7 @@ static float *a, *out;
 static void product_once(void *argument)
 {
     (void)argument;
-    if (table->product(&run, out, a, weight, M, false))
+    if (table->matmul(&run, out, a, weight, M, false))
         abort();
 }
 
@@ -45,7 +45,7 @@ static struct rate peak(void)
 
 struct batch {
     struct model *model;
-    struct embed_input inputs[MOST];
+    struct embed_input inputs[MAX];
     size_t count;
     float *vectors;
 };
@@ -92,11 +92,11 @@ int main(int count, char **words)
     host = mem_alloc((size_t)N * K * kernel_type_size(type));
     a = mem_alloc((size_t)M * K * sizeof *a);
     out = mem_alloc((size_t)M * N * sizeof *out);
-    batch.vectors = mem_alloc(MOST * facts->width * sizeof *batch.vectors);
+    batch.vectors = mem_alloc(MAX * facts->width * sizeof *batch.vectors);
     int32_t ids[SEGMENT];
     for (int i = 0; i < SEGMENT; i++)
         ids[i] = (int32_t)((size_t)(i * 37 + 11) % facts->vocabulary);
-    for (int i = 0; i < MOST; i++)
+    for (int i = 0; i < MAX; i++)
         batch.inputs[i] =
             (struct embed_input){ids, SEGMENT, model_mem0(batch.model)};
     double layers = (double)facts->parameters -
@@ -107,8 +107,8 @@ int main(int count, char **words)
            pool_threads(pool));
     batch.count = 1;
     embed_once(&batch); /* its copies are kept first */
-    for (; batch.count <= MOST; batch.count *= 2)
-        show(&batch, 2 * layers, batch.count == MOST);
+    for (; batch.count <= MAX; batch.count *= 2)
+        show(&batch, 2 * layers, batch.count == MAX);
     printf("  ]\n}\n");
     model_close(batch.model);
     free(batch.vectors);

@@ -23,7 +23,7 @@
 #include "model/inference/forward.h"
 #include "tests/bench/rate.h"
 
-enum { TOP_K = 32, WINDOW = 512, LEAST = 1024 };
+enum { TOP_K = 32, WINDOW = 512, MIN = 1024 };
 
 static void must(int code, const struct err *err)
 {
@@ -119,12 +119,12 @@ static void read_once(void *argument)
 static const struct hils_use exact = {
     .chunk = CACHE_PAGE, .window = WINDOW, .top_k = TOP_K, .exact = true};
 
-static void show_decode(struct model *m, size_t most)
+static void show_decode(struct model *m, size_t max)
 {
     struct cache cache = {.length = 0};
     struct job job = {m, &cache, 0};
     printf("  \"decode\": [\n");
-    for (size_t n = LEAST; n <= most; n *= 2) {
+    for (size_t n = MIN; n <= max; n *= 2) {
         fill(m, &cache, n);
         cache.hils = (struct hils_use){.chunk = 0};
         struct rate full = rate(decode_once, &job, 1e-3);
@@ -138,7 +138,7 @@ static void show_decode(struct model *m, size_t most)
             "\"exact\": {\"core\": %.3f, \"ms\": %.3f}, \"ratio\": %.2f, "
             "\"read\": %.3f}%s\n",
             n, 1 / full.core, 1 / full.wall, 1 / chosen.core, 1 / chosen.wall,
-            chosen.core / full.core, 1 / read.core, n * 2 <= most ? "," : "");
+            chosen.core / full.core, 1 / read.core, n * 2 <= max ? "," : "");
         fflush(stdout);
     }
     printf("  ]");
@@ -193,18 +193,18 @@ static struct tokens text_tokens(const char *folder, const char *path)
     return (struct tokens){ids.items, ids.count};
 }
 
-static void show_prefill(struct model *m, size_t most, struct tokens from,
+static void show_prefill(struct model *m, size_t max, struct tokens from,
                          size_t piece)
 {
     struct cache cache = {.hils = exact};
     struct err err = {0};
-    piece = piece ? piece : forward_most(m, &cache);
+    piece = piece ? piece : forward_max(m, &cache);
     int32_t *ids = mem_alloc(piece * sizeof *ids);
     double tokens[16], seconds[16];
     size_t next = 16384, count = 0;
     printf("  \"piece\": %zu, \"prefill\": [\n", piece);
     double core = core_seconds(), wall = clock_seconds();
-    while (cache.length < most) {
+    while (cache.length < max) {
         for (size_t i = 0; i < piece; i++)
             ids[i] = from.ids[(cache.length + i) % from.count];
         struct forward_part part = {
@@ -219,7 +219,7 @@ static void show_prefill(struct model *m, size_t most, struct tokens from,
         printf("    {\"tokens\": %zu, \"core_seconds\": %.2f, \"seconds\": "
                "%.2f}%s\n",
                next, seconds[count - 1], clock_seconds() - wall,
-               next * 2 <= most ? "," : "");
+               next * 2 <= max ? "," : "");
         fflush(stdout);
         next *= 2;
     }
@@ -234,16 +234,16 @@ int main(int count, char **words)
     struct pool *pool;
     struct model *model;
     char folder[64], command[128];
-    size_t most = count > 2 ? strtoul(words[2], NULL, 10) : 65536;
+    size_t max = count > 2 ? strtoul(words[2], NULL, 10) : 65536;
     size_t piece = count > 6 ? strtoul(words[6], NULL, 10) : 0;
-    if (count < 2 || most < LEAST) {
+    if (count < 2 || max < MIN) {
         fprintf(stderr,
                 "usage: hils MODEL-FOLDER [MOST-TOKENS] [SECONDS] [prefill "
                 "[TEXT [PIECE]]]\n");
         return 2;
     }
     rate_seconds = count > 3 ? strtod(words[3], NULL) : 0.5;
-    make_folder(words[1], most + 1, folder, sizeof folder);
+    make_folder(words[1], max + 1, folder, sizeof folder);
     must(pool_new(0, &pool, &err), &err);
     struct model_options options = {
         .kernels = kernels_cpu(),
@@ -254,13 +254,13 @@ int main(int count, char **words)
     printf("{\"chunk\": %d, \"window\": %d, \"top_k\": %d, \"threads\": %u,\n",
            CACHE_PAGE, WINDOW, TOP_K, pool_threads(pool));
     if (rate_seconds > 0)
-        show_decode(model, most);
+        show_decode(model, max);
     if (count > 4) {
         bool text = count > 5 && strcmp(words[5], "-");
         struct tokens tokens =
-            text ? text_tokens(words[1], words[5]) : random_tokens(model, most);
+            text ? text_tokens(words[1], words[5]) : random_tokens(model, max);
         printf("%s", rate_seconds > 0 ? ",\n" : "");
-        show_prefill(model, most, tokens, piece);
+        show_prefill(model, max, tokens, piece);
         free(tokens.ids);
     }
     printf("\n}\n");

@@ -89,7 +89,7 @@ static struct took write_store(const struct bench *b, const char *path)
 {
     struct store *store;
     struct store_options options = {.folder = path,
-                                    .most_bytes = (uint64_t)4 * TOTAL};
+                                    .max_bytes = (uint64_t)4 * TOTAL};
     if (store_open(&options, &store, NULL))
         die("cannot open a store");
     struct took start = now();

@@ -26,7 +26,7 @@
 #include "memory/vectors/vectors.h"
 
 enum {
-    MOST_QUERIES = 1000,
+    MAX_QUERIES = 1000,
     DEEPEST = 100,    /* neighbours that are looked for */
     CANDIDATES = 300, /* scored by the vectors themselves */
     CENTRES = 3000,   /* of the mixture */
@@ -96,8 +96,8 @@ static void make_set(struct set *set, double spread)
     for (size_t i = 0; i < CENTRES; i++)
         make_unit(centres + i * width, width);
     set->rows = mem_alloc(set->count * width * sizeof(float));
-    set->queries = mem_alloc(MOST_QUERIES * width * sizeof(float));
-    set->query_count = MOST_QUERIES / 5;
+    set->queries = mem_alloc(MAX_QUERIES * width * sizeof(float));
+    set->query_count = MAX_QUERIES / 5;
     fill_mixture(set->rows, set->count, width, centres, spread);
     fill_mixture(set->queries, set->query_count, width, centres, spread);
     free(centres);
@@ -117,15 +117,15 @@ static int by_hash(const void *a, const void *b)
 }
 
 /* Each of the volumes' rows once, as memory/vectors/dense.c takes them. */
-static void take_rows(struct set *set, const struct shelf *shelf)
+static void take_rows(struct set *set, const struct snapshot *snapshot)
 {
     size_t count = 0, all = 0;
-    for (size_t i = 0; i < shelf->count; i++)
-        if (shelf->volumes[i]->vectors)
-            all += vectors_segments(shelf->volumes[i]->vectors);
+    for (size_t i = 0; i < snapshot->count; i++)
+        if (snapshot->views[i]->vectors)
+            all += vectors_segments(snapshot->views[i]->vectors);
     struct hashed *rows = mem_alloc(all * sizeof *rows);
-    for (size_t i = 0; i < shelf->count; i++) {
-        const struct vectors *vectors = shelf->volumes[i]->vectors;
+    for (size_t i = 0; i < snapshot->count; i++) {
+        const struct vectors *vectors = snapshot->views[i]->vectors;
         for (uint32_t r = 0; vectors && r < vectors_segments(vectors); r++)
             rows[count++] = (struct hashed){vectors_hashes(vectors)[r],
                                             vectors_key(vectors, r)};
@@ -150,9 +150,9 @@ static void read_store(struct set *set, const char *folder)
     if (store_open(&options, &store, &err) ||
         library_open(store, &library, &err))
         fail(err.message);
-    struct shelf *shelf = library_shelf(library);
-    take_rows(set, shelf);
-    shelf_release(shelf);
+    struct snapshot *snapshot = library_snapshot(library);
+    take_rows(set, snapshot);
+    snapshot_unref(snapshot);
     library_close(library);
     store_close(store);
 }
@@ -169,11 +169,11 @@ static void ask(struct set *set, const char *folder, const char *file)
     FILE *stream = fopen(file, "r");
     if (!stream || engine_start(&options, &engine, &err))
         fail("no questions, or no engine");
-    engine_hold(engine);
+    engine_ref(engine);
     engine_embedder(engine, false, NULL, &e);
     if (e.embedder.facts(&e, &facts, &err) || facts.key_width != set->width)
         fail("the model is another one");
-    while (set->query_count < MOST_QUERIES &&
+    while (set->query_count < MAX_QUERIES &&
            getline(&line, &size, stream) > 0) {
         cJSON *question = cJSON_Parse(line);
         const char *text = json_get_text(question, "question", "");
@@ -184,7 +184,7 @@ static void ask(struct set *set, const char *folder, const char *file)
     }
     free(line);
     fclose(stream);
-    engine_release(engine);
+    engine_unref(engine);
     engine_stop(engine, clock_ms() + 5000);
 }
 
@@ -213,13 +213,13 @@ static int by_size(const void *a, const void *b)
 }
 
 /* As memory/vectors/dense.c searches: candidates, then their own vectors. */
-static size_t search(const struct set *set, const struct nearest *nearest,
+static size_t search(const struct set *set, const struct ivf *ivf,
                      const float *query, uint32_t probes,
                      struct near_row *found)
 {
     const struct dots *dots = dots_best();
     size_t count =
-        nearest_search(nearest, query, probes, CANDIDATES, found, NULL);
+        ivf_search(ivf, query, probes, CANDIDATES, found, NULL);
     for (size_t i = 0; i < count; i++)
         dots->floats(query, set->rows + found[i].row * set->width, 1,
                      set->width, &found[i].score);
@@ -237,7 +237,7 @@ static size_t held(const struct near_row *found, size_t count,
     return hits;
 }
 
-static void measure_probes(const struct set *set, const struct nearest *nearest,
+static void measure_probes(const struct set *set, const struct ivf *ivf,
                            uint32_t probes, const idx_t *right)
 {
     struct near_row found[CANDIDATES];
@@ -249,7 +249,7 @@ static void measure_probes(const struct set *set, const struct nearest *nearest,
         size_t count = 0;
         for (int r = 0; r < REPEATS; r++) {
             double start = clock_seconds();
-            count = search(set, nearest, query, probes, found);
+            count = search(set, ivf, query, probes, found);
             double taken = clock_seconds() - start;
             times[q] = taken < times[q] ? taken : times[q];
         }
@@ -269,7 +269,7 @@ static void measure_probes(const struct set *set, const struct nearest *nearest,
 static void measure(const struct set *set)
 {
     FaissIndexFlatIP *flat;
-    struct nearest *nearest;
+    struct ivf *ivf;
     struct err err;
     size_t all = set->query_count * DEEPEST;
     idx_t *right = mem_alloc(all * sizeof *right);
@@ -286,24 +286,24 @@ static void measure(const struct set *set)
                            scores + q * DEEPEST, right + q * DEEPEST);
     double flat_ms = (clock_seconds() - start) * 1e3 / (double)set->query_count;
     start = clock_seconds();
-    if (nearest_make(rows, set->count, set->width, NULL, &nearest, &err))
+    if (ivf_make(rows, set->count, set->width, NULL, &ivf, &err))
         fail(err.message);
     printf("{\n  \"rows\": \"%s\", \"count\": %u, \"width\": %zu, "
            "\"queries\": %zu,\n  \"flat_ms\": %.3f, \"made_s\": %.2f, "
            "\"mb\": %.1f, \"flat_mb\": %.1f, \"lists\": %u,\n"
            "  \"searches\": [\n",
            set->name, set->count, set->width, set->query_count, flat_ms,
-           clock_seconds() - start, (double)nearest_bytes(nearest) / 1e6,
+           clock_seconds() - start, (double)ivf_bytes(ivf) / 1e6,
            (double)set->count * (double)set->width * 4e-6,
-           nearest_lists(nearest));
-    uint32_t chosen = nearest_probes(nearest);
+           ivf_lists(ivf));
+    uint32_t chosen = ivf_probes(ivf);
     for (uint32_t probes = 4; probes < 2 * chosen; probes *= 2)
-        measure_probes(set, nearest, probes, right);
-    measure_probes(set, nearest, nearest_lists(nearest), right);
-    measure_probes(set, nearest, chosen, right);
+        measure_probes(set, ivf, probes, right);
+    measure_probes(set, ivf, ivf_lists(ivf), right);
+    measure_probes(set, ivf, chosen, right);
     printf("    {\"chosen\": %u}\n  ]\n}\n", chosen);
     fflush(stdout);
-    nearest_free(nearest);
+    ivf_free(ivf);
     faiss_Index_free(flat);
     free(right);
     free(scores);
@@ -326,7 +326,7 @@ int main(int count, char **words)
     } else if (count == 2 || count == 4) {
         set.name = words[1];
         read_store(&set, words[1]);
-        set.queries = mem_alloc(MOST_QUERIES * set.width * sizeof(float));
+        set.queries = mem_alloc(MAX_QUERIES * set.width * sizeof(float));
         if (count == 4)
             ask(&set, words[2], words[3]);
         else

@@ -47,7 +47,7 @@ static double with_lectern(const struct corpus *corpus, void *context)
     double start = clock_seconds();
     for (size_t i = 0; i < corpus->scan.count; i++) {
         path_of(corpus, i, &path);
-        if (!file_read(path.data, PARSER_MOST_BYTES, &bytes, NULL) &&
+        if (!file_read(path.data, PARSER_MAX_BYTES, &bytes, NULL) &&
             !parser_parse(parser, buf_slice(&bytes), source_format(path.data), NULL,
                           &tree, NULL))
             tree_free(tree);
@@ -66,7 +66,7 @@ static double with_gumbo(const struct corpus *corpus, void *context)
     double start = clock_seconds();
     for (size_t i = 0; i < corpus->scan.count; i++) {
         path_of(corpus, i, &path);
-        if (!file_read(path.data, PARSER_MOST_BYTES, &bytes, NULL))
+        if (!file_read(path.data, PARSER_MAX_BYTES, &bytes, NULL))
             gumbo_destroy_output(
                 &options,
                 gumbo_parse_with_options(&options, bytes.data, bytes.size));

@@ -123,16 +123,16 @@ static struct rate read_peak(void)
 
 /* ---- Operations ---- */
 
-struct product {
+struct matmul {
     struct kernel_weight *weight;
     float *out, *a;
     size_t m;
 };
 
-static void product_once(void *argument)
+static void matmul_once(void *argument)
 {
-    struct product *p = argument;
-    if (table->product(&run, p->out, p->a, p->weight, p->m, false))
+    struct matmul *p = argument;
+    if (table->matmul(&run, p->out, p->a, p->weight, p->m, false))
         abort();
 }
 
@@ -145,16 +145,16 @@ static float *filled(size_t count)
 }
 
 /* Of a [m, k] and a weight [n, k]; one product is `amount`. */
-static struct rate products(int type, size_t m, size_t n, size_t k,
+static struct rate matmuls(int type, size_t m, size_t n, size_t k,
                             double amount)
 {
-    struct product p = {.m = m, .a = filled(m * k), .out = filled(m * n)};
+    struct matmul p = {.m = m, .a = filled(m * k), .out = filled(m * n)};
     float *scale = filled(n);
     struct kernel_int8 int8 = {(const int8_t *)memory, scale};
     if (table->weight(&run, type == KERNEL_INT8 ? (void *)&int8 : memory, type,
                       n, k, &p.weight))
         abort();
-    struct rate result = rate(product_once, &p, amount);
+    struct rate result = rate(matmul_once, &p, amount);
     table->weight_free(&run, p.weight);
     free(p.a);
     free(p.out);
@@ -181,10 +181,10 @@ static void show_shape(size_t m, size_t n, size_t k, int type)
            n, k, types[type]);
 }
 
-static void show_product(size_t m, size_t n, size_t k, int type, bool last)
+static void show_matmul(size_t m, size_t n, size_t k, int type, bool last)
 {
     struct rate before = peak();
-    struct rate got = products(type, m, n, k, 2e-9 * (double)(m * n * k));
+    struct rate got = matmuls(type, m, n, k, 2e-9 * (double)(m * n * k));
     show_shape(m, n, k, type);
     show("gflops", got, best_of(before, peak()), last);
 }
@@ -193,7 +193,7 @@ static void show_decode(size_t m, int type, bool last)
 {
     size_t k = 2048, n = memory_size / kernel_type_size(type) / k;
     struct rate before = read_peak();
-    struct rate got = products(type, m, n, k, 1e-9 * (double)memory_size);
+    struct rate got = matmuls(type, m, n, k, 1e-9 * (double)memory_size);
     show_shape(m, n, k, type);
     show("gbytes", got, best_of(before, read_peak()), last);
 }
@@ -262,7 +262,7 @@ int main(int count, char **words)
            cpu_lanes->name, cpu_amx ? "true" : "false", pool_threads(pool));
     for (int type = 0; type < KERNEL_TYPES; type++)
         for (size_t s = 0; s < SHAPES; s++)
-            show_product(shapes[s][0], shapes[s][1], shapes[s][2], type,
+            show_matmul(shapes[s][0], shapes[s][1], shapes[s][2], type,
                          type == KERNEL_TYPES - 1 && s == SHAPES - 1);
     printf("  ],\n  \"decode\": [\n");
     for (size_t m = 1; m <= 4; m *= 4)

@@ -74,7 +74,7 @@ static struct watch {
     const struct kernels *kernels; /* the real ones */
     struct layer *layers;          /* [count] */
     size_t count, calls;
-    size_t most; /* chunks there is room for */
+    size_t max; /* chunks there is room for */
     size_t top_k, window;
     bool exact;    /* what is read is read so */
     bool measure;  /* else the text is read on, and its chunks summarised */
@@ -101,16 +101,16 @@ static float **rows_of(size_t count, size_t width)
     return rows;
 }
 
-static void summaries_open(struct summaries *s, size_t most, size_t hq,
+static void summaries_open(struct summaries *s, size_t max, size_t hq,
                            size_t d)
 {
-    s->keys = rows_of(most, hq * d);
-    s->biases = rows_of(most, hq);
+    s->keys = rows_of(max, hq * d);
+    s->biases = rows_of(max, hq);
 }
 
-static void summaries_free(struct summaries *s, size_t most)
+static void summaries_free(struct summaries *s, size_t max)
 {
-    for (size_t i = 0; i < most; i++) {
+    for (size_t i = 0; i < max; i++) {
         free(s->keys[i]);
         free(s->biases[i]);
     }
@@ -248,10 +248,10 @@ static void measure(struct kernel_run *run, struct layer *layer,
     int32_t *asked =
         watch.question ? choose(run, all, &layer->question, k) : NULL;
     struct weights w = {.group = group};
-    w.of = mem_alloc(group * watch.most * sizeof *w.of);
+    w.of = mem_alloc(group * watch.max * sizeof *w.of);
     w.window = mem_alloc(group * sizeof *w.window);
-    w.best = mem_alloc(watch.most * sizeof *w.best);
-    w.sum = mem_alloc(watch.most * sizeof *w.sum);
+    w.best = mem_alloc(watch.max * sizeof *w.best);
+    w.sum = mem_alloc(watch.max * sizeof *w.sum);
     for (size_t row = 0; row < all->m * all->hkv; row++) {
         size_t at = row / all->hkv, head = row % all->hkv;
         size_t position = (size_t)all->position[at];
@@ -392,21 +392,21 @@ static void ask(struct model *m, struct cache *cache, const struct ids *asked)
 }
 
 static void read_text(struct model *m, const struct ids *text,
-                      const struct ids *asked, size_t most)
+                      const struct ids *asked, size_t max)
 {
     struct cache cache = {.length = 0};
-    size_t next = most < FIRST ? most : FIRST, shown = 0;
-    while (cache.length < most) {
-        size_t length = cache.length + FORWARD_MOST_ROWS;
+    size_t next = max < FIRST ? max : FIRST, shown = 0;
+    while (cache.length < max) {
+        size_t length = cache.length + FORWARD_MAX_ROWS;
         watch.measure = length == next;
         watch.step = EVERY;
-        pass(m, &cache, text->items + cache.length, FORWARD_MOST_ROWS);
+        pass(m, &cache, text->items + cache.length, FORWARD_MAX_ROWS);
         watch.measure = false;
         cache.length = length;
         if (length != next)
             continue;
         printf("%s\n    {\"tokens\": %zu,\n", shown++ ? "," : "", next);
-        show("text", FORWARD_MOST_ROWS / EVERY);
+        show("text", FORWARD_MAX_ROWS / EVERY);
         printf(",\n");
         ask(m, &cache, asked);
         printf("}");
@@ -457,17 +457,17 @@ static void read_questions(struct model *m, const char *path, struct ids *ret)
     buf_free(&file);
 }
 
-static void open_watch(const struct model *m, size_t most, size_t top_k)
+static void open_watch(const struct model *m, size_t max, size_t top_k)
 {
     const struct model_config *c = &m->config;
     watch.layers = mem_alloc(c->layers * sizeof *watch.layers);
     watch.count = c->layers;
-    watch.most = most / CHUNK + FORWARD_MOST_ROWS / CHUNK;
+    watch.max = max / CHUNK + FORWARD_MAX_ROWS / CHUNK;
     watch.top_k = top_k;
     for (size_t l = 0; l < c->layers; l++) {
-        summaries_open(&watch.layers[l].own, watch.most, c->heads, c->head);
-        summaries_open(&watch.layers[l].mean, watch.most, c->heads, c->head);
-        summaries_open(&watch.layers[l].question, watch.most, c->heads,
+        summaries_open(&watch.layers[l].own, watch.max, c->heads, c->head);
+        summaries_open(&watch.layers[l].mean, watch.max, c->heads, c->head);
+        summaries_open(&watch.layers[l].question, watch.max, c->heads,
                        c->head);
     }
 }
@@ -475,9 +475,9 @@ static void open_watch(const struct model *m, size_t most, size_t top_k)
 static void close_watch(void)
 {
     for (size_t l = 0; l < watch.count; l++) {
-        summaries_free(&watch.layers[l].own, watch.most);
-        summaries_free(&watch.layers[l].mean, watch.most);
-        summaries_free(&watch.layers[l].question, watch.most);
+        summaries_free(&watch.layers[l].own, watch.max);
+        summaries_free(&watch.layers[l].mean, watch.max);
+        summaries_free(&watch.layers[l].question, watch.max);
     }
     free(watch.layers);
 }
@@ -490,14 +490,14 @@ int main(int count, char **words)
     struct buf file = {0};
     struct ids text = {0}, asked[QUESTIONS] = {{0}};
     const char *attention = count > 4 ? words[4] : "full";
-    size_t most = count > 5 ? strtoul(words[5], NULL, 10) : 65536;
+    size_t max = count > 5 ? strtoul(words[5], NULL, 10) : 65536;
     size_t top_k = count > 6 ? strtoul(words[6], NULL, 10) : TOP_K;
     watch.window = count > 7 ? strtoul(words[7], NULL, 10) : WINDOW;
     watch.exact = !strcmp(attention, "exact");
     if (count < 4 || (!watch.exact && strcmp(attention, "full") != 0) ||
-        most < 2 * FORWARD_MOST_ROWS || most % FORWARD_MOST_ROWS ||
-        watch.window < 1 || watch.window > FORWARD_MOST_ROWS || top_k < 2 ||
-        top_k > MOST_TOP_K) {
+        max < 2 * FORWARD_MAX_ROWS || max % FORWARD_MAX_ROWS ||
+        watch.window < 1 || watch.window > FORWARD_MAX_ROWS || top_k < 2 ||
+        top_k > MAX_TOP_K) {
         fprintf(
             stderr,
             "usage: selection MODEL-FOLDER TEXT-FILE "
@@ -514,14 +514,14 @@ int main(int count, char **words)
     must(model_open(words[1], &options, &model, &err), err.message);
     must(file_read(words[2], 1 << 28, &file, &err), err.message);
     encode(model, buf_slice(&file), &text);
-    must(text.count < most, "the text is too short");
+    must(text.count < max, "the text is too short");
     read_questions(model, words[3], asked);
-    open_watch(model, most, top_k);
+    open_watch(model, max, top_k);
     printf("{\"model\": \"%s\", \"context\": %zu, \"chunk\": %d, \"window\": "
            "%zu, \"top_k\": %zu,\n  \"read\": \"%s\", \"lengths\": [",
            model_facts(model)->name, model_facts(model)->context, CHUNK,
            watch.window, top_k, attention);
-    read_text(model, &text, asked, most);
+    read_text(model, &text, asked, max);
     printf("\n  ]\n}\n");
     close_watch();
     for (size_t i = 0; i < QUESTIONS; i++)

@@ -17,14 +17,14 @@
 #include "model/model.h"
 #include "tests/bench/rate.h"
 
-enum { MOST = 8, PIECE = 128 };
+enum { MAX = 8, PIECE = 128 };
 
 struct job {
     struct model *model;
     int32_t *ids;
     size_t count, piece;
     struct session *before; /* forked; NULL: all is read */
-    struct session *sessions[MOST];
+    struct session *sessions[MAX];
     size_t batch;
 };
 
@@ -42,16 +42,16 @@ static void read_prompt(void *argument)
     struct err err = {0};
     struct session *s;
     int32_t id;
-    double log_chance;
+    double logprob;
     must(job->before
              ? session_fork(job->before, session_length(job->before), &s, &err)
              : session_open(job->model, &s, &err),
          &err);
     for (size_t at = session_length(s), some; at < job->count; at += some) {
         some = job->count - at < job->piece ? job->count - at : job->piece;
-        must(session_feed(s, job->ids + at, some, NULL, NULL, &err), &err);
+        must(session_prefill(s, job->ids + at, some, NULL, NULL, &err), &err);
     }
-    must(session_choose(s, &id, &log_chance, &err), &err);
+    must(session_choose(s, &id, &logprob, &err), &err);
     session_close(s);
 }
 
@@ -59,18 +59,18 @@ static void step(void *argument)
 {
     struct job *job = argument;
     struct err err = {0};
-    int32_t ids[MOST];
-    double log_chance;
+    int32_t ids[MAX];
+    double logprob;
     for (size_t i = 0; i < job->batch; i++) {
         if (session_length(job->sessions[i]) > job->count + PIECE)
-            session_truncate(job->sessions[i], job->count - 1);
-        if (session_likeliest(job->sessions[i]) < 0)
-            must(session_feed(job->sessions[i], job->ids, 1, NULL, NULL, &err),
+            session_rewind(job->sessions[i], job->count - 1);
+        if (session_top_k(job->sessions[i]) < 0)
+            must(session_prefill(job->sessions[i], job->ids, 1, NULL, NULL, &err),
                  &err);
-        must(session_choose(job->sessions[i], &ids[i], &log_chance, &err),
+        must(session_choose(job->sessions[i], &ids[i], &logprob, &err),
              &err);
     }
-    must(session_step(job->sessions, ids, job->batch, NULL, &err), &err);
+    must(session_decode_batch(job->sessions, ids, job->batch, NULL, &err), &err);
 }
 
 static void show_ms(const char *name, struct job *job, const char *end)
@@ -100,7 +100,7 @@ static void show_first(struct job *job)
     printf("  \"first\": {\"reused\": %zu, ", kept);
     show_ms("whole", job, ", ");
     must(session_open(job->model, &job->before, &err), &err);
-    must(session_feed(job->before, job->ids, kept, NULL, NULL, &err), &err);
+    must(session_prefill(job->before, job->ids, kept, NULL, NULL, &err), &err);
     show_ms("fork", job, "},\n");
     session_close(job->before);
     job->before = NULL;
@@ -109,19 +109,19 @@ static void show_first(struct job *job)
 static void show_steps(struct job *job)
 {
     struct err err = {0};
-    for (size_t i = 0; i < MOST; i++) {
+    for (size_t i = 0; i < MAX; i++) {
         must(session_open(job->model, &job->sessions[i], &err), &err);
-        must(session_feed(job->sessions[i], job->ids, job->count, NULL, NULL,
+        must(session_prefill(job->sessions[i], job->ids, job->count, NULL, NULL,
                           &err),
              &err);
     }
     printf("  \"steps\": {");
-    for (job->batch = 1; job->batch <= MOST; job->batch *= 2) {
+    for (job->batch = 1; job->batch <= MAX; job->batch *= 2) {
         struct rate got = rate(step, job, (double)job->batch);
         printf("\"%zu\": {\"tokens\": %.1f, \"core\": %.1f}%s", job->batch,
-               got.wall, got.core, job->batch < MOST ? ", " : "}\n");
+               got.wall, got.core, job->batch < MAX ? ", " : "}\n");
     }
-    for (size_t i = 0; i < MOST; i++)
+    for (size_t i = 0; i < MAX; i++)
         session_close(job->sessions[i]);
 }
 

@@ -11,7 +11,7 @@
 #include "kernels/kernels.h"
 #include "model/inference/kv_cache.h"
 
-enum { CHUNK = CACHE_PAGE, MOST_TOP_K = 512 };
+enum { CHUNK = CACHE_PAGE, MAX_TOP_K = 512 };
 
 static inline const float *key_of(const struct kernel_pages *pages, size_t slot,
                                   size_t head, size_t hkv, size_t d)
@@ -74,7 +74,7 @@ static inline void weigh(struct weights *w, const float *q,
 /* ---- Choices ---- */
 
 struct chosen {
-    int32_t items[2 * MOST_TOP_K];
+    int32_t items[2 * MAX_TOP_K];
     size_t count;
 };
 
@@ -88,10 +88,10 @@ static inline bool holds(const struct chosen *chosen, int32_t chunk)
 
 /* The heaviest `most` of those in `of`. */
 static inline struct chosen heaviest(const struct chosen *of,
-                                     const double *weight, size_t most)
+                                     const double *weight, size_t max)
 {
     struct chosen ret = {.count = 0};
-    while (ret.count < most && ret.count < of->count) {
+    while (ret.count < max && ret.count < of->count) {
         int32_t best = -1;
         for (size_t i = 0; i < of->count; i++)
             if (!holds(&ret, of->items[i]) &&
@@ -104,20 +104,20 @@ static inline struct chosen heaviest(const struct chosen *of,
 
 /* The first chunk, and the heaviest others. */
 static inline struct chosen with_first(const struct chosen *of,
-                                       const double *weight, size_t most)
+                                       const double *weight, size_t max)
 {
-    struct chosen ret = heaviest(of, weight, most);
+    struct chosen ret = heaviest(of, weight, max);
     if (ret.count && !holds(&ret, 0))
         ret.items[ret.count - 1] = 0;
     return ret;
 }
 
 static inline struct chosen heaviest_of_all(const double *weight, size_t chunks,
-                                            size_t most)
+                                            size_t max)
 {
     struct chosen ret = {.count = 0};
     bool *taken = mem_alloc(chunks * sizeof *taken);
-    for (; ret.count < most && ret.count < chunks; ret.count++) {
+    for (; ret.count < max && ret.count < chunks; ret.count++) {
         size_t best = chunks;
         for (size_t c = 0; c < chunks; c++)
             if (!taken[c] && (best == chunks || weight[c] > weight[best]))
@@ -129,10 +129,10 @@ static inline struct chosen heaviest_of_all(const double *weight, size_t chunks,
     return ret;
 }
 
-static inline struct chosen any(uint64_t *state, size_t chunks, size_t most)
+static inline struct chosen any(uint64_t *state, size_t chunks, size_t max)
 {
     struct chosen ret = {.count = 0};
-    while (ret.count < most && ret.count < chunks) {
+    while (ret.count < max && ret.count < chunks) {
         *state = *state * 6364136223846793005u + 1442695040888963407u;
         int32_t chunk = (int32_t)((*state >> 33) % chunks);
         if (!holds(&ret, chunk))

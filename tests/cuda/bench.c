@@ -16,7 +16,7 @@ static const struct bench_part parts[] = {
     {"star", 30, bench_part_star, true},
     {"hici", 40, bench_part_hici, false},
     {"embed", 40, bench_part_embed, false},
-    {"products", 20, bench_part_products, false},
+    {"products", 20, bench_part_matmuls, false},
     {"attention", 50, bench_part_attention, false},
     {"papers", 30, bench_part_papers, false},
 };
@@ -37,7 +37,7 @@ bool bench_run(struct bench *b, const char *part)
             b->tiny ? (double)INFINITY : clock_seconds() + parts[i].seconds;
         if (!parts[i].alone) { /* while there is memory for it */
             bench_copy_rate(b);
-            bench_product_rate(b);
+            bench_matmul_rate(b);
         }
         parts[i].run(b);
         return true;
@@ -48,7 +48,7 @@ bool bench_run(struct bench *b, const char *part)
 void bench_begin(struct bench *b, const struct kernels *device, FILE *out)
 {
     *b = (struct bench){
-        .device = device, .table = *device, .least = 0.5, .out = out};
+        .device = device, .table = *device, .min = 0.5, .out = out};
 }
 
 /* ---- Rows ---- */
@@ -72,12 +72,12 @@ void bench_number(struct bench_row *row, const char *key, double value,
 void bench_goal(const struct bench *b, struct bench_row *row, const char *sense,
                 double goal, const char *unit, double value)
 {
-    bool most = !strcmp(sense, "at most");
+    bool max = !strcmp(sense, "at most");
     if (b->tiny)
         return;
     buf_printf(&row->goals, "%s{\"goal\":\"%s %g %s\",\"met\":%s}",
                row->goals.size ? "," : "", sense, goal, unit,
-               (most ? value <= goal : value >= goal) ? "true" : "false");
+               (max ? value <= goal : value >= goal) ? "true" : "false");
 }
 
 void bench_bytes(struct bench *b, struct bench_row *row, double bytes,
@@ -94,7 +94,7 @@ void bench_operations(struct bench *b, struct bench_row *row, double operations,
 {
     bench_number(row, "TFLOP/s", operations / seconds * 1e-12, 2);
     bench_number(row, "share of the large product",
-                 operations / seconds / bench_product_rate(b), 3);
+                 operations / seconds / bench_matmul_rate(b), 3);
 }
 
 int bench_kept(const struct bench *b)

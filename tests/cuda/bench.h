@@ -20,13 +20,13 @@ struct bench {
                                      filled some of it is left out */
     struct kernel_run run;
     bool tiny;    /* all sizes small: that the rows run, no times */
-    double least; /* seconds of calls that a time is of */
+    double min; /* seconds of calls that a time is of */
     double until; /* clock_seconds() when the part should be done; what would
                          take longer is left out */
     const char *sdpa; /* a file of sdpa.py's lines; NULL: there is none */
     const char *part;
     FILE *out;
-    double copy_rate, product_rate; /* measured once; 0: not yet */
+    double copy_rate, matmul_rate; /* measured once; 0: not yet */
 };
 
 /* `device` outlives it. */
@@ -102,13 +102,13 @@ double bench_sdpa(const struct bench *b, size_t m, size_t n, size_t hq,
 void bench_need(int code, const char *what);
 /* Bytes/s read and written by a copy, operations/s of a large bf16 product. */
 double bench_copy_rate(struct bench *b);
-double bench_product_rate(struct bench *b);
+double bench_matmul_rate(struct bench *b);
 float *bench_numbers(struct bench *b, size_t count);
 /* Seconds that one call takes; `call` waits for what it asks for. */
 double bench_time(const struct bench *b, void (*call)(void *argument),
                   void *argument);
 
-void bench_part_products(struct bench *b);
+void bench_part_matmuls(struct bench *b);
 void bench_part_attention(struct bench *b);
 void bench_part_papers(struct bench *b);
 

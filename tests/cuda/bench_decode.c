@@ -8,17 +8,17 @@
 
 /* ---- Steps ---- */
 
-enum { MOST_LENGTHS = 5 };
+enum { MAX_LENGTHS = 5 };
 
 /* One model over some lengths of what was read. */
 struct decoding {
     enum bench_kind kind;
     bool exact;
     const char *what;
-    size_t lengths[MOST_LENGTHS], count;
+    size_t lengths[MAX_LENGTHS], count;
     size_t chosen, chunk; /* slots read, tokens of a summary; 0: all are read */
     double fill;          /* seconds a token, as last seen */
-    double ms[MOST_LENGTHS]; /* 0: left out */
+    double ms[MAX_LENGTHS]; /* 0: left out */
 };
 
 /* Bytes of a token's keys, values and share of the summaries. */
@@ -31,32 +31,32 @@ static double token_bytes(const struct bench *b, const struct bench_shape *s,
     return (double)s->layers * bytes;
 }
 
-/* Milliseconds of a step, in the mean; *ret_least: of the fastest. */
+/* Milliseconds of a step, in the mean; *ret_min: of the fastest. */
 static int time_steps(struct bench *b, struct session *session,
-                      double *ret_mean, double *ret_least, struct err *err)
+                      double *ret_mean, double *ret_min, struct err *err)
 {
-    enum { WARM = 4, AT_LEAST = 4, MOST = 512 };
-    double all = 0, least = 0;
+    enum { WARM = 4, AT_LEAST = 4, MAX = 512 };
+    double all = 0, min = 0;
     size_t steps = 0;
     int32_t id = 1;
-    int code = session_reserve(session, WARM + MOST, err);
+    int code = session_reserve(session, WARM + MAX, err);
     for (size_t i = 0; i < WARM && !code; i++)
         code = bench_read(session, &id, 1, err);
-    while (!code && steps < MOST && (steps < AT_LEAST || all < b->least)) {
+    while (!code && steps < MAX && (steps < AT_LEAST || all < b->min)) {
         double start = clock_seconds();
         id = (int32_t)(1 + steps % 50);
         code = bench_read(session, &id, 1, err);
         double passed = clock_seconds() - start;
-        least = steps++ && least < passed ? least : passed;
+        min = steps++ && min < passed ? min : passed;
         all += passed;
     }
     *ret_mean = all / (double)(steps ? steps : 1) * 1e3;
-    *ret_least = least * 1e3;
+    *ret_min = min * 1e3;
     return code;
 }
 
 static void say_step(struct bench *b, struct decoding *d,
-                     const struct decoding *dense, size_t i, double least)
+                     const struct decoding *dense, size_t i, double min)
 {
     struct bench_shape shape = bench_shape(b, d->kind);
     struct bench_row row;
@@ -68,7 +68,7 @@ static void say_step(struct bench *b, struct decoding *d,
     bench_row(b, &row, d->what, text);
     bench_keys(&row, bench_kept(b));
     bench_number(&row, "ms", d->ms[i], 4);
-    bench_number(&row, "least ms", least, 4);
+    bench_number(&row, "least ms", min, 4);
     bench_bytes(b, &row, bytes, d->ms[i] * 1e-3);
     if (dense && dense->ms[i] > 0) {
         bench_number(&row, "dense ms", dense->ms[i], 4);
@@ -94,7 +94,7 @@ static bool may_grow(struct bench *b, const struct decoding *d, size_t i,
     return bench_fits(b, d->what, text,
                       (double)more * token_bytes(b, &shape, d->chunk) * 1.05) &&
            bench_has_time(b, d->what, text,
-                          (double)more * d->fill + 4 * b->least);
+                          (double)more * d->fill + 4 * b->min);
 }
 
 /* One session reads on from length to length. */
@@ -104,7 +104,7 @@ static void decode(struct bench *b, struct model *model, struct decoding *d,
     struct session_exact exact = {0};
     struct session *session = NULL;
     struct err err = {0};
-    double least;
+    double min;
     int code = d->exact ? session_open_exact(model, &exact, &session, &err)
                         : session_open(model, &session, &err);
     for (size_t i = 0; i < d->count && !code; i++) {
@@ -115,9 +115,9 @@ static void decode(struct bench *b, struct model *model, struct decoding *d,
         code = bench_fill(b, model, session, d->lengths[i], &err);
         d->fill = (clock_seconds() - start) / more;
         if (!code)
-            code = time_steps(b, session, &d->ms[i], &least, &err);
+            code = time_steps(b, session, &d->ms[i], &min, &err);
         if (!code)
-            say_step(b, d, dense, i, least);
+            say_step(b, d, dense, i, min);
     }
     if (code)
         bench_leave_out(b, d->what, bench_shape(b, d->kind).name, "%s",
@@ -140,7 +140,7 @@ static void decode_alone(struct bench *b, struct decoding *d,
 static void set_lengths(const struct bench *b, struct decoding *d,
                         const size_t *lengths, size_t count)
 {
-    static const size_t tiny[MOST_LENGTHS] = {100, 150, 200, 700, 800};
+    static const size_t tiny[MAX_LENGTHS] = {100, 150, 200, 700, 800};
     d->count = count;
     for (size_t i = 0; i < count; i++)
         d->lengths[i] = b->tiny ? tiny[i] : lengths[i];
@@ -224,7 +224,7 @@ static void say_prefill(struct bench *b, const struct bench_shape *shape,
     bench_number(&row, "tokens/s", (double)length / passed, 0);
     bench_number(&row, "limit ms, products alone",
                  (double)length * bench_token_operations(shape) /
-                     bench_product_rate(b) * 1e3,
+                     bench_matmul_rate(b) * 1e3,
                  2);
     if (dense > 0)
         bench_number(&row, "times as fast as dense", dense / passed, 3);

@@ -145,9 +145,9 @@ static double seconds(struct bench *b,
             call(argument, turn++);
         wait_for(b, anything);
         passed = clock_seconds() - start;
-        if (passed > b->least)
+        if (passed > b->min)
             return passed / (double)turns;
-        turns *= passed > b->least / 5 ? 6 : 2;
+        turns *= passed > b->min / 5 ? 6 : 2;
     }
 }
 
@@ -160,7 +160,7 @@ double bench_time(const struct bench *b, void (*call)(void *argument),
         call(argument);
         turns++;
         passed = clock_seconds() - start;
-    } while (passed <= b->least && clock_seconds() < b->until);
+    } while (passed <= b->min && clock_seconds() < b->until);
     return passed / (double)turns;
 }
 
@@ -194,11 +194,11 @@ double bench_copy_rate(struct bench *b)
     return b->copy_rate = 2.0 * (double)c.bytes / time;
 }
 
-enum { MOST_WEIGHTS = 8 };
+enum { MAX_WEIGHTS = 8 };
 
 struct multiplying {
     struct bench *b;
-    struct kernel_weight *weights[MOST_WEIGHTS];
+    struct kernel_weight *weights[MAX_WEIGHTS];
     size_t weight_count, m;
     float *a, *out;
 };
@@ -206,7 +206,7 @@ struct multiplying {
 static void multiply_once(void *argument, size_t turn)
 {
     struct multiplying *p = argument;
-    bench_need(p->b->device->product(&p->b->run, p->out, p->a,
+    bench_need(p->b->device->matmul(&p->b->run, p->out, p->a,
                                      p->weights[turn % p->weight_count], p->m,
                                      false),
                "product");
@@ -214,7 +214,7 @@ static void multiply_once(void *argument, size_t turn)
 
 /* Seconds of a [m, k] . w [n, k]^T; one weight after the other, so that no large
  * one is in the cache. */
-static double product_time(struct bench *b, size_t m, size_t n, size_t k,
+static double matmul_time(struct bench *b, size_t m, size_t n, size_t k,
                            size_t weights)
 {
     struct multiplying p = {.b = b, .weight_count = weights, .m = m};
@@ -243,21 +243,21 @@ static double operations_of(size_t m, size_t n, size_t k)
     return 2.0 * (double)m * (double)n * (double)k;
 }
 
-double bench_product_rate(struct bench *b)
+double bench_matmul_rate(struct bench *b)
 {
     size_t m = bench_size(b, 8192, 16), n = bench_size(b, 14336, 32),
            k = bench_size(b, 4096, 16);
-    if (!(b->product_rate > 0))
-        b->product_rate = operations_of(m, n, k) / product_time(b, m, n, k, 2);
-    return b->product_rate;
+    if (!(b->matmul_rate > 0))
+        b->matmul_rate = operations_of(m, n, k) / matmul_time(b, m, n, k, 2);
+    return b->matmul_rate;
 }
 
-static void one_product(struct bench *b, size_t m, size_t n, size_t k,
+static void one_matmul(struct bench *b, size_t m, size_t n, size_t k,
                         size_t weights)
 {
     char shape[80];
     struct bench_row row;
-    double time = product_time(b, m, n, k, weights);
+    double time = matmul_time(b, m, n, k, weights);
     snprintf(shape, sizeof shape, "bf16 [%zu, %zu] . [%zu, %zu]^T", m, k, n, k);
     bench_row(b, &row, "product", shape);
     bench_number(&row, "ms", time * 1e3, 4);
@@ -267,19 +267,19 @@ static void one_product(struct bench *b, size_t m, size_t n, size_t k,
     bench_say(b, &row);
 }
 
-void bench_part_products(struct bench *b)
+void bench_part_matmuls(struct bench *b)
 {
     struct bench_row row;
     size_t wide = bench_size(b, 14336, 32), width = bench_size(b, 4096, 16);
     bench_row(b, &row, "copy", b->tiny ? "64 KiB" : "1 GiB");
     bench_number(&row, "GB/s", bench_copy_rate(b) * 1e-9, 1);
     bench_say(b, &row);
-    one_product(b, width, width, width, 2);
-    one_product(b, bench_size(b, 8192, 48), wide, width, 2);
+    one_matmul(b, width, width, width, 2);
+    one_matmul(b, bench_size(b, 8192, 48), wide, width, 2);
     for (size_t m = 1; m <= 8; m *= 2)
-        one_product(b, m, wide, width, MOST_WEIGHTS);
-    one_product(b, 1, bench_size(b, 1024, 16), bench_size(b, 1024, 16),
-                MOST_WEIGHTS);
+        one_matmul(b, m, wide, width, MAX_WEIGHTS);
+    one_matmul(b, 1, bench_size(b, 1024, 16), bench_size(b, 1024, 16),
+                MAX_WEIGHTS);
 }
 
 /* ---- Attention ---- */
@@ -423,7 +423,7 @@ static void one_attention(struct bench *b, size_t m, size_t n, size_t hq,
                    20.0 * (double)(m * hq * d);
     snprintf(shape, sizeof shape, "%zu queries, %zu slots", m, n);
     if (!bench_fits(b, "attention", shape, 1.2 * bytes) ||
-        !bench_has_time(b, "attention", shape, 3 * b->least))
+        !bench_has_time(b, "attention", shape, 3 * b->min))
         return;
     struct attending a = make_attending(b, m, n, hq, hkv, d);
     if (dense)

@@ -57,11 +57,11 @@ static void ask_memories(void *argument)
 /* Segments that do not wait for one another, as the leaves of a tree. */
 static void embed_leaves(void *argument)
 {
-    enum { MOST = 16 };
+    enum { MAX = 16 };
     struct asking *a = argument;
-    struct embed_input inputs[MOST];
+    struct embed_input inputs[MAX];
     size_t count = 0;
-    for (size_t at = 0; at < a->tree && count < MOST; at += a->segment)
+    for (size_t at = 0; at < a->tree && count < MAX; at += a->segment)
         inputs[count++] =
             (struct embed_input){a->ids + at, a->segment, model_mem0(a->model)};
     a->code = model_embed(a->model, inputs, count, NULL, a->memories, &a->err);
@@ -81,7 +81,7 @@ static void read_hmt(void *argument)
 }
 
 static void say_first(struct bench *b, const struct asking *a, const char *what,
-                      double time, double hmt, double most, double ratio)
+                      double time, double hmt, double max, double ratio)
 {
     struct bench_shape shape = bench_shape(b, BENCH_8B);
     struct bench_row row;
@@ -100,9 +100,9 @@ static void say_first(struct bench *b, const struct asking *a, const char *what,
                  2e3 * bench_weight_bytes(&shape) / bench_copy_rate(b), 3);
     if (hmt > 0)
         bench_number(&row, "times as fast as HMT from scratch", hmt / time, 2);
-    if (most > 0)
-        bench_goal(b, &row, "at most", most, "ms", time * 1e3);
-    if (most > 0 && hmt > 0)
+    if (max > 0)
+        bench_goal(b, &row, "at most", max, "ms", time * 1e3);
+    if (max > 0 && hmt > 0)
         bench_goal(b, &row, "at least", ratio, "x", hmt / time);
     bench_say(b, &row);
 }
@@ -112,7 +112,7 @@ static void first_tokens(struct bench *b, struct asking *a)
     static const struct {
         const char *what;
         void (*call)(void *argument);
-        double most, ratio;
+        double max, ratio;
     } ways[] = {
         {"first token, all read", read_all, 60, 10},
         {"first token, memories there", ask_memories, 12, 50},
@@ -130,7 +130,7 @@ static void first_tokens(struct bench *b, struct asking *a)
     for (size_t i = 0; i < 3 && a->hmt && !a->code; i++) {
         ways[i].call(a);
         double time = a->code ? 0 : bench_time(b, ways[i].call, a);
-        say_first(b, a, ways[i].what, time, hmt, ways[i].most, ways[i].ratio);
+        say_first(b, a, ways[i].what, time, hmt, ways[i].max, ways[i].ratio);
     }
     hmt_close(a->hmt);
 }
@@ -285,7 +285,7 @@ static void say_whole(struct bench *b, enum bench_kind kind, const char *what,
     }
     if (hici)
         bench_goal(b, &row, "at least", 0.6, "of the large product",
-                   operations / passed / bench_product_rate(b));
+                   operations / passed / bench_matmul_rate(b));
     bench_say(b, &row);
 }
 

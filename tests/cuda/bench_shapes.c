@@ -180,9 +180,9 @@ int bench_read(struct session *session, const int32_t *ids, size_t count,
                struct err *err)
 {
     int32_t id;
-    double log_chance;
-    int code = session_feed(session, ids, count, NULL, NULL, err);
-    return code ? code : session_choose(session, &id, &log_chance, err);
+    double logprob;
+    int code = session_prefill(session, ids, count, NULL, NULL, err);
+    return code ? code : session_choose(session, &id, &logprob, err);
 }
 
 /* ---- A session that has read much ---- */
@@ -212,7 +212,7 @@ static int put_numbers(struct kernel_run *run, float *const *pages, size_t at,
 {
     (void)x;
     x = some_numbers(rows * hkv * d);
-    return x ? filling.device->page_put(run, pages, at, slots, type, x, first,
+    return x ? filling.device->kv_write(run, pages, at, slots, type, x, first,
                                         rows, hkv, d)
              : KERNEL_UNSUPPORTED;
 }
@@ -234,7 +234,7 @@ static int copy_numbers(struct kernel_run *run, void *to, const void *from,
                 : KERNEL_UNSUPPORTED;
 }
 
-static int no_product(struct kernel_run *run, float *out, const float *a,
+static int no_matmul(struct kernel_run *run, float *out, const float *a,
                       const struct kernel_weight *w, size_t m, bool add)
 {
     (void)run, (void)out, (void)a, (void)w, (void)m, (void)add;
@@ -322,10 +322,10 @@ int bench_fill(struct bench *b, struct model *model, struct session *session,
     filling.device = b->device;
     filling.count = bench_size(b, (size_t)1 << 23, 1 << 16);
     filling.numbers = bench_numbers(b, filling.count);
-    b->table.page_put = put_numbers;
+    b->table.kv_write = put_numbers;
     b->table.chunk_proxy = proxy_of_numbers;
     b->table.copy = copy_numbers;
-    b->table.product = no_product;
+    b->table.matmul = no_matmul;
     b->table.gather = no_gather;
     b->table.rms_norm = no_norm;
     b->table.rotary = no_rotary;
@@ -334,7 +334,7 @@ int bench_fill(struct bench *b, struct model *model, struct session *session,
     b->table.attention = no_attention;
     b->table.hils_choose = no_choice;
     b->table.hils_attention = no_hils;
-    int code = session_feed(session, ids, count, NULL, NULL, err);
+    int code = session_prefill(session, ids, count, NULL, NULL, err);
     b->table = *b->device;
     session_logits(session); /* waits */
     b->device->release(&b->run, filling.numbers);

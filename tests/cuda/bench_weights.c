@@ -12,13 +12,13 @@
 
 enum {
     SHIFT = 7919, /* between the beginnings of two tensors */
-    MOST_SHIFT = 1 << 20,
+    MAX_SHIFT = 1 << 20,
     PERIOD = 1048573, /* of the random numbers: prime, so that no row is as
                           another */
     HICI_SLOTS = 8,
     HICI_QUERIES = 4,
     NARROWER = 8, /* times is a projection narrower than the model */
-    MOST_CONFIG = 1 << 16
+    MAX_CONFIG = 1 << 16
 };
 
 /* So that sums over a row stay near 1. */
@@ -26,13 +26,13 @@ static const double MATRIX = 0.03;
 
 bool bench_weights_absent;
 
-struct making {
+struct build {
     struct weight_files *files;
     const struct model_config *config;
-    struct walk walk; /* for names */
+    struct loader loader; /* for names */
     struct tensor *tensors;
     size_t count;
-    size_t most[2]; /* values of the largest in f32, and in bf16 */
+    size_t max[2]; /* values of the largest in f32, and in bf16 */
 };
 
 /* ---- Numbers ---- */
@@ -94,7 +94,7 @@ static float *vector_values(struct weight_files *files, size_t count,
 
 /* ---- Names and shapes ---- */
 
-static void put(struct making *m, const char *name, int rank, size_t rows,
+static void put(struct build *m, const char *name, int rank, size_t rows,
                 size_t columns, bool narrow)
 {
     size_t values = rows * (rank == 2 ? columns : 1);
@@ -106,17 +106,17 @@ static void put(struct making *m, const char *name, int rank, size_t rows,
         .shape = {rows, columns},
         .bytes = values * (narrow ? 2 : 4),
     };
-    if (m->most[narrow] < values)
-        m->most[narrow] = values;
+    if (m->max[narrow] < values)
+        m->max[narrow] = values;
 }
 
-static void put_matrix(struct making *m, struct part_name name, size_t rows,
+static void put_matrix(struct build *m, struct part_name name, size_t rows,
                        size_t columns)
 {
     put(m, part_name_end(&name, ".weight"), 2, rows, columns, true);
 }
 
-static void put_linear(struct making *m, struct part_name name, size_t rows,
+static void put_linear(struct build *m, struct part_name name, size_t rows,
                        size_t columns, bool biased)
 {
     struct part_name bias = name;
@@ -125,7 +125,7 @@ static void put_linear(struct making *m, struct part_name name, size_t rows,
         put(m, part_name_end(&bias, ".bias"), 1, rows, 0, false);
 }
 
-static void put_norm(struct making *m, struct part_name name, size_t width,
+static void put_norm(struct build *m, struct part_name name, size_t width,
                      bool biased)
 {
     struct part_name bias = name;
@@ -134,14 +134,14 @@ static void put_norm(struct making *m, struct part_name name, size_t width,
         put(m, part_name_end(&bias, ".bias"), 1, width, 0, false);
 }
 
-static struct part_name in_layer(struct making *m, size_t layer,
+static struct part_name in_layer(struct build *m, size_t layer,
                                  const char *part)
 {
-    return part_name_in_layer(&m->walk, m->config->architecture->names, layer,
+    return part_name_in_layer(&m->loader, m->config->architecture->names, layer,
                               part);
 }
 
-static void put_hils(struct making *m, size_t i)
+static void put_hils(struct build *m, size_t i)
 {
     const struct model_config *c = m->config;
     const struct hils_config *h = &c->attention.hils;
@@ -155,7 +155,7 @@ static void put_hils(struct making *m, size_t i)
     put_norm(m, in_layer(m, i, names->calibrate_norm), c->head, false);
 }
 
-static void put_hici(struct making *m, size_t i)
+static void put_hici(struct build *m, size_t i)
 {
     size_t D = m->config->width, a = D / NARROWER, s = a / 4;
     const struct {
@@ -189,7 +189,7 @@ static void put_hici(struct making *m, size_t i)
     }
 }
 
-static void put_layer(struct making *m, size_t i)
+static void put_layer(struct build *m, size_t i)
 {
     const struct model_config *c = m->config;
     const struct architecture *a = c->architecture;
@@ -219,7 +219,7 @@ static void put_layer(struct making *m, size_t i)
 }
 
 /* What HMT and H2MT read memories with. */
-static void put_memory(struct making *m)
+static void put_memory(struct build *m)
 {
     size_t width = m->config->width;
     static const char *const soft[] = {"lectern.mem", "lectern.mem0"};
@@ -231,7 +231,7 @@ static void put_memory(struct making *m)
     }
 }
 
-static void put_all(struct making *m)
+static void put_all(struct build *m)
 {
     enum { MULTIPLE = 32 };
     const struct model_config *c = m->config;
@@ -240,17 +240,17 @@ static void put_all(struct making *m)
     size_t ids = c->vocabulary;
     if (a->hils) /* with a row for the landmark */
         ids = (ids + MULTIPLE) / MULTIPLE * MULTIPLE;
-    put_matrix(m, part_name(&m->walk, n->embedding), ids, c->width);
+    put_matrix(m, part_name(&m->loader, n->embedding), ids, c->width);
     if (n->positions)
-        put_matrix(m, part_name(&m->walk, n->positions), c->first + c->context,
+        put_matrix(m, part_name(&m->loader, n->positions), c->first + c->context,
                    c->width);
     if (n->types)
-        put_matrix(m, part_name(&m->walk, n->types), c->types, c->width);
+        put_matrix(m, part_name(&m->loader, n->types), c->types, c->width);
     if (n->embedding_norm)
-        put_norm(m, part_name(&m->walk, n->embedding_norm), c->width,
+        put_norm(m, part_name(&m->loader, n->embedding_norm), c->width,
                  a->norm == NORM_LAYER);
     if (n->norm)
-        put_norm(m, part_name(&m->walk, n->norm), c->width, false);
+        put_norm(m, part_name(&m->loader, n->norm), c->width, false);
     for (size_t i = 0; i < c->layers; i++)
         put_layer(m, i);
     if (c->writes && !c->tied)
@@ -273,20 +273,20 @@ static int compare(const void *a, const void *b)
 }
 
 /* Norms are near 1, all else near 0. */
-static int give_values(struct making *m)
+static int give_values(struct build *m)
 {
     if (bench_weights_absent)
         return 0;
-    const uint16_t *matrices = matrix_values(m->files, m->most[1] + MOST_SHIFT);
-    const float *ones = vector_values(m->files, m->most[0], 1, 0.1);
-    const float *zeros = vector_values(m->files, m->most[0], 0, 0.1);
+    const uint16_t *matrices = matrix_values(m->files, m->max[1] + MAX_SHIFT);
+    const float *ones = vector_values(m->files, m->max[0], 1, 0.1);
+    const float *zeros = vector_values(m->files, m->max[0], 0, 0.1);
     if (!matrices || !ones || !zeros)
         return ERR_LIMIT;
     for (size_t i = 0; i < m->count; i++) {
         struct tensor *t = &m->tensors[i];
         bool norm = t->rank == 1 && strstr(t->name.data, "weight");
         if (t->type == TENSOR_BF16)
-            t->data = matrices + i * SHIFT % MOST_SHIFT;
+            t->data = matrices + i * SHIFT % MAX_SHIFT;
         else
             t->data = norm ? ones : zeros;
     }
@@ -299,17 +299,17 @@ int weight_files_open(struct weight_files *files, const char *folder,
     struct buf path = {0}, text = {0};
     struct model_config config;
     file_join(&path, folder, "config.json");
-    int code = file_read(path.data, MOST_CONFIG, &text, err);
+    int code = file_read(path.data, MAX_CONFIG, &text, err);
     if (!code)
         code = model_config_from(buf_slice(&text), slice_of(""), &config, err);
     buf_free(&path);
     buf_free(&text);
     if (code)
         return code;
-    struct making m = {
+    struct build m = {
         .files = files,
         .config = &config,
-        .walk = {.prefix = config.architecture->names->prefixes[0]}};
+        .loader = {.prefix = config.architecture->names->prefixes[0]}};
     put_all(&m);
     kept(files, m.tensors);
     code = give_values(&m);

@@ -10,7 +10,7 @@ static float value_of(const void *values, int type, size_t at)
     return static_cast<const float *>(values)[at];
 }
 
-int cuda_blas_product(struct kernel_run *, float *out, const void *a,
+int cuda_blas_matmul(struct kernel_run *, float *out, const void *a,
                       const void *w, const float *bias, int type, size_t m,
                       size_t n, size_t k, bool add)
 {

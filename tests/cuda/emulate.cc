@@ -21,7 +21,7 @@ dim3 threadIdx, blockIdx, blockDim, gridDim;
 namespace
 {
 
-enum { MOST_THREADS = 1024, WARP = 32 };
+enum { MAX_THREADS = 1024, WARP = 32 };
 /* No power of two: the stacks would share the lines of the cache. */
 constexpr size_t STACK = (128 << 10) + 65 * 64;
 
@@ -38,7 +38,7 @@ struct fibre {
     void *fake_stack; /* the sanitizer's */
 };
 
-struct fibre fibres[MOST_THREADS];
+struct fibre fibres[MAX_THREADS];
 struct fibre caller;
 char *stacks;
 unsigned threads, current;
@@ -368,16 +368,16 @@ static cudaError_t answer()
 }
 
 /* The kernels that may have more than 48 KB. */
-constexpr unsigned MOST_ALLOWED = 64;
-constexpr size_t USUAL_SHARED = 48 << 10, MOST_SHARED = 99 << 10;
+constexpr unsigned MAX_ALLOWED = 64;
+constexpr size_t USUAL_SHARED = 48 << 10, MAX_SHARED = 99 << 10;
 static struct {
     const void *kernel;
     size_t bytes;
-} allowed[MOST_ALLOWED];
+} allowed[MAX_ALLOWED];
 
 cudaError_t emulated_allow(const void *kernel, int bytes)
 {
-    if (bytes < 0 || static_cast<size_t>(bytes) > MOST_SHARED)
+    if (bytes < 0 || static_cast<size_t>(bytes) > MAX_SHARED)
         return cudaErrorInvalidValue;
     for (auto &a : allowed)
         if (!a.kernel || a.kernel == kernel) {
@@ -409,13 +409,13 @@ cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
     if (fails(&refusals_left))
         return cudaErrorMemoryAllocation;
     threads = config->blockDim.x;
-    if (!threads || threads > MOST_THREADS || threads % WARP ||
+    if (!threads || threads > MAX_THREADS || threads % WARP ||
         config->blockDim.y != 1 || config->blockDim.z != 1 || !grid.x ||
         !grid.y || !grid.z)
         return cudaErrorInvalidConfiguration;
     if (!stacks) {
         void *memory =
-            mmap(nullptr, MOST_THREADS * STACK, PROT_READ | PROT_WRITE,
+            mmap(nullptr, MAX_THREADS * STACK, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory == MAP_FAILED)
             return cudaErrorMemoryAllocation;
@@ -447,7 +447,7 @@ cudaError_t emulated_launch(const cudaLaunchConfig_t *config,
 
 /* ---- The rest of the runtime ---- */
 
-constexpr size_t MOST_MEMORY = size_t{1} << 30; /* of one piece */
+constexpr size_t MAX_MEMORY = size_t{1} << 30; /* of one piece */
 
 static size_t memory_used, memory_held; /* now; the most at once */
 
@@ -458,7 +458,7 @@ cudaError_t cudaMallocAsync(void **ret, size_t bytes, cudaStream_t)
 {
     if (broken)
         return cudaErrorLaunchFailure;
-    void *memory = bytes <= MOST_MEMORY && !fails(&allocations_left)
+    void *memory = bytes <= MAX_MEMORY && !fails(&allocations_left)
                        ? malloc(bytes)
                        : nullptr;
     if (!memory)

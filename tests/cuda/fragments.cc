@@ -4,7 +4,7 @@
 #include "kernels/cuda/cuda_fragments.h"
 #include "tests/cuda/together.h"
 
-enum { LANES = 32, MOST_THREADS = 1024, MOST_COPIES = 256, MOST_GROUPS = 8 };
+enum { LANES = 32, MAX_THREADS = 1024, MAX_COPIES = 256, MAX_GROUPS = 8 };
 
 static float widen(unsigned half)
 {
@@ -13,7 +13,7 @@ static float widen(unsigned half)
 
 /* ---- Products ---- */
 
-struct product {
+struct matmul {
     float *c;
     const unsigned *a, *b;
 };
@@ -22,7 +22,7 @@ static void multiply_together(void *const *lanes)
 {
     double a[16][16], b[16][8], c[16][8];
     for (unsigned lane = 0; lane < LANES; lane++) {
-        const auto *own = static_cast<const struct product *>(lanes[lane]);
+        const auto *own = static_cast<const struct matmul *>(lanes[lane]);
         unsigned g = lane / 4, t = lane % 4;
         for (unsigned e = 0; e < 8; e++) {
             unsigned half = own->a[e / 2] >> 16 * (e % 2) & 0xFFFFu;
@@ -41,14 +41,14 @@ static void multiply_together(void *const *lanes)
                 c[i][j] += a[i][k] * b[k][j];
     for (unsigned lane = 0; lane < LANES; lane++)
         for (unsigned e = 0; e < 4; e++)
-            static_cast<const struct product *>(lanes[lane])->c[e] =
+            static_cast<const struct matmul *>(lanes[lane])->c[e] =
                 static_cast<float>(
                     c[lane / 4 + 8 * (e / 2)][2 * (lane % 4) + e % 2]);
 }
 
 void multiply_bf16(float *c, const unsigned *a, const unsigned *b)
 {
-    struct product own = {c, a, b};
+    struct matmul own = {c, a, b};
     emulated_together(&own, multiply_together);
 }
 
@@ -111,13 +111,13 @@ struct copy {
 
 /* Of a thread: the copies that are not made yet, in groups. */
 struct copies {
-    struct copy waiting[MOST_COPIES];
+    struct copy waiting[MAX_COPIES];
     unsigned count;
-    unsigned ends[MOST_GROUPS]; /* of each group, oldest first */
+    unsigned ends[MAX_GROUPS]; /* of each group, oldest first */
     unsigned groups;
 };
 
-static struct copies copies_of[MOST_THREADS];
+static struct copies copies_of[MAX_THREADS];
 
 static void add_copy(void *shared, const void *global, unsigned bytes)
 {
@@ -127,7 +127,7 @@ static void add_copy(void *shared, const void *global, unsigned bytes)
         !emulated_is_shared(shared, bytes) || emulated_is_shared(global, bytes))
         emulated_wrong("an asynchronous copy is misaligned, or not from "
                        "global to shared memory");
-    if (own->count == MOST_COPIES)
+    if (own->count == MAX_COPIES)
         emulated_wrong("more copies under way than the emulation holds");
     own->waiting[own->count++] = {shared, global, bytes};
 }
@@ -145,7 +145,7 @@ void copy_4(void *shared, const void *global)
 void end_copies()
 {
     struct copies *own = &copies_of[threadIdx.x];
-    if (own->groups == MOST_GROUPS)
+    if (own->groups == MAX_GROUPS)
         emulated_wrong("more groups of copies than the emulation holds");
     own->ends[own->groups++] = own->count;
 }

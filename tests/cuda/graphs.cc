@@ -11,10 +11,10 @@
 namespace
 {
 
-constexpr size_t MOST_KERNELS = 256, MOST_NODES = 1 << 14;
+constexpr size_t MAX_KERNELS = 256, MAX_NODES = 1 << 14;
 constexpr size_t WORDS = 512; /* of a node's values, 16 bytes each */
 
-struct emulated_kernel all_known[MOST_KERNELS];
+struct emulated_kernel all_known[MAX_KERNELS];
 size_t known_count;
 struct emulated_steps steps;
 
@@ -48,7 +48,7 @@ struct emulated_node {
 };
 
 struct emulated_graph {
-    struct emulated_node *nodes[MOST_NODES];
+    struct emulated_node *nodes[MAX_NODES];
     size_t count;
 };
 
@@ -80,7 +80,7 @@ cudaError_t fill(struct emulated_node *node,
 
 cudaError_t run(struct emulated_node *node, cudaStream_t stream)
 {
-    void *values[emulated_kernel::MOST];
+    void *values[emulated_kernel::MAX];
     cudaLaunchConfig_t config = {};
     for (size_t i = 0, at = 0; i < node->kernel->count; i++) {
         values[i] = &node->words[at];
@@ -115,7 +115,7 @@ void emulated_know(const struct emulated_kernel *kernel)
 {
     if (known(kernel->address))
         return;
-    if (known_count == MOST_KERNELS || kernel->count > emulated_kernel::MOST)
+    if (known_count == MAX_KERNELS || kernel->count > emulated_kernel::MAX)
         wrong("more kernels, or parameters of one, than expected");
     all_known[known_count++] = *kernel;
 }
@@ -160,7 +160,7 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *ret, cudaGraph_t graph,
                                    const cudaGraphNode_t *after, size_t count,
                                    const struct cudaKernelNodeParams *params)
 {
-    if (graph->count == MOST_NODES || count > 1)
+    if (graph->count == MAX_NODES || count > 1)
         wrong("more nodes, or of what one waits for, than expected");
     struct emulated_node *node = new_node();
     cudaError_t error = fill(node, params);
@@ -201,7 +201,7 @@ cudaError_t cudaGraphExecKernelNodeSetParams(
 cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream)
 {
     struct emulated_graph *graph = &ready->graph;
-    static bool done[MOST_NODES];
+    static bool done[MAX_NODES];
     steps.started++;
     steps.nodes = graph->count;
     memset(done, 0, sizeof done);

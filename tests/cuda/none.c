@@ -31,7 +31,7 @@ struct emulated_steps *emulated_steps_seen(void)
     return &none;
 }
 
-void emulated_product_test(const float *a, const float *b, float *c,
+void emulated_matmul_test(const float *a, const float *b, float *c,
                            bool turned, bool swapped)
 {
     (void)a;

@@ -71,7 +71,7 @@ static __global__ void multiply_once(const float *a, const float *b, float *out,
         out[(g + e / 2 * 8) * 8 + 2 * t + e % 2] = c[e];
 }
 
-extern "C" void emulated_product_test(const float *a, const float *b, float *c,
+extern "C" void emulated_matmul_test(const float *a, const float *b, float *c,
                                       bool turned, bool swapped)
 {
     cudaLaunchConfig_t config = {};

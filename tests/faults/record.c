@@ -23,13 +23,13 @@
 
 #include "tests/faults/record.h"
 
-enum { MOST_FDS = 65536, HEAD = 32, COPIED = 1 << 16 };
+enum { MAX_FDS = 65536, HEAD = 32, COPIED = 1 << 16 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char folder[PATH_MAX];
 static size_t folder_size; /* 0: nothing is recorded */
 static int log_fd = -1;
-static unsigned char flags_of[MOST_FDS]; /* enum below, 0: not recorded */
+static unsigned char flags_of[MAX_FDS]; /* enum below, 0: not recorded */
 enum { RECORDED = 1, DURABLE = 2, APPENDS = 4 };
 
 /* dlsym's result as a function, without a cast that C does not know. */
@@ -115,7 +115,7 @@ static const char *below(int at, const char *path, char full[PATH_MAX])
 
 static bool is_recorded(int fd)
 {
-    return fd >= 0 && fd < MOST_FDS && flags_of[fd];
+    return fd >= 0 && fd < MAX_FDS && flags_of[fd];
 }
 
 __attribute__((constructor)) static void start(void)
@@ -141,7 +141,7 @@ typedef int openat_fn(int, const char *, int, ...);
 static void opened(int fd, int at, const char *path, int flags)
 {
     char full[PATH_MAX];
-    const char *rest = fd < 0 || fd >= MOST_FDS ? NULL : below(at, path, full);
+    const char *rest = fd < 0 || fd >= MAX_FDS ? NULL : below(at, path, full);
     if (!rest)
         return;
     flags_of[fd] = (unsigned char)(RECORDED | (flags & O_DSYNC ? DURABLE : 0) |

@@ -11,14 +11,14 @@
 #include "indexer/parse/html/html.h"
 #include "indexer/parser.h"
 
-enum { MOST_BYTES = 64 << 20 };
+enum { MAX_BYTES = 64 << 20 };
 
 static int encode(const char *folder, const char *path)
 {
     struct buf bytes = {0}, out = {0}, place = {0};
     struct tree *tree = NULL;
     struct err err;
-    int rc = file_read(path, MOST_BYTES, &bytes, &err);
+    int rc = file_read(path, MAX_BYTES, &bytes, &err);
     if (!rc && !html_parse(buf_slice(&bytes), PARSER_HTML, &tree, NULL)) {
         const char *slash = strrchr(path, '/');
         tree_encode(tree, &out);

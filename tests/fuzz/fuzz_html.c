@@ -57,7 +57,7 @@ static void check_fragments(struct slice bytes, int format, int encoding)
 static void check_dropped(struct slice bytes, int format, uint32_t count)
 {
     struct tree *tree = NULL;
-    CHECK(!html_dropped(bytes, format, &tree, NULL));
+    CHECK(!html_boilerplate(bytes, format, &tree, NULL));
     CHECK(tree->count == count);
     for (uint32_t n = 0; n < count; n++)
         check_node(tree, n, bytes.size);

@@ -31,9 +31,9 @@ static void check_text(struct slice text)
 static void check_origin(const struct tree *tree, const struct origin *origin,
                          size_t size)
 {
-    size_t most = origin->file ? size - size / 2 : size;
+    size_t max = origin->file ? size - size / 2 : size;
     CHECK(origin->file < tree->file_count);
-    CHECK(origin->span.from <= origin->span.to && origin->span.to <= most);
+    CHECK(origin->span.from <= origin->span.to && origin->span.to <= max);
 }
 
 static void check_node(const struct tree *tree, uint32_t n, size_t size)

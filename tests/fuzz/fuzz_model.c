@@ -20,7 +20,7 @@ static void read_config(struct slice text)
     }
     CHECK(c.architecture && c.layers && c.heads && c.head && c.width);
     CHECK(c.memory_layers && c.memory_layers <= c.layers);
-    CHECK(c.heads % c.key_heads == 0 && c.context && c.most <= c.context);
+    CHECK(c.heads % c.key_heads == 0 && c.context && c.max <= c.context);
     for (size_t i = 0; i < 2 && c.architecture->positions == POSITIONS_ROTARY;
          i++) {
         CHECK(c.head % 2 == 0 && c.head / 2 <= 1 << 12);

@@ -4,7 +4,7 @@
 #include "model/tokenizer/utf8.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { MOST_TEXT = 512 };
+enum { MAX_TEXT = 512 };
 
 static void read_text(const struct tokenizer *tokenizer, struct slice text)
 {
@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         CHECK(!tokenizer && err.message[0]);
         return 0;
     }
-    size_t left = size - end < MOST_TEXT ? size - end : MOST_TEXT;
+    size_t left = size - end < MAX_TEXT ? size - end : MAX_TEXT;
     read_text(tokenizer, slice_of(usual));
     read_text(tokenizer, (struct slice){(const char *)data + end, left});
     tokenizer_close(tokenizer);

@@ -3,7 +3,7 @@
  *     config.json NUL index NUL tensors
  *
  * `tensors` has a line for each, as "F32 64 32 NAME"; a line "=" begins the next
- * file.  The numbers are made here, MOST_NUMBERS bytes at most; a tensor that
+ * file.  The numbers are made here, MAX_NUMBERS bytes at most; a tensor that
  * would take more, or whose name a file has already, is left out.  Without an
  * index all is model.safetensors; else the files are called 1, 2, 3.
  *
@@ -18,15 +18,15 @@
 #include "tests/fuzz/fuzz.h"
 
 enum {
-    MOST_NUMBERS = 1 << 20, /* bytes of all tensors */
-    MOST_TENSORS = 512,     /* of all files */
-    MOST_FILES = 3
+    MAX_NUMBERS = 1 << 20, /* bytes of all tensors */
+    MAX_TENSORS = 512,     /* of all files */
+    MAX_FILES = 3
 };
 
 /* ---- The folder ---- */
 
 static char folder[] = "/tmp/lectern-fuzz-XXXXXX";
-static char numbers[MOST_NUMBERS];
+static char numbers[MAX_NUMBERS];
 
 static struct buf place(const char *name)
 {
@@ -98,7 +98,7 @@ static bool read_tensor(struct slice line, size_t room, struct tensor *ret)
     if (tensor.type < 0)
         return false;
     tensor.bytes = tensor_type_size(tensor.type);
-    while (tensor.rank < TENSOR_MOST_RANK &&
+    while (tensor.rank < TENSOR_MAX_RANK &&
            number(cut(&after, ' '), &tensor.shape[tensor.rank])) {
         if (!mem_mul(tensor.bytes, tensor.shape[tensor.rank++], &tensor.bytes))
             return false;
@@ -119,10 +119,10 @@ static bool has(const struct tensor *tensors, size_t count, struct slice name)
 
 static void write_files(bool alone, struct slice lines)
 {
-    static const char *const names[MOST_FILES] = {"1", "2", "3"};
-    static struct tensor tensors[MOST_TENSORS];
-    size_t room = MOST_NUMBERS, tensors_left = MOST_TENSORS;
-    for (size_t f = 0; f < (alone ? 1 : MOST_FILES) && lines.size; f++) {
+    static const char *const names[MAX_FILES] = {"1", "2", "3"};
+    static struct tensor tensors[MAX_TENSORS];
+    size_t room = MAX_NUMBERS, tensors_left = MAX_TENSORS;
+    for (size_t f = 0; f < (alone ? 1 : MAX_FILES) && lines.size; f++) {
         size_t count = 0;
         while (lines.size && count < tensors_left) {
             struct slice line = cut(&lines, '\n');
@@ -150,14 +150,14 @@ static struct given {
     int type;
     size_t n, k;
     struct kernel_weight *weight;
-} given[2 * MOST_TENSORS];
+} given[2 * MAX_TENSORS];
 static size_t given_count, alive, allocated;
 
 /* A vector is f32, of tensors of at least two bytes a number. */
 static void *allocate(struct kernel_run *run, size_t bytes)
 {
     allocated += bytes;
-    CHECK(allocated <= 2 * MOST_NUMBERS);
+    CHECK(allocated <= 2 * MAX_NUMBERS);
     return kernels_ref()->allocate(run, bytes);
 }
 
@@ -207,7 +207,7 @@ static bool lies(const struct weight_files *files, const void *from,
 static void read_given(const struct model_weights *w, struct kernel_run *run,
                        const struct given *g)
 {
-    CHECK(g->n && g->k && g->n <= MOST_NUMBERS && g->k <= MOST_NUMBERS);
+    CHECK(g->n && g->k && g->n <= MAX_NUMBERS && g->k <= MAX_NUMBERS);
     size_t bytes = g->n * g->k * kernel_type_size(g->type);
     CHECK(lies(w->files, g->host, bytes));
     CHECK((uintptr_t)g->host % kernel_type_size(g->type) == 0);
@@ -217,7 +217,7 @@ static void read_given(const struct model_weights *w, struct kernel_run *run,
     }
     float *in = mem_alloc(g->k * sizeof *in),
           *out = mem_alloc(g->n * sizeof *out);
-    CHECK(!kernels_ref()->product(run, out, in, g->weight, 1, false));
+    CHECK(!kernels_ref()->matmul(run, out, in, g->weight, 1, false));
     free(in);
     free(out);
 }
@@ -238,7 +238,7 @@ static int load(const struct model_config *config, bool check,
         CHECK(err.message[0] && !ret->files && !ret->layers && !alive);
         return code;
     }
-    CHECK(ret->type && ret->parameters && ret->bytes <= MOST_NUMBERS);
+    CHECK(ret->type && ret->parameters && ret->bytes <= MAX_NUMBERS);
     CHECK(!check == !!ret->embedding && (!check || !allocated));
     for (size_t i = 0; i < given_count; i++)
         read_given(ret, &run, &given[i]);

@@ -4,14 +4,14 @@
 #include "base/file.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { MOST_BYTES = 64 << 20 };
+enum { MAX_BYTES = 64 << 20 };
 
 int main(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
         struct buf bytes = {0};
         struct err err;
-        if (file_read(argv[i], MOST_BYTES, &bytes, &err)) {
+        if (file_read(argv[i], MAX_BYTES, &bytes, &err)) {
             fprintf(stderr, "%s: %s\n", argv[i], err.message);
             return 1;
         }

@@ -4,7 +4,7 @@
 
 #include "tests/programs/cases.h"
 
-enum { CASE_MOST_ARRAYS = 64 };
+enum { CASE_MAX_ARRAYS = 64 };
 
 /* A case at work: inputs on the table's device, outputs to come. */
 struct work {
@@ -12,10 +12,10 @@ struct work {
     const struct kernels *table;
     struct kernel_run *run;
     struct case_result *result;
-    void *arrays[CASE_MOST_ARRAYS]; /* on the device */
+    void *arrays[CASE_MAX_ARRAYS]; /* on the device */
     size_t count;
-    struct kernel_weight *weights[CASE_MOST_ARRAYS];
-    void *host[CASE_MOST_ARRAYS]; /* the weights' values */
+    struct kernel_weight *weights[CASE_MAX_ARRAYS];
+    void *host[CASE_MAX_ARRAYS]; /* the weights' values */
     size_t weight_count;
     const struct kernels *maker; /* of the weights */
     struct err *err;
@@ -28,8 +28,8 @@ struct work {
 bool case_number(const struct work *work, const char *key, const double *other,
                  double *ret);
 /* The same, a whole number from `least` to `most`. */
-bool case_count(const struct work *work, const char *key, size_t least,
-                size_t most, size_t *ret);
+bool case_count(const struct work *work, const char *key, size_t min,
+                size_t max, size_t *ret);
 bool case_flag(const struct work *work, const char *key, bool *ret);
 
 /* Input `name` of `rank` dimensions and `type`, as the file has it. */

@@ -43,20 +43,20 @@ bool case_number(const struct work *work, const char *key, const double *other,
     return false;
 }
 
-bool case_count(const struct work *work, const char *key, size_t least,
-                size_t most, size_t *ret)
+bool case_count(const struct work *work, const char *key, size_t min,
+                size_t max, size_t *ret)
 {
     double value;
     if (!case_number(work, key, NULL, &value))
         return false;
-    if (value >= (double)least && value <= (double)most &&
+    if (value >= (double)min && value <= (double)max &&
         value == floor(value)) {
         *ret = (size_t)value;
         return true;
     }
     err_set(work->err, ERR_FORMAT,
             "metadata: %s is %g, not a whole number from %zu to %zu", key,
-            value, least, most);
+            value, min, max);
     return false;
 }
 
@@ -81,7 +81,7 @@ const struct tensor *case_input(const struct work *work, const char *name,
 
 void *case_device(struct work *work, size_t bytes)
 {
-    void *memory = work->count < CASE_MOST_ARRAYS
+    void *memory = work->count < CASE_MAX_ARRAYS
                        ? work->table->allocate(work->run, bytes)
                        : NULL;
     if (memory)
@@ -149,7 +149,7 @@ struct kernel_weight *case_weight(struct work *work, const char *name,
                                   bool across, size_t *ret_shape)
 {
     const struct tensor *found = case_input(work, name, TENSOR_F32, 2);
-    if (!found || work->weight_count == CASE_MOST_ARRAYS)
+    if (!found || work->weight_count == CASE_MAX_ARRAYS)
         return NULL;
     size_t rows = found->shape[across], columns = found->shape[!across];
     float *values = mem_alloc(found->bytes);
@@ -313,10 +313,10 @@ static bool frequencies(const struct work *work, double *frequency, size_t half)
                 "not below");
         return false;
     }
-    double least = context > 0 ? 2 * acos(-1) * multiplier / context : 0;
+    double min = context > 0 ? 2 * acos(-1) * multiplier / context : 0;
     for (size_t i = 0; i < half; i++) {
         double f = pow(theta, -(double)i / (double)half);
-        frequency[i] = i && f < least ? 0 : f;
+        frequency[i] = i && f < min ? 0 : f;
     }
     return true;
 }

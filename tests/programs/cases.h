@@ -7,7 +7,7 @@
 #include "base/safetensors.h"
 #include "kernels/kernels.h"
 
-enum { CASE_MOST_OUTPUTS = 8 };
+enum { CASE_MAX_OUTPUTS = 8 };
 
 struct case_output {
     struct tensor tensor; /* out.NAME; its data is owned, see case_free */
@@ -20,7 +20,7 @@ struct case_output {
 };
 
 struct case_result {
-    struct case_output outputs[CASE_MOST_OUTPUTS];
+    struct case_output outputs[CASE_MAX_OUTPUTS];
     size_t count;
 };
 

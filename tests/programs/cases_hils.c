@@ -8,9 +8,9 @@
 #include "base/mem.h"
 
 enum {
-    MOST_SLOTS = 1 << 30,
-    MOST_TOP = 1 << 20,
-    MOST_CHOSEN = 1 << 28 /* ids of one case */
+    MAX_SLOTS = 1 << 30,
+    MAX_TOP = 1 << 20,
+    MAX_CHOSEN = 1 << 28 /* ids of one case */
 };
 
 /* Scores closer than this may be ordered either way. */
@@ -55,7 +55,7 @@ int case_chunk_proxy(struct work *work)
 {
     size_t q[3], chunk;
     const float *x = case_load(work, "in.q", 3, q);
-    if (!x || !case_count(work, "chunk", 1, MOST_SLOTS, &chunk))
+    if (!x || !case_count(work, "chunk", 1, MAX_SLOTS, &chunk))
         return ERR_FORMAT;
     size_t shape[] = {q[0] / chunk, q[1], q[2]}, width = q[1] * q[2];
     float *out = case_device(work, shape[0] * width * sizeof *out);
@@ -97,7 +97,7 @@ int case_chunk_summary(struct work *work)
     const float *key = case_load(work, "in.k", 3, k);
     const float *proxy = key ? case_load(work, "in.proxy_query", 3, p) : NULL;
     if (!proxy || !case_flag(work, "landmark", &landmark) ||
-        !case_count(work, "chunk", landmark ? 2 : 1, MOST_SLOTS, &chunk) ||
+        !case_count(work, "chunk", landmark ? 2 : 1, MAX_SLOTS, &chunk) ||
         !heads_fit(work, p[1], k[1]) ||
         !case_same(work, "widths of k and proxy_query", k[2], p[2]))
         return ERR_FORMAT;
@@ -145,9 +145,9 @@ static bool read_sizes(struct work *work, struct kernel_hils *z)
                 mode ? mode : "");
         return false;
     }
-    return case_count(work, "chunk", 1, MOST_SLOTS, &z->chunk) &&
-           case_count(work, "window", 1, MOST_SLOTS, &z->window) &&
-           case_count(work, "top_k", 1, MOST_TOP, &z->top_k) &&
+    return case_count(work, "chunk", 1, MAX_SLOTS, &z->chunk) &&
+           case_count(work, "window", 1, MAX_SLOTS, &z->window) &&
+           case_count(work, "top_k", 1, MAX_TOP, &z->top_k) &&
            case_flag(work, "softmax1", &z->softmax1);
 }
 
@@ -261,26 +261,26 @@ static void scores_of(const struct hils *h, size_t i, size_t kv, double *score)
     for (size_t head = kv * group; head < (kv + 1) * group; head++) {
         const float *q = h->host_q + (i * z->hq + head) * z->d;
         const float *qhat = h->host_qhat + (i * z->hq + head) * z->d;
-        double most = -HUGE_VAL, total = 0;
+        double max = -HUGE_VAL, total = 0;
         for (int pass = 0; pass < 2; pass++) {
             for (size_t j = from; j <= t; j++) {
                 double s =
                     dot(q, h->host_k + (j * z->hkv + kv) * z->d, z->d) / root;
                 if (!h->host_landmark[j] && pass)
-                    total += exp(s - most);
+                    total += exp(s - max);
                 else if (!h->host_landmark[j])
-                    most = fmax(most, s);
+                    max = fmax(max, s);
             }
             for (size_t c = 0; c < candidates; c++) {
                 size_t at = c * z->hq + head;
                 own[c] = dot(qhat, h->host_key + at * z->d, z->d) / root +
                          (double)h->host_bias[at];
-                most = fmax(most, own[c]);
-                total += pass ? exp(own[c] - most) : 0;
+                max = fmax(max, own[c]);
+                total += pass ? exp(own[c] - max) : 0;
             }
         }
         for (size_t c = 0; c < candidates; c++) {
-            double s = own[c] - most - log(total);
+            double s = own[c] - max - log(total);
             score[c] = head == kv * group ? s : fmax(score[c], s);
         }
     }
@@ -316,7 +316,7 @@ static int compare(const struct hils *h, size_t i, size_t kv,
         return 0;
     bool *mine = mem_alloc(candidates), *theirs = mem_alloc(candidates);
     double *score = mem_alloc(candidates * sizeof *score);
-    double most = -HUGE_VAL, least = HUGE_VAL; /* of those in one alone */
+    double max = -HUGE_VAL, min = HUGE_VAL; /* of those in one alone */
     int result = is_choice(ids, count, candidates, mine) &&
                          is_choice(wanted, count, candidates, theirs)
                      ? 1
@@ -324,11 +324,11 @@ static int compare(const struct hils *h, size_t i, size_t kv,
     scores_of(h, i, kv, score);
     for (size_t c = 0; result > 0 && c < candidates; c++) {
         if (theirs[c] != mine[c]) {
-            most = fmax(most, score[c]);
-            least = fmin(least, score[c]);
+            max = fmax(max, score[c]);
+            min = fmin(min, score[c]);
         }
     }
-    if (result > 0 && most - least > tie)
+    if (result > 0 && max - min > tie)
         result = -1;
     free(mine);
     free(theirs);
@@ -366,7 +366,7 @@ static int attend(struct work *work, const struct hils *h)
 {
     const struct kernel_hils *z = &h->sizes;
     const struct kernels *table = work->table;
-    if (z->m > MOST_CHOSEN / z->top_k / z->hkv)
+    if (z->m > MAX_CHOSEN / z->top_k / z->hkv)
         return err_set(work->err, ERR_LIMIT, "metadata: top_k is %zu, too much",
                        z->top_k);
     size_t ids = z->m * z->hkv * z->top_k;

@@ -180,16 +180,16 @@ static int broadcast(struct work *work, const struct hici *h,
     const struct kernels *t = work->table;
     size_t rows = h->segments * h->length;
     size_t shown = h->own.queries + h->own.slots;
-    int code = t->product(work->run, s->q, h->x, h->wq, rows, false);
+    int code = t->matmul(work->run, s->q, h->x, h->wq, rows, false);
     if (!code)
-        code = t->product(work->run, s->k, h->x, h->wk, rows, false);
+        code = t->matmul(work->run, s->k, h->x, h->wk, rows, false);
     if (!code)
-        code = t->product(work->run, s->v, h->x, h->wv, rows, false);
+        code = t->matmul(work->run, s->v, h->x, h->wv, rows, false);
     if (!code)
-        code = t->product(work->run, s->slot_k, s->context, h->wk,
+        code = t->matmul(work->run, s->slot_k, s->context, h->wk,
                           h->segments * shown, false);
     if (!code)
-        code = t->product(work->run, s->slot_v, s->context, h->wv,
+        code = t->matmul(work->run, s->slot_v, s->context, h->wv,
                           h->segments * shown, false);
     return code ? code
                 : t->hici_attention(work->run, s->out, s->q, s->k, s->v,

@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "indexer/parse/html/dom/dom.h"
 
-enum { MOST_BYTES = 16 << 20, SHOWN = 100 };
+enum { MAX_BYTES = 16 << 20, SHOWN = 100 };
 
 struct lines {
     struct buf text;
@@ -370,7 +370,7 @@ static int run(const char *path, struct count *count)
 {
     struct buf bytes = {0};
     struct err err;
-    if (file_read(path, MOST_BYTES, &bytes, &err)) {
+    if (file_read(path, MAX_BYTES, &bytes, &err)) {
         fprintf(stderr, "%s: %s\n", path, err.message);
         return 1;
     }

@@ -53,7 +53,7 @@ static int report(const struct case_result *result, double bound)
 static int write_outputs(const struct case_result *result, const char *path,
                          struct err *err)
 {
-    struct tensor tensors[CASE_MOST_OUTPUTS];
+    struct tensor tensors[CASE_MAX_OUTPUTS];
     size_t count = 0;
     for (size_t i = 0; i < result->count; i++)
         if (!result->outputs[i].code)

@@ -401,9 +401,9 @@ static int run_ids(struct model *model, const char *attention,
     int code = open_session(model, attention, &session, err);
     if (code)
         return code;
-    code = session_feed(session, ids->items, from, NULL, logits, err);
+    code = session_prefill(session, ids->items, from, NULL, logits, err);
     for (size_t i = from; i < ids->count && !code; i++)
-        code = session_feed(session, &ids->items[i], 1, NULL,
+        code = session_prefill(session, &ids->items[i], 1, NULL,
                             logits + i * vocabulary, err);
     session_close(session);
     return code;
@@ -440,20 +440,20 @@ enum { PIECE = 2048 /* tokens of a prompt that are read in one pass */ };
 struct writer {
     struct model *model;
     const char *attention;
-    size_t most;
+    size_t max;
     struct ids written;
 };
 
-static bool take_id(void *context, int32_t id, double log_chance)
+static bool take_id(void *context, int32_t id, double logprob)
 {
-    (void)log_chance;
+    (void)logprob;
     ids_put(context, id);
     return true;
 }
 
 static int write_after(struct writer *w, const struct ids *ids, struct err *err)
 {
-    struct generate_options options = {.most = w->most};
+    struct generate_options options = {.max = w->max};
     struct session *session;
     size_t count;
     int code = open_session(w->model, w->attention, &session, err);
@@ -461,7 +461,7 @@ static int write_after(struct writer *w, const struct ids *ids, struct err *err)
         return code;
     for (size_t i = 0; i < ids->count && !code; i += PIECE) {
         size_t left = ids->count - i;
-        code = session_feed(session, ids->items + i,
+        code = session_prefill(session, ids->items + i,
                             left < PIECE ? left : PIECE, NULL, NULL, err);
     }
     if (!code)
@@ -490,7 +490,7 @@ static int write_line(void *context, struct slice line, struct err *err)
 static int write_all(const struct options *o, struct err *err)
 {
     struct engine e = {0};
-    struct writer w = {.attention = o->attention, .most = (size_t)o->decoded};
+    struct writer w = {.attention = o->attention, .max = (size_t)o->decoded};
     int code = engine_open(&e, o, true, err);
     w.model = e.model;
     if (!code)

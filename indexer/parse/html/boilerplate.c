@@ -8,7 +8,7 @@ static bool is_code(const xmlNode *node)
            tag == GUMBO_TAG_HEAD;
 }
 
-void dropped_keep(struct walk *w, const xmlNode *element, const char *why)
+void boilerplate_keep(struct walk *w, const xmlNode *element, const char *why)
 {
     if (!w->outline->keeps_dropped || is_code(element))
         return;
@@ -25,6 +25,6 @@ void dropped_keep(struct walk *w, const xmlNode *element, const char *why)
     struct slice text;
     struct span span;
     if (writer_take(&writer, &text, &span))
-        outline_dropped(w->outline, text, why, span);
+        outline_boilerplate(w->outline, text, why, span);
     buf_free(&writer.text);
 }

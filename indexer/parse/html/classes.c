@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-enum { MOST_LINK_LINE = 256 }; /* elements and texts in a line of links */
+enum { MAX_LINK_LINE = 256 }; /* elements and texts in a line of links */
 
 enum where {
     ON_DIV = 1,
@@ -261,7 +261,7 @@ static bool is_texinfo_index(struct slice word)
  * no more than a few. */
 static bool is_link_line(const xmlNode *element)
 {
-    int left = MOST_LINK_LINE;
+    int left = MAX_LINK_LINE;
     for (const xmlNode *at = dom_next(element, element, false); at && left--;
          at = dom_next(at, element, false))
         if (dom_tag(at) == GUMBO_TAG_A &&

@@ -9,12 +9,12 @@
 #include "indexer/parse/html/rules.h"
 
 enum {
-    MOST_LINKS = 50000,
-    LEAST_LINKS = 5,    /* of a page that is a list of links */
-    LEAST_GROUPS = 3,   /* headings of a list that sorts pages under them */
-    LEAST_SHARE = 3,    /* a third of the page's text is in it */
-    MOST_HEADING = 500, /* bytes of one of them; what is longer is a text */
-    MOST_CLIMB = 64     /* elements between a link and its list */
+    MAX_LINKS = 50000,
+    MIN_LINKS = 5,    /* of a page that is a list of links */
+    MIN_GROUPS = 3,   /* headings of a list that sorts pages under them */
+    MIN_SHARE = 3,    /* a third of the page's text is in it */
+    MAX_HEADING = 500, /* bytes of one of them; what is longer is a text */
+    MAX_CLIMB = 64     /* elements between a link and its list */
 };
 
 /* ---- Recognisers ---- */
@@ -90,7 +90,7 @@ static struct page_link *new_link(struct reading *r)
 static void add_link(struct reading *r, const char *url, uint32_t depth)
 {
     struct slice page = page_of(url);
-    if (!contents_leads_on(url) || r->count == MOST_LINKS ||
+    if (!contents_leads_on(url) || r->count == MAX_LINKS ||
         (r->count && slice_equal(r->links[r->count - 1].url, page)))
         return;
     *new_link(r) =
@@ -114,7 +114,7 @@ static uint32_t depth_in(const xmlNode *link, const xmlNode *box)
 {
     uint32_t lists = 0, rows = 0;
     const xmlNode *at = link;
-    for (int i = 0; i < MOST_CLIMB && dom_is_element(at); i++) {
+    for (int i = 0; i < MAX_CLIMB && dom_is_element(at); i++) {
         int tag = dom_tag(at);
         lists += rules_is_list(tag);
         if (tag == GUMBO_TAG_TR)
@@ -156,7 +156,7 @@ static int read_marked(struct reading *r, const xmlNode *top)
     return kind;
 }
 
-static int read_frames(struct reading *r, const xmlNode *top)
+static int read_line_reader(struct reading *r, const xmlNode *top)
 {
     for (const xmlNode *at = top->children; at; at = dom_next(at, top, false)) {
         const char *url = NULL;
@@ -165,7 +165,7 @@ static int read_frames(struct reading *r, const xmlNode *top)
         if (url)
             add_link(r, url, 0);
     }
-    return r->count ? CONTENTS_FRAMES : CONTENTS_NONE;
+    return r->count ? CONTENTS_LINE_READER : CONTENTS_NONE;
 }
 
 /* ---- Lists that sort pages under headings ---- */
@@ -208,7 +208,7 @@ static struct slice heading_of(struct reading *r, const xmlNode *item)
         if (dom_is_element(at))
             continue;
         struct slice text = dom_text(at)->text;
-        fits = raw.size + text.size <= MOST_HEADING;
+        fits = raw.size + text.size <= MAX_HEADING;
         if (fits)
             buf_put_slice(&raw, text);
     }
@@ -223,7 +223,7 @@ static struct slice heading_of(struct reading *r, const xmlNode *item)
 
 static bool add_heading(struct reading *r, struct slice title, uint32_t depth)
 {
-    if (!title.size || r->count == MOST_LINKS)
+    if (!title.size || r->count == MAX_LINKS)
         return false;
     *new_link(r) = (struct page_link){{"", 0}, depth, title};
     return true;
@@ -267,10 +267,10 @@ static int read_groups(struct reading *r, const xmlNode *top, uint64_t text)
         bool list = rules_is_list(dom_tag(at));
         skip = list || (dom_is_element(at) && rules_of(at).part == PART_SKIP &&
                         dom_tag(at) != GUMBO_TAG_HEAD);
-        if (!list || LEAST_SHARE * text_in(at) < text)
+        if (!list || MIN_SHARE * text_in(at) < text)
             continue;
         size_t headings = read_items(r, at);
-        if (headings >= LEAST_GROUPS && r->count >= 2 * headings)
+        if (headings >= MIN_GROUPS && r->count >= 2 * headings)
             return CONTENTS_GROUPS;
         r->count = 0;
     }
@@ -290,7 +290,7 @@ static int read_guessed(struct reading *r, const xmlNode *top)
         if (url)
             add_link(r, url, depth_in(at, top));
     }
-    if (r->count >= LEAST_LINKS)
+    if (r->count >= MIN_LINKS)
         return CONTENTS_GUESS;
     r->count = 0;
     return CONTENTS_NONE;
@@ -306,7 +306,7 @@ void contents_read(const struct dom *dom, const struct page_facts *facts,
         return;
     page->contents = read_marked(&reading, top);
     if (!page->contents)
-        page->contents = read_frames(&reading, top);
+        page->contents = read_line_reader(&reading, top);
     if (!page->contents)
         page->contents = read_groups(&reading, top, facts->text);
     if (!page->contents && 2 * facts->linked >= facts->text)

@@ -5,7 +5,7 @@
 #include "indexer/parse/html/html_internal.h"
 
 enum {
-    MOST_MARK = 12, /* bytes of "[1]", "(12)", "[note]" */
+    MAX_MARK = 12, /* bytes of "[1]", "(12)", "[note]" */
     SHORT_MARK = 3  /* of "*", "a" and "†", which do not look like marks */
 };
 
@@ -28,7 +28,7 @@ bool footnotes_is_mark(const struct walk *w)
 {
     const struct buf *text = &w->writer.text;
     if (!w->in.footnotes || w->in.kind != BLOCK_NOTE || !w->writer.open ||
-        text->size > MOST_MARK || memchr(text->data, ' ', text->size))
+        text->size > MAX_MARK || memchr(text->data, ' ', text->size))
         return false;
     return text->size <= SHORT_MARK ||
            memchr("[(0123456789", text->data[0], 12) != NULL;

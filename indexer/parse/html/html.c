@@ -28,18 +28,18 @@ static enum outline_part part_of(struct outline *outline, const char *why)
     if (why && outline->keeps_dropped)
         outline_drop_content(outline, why);
     if (outline->keeps_dropped)
-        return OUTLINE_DROPPED;
+        return OUTLINE_BOILERPLATE;
     return why ? OUTLINE_BARE : OUTLINE_CONTENT;
 }
 
-static int make_tree(struct dom *dom, bool dropped, struct tree **ret_tree,
+static int make_tree(struct dom *dom, bool boilerplate, struct tree **ret_tree,
                      struct err *err)
 {
     struct page_facts facts;
     struct outline outline;
     page_read(dom, &facts);
     outline_init(&outline);
-    outline.keeps_dropped = dropped;
+    outline.keeps_dropped = boilerplate;
     walk_page(dom, &outline, &facts);
 
     struct tree *tree = tree_new(false);
@@ -84,7 +84,7 @@ static void move_all(const struct transcoded *file, struct tree *tree)
 
 /* ---- The whole ---- */
 
-static int parse_text(struct slice text, int format, bool dropped,
+static int parse_text(struct slice text, int format, bool boilerplate,
                       struct tree **ret_tree, struct err *err)
 {
     bool xml = format == PARSER_XML;
@@ -97,12 +97,12 @@ static int parse_text(struct slice text, int format, bool dropped,
         xml ? xhtml_parse(&source, &dom, err) : dom_parse(&source, &dom, err);
     if (rc)
         return rc;
-    rc = make_tree(&dom, dropped, ret_tree, err);
+    rc = make_tree(&dom, boilerplate, ret_tree, err);
     dom_free(&dom);
     return rc;
 }
 
-static int parse_bytes(struct slice bytes, int format, bool dropped,
+static int parse_bytes(struct slice bytes, int format, bool boilerplate,
                        struct tree **ret_tree, struct err *err)
 {
     struct transcoded file;
@@ -110,7 +110,7 @@ static int parse_bytes(struct slice bytes, int format, bool dropped,
     int rc = sniff_file(bytes, &file, &encoding, err);
     if (rc)
         return rc;
-    rc = parse_text(file.text, format, dropped, ret_tree, err);
+    rc = parse_text(file.text, format, boilerplate, ret_tree, err);
     if (!rc) {
         (*ret_tree)->page.encoding = encoding;
         move_all(&file, *ret_tree);
@@ -128,7 +128,7 @@ int html_parse(struct slice bytes, int format, struct tree **ret_tree,
     return parse_bytes(bytes, format, false, ret_tree, err);
 }
 
-int html_dropped(struct slice bytes, int format, struct tree **ret_tree,
+int html_boilerplate(struct slice bytes, int format, struct tree **ret_tree,
                  struct err *err)
 {
     return parse_bytes(bytes, format, true, ret_tree, err);

@@ -2,7 +2,7 @@
  * is enum parser_format.  ERR_FORMAT: not of that format; ERR_LIMIT: too deep
  * or too large.
  *
- * html_dropped: the same nodes, whose blocks are the texts that html_parse
+ * html_boilerplate: the same nodes, whose blocks are the texts that html_parse
  * leaves out (chrome, what is hidden, labels; not scripts and comments), `info`
  * saying why. */
 #ifndef INDEXER_PARSE_HTML_HTML_H
@@ -12,7 +12,7 @@
 
 int html_parse(struct slice bytes, int format, struct tree **ret_tree,
                struct err *err);
-int html_dropped(struct slice bytes, int format, struct tree **ret_tree,
+int html_boilerplate(struct slice bytes, int format, struct tree **ret_tree,
                  struct err *err);
 
 #endif

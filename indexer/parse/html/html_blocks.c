@@ -4,13 +4,13 @@
 #include "indexer/parse/html/language.h"
 #include "indexer/parse/html/html_internal.h"
 
-enum { MOST_INDENT = 16 };
+enum { MAX_INDENT = 16 };
 
 /* ---- Lists ---- */
 
 static unsigned indent_of(unsigned depth)
 {
-    return 2 * (depth < MOST_INDENT ? depth : MOST_INDENT);
+    return 2 * (depth < MAX_INDENT ? depth : MAX_INDENT);
 }
 
 /* A list in an admonition says of which kind that is. */

@@ -12,13 +12,13 @@
 
 enum { IN_TITLE = BLOCK_KINDS }; /* besides the kinds of blocks */
 
-enum { GRID_MOST = 64 }; /* columns whose spans are followed */
+enum { GRID_MAX = 64 }; /* columns whose spans are followed */
 
 /* Where we are in a table. */
 struct grid {
     unsigned column;             /* of the next cell */
     unsigned tabs;               /* so far in this row */
-    unsigned spanned[GRID_MOST]; /* rows below that a cell still covers */
+    unsigned spanned[GRID_MAX]; /* rows below that a cell still covers */
 };
 
 /* What kind of block text is for at the moment, and where in it we are. */
@@ -111,7 +111,7 @@ static inline struct span walk_tag_span(const xmlNode *element)
 
 /* What an element reads, white space folded, up to about `most` bytes; the
  * caller frees it. */
-struct buf walk_words(const xmlNode *element, size_t most);
+struct buf walk_words(const xmlNode *element, size_t max);
 
 /* False: not a kind of block. */
 bool blocks_element(struct walk *walk, const xmlNode *element,
@@ -143,7 +143,7 @@ bool tables_row(struct walk *walk, const xmlNode *row);
 bool tables_cell(struct walk *walk, const xmlNode *cell);
 
 /* Keeps the text of an element that is not read, if anybody asks for it. */
-void dropped_keep(struct walk *walk, const xmlNode *element, const char *why);
+void boilerplate_keep(struct walk *walk, const xmlNode *element, const char *why);
 
 /* False: it holds no reference entries, or not here. */
 bool entries_list(struct walk *walk, const xmlNode *list);

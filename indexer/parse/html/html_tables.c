@@ -3,12 +3,12 @@
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/html_internal.h"
 
-enum { MOST_SPAN = 1000 };
+enum { MAX_SPAN = 1000 };
 
 /* The most cells with text that a row has; counts no further than two. */
 static unsigned filled_cells(const xmlNode *table)
 {
-    unsigned most = 0, now = 0;
+    unsigned max = 0, now = 0;
     bool skip = false;
     for (const xmlNode *at = dom_next(table, table, false); at;
          at = dom_next(at, table, skip)) {
@@ -19,12 +19,12 @@ static unsigned filled_cells(const xmlNode *table)
         if (!skip || !dom_holds(at, DOM_HOLDS_TEXT) ||
             rules_of(at).part == PART_SKIP)
             continue;
-        if (++now > most)
-            most = now;
-        if (most > 1)
+        if (++now > max)
+            max = now;
+        if (max > 1)
             break;
     }
-    return most;
+    return max;
 }
 
 /* A table that only puts things beside each other. */
@@ -99,7 +99,7 @@ static unsigned count_of(const xmlNode *cell, const char *name)
 {
     const char *value = dom_attribute(cell, name);
     long count = value ? strtol(value, NULL, 10) : 1;
-    return count < 1 ? 1 : count > MOST_SPAN ? MOST_SPAN : (unsigned)count;
+    return count < 1 ? 1 : count > MAX_SPAN ? MAX_SPAN : (unsigned)count;
 }
 
 bool tables_row(struct walk *w, const xmlNode *row)
@@ -108,7 +108,7 @@ bool tables_row(struct walk *w, const xmlNode *row)
     if (w->in.kind != BLOCK_TABLE)
         return false;
     writer_line(&w->writer, 0, "");
-    for (unsigned c = grid->column; c < GRID_MOST; c++)
+    for (unsigned c = grid->column; c < GRID_MAX; c++)
         grid->spanned[c] -= grid->spanned[c] > 0;
     grid->column = grid->tabs = 0;
     walk_children(w, row);
@@ -118,7 +118,7 @@ bool tables_row(struct walk *w, const xmlNode *row)
 /* Passes the columns that cells of rows above cover. */
 static void pass_spanned(struct grid *grid)
 {
-    while (grid->column < GRID_MOST && grid->spanned[grid->column]) {
+    while (grid->column < GRID_MAX && grid->spanned[grid->column]) {
         grid->spanned[grid->column]--;
         grid->column++;
     }
@@ -134,7 +134,7 @@ bool tables_cell(struct walk *w, const xmlNode *cell)
     grid->tabs = grid->column;
     unsigned rows = count_of(cell, "rowspan"), i = count_of(cell, "colspan");
     for (; i > 0; i--, grid->column++)
-        if (grid->column < GRID_MOST)
+        if (grid->column < GRID_MAX)
             grid->spanned[grid->column] = rows - 1;
     walk_children(w, cell);
     writer_space(&w->writer);

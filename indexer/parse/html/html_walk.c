@@ -6,7 +6,7 @@
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/reference.h"
 
-enum { MOST_LINK_TEXT = 500, MOST_LABEL = 64, MOST_LOOKAHEAD = 8 };
+enum { MAX_LINK_TEXT = 500, MAX_LABEL = 64, MAX_LOOKAHEAD = 8 };
 
 /* ---- Blocks in general ---- */
 
@@ -47,7 +47,7 @@ bool walk_space_follows(const struct walk *w, const xmlNode *element)
 {
     const xmlNode *top = (const xmlNode *)w->dom->doc;
     const xmlNode *next = dom_next(element, top, true);
-    for (int i = 0; i < MOST_LOOKAHEAD && next && dom_is_element(next); i++)
+    for (int i = 0; i < MAX_LOOKAHEAD && next && dom_is_element(next); i++)
         next = dom_next(next, top, false);
     struct slice text = {"", 0};
     if (next && !dom_is_element(next))
@@ -73,24 +73,24 @@ void walk_within(struct walk *w, const xmlNode *node, struct context inner)
 }
 
 /* At most `most` bytes, of whole characters. */
-static struct slice cut(struct slice text, size_t most)
+static struct slice cut(struct slice text, size_t max)
 {
-    if (text.size <= most)
+    if (text.size <= max)
         return text;
-    while (most && (text.data[most] & 0xC0) == 0x80)
-        most--;
-    return (struct slice){text.data, most};
+    while (max && (text.data[max] & 0xC0) == 0x80)
+        max--;
+    return (struct slice){text.data, max};
 }
 
-struct buf walk_words(const xmlNode *element, size_t most)
+struct buf walk_words(const xmlNode *element, size_t max)
 {
     struct buf raw = {0}, words = {0};
-    size_t steps = 2 * most;
+    size_t steps = 2 * max;
     for (const xmlNode *at = dom_next(element, element, false);
-         at && raw.size < most && steps; at = dom_next(at, element, false)) {
+         at && raw.size < max && steps; at = dom_next(at, element, false)) {
         steps--;
         if (!dom_is_element(at)) {
-            buf_put_slice(&raw, cut(dom_text(at)->text, most - raw.size));
+            buf_put_slice(&raw, cut(dom_text(at)->text, max - raw.size));
         } else if (rules_of(at).part != PART_INLINE) {
             buf_put_byte(&raw, ' ');
         }
@@ -229,7 +229,7 @@ static void walk_link(struct walk *w, const xmlNode *element)
     uint64_t before = w->writer.written;
     size_t index = w->outline->ref_count;
     if (url) {
-        struct buf words = walk_words(element, MOST_LINK_TEXT);
+        struct buf words = walk_words(element, MAX_LINK_TEXT);
         outline_ref(w->outline, buf_slice(&words), slice_of(url));
         buf_free(&words);
     }
@@ -288,7 +288,7 @@ static bool is_label(struct walk *w, const xmlNode *element, enum part part)
     if (part != PART_BLOCK && part != PART_HEADING && part != PART_CELL &&
         part != PART_TERM && part != PART_CAPTION)
         return false;
-    struct buf words = walk_words(element, MOST_LABEL);
+    struct buf words = walk_words(element, MAX_LABEL);
     bool label = words.size && walk_note_label(w, buf_slice(&words));
     buf_free(&words);
     return label;
@@ -307,7 +307,7 @@ static void walk_skipped(struct walk *w, const xmlNode *element,
     if (!code && walk_is_prose(w) && w->writer.open &&
         dom_holds(element, DOM_HOLDS_TEXT))
         walk_flush(w);
-    dropped_keep(w, element, why);
+    boilerplate_keep(w, element, why);
 }
 
 static void walk_element(struct walk *w, const xmlNode *element)
@@ -326,7 +326,7 @@ static void walk_element(struct walk *w, const xmlNode *element)
         walk_anchors(w, element);
     if (is_label(w, element, rule.part)) {
         w->in.labelled = true;
-        dropped_keep(w, element, "label");
+        boilerplate_keep(w, element, "label");
         return;
     }
     bool flat = w->in.kind == IN_TITLE || w->in.kind == BLOCK_NOTE;

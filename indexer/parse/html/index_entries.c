@@ -7,11 +7,11 @@
 #include "indexer/parse/html/rules.h"
 
 enum {
-    MOST_ALIASES = 100000,
-    MOST_TEXT = 200, /* bytes; what is longer is no entry */
-    MOST_RAW = 1000, /* bytes of it in the file, with white space */
-    MOST_NESTED = 8, /* lists within lists */
-    MOST_CLIMB = 64  /* elements between a link and the outermost list */
+    MAX_ALIASES = 100000,
+    MAX_TEXT = 200, /* bytes; what is longer is no entry */
+    MAX_RAW = 1000, /* bytes of it in the file, with white space */
+    MAX_NESTED = 8, /* lists within lists */
+    MAX_CLIMB = 64  /* elements between a link and the outermost list */
 };
 
 /* The entry that is open in a list. */
@@ -23,7 +23,7 @@ struct level {
 
 struct reading {
     struct tree *tree;
-    struct level levels[MOST_NESTED + 1]; /* [0]: outside of lists */
+    struct level levels[MAX_NESTED + 1]; /* [0]: outside of lists */
     struct page_alias *aliases;           /* [count] */
     size_t count, capacity;
     bool content; /* the page has content that entries may lead to */
@@ -34,16 +34,16 @@ static unsigned depth_of(const xmlNode *node)
 {
     unsigned lists = 0;
     const xmlNode *at = node->parent;
-    for (int i = 0; i < MOST_CLIMB && at && dom_is_element(at); i++) {
+    for (int i = 0; i < MAX_CLIMB && at && dom_is_element(at); i++) {
         lists += rules_is_list(dom_tag(at));
         at = at->parent;
     }
-    return lists < MOST_NESTED ? lists : MOST_NESTED;
+    return lists < MAX_NESTED ? lists : MAX_NESTED;
 }
 
 static void begin(struct reading *r, unsigned depth)
 {
-    for (unsigned d = depth; d <= MOST_NESTED; d++) {
+    for (unsigned d = depth; d <= MAX_NESTED; d++) {
         buf_clear(&r->levels[d].text);
         r->levels[d].linked = r->levels[d].endless = false;
     }
@@ -127,7 +127,7 @@ static void add(struct reading *r, unsigned depth, const char *url)
     for (unsigned d = 0; d <= depth; d++)
         if (r->levels[d].endless)
             return;
-    if (!text.size || text.size > MOST_TEXT || r->count == MOST_ALIASES)
+    if (!text.size || text.size > MAX_TEXT || r->count == MAX_ALIASES)
         return;
     void *aliases = r->aliases;
     mem_reserve(&aliases, &r->capacity, r->count + 1, sizeof *r->aliases);
@@ -140,7 +140,7 @@ static void add(struct reading *r, unsigned depth, const char *url)
 
 static void put_text(struct level *level, struct slice text)
 {
-    level->endless |= level->text.size + text.size > MOST_RAW;
+    level->endless |= level->text.size + text.size > MAX_RAW;
     if (!level->endless)
         buf_put_slice(&level->text, text);
 }
@@ -227,7 +227,7 @@ void aliases_read(const struct dom *dom, const struct page_facts *facts,
         memcpy(tree->page.aliases, reading.aliases,
                reading.count * sizeof *reading.aliases);
     tree->page.alias_count = (uint32_t)reading.count;
-    for (unsigned d = 0; d <= MOST_NESTED; d++)
+    for (unsigned d = 0; d <= MAX_NESTED; d++)
         buf_free(&reading.levels[d].text);
     buf_free(&reading.folded);
     buf_free(&reading.name);

@@ -4,13 +4,13 @@
 
 #include "indexer/parse/html/classes.h"
 
-enum { MOST_LANGUAGE = 32 }; /* bytes of its name */
+enum { MAX_LANGUAGE = 32 }; /* bytes of its name */
 
 static struct slice only_language(struct slice word)
 {
     static const char others[] = "+#._-";
     size_t size = 0;
-    while (size < word.size && size < MOST_LANGUAGE &&
+    while (size < word.size && size < MAX_LANGUAGE &&
            (isalnum((unsigned char)word.data[size]) ||
             memchr(others, word.data[size], sizeof others - 1)))
         size++;

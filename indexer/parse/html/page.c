@@ -6,9 +6,9 @@
 #include "indexer/parse/outline/writer.h"
 
 enum {
-    MOST_REDIRECT = 400, /* bytes of text of a page that sends one away */
-    MOST_SEARCH = 800,   /* of a page that is there to search */
-    LEAST_LETTERS = 5    /* of an alphabetical index */
+    MAX_REDIRECT = 400, /* bytes of text of a page that sends one away */
+    MAX_SEARCH = 800,   /* of a page that is there to search */
+    MIN_LETTERS = 5    /* of an alphabetical index */
 };
 
 /* ---- Links to the neighbours ---- */
@@ -138,13 +138,13 @@ static bool title_is(const struct page_facts *facts,
 
 int page_role(const struct page_facts *facts)
 {
-    if (facts->refreshes && facts->text < MOST_REDIRECT)
+    if (facts->refreshes && facts->text < MAX_REDIRECT)
         return PAGE_REDIRECT;
-    if (facts->asks && facts->text < MOST_SEARCH &&
+    if (facts->asks && facts->text < MAX_SEARCH &&
         title_is(facts, is_search_title))
         return PAGE_SEARCH;
     bool lettered =
-        facts->letters >= LEAST_LETTERS && 2 * facts->linked >= facts->text;
+        facts->letters >= MIN_LETTERS && 2 * facts->linked >= facts->text;
     if ((facts->index_parts || lettered) && title_is(facts, is_index_title))
         return PAGE_INDEX;
     return PAGE_CONTENT;

@@ -11,12 +11,12 @@
  * A <dl> is a list of entries when a tool marked its terms as signatures
  * (Sphinx, Texinfo, SWI-Prolog), or when at least half of its terms have an
  * anchor of their own and are set as code, or read like an option, and a
- * meaning has at least LEAST_WORDS words on average, or when three of four have an
- * anchor and a meaning is as long as a section is (LEAST_LONG).  All others
+ * meaning has at least MIN_WORDS words on average, or when three of four have an
+ * anchor and a meaning is as long as a section is (MIN_LONG).  All others
  * (glossaries, terms with a line of meaning each) stay definitions in their
  * section. */
 
-enum { LEAST_WORDS = 15, LEAST_LONG = 40, MOST_LOOK = 64 };
+enum { MIN_WORDS = 15, MIN_LONG = 40, MAX_LOOK = 64 };
 
 static bool has_any_class(const xmlNode *element, const char *const *names)
 {
@@ -46,7 +46,7 @@ static bool is_signature(const xmlNode *term)
     static const char *const within[] = {"descname", "sig-name", NULL};
     if (has_any_class(term, own))
         return true;
-    int left = MOST_LOOK;
+    int left = MAX_LOOK;
     for (const xmlNode *at = dom_next(term, term, false); at && left--;
          at = dom_next(at, term, false))
         if (dom_is_element(at) && has_any_class(at, within))
@@ -161,8 +161,8 @@ static bool describes_names(const xmlNode *list)
         }
     }
     return terms &&
-           ((2 * named >= terms && words >= LEAST_WORDS * groups) ||
-            (4 * anchored >= 3 * terms && words >= LEAST_LONG * groups));
+           ((2 * named >= terms && words >= MIN_WORDS * groups) ||
+            (4 * anchored >= 3 * terms && words >= MIN_LONG * groups));
 }
 
 static bool is_glossary_term(const xmlNode *term)
@@ -210,7 +210,7 @@ static const struct head heads[] = {
 /* Does it hold an anchor whose name begins so? */
 static bool holds_anchor(const xmlNode *element, int tag, const char *prefix)
 {
-    int left = MOST_LOOK;
+    int left = MAX_LOOK;
     for (const xmlNode *at = dom_next(element, element, false); at && left--;
          at = dom_next(at, element, false)) {
         if (dom_tag(at) != tag)

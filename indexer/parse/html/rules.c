@@ -6,7 +6,7 @@
 #include "indexer/parse/html/classes.h"
 #include "indexer/parse/html/reference.h"
 
-enum { MOST_AROUND = 8 }; /* elements around a permalink that are looked at */
+enum { MAX_AROUND = 8 }; /* elements around a permalink that are looked at */
 
 /* ---- Elements ---- */
 
@@ -122,7 +122,7 @@ static const char *chrome_role(const xmlNode *element)
 static bool is_at_home(const xmlNode *link, const char *target)
 {
     const xmlNode *at = link;
-    for (int i = 0; i < MOST_AROUND && at && dom_is_element(at); i++) {
+    for (int i = 0; i < MAX_AROUND && at && dom_is_element(at); i++) {
         const char *id = dom_attribute(at, "id");
         int part = tags[dom_tag(at)];
         if (part == PART_HEADING || part == PART_TERM ||

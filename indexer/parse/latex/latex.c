@@ -5,7 +5,7 @@
 #include "indexer/parse/latex/latex_internal.h"
 #include "indexer/parse/text/sniff.h"
 
-enum { STEPS_A_BYTE = 200, LEAST_STEPS = 3000000 };
+enum { STEPS_A_BYTE = 200, MIN_STEPS = 3000000 };
 
 /* A document has a preamble; anything else is text from its first line on. */
 static bool begins_document(struct slice text)
@@ -154,7 +154,7 @@ int latex_parse(struct slice bytes, const struct latex_reader *reader,
     mem_reserve((void **)&tex->files, &tex->file_capacity, 1,
                 sizeof *tex->files);
     tex->files[tex->file_count++] = main;
-    tex->most_steps = LEAST_STEPS + STEPS_A_BYTE * bytes.size;
+    tex->max_steps = MIN_STEPS + STEPS_A_BYTE * bytes.size;
     d->is_document = begins_document(main.transcoded.text);
     d->in.silent = d->is_document;
     bool made = is_of_converter(main.transcoded.text);
@@ -170,9 +170,9 @@ int latex_parse(struct slice bytes, const struct latex_reader *reader,
         (*ret_tree)->page.role = PAGE_MADE;
     if (ret_reports) {
         buf_put_slice(ret_reports, buf_slice(&tex->reports));
-        if (tex->report_count > MOST_REPORTS)
+        if (tex->report_count > MAX_REPORTS)
             buf_printf(ret_reports, "... and %u more\n",
-                       tex->report_count - MOST_REPORTS);
+                       tex->report_count - MAX_REPORTS);
     }
     document_free(d);
     return rc;

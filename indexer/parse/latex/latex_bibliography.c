@@ -9,8 +9,8 @@
 #include "indexer/parse/latex/latex_internal.h"
 
 enum {
-    MOST_WORKS = 20000, /* of all files; the rest is left out */
-    MOST_PARTS = 24     /* of an entry */
+    MAX_WORKS = 20000, /* of all files; the rest is left out */
+    MAX_PARTS = 24     /* of an entry */
 };
 
 /* A piece of the file's text, and what is set before it. */
@@ -71,7 +71,7 @@ static struct slice name_at(struct slice text, size_t *at)
 static void add_part(struct work *work, struct part *parts, const char *before,
                      size_t from, size_t to)
 {
-    if (to <= from || work->count == MOST_PARTS)
+    if (to <= from || work->count == MAX_PARTS)
         return;
     parts[work->count] = (struct part){work->count ? before : "", from, to};
     work->count++;
@@ -81,7 +81,7 @@ static void add_work(struct document *d, struct work work,
                      const struct part *parts)
 {
     size_t size = work.count * sizeof *parts;
-    if (!work.key.size || !work.count || d->work_count >= MOST_WORKS)
+    if (!work.key.size || !work.count || d->work_count >= MAX_WORKS)
         return;
     work.parts = arena_alloc(&d->outline.arena, size);
     memcpy(work.parts, parts, size);
@@ -138,7 +138,7 @@ static struct part read_value(struct slice text, size_t *at)
 static void read_entry(struct document *d, uint16_t file, struct slice text,
                        size_t *at)
 {
-    struct part slots[SLOTS] = {{0}}, parts[MOST_PARTS];
+    struct part slots[SLOTS] = {{0}}, parts[MAX_PARTS];
     struct work work = {.file = file};
     skip_spaces(text, at);
     work.key = name_at(text, at);
@@ -239,7 +239,7 @@ static void read_biblatex_entry(struct document *d, uint16_t file,
                   {"journaltitle", ". "},
                   {"booktitle", ". "},
                   {"year", ", "}};
-    struct part key, group, parts[MOST_PARTS];
+    struct part key, group, parts[MAX_PARTS];
     struct work work = {.file = file};
     struct slice entry = {text.data, to};
     if (!group_at(entry, &from, &key))

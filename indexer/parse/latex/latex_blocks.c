@@ -3,11 +3,11 @@
 
 #include "indexer/parse/latex/latex_internal.h"
 
-enum { MOST_INDENT = 16, MOST_THEOREMS = 1000 };
+enum { MAX_INDENT = 16, MAX_THEOREMS = 1000 };
 
 static unsigned indent_of(unsigned depth)
 {
-    return 2 * (depth < MOST_INDENT ? depth : MOST_INDENT);
+    return 2 * (depth < MAX_INDENT ? depth : MAX_INDENT);
 }
 
 static struct writer *writer_of(struct document *d)
@@ -369,9 +369,9 @@ static void keep_theorem(struct document *d, struct slice name,
 {
     uint32_t symbol = tex_symbol(&d->tex, name);
     struct theorem *theorem = find_theorem(d, symbol);
-    if (!theorem && d->theorem_count == MOST_THEOREMS) {
+    if (!theorem && d->theorem_count == MAX_THEOREMS) {
         tex_report(&d->tex, call, "more than %d kinds of theorem",
-                   MOST_THEOREMS);
+                   MAX_THEOREMS);
         return;
     }
     if (!theorem) {

@@ -172,10 +172,10 @@ void document_flush(struct document *d)
 
 struct group *document_open(struct document *d, int kind, struct token token)
 {
-    if (d->group_count >= MOST_GROUPS) {
+    if (d->group_count >= MAX_GROUPS) {
         tex_report(&d->tex, token, "groups within groups without end");
         tex_abandon(&d->tex);
-        while (d->group_count > MOST_GROUPS / 2)
+        while (d->group_count > MAX_GROUPS / 2)
             document_close(d);
     }
     mem_reserve((void **)&d->groups, &d->group_capacity, d->group_count + 1,
@@ -272,13 +272,13 @@ struct group *document_open_argument(struct document *d, int kind,
 
 struct flow *document_open_flow(struct document *d, int kind, struct token call)
 {
-    if (d->flow_count == MOST_FLOWS)
+    if (d->flow_count == MAX_FLOWS)
         return NULL;
     document_open_argument(d, GROUP_FLOW, call);
     struct flow *flow = &d->flows[d->flow_count++];
     *flow = (struct flow){.kind = kind, .opened = call};
     d->in = (struct context){.kind = BLOCK_PARAGRAPH,
-                             .silent = d->in.silent || kind == FLOW_DROPPED};
+                             .silent = d->in.silent || kind == FLOW_BOILERPLATE};
     d->last = 0;
     return flow;
 }

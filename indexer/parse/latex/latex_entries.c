@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "indexer/parse/latex/latex_internal.h"
 
-enum { MOST_BRACES = 32 };
+enum { MAX_BRACES = 32 };
 
 /* How the macros that mark parts of a syntax print their argument. */
 static const struct {
@@ -19,7 +19,7 @@ static const struct {
 
 struct signature {
     struct buf text;
-    const char *close[MOST_BRACES];
+    const char *close[MAX_BRACES];
     size_t depth;
     const char *open, *next; /* of the argument that follows; NULL: braces */
 };
@@ -38,7 +38,7 @@ static bool mark(struct signature *s, struct slice name)
 static void put_brace(struct signature *s, bool open)
 {
     if (open) {
-        if (s->depth < MOST_BRACES)
+        if (s->depth < MAX_BRACES)
             s->close[s->depth] = s->next ? s->next : "}";
         s->depth++;
         buf_put_text(&s->text, s->next ? s->open : "{");
@@ -47,7 +47,7 @@ static void put_brace(struct signature *s, bool open)
     }
     bool opened = s->depth > 0;
     s->depth -= opened;
-    buf_put_text(&s->text, opened && s->depth < MOST_BRACES ? s->close[s->depth]
+    buf_put_text(&s->text, opened && s->depth < MAX_BRACES ? s->close[s->depth]
                                                              : "}");
 }
 

@@ -8,8 +8,8 @@
 #include "indexer/parse/latex/latex_internal.h"
 
 enum {
-    MOST_ENTRIES = 100000,
-    MOST_ENTRY = 200 /* bytes; what is longer names nothing */
+    MAX_ENTRIES = 100000,
+    MAX_ENTRY = 200 /* bytes; what is longer names nothing */
 };
 
 /* ---- The entry ---- */
@@ -100,8 +100,8 @@ static void run_index(struct tex *tex, const struct command *command,
     d->last = 0;
     tex_skip_before(tex, "o");
     tex_read_argument(tex, &entry);
-    bool wanted = !d->in.silent && d->flow_count < MOST_FLOWS &&
-                  d->entry_count < MOST_ENTRIES;
+    bool wanted = !d->in.silent && d->flow_count < MAX_FLOWS &&
+                  d->entry_count < MAX_ENTRIES;
     if (wanted && read_levels(d, &entry, call, &levels)) {
         tex_push(tex, levels);
         document_open_flow(d, FLOW_INDEX, call);
@@ -144,7 +144,7 @@ void index_end_entry(struct document *d, struct flow *flow)
 {
     struct slice text;
     struct span span;
-    if (!writer_take(&flow->writer, &text, &span) || text.size > MOST_ENTRY)
+    if (!writer_take(&flow->writer, &text, &span) || text.size > MAX_ENTRY)
         return;
     mem_reserve((void **)&d->entries, &d->entry_capacity, d->entry_count + 1,
                 sizeof *d->entries);

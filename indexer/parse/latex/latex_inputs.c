@@ -34,7 +34,7 @@ static uint16_t add_file(struct document *d, const struct buf *path,
         tex_report(tex, call, "%s: %s", path->data, err.message);
         return UINT16_MAX;
     }
-    tex->most_steps += 200 * file->bytes.size;
+    tex->max_steps += 200 * file->bytes.size;
     return (uint16_t)tex->file_count++;
 }
 
@@ -42,11 +42,11 @@ static uint16_t add_file(struct document *d, const struct buf *path,
 static bool may_ask(struct document *d, struct token call)
 {
     struct tex *tex = &d->tex;
-    if (d->reader && d->asked_count >= MOST_ASKED)
+    if (d->reader && d->asked_count >= MAX_ASKED)
         tex_report(tex, call, "it includes more than %d files; no more is read",
-                   MOST_ASKED);
-    else if (tex->file_depth >= MOST_FILE_DEPTH ||
-             tex->file_count >= MOST_FILES || !d->reader)
+                   MAX_ASKED);
+    else if (tex->file_depth >= MAX_FILE_DEPTH ||
+             tex->file_count >= MAX_FILES || !d->reader)
         tex_report(tex, call, "too many files within files");
     else
         return ++d->asked_count;

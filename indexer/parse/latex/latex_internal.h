@@ -54,7 +54,7 @@ enum flow_kind {
     FLOW_FOOTNOTE, /* stands after the paragraph */
     FLOW_CAPTION,
     FLOW_INDEX, /* an entry of the index */
-    FLOW_DROPPED
+    FLOW_BOILERPLATE
 };
 
 struct flow {
@@ -104,8 +104,8 @@ struct environment {
 };
 
 enum {
-    MOST_FLOWS = 200,
-    MOST_ASKED = 5000 /* times that a file is asked for */
+    MAX_FLOWS = 200,
+    MAX_ASKED = 5000 /* times that a file is asked for */
 };
 
 struct document {
@@ -115,7 +115,7 @@ struct document {
 
     struct group *groups;
     size_t group_count, group_capacity;
-    struct flow flows[MOST_FLOWS]; /* flows[0]: the body */
+    struct flow flows[MAX_FLOWS]; /* flows[0]: the body */
     size_t flow_count;
     struct context in;
     struct aside *asides;

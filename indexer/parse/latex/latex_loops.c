@@ -5,9 +5,9 @@
 #include "indexer/parse/latex/latex_internal.h"
 
 enum {
-    MOST_ROUNDS = 1000,
-    MOST_MADE = 1 << 20, /* tokens of all rounds */
-    MOST_NAMES = 9       /* \foreach \a/\b */
+    MAX_ROUNDS = 1000,
+    MAX_MADE = 1 << 20, /* tokens of all rounds */
+    MAX_NAMES = 9       /* \foreach \a/\b */
 };
 
 /* \loop ... \repeat */
@@ -54,7 +54,7 @@ static void run_whiledo(struct tex *tex, const struct command *command,
     (void)command;
     tex_read_argument(tex, &test);
     tex_read_argument(tex, &body);
-    tex->burst += MOST_BURST / MOST_ROUNDS;
+    tex->burst += MAX_BURST / MAX_ROUNDS;
     add_group(&list, &test, call);
     tex_push(tex, list);
     if (condition_test(tex, call)) {
@@ -73,7 +73,7 @@ static void run_whiledo(struct tex *tex, const struct command *command,
  * Things: The Foreach Statement") ---- */
 
 struct foreach {
-    uint32_t names[MOST_NAMES];
+    uint32_t names[MAX_NAMES];
     size_t name_count;
     struct tokens items, body, made;
     struct token call;
@@ -111,7 +111,7 @@ static bool read_head(struct tex *tex, struct foreach *f)
     struct token token;
     while ((token = tex_next_solid(tex)).cat == CAT_NAME ||
            token_is(token, CAT_OTHER, '/'))
-        if (token.cat == CAT_NAME && f->name_count < MOST_NAMES)
+        if (token.cat == CAT_NAME && f->name_count < MAX_NAMES)
             f->names[f->name_count++] = token.value;
     tex_unread(tex, token);
     tex_skip_before(tex, "o");
@@ -159,7 +159,7 @@ static void put_round(struct tex *tex, struct foreach *f,
 {
     struct token token = f->call;
     struct tokens round = {0};
-    if (f->rounds++ >= MOST_ROUNDS || f->made.count > MOST_MADE)
+    if (f->rounds++ >= MAX_ROUNDS || f->made.count > MAX_MADE)
         return;
     token.flags |= TOKEN_MADE;
     size_t at = 0;
@@ -193,7 +193,7 @@ static void put_numbers(struct tex *tex, struct foreach *f, int64_t to)
                    : to < f->last[1] ? -1
                                      : 1;
     for (int64_t n = f->last[1] + step;
-         step && (step > 0 ? n < to : n > to) && f->rounds < MOST_ROUNDS;
+         step && (step > 0 ? n < to : n > to) && f->rounds < MAX_ROUNDS;
          n += step) {
         struct buf text = {0};
         struct tokens digits = {0};
@@ -261,7 +261,7 @@ static void run_foreach(struct tex *tex, const struct command *command,
         put_rounds(tex, &f);
         tex->steps += f.made.count;
         tex->burst += f.made.count / 16;
-        if (tex->burst > MOST_BURST)
+        if (tex->burst > MAX_BURST)
             tex_report(tex, call, "\\foreach goes on without end");
         else {
             tex_push(tex, f.made);

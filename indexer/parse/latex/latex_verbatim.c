@@ -4,7 +4,7 @@
 #include "indexer/parse/latex/latex_internal.h"
 #include "base/text.h"
 
-enum { MOST_INLINE = 2000 };
+enum { MAX_INLINE = 2000 };
 
 /* ---- From tokens ---- */
 
@@ -314,7 +314,7 @@ static void read_inline(struct document *d, struct token open,
         close = '}';
         cat = CAT_END;
     }
-    for (size_t i = 0; i < MOST_INLINE; i++) {
+    for (size_t i = 0; i < MAX_INLINE; i++) {
         struct token token = tex_next(&d->tex);
         if (tex_at_end(&d->tex, token))
             break;

@@ -5,8 +5,8 @@
 #include "base/text.h"
 
 enum {
-    MOST_SIGNATURE = 200,    /* bytes of an entry's title */
-    MOST_COMPARED = 50000000 /* references, to find those to footnotes */
+    MAX_SIGNATURE = 200,    /* bytes of an entry's title */
+    MAX_COMPARED = 50000000 /* references, to find those to footnotes */
 };
 
 /* Appends a place to one of the arrays and yields it. */
@@ -39,7 +39,7 @@ void outline_free(struct outline *o)
     arena_free(&o->arena);
     free(o->nodes);
     free(o->blocks);
-    free(o->dropped);
+    free(o->boilerplate);
     free(o->anchors);
     free(o->refs);
     free(o->origins);
@@ -76,9 +76,9 @@ void outline_close(struct outline *o)
 }
 
 /* Leaves the path where `least` of it or a heading above `level` is last. */
-static void cut(struct outline *o, size_t least, int level)
+static void cut(struct outline *o, size_t min, int level)
 {
-    while (o->path_count > least && o->path[o->path_count - 1].level >= level)
+    while (o->path_count > min && o->path[o->path_count - 1].level >= level)
         o->path_count--;
 }
 
@@ -154,24 +154,24 @@ static void descend(struct outline *o, struct outline_node node,
     for (size_t i = first_ref; i < o->ref_count; i++)
         o->refs[i].node = index;
     for (size_t i = o->dropped_count;
-         i > 0 && o->dropped[i - 1].span.from >= node.span.from; i--)
-        o->dropped[i - 1].node = index;
+         i > 0 && o->boilerplate[i - 1].span.from >= node.span.from; i--)
+        o->boilerplate[i - 1].node = index;
     struct outline_step *step = APPEND(o, path, path_count, path_capacity);
     *step = (struct outline_step){index,
                                   node.entry ? TREE_LEVEL_ENTRY : node.level};
     add_origin(o, index, node.span);
 }
 
-/* The beginning of a signature, at most MOST_SIGNATURE bytes of whole words. */
+/* The beginning of a signature, at most MAX_SIGNATURE bytes of whole words. */
 static struct slice shorten(struct slice text)
 {
-    if (text.size <= MOST_SIGNATURE)
+    if (text.size <= MAX_SIGNATURE)
         return text;
-    size_t size = MOST_SIGNATURE;
+    size_t size = MAX_SIGNATURE;
     while (size && text.data[size] != ' ')
         size--;
     if (!size)
-        size = MOST_SIGNATURE;
+        size = MAX_SIGNATURE;
     while (size && (text.data[size] & 0xC0) == 0x80)
         size--;
     return (struct slice){text.data, size};
@@ -228,12 +228,12 @@ void outline_block(struct outline *o, int kind, struct slice text,
     o->fresh = o->anchor_count;
 }
 
-void outline_dropped(struct outline *o, struct slice text, const char *why,
+void outline_boilerplate(struct outline *o, struct slice text, const char *why,
                      struct span span)
 {
-    struct outline_block *dropped =
-        APPEND(o, dropped, dropped_count, dropped_capacity);
-    *dropped = (struct outline_block){current(o), BLOCK_PARAGRAPH,
+    struct outline_block *boilerplate =
+        APPEND(o, boilerplate, dropped_count, dropped_capacity);
+    *boilerplate = (struct outline_block){current(o), BLOCK_PARAGRAPH,
                                       keep(o, text), slice_of(why), span,
                                       o->file};
 }
@@ -241,10 +241,10 @@ void outline_dropped(struct outline *o, struct slice text, const char *why,
 void outline_drop_content(struct outline *o, const char *why)
 {
     for (size_t i = 0; i < o->block_count; i++) {
-        struct outline_block *dropped =
-            APPEND(o, dropped, dropped_count, dropped_capacity);
-        *dropped = o->blocks[i];
-        dropped->info = slice_of(why);
+        struct outline_block *boilerplate =
+            APPEND(o, boilerplate, dropped_count, dropped_capacity);
+        *boilerplate = o->blocks[i];
+        boilerplate->info = slice_of(why);
     }
 }
 
@@ -273,7 +273,7 @@ static bool leads_to(struct slice url, struct slice name)
 
 bool outline_turn(struct outline *o, struct slice name)
 {
-    for (size_t i = 0; i < o->ref_count && o->compared < MOST_COMPARED; i++) {
+    for (size_t i = 0; i < o->ref_count && o->compared < MAX_COMPARED; i++) {
         o->compared++;
         if (!leads_to(o->refs[i].url, name))
             continue;
@@ -392,8 +392,8 @@ void outline_emit(const struct outline *o, struct slice page_title,
     emit_origins(o, &e, page_span);
     if (part == OUTLINE_CONTENT)
         emit_content(o, &e);
-    else if (part == OUTLINE_DROPPED)
-        emit_blocks(&e, o->dropped, o->dropped_count);
+    else if (part == OUTLINE_BOILERPLATE)
+        emit_blocks(&e, o->boilerplate, o->dropped_count);
     for (size_t i = 0; i < o->anchor_count; i++) {
         const struct outline_anchor *anchor = &o->anchors[i];
         uint32_t node = place_of(&e, anchor->node);

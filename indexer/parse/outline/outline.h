@@ -74,7 +74,7 @@ struct outline {
     struct outline_block *blocks;
     size_t block_count, block_capacity;
     bool keeps_dropped;
-    struct outline_block *dropped; /* what is read, but no content */
+    struct outline_block *boilerplate; /* what is read, but no content */
     size_t dropped_count, dropped_capacity;
     struct outline_anchor *anchors;
     size_t anchor_count, anchor_capacity;
@@ -116,7 +116,7 @@ void outline_settle(struct outline *outline);
 /* These go to the node that is being read. */
 void outline_block(struct outline *outline, int kind, struct slice text,
                    struct slice info, struct span span);
-void outline_dropped(struct outline *outline, struct slice text,
+void outline_boilerplate(struct outline *outline, struct slice text,
                      const char *why, struct span span);
 /* All blocks so far are none of the page's content. */
 void outline_drop_content(struct outline *outline, const char *why);
@@ -132,7 +132,7 @@ void outline_return(struct outline *outline);
  * has but one heading at the top (or its first reads like the page's title),
  * that heading is.  `part`: with blocks and references, with what was dropped
  * as blocks, or with nothing. */
-enum outline_part { OUTLINE_BARE, OUTLINE_CONTENT, OUTLINE_DROPPED };
+enum outline_part { OUTLINE_BARE, OUTLINE_CONTENT, OUTLINE_BOILERPLATE };
 void outline_emit(const struct outline *outline, struct slice page_title,
                   struct span page_span, enum outline_part part,
                   struct tree *tree);

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "indexer/parse/text/entity.h"
 
-enum { MOST_LABEL = 24, REPLACEMENT = 0xFFFD };
+enum { MAX_LABEL = 24, REPLACEMENT = 0xFFFD };
 
 /* Read as browsers do, so by the larger set where one contains another:
  * ISO-8859-1 by windows-1252, GB2312 by GB18030, KS C 5601 by UHC.  NULL: not
@@ -173,11 +173,11 @@ static bool loaded[ENCODINGS];
 
 int charset_find(struct slice label)
 {
-    char key[MOST_LABEL + 1];
+    char key[MAX_LABEL + 1];
     size_t size = 0, at = 0;
     if (label.size > 2 && (label.data[0] | 32) == 'x' && label.data[1] == '-')
         at = 2;
-    for (; at < label.size && size < MOST_LABEL; at++)
+    for (; at < label.size && size < MAX_LABEL; at++)
         if (isalnum((unsigned char)label.data[at]))
             key[size++] = (char)tolower((unsigned char)label.data[at]);
     key[size] = '\0';
@@ -286,7 +286,7 @@ static size_t decode_utf16(struct slice bytes, size_t at, bool big,
 }
 
 /* Bytes of the shortest character that may begin here. */
-static size_t least_step(int encoding, struct slice bytes, size_t at)
+static size_t min_step(int encoding, struct slice bytes, size_t at)
 {
     switch (encoding) {
     case ENCODING_SHIFT_JIS: return 1;
@@ -303,8 +303,8 @@ static size_t least_step(int encoding, struct slice bytes, size_t at)
 static size_t decode_wide(int encoding, struct slice bytes, size_t at,
                           char ret_text[8], size_t *ret_size)
 {
-    size_t left = bytes.size - at, most = left < 4 ? left : 4;
-    for (size_t step = least_step(encoding, bytes, at); step <= most; step++) {
+    size_t left = bytes.size - at, max = left < 4 ? left : 4;
+    for (size_t step = min_step(encoding, bytes, at); step <= max; step++) {
         int size = convert(opened[encoding], bytes.data + at, step,
                            encoding == ENCODING_BIG5, ret_text);
         if (!size)

@@ -9,7 +9,7 @@
 #include "base/text.h"
 
 /* The longest name, "CounterClockwiseContourIntegral". */
-enum { MOST_NAME = 32 };
+enum { MAX_NAME = 32 };
 
 unsigned entity_windows_1252(unsigned byte)
 {
@@ -68,7 +68,7 @@ static size_t decode_number(const char *text, size_t size, char ret_bytes[8],
 /* ---- By name: gumbo knows the 2,231 of them ---- */
 
 struct name {
-    char text[MOST_NAME + 2]; /* without '&', with ';' if there is one */
+    char text[MAX_NAME + 2]; /* without '&', with ';' if there is one */
     unsigned char size;       /* 0: the place is free */
     unsigned char used;       /* bytes of the reference, '&' and all */
     unsigned char decoded_size;
@@ -103,7 +103,7 @@ static void release(void *user, void *pointer)
 
 static void resolve(struct name *name)
 {
-    char text[MOST_NAME + 4] = "x&";
+    char text[MAX_NAME + 4] = "x&";
     memcpy(text + 2, name->text, name->size);
     size_t size = name->size + 1U;
     GumboOptions options = kGumboDefaultOptions;
@@ -142,7 +142,7 @@ size_t entity_decode(const char *text, size_t size, char ret_bytes[8],
     if (size > 1 && text[1] == '#')
         return decode_number(text, size, ret_bytes, ret_size);
     size_t end = 1;
-    while (end < size && end <= MOST_NAME && is_name_byte(text[end]))
+    while (end < size && end <= MAX_NAME && is_name_byte(text[end]))
         end++;
     if (end < 3)
         return 0;

@@ -110,7 +110,7 @@ static size_t tag_end(const char *data, size_t at, size_t end,
             at++;
             continue;
         }
-        if (tag->attributes++ == MOST_ATTRIBUTES)
+        if (tag->attributes++ == MAX_ATTRIBUTES)
             tag->surplus = at;
         size_t name_end;
         at = attribute_end(data, at, end, &name_end);

@@ -19,7 +19,7 @@ struct source {
 };
 
 /* Attributes of a tag that are read. */
-enum { MOST_ATTRIBUTES = 256 };
+enum { MAX_ATTRIBUTES = 256 };
 
 enum markup_kind { MARKUP_OPEN, MARKUP_CLOSE, MARKUP_OTHER };
 
@@ -30,7 +30,7 @@ struct markup {
     struct slice name; /* of the element, as written */
     bool closed;       /* ends in "/>" */
     unsigned attributes;
-    size_t surplus; /* where those beyond MOST_ATTRIBUTES begin; 0: none */
+    size_t surplus; /* where those beyond MAX_ATTRIBUTES begin; 0: none */
 };
 
 /* What the text of an element may hold. */

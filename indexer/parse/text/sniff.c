@@ -197,9 +197,9 @@ static int find_encoding(struct slice bytes, size_t *ret_begin,
 
 static int check_bytes(struct slice bytes, const char *kind, struct err *err)
 {
-    if (bytes.size > PARSER_MOST_BYTES)
+    if (bytes.size > PARSER_MAX_BYTES)
         return err_set(err, ERR_LIMIT, "larger than %d MiB",
-                       PARSER_MOST_BYTES >> 20);
+                       PARSER_MAX_BYTES >> 20);
     const char *what = other_format(bytes.data, bytes.size);
     if (what)
         return err_set(err, ERR_FORMAT, "not %s file: %s", kind, what);

@@ -53,10 +53,10 @@ void verify_fault(struct verification *v, int table, enum remedy remedy,
                   const char *place, const char *format, ...)
 {
     struct verify_report *report = &v->report;
-    if (report->fault_count++ >= MOST_FAULTS)
+    if (report->fault_count++ >= MAX_FAULTS)
         return;
     if (!report->faults)
-        report->faults = mem_alloc(MOST_FAULTS * sizeof *report->faults);
+        report->faults = mem_alloc(MAX_FAULTS * sizeof *report->faults);
     va_list args;
     va_start(args, format);
     report->faults[report->described++] = (struct fault){
@@ -71,9 +71,9 @@ void verify_fault(struct verification *v, int table, enum remedy remedy,
 void verify_add_report(struct verify_report *to, struct verify_report *from)
 {
     if (from->described && !to->faults)
-        to->faults = mem_alloc(MOST_FAULTS * sizeof *to->faults);
+        to->faults = mem_alloc(MAX_FAULTS * sizeof *to->faults);
     for (size_t i = 0; i < from->described; i++) {
-        if (to->described < MOST_FAULTS)
+        if (to->described < MAX_FAULTS)
             to->faults[to->described++] = from->faults[i];
         else
             fault_free(&from->faults[i]);
@@ -133,14 +133,14 @@ void verify_node_place(const struct verification *v, uint32_t node,
 
 static int by_number(const void *a, const void *b)
 {
-    const struct volume_id *x = a, *y = b;
+    const struct view_id *x = a, *y = b;
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
 uint32_t verify_find(const struct verification *v, uint64_t id)
 {
-    struct volume_id key = {.id = id};
-    const struct volume_id *found =
+    struct view_id key = {.id = id};
+    const struct view_id *found =
         bsearch(&key, v->by_id, v->outline->count, sizeof key, by_number);
     return found ? found->node : (uint32_t)TREE_NONE;
 }
@@ -178,12 +178,12 @@ static int check_unchanged(struct verification *v, struct err *err)
     return code;
 }
 
-static int find_volume(struct verification *v, struct err *err)
+static int find_view(struct verification *v, struct err *err)
 {
-    for (size_t i = 0; i < v->shelf->count; i++)
-        if (v->shelf->volumes[i]->manual.id == v->manual.id)
-            v->volume = v->shelf->volumes[i];
-    return v->volume && v->volume->manual.generation != v->manual.generation
+    for (size_t i = 0; i < v->snapshot->count; i++)
+        if (v->snapshot->views[i]->manual.id == v->manual.id)
+            v->view = v->snapshot->views[i];
+    return v->view && v->view->manual.generation != v->manual.generation
                ? err_set(err, ERR_STALE, "%s has just changed", v->manual.name)
                : 0;
 }
@@ -225,7 +225,7 @@ static void check_id(struct verification *v, uint32_t i, uint64_t next)
 {
     uint64_t id = v->by_id[i].id;
     bool twice = i && id == v->by_id[i - 1].id;
-    bool possible = !twice && id && id <= MOST_NODE_NUMBER;
+    bool possible = !twice && id && id <= MAX_NODE_NUMBER;
     char place[128];
     if (possible && id < next)
         return;
@@ -250,7 +250,7 @@ static int check_ids(struct verification *v, struct err *err)
     store_end(txn);
     v->by_id = mem_alloc(outline->count * sizeof *v->by_id);
     for (uint32_t n = 0; n < outline->count; n++)
-        v->by_id[n] = (struct volume_id){outline->nodes[n].id, n};
+        v->by_id[n] = (struct view_id){outline->nodes[n].id, n};
     qsort(v->by_id, outline->count, sizeof *v->by_id, by_number);
     for (uint32_t i = 0; i < outline->count; i++)
         check_id(v, i, next);
@@ -308,7 +308,7 @@ static int drop(struct verification *v, struct err *err)
 static void verification_free(struct verification *v)
 {
     if (v->plan.nodes)
-        plan_free(&v->plan, v->volume);
+        plan_free(&v->plan, v->view);
     for (size_t i = 0; i < v->file_count; i++)
         file_free(&v->files[i]);
     free(v->files);
@@ -320,7 +320,7 @@ static void verification_free(struct verification *v)
     manual_free(&v->manual);
     buf_free(&v->record);
     buf_free(&v->doomed);
-    shelf_release(v->shelf);
+    snapshot_unref(v->snapshot);
     verify_report_free(&v->report);
 }
 
@@ -330,13 +330,13 @@ int verify_manual(const struct verify_options *options, uint32_t manual,
     struct verification v = {.options = options};
     char key[4];
     key_u32(key, manual);
-    v.shelf = library_shelf(options->library);
+    v.snapshot = library_snapshot(options->library);
     int code = read_record(&v, manual, &v.record, err);
     if (!code)
         code = manual_read((struct slice){key, sizeof key},
                            buf_slice(&v.record), &v.manual, err);
     if (!code)
-        code = find_volume(&v, err);
+        code = find_view(&v, err);
     if (!code && v.manual.generation)
         code = verify_all(&v, err);
     if (!code && options->drop && v.report.fault_count)

@@ -35,7 +35,7 @@ struct fault {
     char *remedy; /* what to do */
 };
 
-enum { MOST_FAULTS = 200 }; /* that are described; all are counted */
+enum { MAX_FAULTS = 200 }; /* that are described; all are counted */
 
 struct verify_report {
     struct fault *faults; /* [described] */

@@ -169,18 +169,18 @@ static void take_content(struct verification *v, struct lexical_delta *delta,
                          uint32_t n, const struct node *content)
 {
     const struct node *node = &v->outline->nodes[n];
-    uint32_t dropped = node->dropped_count;
+    uint32_t boilerplate = node->dropped_count;
     char place[128];
     if (!hash_equal(node->own,
-                    tree_hash_kept(content->own, node->dropped, dropped))) {
+                    tree_hash_kept(content->own, node->boilerplate, boilerplate))) {
         verify_node_place(v, n, place);
         verify_fault(v, TABLE_OUTLINES, REMEDY_FORCE, place,
                      "its hash is not that of its text");
     }
-    if (dropped && node->dropped[dropped - 1] >= content->block_count) {
+    if (boilerplate && node->boilerplate[boilerplate - 1] >= content->block_count) {
         verify_node_place(v, n, place);
         verify_fault(v, TABLE_OUTLINES, REMEDY_FORCE, place,
-                     "it leaves out block %u of %u", node->dropped[dropped - 1],
+                     "it leaves out block %u of %u", node->boilerplate[boilerplate - 1],
                      content->block_count);
         return;
     }

@@ -16,17 +16,17 @@ struct digest {
 struct verification {
     const struct verify_options *options;
     struct verify_report report;
-    struct shelf *shelf;         /* keeps what is read from being collected */
-    const struct volume *volume; /* NULL: not on the shelf */
+    struct snapshot *snapshot;         /* keeps what is read from being collected */
+    const struct view *view; /* NULL: not on the snapshot */
     struct buf record;           /* of the manual, as it was at first */
     struct manual manual;
     struct tree *outline;    /* NULL: it cannot be read */
-    struct volume_id *by_id; /* [outline->count] ascending */
+    struct view_id *by_id; /* [outline->count] ascending */
     struct file *files;      /* [file_count] sorted by path */
     size_t file_count, file_capacity;
     struct file **file_of;      /* [outline->file_count] NULL: no record */
     struct digest *kept, *made; /* [outline->count] */
-    struct making making;
+    struct build build;
     struct plan plan;  /* nodes NULL: no plan is at hand */
     struct buf doomed; /* table, key of damaged records */
     bool has_delta;    /* of its vectors */
@@ -65,7 +65,7 @@ uint32_t verify_find(const struct verification *v, uint64_t id);
 bool verify_read_counter(struct store_txn *txn, const char *name,
                          uint64_t *ret_next);
 /* A greater one is damage, and no reason to go on from it. */
-#define MOST_NODE_NUMBER (UINT64_MAX / 2)
+#define MAX_NODE_NUMBER (UINT64_MAX / 2)
 
 /* verify_content.c: files, outline, trees, postings, segments' texts. */
 int verify_content(struct verification *v, struct err *err);

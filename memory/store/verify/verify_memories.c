@@ -37,7 +37,7 @@ static bool are_current(struct verification *v, struct err *err)
     const struct verify_options *o = v->options;
     struct store_txn *txn;
     struct vector_table base = {0}, delta = {0};
-    if (!o->facts || !v->volume || store_read(o->store, &txn, err))
+    if (!o->facts || !v->view || store_read(o->store, &txn, err))
         return false;
     bool found = !vectors_heads(txn, v->manual.id, &base, &delta, err);
     const struct vector_table *newest = vectors_newest(&base, &delta);
@@ -56,16 +56,16 @@ int verify_plan(struct verification *v, struct err *err)
     struct err ignored;
     if (!are_current(v, &ignored))
         return 0;
-    v->making = (struct making){.shelf = v->shelf,
-                                .volume = v->volume,
+    v->build = (struct build){.snapshot = v->snapshot,
+                                .view = v->view,
                                 .facts = *o->facts,
                                 .policy = o->policy,
                                 .cancel = o->cancel,
                                 .only_look = true};
     if (!o->facts->recalls)
-        v->making.policy.recall = RECALL_OFF;
+        v->build.policy.recall = RECALL_OFF;
     v->report.by_model = true;
-    return plan_make(&v->making, &v->plan, err);
+    return plan_make(&v->build, &v->plan, err);
 }
 
 /* ---- Segments ---- */
@@ -80,7 +80,7 @@ static bool fits(const struct segment *segment, const struct buf *text)
 void verify_segments(struct verification *v, uint32_t node,
                      const struct node *content)
 {
-    if (!v->plan.nodes || node >= v->volume->outline->count)
+    if (!v->plan.nodes || node >= v->view->outline->count)
         return;
     const struct node_plan *plan = &v->plan.nodes[node];
     struct buf text = {0};
@@ -102,7 +102,7 @@ void verify_segments(struct verification *v, uint32_t node,
 
 static bool lacks_segments(const struct verification *v)
 {
-    for (uint32_t n = 0; n < v->volume->outline->count; n++)
+    for (uint32_t n = 0; n < v->view->outline->count; n++)
         if (!v->plan.nodes[n].segments.count)
             return true;
     return false;
@@ -267,7 +267,7 @@ static bool are_named(const struct verification *v,
 {
     uint32_t count, at = 0;
     struct hash128 *names =
-        plan_names(&v->plan, v->volume->outline->count, &count);
+        plan_names(&v->plan, v->view->outline->count, &count);
     for (uint32_t i = 0; i < table->name_count && at < count; i++)
         at += hash_equal(names[at], table->names[i]);
     free(names);
@@ -278,7 +278,7 @@ static bool are_named(const struct verification *v,
 static void compare_with_plan(struct verification *v,
                               const struct vector_table *table)
 {
-    const struct tree *outline = v->volume->outline;
+    const struct tree *outline = v->view->outline;
     uint32_t rows = 0;
     bool same = table->node_count == outline->count, named = true;
     if (lacks_segments(v))
@@ -311,7 +311,7 @@ static void check_table(struct verification *v,
         vectors_fault(v, "they are of a generation that never was");
     if ((table->keys &&
          !are_unit(table->keys, table->row_count, table->width)) ||
-        !are_unit(table->wholes, table->node_count, table->width))
+        !are_unit(table->subtrees, table->node_count, table->width))
         vectors_fault(v, "some are not of unit length");
     if (v->plan.nodes)
         compare_with_plan(v, table);
@@ -323,20 +323,20 @@ static int check_making(void *context, struct slice key, struct slice value,
 {
     struct verification *v = context;
     (void)err;
-    if (key.size == 13 && key.data[4] >= MAKING_TREES &&
-        key.data[4] <= MAKING_MEMORIES && value.size && value.size % 16 == 0)
+    if (key.size == 13 && key.data[4] >= UNFINISHED_TREES &&
+        key.data[4] <= UNFINISHED_MEMORIES && value.size && value.size % 16 == 0)
         return 0;
-    verify_fault(v, TABLE_MAKINGS, REMEDY_REPAIR, v->manual.name,
+    verify_fault(v, TABLE_UNFINISHED, REMEDY_REPAIR, v->manual.name,
                  "a list of what was being made is damaged");
-    verify_doom(v, TABLE_MAKINGS, key);
+    verify_doom(v, TABLE_UNFINISHED, key);
     return 0;
 }
 
-static int check_makings(struct verification *v, struct err *err)
+static int check_unfinished(struct verification *v, struct err *err)
 {
     char key[4];
     key_u32(key, v->manual.id);
-    return table_walk(v->options->store, TABLE_MAKINGS,
+    return table_walk(v->options->store, TABLE_UNFINISHED,
                       (struct slice){key, sizeof key}, v->options->cancel,
                       check_making, v, err);
 }
@@ -344,7 +344,7 @@ static int check_makings(struct verification *v, struct err *err)
 /* Of the nodes that there are, whose vectors are wanted. */
 static uint64_t *ids_of(const struct verification *v, uint32_t *ret_count)
 {
-    const struct tree *outline = v->volume ? v->volume->outline : NULL;
+    const struct tree *outline = v->view ? v->view->outline : NULL;
     uint32_t count = outline ? outline->count : 0;
     uint64_t *ids = mem_alloc(count * sizeof *ids);
     for (uint32_t n = 0; n < count; n++)
@@ -359,7 +359,7 @@ int verify_vectors(struct verification *v, struct err *err)
     struct store_txn *txn;
     struct slice delta;
     struct vector_table table = {0};
-    int code = check_makings(v, err);
+    int code = check_unfinished(v, err);
     if (!code)
         code = store_read(v->options->store, &txn, err);
     if (code)

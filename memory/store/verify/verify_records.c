@@ -8,10 +8,10 @@
 enum { MANUAL_NUMBERS, EPOCHS, NODE_NUMBERS, COUNTERS };
 static const struct {
     const char *name;
-    uint64_t most; /* a greater one is damage, and no reason to go on from it */
+    uint64_t max; /* a greater one is damage, and no reason to go on from it */
 } counters[COUNTERS] = {{"next-manual", UINT32_MAX / 2},
                         {"next-epoch", UINT32_MAX / 2},
-                        {"next-node", MOST_NODE_NUMBER}};
+                        {"next-node", MAX_NODE_NUMBER}};
 
 struct named {
     char *name;
@@ -87,7 +87,7 @@ static int use_node_numbers(struct records *records, const struct named *manual,
     if (code)
         return 0;
     for (uint32_t n = 0; n < outline->count; n++)
-        if (outline->nodes[n].id <= counters[NODE_NUMBERS].most)
+        if (outline->nodes[n].id <= counters[NODE_NUMBERS].max)
             use_number(records, NODE_NUMBERS, outline->nodes[n].id);
     tree_free(outline);
     return 0;
@@ -135,7 +135,7 @@ static int mend_counters(const struct records *records, struct store_txn *txn,
         uint64_t next, used = records->used[c];
         bool fine =
             verify_read_counter(txn, counters[c].name, &next) && next > used;
-        if (fine || used > counters[c].most)
+        if (fine || used > counters[c].max)
             continue;
         next = used + 1;
         code = table_put(txn, TABLE_META, slice_of(counters[c].name),

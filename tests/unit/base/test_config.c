@@ -202,7 +202,7 @@ static void sockets_have_a_place_and_a_limit(void **state)
     setenv("LECTERN_SOCKET", "/a/b", 1);
     protocol_default_socket(&path);
     assert_string_equal(path.data, "/a/b");
-    while (path.size < PROTOCOL_MOST_PATH)
+    while (path.size < PROTOCOL_MAX_PATH)
         buf_put_byte(&path, 'x');
     assert_int_equal(protocol_check_path(path.data, NULL), 0);
     buf_put_byte(&path, 'x');
@@ -219,7 +219,7 @@ static void nearest_words_are_near(void **state)
     } cases[] = {{"serach", "search"}, {"stat", "status"}, {"x", NULL},
                  {"openn", "open"},    {"zebra", NULL},    {"", NULL}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct nearest nearest = nearest_to(cases[i].typed);
+        struct nearest nearest = suggest_nearest(cases[i].typed);
         nearest_try(&nearest, "search");
         nearest_try(&nearest, "status");
         nearest_try(&nearest, "open");

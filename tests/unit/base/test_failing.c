@@ -14,7 +14,7 @@
 #include "daemon/engine/engine.h"
 
 #define MODEL "tests/golden/models/memory"
-enum { STOP_MS = 60000, MOST_WIDTH = 64, PLENTY = 1 << 30 };
+enum { STOP_MS = 60000, MAX_WIDTH = 64, PLENTY = 1 << 30 };
 
 /* ---- The device ---- */
 
@@ -44,32 +44,32 @@ static bool is_lost_after(atomic_int *times)
     return atomic_load(&is_lost);
 }
 
-static int product(struct kernel_run *run, float *out, const float *a,
+static int matmul(struct kernel_run *run, float *out, const float *a,
                    const struct kernel_weight *w, size_t m, bool add)
 {
     return is_lost_after(&left)
-               ? KERNEL_LOST
-               : kernels_cpu()->product(run, out, a, w, m, add);
+               ? KERNEL_DEVICE_FAILED
+               : kernels_cpu()->matmul(run, out, a, w, m, add);
 }
 
 static atomic_int choices; /* lists of logits until it is lost; as `left` */
 
-static int likeliest(struct kernel_run *run, struct kernel_likeliest *host_ret,
+static int top_k(struct kernel_run *run, struct kernel_top_k *host_ret,
                      const float *logits, size_t n, float beta)
 {
     return is_lost_after(&choices)
-               ? KERNEL_LOST
-               : kernels_cpu()->likeliest(run, host_ret, logits, n, beta);
+               ? KERNEL_DEVICE_FAILED
+               : kernels_cpu()->top_k(run, host_ret, logits, n, beta);
 }
 
 /* What is allocated, with its size in the line before. */
 enum { LINE = 64 };
-static atomic_size_t taken, peak, most;
+static atomic_size_t taken, peak, max;
 
 static void *allocate(struct kernel_run *run, size_t bytes)
 {
     size_t now = atomic_fetch_add(&taken, bytes) + bytes;
-    char *memory = now <= atomic_load(&most)
+    char *memory = now <= atomic_load(&max)
                        ? kernels_cpu()->allocate(run, bytes + LINE)
                        : NULL;
     if (!memory) {
@@ -102,7 +102,7 @@ static int lose(struct kernel_run *run, void *to, const void *host,
     (void)host;
     (void)bytes;
     atomic_store(&is_lost, true);
-    return KERNEL_LOST;
+    return KERNEL_DEVICE_FAILED;
 }
 
 static const struct kernels *find(const char **ret_reason)
@@ -119,11 +119,11 @@ static int make_device(void **state)
     table.name = "cuda";
     table.device = device_of;
     table.lost = lost;
-    table.product = product;
-    table.likeliest = likeliest;
+    table.matmul = matmul;
+    table.top_k = top_k;
     table.allocate = allocate;
     table.release = release;
-    atomic_store(&most, SIZE_MAX);
+    atomic_store(&max, SIZE_MAX);
     atomic_store(&is_lost, false);
     atomic_store(&left, -1);
     atomic_store(&choices, -1);
@@ -152,21 +152,21 @@ static void stop(struct engine *engine)
 static void check_backend(struct engine *engine, const char *backend)
 {
     struct engine_state state;
-    engine_hold(engine);
+    engine_ref(engine);
     engine_state(engine, &state);
     assert_true(state.open);
     assert_string_equal(state.facts.backend, backend);
-    engine_release(engine);
+    engine_unref(engine);
 }
 
 static int ask(struct engine *engine, struct err *err)
 {
     struct engine_prompt prompt = {.text = slice_of("A vacuum frees"),
-                                   .most = 12};
+                                   .max = 12};
     struct engine_answer answer = {.text = {0}};
-    engine_hold(engine);
+    engine_ref(engine);
     int code = engine_generate(engine, &prompt, &answer, err);
-    engine_release(engine);
+    engine_unref(engine);
     buf_free(&answer.text);
     return code;
 }
@@ -194,7 +194,7 @@ struct worker {
 static int embed(struct worker *worker)
 {
     struct engine_embedder e;
-    float key[MOST_WIDTH], vector[MOST_WIDTH];
+    float key[MAX_WIDTH], vector[MAX_WIDTH];
     int32_t ids[] = {5, 6, 7};
     struct embed_text text = {ids, 3, EMBED_ALONE, NULL};
     engine_embedder(worker->engine, worker->indexing, NULL, &e);
@@ -208,9 +208,9 @@ static void *work(void *context)
     struct worker *worker = context;
     int64_t end = clock_ms() + STOP_MS;
     while (clock_ms() < end && !worker->done) {
-        engine_hold(worker->engine);
+        engine_ref(worker->engine);
         int code = embed(worker);
-        engine_release(worker->engine);
+        engine_unref(worker->engine);
         worker->failed += code == ERR_MODEL;
         worker->done += !code && worker->failed;
         usleep(1000);
@@ -234,13 +234,13 @@ static void all_who_work_go_on(void **state)
         assert_int_equal(
             pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
     }
-    engine_hold(engine); /* so that each of them fails */
+    engine_ref(engine); /* so that each of them fails */
     atomic_store(&left, 50);
     int64_t end = clock_ms() + STOP_MS;
     for (size_t i = 0; i < WORKERS; i++)
         while (!workers[i].failed && clock_ms() < end)
             usleep(1000);
-    engine_release(engine);
+    engine_unref(engine);
     for (size_t i = 0; i < WORKERS; i++)
         pthread_join(workers[i].thread, NULL);
     for (size_t i = 0; i < WORKERS; i++)
@@ -256,11 +256,11 @@ static void *hold_on(void *context)
     struct worker *worker = context;
     int64_t end = clock_ms() + STOP_MS;
     while (clock_ms() < end && !worker->done) {
-        engine_hold(worker->engine);
+        engine_ref(worker->engine);
         usleep(20000);
         worker->done += worker->failed && !embed(worker);
         worker->failed += atomic_load(&is_lost);
-        engine_release(worker->engine);
+        engine_unref(worker->engine);
     }
     return NULL;
 }
@@ -373,14 +373,14 @@ static void another_folder_has_errors_of_its_own(void **state)
     (void)state;
     struct engine *engine = start_at(MODEL);
     struct err err = {0};
-    engine_hold(engine); /* so that the model stays */
+    engine_ref(engine); /* so that the model stays */
     atomic_store(&left, 0);
     assert_int_equal(ask(engine, &err), ERR_MODEL);
     assert_non_null(strstr(err.message, "the GPU has failed"));
     assert_int_equal(engine_use(engine, "/nowhere/at/all", &err), ERR_MODEL);
     if (!strstr(err.message, "/nowhere/at/all"))
         fail_msg("%s", err.message);
-    engine_release(engine);
+    engine_unref(engine);
     stop(engine);
 }
 
@@ -405,16 +405,16 @@ static bool end_all(void *context, struct slice text)
 static int product_once_more(struct kernel_run *run, float *out, const float *a,
                              const struct kernel_weight *w, size_t m, bool add)
 {
-    return kernels_cpu()->product(run, out, a, w, m, add);
+    return kernels_cpu()->matmul(run, out, a, w, m, add);
 }
 
 static void who_stops_opens_no_model(void **state)
 {
     (void)state;
-    table.product = product_once_more;
+    table.matmul = product_once_more;
     struct ending ending = {.engine = start_at(MODEL)};
     struct engine_prompt prompt = {.text = slice_of("A vacuum frees"),
-                                   .most = 12,
+                                   .max = 12,
                                    .sampling = {.temperature = 1, .seed = 3},
                                    .piece = end_all,
                                    .context = &ending};
@@ -433,7 +433,7 @@ static int ask_long(struct engine *engine, int32_t seed, struct err *err)
 {
     int32_t ids[200];
     struct engine_prompt prompt = {
-        .before = ids, .before_count = 200, .text = slice_of("."), .most = 4};
+        .before = ids, .before_count = 200, .text = slice_of("."), .max = 4};
     struct engine_answer answer = {.text = {0}};
     for (int32_t i = 0; i < 200; i++)
         ids[i] = 10 + (i + seed) % 50;
@@ -457,12 +457,12 @@ static void beginnings_make_room(void **state)
     assert_true(atomic_load(&peak) > alone);
     stop(engine);
     assert_int_equal(atomic_load(&taken), 0);
-    atomic_store(&most, alone);
+    atomic_store(&max, alone);
     engine = start_at(MODEL);
     for (int32_t i = 0; i < QUESTIONS; i++)
         if (ask_long(engine, i, &err))
             fail_msg("%d: %s", (int)i, err.message);
-    atomic_store(&most, alone / 2);
+    atomic_store(&max, alone / 2);
     assert_int_equal(ask_long(engine, QUESTIONS, &err), ERR_LIMIT);
     stop(engine);
 }

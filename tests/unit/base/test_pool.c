@@ -6,11 +6,11 @@
 
 #include "base/pool.h"
 
-enum { MOST = 1000 };
+enum { MAX = 1000 };
 
 struct marks {
     struct pool *pool;
-    unsigned char times[MOST]; /* plain: a race here is a bug TSan must see */
+    unsigned char times[MAX]; /* plain: a race here is a bug TSan must see */
     atomic_int ranges;
 };
 
@@ -33,14 +33,14 @@ static struct pool *new_pool(unsigned threads)
 static void every_index_comes_once(void **state)
 {
     (void)state;
-    static const size_t counts[] = {0, 1, 2, 3, 7, 8, 16, 17, 100, MOST};
+    static const size_t counts[] = {0, 1, 2, 3, 7, 8, 16, 17, 100, MAX};
     for (unsigned threads = 1; threads <= 5; threads++) {
         struct pool *pool = new_pool(threads);
         assert_int_equal(pool_threads(pool), threads);
         for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
             struct marks marks = {.pool = pool};
             pool_parallel_for(pool, counts[c], mark, &marks);
-            for (size_t i = 0; i < MOST; i++)
+            for (size_t i = 0; i < MAX; i++)
                 assert_int_equal(marks.times[i], i < counts[c]);
             assert_true(atomic_load(&marks.ranges) <= 4 * (int)threads);
         }

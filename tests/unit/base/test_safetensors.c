@@ -238,8 +238,8 @@ static int code_of_size(uint64_t size, const char *fill, size_t step)
 static void large_headers_are_refused(void **state)
 {
     (void)state;
-    assert_int_equal(code_of_size(SAFETENSORS_MOST_HEADER, " ", 1), 0);
-    assert_int_equal(code_of_size(SAFETENSORS_MOST_HEADER + 8, " ", 1),
+    assert_int_equal(code_of_size(SAFETENSORS_MAX_HEADER, " ", 1), 0);
+    assert_int_equal(code_of_size(SAFETENSORS_MAX_HEADER + 8, " ", 1),
                      ERR_LIMIT);
     assert_int_equal(code_of_size(8 << 20, "\"\":[[],0],", 11), ERR_LIMIT);
     assert_int_equal(code_of_size(4 << 20, "\"\":0,", 6), ERR_FORMAT);

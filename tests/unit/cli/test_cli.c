@@ -641,8 +641,8 @@ static void scores_are_right(void **state)
     assert_close(score_of_quantile(times, 4, 0.5).mean, 2.5);
     assert_true(score_of_quantile(times, 4, 0.5).low >= 1);
     assert_true(score_of_quantile(times, 4, 0.5).high <= 4);
-    double parts[] = {1, 0, 2}, wholes[] = {1, 0, 3};
-    score = score_of_ratio(parts, wholes, 3);
+    double parts[] = {1, 0, 2}, subtrees[] = {1, 0, 3};
+    score = score_of_ratio(parts, subtrees, 3);
     assert_close(score.mean, 0.75);
     assert_true(score.low < 0.75 && score.high <= 1);
     assert_true(isnan(score_of_ratio(none, none, 3).mean));

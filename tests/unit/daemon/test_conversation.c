@@ -80,14 +80,14 @@ static void conversations_are_forgotten(void **state)
     assert_int_equal(past.count, 1);
     conversations_past(sessions, "old", CONVERSATION_MS + 1, &past);
     assert_int_equal(past.count, 0);
-    for (int i = 0; i < CONVERSATIONS_MOST + 1; i++) {
+    for (int i = 0; i < CONVERSATIONS_MAX + 1; i++) {
         char name[16];
         snprintf(name, sizeof name, "s%d", i);
         add(sessions, name, i, "one", false);
     }
-    conversations_past(sessions, "s0", CONVERSATIONS_MOST + 1, &past);
+    conversations_past(sessions, "s0", CONVERSATIONS_MAX + 1, &past);
     assert_int_equal(past.count, 0);
-    conversations_past(sessions, "s1", CONVERSATIONS_MOST + 1, &past);
+    conversations_past(sessions, "s1", CONVERSATIONS_MAX + 1, &past);
     assert_int_equal(past.count, 1);
     conversations_free(sessions);
 }

@@ -18,7 +18,7 @@
 
 #define MODEL "tests/golden/models/memory"
 #define PLAIN "tests/golden/models/tied"
-enum { MOST_WIDTH = 64, STOP_MS = 20000 };
+enum { MAX_WIDTH = 64, STOP_MS = 20000 };
 
 static struct engine *start(const char *folder)
 {
@@ -86,7 +86,7 @@ static void memories_are_those_of_the_model(void **state)
     assert_int_equal(facts.context, model_facts(model)->context - 2);
     assert_true(hash_equal(facts.model, model_facts(model)->fingerprint));
     struct embed_ids ids = tokens_of(&e.embedder, "A vacuum frees dead rows.");
-    float recalled[MOST_WIDTH];
+    float recalled[MAX_WIDTH];
     for (size_t i = 0; i < facts.width; i++)
         recalled[i] = (float)i / 50 - 0.3F;
     enum { TEXTS = 150 }; /* several pieces */
@@ -103,7 +103,7 @@ static void memories_are_those_of_the_model(void **state)
     assert_int_equal(e.embedder.embed(&e, texts, TEXTS, got, NULL), 0);
     assert_int_equal(model_embed(model, inputs, TEXTS, NULL, want, NULL), 0);
     check_near(got, want, TEXTS * facts.width);
-    float one[MOST_WIDTH], other[MOST_WIDTH];
+    float one[MAX_WIDTH], other[MAX_WIDTH];
     const size_t five[] = {0, 5};
     assert_int_equal(e.embedder.recall(&e, got, got, 5, one, NULL), 0);
     assert_int_equal(model_recall(model, want, want, 5, other, NULL), 0);
@@ -182,7 +182,7 @@ static void encoders_embed_with_their_prefixes(void **state)
     assert_false(facts.recalls);
     struct embed_ids ids[TEXTS] = {{0}}, prefix = {0};
     struct embed_text inputs[TEXTS];
-    float got[TEXTS * MOST_WIDTH], want[MOST_WIDTH];
+    float got[TEXTS * MAX_WIDTH], want[MAX_WIDTH];
     assert_int_equal(
         e.embedder.tokenize(&e, slice_of("passage:"), &prefix, NULL), 0);
     assert_int_equal(facts.context, 64 - 2 - prefix.count);
@@ -208,7 +208,7 @@ static void encoders_embed_with_their_prefixes(void **state)
                                   {many, facts.context, EMBED_ALONE, NULL}};
     assert_int_equal(e.embedder.embed(&e, longer, 2, got, NULL), 0);
     check_near(got, got + facts.width, facts.width);
-    struct engine_prompt prompt = {.text = slice_of("hello"), .most = 3};
+    struct engine_prompt prompt = {.text = slice_of("hello"), .max = 3};
     struct engine_answer answer = {0};
     struct err err = {0};
     assert_int_equal(engine_generate(engine, &prompt, &answer, &err),
@@ -230,9 +230,9 @@ static void keys_are_those_of_recall(void **state)
     struct model *model = open_model(MODEL);
     enum { MEMORIES = 3 };
     size_t width = model_facts(model)->width, p = model_facts(model)->key_width;
-    assert_true(p > 0 && p != width && p <= MOST_WIDTH);
-    float memories[MEMORIES * MOST_WIDTH], keys[MEMORIES * MOST_WIDTH];
-    float query[MOST_WIDTH], key[MOST_WIDTH], want[MOST_WIDTH];
+    assert_true(p > 0 && p != width && p <= MAX_WIDTH);
+    float memories[MEMORIES * MAX_WIDTH], keys[MEMORIES * MAX_WIDTH];
+    float query[MAX_WIDTH], key[MAX_WIDTH], want[MAX_WIDTH];
     for (size_t i = 0; i < MEMORIES * width; i++)
         memories[i] = sinf((float)i * 7) * 4;
     for (size_t i = 0; i < width; i++)
@@ -257,7 +257,7 @@ static void keys_are_those_of_recall(void **state)
             fail_msg("%zu: %g is not %g", i, value, (double)want[i]);
     }
     struct engine_embedder e;
-    float unit[MEMORIES * MOST_WIDTH];
+    float unit[MEMORIES * MAX_WIDTH];
     engine_embedder(engine, false, NULL, &e);
     assert_int_equal(e.embedder.keys(&e, memories, MEMORIES, unit, NULL), 0);
     for (size_t m = 0; m < MEMORIES; m++) {
@@ -293,7 +293,7 @@ static void plain_models_embed_by_their_last_token(void **state)
                                       true, &all, NULL),
                      0);
     struct embed_text input = {.ids = plain.ids, .count = plain.count};
-    float got[MOST_WIDTH], want[MOST_WIDTH];
+    float got[MAX_WIDTH], want[MAX_WIDTH];
     struct embed_input whole = {.ids = all.items, .count = all.count};
     assert_int_equal(e.embedder.embed(&e, &input, 1, got, NULL), 0);
     assert_int_equal(model_embed(model, &whole, 1, NULL, want, NULL), 0);
@@ -325,7 +325,7 @@ static void long_texts_are_cut(void **state)
         struct embed_text texts[] = {
             {.ids = ids, .count = count, .soft = EMBED_ALONE},
             {.ids = ids, .count = facts.context, .soft = EMBED_ALONE}};
-        float out[2 * MOST_WIDTH];
+        float out[2 * MAX_WIDTH];
         assert_int_equal(e.embedder.embed(&e, texts, 2, out, NULL), 0);
         check_near(out, out + facts.width, facts.width);
         free(ids);
@@ -354,7 +354,7 @@ static void *index_much(void *context)
     struct embed_text *texts = mem_alloc(TEXTS * sizeof *texts);
     for (size_t i = 0; i < TEXTS; i++)
         texts[i] = (struct embed_text){ids, COUNT, EMBED_ALONE, NULL};
-    float *out = mem_alloc(TEXTS * MOST_WIDTH * sizeof *out);
+    float *out = mem_alloc(TEXTS * MAX_WIDTH * sizeof *out);
     indexing->code = e.embedder.embed(&e, texts, TEXTS, out, NULL);
     free(out);
     free(texts);
@@ -369,7 +369,7 @@ static void questions_overtake_indexing(void **state)
     pthread_t thread;
     struct engine_embedder e;
     struct embedder_facts facts;
-    float key[MOST_WIDTH], want[MOST_WIDTH];
+    float key[MAX_WIDTH], want[MAX_WIDTH];
     engine_embedder(indexing.engine, false, NULL, &e);
     assert_int_equal(e.embedder.facts(&e, &facts, NULL), 0);
     assert_int_equal(e.embedder.question(&e, "dead rows", want, NULL), 0);
@@ -407,20 +407,20 @@ static void the_end_cancels_all(void **state)
 
 struct pieces {
     struct buf text;
-    size_t count, most;
+    size_t count, max;
 };
 
 static bool take_piece(void *context, struct slice text)
 {
     struct pieces *pieces = context;
     buf_put_slice(&pieces->text, text);
-    return ++pieces->count < pieces->most;
+    return ++pieces->count < pieces->max;
 }
 
 static struct engine_prompt prompt_of(const char *text, struct pieces *pieces)
 {
     return (struct engine_prompt){.text = slice_of(text),
-                                  .most = 40,
+                                  .max = 40,
                                   .sampling = {.temperature = 0.9, .seed = 7},
                                   .piece = take_piece,
                                   .context = pieces};
@@ -430,7 +430,7 @@ static void answers_are_the_sessions(void **state)
 {
     (void)state;
     struct engine *engine = start(MODEL);
-    struct pieces pieces = {.most = SIZE_MAX}, again = {.most = SIZE_MAX};
+    struct pieces pieces = {.max = SIZE_MAX}, again = {.max = SIZE_MAX};
     struct engine_prompt prompt = prompt_of("What frees rows?", &pieces);
     struct engine_answer answer = {0}, same = {0};
     assert_int_equal(engine_generate(engine, &prompt, &answer, NULL), 0);
@@ -463,7 +463,7 @@ static void a_greedy_answer_is_the_likeliest(void **state)
     struct engine_answer answer = {0};
     prompt.piece = NULL;
     prompt.sampling.temperature = 0;
-    prompt.most = 1;
+    prompt.max = 1;
     assert_int_equal(engine_generate(engine, &prompt, &answer, NULL), 0);
     struct ids ids = {0};
     ids_put(&ids,
@@ -474,7 +474,7 @@ static void a_greedy_answer_is_the_likeliest(void **state)
     struct session *session = NULL;
     assert_int_equal(session_open(model, &session, NULL), 0);
     assert_int_equal(
-        session_feed(session, ids.items, ids.count, NULL, NULL, NULL), 0);
+        session_prefill(session, ids.items, ids.count, NULL, NULL, NULL), 0);
     const float *logits = session_logits(session);
     double top = -INFINITY, sum = 0;
     for (size_t i = 0; i < model_facts(model)->vocabulary; i++) {
@@ -494,7 +494,7 @@ static void answers_end_when_told(void **state)
 {
     (void)state;
     struct engine *engine = start(MODEL);
-    struct pieces pieces = {.most = 3};
+    struct pieces pieces = {.max = 3};
     struct engine_prompt prompt = prompt_of("What frees rows?", &pieces);
     struct engine_answer answer = {0};
     assert_int_equal(engine_generate(engine, &prompt, &answer, NULL), 0);
@@ -508,7 +508,7 @@ static void answers_end_when_told(void **state)
     assert_int_equal(engine_generate(engine, &prompt, &answer, &err),
                      ERR_CANCELLED);
     prompt.cancel = NULL;
-    prompt.most = 100000;
+    prompt.max = 100000;
     assert_int_equal(engine_generate(engine, &prompt, &answer, &err),
                      ERR_LIMIT);
     assert_non_null(strstr(err.message, "100000"));
@@ -526,7 +526,7 @@ static void *ask_once(void *context)
 {
     struct asking *asking = context;
     struct engine_embedder e;
-    float key[MOST_WIDTH];
+    float key[MAX_WIDTH];
     engine_embedder(asking->engine, false, NULL, &e);
     atomic_store(&asking->answered,
                  !e.embedder.question(&e, "dead rows", key, NULL));
@@ -553,7 +553,7 @@ static void questions_are_served_between_tokens(void **state)
     struct engine_answer answer = {0};
     prompt.piece = ask_meanwhile;
     prompt.context = &asking;
-    prompt.most = 400;
+    prompt.max = 400;
     assert_int_equal(engine_generate(asking.engine, &prompt, &answer, NULL), 0);
     assert_true(atomic_load(&asking.answered));
     pthread_join(asking.thread, NULL);
@@ -737,24 +737,24 @@ static void another_model_takes_its_place(void **state)
     copy("tokenizer.json", 16);
     copy("model.safetensors", 16);
     struct engine *engine = start(folder);
-    assert_int_equal(engine_renew(engine), 0);
+    assert_int_equal(engine_reload(engine), 0);
     assert_true(engine_ready(engine, 30000));
     struct hash128 first = fingerprint(engine);
-    assert_int_equal(engine_renew(engine) + engine_renew(engine), 0);
+    assert_int_equal(engine_reload(engine) + engine_reload(engine), 0);
     write_into("model.safetensors");
-    assert_int_equal(engine_renew(engine), 0); /* it may still change */
-    engine_hold(engine);
-    assert_int_equal(engine_renew(engine), 0);
-    assert_int_equal(engine_renew(engine), 0);
+    assert_int_equal(engine_reload(engine), 0); /* it may still change */
+    engine_ref(engine);
+    assert_int_equal(engine_reload(engine), 0);
+    assert_int_equal(engine_reload(engine), 0);
     assert_true(hash_equal(fingerprint(engine), first));
-    engine_release(engine);
-    for (int i = 0; i < 300 && !engine_renew(engine); i++)
+    engine_unref(engine);
+    for (int i = 0; i < 300 && !engine_reload(engine); i++)
         usleep(100000);
-    assert_int_equal(engine_renew(engine), 1);
+    assert_int_equal(engine_reload(engine), 1);
     assert_false(hash_equal(fingerprint(engine), first));
     first = fingerprint(engine);
     copy("tokenizer.json", 3);
-    assert_int_equal(engine_renew(engine) + engine_renew(engine), 2);
+    assert_int_equal(engine_reload(engine) + engine_reload(engine), 2);
     engine_state(engine, &state_of);
     assert_true(state_of.open && state_of.changed);
     assert_int_equal(state_of.err.code, ERR_MODEL);
@@ -762,8 +762,8 @@ static void another_model_takes_its_place(void **state)
     assert_true(hash_equal(fingerprint(engine), first));
     copy("tokenizer.json", 16);
     write_into("model.safetensors");
-    engine_renew(engine);
-    assert_int_equal(engine_renew(engine), 2);
+    engine_reload(engine);
+    assert_int_equal(engine_reload(engine), 2);
     engine_state(engine, &state_of);
     assert_true(!state_of.changed && !state_of.err.code);
     stop(engine);
@@ -772,13 +772,13 @@ static void another_model_takes_its_place(void **state)
 /* Weights that take 100 MiB more, of which nothing is used. */
 static void write_large(void)
 {
-    enum { LARGE = 100 << 20, MOST = 64 };
+    enum { LARGE = 100 << 20, MAX = 64 };
     struct safetensors *file = NULL;
-    struct tensor tensors[MOST + 1];
+    struct tensor tensors[MAX + 1];
     size_t count = 0;
     assert_int_equal(safetensors_open(MODEL "/model.safetensors", &file, NULL),
                      0);
-    assert_in_range(safetensors_count(file), 1, MOST);
+    assert_in_range(safetensors_count(file), 1, MAX);
     for (; count < safetensors_count(file); count++)
         tensors[count] = *safetensors_at(file, count);
     void *zeros = mem_alloc(LARGE);
@@ -824,13 +824,13 @@ static void short_memory_may_pass(void **state)
     some = before;
     some.rlim_cur = taken() + ((size_t)70 << 20);
     assert_int_equal(setrlimit(RLIMIT_AS, &some), 0);
-    assert_int_equal(engine_renew(engine) + engine_renew(engine), 0);
+    assert_int_equal(engine_reload(engine) + engine_reload(engine), 0);
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
     engine_state(engine, &state_of);
     if (!strstr(state_of.err.message, "no room"))
         fail_msg("%s", state_of.err.message);
     assert_true(hash_equal(fingerprint(engine), first));
-    for (int i = 0; i < 300 && !engine_renew(engine); i++)
+    for (int i = 0; i < 300 && !engine_reload(engine); i++)
         usleep(100000);
     assert_false(hash_equal(fingerprint(engine), first));
     engine_state(engine, &state_of);
@@ -845,22 +845,22 @@ static void the_last_holder_is_awaited(void **state)
     struct engine *engine = start(MODEL);
     struct err err = {0};
     assert_true(engine_ready(engine, STOP_MS));
-    engine_hold(engine); /* an answer */
-    engine_hold(engine); /* indexing */
+    engine_ref(engine); /* an answer */
+    engine_ref(engine); /* indexing */
     assert_false(engine_is_awaited(engine));
     assert_int_equal(engine_use(engine, PLAIN, &err), 0);
-    engine_settle(engine, 50);
+    engine_swap_pending(engine, 50);
     assert_false(engine_is_awaited(engine));
-    engine_release(engine);
+    engine_unref(engine);
     assert_true(engine_is_awaited(engine));
-    engine_release(engine);
-    engine_settle(engine, STOP_MS);
-    engine_hold(engine);
+    engine_unref(engine);
+    engine_swap_pending(engine, STOP_MS);
+    engine_ref(engine);
     assert_false(engine_is_awaited(engine));
     struct engine_state now;
     engine_state(engine, &now);
     assert_string_equal(now.folder, PLAIN);
-    engine_release(engine);
+    engine_unref(engine);
     stop(engine);
 }
 

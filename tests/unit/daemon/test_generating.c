@@ -29,7 +29,7 @@ static void stop(struct engine *engine)
 
 /* ---- Beginnings that were read before ---- */
 
-enum { MOST_PROMPT = 400 };
+enum { MAX_PROMPT = 400 };
 
 /* Reads a prompt in the daemon's way; how much of it was there already. */
 static struct session *read_prompt(struct prefixes *prefixes,
@@ -46,7 +46,7 @@ static struct session *read_prompt(struct prefixes *prefixes,
         some = prefixes_piece(model_facts(model), exact, at);
         some = count - at < some ? count - at : some;
         assert_int_equal(
-            session_feed(session, ids + at, some, NULL, NULL, NULL), 0);
+            session_prefill(session, ids + at, some, NULL, NULL, NULL), 0);
     }
     prefixes_keep(prefixes, model, session);
     return session;
@@ -83,8 +83,8 @@ static void the_same_beginning_is_read_once(void **state)
     static const char *const models[] = {"untied",    "olmo3",      "mistral",
                                          "star-qwen", "star-olmo",  "hils-olmo",
                                          "hils-qwen", "hils-memory"};
-    int32_t ids[MOST_PROMPT], other[MOST_PROMPT];
-    fill_ids(ids, MOST_PROMPT, 60, 1);
+    int32_t ids[MAX_PROMPT], other[MAX_PROMPT];
+    fill_ids(ids, MAX_PROMPT, 60, 1);
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
         struct model *model = open_kind(models[m], kernels_cpu());
         struct prefixes prefixes = {.count = 0};
@@ -140,14 +140,14 @@ static void the_one_used_longest_ago_goes(void **state)
 /* ---- Texts that end an answer ---- */
 
 /* Feeds `text` in pieces of `step` bytes, as tokens come; what is shown. */
-static void show(const struct stop_texts *stops, const char *text, size_t step,
+static void show(const struct stop_sequences *stops, const char *text, size_t step,
                  struct buf *ret)
 {
     size_t size = strlen(text), shown = 0;
     bool found = false;
     for (size_t end = step; !found && shown < size; end += step) {
         struct slice some = {text, end < size ? end : size};
-        shown = stop_texts_look(stops, some, shown, &found);
+        shown = stop_sequences_look(stops, some, shown, &found);
         if (!found && end >= size)
             break; /* the end: what was held back is no stop */
     }
@@ -169,7 +169,7 @@ static void stops_are_found_across_pieces(void **state)
                  {"", ""}};
     struct slice items[] = {slice_of("END"), slice_of("\n\nQuestion:"),
                             slice_of("ab")};
-    struct stop_texts stops = {items, 3}, none = {NULL, 0};
+    struct stop_sequences stops = {items, 3}, none = {NULL, 0};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         for (size_t step = 1; step < 14; step++) {
             struct buf got = {0};
@@ -189,15 +189,15 @@ static void parts_of_stops_are_held_back(void **state)
 {
     (void)state;
     struct slice items[] = {slice_of("stop"), slice_of("top hat")};
-    struct stop_texts stops = {items, 2};
+    struct stop_sequences stops = {items, 2};
     bool found;
-    assert_int_equal(stop_texts_look(&stops, slice_of("a sto"), 0, &found), 2);
+    assert_int_equal(stop_sequences_look(&stops, slice_of("a sto"), 0, &found), 2);
     assert_false(found);
-    assert_int_equal(stop_texts_look(&stops, slice_of("a stoop"), 2, &found),
+    assert_int_equal(stop_sequences_look(&stops, slice_of("a stoop"), 2, &found),
                      7);
-    assert_int_equal(stop_texts_look(&stops, slice_of("a top ha"), 0, &found),
+    assert_int_equal(stop_sequences_look(&stops, slice_of("a top ha"), 0, &found),
                      2);
-    assert_int_equal(stop_texts_look(&stops, slice_of("a stop hat"), 2, &found),
+    assert_int_equal(stop_sequences_look(&stops, slice_of("a stop hat"), 2, &found),
                      2);
     assert_true(found);
 }
@@ -238,7 +238,7 @@ static void prepare(struct asked *asked, struct engine *engine, size_t i)
     *asked = (struct asked){
         .engine = engine,
         .prompt = {.text = slice_of(questions[i % 4]),
-                   .most = 30 + i * 3,
+                   .max = 30 + i * 3,
                    .sampling = {.temperature = i % 3 ? 0.9 : 0, .seed = i},
                    .piece = take_piece}};
     asked->prompt.context = asked;
@@ -309,7 +309,7 @@ static void some_answers_only_copy(void **state)
         ask(&alone[i]);
         if (i % 2)
             continue;
-        together[i].prompt.most = 25;
+        together[i].prompt.max = 25;
         together[i].prompt.sampling.temperature = i ? 3 : 0;
         together[i].prompt.copying = copying_open(&passage, 1);
     }
@@ -339,7 +339,7 @@ static void some_answers_only_copy(void **state)
 
 /* ---- What is read before ---- */
 
-enum { DOCUMENT = 700, MOST_ANSWER = 20 };
+enum { DOCUMENT = 700, MAX_ANSWER = 20 };
 
 static struct engine_answer answer_of(struct engine *engine,
                                       const struct engine_prompt *prompt)
@@ -363,12 +363,12 @@ static void ids_may_come_before_the_text(void **state)
     struct engine_prompt prompt = {.before = ids.items,
                                    .before_count = ids.count,
                                    .text = slice_of("\n\nWhat frees rows?"),
-                                   .most = MOST_ANSWER,
+                                   .max = MAX_ANSWER,
                                    .alone = true};
     struct engine_answer first = answer_of(engine, &prompt);
     buf_put_text(&text, "\n\nWhat frees rows?");
     struct engine_prompt whole = {.text = buf_slice(&text),
-                                  .most = MOST_ANSWER};
+                                  .max = MAX_ANSWER};
     struct engine_answer second = answer_of(engine, &whole);
     assert_int_equal(first.reused_tokens, 0);
     assert_int_equal(second.reused_tokens, 0);
@@ -434,16 +434,16 @@ static void what_is_remembered_comes_before_the_text(void **state)
     check_near("memories", got, want, count * width, 1e-5);
 
     struct engine_prompt prompt = {
-        .text = slice_of("What frees rows?"), .hmt = hmt, .most = MOST_ANSWER};
+        .text = slice_of("What frees rows?"), .hmt = hmt, .max = MAX_ANSWER};
     struct engine_answer answer = answer_of(engine, &prompt);
     assert_int_equal(engine_tokens(engine, prompt.text, &asked, NULL), 0);
     assert_int_equal(hmt_session(plain, model, asked.items, asked.count, NULL,
                                  &session, NULL),
                      0);
     assert_int_equal(
-        session_feed(session, asked.items, asked.count, NULL, NULL, NULL), 0);
-    struct answer written = {.most = MOST_ANSWER};
-    struct generate_options options = {.most = MOST_ANSWER};
+        session_prefill(session, asked.items, asked.count, NULL, NULL, NULL), 0);
+    struct answer written = {.max = MAX_ANSWER};
+    struct generate_options options = {.max = MAX_ANSWER};
     assert_int_equal(
         session_generate(session, &options, take_token, &written, &made, NULL),
         0);
@@ -497,7 +497,7 @@ static void a_short_answer_need_not_wait(void **state)
     prepare(&first, engine, 1);
     prepare(&second, engine, 2);
     struct beside beside = {.other = &second};
-    first.prompt.most = 400;
+    first.prompt.max = 400;
     first.prompt.piece = until_answered;
     first.prompt.context = &beside;
     ask(&first);
@@ -535,7 +535,7 @@ static void each_is_cancelled_alone(void **state)
     prepare(&alone, engine, 3);
     prepare(&kept, engine, 3);
     prepare(&ended, engine, 5);
-    alone.prompt.most = kept.prompt.most = ended.prompt.most = 200;
+    alone.prompt.max = kept.prompt.max = ended.prompt.max = 200;
     ended.prompt.cancel = &cancelling.cancel;
     ended.prompt.piece = cancel_soon;
     ended.prompt.context = &cancelling;
@@ -562,7 +562,7 @@ static void the_end_ends_all(void **state)
     struct asked asked[ASKED];
     for (size_t i = 0; i < ASKED; i++) {
         prepare(&asked[i], engine, i);
-        asked[i].prompt.most = 400;
+        asked[i].prompt.max = 400;
         asked[i].prompt.sampling.temperature = 2;
         pthread_create(&asked[i].thread, NULL, ask, &asked[i]);
     }
@@ -657,7 +657,7 @@ static void attention_is_chosen_by_length(void **state)
     (void)state;
     static const struct {
         bool exact;
-        size_t most;
+        size_t max;
         const char *attention;
     } cases[] = {
         {true, 4200, "exact"}, {true, 40, "full"}, {false, 4200, "full"}};
@@ -669,7 +669,7 @@ static void attention_is_chosen_by_length(void **state)
         struct asked asked;
         assert_int_equal(engine_start(&options, &engine, NULL), 0);
         prepare(&asked, engine, 0);
-        asked.prompt.most = cases[i].most;
+        asked.prompt.max = cases[i].max;
         asked.prompt.piece = enough;
         ask(&asked);
         assert_int_equal(asked.code, 0);
@@ -695,7 +695,7 @@ static void a_copy_ends_without_a_stop(void **state)
     struct asked asked;
     assert_int_equal(engine_start(&options, &engine, NULL), 0);
     prepare(&asked, engine, 0);
-    asked.prompt.most = 90;
+    asked.prompt.max = 90;
     asked.prompt.copying = copying_open(NULL, 0);
     ask(&asked);
     assert_int_equal(asked.code, 0);

@@ -16,47 +16,47 @@ static void lines_come_whole_however_they_are_cut(void **state)
     static const char input[] = "one\ntwo\r\n\n \t\r\nthree\nrest";
     static const char *const lines[] = {"one", "two\r", "three"};
     for (size_t piece = 1; piece < sizeof input; piece++) {
-        struct frames frames = {0};
+        struct line_reader line_reader = {0};
         struct slice line;
         size_t found = 0;
         for (size_t at = 0; at < sizeof input - 1; at += piece) {
             size_t size = sizeof input - 1 - at;
-            frames_put(&frames, input + at, size < piece ? size : piece);
-            while (frames_next(&frames, 100, &line, NULL) == 1) {
+            line_reader_put(&line_reader, input + at, size < piece ? size : piece);
+            while (line_reader_next(&line_reader, 100, &line, NULL) == 1) {
                 assert_true(found < 3);
                 assert_true(slice_is(line, lines[found]));
                 found++;
             }
         }
         assert_int_equal(found, 3);
-        assert_int_equal(frames_rest(&frames), 4);
-        frames_free(&frames);
+        assert_int_equal(line_reader_rest(&line_reader), 4);
+        line_reader_free(&line_reader);
     }
 }
 
 static void a_line_has_at_most_so_many_bytes(void **state)
 {
     (void)state;
-    struct frames frames = {0};
+    struct line_reader line_reader = {0};
     struct slice line;
     struct err err;
-    frames_put(&frames, "12345678\n", 9);
-    assert_int_equal(frames_next(&frames, 8, &line, &err), 1);
-    frames_put(&frames, "123456789\n", 10);
-    assert_int_equal(frames_next(&frames, 8, &line, &err), ERR_LIMIT);
-    frames_free(&frames);
-    frames_put(&frames, "12345678", 8);
-    assert_int_equal(frames_next(&frames, 8, &line, &err), 0);
-    frames_put(&frames, "9", 1);
-    assert_int_equal(frames_next(&frames, 8, &line, &err), ERR_LIMIT);
-    frames_free(&frames);
+    line_reader_put(&line_reader, "12345678\n", 9);
+    assert_int_equal(line_reader_next(&line_reader, 8, &line, &err), 1);
+    line_reader_put(&line_reader, "123456789\n", 10);
+    assert_int_equal(line_reader_next(&line_reader, 8, &line, &err), ERR_LIMIT);
+    line_reader_free(&line_reader);
+    line_reader_put(&line_reader, "12345678", 8);
+    assert_int_equal(line_reader_next(&line_reader, 8, &line, &err), 0);
+    line_reader_put(&line_reader, "9", 1);
+    assert_int_equal(line_reader_next(&line_reader, 8, &line, &err), ERR_LIMIT);
+    line_reader_free(&line_reader);
     /* Blank lines count together, until another comes. */
-    frames_put(&frames, "\n\n\n\n\n\n\n1\n\n \n\n\n\n\n\n", 16);
-    assert_int_equal(frames_next(&frames, 8, &line, &err), 1);
-    assert_int_equal(frames_next(&frames, 8, &line, &err), 0);
-    frames_put(&frames, "\n\n", 2);
-    assert_int_equal(frames_next(&frames, 8, &line, &err), ERR_LIMIT);
-    frames_free(&frames);
+    line_reader_put(&line_reader, "\n\n\n\n\n\n\n1\n\n \n\n\n\n\n\n", 16);
+    assert_int_equal(line_reader_next(&line_reader, 8, &line, &err), 1);
+    assert_int_equal(line_reader_next(&line_reader, 8, &line, &err), 0);
+    line_reader_put(&line_reader, "\n\n", 2);
+    assert_int_equal(line_reader_next(&line_reader, 8, &line, &err), ERR_LIMIT);
+    line_reader_free(&line_reader);
 }
 
 /* ---- Requests ---- */
@@ -216,7 +216,7 @@ static void a_space_matches_any_white_space(void **state)
     assert_true(slice_is(find(source, source, places, "b c d"), ""));
 }
 
-/* ---- Queues and the outbox ---- */
+/* ---- Queues and the response queue ---- */
 
 static int wakes;
 
@@ -287,7 +287,7 @@ static void who_does_not_read_waits(void **state)
 {
     (void)state;
     struct requests queue = {.max_running = 1, .pool = VERB_QUERY};
-    struct outbox *outbox = outbox_new(count_wake, NULL);
+    struct response_queue *response_queue = response_queue_new(count_wake, NULL);
     struct peer *slow = peer_new(), *other = peer_new();
     struct request *r[5];
     struct buf large = {0};
@@ -304,7 +304,7 @@ static void who_does_not_read_waits(void **state)
     assert_ptr_equal(requests_take(&queue), r[3]);
     assert_null(requests_take(&queue)); /* one of each is at work */
     requests_done(&queue, slow);
-    request_answer(outbox, r[0], 0, buf_slice(&large), NULL);
+    request_answer(response_queue, r[0], 0, buf_slice(&large), NULL);
     assert_true(atomic_load(&slow->unread) > REQUESTS_MAX_UNREAD);
     assert_null(requests_take(&queue)); /* its answer lies there unread */
     requests_done(&queue, other);
@@ -315,7 +315,7 @@ static void who_does_not_read_waits(void **state)
     assert_null(requests_take(&queue));
     atomic_store(&slow->unread, 0);
     assert_ptr_equal(requests_take(&queue), r[2]);
-    outbox_free(outbox);
+    response_queue_free(response_queue);
     for (size_t i = 1; i < 5; i++)
         request_free(r[i]);
     peer_unref(slow);
@@ -328,35 +328,35 @@ static void the_outbox_keeps_its_order(void **state)
     (void)state;
     wakes = 0;
     struct err err;
-    struct outbox *outbox = outbox_new(count_wake, NULL);
+    struct response_queue *response_queue = response_queue_new(count_wake, NULL);
     struct request *a = request_of("{\"method\":\"ls\",\"id\":1}");
     struct request *b = request_of("{\"method\":\"ls\",\"id\":2}");
     struct request *quiet = request_of("{\"method\":\"ls\"}");
-    request_notify(outbox, a, "progress", slice_of("{}"));
-    request_answer(outbox, a, 0, slice_of("7"), NULL);
-    request_answer(outbox, b, err_set(&err, ERR_CANCELLED, "x"), slice_of("7"),
+    request_notify(response_queue, a, "progress", slice_of("{}"));
+    request_answer(response_queue, a, 0, slice_of("7"), NULL);
+    request_answer(response_queue, b, err_set(&err, ERR_CANCELLED, "x"), slice_of("7"),
                    &err);
-    request_answer(outbox, quiet, 0, slice_of("7"), NULL);
+    request_answer(response_queue, quiet, 0, slice_of("7"), NULL);
     assert_int_equal(wakes, 4);
     static const char *const expected[] = {"\"progress\"", "\"result\":7",
                                            "\"code\":\"cancelled\"", NULL};
-    struct parcel *parcel = outbox_take(outbox);
+    struct response *response = response_queue_take(response_queue);
     for (int i = 0; i < 4; i++) {
-        assert_non_null(parcel);
-        struct parcel *next = parcel->next;
-        assert_int_equal(parcel->last, i > 0);
+        assert_non_null(response);
+        struct response *next = response->next;
+        assert_int_equal(response->last, i > 0);
         if (expected[i])
-            assert_non_null(strstr(parcel->line.data, expected[i]));
+            assert_non_null(strstr(response->line.data, expected[i]));
         else
-            assert_int_equal(parcel->line.size, 0);
-        if (parcel->last)
-            request_free(parcel->request);
-        parcel_free(parcel);
-        parcel = next;
+            assert_int_equal(response->line.size, 0);
+        if (response->last)
+            request_free(response->request);
+        response_free(response);
+        response = next;
     }
-    assert_null(parcel);
-    assert_null(outbox_take(outbox));
-    outbox_free(outbox);
+    assert_null(response);
+    assert_null(response_queue_take(response_queue));
+    response_queue_free(response_queue);
 }
 
 int main(void)

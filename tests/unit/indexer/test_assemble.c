@@ -182,7 +182,7 @@ static void menus_give_way_to_their_pages(void **state)
     static const struct page_of pages[] = {
         {"a.html", "A", "", "", 0, 0, ""},
         {"b.html", "B", "", "", 0, 0, ""},
-        {"index.html", "Top", "", "", 0, CONTENTS_FRAMES,
+        {"index.html", "Top", "", "", 0, CONTENTS_LINE_READER,
          "tabs.html main.html"},
         {"main.html", "Main", "", "", 0, 0, ""},
         {"tabs.html", "Tabs", "", "", 0, CONTENTS_GUESS, "b.html a.html"},
@@ -275,7 +275,7 @@ static void what_most_pages_say_is_dropped(void **state)
             assert_true(slice_is(node->title, "S0"));
             assert_true(slice_is(node->anchors[0], "b"));
             assert_int_equal(node->dropped_count, 1);
-            assert_int_equal(node->dropped[0], 1);
+            assert_int_equal(node->boilerplate[0], 1);
             assert_int_equal(outline->nodes[9].dropped_count, 0);
         }
         tree_free(outline);
@@ -432,12 +432,12 @@ static void what_is_left_out_has_a_reason(void **state)
         {"r.html", "R", "", "", PAGE_REDIRECT, 0, ""},
         {"s.html", "S", "", "", PAGE_SEARCH, 0, ""},
         {NULL, NULL, NULL, NULL, 0, 0, NULL}};
-    static const int reasons[] = {LEFT_OUT_NOT,      LEFT_OUT_SAME,
-                                  LEFT_OUT_MENU,     LEFT_OUT_NOT,
-                                  LEFT_OUT_REDIRECT, LEFT_OUT_SEARCH};
+    static const int reasons[] = {EXCLUDED_NOT,      EXCLUDED_SAME,
+                                  EXCLUDED_MENU,     EXCLUDED_NOT,
+                                  EXCLUDED_REDIRECT, EXCLUDED_SEARCH};
     struct tree *outline = assembled(pages);
     for (int i = 0; i < 6; i++)
-        assert_int_equal(outline->left_out[i], reasons[i]);
+        assert_int_equal(outline->excluded[i], reasons[i]);
     tree_free(outline);
 }
 

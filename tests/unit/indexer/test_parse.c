@@ -195,7 +195,7 @@ static void test_language(void **state)
 }
 
 /* What a block of prose reads stands in the file without a gap. */
-static void test_left_out(void **state)
+static void test_excluded(void **state)
 {
     (void)state;
     expect("<p>before <span class=headerlink>drop</span> after word"
@@ -563,7 +563,7 @@ static void test_dropped(void **state)
     struct tree *tree = NULL;
     struct err err = {0};
     assert_int_equal(
-        parser_dropped(parser, slice_of(html), PARSER_HTML, &tree, &err), 0);
+        parser_boilerplate(parser, slice_of(html), PARSER_HTML, &tree, &err), 0);
     struct buf out = show(tree);
     assert_string_equal(out.data, "# T\nparagraph(navigation): Prev\n"
                                   "paragraph(contents): toc\n"
@@ -581,7 +581,7 @@ static void test_dropped(void **state)
         "<title>Index</title><h1>Index</h1><div class=index><dl><dt>abort, "
         "<a href=x>ABORT</a></dl></div>";
     assert_int_equal(
-        parser_dropped(parser, slice_of(index), PARSER_HTML, &tree, &err), 0);
+        parser_boilerplate(parser, slice_of(index), PARSER_HTML, &tree, &err), 0);
     out = show(tree);
     assert_string_equal(out.data, "# Index\ndefinition(index): abort, ABORT\n");
     buf_free(&out);
@@ -861,10 +861,10 @@ static void expect_quote(const char *html, const char *quoted, bool whole)
 
     struct slice files[] = {slice_of(name)};
     struct tree outline = {.files = files, .file_count = 1};
-    struct volume volume = {.manual = {.root = folder}, .outline = &outline};
+    struct view view = {.manual = {.root = folder}, .outline = &outline};
     struct tree *tree = parse(html);
     const struct block *block = &tree->nodes[0].blocks[0];
-    struct passage passage = {.volume = &volume,
+    struct passage passage = {.view = &view,
                               .text = block->text,
                               .block = block->origin,
                               .encoding = tree->page.encoding};
@@ -911,7 +911,7 @@ int main(void)
         TEST(test_paragraphs),
         TEST(test_code),
         TEST(test_language),
-        TEST(test_left_out),
+        TEST(test_excluded),
         TEST(test_controls),
         TEST(test_lists),
         TEST(test_ordinals),

@@ -150,7 +150,7 @@ static void test_size(void **state)
 {
     (void)state;
     struct err err = {0};
-    struct slice huge = {"", PARSER_MOST_BYTES + 1u};
+    struct slice huge = {"", PARSER_MAX_BYTES + 1u};
     assert_int_equal(refusal(huge, &err), ERR_LIMIT);
 }
 
@@ -158,9 +158,9 @@ static void test_size(void **state)
 static void test_long_line(void **state)
 {
     (void)state;
-    enum { WORDS = PARSER_MOST_BYTES / 5 - 10 };
+    enum { WORDS = PARSER_MAX_BYTES / 5 - 10 };
     struct buf line = repeat("<p>", 1);
-    buf_reserve(&line, PARSER_MOST_BYTES);
+    buf_reserve(&line, PARSER_MAX_BYTES);
     for (int i = 0; i < WORDS; i++)
         buf_put(&line, "word ", 5);
     struct tree *tree = parse_bytes(buf_slice(&line));
@@ -489,7 +489,7 @@ static void test_endless_questions(void **state)
 {
     (void)state;
     struct parser_options options = {.program = "/proc/self/exe",
-                                     .most_seconds = 1};
+                                     .max_seconds = 1};
     struct parser_inputs inputs = {.open = open_slowly};
     struct err err = {0};
     struct tree *tree;
@@ -584,7 +584,7 @@ static void test_slow_answers(void **state)
 {
     (void)state;
     struct parser_options options = {.program = "/proc/self/exe",
-                                     .most_seconds = 1};
+                                     .max_seconds = 1};
     struct parser_inputs inputs = {.open = open_very_slowly};
     struct err err = {0};
     struct tree *tree;

@@ -50,10 +50,10 @@ static struct buf packed(struct slice bytes)
                        .avail_in = (unsigned)bytes.size};
     assert_int_equal(deflateInit2(&stream, 9, Z_DEFLATED, 16 + MAX_WBITS, 9, 0),
                      Z_OK);
-    size_t most = deflateBound(&stream, bytes.size);
-    buf_reserve(&out, most);
+    size_t max = deflateBound(&stream, bytes.size);
+    buf_reserve(&out, max);
     stream.next_out = (unsigned char *)out.data;
-    stream.avail_out = (unsigned)most;
+    stream.avail_out = (unsigned)max;
     assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
     out.size = stream.total_out;
     deflateEnd(&stream);
@@ -236,9 +236,9 @@ static void test_inputs_are_unpacked_up_to_a_limit(void **state)
     struct source_root root = {folder, false};
     struct scan scan;
     struct buf spaces = {0}, path = {0};
-    buf_reserve(&spaces, PARSER_MOST_BYTES);
-    memset(spaces.data, ' ', PARSER_MOST_BYTES - 10);
-    spaces.size = PARSER_MOST_BYTES - 10;
+    buf_reserve(&spaces, PARSER_MAX_BYTES);
+    memset(spaces.data, ' ', PARSER_MAX_BYTES - 10);
+    spaces.size = PARSER_MAX_BYTES - 10;
     struct buf bomb = packed(buf_slice(&spaces)), one = packed(slice_of("one"));
     write_file("a.tex.gz", buf_slice(&one));
     write_file("y.tex.gz", buf_slice(&one));
@@ -271,7 +271,7 @@ static size_t naive_by_end(const struct scan *scan, const char *name)
     size_t found = SIZE_MAX, size = strlen(name);
     for (size_t i = 0; i < scan->count; i++) {
         const char *path = scan->files[i].path;
-        size_t all = strlen(path) - (source_is_packed(path) ? 3 : 0);
+        size_t all = strlen(path) - (source_is_gzipped(path) ? 3 : 0);
         if (all < size || memcmp(path + all - size, name, size) != 0 ||
             (all > size && path[all - size - 1] != '/'))
             continue;
@@ -388,7 +388,7 @@ static void test_zip_bomb(void **state)
 {
     (void)state;
     struct buf bomb = {0};
-    for (int i = 0; i < PARSER_MOST_BYTES >> 20; i++) {
+    for (int i = 0; i < PARSER_MAX_BYTES >> 20; i++) {
         struct buf zeros = {0};
         buf_reserve(&zeros, (1 << 20) + 1);
         memset(zeros.data, ' ', 1 << 20);
@@ -447,8 +447,8 @@ static void test_packed_quote(void **state)
     write_file(name, buf_slice(&bytes));
     struct slice files[] = {slice_of(name)};
     struct tree outline = {.files = files, .file_count = 1};
-    struct volume volume = {.manual = {.root = folder}, .outline = &outline};
-    struct passage passage = {.volume = &volume,
+    struct view view = {.manual = {.root = folder}, .outline = &outline};
+    struct passage passage = {.view = &view,
                               .text = slice_of("two three"),
                               .block = {.file = 0, .span = {8, 31}}};
     struct quote quote;

@@ -303,14 +303,14 @@ static void lost_events_rescan_everything(void **state)
 {
     struct bed *bed = *state;
     struct watch_state now;
-    int most = 16384;
+    int max = 16384;
     FILE *limit = fopen("/proc/sys/fs/inotify/max_queued_events", "r");
-    assert_true(limit && fscanf(limit, "%d", &most) == 1);
+    assert_true(limit && fscanf(limit, "%d", &max) == 1);
     fclose(limit);
-    if (most > 1 << 18)
+    if (max > 1 << 18)
         skip();
     scan(bed, 2, "out");
-    for (int i = 0; i < most / 2; i++) {
+    for (int i = 0; i < max / 2; i++) {
         char name[40];
         snprintf(name, sizeof name, "m/f%d.html", i);
         close(open(at(bed, name), O_CREAT | O_WRONLY, 0600));

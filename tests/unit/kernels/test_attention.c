@@ -378,7 +378,7 @@ static void drive_hils_ties(struct bench *b)
 
 /* By emulation, which takes its time, half of the kinds of memory: of each size
  * and way one that is aligned and one that is not, one of bf16 and one of f32. */
-static bool is_left_out(const struct bench *b, size_t turn)
+static bool is_excluded(const struct bench *b, size_t turn)
 {
     const char *reason;
     bool bf16 = b->kept == KERNEL_BF16;
@@ -401,7 +401,7 @@ static void drive_hils(struct bench *b)
             z.exact = ways[w].exact;
             z.softmax1 = ways[w].softmax1;
             bool by_head = (i + w / 2) % 2; /* each size both */
-            if (!is_left_out(b, i + w))
+            if (!is_excluded(b, i + w))
                 drive_hils_of(b, z, ways[w].landmarks, ways[w].scale, by_head);
         }
     drive_hils_ties(b);

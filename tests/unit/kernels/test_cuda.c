@@ -191,11 +191,11 @@ static void a_step_says_what_failed(void **state)
         model_close(model);
         model = open_model("hils-qwen", table, false);
         assert_int_equal(session_open(model, &s, NULL), 0);
-        assert_int_equal(session_feed(s, ids, PROMPT, NULL, NULL, NULL), 0);
+        assert_int_equal(session_prefill(s, ids, PROMPT, NULL, NULL, NULL), 0);
         emulated_fail(EMULATED_LAUNCH_NO_MEMORY, at);
         int code = 0;
         for (size_t i = 0; i < STEPS && !code; i++) {
-            code = session_feed(s, ids + PROMPT + i, 1, NULL, NULL, NULL);
+            code = session_prefill(s, ids + PROMPT + i, 1, NULL, NULL, NULL);
             if (!code && memcmp(session_logits(s), want + i * vocabulary,
                                 vocabulary * sizeof *want) != 0)
                 fail_msg("launch %u failed, and step %zu is wrong", at, i);
@@ -234,18 +234,18 @@ static void steps_of_many_are_replayed(void **state)
             assert_int_equal(session_open(model, &sessions[open], NULL), 0);
             assert_int_equal(session_open(plain, &alone[open], NULL), 0);
             assert_int_equal(
-                session_feed(sessions[open], prompt, PROMPT, NULL, NULL, NULL),
+                session_prefill(sessions[open], prompt, PROMPT, NULL, NULL, NULL),
                 0);
             assert_int_equal(
-                session_feed(alone[open], prompt, PROMPT, NULL, NULL, NULL), 0);
+                session_prefill(alone[open], prompt, PROMPT, NULL, NULL, NULL), 0);
             open++;
         }
         for (size_t i = 0; i < open; i++)
             next[i] = ids[i * 64 + session_length(sessions[i])];
-        assert_int_equal(session_step(sessions, next, open, NULL, NULL), 0);
+        assert_int_equal(session_decode_batch(sessions, next, open, NULL, NULL), 0);
         for (size_t i = 0; i < open; i++) {
             assert_int_equal(
-                session_feed(alone[i], &next[i], 1, NULL, NULL, NULL), 0);
+                session_prefill(alone[i], &next[i], 1, NULL, NULL, NULL), 0);
             check_near("a step of many", session_logits(sessions[i]),
                        session_logits(alone[i]), vocabulary, bound_of(model));
         }
@@ -261,8 +261,8 @@ static void steps_of_many_are_replayed(void **state)
     model_close(plain);
 }
 
-/* Aligned activations are read another way than those of test_products. */
-static void check_aligned_product(const struct kernels *table, size_t m,
+/* Aligned activations are read another way than those of test_matmuls. */
+static void check_aligned_matmul(const struct kernels *table, size_t m,
                                   size_t n, size_t k)
 {
     struct kernel_run run = {.stream = NULL};
@@ -278,12 +278,12 @@ static void check_aligned_product(const struct kernels *table, size_t m,
         a[i] = (float)unit_below(&seed, 2001) / 1000.0F - 1.0F;
     assert_int_equal(ref->weight(&run, half, KERNEL_BF16, n, k, &theirs), 0);
     assert_int_equal(table->weight(&run, half, KERNEL_BF16, n, k, &mine), 0);
-    ref->product(&run, want, a, theirs, m, false);
+    ref->matmul(&run, want, a, theirs, m, false);
     float *in = table->allocate(&run, m * k * sizeof *in);
     float *out = table->allocate(&run, m * n * sizeof *out);
     assert_true(in && out);
     assert_int_equal(table->upload(&run, in, a, m * k * sizeof *a), 0);
-    assert_int_equal(table->product(&run, out, in, mine, m, false), 0);
+    assert_int_equal(table->matmul(&run, out, in, mine, m, false), 0);
     assert_int_equal(table->download(&run, got, out, m * n * sizeof *got), 0);
     check_near("aligned product", got, want, m * n, F32_BOUND);
     table->release(&run, in);
@@ -296,7 +296,7 @@ static void check_aligned_product(const struct kernels *table, size_t m,
     free(got);
 }
 
-static void aligned_products_are_right(void **state)
+static void aligned_matmuls_are_right(void **state)
 {
     (void)state;
     static const size_t rows[] = {1, 3, 4, 7, 15};
@@ -304,7 +304,7 @@ static void aligned_products_are_right(void **state)
         const struct kernels *table = device_table(t);
         for (size_t r = 0; table && r < sizeof rows / sizeof rows[0]; r++)
             for (size_t k = 8; k < 400; k += 128)
-                check_aligned_product(table, rows[r], 5, k);
+                check_aligned_matmul(table, rows[r], 5, k);
     }
 }
 
@@ -441,9 +441,9 @@ static void the_emulation_multiplies(void **state)
                 expected[i * 8 + j] += a[i * 16 + k] * b[k * 8 + j];
         }
     for (int turned = 0; turned < 2; turned++) {
-        emulated_product_test(a, b, c, turned, false);
+        emulated_matmul_test(a, b, c, turned, false);
         assert_memory_equal(c, expected, sizeof c);
-        emulated_product_test(a, b, c, turned, true);
+        emulated_matmul_test(a, b, c, turned, true);
         assert_memory_not_equal(c, expected, sizeof c);
     }
 }
@@ -455,7 +455,7 @@ int main(void)
         cmocka_unit_test(the_emulation_sees_missing_waits),
         cmocka_unit_test(the_emulation_multiplies),
         cmocka_unit_test(too_much_memory_is_an_answer),
-        cmocka_unit_test(aligned_products_are_right),
+        cmocka_unit_test(aligned_matmuls_are_right),
         cmocka_unit_test(decoders_give_the_logits),
         cmocka_unit_test(embedders_give_the_vectors),
         cmocka_unit_test(exact_sessions_read_as_full_ones),

@@ -38,7 +38,7 @@ static struct engine_state state_of(struct engine *engine)
 static struct buf ask(struct engine *engine, int *ret_code, struct err *err)
 {
     struct engine_prompt prompt = {.text = slice_of("A vacuum frees"),
-                                   .most = TOKENS};
+                                   .max = TOKENS};
     struct engine_answer answer = {.text = {0}};
     *ret_code = engine_generate(engine, &prompt, &answer, err);
     return answer.text;
@@ -80,7 +80,7 @@ static void a_device_is_taken(void **state)
     assert_string_equal(s.facts.backend, "cuda");
     assert_string_equal(s.device_name, "auto");
     assert_string_equal(s.device_note, "");
-    assert_true(s.device_there && !s.device_lost);
+    assert_true(s.device_there && !s.device_failed);
     assert_string_equal(s.device.name, "an emulated device");
     assert_int_equal(s.device.major, 9);
     assert_true(s.device.free == PLENTY && s.device.total == PLENTY);
@@ -172,7 +172,7 @@ static void the_cpu_takes_over(void **state)
     struct engine *engine = start(kernels_emulated, true);
     struct err err = {0};
     int code;
-    engine_hold(engine);
+    engine_ref(engine);
     assert_string_equal(state_of(engine).facts.backend, "cuda");
     emulated_fail(EMULATED_LAUNCH, 200); /* in the middle of the answer */
     struct buf text = ask(engine, &code, &err);
@@ -185,12 +185,12 @@ static void the_cpu_takes_over(void **state)
     assert_int_equal(code, ERR_MODEL);
     buf_free(&text);
     assert_string_equal(state_of(engine).facts.backend, "cuda");
-    engine_release(engine);
-    engine_settle(engine, STOP_MS);
+    engine_unref(engine);
+    engine_swap_pending(engine, STOP_MS);
     check_answers(engine);
     struct engine_state s = state_of(engine);
     assert_string_equal(s.facts.backend, "cpu");
-    assert_true(s.device_lost && !s.device_there);
+    assert_true(s.device_failed && !s.device_there);
     assert_non_null(strstr(s.device_note, "the GPU has failed"));
     assert_int_equal(s.err.code, 0);
     stop(engine);

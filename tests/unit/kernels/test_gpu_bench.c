@@ -9,11 +9,11 @@
 #include "tests/cuda/emulated.h"
 #include "tests/unit/support/unit.h"
 
-enum { PLENTY = 1 << 30, MOST_ROWS = 64 };
+enum { PLENTY = 1 << 30, MAX_ROWS = 64 };
 
 /* The rows of a part, parsed. */
 struct rows {
-    cJSON *row[MOST_ROWS];
+    cJSON *row[MAX_ROWS];
     size_t count;
 };
 
@@ -28,14 +28,14 @@ static struct rows run_part(const struct kernels *table, const char *part,
     assert_non_null(out);
     bench_begin(&b, table, out);
     b.tiny = true;
-    b.least = 0;
+    b.min = 0;
     b.sdpa = sdpa;
     assert_true(bench_run(&b, part));
     fclose(out);
     for (char *line = text, *end; *line; line = end + 1) {
         end = strchr(line, '\n');
         assert_non_null(end);
-        assert_true(rows.count < MOST_ROWS);
+        assert_true(rows.count < MAX_ROWS);
         struct slice one = {line, (size_t)(end - line)};
         assert_int_equal(json_parse(one, &rows.row[rows.count++], NULL), 0);
     }
@@ -159,9 +159,9 @@ static void every_row_runs_on_the_device(void **state)
         return;
     struct rows star = run_part(table, "star", NULL);
     double peak = json_get_double(star.row[0], "peak MiB", 0);
-    double least =
+    double min =
         json_get_double(star.row[0], "MiB of weights, keys and values", 0);
-    assert_true(least > 0 && peak > least);
+    assert_true(min > 0 && peak > min);
     free_rows(&star);
 }
 

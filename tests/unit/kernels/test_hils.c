@@ -85,12 +85,12 @@ static void sessions_of_such_models_fork_and_step(void **state)
             for (size_t i = 0; i < 20; i++) {
                 struct session *both[] = {whole, fork};
                 int32_t next[] = {ids[45 + i], ids[100 + i]};
-                assert_int_equal(session_step(both, next, 2, NULL, NULL), 0);
+                assert_int_equal(session_decode_batch(both, next, 2, NULL, NULL), 0);
                 feed(alone, next + 1, 1);
                 check_near("fork", session_logits(fork), session_logits(alone),
                            vocabulary, 1e-5);
             }
-            session_truncate(whole, at);
+            session_rewind(whole, at);
             for (size_t i = 0; i < 20; i++)
                 feed(whole, ids + 100 + i, 1);
             check_near("truncated", session_logits(whole),
@@ -263,13 +263,13 @@ static void what_is_forgotten_is_read_again(void **state)
         feed(a, ids, 210);
         assert_int_equal(session_fork(a, at, &fork, NULL), 0);
         assert_string_equal(session_attention(fork), "exact");
-        session_truncate(a, at);
+        session_rewind(a, at);
         assert_int_equal(session_length(a), at);
         feed(alone, ids, at);
         for (size_t i = 0; i < 80; i++) {
             struct session *two[] = {a, fork};
             int32_t next[] = {ids[210 + i], ids[210 + i]};
-            assert_int_equal(session_step(two, next, 2, NULL, NULL), 0);
+            assert_int_equal(session_decode_batch(two, next, 2, NULL, NULL), 0);
             feed(alone, next, 1);
         }
         check_near("truncated", session_logits(a), session_logits(alone),
@@ -304,10 +304,10 @@ static void cancelled_passes_leave_no_trace(void **state)
     for (size_t i = 150; i < 250; i += 10) {
         int left = 1;
         struct cancel cancel = {after_some, &left};
-        assert_int_equal(session_step(&a, ids + i, 1, &cancel, NULL),
+        assert_int_equal(session_decode_batch(&a, ids + i, 1, &cancel, NULL),
                          ERR_CANCELLED);
         left = 1;
-        assert_int_equal(session_feed(a, ids + i, 10, &cancel, NULL, NULL),
+        assert_int_equal(session_prefill(a, ids + i, 10, &cancel, NULL, NULL),
                          ERR_CANCELLED);
         assert_int_equal(session_length(a), i);
         feed(a, ids + i, 10);

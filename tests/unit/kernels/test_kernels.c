@@ -1,5 +1,5 @@
 /* Every operation of every table that is there, against `ref`, and all of them
- * against the golden cases.  Products are in test_products.c, those of the papers
+ * against the golden cases.  Products are in test_matmuls.c, those of the papers
  * in test_attention.c and test_attention_star_hici.c. */
 #include "tests/unit/support/bench_fixtures.h"
 
@@ -139,7 +139,7 @@ static void drive_attention_pages(struct bench *b, struct attention s,
 }
 
 /* Of pages by heads the slots that are written, and no other, change. */
-static void drive_page_put(struct bench *b)
+static void drive_kv_write(struct bench *b)
 {
     enum { HKV = 3, D = 5, SLOTS = 4, N = 3 * SLOTS, FIRST = 3, AT = 2 };
     enum { PART = SLOTS * HKV * D, PAGE = AT + PART };
@@ -159,7 +159,7 @@ static void drive_page_put(struct bench *b)
                         (h * SLOTS + (FIRST + i) % SLOTS) * D,
                         x + (i * HKV + h) * D, D);
         if (done(b, "page_put",
-                 b->table->page_put(&b->run, put_table(b, memory, 3, PAGE), AT,
+                 b->table->kv_write(&b->run, put_table(b, memory, 3, PAGE), AT,
                                     SLOTS, b->kept, put(b, x, N * HKV * D),
                                     FIRST, counts[c], HKV, D))) {
             float *host = poisoned(3 * PAGE);
@@ -198,18 +198,18 @@ static void drive_attention_of(struct bench *b, struct attention s, float scale)
     free(unrounded);
 }
 
-static void drive_attention_all_of(struct bench *b, struct attention s,
+static void drive_attention_bidirectional_of(struct bench *b, struct attention s,
                                    float scale)
 {
     size_t queries = s.m * s.hq * s.d, keys = s.n * s.hkv * s.d;
     float *q = numbers(b, queries, scale), *k = numbers(b, keys, scale);
     float *v = numbers(b, keys, 1), *expected = poisoned(queries);
-    ref->attention_all(&alone, expected, q, k, v, s.m, s.n, s.hq, s.hkv, s.d);
+    ref->attention_bidirectional(&alone, expected, q, k, v, s.m, s.n, s.hq, s.hkv, s.d);
     const float *in = put(b, q, queries), *key = put(b, k, keys);
     const float *value = put(b, v, keys);
     float *out = put(b, NULL, queries);
     if (done(b, "attention_all",
-             b->table->attention_all(&b->run, out, in, key, value, s.m, s.n,
+             b->table->attention_bidirectional(&b->run, out, in, key, value, s.m, s.n,
                                      s.hq, s.hkv, s.d)))
         check(b, "attention_all", out, expected, queries);
     settle(b, "attention_all");
@@ -219,15 +219,15 @@ static void drive_attention_all_of(struct bench *b, struct attention s,
     free(expected);
 }
 
-static void drive_attention_all(struct bench *b)
+static void drive_attention_bidirectional(struct bench *b)
 {
     static const struct attention sizes[] = {
         {1, 1, 1, 1, 1, 0},    {7, 7, 2, 2, 64, 0},  {65, 65, 12, 12, 32, 0},
         {2, 130, 4, 2, 33, 0}, {70, 5, 3, 1, 16, 0}, {3, 5, 2, 1, 300, 0},
         {9, 200, 8, 2, 128, 0}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        drive_attention_all_of(b, sizes[i], 1);
-        drive_attention_all_of(b, sizes[i], 20);
+        drive_attention_bidirectional_of(b, sizes[i], 1);
+        drive_attention_bidirectional_of(b, sizes[i], 20);
     }
 }
 
@@ -241,7 +241,7 @@ static void the_last_query_sees_all(void **state)
     const float *key = x;
     struct kernel_pages pages = one_page(&key, &key, M);
     b.table->attention(&b.run, causal, x, &pages, M, M, 1, 1, D, 0);
-    b.table->attention_all(&b.run, all, x, x, x, M, M, 1, 1, D);
+    b.table->attention_bidirectional(&b.run, all, x, x, x, M, M, 1, 1, D);
     assert_memory_equal(causal + (M - 1) * D, all + (M - 1) * D, D * sizeof *x);
     assert_memory_not_equal(causal, all, D * sizeof *x);
     free(x);
@@ -314,15 +314,15 @@ static float *odd_logits(struct bench *b, size_t n)
     return x;
 }
 
-static void check_likeliest(struct bench *b, const float *x, size_t n,
+static void check_top_k(struct bench *b, const float *x, size_t n,
                             float beta)
 {
-    struct kernel_likeliest expected, got = {.sum = NAN};
-    ref->likeliest(&alone, &expected, x + 1, n, beta);
+    struct kernel_top_k expected, got = {.sum = NAN};
+    ref->top_k(&alone, &expected, x + 1, n, beta);
     const float *in = put(b, x, n + 2);
     if (done(b, "likeliest",
-             b->table->likeliest(&b->run, &got, in + 1, n, beta))) {
-        for (size_t i = 0; i < KERNEL_LIKELIEST; i++)
+             b->table->top_k(&b->run, &got, in + 1, n, beta))) {
+        for (size_t i = 0; i < KERNEL_TOP_K; i++)
             if (got.id[i] != expected.id[i] ||
                 got.logit[i] < expected.logit[i] ||
                 got.logit[i] > expected.logit[i])
@@ -342,18 +342,18 @@ static void check_likeliest(struct bench *b, const float *x, size_t n,
     settle(b, "likeliest");
 }
 
-static void drive_likeliest(struct bench *b)
+static void drive_top_k(struct bench *b)
 {
     static const size_t counts[] = {1,    5,    63,   64,    65,
                                     1000, 4096, 4097, 12300, 70001};
     static const float betas[] = {1, 0.5f, 1.7f, 40};
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
         float *x = odd_logits(b, counts[c]);
-        check_likeliest(b, x, counts[c], betas[c % 4]);
+        check_top_k(b, x, counts[c], betas[c % 4]);
         for (size_t i = 1; i <= counts[c]; i++)
             x[i] = i % 2 ? -INFINITY : NAN; /* one that is a number */
         x[counts[c]] = 3;
-        check_likeliest(b, x, counts[c], betas[c % 4]);
+        check_top_k(b, x, counts[c], betas[c % 4]);
         free(x);
     }
 }
@@ -364,8 +364,8 @@ static void the_oracle_lists_the_likeliest(void **state)
     (void)state;
     const float logits[] = {2, NAN, 3, -INFINITY, 3, 1};
     static const int32_t ids[] = {2, 4, 0, 5, 1, 3, -1};
-    struct kernel_likeliest got;
-    assert_int_equal(kernels_ref()->likeliest(NULL, &got, logits, 6, 2), 0);
+    struct kernel_top_k got;
+    assert_int_equal(kernels_ref()->top_k(NULL, &got, logits, 6, 2), 0);
     assert_memory_equal(got.id, ids, sizeof ids);
     assert_true(got.logit[3] > 0.5f && got.logit[4] < 0);
     assert_true(fabs((double)got.sum - (2 + exp(-1) + exp(-2))) < 1e-6);
@@ -485,12 +485,12 @@ static void drive_pool_attention(struct bench *b)
 
 /* Groups of one to many, as each by itself. */
 static void drive_pool_attentions_of(struct bench *b, size_t groups,
-                                     size_t least, uint32_t more, bool cosine)
+                                     size_t min, uint32_t more, bool cosine)
 {
     size_t d = 37, p = 5, *start = calloc(groups + 1, sizeof *start);
     assert_non_null(start);
     for (size_t g = 0; g < groups; g++)
-        start[g + 1] = start[g] + least + unit_below(&b->random, more);
+        start[g + 1] = start[g] + min + unit_below(&b->random, more);
     size_t n = start[groups];
     float *children = numbers(b, n * d, 1), *wq = numbers(b, d * p, 1);
     float *wk = numbers(b, d * p, 1), *expected = poisoned(groups * d);
@@ -667,7 +667,7 @@ static void drive_nothing(struct bench *b)
     struct kernel_pages pages = {.keys = table, .values = table, .slots = 1};
     if (done(b, "weight",
              b->table->weight(&b->run, values, KERNEL_F32, 3, 4, &weight))) {
-        done(b, "product", b->table->product(&b->run, x, in, weight, 0, false));
+        done(b, "product", b->table->matmul(&b->run, x, in, weight, 0, false));
         done(b, "gather", b->table->gather(&b->run, x, weight, NULL, 0));
     }
     done(b, "rms_norm", b->table->rms_norm(&b->run, x, x, x, 0, 4, 0));
@@ -675,7 +675,7 @@ static void drive_nothing(struct bench *b)
     done(b, "attention",
          b->table->attention(&b->run, x, in, &pages, 0, 1, 2, 1, 4, 0));
     done(b, "attention_all",
-         b->table->attention_all(&b->run, x, in, in, in, 0, 1, 2, 1, 4));
+         b->table->attention_bidirectional(&b->run, x, in, in, in, 0, 1, 2, 1, 4));
     done(b, "layer_norm", b->table->layer_norm(&b->run, x, x, x, x, 0, 4, 0));
     done(b, "gelu", b->table->gelu(&b->run, x, x, 0, 4));
     done(b, "add_bias", b->table->add_bias(&b->run, x, x, 0, 4));
@@ -793,13 +793,13 @@ static void cases_are_checked_whole(void **state)
 DRIVE(rms_norm)
 DRIVE(layer_norm)
 DRIVE(rotary)
-DRIVE_PAGES(page_put)
+DRIVE_PAGES(kv_write)
 DRIVE_PAGES(attention)
-DRIVE(attention_all)
+DRIVE(attention_bidirectional)
 DRIVE(gelu)
 DRIVE(bias_and_scale)
 DRIVE(swiglu_and_add)
-DRIVE(likeliest)
+DRIVE(top_k)
 DRIVE(recall)
 DRIVE(pool_mean)
 DRIVE(pool_means)
@@ -816,15 +816,15 @@ int main(void)
         cmocka_unit_test(test_rms_norm),
         cmocka_unit_test(test_layer_norm),
         cmocka_unit_test(test_rotary),
-        cmocka_unit_test(test_page_put),
+        cmocka_unit_test(test_kv_write),
         cmocka_unit_test(test_attention),
-        cmocka_unit_test(test_attention_all),
+        cmocka_unit_test(test_attention_bidirectional),
         cmocka_unit_test(test_gelu),
         cmocka_unit_test(test_bias_and_scale),
         cmocka_unit_test(the_oracle_is_right),
         cmocka_unit_test(the_last_query_sees_all),
         cmocka_unit_test(test_swiglu_and_add),
-        cmocka_unit_test(test_likeliest),
+        cmocka_unit_test(test_top_k),
         cmocka_unit_test(the_oracle_lists_the_likeliest),
         cmocka_unit_test(test_recall),
         cmocka_unit_test(test_pool_mean),

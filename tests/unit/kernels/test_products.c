@@ -50,7 +50,7 @@ static void lay_free(struct laid *laid)
     free(laid->scale);
 }
 
-static void drive_product(struct bench *b, int type, size_t m, size_t n,
+static void drive_matmul(struct bench *b, int type, size_t m, size_t n,
                           size_t k)
 {
     struct laid laid = lay(b, type, n, k);
@@ -68,11 +68,11 @@ static void drive_product(struct bench *b, int type, size_t m, size_t n,
         for (int again = 0; again <= (m >= 16); again++) { /* then packed */
             float *a = numbers(b, m * k, 1), *before = numbers(b, m * n, 1);
             float *expected = add ? copy(before, m * n) : poisoned(m * n);
-            ref->product(&alone, expected, a, theirs, m, add);
+            ref->matmul(&alone, expected, a, theirs, m, add);
             const float *in = put(b, a, m * k);
             float *out = put(b, add ? before : NULL, m * n);
             if (done(b, "product",
-                     b->table->product(&b->run, out, in, mine, m, add)))
+                     b->table->matmul(&b->run, out, in, mine, m, add)))
                 check(b, "product", out, expected, m * n);
             settle(b, "product");
             float *bias = numbers(b, n, 1);
@@ -82,7 +82,7 @@ static void drive_product(struct bench *b, int type, size_t m, size_t n,
             for (size_t i = 0; i < m * n; i++)
                 expected[i] += bias[i % n];
             if (done(b, "product_bias",
-                     b->table->product_bias(&b->run, out, in, mine, more, m,
+                     b->table->matmul_bias(&b->run, out, in, mine, more, m,
                                             add)))
                 check(b, "product_bias", out, expected, m * n);
             settle(b, "product_bias");
@@ -98,7 +98,7 @@ out:
     lay_free(&laid);
 }
 
-static void drive_products(struct bench *b)
+static void drive_matmuls(struct bench *b)
 {
     static const size_t rows[] = {1, 2, 3, 7, 16, 17, 47};
     static const size_t shapes[][2] = {{1, 1},    {3, 5},    {17, 33},
@@ -107,10 +107,10 @@ static void drive_products(struct bench *b)
     for (int type = 0; type < KERNEL_TYPES; type++) {
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
             for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
-                drive_product(b, type, rows[r], shapes[s][0], shapes[s][1]);
-        drive_product(b, type, 256, 17, 33);
-        drive_product(b, type, 275, 130, 31);
-        drive_product(b, type, 35, 37, 2100); /* in several pieces of k */
+                drive_matmul(b, type, rows[r], shapes[s][0], shapes[s][1]);
+        drive_matmul(b, type, 256, 17, 33);
+        drive_matmul(b, type, 275, 130, 31);
+        drive_matmul(b, type, 35, 37, 2100); /* in several pieces of k */
     }
     b->table->weight_free(&b->run, NULL);
 }
@@ -144,11 +144,11 @@ static void drive_gather(struct bench *b)
         }
 }
 
-DRIVE(products)
+DRIVE(matmuls)
 DRIVE(gather)
 
 /* Largest error of a product, of the sum of its terms' magnitudes. */
-static double product_error(const struct kernels *table, struct kernel_run *run,
+static double matmul_error(const struct kernels *table, struct kernel_run *run,
                             int type, const float *a, const void *host,
                             size_t m, size_t n, size_t k)
 {
@@ -156,7 +156,7 @@ static double product_error(const struct kernels *table, struct kernel_run *run,
     float *out = mem_alloc(m * n * sizeof *out);
     double worst = 0;
     assert_int_equal(table->weight(run, host, type, n, k, &w), 0);
-    assert_int_equal(table->product(run, out, a, w, m, false), 0);
+    assert_int_equal(table->matmul(run, out, a, w, m, false), 0);
     for (size_t i = 0; i < m * n; i++) {
         const float *row = a + i / n * k;
         double sum = 0, size = 0;
@@ -183,7 +183,7 @@ static void drive_exactness(struct bench *b)
     for (int type = 0; type < KERNEL_TYPES; type++) {
         struct laid laid = lay(b, type, N, K);
         double error = b->table->download == ref->download
-                           ? product_error(b->table, &b->run, type, a,
+                           ? matmul_error(b->table, &b->run, type, a,
                                            host_of(&laid, type), M, N, K)
                            : 0; /* another memory */
         if (!(error <= 6e-7))
@@ -223,8 +223,8 @@ static void drive_not_finite(struct bench *b)
             memcpy(at, &half, sizeof half);
         b->table->weight(&b->run, host_of(&laid, type), type, N, K, &mine);
         ref->weight(&alone, host_of(&laid, type), type, N, K, &theirs);
-        assert_int_equal(b->table->product(&b->run, out, a, mine, M, false), 0);
-        ref->product(&alone, expected, a, theirs, M, false);
+        assert_int_equal(b->table->matmul(&b->run, out, a, mine, M, false), 0);
+        ref->matmul(&alone, expected, a, theirs, M, false);
         for (size_t j = 0; j < M * N; j++)
             if (isfinite(out[j]) != isfinite(expected[j]))
                 fail_msg("%s, case %zu: %g at %zu", b->label, i, (double)out[j],
@@ -266,11 +266,11 @@ static void drive_same_bits(struct bench *b)
             size_t others = turn < 4 ? 0 : (size_t)1 << 30; /* weights */
             run.pool.threads = turn % 4 + 1; /* weights are cut by it */
             struct kernel_weight *w = NULL;
-            kept_weight(others);
+            packed_cache_weight(others);
             b->table->weight(&run, host_of(&laid, type), type, n, k, &w);
             float *to = turn ? out : first;
-            assert_int_equal(b->table->product(&run, to, a, w, m, false), 0);
-            kept_weight_gone(others);
+            assert_int_equal(b->table->matmul(&run, to, a, w, m, false), 0);
+            packed_cache_weight_gone(others);
             if (turn)
                 assert_memory_equal(out, first, m * n * sizeof *out);
             b->table->weight_free(&run, w);
@@ -305,7 +305,7 @@ static void openmp_is_left_as_it_was(void **state)
     assert_true(cpu_limit(CPU_PLAIN)); /* no tiles: oneDNN does it */
     for (int threads = 3; threads < 6; threads++) {
         omp_set_num_threads(threads);
-        assert_int_equal(table->product(&run, out, values, weight, SIZE, false),
+        assert_int_equal(table->matmul(&run, out, values, weight, SIZE, false),
                          0);
         assert_int_equal(omp_get_max_threads(), threads);
     }
@@ -320,7 +320,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(openmp_is_left_as_it_was), /* the first product */
-        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_matmuls),
         cmocka_unit_test(test_gather),
         cmocka_unit_test(test_exactness),
         cmocka_unit_test(test_not_finite),

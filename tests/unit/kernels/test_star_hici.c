@@ -143,16 +143,16 @@ static void summary_tokens_take_positions(void **state)
     for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++) {
         save_with_chunk(star[0], tokens[i][0]);
         struct model *model = open_at(folder, kernels_cpu(), false, true);
-        size_t most = model_facts(model)->context;
+        size_t max = model_facts(model)->context;
         size_t every = tokens[i][0] - 1;
-        assert_int_equal(most, tokens[i][1]);
-        assert_true(most + most / every <= 2048);
-        assert_true(most + 1 + (most + 1) / every > 2048);
+        assert_int_equal(max, tokens[i][1]);
+        assert_true(max + max / every <= 2048);
+        assert_true(max + 1 + (max + 1) / every > 2048);
         model_close(model);
     }
     struct model *model = open_at(folder, kernels_cpu(), false, true);
     struct session *session = having_read(model, ids, 2000);
-    assert_int_equal(session_feed(session, ids, 49, NULL, NULL, NULL),
+    assert_int_equal(session_prefill(session, ids, 49, NULL, NULL, NULL),
                      ERR_LIMIT);
     session_close(session);
     model_close(model);
@@ -173,13 +173,13 @@ static void sessions_fork_truncate_and_step_together(void **state)
             for (size_t i = 0; i < 20; i++) {
                 struct session *both[] = {whole, fork};
                 int32_t next[] = {ids[90 + i], ids[200 + i]};
-                assert_int_equal(session_step(both, next, 2, NULL, NULL), 0);
+                assert_int_equal(session_decode_batch(both, next, 2, NULL, NULL), 0);
                 feed(alone, next + 1, 1);
                 check_same_logits("fork", fork, alone, 1e-5);
             }
             struct session *further = having_read(model, ids, 110);
             check_same_logits("not the fork", whole, further, 1e-5);
-            session_truncate(whole, at);
+            session_rewind(whole, at);
             for (size_t i = 0; i < 20; i++)
                 feed(whole, ids + 200 + i, 1);
             check_same_logits("truncated", whole, alone, 1e-5);
@@ -204,7 +204,7 @@ static bool sees_the_end(struct model *model, size_t count)
         struct session *session = open_session(model);
         ids[count - 1] = other;
         assert_int_equal(
-            session_feed(session, ids, count, NULL, other ? two : one, NULL),
+            session_prefill(session, ids, count, NULL, other ? two : one, NULL),
             0);
         session_close(session);
     }
@@ -245,11 +245,11 @@ static void a_text_cut_short_is_read_as_such(void **state)
                 feed(alone, ids + i, 1);
             feed(whole, ids + 60, 25);
             assert_int_equal(session_fork(whole, at, &fork, NULL), 0);
-            session_truncate(whole, at);
+            session_rewind(whole, at);
             for (size_t i = 0; i < 10; i++) {
                 struct session *two[] = {whole, fork};
                 int32_t next[] = {ids[100 + i], ids[100 + i]};
-                assert_int_equal(session_step(two, next, 2, NULL, NULL), 0);
+                assert_int_equal(session_decode_batch(two, next, 2, NULL, NULL), 0);
                 feed(alone, next, 1);
                 check_same_logits("truncated", whole, alone, 1e-5);
                 check_same_logits("fork", fork, alone, 1e-5);
@@ -278,12 +278,12 @@ static void a_cancelled_text_leaves_no_trace(void **state)
         struct model *model = open_kind(hici[k], kernels_cpu());
         struct session *a = open_session(model);
         struct session *b = having_read(model, ids, 50);
-        assert_int_equal(session_feed(a, ids, 70, &cancel, NULL, NULL),
+        assert_int_equal(session_prefill(a, ids, 70, &cancel, NULL, NULL),
                          ERR_CANCELLED);
         feed(a, ids, 50);
         assert_memory_equal(session_logits(a), session_logits(b),
                             60 * sizeof *session_logits(a));
-        assert_int_equal(session_step(&a, ids, 1, &cancel, NULL),
+        assert_int_equal(session_decode_batch(&a, ids, 1, &cancel, NULL),
                          ERR_CANCELLED);
         feed(a, ids + 50, 1);
         feed(b, ids + 50, 1);
@@ -310,22 +310,22 @@ static void a_text_too_long_for_memory_is_refused(void **state)
     fill_ids(ids, 9, 60, 1);
     size_t inner = model->config.inner;
     model->config.inner = (size_t)15 << 20; /* 120 MiB and a little a token */
-    assert_int_equal(session_feed(session, ids, 9, NULL, NULL, &err),
+    assert_int_equal(session_prefill(session, ids, 9, NULL, NULL, &err),
                      ERR_LIMIT);
     assert_non_null(strstr(err.message, "9 tokens are more than the 8 that"));
     assert_int_equal(session_length(session), 0);
     model->config.inner = SIZE_MAX / 2;
-    assert_int_equal(session_feed(session, ids, 9, NULL, NULL, &err),
+    assert_int_equal(session_prefill(session, ids, 9, NULL, NULL, &err),
                      ERR_LIMIT);
     model->config.inner = inner;
-    assert_int_equal(session_feed(session, ids, 9, NULL, NULL, &err), 0);
+    assert_int_equal(session_prefill(session, ids, 9, NULL, NULL, &err), 0);
     session_close(session);
     model_close(model);
 }
 
 static void save_hici_memory(void)
 {
-    enum { WIDTH = 44, SLOTS = 3, A = 8, S = 6, B = 12, PARTS = 18, MOST = 80 };
+    enum { WIDTH = 44, SLOTS = 3, A = 8, S = 6, B = 12, PARTS = 18, MAX = 80 };
     static const struct {
         const char *name;
         int rank;
@@ -351,7 +351,7 @@ static void save_hici_memory(void)
         {"global_integrator.expand_scale_param", 0, 1, 1}};
     static float values[B * WIDTH];
     static char names[2 * PARTS][96];
-    struct tensor tensors[MOST];
+    struct tensor tensors[MAX];
     struct safetensors *file = NULL;
     size_t count = 0;
     uint64_t seed = 3;
@@ -363,7 +363,7 @@ static void save_hici_memory(void)
         tensors[count] = *safetensors_at(file, count);
     for (size_t i = 0; i < 2 * PARTS; i++) {
         size_t p = i % PARTS;
-        assert_true(count < MOST);
+        assert_true(count < MAX);
         snprintf(names[i], sizeof names[i], "layers.%zu.self_attn.%s",
                  i / PARTS, parts[p].name);
         tensors[count++] = (struct tensor){
@@ -388,7 +388,7 @@ static void save_hici_memory(void)
 }
 
 /* The likeliest tokens after a text that is fed at once, as text. */
-static size_t write_alone(struct slice text, size_t most, struct buf *ret)
+static size_t write_alone(struct slice text, size_t max, struct buf *ret)
 {
     struct model *model = NULL;
     struct ids ids = {0};
@@ -404,11 +404,11 @@ static size_t write_alone(struct slice text, size_t most, struct buf *ret)
     assert_int_equal(tokenizer_encode(tokenizer, text, false, &ids, NULL), 0);
     size_t read = ids.count;
     struct session *session = having_read(model, ids.items, read);
-    for (; count < most; count++) {
-        double log_chance;
+    for (; count < max; count++) {
+        double logprob;
         int32_t id;
-        assert_int_equal(session_choose(session, &id, &log_chance, NULL), 0);
-        if (model_stops(model, id))
+        assert_int_equal(session_choose(session, &id, &logprob, NULL), 0);
+        if (model_is_eos(model, id))
             break;
         tokenizer_stream_put(tokenizer, &stream, id, ret);
         feed(session, &id, 1);
@@ -438,7 +438,7 @@ static void the_daemon_reads_a_text_at_once(void **state)
     assert_int_equal(engine_start(&options, &engine, NULL), 0);
     assert_true(engine_ready(engine, 20000));
     for (int again = 0; again < 2; again++) {
-        struct engine_prompt prompt = {.text = slice_of(text), .most = 20};
+        struct engine_prompt prompt = {.text = slice_of(text), .max = 20};
         struct engine_answer answer = {.tokens = 0};
         assert_int_equal(engine_generate(engine, &prompt, &answer, NULL), 0);
         assert_string_equal(answer.attention, "hici");

@@ -18,7 +18,7 @@ static struct store *open_store(const char *folder)
 {
     struct store *store;
     struct err err = {0};
-    struct store_options options = {.folder = folder, .most_bytes = MAP};
+    struct store_options options = {.folder = folder, .max_bytes = MAP};
     if (store_open(&options, &store, &err))
         fail_msg("%s", err.message);
     return store;
@@ -67,12 +67,12 @@ static bool has_number(struct store_txn *txn, uint64_t number)
            !memcmp(value.data, start, strlen(start));
 }
 
-static uint64_t count_numbers(struct store *store, uint64_t most)
+static uint64_t count_numbers(struct store *store, uint64_t max)
 {
     struct store_txn *txn;
     uint64_t count = 0;
     assert_int_equal(store_read(store, &txn, NULL), 0);
-    while (count < most && has_number(txn, count + 1))
+    while (count < max && has_number(txn, count + 1))
         count++;
     store_end(txn);
     return count;
@@ -314,7 +314,7 @@ static void writers_do_not_keep_it_from_ending(void **state)
 static void work_until_killed(const char *folder, uint64_t written, int pipe)
 {
     struct store *store;
-    struct store_options options = {.folder = folder, .most_bytes = MAP};
+    struct store_options options = {.folder = folder, .max_bytes = MAP};
     if (store_open(&options, &store, NULL))
         _exit(1);
     struct writer w = {.store = store, .written = written, .acknowledge = pipe};

@@ -9,7 +9,7 @@
 #include "tree/tree.h"
 
 /* Volumes of nodes with up to 3 rows each; rows stand in groups. */
-enum { WIDTH = 24, NODES = 1700, CENTRES = 60, VOLUMES = 3, MOST = 10 };
+enum { WIDTH = 24, NODES = 1700, CENTRES = 60, VIEWS = 3, MAX = 10 };
 
 static const struct hash128 POLICY = {1, 2}, OTHER_POLICY = {3, 4};
 
@@ -42,7 +42,7 @@ static struct vectors *make_vectors(uint64_t *seed, const struct vectors *like,
         .policy = policy, .width = WIDTH, .node_count = NODES};
     uint32_t *node_of = mem_alloc(NODES * sizeof *node_of);
     t.nodes = mem_alloc(NODES * sizeof *t.nodes);
-    t.wholes = mem_alloc(NODES * WIDTH * sizeof *t.wholes);
+    t.subtrees = mem_alloc(NODES * WIDTH * sizeof *t.subtrees);
     t.row_nodes = mem_alloc(3 * NODES * sizeof *t.row_nodes);
     t.keys = mem_alloc(3 * NODES * WIDTH * sizeof *t.keys);
     for (uint32_t n = 0; n < NODES; n++) {
@@ -65,59 +65,59 @@ static struct vectors *make_vectors(uint64_t *seed, const struct vectors *like,
 }
 
 struct house {
-    struct volume volumes[VOLUMES];
-    struct volume *shelf[VOLUMES];
+    struct view views[VIEWS];
+    struct view *snapshot[VIEWS];
 };
 
 static void make_house(struct house *house, uint64_t *seed)
 {
-    for (int v = 0; v < VOLUMES; v++) {
-        house->volumes[v] =
-            (struct volume){.vectors = make_vectors(seed, NULL, 0, POLICY)};
-        house->shelf[v] = &house->volumes[v];
+    for (int v = 0; v < VIEWS; v++) {
+        house->views[v] =
+            (struct view){.vectors = make_vectors(seed, NULL, 0, POLICY)};
+        house->snapshot[v] = &house->views[v];
     }
 }
 
 static void change(struct house *house, uint64_t *seed, int v, uint32_t kept)
 {
-    struct vectors *before = house->volumes[v].vectors;
-    house->volumes[v].vectors = make_vectors(seed, before, kept, POLICY);
+    struct vectors *before = house->views[v].vectors;
+    house->views[v].vectors = make_vectors(seed, before, kept, POLICY);
     vectors_close(before);
 }
 
 static void empty_house(struct house *house)
 {
-    for (int v = 0; v < VOLUMES; v++)
-        vectors_close(house->volumes[v].vectors);
+    for (int v = 0; v < VIEWS; v++)
+        vectors_close(house->views[v].vectors);
 }
 
 static struct dense_index *index_of(struct house *house)
 {
     struct dense_index *index;
     assert_int_equal(
-        dense_index_make(house->shelf, VOLUMES, NULL, &index, NULL), 0);
+        dense_index_make(house->snapshot, VIEWS, NULL, &index, NULL), 0);
     return index;
 }
 
-static bool accept_all(void *context, size_t volume, uint32_t node)
+static bool accept_all(void *context, size_t view, uint32_t node)
 {
     (void)context;
-    (void)volume;
+    (void)view;
     assert_true(node != TREE_NONE);
     return true;
 }
 
-static bool accept_half(void *context, size_t volume, uint32_t node)
+static bool accept_half(void *context, size_t view, uint32_t node)
 {
     (void)context;
-    return (node + volume) % 2 == 0;
+    return (node + view) % 2 == 0;
 }
 
-static bool accept_second(void *context, size_t volume, uint32_t node)
+static bool accept_second(void *context, size_t view, uint32_t node)
 {
     (void)context;
     (void)node;
-    return volume == 1;
+    return view == 1;
 }
 
 typedef bool accepting(void *, size_t, uint32_t);
@@ -125,10 +125,10 @@ typedef bool accepting(void *, size_t, uint32_t);
 static size_t rows_of(const struct house *house, accepting *accept)
 {
     size_t rows = 0;
-    for (size_t v = 0; v < VOLUMES; v++)
+    for (size_t v = 0; v < VIEWS; v++)
         for (uint32_t n = 0; n < NODES; n++)
             if (accept(NULL, v, n))
-                rows += vectors_rows_of(house->volumes[v].vectors, n);
+                rows += vectors_rows_of(house->views[v].vectors, n);
     return rows;
 }
 
@@ -137,30 +137,30 @@ static size_t rows_of(const struct house *house, accepting *accept)
 static size_t check_hits(const struct house *house, const float *query,
                          accepting *accept, const struct dense_hit *hits)
 {
-    float *scores = mem_alloc(VOLUMES * NODES * sizeof *scores);
+    float *scores = mem_alloc(VIEWS * NODES * sizeof *scores);
     size_t right = 0;
-    for (size_t v = 0; v < VOLUMES; v++)
+    for (size_t v = 0; v < VIEWS; v++)
         for (uint32_t n = 0; n < NODES; n++)
             scores[v * NODES + n] =
                 accept(NULL, v, n)
-                    ? vectors_own(house->volumes[v].vectors, query, n)
+                    ? vectors_own(house->views[v].vectors, query, n)
                     : -2;
-    for (size_t i = 0; i < MOST; i++) {
-        float score = scores[hits[i].volume * NODES + hits[i].node];
-        assert_true(accept(NULL, hits[i].volume, hits[i].node));
+    for (size_t i = 0; i < MAX; i++) {
+        float score = scores[hits[i].view * NODES + hits[i].node];
+        assert_true(accept(NULL, hits[i].view, hits[i].node));
         assert_true(score > -2 && hits[i].score <= score + 1e-5F);
         assert_true(!i || hits[i].score <= hits[i - 1].score);
         for (size_t j = 0; j < i; j++)
             assert_true(hits[i].node != hits[j].node ||
-                        hits[i].volume != hits[j].volume);
+                        hits[i].view != hits[j].view);
     }
-    for (size_t n = 0; n < MOST; n++) {
+    for (size_t n = 0; n < MAX; n++) {
         size_t best = 0;
-        for (size_t i = 1; i < VOLUMES * NODES; i++)
+        for (size_t i = 1; i < VIEWS * NODES; i++)
             if (scores[i] > scores[best])
                 best = i;
-        for (size_t i = 0; i < MOST; i++)
-            right += hits[i].volume * NODES + hits[i].node == best &&
+        for (size_t i = 0; i < MAX; i++)
+            right += hits[i].view * NODES + hits[i].node == best &&
                      fabsf(hits[i].score - scores[best]) <= 1e-5F;
         scores[best] = -2;
     }
@@ -173,11 +173,11 @@ static void assert_recall(struct house *house, struct dense_index *index,
                           accepting *accept, uint64_t seed)
 {
     enum { QUERIES = 40 };
-    struct dense *dense = dense_new(index, house->shelf, VOLUMES);
+    struct dense *dense = dense_new(index, house->snapshot, VIEWS);
     size_t right = 0, rows = rows_of(house, accept);
     for (int q = 0; q < QUERIES; q++) {
         float vector[WIDTH];
-        struct dense_hit hits[MOST];
+        struct dense_hit hits[MAX];
         struct dense_trace trace;
         size_t count = 0;
         random_near(&seed, 1.5F, vector);
@@ -185,13 +185,13 @@ static void assert_recall(struct house *house, struct dense_index *index,
                                     .policy = POLICY,
                                     .rows = rows,
                                     .accept = accept,
-                                    .most = MOST};
+                                    .max = MAX};
         assert_true(dense_search(dense, &query, hits, &count, &trace));
-        assert_int_equal(count, MOST);
+        assert_int_equal(count, MAX);
         right += check_hits(house, vector, accept, hits);
     }
-    if (right * 100 < (size_t)QUERIES * MOST * 96)
-        fail_msg("%zu of %d", right, QUERIES * MOST);
+    if (right * 100 < (size_t)QUERIES * MAX * 96)
+        fail_msg("%zu of %d", right, QUERIES * MAX);
     dense_free(dense);
 }
 
@@ -205,7 +205,7 @@ static void the_index_finds_what_a_scan_does(void **state)
     assert_recall(&house, index, accept_all, 2);
     assert_recall(&house, index, accept_half, 3);
     assert_recall(&house, index, accept_second, 4);
-    dense_index_release(index);
+    dense_index_unref(index);
     empty_house(&house);
 }
 
@@ -227,8 +227,8 @@ static void an_old_index_serves_what_is_new(void **state)
     assert_recall(&house, index, accept_all, 8);
     struct dense_index *anew = index_of(&house);
     assert_recall(&house, anew, accept_all, 8);
-    dense_index_release(index);
-    dense_index_release(anew);
+    dense_index_unref(index);
+    dense_index_unref(anew);
     empty_house(&house);
 }
 
@@ -239,44 +239,44 @@ static void an_index_is_due_when_rows_are_new_or_gone(void **state)
     struct house house;
     struct dense_state is;
     make_house(&house, &seed);
-    struct dense *none = dense_new(NULL, house.shelf, VOLUMES);
-    struct dense *few = dense_new(NULL, house.shelf, 1);
+    struct dense *none = dense_new(NULL, house.snapshot, VIEWS);
+    struct dense *few = dense_new(NULL, house.snapshot, 1);
     assert_true(dense_is_due(none));
     assert_false(dense_is_due(few));
     dense_free(none);
     dense_free(few);
     struct dense_index *index = index_of(&house);
-    struct dense *dense = dense_new(index, house.shelf, VOLUMES);
+    struct dense *dense = dense_new(index, house.snapshot, VIEWS);
     dense_state(dense, &is);
     assert_false(dense_is_due(dense));
     assert_true(is.indexed && !is.added && !is.gone && is.lists && is.bytes);
     dense_free(dense);
     change(&house, &seed, 0, 95);
-    dense = dense_new(index, house.shelf, VOLUMES);
+    dense = dense_new(index, house.snapshot, VIEWS);
     dense_state(dense, &is);
     assert_false(dense_is_due(dense));
     assert_true(is.added > 100 && is.added < 260);
     dense_free(dense);
     change(&house, &seed, 0, 0);
-    dense = dense_new(index, house.shelf, VOLUMES);
+    dense = dense_new(index, house.snapshot, VIEWS);
     assert_true(dense_is_due(dense));
     dense_free(dense);
-    dense_index_release(index);
+    dense_index_unref(index);
     empty_house(&house);
 }
 
 static bool search_with(const struct dense *dense, size_t rows,
-                        struct hash128 policy, size_t most)
+                        struct hash128 policy, size_t max)
 {
     float vector[WIDTH] = {1};
-    struct dense_hit hits[MOST];
+    struct dense_hit hits[MAX];
     struct dense_trace trace;
     size_t count;
     struct dense_query query = {.vector = vector,
                                 .policy = policy,
                                 .rows = rows,
                                 .accept = accept_all,
-                                .most = most};
+                                .max = max};
     return dense_search(dense, &query, hits, &count, &trace);
 }
 
@@ -287,26 +287,26 @@ static void what_the_index_does_not_serve_is_left_to_a_scan(void **state)
     struct house house;
     make_house(&house, &seed);
     struct dense_index *index = index_of(&house);
-    struct dense *dense = dense_new(index, house.shelf, VOLUMES);
-    struct dense *none = dense_new(NULL, house.shelf, VOLUMES);
-    assert_true(search_with(dense, 10000, POLICY, MOST));
-    assert_false(search_with(none, 10000, POLICY, MOST));
-    assert_false(search_with(dense, 10000, OTHER_POLICY, MOST));
-    assert_false(search_with(dense, 100, POLICY, MOST));
-    assert_false(search_with(dense, 0, POLICY, MOST));
+    struct dense *dense = dense_new(index, house.snapshot, VIEWS);
+    struct dense *none = dense_new(NULL, house.snapshot, VIEWS);
+    assert_true(search_with(dense, 10000, POLICY, MAX));
+    assert_false(search_with(none, 10000, POLICY, MAX));
+    assert_false(search_with(dense, 10000, OTHER_POLICY, MAX));
+    assert_false(search_with(dense, 100, POLICY, MAX));
+    assert_false(search_with(dense, 0, POLICY, MAX));
     assert_false(search_with(dense, 10000, POLICY, 0));
     dense_free(none);
     dense_free(dense);
-    vectors_close(house.volumes[0].vectors);
-    house.volumes[0].vectors = NULL; /* a manual without memories */
-    struct vectors *second = house.volumes[1].vectors;
-    house.volumes[1].vectors = make_vectors(&seed, second, 90, OTHER_POLICY);
+    vectors_close(house.views[0].vectors);
+    house.views[0].vectors = NULL; /* a manual without memories */
+    struct vectors *second = house.views[1].vectors;
+    house.views[1].vectors = make_vectors(&seed, second, 90, OTHER_POLICY);
     vectors_close(second);
-    dense = dense_new(index, house.shelf, VOLUMES);
-    assert_false(search_with(dense, 3400, POLICY, MOST));
+    dense = dense_new(index, house.snapshot, VIEWS);
+    assert_false(search_with(dense, 3400, POLICY, MAX));
     assert_false(dense_is_due(dense));
     dense_free(dense);
-    dense_index_release(index);
+    dense_index_unref(index);
     empty_house(&house);
 }
 

@@ -6,7 +6,7 @@
 #include "memory/lexical/lexical.h"
 #include "tests/unit/support/stores.h"
 
-enum { NODES = 40, MOST_ALIASES = 4, ROUNDS = 30, WORDS = 25 };
+enum { NODES = 40, MAX_ALIASES = 4, ROUNDS = 30, WORDS = 25 };
 
 static const char *const words[WORDS] = {
     "index",  "table", "row",    "key",  "scan",     "page",    "cache",
@@ -70,7 +70,7 @@ static void apply(struct store *store, uint32_t epoch,
 static void change_aliases(struct lexical_delta *delta, uint64_t id,
                            const struct tree *content, bool gone)
 {
-    size_t names = content->nodes[0].title.size % MOST_ALIASES;
+    size_t names = content->nodes[0].title.size % MAX_ALIASES;
     for (size_t i = 0; i < names; i++) {
         struct slice name = slice_of(words[(id + i) % WORDS]);
         if (gone)
@@ -129,8 +129,8 @@ static int try_match(struct store *store, uint32_t version,
 {
     struct node node = {.words = 1};
     struct tree outline = {.nodes = &node, .count = 1};
-    struct volume_id by_id = {.id = 7};
-    struct volume volume = {
+    struct view_id by_id = {.id = 7};
+    struct view view = {
         .manual = {.id = 1, .epoch = version, .lexical = version, .name = "m"},
         .outline = &outline,
         .by_id = &by_id};
@@ -138,7 +138,7 @@ static int try_match(struct store *store, uint32_t version,
     struct store_txn *txn;
     query_parse("heap", &query);
     assert_int_equal(store_read(store, &txn, NULL), 0);
-    int code = lexical_match(txn, &volume, &query, matches, err);
+    int code = lexical_match(txn, &view, &query, matches, err);
     store_end(txn);
     query_free(&query);
     return code;
@@ -257,16 +257,16 @@ static void aliases_find_their_node(void **state)
 static void names_share_their_weight(void **state)
 {
     (void)state;
-    struct volume_node nodes[] = {{.words = 10, .names = 1, .title_words = 1},
+    struct view_node nodes[] = {{.words = 10, .names = 1, .title_words = 1},
                                   {.words = 10, .names = 9, .title_words = 1}};
-    struct volume volume = {
+    struct view view = {
         .nodes = nodes, .mean_words = 10, .mean_title_words = 1};
     struct query query = {.count = 1, .terms = {{.idf = 1, .weight = 1}}};
     struct match named = {.alias = 1}, written = {.body = 1};
-    double only = lexical_score(&query, &volume, 0, &named);
-    double of_many = lexical_score(&query, &volume, 1, &named);
+    double only = lexical_score(&query, &view, 0, &named);
+    double of_many = lexical_score(&query, &view, 1, &named);
     assert_true(only > of_many);
-    assert_true(of_many > lexical_score(&query, &volume, 1, &written));
+    assert_true(of_many > lexical_score(&query, &view, 1, &written));
 }
 
 int main(void)

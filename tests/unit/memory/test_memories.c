@@ -41,8 +41,8 @@ static void an_edit_encodes_its_segment_and_the_ancestors(void **state)
         read_table(&lib, &after);
         assert_int_equal(vectors_number(&lib), 2);
         for (uint32_t n = 0; n < NODES; n++) {
-            bool same = !memcmp(before.wholes + n * TOY_WIDTH,
-                                after.wholes + n * TOY_WIDTH,
+            bool same = !memcmp(before.subtrees + n * TOY_WIDTH,
+                                after.subtrees + n * TOY_WIDTH,
                                 TOY_WIDTH * sizeof(float));
             assert_int_equal(same, n != 0 && n != 1 && n != 3);
         }
@@ -102,9 +102,9 @@ static void damaged_vectors_are_made_again(void **state)
         put_damaged(&lib, part);
         check_update(&lib, &toy, &policies[1], 0);
         assert_int_equal(library_refresh(lib.library, NULL), 0);
-        struct shelf *shelf = library_shelf(lib.library);
-        assert_non_null(shelf->volumes[0]->vectors);
-        shelf_release(shelf);
+        struct snapshot *snapshot = library_snapshot(lib.library);
+        assert_non_null(snapshot->views[0]->vectors);
+        snapshot_unref(snapshot);
     }
     test_library_close(&lib);
 }
@@ -192,7 +192,7 @@ static void what_was_encoded_stays(void **state)
         toy_open(&toy, true);
         check_update(&lib, &toy, &policies[1], MANY_ENCODED - encoded);
         read_table(&lib, &parts);
-        assert_memory_equal(whole.wholes, parts.wholes,
+        assert_memory_equal(whole.subtrees, parts.subtrees,
                             whole.node_count * TOY_WIDTH * sizeof(float));
         assert_memory_equal(whole.keys, parts.keys,
                             whole.row_count * TOY_WIDTH * sizeof(float));
@@ -212,19 +212,19 @@ static void failures_put_nothing_in_place(void **state)
     toy_open(&toy, true);
     test_library_open(&lib);
     test_publish(&lib, pages, PAGES);
-    struct shelf *old = library_shelf(lib.library);
+    struct snapshot *old = library_snapshot(lib.library);
     toy.broken = true;
     assert_int_equal(update(&lib, &toy, &policies[1], &report, &err),
                      ERR_MODEL);
     toy.broken = false;
     test_publish(&lib, pages, PAGES - 1);
-    assert_int_equal(memories_update(old, old->volumes[0], &toy.embedder,
+    assert_int_equal(memories_update(old, old->views[0], &toy.embedder,
                                      &policies[1], NULL, NULL, NULL, NULL,
                                      &report, &err),
                      ERR_CANCELLED);
     assert_non_null(strstr(err.message, "changed meanwhile"));
     assert_int_equal(vectors_number(&lib), 0);
-    shelf_release(old);
+    snapshot_unref(old);
     check_update(&lib, &toy, &policies[1], 1); /* the root */
     test_library_close(&lib);
 }
@@ -232,8 +232,8 @@ static void failures_put_nothing_in_place(void **state)
 static void read_joined(struct test_library *lib, struct vector_table *ret,
                         bool *ret_delta)
 {
-    struct shelf *shelf = library_shelf(lib->library);
-    const struct tree *outline = shelf_volume(shelf, "manual")->outline;
+    struct snapshot *snapshot = library_snapshot(lib->library);
+    const struct tree *outline = snapshot_view(snapshot, "manual")->outline;
     uint64_t *ids = mem_alloc(outline->count * sizeof *ids);
     struct store_txn *txn;
     struct slice delta;
@@ -246,7 +246,7 @@ static void read_joined(struct test_library *lib, struct vector_table *ret,
     *ret_delta = !store_get_vector_delta(txn, lib->manual, &delta, NULL);
     store_end(txn);
     free(ids);
-    shelf_release(shelf);
+    snapshot_unref(snapshot);
 }
 
 /* The vectors of a table as they are when all are made. */
@@ -275,8 +275,8 @@ static void check_as_whole(struct test_library *lib, struct toy *toy,
                         got.node_count * sizeof *got.nodes);
     assert_memory_equal(got.row_nodes, want.row_nodes,
                         got.row_count * sizeof *got.row_nodes);
-    assert_memory_equal(got.wholes, want.wholes,
-                        got.node_count * got.width * sizeof *got.wholes);
+    assert_memory_equal(got.subtrees, want.subtrees,
+                        got.node_count * got.width * sizeof *got.subtrees);
     assert_memory_equal(got.keys, want.keys,
                         got.row_count * got.width * sizeof *got.keys);
     vector_table_free(&got);
@@ -292,11 +292,11 @@ static void what_is_kept_saves_work_only(void **state)
         struct test_library lib;
         struct memories_report report;
         struct toy toy;
-        struct kept *kept = kept_new(1 << 20);
+        struct plan_cache *plan_cache = plan_cache_new(1 << 20);
         toy_open(&toy, true);
         test_library_open(&lib);
         test_publish(&lib, pages, PAGES);
-        kept_of_test = kept;
+        kept_of_test = plan_cache;
         assert_int_equal(update(&lib, &toy, &policies[p], &report, NULL), 0);
         assert_int_equal(library_refresh(lib.library, NULL), 0);
         size_t encoded = report.encoded;
@@ -309,7 +309,7 @@ static void what_is_kept_saves_work_only(void **state)
         assert_int_equal(library_refresh(lib.library, NULL), 0);
         kept_of_test = NULL;
         check_as_whole(&lib, &toy, &policies[p]);
-        kept_free(kept);
+        plan_cache_free(plan_cache);
         test_library_close(&lib);
     }
 }
@@ -336,12 +336,12 @@ static void a_page_edited_often_is_written_anew(void **state)
     struct memories_report report;
     struct toy toy;
     struct test_page edited[PAGES];
-    struct kept *kept = kept_new(1 << 20);
+    struct plan_cache *plan_cache = plan_cache_new(1 << 20);
     size_t written = 0;
     toy_open(&toy, true);
     test_library_open(&lib);
     memcpy(edited, pages, sizeof pages);
-    kept_of_test = kept;
+    kept_of_test = plan_cache;
     for (int i = 0; i < 60; i++) {
         char text[40];
         snprintf(text, sizeof text, "second text|a2c edit number%d", i);
@@ -355,7 +355,7 @@ static void a_page_edited_often_is_written_anew(void **state)
     }
     assert_true(written > 1 && written < 20);
     kept_of_test = NULL;
-    kept_free(kept);
+    plan_cache_free(plan_cache);
     test_library_close(&lib);
 }
 
@@ -434,17 +434,17 @@ static void publish_heaps(struct test_library *lib, int changed)
 static void ask_dense(struct test_library *lib, const struct toy *toy,
                       const float *vector, struct route_result *ret)
 {
-    struct shelf *shelf = library_shelf(lib->library);
+    struct snapshot *snapshot = library_snapshot(lib->library);
     struct route_request request = {
         .query = "anything",
         .mode = ROUTE_DENSE,
-        .most = FOUND,
+        .max = FOUND,
         .vector = vector,
         .policy = memories_policy(&policies[0], &toy->facts)};
-    assert_int_equal(route_question(shelf, &request, ret, NULL), 0);
-    shelf_release(shelf);
+    assert_int_equal(route_question(snapshot, &request, ret, NULL), 0);
+    snapshot_unref(snapshot);
     for (size_t i = 0; i < ret->count; i++)
-        ret->hits[i].volume = NULL; /* of a shelf that may be gone */
+        ret->hits[i].view = NULL; /* of a snapshot that may be gone */
 }
 
 struct indexing {
@@ -482,7 +482,7 @@ static void check_index_holds_no_shelf(struct test_library *lib)
 static void many_segments_are_searched_through_an_index(void **state)
 {
     (void)state;
-    struct kept *kept = kept_new(64 << 20);
+    struct plan_cache *plan_cache = plan_cache_new(64 << 20);
     struct test_library lib;
     struct toy toy;
     struct memories_report report;
@@ -493,7 +493,7 @@ static void many_segments_are_searched_through_an_index(void **state)
     toy_open(&toy, false);
     test_library_open(&lib);
     publish_heaps(&lib, 0);
-    kept_of_test = kept;
+    kept_of_test = plan_cache;
     assert_false(library_wants_index(lib.library));
     assert_int_equal(update(&lib, &toy, &policies[0], &report, NULL), 0);
     assert_int_equal(library_refresh(lib.library, NULL), 0);
@@ -526,21 +526,21 @@ static void many_segments_are_searched_through_an_index(void **state)
     assert_true(names_of_delta(&lib) >= 3 * EACH);
     assert_int_equal(library_refresh(lib.library, NULL), 0);
     assert_false(library_wants_index(lib.library));
-    struct shelf *shelf = library_shelf(lib.library);
-    const struct vectors *now = shelf->volumes[0]->vectors;
+    struct snapshot *snapshot = library_snapshot(lib.library);
+    const struct vectors *now = snapshot->views[0]->vectors;
     uint32_t node = vectors_node(now, 1);
     memcpy(vectors[0], vectors_key(now, 1), sizeof vectors[0]);
     struct dense_state dense;
-    dense_state(shelf->dense, &dense);
+    dense_state(snapshot->dense, &dense);
     assert_int_equal(dense.rows, HEAPS * EACH);
     assert_int_equal(dense.gone, 3 * EACH); /* the base's are of no use */
-    shelf_release(shelf);
+    snapshot_unref(snapshot);
     ask_dense(&lib, &toy, vectors[0], &listed);
     assert_int_equal(listed.dense.added, 3 * EACH);
     assert_int_equal(listed.hits[0].node, node);
     route_result_free(&listed);
     kept_of_test = NULL;
-    kept_free(kept);
+    plan_cache_free(plan_cache);
     test_library_close(&lib);
 }
 

@@ -7,12 +7,12 @@
 #include "model/model.h"
 
 struct expected {
-    const struct shelf *shelf;
-    const struct volume *volume;
+    const struct snapshot *snapshot;
+    const struct view *view;
     const struct embedder *embedder;
     const struct memory_policy *policy;
     struct embedder_facts facts;
-    float *wholes;             /* [nodes, width] c */
+    float *subtrees;             /* [nodes, width] c */
     float *keys;               /* [nodes, key_width] M_v */
     uint64_t *tokens;          /* [nodes] of sub-trees */
     struct vector_table table; /* to compare with */
@@ -64,7 +64,7 @@ static void memory_of(struct expected *x, struct slice text,
 
 static void expect_node(struct expected *x, uint32_t n)
 {
-    const struct node *nodes = x->volume->outline->nodes;
+    const struct node *nodes = x->view->outline->nodes;
     const struct embedder *e = x->embedder;
     size_t width = x->facts.width, keys = x->facts.key_width, count = 0;
     float *children = mem_alloc(NODES * width * sizeof *children);
@@ -74,7 +74,7 @@ static void expect_node(struct expected *x, uint32_t n)
     float *sum = mem_alloc(width * sizeof *sum);
     double below = 0, own = 0;
     for (uint32_t c = n + 1; c < nodes[n].end; c = nodes[c].end) {
-        memcpy(children + count++ * width, x->wholes + c * width,
+        memcpy(children + count++ * width, x->subtrees + c * width,
                width * sizeof *children);
         below += (double)x->tokens[c];
     }
@@ -91,7 +91,7 @@ static void expect_node(struct expected *x, uint32_t n)
     struct content content = {0};
     const struct node *node = &nodes[n];
     if (node->source_tree != TREE_NONE) {
-        assert_int_equal(content_open(x->shelf, x->volume, n, &content, NULL),
+        assert_int_equal(content_open(x->snapshot, x->view, n, &content, NULL),
                          0);
         node = content.node;
     }
@@ -120,7 +120,7 @@ static void expect_node(struct expected *x, uint32_t n)
     if (count)
         assert_int_equal(e->keys(e->context, a, 1, key, NULL), 0);
     for (size_t i = 0; i < width; i++)
-        x->wholes[n * width + i] =
+        x->subtrees[n * width + i] =
             (float)((own * (double)sum[i] + below * (double)a[i]) /
                     (own + below));
     for (size_t i = 0; i < keys; i++)
@@ -130,7 +130,7 @@ static void expect_node(struct expected *x, uint32_t n)
     if (!count)
         memcpy(x->keys + n * keys, sum_key, keys * sizeof *key);
     make_unit(x->keys + n * keys, keys);
-    compare(x, x->keys + n * keys, x->table.wholes + n * keys);
+    compare(x, x->keys + n * keys, x->table.subtrees + n * keys);
     x->tokens[n] = (uint64_t)(own + below);
     content_close(&content);
     segments_free(&segments);
@@ -146,7 +146,7 @@ static void expect_node(struct expected *x, uint32_t n)
 /* Rows come in the order of nodes, memories in that of heights: two walks. */
 static void expect_all(struct expected *x)
 {
-    const struct tree *outline = x->volume->outline;
+    const struct tree *outline = x->view->outline;
     uint32_t *first_rows = mem_alloc((NODES + 1) * sizeof *first_rows);
     for (uint32_t r = x->table.row_count; r-- > 0;)
         first_rows[x->table.row_nodes[r]] = r;
@@ -162,9 +162,9 @@ static double check_equations(struct test_library *lib,
                               const struct embedder *embedder,
                               const struct memory_policy *policy)
 {
-    struct shelf *shelf = library_shelf(lib->library);
-    struct expected x = {.shelf = shelf,
-                         .volume = shelf_volume(shelf, "manual"),
+    struct snapshot *snapshot = library_snapshot(lib->library);
+    struct expected x = {.snapshot = snapshot,
+                         .view = snapshot_view(snapshot, "manual"),
                          .embedder = embedder,
                          .policy = policy};
     assert_int_equal(embedder->facts(embedder->context, &x.facts, NULL), 0);
@@ -172,18 +172,18 @@ static double check_equations(struct test_library *lib,
     assert_int_equal(x.table.node_count, NODES);
     assert_int_equal(x.table.generation, lib->generation);
     assert_true(hash_equal(x.table.policy, memories_policy(policy, &x.facts)));
-    x.wholes = mem_alloc(NODES * x.facts.width * sizeof(float));
+    x.subtrees = mem_alloc(NODES * x.facts.width * sizeof(float));
     x.keys = mem_alloc(NODES * x.facts.key_width * sizeof(float));
     x.tokens = mem_alloc(NODES * sizeof *x.tokens);
     expect_all(&x);
     assert_int_equal(x.tokens[0], x.table.tokens);
     for (uint32_t n = 0; n < NODES; n++)
-        assert_int_equal(x.table.nodes[n], x.volume->outline->nodes[n].id);
-    free(x.wholes);
+        assert_int_equal(x.table.nodes[n], x.view->outline->nodes[n].id);
+    free(x.subtrees);
     free(x.keys);
     free(x.tokens);
     vector_table_free(&x.table);
-    shelf_release(shelf);
+    snapshot_unref(snapshot);
     return x.worst;
 }
 
@@ -317,12 +317,12 @@ static void so_do_those_of_a_model(void **state)
         struct memories_report report;
         test_library_open(&lib);
         test_publish(&lib, pages, PAGES);
-        struct shelf *shelf = library_shelf(lib.library);
-        if (memories_update(shelf, shelf->volumes[0], &real.embedder,
+        struct snapshot *snapshot = library_snapshot(lib.library);
+        if (memories_update(snapshot, snapshot->views[0], &real.embedder,
                             &policies[p], NULL, NULL, NULL, NULL, &report,
                             &err))
             fail_msg("%s", err.message);
-        shelf_release(shelf);
+        snapshot_unref(snapshot);
         assert_true(report.encoded > SEGMENTS);
         double worst = check_equations(&lib, &real.embedder, &policies[p]);
         if (!(worst < 3e-3))

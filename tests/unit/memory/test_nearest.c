@@ -34,7 +34,7 @@ static float dot(const float *a, const float *b)
 struct fixture {
     float *values; /* [ROWS, WIDTH] */
     const float *rows[ROWS];
-    struct nearest *nearest;
+    struct ivf *ivf;
 };
 
 /* `centres` 0: rows without structure. */
@@ -64,13 +64,13 @@ static struct fixture *make_fixture(uint64_t *seed, const float *centres,
         vector_near(seed, centres, count, f->values + i * WIDTH);
     }
     assert_int_equal(
-        nearest_make(f->rows, ROWS, WIDTH, NULL, &f->nearest, NULL), 0);
+        ivf_make(f->rows, ROWS, WIDTH, NULL, &f->ivf, NULL), 0);
     return f;
 }
 
 static void free_fixture(struct fixture *f)
 {
-    nearest_free(f->nearest);
+    ivf_free(f->ivf);
     free(f->values);
     free(f);
 }
@@ -81,7 +81,7 @@ static size_t held(const struct fixture *f, const float *query)
     struct near_row found[CANDIDATES];
     float scores[ROWS];
     size_t hits = 0, seen = 0;
-    size_t count = nearest_search(f->nearest, query, nearest_probes(f->nearest),
+    size_t count = ivf_search(f->ivf, query, ivf_probes(f->ivf),
                                   CANDIDATES, found, &seen);
     assert_true(count <= CANDIDATES && seen <= ROWS && count <= seen);
     for (size_t r = 0; r < ROWS; r++)
@@ -112,7 +112,7 @@ static void assert_recall(uint64_t seed, uint32_t centre_count)
     }
     if (hits * 100 < (size_t)QUERIES * DEEP * 96)
         fail_msg("%zu of %d, %u of %u lists", hits, QUERIES * DEEP,
-                 nearest_probes(f->nearest), nearest_lists(f->nearest));
+                 ivf_probes(f->ivf), ivf_lists(f->ivf));
     free_fixture(f);
     free(centres);
 }
@@ -140,8 +140,8 @@ static void structure_saves_work(void **state)
         random_unit(&seed, centres + c * WIDTH);
     struct fixture *grouped = make_fixture(&seed, centres, 20);
     struct fixture *plain = make_fixture(&seed, centres, 0);
-    assert_true(nearest_probes(grouped->nearest) <
-                nearest_probes(plain->nearest));
+    assert_true(ivf_probes(grouped->ivf) <
+                ivf_probes(plain->ivf));
     free_fixture(grouped);
     free_fixture(plain);
 }
@@ -157,7 +157,7 @@ static void all_lists_hold_each_row_once(void **state)
     size_t seen;
     random_unit(&seed, query);
     assert_int_equal(
-        nearest_search(f->nearest, query, UINT32_MAX, ROWS, found, &seen),
+        ivf_search(f->ivf, query, UINT32_MAX, ROWS, found, &seen),
         ROWS);
     assert_int_equal(seen, ROWS);
     for (size_t i = 0; i < ROWS; i++) {
@@ -178,13 +178,13 @@ static void the_same_rows_make_the_same_index(void **state)
     struct fixture *f = make_fixture(&a, NULL, 0),
                    *g = make_fixture(&b, NULL, 0);
     struct near_row found[2][CANDIDATES];
-    assert_int_equal(nearest_probes(f->nearest), nearest_probes(g->nearest));
+    assert_int_equal(ivf_probes(f->ivf), ivf_probes(g->ivf));
     for (int q = 0; q < 5; q++) {
         float query[WIDTH];
         random_unit(&seed, query);
         memset(found, 0, sizeof found);
-        nearest_search(f->nearest, query, 9, CANDIDATES, found[0], NULL);
-        nearest_search(g->nearest, query, 9, CANDIDATES, found[1], NULL);
+        ivf_search(f->ivf, query, 9, CANDIDATES, found[0], NULL);
+        ivf_search(g->ivf, query, 9, CANDIDATES, found[1], NULL);
         assert_memory_equal(found[0], found[1], sizeof found[0]);
     }
     free_fixture(f);
@@ -201,35 +201,35 @@ static void odd_rows_are_found(void **state)
     const float *rows[50];
     random_unit(&seed, row);
     for (uint32_t count = 0; count <= 50; count += 5) {
-        struct nearest *nearest;
+        struct ivf *ivf;
         struct near_row found[50];
         for (uint32_t i = 0; i < count; i++)
             rows[i] = i % 3 ? row : zeros;
-        assert_int_equal(nearest_make(rows, count, WIDTH, NULL, &nearest, NULL),
+        assert_int_equal(ivf_make(rows, count, WIDTH, NULL, &ivf, NULL),
                          0);
-        size_t got = nearest_search(nearest, row, nearest_lists(nearest), 50,
+        size_t got = ivf_search(ivf, row, ivf_lists(ivf), 50,
                                     found, NULL);
         assert_int_equal(got, count);
         for (size_t i = 0; i < got; i++)
             assert_true(fabsf(found[i].score - (found[i].row % 3 ? 1 : 0)) <
                         0.02F);
-        nearest_free(nearest);
+        ivf_free(ivf);
     }
 }
 
-static void making_is_cancelled(void **state)
+static void build_is_cancelled(void **state)
 {
     (void)state;
     uint64_t seed = 12;
     struct fixture *f = make_fixture(&seed, NULL, 0);
-    struct nearest *nearest = NULL;
+    struct ivf *ivf = NULL;
     struct err err;
     atomic_bool cancel;
     atomic_init(&cancel, true);
     assert_int_equal(
-        nearest_make(f->rows, ROWS, WIDTH, &cancel, &nearest, &err),
+        ivf_make(f->rows, ROWS, WIDTH, &cancel, &ivf, &err),
         ERR_CANCELLED);
-    assert_null(nearest);
+    assert_null(ivf);
     free_fixture(f);
 }
 
@@ -237,13 +237,13 @@ static void making_is_cancelled(void **state)
 static void every_processor_gets_the_same_products(void **state)
 {
     (void)state;
-    enum { MOST = 301, COUNT = 5 };
+    enum { MAX = 301, COUNT = 5 };
     const struct dots *best = dots_best();
     uint64_t seed = 13;
-    int8_t query[MOST];
-    uint8_t rows[COUNT * MOST];
-    float a[MOST], b[COUNT * MOST];
-    for (size_t width = 1; width <= MOST; width += 1 + width / 7) {
+    int8_t query[MAX];
+    uint8_t rows[COUNT * MAX];
+    float a[MAX], b[COUNT * MAX];
+    for (size_t width = 1; width <= MAX; width += 1 + width / 7) {
         int32_t bytes[2][COUNT];
         float floats[2][COUNT];
         for (size_t i = 0; i < width; i++) {
@@ -285,7 +285,7 @@ int main(void)
         cmocka_unit_test(all_lists_hold_each_row_once),
         cmocka_unit_test(the_same_rows_make_the_same_index),
         cmocka_unit_test(odd_rows_are_found),
-        cmocka_unit_test(making_is_cancelled),
+        cmocka_unit_test(build_is_cancelled),
         cmocka_unit_test(every_processor_gets_the_same_products),
     };
     return cmocka_run_group_tests_name("nearest", tests, NULL, NULL);

@@ -9,7 +9,7 @@
 static struct store *open_store(const char *folder)
 {
     struct store *store;
-    struct store_options options = {.folder = folder, .most_bytes = 1 << 28};
+    struct store_options options = {.folder = folder, .max_bytes = 1 << 28};
     assert_int_equal(store_open(&options, &store, NULL), 0);
     return store;
 }
@@ -107,12 +107,12 @@ static void index_words(struct store *store, const char *text)
 
 static void correct(struct store *store, const char *text, struct query *query)
 {
-    struct volume volume = {.manual = {.id = 1, .epoch = 1}};
-    const struct volume *volumes[] = {&volume};
+    struct view view = {.manual = {.id = 1, .epoch = 1}};
+    const struct view *views[] = {&view};
     struct store_txn *txn;
     assert_int_equal(store_read(store, &txn, NULL), 0);
     query_parse(text, query);
-    assert_int_equal(query_correct(query, txn, volumes, 1, NULL), 0);
+    assert_int_equal(query_correct(query, txn, views, 1, NULL), 0);
     store_end(txn);
 }
 
@@ -179,18 +179,18 @@ static void a_large_index_is_searched_fast(void **state)
         buf_put_byte(&text, ' ');
     }
     index_words(store, text.data);
-    double least = 1;
+    double min = 1;
     for (int i = 0; i < 5; i++) {
         struct query query;
         double start = seconds();
         correct(store, "qqqqwwwwqqqqwwww", &query);
         double taken = seconds() - start;
         assert_null(query.terms[0].written);
-        least = taken < least ? taken : least;
+        min = taken < min ? taken : min;
         query_free(&query);
     }
-    print_message("%.2f ms\n", 1e3 * least);
-    assert_true(least < 0.05);
+    print_message("%.2f ms\n", 1e3 * min);
+    assert_true(min < 0.05);
     buf_free(&text);
     store_close(store);
     unit_folder_remove(folder);

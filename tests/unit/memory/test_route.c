@@ -46,7 +46,7 @@ struct house {
     char *folder;
     struct store *store;
     struct library *library;
-    struct shelf *shelf;
+    struct snapshot *snapshot;
 };
 
 /* ---- Making manuals ---- */
@@ -55,20 +55,20 @@ static void open_house(struct house *house)
 {
     house->folder = unit_folder();
     struct store_options options = {.folder = house->folder,
-                                    .most_bytes = 64 << 20};
+                                    .max_bytes = 64 << 20};
     assert_int_equal(store_open(&options, &house->store, NULL), 0);
     house->library = NULL;
 }
 
-static void open_shelf(struct house *house)
+static void open_snapshot(struct house *house)
 {
     assert_int_equal(library_open(house->store, &house->library, NULL), 0);
-    house->shelf = library_shelf(house->library);
+    house->snapshot = library_snapshot(house->library);
 }
 
 static void close_house(struct house *house)
 {
-    shelf_release(house->shelf);
+    snapshot_unref(house->snapshot);
     library_close(house->library);
     store_close(house->store);
     unit_folder_remove(house->folder);
@@ -164,13 +164,13 @@ static void put_vectors(struct house *house, uint32_t manual, uint64_t first_id,
     struct vector_table t = {
         .policy = of_policy, .generation = 1, .width = WIDTH};
     t.nodes = mem_alloc(count * sizeof *t.nodes);
-    t.wholes = mem_alloc(count * WIDTH * sizeof *t.wholes);
+    t.subtrees = mem_alloc(count * WIDTH * sizeof *t.subtrees);
     t.row_nodes = mem_alloc(2 * count * sizeof *t.row_nodes);
     t.keys = mem_alloc(2 * count * WIDTH * sizeof *t.keys);
     t.node_count = count;
     for (uint32_t n = 0; n < count; n++) {
         t.nodes[n] = first_id + n;
-        put_cosine(t.wholes + (size_t)n * WIDTH, sections[n].whole);
+        put_cosine(t.subtrees + (size_t)n * WIDTH, sections[n].whole);
         for (int s = 0; s < 2 && sections[n].own > NONE; s++) {
             put_cosine(t.keys + (size_t)t.row_count * WIDTH,
                        s ? sections[n].own : -0.9F);
@@ -193,15 +193,15 @@ static void put_vectors(struct house *house, uint32_t manual, uint64_t first_id,
 /* ids of the manual's nodes start here. */
 static uint64_t first_id(const struct house *house, const char *name)
 {
-    const struct volume *volume = shelf_volume(house->shelf, name);
-    return volume->outline->nodes[0].id;
+    const struct view *view = snapshot_view(house->snapshot, name);
+    return view->outline->nodes[0].id;
 }
 
 static void refresh(struct house *house)
 {
-    shelf_release(house->shelf);
+    snapshot_unref(house->snapshot);
     assert_int_equal(library_refresh(house->library, NULL), 0);
-    house->shelf = library_shelf(house->library);
+    house->snapshot = library_snapshot(house->library);
 }
 
 /* The engine's manual with its vectors. */
@@ -209,7 +209,7 @@ static void engine_house(struct house *house, struct hash128 of_policy)
 {
     open_house(house);
     uint32_t id = add_manual(house, "engine", engine, COUNT(engine));
-    open_shelf(house);
+    open_snapshot(house);
     put_vectors(house, id, first_id(house, "engine"), engine, COUNT(engine),
                 of_policy);
     refresh(house);
@@ -221,7 +221,7 @@ static struct route_request request_of(const char *query, int mode)
 {
     return (struct route_request){.query = query,
                                   .mode = mode,
-                                  .most = 10,
+                                  .max = 10,
                                   .vector = question,
                                   .policy = policy,
                                   .explain = true};
@@ -232,22 +232,22 @@ static struct route_result routed(const struct house *house,
 {
     struct route_result result;
     struct err err = {0};
-    int code = route_question(house->shelf, request, &result, &err);
+    int code = route_question(house->snapshot, request, &result, &err);
     if (code)
         fail_msg("%s", err.message);
     return result;
 }
 
-static const char *title_of(const struct volume *volume, uint32_t node)
+static const char *title_of(const struct view *view, uint32_t node)
 {
-    return volume->outline->nodes[node].title.data;
+    return view->outline->nodes[node].title.data;
 }
 
 static const struct route_hit *hit_of(const struct route_result *result,
                                       const char *title)
 {
     for (size_t i = 0; i < result->count; i++)
-        if (!strcmp(title_of(result->hits[i].volume, result->hits[i].node),
+        if (!strcmp(title_of(result->hits[i].view, result->hits[i].node),
                     title))
             return &result->hits[i];
     return NULL;
@@ -259,7 +259,7 @@ static void assert_titles(const struct route_result *result,
     assert_int_equal(result->count, count);
     for (size_t i = 0; i < count; i++)
         assert_string_equal(
-            title_of(result->hits[i].volume, result->hits[i].node), titles[i]);
+            title_of(result->hits[i].view, result->hits[i].node), titles[i]);
 }
 
 /* ---- Tests ---- */
@@ -271,7 +271,7 @@ static void dense_finds_what_words_do_not(void **state)
     struct house house;
     engine_house(&house, policy);
     struct route_request request = request_of("zeppelin", ROUTE_DENSE);
-    request.most = 3;
+    request.max = 3;
     struct route_result result = routed(&house, &request);
     assert_titles(&result, titles, 3);
     assert_int_equal(result.hits[0].by[ROUTE_BY_DENSE].rank, 1);
@@ -286,7 +286,7 @@ static void dense_finds_what_words_do_not(void **state)
     route_result_free(&result);
 
     request.mode = ROUTE_AUTO;
-    request.most = 10;
+    request.max = 10;
     result = routed(&house, &request);
     assert_non_null(hit_of(&result, "Water"));
     route_result_free(&result);
@@ -351,7 +351,7 @@ static void descent_by_memories_keeps_its_beam(void **state)
         if (step->depth != 1)
             continue;
         assert_int_equal(step->kept, level < 4);
-        assert_string_equal(title_of(step->volume, step->node),
+        assert_string_equal(title_of(step->view, step->node),
                             level < 4 ? kept[level] : "Pumps");
         level++;
     }
@@ -375,7 +375,7 @@ static void weights_decide(void **state)
     route_result_free(&result);
     weights = (struct route_weights){{1, 0, 0, 0}};
     result = routed(&house, &request);
-    assert_string_equal(title_of(result.hits[0].volume, result.hits[0].node),
+    assert_string_equal(title_of(result.hits[0].view, result.hits[0].node),
                         "Belts");
     assert_int_equal(result.hits[0].by[ROUTE_BY_LEXICAL].rank, 1);
     route_result_free(&result);
@@ -480,7 +480,7 @@ static void each_manual_is_descended_as_it_can_be(void **state)
     open_house(&house);
     uint32_t id = add_manual(&house, "engine", engine, COUNT(engine));
     add_manual(&house, "garden", garden, COUNT(garden));
-    open_shelf(&house);
+    open_snapshot(&house);
     put_vectors(&house, id, first_id(&house, "engine"), engine, COUNT(engine),
                 policy);
     refresh(&house);
@@ -490,7 +490,7 @@ static void each_manual_is_descended_as_it_can_be(void **state)
     assert_int_equal(hit_of(&result, "Ponds")->by[ROUTE_BY_TERMS].rank, 1);
     for (size_t i = 0; i < result.step_count; i++)
         assert_int_equal(result.steps[i].ranking,
-                         strcmp(result.steps[i].volume->manual.name, "engine")
+                         strcmp(result.steps[i].view->manual.name, "engine")
                              ? ROUTE_BY_TERMS
                              : ROUTE_BY_TREE);
     route_result_free(&result);
@@ -503,7 +503,7 @@ static void assert_refused(const struct house *house,
 {
     struct route_result result;
     struct err err = {0};
-    assert_int_equal(route_question(house->shelf, request, &result, &err),
+    assert_int_equal(route_question(house->snapshot, request, &result, &err),
                      ERR_MODEL);
     assert_non_null(strstr(err.message, part));
 }
@@ -528,14 +528,14 @@ static void new_vectors_are_read(void **state)
     struct house house;
     open_house(&house);
     uint32_t id = add_manual(&house, "engine", engine, COUNT(engine));
-    open_shelf(&house);
-    const struct volume *before = house.shelf->volumes[0];
+    open_snapshot(&house);
+    const struct view *before = house.snapshot->views[0];
     assert_null(before->vectors);
     refresh(&house);
-    assert_ptr_equal(house.shelf->volumes[0], before);
+    assert_ptr_equal(house.snapshot->views[0], before);
     put_vectors(&house, id, first_id(&house, "engine"), engine, 4, policy);
     refresh(&house);
-    const struct volume *now = house.shelf->volumes[0];
+    const struct view *now = house.snapshot->views[0];
     assert_non_null(now->vectors);
     assert_int_equal(vectors_segments(now->vectors), 6);
     assert_true(fabsf(vectors_own(now->vectors, question, 2) - 0.95F) <= 1e-3F);
@@ -549,13 +549,13 @@ static void damaged_vectors_are_left_out(void **state)
     struct house house;
     engine_house(&house, policy);
     struct store_txn *txn;
-    uint32_t id = house.shelf->volumes[0]->manual.id;
+    uint32_t id = house.snapshot->views[0]->manual.id;
     assert_int_equal(store_write(house.store, &txn, NULL), 0);
     assert_int_equal(store_put_vectors(txn, id, slice_of("rubbish"), NULL), 0);
     assert_int_equal(store_commit(txn, NULL), 0);
     refresh(&house);
-    assert_int_equal(house.shelf->count, 1);
-    assert_null(house.shelf->volumes[0]->vectors);
+    assert_int_equal(house.snapshot->count, 1);
+    assert_null(house.snapshot->views[0]->vectors);
     close_house(&house);
 }
 
@@ -592,12 +592,12 @@ static void rows_of_nothing_are_told(void **state)
     size_t paths = 0;
     open_house(&house);
     add_manual(&house, "nested", nested, COUNT(nested));
-    open_shelf(&house);
-    const struct volume *volume = house.shelf->volumes[0];
+    open_snapshot(&house);
+    const struct view *view = house.snapshot->views[0];
     query_parse("pump water oil", &query);
     assert_int_equal(query.count, 3);
     assert_int_equal(store_read(house.store, &txn, NULL), 0);
-    assert_int_equal(lexical_match(txn, volume, &query, &matches, NULL), 0);
+    assert_int_equal(lexical_match(txn, view, &query, &matches, NULL), 0);
     store_end(txn);
     for (uint32_t n = 0; n < COUNT(nested); n++) {
         bool own = false, head = false;
@@ -607,15 +607,15 @@ static void rows_of_nothing_are_told(void **state)
             head |= match->title || match->path;
             paths += match->path;
             assert_int_equal(match->path,
-                             is_below(volume->outline, &matches, n, t));
+                             is_below(view->outline, &matches, n, t));
         }
         assert_int_equal(matches.found[n],
                          (own ? FOUND_OWN : 0) | (head ? FOUND_HEAD : 0));
         assert_int_equal(matches.row_of[n] > 0, own || head);
     }
     assert_int_equal(paths, 7);
-    assert_int_equal(volume->nodes[0].owned, volume->owners);
-    assert_int_equal(volume->nodes[1].owned, 2);
+    assert_int_equal(view->nodes[0].owned, view->owners);
+    assert_int_equal(view->nodes[1].owned, 2);
     query_free(&query);
     matches_free(&matches);
     close_house(&house);
@@ -626,9 +626,9 @@ static void rows_of_nothing_are_told(void **state)
 static const char *const parts[] = {"pump", "oil",  "belt", "gear",
                                     "seal", "fuse", "fan",  "disc"};
 
-static void put_words(struct buf *text, uint64_t *seed, uint32_t most)
+static void put_words(struct buf *text, uint64_t *seed, uint32_t max)
 {
-    for (uint32_t i = unit_below(seed, most + 1); i-- > 0;)
+    for (uint32_t i = unit_below(seed, max + 1); i-- > 0;)
         buf_printf(text, "%s ", parts[unit_below(seed, COUNT(parts))]);
 }
 
@@ -676,21 +676,21 @@ static void make_sections(struct section *sections, uint32_t count,
     }
 }
 
-/* All nodes of the volume by their scores, as rank_lexical has them. */
+/* All nodes of the view by their scores, as rank_lexical has them. */
 static void rank_all_nodes(const struct section *sections,
-                           const struct volume *volume, struct query *query,
+                           const struct view *view, struct query *query,
                            struct ranking *ranking)
 {
-    uint32_t count = volume->outline->count;
+    uint32_t count = view->outline->count;
     struct match *rows = mem_alloc(count * query->count * sizeof *rows);
     for (uint32_t n = 0; n < count; n++) {
         fill_row(sections, n, query, &rows[n * query->count]);
         for (size_t t = 0; t < query->count && *sections[n].text; t++)
             query->terms[t].nodes += match_holds(&rows[n * query->count + t]);
     }
-    query_weigh(query, volume->owners, volume->mean_words);
+    query_weigh(query, view->owners, view->mean_words);
     for (uint32_t n = 0; n < count; n++) {
-        double score = lexical_score(query, volume, n, &rows[n * query->count]);
+        double score = lexical_score(query, view, n, &rows[n * query->count]);
         bool own = *sections[n].text;
         for (size_t t = 0; t < query->count; t++)
             own |= match_holds(&rows[n * query->count + t]);
@@ -712,7 +712,7 @@ static void the_ranking_is_that_of_all_nodes(void **state)
     make_sections(sections, NODES, &seed);
     open_house(&house);
     add_manual(&house, "made", sections, NODES);
-    open_shelf(&house);
+    open_snapshot(&house);
     for (uint32_t i = 0; i < QUESTIONS; i++) {
         struct query query;
         struct ranking all = {0};
@@ -722,10 +722,10 @@ static void the_ranking_is_that_of_all_nodes(void **state)
         buf_printf(&text, "%s", parts[i % COUNT(parts)]);
         const char *asked = text.data;
         query_parse(asked, &query);
-        rank_all_nodes(sections, house.shelf->volumes[0], &query, &all);
+        rank_all_nodes(sections, house.snapshot->views[0], &query, &all);
         struct route_request request = {
-            .query = asked, .mode = ROUTE_LEXICAL, .most = NODES};
-        assert_int_equal(route_question(house.shelf, &request, &result, NULL),
+            .query = asked, .mode = ROUTE_LEXICAL, .max = NODES};
+        assert_int_equal(route_question(house.snapshot, &request, &result, NULL),
                          0);
         assert_int_equal(result.count, all.count);
         for (size_t h = 0; h < result.count; h++) {
@@ -754,16 +754,16 @@ static void few_of_many_are_sorted(void **state)
     (void)state;
     enum { ITEMS = 500 };
     uint64_t seed = 7;
-    for (size_t most = 0; most <= ITEMS + 1; most += 1 + most / 3) {
+    for (size_t max = 0; max <= ITEMS + 1; max += 1 + max / 3) {
         struct ranking some = {0}, all = {0};
         for (uint32_t n = 0; n < ITEMS; n++) {
             double score = unit_below(&seed, 40);
             ranking_add(&some, n % 3, n, score);
             ranking_add(&all, n % 3, n, score);
         }
-        ranking_sort(&some, most);
+        ranking_sort(&some, max);
         ranking_sort(&all, ITEMS);
-        assert_int_equal(some.count, most < ITEMS ? most : ITEMS);
+        assert_int_equal(some.count, max < ITEMS ? max : ITEMS);
         for (size_t i = 0; i < some.count; i++) {
             assert_int_equal(some.items[i].node, all.items[i].node);
             assert_true(!i || all.items[i].score <= all.items[i - 1].score);
@@ -785,8 +785,8 @@ static void what_links_may_do_is_not_the_generations(void **state)
     struct store_txn *txn;
     open_house(&house);
     uint32_t id = add_manual(&house, "m", sections, 2);
-    open_shelf(&house);
-    assert_false(house.shelf->volumes[0]->manual.all_links);
+    open_snapshot(&house);
+    assert_false(house.snapshot->views[0]->manual.all_links);
     assert_int_equal(store_write(house.store, &txn, NULL), 0);
     assert_int_equal(store_get_manual(txn, id, &manual, NULL), 0);
     manual.all_links = true;
@@ -794,9 +794,9 @@ static void what_links_may_do_is_not_the_generations(void **state)
     assert_int_equal(store_commit(txn, NULL), 0);
     manual_free(&manual);
     assert_int_equal(library_refresh(house.library, NULL), 0);
-    shelf_release(house.shelf);
-    house.shelf = library_shelf(house.library);
-    assert_true(house.shelf->volumes[0]->manual.all_links);
+    snapshot_unref(house.snapshot);
+    house.snapshot = library_snapshot(house.library);
+    assert_true(house.snapshot->views[0]->manual.all_links);
     close_house(&house);
 }
 

@@ -20,9 +20,9 @@ static const char *const words[] = {"a",
                                     "B-tree"};
 enum { WORDS = sizeof words / sizeof words[0], NODES = 600 };
 
-static void put_words(struct buf *text, uint64_t *seed, uint32_t most)
+static void put_words(struct buf *text, uint64_t *seed, uint32_t max)
 {
-    for (uint32_t n = 1 + unit_below(seed, most); n > 0; n--)
+    for (uint32_t n = 1 + unit_below(seed, max); n > 0; n--)
         buf_printf(text, "%s%s", words[unit_below(seed, WORDS)],
                    n > 1 ? " " : "");
 }
@@ -95,7 +95,7 @@ static bool is_cut_between(const struct segments *segments, const char *text,
 }
 
 static void check_cover(struct toy *toy, const struct segments *segments,
-                        const struct buf *text, size_t most)
+                        const struct buf *text, size_t max)
 {
     size_t end = 0;
     for (size_t s = 0; s < segments->count; s++) {
@@ -104,7 +104,7 @@ static void check_cover(struct toy *toy, const struct segments *segments,
         assert_true(segment->from >= end && segment->to > segment->from);
         assert_true(is_blank(text->data, end, segment->from));
         assert_true(((unsigned char)text->data[segment->from] & 0xC0) != 0x80);
-        assert_int_equal(segment->tokens, tokens < most ? tokens : most);
+        assert_int_equal(segment->tokens, tokens < max ? tokens : max);
         assert_true(
             hash_equal(segment->text, hash_bytes(text->data + segment->from,
                                                  segment->to - segment->from)));
@@ -130,14 +130,14 @@ static size_t check_lines(struct toy *toy, const struct segments *segments,
 }
 
 static void check_blocks(struct toy *toy, const struct segments *segments,
-                         const struct node *node, const char *text, size_t most)
+                         const struct node *node, const char *text, size_t max)
 {
     size_t from = 0, at = node->title.size + (node->title.size > 0),
            longest = 0;
     for (uint32_t b = 0; b < node->block_count; b++) {
         const struct block *block = &node->blocks[b];
         size_t to = at + block->text.size;
-        if (tokens_of(toy, text, from, to) <= most)
+        if (tokens_of(toy, text, from, to) <= max)
             assert_false(is_cut_between(segments, text, from, to));
         if (block->kind == BLOCK_CODE || block->kind == BLOCK_TABLE) {
             size_t line = check_lines(toy, segments, text, at, to);
@@ -148,10 +148,10 @@ static void check_blocks(struct toy *toy, const struct segments *segments,
     for (size_t s = 0; s < segments->count; s++) {
         const struct segment *segment = &segments->items[s];
         size_t tokens = tokens_of(toy, text, segment->from, segment->to);
-        if (tokens > most &&
+        if (tokens > max &&
             memchr(text + segment->from, '\n', segment->to - segment->from))
             fail_msg("%zu tokens in several lines", tokens);
-        if (tokens > most && tokens > longest)
+        if (tokens > max && tokens > longest)
             fail_msg("%zu tokens that are no line of code", tokens);
     }
 }
@@ -179,15 +179,15 @@ static void segments_are_as_promised(void **state)
         struct tree *tree = random_node(&seed);
         const struct node *node = &tree->nodes[0];
         struct buf text = {0}, bytes = {0};
-        size_t most = mosts[n % 4];
+        size_t max = mosts[n % 4];
         struct segments segments, again;
         segment_text(node, &text);
         assert_int_equal(
-            segment_node(node, most, &toy.embedder, &segments, NULL), 0);
-        check_cover(&toy, &segments, &text, most);
-        check_blocks(&toy, &segments, node, text.data, most);
+            segment_node(node, max, &toy.embedder, &segments, NULL), 0);
+        check_cover(&toy, &segments, &text, max);
+        check_blocks(&toy, &segments, node, text.data, max);
         cut += segments.count > 1;
-        assert_int_equal(segment_node(node, most, &toy.embedder, &again, NULL),
+        assert_int_equal(segment_node(node, max, &toy.embedder, &again, NULL),
                          0);
         check_same(&segments, &again);
         segments_free(&again);
@@ -217,7 +217,7 @@ static struct tree *node_of(const char *title, int kind,
 }
 
 static void check_cut(const char *title, int kind, const char *const *blocks,
-                      size_t count, size_t most, const char *const *want,
+                      size_t count, size_t max, const char *const *want,
                       size_t want_count)
 {
     struct toy toy;
@@ -227,7 +227,7 @@ static void check_cut(const char *title, int kind, const char *const *blocks,
     toy_open(&toy, false);
     segment_text(&tree->nodes[0], &text);
     assert_int_equal(
-        segment_node(&tree->nodes[0], most, &toy.embedder, &segments, NULL), 0);
+        segment_node(&tree->nodes[0], max, &toy.embedder, &segments, NULL), 0);
     assert_int_equal(segments.count, want_count);
     for (size_t s = 0; s < want_count; s++) {
         struct slice got = {text.data + segments.items[s].from,

@@ -78,7 +78,7 @@ static void a_link_to_nowhere_is_not_replaced(void **state)
 {
     (void)state;
     char *folder = unit_folder();
-    struct store_options options = {.folder = folder, .most_bytes = 64 << 20};
+    struct store_options options = {.folder = folder, .max_bytes = 64 << 20};
     struct store *store;
     struct buf data = {0};
     struct stat st;
@@ -113,7 +113,7 @@ static void a_store_may_stand_in_a_folder_that_cannot_be_read(void **state)
     pid_t child = fork();
     if (!child) {
         struct store_options options = {.folder = own.data,
-                                        .most_bytes = 64 << 20};
+                                        .max_bytes = 64 << 20};
         struct store *store;
         if (!geteuid() && seteuid(NOBODY))
             _exit(2);
@@ -133,13 +133,13 @@ static void a_second_opening_is_refused(void **state)
     char *folder = unit_folder();
     struct store *store, *other;
     struct store_options first = {
-        .folder = folder, .address = "/where/it/is", .most_bytes = 64 << 20};
+        .folder = folder, .address = "/where/it/is", .max_bytes = 64 << 20};
     assert_int_equal(store_open(&first, &store, NULL), 0);
     pid_t child = fork();
     if (child == 0) {
         struct err err = {0};
         struct store_options options = {.folder = folder,
-                                        .most_bytes = 64 << 20};
+                                        .max_bytes = 64 << 20};
         int code = store_open(&options, &other, &err);
         _exit(code == ERR_STORE && strstr(err.message, "another daemon") &&
                       strstr(err.message, "--socket /where/it/is")
@@ -359,7 +359,7 @@ static void a_full_store_says_so(void **state)
     (void)state;
     char *folder = unit_folder();
     struct store *store;
-    struct store_options options = {.folder = folder, .most_bytes = 1 << 20};
+    struct store_options options = {.folder = folder, .max_bytes = 1 << 20};
     struct err err = {0};
     assert_int_equal(store_open(&options, &store, &err), 0);
     struct store_txn *txn;
@@ -621,7 +621,7 @@ static void stores_of_older_schemas_open(void **state)
     }
     assert_int_equal(stamp(folder, 6), 5);
     struct err err = {0};
-    struct store_options options = {.folder = folder, .most_bytes = 64 << 20};
+    struct store_options options = {.folder = folder, .max_bytes = 64 << 20};
     assert_int_equal(store_open(&options, &store, &err), ERR_STORE);
     assert_non_null(strstr(err.message, "schema 6"));
     stamp(folder, 0);

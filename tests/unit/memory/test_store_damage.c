@@ -115,7 +115,7 @@ static int opened(const char *folder, char words[WORDS])
         struct err err = {0};
         struct store *store;
         struct store_options options = {.folder = folder,
-                                        .most_bytes = 64 << 20};
+                                        .max_bytes = 64 << 20};
         signal(SIGSEGV, SIG_DFL); /* cmocka has a handler */
         dup2(ends[1], STDERR_FILENO);
         alarm(CHILD_SECONDS);
@@ -488,7 +488,7 @@ static void a_removed_lock_lets_no_second_one_in(void **state)
         struct err err = {0};
         struct store *other;
         struct store_options options = {.folder = folder,
-                                        .most_bytes = 64 << 20};
+                                        .max_bytes = 64 << 20};
         int code = store_open(&options, &other, &err);
         _exit(code == ERR_STORE && strstr(err.message, "another daemon") ? 0
                                                                          : 1);

@@ -81,7 +81,7 @@ static struct vector_table some_vectors(uint64_t generation, uint32_t nodes,
                                  .row_count = rows,
                                  .name_count = 2};
     table.nodes = mem_alloc(nodes * sizeof *table.nodes);
-    table.wholes = mem_alloc(3 * nodes * sizeof *table.wholes);
+    table.subtrees = mem_alloc(3 * nodes * sizeof *table.subtrees);
     table.row_nodes = mem_alloc(rows * sizeof *table.row_nodes);
     table.keys = mem_alloc(3 * rows * sizeof *table.keys);
     table.names = mem_alloc(2 * sizeof *table.names);
@@ -92,7 +92,7 @@ static struct vector_table some_vectors(uint64_t generation, uint32_t nodes,
     for (uint32_t i = 0; i < rows; i++)
         table.row_nodes[i] = i * nodes / rows;
     for (uint32_t i = 0; i < 3 * nodes; i++)
-        table.wholes[i] = (float)unit_below(&seed, 2001) / 1000 - 1;
+        table.subtrees[i] = (float)unit_below(&seed, 2001) / 1000 - 1;
     for (uint32_t i = 0; i < 3 * rows; i++)
         table.keys[i] = (float)unit_below(&seed, 2001) / 1000 - 1;
     return table;
@@ -104,13 +104,13 @@ static void what_is_being_made_is_not_collected(void **state)
     (void)state;
     char *folder = unit_folder();
     struct store *store = open_store(folder);
-    const struct hash128 kept = {1, 1}, made = {3, 3}, lost = {4, 4};
+    const struct hash128 plan_cache = {1, 1}, made = {3, 3}, lost = {4, 4};
     uint32_t id = 0, other = 0;
     struct store_txn *txn;
     struct buf bytes = {0};
     put_manual(store, "m", 6, 1, &id);
     put_manual(store, "fails", 1, 1, &other);
-    put_memory(store, kept);
+    put_memory(store, plan_cache);
     put_memory(store, made);
     put_memory(store, lost);
     struct vector_table table = some_vectors(5, 4, 6);
@@ -118,25 +118,25 @@ static void what_is_being_made_is_not_collected(void **state)
     put_vectors(store, id, buf_slice(&bytes));
     assert_int_equal(store_write(store, &txn, NULL), 0);
     assert_int_equal(
-        store_note_made(txn, other, MAKING_MEMORIES, &lost, 1, NULL), 0);
+        store_note_made(txn, other, UNFINISHED_MEMORIES, &lost, 1, NULL), 0);
     assert_int_equal(
-        store_note_made(txn, other, MAKING_MEMORIES, &made, 1, NULL), 0);
+        store_note_made(txn, other, UNFINISHED_MEMORIES, &made, 1, NULL), 0);
     assert_int_equal(store_commit(txn, NULL), 0);
     assert_int_equal(store_collect(store, NULL), 0);
-    check_memory(store, kept, 0); /* named by vectors of an older generation */
+    check_memory(store, plan_cache, 0); /* named by vectors of an older generation */
     check_memory(store, made, 0);
     check_memory(store, lost, 0);
     assert_int_equal(
-        store_prune_made(store, other, MAKING_SEGMENTS, NULL, 0, NULL), 0);
+        store_prune_made(store, other, UNFINISHED_SEGMENTS, NULL, 0, NULL), 0);
     assert_int_equal(
-        store_prune_made(store, other, MAKING_MEMORIES, &made, 1, NULL), 0);
+        store_prune_made(store, other, UNFINISHED_MEMORIES, &made, 1, NULL), 0);
     assert_int_equal(store_collect(store, NULL), 0);
     check_memory(store, made, 0);
     check_memory(store, lost, ERR_NOT_FOUND);
     put_vectors(store, other, buf_slice(&bytes)); /* it is done, without it */
     assert_int_equal(store_collect(store, NULL), 0);
     check_memory(store, made, ERR_NOT_FOUND);
-    check_memory(store, kept, 0);
+    check_memory(store, plan_cache, 0);
     vector_table_free(&table);
     buf_free(&bytes);
     store_close(store);
@@ -166,7 +166,7 @@ static void vectors_are_read_as_they_were(void **state)
     for (int i = 0; i < 90; i++)
         assert_true(fabsf(got.keys[i] - table.keys[i]) <= 1.0F / 253);
     for (int i = 0; i < 60; i++)
-        assert_true(fabsf(got.wholes[i] - table.wholes[i]) <= 1.0F / 253);
+        assert_true(fabsf(got.subtrees[i] - table.subtrees[i]) <= 1.0F / 253);
     assert_null(got.row_names);
     vector_table_free(&table);
     vector_table_free(&got);
@@ -180,7 +180,7 @@ static void put_first_version(const struct vector_table *t, struct buf *ret)
     const struct {
         const float *values;
         size_t count;
-    } parts[] = {{t->wholes, t->node_count * t->width},
+    } parts[] = {{t->subtrees, t->node_count * t->width},
                  {t->keys, t->row_count * t->width}};
     unsigned char name[16];
     const uint64_t head[] = {t->generation, t->width,      t->segments,
@@ -300,16 +300,16 @@ static void eight_bits_lose_no_more_than_stated(void **state)
     unsigned char bytes[COUNT + 2];
     uint64_t seed = 6;
     assert_int_equal(q8_size(COUNT), sizeof bytes);
-    for (double most = 0x1p-10; most <= 0x1p22; most *= 1.07) {
-        values[0] = (float)most;
+    for (double max = 0x1p-10; max <= 0x1p22; max *= 1.07) {
+        values[0] = (float)max;
         for (int i = 1; i < COUNT; i++)
             values[i] =
-                (float)(most * ((double)unit_below(&seed, 2001) / 1000 - 1));
+                (float)(max * ((double)unit_below(&seed, 2001) / 1000 - 1));
         q8_encode(values, COUNT, bytes);
         assert_true(q8_decode(bytes, COUNT, read));
         for (int i = 0; i < COUNT; i++)
             assert_true(fabs((double)values[i] - (double)read[i]) <=
-                        most / 253);
+                        max / 253);
     }
 }
 

@@ -16,13 +16,13 @@ static void note(void *context, const struct term_at *at)
 
 static void assert_terms(const char *text, const char *expected)
 {
-    struct term_maker *maker = term_maker_new();
+    struct analyzer *maker = analyzer_new();
     struct buf out = {0};
     buf_put_text(&out, "");
-    terms_of(maker, slice_of(text), note, &out);
+    analyze(maker, slice_of(text), note, &out);
     assert_string_equal(out.data, expected);
     buf_free(&out);
-    term_maker_free(maker);
+    analyzer_free(maker);
 }
 
 static void words_become_stems(void **state)
@@ -97,7 +97,7 @@ static void long_terms_are_cut(void **state)
     struct buf text = {0}, expected = {0};
     for (int i = 0; i < 300; i++)
         buf_put_text(&text, "\xC3\xA4");
-    for (int i = 0; i < TERM_MOST / 2; i++)
+    for (int i = 0; i < TERM_MAX / 2; i++)
         buf_put_text(&expected, "\xC3\xA4");
     assert_terms(text.data, expected.data);
     buf_free(&text);

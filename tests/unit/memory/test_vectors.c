@@ -8,13 +8,13 @@
 #include "memory/vectors/vectors.h"
 #include "tree/tree.h"
 
-enum { WIDTH = 24, NODES = 700, OUTLINE = 800, MOST = 60 };
+enum { WIDTH = 24, NODES = 700, OUTLINE = 800, MAX = 60 };
 
 /* A table of random unit vectors: most nodes have segments, up to 5. */
 struct fixture {
     struct vector_table table;
     uint32_t node_of[NODES];
-    float *keys, *wholes; /* copies, for the oracle */
+    float *keys, *subtrees; /* copies, for the oracle */
     uint32_t *row_nodes;
     uint32_t row_count;
     struct vectors *vectors;
@@ -66,12 +66,12 @@ static struct fixture *make_fixture(uint64_t seed)
     *t = (struct vector_table){
         .policy = {1, 2}, .generation = 7, .width = WIDTH, .node_count = NODES};
     t->nodes = mem_alloc(NODES * sizeof *t->nodes);
-    t->wholes = mem_alloc(NODES * WIDTH * sizeof *t->wholes);
+    t->subtrees = mem_alloc(NODES * WIDTH * sizeof *t->subtrees);
     t->row_nodes = mem_alloc(5 * NODES * sizeof *t->row_nodes);
     t->keys = mem_alloc(5 * NODES * WIDTH * sizeof *t->keys);
     for (uint32_t n = 0; n < NODES; n++) {
         t->nodes[n] = 1000 + n;
-        random_unit(&seed, t->wholes + (size_t)n * WIDTH);
+        random_unit(&seed, t->subtrees + (size_t)n * WIDTH);
         for (uint32_t s = unit_below(&seed, 6); s > 0; s--) {
             random_unit(&seed, t->keys + (size_t)t->row_count * WIDTH);
             t->row_nodes[t->row_count++] = n;
@@ -80,7 +80,7 @@ static struct fixture *make_fixture(uint64_t seed)
     random_places(f, &seed);
     f->row_count = t->row_count;
     f->keys = copy_of(t->keys, t->row_count * WIDTH * sizeof *t->keys);
-    f->wholes = copy_of(t->wholes, NODES * WIDTH * sizeof *t->wholes);
+    f->subtrees = copy_of(t->subtrees, NODES * WIDTH * sizeof *t->subtrees);
     f->row_nodes = copy_of(t->row_nodes, t->row_count * sizeof *t->row_nodes);
     struct err err;
     assert_int_equal(vectors_open(t, f->node_of, OUTLINE, &f->vectors, &err),
@@ -92,7 +92,7 @@ static void free_fixture(struct fixture *f)
 {
     vectors_close(f->vectors);
     free(f->keys);
-    free(f->wholes);
+    free(f->subtrees);
     free(f->row_nodes);
     free(f);
 }
@@ -124,14 +124,14 @@ static bool is_rare(void *context, uint32_t node)
 
 static void assert_same(const struct fixture *f, const float *query,
                         uint32_t from, uint32_t end,
-                        bool (*accept)(void *, uint32_t), size_t most)
+                        bool (*accept)(void *, uint32_t), size_t max)
 {
     float scores[OUTLINE];
     struct vector_hit hits[OUTLINE];
     size_t calls = 0;
     score_all(f, query, scores);
     size_t count = vectors_search(f->vectors, query, from, end, accept, &calls,
-                                  most, hits);
+                                  max, hits);
     for (size_t i = 0; i < count; i++) {
         uint32_t best = 0;
         for (uint32_t n = 1; n < OUTLINE; n++)
@@ -143,9 +143,9 @@ static void assert_same(const struct fixture *f, const float *query,
         assert_true(fabsf(hits[i].score - scores[best]) <= 1e-5F);
         scores[best] = -2;
     }
-    for (uint32_t n = from; n < end && count < most; n++)
+    for (uint32_t n = from; n < end && count < max; n++)
         assert_true(scores[n] <= -2 || (accept && !accept(&calls, n)));
-    assert_true(count <= most);
+    assert_true(count <= max);
 }
 
 static void search_equals_brute_force(void **state)
@@ -159,13 +159,13 @@ static void search_equals_brute_force(void **state)
         uint32_t from = unit_below(&seed, OUTLINE);
         uint32_t end = from + 1 + unit_below(&seed, OUTLINE - from);
         assert_same(f, query, 0, OUTLINE, NULL, 1);
-        assert_same(f, query, 0, OUTLINE, NULL, MOST);
+        assert_same(f, query, 0, OUTLINE, NULL, MAX);
         assert_same(f, query, 0, OUTLINE, NULL, OUTLINE);
-        assert_same(f, query, 0, OUTLINE, is_third, MOST);
+        assert_same(f, query, 0, OUTLINE, is_third, MAX);
         assert_same(f, query, 0, OUTLINE, is_rare, 5);
-        assert_same(f, query, 0, OUTLINE, is_rare, MOST);
+        assert_same(f, query, 0, OUTLINE, is_rare, MAX);
         assert_same(f, query, from, end, NULL, 10);
-        assert_same(f, query, from, end, is_third, MOST);
+        assert_same(f, query, from, end, is_third, MAX);
     }
     free_fixture(f);
 }
@@ -174,7 +174,7 @@ static void search_equals_brute_force(void **state)
 struct asker {
     const struct fixture *fixture;
     float query[WIDTH];
-    struct vector_hit hits[2][MOST];
+    struct vector_hit hits[2][MAX];
     size_t counts[2];
 };
 
@@ -185,7 +185,7 @@ static void *ask(void *context)
         for (uint32_t from = 0; from < 2; from++)
             asker->counts[from] =
                 vectors_search(asker->fixture->vectors, asker->query, from,
-                               OUTLINE, NULL, NULL, MOST, asker->hits[from]);
+                               OUTLINE, NULL, NULL, MAX, asker->hits[from]);
     return NULL;
 }
 
@@ -230,7 +230,7 @@ static void nodes_are_scored(void **state)
             continue;
         met[node] = true;
         assert_true(fabsf(vectors_whole(f->vectors, query, node) -
-                          cosine(query, f->wholes + (size_t)n * WIDTH)) <=
+                          cosine(query, f->subtrees + (size_t)n * WIDTH)) <=
                     1e-5F);
     }
     for (uint32_t node = 0; node < OUTLINE; node++) {
@@ -258,7 +258,7 @@ static struct vector_table small_table(uint32_t rows)
     struct vector_table t = {
         .width = WIDTH, .node_count = 2, .row_count = rows};
     t.nodes = mem_alloc(2 * sizeof *t.nodes);
-    t.wholes = mem_alloc(2 * WIDTH * sizeof *t.wholes);
+    t.subtrees = mem_alloc(2 * WIDTH * sizeof *t.subtrees);
     t.row_nodes = mem_alloc((rows + 1) * sizeof *t.row_nodes);
     t.keys = mem_alloc((rows + 1) * WIDTH * sizeof *t.keys);
     return t;

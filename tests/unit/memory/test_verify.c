@@ -61,11 +61,11 @@ static void update(struct house *h, bool force)
                      &err))
         fail_msg("%s", err.message);
     assert_int_equal(library_refresh(h->library, NULL), 0);
-    struct shelf *shelf = library_shelf(h->library);
-    if (memories_update(shelf, shelf_volume(shelf, "m"), &h->toy.embedder,
+    struct snapshot *snapshot = library_snapshot(h->library);
+    if (memories_update(snapshot, snapshot_view(snapshot, "m"), &h->toy.embedder,
                         &policy, NULL, NULL, NULL, NULL, &memories, &err))
         fail_msg("%s", err.message);
-    shelf_release(shelf);
+    snapshot_unref(snapshot);
     assert_int_equal(library_refresh(h->library, NULL), 0);
 }
 
@@ -79,7 +79,7 @@ static int open_with(void **state, bool recalls)
     struct buf store = {0};
     file_join(&store, h->folder, "store");
     struct store_options options = {.folder = store.data,
-                                    .most_bytes = 64 << 20};
+                                    .max_bytes = 64 << 20};
     assert_int_equal(mkdir(h->root, 0700), 0);
     write_page(h, "a.html", "Apples", "red apples and green ones");
     write_page(h, "b.html", "Bears", "brown bears sleep in winter");
@@ -127,7 +127,7 @@ static struct verify_report verified(struct house *h, bool with_model,
                                      .facts = with_model ? &h->toy.facts : NULL,
                                      .policy = policy,
                                      .is_tree = parsers_is_tree,
-                                     .is_packed = source_is_packed,
+                                     .is_packed = source_is_gzipped,
                                      .drop = drop};
     int code = verify_store(&options, &report, &err);
     if (!code)
@@ -193,7 +193,7 @@ static void check_repair(struct house *h)
 /* ---- Breaking ---- */
 
 /* The first record of the table whose value is larger than `least`. */
-static void find_record(struct house *h, int table, size_t least,
+static void find_record(struct house *h, int table, size_t min,
                         struct buf *key, struct buf *value)
 {
     struct store_txn *txn;
@@ -204,7 +204,7 @@ static void find_record(struct house *h, int table, size_t least,
         mdb_cursor_open(txn->mdb, txn->env->tables[table], &cursor), 0);
     do
         assert_int_equal(mdb_cursor_get(cursor, &k, &v, MDB_NEXT), 0);
-    while (v.mv_size <= least);
+    while (v.mv_size <= min);
     buf_put(key, k.mv_data, k.mv_size);
     buf_put(value, v.mv_data, v.mv_size);
     mdb_cursor_close(cursor);
@@ -379,8 +379,8 @@ static void other_words(struct tree *outline)
 
 static void drops_too_much(struct tree *outline)
 {
-    static uint32_t dropped[1] = {7};
-    outline->nodes[2].dropped = dropped;
+    static uint32_t boilerplate[1] = {7};
+    outline->nodes[2].boilerplate = boilerplate;
     outline->nodes[2].dropped_count = 1;
 }
 
@@ -570,13 +570,13 @@ static void put_counter(struct house *h, const char *name, struct slice value)
 
 static uint64_t greatest_id(struct house *h)
 {
-    struct shelf *shelf = library_shelf(h->library);
-    const struct tree *outline = shelf->volumes[0]->outline;
+    struct snapshot *snapshot = library_snapshot(h->library);
+    const struct tree *outline = snapshot->views[0]->outline;
     uint64_t greatest = 0;
     for (uint32_t n = 0; n < outline->count; n++)
         if (outline->nodes[n].id > greatest)
             greatest = outline->nodes[n].id;
-    shelf_release(shelf);
+    snapshot_unref(snapshot);
     return greatest;
 }
 
@@ -814,11 +814,11 @@ static void broken_lists_of_what_is_made_are_named(void **state)
     const struct hash128 name = {1, 2};
     assert_int_equal(store_write(h->store, &txn, NULL), 0);
     assert_int_equal(
-        store_note_made(txn, h->manual, MAKING_MEMORIES, &name, 1, NULL), 0);
+        store_note_made(txn, h->manual, UNFINISHED_MEMORIES, &name, 1, NULL), 0);
     assert_int_equal(store_commit(txn, NULL), 0);
     check_clean(h);
-    cut_last(h, TABLE_MAKINGS);
-    check_named(h, TABLE_MAKINGS, "damaged");
+    cut_last(h, TABLE_UNFINISHED);
+    check_named(h, TABLE_UNFINISHED, "damaged");
     check_repair(h);
 }
 
@@ -850,7 +850,7 @@ static void a_manual_that_changes_is_begun_again(void **state)
     struct verify_options options = {.store = h->store,
                                      .library = h->library,
                                      .is_tree = parsers_is_tree,
-                                     .is_packed = source_is_packed};
+                                     .is_packed = source_is_gzipped};
     write_page(h, "b.html", "Bears", "black bears eat berries");
     struct index_options index = {
         .parser = {.program = getenv("LECTERN_PARSE")
@@ -898,7 +898,7 @@ static void many_faults_are_counted(void **state)
     assert_int_equal(store_commit(txn, NULL), 0);
     struct verify_report report = verified(h, true, false);
     assert_int_equal(report.fault_count, 5000);
-    assert_int_equal(report.described, MOST_FAULTS);
+    assert_int_equal(report.described, MAX_FAULTS);
     verify_report_free(&report);
     check_repair(h);
 }

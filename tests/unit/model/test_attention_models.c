@@ -17,12 +17,12 @@ enum {
     PADDED = 64, /* the multiple of 32 after IDS */
     LAYERS = 4,
     RANK = 5,
-    MOST = 160
+    MAX = 160
 };
 
 struct made {
-    struct tensor tensors[MOST];
-    char names[MOST][96];
+    struct tensor tensors[MAX];
+    char names[MAX][96];
     size_t count;
     uint64_t seed;
 };
@@ -41,7 +41,7 @@ static void put(struct made *m, const char *name, int rank, size_t rows,
     float *data = mem_alloc(values * sizeof *data);
     for (size_t i = 0; i < values; i++)
         data[i] = (float)unit_below(&m->seed, 2001) / 1000.0F - 1.0F;
-    assert_true(m->count < MOST);
+    assert_true(m->count < MAX);
     snprintf(m->names[m->count], sizeof m->names[0], "%s", name);
     m->tensors[m->count] = (struct tensor){
         .name = slice_of(m->names[m->count]),
@@ -213,8 +213,8 @@ static void converted_models_are_read(void **state)
     assert_true(h->hide_landmarks && h->landmark_apart);
     assert_false(h->softmax1 || h->shared_query);
     /* HoPE in HiLS layers alone */
-    assert_true(fabs(c.rotary[0].least - 4 * 3.14159265358979 / 8192) < 1e-12);
-    assert_true(c.rotary[1].least <= 0);
+    assert_true(fabs(c.rotary[0].min - 4 * 3.14159265358979 / 8192) < 1e-12);
+    assert_true(c.rotary[1].min <= 0);
     model_config_free(&c);
 }
 
@@ -231,16 +231,16 @@ static void defaults_are_the_authors(void **state)
     assert_true(h->softmax1);
     assert_false(h->rotary || h->calibrated || h->hide_landmarks ||
                  h->landmark_apart || h->shared_query || h->whole_norm);
-    assert_true(c.rotary[0].least <= 0);
+    assert_true(c.rotary[0].min <= 0);
     model_config_free(&c);
     /* the context is the model's, the multiplier 1; in all layers */
     c = config_of(QWEN(",\"enable_inrange_rope\":true"));
-    assert_true(fabs(c.rotary[0].least - 2 * 3.14159265358979 / 4096) < 1e-12);
-    assert_true(fabs(c.rotary[1].least - c.rotary[0].least) <= 0);
+    assert_true(fabs(c.rotary[0].min - 2 * 3.14159265358979 / 4096) < 1e-12);
+    assert_true(fabs(c.rotary[1].min - c.rotary[0].min) <= 0);
     model_config_free(&c);
     /* without use_hope the Olmo family masks nothing */
     c = config_of(OLMO(",\"use_hope\":false"));
-    assert_true(c.rotary[0].least <= 0);
+    assert_true(c.rotary[0].min <= 0);
     model_config_free(&c);
 }
 
@@ -340,7 +340,7 @@ static void what_is_not_supported_is_named(void **state)
 static size_t turning(double theta, size_t d)
 {
     struct rotary r = {.theta = theta,
-                       .least = 2 * 3.14159265358979 * 2.0 / 8192};
+                       .min = 2 * 3.14159265358979 * 2.0 / 8192};
     double *frequencies = mem_alloc(d / 2 * sizeof *frequencies);
     size_t count = 0;
     rotary_frequencies(&r, d, frequencies);

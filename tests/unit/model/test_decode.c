@@ -83,7 +83,7 @@ static void open_sessions(struct model *model, struct session **sessions)
         fill_ids(ids, lengths[i], vocabulary, i);
         sessions[i] = open_session(model);
         assert_int_equal(
-            session_feed(sessions[i], ids, lengths[i], NULL, NULL, NULL), 0);
+            session_prefill(sessions[i], ids, lengths[i], NULL, NULL, NULL), 0);
     }
 }
 
@@ -131,10 +131,10 @@ static void check_steps(const char *kind, struct model *model)
                 continue;
             ids[count] = (int32_t)unit_below(&seed, (uint32_t)vocabulary);
             assert_int_equal(
-                session_feed(alone[at], &ids[count], 1, NULL, NULL, NULL), 0);
+                session_prefill(alone[at], &ids[count], 1, NULL, NULL, NULL), 0);
             batch[count++] = together[at];
         }
-        assert_int_equal(session_step(batch, ids, count, NULL, NULL), 0);
+        assert_int_equal(session_decode_batch(batch, ids, count, NULL, NULL), 0);
         for (size_t i = 0; i < SESSIONS; i++) {
             assert_int_equal(session_length(together[i]),
                              session_length(alone[i]));
@@ -171,15 +171,15 @@ static void steps_are_all_or_none(void **state)
     struct cancel cancel = {.asked = always};
     int32_t ids[SESSIONS] = {1, 2, 3, 4, 5};
     open_sessions(model, sessions);
-    assert_int_equal(session_step(sessions, ids, SESSIONS, &cancel, NULL),
+    assert_int_equal(session_decode_batch(sessions, ids, SESSIONS, &cancel, NULL),
                      ERR_CANCELLED);
     ids[4] = (int32_t)model_facts(model)->vocabulary;
-    assert_int_equal(session_step(sessions, ids, SESSIONS, NULL, NULL),
+    assert_int_equal(session_decode_batch(sessions, ids, SESSIONS, NULL, NULL),
                      ERR_USAGE);
     assert_int_equal(session_length(sessions[0]), 5);
     assert_non_null(session_logits(sessions[0]));
-    assert_int_equal(session_step(sessions, ids, 0, NULL, NULL), 0);
-    assert_int_equal(session_step(sessions, ids, SESSIONS_MOST + 1, NULL, NULL),
+    assert_int_equal(session_decode_batch(sessions, ids, 0, NULL, NULL), 0);
+    assert_int_equal(session_decode_batch(sessions, ids, SESSIONS_MAX + 1, NULL, NULL),
                      ERR_USAGE);
     close_sessions(sessions);
     model_close(model);
@@ -208,12 +208,12 @@ enum { WAYS = sizeof ways / sizeof ways[0] };
 static void write_tokens(struct session **sessions, size_t count, size_t tokens)
 {
     int32_t ids[SESSIONS];
-    double log_chance;
+    double logprob;
     for (size_t t = 0; t < tokens; t++) {
         for (size_t i = 0; i < count; i++)
-            if (session_choose(sessions[i], &ids[i], &log_chance, NULL))
+            if (session_choose(sessions[i], &ids[i], &logprob, NULL))
                 abort();
-        if (session_step(sessions, ids, count, NULL, NULL))
+        if (session_decode_batch(sessions, ids, count, NULL, NULL))
             abort();
     }
 }
@@ -252,7 +252,7 @@ static void check_no_allocation_of(const char *kind, bool exact)
     assert_int_equal(exact ? session_open_exact(model, &few, &session, NULL)
                            : session_open(model, &session, NULL),
                      0);
-    assert_int_equal(session_feed(session, ids, 200, NULL, NULL, NULL), 0);
+    assert_int_equal(session_prefill(session, ids, 200, NULL, NULL, NULL), 0);
     assert_int_equal(session_reserve(session, TOKENS + 1, NULL), 0);
     write_tokens(&session, 1, 1);
     size_t before = atomic_load(&allocations);
@@ -278,11 +278,11 @@ static void choosing_allocates_nothing(void **state)
 
 static size_t at_first, at_last; /* allocations when it came */
 
-static bool note_token(void *context, int32_t id, double log_chance)
+static bool note_token(void *context, int32_t id, double logprob)
 {
     size_t *count = context;
     (void)id;
-    (void)log_chance;
+    (void)logprob;
     at_last = atomic_load(&allocations);
     if (!(*count)++)
         at_first = at_last;
@@ -294,10 +294,10 @@ static void check_generate(struct model *model, const struct sampling *how)
 {
     static const int32_t ids[] = {5, 6, 7}, none = -1;
     struct generate_options options = {
-        .most = TOKENS, .sampling = *how, .stops = &none, .stop_count = 1};
+        .max = TOKENS, .sampling = *how, .eos_ids = &none, .eos_count = 1};
     struct session *session = open_session(model);
     size_t count = 0, made;
-    assert_int_equal(session_feed(session, ids, 3, NULL, NULL, NULL), 0);
+    assert_int_equal(session_prefill(session, ids, 3, NULL, NULL, NULL), 0);
     assert_int_equal(
         session_generate(session, &options, note_token, &count, &made, NULL),
         0);

@@ -4,7 +4,7 @@
 
 static const char *const made[] = {"hils-olmo", "hils-qwen", "hils-shared",
                                    "hils-memory"};
-enum { MADE = sizeof made / sizeof made[0], MOST_LENGTHS = 16 };
+enum { MADE = sizeof made / sizeof made[0], MAX_LENGTHS = 16 };
 
 struct wanted {
     struct safetensors *file;
@@ -25,7 +25,7 @@ static struct wanted open_wanted(const char *kind)
     w.wrapped = golden(w.file, "wrapped");
     w.count = tensor_values(safetensors_find(w.file, "lengths"));
     w.width = tensor_values(safetensors_find(w.file, "soft"));
-    assert_in_range(w.count, 1, MOST_LENGTHS);
+    assert_in_range(w.count, 1, MAX_LENGTHS);
     return w;
 }
 
@@ -52,7 +52,7 @@ static void embed(struct model *model, const struct embed_input *inputs,
 static void check_vectors(struct model *model, const struct wanted *w,
                           const float *soft, const float *want)
 {
-    struct embed_input inputs[MOST_LENGTHS], turned[MOST_LENGTHS];
+    struct embed_input inputs[MAX_LENGTHS], turned[MAX_LENGTHS];
     size_t width = w->width, bytes = w->count * width * sizeof(float);
     float *together = mem_alloc(bytes), *other = mem_alloc(bytes);
     for (size_t i = 0; i < w->count; i++) {
@@ -161,7 +161,7 @@ static void threads_do_not_matter(void **state)
 {
     (void)state;
     struct wanted w = open_wanted("hils-memory");
-    struct embed_input inputs[MOST_LENGTHS];
+    struct embed_input inputs[MAX_LENGTHS];
     float *vectors[2];
     for (size_t i = 0; i < w.count; i++)
         inputs[i] = (struct embed_input){w.ids, (size_t)w.lengths[i], w.soft};

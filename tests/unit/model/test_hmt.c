@@ -40,7 +40,7 @@ static void check_question(const struct hmt *hmt, struct model *model,
     assert_int_equal(session_length(session), hmt_before(hmt));
     for (size_t at = 0, some; at < ASKING; at += some) {
         some = ASKING - at < step ? ASKING - at : step;
-        assert_int_equal(session_feed(session, question + at, some, NULL,
+        assert_int_equal(session_prefill(session, question + at, some, NULL,
                                       got + at * vocabulary, NULL),
                          0);
     }
@@ -159,7 +159,7 @@ static void the_first_layers_remember(void **state)
     assert_int_equal(model_embed(first, &asks, 1, NULL, query, NULL), 0);
     assert_int_equal(model_recall(first, query, memories, KEPT, recalled, NULL),
                      0);
-    assert_int_equal(session_begin(plain, recalled, NULL), 0);
+    assert_int_equal(session_soft_prefix(plain, recalled, NULL), 0);
     feed(plain, ids + TOKENS - SENSORY, SENSORY);
     assert_int_equal(
         hmt_session(hmt, model, question, ASKING, NULL, &session, NULL), 0);
@@ -198,10 +198,10 @@ static void check_before(size_t kind)
         ids[i] = (int32_t)unit_below(&seed, (uint32_t)vocabulary);
     int ways = model_facts(model)->exact ? 2 : 1;
     struct session *whole = open_session(model), *bare = open_session(model);
-    assert_int_equal(session_begin(whole, model_mem(model), NULL), 0);
-    assert_int_equal(session_begin(whole, model_mem(model), NULL), ERR_USAGE);
+    assert_int_equal(session_soft_prefix(whole, model_mem(model), NULL), 0);
+    assert_int_equal(session_soft_prefix(whole, model_mem(model), NULL), ERR_USAGE);
     assert_null(session_logits(whole));
-    assert_int_equal(session_feed(whole, ids, READ, NULL, NULL, NULL), 0);
+    assert_int_equal(session_prefill(whole, ids, READ, NULL, NULL, NULL), 0);
     assert_int_equal(session_length(whole), READ + 1);
     assert_int_equal(session_ids(whole)[0], -1);
     const float *want = session_logits(whole);
@@ -213,32 +213,32 @@ static void check_before(size_t kind)
                 session_open_exact(model, &everything, &session, NULL), 0);
         else
             session = open_session(model);
-        assert_int_equal(session_begin(session, model_mem(model), NULL), 0);
-        assert_int_equal(session_feed(session, ids, READ, NULL, NULL, NULL), 0);
+        assert_int_equal(session_soft_prefix(session, model_mem(model), NULL), 0);
+        assert_int_equal(session_prefill(session, ids, READ, NULL, NULL, NULL), 0);
         check_near("one pass", session_logits(session), want, vocabulary, 1e-5);
         for (size_t cut = 1; cut <= CUT; cut += CUT - 1) {
             assert_int_equal(session_fork(session, cut, &fork, NULL), 0);
-            assert_int_equal(session_feed(fork, ids + cut - 1, READ - cut + 1,
+            assert_int_equal(session_prefill(fork, ids + cut - 1, READ - cut + 1,
                                           NULL, NULL, NULL),
                              0);
             check_near("fork", session_logits(fork), want, vocabulary, 1e-5);
-            session_truncate(fork, cut);
+            session_rewind(fork, cut);
             for (size_t i = cut - 1; i < READ; i++)
-                assert_int_equal(session_step(&fork, ids + i, 1, NULL, NULL),
+                assert_int_equal(session_decode_batch(&fork, ids + i, 1, NULL, NULL),
                                  0);
             check_near("forgotten", session_logits(fork), want, vocabulary,
                        1e-5);
             session_close(fork);
         }
         /* All forgotten: nothing stands before them any more. */
-        session_truncate(session, 0);
-        assert_int_equal(session_feed(session, ids, READ, NULL, NULL, NULL), 0);
+        session_rewind(session, 0);
+        assert_int_equal(session_prefill(session, ids, READ, NULL, NULL, NULL), 0);
         if (!exact)
-            assert_int_equal(session_feed(bare, ids, READ, NULL, NULL, NULL),
+            assert_int_equal(session_prefill(bare, ids, READ, NULL, NULL, NULL),
                              0);
         check_near("bare", session_logits(session), session_logits(bare),
                    vocabulary, 1e-5);
-        assert_int_equal(session_begin(session, model_mem(model), NULL),
+        assert_int_equal(session_soft_prefix(session, model_mem(model), NULL),
                          ERR_USAGE);
         session_close(session);
     }
@@ -267,12 +267,12 @@ static void a_vector_is_no_token_of_the_answer(void **state)
     struct session *session = open_session(model);
     struct sampling how = {.penalty = 1.5};
     int32_t ids[] = {5, 6, 7}, id;
-    double chance;
-    assert_int_equal(session_begin(session, model_mem0(model), NULL), 0);
+    double probability;
+    assert_int_equal(session_soft_prefix(session, model_mem0(model), NULL), 0);
     assert_int_equal(session_sampling(session, &how, NULL), 0);
-    assert_int_equal(session_choose(session, &id, &chance, NULL), ERR_USAGE);
-    assert_int_equal(session_feed(session, ids, 3, NULL, NULL, NULL), 0);
-    assert_int_equal(session_choose(session, &id, &chance, NULL), 0);
+    assert_int_equal(session_choose(session, &id, &probability, NULL), ERR_USAGE);
+    assert_int_equal(session_prefill(session, ids, 3, NULL, NULL, NULL), 0);
+    assert_int_equal(session_choose(session, &id, &probability, NULL), 0);
     assert_in_range(id, 0, model_facts(model)->vocabulary - 1);
     session_close(session);
     model_close(model);

@@ -19,11 +19,11 @@ static void greedy_answer_as_the_reference(void **state)
         int32_t *ids = golden(file, "ids");
         struct model *model = open_kind(decoders[k], kernels_cpu());
         struct session *session = open_session(model);
-        struct answer answer = {.most = MOST_IDS};
+        struct answer answer = {.max = MAX_IDS};
         struct generate_options options = {
-            .most = 32, .stops = &none, .stop_count = 1};
+            .max = 32, .eos_ids = &none, .eos_count = 1};
         size_t made;
-        assert_int_equal(session_feed(session, ids, 24, NULL, NULL, NULL), 0);
+        assert_int_equal(session_prefill(session, ids, 24, NULL, NULL, NULL), 0);
         assert_int_equal(session_generate(session, &options, take_token,
                                           &answer, &made, NULL),
                          0);
@@ -236,7 +236,7 @@ static void check_state(struct model *model, const float *state,
     size_t vocabulary = model_facts(model)->vocabulary;
     float *logits = mem_alloc(vocabulary * sizeof *logits);
     struct session *session = open_session(model);
-    assert_int_equal(session_feed(session, ids, count, NULL, NULL, NULL), 0);
+    assert_int_equal(session_prefill(session, ids, count, NULL, NULL, NULL), 0);
     for (size_t t = 0; t < vocabulary; t++)
         for (size_t i = 0; i < width; i++)
             logits[t] += embedding[t * width + i] * state[i];
@@ -287,16 +287,16 @@ static void long_inputs_are_embedded(void **state)
 static void shared_models_embed_long_inputs(void **state)
 {
     (void)state;
-    enum { COUNT = 900, MOST = 64 };
+    enum { COUNT = 900, MAX = 64 };
     struct model *model = NULL;
     int32_t ids[COUNT];
-    float want[MOST], got[MOST];
+    float want[MAX], got[MAX];
     const struct embed_input input = {ids, COUNT, NULL};
     lengthen_context();
     assert_int_equal(try_open(folder, kernels_cpu(), &model, NULL), 0);
     struct model *sharing = model_share(model, (struct kernel_pool){0});
     size_t width = model_facts(model)->width;
-    assert_true(width <= MOST);
+    assert_true(width <= MAX);
     for (size_t i = 0; i < COUNT; i++)
         ids[i] = (int32_t)(i * 7 % model_facts(model)->vocabulary);
     assert_int_equal(model_embed(model, &input, 1, NULL, want, NULL), 0);

@@ -167,8 +167,8 @@ static int open_in_little_memory(size_t more)
     if (!file || fscanf(file, "%lu", &pages) != 1)
         return 1;
     fclose(file);
-    rlim_t most = pages * (rlim_t)sysconf(_SC_PAGESIZE) + more;
-    if (setrlimit(RLIMIT_AS, &(struct rlimit){most, most}))
+    rlim_t max = pages * (rlim_t)sysconf(_SC_PAGESIZE) + more;
+    if (setrlimit(RLIMIT_AS, &(struct rlimit){max, max}))
         return 2;
     int code = model_open(folder, &options, &model, &err);
     if (code == ERR_LIMIT && strstr(err.message, "embed_tokens"))

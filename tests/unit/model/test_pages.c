@@ -5,7 +5,7 @@
 #include "kernels/ref/ref.h"
 #include "model/inference/forward.h"
 
-enum { COUNT = 90, MOST_TENSORS = 64 };
+enum { COUNT = 90, MAX_TENSORS = 64 };
 
 /* ---- Models ---- */
 
@@ -25,8 +25,8 @@ static void write_in_bf16(const char *kind)
     char path[200];
     struct buf config = {0};
     struct safetensors *file = NULL;
-    struct tensor tensors[2 * MOST_TENSORS];
-    void *halves[2 * MOST_TENSORS] = {NULL};
+    struct tensor tensors[2 * MAX_TENSORS];
+    void *halves[2 * MAX_TENSORS] = {NULL};
     snprintf(path, sizeof path, MODELS "%s/config.json", kind);
     assert_int_equal(file_read(path, 1 << 20, &config, NULL), 0);
     write_text("config.json", config.data);
@@ -34,7 +34,7 @@ static void write_in_bf16(const char *kind)
     snprintf(path, sizeof path, MODELS "%s/model.safetensors", kind);
     assert_int_equal(safetensors_open(path, &file, NULL), 0);
     size_t count = safetensors_count(file);
-    assert_true(count <= 2 * MOST_TENSORS);
+    assert_true(count <= 2 * MAX_TENSORS);
     for (size_t i = 0; i < count; i++) {
         struct tensor *t = &tensors[i];
         *t = *safetensors_at(file, i);
@@ -82,7 +82,7 @@ static int put_rounded(struct kernel_run *run, float *const *pages, size_t at,
     float *rounded = mem_alloc((count + 1) * sizeof *rounded);
     for (size_t i = 0; i < count; i++)
         rounded[i] = ref_from_bf16(ref_to_bf16(x[i]));
-    int code = kernels_ref()->page_put(run, pages, at, slots, type, rounded,
+    int code = kernels_ref()->kv_write(run, pages, at, slots, type, rounded,
                                        first, rows, hkv, d);
     free(rounded);
     return code;
@@ -92,13 +92,13 @@ static int put_rounded(struct kernel_run *run, float *const *pages, size_t at,
 static struct kernels rounding_table(void)
 {
     struct kernels table = *kernels_ref();
-    table.page_put = put_rounded;
+    table.kv_write = put_rounded;
     return table;
 }
 
 /* At least `share` of the tokens are near: a difference of 1e-7 that falls to the
  * other side of a rounding is one of 2^-8, and may choose another chunk. */
-static void check_most(const char *kind, const float *got, const float *want,
+static void check_max(const char *kind, const float *got, const float *want,
                        size_t vocabulary, double bound, double share)
 {
     size_t near = 0;
@@ -141,9 +141,9 @@ static void rounded_keys_give_the_logits(void **state)
             model = open_model(i, table, false);
             float *got = read_steps(model, ids, 0, COUNT);
             if (strncmp(models[i].kind, "hils", 4) == 0) {
-                check_most(models[i].kind, got, rounded, values / COUNT, 1e-2,
+                check_max(models[i].kind, got, rounded, values / COUNT, 1e-2,
                            0.9);
-                check_most(models[i].kind, got, plain, values / COUNT, 3e-2,
+                check_max(models[i].kind, got, plain, values / COUNT, 3e-2,
                            0.8);
             } else {
                 check_near(models[i].kind, got, rounded, values, 1e-3);
@@ -383,7 +383,7 @@ static void other_pages_are_refused(void **state)
         if (!table)
             continue;
         assert_int_equal(
-            table->page_put(&run, NULL, 0, 4, KERNEL_F16, NULL, 0, 1, 1, 4),
+            table->kv_write(&run, NULL, 0, 4, KERNEL_F16, NULL, 0, 1, 1, 4),
             KERNEL_UNSUPPORTED);
         assert_int_equal(
             table->attention(&run, NULL, NULL, &pages, 1, 4, 1, 1, 4, 0),
@@ -405,7 +405,7 @@ static void other_pages_are_refused(void **state)
     for (size_t b = 0; b < BACKENDS; b++) {
         struct kernel_run run = {.stream = NULL};
         assert_false(backend(b)->bf16_pages);
-        assert_int_equal(backend(b)->page_put(&run, NULL, 0, 4, KERNEL_BF16,
+        assert_int_equal(backend(b)->kv_write(&run, NULL, 0, 4, KERNEL_BF16,
                                               NULL, 0, 1, 1, 4),
                          KERNEL_UNSUPPORTED);
     }

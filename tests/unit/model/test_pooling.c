@@ -46,7 +46,7 @@ static void the_files_are_read(void **state)
     assert_int_equal(read_pooling("{}", true, &p, &err), 0);
     assert_int_equal(p.kind, POOLING_FIRST);
     assert_true(p.unit && p.only);
-    assert_int_equal(p.most, 77);
+    assert_int_equal(p.max, 77);
     assert_string_equal(p.query, "ask: ");
     assert_string_equal(p.passage, "doc: ");
     assert_int_equal(

@@ -14,16 +14,16 @@ static void what_is_forgotten_does_not_matter(void **state)
     for (size_t i = 0; i < 200; i++)
         ids[i] = (int32_t)unit_below(&seed, (uint32_t)vocabulary);
     assert_null(session_logits(a));
-    assert_int_equal(session_feed(a, ids, 200, NULL, NULL, NULL), 0);
-    session_truncate(a, 300);
+    assert_int_equal(session_prefill(a, ids, 200, NULL, NULL, NULL), 0);
+    session_rewind(a, 300);
     assert_non_null(session_logits(a));
-    session_truncate(a, 30);
+    session_rewind(a, 30);
     assert_null(session_logits(a));
     assert_int_equal(session_length(a), 30);
-    assert_int_equal(session_feed(a, ids + 30, 40, NULL, NULL, NULL), 0);
+    assert_int_equal(session_prefill(a, ids + 30, 40, NULL, NULL, NULL), 0);
     /* The other one is read in between, and grows page by page. */
     for (size_t i = 0; i < 70; i++)
-        assert_int_equal(session_feed(b, ids + i, 1, NULL, NULL, NULL), 0);
+        assert_int_equal(session_prefill(b, ids + i, 1, NULL, NULL, NULL), 0);
     check_near("truncated", session_logits(a), session_logits(b), vocabulary,
                1e-5);
     session_close(a);
@@ -51,7 +51,7 @@ static void check_fork(struct model *model, size_t shared, size_t at,
     struct session *whole = open_session(model), *fork = NULL;
     struct session *alone[] = {open_session(model), open_session(model)};
     fill_ids(ids, 400, vocabulary, 11);
-    assert_int_equal(session_feed(whole, ids, shared, NULL, NULL, NULL), 0);
+    assert_int_equal(session_prefill(whole, ids, shared, NULL, NULL, NULL), 0);
     assert_int_equal(session_fork(whole, at, &fork, NULL), 0);
     assert_int_equal(session_length(fork), at);
     if (at == shared)
@@ -59,24 +59,24 @@ static void check_fork(struct model *model, size_t shared, size_t at,
     else
         assert_null(session_logits(fork));
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(session_feed(alone[i], ids, shared, NULL, NULL, NULL),
+        assert_int_equal(session_prefill(alone[i], ids, shared, NULL, NULL, NULL),
                          0);
-    session_truncate(alone[1], at);
+    session_rewind(alone[1], at);
     for (size_t i = 0; i < more; i++) { /* both write where they were one */
-        assert_int_equal(session_feed(fork, ids + 399 - i, 1, NULL, NULL, NULL),
+        assert_int_equal(session_prefill(fork, ids + 399 - i, 1, NULL, NULL, NULL),
                          0);
         assert_int_equal(
-            session_feed(whole, ids + shared + i, 1, NULL, NULL, NULL), 0);
+            session_prefill(whole, ids + shared + i, 1, NULL, NULL, NULL), 0);
         assert_int_equal(
-            session_feed(alone[0], ids + shared + i, 1, NULL, NULL, NULL), 0);
+            session_prefill(alone[0], ids + shared + i, 1, NULL, NULL, NULL), 0);
         assert_int_equal(
-            session_feed(alone[1], ids + 399 - i, 1, NULL, NULL, NULL), 0);
+            session_prefill(alone[1], ids + 399 - i, 1, NULL, NULL, NULL), 0);
     }
     check_same_logits("forked", whole, alone[0], vocabulary);
     check_same_logits("fork", fork, alone[1], vocabulary);
     session_close(whole); /* what is shared stays */
-    assert_int_equal(session_feed(fork, ids, 5, NULL, NULL, NULL), 0);
-    assert_int_equal(session_feed(alone[1], ids, 5, NULL, NULL, NULL), 0);
+    assert_int_equal(session_prefill(fork, ids, 5, NULL, NULL, NULL), 0);
+    assert_int_equal(session_prefill(alone[1], ids, 5, NULL, NULL, NULL), 0);
     check_same_logits("fork alone", fork, alone[1], vocabulary);
     session_close(fork);
     session_close(alone[0]);
@@ -110,22 +110,22 @@ static void memory_goes_by_the_page(void **state)
     int32_t ids[400];
     struct session *a = open_session(model), *b = NULL;
     fill_ids(ids, 400, model_facts(model)->vocabulary, 11);
-    assert_int_equal(session_feed(a, ids, 64, NULL, NULL, NULL), 0);
+    assert_int_equal(session_prefill(a, ids, 64, NULL, NULL, NULL), 0);
     assert_int_equal(pool_of->used, 1);
     for (size_t i = 64; i < 130; i++)
-        assert_int_equal(session_feed(a, ids + i, 1, NULL, NULL, NULL), 0);
+        assert_int_equal(session_prefill(a, ids + i, 1, NULL, NULL, NULL), 0);
     assert_int_equal(pool_of->used, 3);
     assert_int_equal(session_bytes(a), 3 * page);
     assert_int_equal(session_fork(a, 130, &b, NULL), 0);
     assert_int_equal(pool_of->used, 3);
     assert_int_equal(session_bytes(b), 3 * page);
-    assert_int_equal(session_feed(b, ids, 1, NULL, NULL, NULL), 0);
+    assert_int_equal(session_prefill(b, ids, 1, NULL, NULL, NULL), 0);
     assert_int_equal(pool_of->used, 4);
-    assert_int_equal(session_feed(a, ids, 1, NULL, NULL, NULL), 0);
+    assert_int_equal(session_prefill(a, ids, 1, NULL, NULL, NULL), 0);
     assert_int_equal(pool_of->used, 4);
-    session_truncate(a, 64);
+    session_rewind(a, 64);
     assert_int_equal(pool_of->used, 3);
-    session_truncate(b, 65);
+    session_rewind(b, 65);
     assert_int_equal(pool_of->used, 2);
     assert_int_equal(session_reserve(b, 64, NULL), 0);
     assert_int_equal(pool_of->used, 3);
@@ -149,15 +149,15 @@ static void long_prompts_are_read_in_passes(void **state)
     for (size_t i = 0; i < 513; i++)
         ids[i] = (int32_t)unit_below(&seed, (uint32_t)vocabulary);
     assert_int_equal(model_facts(model)->context, 512);
-    assert_int_equal(session_feed(a, ids, 513, NULL, NULL, &err), ERR_LIMIT);
-    assert_int_equal(session_feed(a, ids, 512, NULL, NULL, &err), 0);
-    assert_int_equal(session_feed(b, ids, 500, NULL, NULL, &err), 0);
-    assert_int_equal(session_feed(b, ids + 500, 12, NULL, NULL, &err), 0);
+    assert_int_equal(session_prefill(a, ids, 513, NULL, NULL, &err), ERR_LIMIT);
+    assert_int_equal(session_prefill(a, ids, 512, NULL, NULL, &err), 0);
+    assert_int_equal(session_prefill(b, ids, 500, NULL, NULL, &err), 0);
+    assert_int_equal(session_prefill(b, ids + 500, 12, NULL, NULL, &err), 0);
     check_near("passes", session_logits(a), session_logits(b), vocabulary,
                1e-5);
-    assert_int_equal(session_feed(a, ids, 1, NULL, NULL, &err), ERR_LIMIT);
-    struct answer answer = {.most = MOST_IDS};
-    struct generate_options options = {.most = 9, .stops = ids};
+    assert_int_equal(session_prefill(a, ids, 1, NULL, NULL, &err), ERR_LIMIT);
+    struct answer answer = {.max = MAX_IDS};
+    struct generate_options options = {.max = 9, .eos_ids = ids};
     size_t made;
     assert_int_equal(
         session_generate(a, &options, take_token, &answer, &made, &err), 0);
@@ -175,13 +175,13 @@ static void wrong_ids_are_refused(void **state)
     int32_t wrong[] = {1, (int32_t)model_facts(model)->vocabulary, -1};
     struct embed_input input = {wrong, 2, NULL}, none = {wrong, 0, NULL};
     float out[64];
-    struct answer answer = {.most = MOST_IDS};
-    struct generate_options options = {.most = 1};
+    struct answer answer = {.max = MAX_IDS};
+    struct generate_options options = {.max = 1};
     size_t made;
     assert_true(model_facts(model)->width <= 64);
-    assert_int_equal(session_feed(session, wrong, 2, NULL, NULL, NULL),
+    assert_int_equal(session_prefill(session, wrong, 2, NULL, NULL, NULL),
                      ERR_USAGE);
-    assert_int_equal(session_feed(session, wrong + 2, 1, NULL, NULL, NULL),
+    assert_int_equal(session_prefill(session, wrong + 2, 1, NULL, NULL, NULL),
                      ERR_USAGE);
     assert_int_equal(session_length(session), 0);
     assert_int_equal(
@@ -209,14 +209,14 @@ static void work_is_cancelled(void **state)
     struct cancel cancel = {after_some, &left};
     struct err err = {0};
     float out[64];
-    assert_int_equal(session_feed(session, ids, 4, &cancel, NULL, &err),
+    assert_int_equal(session_prefill(session, ids, 4, &cancel, NULL, &err),
                      ERR_CANCELLED);
     assert_int_equal(session_length(session), 0);
-    assert_int_equal(session_feed(session, ids, 4, NULL, NULL, &err), 0);
+    assert_int_equal(session_prefill(session, ids, 4, NULL, NULL, &err), 0);
     left = 2 * 3 + 1; /* three tokens of two layers, and one layer more */
-    struct answer answer = {.most = MOST_IDS};
+    struct answer answer = {.max = MAX_IDS};
     struct generate_options options = {
-        .most = 20, .stops = &none, .stop_count = 1, .cancel = &cancel};
+        .max = 20, .eos_ids = &none, .eos_count = 1, .cancel = &cancel};
     size_t made = 0;
     assert_int_equal(
         session_generate(session, &options, take_token, &answer, &made, &err),
@@ -238,13 +238,13 @@ static void answer_with(struct model *model, double temperature, uint64_t seed,
     static const int32_t ids[] = {5, 6, 7, 8}, none = -1;
     struct session *session = open_session(model);
     struct generate_options options = {
-        .most = 20,
+        .max = 20,
         .sampling = {.temperature = temperature, .seed = seed},
-        .stops = &none,
-        .stop_count = 1};
+        .eos_ids = &none,
+        .eos_count = 1};
     size_t made;
-    *answer = (struct answer){.most = MOST_IDS};
-    assert_int_equal(session_feed(session, ids, 4, NULL, NULL, NULL), 0);
+    *answer = (struct answer){.max = MAX_IDS};
+    assert_int_equal(session_prefill(session, ids, 4, NULL, NULL, NULL), 0);
     assert_int_equal(
         session_generate(session, &options, take_token, answer, &made, NULL),
         0);
@@ -272,38 +272,38 @@ static void answers_stop(void **state)
 {
     (void)state;
     struct model *model = open_kind("tied", kernels_cpu());
-    struct answer whole, part = {.most = MOST_IDS};
+    struct answer whole, part = {.max = MAX_IDS};
     answer_with(model, 0, 0, &whole);
     static const int32_t ids[] = {5, 6, 7, 8};
     struct session *session = open_session(model);
     struct generate_options options = {
-        .most = 20, .stops = &whole.ids[3], .stop_count = 1};
+        .max = 20, .eos_ids = &whole.ids[3], .eos_count = 1};
     size_t made, first = 0;
     while (whole.ids[first] != whole.ids[3])
         first++;
-    assert_int_equal(session_feed(session, ids, 4, NULL, NULL, NULL), 0);
+    assert_int_equal(session_prefill(session, ids, 4, NULL, NULL, NULL), 0);
     assert_int_equal(
         session_generate(session, &options, take_token, &part, &made, NULL), 0);
     assert_int_equal(made, first);
-    session_truncate(session, 0);
-    assert_int_equal(session_feed(session, ids, 4, NULL, NULL, NULL), 0);
-    options.stop_count = 0;
-    part = (struct answer){.most = 2}; /* the caller has enough */
+    session_rewind(session, 0);
+    assert_int_equal(session_prefill(session, ids, 4, NULL, NULL, NULL), 0);
+    options.eos_count = 0;
+    part = (struct answer){.max = 2}; /* the caller has enough */
     assert_int_equal(
         session_generate(session, &options, take_token, &part, &made, NULL), 0);
     assert_int_equal(made, 2);
     /* generation_config.json's */
-    assert_int_equal(model_facts(model)->stop_count, 2);
-    assert_int_equal(model_facts(model)->stops[0], 3);
+    assert_int_equal(model_facts(model)->eos_count, 2);
+    assert_int_equal(model_facts(model)->eos_ids[0], 3);
     session_close(session);
     model_close(model);
 }
 
-static struct kernel_likeliest list_of(const float *logits, size_t count,
+static struct kernel_top_k list_of(const float *logits, size_t count,
                                        const struct sampler *sampler)
 {
-    struct kernel_likeliest list;
-    assert_int_equal(kernels_ref()->likeliest(NULL, &list, logits, count,
+    struct kernel_top_k list;
+    assert_int_equal(kernels_ref()->top_k(NULL, &list, logits, count,
                                               sampler_beta(sampler)),
                      0);
     return list;
@@ -313,8 +313,8 @@ static struct kernel_likeliest list_of(const float *logits, size_t count,
 static int32_t choose(struct sampler *sampler, const float *logits,
                       const int32_t *read, size_t read_count, size_t *ret_all)
 {
-    struct kernel_likeliest list = list_of(logits, sampler->count, sampler);
-    int32_t id = sampler_choose_likeliest(sampler, &list);
+    struct kernel_top_k list = list_of(logits, sampler->count, sampler);
+    int32_t id = sampler_choose_top_k(sampler, &list);
     if (id != SAMPLER_ALL)
         return id;
     ++*ret_all;
@@ -357,7 +357,7 @@ static void the_likeliest_tell_what_all_tell(void **state)
     enum { COUNT = 500, DRAWS = 2000 };
     static const struct {
         struct sampling how;
-        size_t least, most; /* draws for which all are asked */
+        size_t min, max; /* draws for which all are asked */
     } ways[] = {{{.temperature = 0}, 0, 0},
                 {{.temperature = 0.3}, 0, DRAWS / 20},
                 {{.temperature = 3}, DRAWS / 20, DRAWS * 19 / 20},
@@ -383,7 +383,7 @@ static void the_likeliest_tell_what_all_tell(void **state)
         for (int i = 0; i < DRAWS; i++)
             assert_int_equal(choose(&some, logits, read, 2, &all),
                              sampler_choose(&whole, logits, read, 2));
-        if (all < ways[w].least || all > ways[w].most)
+        if (all < ways[w].min || all > ways[w].max)
             fail_msg("way %zu: all are asked %zu times", w, all);
         sampler_free(&some);
         sampler_free(&whole);
@@ -414,10 +414,10 @@ static void plain_filter(const struct sampling *how, const float *logits,
         order[at] = i;
         kept[i] = 0;
     }
-    size_t most = how->top_k ? how->top_k : CANDIDATES;
-    for (size_t i = 0; i < most; i++)
+    size_t max = how->top_k ? how->top_k : CANDIDATES;
+    for (size_t i = 0; i < max; i++)
         all += exp((score[order[i]] - score[order[0]]) / how->temperature);
-    for (size_t i = 0; i < most; i++) {
+    for (size_t i = 0; i < max; i++) {
         double weight =
             exp((score[order[i]] - score[order[0]]) / how->temperature);
         if ((how->top_p > 0 && mass >= how->top_p * all) || weight < how->min_p)
@@ -536,14 +536,14 @@ static bool is_among_ids(void *context, int32_t id)
     return false;
 }
 
-static void check_chance(struct session *session, size_t vocabulary, int32_t id,
-                         double log_chance)
+static void check_probability(struct session *session, size_t vocabulary, int32_t id,
+                         double logprob)
 {
     const float *logits = session_logits(session);
     double sum = 0;
     for (size_t i = 0; i < vocabulary; i++)
         sum += exp((double)logits[i]);
-    assert_true(fabs(log_chance - ((double)logits[id] - log(sum))) < 1e-5);
+    assert_true(fabs(logprob - ((double)logits[id] - log(sum))) < 1e-5);
 }
 
 static int32_t largest(const float *logits, size_t count)
@@ -562,21 +562,21 @@ static void only_what_is_allowed_is_written(void **state)
     struct model *model = open_kind("tied", kernels_cpu());
     static const int32_t ids[] = {5, 6, 7, 8};
     struct session *session = open_session(model);
-    struct answer allowed = {.count = 2, .ids = {9, 30}}, written = {.most = 7};
+    struct answer allowed = {.count = 2, .ids = {9, 30}}, written = {.max = 7};
     struct sampling how = {.only = {is_among_ids, &allowed}};
     struct generate_options options = {
-        .most = 3, .sampling = how, .stops = ids, .stop_count = 4};
+        .max = 3, .sampling = how, .eos_ids = ids, .eos_count = 4};
     int32_t id;
-    double log_chance;
+    double logprob;
     size_t made, vocabulary = model_facts(model)->vocabulary;
-    assert_int_equal(session_likeliest(session), -1);
-    assert_int_equal(session_feed(session, ids, 4, NULL, NULL, NULL), 0);
+    assert_int_equal(session_top_k(session), -1);
+    assert_int_equal(session_prefill(session, ids, 4, NULL, NULL, NULL), 0);
     assert_int_equal(session_sampling(session, &how, NULL), 0);
     const float *logits = session_logits(session);
-    assert_int_equal(session_choose(session, &id, &log_chance, NULL), 0);
+    assert_int_equal(session_choose(session, &id, &logprob, NULL), 0);
     assert_int_equal(id, logits[9] >= logits[30] ? 9 : 30);
-    check_chance(session, vocabulary, id, log_chance);
-    assert_int_equal(session_likeliest(session), largest(logits, vocabulary));
+    check_probability(session, vocabulary, id, logprob);
+    assert_int_equal(session_top_k(session), largest(logits, vocabulary));
     assert_true(largest(logits, vocabulary) != id);
     assert_int_equal(
         session_generate(session, &options, take_token, &written, &made, NULL),
@@ -585,14 +585,14 @@ static void only_what_is_allowed_is_written(void **state)
     for (size_t i = 0; i < made; i++)
         assert_true(is_among_ids(&allowed, written.ids[i]));
     allowed.count = 0;
-    assert_int_equal(session_choose(session, &id, &log_chance, NULL), 0);
+    assert_int_equal(session_choose(session, &id, &logprob, NULL), 0);
     assert_int_equal(id, -1);
     assert_int_equal(
         session_generate(session, &options, take_token, &written, &made, NULL),
         0);
     assert_int_equal(made, 0);
     assert_int_equal(session_sampling(session, &(struct sampling){0}, NULL), 0);
-    assert_int_equal(session_choose(session, &id, &log_chance, NULL), 0);
+    assert_int_equal(session_choose(session, &id, &logprob, NULL), 0);
     assert_int_equal(id, largest(session_logits(session), vocabulary));
     session_close(session);
     model_close(model);
@@ -625,7 +625,7 @@ static void few_are_asked_about(void **state)
 }
 
 /* A penalty decides where there is no chance, too, and counts once. */
-static void penalties_reach_the_likeliest(void **state)
+static void penalties_reach_the_top_k(void **state)
 {
     (void)state;
     const float logits[] = {2, 3, NAN, -1};
@@ -651,24 +651,24 @@ static void the_temperature_may_change(void **state)
     struct model *model = open_kind("tied", kernels_cpu());
     struct session *a = open_session(model), *b = open_session(model);
     int32_t chosen[2];
-    double log_chance[2];
-    assert_int_equal(session_feed(a, ids, 4, NULL, NULL, NULL), 0);
+    double logprob[2];
+    assert_int_equal(session_prefill(a, ids, 4, NULL, NULL, NULL), 0);
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct sampling cold = {.temperature = 0.05, .seed = seed},
                         hot = {.temperature = 5, .seed = seed};
-        session_truncate(b, 0);
-        assert_int_equal(session_feed(b, ids, 4, NULL, NULL, NULL), 0);
+        session_rewind(b, 0);
+        assert_int_equal(session_prefill(b, ids, 4, NULL, NULL, NULL), 0);
         assert_int_equal(session_sampling(a, &cold, NULL), 0);
-        assert_int_equal(session_choose(a, chosen, log_chance, NULL), 0);
+        assert_int_equal(session_choose(a, chosen, logprob, NULL), 0);
         assert_int_equal(session_sampling(a, &hot, NULL), 0);
-        assert_int_equal(session_choose(a, chosen, log_chance, NULL), 0);
+        assert_int_equal(session_choose(a, chosen, logprob, NULL), 0);
         assert_int_equal(session_sampling(b, &hot, NULL), 0);
-        assert_int_equal(session_choose(b, chosen + 1, log_chance + 1, NULL),
+        assert_int_equal(session_choose(b, chosen + 1, logprob + 1, NULL),
                          0);
         assert_int_equal(chosen[0], chosen[1]);
-        assert_true(fabs(log_chance[0] - log_chance[1]) < 1e-9);
-        check_chance(a, model_facts(model)->vocabulary, chosen[0],
-                     log_chance[0]);
+        assert_true(fabs(logprob[0] - logprob[1]) < 1e-9);
+        check_probability(a, model_facts(model)->vocabulary, chosen[0],
+                     logprob[0]);
     }
     session_close(a);
     session_close(b);
@@ -686,8 +686,8 @@ static void wrong_sampling_is_refused(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         assert_int_equal(session_sampling(session, &wrong[i], NULL), ERR_USAGE);
     int32_t id;
-    double log_chance;
-    assert_int_equal(session_choose(session, &id, &log_chance, NULL),
+    double logprob;
+    assert_int_equal(session_choose(session, &id, &logprob, NULL),
                      ERR_USAGE);
     session_close(session);
     model_close(model);
@@ -712,7 +712,7 @@ int main(void)
         cmocka_unit_test(only_what_is_allowed_is_drawn),
         cmocka_unit_test(only_what_is_allowed_is_written),
         cmocka_unit_test(few_are_asked_about),
-        cmocka_unit_test(penalties_reach_the_likeliest),
+        cmocka_unit_test(penalties_reach_the_top_k),
         cmocka_unit_test(wrong_sampling_is_refused),
     };
     return cmocka_run_group_tests(tests, make_pool, end_pool);

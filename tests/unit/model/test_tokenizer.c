@@ -117,10 +117,10 @@ static void same_ids_as_the_reference(void **state)
 static void the_first_character_gets_a_mark(void **state)
 {
     (void)state;
-    enum { MOST = 6 };
+    enum { MAX = 6 };
     static const struct {
         const char *text;
-        int32_t want[MOST]; /* up to -1 */
+        int32_t want[MAX]; /* up to -1 */
     } cases[] = {
         {"x", {109, 62, -1}},
         {"\xC2\xA0x", {62, -1}},

@@ -6,14 +6,14 @@
 #include "base/buf.h"
 #include "kernels/half.h"
 
-enum { MOST_TENSORS = 160, IDS = 40 };
+enum { MAX_TENSORS = 160, IDS = 40 };
 
 /* The tensors of a model with its matrices in another type, and what they are
  * in f32. */
 struct written {
-    struct tensor narrow[2 * MOST_TENSORS], wide[MOST_TENSORS];
+    struct tensor narrow[2 * MAX_TENSORS], wide[MAX_TENSORS];
     size_t narrow_count, wide_count, matrices;
-    void *made[4 * MOST_TENSORS];
+    void *made[4 * MAX_TENSORS];
     size_t made_count;
 };
 
@@ -50,12 +50,12 @@ static void value_of(const struct tensor *t, size_t i, float *ret)
 static float quantise_row(const struct tensor *t, size_t row, size_t k,
                           int8_t *to)
 {
-    float most = 0, x;
+    float max = 0, x;
     for (size_t i = 0; i < k; i++) {
         value_of(t, row * k + i, &x);
-        most = fmaxf(most, fabsf(x));
+        max = fmaxf(max, fabsf(x));
     }
-    float scale = most > 0 ? most / 127 : 1;
+    float scale = max > 0 ? max / 127 : 1;
     for (size_t i = 0; i < k; i++) {
         value_of(t, row * k + i, &x);
         to[i] = (int8_t)lrintf(x / scale);
@@ -111,7 +111,7 @@ static void add_file(struct written *w, const struct safetensors *file,
 {
     for (size_t i = 0; i < safetensors_count(file); i++) {
         const struct tensor *t = safetensors_at(file, i);
-        assert_true(w->wide_count < MOST_TENSORS);
+        assert_true(w->wide_count < MAX_TENSORS);
         w->matrices += is_matrix(t);
         if (!is_matrix(t))
             w->narrow[w->narrow_count++] = w->wide[w->wide_count++] = *t;

@@ -20,7 +20,7 @@
 #include "tests/cuda/emulated.h"
 #include "tests/programs/cases.h"
 
-enum { GUARD = 19, MOST_ARRAYS = 24, MOST_TABLES = 16 };
+enum { GUARD = 19, MAX_ARRAYS = 24, MAX_TABLES = 16 };
 
 static const uint32_t poison = 0x7FC0DEADu;
 
@@ -35,9 +35,9 @@ struct bench {
     struct {
         float *block; /* on the device: shift, guard, values, guard */
         size_t count;
-    } arrays[MOST_ARRAYS];
+    } arrays[MAX_ARRAYS];
     size_t count;
-    void *tables[MOST_TABLES]; /* of pages, on the device */
+    void *tables[MAX_TABLES]; /* of pages, on the device */
     size_t table_count;
     uint64_t random;
 };
@@ -63,7 +63,7 @@ static inline float *put(struct bench *b, const float *values, size_t count)
     assert_int_equal(
         b->table->upload(&b->run, block, host, whole * sizeof *host), 0);
     free(host);
-    assert_true(b->count < MOST_ARRAYS);
+    assert_true(b->count < MAX_ARRAYS);
     b->arrays[b->count].block = block;
     b->arrays[b->count++].count = count;
     return block + b->shift + GUARD;
@@ -86,7 +86,7 @@ static inline void *put_table(struct bench *b, float *pieces, size_t count,
         table[i] = pieces + i * step;
     void *device = b->table->allocate(&b->run, (count + 1) * sizeof *table);
     assert_non_null(device);
-    assert_true(b->table_count < MOST_TABLES);
+    assert_true(b->table_count < MAX_TABLES);
     assert_int_equal(
         b->table->upload(&b->run, device, table, (count + 1) * sizeof *table),
         0);
@@ -162,7 +162,7 @@ static inline const float *const *lay_pages(struct bench *b,
         table[p] = block + (pages - 1 - p) * size;
     void *device = b->table->allocate(&b->run, (pages + 1) * sizeof *table);
     assert_non_null(device);
-    assert_true(b->table_count < MOST_TABLES);
+    assert_true(b->table_count < MAX_TABLES);
     assert_int_equal(
         b->table->upload(&b->run, device, table, (pages + 1) * sizeof *table),
         0);

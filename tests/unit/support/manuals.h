@@ -34,7 +34,7 @@ struct test_library {
 static inline void test_library_open(struct test_library *lib)
 {
     struct store_options options = {.folder = lib->folder,
-                                    .most_bytes = 64 << 20};
+                                    .max_bytes = 64 << 20};
     *lib = (struct test_library){0};
     snprintf(lib->folder, sizeof lib->folder, "%s", unit_folder());
     assert_int_equal(store_open(&options, &lib->store, NULL), 0);

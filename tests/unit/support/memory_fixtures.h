@@ -36,20 +36,20 @@ static const struct memory_policy policies[] = {
 };
 enum { POLICIES = sizeof policies / sizeof policies[0] };
 
-static struct kept *kept_of_test;
+static struct plan_cache *kept_of_test;
 
 static inline int update(struct test_library *lib, struct toy *toy,
                          const struct memory_policy *policy,
                          struct memories_report *ret, struct err *err)
 {
-    struct shelf *shelf = library_shelf(lib->library);
-    const struct volume *volume = shelf_volume(shelf, "manual");
+    struct snapshot *snapshot = library_snapshot(lib->library);
+    const struct view *view = snapshot_view(snapshot, "manual");
     toy->tokenized = toy->calls = toy->summaries = toy->recalls = 0;
     toy->encoded = 0;
     int code =
-        memories_update(shelf, volume, &toy->embedder, policy, kept_of_test,
+        memories_update(snapshot, view, &toy->embedder, policy, kept_of_test,
                         NULL, NULL, &toy->cancel, ret, err);
-    shelf_release(shelf);
+    snapshot_unref(snapshot);
     return code;
 }
 

@@ -27,7 +27,7 @@ enum {
     KINDS = sizeof kinds / sizeof kinds[0],
     DECODERS = sizeof decoders / sizeof decoders[0],
     EMBEDDERS = sizeof embedders / sizeof embedders[0],
-    MOST_IDS = 64
+    MAX_IDS = 64
 };
 
 static struct pool *pool;
@@ -108,7 +108,7 @@ static inline void feed(struct session *session, const int32_t *ids,
                         size_t count)
 {
     struct err err = {0};
-    if (session_feed(session, ids, count, NULL, NULL, &err))
+    if (session_prefill(session, ids, count, NULL, NULL, &err))
         fail_msg("%s", err.message);
 }
 
@@ -289,16 +289,16 @@ static inline void write_weights(const struct edit *edits, size_t edit_count)
 }
 
 struct answer {
-    int32_t ids[MOST_IDS];
-    size_t count, most;
+    int32_t ids[MAX_IDS];
+    size_t count, max;
 };
 
-static inline bool take_token(void *context, int32_t id, double log_chance)
+static inline bool take_token(void *context, int32_t id, double logprob)
 {
     struct answer *answer = context;
-    assert_true(log_chance <= 0);
+    assert_true(logprob <= 0);
     answer->ids[answer->count++] = id;
-    return answer->count < answer->most;
+    return answer->count < answer->max;
 }
 
 /* A session that has read these, the last `decode` one at a time; `ret`: the
@@ -308,10 +308,10 @@ static inline struct session *read_all(struct model *model, const int32_t *ids,
 {
     size_t vocabulary = model_facts(model)->vocabulary, from = count - decode;
     struct session *session = open_session(model);
-    assert_int_equal(session_feed(session, ids, from, NULL, ret, NULL), 0);
+    assert_int_equal(session_prefill(session, ids, from, NULL, ret, NULL), 0);
     for (size_t i = from; i < count; i++)
         assert_int_equal(
-            session_feed(session, ids + i, 1, NULL, ret + i * vocabulary, NULL),
+            session_prefill(session, ids + i, 1, NULL, ret + i * vocabulary, NULL),
             0);
     return session;
 }

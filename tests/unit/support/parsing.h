@@ -17,8 +17,8 @@ static inline struct parser *new_parser(uint64_t memory, uint32_t seconds)
     const char *program = getenv("LECTERN_PARSE");
     struct parser_options options = {
         .program = program ? program : "build/release/lectern-parse",
-        .most_memory = memory,
-        .most_seconds = seconds};
+        .max_memory = memory,
+        .max_seconds = seconds};
     return parser_new(&options);
 }
 

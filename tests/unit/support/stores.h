@@ -13,7 +13,7 @@ static inline struct store *open_store(const char *folder)
 {
     struct err err = {0};
     struct store *store = NULL;
-    struct store_options options = {.folder = folder, .most_bytes = 64 << 20};
+    struct store_options options = {.folder = folder, .max_bytes = 64 << 20};
     if (store_open(&options, &store, &err))
         fail_msg("%s", err.message);
     return store;

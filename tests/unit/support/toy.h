@@ -12,14 +12,14 @@
 #include "base/mem.h"
 #include "memory/embeddings/embedder.h"
 
-enum { TOY_WIDTH = 12, TOY_WORD = 8, TOY_MOST = 4096 };
+enum { TOY_WIDTH = 12, TOY_WORD = 8, TOY_MAX = 4096 };
 
 struct toy {
     struct embedder embedder;
     struct embedder_facts facts;
     size_t tokenized, calls, summaries, recalls;
     size_t encoded;           /* texts, but for summaries */
-    int32_t firsts[TOY_MOST]; /* first id of each of these */
+    int32_t firsts[TOY_MAX]; /* first id of each of these */
     size_t cancel_after;      /* calls of embed; 0: never */
     atomic_bool cancel;
     bool broken; /* gives NaN */
@@ -93,7 +93,7 @@ static inline int toy_embed(void *context, const struct embed_text *texts,
         toy_embed_one(&texts[i], ret + i * TOY_WIDTH);
         if (texts[i].soft == EMBED_SUMMARY)
             toy->summaries++;
-        else if (toy->encoded < TOY_MOST)
+        else if (toy->encoded < TOY_MAX)
             toy->firsts[toy->encoded++] = texts[i].count ? texts[i].ids[0] : 0;
     }
     if (toy->broken)

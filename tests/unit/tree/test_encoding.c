@@ -161,9 +161,9 @@ static void test_quotes(void **state)
     assert_int_equal(file_write(path.data, slice_of(html), NULL), 0);
     struct slice files[] = {slice_of(name)};
     struct tree outline = {.files = files, .file_count = 1};
-    struct volume volume = {.manual = {.root = folder}, .outline = &outline};
+    struct view view = {.manual = {.root = folder}, .outline = &outline};
     struct tree *tree = parse(html);
-    struct passage passage = {.volume = &volume,
+    struct passage passage = {.view = &view,
                               .text = slice_of("한글"),
                               .block = tree->nodes[0].blocks[1].origin,
                               .encoding = tree->page.encoding};

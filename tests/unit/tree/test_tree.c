@@ -6,9 +6,9 @@
 
 enum { SEEDS = 200 };
 
-static struct slice random_text(uint64_t *seed, char *room, uint32_t most)
+static struct slice random_text(uint64_t *seed, char *room, uint32_t max)
 {
-    uint32_t size = unit_below(seed, most);
+    uint32_t size = unit_below(seed, max);
     for (uint32_t i = 0; i < size; i++)
         room[i] = (char)unit_below(seed, 256);
     return (struct slice){room, size};
@@ -58,9 +58,9 @@ static void add_links(struct tree *tree, uint64_t *seed)
 static void add_reasons(struct tree *tree, uint64_t *seed)
 {
     tree->has_aliases = unit_below(seed, 2);
-    tree->left_out = arena_alloc(&tree->arena, tree->file_count);
+    tree->excluded = arena_alloc(&tree->arena, tree->file_count);
     for (uint32_t f = 0; f < tree->file_count; f++)
-        tree->left_out[f] = (uint8_t)unit_below(seed, LEFT_OUT_KINDS);
+        tree->excluded[f] = (uint8_t)unit_below(seed, EXCLUDED_KINDS);
 }
 
 static struct tree *random_tree(uint64_t seed, bool outline)
@@ -94,9 +94,9 @@ static struct tree *random_tree(uint64_t seed, bool outline)
             node->words = unit_below(&seed, 1000);
             node->source_node = unit_below(&seed, 1000);
             node->dropped_count = unit_below(&seed, 3);
-            node->dropped = arena_alloc(&tree->arena, 2 * sizeof(uint32_t));
-            node->dropped[0] = unit_below(&seed, 9);
-            node->dropped[1] = 9 + unit_below(&seed, 9);
+            node->boilerplate = arena_alloc(&tree->arena, 2 * sizeof(uint32_t));
+            node->boilerplate[0] = unit_below(&seed, 9);
+            node->boilerplate[1] = 9 + unit_below(&seed, 9);
             if (unit_below(&seed, 2))
                 node->source_tree = unit_below(&seed, 1000);
             node->alias_count = unit_below(&seed, 3);
@@ -135,7 +135,7 @@ static void assert_same_node(const struct node *a, const struct node *b)
     assert_true(hash_equal(a->merkle, b->merkle));
     assert_int_equal(a->dropped_count, b->dropped_count);
     for (uint32_t i = 0; i < a->dropped_count; i++)
-        assert_int_equal(a->dropped[i], b->dropped[i]);
+        assert_int_equal(a->boilerplate[i], b->boilerplate[i]);
     assert_int_equal(a->alias_count, b->alias_count);
     for (uint32_t i = 0; i < a->alias_count; i++)
         assert_same_text(a->aliases[i], b->aliases[i]);
@@ -193,7 +193,7 @@ static void encoding_is_the_identity(void **state)
         for (uint32_t f = 0; f < tree->file_count; f++) {
             assert_same_text(tree->files[f], again->files[f]);
             if (tree->outline)
-                assert_int_equal(tree->left_out[f], again->left_out[f]);
+                assert_int_equal(tree->excluded[f], again->excluded[f]);
         }
         for (uint32_t n = 0; n < tree->count; n++)
             assert_same_node(&tree->nodes[n], &again->nodes[n]);
@@ -285,7 +285,7 @@ static void the_version_before_is_read(void **state)
     assert_int_equal(child->words, 3);
     assert_int_equal(child->dropped_count, 0);
     assert_int_equal(child->alias_count, 0);
-    assert_int_equal(tree->left_out[0], LEFT_OUT_NOT);
+    assert_int_equal(tree->excluded[0], EXCLUDED_NOT);
     tree_free(tree);
 }
 
@@ -315,10 +315,10 @@ static void the_version_of_links_is_read(void **state)
     assert_int_equal(tree->page.links[1].title.size, 0);
     assert_int_equal(tree->page.alias_count, 0);
     assert_false(tree->has_aliases);
-    assert_int_equal(tree->left_out[0], LEFT_OUT_NOT);
+    assert_int_equal(tree->excluded[0], EXCLUDED_NOT);
     const struct node *child = &tree->nodes[1];
     assert_int_equal(child->dropped_count, 2);
-    assert_int_equal(child->dropped[1], 4);
+    assert_int_equal(child->boilerplate[1], 4);
     assert_int_equal(child->alias_count, 0);
     tree_free(tree);
 }

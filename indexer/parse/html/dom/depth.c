@@ -3,7 +3,7 @@
 #include <gumbo.h>
 
 /* Many more than any page means to have open at once. */
-enum { MOST_FORMATTING = 20000 };
+enum { MAX_FORMATTING = 20000 };
 
 _Static_assert(GUMBO_TAG_LAST < 512, "depth.of_tag is too small");
 
@@ -96,7 +96,7 @@ static bool is_open_too_often(struct depth *depth, int kind, bool open)
         depth->formatting -= depth->formatting > 0;
     else if (kind == PASSED_OVER || (kind == COUNTED && !open))
         depth->formatting = 0;
-    return depth->formatting > MOST_FORMATTING;
+    return depth->formatting > MAX_FORMATTING;
 }
 
 bool depth_tag(struct depth *depth, const struct markup *markup)
@@ -115,7 +115,7 @@ bool depth_tag(struct depth *depth, const struct markup *markup)
     if (tag == GUMBO_TAG_H1 && depth->count &&
         depth->open[depth->count - 1] == tag)
         return true;
-    if (depth->count == DEPTH_MOST)
+    if (depth->count == DEPTH_MAX)
         return false;
     depth->open[depth->count++] = (uint16_t)tag;
     depth->of_tag[tag]++;

@@ -8,16 +8,16 @@
 
 #include "indexer/parse/text/lexer.h"
 
-enum { DEPTH_MOST = 2000 };
+enum { DEPTH_MAX = 2000 };
 
 struct depth {
-    uint16_t open[DEPTH_MOST + 1]; /* tags that wait for their end */
+    uint16_t open[DEPTH_MAX + 1]; /* tags that wait for their end */
     unsigned count;
     unsigned of_tag[512];
     unsigned formatting; /* <b> and its like that wait for theirs */
 };
 
-/* False: deeper than DEPTH_MOST, or far deeper in formatting. */
+/* False: deeper than DEPTH_MAX, or far deeper in formatting. */
 bool depth_tag(struct depth *depth, const struct markup *markup);
 
 #endif

@@ -276,7 +276,7 @@ struct docbook_element docbook_open(struct docbook *docbook, const char *name)
     adapt(docbook, name, &row);
     docbook->sections += row.role == ROLE_SECTION;
     /* Deeper than this, the tree refuses the element. */
-    if (docbook->depth <= MOST_DEPTH)
+    if (docbook->depth <= MAX_DEPTH)
         docbook->depth++;
     docbook->roles[docbook->depth] = (unsigned char)row.role;
     return (struct docbook_element){row.tag, row.class, row.hidden};

@@ -8,7 +8,7 @@
 
 /* What is open, to tell what a <title> or a <listitem> is for. */
 struct docbook {
-    unsigned char roles[MOST_DEPTH + 2]; /* [depth + 1] */
+    unsigned char roles[MAX_DEPTH + 2]; /* [depth + 1] */
     size_t depth;
     unsigned sections; /* open */
     bool named;        /* the reference page has its title */

@@ -14,7 +14,7 @@ struct copying {
     struct build build;
     struct skeleton *skeleton;
     struct scratch scratch; /* gumbo's tree, until it is copied */
-    struct level levels[MOST_DEPTH + 1];
+    struct level levels[MAX_DEPTH + 1];
 };
 
 static void *allocate(void *scratch, size_t size)
@@ -112,7 +112,7 @@ static int copy_tree(struct copying *c, GumboNode *root, struct err *err)
         case GUMBO_NODE_TEMPLATE:
             if (!add_element(c, child))
                 return err_set(err, ERR_LIMIT, "nests deeper than %d elements",
-                               MOST_DEPTH);
+                               MAX_DEPTH);
             break;
         case GUMBO_NODE_TEXT:
         case GUMBO_NODE_WHITESPACE:

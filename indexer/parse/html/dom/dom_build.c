@@ -95,7 +95,7 @@ static unsigned held_as(int tag)
 bool build_open(struct build *build, const char *name, int tag, bool foreign,
                 struct span span)
 {
-    if (build->depth == MOST_DEPTH)
+    if (build->depth == MAX_DEPTH)
         return false;
     struct arena *arena = &build->dom.arena;
     xmlNode *node = add_node(build, XML_ELEMENT_NODE);

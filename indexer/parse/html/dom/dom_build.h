@@ -5,12 +5,12 @@
 #include "indexer/parse/html/dom/dom.h"
 
 /* Formatting that is closed late nests deeper than its tags tell. */
-enum { MOST_DEPTH = 2500 };
+enum { MAX_DEPTH = 2500 };
 
 struct build {
     struct dom dom;
     size_t depth;
-    xmlNode *open[MOST_DEPTH + 1]; /* [depth + 1], the document first */
+    xmlNode *open[MAX_DEPTH + 1]; /* [depth + 1], the document first */
 };
 
 void build_init(struct build *build, const struct source *source);

@@ -105,7 +105,7 @@ static size_t surplus(struct making *m, const struct markup *markup)
     if (!markup->attributes || (!lexer_name_is(markup->name, "html") &&
                                 !lexer_name_is(markup->name, "body")))
         return markup->surplus;
-    if (m->root_parts + markup->attributes > MOST_ATTRIBUTES)
+    if (m->root_parts + markup->attributes > MAX_ATTRIBUTES)
         return (size_t)(markup->name.data - m->source->data) +
                markup->name.size;
     m->root_parts += markup->attributes;
@@ -280,7 +280,7 @@ static int make(struct making *m, struct err *err)
         }
         if (!depth_tag(&m->depth, &markup)) {
             err_set(err, ERR_LIMIT, "nests deeper than %d elements",
-                    DEPTH_MOST);
+                    DEPTH_MAX);
             if (err)
                 err->position = (int64_t)at;
             return ERR_LIMIT;

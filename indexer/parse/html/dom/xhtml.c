@@ -8,8 +8,8 @@
 #include "indexer/parse/html/dom/docbook.h"
 
 enum {
-    MOST_DOCTYPE = 1 << 16, /* bytes of a document type declaration */
-    MOST_NESTED = 250       /* elements; libxml2's own limit is a little more */
+    MAX_DOCTYPE = 1 << 16, /* bytes of a document type declaration */
+    MAX_NESTED = 250       /* elements; libxml2's own limit is a little more */
 };
 
 static const char xhtml_space[] = "http://www.w3.org/1999/xhtml";
@@ -71,13 +71,13 @@ static int check_size(const struct source *source, struct err *err)
         if (markup.surplus)
             return fail_at(err, ERR_LIMIT, at,
                            "an element has more than 256 attributes");
-        if (markup.to - at > MOST_DOCTYPE && next[1] == '!' && next[2] == 'D')
+        if (markup.to - at > MAX_DOCTYPE && next[1] == '!' && next[2] == 'D')
             return fail_at(err, ERR_LIMIT, at,
                            "its document type declaration is larger than "
                            "64 KiB");
         depth += markup.kind == MARKUP_OPEN && !markup.closed;
         depth -= markup.kind == MARKUP_CLOSE && depth;
-        if (depth > MOST_NESTED)
+        if (depth > MAX_NESTED)
             return fail_at(err, ERR_LIMIT, at,
                            "nests deeper than 250 elements");
         at = markup.to;

@@ -124,16 +124,16 @@ struct condition {
 };
 
 enum {
-    MOST_INPUTS = 5000,     /* files and lists on the stack */
-    MOST_GROUPS = 5000,     /* nested */
-    MOST_CONDITIONS = 5000, /* nested */
-    MOST_FILES = 2000,      /* read for one document */
-    MOST_FILE_DEPTH = 50,   /* of files in files */
-    MOST_STORED = 8 << 20,  /* tokens in macros */
-    MOST_BURST = 100000,    /* steps without a token of a file */
-    MOST_ARGUMENTS = 9,
-    MOST_REGISTERS = 32768,
-    MOST_REPORTS = 50
+    MAX_INPUTS = 5000,     /* files and lists on the stack */
+    MAX_GROUPS = 5000,     /* nested */
+    MAX_CONDITIONS = 5000, /* nested */
+    MAX_FILES = 2000,      /* read for one document */
+    MAX_FILE_DEPTH = 50,   /* of files in files */
+    MAX_STORED = 8 << 20,  /* tokens in macros */
+    MAX_BURST = 100000,    /* steps without a token of a file */
+    MAX_ARGUMENTS = 9,
+    MAX_REGISTERS = 32768,
+    MAX_REPORTS = 50
 };
 
 /* Counter `counter` is 0 again when `within` is stepped. */
@@ -176,9 +176,9 @@ struct tex {
     uint32_t register_count;
     size_t register_capacity;
 
-    struct tokens scratch[MOST_ARGUMENTS + 1]; /* arguments being read */
+    struct tokens scratch[MAX_ARGUMENTS + 1]; /* arguments being read */
     size_t stored;                             /* tokens in macros */
-    uint64_t steps, most_steps;
+    uint64_t steps, max_steps;
     uint64_t burst;
     unsigned edefs; /* being read, in each other */
     bool global;    /* \global was met */

@@ -32,7 +32,7 @@ static int part_of(const struct tex *tex, struct token token)
 
 static void push_condition(struct tex *tex, struct condition condition)
 {
-    if (tex->condition_count >= MOST_CONDITIONS)
+    if (tex->condition_count >= MAX_CONDITIONS)
         return;
     mem_reserve((void **)&tex->conditions, &tex->condition_capacity,
                 tex->condition_count + 1, sizeof condition);

@@ -61,7 +61,7 @@ void define_macro(struct tex *tex, uint32_t symbol, struct macro macro)
 {
     bool global = tex->global;
     tex->global = false;
-    if (tex->stored + macro.body.count + macro.pattern.count > MOST_STORED) {
+    if (tex->stored + macro.body.count + macro.pattern.count > MAX_STORED) {
         tex_report(tex, (struct token){.file = UINT16_MAX},
                    "too much is defined");
         tex_abandon(tex);
@@ -114,7 +114,7 @@ static void read_expanded(struct tex *tex, struct tokens *ret)
     size_t depth = 1;
     unsigned abandoned = tex->abandon_count;
     tex->edefs++;
-    while (tex->abandon_count == abandoned && ret->count < MOST_STORED) {
+    while (tex->abandon_count == abandoned && ret->count < MAX_STORED) {
         struct token token = tex_next(tex);
         if (tex_at_end(tex, token))
             break;

@@ -64,7 +64,7 @@ void tex_push(struct tex *tex, struct tokens list)
         tokens_free(&list);
         return;
     }
-    if (tex->input_count >= MOST_INPUTS) {
+    if (tex->input_count >= MAX_INPUTS) {
         tex_report(tex, list.items[0], "macros within macros without end");
         tokens_free(&list);
         tex_abandon(tex);
@@ -121,7 +121,7 @@ static struct token nothing(void)
 /* Counts one step; false: there is none left. */
 static bool step(struct tex *tex)
 {
-    if (++tex->steps <= tex->most_steps)
+    if (++tex->steps <= tex->max_steps)
         return true;
     if (!tex->spent)
         tex_report(tex, nothing(),
@@ -200,7 +200,7 @@ bool tex_is_expandable(const struct tex *tex, struct token token)
 void tex_expand(struct tex *tex, struct token token)
 {
     const struct meaning *meaning = tex_meaning(tex, token);
-    if (++tex->burst > MOST_BURST) {
+    if (++tex->burst > MAX_BURST) {
         tex_report(tex, token, "\\%.*s goes on without end",
                    (int)tex->symbols[token.value].name.size,
                    tex->symbols[token.value].name.data);

@@ -180,7 +180,7 @@ static void push_body(struct tex *tex, struct token call,
         count += body->items[i].cat == CAT_MATCH
                      ? tex->scratch[body->items[i].value].count
                      : 1;
-    if (count > MOST_STORED / 8) {
+    if (count > MAX_STORED / 8) {
         tex_report(tex, call, "a macro makes too much text");
         tex_abandon(tex);
         return;
@@ -216,7 +216,7 @@ static void give_back(struct tex *tex, const struct macro *macro)
 void macro_call(struct tex *tex, struct token call, const struct macro *macro)
 {
     bool fits = true;
-    for (int i = 1; i <= MOST_ARGUMENTS; i++)
+    for (int i = 1; i <= MAX_ARGUMENTS; i++)
         tex->scratch[i].count = 0;
     if (macro->argument_count)
         for (uint32_t i = 0; i < macro->argument_count; i++)

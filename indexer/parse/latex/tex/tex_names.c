@@ -169,7 +169,7 @@ void tex_close_group(struct tex *tex)
 
 uint32_t tex_new_count(struct tex *tex)
 {
-    if (tex->count_count >= MOST_REGISTERS)
+    if (tex->count_count >= MAX_REGISTERS)
         return tex->count_count - 1;
     mem_reserve((void **)&tex->counts, &tex->count_capacity,
                 tex->count_count + (size_t)1, sizeof *tex->counts);
@@ -191,7 +191,7 @@ void tex_add_commands(struct tex *tex, const struct command *commands,
 
 void tex_report(struct tex *tex, struct token where, const char *format, ...)
 {
-    if (++tex->report_count > MOST_REPORTS)
+    if (++tex->report_count > MAX_REPORTS)
         return;
     if (where.file < tex->file_count) {
         const struct tex_file *file = &tex->files[where.file];
@@ -258,7 +258,7 @@ void tex_free(struct tex *tex)
         tokens_free(&tex->inputs[i].list);
     for (uint32_t i = 0; i < tex->register_count; i++)
         tokens_free(&tex->registers[i]);
-    for (size_t i = 0; i <= MOST_ARGUMENTS; i++)
+    for (size_t i = 0; i <= MAX_ARGUMENTS; i++)
         tokens_free(&tex->scratch[i]);
     for (size_t i = 0; i < tex->file_count; i++)
         transcode_free(&tex->files[i].transcoded);

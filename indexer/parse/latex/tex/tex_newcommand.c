@@ -13,7 +13,7 @@ static uint32_t read_counted(struct tex *tex, struct argument *arguments)
         tex_expand_text(tex, &list, &text);
         int64_t wanted = number_of_text(tex, buf_slice(&text));
         count = wanted < 0                ? 0
-                : wanted > MOST_ARGUMENTS ? MOST_ARGUMENTS
+                : wanted > MAX_ARGUMENTS ? MAX_ARGUMENTS
                                           : (uint32_t)wanted;
     }
     for (uint32_t i = 0; i < count; i++)
@@ -56,7 +56,7 @@ static void run_newcommand(struct tex *tex, const struct command *command,
                            struct token call)
 {
     struct token name;
-    struct argument arguments[MOST_ARGUMENTS];
+    struct argument arguments[MAX_ARGUMENTS];
     tex_read_character(tex, '*');
     if (!tex_read_name(tex, &name)) {
         tex_report(tex, call, "a definition without a name");
@@ -81,7 +81,7 @@ static void run_newenvironment(struct tex *tex, const struct command *command,
                                struct token call)
 {
     struct buf name = {0};
-    struct argument arguments[MOST_ARGUMENTS];
+    struct argument arguments[MAX_ARGUMENTS];
     (void)call;
     tex_read_character(tex, '*');
     tex_read_text(tex, &name);
@@ -104,7 +104,7 @@ static uint32_t read_xparse(struct tex *tex, struct argument *arguments)
     struct tokens spec = {0};
     uint32_t count = 0;
     tex_read_argument(tex, &spec);
-    for (size_t i = 0; i < spec.count && count < MOST_ARGUMENTS; i++) {
+    for (size_t i = 0; i < spec.count && count < MAX_ARGUMENTS; i++) {
         struct token token = spec.items[i];
         struct argument *one = &arguments[count];
         if (token.cat != CAT_LETTER)
@@ -150,7 +150,7 @@ static uint32_t read_xparse(struct tex *tex, struct argument *arguments)
 static void run_xparse(struct tex *tex, const struct command *command,
                        struct token call)
 {
-    struct argument arguments[MOST_ARGUMENTS];
+    struct argument arguments[MAX_ARGUMENTS];
     struct token name;
     if (!tex_read_name(tex, &name)) {
         tex_report(tex, call, "a definition without a name");
@@ -164,7 +164,7 @@ static void run_xparse_environment(struct tex *tex,
                                    const struct command *command,
                                    struct token call)
 {
-    struct argument arguments[MOST_ARGUMENTS];
+    struct argument arguments[MAX_ARGUMENTS];
     struct buf name = {0};
     (void)call;
     (void)command;

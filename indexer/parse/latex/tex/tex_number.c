@@ -4,13 +4,13 @@
 #include "base/text.h"
 #include "indexer/parse/latex/tex/tex.h"
 
-static const int64_t MOST_NUMBER = INT32_MAX;
+static const int64_t MAX_NUMBER = INT32_MAX;
 
 int64_t number_bounded(int64_t value)
 {
-    if (value > MOST_NUMBER)
-        return MOST_NUMBER;
-    return value < -MOST_NUMBER ? -MOST_NUMBER : value;
+    if (value > MAX_NUMBER)
+        return MAX_NUMBER;
+    return value < -MAX_NUMBER ? -MAX_NUMBER : value;
 }
 
 /* ---- Reading ---- */
@@ -225,7 +225,7 @@ int64_t number_read_glue(struct tex *tex)
 
 /* ---- \numexpr: sums of products; brackets are held on a stack ---- */
 
-enum { MOST_BRACKETS = 50 };
+enum { MAX_BRACKETS = 50 };
 
 struct level {
     int64_t sum, product;
@@ -251,7 +251,7 @@ static int64_t end_level(struct level *level)
 
 int64_t number_read_expression(struct tex *tex, bool dimension)
 {
-    struct level levels[MOST_BRACKETS] = {{0}};
+    struct level levels[MAX_BRACKETS] = {{0}};
     size_t depth = 0;
     for (;;) {
         struct token token = tex_next_expanded(tex);
@@ -259,7 +259,7 @@ int64_t number_read_expression(struct tex *tex, bool dimension)
         uint32_t c = token.cat == CAT_OTHER ? token.value : 0;
         if (token.cat == CAT_SPACE)
             continue;
-        if (c == '(' && depth + 1 < MOST_BRACKETS) {
+        if (c == '(' && depth + 1 < MAX_BRACKETS) {
             levels[++depth] = (struct level){0};
         } else if (c == ')' && depth) {
             int64_t value = end_level(level);

@@ -168,7 +168,7 @@ void register_new(struct tex *tex, uint32_t symbol, int kind)
 {
     struct meaning meaning = {.kind = (uint8_t)kind};
     if (kind == MEANING_TOKENS) {
-        if (tex->register_count >= MOST_REGISTERS)
+        if (tex->register_count >= MAX_REGISTERS)
             return;
         mem_reserve((void **)&tex->registers, &tex->register_capacity,
                     tex->register_count + (size_t)1, sizeof *tex->registers);

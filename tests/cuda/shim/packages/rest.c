@@ -56,7 +56,7 @@ size_t tokenizer_count(const struct tokenizer *tokenizer)
     return 0;
 }
 
-bool tokenizer_lowers(const struct tokenizer *tokenizer)
+bool tokenizer_lowercases(const struct tokenizer *tokenizer)
 {
     (void)tokenizer;
     return false;

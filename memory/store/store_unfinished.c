@@ -11,14 +11,14 @@
 
 enum { NAME = 16, GROUP = 5 };
 
-static void put_group(char key[GROUP], uint32_t manual, enum making_kind kind)
+static void put_group(char key[GROUP], uint32_t manual, enum unfinished_kind kind)
 {
     key_u32(key, manual);
     key[4] = (char)kind;
 }
 
 int store_note_made(struct store_txn *txn, uint32_t manual,
-                    enum making_kind kind, const struct hash128 *names,
+                    enum unfinished_kind kind, const struct hash128 *names,
                     size_t count, struct err *err)
 {
     char bytes[GROUP + 8];
@@ -27,7 +27,7 @@ int store_note_made(struct store_txn *txn, uint32_t manual,
     unsigned char name[NAME];
     put_group(bytes, manual, kind);
     key_u64(bytes + GROUP, mdb_txn_id(txn->mdb));
-    int code = table_get(txn, TABLE_MAKINGS, key, &before, err);
+    int code = table_get(txn, TABLE_UNFINISHED, key, &before, err);
     if (code && code != ERR_NOT_FOUND)
         return code;
     buf_put_slice(&value, before);
@@ -36,32 +36,32 @@ int store_note_made(struct store_txn *txn, uint32_t manual,
         buf_put(&value, name, sizeof name);
     }
     code = value.size
-               ? table_put(txn, TABLE_MAKINGS, key, buf_slice(&value), err)
+               ? table_put(txn, TABLE_UNFINISHED, key, buf_slice(&value), err)
                : 0;
     buf_free(&value);
     return code;
 }
 
 int store_forget_made(struct store_txn *txn, uint32_t manual,
-                      enum making_kind kind, struct err *err)
+                      enum unfinished_kind kind, struct err *err)
 {
     char group[GROUP];
     put_group(group, manual, kind);
-    return table_delete_prefix(txn, TABLE_MAKINGS,
+    return table_delete_prefix(txn, TABLE_UNFINISHED,
                                (struct slice){group, sizeof group}, err);
 }
 
-int makings_each(struct store_txn *txn, uint32_t manual, int kind,
+int unfinished_each(struct store_txn *txn, uint32_t manual, int kind,
                  void (*each)(void *context, struct hash128 name),
                  void *context, struct err *err)
 {
     char bytes[GROUP];
     struct slice group = {bytes, kind < 0 ? 4 : GROUP}, key, value;
     struct table_cursor cursor;
-    int code = table_cursor_open(txn, TABLE_MAKINGS, &cursor, err);
+    int code = table_cursor_open(txn, TABLE_UNFINISHED, &cursor, err);
     if (code)
         return code;
-    put_group(bytes, manual, kind < 0 ? 0 : (enum making_kind)kind);
+    put_group(bytes, manual, kind < 0 ? 0 : (enum unfinished_kind)kind);
     code = table_cursor_seek(&cursor, group, &key, &value, err);
     while (!code && slice_starts(key, group)) {
         for (size_t at = 0; at + NAME <= value.size; at += NAME)
@@ -94,7 +94,7 @@ static void sift(void *context, struct hash128 name)
     sieve->kept[sieve->kept_count++] = name;
 }
 
-static int rewrite(struct store *store, uint32_t manual, enum making_kind kind,
+static int rewrite(struct store *store, uint32_t manual, enum unfinished_kind kind,
                    const struct sieve *sieve, struct err *err)
 {
     struct store_txn *txn;
@@ -112,7 +112,7 @@ static int rewrite(struct store *store, uint32_t manual, enum making_kind kind,
 }
 
 int store_prune_made(struct store *store, uint32_t manual,
-                     enum making_kind kind, const struct hash128 *wanted,
+                     enum unfinished_kind kind, const struct hash128 *wanted,
                      size_t count, struct err *err)
 {
     struct store_txn *txn;
@@ -120,7 +120,7 @@ int store_prune_made(struct store *store, uint32_t manual,
     int code = store_read(store, &txn, err);
     if (code)
         return code;
-    code = makings_each(txn, manual, (int)kind, sift, &sieve, err);
+    code = unfinished_each(txn, manual, (int)kind, sift, &sieve, err);
     store_end(txn);
     if (!code && sieve.kept_count < sieve.met)
         code = rewrite(store, manual, kind, &sieve, err);
