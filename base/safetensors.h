@@ -38,9 +38,9 @@ enum tensor_type {
 };
 
 struct tensor {
-    struct slice name;                /* followed by a NUL, when it was read */
-    int type;                         /* enum tensor_type */
-    int rank;                         /* 0: one value */
+    struct slice name;               /* followed by a NUL, when it was read */
+    int type;                        /* enum tensor_type */
+    int rank;                        /* 0: one value */
     uint64_t shape[TENSOR_MAX_RANK]; /* outermost first; may hold a 0 */
     const void *data;
     size_t bytes;

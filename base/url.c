@@ -107,8 +107,8 @@ bool url_resolve(struct slice base, struct slice url, struct buf *ret_path,
     if (link.size)
         put_path(ret_path, start, link);
     if (hash < url.size)
-        url_put_decoded(ret_anchor,
-                    (struct slice){url.data + hash + 1, url.size - hash - 1});
+        url_put_decoded(ret_anchor, (struct slice){url.data + hash + 1,
+                                                   url.size - hash - 1});
     return true;
 }
 

@@ -132,8 +132,10 @@ const struct option_spec cli_options[OPTIONS] = {
                         0, 100},
     [OPTION_SEED] = {0, "seed", "N", KIND_NUMBER, AT(seed),
                      "the same seed, the same answer (0)", 0, 9007199254740992},
-    [OPTION_STOP_SEQUENCE] = {0, "stop-text", "TEXT", KIND_LIST, AT(stop_sequences),
-                          "the answer ends before this; may be repeated", 0, 0},
+    [OPTION_STOP_SEQUENCE] = {0, "stop-text", "TEXT", KIND_LIST,
+                              AT(stop_sequences),
+                              "the answer ends before this; may be repeated", 0,
+                              0},
     [OPTION_SESSION] = {0, "session", "ID", KIND_TEXT, AT(session),
                         "a conversation: the question may follow up those "
                         "asked under this name before",
@@ -153,8 +155,8 @@ const uint64_t cli_common_options = BIT(JSON) | BIT(SOCKET) | BIT(CONFIG) |
 const struct command cli_commands[] = {
     {"add", "DIR",
      "index a folder of HTML or LaTeX files as a manual; again: rename it",
-     BIT(MANUAL) | BIT(IGNORE) | BIT(FOLLOW_LINKS) | BIT(YES) | BIT(WAIT), 1, 1, false,
-     cmd_add},
+     BIT(MANUAL) | BIT(IGNORE) | BIT(FOLLOW_LINKS) | BIT(YES) | BIT(WAIT), 1, 1,
+     false, cmd_add},
     {"rm", "NAME", "forget a manual; its files stay", 0, 1, 1, false, cmd_rm},
     {"ls", "", "list the manuals", 0, 0, 0, false, cmd_ls},
     {"ask", "QUESTION...", "answer from the manuals, with citations",

@@ -20,11 +20,11 @@
 #include "daemon/jobs/work.h"
 
 enum {
-    STOP_MS = 800,              /* for the threads, once the loop has ended */
+    STOP_MS = 800,             /* for the threads, once the loop has ended */
     MAX_SKELETONS = 128 << 20, /* bytes */
     MAX_HEAPS = 4,
     LARGE_BUFFER = 1 << 20, /* bytes; has pages of its own */
-    MAX_UNUSED = 4 << 20   /* bytes at the end of a heap */
+    MAX_UNUSED = 4 << 20    /* bytes at the end of a heap */
 };
 
 struct options {

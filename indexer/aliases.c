@@ -58,8 +58,8 @@ static void find_targets(struct giving *g)
     const struct tree *outline = g->outline;
     size_t max = 0;
     for (uint32_t n = 0; n < outline->count; n++)
-        max += outline->nodes[n].anchor_count +
-                outline->nodes[n].origin_count + (size_t)1;
+        max += outline->nodes[n].anchor_count + outline->nodes[n].origin_count +
+               (size_t)1;
     g->targets = mem_alloc(max * sizeof *g->targets);
     for (uint32_t n = 1; n < outline->count; n++) {
         const struct node *node = &outline->nodes[n];

@@ -88,7 +88,8 @@ static void drop_repeated(struct assembly *assembly, struct node *made,
         count += repeated_has(&assembly->blocks, node->texts[t]);
     if (!count)
         return;
-    made->boilerplate = arena_alloc(&outline->arena, count * sizeof *made->boilerplate);
+    made->boilerplate =
+        arena_alloc(&outline->arena, count * sizeof *made->boilerplate);
     for (uint32_t t = 0; t < node->text_count; t++)
         if (repeated_has(&assembly->blocks, node->texts[t]))
             made->boilerplate[made->dropped_count++] = t;

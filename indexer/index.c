@@ -41,7 +41,7 @@ struct update {
 
     struct manual manual;
     struct source_root root; /* of `manual` */
-    int64_t started_ns; /* since 1970 */
+    int64_t started_ns;      /* since 1970 */
     struct scan scan;
     struct file *old_files; /* [old_file_count] sorted by path */
     size_t old_file_count;
@@ -290,8 +290,8 @@ static int write_batch(struct update *u, struct batch *batch, struct err *err)
     for (size_t i = 0; i < batch->count && !code; i++)
         code = store_put_tree(txn, batch->names[i], batch->trees[i], err);
     if (!code)
-        code = store_note_made(txn, u->manual.id, UNFINISHED_TREES, batch->names,
-                               batch->count, err);
+        code = store_note_made(txn, u->manual.id, UNFINISHED_TREES,
+                               batch->names, batch->count, err);
     if (code) {
         store_end(txn);
         return code;
@@ -372,7 +372,7 @@ static void add_reading(struct update *u, struct reading *reading, size_t i)
 }
 
 static int choose_hmt_cache(struct update *u, struct reading *reading,
-                           struct err *err)
+                            struct err *err)
 {
     struct store_txn *txn;
     int code = store_read(u->store, &txn, err);
@@ -401,8 +401,8 @@ static int parse(struct update *u, struct err *err)
         struct parser_options parser = u->options->parser;
         parser.cancel = u->cancel;
         struct parsers *parsers = parsers_start(
-            u->store, &parser, u->options->parsers, u->options->force,
-            &u->root, &u->scan, reading.tasks, reading.count);
+            u->store, &parser, u->options->parsers, u->options->force, &u->root,
+            &u->scan, reading.tasks, reading.count);
         code = collect_results(u, parsers, reading.file_of, reading.count,
                                &batch, err);
         parsers_stop(parsers);

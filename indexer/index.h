@@ -56,8 +56,8 @@ struct index_report {
  * ERR_USAGE: no such folder, a name already taken by another root; ERR_NOT_FOUND:
  * the folder holds no file that Lectern reads. */
 int index_register(struct store *store, const struct source_root *root,
-                   const char *name, const char *ignore, struct manual *ret_manual,
-                   struct err *err);
+                   const char *name, const char *ignore,
+                   struct manual *ret_manual, struct err *err);
 
 /* Updates one manual.  `cancel` is polled between files.  A file that fails is
  * counted, not an error.  After an error or a crash the generation before

@@ -12,7 +12,7 @@
 enum {
     MAX_PATH = 1000,
     MAX_RECORD = 4 << 20, /* bytes; what is looked for then is not there */
-    MAX_DEFLATED = 1032,   /* bytes that one of deflate's can stand for */
+    MAX_DEFLATED = 1032,  /* bytes that one of deflate's can stand for */
     MAX_UNPACKED = 4 * PARSER_MAX_BYTES
 };
 
@@ -152,7 +152,8 @@ static void put_line(struct buf *record, struct slice names, const char *path,
 
 static int too_large(struct err *err)
 {
-    return err_set(err, ERR_LIMIT, "the files it includes are larger than %d MiB",
+    return err_set(err, ERR_LIMIT,
+                   "the files it includes are larger than %d MiB",
                    PARSER_MAX_BYTES >> 20);
 }
 
@@ -160,7 +161,7 @@ static int too_large(struct err *err)
 static size_t max_unpacked(size_t packed)
 {
     return packed < PARSER_MAX_BYTES / MAX_DEFLATED ? packed * MAX_DEFLATED
-                                                     : PARSER_MAX_BYTES;
+                                                    : PARSER_MAX_BYTES;
 }
 
 /* The work is bounded, too, that comes to nothing. */

@@ -468,8 +468,8 @@ static int take_reply(struct parser *parser, const struct wire_request *request,
             end_process(parser, true);
             return err_set(err, ERR_CANCELLED, "stopped while parsing");
         }
-        if (reply->number != request->number ||
-            reply->size > WIRE_MAX_NAMES || asked > MAX_ASKED)
+        if (reply->number != request->number || reply->size > WIRE_MAX_NAMES ||
+            asked > MAX_ASKED)
             return nonsense(parser, err);
         rc = take_into(parser, &names, reply->size, err);
         if (!rc)
@@ -649,10 +649,11 @@ int parser_parse(struct parser *parser, struct slice bytes,
 }
 
 int parser_boilerplate(struct parser *parser, struct slice bytes,
-                   enum parser_format format, struct tree **ret_tree,
-                   struct err *err)
+                       enum parser_format format, struct tree **ret_tree,
+                       struct err *err)
 {
-    return ask_tree(parser, WIRE_BOILERPLATE, bytes, format, NULL, ret_tree, err);
+    return ask_tree(parser, WIRE_BOILERPLATE, bytes, format, NULL, ret_tree,
+                    err);
 }
 
 /* False unless the reply is text and places as promised. */

@@ -16,8 +16,8 @@ struct parser;
 
 struct parser_options {
     const char *program;       /* path of lectern-parse */
-    uint64_t max_memory;      /* bytes of address space; 0: 2 GiB */
-    uint32_t max_seconds;     /* for one file; 0: 60 */
+    uint64_t max_memory;       /* bytes of address space; 0: 2 GiB */
+    uint32_t max_seconds;      /* for one file; 0: 60 */
     const atomic_bool *cancel; /* polled while waiting; NULL: never */
 };
 
@@ -53,8 +53,8 @@ int parser_parse(struct parser *parser, struct slice bytes,
 /* The same nodes, but their blocks are the texts that parser_parse leaves out:
  * `info` says why ("navigation", "hidden", "label"...). */
 int parser_boilerplate(struct parser *parser, struct slice bytes,
-                   enum parser_format format, struct tree **ret_tree,
-                   struct err *err);
+                       enum parser_format format, struct tree **ret_tree,
+                       struct err *err);
 
 /* The text that a span of a file reads: markup removed, entities decoded, white
  * space folded.  `encoding` is the whole file's, which its tree tells

@@ -28,12 +28,12 @@ struct parsers_result {
     bool unchanged;         /* content is `known` */
     bool moved;  /* what was read is not, or not surely, what the scan met */
     bool stored; /* the store has a tree of that name already */
-    struct tree *tree; /* else this; NULL when failed */
+    struct tree *tree;  /* else this; NULL when failed */
     struct buf inputs;  /* the record of what it includes (indexer/inputs.h) */
     struct buf reports; /* what is wrong in a document that is read, a line
                            each */
-    struct err err;    /* code 0: fine */
-    bool broken;       /* err is not the file's: no parser, or cancelled:
+    struct err err;     /* code 0: fine */
+    bool broken;        /* err is not the file's: no parser, or cancelled:
                                   no file would fare better */
 };
 

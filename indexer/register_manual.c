@@ -79,8 +79,7 @@ static int check_name(const char *name, struct err *err)
 {
     size_t size = name ? strlen(name) : 0;
     if (size > MAX_NAME)
-        return err_set(err, ERR_USAGE, "a name has at most %d bytes",
-                       MAX_NAME);
+        return err_set(err, ERR_USAGE, "a name has at most %d bytes", MAX_NAME);
     for (size_t i = 0; i < size; i++)
         if ((unsigned char)name[i] < ' ' || name[i] == 127)
             return err_set(err, ERR_USAGE,

@@ -348,7 +348,8 @@ size_t scan_find_by_end(const struct scan *scan, struct slice name)
     size_t found = SIZE_MAX, count = 0;
     buf_put_byte(&below, '/');
     buf_put_slice(&below, name);
-    for (size_t i = first_by_end(scan, name); i < scan->count && count < 2; i++) {
+    for (size_t i = first_by_end(scan, name); i < scan->count && count < 2;
+         i++) {
         if (!slice_equal(end_of(scan, scan->by_end[i]), name))
             break;
         found = scan->by_end[i];

@@ -15,8 +15,8 @@
 
 enum {
     MAX_TRIES = 3, /* to read a file that changes meanwhile */
-    HEAD = 4096,    /* bytes by which DocBook is known */
-    STEP = 1 << 20  /* bytes that are decompressed at a time */
+    HEAD = 4096,   /* bytes by which DocBook is known */
+    STEP = 1 << 20 /* bytes that are decompressed at a time */
 };
 
 #define SYSTEM_FOLDER "/usr"

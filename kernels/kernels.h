@@ -30,12 +30,12 @@ extern "C" {
 
 enum kernel_error {
     KERNEL_OK = 0,
-    KERNEL_NO_MEMORY = -1,   /* here or on the device; the caller survives,
+    KERNEL_NO_MEMORY = -1,    /* here or on the device; the caller survives,
                                 unless it was oneDNN that got none: that may
                                 end the process */
-    KERNEL_UNSUPPORTED = -2, /* this backend cannot, or not at these sizes */
-    KERNEL_FAILED = -3,      /* the library said no */
-    KERNEL_DEVICE_FAILED = -4         /* the device failed (`lost` says how): nothing of
+    KERNEL_UNSUPPORTED = -2,  /* this backend cannot, or not at these sizes */
+    KERNEL_FAILED = -3,       /* the library said no */
+    KERNEL_DEVICE_FAILED = -4 /* the device failed (`lost` says how): nothing of
                                 it can be used before the process ends */
 };
 
@@ -212,12 +212,12 @@ struct kernels {
 
     /* out [m, n] = a [m, k] . w^T (+ out when `add`). */
     int (*matmul)(struct kernel_run *run, float *out, const float *a,
-                   const struct kernel_weight *w, size_t m, bool add);
+                  const struct kernel_weight *w, size_t m, bool add);
 
     /* The same and bias [n], added to every row. */
     int (*matmul_bias)(struct kernel_run *run, float *out, const float *a,
-                        const struct kernel_weight *w, const float *bias,
-                        size_t m, bool add);
+                       const struct kernel_weight *w, const float *bias,
+                       size_t m, bool add);
 
     /* ---- The transformer ---- */
 
@@ -254,9 +254,10 @@ struct kernels {
 
     /* The same where every query sees all n keys (encoders); any m.
      * k, v [n, hkv, d]. */
-    int (*attention_bidirectional)(struct kernel_run *run, float *out, const float *q,
-                         const float *k, const float *v, size_t m, size_t n,
-                         size_t hq, size_t hkv, size_t d);
+    int (*attention_bidirectional)(struct kernel_run *run, float *out,
+                                   const float *q, const float *k,
+                                   const float *v, size_t m, size_t n,
+                                   size_t hq, size_t hkv, size_t d);
 
     /* Slots [first, first + rows) of one layer's keys, or values, in pages
      * `by_head` and of `type` become x [rows, hkv, d], rounded to the nearest
@@ -289,7 +290,7 @@ struct kernels {
     /* Of logits [n], n >= 1; beta is 1 / temperature.  Where logit[0] is not
      * finite the sums mean nothing.  Waits as `download` does. */
     int (*top_k)(struct kernel_run *run, struct kernel_top_k *host_ret,
-                     const float *logits, size_t n, float beta);
+                 const float *logits, size_t n, float beta);
 
     /* ---- Memories (H2MT 2.2) ---- */
 

@@ -13,8 +13,8 @@ int member_not(struct err *err, const char *name, const char *what)
     return err_set(err, ERR_FORMAT, "\"%s\" is not %s", name, what);
 }
 
-int member_size(const cJSON *object, const char *name, int64_t min,
-                int64_t max, int64_t absent, size_t *ret, struct err *err)
+int member_size(const cJSON *object, const char *name, int64_t min, int64_t max,
+                int64_t absent, size_t *ret, struct err *err)
 {
     const cJSON *item = member_find(object, name);
     if (!item && absent < 0)

@@ -14,8 +14,8 @@ const cJSON *member_find(const cJSON *object, const char *name);
 int member_not(struct err *err, const char *name, const char *what);
 
 /* A whole number in [least, most]; negative `absent`: it must be there. */
-int member_size(const cJSON *object, const char *name, int64_t min,
-                int64_t max, int64_t absent, size_t *ret, struct err *err);
+int member_size(const cJSON *object, const char *name, int64_t min, int64_t max,
+                int64_t absent, size_t *ret, struct err *err);
 int member_bool(const cJSON *object, const char *name, bool *ret,
                 struct err *err);
 int member_text(const cJSON *object, const char *name, const char **ret,

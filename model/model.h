@@ -97,7 +97,7 @@ struct model_facts {
     bool pool;                  /* and those of pooling */
     struct hash128 fingerprint; /* of all that a memory depends on: weights,
                                    config, tokenizer, pooling; not of a check */
-    const int32_t *eos_ids;       /* [eos_count] ids that end an answer */
+    const int32_t *eos_ids;     /* [eos_count] ids that end an answer */
     size_t eos_count;
     struct answering answering;
 };
@@ -190,7 +190,7 @@ void session_close(struct session *session); /* NULL: ok */
  * -1.  It goes when all is forgotten.  ERR_USAGE when something was read, and
  * for models with STAR or HiCI attention. */
 int session_soft_prefix(struct session *session, const float *vector,
-                  struct err *err);
+                        struct err *err);
 
 /* Tokens it has read, and which: [length], until the next call for it. */
 size_t session_length(const struct session *session);
@@ -218,8 +218,8 @@ size_t session_bytes(const struct session *session);
  * n and one more.  When a part of that text is forgotten, the text is what is
  * left of it: as published that is read again, `causal` it stays as it is. */
 int session_prefill(struct session *session, const int32_t *ids, size_t count,
-                 const struct cancel *cancel, float *ret_logits,
-                 struct err *err);
+                    const struct cancel *cancel, float *ret_logits,
+                    struct err *err);
 /* [vocabulary] of the token read last; NULL when nothing was read, when what was
  * is forgotten, or when a device that has them does not answer. */
 const float *session_logits(struct session *session);
@@ -232,7 +232,8 @@ int32_t session_top_k(struct session *session);
  * after this has returned shows in what is asked of it next. */
 enum { SESSIONS_MAX = 64 };
 int session_decode_batch(struct session *const *sessions, const int32_t *ids,
-                 size_t count, const struct cancel *cancel, struct err *err);
+                         size_t count, const struct cancel *cancel,
+                         struct err *err);
 
 /* Which tokens may be chosen next; asked for each of the vocabulary, but where
  * the likeliest is chosen, for few of them most times. */

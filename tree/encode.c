@@ -157,8 +157,7 @@ void tree_encode_cut(const struct tree *tree, size_t size, struct buf *out,
         size_t at = out->size - begun;
         if (!i || at - before >= size) {
             mem_reserve(&cuts, &capacity, count + 1, sizeof **ret_cuts);
-            ((struct tree_cut *)cuts)[count++] =
-                (struct tree_cut){at, i, last};
+            ((struct tree_cut *)cuts)[count++] = (struct tree_cut){at, i, last};
             before = at;
         }
         put_node(tree, i, out, &last);
@@ -207,7 +206,8 @@ static void take_dropped(struct decoding *d, struct node *n)
 {
     size_t count = take_count(&d->in, 1, &d->left.items);
     uint64_t block = 0;
-    n->boilerplate = arena_alloc(&d->tree->arena, count * sizeof *n->boilerplate);
+    n->boilerplate =
+        arena_alloc(&d->tree->arena, count * sizeof *n->boilerplate);
     for (size_t i = 0; i < count && !d->in.failed; i++) {
         uint64_t step = read_varint(&d->in);
         block += step;
@@ -264,14 +264,11 @@ static void take_items(struct decoding *d, uint32_t node)
     size_t *left = &d->left.items;
     for (size_t n = take_count(in, 1, left); n > 0 && !in->failed; n--)
         tree_add_anchor(tree, node, read_string(in));
-    for (size_t n = take_count(in, MIN_ORIGIN, left); n > 0 && !in->failed;
-         n--)
+    for (size_t n = take_count(in, MIN_ORIGIN, left); n > 0 && !in->failed; n--)
         tree_add_origin(tree, node, take_origin(d));
-    for (size_t n = take_count(in, MIN_BLOCK, left); n > 0 && !in->failed;
-         n--)
+    for (size_t n = take_count(in, MIN_BLOCK, left); n > 0 && !in->failed; n--)
         take_block(d, node);
-    for (size_t n = take_count(in, MIN_REF, left); n > 0 && !in->failed;
-         n--) {
+    for (size_t n = take_count(in, MIN_REF, left); n > 0 && !in->failed; n--) {
         struct slice text = read_string(in);
         tree_add_ref(tree, node, text, read_string(in));
     }

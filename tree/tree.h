@@ -91,11 +91,11 @@ struct node {
     struct hash128 merkle; /* own, then the children's merkle, in order */
 
     /* Outlines only. */
-    uint64_t id;          /* never reused, unique across manuals; 0: none */
-    uint32_t source_tree; /* index of the file's tree, TREE_NONE: no content */
-    uint32_t source_node; /* node in that tree */
-    uint32_t words;       /* words of own content; 0: it owns none */
-    uint32_t *boilerplate;    /* [dropped_count] blocks of the source node that are
+    uint64_t id;           /* never reused, unique across manuals; 0: none */
+    uint32_t source_tree;  /* index of the file's tree, TREE_NONE: no content */
+    uint32_t source_node;  /* node in that tree */
+    uint32_t words;        /* words of own content; 0: it owns none */
+    uint32_t *boilerplate; /* [dropped_count] blocks of the source node that are
                              none of its content here, ascending */
     uint32_t dropped_count;
     struct slice *aliases; /* [alias_count] what the manual's index calls it, in
@@ -119,10 +119,10 @@ enum page_role {
  * encoding: append only. */
 enum page_contents {
     CONTENTS_NONE,
-    CONTENTS_BELOW,  /* made by a generator: what lies below this page */
-    CONTENTS_WHOLE,  /* made by a generator: the whole manual */
+    CONTENTS_BELOW,       /* made by a generator: what lies below this page */
+    CONTENTS_WHOLE,       /* made by a generator: the whole manual */
     CONTENTS_LINE_READER, /* the page is but a frame around these */
-    CONTENTS_GUESS,  /* the page is hardly more than links */
+    CONTENTS_GUESS,       /* the page is hardly more than links */
     CONTENTS_GROUPS, /* a list that sorts pages under headings of its own */
     CONTENTS_KINDS
 };

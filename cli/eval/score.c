@@ -41,7 +41,7 @@ double score_quantile(double *values, size_t count, double share)
 /* Values of a resample, drawn with replacement. */
 struct sample {
     const double *parts, *subtrees; /* [count]; wholes NULL: 1 each */
-    double *drawn;                /* [count], of parts; NULL: not kept */
+    double *drawn;                  /* [count], of parts; NULL: not kept */
     size_t count;
 };
 
@@ -98,7 +98,8 @@ struct score score_of_ratio(const double *parts, const double *subtrees,
                             size_t count)
 {
     const double none = (double)NAN;
-    struct sample sample = {.parts = parts, .subtrees = subtrees, .count = count};
+    struct sample sample = {
+        .parts = parts, .subtrees = subtrees, .count = count};
     double whole = 0;
     for (size_t i = 0; i < count; i++)
         whole += subtrees[i];

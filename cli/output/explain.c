@@ -103,8 +103,8 @@ static bool put_level(struct buf *out, const cJSON *levels, const char *by,
     return kept || pruned;
 }
 
-static void put_beam_search(struct buf *out, const cJSON *explain, const char *by,
-                        const char *heading)
+static void put_beam_search(struct buf *out, const cJSON *explain,
+                            const char *by, const char *heading)
 {
     struct buf text = {0};
     for (int64_t depth = 0;

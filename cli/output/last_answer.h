@@ -18,8 +18,8 @@ int64_t answer_number(const char *text);
 /* The node meant by an argument: a number, also in brackets, is one of what was
  * printed last, where there is one of it, else a node.  *ret_node points into
  * `given` or *ret_citation, which is NULL or to be freed with cJSON_Delete. */
-int answer_node(const struct cli *cli, const char *given,
-                cJSON **ret_citation, const char **ret_node, struct err *err);
+int answer_node(const struct cli *cli, const char *given, cJSON **ret_citation,
+                const char **ret_node, struct err *err);
 
 /* Citation `number`; free *ret_citation with cJSON_Delete.  ERR_NOT_FOUND when
  * the last answer of this daemon has none of that number. */

@@ -73,8 +73,8 @@ static int show(const struct target *target, struct err *err)
     const char *url = target->url.data;
     char place[32];
     if (target->browser)
-        return show_in(target->browser, run_browsers(target->browser, url),
-                       url, err);
+        return show_in(target->browser, run_browsers(target->browser, url), url,
+                       err);
     if (!target->editor)
         return show_by_default(url, err);
     snprintf(place, sizeof place, "+%lld", (long long)target->line);
@@ -115,8 +115,8 @@ static int put_address(const struct cli *cli, const struct target *target,
 {
     const char *words = json_get_text(result, "text", NULL);
     struct buf unpacked = {0};
-    int code = target->editor ? 0
-                              : unpacked_copy(target->file.data, &unpacked, err);
+    int code =
+        target->editor ? 0 : unpacked_copy(target->file.data, &unpacked, err);
     if (code && (cli->options.json || cli->options.print)) {
         output_remark(cli, "%s", err->message);
         code = 0;

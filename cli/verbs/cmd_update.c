@@ -56,7 +56,8 @@ static int run(struct cli *cli, const char *method, bool waits, struct err *err)
     json_end(&json, '}');
     int code = cli_call(cli, method, buf_slice(&params), &text, err);
     if (code == ERR_CANCELLED)
-        output_remark(cli, "indexing goes on in the background: lectern status");
+        output_remark(cli,
+                      "indexing goes on in the background: lectern status");
     if (!code)
         code = json_parse(buf_slice(&text), &result, err);
     if (!code && cli->options.json)

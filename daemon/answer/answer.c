@@ -136,8 +136,7 @@ void answer_put_citation_members(struct json *json, const struct answer *answer,
     json_field_text(json, "manual", view->manual.name);
     result_path(json, view, passage->node);
     result_entry(json, view, passage->node);
-    json_field_string(json, "file",
-                      view->outline->files[passage->block.file]);
+    json_field_string(json, "file", view->outline->files[passage->block.file]);
     if (node->anchor.size)
         json_field_string(json, "anchor", node->anchor);
     else

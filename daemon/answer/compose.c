@@ -19,7 +19,7 @@ struct writing {
     const struct passages *passages;
     const struct compose_options *options;
     struct answering answering;  /* of the model */
-    size_t context, max;        /* tokens: positions, answer */
+    size_t context, max;         /* tokens: positions, answer */
     struct context read;         /* what it reads */
     struct cite_source *sources; /* [read.count] */
     struct prompt prompt;
@@ -191,13 +191,11 @@ static int cite_one(const struct writing *writing, struct cite *cite,
     struct err why = {.position = -1};
     int code = ERR_NOT_FOUND;
     if (cite->status != CITE_UNVERIFIED) {
-        const struct context_part *owner =
-            context_owner(source, cite->block);
+        const struct context_part *owner = context_owner(source, cite->block);
         passage = owner->passage;
         passage.block = cite->block->origin;
-        passage.block.file =
-            content_file(&owner->content, passage.view, passage.node,
-                         cite->block);
+        passage.block.file = content_file(&owner->content, passage.view,
+                                          passage.node, cite->block);
         passage.kind = cite->block->kind;
         passage.text = without_mark(cite);
         code = answer_cite(writing->call, answer, &passage, cite->status, false,
@@ -292,7 +290,8 @@ static int compose(struct writing *writing, struct composed *ret,
 {
     double start = clock_seconds();
     int code = learn_model(writing, ret, err);
-    if (!code && writing->options->confident && writing->answering.threshold > 0) {
+    if (!code && writing->options->confident &&
+        writing->answering.threshold > 0) {
         ret->abstained = "the model's answers are not to be shown";
         return 0;
     }
@@ -319,8 +318,10 @@ int compose_answer(const struct call *call, const struct snapshot *snapshot,
                    const struct compose_options *options, struct composed *ret,
                    struct err *err)
 {
-    struct writing writing = {
-        .call = call, .snapshot = snapshot, .passages = passages, .options = options};
+    struct writing writing = {.call = call,
+                              .snapshot = snapshot,
+                              .passages = passages,
+                              .options = options};
     struct composed composed = {.answer.fresh = true};
     int code = compose(&writing, &composed, err);
     context_close(&writing.read);

@@ -11,14 +11,15 @@ struct compose_options {
     const struct slice *stops; /* [stop_count] texts that end it, none empty */
     size_t stop_count;
     bool live; /* its text is sent as events while it comes */
-    bool confident; /* nothing is written when no answer of the model's will do */
+    bool
+        confident; /* nothing is written when no answer of the model's will do */
 };
 
 struct composed {
     struct answer answer;
     const char *model;     /* its name, as long as the daemon */
     const char *attention; /* as session_attention's */
-    const char *abstained;  /* why it should not be shown; NULL: it may be */
+    const char *abstained; /* why it should not be shown; NULL: it may be */
     size_t prompt_tokens, reused_tokens, tokens;
     double mean_log; /* of the chances of its tokens */
     double pack_ms, first_ms;

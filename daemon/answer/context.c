@@ -144,8 +144,8 @@ static int gather_kin(struct gathering *gathering, size_t first,
 }
 
 /* Is the node in this or an earlier source? */
-static bool is_taken(const struct gathering *gathering,
-                     const struct view *view, uint32_t node)
+static bool is_taken(const struct gathering *gathering, const struct view *view,
+                     uint32_t node)
 {
     const struct passages *passages = gathering->passages;
     for (size_t i = 0; i < passages->count; i++)
@@ -240,7 +240,8 @@ static void keep_source(struct context *context)
         free_source(source);
 }
 
-int context_open(const struct snapshot *snapshot, const struct passages *passages,
+int context_open(const struct snapshot *snapshot,
+                 const struct passages *passages,
                  const struct context_limits *limits,
                  const struct prompt_counter *counter, struct context *ret,
                  struct err *err)

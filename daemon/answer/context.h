@@ -41,7 +41,8 @@ struct context {
 };
 
 /* What is opened stays valid as long as the snapshot and the passages. */
-int context_open(const struct snapshot *snapshot, const struct passages *passages,
+int context_open(const struct snapshot *snapshot,
+                 const struct passages *passages,
                  const struct context_limits *limits,
                  const struct prompt_counter *counter, struct context *ret,
                  struct err *err);

@@ -125,8 +125,7 @@ static void read_places(struct edition *edition)
 {
     const struct view *view = edition->view;
     size_t count = 0;
-    edition->places =
-        mem_alloc(view->outline->count * sizeof *edition->places);
+    edition->places = mem_alloc(view->outline->count * sizeof *edition->places);
     for (uint32_t n = 0; n < view->outline->count; n++)
         if (slice_equal(language_of(view, n), edition->language))
             edition->places[count++] = place_of(view, n);

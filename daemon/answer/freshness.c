@@ -15,8 +15,8 @@ static bool has_memories(const struct view *view)
 
 /* A manual that was never indexed is on no snapshot. */
 static bool all_on_snapshot(const struct call *call,
-                         const struct selection *selection,
-                         const struct snapshot *snapshot)
+                            const struct selection *selection,
+                            const struct snapshot *snapshot)
 {
     struct store_txn *txn;
     struct manual *manuals;
@@ -44,7 +44,8 @@ struct freshness freshness_of(const struct call *call,
     const char *mode = json_get_text(call->params, "mode", "auto");
     bool by_memories =
         engine_has_model(daemon->engine) && strcmp(mode, "lexical") != 0;
-    struct freshness fresh = {true, all_on_snapshot(call, &selection, snapshot)};
+    struct freshness fresh = {true,
+                              all_on_snapshot(call, &selection, snapshot)};
     for (size_t i = 0; i < snapshot->count; i++) {
         const struct view *view = snapshot->views[i];
         if (!selection_has(&selection, view->manual.name))

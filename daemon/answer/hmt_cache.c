@@ -27,7 +27,7 @@ void hmt_cache_free(struct hmt_cache *hmt_cache)
 }
 
 bool hmt_cache_take(struct hmt_cache *hmt_cache, struct hash128 of,
-                   struct reading *ret)
+                    struct reading *ret)
 {
     pthread_mutex_lock(&hmt_cache->lock);
     struct reading *last = &hmt_cache->last;

@@ -20,7 +20,7 @@ void hmt_cache_free(struct hmt_cache *hmt_cache);
 
 /* False: there is none of that, and *ret is as it was. */
 bool hmt_cache_take(struct hmt_cache *hmt_cache, struct hash128 of,
-                   struct reading *ret);
+                    struct reading *ret);
 /* Takes it over, in the place of what was there. */
 void hmt_cache_put(struct hmt_cache *hmt_cache, const struct reading *reading);
 

@@ -9,7 +9,7 @@
 enum {
     MAX_BETWEEN = 60,  /* words of the source between two of the passage */
     MAX_STARTS = 2000, /* places that are tried */
-    TRIED_FIRST = 4     /* words of the passage that a try may begin with */
+    TRIED_FIRST = 4    /* words of the passage that a try may begin with */
 };
 
 struct word {
@@ -117,8 +117,8 @@ static void note_made(const struct words *wanted, const bool *met,
 }
 
 bool latex_align_find(struct slice source, const struct text_place *places,
-                struct slice wanted, struct span *ret_span,
-                struct buf *ret_made)
+                      struct slice wanted, struct span *ret_span,
+                      struct buf *ret_made)
 {
     struct words typed = {0}, passage = {0};
     struct match match = {0};

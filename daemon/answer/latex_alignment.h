@@ -11,7 +11,7 @@
  * few others between two of them.  False: less than half of them do.
  * ret_made: pairs of size_t, the bytes of `wanted` whose words are not typed. */
 bool latex_align_find(struct slice source, const struct text_place *places,
-                struct slice wanted, struct span *ret_span,
-                struct buf *ret_made);
+                      struct slice wanted, struct span *ret_span,
+                      struct buf *ret_made);
 
 #endif

@@ -118,8 +118,8 @@ static bool find_typed(const struct reading *reading, struct slice wanted,
     const void *places = reading->places.data;
     text_fold_space(&quote->text, wanted);
     quote->whole =
-        latex_align_find(buf_slice(&reading->text), places, buf_slice(&quote->text),
-                   &quote->span, &quote->made);
+        latex_align_find(buf_slice(&reading->text), places,
+                         buf_slice(&quote->text), &quote->span, &quote->made);
     return quote->whole;
 }
 

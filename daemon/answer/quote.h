@@ -9,7 +9,7 @@ struct quote {
     struct buf text;  /* with its white space folded */
     struct span span; /* of the file */
     bool whole;       /* false: only a part of the passage was found */
-    struct buf made;  /* of LaTeX: pairs of size_t, bytes of the text that macros
+    struct buf made; /* of LaTeX: pairs of size_t, bytes of the text that macros
                          made; all other words are typed at the span, in order */
 };
 

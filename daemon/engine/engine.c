@@ -312,7 +312,8 @@ int engine_do(struct engine *engine, struct engine_task *task, struct err *err)
  * lost. */
 static bool gives_way(const struct engine *engine)
 {
-    return engine->next_due && engine->model && model_device_failed(engine->model) &&
+    return engine->next_due && engine->model &&
+           model_device_failed(engine->model) &&
            !atomic_load(&engine->stopping);
 }
 

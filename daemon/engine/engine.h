@@ -86,7 +86,7 @@ struct engine_state {
     struct model_facts facts; /* when open */
     const char *device_name;  /* engine_options */
     bool device_there;        /* it was found, and answers */
-    bool device_failed;         /* it was found, and has failed */
+    bool device_failed;       /* it was found, and has failed */
     struct kernel_device device;
     char device_note[256]; /* why the model is not on the device; "": it is, or
                               is not to be, or not open */
@@ -119,7 +119,7 @@ struct engine_prompt {
     const struct hmt *hmt; /* the prompt is read behind what this remembers, and
                               nothing else; NULL: it is all there is */
     bool alone;            /* no beginning that was read before is used */
-    size_t max;           /* tokens */
+    size_t max;            /* tokens */
     struct sampling sampling;
     struct copying *copying; /* of an answer that can only copy (extractive.h),
                                 at its start; NULL: any may be written */

@@ -6,9 +6,9 @@
 #include "daemon/engine/engine_internal.h"
 
 enum {
-    SHARERS = 2,         /* the threads of questions and of indexing */
+    SHARERS = 2,        /* the threads of questions and of indexing */
     MAX_SESSION = 8192, /* tokens for which there must be room */
-    MORE = 256 << 20     /* bytes, for what operations work in */
+    MORE = 256 << 20    /* bytes, for what operations work in */
 };
 
 /* Memory of the device that the model asks for, so that a question can be read

@@ -35,7 +35,7 @@ struct engine {
     size_t holders;
 
     struct model *model;
-    struct device_note note;      /* of `model` */
+    struct device_note note; /* of `model` */
     int64_t left_ms; /* when the CPU last tried to take over; 0: never */
     const struct kernels *device; /* once it was found */
     struct err err;               /* why there is no model, or no newer one */

@@ -31,11 +31,11 @@ struct generation {
     size_t shown; /* bytes of its text that were handed over */
     struct tokenizer_stream stream;
     double start, log_sum;
-    size_t looked_at;  /* length of the session, for the next two; 0: never */
-    int32_t top_k; /* of all tokens */
-    int32_t longest;   /* that must follow; -1: any that may */
-    bool refused;      /* by `piece` */
-    bool stopped;      /* by a stop text */
+    size_t looked_at; /* length of the session, for the next two; 0: never */
+    int32_t top_k;    /* of all tokens */
+    int32_t longest;  /* that must follow; -1: any that may */
+    bool refused;     /* by `piece` */
+    bool stopped;     /* by a stop text */
 };
 
 static double ms_since(double start)
@@ -61,7 +61,8 @@ static void hand_over_some(struct generation *g)
 {
     struct stop_sequences stops = {g->prompt->stops, g->prompt->stop_count};
     struct buf *text = &g->answer.text;
-    size_t to = stop_sequences_look(&stops, buf_slice(text), g->shown, &g->stopped);
+    size_t to =
+        stop_sequences_look(&stops, buf_slice(text), g->shown, &g->stopped);
     hand_over(g, to);
     if (g->stopped)
         text->size = to;
@@ -216,8 +217,8 @@ static int try_piece(struct engine *engine, struct generation *g,
     bool whole = facts->whole;
     size_t piece = prefixes_piece(facts, is_exact(engine, g), from);
     piece = whole || left < piece ? left : piece;
-    code = session_prefill(g->session, g->ids.items + from, piece, &cancel, NULL,
-                        err);
+    code = session_prefill(g->session, g->ids.items + from, piece, &cancel,
+                           NULL, err);
     if (code || left > piece)
         return code;
     /* What follows a beginning of a whole changes it. */
@@ -361,8 +362,8 @@ static void write_all(struct engine *engine)
     }
     keep_others(engine, ended);
     struct cancel cancel = {all_asked, &batch};
-    int code =
-        session_decode_batch(batch.sessions, batch.ids, batch.count, &cancel, &err);
+    int code = session_decode_batch(batch.sessions, batch.ids, batch.count,
+                                    &cancel, &err);
     if (!code || code == ERR_CANCELLED)
         return; /* those who are cancelled end with the next round */
     for (size_t i = 0; i < engine->under_way; i++) {

@@ -9,9 +9,9 @@
 
 enum {
     PIECE_MS = 20,      /* of indexing, before it looks whether to go on */
-    MIN_PIECE = 256,  /* tokens: smaller passes are slower by the token */
+    MIN_PIECE = 256,    /* tokens: smaller passes are slower by the token */
     FIRST_PIECE = 256,  /* before the speed is known */
-    MAX_TEXTS = 64,    /* of a piece */
+    MAX_TEXTS = 64,     /* of a piece */
     KEYS_A_PIECE = 4096 /* memories */
 };
 
@@ -180,10 +180,10 @@ static int embed_soft(struct model *model, const struct embedding *e,
     size_t max = model_facts(model)->context - 2;
     for (size_t i = 0; i < e->count; i++) {
         const struct embed_text *text = &e->texts[i];
-        inputs[i] = (struct embed_input){
-            .ids = text->ids,
-            .count = text->count < max ? text->count : max,
-            .soft = soft_of(model, text)};
+        inputs[i] =
+            (struct embed_input){.ids = text->ids,
+                                 .count = text->count < max ? text->count : max,
+                                 .soft = soft_of(model, text)};
     }
     return model_embed(model, inputs, e->count, cancel, e->ret, err);
 }

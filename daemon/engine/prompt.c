@@ -6,7 +6,7 @@
 #include "daemon/answer/quote.h"
 
 enum {
-    MIN_ROOM = 16,  /* tokens worth beginning another passage with */
+    MIN_ROOM = 16,   /* tokens worth beginning another passage with */
     MAX_BYTES_A = 16 /* token: a text with more is not worth counting */
 };
 

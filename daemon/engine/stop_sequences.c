@@ -9,8 +9,8 @@ static bool agrees(struct slice text, size_t at, struct slice stop)
     return !memcmp(text.data + at, stop.data, count);
 }
 
-size_t stop_sequences_look(const struct stop_sequences *stops, struct slice text,
-                       size_t shown, bool *ret_found)
+size_t stop_sequences_look(const struct stop_sequences *stops,
+                           struct slice text, size_t shown, bool *ret_found)
 {
     *ret_found = false;
     /* The first place that agrees decides, once the text is long enough. */

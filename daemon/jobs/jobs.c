@@ -40,8 +40,8 @@ enum {
     SETTLE_MS = 100, /* until readers of an older generation are asked after */
     SETTLED_MS = 2100, /* until a file's time stamp tells its changes apart */
     LONGEST_REST_MS = 5000, /* after an update, before the next unasked one */
-    MAX_UNCOLLECTED = 8,   /* runs until a collection goes before others */
-    MAX_KEPT = 64 << 20,   /* bytes of what was made of vectors */
+    MAX_UNCOLLECTED = 8,    /* runs until a collection goes before others */
+    MAX_KEPT = 64 << 20,    /* bytes of what was made of vectors */
     NICENESS = 10           /* questions come first */
 };
 

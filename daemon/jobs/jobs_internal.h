@@ -75,10 +75,10 @@ struct jobs {
     int64_t look_at;        /* the thread's: when to look at the model */
     uint64_t exchanges;     /* the thread's: of models, that it knows of */
     bool model_changes;     /* look at it, even if there is none by now */
-    struct plan_cache *plan_cache;      /* the thread's: of vectors that were made */
-    int64_t told_at;        /* ms: the last notification of progress */
-    atomic_bool cancel;     /* stops index_update */
-    int64_t encoding_since; /* clock_ms: of memories that are made */
+    struct plan_cache *plan_cache; /* the thread's: of vectors that were made */
+    int64_t told_at;               /* ms: the last notification of progress */
+    atomic_bool cancel;            /* stops index_update */
+    int64_t encoding_since;        /* clock_ms: of memories that are made */
     int64_t patience; /* ms, for which updates that nobody asked for leave them
                          be */
 };

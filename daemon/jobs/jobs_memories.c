@@ -4,14 +4,14 @@
 #include "daemon/jobs/jobs_internal.h"
 
 enum {
-    MODEL_LOOK_MS = 5000,   /* until a model may have changed */
+    MODEL_LOOK_MS = 5000,    /* until a model may have changed */
     SETTLE_MODEL_MS = 10000, /* most time for another model to come */
     FIRST_PATIENCE_MS = 1000,
     MAX_PATIENCE_MS = 30 * 1000
 };
 
 static const struct view *view_of(const struct snapshot *snapshot,
-                                      uint32_t manual)
+                                  uint32_t manual)
 {
     for (size_t i = 0; i < snapshot->count; i++)
         if (snapshot->views[i]->manual.id == manual)
@@ -50,10 +50,9 @@ static int encode(struct jobs *jobs, uint32_t manual,
     struct snapshot *snapshot = library_snapshot(jobs->options.library);
     const struct view *view = view_of(snapshot, manual);
     if (!code && view)
-        code =
-            memories_update(snapshot, view, &e.embedder, &jobs->options.policy,
-                            jobs->plan_cache, on_progress, jobs, &jobs->cancel,
-                            report, err);
+        code = memories_update(snapshot, view, &e.embedder,
+                               &jobs->options.policy, jobs->plan_cache,
+                               on_progress, jobs, &jobs->cancel, report, err);
     snapshot_unref(snapshot);
     engine_unref(jobs->options.engine);
     *ret_encoded = e.encoded;
@@ -194,8 +193,7 @@ void jobs_model_changes(struct jobs *jobs)
 
 int64_t jobs_reload_at(const struct jobs *jobs)
 {
-    bool looks =
-        jobs->model_changes || engine_has_model(jobs->options.engine);
+    bool looks = jobs->model_changes || engine_has_model(jobs->options.engine);
     return looks ? jobs->look_at : 0;
 }
 

@@ -105,7 +105,8 @@ void requests_done(const struct requests *list, struct peer *peer)
         atomic_fetch_sub(&peer->running[list->pool], 1);
 }
 
-struct response_queue *response_queue_new(void (*wake)(void *context), void *context)
+struct response_queue *response_queue_new(void (*wake)(void *context),
+                                          void *context)
 {
     struct response_queue *response_queue = mem_alloc(sizeof *response_queue);
     pthread_mutex_init(&response_queue->lock, NULL);
@@ -147,7 +148,8 @@ void response_free(struct response *response)
     free(response);
 }
 
-static void put(struct response_queue *response_queue, struct response *response)
+static void put(struct response_queue *response_queue,
+                struct response *response)
 {
     if (response->request->peer)
         atomic_fetch_add(&response->request->peer->unread, response->line.size);
@@ -158,8 +160,9 @@ static void put(struct response_queue *response_queue, struct response *response
     response_queue->wake(response_queue->context);
 }
 
-void request_answer(struct response_queue *response_queue, struct request *request, int code,
-                    struct slice result, const struct err *err)
+void request_answer(struct response_queue *response_queue,
+                    struct request *request, int code, struct slice result,
+                    const struct err *err)
 {
     struct response *response = mem_alloc(sizeof *response);
     response->request = request;
@@ -173,8 +176,9 @@ void request_answer(struct response_queue *response_queue, struct request *reque
     put(response_queue, response);
 }
 
-void request_notify(struct response_queue *response_queue, struct request *request,
-                    const char *method, struct slice params)
+void request_notify(struct response_queue *response_queue,
+                    struct request *request, const char *method,
+                    struct slice params)
 {
     struct response *response = mem_alloc(sizeof *response);
     response->request = request;

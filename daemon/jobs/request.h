@@ -19,11 +19,11 @@ struct verb;
 
 /* Where a verb runs. */
 enum verb_thread {
-    VERB_LOOP,   /* needs no time; `run` is NULL, server.c does it */
-    VERB_QUERY,  /* reads */
-    VERB_ANSWER, /* reads, and may wait for a model that writes */
-    VERB_WRITE,  /* writes, and may wait for the index thread */
-    VERB_MAINTENANCE,   /* goes through all of the store */
+    VERB_LOOP,        /* needs no time; `run` is NULL, server.c does it */
+    VERB_QUERY,       /* reads */
+    VERB_ANSWER,      /* reads, and may wait for a model that writes */
+    VERB_WRITE,       /* writes, and may wait for the index thread */
+    VERB_MAINTENANCE, /* goes through all of the store */
     VERB_THREADS
 };
 
@@ -87,7 +87,8 @@ struct response {
 struct response_queue;
 
 /* `wake` is called from any thread, after something was put in. */
-struct response_queue *response_queue_new(void (*wake)(void *context), void *context);
+struct response_queue *response_queue_new(void (*wake)(void *context),
+                                          void *context);
 void response_queue_free(struct response_queue *response_queue);
 
 /* Everything in it, in order; free each with response_free. */
@@ -96,11 +97,13 @@ void response_free(struct response *response);
 
 /* The answer: `result` when `code` is 0, else `err`.  The request is no longer
  * the caller's. */
-void request_answer(struct response_queue *response_queue, struct request *request, int code,
-                    struct slice result, const struct err *err);
+void request_answer(struct response_queue *response_queue,
+                    struct request *request, int code, struct slice result,
+                    const struct err *err);
 
 /* A notification about the request, which stays with the caller. */
-void request_notify(struct response_queue *response_queue, struct request *request,
-                    const char *method, struct slice params);
+void request_notify(struct response_queue *response_queue,
+                    struct request *request, const char *method,
+                    struct slice params);
 
 #endif

@@ -27,8 +27,10 @@ struct work {
     struct pool pools[VERB_THREADS]; /* none for VERB_LOOP */
 };
 
-static const unsigned threads_of[VERB_THREADS] = {
-    [VERB_QUERY] = 2, [VERB_ANSWER] = 4, [VERB_WRITE] = 1, [VERB_MAINTENANCE] = 1};
+static const unsigned threads_of[VERB_THREADS] = {[VERB_QUERY] = 2,
+                                                  [VERB_ANSWER] = 4,
+                                                  [VERB_WRITE] = 1,
+                                                  [VERB_MAINTENANCE] = 1};
 
 static int cancelled(struct err *err)
 {
@@ -75,8 +77,8 @@ static void run(struct pool *pool, struct request *request,
     if (code < 0)
         log_debug("%s: %s", verb, err.message);
     if (code != CALL_LATER)
-        request_answer(pool->daemon->response_queue, request, code, buf_slice(&result),
-                       &err);
+        request_answer(pool->daemon->response_queue, request, code,
+                       buf_slice(&result), &err);
     log_debug("%s took %.1f ms", verb, (clock_seconds() - from) * 1000);
     buf_free(&result);
 }

@@ -8,7 +8,8 @@ static void compact(struct line_reader *line_reader)
         buf_clear(&line_reader->bytes);
     } else if (line_reader->taken > line_reader->bytes.size / 2) {
         line_reader->bytes.size -= line_reader->taken;
-        memmove(line_reader->bytes.data, line_reader->bytes.data + line_reader->taken,
+        memmove(line_reader->bytes.data,
+                line_reader->bytes.data + line_reader->taken,
                 line_reader->bytes.size);
     } else {
         return;
@@ -17,7 +18,8 @@ static void compact(struct line_reader *line_reader)
     line_reader->taken = 0;
 }
 
-void line_reader_put(struct line_reader *line_reader, const char *bytes, size_t size)
+void line_reader_put(struct line_reader *line_reader, const char *bytes,
+                     size_t size)
 {
     compact(line_reader);
     buf_put(&line_reader->bytes, bytes, size);
@@ -37,13 +39,14 @@ static int too_long(size_t max, struct err *err)
                    "a request may have %zu bytes; this one has more", max);
 }
 
-int line_reader_next(struct line_reader *line_reader, size_t max, struct slice *ret_line,
-                struct err *err)
+int line_reader_next(struct line_reader *line_reader, size_t max,
+                     struct slice *ret_line, struct err *err)
 {
     const struct buf *bytes = &line_reader->bytes;
     while (line_reader->searched < bytes->size) {
         const char *from = bytes->data + line_reader->searched;
-        const char *end = memchr(from, '\n', bytes->size - line_reader->searched);
+        const char *end =
+            memchr(from, '\n', bytes->size - line_reader->searched);
         line_reader->searched = end ? (size_t)(end - bytes->data) : bytes->size;
         struct slice line = {bytes->data + line_reader->taken,
                              line_reader->searched - line_reader->taken};

@@ -30,10 +30,10 @@
 
 enum {
     MAX_IN_FLIGHT = 16,     /* requests of a client; then its input waits */
-    SOME_OUTPUT = 1 << 20,   /* unread bytes above which its input waits */
+    SOME_OUTPUT = 1 << 20,  /* unread bytes above which its input waits */
     MAX_OUTPUT = 64 << 20,  /* bytes that a client leaves unread */
     MAX_DRAINED = 16 << 20, /* bytes thrown away before it is closed */
-    STOP_MS = 1000,          /* for answers on the way out */
+    STOP_MS = 1000,         /* for answers on the way out */
     BACKLOG = 128,
     READ_BYTES = 1 << 16
 };
@@ -332,8 +332,8 @@ static void client_go_on(struct client *client)
     uv_stream_t *stream = (uv_stream_t *)&client->pipe;
     while (client->state != CLOSED && client->in_flight < MAX_IN_FLIGHT &&
            uv_stream_get_write_queue_size(stream) < SOME_OUTPUT &&
-           (code = line_reader_next(&client->line_reader, PROTOCOL_MAX_REQUEST, &line,
-                               &err)) > 0)
+           (code = line_reader_next(&client->line_reader, PROTOCOL_MAX_REQUEST,
+                                    &line, &err)) > 0)
         take_line(client, line);
     if (client->state == CLOSED)
         return;
@@ -431,7 +431,8 @@ static void stop_further(struct server *server)
 static void on_mail(uv_async_t *async)
 {
     struct server *server = async->data;
-    struct response *response = response_queue_take(server->daemon->response_queue);
+    struct response *response =
+        response_queue_take(server->daemon->response_queue);
     while (response) {
         struct response *next = response->next;
         struct request *request = response->request;

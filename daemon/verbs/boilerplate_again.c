@@ -25,9 +25,11 @@ static void add_chrome(struct boilerplate *boilerplate, uint32_t source)
 }
 
 /* Blocks of the file that the outline leaves out. */
-static void add_repeated(struct boilerplate *boilerplate, const struct node *outlined)
+static void add_repeated(struct boilerplate *boilerplate,
+                         const struct node *outlined)
 {
-    const struct node *node = &boilerplate->content->nodes[outlined->source_node];
+    const struct node *node =
+        &boilerplate->content->nodes[outlined->source_node];
     for (uint32_t i = 0; i < outlined->dropped_count; i++)
         if (outlined->boilerplate[i] < node->block_count)
             add(boilerplate, &node->blocks[outlined->boilerplate[i]],
@@ -49,8 +51,8 @@ static bool heads_page(const struct tree *outline, uint32_t node)
                                       outline->nodes[node].source_tree;
 }
 
-static void add_page(struct boilerplate *boilerplate, const struct tree *outline,
-                     uint32_t top)
+static void add_page(struct boilerplate *boilerplate,
+                     const struct tree *outline, uint32_t top)
 {
     const struct node *nodes = outline->nodes;
     for (uint32_t n = 0; n < boilerplate->chrome->count; n++)
@@ -90,7 +92,7 @@ static int read_file(const struct call *call, const struct view *view,
         code = source_unpack(path.data, &bytes, err);
     if (!code)
         code = parser_boilerplate(call->parser, buf_slice(&bytes), format,
-                              &ret->chrome, err);
+                                  &ret->chrome, err);
     if (!code)
         code = parser_parse(call->parser, buf_slice(&bytes), format, NULL,
                             &ret->content, err);
@@ -100,7 +102,7 @@ static int read_file(const struct call *call, const struct view *view,
 }
 
 int boilerplate_read(const struct call *call, const struct view *view,
-                 uint32_t node, struct boilerplate *ret, struct err *err)
+                     uint32_t node, struct boilerplate *ret, struct err *err)
 {
     const struct tree *outline = view->outline;
     const struct node *n = &outline->nodes[node];
@@ -127,7 +129,8 @@ int boilerplate_read(const struct call *call, const struct view *view,
         add_repeated(&boilerplate, n);
     }
     if (boilerplate.count)
-        qsort(boilerplate.texts, boilerplate.count, sizeof *boilerplate.texts, by_place);
+        qsort(boilerplate.texts, boilerplate.count, sizeof *boilerplate.texts,
+              by_place);
     *ret = boilerplate;
     return 0;
 }

@@ -13,15 +13,15 @@ struct boilerplate_text {
 
 /* In the order of the file; of the node that heads a page, all of the page. */
 struct boilerplate {
-    struct tree *chrome, *content; /* that the texts are of */
-    struct boilerplate_text *texts;    /* [count] */
+    struct tree *chrome, *content;  /* that the texts are of */
+    struct boilerplate_text *texts; /* [count] */
     size_t count, capacity;
 };
 
 /* ERR_STALE: the file is not the one that was indexed.  A node without a file
  * has nothing dropped, nor has one of a LaTeX document. */
 int boilerplate_read(const struct call *call, const struct view *view,
-                 uint32_t node, struct boilerplate *ret, struct err *err);
+                     uint32_t node, struct boilerplate *ret, struct err *err);
 void boilerplate_free(struct boilerplate *boilerplate);
 
 #endif

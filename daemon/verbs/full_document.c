@@ -27,7 +27,7 @@ struct whole {
     struct engine_state state;
     struct buf tail; /* of the prompt: the question */
     struct ids ids;  /* of the document */
-    size_t max;     /* tokens of the answer */
+    size_t max;      /* tokens of the answer */
     bool cut;        /* the document does not fit */
     struct reading reading;
     struct engine_answer written;
@@ -83,15 +83,15 @@ static int find_document(struct whole *whole, struct err *err)
     int code = 0;
     whole->file = TREE_NONE;
     bool named = under && node_parse(under, &id);
-    if (under &&
-        (!named || !snapshot_find(whole->snapshot, id, &whole->view, &whole->from)))
+    if (under && (!named || !snapshot_find(whole->snapshot, id, &whole->view,
+                                           &whole->from)))
         return named && snapshot_check(whole->snapshot, NULL, err)
                    ? ERR_STORE
                    : err_set(err, ERR_USAGE,
                              "under: '%.100s' does not name a node", under);
     if (!under)
         code = manual ? call_view(whole->call, whole->snapshot, manual,
-                                    &whole->view, err)
+                                  &whole->view, err)
                       : find_view(whole, file, err);
     if (code)
         return code;

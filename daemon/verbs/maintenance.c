@@ -60,8 +60,9 @@ int verb_compact(struct call *call, struct json *json, struct err *err)
     store_size(call->daemon->store, &before, &map);
     int code = collect(call, err);
     if (!code)
-        code = store_compact(call->daemon->store, maintenance_progress, &progress,
-                             &call->request->cancelled, &report, err);
+        code =
+            store_compact(call->daemon->store, maintenance_progress, &progress,
+                          &call->request->cancelled, &report, err);
     if (code)
         return code;
     report.before = before;

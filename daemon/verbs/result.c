@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-void result_node_id(struct json *json, const char *key,
-                    const struct view *view, uint32_t node)
+void result_node_id(struct json *json, const char *key, const struct view *view,
+                    uint32_t node)
 {
     char name[24];
     node_name(view->outline->nodes[node].id, name);
@@ -55,8 +55,7 @@ void result_place(struct json *json, const struct view *view, uint32_t node)
         json_null(json);
 }
 
-void result_children(struct json *json, const struct view *view,
-                     uint32_t node)
+void result_children(struct json *json, const struct view *view, uint32_t node)
 {
     const struct node *nodes = view->outline->nodes;
     int count = 0;
@@ -76,8 +75,7 @@ void result_children(struct json *json, const struct view *view,
 }
 
 int call_node(const struct call *call, const struct snapshot *snapshot,
-              const struct view **ret_view, uint32_t *ret_node,
-              struct err *err)
+              const struct view **ret_view, uint32_t *ret_node, struct err *err)
 {
     const char *name = json_get_text(call->params, "node", "");
     uint64_t id;
@@ -125,8 +123,7 @@ int call_manual(const struct call *call, const char *name,
 }
 
 int call_view(const struct call *call, const struct snapshot *snapshot,
-                const char *name, const struct view **ret_view,
-                struct err *err)
+              const char *name, const struct view **ret_view, struct err *err)
 {
     struct manual manual;
     *ret_view = snapshot_view(snapshot, name);

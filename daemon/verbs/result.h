@@ -5,20 +5,18 @@
 #include "base/json.h"
 #include "daemon/verbs/verbs.h"
 
-void result_node_id(struct json *json, const char *key,
-                    const struct view *view, uint32_t node);
+void result_node_id(struct json *json, const char *key, const struct view *view,
+                    uint32_t node);
 
 /* "path": titles from the top to the node. */
 void result_path(struct json *json, const struct view *view, uint32_t node);
 
 /* "entry": true, when the node is a reference entry. */
-void result_entry(struct json *json, const struct view *view,
-                  uint32_t node);
+void result_entry(struct json *json, const struct view *view, uint32_t node);
 
 /* "file", "anchor" and "span" of the node's first origin; null where there is
  * none. */
-void result_place(struct json *json, const struct view *view,
-                  uint32_t node);
+void result_place(struct json *json, const struct view *view, uint32_t node);
 
 /* [from,to] as one value. */
 void result_span(struct json *json, struct span span);
@@ -37,8 +35,7 @@ void result_damaged(struct json *json, const struct snapshot *snapshot,
 /* ERR_NOT_FOUND: no manual of that name, or nothing of it is indexed yet;
  * ERR_STORE: it is damaged. */
 int call_view(const struct call *call, const struct snapshot *snapshot,
-                const char *name, const struct view **ret_view,
-                struct err *err);
+              const char *name, const struct view **ret_view, struct err *err);
 
 /* ERR_NOT_FOUND with the manual's name. */
 int call_manual(const struct call *call, const char *name,
@@ -47,7 +44,6 @@ int call_manual(const struct call *call, const char *name,
 /* "children": what a section without text of its own is divided into, {node, title},
  * the first RESULT_MAX_CHILDREN; nothing of one that has text. */
 enum { RESULT_MAX_CHILDREN = 100 };
-void result_children(struct json *json, const struct view *view,
-                     uint32_t node);
+void result_children(struct json *json, const struct view *view, uint32_t node);
 
 #endif

@@ -47,7 +47,8 @@ static int check_name(const struct call *call, const char *name,
 }
 
 int selection_check(struct selection *selection, const struct call *call,
-                    const struct snapshot *snapshot, bool *ret_none, struct err *err)
+                    const struct snapshot *snapshot, bool *ret_none,
+                    struct err *err)
 {
     size_t kept = 0, count = selection->count;
     for (size_t i = 0; i < count; i++) {
@@ -104,8 +105,8 @@ static void put_one(struct json *json, bool *begun, const char *manual,
 }
 
 static void put_manual(struct json *json, const struct call *call,
-                       const struct snapshot *snapshot, const struct manual *manual,
-                       bool *begun)
+                       const struct snapshot *snapshot,
+                       const struct manual *manual, bool *begun)
 {
     struct job_state state;
     jobs_state(call->daemon->jobs, manual->id, &state);

@@ -32,7 +32,7 @@ enum wanted { WANT_AUTO, WANT_GENERATED, WANT_PASSAGES };
 struct asking {
     const struct call *call;
     struct snapshot *snapshot;
-    int wanted;  /* enum wanted */
+    int wanted; /* enum wanted */
     size_t max; /* quotes */
     struct slice stops[MAX_STOPS];
     size_t stop_count;
@@ -207,8 +207,7 @@ static int find(struct asking *asking, struct err *err)
         return code;
     asking->routed = clock_seconds();
     send_route(asking);
-    if (!asking->route.count ||
-        asking->route.confidence < route_min_confidence)
+    if (!asking->route.count || asking->route.confidence < route_min_confidence)
         return 0;
     kind_set kinds;
     code = search_kinds(call, &kinds, err);
@@ -257,8 +256,7 @@ static int write_answer(struct asking *asking, struct err *err)
     bool must = asking->wanted == WANT_GENERATED;
     double start = clock_seconds();
     struct compose_options options = {
-        .max =
-            (size_t)json_get_int(call->params, "max_tokens", DEFAULT_TOKENS),
+        .max = (size_t)json_get_int(call->params, "max_tokens", DEFAULT_TOKENS),
         .sampling = sampling_of(call->params),
         .stops = asking->stops,
         .stop_count = asking->stop_count,
@@ -270,8 +268,8 @@ static int write_answer(struct asking *asking, struct err *err)
         decline(asking, "the model is not open");
         return 0;
     }
-    int code = compose_answer(call, asking->snapshot, &asking->passages, &options,
-                              written, &why);
+    int code = compose_answer(call, asking->snapshot, &asking->passages,
+                              &options, written, &why);
     if (!must && (code == ERR_MODEL || code == ERR_LIMIT)) {
         decline(asking, why.message);
         return 0;

@@ -11,7 +11,7 @@
 
 enum {
     MAX_LEVELS = 28, /* a level nests twice; JSON_MAX_DEPTH binds readers */
-    OPEN_WORDS = 10,  /* of the text, to find a place without an anchor */
+    OPEN_WORDS = 10, /* of the text, to find a place without an anchor */
     MAX_FILE = 1 << 30
 };
 
@@ -34,8 +34,7 @@ static void put_origins(struct json *json, const struct view *view,
 }
 
 /* What toc and get say of a node, as members of the object that was begun. */
-static void put_node(struct json *json, const struct view *view,
-                     uint32_t node)
+static void put_node(struct json *json, const struct view *view, uint32_t node)
 {
     const struct node *n = &view->outline->nodes[node];
     result_node_id(json, "id", view, node);
@@ -52,7 +51,7 @@ static void put_branch(struct json *json, const struct view *view,
 {
     const struct node *nodes = view->outline->nodes;
     uint32_t open[MAX_LEVELS + 1]; /* the node's chain, whose "children" */
-    uint32_t opened = 0;            /* are being written */
+    uint32_t opened = 0;           /* are being written */
     int64_t levels = depth < MAX_LEVELS ? depth : MAX_LEVELS;
     for (uint32_t n = node; n < nodes[node].end;) {
         while (opened && nodes[open[opened - 1]].end <= n) {
@@ -77,7 +76,8 @@ static void put_branch(struct json *json, const struct view *view,
 }
 
 /* Several manuals: their roots under one that belongs to none. */
-static void put_all(struct json *json, const struct snapshot *snapshot, int64_t depth)
+static void put_all(struct json *json, const struct snapshot *snapshot,
+                    int64_t depth)
 {
     json_begin(json, '{');
     json_field_text(json, "id", "");
@@ -158,8 +158,8 @@ static void put_blocks(struct json *json, const struct view *view,
     json_end(json, ']');
 }
 
-static void put_refs(struct json *json, const struct view *view,
-                     uint32_t node, const struct node *content)
+static void put_refs(struct json *json, const struct view *view, uint32_t node,
+                     const struct node *content)
 {
     json_key(json, "refs");
     json_begin(json, '[');

@@ -48,8 +48,7 @@ static int ignore_list(const struct call *call, struct buf *ret,
 
 static bool follows(const struct call *call)
 {
-    return json_get_bool(call->params, "follow_links",
-                         call->daemon->all_links);
+    return json_get_bool(call->params, "follow_links", call->daemon->all_links);
 }
 
 static int add(const struct call *call, struct manual *ret_manual,

@@ -350,8 +350,7 @@ static bool is_fresh(struct looks *looks, const struct route_hit *hit)
         return true;
     uint32_t file = node->origins[0].file;
     for (size_t i = looks->count; i-- > 0;)
-        if (looks->items[i].view == hit->view &&
-            looks->items[i].file == file)
+        if (looks->items[i].view == hit->view && looks->items[i].file == file)
             return looks->items[i].fresh;
     bool fresh = quote_is_fresh(hit->view, file);
     looks->items[looks->count++] = (struct looked){hit->view, file, fresh};

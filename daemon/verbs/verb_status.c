@@ -136,8 +136,8 @@ static void put_excluded(struct json *json, const struct manual *manual,
 
 /* Why nothing of a manual can be read, if so: that goes before why an update
  * failed. */
-static void check_damage(const struct snapshot *snapshot, const struct manual *manual,
-                         struct err *err)
+static void check_damage(const struct snapshot *snapshot,
+                         const struct manual *manual, struct err *err)
 {
     if (!snapshot_view(snapshot, manual->name) &&
         snapshot_damaged(snapshot, manual->name))
@@ -145,8 +145,8 @@ static void check_damage(const struct snapshot *snapshot, const struct manual *m
 }
 
 static void put_manual(struct json *json, const struct manual *manual,
-                       const struct job_state *state,
-                       const struct view *view, const struct wanted *wanted)
+                       const struct job_state *state, const struct view *view,
+                       const struct wanted *wanted)
 {
     json_begin(json, '{');
     json_field_text(json, "name", manual->name);

@@ -132,8 +132,7 @@ static int check_number(const struct param *param, const cJSON *value,
         number <= (double)param->max)
         return 0;
     return err_set(err, ERR_USAGE, "%s must be a number from %lld to %lld",
-                   param->name, (long long)param->min,
-                   (long long)param->max);
+                   param->name, (long long)param->min, (long long)param->max);
 }
 
 static int check_value(const struct param *param, const cJSON *value,

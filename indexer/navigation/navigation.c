@@ -119,7 +119,7 @@ static void look_at(struct navigation *p)
                                 : role == PAGE_SEARCH ? EXCLUDED_SEARCH
                                 : role == PAGE_MADE   ? EXCLUDED_LISTS
                                 : javadoc && is_besides(path) ? EXCLUDED_LISTS
-                                : subtrees[i]                   ? EXCLUDED_WHOLE
+                                : subtrees[i]                 ? EXCLUDED_WHOLE
                                 : p->places[i].same != i      ? EXCLUDED_SAME
                                                               : EXCLUDED_NOT;
         p->pages[i] = (struct page_place){

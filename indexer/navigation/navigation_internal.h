@@ -35,7 +35,7 @@ struct navigation {
 };
 
 static inline const struct page *navigation_page(const struct navigation *p,
-                                              uint32_t piece)
+                                                 uint32_t piece)
 {
     return &p->pieces[piece].skeleton->page;
 }
@@ -44,7 +44,7 @@ static inline const struct page *navigation_page(const struct navigation *p,
 
 /* The piece that a link of the page leads to; TREE_NONE: none of ours. */
 uint32_t navigation_follow(const struct navigation *p, uint32_t from,
-                        struct slice url);
+                           struct slice url);
 
 const char *navigation_name(const char *path);
 

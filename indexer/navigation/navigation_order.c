@@ -91,7 +91,8 @@ void navigation_nest_by_number(struct navigation *p)
         uint32_t page = above.piece;
         const struct offer *offer = &p->pages[page].offer;
         bool confident =
-            navigation_follow(p, page, navigation_page(p, page)->up) != TREE_NONE ||
+            navigation_follow(p, page, navigation_page(p, page)->up) !=
+                TREE_NONE ||
             (offer->lister != TREE_NONE &&
              navigation_page(p, offer->lister)->contents == CONTENTS_BELOW);
         while (above.number.size &&

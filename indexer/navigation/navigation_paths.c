@@ -6,7 +6,7 @@
 #include "indexer/navigation/navigation_internal.h"
 
 uint32_t navigation_follow(const struct navigation *p, uint32_t from,
-                        struct slice url)
+                           struct slice url)
 {
     struct buf path = {0}, anchor = {0};
     uint32_t found = TREE_NONE;

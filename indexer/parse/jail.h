@@ -15,7 +15,7 @@
 struct jail {
     uint64_t max_memory;  /* bytes of address space */
     uint64_t max_seconds; /* of processor time, for the process's life */
-    int descriptor;        /* the one that may be read and written */
+    int descriptor;       /* the one that may be read and written */
 };
 
 /* There is no way back.  Running out of memory ends the process with

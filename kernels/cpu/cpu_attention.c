@@ -233,13 +233,14 @@ static int attention(struct kernel_run *run, float *out, const float *q,
     return share(run, &job);
 }
 
-static int attention_bidirectional(struct kernel_run *run, float *out, const float *q,
-                         const float *k, const float *v, size_t m, size_t n,
-                         size_t hq, size_t hkv, size_t d)
+static int attention_bidirectional(struct kernel_run *run, float *out,
+                                   const float *q, const float *k,
+                                   const float *v, size_t m, size_t n,
+                                   size_t hq, size_t hkv, size_t d)
 {
     if (d > MAX_D)
-        return kernels_ref()->attention_bidirectional(run, out, q, k, v, m, n, hq, hkv,
-                                            d);
+        return kernels_ref()->attention_bidirectional(run, out, q, k, v, m, n,
+                                                      hq, hkv, d);
     struct kernel_pages pages = ref_one_page(&k, &v, n);
     struct job job = {out, q, &pages, m, n, hq, hkv, d, 0, hq / hkv, 0, false};
     return share(run, &job);

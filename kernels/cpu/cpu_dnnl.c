@@ -468,8 +468,8 @@ static void block_part(void *argument, size_t from, size_t to)
     const struct packed *packed = job->packed;
     size_t block_bytes = aligned(packed->shape->bytes);
     char *buffer = ref_scratch(buffer_size(job));
-    char *weight = ref_scratch(block_bytes + packed->shape->n * packed->shape->k *
-                                              sizeof(float));
+    char *weight = ref_scratch(
+        block_bytes + packed->shape->n * packed->shape->k * sizeof(float));
     int before = alone();
     bool done = buffer && weight;
     for (size_t block = from; done && block < to; block++) {
@@ -485,7 +485,7 @@ static void block_part(void *argument, size_t from, size_t to)
 }
 
 static int matmul_alone(struct kernel_run *run, float *out, const float *a,
-                         const struct kernel_weight *w, size_t m, bool add)
+                        const struct kernel_weight *w, size_t m, bool add)
 {
     struct packed *packed = w->packed;
     if (!w->n || !w->k || !prepare(run, packed, w))
@@ -513,7 +513,7 @@ static int matmul_alone(struct kernel_run *run, float *out, const float *a,
 }
 
 int packed_matmul(struct kernel_run *run, float *out, const float *a,
-                   const struct kernel_weight *w, size_t m, bool add)
+                  const struct kernel_weight *w, size_t m, bool add)
 {
     int before = alone();
     int code = matmul_alone(run, out, a, w, m, add);

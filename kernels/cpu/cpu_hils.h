@@ -17,7 +17,7 @@ enum {
     ROWS = LANES_ROWS, /* of a block */
     KEYS = LANES_ROWS,
     TILE = 4096, /* rows of a tile at most */
-    MAX_D = 256 /* above, `ref` does it */
+    MAX_D = 256  /* above, `ref` does it */
 };
 
 struct hils_job {

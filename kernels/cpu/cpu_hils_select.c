@@ -14,8 +14,8 @@ enum {
     MAX_QUERIES = 512,  /* of a tile, times the heads of a group */
     MAX_LISTED = 32768, /* places of a tile's lists together */
     MAX_FLOATS = 65536, /* of its queries */
-    FEW_QUERIES = 4,     /* not worth products' layout */
-    AHEAD = 8            /* summaries asked for before they are read */
+    FEW_QUERIES = 4,    /* not worth products' layout */
+    AHEAD = 8           /* summaries asked for before they are read */
 };
 
 /* A score and a chunk, so that the higher is the better: of equal scores the
@@ -250,8 +250,8 @@ static void rank_head(const struct hils_job *job, const struct hils_tile *t,
     for (size_t i = 0; i < t->count && job->group > 1; i++) {
         double *total = &lists->total[g * t->count + i];
         if (!(s.total[i] <= 0))
-            *total = ref_log_add(*total,
-                                 (double)s.max[i] + log((double)s.total[i]));
+            *total =
+                ref_log_add(*total, (double)s.max[i] + log((double)s.total[i]));
     }
 }
 

@@ -33,10 +33,10 @@ static inline struct lanes_weight lanes_weight_from(struct lanes_weight w,
 
 /* A query's softmax as it runs. */
 struct lanes_row {
-    const float *q;      /* [d] */
-    float *values;       /* [d] */
+    const float *q;     /* [d] */
+    float *values;      /* [d] */
     float *max, *total; /* [1] */
-    float shift;         /* of its scores */
+    float shift;        /* of its scores */
 };
 
 struct lanes {

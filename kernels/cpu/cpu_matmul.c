@@ -42,7 +42,7 @@ static void weight_free(struct kernel_run *run, struct kernel_weight *w)
 }
 
 static int matmul(struct kernel_run *run, float *out, const float *a,
-                   const struct kernel_weight *w, size_t m, bool add)
+                  const struct kernel_weight *w, size_t m, bool add)
 {
     if (cpu_amx && m >= TILES_MIN_ROWS && w->k)
         return tiles_matmul(run, out, a, w, m, add);
@@ -57,8 +57,8 @@ static int matmul(struct kernel_run *run, float *out, const float *a,
 }
 
 static int matmul_bias(struct kernel_run *run, float *out, const float *a,
-                        const struct kernel_weight *w, const float *bias,
-                        size_t m, bool add)
+                       const struct kernel_weight *w, const float *bias,
+                       size_t m, bool add)
 {
     int code = matmul(run, out, a, w, m, add);
     return code ? code : kernels_cpu()->add_bias(run, out, bias, m, w->n);

@@ -17,7 +17,7 @@ void packed_free(struct packed *packed)
 }
 
 int packed_matmul(struct kernel_run *run, float *out, const float *a,
-                   const struct kernel_weight *w, size_t m, bool add)
+                  const struct kernel_weight *w, size_t m, bool add)
 {
     (void)run, (void)out, (void)a, (void)w, (void)m, (void)add;
     return KERNEL_UNSUPPORTED;

@@ -24,6 +24,6 @@ void packed_free(struct packed *packed); /* NULL: ok */
 /* As kernels->product, m >= PACKED_MIN_ROWS.  Packs the weight first when
  * that was not done, or is not kept.  KERNEL_UNSUPPORTED: `out` is untouched. */
 int packed_matmul(struct kernel_run *run, float *out, const float *a,
-                   const struct kernel_weight *w, size_t m, bool add);
+                  const struct kernel_weight *w, size_t m, bool add);
 
 #endif

@@ -40,8 +40,8 @@ enum {
     CHUNK = 32,        /* tiles of k: 1024 numbers */
     CHUNK_ROWS = 96,   /* of a: with CHUNK they take 576 KiB */
     LAYING_ROWS = 192, /* the same where each chunk lays the weight out anew */
-    MIN_ROWS = 32,   /* of a chunk, cut for the threads */
-    MAX_PANELS = 8    /* that a thread takes at a time */
+    MIN_ROWS = 32,     /* of a chunk, cut for the threads */
+    MAX_PANELS = 8     /* that a thread takes at a time */
 };
 
 struct tiles {
@@ -514,7 +514,7 @@ static size_t cut(struct job *job, unsigned threads)
 }
 
 int tiles_matmul(struct kernel_run *run, float *out, const float *a,
-                  const struct kernel_weight *w, size_t m, bool add)
+                 const struct kernel_weight *w, size_t m, bool add)
 {
     struct job job = {.out = out,
                       .a = a,
@@ -557,7 +557,7 @@ void tiles_free(struct tiles *tiles)
 }
 
 int tiles_matmul(struct kernel_run *run, float *out, const float *a,
-                  const struct kernel_weight *w, size_t m, bool add)
+                 const struct kernel_weight *w, size_t m, bool add)
 {
     (void)run, (void)out, (void)a, (void)w, (void)m, (void)add;
     return KERNEL_UNSUPPORTED;

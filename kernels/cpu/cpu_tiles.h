@@ -33,6 +33,6 @@ void tiles_free(struct tiles *tiles); /* NULL: ok */
 /* As kernels->product, m >= TILES_MIN_ROWS, k > 0.  Lays the weight out first when
  * that was not done, or is not kept. */
 int tiles_matmul(struct kernel_run *run, float *out, const float *a,
-                  const struct kernel_weight *w, size_t m, bool add);
+                 const struct kernel_weight *w, size_t m, bool add);
 
 #endif

@@ -66,7 +66,7 @@ static float sum_of(const float *logits, size_t n, float max, float beta)
 }
 
 static int top_k(struct kernel_run *run, struct kernel_top_k *host_ret,
-                     const float *logits, size_t n, float beta)
+                 const float *logits, size_t n, float beta)
 {
     (void)run;
     rank(host_ret, logits, n);

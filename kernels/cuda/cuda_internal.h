@@ -186,12 +186,12 @@ int cuda_launch(struct kernel_run *run, void (*kernel)(Parameters...),
  * (+ bias [n], unless it is nullptr) (+ out).  KERNEL_UNSUPPORTED: there is no
  * such library, or it knows no way. */
 int cuda_blas_matmul(struct kernel_run *run, float *out, const void *a,
-                      const void *w, const float *bias, int type, size_t m,
-                      size_t n, size_t k, bool add);
+                     const void *w, const float *bias, int type, size_t m,
+                     size_t n, size_t k, bool add);
 
 /* Sums, norms and attention that other operations are made of. */
 int cuda_matmul(struct kernel_run *run, float *out, const float *a,
-                 const struct kernel_weight *w, size_t m, bool add);
+                const struct kernel_weight *w, size_t m, bool add);
 int cuda_add_bias(struct kernel_run *run, float *x, const float *bias, size_t m,
                   size_t n);
 int cuda_rms_norm(struct kernel_run *run, float *out, const float *x,

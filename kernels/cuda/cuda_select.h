@@ -65,7 +65,7 @@ static __global__ void __launch_bounds__(SCORE_THREADS)
 #pragma unroll
         for (unsigned c = 0; c < EACH; c++)
             key[c] = at + c < max ? read_four(s.key(at + c, head), l, s.d)
-                                   : float4{0, 0, 0, 0};
+                                  : float4{0, 0, 0, 0};
 #pragma unroll
         for (unsigned r = 0; r < ROWS; r++) {
             if (r >= m)

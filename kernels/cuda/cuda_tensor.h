@@ -423,8 +423,7 @@ static __device__ __forceinline__ void tensor_weigh_whole(
         tensor_shrink(rows, half, fmaxf(rows->max[half], weight));
         float part = tensor_shares(scores, half, best);
         float all = quad_sum(part);
-        float factor =
-            all == 0 ? 0 : share_of_2(weight, rows->max[half]) / all;
+        float factor = all == 0 ? 0 : share_of_2(weight, rows->max[half]) / all;
         rows->total[half] += part * factor;
 #pragma unroll
         for (unsigned i = 0; i < TENSOR_SLOTS / 8; i++)

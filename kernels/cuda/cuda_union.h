@@ -136,11 +136,10 @@ struct union_state {
                 has = 1;
             } else {
                 min = warp_min(head[lane] < head[lane + WARP]
-                                       ? head[lane]
-                                       : head[lane + WARP]);
+                                   ? head[lane]
+                                   : head[lane + WARP]);
                 has = 0;
-                for (unsigned half = 0; min != UNION_END && half < 2;
-                     half++) {
+                for (unsigned half = 0; min != UNION_END && half < 2; half++) {
                     unsigned l = half * WARP + lane;
                     bool mine = head[l] == min;
                     has |=

@@ -39,12 +39,12 @@ static int construct(const struct kernels *table, struct kernel_run *run,
     if (!code)
         code = table->matmul(run, l->v, x, hici->lv, rows, false);
     if (!code)
-        code = table->attention_bidirectional(run, l->read, l->q, l->k, l->v, hici->slots,
-                                    rows, hici->heads, hici->heads,
-                                    hici->a / hici->heads);
-    return code ? code
-                : table->matmul(run, out, l->read, hici->lo, hici->slots,
-                                 false);
+        code = table->attention_bidirectional(
+            run, l->read, l->q, l->k, l->v, hici->slots, rows, hici->heads,
+            hici->heads, hici->a / hici->heads);
+    return code
+               ? code
+               : table->matmul(run, out, l->read, hici->lo, hici->slots, false);
 }
 
 int ref_hici_local(const struct kernels *table, struct kernel_run *run,
@@ -76,7 +76,7 @@ int ref_hici_local(const struct kernels *table, struct kernel_run *run,
  * differences from the mean (Welford). */
 struct running {
     double *mean, *square; /* [d] */
-    float *max, *min;   /* [d] */
+    float *max, *min;      /* [d] */
     size_t rows, d;
 };
 
@@ -88,8 +88,7 @@ static void take_row(struct running *r, const float *row)
         r->mean[l] += off / rows;
         r->square[l] += off * (x - r->mean[l]);
         r->max[l] = r->rows == 1 || row[l] > r->max[l] ? row[l] : r->max[l];
-        r->min[l] =
-            r->rows == 1 || row[l] < r->min[l] ? row[l] : r->min[l];
+        r->min[l] = r->rows == 1 || row[l] < r->min[l] ? row[l] : r->min[l];
     }
 }
 
@@ -191,9 +190,9 @@ static int integrate(const struct kernels *table, struct kernel_run *run,
     if (!code)
         code = table->matmul(run, g->v, g->state, hici->gv, VIEWS, false);
     if (!code)
-        code = table->attention_bidirectional(run, g->read, g->q, g->k, g->v, rows, VIEWS,
-                                    hici->heads, hici->heads,
-                                    hici->b / hici->heads);
+        code = table->attention_bidirectional(
+            run, g->read, g->q, g->k, g->v, rows, VIEWS, hici->heads,
+            hici->heads, hici->b / hici->heads);
     if (!code)
         code = table->matmul(run, g->mix, g->read, hici->go, rows, false);
     if (!code)

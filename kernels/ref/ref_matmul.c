@@ -28,7 +28,7 @@ static void weight_free(struct kernel_run *run, struct kernel_weight *w)
 }
 
 static int matmul(struct kernel_run *run, float *out, const float *a,
-                   const struct kernel_weight *w, size_t m, bool add)
+                  const struct kernel_weight *w, size_t m, bool add)
 {
     (void)run;
     for (size_t i = 0; i < m; i++)
@@ -42,8 +42,8 @@ static int matmul(struct kernel_run *run, float *out, const float *a,
 }
 
 static int matmul_bias(struct kernel_run *run, float *out, const float *a,
-                        const struct kernel_weight *w, const float *bias,
-                        size_t m, bool add)
+                       const struct kernel_weight *w, const float *bias,
+                       size_t m, bool add)
 {
     int code = matmul(run, out, a, w, m, add);
     for (size_t i = 0; i < m; i++)

@@ -31,7 +31,7 @@ static float sum_of(const float *logits, size_t n, float max, float beta)
 }
 
 static int top_k(struct kernel_run *run, struct kernel_top_k *host_ret,
-                     const float *logits, size_t n, float beta)
+                 const float *logits, size_t n, float beta)
 {
     int32_t last = -1;
     (void)run;

@@ -67,8 +67,8 @@ static void attend(float *out, const float *q, const struct kernel_pages *pages,
         double sum = 0;
         for (size_t l = 0; l < d; l++)
             sum += (double)q[l] * (double)k[l];
-        score[j - from] = ref_is_hidden(pages, j) ? (double)-INFINITY
-                                                  : sum / sqrt((double)d);
+        score[j - from] =
+            ref_is_hidden(pages, j) ? (double)-INFINITY : sum / sqrt((double)d);
         max = fmax(max, score[j - from]);
     }
     for (size_t j = from; j < to; j++)
@@ -112,9 +112,10 @@ static int attention(struct kernel_run *run, float *out, const float *q,
     return attend_all(out, q, pages, m, n, hq, hkv, d, window, true);
 }
 
-static int attention_bidirectional(struct kernel_run *run, float *out, const float *q,
-                         const float *k, const float *v, size_t m, size_t n,
-                         size_t hq, size_t hkv, size_t d)
+static int attention_bidirectional(struct kernel_run *run, float *out,
+                                   const float *q, const float *k,
+                                   const float *v, size_t m, size_t n,
+                                   size_t hq, size_t hkv, size_t d)
 {
     (void)run;
     struct kernel_pages pages = ref_one_page(&k, &v, n);

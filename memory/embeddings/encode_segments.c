@@ -233,8 +233,7 @@ static int run_batch(struct encode_pass *e, struct err *err)
     encoder->encoded += batch->count;
     encoder->encoded_tokens += batch->tokens;
     if (encoder->progress)
-        encoder->progress(encoder->context, encoder->done,
-                          encoder->plan->made);
+        encoder->progress(encoder->context, encoder->done, encoder->plan->made);
     batch->count = batch->tokens = 0;
     return 0;
 }

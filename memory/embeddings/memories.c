@@ -113,9 +113,8 @@ static int put_vectors(const struct view *view, struct store *store,
         return code;
     code = store_get_manual(txn, view->manual.id, &now, err);
     if (code == ERR_NOT_FOUND ||
-        (!code &&
-         (now.generation != view->manual.generation ||
-          (table->base && now.vectors != view->manual.vectors))))
+        (!code && (now.generation != view->manual.generation ||
+                   (table->base && now.vectors != view->manual.vectors))))
         code = err_set(err, ERR_CANCELLED, "%s was changed meanwhile",
                        view->manual.name);
     *ret_number = now.vectors + 1;
@@ -184,7 +183,8 @@ static int make_delta(struct work *work, struct err *err)
 }
 
 /* What the next making may begin with. */
-static void keep(const struct work *work, uint64_t number, struct plan_cache *plan_cache)
+static void keep(const struct work *work, uint64_t number,
+                 struct plan_cache *plan_cache)
 {
     const struct build *build = work->build;
     const struct tree *outline = build->view->outline;
@@ -208,13 +208,14 @@ static void keep(const struct work *work, uint64_t number, struct plan_cache *pl
             .whole = plan->whole,
             .own = plan->own,
             .segments = plan->cached ? plan->cached->segments
-                                   : (uint32_t)plan->segments.count,
+                                     : (uint32_t)plan->segments.count,
             .c = c};
     }
     plan_cache_put(plan_cache, &of);
 }
 
-static int make(struct work *work, struct plan_cache *plan_cache, struct err *err)
+static int make(struct work *work, struct plan_cache *plan_cache,
+                struct err *err)
 {
     const struct view *view = work->build->view;
     size_t count = view->outline->count;
@@ -297,14 +298,14 @@ static bool fits_delta(const struct build *build, const struct plan *plan)
 }
 
 /* From what is kept, where that leaves little to make. */
-static int plan_all(struct build *build, struct plan_cache *plan_cache, struct plan *ret,
-                    struct err *err)
+static int plan_all(struct build *build, struct plan_cache *plan_cache,
+                    struct plan *ret, struct err *err)
 {
     const struct view *view = build->view;
     if (view->vectors)
         build->plan_cache =
             plan_cache_find(plan_cache, view->manual.id, view->manual.vectors,
-                      memories_policy(&build->policy, &build->facts));
+                            memories_policy(&build->policy, &build->facts));
     int code = plan_make(build, ret, err);
     if (code || !build->plan_cache || fits_delta(build, ret))
         return code;
@@ -338,17 +339,17 @@ static int renew(struct build *build, struct plan_cache *plan_cache,
 
 int memories_update(const struct snapshot *snapshot, const struct view *view,
                     const struct embedder *embedder,
-                    const struct memory_policy *policy, struct plan_cache *plan_cache,
-                    memories_progress *progress, void *context,
-                    const atomic_bool *cancel,
+                    const struct memory_policy *policy,
+                    struct plan_cache *plan_cache, memories_progress *progress,
+                    void *context, const atomic_bool *cancel,
                     struct memories_report *ret_report, struct err *err)
 {
     double start = clock_seconds();
     struct memories_report report = {0};
     struct build build = {.snapshot = snapshot,
-                            .view = view,
-                            .embedder = embedder,
-                            .cancel = cancel};
+                          .view = view,
+                          .embedder = embedder,
+                          .cancel = cancel};
     int code = embedder->facts(embedder->context, &build.facts, err);
     if (code)
         return code;

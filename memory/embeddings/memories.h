@@ -53,9 +53,9 @@ struct hash128 memories_policy(const struct memory_policy *policy,
  * was made of since its base, is an eighth of them all. */
 int memories_update(const struct snapshot *snapshot, const struct view *view,
                     const struct embedder *embedder,
-                    const struct memory_policy *policy, struct plan_cache *plan_cache,
-                    memories_progress *progress, void *context,
-                    const atomic_bool *cancel,
+                    const struct memory_policy *policy,
+                    struct plan_cache *plan_cache, memories_progress *progress,
+                    void *context, const atomic_bool *cancel,
                     struct memories_report *ret_report, struct err *err);
 
 #endif

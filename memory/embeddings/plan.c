@@ -19,8 +19,8 @@ int build_poll(const struct build *build, struct err *err)
 }
 
 int build_open(const struct build *build, uint32_t node,
-                struct content *ret_content, const struct node **ret_node,
-                struct err *err)
+               struct content *ret_content, const struct node **ret_node,
+               struct err *err)
 {
     const struct node *bare = &build->view->outline->nodes[node];
     *ret_content = (struct content){0};
@@ -239,7 +239,8 @@ static void count_segments(const struct build *build, struct plan *plan)
         of->first = plan->made;
         plan->made += of->segments.count;
         plan->made_nodes += !of->cached;
-        plan->segments += of->cached ? of->cached->segments : of->segments.count;
+        plan->segments +=
+            of->cached ? of->cached->segments : of->segments.count;
         of->own = of->cached ? of->cached->own : 0;
         for (size_t s = 0; s < of->segments.count; s++)
             of->own += of->segments.items[s].tokens;
@@ -274,7 +275,8 @@ static void find_kept(const struct build *build, struct plan *plan,
         const struct node *node = &outline->nodes[n];
         struct node_plan *of = &plan->nodes[n];
         if (build->plan_cache)
-            of->cached = plan_cache_same(build->plan_cache, node->id, node->merkle);
+            of->cached =
+                plan_cache_same(build->plan_cache, node->id, node->merkle);
         if (!of->cached)
             of->kept_under = segments_name(build, node->own, scratch);
     }

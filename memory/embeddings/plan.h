@@ -24,8 +24,9 @@ struct build {
     struct embedder_facts facts;
     struct memory_policy policy; /* recall as the model can */
     const atomic_bool *cancel;
-    const struct plan_cache_manual *plan_cache; /* of the vectors before; NULL: nothing */
-    bool only_look; /* segments that the store does not have are not cut: their
+    const struct plan_cache_manual
+        *plan_cache; /* of the vectors before; NULL: nothing */
+    bool only_look;  /* segments that the store does not have are not cut: their
                        nodes have none */
 };
 
@@ -70,7 +71,7 @@ int build_poll(const struct build *build, struct err *err);
 /* The content of a node: of its file's tree, or, when it has none, the outline's
  * node.  Close *ret_content after use. */
 int build_open(const struct build *build, uint32_t node,
-                struct content *ret_content, const struct node **ret_node,
-                struct err *err);
+               struct content *ret_content, const struct node **ret_node,
+               struct err *err);
 
 #endif

@@ -50,11 +50,14 @@ static size_t place_of(const struct plan_cache *plan_cache, uint32_t manual)
     return at;
 }
 
-const struct plan_cache_manual *plan_cache_find(struct plan_cache *plan_cache, uint32_t manual,
-                                    uint64_t vectors, struct hash128 policy)
+const struct plan_cache_manual *plan_cache_find(struct plan_cache *plan_cache,
+                                                uint32_t manual,
+                                                uint64_t vectors,
+                                                struct hash128 policy)
 {
     size_t at = plan_cache ? place_of(plan_cache, manual) : 0;
-    if (!plan_cache || at == plan_cache->count || plan_cache->manuals[at].vectors != vectors ||
+    if (!plan_cache || at == plan_cache->count ||
+        plan_cache->manuals[at].vectors != vectors ||
         !hash_equal(plan_cache->manuals[at].policy, policy))
         return NULL;
     struct plan_cache_manual found = plan_cache->manuals[at];
@@ -70,8 +73,8 @@ static int by_id(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-const struct cached_node *plan_cache_same(const struct plan_cache_manual *of, uint64_t id,
-                                  struct hash128 merkle)
+const struct cached_node *plan_cache_same(const struct plan_cache_manual *of,
+                                          uint64_t id, struct hash128 merkle)
 {
     struct cached_node key = {.id = id};
     const struct cached_node *found =
@@ -86,7 +89,8 @@ void plan_cache_put(struct plan_cache *plan_cache, struct plan_cache_manual *of)
     void *manuals = plan_cache->manuals;
     if (at < plan_cache->count)
         forget(plan_cache, at);
-    mem_reserve(&manuals, &plan_cache->capacity, plan_cache->count + 1, sizeof *of);
+    mem_reserve(&manuals, &plan_cache->capacity, plan_cache->count + 1,
+                sizeof *of);
     plan_cache->manuals = manuals;
     qsort(of->nodes, of->count, sizeof *of->nodes, by_id);
     for (at = plan_cache->count++; at; at--)

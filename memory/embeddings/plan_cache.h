@@ -11,9 +11,10 @@
 
 struct cached_node {
     uint64_t id;
-    struct hash128 merkle; /* of the outline's node: its content and all below */
-    struct hash128 whole;  /* name of c (plan.h) */
-    uint64_t own;          /* tokens of its segments */
+    struct hash128
+        merkle;           /* of the outline's node: its content and all below */
+    struct hash128 whole; /* name of c (plan.h) */
+    uint64_t own;         /* tokens of its segments */
     uint32_t segments;
     const float *c; /* [width] */
 };
@@ -25,7 +26,7 @@ struct plan_cache_manual {
     size_t width;          /* D */
     uint32_t count;
     struct cached_node *nodes; /* [count] by ascending id */
-    float *c;                /* [count, width] */
+    float *c;                  /* [count, width] */
 };
 
 struct plan_cache;
@@ -35,14 +36,17 @@ struct plan_cache *plan_cache_new(size_t max_bytes);
 void plan_cache_free(struct plan_cache *plan_cache); /* NULL: ok */
 
 /* NULL: nothing of the manual's vectors of this making. */
-const struct plan_cache_manual *plan_cache_find(struct plan_cache *plan_cache, uint32_t manual,
-                                    uint64_t vectors, struct hash128 policy);
+const struct plan_cache_manual *plan_cache_find(struct plan_cache *plan_cache,
+                                                uint32_t manual,
+                                                uint64_t vectors,
+                                                struct hash128 policy);
 /* NULL: no such node, or another content. */
-const struct cached_node *plan_cache_same(const struct plan_cache_manual *of, uint64_t id,
-                                  struct hash128 merkle);
+const struct cached_node *plan_cache_same(const struct plan_cache_manual *of,
+                                          uint64_t id, struct hash128 merkle);
 
 /* Takes over what `of` points to, its nodes in any order, in place of what it had
  * of the manual; forgets other manuals, or this one, for lack of room. */
-void plan_cache_put(struct plan_cache *plan_cache, struct plan_cache_manual *of);
+void plan_cache_put(struct plan_cache *plan_cache,
+                    struct plan_cache_manual *of);
 
 #endif

@@ -12,7 +12,7 @@ struct work {
     struct plan plan;
     struct encoder encoder;
     float *subtrees;   /* [nodes, width] c of those that are done */
-    uint32_t *order; /* [nodes] by height */
+    uint32_t *order;   /* [nodes] by height */
     uint32_t *entries; /* [nodes] place in the table of those not kept */
     uint32_t *rows;    /* [nodes] first row of those that have any */
     struct vector_table table;

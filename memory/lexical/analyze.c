@@ -383,8 +383,8 @@ static void give_scripts(struct run *run, struct slice text)
 }
 
 size_t analyze(struct analyzer *maker, struct slice text,
-                void (*each)(void *context, const struct term_at *at),
-                void *context)
+               void (*each)(void *context, const struct term_at *at),
+               void *context)
 {
     struct run run = {.maker = maker, .each = each, .context = context};
     size_t at = 0;

@@ -33,7 +33,7 @@ struct term_at {
 /* Calls `each` for every term of the text, in order.  Returns the number of
  * words (identifiers as wholes not counted). */
 size_t analyze(struct analyzer *maker, struct slice text,
-                void (*each)(void *context, const struct term_at *at),
-                void *context);
+               void (*each)(void *context, const struct term_at *at),
+               void *context);
 
 #endif

@@ -36,8 +36,9 @@ void lexical_remove(struct lexical_delta *delta, uint64_t id,
  * that are dropped: under its text, title and names; where it has no text, under
  * the others alone.  Not the root, which is called as the manual is.  Returns the
  * words of its text, at least 1 where there is any. */
-uint32_t lexical_add_node(struct lexical_delta *delta, const struct tree *outline,
-                          uint32_t n, const struct node *kept);
+uint32_t lexical_add_node(struct lexical_delta *delta,
+                          const struct tree *outline, uint32_t n,
+                          const struct node *kept);
 void lexical_remove_node(struct lexical_delta *delta,
                          const struct tree *outline, uint32_t n,
                          const struct node *kept);

@@ -337,8 +337,9 @@ static bool is_indexed(uint32_t n, const struct node *kept)
     return kept->block_count || (n && kept->title.size);
 }
 
-uint32_t lexical_add_node(struct lexical_delta *delta, const struct tree *outline,
-                          uint32_t n, const struct node *kept)
+uint32_t lexical_add_node(struct lexical_delta *delta,
+                          const struct tree *outline, uint32_t n,
+                          const struct node *kept)
 {
     const struct node *node = &outline->nodes[n];
     if (!is_indexed(n, kept))

@@ -12,7 +12,7 @@
 
 enum {
     MIN_COMMON = 3, /* letters of one in which a common word is looked for */
-    MIN_ONE = 4, /* letters of a word in which one edit is looked for */
+    MIN_ONE = 4,    /* letters of a word in which one edit is looked for */
     MIN_TWO = 8,
     LONGEST = 40,
     MAX_WORDS = 4 /* looked for in one question */

@@ -4,7 +4,8 @@
 
 enum { BEAM = 4 };
 
-static void note_step(struct routing *routing, const struct beam_search *beam_search,
+static void note_step(struct routing *routing,
+                      const struct beam_search *beam_search,
                       const struct ranked *item, uint32_t depth, bool kept)
 {
     struct route_result *result = routing->result;
@@ -24,8 +25,8 @@ static void note_step(struct routing *routing, const struct beam_search *beam_se
 }
 
 static void add_branch(const struct routing *routing,
-                       const struct beam_search *beam_search, size_t s, uint32_t node,
-                       struct ranking *branches)
+                       const struct beam_search *beam_search, size_t s,
+                       uint32_t node, struct ranking *branches)
 {
     double score = beam_search->branch(routing, &routing->scopes[s], node);
     if (score > NOTHING)
@@ -35,8 +36,8 @@ static void add_branch(const struct routing *routing,
 /* A node's own content is a leaf child of it, which does not compete for the
  * beam. */
 static void add_leaf(const struct routing *routing,
-                     const struct beam_search *beam_search, size_t s, uint32_t node,
-                     struct ranking *leaves)
+                     const struct beam_search *beam_search, size_t s,
+                     uint32_t node, struct ranking *leaves)
 {
     double score = beam_search->leaf(routing, &routing->scopes[s], node);
     if (score > NOTHING)
@@ -44,7 +45,8 @@ static void add_leaf(const struct routing *routing,
 }
 
 /* The branches that the beam goes on with; the others are pruned. */
-static void prune(struct routing *routing, const struct beam_search *beam_search,
+static void prune(struct routing *routing,
+                  const struct beam_search *beam_search,
                   struct ranking *branches, uint32_t depth)
 {
     ranking_sort(branches, ranking_depth(routing));
@@ -54,7 +56,8 @@ static void prune(struct routing *routing, const struct beam_search *beam_search
         branches->count = BEAM;
 }
 
-static void expand(const struct routing *routing, const struct beam_search *beam_search,
+static void expand(const struct routing *routing,
+                   const struct beam_search *beam_search,
                    const struct ranked *item, struct ranking *branches,
                    struct ranking *leaves)
 {

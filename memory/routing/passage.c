@@ -203,9 +203,9 @@ static bool is_repeated(const struct passages *passages, struct slice text)
     return false;
 }
 
-static int choose_one(const struct snapshot *snapshot, const struct route_hit *hit,
-                      struct choosing choosing, struct passages *passages,
-                      struct err *err)
+static int choose_one(const struct snapshot *snapshot,
+                      const struct route_hit *hit, struct choosing choosing,
+                      struct passages *passages, struct err *err)
 {
     struct content content;
     int code = content_open(snapshot, hit->view, hit->node, &content, err);
@@ -254,8 +254,9 @@ static struct query query_of(const struct route_result *route)
     return query;
 }
 
-int passages_choose(const struct snapshot *snapshot, const struct route_result *route,
-                    size_t max, kind_set kinds, const atomic_bool *cancel,
+int passages_choose(const struct snapshot *snapshot,
+                    const struct route_result *route, size_t max,
+                    kind_set kinds, const atomic_bool *cancel,
                     struct passages *ret_passages, struct err *err)
 {
     struct query query = query_of(route);
@@ -268,7 +269,8 @@ int passages_choose(const struct snapshot *snapshot, const struct route_result *
     int code = 0;
     for (size_t i = 0; i < route->count && passages.count < max && !code; i++)
         if (route->hits[i].score >= min)
-            code = choose_one(snapshot, &route->hits[i], choosing, &passages, err);
+            code =
+                choose_one(snapshot, &route->hits[i], choosing, &passages, err);
     analyzer_free(maker);
     query_free(&query);
     if (code)

@@ -28,8 +28,9 @@ struct passages {
  * node, none that says what one before it says, word for word, and none from hits that are far weaker than the strongest.  `kinds`:
  * only from blocks of these; 0: of all.  `cancel` (NULL: never) is polled:
  * ERR_CANCELLED. */
-int passages_choose(const struct snapshot *snapshot, const struct route_result *route,
-                    size_t max, kind_set kinds, const atomic_bool *cancel,
+int passages_choose(const struct snapshot *snapshot,
+                    const struct route_result *route, size_t max,
+                    kind_set kinds, const atomic_bool *cancel,
                     struct passages *ret_passages, struct err *err);
 void passages_free(struct passages *passages);
 

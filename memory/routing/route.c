@@ -69,8 +69,8 @@ static void add_scope(struct routing *routing, const struct view *view,
     uint32_t file = path ? view_file(view, path) : (uint32_t)TREE_NONE;
     if (path && file == TREE_NONE)
         return;
-    routing->scopes[routing->scope_count++] = (struct scope){
-        .view = view, .from = from, .end = end, .file = file};
+    routing->scopes[routing->scope_count++] =
+        (struct scope){.view = view, .from = from, .end = end, .file = file};
 }
 
 static bool is_asked(const struct route_request *request, const char *manual)
@@ -82,8 +82,8 @@ static bool is_asked(const struct route_request *request, const char *manual)
     return !request->manual_count || i < request->manual_count;
 }
 
-static int choose_scopes(struct routing *routing, const struct snapshot *snapshot,
-                         struct err *err)
+static int choose_scopes(struct routing *routing,
+                         const struct snapshot *snapshot, struct err *err)
 {
     const struct route_request *request = routing->request;
     routing->scopes = mem_alloc(snapshot->count * sizeof *routing->scopes);
@@ -230,8 +230,8 @@ struct surroundings {
 };
 
 /* Of a section: what is below its parent; of one at the top: its own. */
-static void add_surroundings(struct surroundings *all,
-                             const struct view *view, uint32_t node)
+static void add_surroundings(struct surroundings *all, const struct view *view,
+                             uint32_t node)
 {
     const struct node *nodes = view->outline->nodes;
     uint32_t parent = nodes[node].parent;
@@ -377,7 +377,7 @@ static bool is_acronym(const struct routing *routing,
     struct analyzer *maker = analyzer_new();
     struct content content;
     analyze(maker, hit->view->outline->nodes[hit->node].title, look_for_word,
-             &acronym);
+            &acronym);
     bool known =
         !content_open(routing->snapshot, hit->view, hit->node, &content, NULL);
     for (uint32_t b = 0; known && b < content.node->block_count; b++)

@@ -66,7 +66,7 @@ struct route_request {
     int mode;            /* enum route_mode */
     kind_set kinds;      /* only nodes that own a block of these, scored by the
                               best of them; 0: all */
-    size_t max;         /* hits wanted */
+    size_t max;          /* hits wanted */
     const float *vector; /* the question in key space; NULL: no model */
     struct hash128 policy; /* of the vectors that it may be compared with */
     bool embeds; /* the vector is of a model made to embed texts: its cosines

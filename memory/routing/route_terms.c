@@ -235,6 +235,6 @@ static double leaf_score(const struct routing *routing,
 void rank_terms(struct routing *routing, struct ranking *ranking)
 {
     static const struct beam_search by_terms = {ROUTE_BY_TERMS, enters,
-                                            branch_score, leaf_score};
+                                                branch_score, leaf_score};
     descend(routing, &by_terms, ranking);
 }

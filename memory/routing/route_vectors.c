@@ -103,8 +103,8 @@ static void rank_by_rows(struct routing *routing, size_t max,
         size_t count = 0;
         if (scope->vectors)
             count = vectors_search(scope->vectors, routing->request->vector,
-                                   scope->from, scope->end, accepts, scope,
-                                   max, hits);
+                                   scope->from, scope->end, accepts, scope, max,
+                                   hits);
         for (size_t i = 0; i < count; i++)
             ranking_add(ranking, s, hits[i].node, (double)hits[i].score);
     }
@@ -155,6 +155,6 @@ static double leaf_score(const struct routing *routing,
 void rank_tree(struct routing *routing, struct ranking *ranking)
 {
     static const struct beam_search by_memories = {ROUTE_BY_TREE, enters,
-                                               branch_score, leaf_score};
+                                                   branch_score, leaf_score};
     descend(routing, &by_memories, ranking);
 }

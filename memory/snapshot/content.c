@@ -153,17 +153,15 @@ int content_open(const struct snapshot *snapshot, const struct view *view,
                     n->source_node, &ret->held, err);
     if (code)
         return code;
-    ret->node =
-        &ret->held->tree->nodes[n->source_node - ret->held->first];
+    ret->node = &ret->held->tree->nodes[n->source_node - ret->held->first];
     if (n->dropped_count)
         ret->node = ret->kept = tree_node_kept(ret->node, n);
     ret->page = &ret->held->tree->page;
     return 0;
 }
 
-uint32_t content_file(const struct content *content,
-                      const struct view *view, uint32_t node,
-                      const struct block *block)
+uint32_t content_file(const struct content *content, const struct view *view,
+                      uint32_t node, const struct block *block)
 {
     uint32_t own = view->outline->nodes[node].source_tree;
     const struct tree *tree = content->held->tree;

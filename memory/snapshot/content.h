@@ -23,9 +23,8 @@ int content_open(const struct snapshot *snapshot, const struct view *view,
 void content_close(struct content *content);
 
 /* The outline's file in which a block of the node stands. */
-uint32_t content_file(const struct content *content,
-                      const struct view *view, uint32_t node,
-                      const struct block *block);
+uint32_t content_file(const struct content *content, const struct view *view,
+                      uint32_t node, const struct block *block);
 
 /* The decoded trees of one library (library.c). */
 struct contents *contents_new(void);

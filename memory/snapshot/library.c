@@ -70,17 +70,19 @@ struct snapshot *library_snapshot(struct library *library)
 /* ---- The next snapshot ---- */
 
 /* `name` (NULL: it is not known) is taken. */
-static void note_damaged(struct snapshot *snapshot, char *name, const struct err *why)
+static void note_damaged(struct snapshot *snapshot, char *name,
+                         const struct err *why)
 {
-    snapshot->damaged = mem_resize(snapshot->damaged, snapshot->damaged_count + 1,
-                                sizeof *snapshot->damaged);
+    snapshot->damaged =
+        mem_resize(snapshot->damaged, snapshot->damaged_count + 1,
+                   sizeof *snapshot->damaged);
     snapshot->damaged[snapshot->damaged_count++] =
         (struct damaged_manual){name, mem_strdup(why->message)};
 }
 
 /* NULL: it is damaged, and the others must not go down with it. */
 static struct view *try_view(struct snapshot *snapshot, struct store_txn *txn,
-                                 struct manual *manual)
+                             struct manual *manual)
 {
     struct view *view = NULL;
     struct err err;
@@ -96,7 +98,7 @@ static struct view *try_view(struct snapshot *snapshot, struct store_txn *txn,
 }
 
 static struct view *same_generation(const struct snapshot *old,
-                                      const struct manual *manual)
+                                    const struct manual *manual)
 {
     for (size_t i = 0; old && i < old->count; i++)
         if (old->views[i]->manual.id == manual->id &&
@@ -109,8 +111,8 @@ static struct view *same_generation(const struct snapshot *old,
 
 /* The old one, or what shares all but the vectors with it; NULL: it is of another
  * generation. */
-static struct view *old_view(const struct snapshot *old,
-                                 struct store_txn *txn, struct manual *manual)
+static struct view *old_view(const struct snapshot *old, struct store_txn *txn,
+                             struct manual *manual)
 {
     struct view *same = same_generation(old, manual);
     if (!same || same->manual.vectors == manual->vectors)
@@ -125,7 +127,7 @@ static struct view *old_view(const struct snapshot *old,
 }
 
 static int fill_snapshot(struct snapshot *snapshot, const struct snapshot *old,
-                      struct store_txn *txn, struct err *err)
+                         struct store_txn *txn, struct err *err)
 {
     struct manual *manuals;
     size_t count;
@@ -290,7 +292,8 @@ struct contents *library_contents(struct library *library)
 
 /* ---- Finding ---- */
 
-const struct view *snapshot_view(const struct snapshot *snapshot, const char *name)
+const struct view *snapshot_view(const struct snapshot *snapshot,
+                                 const char *name)
 {
     for (size_t i = 0; i < snapshot->count; i++)
         if (!strcmp(snapshot->views[i]->manual.name, name))
@@ -299,7 +302,7 @@ const struct view *snapshot_view(const struct snapshot *snapshot, const char *na
 }
 
 const struct damaged_manual *snapshot_damaged(const struct snapshot *snapshot,
-                                           const char *name)
+                                              const char *name)
 {
     for (size_t i = 0; i < snapshot->damaged_count; i++)
         if (!name || !snapshot->damaged[i].name ||
@@ -308,7 +311,8 @@ const struct damaged_manual *snapshot_damaged(const struct snapshot *snapshot,
     return NULL;
 }
 
-int snapshot_check(const struct snapshot *snapshot, const char *name, struct err *err)
+int snapshot_check(const struct snapshot *snapshot, const char *name,
+                   struct err *err)
 {
     const struct damaged_manual *damaged = snapshot_damaged(snapshot, name);
     if (!damaged)
@@ -342,7 +346,7 @@ bool node_parse(const char *name, uint64_t *ret_id)
 }
 
 bool snapshot_find(const struct snapshot *snapshot, uint64_t id,
-                const struct view **ret_view, uint32_t *ret_node)
+                   const struct view **ret_view, uint32_t *ret_node)
 {
     for (size_t i = 0; i < snapshot->count; i++) {
         uint32_t node = view_find(snapshot->views[i], id);

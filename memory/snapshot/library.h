@@ -16,21 +16,21 @@
 /* A manual's generation. */
 struct view {
     struct manual manual;
-    struct tree *outline;          /* files: paths relative to manual.root */
-    struct file *files;            /* [outline->file_count], in the same order:
+    struct tree *outline;        /* files: paths relative to manual.root */
+    struct file *files;          /* [outline->file_count], in the same order:
                                  outline file i is files[i] */
     struct view_id *by_id;       /* [outline->count], by ascending id */
     struct view_anchor *anchors; /* [anchor_count], by hash, then node */
     size_t anchor_count;
     struct view_node *nodes; /* [outline->count] */
-    double mean_words;         /* of sections that own content, entries aside */
+    double mean_words;       /* of sections that own content, entries aside */
     double mean_title_words;
     uint32_t owners;         /* nodes that own content */
     struct vectors *vectors; /* NULL: no memories yet */
     struct view_kinds *kinds;
     struct view *of; /* all but `manual` and `vectors` is of this one,
                                 the same generation; NULL: its own */
-    int references;    /* kept by library.c */
+    int references;  /* kept by library.c */
 };
 
 /* What a search by words reads of every node, close together: the outline's
@@ -108,18 +108,20 @@ bool library_is_settled(struct library *library);
 struct contents *library_contents(struct library *library);
 
 /* NULL: no manual of that name on the snapshot. */
-const struct view *snapshot_view(const struct snapshot *snapshot, const char *name);
+const struct view *snapshot_view(const struct snapshot *snapshot,
+                                 const char *name);
 
 /* Why the one called `name` (NULL: any) is not on the snapshot, though the store has
  * it; NULL: it is, or there is none. */
 const struct damaged_manual *snapshot_damaged(const struct snapshot *snapshot,
-                                           const char *name);
+                                              const char *name);
 
 /* Tells what is not found because of damage from what is not there; to be asked
  * before "nothing" is said.  ERR_STORE, with the manual's name and why, when the
  * one called `name` (NULL: any) is damaged, or the store's pages are (store_check).
  */
-int snapshot_check(const struct snapshot *snapshot, const char *name, struct err *err);
+int snapshot_check(const struct snapshot *snapshot, const char *name,
+                   struct err *err);
 
 /* Node ids as others see them: "n" and the number. */
 void node_name(uint64_t id, char name[24]);
@@ -127,20 +129,18 @@ bool node_parse(const char *name, uint64_t *ret_id);
 
 /* Where an id is now; false: no such node in any current generation. */
 bool snapshot_find(const struct snapshot *snapshot, uint64_t id,
-                const struct view **ret_view, uint32_t *ret_node);
+                   const struct view **ret_view, uint32_t *ret_node);
 
 /* Titles from the top to the node itself; the manual's own root is left out
  * (unless it is the node).  ret: array of [*ret_count] node indices, freed by
  * the caller. */
-uint32_t *view_path(const struct view *view, uint32_t node,
-                      size_t *ret_count);
+uint32_t *view_path(const struct view *view, uint32_t node, size_t *ret_count);
 
 /* Index of the file with this path; TREE_NONE: none. */
 uint32_t view_file(const struct view *view, const char *path);
 
 /* Where a link of `node` leads within the manual: file, anchor resolved
  * against the node's file; TREE_NONE when it leads elsewhere or nowhere. */
-uint32_t view_follow(const struct view *view, uint32_t node,
-                       struct slice url);
+uint32_t view_follow(const struct view *view, uint32_t node, struct slice url);
 
 #endif

@@ -44,8 +44,8 @@ static int by_number(const void *a, const void *b)
 uint32_t view_find(const struct view *view, uint64_t id)
 {
     struct view_id key = {.id = id};
-    const struct view_id *found = bsearch(
-        &key, view->by_id, view->outline->count, sizeof key, by_number);
+    const struct view_id *found =
+        bsearch(&key, view->by_id, view->outline->count, sizeof key, by_number);
     return found ? found->node : (uint32_t)TREE_NONE;
 }
 
@@ -197,8 +197,8 @@ static int open_vectors(struct store_txn *txn, struct view *view,
     uint32_t *node_of = mem_alloc(table.node_count * sizeof *node_of);
     for (uint32_t i = 0; i < table.node_count; i++)
         node_of[i] = view_find(view, table.nodes[i]);
-    code = vectors_open(&table, node_of, view->outline->count,
-                        &view->vectors, err);
+    code = vectors_open(&table, node_of, view->outline->count, &view->vectors,
+                        err);
     free(node_of);
     return code;
 }
@@ -225,7 +225,7 @@ struct view *view_share(struct view *of)
 }
 
 void view_take_vectors(struct store_txn *txn, struct manual *manual,
-                         struct view *view)
+                       struct view *view)
 {
     view->manual = *manual;
     *manual = (struct manual){0};
@@ -234,16 +234,15 @@ void view_take_vectors(struct store_txn *txn, struct manual *manual,
 }
 
 int view_read(struct store_txn *txn, struct manual *manual,
-                struct view **ret_view, struct err *err)
+              struct view **ret_view, struct err *err)
 {
     struct file *files = NULL;
     size_t count = 0;
     struct view *view = mem_alloc(sizeof *view);
     view->manual = *manual;
     *manual = (struct manual){0};
-    int code =
-        store_get_outline(txn, view->manual.id, view->manual.generation,
-                          &view->outline, err);
+    int code = store_get_outline(txn, view->manual.id, view->manual.generation,
+                                 &view->outline, err);
     if (!code)
         code = store_list_files(txn, view->manual.id, &files, &count, err);
     if (!code)
@@ -266,8 +265,7 @@ int view_read(struct store_txn *txn, struct manual *manual,
 
 /* ---- Finding ---- */
 
-uint32_t *view_path(const struct view *view, uint32_t node,
-                      size_t *ret_count)
+uint32_t *view_path(const struct view *view, uint32_t node, size_t *ret_count)
 {
     const struct node *nodes = view->outline->nodes;
     size_t count = 1;
@@ -333,8 +331,7 @@ uint32_t view_file(const struct view *view, const char *path)
     return TREE_NONE;
 }
 
-uint32_t view_follow(const struct view *view, uint32_t node,
-                       struct slice url)
+uint32_t view_follow(const struct view *view, uint32_t node, struct slice url)
 {
     const struct tree *outline = view->outline;
     uint32_t source = outline->nodes[node].source_tree, found = TREE_NONE;

@@ -7,13 +7,13 @@
 /* Takes the manual's record over, also on failure.  Vectors that are damaged
  * are logged and left out. */
 int view_read(struct store_txn *txn, struct manual *manual,
-                struct view **ret_view, struct err *err);
+              struct view **ret_view, struct err *err);
 /* What shares all but its record and vectors with `of`, which must outlive it:
  * they are still to come. */
 struct view *view_share(struct view *of);
 /* Of the same generation, those of a later making.  Takes the record over. */
 void view_take_vectors(struct store_txn *txn, struct manual *manual,
-                         struct view *view);
+                       struct view *view);
 /* Not what it shares. */
 void view_free(struct view *view);
 

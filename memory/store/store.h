@@ -260,7 +260,11 @@ int store_compact(struct store *store, store_progress *progress, void *context,
 /* Work that may not come to its end notes what it makes, in the transaction that
  * puts it into the store: until that is referred to, or of no use any more, it is
  * not collected. */
-enum unfinished_kind { UNFINISHED_TREES, UNFINISHED_SEGMENTS, UNFINISHED_MEMORIES };
+enum unfinished_kind {
+    UNFINISHED_TREES,
+    UNFINISHED_SEGMENTS,
+    UNFINISHED_MEMORIES
+};
 int store_note_made(struct store_txn *txn, uint32_t manual,
                     enum unfinished_kind kind, const struct hash128 *names,
                     size_t count, struct err *err);

@@ -125,8 +125,8 @@ static int gather(struct store_txn *txn, struct references *ret,
         if (!code)
             code = gather_made_of(txn, &refs, &refs.manuals[m], err);
         if (!code)
-            code =
-                unfinished_each(txn, refs.manuals[m].id, -1, add_made, &refs, err);
+            code = unfinished_each(txn, refs.manuals[m].id, -1, add_made, &refs,
+                                   err);
     }
     if (code) {
         references_free(&refs);
@@ -181,10 +181,10 @@ static const struct {
     size_t group;
     bool (*keep)(const struct references *refs, const char *key);
 } collected[] = {
-    {TABLE_FILES, 4, keep_of_manual},   {TABLE_VECTORS, 4, keep_of_manual},
+    {TABLE_FILES, 4, keep_of_manual},      {TABLE_VECTORS, 4, keep_of_manual},
     {TABLE_UNFINISHED, 4, keep_of_manual}, {TABLE_OUTLINES, 12, keep_outline},
-    {TABLE_POSTINGS, 8, keep_postings}, {TABLE_TREES, 16, keep_tree},
-    {TABLE_SEGMENTS, 16, keep_made_of}, {TABLE_MEMORIES, 16, keep_made_of},
+    {TABLE_POSTINGS, 8, keep_postings},    {TABLE_TREES, 16, keep_tree},
+    {TABLE_SEGMENTS, 16, keep_made_of},    {TABLE_MEMORIES, 16, keep_made_of},
 };
 
 enum { COLLECTED = sizeof collected / sizeof collected[0] };

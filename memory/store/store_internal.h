@@ -43,10 +43,10 @@ struct start_page {
 struct store_env {
     MDB_env *mdb;
     MDB_dbi tables[TABLES];
-    int guard;    /* guard_map's */
+    int guard;                 /* guard_map's */
     atomic_bool whole;         /* env_check has found no fault */
     atomic_bool write_trapped; /* a writing transaction could not be ended */
-    size_t users; /* transactions; the store has the lock */
+    size_t users;              /* transactions; the store has the lock */
 };
 
 struct store {
@@ -159,8 +159,8 @@ bool memory_read(struct slice value, float *ret, size_t width);
 
 /* The names that unfinished work on the manual has noted; kind -1: any. */
 int unfinished_each(struct store_txn *txn, uint32_t manual, int kind,
-                 void (*each)(void *context, struct hash128 name),
-                 void *context, struct err *err);
+                    void (*each)(void *context, struct hash128 name),
+                    void *context, struct err *err);
 
 /* store_cursor.c: whether a value of that size can lie in the store's file. */
 bool table_value_is_possible(const struct store_txn *txn, const MDB_val *value);

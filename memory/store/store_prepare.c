@@ -16,7 +16,7 @@
 #include "memory/store/store_internal.h"
 
 enum { FIRST_PAGES = 2, PAGE = 4096, START_HEAD = 16 }; /* LMDB's */
-enum { LOCK_BYTES = 16 << 10 };        /* more than MAX_READERS take */
+enum { LOCK_BYTES = 16 << 10 }; /* more than MAX_READERS take */
 
 int store_reserve_lock(const char *folder, struct err *err)
 {

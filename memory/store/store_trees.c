@@ -19,7 +19,8 @@ enum {
     LEVEL = 3, /* of zstd */
     CUT_FROM = 256 << 10,
     PIECE = 64 << 10,
-    SKIPPED = 0x184D2A50, /* what begins a frame that zstd skips, then u32 size */
+    SKIPPED =
+        0x184D2A50, /* what begins a frame that zstd skips, then u32 size */
     SKIPPED_HEAD = 8,
     HASH = 8
 };
@@ -40,9 +41,9 @@ static int put_frame(ZSTD_CCtx *zstd, struct slice plain, struct buf *ret,
     buf_reserve(ret, ZSTD_compressBound(plain.size));
     ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, LEVEL);
     ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
-    size_t size = ZSTD_compress2(zstd, ret->data + ret->size,
-                                 ret->capacity - ret->size, plain.data,
-                                 plain.size);
+    size_t size =
+        ZSTD_compress2(zstd, ret->data + ret->size, ret->capacity - ret->size,
+                       plain.data, plain.size);
     if (ZSTD_isError(size))
         return err_set(err, ERR_INTERNAL, "zstd: %s", ZSTD_getErrorName(size));
     ret->size += size;
@@ -60,8 +61,8 @@ static int pack_pieces(ZSTD_CCtx *zstd, const struct buf *plain,
                        struct buf *ret, struct err *err)
 {
     struct buf line_reader = {0}, index = {0};
-    int code = put_frame(zstd, (struct slice){plain->data, cuts[0].at}, &line_reader,
-                         err);
+    int code = put_frame(zstd, (struct slice){plain->data, cuts[0].at},
+                         &line_reader, err);
     buf_put_varint(&index, count);
     buf_put_varint(&index, line_reader.size);
     for (size_t i = 0; i < count && !code; i++) {
@@ -197,11 +198,12 @@ static bool open_index(struct slice packed, struct reader *ret_index,
     size -= HASH;
     *ret_index = reader_of(index, size);
     *ret_line_reader = (struct slice){index + size + HASH,
-                                 packed.size - SKIPPED_HEAD - size - HASH};
+                                      packed.size - SKIPPED_HEAD - size - HASH};
     return take_number(index + size, HASH) == hash_bytes64(index, size);
 }
 
-static bool take_frame(struct slice *line_reader, uint64_t size, struct slice *ret)
+static bool take_frame(struct slice *line_reader, uint64_t size,
+                       struct slice *ret)
 {
     if (size > line_reader->size)
         return false;
@@ -310,8 +312,7 @@ int store_get_tree_part(struct store_txn *txn, struct hash128 name,
     unsigned char key[16];
     struct slice packed;
     struct piece piece = {0};
-    int code =
-        get_record(txn, TABLE_TREES, tree_key(key, name), &packed, err);
+    int code = get_record(txn, TABLE_TREES, tree_key(key, name), &packed, err);
     if (code)
         return code;
     *ret_first = 0;

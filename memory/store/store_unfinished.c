@@ -11,7 +11,8 @@
 
 enum { NAME = 16, GROUP = 5 };
 
-static void put_group(char key[GROUP], uint32_t manual, enum unfinished_kind kind)
+static void put_group(char key[GROUP], uint32_t manual,
+                      enum unfinished_kind kind)
 {
     key_u32(key, manual);
     key[4] = (char)kind;
@@ -52,8 +53,8 @@ int store_forget_made(struct store_txn *txn, uint32_t manual,
 }
 
 int unfinished_each(struct store_txn *txn, uint32_t manual, int kind,
-                 void (*each)(void *context, struct hash128 name),
-                 void *context, struct err *err)
+                    void (*each)(void *context, struct hash128 name),
+                    void *context, struct err *err)
 {
     char bytes[GROUP];
     struct slice group = {bytes, kind < 0 ? 4 : GROUP}, key, value;
@@ -94,8 +95,9 @@ static void sift(void *context, struct hash128 name)
     sieve->kept[sieve->kept_count++] = name;
 }
 
-static int rewrite(struct store *store, uint32_t manual, enum unfinished_kind kind,
-                   const struct sieve *sieve, struct err *err)
+static int rewrite(struct store *store, uint32_t manual,
+                   enum unfinished_kind kind, const struct sieve *sieve,
+                   struct err *err)
 {
     struct store_txn *txn;
     int code = store_write(store, &txn, err);

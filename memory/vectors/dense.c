@@ -12,7 +12,7 @@
 enum {
     CANDIDATES_A_NODE = 3, /* rows for each node wanted */
     SCAN_COST = 8,         /* of a row itself, to one of the index */
-    MIN_ADDED = 1000,    /* rows, until an index is too old */
+    MIN_ADDED = 1000,      /* rows, until an index is too old */
     ADDED_SHARE = 16,      /* or this part of it */
     GONE_SHARE = 4
 };
@@ -53,8 +53,7 @@ struct dense {
 static const struct vectors *vectors_with(const struct view *view,
                                           struct hash128 policy)
 {
-    return view->vectors &&
-                   hash_equal(vectors_policy(view->vectors), policy)
+    return view->vectors && hash_equal(vectors_policy(view->vectors), policy)
                ? view->vectors
                : NULL;
 }
@@ -133,8 +132,7 @@ int dense_index_make(struct view *const *views, size_t count,
         width = vectors_width(vectors);
         take_rows(index, vectors, rows);
     }
-    int code =
-        ivf_make(rows, index->count, width, cancel, &index->ivf, err);
+    int code = ivf_make(rows, index->count, width, cancel, &index->ivf, err);
     free(rows);
     if (code)
         dense_index_unref(index);
@@ -220,8 +218,8 @@ static void find_places(struct dense *dense)
     free(filling.next);
 }
 
-struct dense *dense_new(struct dense_index *index,
-                        struct view *const *views, size_t count)
+struct dense *dense_new(struct dense_index *index, struct view *const *views,
+                        size_t count)
 {
     struct dense *dense = mem_alloc(sizeof *dense);
     dense->views = views;
@@ -251,8 +249,7 @@ bool dense_is_due(const struct dense *dense)
     if (dense->rows < dense_min_rows)
         return false;
     return !dense->index ||
-           dense->added_count >
-               MIN_ADDED + dense->index->count / ADDED_SHARE ||
+           dense->added_count > MIN_ADDED + dense->index->count / ADDED_SHARE ||
            dense->gone > dense->index->count / GONE_SHARE;
 }
 
@@ -403,8 +400,8 @@ bool dense_search(const struct dense *dense, const struct dense_query *query,
     if (max > dense->index->count)
         max = dense->index->count;
     struct near_row *rows = mem_alloc(max * sizeof *rows);
-    size_t found = ivf_search(dense->index->ivf, query->vector,
-                                  trace.probes, max, rows, &trace.seen);
+    size_t found = ivf_search(dense->index->ivf, query->vector, trace.probes,
+                              max, rows, &trace.seen);
     for (size_t i = 0; i < found; i++)
         add_candidate(&search, rows[i].row);
     add_added(&search);

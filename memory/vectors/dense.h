@@ -32,8 +32,8 @@ extern const size_t dense_min_rows;
 
 /* What a snapshot has; immutable.  `volumes` must outlive it.  `index` (NULL: none
  * yet) is kept. */
-struct dense *dense_new(struct dense_index *index,
-                        struct view *const *views, size_t count);
+struct dense *dense_new(struct dense_index *index, struct view *const *views,
+                        size_t count);
 void dense_free(struct dense *dense); /* NULL: ok */
 
 /* An index is worth making: there is none, or it is too old. */

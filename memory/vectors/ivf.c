@@ -161,25 +161,23 @@ static inline void keep(struct best *best, uint32_t row, float score)
 
 /* Scores the coded rows [from, end); those kept are named by `names` (NULL: by
  * their index). */
-static void keep_scored(const struct ivf *ivf,
-                        const struct codes *codes, const uint32_t *names,
-                        uint32_t from, uint32_t end, const struct query *query,
-                        struct best *best)
+static void keep_scored(const struct ivf *ivf, const struct codes *codes,
+                        const uint32_t *names, uint32_t from, uint32_t end,
+                        const struct query *query, struct best *best)
 {
     int32_t products[CHUNK];
     for (uint32_t at = from; at < end; at += CHUNK) {
         uint32_t count = end - at < CHUNK ? end - at : CHUNK;
-        ivf->dots->bytes(query->values, codes->values + at * ivf->width,
-                             count, ivf->width, products);
+        ivf->dots->bytes(query->values, codes->values + at * ivf->width, count,
+                         ivf->width, products);
         for (uint32_t i = 0; i < count; i++)
             keep(best, names ? names[at + i] : at + i,
                  score_of(query, products[i], codes->scales[at + i]));
     }
 }
 
-size_t ivf_search(const struct ivf *ivf, const float *query,
-                      uint32_t probes, size_t max, struct near_row *ret,
-                      size_t *ret_seen)
+size_t ivf_search(const struct ivf *ivf, const float *query, uint32_t probes,
+                  size_t max, struct near_row *ret, size_t *ret_seen)
 {
     struct best best = {.items = ret, .max = max};
     size_t seen = 0;
@@ -190,13 +188,11 @@ size_t ivf_search(const struct ivf *ivf, const float *query,
                          .max = probes};
     set_query(&coded, query, ivf->width);
     if (max && probes)
-        keep_scored(ivf, &ivf->centres, NULL, 0, ivf->lists, &coded,
-                    &lists);
+        keep_scored(ivf, &ivf->centres, NULL, 0, ivf->lists, &coded, &lists);
     for (size_t i = 0; i < lists.count; i++) {
         uint32_t list = lists.items[i].row;
-        keep_scored(ivf, &ivf->codes, ivf->rows,
-                    ivf->first[list], ivf->first[list + 1], &coded,
-                    &best);
+        keep_scored(ivf, &ivf->codes, ivf->rows, ivf->first[list],
+                    ivf->first[list + 1], &coded, &best);
         seen += ivf->first[list + 1] - ivf->first[list];
     }
     free(lists.items);
@@ -256,8 +252,8 @@ static void score_lists(struct build *build, const float *vector)
 {
     const struct ivf *ivf = build->ivf;
     set_query(&build->query, vector, ivf->width);
-    ivf->dots->bytes(build->query.values, ivf->centres.values,
-                         ivf->lists, ivf->width, build->products);
+    ivf->dots->bytes(build->query.values, ivf->centres.values, ivf->lists,
+                     ivf->width, build->products);
 }
 
 static uint32_t ivf_list(struct build *build, const float *vector)
@@ -321,8 +317,7 @@ static void encode_centres(struct build *build)
 {
     size_t width = build->ivf->width;
     for (uint32_t l = 0; l < build->ivf->lists; l++)
-        encode(build->centres + l * width, width, &build->ivf->centres,
-               l);
+        encode(build->centres + l * width, width, &build->ivf->centres, l);
 }
 
 /* Spherical k-means. */
@@ -366,8 +361,7 @@ static void make_query(struct build *build, float *ret)
     size_t width = build->ivf->width;
     memset(ret, 0, width * sizeof *ret);
     for (int m = 0; m < MIXED; m++) {
-        const float *row =
-            build->rows[random_below(build, build->ivf->count)];
+        const float *row = build->rows[random_below(build, build->ivf->count)];
         for (size_t i = 0; i < width; i++)
             ret[i] += row[i];
     }
@@ -393,8 +387,8 @@ static void try_query(struct build *build, const float *vector,
     struct near_row found[NEIGHBOURS + 1];
     struct best best = {.items = found, .max = NEIGHBOURS + (itself ? 1 : 0)};
     score_lists(build, vector);
-    keep_scored(ivf, &ivf->codes, ivf->rows, 0, ivf->count,
-                &build->query, &best);
+    keep_scored(ivf, &ivf->codes, ivf->rows, 0, ivf->count, &build->query,
+                &best);
     for (size_t i = 0; i < best.count; i++)
         if (!itself || found[i].row != *itself)
             counts[rank_of(build, build->lists[found[i].row])]++;
@@ -444,8 +438,7 @@ static bool make(struct build *build)
     size_t width = ivf->width;
     ivf->centres = codes_of(ivf->lists, width);
     ivf->codes = codes_of(ivf->count, width);
-    ivf->first =
-        mem_alloc(((size_t)ivf->lists + 1) * sizeof *ivf->first);
+    ivf->first = mem_alloc(((size_t)ivf->lists + 1) * sizeof *ivf->first);
     ivf->rows = mem_alloc(ivf->count * sizeof *ivf->rows);
     build->centres = mem_alloc(ivf->lists * width * sizeof(float));
     build->lists = mem_alloc(ivf->count * sizeof *build->lists);
@@ -472,16 +465,15 @@ static uint32_t lists_for(uint32_t count)
 }
 
 int ivf_make(const float *const *rows, uint32_t count, size_t width,
-                 const atomic_bool *cancel, struct ivf **ret,
-                 struct err *err)
+             const atomic_bool *cancel, struct ivf **ret, struct err *err)
 {
     struct ivf *ivf = mem_alloc(sizeof *ivf);
     struct build build = {
         .ivf = ivf, .rows = rows, .cancel = cancel, .random = count};
     *ivf = (struct ivf){.dots = dots_best(),
-                                .width = width,
-                                .count = count,
-                                .lists = lists_for(count)};
+                        .width = width,
+                        .count = count,
+                        .lists = lists_for(count)};
     if (count && !make(&build)) {
         ivf_free(ivf);
         return err_set(err, ERR_CANCELLED, "cancelled");

@@ -28,8 +28,7 @@ extern const double ivf_recall;
 /* `rows` [count] point to unit vectors [width]; they are not kept.  The same
  * rows make the same index.  ERR_CANCELLED. */
 int ivf_make(const float *const *rows, uint32_t count, size_t width,
-                 const atomic_bool *cancel, struct ivf **ret,
-                 struct err *err);
+             const atomic_bool *cancel, struct ivf **ret, struct err *err);
 void ivf_free(struct ivf *ivf); /* NULL: ok */
 
 uint32_t ivf_lists(const struct ivf *ivf);
@@ -44,8 +43,7 @@ struct near_row {
 
 /* The `most` best rows of the `probes` nearest lists, in no order; ret [most].
  * Returns how many; *ret_seen (NULL: ok): the rows looked at. */
-size_t ivf_search(const struct ivf *ivf, const float *query,
-                      uint32_t probes, size_t max, struct near_row *ret,
-                      size_t *ret_seen);
+size_t ivf_search(const struct ivf *ivf, const float *query, uint32_t probes,
+                  size_t max, struct near_row *ret, size_t *ret_seen);
 
 #endif

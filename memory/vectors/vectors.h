@@ -26,7 +26,7 @@ struct vector_table {
     uint64_t segments, tokens; /* totals, for reports */
     uint32_t node_count;
     uint64_t *nodes; /* [node_count] ids */
-    float *subtrees;   /* [node_count, width] M_v, unit */
+    float *subtrees; /* [node_count, width] M_v, unit */
     uint32_t row_count;
     uint32_t *row_nodes; /* [row_count] index into nodes, ascending */
     float *keys;         /* [row_count, width] unit; NULL: see row_names */
@@ -68,9 +68,8 @@ int vectors_heads(struct store_txn *txn, uint32_t manual,
                   struct vector_table *ret_base, struct vector_table *ret_delta,
                   struct err *err);
 /* The one that says which generation they are of. */
-static inline const struct vector_table *
-vectors_newest(const struct vector_table *base,
-               const struct vector_table *delta)
+static inline const struct vector_table *vectors_newest(
+    const struct vector_table *base, const struct vector_table *delta)
 {
     return delta->width ? delta : base;
 }

@@ -70,16 +70,16 @@ static void join_names(struct source sources[2], struct vector_table *ret)
 {
     const struct vector_table *a = sources[0].table, *b = sources[1].table;
     uint32_t i = 0, k = 0;
-    ret->names = mem_alloc(((size_t)a->name_count + b->name_count) *
-                           sizeof *ret->names);
+    ret->names =
+        mem_alloc(((size_t)a->name_count + b->name_count) * sizeof *ret->names);
     for (int s = 0; s < 2; s++)
         sources[s].name_of = mem_alloc(sources[s].table->name_count *
                                        sizeof *sources[s].name_of);
     while (i < a->name_count || k < b->name_count) {
-        int order = i == a->name_count   ? 1
-                    : k == b->name_count ? -1
-                                         : hash_compare(&a->names[i],
-                                                        &b->names[k]);
+        int order = i == a->name_count ? 1
+                    : k == b->name_count
+                        ? -1
+                        : hash_compare(&a->names[i], &b->names[k]);
         ret->names[ret->name_count] = order <= 0 ? a->names[i] : b->names[k];
         if (order <= 0)
             sources[0].name_of[i++] = ret->name_count;
@@ -177,10 +177,10 @@ static int take(const struct encoded *encoded,
         return code;
     if (encoded->delta.size)
         code = decode(encoded->delta, &delta, err);
-    if (!code && (base.base ||
-                  (encoded->delta.size &&
-                   (!delta.base ||
-                    delta.base != vector_table_hash(encoded->base))))) {
+    if (!code &&
+        (base.base ||
+         (encoded->delta.size &&
+          (!delta.base || delta.base != vector_table_hash(encoded->base))))) {
         vector_table_free(&delta);
         code = err_set(err, ERR_FORMAT, "vectors that are not of their base");
     }

@@ -201,8 +201,8 @@ static int begin(const struct hmt *hmt, struct session *session,
 {
     int code = session_soft_prefix(session, recalled, err);
     if (!code)
-        code = session_prefill(session, hmt->tail, hmt->tail_count, cancel, NULL,
-                            err);
+        code = session_prefill(session, hmt->tail, hmt->tail_count, cancel,
+                               NULL, err);
     return code;
 }
 

@@ -24,11 +24,11 @@
 enum pooling_kind { POOLING_LAST, POOLING_MEAN, POOLING_FIRST };
 
 struct pooling {
-    bool only;   /* the folder is made for embedding: nothing is written */
-    int kind;    /* enum pooling_kind */
-    bool unit;   /* the vector has length 1 */
+    bool only;  /* the folder is made for embedding: nothing is written */
+    int kind;   /* enum pooling_kind */
+    bool unit;  /* the vector has length 1 */
     size_t max; /* tokens; 0: as many as the model takes */
-    bool lower;  /* texts in lower case, which is the tokenizer's to do */
+    bool lower; /* texts in lower case, which is the tokenizer's to do */
     char *query, *passage; /* before each; NULL: nothing */
 };
 

@@ -239,7 +239,7 @@ int forward_multiply(struct model *m, float *out, const float *in,
     if (!linear->bias)
         return m->kernels->matmul(&m->run, out, in, linear->weight, rows, add);
     return m->kernels->matmul_bias(&m->run, out, in, linear->weight,
-                                    linear->bias, rows, add);
+                                   linear->bias, rows, add);
 }
 
 /* What a layer's part reads: x, or its norm. */
@@ -298,9 +298,9 @@ static int attend_part(struct model *m, const struct cache *cache,
     float *out = w->mixed + row * wide;
     const float *q = w->q + row * wide;
     if (c->architecture->encoder)
-        return m->kernels->attention_bidirectional(&m->run, out, q, w->k + row * narrow,
-                                         w->v + row * narrow, rows, rows,
-                                         c->heads, c->key_heads, c->head);
+        return m->kernels->attention_bidirectional(
+            &m->run, out, q, w->k + row * narrow, w->v + row * narrow, rows,
+            rows, c->heads, c->key_heads, c->head);
     struct kernel_pages pages = {.keys = w->tables,
                                  .values = w->tables + 1,
                                  .key_at = row * narrow,
@@ -563,7 +563,7 @@ int forward_logits(struct model *m, size_t from, size_t rows, struct err *err)
         code = last_norm(m, from, rows, &states);
     if (!code)
         code = m->kernels->matmul(&m->run, w->logits, states, m->weights.head,
-                                   rows, false);
+                                  rows, false);
     int ended = m->kernels->graph_end(&m->run);
     return forward_error(code ? code : ended, err);
 }

@@ -23,8 +23,7 @@ static double next_unit(uint64_t *state)
 
 double sample_logprob(const struct kernel_top_k *top_k, float logit)
 {
-    return (double)logit - (double)top_k->logit[0] -
-           log((double)top_k->sum);
+    return (double)logit - (double)top_k->logit[0] - log((double)top_k->sum);
 }
 
 /* ---- The sampler ---- */
@@ -113,8 +112,8 @@ float sampler_beta(const struct sampler *s)
 
 struct ranking {
     const struct kernel_top_k *list; /* NULL: the heap's */
-    bool short_of;                       /* one beyond the list was asked for */
-    bool any_order;         /* of those beyond as many as a list has */
+    bool short_of;                   /* one beyond the list was asked for */
+    bool any_order;                  /* of those beyond as many as a list has */
     struct candidate *heap; /* [all]; those taken lie behind the others */
     size_t all, left;
     float top; /* the first one's score */
@@ -225,7 +224,7 @@ static size_t filter(const struct sampling *how, struct ranking *r,
     size_t limit = how->top_k ? how->top_k : SIZE_MAX, count = 0;
     if (has_cut(how))
         max = how->top_p *
-               (how->top_k ? weigh_first(r, how->top_k) : weigh_all(r));
+              (how->top_k ? weigh_first(r, how->top_k) : weigh_all(r));
     for (*ret_sum = 0; count < limit && !(*ret_sum >= max); count++) {
         weight = weigh(r, count);
         if (!(weight > 0) || (count && weight < how->min_p))
@@ -273,8 +272,7 @@ static int32_t first_allowed(const struct token_filter *only,
     return SAMPLER_ALL;
 }
 
-int32_t sampler_choose_top_k(struct sampler *s,
-                                 const struct kernel_top_k *list)
+int32_t sampler_choose_top_k(struct sampler *s, const struct kernel_top_k *list)
 {
     struct ranking ranking = {
         .list = list, .top = list->logit[0], .temperature = s->how.temperature};

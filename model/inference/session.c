@@ -381,8 +381,8 @@ static int read_up_to(struct session *s, size_t from, size_t length,
 }
 
 int session_prefill(struct session *s, const int32_t *ids, size_t count,
-                 const struct cancel *cancel, float *ret_logits,
-                 struct err *err)
+                    const struct cancel *cancel, float *ret_logits,
+                    struct err *err)
 {
     size_t before = s->length, kept = s->kept;
     int code = check(s, ids, count, err);
@@ -456,7 +456,8 @@ static int keep_all_logits(struct session *const *sessions,
 }
 
 int session_decode_batch(struct session *const *sessions, const int32_t *ids,
-                 size_t count, const struct cancel *cancel, struct err *err)
+                         size_t count, const struct cancel *cancel,
+                         struct err *err)
 {
     struct forward_part parts[SESSIONS_MAX];
     size_t rows = 0;
@@ -509,11 +510,10 @@ static int fetch_logits(struct session *s, struct err *err)
 static int fetch_top_k(struct session *s, struct err *err)
 {
     struct model *m = s->model;
-    int code = s->listed
-                   ? 0
-                   : m->kernels->top_k(&m->run, &s->top_k, s->logits,
-                                           m->config.vocabulary,
-                                           sampler_beta(&s->sampler));
+    int code = s->listed ? 0
+                         : m->kernels->top_k(&m->run, &s->top_k, s->logits,
+                                             m->config.vocabulary,
+                                             sampler_beta(&s->sampler));
     s->listed = !code;
     return forward_error(code, err);
 }
@@ -599,8 +599,9 @@ int session_generate(struct session *s, const struct generate_options *options,
         code = session_choose(s, &id, &logprob, err);
         if (code || id < 0)
             break;
-        if (options->eos_ids ? is_among(options->eos_ids, options->eos_count, id)
-                           : model_is_eos(s->model, id))
+        if (options->eos_ids
+                ? is_among(options->eos_ids, options->eos_count, id)
+                : model_is_eos(s->model, id))
             break;
         ++*ret_count;
         if (!token(context, id, logprob) ||

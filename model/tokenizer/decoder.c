@@ -67,8 +67,7 @@ int decoder_seal(struct decoder *d, const struct vocabulary *v, struct err *err)
     d->from = mem_alloc((v->count + 1) * sizeof *d->from);
     buf_put(&d->texts, "", 0);
     for (size_t i = 0; i < v->count; i++) {
-        size_t max =
-            vocabulary_bytes(v, (int32_t)i).size * DECODER_MAX_BY + 1;
+        size_t max = vocabulary_bytes(v, (int32_t)i).size * DECODER_MAX_BY + 1;
         if (max > MAX_TEXTS - d->texts.size)
             return err_set(err, ERR_LIMIT, "the vocabulary has too much text");
         d->from[i] = (uint32_t)d->texts.size;

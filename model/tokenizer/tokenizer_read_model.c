@@ -153,8 +153,7 @@ static int take_wordpiece(struct tokenizer *t, const cJSON *model,
             json_get_text(model, "continuing_subword_prefix", "##"), err);
     if (!code)
         code = add_tokens(t, member_find(model, "vocab"), err);
-    t->wordpiece =
-        (struct wordpiece){.vocabulary = &t->vocabulary, .max = max};
+    t->wordpiece = (struct wordpiece){.vocabulary = &t->vocabulary, .max = max};
     if (!code)
         t->wordpiece.unknown =
             unknown_of(t, json_get_text(model, "unk_token", "[UNK]"));

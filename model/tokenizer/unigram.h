@@ -8,7 +8,7 @@
 struct unigram {
     const struct vocabulary *vocabulary;
     double *scores; /* [count of ids]: logarithms; NaN: no token */
-    double min;   /* of them */
+    double min;     /* of them */
     int32_t unknown;
     bool fall_back; /* an unknown character is its bytes' tokens */
     struct trie_node *nodes;

@@ -24,12 +24,15 @@
     .landmark = "lmk_embed", .calibrate = "self_attn.lmk_q_proj",              \
     .calibrate_norm = "self_attn.lmk_q_norm", .shared_query = "self_attn.q_c"
 
-static const struct tensor_names
-    llama_names = {DECODER_NAMES, NORMS_BEFORE},
-    qwen3_names = {DECODER_NAMES, NORMS_BEFORE, HEAD_NORMS},
-    olmo_names = {DECODER_NAMES, NORMS_AFTER, HEAD_NORMS},
-    olmo_hils_names = {DECODER_NAMES, HILS_NAMES, NORMS_AFTER, HEAD_NORMS},
-    qwen_hils_names = {DECODER_NAMES, HILS_NAMES, NORMS_BEFORE, HEAD_NORMS};
+static const struct tensor_names llama_names = {DECODER_NAMES, NORMS_BEFORE},
+                                 qwen3_names = {DECODER_NAMES, NORMS_BEFORE,
+                                                HEAD_NORMS},
+                                 olmo_names = {DECODER_NAMES, NORMS_AFTER,
+                                               HEAD_NORMS},
+                                 olmo_hils_names = {DECODER_NAMES, HILS_NAMES,
+                                                    NORMS_AFTER, HEAD_NORMS},
+                                 qwen_hils_names = {DECODER_NAMES, HILS_NAMES,
+                                                    NORMS_BEFORE, HEAD_NORMS};
 
 static const struct tensor_names bert_names = {
     .prefixes = {"bert.", "roberta."},

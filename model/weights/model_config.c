@@ -322,7 +322,7 @@ static int take_stop(struct model_config *c, const cJSON *id, struct err *err)
 
 /* One id or a list of them. */
 static int take_eos_ids(struct model_config *c, const cJSON *root,
-                      struct err *err)
+                        struct err *err)
 {
     const cJSON *ids = member_find(root, "eos_token_id"), *id;
     int code = 0;

@@ -23,7 +23,8 @@ struct answering {
     size_t passage_tokens; /* most in one of them, with its title */
     double threshold;      /* least mean logarithm of the chances of an answer's
                          tokens; -INFINITY: none, above 0: no answer will do */
-    bool copies; /* its answers about passages are spans of the passages, copied and cited, or
+    bool
+        copies; /* its answers about passages are spans of the passages, copied and cited, or
                     say that there is none: nothing else may be written */
 };
 
@@ -35,14 +36,14 @@ struct model_config {
     size_t layers;
     size_t memory_layers; /* the first so many make the vectors of texts, those
                              after them only write */
-    size_t heads;     /* Hq, a multiple of key_heads */
-    size_t key_heads; /* Hkv */
-    size_t head;      /* d, even where positions are rotary */
-    size_t context;   /* positions it was trained for; of an open model with
+    size_t heads;         /* Hq, a multiple of key_heads */
+    size_t key_heads;     /* Hkv */
+    size_t head;          /* d, even where positions are rotary */
+    size_t context;       /* positions it was trained for; of an open model with
                          STAR attention those of tokens alone */
-    size_t max;      /* positions it is given: no more than `context` */
-    size_t first;     /* learned positions: the row of the first one */
-    size_t types;     /* of tokens, where they have an embedding; all are 0 */
+    size_t max;           /* positions it is given: no more than `context` */
+    size_t first;         /* learned positions: the row of the first one */
+    size_t types; /* of tokens, where they have an embedding; all are 0 */
     float eps;
     struct rotary rotary[2]; /* config_rotary says of which layers */
     bool bias, inner_bias;   /* of all products of attention; of the others */

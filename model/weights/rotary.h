@@ -24,7 +24,7 @@ struct rotary {
                          beta_slow and beta_fast */
     bool truncate;    /* yarn: the pairs between which it ramps are whole */
     double attention; /* yarn: cosines and sines are times this */
-    double min;     /* a pair that turns more slowly does not turn at all,
+    double min;       /* a pair that turns more slowly does not turn at all,
                          unless it is the first (HoPE, arXiv 2410.21216) */
 };
 

@@ -45,24 +45,25 @@ static struct linear linear(struct loader *loader, struct part_name name,
                             size_t rows, size_t columns, bool biased)
 {
     struct part_name bias = name;
-    struct linear l = {
-        .weight =
-            loader_matrix(loader, part_name_end(&name, ".weight"), rows, columns)};
+    struct linear l = {.weight = loader_matrix(loader,
+                                               part_name_end(&name, ".weight"),
+                                               rows, columns)};
     if (biased)
         l.bias = loader_vector(loader, part_name_end(&bias, ".bias"), rows, 0);
     return l;
 }
 
 /* TensorFlow's names of a LayerNorm are in files that came from there. */
-static struct norm norm(struct loader *loader, struct part_name name, size_t width,
-                        bool biased)
+static struct norm norm(struct loader *loader, struct part_name name,
+                        size_t width, bool biased)
 {
     struct part_name bias = name, gamma = name;
-    bool old = biased &&
-               weight_files_find(loader->files, part_name_end(&gamma, ".gamma"));
-    struct norm n = {
-        .weight = loader_vector(
-            loader, part_name_end(&name, old ? ".gamma" : ".weight"), width, 0)};
+    bool old = biased && weight_files_find(loader->files,
+                                           part_name_end(&gamma, ".gamma"));
+    struct norm n = {.weight = loader_vector(
+                         loader,
+                         part_name_end(&name, old ? ".gamma" : ".weight"),
+                         width, 0)};
     if (biased)
         n.bias = loader_vector(
             loader, part_name_end(&bias, old ? ".beta" : ".bias"), width, 0);
@@ -70,14 +71,15 @@ static struct norm norm(struct loader *loader, struct part_name name, size_t wid
 }
 
 static void loader_layer(struct loader *loader, const struct model_config *c,
-                       size_t i, struct layer_weights *l)
+                         size_t i, struct layer_weights *l)
 {
     const struct tensor_names *names = c->architecture->names;
     size_t q = c->heads * c->head, kv = c->key_heads * c->head;
     bool layer_norm = c->architecture->norm == NORM_LAYER;
     bool whole = c->architecture->head_norm == HEAD_NORM_WHOLE;
 #define NAME(part) part_name_in_layer(loader, names, i, names->part)
-    l->attention_norm = norm(loader, NAME(attention_norm), c->width, layer_norm);
+    l->attention_norm =
+        norm(loader, NAME(attention_norm), c->width, layer_norm);
     l->q = linear(loader, NAME(q), q, c->width, c->qkv_bias);
     l->k = linear(loader, NAME(k), kv, c->width, c->qkv_bias);
     l->v = linear(loader, NAME(v), kv, c->width, c->qkv_bias);
@@ -113,8 +115,8 @@ static struct kernel_weight *positions(struct loader *loader,
     struct kernel_weight *weight = NULL;
     const struct tensor *table =
         loader_ask(loader, part_name_end(&name, ".weight"), rows, c->width);
-    float *types =
-        loader_host(loader, part_name_end(&type, ".weight"), c->types, c->width);
+    float *types = loader_host(loader, part_name_end(&type, ".weight"),
+                               c->types, c->width);
     float *sums = NULL;
     if (types && table && !loader->code) {
         sums = weight_files_keep(loader->files, table);
@@ -123,7 +125,7 @@ static struct kernel_weight *positions(struct loader *loader,
         int code = KERNEL_NO_MEMORY;
         if (sums)
             code = loader->kernels->weight(loader->run, sums, KERNEL_F32, rows,
-                                         c->width, &weight);
+                                           c->width, &weight);
         if (code)
             loader_fail(loader, code, name.text);
     }
@@ -132,8 +134,9 @@ static struct kernel_weight *positions(struct loader *loader,
 }
 
 /* False: the model has none. */
-static bool loader_projections(struct loader *loader, const char *wq, const char *wk,
-                             size_t width, struct projections *p)
+static bool loader_projections(struct loader *loader, const char *wq,
+                               const char *wk, size_t width,
+                               struct projections *p)
 {
     const struct named *q = weight_files_find(loader->files, wq),
                        *k = weight_files_find(loader->files, wk);
@@ -155,20 +158,22 @@ static struct kernel_weight *id_rows(struct loader *loader,
     size_t rows = c->vocabulary;
     if (c->architecture->hils)
         rows = hils_rows(loader, c, name);
-    const struct tensor *tensor = loader_ask_matrix(loader, name, rows, c->width);
+    const struct tensor *tensor =
+        loader_ask_matrix(loader, name, rows, c->width);
     if (!tensor)
         return NULL;
     *ret_data = loader_data(loader, tensor);
     return loader_weight(loader, *ret_data, name, all ? rows : c->vocabulary,
-                       c->width);
+                         c->width);
 }
 
 /* The embedding and the head.  Logits are of ids alone: a head that is the
  * embedding leaves its further rows out. */
 static void loader_ids(struct loader *loader, const struct model_config *c,
-                     struct model_weights *w)
+                       struct model_weights *w)
 {
-    struct part_name part = part_name(loader, c->architecture->names->embedding);
+    struct part_name part =
+        part_name(loader, c->architecture->names->embedding);
     const char *name = part_name_end(&part, ".weight");
     struct matrix_data data = {0};
     w->embedding = id_rows(loader, c, name, true, &data);
@@ -183,7 +188,7 @@ static void loader_ids(struct loader *loader, const struct model_config *c,
 }
 
 static void loader_all(struct loader *loader, const struct model_config *c,
-                     struct model_weights *w)
+                       struct model_weights *w)
 {
     const struct tensor_names *names = c->architecture->names;
     bool layer_norm = c->architecture->norm == NORM_LAYER;
@@ -191,8 +196,9 @@ static void loader_all(struct loader *loader, const struct model_config *c,
     if (names->positions)
         w->positions = positions(loader, c);
     if (names->embedding_norm)
-        w->embedding_norm = norm(loader, part_name(loader, names->embedding_norm),
-                                 c->width, layer_norm);
+        w->embedding_norm =
+            norm(loader, part_name(loader, names->embedding_norm), c->width,
+                 layer_norm);
     if (c->attention.kind == ATTENTION_STAR)
         loader_star(loader, c, w);
     if (c->attention.kind == ATTENTION_HICI)
@@ -211,9 +217,9 @@ static void loader_all(struct loader *loader, const struct model_config *c,
         w->host_mem0 = loader_host(loader, "lectern.mem0", c->width, 0);
     }
     w->recalls = loader_projections(loader, "lectern.recall.wq",
-                                  "lectern.recall.wk", c->width, &w->recall);
+                                    "lectern.recall.wk", c->width, &w->recall);
     w->pools = loader_projections(loader, "lectern.pool.wq", "lectern.pool.wk",
-                                c->width, &w->pool);
+                                  c->width, &w->pool);
 }
 
 static void describe(struct model_weights *w, const struct loader *loader,

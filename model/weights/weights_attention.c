@@ -22,7 +22,7 @@ size_t hils_rows(const struct loader *loader, const struct model_config *c,
 }
 
 float *loader_landmark(struct loader *loader, const struct model_config *c,
-                     const char *embedding)
+                       const char *embedding)
 {
     struct part_name name = part_name(loader, c->architecture->names->landmark);
     if (c->attention.hils.landmark_apart)
@@ -41,8 +41,8 @@ float *loader_landmark(struct loader *loader, const struct model_config *c,
     return row;
 }
 
-void loader_hils(struct loader *loader, const struct model_config *c, size_t layer,
-               struct hils_weights *ret)
+void loader_hils(struct loader *loader, const struct model_config *c,
+                 size_t layer, struct hils_weights *ret)
 {
     const struct tensor_names *names = c->architecture->names;
     const struct hils_config *h = &c->attention.hils;
@@ -54,7 +54,7 @@ void loader_hils(struct loader *loader, const struct model_config *c, size_t lay
 #undef NAME
     if (h->calibrated && h->rank) {
         ret->down = loader_matrix(loader, part_name_end(&down, ".0.weight"),
-                                h->rank, c->width);
+                                  h->rank, c->width);
         ret->up =
             loader_matrix(loader, part_name_end(&up, ".1.weight"), q, h->rank);
     } else if (h->calibrated) {
@@ -63,7 +63,7 @@ void loader_hils(struct loader *loader, const struct model_config *c, size_t lay
     }
     if (h->calibrated)
         ret->norm = loader_vector(loader, part_name_end(&norm, ".weight"),
-                                h->whole_norm ? q : c->head, 0);
+                                  h->whole_norm ? q : c->head, 0);
     if (h->shared_query)
         ret->host_q_c = loader_host(loader, shared.text, c->heads, c->head);
 }
@@ -71,7 +71,7 @@ void loader_hils(struct loader *loader, const struct model_config *c, size_t lay
 /* ---- STAR ---- */
 
 void loader_star(struct loader *loader, const struct model_config *c,
-               struct model_weights *w)
+                 struct model_weights *w)
 {
     w->host_summary = loader_host(loader, star_summary, c->width, 0);
     w->star_gate = loader_vector(loader, star_gate, c->layers, 3);
@@ -139,8 +139,8 @@ void loader_hici_heads(struct loader *loader, const struct model_config *c)
         loader_complain(loader, "not divided by its heads:", GLOBAL "q_proj");
 }
 
-void loader_hici(struct loader *loader, const struct model_config *c, size_t layer,
-               struct hici_weights *ret)
+void loader_hici(struct loader *loader, const struct model_config *c,
+                 size_t layer, struct hici_weights *ret)
 {
     struct kernel_hici *h = &ret->hici;
     *h = hici_sizes(loader, c);
@@ -178,16 +178,17 @@ void loader_hici(struct loader *loader, const struct model_config *c, size_t lay
     struct part_name name;
     for (size_t i = 0; i < HICI_MATRICES; i++) {
         name = part_name_in_layer(loader, names, layer, matrices[i].part);
-        ret->matrices[i] =
-            loader_matrix(loader, name.text, matrices[i].rows, matrices[i].columns);
+        ret->matrices[i] = loader_matrix(loader, name.text, matrices[i].rows,
+                                         matrices[i].columns);
         *matrices[i].ret = ret->matrices[i];
     }
     for (size_t i = 0; i < HICI_VECTORS; i++) {
         name = part_name_in_layer(loader, names, layer, vectors[i].part);
-        ret->vectors[i] =
-            loader_vector(loader, name.text, vectors[i].rows, vectors[i].columns);
+        ret->vectors[i] = loader_vector(loader, name.text, vectors[i].rows,
+                                        vectors[i].columns);
         *vectors[i].ret = ret->vectors[i];
     }
-    name = part_name_in_layer(loader, names, layer, GLOBAL "expand_scale_param");
+    name =
+        part_name_in_layer(loader, names, layer, GLOBAL "expand_scale_param");
     h->beta = number(loader, name.text);
 }

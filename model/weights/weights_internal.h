@@ -80,16 +80,16 @@ static inline bool tensor_is_float(const struct tensor *tensor)
  * so always.  loader_ask: what lies in the file; loader_ask_matrix: the same, which
  * may also be int8 with its scales beside it; loader_host: floats, to be freed;
  * loader_vector: the backend's memory; loader_matrix: to multiply by. */
-const struct tensor *loader_ask(struct loader *loader, const char *name, size_t rows,
-                              size_t columns);
+const struct tensor *loader_ask(struct loader *loader, const char *name,
+                                size_t rows, size_t columns);
 const struct tensor *loader_ask_matrix(struct loader *loader, const char *name,
-                                     size_t rows, size_t columns);
+                                       size_t rows, size_t columns);
 float *loader_host(struct loader *loader, const char *name, size_t rows,
-                 size_t columns);
-float *loader_vector(struct loader *loader, const char *name, size_t rows,
                    size_t columns);
+float *loader_vector(struct loader *loader, const char *name, size_t rows,
+                     size_t columns);
 struct kernel_weight *loader_matrix(struct loader *loader, const char *name,
-                                  size_t rows, size_t columns);
+                                    size_t rows, size_t columns);
 
 /* The tensor's rows as a backend can multiply by them, and of which type. */
 struct matrix_data {
@@ -98,14 +98,15 @@ struct matrix_data {
     int type;           /* enum kernel_type */
 };
 /* Of what loader_ask_matrix returned. */
-struct matrix_data loader_data(struct loader *loader, const struct tensor *tensor);
+struct matrix_data loader_data(struct loader *loader,
+                               const struct tensor *tensor);
 /* out [columns] = its row `row`, as floats. */
-void loader_row(const struct loader *loader, const struct tensor *tensor, size_t row,
-              size_t columns, float *out);
+void loader_row(const struct loader *loader, const struct tensor *tensor,
+                size_t row, size_t columns, float *out);
 /* The first `rows` of these. */
-struct kernel_weight *loader_weight(struct loader *loader, struct matrix_data data,
-                                  const char *name, size_t rows,
-                                  size_t columns);
+struct kernel_weight *loader_weight(struct loader *loader,
+                                    struct matrix_data data, const char *name,
+                                    size_t rows, size_t columns);
 
 /* Floats of the tensor as they are, NULL: no memory; kept until the files are
  * closed. */
@@ -123,14 +124,15 @@ size_t hils_rows(const struct loader *loader, const struct model_config *config,
                  const char *name);
 /* [D], to be freed. */
 float *loader_landmark(struct loader *loader, const struct model_config *config,
-                     const char *embedding);
+                       const char *embedding);
 void loader_hils(struct loader *loader, const struct model_config *config,
-               size_t layer, struct hils_weights *ret);
+                 size_t layer, struct hils_weights *ret);
 void loader_star(struct loader *loader, const struct model_config *config,
-               struct model_weights *ret);
+                 struct model_weights *ret);
 /* Once, before the layers. */
-void loader_hici_heads(struct loader *loader, const struct model_config *config);
+void loader_hici_heads(struct loader *loader,
+                       const struct model_config *config);
 void loader_hici(struct loader *loader, const struct model_config *config,
-               size_t layer, struct hici_weights *ret);
+                 size_t layer, struct hici_weights *ret);
 
 #endif

@@ -10,8 +10,8 @@
 
 void loader_complain(struct loader *loader, const char *what, const char *name)
 {
-    buf_printf(&loader->complaints, "%s%s %s", loader->complaint_count ? ", " : "",
-               what, name);
+    buf_printf(&loader->complaints, "%s%s %s",
+               loader->complaint_count ? ", " : "", what, name);
     loader->complaint_count++;
 }
 
@@ -51,8 +51,8 @@ static const struct tensor *ask(struct loader *loader, const char *name,
     return NULL;
 }
 
-const struct tensor *loader_ask(struct loader *loader, const char *name, size_t rows,
-                              size_t columns)
+const struct tensor *loader_ask(struct loader *loader, const char *name,
+                                size_t rows, size_t columns)
 {
     return ask(loader, name, rows, columns, false);
 }
@@ -66,7 +66,7 @@ static struct part_name scale_name(const char *name)
 }
 
 const struct tensor *loader_ask_matrix(struct loader *loader, const char *name,
-                                     size_t rows, size_t columns)
+                                       size_t rows, size_t columns)
 {
     const struct tensor *t = ask(loader, name, rows, columns, true);
     if (!t || t->type != TENSOR_I8)
@@ -126,7 +126,7 @@ static void *room_for(const struct tensor *tensor, size_t size)
 }
 
 float *loader_host(struct loader *loader, const char *name, size_t rows,
-                 size_t columns)
+                   size_t columns)
 {
     const struct tensor *tensor = loader_ask(loader, name, rows, columns);
     if (!loader->take || !tensor || loader->code)
@@ -140,7 +140,7 @@ float *loader_host(struct loader *loader, const char *name, size_t rows,
 }
 
 float *loader_vector(struct loader *loader, const char *name, size_t rows,
-                   size_t columns)
+                     size_t columns)
 {
     float *host = loader_host(loader, name, rows, columns);
     if (!host)
@@ -206,7 +206,8 @@ static const struct tensor *scale_of(const struct loader *loader,
     return weight_files_find(loader->files, name.text)->tensor;
 }
 
-struct matrix_data loader_data(struct loader *loader, const struct tensor *tensor)
+struct matrix_data loader_data(struct loader *loader,
+                               const struct tensor *tensor)
 {
     struct matrix_data ret = {.type = kernel_type_of(tensor)};
     if (!loader->take || loader->code)
@@ -220,8 +221,8 @@ struct matrix_data loader_data(struct loader *loader, const struct tensor *tenso
     return ret;
 }
 
-void loader_row(const struct loader *loader, const struct tensor *tensor, size_t row,
-              size_t columns, float *out)
+void loader_row(const struct loader *loader, const struct tensor *tensor,
+                size_t row, size_t columns, float *out)
 {
     float scale;
     tensor_floats(tensor, row * columns, columns, out);
@@ -232,8 +233,9 @@ void loader_row(const struct loader *loader, const struct tensor *tensor, size_t
         out[i] *= scale;
 }
 
-struct kernel_weight *loader_weight(struct loader *loader, struct matrix_data data,
-                                  const char *name, size_t rows, size_t columns)
+struct kernel_weight *loader_weight(struct loader *loader,
+                                    struct matrix_data data, const char *name,
+                                    size_t rows, size_t columns)
 {
     struct kernel_weight *weight = NULL;
     const struct kernel_int8 int8 = {data.data, data.scale};
@@ -242,20 +244,22 @@ struct kernel_weight *loader_weight(struct loader *loader, struct matrix_data da
     int code = KERNEL_NO_MEMORY;
     if (data.data)
         code = loader->kernels->weight(
-            loader->run, data.type == KERNEL_INT8 ? &int8 : data.data, data.type,
-            rows, columns, &weight);
+            loader->run, data.type == KERNEL_INT8 ? &int8 : data.data,
+            data.type, rows, columns, &weight);
     if (code)
         loader_fail(loader, code, name);
     return weight;
 }
 
 struct kernel_weight *loader_matrix(struct loader *loader, const char *name,
-                                  size_t rows, size_t columns)
+                                    size_t rows, size_t columns)
 {
-    const struct tensor *tensor = loader_ask_matrix(loader, name, rows, columns);
+    const struct tensor *tensor =
+        loader_ask_matrix(loader, name, rows, columns);
     if (!tensor)
         return NULL;
-    return loader_weight(loader, loader_data(loader, tensor), name, rows, columns);
+    return loader_weight(loader, loader_data(loader, tensor), name, rows,
+                         columns);
 }
 
 struct part_name part_name(const struct loader *loader, const char *part)

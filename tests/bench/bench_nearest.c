@@ -218,8 +218,7 @@ static size_t search(const struct set *set, const struct ivf *ivf,
                      struct near_row *found)
 {
     const struct dots *dots = dots_best();
-    size_t count =
-        ivf_search(ivf, query, probes, CANDIDATES, found, NULL);
+    size_t count = ivf_search(ivf, query, probes, CANDIDATES, found, NULL);
     for (size_t i = 0; i < count; i++)
         dots->floats(query, set->rows + found[i].row * set->width, 1,
                      set->width, &found[i].score);
@@ -294,8 +293,7 @@ static void measure(const struct set *set)
            "  \"searches\": [\n",
            set->name, set->count, set->width, set->query_count, flat_ms,
            clock_seconds() - start, (double)ivf_bytes(ivf) / 1e6,
-           (double)set->count * (double)set->width * 4e-6,
-           ivf_lists(ivf));
+           (double)set->count * (double)set->width * 4e-6, ivf_lists(ivf));
     uint32_t chosen = ivf_probes(ivf);
     for (uint32_t probes = 4; probes < 2 * chosen; probes *= 2)
         measure_probes(set, ivf, probes, right);

@@ -48,8 +48,8 @@ static double with_lectern(const struct corpus *corpus, void *context)
     for (size_t i = 0; i < corpus->scan.count; i++) {
         path_of(corpus, i, &path);
         if (!file_read(path.data, PARSER_MAX_BYTES, &bytes, NULL) &&
-            !parser_parse(parser, buf_slice(&bytes), source_format(path.data), NULL,
-                          &tree, NULL))
+            !parser_parse(parser, buf_slice(&bytes), source_format(path.data),
+                          NULL, &tree, NULL))
             tree_free(tree);
         buf_free(&bytes);
     }
@@ -107,8 +107,8 @@ int main(int argc, char **argv)
     struct corpus corpus = {.root = argv[1]};
     struct parser_options options = {.program = argv[2]};
     struct err err;
-    if (scan_folder(&(struct source_root){.path = corpus.root}, "", &corpus.scan,
-                    &err)) {
+    if (scan_folder(&(struct source_root){.path = corpus.root}, "",
+                    &corpus.scan, &err)) {
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }

@@ -146,7 +146,7 @@ static float *filled(size_t count)
 
 /* Of a [m, k] and a weight [n, k]; one product is `amount`. */
 static struct rate matmuls(int type, size_t m, size_t n, size_t k,
-                            double amount)
+                           double amount)
 {
     struct matmul p = {.m = m, .a = filled(m * k), .out = filled(m * n)};
     float *scale = filled(n);
@@ -263,7 +263,7 @@ int main(int count, char **words)
     for (int type = 0; type < KERNEL_TYPES; type++)
         for (size_t s = 0; s < SHAPES; s++)
             show_matmul(shapes[s][0], shapes[s][1], shapes[s][2], type,
-                         type == KERNEL_TYPES - 1 && s == SHAPES - 1);
+                        type == KERNEL_TYPES - 1 && s == SHAPES - 1);
     printf("  ],\n  \"decode\": [\n");
     for (size_t m = 1; m <= 4; m *= 4)
         for (int type = 0; type < KERNEL_TYPES; type++)

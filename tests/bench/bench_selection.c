@@ -101,8 +101,7 @@ static float **rows_of(size_t count, size_t width)
     return rows;
 }
 
-static void summaries_open(struct summaries *s, size_t max, size_t hq,
-                           size_t d)
+static void summaries_open(struct summaries *s, size_t max, size_t hq, size_t d)
 {
     s->keys = rows_of(max, hq * d);
     s->biases = rows_of(max, hq);
@@ -467,8 +466,7 @@ static void open_watch(const struct model *m, size_t max, size_t top_k)
     for (size_t l = 0; l < c->layers; l++) {
         summaries_open(&watch.layers[l].own, watch.max, c->heads, c->head);
         summaries_open(&watch.layers[l].mean, watch.max, c->heads, c->head);
-        summaries_open(&watch.layers[l].question, watch.max, c->heads,
-                       c->head);
+        summaries_open(&watch.layers[l].question, watch.max, c->heads, c->head);
     }
 }
 

@@ -65,12 +65,13 @@ static void step(void *argument)
         if (session_length(job->sessions[i]) > job->count + PIECE)
             session_rewind(job->sessions[i], job->count - 1);
         if (session_top_k(job->sessions[i]) < 0)
-            must(session_prefill(job->sessions[i], job->ids, 1, NULL, NULL, &err),
+            must(session_prefill(job->sessions[i], job->ids, 1, NULL, NULL,
+                                 &err),
                  &err);
-        must(session_choose(job->sessions[i], &ids[i], &logprob, &err),
-             &err);
+        must(session_choose(job->sessions[i], &ids[i], &logprob, &err), &err);
     }
-    must(session_decode_batch(job->sessions, ids, job->batch, NULL, &err), &err);
+    must(session_decode_batch(job->sessions, ids, job->batch, NULL, &err),
+         &err);
 }
 
 static void show_ms(const char *name, struct job *job, const char *end)
@@ -112,7 +113,7 @@ static void show_steps(struct job *job)
     for (size_t i = 0; i < MAX; i++) {
         must(session_open(job->model, &job->sessions[i], &err), &err);
         must(session_prefill(job->sessions[i], job->ids, job->count, NULL, NULL,
-                          &err),
+                             &err),
              &err);
     }
     printf("  \"steps\": {");

@@ -32,7 +32,8 @@ static struct rate best_of(struct rate a, struct rate b)
 
 /* The best rates of `body`, which does `amount` of something.  Bodies are
  * repeated until they take a millisecond: shorter times mean nothing. */
-static inline struct rate rate(void (*body)(void *), void *argument, double amount)
+static inline struct rate rate(void (*body)(void *), void *argument,
+                               double amount)
 {
     struct rate best = {0, 0};
     double start = clock_seconds(), now = start;

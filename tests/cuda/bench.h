@@ -20,7 +20,7 @@ struct bench {
                                      filled some of it is left out */
     struct kernel_run run;
     bool tiny;    /* all sizes small: that the rows run, no times */
-    double min; /* seconds of calls that a time is of */
+    double min;   /* seconds of calls that a time is of */
     double until; /* clock_seconds() when the part should be done; what would
                          take longer is left out */
     const char *sdpa; /* a file of sdpa.py's lines; NULL: there is none */

@@ -207,15 +207,15 @@ static void multiply_once(void *argument, size_t turn)
 {
     struct multiplying *p = argument;
     bench_need(p->b->device->matmul(&p->b->run, p->out, p->a,
-                                     p->weights[turn % p->weight_count], p->m,
-                                     false),
+                                    p->weights[turn % p->weight_count], p->m,
+                                    false),
                "product");
 }
 
 /* Seconds of a [m, k] . w [n, k]^T; one weight after the other, so that no large
  * one is in the cache. */
 static double matmul_time(struct bench *b, size_t m, size_t n, size_t k,
-                           size_t weights)
+                          size_t weights)
 {
     struct multiplying p = {.b = b, .weight_count = weights, .m = m};
     uint16_t *host = calloc(n * k, sizeof *host);
@@ -253,7 +253,7 @@ double bench_matmul_rate(struct bench *b)
 }
 
 static void one_matmul(struct bench *b, size_t m, size_t n, size_t k,
-                        size_t weights)
+                       size_t weights)
 {
     char shape[80];
     struct bench_row row;
@@ -279,7 +279,7 @@ void bench_part_matmuls(struct bench *b)
     for (size_t m = 1; m <= 8; m *= 2)
         one_matmul(b, m, wide, width, MAX_WEIGHTS);
     one_matmul(b, 1, bench_size(b, 1024, 16), bench_size(b, 1024, 16),
-                MAX_WEIGHTS);
+               MAX_WEIGHTS);
 }
 
 /* ---- Attention ---- */

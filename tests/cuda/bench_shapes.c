@@ -235,7 +235,7 @@ static int copy_numbers(struct kernel_run *run, void *to, const void *from,
 }
 
 static int no_matmul(struct kernel_run *run, float *out, const float *a,
-                      const struct kernel_weight *w, size_t m, bool add)
+                     const struct kernel_weight *w, size_t m, bool add)
 {
     (void)run, (void)out, (void)a, (void)w, (void)m, (void)add;
     return KERNEL_OK;

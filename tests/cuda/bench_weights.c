@@ -242,8 +242,8 @@ static void put_all(struct build *m)
         ids = (ids + MULTIPLE) / MULTIPLE * MULTIPLE;
     put_matrix(m, part_name(&m->loader, n->embedding), ids, c->width);
     if (n->positions)
-        put_matrix(m, part_name(&m->loader, n->positions), c->first + c->context,
-                   c->width);
+        put_matrix(m, part_name(&m->loader, n->positions),
+                   c->first + c->context, c->width);
     if (n->types)
         put_matrix(m, part_name(&m->loader, n->types), c->types, c->width);
     if (n->embedding_norm)

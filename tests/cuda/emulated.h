@@ -27,8 +27,8 @@ enum emulated_test {
  * product of a warp; `turned`: b's fragments are read by the turning read from
  * rows of b, else from rows of its transpose.  `swapped`: two registers of a
  * change places, which gives other numbers. */
-void emulated_matmul_test(const float *a, const float *b, float *c,
-                           bool turned, bool swapped);
+void emulated_matmul_test(const float *a, const float *b, float *c, bool turned,
+                          bool swapped);
 void emulated_self_test(enum emulated_test test, int *out, unsigned count);
 
 /* After so many more the next allocation finds no memory, or the next launch

@@ -31,8 +31,8 @@ struct emulated_steps *emulated_steps_seen(void)
     return &none;
 }
 
-void emulated_matmul_test(const float *a, const float *b, float *c,
-                           bool turned, bool swapped)
+void emulated_matmul_test(const float *a, const float *b, float *c, bool turned,
+                          bool swapped)
 {
     (void)a;
     (void)b;

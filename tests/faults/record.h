@@ -23,7 +23,7 @@ enum record_kind {
     RECORD_RENAME,
     RECORD_UNLINK,
     RECORD_MKDIR,
-    RECORD_MAP, /* shared and writable: what is written cannot be seen */
+    RECORD_MAP,     /* shared and writable: what is written cannot be seen */
     RECORD_SYNC_ALL /* sync, syncfs */
 };
 

@@ -49,8 +49,7 @@ bool case_count(const struct work *work, const char *key, size_t min,
     double value;
     if (!case_number(work, key, NULL, &value))
         return false;
-    if (value >= (double)min && value <= (double)max &&
-        value == floor(value)) {
+    if (value >= (double)min && value <= (double)max && value == floor(value)) {
         *ret = (size_t)value;
         return true;
     }

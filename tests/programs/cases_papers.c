@@ -187,10 +187,10 @@ static int broadcast(struct work *work, const struct hici *h,
         code = t->matmul(work->run, s->v, h->x, h->wv, rows, false);
     if (!code)
         code = t->matmul(work->run, s->slot_k, s->context, h->wk,
-                          h->segments * shown, false);
+                         h->segments * shown, false);
     if (!code)
         code = t->matmul(work->run, s->slot_v, s->context, h->wv,
-                          h->segments * shown, false);
+                         h->segments * shown, false);
     return code ? code
                 : t->hici_attention(work->run, s->out, s->q, s->k, s->v,
                                     s->slot_k, s->slot_v, rows, h->length,

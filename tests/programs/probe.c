@@ -404,7 +404,7 @@ static int run_ids(struct model *model, const char *attention,
     code = session_prefill(session, ids->items, from, NULL, logits, err);
     for (size_t i = from; i < ids->count && !code; i++)
         code = session_prefill(session, &ids->items[i], 1, NULL,
-                            logits + i * vocabulary, err);
+                               logits + i * vocabulary, err);
     session_close(session);
     return code;
 }
@@ -462,7 +462,7 @@ static int write_after(struct writer *w, const struct ids *ids, struct err *err)
     for (size_t i = 0; i < ids->count && !code; i += PIECE) {
         size_t left = ids->count - i;
         code = session_prefill(session, ids->items + i,
-                            left < PIECE ? left : PIECE, NULL, NULL, err);
+                               left < PIECE ? left : PIECE, NULL, NULL, err);
     }
     if (!code)
         code = session_generate(session, &options, take_id, &w->written, &count,
@@ -655,8 +655,8 @@ int main(int argc, char **argv)
                     {"embed", embed}};
     struct options options = {0};
     struct err err = {0};
-    int code =
-        usage(&err, "probe", "tokenize|decode|write|logits|embed --model DIR ...");
+    int code = usage(&err, "probe",
+                     "tokenize|decode|write|logits|embed --model DIR ...");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (argc < 2 || strcmp(argv[1], commands[i].name) != 0)
             continue;

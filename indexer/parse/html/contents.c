@@ -10,9 +10,9 @@
 
 enum {
     MAX_LINKS = 50000,
-    MIN_LINKS = 5,    /* of a page that is a list of links */
-    MIN_GROUPS = 3,   /* headings of a list that sorts pages under them */
-    MIN_SHARE = 3,    /* a third of the page's text is in it */
+    MIN_LINKS = 5,     /* of a page that is a list of links */
+    MIN_GROUPS = 3,    /* headings of a list that sorts pages under them */
+    MIN_SHARE = 3,     /* a third of the page's text is in it */
     MAX_HEADING = 500, /* bytes of one of them; what is longer is a text */
     MAX_CLIMB = 64     /* elements between a link and its list */
 };

@@ -55,8 +55,8 @@ void figures_flush(struct walk *w, bool text)
 /* To another page: not to a place in this one, nor to a larger image. */
 static bool turns_page(const char *url)
 {
-    static const char *const images[] = {".png", ".gif", ".jpg", ".jpeg",
-                                         ".svg", ".webp"};
+    static const char *const images[] = {".png",  ".gif", ".jpg",
+                                         ".jpeg", ".svg", ".webp"};
     size_t size = strcspn(url, "?#");
     for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
         size_t n = strlen(images[i]);

@@ -6,7 +6,7 @@
 
 enum {
     MAX_MARK = 12, /* bytes of "[1]", "(12)", "[note]" */
-    SHORT_MARK = 3  /* of "*", "a" and "†", which do not look like marks */
+    SHORT_MARK = 3 /* of "*", "a" and "†", which do not look like marks */
 };
 
 void footnotes_enter(struct walk *w, const xmlNode *element, enum part part)

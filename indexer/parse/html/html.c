@@ -129,7 +129,7 @@ int html_parse(struct slice bytes, int format, struct tree **ret_tree,
 }
 
 int html_boilerplate(struct slice bytes, int format, struct tree **ret_tree,
-                 struct err *err)
+                     struct err *err)
 {
     return parse_bytes(bytes, format, true, ret_tree, err);
 }

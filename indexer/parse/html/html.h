@@ -13,6 +13,6 @@
 int html_parse(struct slice bytes, int format, struct tree **ret_tree,
                struct err *err);
 int html_boilerplate(struct slice bytes, int format, struct tree **ret_tree,
-                 struct err *err);
+                     struct err *err);
 
 #endif

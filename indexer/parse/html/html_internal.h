@@ -16,8 +16,8 @@ enum { GRID_MAX = 64 }; /* columns whose spans are followed */
 
 /* Where we are in a table. */
 struct grid {
-    unsigned column;             /* of the next cell */
-    unsigned tabs;               /* so far in this row */
+    unsigned column;            /* of the next cell */
+    unsigned tabs;              /* so far in this row */
     unsigned spanned[GRID_MAX]; /* rows below that a cell still covers */
 };
 
@@ -143,7 +143,8 @@ bool tables_row(struct walk *walk, const xmlNode *row);
 bool tables_cell(struct walk *walk, const xmlNode *cell);
 
 /* Keeps the text of an element that is not read, if anybody asks for it. */
-void boilerplate_keep(struct walk *walk, const xmlNode *element, const char *why);
+void boilerplate_keep(struct walk *walk, const xmlNode *element,
+                      const char *why);
 
 /* False: it holds no reference entries, or not here. */
 bool entries_list(struct walk *walk, const xmlNode *list);

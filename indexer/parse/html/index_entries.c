@@ -24,7 +24,7 @@ struct level {
 struct reading {
     struct tree *tree;
     struct level levels[MAX_NESTED + 1]; /* [0]: outside of lists */
-    struct page_alias *aliases;           /* [count] */
+    struct page_alias *aliases;          /* [count] */
     size_t count, capacity;
     bool content; /* the page has content that entries may lead to */
     struct buf folded, name;

@@ -8,7 +8,7 @@
 enum {
     MAX_REDIRECT = 400, /* bytes of text of a page that sends one away */
     MAX_SEARCH = 800,   /* of a page that is there to search */
-    MIN_LETTERS = 5    /* of an alphabetical index */
+    MIN_LETTERS = 5     /* of an alphabetical index */
 };
 
 /* ---- Links to the neighbours ---- */

@@ -160,9 +160,8 @@ static bool describes_names(const xmlNode *list)
             term_last = false;
         }
     }
-    return terms &&
-           ((2 * named >= terms && words >= MIN_WORDS * groups) ||
-            (4 * anchored >= 3 * terms && words >= MIN_LONG * groups));
+    return terms && ((2 * named >= terms && words >= MIN_WORDS * groups) ||
+                     (4 * anchored >= 3 * terms && words >= MIN_LONG * groups));
 }
 
 static bool is_glossary_term(const xmlNode *term)

@@ -277,8 +277,9 @@ struct flow *document_open_flow(struct document *d, int kind, struct token call)
     document_open_argument(d, GROUP_FLOW, call);
     struct flow *flow = &d->flows[d->flow_count++];
     *flow = (struct flow){.kind = kind, .opened = call};
-    d->in = (struct context){.kind = BLOCK_PARAGRAPH,
-                             .silent = d->in.silent || kind == FLOW_BOILERPLATE};
+    d->in =
+        (struct context){.kind = BLOCK_PARAGRAPH,
+                         .silent = d->in.silent || kind == FLOW_BOILERPLATE};
     d->last = 0;
     return flow;
 }

@@ -47,8 +47,8 @@ static void put_brace(struct signature *s, bool open)
     }
     bool opened = s->depth > 0;
     s->depth -= opened;
-    buf_put_text(&s->text, opened && s->depth < MAX_BRACES ? s->close[s->depth]
-                                                             : "}");
+    buf_put_text(&s->text,
+                 opened && s->depth < MAX_BRACES ? s->close[s->depth] : "}");
 }
 
 /* Commands are what is described, so they stand as they are. */

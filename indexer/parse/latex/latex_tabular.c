@@ -105,9 +105,8 @@ static void run_multicolumn(struct tex *tex, const struct command *command,
 
 /* ---- Plain TeX ---- */
 
-static const struct environment alignment = {"-halign-", begin_table, end_table,
-                                             NULL,       0,           NULL,
-                                             0};
+static const struct environment alignment = {
+    "-halign-", begin_table, end_table, NULL, 0, NULL, 0};
 
 /* The first row is the template of the others. */
 static size_t after_template(const struct tex *tex, const struct tokens *list)
@@ -218,16 +217,11 @@ static const struct command commands[] = {
     }
 
 static const struct environment environments[] = {
-    TABLE("tabular", "om"),
-    TABLE("tabular*", "mom"),
-    TABLE("tabularx", "mom"),
-    TABLE("tabulary", "mom"),
-    TABLE("longtable", "om"),
-    TABLE("longtabu", "m"),
-    TABLE("tabu", "bm"),
-    TABLE("supertabular", "m"),
-    TABLE("xtabular", "m"),
-    TABLE("ctabular", "om"),
+    TABLE("tabular", "om"),   TABLE("tabular*", "mom"),
+    TABLE("tabularx", "mom"), TABLE("tabulary", "mom"),
+    TABLE("longtable", "om"), TABLE("longtabu", "m"),
+    TABLE("tabu", "bm"),      TABLE("supertabular", "m"),
+    TABLE("xtabular", "m"),   TABLE("ctabular", "om"),
     TABLE("array", "om"),
 };
 

@@ -229,13 +229,13 @@ void outline_block(struct outline *o, int kind, struct slice text,
 }
 
 void outline_boilerplate(struct outline *o, struct slice text, const char *why,
-                     struct span span)
+                         struct span span)
 {
     struct outline_block *boilerplate =
         APPEND(o, boilerplate, dropped_count, dropped_capacity);
-    *boilerplate = (struct outline_block){current(o), BLOCK_PARAGRAPH,
-                                      keep(o, text), slice_of(why), span,
-                                      o->file};
+    *boilerplate = (struct outline_block){current(o),    BLOCK_PARAGRAPH,
+                                          keep(o, text), slice_of(why),
+                                          span,          o->file};
 }
 
 void outline_drop_content(struct outline *o, const char *why)

@@ -68,7 +68,7 @@ struct outline_section {
 struct outline {
     struct arena arena; /* texts */
     uint32_t file;      /* index of the file that spans are in from now on */
-    bool titled; /* the page is a node above all headings, however few */
+    bool titled;        /* the page is a node above all headings, however few */
     struct outline_node *nodes;
     size_t count, capacity;
     struct outline_block *blocks;
@@ -117,7 +117,7 @@ void outline_settle(struct outline *outline);
 void outline_block(struct outline *outline, int kind, struct slice text,
                    struct slice info, struct span span);
 void outline_boilerplate(struct outline *outline, struct slice text,
-                     const char *why, struct span span);
+                         const char *why, struct span span);
 /* All blocks so far are none of the page's content. */
 void outline_drop_content(struct outline *outline, const char *why);
 void outline_anchor(struct outline *outline, struct slice name);

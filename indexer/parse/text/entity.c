@@ -69,8 +69,8 @@ static size_t decode_number(const char *text, size_t size, char ret_bytes[8],
 
 struct name {
     char text[MAX_NAME + 2]; /* without '&', with ';' if there is one */
-    unsigned char size;       /* 0: the place is free */
-    unsigned char used;       /* bytes of the reference, '&' and all */
+    unsigned char size;      /* 0: the place is free */
+    unsigned char used;      /* bytes of the reference, '&' and all */
     unsigned char decoded_size;
     char decoded[8];
 };

@@ -235,14 +235,14 @@ int sniff_file(struct slice bytes, struct transcoded *ret_file,
 /* The names of inputenc that the Web has not. */
 static const struct {
     const char *name, *label;
-} inputencs[] = {{"latin1", "iso-8859-1"},  {"latin2", "iso-8859-2"},
-                 {"latin3", "iso-8859-3"},  {"latin4", "iso-8859-4"},
-                 {"latin5", "iso-8859-9"},  {"latin9", "iso-8859-15"},
+} inputencs[] = {{"latin1", "iso-8859-1"},   {"latin2", "iso-8859-2"},
+                 {"latin3", "iso-8859-3"},   {"latin4", "iso-8859-4"},
+                 {"latin5", "iso-8859-9"},   {"latin9", "iso-8859-15"},
                  {"latin10", "iso-8859-16"}, {"ansinew", "windows-1252"},
-                 {"applemac", "macintosh"}, {"cp1250", "windows-1250"},
+                 {"applemac", "macintosh"},  {"cp1250", "windows-1250"},
                  {"cp1251", "windows-1251"}, {"cp1252", "windows-1252"},
                  {"cp1257", "windows-1257"}, {"koi8-r", "koi8-r"},
-                 {"utf8", "utf-8"},         {"utf8x", "utf-8"}};
+                 {"utf8", "utf-8"},          {"utf8x", "utf-8"}};
 
 /* \usepackage[latin1]{inputenc} */
 static int named_by_inputenc(struct slice head)

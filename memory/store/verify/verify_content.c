@@ -171,17 +171,18 @@ static void take_content(struct verification *v, struct lexical_delta *delta,
     const struct node *node = &v->outline->nodes[n];
     uint32_t boilerplate = node->dropped_count;
     char place[128];
-    if (!hash_equal(node->own,
-                    tree_hash_kept(content->own, node->boilerplate, boilerplate))) {
+    if (!hash_equal(node->own, tree_hash_kept(content->own, node->boilerplate,
+                                              boilerplate))) {
         verify_node_place(v, n, place);
         verify_fault(v, TABLE_OUTLINES, REMEDY_FORCE, place,
                      "its hash is not that of its text");
     }
-    if (boilerplate && node->boilerplate[boilerplate - 1] >= content->block_count) {
+    if (boilerplate &&
+        node->boilerplate[boilerplate - 1] >= content->block_count) {
         verify_node_place(v, n, place);
         verify_fault(v, TABLE_OUTLINES, REMEDY_FORCE, place,
-                     "it leaves out block %u of %u", node->boilerplate[boilerplate - 1],
-                     content->block_count);
+                     "it leaves out block %u of %u",
+                     node->boilerplate[boilerplate - 1], content->block_count);
         return;
     }
     struct node *kept = tree_node_kept(content, node);
@@ -398,8 +399,9 @@ static void check_bare_nodes(struct verification *v)
         if (v->outline->nodes[n].source_tree != TREE_NONE)
             continue;
         v->report.nodes++;
-        check_words(v, n, lexical_add_node(delta, v->outline, n,
-                                           &v->outline->nodes[n]));
+        check_words(
+            v, n,
+            lexical_add_node(delta, v->outline, n, &v->outline->nodes[n]));
         verify_segments(v, n, &v->outline->nodes[n]);
     }
     lexical_each(delta, take_made, v);

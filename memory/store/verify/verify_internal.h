@@ -16,13 +16,13 @@ struct digest {
 struct verification {
     const struct verify_options *options;
     struct verify_report report;
-    struct snapshot *snapshot;         /* keeps what is read from being collected */
-    const struct view *view; /* NULL: not on the snapshot */
-    struct buf record;           /* of the manual, as it was at first */
+    struct snapshot *snapshot; /* keeps what is read from being collected */
+    const struct view *view;   /* NULL: not on the snapshot */
+    struct buf record;         /* of the manual, as it was at first */
     struct manual manual;
-    struct tree *outline;    /* NULL: it cannot be read */
+    struct tree *outline;  /* NULL: it cannot be read */
     struct view_id *by_id; /* [outline->count] ascending */
-    struct file *files;      /* [file_count] sorted by path */
+    struct file *files;    /* [file_count] sorted by path */
     size_t file_count, file_capacity;
     struct file **file_of;      /* [outline->file_count] NULL: no record */
     struct digest *kept, *made; /* [outline->count] */

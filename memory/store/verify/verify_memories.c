@@ -57,11 +57,11 @@ int verify_plan(struct verification *v, struct err *err)
     if (!are_current(v, &ignored))
         return 0;
     v->build = (struct build){.snapshot = v->snapshot,
-                                .view = v->view,
-                                .facts = *o->facts,
-                                .policy = o->policy,
-                                .cancel = o->cancel,
-                                .only_look = true};
+                              .view = v->view,
+                              .facts = *o->facts,
+                              .policy = o->policy,
+                              .cancel = o->cancel,
+                              .only_look = true};
     if (!o->facts->recalls)
         v->build.policy.recall = RECALL_OFF;
     v->report.by_model = true;
@@ -324,7 +324,8 @@ static int check_making(void *context, struct slice key, struct slice value,
     struct verification *v = context;
     (void)err;
     if (key.size == 13 && key.data[4] >= UNFINISHED_TREES &&
-        key.data[4] <= UNFINISHED_MEMORIES && value.size && value.size % 16 == 0)
+        key.data[4] <= UNFINISHED_MEMORIES && value.size &&
+        value.size % 16 == 0)
         return 0;
     verify_fault(v, TABLE_UNFINISHED, REMEDY_REPAIR, v->manual.name,
                  "a list of what was being made is damaged");

@@ -45,17 +45,16 @@ static bool is_lost_after(atomic_int *times)
 }
 
 static int matmul(struct kernel_run *run, float *out, const float *a,
-                   const struct kernel_weight *w, size_t m, bool add)
+                  const struct kernel_weight *w, size_t m, bool add)
 {
-    return is_lost_after(&left)
-               ? KERNEL_DEVICE_FAILED
-               : kernels_cpu()->matmul(run, out, a, w, m, add);
+    return is_lost_after(&left) ? KERNEL_DEVICE_FAILED
+                                : kernels_cpu()->matmul(run, out, a, w, m, add);
 }
 
 static atomic_int choices; /* lists of logits until it is lost; as `left` */
 
 static int top_k(struct kernel_run *run, struct kernel_top_k *host_ret,
-                     const float *logits, size_t n, float beta)
+                 const float *logits, size_t n, float beta)
 {
     return is_lost_after(&choices)
                ? KERNEL_DEVICE_FAILED

@@ -428,7 +428,8 @@ static void lines_fit_the_terminal(void **state)
     check_line("a_very_long_word b", 6, "a_very_long_word\n  b");
     check_line("漢字漢字 b", 6, "漢字漢\n  字 b");
     check_line("a\033]8;;x y\033\\b c", 4, "a\033]8;;x y\033\\b c");
-    terminal_put_prose(&out, slice_of("one two\n  code stays\n\nthree four"), 5);
+    terminal_put_prose(&out, slice_of("one two\n  code stays\n\nthree four"),
+                       5);
     assert_string_equal(out.data, "one\ntwo\n  code stays\n\nthree\nfour");
     assert_int_equal(terminal_rows_of(buf_slice(&out), 80), 6);
     assert_int_equal(terminal_rows_of(slice_of("12345\n123456\n\n"), 5), 4);

@@ -310,7 +310,8 @@ static void long_sentences_are_not_begun(void **state)
         int size = snprintf(text, sizeof text, "It is few.");
         for (size_t i = 0; i < words; i++)
             size += snprintf(text + size, sizeof text - (size_t)size, " Word");
-        size += snprintf(text + size, sizeof text - (size_t)size, ". It is the end.");
+        size += snprintf(text + size, sizeof text - (size_t)size,
+                         ". It is the end.");
         block.text.size = (size_t)size;
         struct copying_passage one = whole(&block, 1);
         assert_answer(&one, 1, " It is few. [1]");

@@ -140,8 +140,8 @@ static void the_one_used_longest_ago_goes(void **state)
 /* ---- Texts that end an answer ---- */
 
 /* Feeds `text` in pieces of `step` bytes, as tokens come; what is shown. */
-static void show(const struct stop_sequences *stops, const char *text, size_t step,
-                 struct buf *ret)
+static void show(const struct stop_sequences *stops, const char *text,
+                 size_t step, struct buf *ret)
 {
     size_t size = strlen(text), shown = 0;
     bool found = false;
@@ -191,14 +191,15 @@ static void parts_of_stops_are_held_back(void **state)
     struct slice items[] = {slice_of("stop"), slice_of("top hat")};
     struct stop_sequences stops = {items, 2};
     bool found;
-    assert_int_equal(stop_sequences_look(&stops, slice_of("a sto"), 0, &found), 2);
+    assert_int_equal(stop_sequences_look(&stops, slice_of("a sto"), 0, &found),
+                     2);
     assert_false(found);
-    assert_int_equal(stop_sequences_look(&stops, slice_of("a stoop"), 2, &found),
-                     7);
-    assert_int_equal(stop_sequences_look(&stops, slice_of("a top ha"), 0, &found),
-                     2);
-    assert_int_equal(stop_sequences_look(&stops, slice_of("a stop hat"), 2, &found),
-                     2);
+    assert_int_equal(
+        stop_sequences_look(&stops, slice_of("a stoop"), 2, &found), 7);
+    assert_int_equal(
+        stop_sequences_look(&stops, slice_of("a top ha"), 0, &found), 2);
+    assert_int_equal(
+        stop_sequences_look(&stops, slice_of("a stop hat"), 2, &found), 2);
     assert_true(found);
 }
 
@@ -367,8 +368,7 @@ static void ids_may_come_before_the_text(void **state)
                                    .alone = true};
     struct engine_answer first = answer_of(engine, &prompt);
     buf_put_text(&text, "\n\nWhat frees rows?");
-    struct engine_prompt whole = {.text = buf_slice(&text),
-                                  .max = MAX_ANSWER};
+    struct engine_prompt whole = {.text = buf_slice(&text), .max = MAX_ANSWER};
     struct engine_answer second = answer_of(engine, &whole);
     assert_int_equal(first.reused_tokens, 0);
     assert_int_equal(second.reused_tokens, 0);
@@ -441,7 +441,8 @@ static void what_is_remembered_comes_before_the_text(void **state)
                                  &session, NULL),
                      0);
     assert_int_equal(
-        session_prefill(session, asked.items, asked.count, NULL, NULL, NULL), 0);
+        session_prefill(session, asked.items, asked.count, NULL, NULL, NULL),
+        0);
     struct answer written = {.max = MAX_ANSWER};
     struct generate_options options = {.max = MAX_ANSWER};
     assert_int_equal(

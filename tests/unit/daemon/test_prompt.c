@@ -102,8 +102,7 @@ static void sections_of_one_source_have_their_titles(void **state)
 {
     (void)state;
     const struct slice heads[] = {slice_of(""), slice_of("Owls")};
-    struct prompt_source one =
-        source_of("Birds", birds, 2, 0, "Birds are ma");
+    struct prompt_source one = source_of("Birds", birds, 2, 0, "Birds are ma");
     one.heads = heads;
     struct prompt_limits limits = {100, 3, 100};
     size_t asked = 0;

@@ -21,7 +21,8 @@ static void lines_come_whole_however_they_are_cut(void **state)
         size_t found = 0;
         for (size_t at = 0; at < sizeof input - 1; at += piece) {
             size_t size = sizeof input - 1 - at;
-            line_reader_put(&line_reader, input + at, size < piece ? size : piece);
+            line_reader_put(&line_reader, input + at,
+                            size < piece ? size : piece);
             while (line_reader_next(&line_reader, 100, &line, NULL) == 1) {
                 assert_true(found < 3);
                 assert_true(slice_is(line, lines[found]));
@@ -287,14 +288,16 @@ static void who_does_not_read_waits(void **state)
 {
     (void)state;
     struct requests queue = {.max_running = 1, .pool = VERB_QUERY};
-    struct response_queue *response_queue = response_queue_new(count_wake, NULL);
+    struct response_queue *response_queue =
+        response_queue_new(count_wake, NULL);
     struct peer *slow = peer_new(), *other = peer_new();
     struct request *r[5];
     struct buf large = {0};
     for (size_t i = 0; i < 5; i++) {
         r[i] = request_of("{\"method\":\"toc\",\"id\":1}");
         r[i]->peer = peer_ref(i < 3 ? slow : other);
-        r[i]->client = (struct client *)r[i]->peer; /* only its address counts */
+        r[i]->client =
+            (struct client *)r[i]->peer; /* only its address counts */
         requests_put(&queue, r[i]);
     }
     buf_reserve(&large, REQUESTS_MAX_UNREAD + 2);
@@ -328,14 +331,15 @@ static void the_outbox_keeps_its_order(void **state)
     (void)state;
     wakes = 0;
     struct err err;
-    struct response_queue *response_queue = response_queue_new(count_wake, NULL);
+    struct response_queue *response_queue =
+        response_queue_new(count_wake, NULL);
     struct request *a = request_of("{\"method\":\"ls\",\"id\":1}");
     struct request *b = request_of("{\"method\":\"ls\",\"id\":2}");
     struct request *quiet = request_of("{\"method\":\"ls\"}");
     request_notify(response_queue, a, "progress", slice_of("{}"));
     request_answer(response_queue, a, 0, slice_of("7"), NULL);
-    request_answer(response_queue, b, err_set(&err, ERR_CANCELLED, "x"), slice_of("7"),
-                   &err);
+    request_answer(response_queue, b, err_set(&err, ERR_CANCELLED, "x"),
+                   slice_of("7"), &err);
     request_answer(response_queue, quiet, 0, slice_of("7"), NULL);
     assert_int_equal(wakes, 4);
     static const char *const expected[] = {"\"progress\"", "\"result\":7",

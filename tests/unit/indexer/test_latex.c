@@ -416,7 +416,8 @@ static void test_entries(void **state)
            "@@ \\begin{e}[⟨f⟩] | paragraph: z | @@ h=⟨i⟩, j (default: g) | "
            "paragraph: v | @@ k=true, false | paragraph: w");
     /* A brace that nothing opened. */
-    expect("\\section{S}\\cmditem{a}<q}>x", "# S | @@ \\a<⟨q}⟩> | paragraph: x");
+    expect("\\section{S}\\cmditem{a}<q}>x",
+           "# S | @@ \\a<⟨q}⟩> | paragraph: x");
     expect(
         "\\begin{docCommand}[o]{a}{\\oarg{b}\\marg{c}}x\\end{docCommand}"
         "\\begin{docEnvironment}{d}{}y\\end{docEnvironment}"

@@ -60,8 +60,7 @@ static void test_levels(void **state)
     /* A heading that nobody has closed holds the page. */
     expect("<h1>One <b>word</b>\n<p>A coin.\n<p>Another.<ul><li>x</ul>",
            "# One word\nparagraph: A coin.\nparagraph: Another.\nlist: - x\n");
-    expect("<h1>One<pre>code</pre><h2>Two</h2>",
-           "# One\ncode: code\n## Two\n");
+    expect("<h1>One<pre>code</pre><h2>Two</h2>", "# One\ncode: code\n## Two\n");
     expect("<h1><p>One</p></h1><p>x", "# One\nparagraph: x\n");
     expect("<h1>One<div>A coin.</div><p>Another.",
            "# One\nparagraph: A coin.\nparagraph: Another.\n");
@@ -563,7 +562,8 @@ static void test_dropped(void **state)
     struct tree *tree = NULL;
     struct err err = {0};
     assert_int_equal(
-        parser_boilerplate(parser, slice_of(html), PARSER_HTML, &tree, &err), 0);
+        parser_boilerplate(parser, slice_of(html), PARSER_HTML, &tree, &err),
+        0);
     struct buf out = show(tree);
     assert_string_equal(out.data, "# T\nparagraph(navigation): Prev\n"
                                   "paragraph(contents): toc\n"
@@ -581,7 +581,8 @@ static void test_dropped(void **state)
         "<title>Index</title><h1>Index</h1><div class=index><dl><dt>abort, "
         "<a href=x>ABORT</a></dl></div>";
     assert_int_equal(
-        parser_boilerplate(parser, slice_of(index), PARSER_HTML, &tree, &err), 0);
+        parser_boilerplate(parser, slice_of(index), PARSER_HTML, &tree, &err),
+        0);
     out = show(tree);
     assert_string_equal(out.data, "# Index\ndefinition(index): abort, ABORT\n");
     buf_free(&out);

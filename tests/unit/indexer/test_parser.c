@@ -108,8 +108,8 @@ static void test_depth_bombs(void **state)
         struct buf deep = repeat(bombs[i], 200000);
         struct tree *tree = NULL;
         struct err err = {0};
-        int rc =
-            parser_parse(parser, buf_slice(&deep), PARSER_HTML, NULL, &tree, &err);
+        int rc = parser_parse(parser, buf_slice(&deep), PARSER_HTML, NULL,
+                              &tree, &err);
         if (rc && rc != ERR_LIMIT)
             fail_msg("%s: %s", bombs[i], err.message);
         tree_free(tree);
@@ -350,7 +350,8 @@ static void test_no_program(void **state)
     struct tree *tree;
     struct err err = {0};
     assert_int_equal(
-        parser_parse(none, slice_of("x"), PARSER_HTML, NULL, &tree, &err), ERR_IO);
+        parser_parse(none, slice_of("x"), PARSER_HTML, NULL, &tree, &err),
+        ERR_IO);
     parser_free(none);
 }
 
@@ -460,8 +461,8 @@ static int title_of(const char *request)
 static void test_false_replies(void **state)
 {
     (void)state;
-    static const char all[] = {WRONG_NUMBER, MANY_NODES, MANY_ITEMS, BAD_TEXT,
-                               BAD_ALIAS,    BAD_MESSAGE};
+    static const char all[] = {WRONG_NUMBER, MANY_NODES, MANY_ITEMS,
+                               BAD_TEXT,     BAD_ALIAS,  BAD_MESSAGE};
     with_impostor();
     for (size_t i = 0; i < sizeof all; i++) {
         struct err err = {0};
@@ -496,9 +497,9 @@ static void test_endless_questions(void **state)
     parser_free(parser);
     parser = parser_new(&options);
     time_t began = time(NULL);
-    assert_int_equal(parser_parse(parser, slice_of("e"), PARSER_LATEX, &inputs,
-                                  &tree, &err),
-                     ERR_LIMIT);
+    assert_int_equal(
+        parser_parse(parser, slice_of("e"), PARSER_LATEX, &inputs, &tree, &err),
+        ERR_LIMIT);
     assert_string_equal(err.message, "took longer than 1 s");
     assert_true(time(NULL) - began < 10);
 }
@@ -590,9 +591,9 @@ static void test_slow_answers(void **state)
     struct tree *tree;
     parser_free(parser);
     parser = parser_new(&options);
-    assert_int_equal(parser_parse(parser, slice_of("e"), PARSER_LATEX, &inputs,
-                                  &tree, &err),
-                     ERR_LIMIT);
+    assert_int_equal(
+        parser_parse(parser, slice_of("e"), PARSER_LATEX, &inputs, &tree, &err),
+        ERR_LIMIT);
     assert_string_equal(err.message, "took longer than 1 s");
     assert_in_range(opened, 1, 3);
 }
@@ -622,16 +623,25 @@ int main(int argc, char **argv)
     if (argc == 3 && !strcmp(argv[0], "lectern-parse"))
         return impostor();
     const struct CMUnitTest tests[] = {
-        TEST(test_not_html),      TEST(test_depth),
-        TEST(test_size),          TEST(test_jail),
-        TEST(test_crash),         TEST(test_time),
+        TEST(test_not_html),
+        TEST(test_depth),
+        TEST(test_size),
+        TEST(test_jail),
+        TEST(test_crash),
+        TEST(test_time),
         TEST(test_pause),
-        TEST(test_memory),        TEST(test_two_trees),
-        TEST(test_replaced),      TEST(test_no_program),
-        TEST(test_attributes),    TEST(test_false_replies),
-        TEST(test_surplus_reply), TEST(test_message),
-        TEST(test_depth_bombs),   TEST(test_long_line),
-        TEST(test_nul_bytes),     TEST(test_endless_questions),
+        TEST(test_memory),
+        TEST(test_two_trees),
+        TEST(test_replaced),
+        TEST(test_no_program),
+        TEST(test_attributes),
+        TEST(test_false_replies),
+        TEST(test_surplus_reply),
+        TEST(test_message),
+        TEST(test_depth_bombs),
+        TEST(test_long_line),
+        TEST(test_nul_bytes),
+        TEST(test_endless_questions),
         TEST(test_reasons_with_words_of_the_file),
         TEST(test_reports_of_files_without_utf8_names),
         TEST(test_slow_answers),

@@ -183,7 +183,8 @@ static void test_what_is_opened_decides(void **state)
                      ERR_STALE);
     assert_non_null(strstr(err.message, SOURCE_NOT_FOLLOWED));
     assert_int_equal(
-        source_read_span(&root, path_of("a.html"), 0, 3, &bytes, &err), ERR_STALE);
+        source_read_span(&root, path_of("a.html"), 0, 3, &bytes, &err),
+        ERR_STALE);
     assert_int_equal(bytes.size, 0);
     /* By a folder that has become a link, too. */
     assert_int_equal(symlink(other.data, path_of("sub")), 0);

@@ -60,8 +60,8 @@ static void move(const struct bed *bed, const char *from, const char *to)
 static void scan(struct bed *bed, uint32_t manual, const char *root)
 {
     struct scan found;
-    assert_int_equal(watch_scan(bed->watch, manual, root_at(bed, root), "skipped\n",
-                                &found, NULL),
+    assert_int_equal(watch_scan(bed->watch, manual, root_at(bed, root),
+                                "skipped\n", &found, NULL),
                      0);
     bed->files = found.count;
     scan_free(&found);
@@ -422,8 +422,8 @@ static void modes(void **state)
         struct watch *watch = watch_new(asked[i]);
         struct watch_state now;
         struct scan found;
-        assert_int_equal(watch_scan(watch, 1, root_at(bed, "m"), "", &found, NULL),
-                         0);
+        assert_int_equal(
+            watch_scan(watch, 1, root_at(bed, "m"), "", &found, NULL), 0);
         scan_free(&found);
         watch_state(watch, &now);
         assert_int_equal(now.mode, asked[i]);

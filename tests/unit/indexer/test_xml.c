@@ -22,8 +22,8 @@ static void expect_refused(const char *xml, int code, int64_t position,
 {
     struct tree *tree = NULL;
     struct err err = {0};
-    assert_int_equal(parser_parse(parser, slice_of(xml), format, NULL, &tree, &err),
-                     code);
+    assert_int_equal(
+        parser_parse(parser, slice_of(xml), format, NULL, &tree, &err), code);
     assert_int_equal(err.position, position);
     assert_non_null(strstr(err.message, message));
 }

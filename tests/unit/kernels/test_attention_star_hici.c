@@ -273,7 +273,8 @@ static void star_holds(void **state)
         table->star_attention(run, out, q, &pages, fine, N, N, HQ, HKV, D,
                               CHUNK, N);
         size_t before = (N - 1) / CHUNK * CHUNK, at = (N - 1) * ROW;
-        table->attention_bidirectional(run, other, q + at, k, v, 1, before, HQ, HKV, D);
+        table->attention_bidirectional(run, other, q + at, k, v, 1, before, HQ,
+                                       HKV, D);
         check_error("star over all", out + at, other, ROW, 1e-5);
         free(q);
         free(k);

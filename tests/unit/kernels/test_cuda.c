@@ -233,16 +233,18 @@ static void steps_of_many_are_replayed(void **state)
             const int32_t *prompt = ids + open * 64;
             assert_int_equal(session_open(model, &sessions[open], NULL), 0);
             assert_int_equal(session_open(plain, &alone[open], NULL), 0);
+            assert_int_equal(session_prefill(sessions[open], prompt, PROMPT,
+                                             NULL, NULL, NULL),
+                             0);
             assert_int_equal(
-                session_prefill(sessions[open], prompt, PROMPT, NULL, NULL, NULL),
+                session_prefill(alone[open], prompt, PROMPT, NULL, NULL, NULL),
                 0);
-            assert_int_equal(
-                session_prefill(alone[open], prompt, PROMPT, NULL, NULL, NULL), 0);
             open++;
         }
         for (size_t i = 0; i < open; i++)
             next[i] = ids[i * 64 + session_length(sessions[i])];
-        assert_int_equal(session_decode_batch(sessions, next, open, NULL, NULL), 0);
+        assert_int_equal(session_decode_batch(sessions, next, open, NULL, NULL),
+                         0);
         for (size_t i = 0; i < open; i++) {
             assert_int_equal(
                 session_prefill(alone[i], &next[i], 1, NULL, NULL, NULL), 0);
@@ -263,7 +265,7 @@ static void steps_of_many_are_replayed(void **state)
 
 /* Aligned activations are read another way than those of test_matmuls. */
 static void check_aligned_matmul(const struct kernels *table, size_t m,
-                                  size_t n, size_t k)
+                                 size_t n, size_t k)
 {
     struct kernel_run run = {.stream = NULL};
     const struct kernels *ref = kernels_ref();

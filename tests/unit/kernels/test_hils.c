@@ -85,7 +85,8 @@ static void sessions_of_such_models_fork_and_step(void **state)
             for (size_t i = 0; i < 20; i++) {
                 struct session *both[] = {whole, fork};
                 int32_t next[] = {ids[45 + i], ids[100 + i]};
-                assert_int_equal(session_decode_batch(both, next, 2, NULL, NULL), 0);
+                assert_int_equal(
+                    session_decode_batch(both, next, 2, NULL, NULL), 0);
                 feed(alone, next + 1, 1);
                 check_near("fork", session_logits(fork), session_logits(alone),
                            vocabulary, 1e-5);

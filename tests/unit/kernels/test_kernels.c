@@ -198,19 +198,20 @@ static void drive_attention_of(struct bench *b, struct attention s, float scale)
     free(unrounded);
 }
 
-static void drive_attention_bidirectional_of(struct bench *b, struct attention s,
-                                   float scale)
+static void drive_attention_bidirectional_of(struct bench *b,
+                                             struct attention s, float scale)
 {
     size_t queries = s.m * s.hq * s.d, keys = s.n * s.hkv * s.d;
     float *q = numbers(b, queries, scale), *k = numbers(b, keys, scale);
     float *v = numbers(b, keys, 1), *expected = poisoned(queries);
-    ref->attention_bidirectional(&alone, expected, q, k, v, s.m, s.n, s.hq, s.hkv, s.d);
+    ref->attention_bidirectional(&alone, expected, q, k, v, s.m, s.n, s.hq,
+                                 s.hkv, s.d);
     const float *in = put(b, q, queries), *key = put(b, k, keys);
     const float *value = put(b, v, keys);
     float *out = put(b, NULL, queries);
     if (done(b, "attention_all",
-             b->table->attention_bidirectional(&b->run, out, in, key, value, s.m, s.n,
-                                     s.hq, s.hkv, s.d)))
+             b->table->attention_bidirectional(&b->run, out, in, key, value,
+                                               s.m, s.n, s.hq, s.hkv, s.d)))
         check(b, "attention_all", out, expected, queries);
     settle(b, "attention_all");
     free(q);
@@ -314,14 +315,12 @@ static float *odd_logits(struct bench *b, size_t n)
     return x;
 }
 
-static void check_top_k(struct bench *b, const float *x, size_t n,
-                            float beta)
+static void check_top_k(struct bench *b, const float *x, size_t n, float beta)
 {
     struct kernel_top_k expected, got = {.sum = NAN};
     ref->top_k(&alone, &expected, x + 1, n, beta);
     const float *in = put(b, x, n + 2);
-    if (done(b, "likeliest",
-             b->table->top_k(&b->run, &got, in + 1, n, beta))) {
+    if (done(b, "likeliest", b->table->top_k(&b->run, &got, in + 1, n, beta))) {
         for (size_t i = 0; i < KERNEL_TOP_K; i++)
             if (got.id[i] != expected.id[i] ||
                 got.logit[i] < expected.logit[i] ||
@@ -484,8 +483,8 @@ static void drive_pool_attention(struct bench *b)
 }
 
 /* Groups of one to many, as each by itself. */
-static void drive_pool_attentions_of(struct bench *b, size_t groups,
-                                     size_t min, uint32_t more, bool cosine)
+static void drive_pool_attentions_of(struct bench *b, size_t groups, size_t min,
+                                     uint32_t more, bool cosine)
 {
     size_t d = 37, p = 5, *start = calloc(groups + 1, sizeof *start);
     assert_non_null(start);
@@ -675,7 +674,8 @@ static void drive_nothing(struct bench *b)
     done(b, "attention",
          b->table->attention(&b->run, x, in, &pages, 0, 1, 2, 1, 4, 0));
     done(b, "attention_all",
-         b->table->attention_bidirectional(&b->run, x, in, in, in, 0, 1, 2, 1, 4));
+         b->table->attention_bidirectional(&b->run, x, in, in, in, 0, 1, 2, 1,
+                                           4));
     done(b, "layer_norm", b->table->layer_norm(&b->run, x, x, x, x, 0, 4, 0));
     done(b, "gelu", b->table->gelu(&b->run, x, x, 0, 4));
     done(b, "add_bias", b->table->add_bias(&b->run, x, x, 0, 4));

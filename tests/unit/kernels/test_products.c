@@ -51,7 +51,7 @@ static void lay_free(struct laid *laid)
 }
 
 static void drive_matmul(struct bench *b, int type, size_t m, size_t n,
-                          size_t k)
+                         size_t k)
 {
     struct laid laid = lay(b, type, n, k);
     struct kernel_weight *mine = NULL, *theirs = NULL;
@@ -83,7 +83,7 @@ static void drive_matmul(struct bench *b, int type, size_t m, size_t n,
                 expected[i] += bias[i % n];
             if (done(b, "product_bias",
                      b->table->matmul_bias(&b->run, out, in, mine, more, m,
-                                            add)))
+                                           add)))
                 check(b, "product_bias", out, expected, m * n);
             settle(b, "product_bias");
             free(bias);
@@ -149,8 +149,8 @@ DRIVE(gather)
 
 /* Largest error of a product, of the sum of its terms' magnitudes. */
 static double matmul_error(const struct kernels *table, struct kernel_run *run,
-                            int type, const float *a, const void *host,
-                            size_t m, size_t n, size_t k)
+                           int type, const float *a, const void *host, size_t m,
+                           size_t n, size_t k)
 {
     struct kernel_weight *w = NULL;
     float *out = mem_alloc(m * n * sizeof *out);
@@ -184,7 +184,7 @@ static void drive_exactness(struct bench *b)
         struct laid laid = lay(b, type, N, K);
         double error = b->table->download == ref->download
                            ? matmul_error(b->table, &b->run, type, a,
-                                           host_of(&laid, type), M, N, K)
+                                          host_of(&laid, type), M, N, K)
                            : 0; /* another memory */
         if (!(error <= 6e-7))
             fail_msg("%s, type %d: %g", b->label, type, error);

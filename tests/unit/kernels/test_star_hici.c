@@ -173,7 +173,8 @@ static void sessions_fork_truncate_and_step_together(void **state)
             for (size_t i = 0; i < 20; i++) {
                 struct session *both[] = {whole, fork};
                 int32_t next[] = {ids[90 + i], ids[200 + i]};
-                assert_int_equal(session_decode_batch(both, next, 2, NULL, NULL), 0);
+                assert_int_equal(
+                    session_decode_batch(both, next, 2, NULL, NULL), 0);
                 feed(alone, next + 1, 1);
                 check_same_logits("fork", fork, alone, 1e-5);
             }
@@ -249,7 +250,8 @@ static void a_text_cut_short_is_read_as_such(void **state)
             for (size_t i = 0; i < 10; i++) {
                 struct session *two[] = {whole, fork};
                 int32_t next[] = {ids[100 + i], ids[100 + i]};
-                assert_int_equal(session_decode_batch(two, next, 2, NULL, NULL), 0);
+                assert_int_equal(session_decode_batch(two, next, 2, NULL, NULL),
+                                 0);
                 feed(alone, next, 1);
                 check_same_logits("truncated", whole, alone, 1e-5);
                 check_same_logits("fork", fork, alone, 1e-5);

@@ -258,7 +258,7 @@ static void names_share_their_weight(void **state)
 {
     (void)state;
     struct view_node nodes[] = {{.words = 10, .names = 1, .title_words = 1},
-                                  {.words = 10, .names = 9, .title_words = 1}};
+                                {.words = 10, .names = 9, .title_words = 1}};
     struct view view = {
         .nodes = nodes, .mean_words = 10, .mean_title_words = 1};
     struct query query = {.count = 1, .terms = {{.idf = 1, .weight = 1}}};

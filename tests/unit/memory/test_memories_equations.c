@@ -12,7 +12,7 @@ struct expected {
     const struct embedder *embedder;
     const struct memory_policy *policy;
     struct embedder_facts facts;
-    float *subtrees;             /* [nodes, width] c */
+    float *subtrees;           /* [nodes, width] c */
     float *keys;               /* [nodes, key_width] M_v */
     uint64_t *tokens;          /* [nodes] of sub-trees */
     struct vector_table table; /* to compare with */

@@ -63,8 +63,7 @@ static struct fixture *make_fixture(uint64_t *seed, const float *centres,
         f->rows[i] = f->values + i * WIDTH;
         vector_near(seed, centres, count, f->values + i * WIDTH);
     }
-    assert_int_equal(
-        ivf_make(f->rows, ROWS, WIDTH, NULL, &f->ivf, NULL), 0);
+    assert_int_equal(ivf_make(f->rows, ROWS, WIDTH, NULL, &f->ivf, NULL), 0);
     return f;
 }
 
@@ -81,8 +80,8 @@ static size_t held(const struct fixture *f, const float *query)
     struct near_row found[CANDIDATES];
     float scores[ROWS];
     size_t hits = 0, seen = 0;
-    size_t count = ivf_search(f->ivf, query, ivf_probes(f->ivf),
-                                  CANDIDATES, found, &seen);
+    size_t count =
+        ivf_search(f->ivf, query, ivf_probes(f->ivf), CANDIDATES, found, &seen);
     assert_true(count <= CANDIDATES && seen <= ROWS && count <= seen);
     for (size_t r = 0; r < ROWS; r++)
         scores[r] = dot(query, f->rows[r]);
@@ -140,8 +139,7 @@ static void structure_saves_work(void **state)
         random_unit(&seed, centres + c * WIDTH);
     struct fixture *grouped = make_fixture(&seed, centres, 20);
     struct fixture *plain = make_fixture(&seed, centres, 0);
-    assert_true(ivf_probes(grouped->ivf) <
-                ivf_probes(plain->ivf));
+    assert_true(ivf_probes(grouped->ivf) < ivf_probes(plain->ivf));
     free_fixture(grouped);
     free_fixture(plain);
 }
@@ -156,9 +154,8 @@ static void all_lists_hold_each_row_once(void **state)
     float query[WIDTH];
     size_t seen;
     random_unit(&seed, query);
-    assert_int_equal(
-        ivf_search(f->ivf, query, UINT32_MAX, ROWS, found, &seen),
-        ROWS);
+    assert_int_equal(ivf_search(f->ivf, query, UINT32_MAX, ROWS, found, &seen),
+                     ROWS);
     assert_int_equal(seen, ROWS);
     for (size_t i = 0; i < ROWS; i++) {
         assert_true(found[i].row < ROWS && !met[found[i].row]);
@@ -205,10 +202,8 @@ static void odd_rows_are_found(void **state)
         struct near_row found[50];
         for (uint32_t i = 0; i < count; i++)
             rows[i] = i % 3 ? row : zeros;
-        assert_int_equal(ivf_make(rows, count, WIDTH, NULL, &ivf, NULL),
-                         0);
-        size_t got = ivf_search(ivf, row, ivf_lists(ivf), 50,
-                                    found, NULL);
+        assert_int_equal(ivf_make(rows, count, WIDTH, NULL, &ivf, NULL), 0);
+        size_t got = ivf_search(ivf, row, ivf_lists(ivf), 50, found, NULL);
         assert_int_equal(got, count);
         for (size_t i = 0; i < got; i++)
             assert_true(fabsf(found[i].score - (found[i].row % 3 ? 1 : 0)) <
@@ -226,9 +221,8 @@ static void build_is_cancelled(void **state)
     struct err err;
     atomic_bool cancel;
     atomic_init(&cancel, true);
-    assert_int_equal(
-        ivf_make(f->rows, ROWS, WIDTH, &cancel, &ivf, &err),
-        ERR_CANCELLED);
+    assert_int_equal(ivf_make(f->rows, ROWS, WIDTH, &cancel, &ivf, &err),
+                     ERR_CANCELLED);
     assert_null(ivf);
     free_fixture(f);
 }

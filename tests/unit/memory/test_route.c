@@ -315,8 +315,8 @@ static void without_vectors_words_decide(void **state)
                     score += lexical.hits[j].score;
             for (size_t j = 0; j < terms.count; j++)
                 if (terms.hits[j].node == result.hits[i].node)
-                    score += result.weights.by[ROUTE_BY_TERMS] *
-                             terms.hits[j].score;
+                    score +=
+                        result.weights.by[ROUTE_BY_TERMS] * terms.hits[j].score;
             assert_true(fabs(result.hits[i].score - score) <= 1e-12);
             assert_true(!i || result.hits[i].score <= result.hits[i - 1].score);
             assert_int_equal(result.hits[i].by[ROUTE_BY_DENSE].rank, 0);
@@ -725,8 +725,8 @@ static void the_ranking_is_that_of_all_nodes(void **state)
         rank_all_nodes(sections, house.snapshot->views[0], &query, &all);
         struct route_request request = {
             .query = asked, .mode = ROUTE_LEXICAL, .max = NODES};
-        assert_int_equal(route_question(house.snapshot, &request, &result, NULL),
-                         0);
+        assert_int_equal(
+            route_question(house.snapshot, &request, &result, NULL), 0);
         assert_int_equal(result.count, all.count);
         for (size_t h = 0; h < result.count; h++) {
             assert_int_equal(result.hits[h].node, all.items[h].node);
@@ -778,8 +778,8 @@ static void few_of_many_are_sorted(void **state)
 static void what_links_may_do_is_not_the_generations(void **state)
 {
     (void)state;
-    static const struct section sections[] = {
-        {TREE_NONE, "m", "", NONE, NONE}, {0, "A", "one", NONE, NONE}};
+    static const struct section sections[] = {{TREE_NONE, "m", "", NONE, NONE},
+                                              {0, "A", "one", NONE, NONE}};
     struct house house;
     struct manual manual;
     struct store_txn *txn;

@@ -123,7 +123,8 @@ static void what_is_being_made_is_not_collected(void **state)
         store_note_made(txn, other, UNFINISHED_MEMORIES, &made, 1, NULL), 0);
     assert_int_equal(store_commit(txn, NULL), 0);
     assert_int_equal(store_collect(store, NULL), 0);
-    check_memory(store, plan_cache, 0); /* named by vectors of an older generation */
+    check_memory(store, plan_cache,
+                 0); /* named by vectors of an older generation */
     check_memory(store, made, 0);
     check_memory(store, lost, 0);
     assert_int_equal(
@@ -308,8 +309,7 @@ static void eight_bits_lose_no_more_than_stated(void **state)
         q8_encode(values, COUNT, bytes);
         assert_true(q8_decode(bytes, COUNT, read));
         for (int i = 0; i < COUNT; i++)
-            assert_true(fabs((double)values[i] - (double)read[i]) <=
-                        max / 253);
+            assert_true(fabs((double)values[i] - (double)read[i]) <= max / 253);
     }
 }
 

@@ -130,8 +130,8 @@ static void assert_same(const struct fixture *f, const float *query,
     struct vector_hit hits[OUTLINE];
     size_t calls = 0;
     score_all(f, query, scores);
-    size_t count = vectors_search(f->vectors, query, from, end, accept, &calls,
-                                  max, hits);
+    size_t count =
+        vectors_search(f->vectors, query, from, end, accept, &calls, max, hits);
     for (size_t i = 0; i < count; i++) {
         uint32_t best = 0;
         for (uint32_t n = 1; n < OUTLINE; n++)

@@ -62,8 +62,9 @@ static void update(struct house *h, bool force)
         fail_msg("%s", err.message);
     assert_int_equal(library_refresh(h->library, NULL), 0);
     struct snapshot *snapshot = library_snapshot(h->library);
-    if (memories_update(snapshot, snapshot_view(snapshot, "m"), &h->toy.embedder,
-                        &policy, NULL, NULL, NULL, NULL, &memories, &err))
+    if (memories_update(snapshot, snapshot_view(snapshot, "m"),
+                        &h->toy.embedder, &policy, NULL, NULL, NULL, NULL,
+                        &memories, &err))
         fail_msg("%s", err.message);
     snapshot_unref(snapshot);
     assert_int_equal(library_refresh(h->library, NULL), 0);
@@ -87,7 +88,8 @@ static int open_with(void **state, bool recalls)
     assert_int_equal(store_open(&options, &h->store, NULL), 0);
     buf_free(&store);
     assert_int_equal(library_open(h->store, &h->library, NULL), 0);
-    if (index_register(h->store, &(struct source_root){h->root, false}, "m", "", &manual, &err))
+    if (index_register(h->store, &(struct source_root){h->root, false}, "m", "",
+                       &manual, &err))
         fail_msg("%s", err.message);
     h->manual = manual.id;
     manual_free(&manual);
@@ -193,8 +195,8 @@ static void check_repair(struct house *h)
 /* ---- Breaking ---- */
 
 /* The first record of the table whose value is larger than `least`. */
-static void find_record(struct house *h, int table, size_t min,
-                        struct buf *key, struct buf *value)
+static void find_record(struct house *h, int table, size_t min, struct buf *key,
+                        struct buf *value)
 {
     struct store_txn *txn;
     MDB_cursor *cursor;
@@ -629,7 +631,9 @@ static void a_damaged_manual_is_taken_away(void **state)
     assert_true(is_named(&report, TABLE_MANUALS, "damaged"));
     verify_report_free(&report);
     assert_int_equal(library_refresh(h->library, NULL), 0);
-    assert_int_equal(index_register(h->store, &(struct source_root){h->root, false}, "m", "", &manual, NULL),
+    assert_int_equal(index_register(h->store,
+                                    &(struct source_root){h->root, false}, "m",
+                                    "", &manual, NULL),
                      0);
     assert_true(manual.id > h->manual);
     h->manual = manual.id;
@@ -814,7 +818,8 @@ static void broken_lists_of_what_is_made_are_named(void **state)
     const struct hash128 name = {1, 2};
     assert_int_equal(store_write(h->store, &txn, NULL), 0);
     assert_int_equal(
-        store_note_made(txn, h->manual, UNFINISHED_MEMORIES, &name, 1, NULL), 0);
+        store_note_made(txn, h->manual, UNFINISHED_MEMORIES, &name, 1, NULL),
+        0);
     assert_int_equal(store_commit(txn, NULL), 0);
     check_clean(h);
     cut_last(h, TABLE_UNFINISHED);

@@ -131,10 +131,12 @@ static void check_steps(const char *kind, struct model *model)
                 continue;
             ids[count] = (int32_t)unit_below(&seed, (uint32_t)vocabulary);
             assert_int_equal(
-                session_prefill(alone[at], &ids[count], 1, NULL, NULL, NULL), 0);
+                session_prefill(alone[at], &ids[count], 1, NULL, NULL, NULL),
+                0);
             batch[count++] = together[at];
         }
-        assert_int_equal(session_decode_batch(batch, ids, count, NULL, NULL), 0);
+        assert_int_equal(session_decode_batch(batch, ids, count, NULL, NULL),
+                         0);
         for (size_t i = 0; i < SESSIONS; i++) {
             assert_int_equal(session_length(together[i]),
                              session_length(alone[i]));
@@ -171,16 +173,18 @@ static void steps_are_all_or_none(void **state)
     struct cancel cancel = {.asked = always};
     int32_t ids[SESSIONS] = {1, 2, 3, 4, 5};
     open_sessions(model, sessions);
-    assert_int_equal(session_decode_batch(sessions, ids, SESSIONS, &cancel, NULL),
-                     ERR_CANCELLED);
+    assert_int_equal(
+        session_decode_batch(sessions, ids, SESSIONS, &cancel, NULL),
+        ERR_CANCELLED);
     ids[4] = (int32_t)model_facts(model)->vocabulary;
     assert_int_equal(session_decode_batch(sessions, ids, SESSIONS, NULL, NULL),
                      ERR_USAGE);
     assert_int_equal(session_length(sessions[0]), 5);
     assert_non_null(session_logits(sessions[0]));
     assert_int_equal(session_decode_batch(sessions, ids, 0, NULL, NULL), 0);
-    assert_int_equal(session_decode_batch(sessions, ids, SESSIONS_MAX + 1, NULL, NULL),
-                     ERR_USAGE);
+    assert_int_equal(
+        session_decode_batch(sessions, ids, SESSIONS_MAX + 1, NULL, NULL),
+        ERR_USAGE);
     close_sessions(sessions);
     model_close(model);
 }

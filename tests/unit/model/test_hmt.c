@@ -41,7 +41,7 @@ static void check_question(const struct hmt *hmt, struct model *model,
     for (size_t at = 0, some; at < ASKING; at += some) {
         some = ASKING - at < step ? ASKING - at : step;
         assert_int_equal(session_prefill(session, question + at, some, NULL,
-                                      got + at * vocabulary, NULL),
+                                         got + at * vocabulary, NULL),
                          0);
     }
     check_near("logits", got, want, ASKING * vocabulary, 1e-4);
@@ -199,7 +199,8 @@ static void check_before(size_t kind)
     int ways = model_facts(model)->exact ? 2 : 1;
     struct session *whole = open_session(model), *bare = open_session(model);
     assert_int_equal(session_soft_prefix(whole, model_mem(model), NULL), 0);
-    assert_int_equal(session_soft_prefix(whole, model_mem(model), NULL), ERR_USAGE);
+    assert_int_equal(session_soft_prefix(whole, model_mem(model), NULL),
+                     ERR_USAGE);
     assert_null(session_logits(whole));
     assert_int_equal(session_prefill(whole, ids, READ, NULL, NULL, NULL), 0);
     assert_int_equal(session_length(whole), READ + 1);
@@ -213,26 +214,29 @@ static void check_before(size_t kind)
                 session_open_exact(model, &everything, &session, NULL), 0);
         else
             session = open_session(model);
-        assert_int_equal(session_soft_prefix(session, model_mem(model), NULL), 0);
-        assert_int_equal(session_prefill(session, ids, READ, NULL, NULL, NULL), 0);
+        assert_int_equal(session_soft_prefix(session, model_mem(model), NULL),
+                         0);
+        assert_int_equal(session_prefill(session, ids, READ, NULL, NULL, NULL),
+                         0);
         check_near("one pass", session_logits(session), want, vocabulary, 1e-5);
         for (size_t cut = 1; cut <= CUT; cut += CUT - 1) {
             assert_int_equal(session_fork(session, cut, &fork, NULL), 0);
-            assert_int_equal(session_prefill(fork, ids + cut - 1, READ - cut + 1,
-                                          NULL, NULL, NULL),
+            assert_int_equal(session_prefill(fork, ids + cut - 1,
+                                             READ - cut + 1, NULL, NULL, NULL),
                              0);
             check_near("fork", session_logits(fork), want, vocabulary, 1e-5);
             session_rewind(fork, cut);
             for (size_t i = cut - 1; i < READ; i++)
-                assert_int_equal(session_decode_batch(&fork, ids + i, 1, NULL, NULL),
-                                 0);
+                assert_int_equal(
+                    session_decode_batch(&fork, ids + i, 1, NULL, NULL), 0);
             check_near("forgotten", session_logits(fork), want, vocabulary,
                        1e-5);
             session_close(fork);
         }
         /* All forgotten: nothing stands before them any more. */
         session_rewind(session, 0);
-        assert_int_equal(session_prefill(session, ids, READ, NULL, NULL, NULL), 0);
+        assert_int_equal(session_prefill(session, ids, READ, NULL, NULL, NULL),
+                         0);
         if (!exact)
             assert_int_equal(session_prefill(bare, ids, READ, NULL, NULL, NULL),
                              0);
@@ -270,7 +274,8 @@ static void a_vector_is_no_token_of_the_answer(void **state)
     double probability;
     assert_int_equal(session_soft_prefix(session, model_mem0(model), NULL), 0);
     assert_int_equal(session_sampling(session, &how, NULL), 0);
-    assert_int_equal(session_choose(session, &id, &probability, NULL), ERR_USAGE);
+    assert_int_equal(session_choose(session, &id, &probability, NULL),
+                     ERR_USAGE);
     assert_int_equal(session_prefill(session, ids, 3, NULL, NULL, NULL), 0);
     assert_int_equal(session_choose(session, &id, &probability, NULL), 0);
     assert_in_range(id, 0, model_facts(model)->vocabulary - 1);

@@ -23,7 +23,8 @@ static void greedy_answer_as_the_reference(void **state)
         struct generate_options options = {
             .max = 32, .eos_ids = &none, .eos_count = 1};
         size_t made;
-        assert_int_equal(session_prefill(session, ids, 24, NULL, NULL, NULL), 0);
+        assert_int_equal(session_prefill(session, ids, 24, NULL, NULL, NULL),
+                         0);
         assert_int_equal(session_generate(session, &options, take_token,
                                           &answer, &made, NULL),
                          0);

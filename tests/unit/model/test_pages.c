@@ -99,7 +99,7 @@ static struct kernels rounding_table(void)
 /* At least `share` of the tokens are near: a difference of 1e-7 that falls to the
  * other side of a rounding is one of 2^-8, and may choose another chunk. */
 static void check_max(const char *kind, const float *got, const float *want,
-                       size_t vocabulary, double bound, double share)
+                      size_t vocabulary, double bound, double share)
 {
     size_t near = 0;
     for (size_t i = 0; i < COUNT; i++) {
@@ -142,9 +142,9 @@ static void rounded_keys_give_the_logits(void **state)
             float *got = read_steps(model, ids, 0, COUNT);
             if (strncmp(models[i].kind, "hils", 4) == 0) {
                 check_max(models[i].kind, got, rounded, values / COUNT, 1e-2,
-                           0.9);
+                          0.9);
                 check_max(models[i].kind, got, plain, values / COUNT, 3e-2,
-                           0.8);
+                          0.8);
             } else {
                 check_near(models[i].kind, got, rounded, values, 1e-3);
                 check_near(models[i].kind, got, plain, values, 3e-2);

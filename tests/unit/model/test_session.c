@@ -59,16 +59,17 @@ static void check_fork(struct model *model, size_t shared, size_t at,
     else
         assert_null(session_logits(fork));
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(session_prefill(alone[i], ids, shared, NULL, NULL, NULL),
-                         0);
+        assert_int_equal(
+            session_prefill(alone[i], ids, shared, NULL, NULL, NULL), 0);
     session_rewind(alone[1], at);
     for (size_t i = 0; i < more; i++) { /* both write where they were one */
-        assert_int_equal(session_prefill(fork, ids + 399 - i, 1, NULL, NULL, NULL),
-                         0);
+        assert_int_equal(
+            session_prefill(fork, ids + 399 - i, 1, NULL, NULL, NULL), 0);
         assert_int_equal(
             session_prefill(whole, ids + shared + i, 1, NULL, NULL, NULL), 0);
         assert_int_equal(
-            session_prefill(alone[0], ids + shared + i, 1, NULL, NULL, NULL), 0);
+            session_prefill(alone[0], ids + shared + i, 1, NULL, NULL, NULL),
+            0);
         assert_int_equal(
             session_prefill(alone[1], ids + 399 - i, 1, NULL, NULL, NULL), 0);
     }
@@ -300,12 +301,12 @@ static void answers_stop(void **state)
 }
 
 static struct kernel_top_k list_of(const float *logits, size_t count,
-                                       const struct sampler *sampler)
+                                   const struct sampler *sampler)
 {
     struct kernel_top_k list;
-    assert_int_equal(kernels_ref()->top_k(NULL, &list, logits, count,
-                                              sampler_beta(sampler)),
-                     0);
+    assert_int_equal(
+        kernels_ref()->top_k(NULL, &list, logits, count, sampler_beta(sampler)),
+        0);
     return list;
 }
 
@@ -536,8 +537,8 @@ static bool is_among_ids(void *context, int32_t id)
     return false;
 }
 
-static void check_probability(struct session *session, size_t vocabulary, int32_t id,
-                         double logprob)
+static void check_probability(struct session *session, size_t vocabulary,
+                              int32_t id, double logprob)
 {
     const float *logits = session_logits(session);
     double sum = 0;
@@ -663,12 +664,11 @@ static void the_temperature_may_change(void **state)
         assert_int_equal(session_sampling(a, &hot, NULL), 0);
         assert_int_equal(session_choose(a, chosen, logprob, NULL), 0);
         assert_int_equal(session_sampling(b, &hot, NULL), 0);
-        assert_int_equal(session_choose(b, chosen + 1, logprob + 1, NULL),
-                         0);
+        assert_int_equal(session_choose(b, chosen + 1, logprob + 1, NULL), 0);
         assert_int_equal(chosen[0], chosen[1]);
         assert_true(fabs(logprob[0] - logprob[1]) < 1e-9);
         check_probability(a, model_facts(model)->vocabulary, chosen[0],
-                     logprob[0]);
+                          logprob[0]);
     }
     session_close(a);
     session_close(b);
@@ -687,8 +687,7 @@ static void wrong_sampling_is_refused(void **state)
         assert_int_equal(session_sampling(session, &wrong[i], NULL), ERR_USAGE);
     int32_t id;
     double logprob;
-    assert_int_equal(session_choose(session, &id, &logprob, NULL),
-                     ERR_USAGE);
+    assert_int_equal(session_choose(session, &id, &logprob, NULL), ERR_USAGE);
     session_close(session);
     model_close(model);
 }

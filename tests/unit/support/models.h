@@ -310,9 +310,9 @@ static inline struct session *read_all(struct model *model, const int32_t *ids,
     struct session *session = open_session(model);
     assert_int_equal(session_prefill(session, ids, from, NULL, ret, NULL), 0);
     for (size_t i = from; i < count; i++)
-        assert_int_equal(
-            session_prefill(session, ids + i, 1, NULL, ret + i * vocabulary, NULL),
-            0);
+        assert_int_equal(session_prefill(session, ids + i, 1, NULL,
+                                         ret + i * vocabulary, NULL),
+                         0);
     return session;
 }
 

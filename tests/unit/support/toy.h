@@ -18,9 +18,9 @@ struct toy {
     struct embedder embedder;
     struct embedder_facts facts;
     size_t tokenized, calls, summaries, recalls;
-    size_t encoded;           /* texts, but for summaries */
+    size_t encoded;          /* texts, but for summaries */
     int32_t firsts[TOY_MAX]; /* first id of each of these */
-    size_t cancel_after;      /* calls of embed; 0: never */
+    size_t cancel_after;     /* calls of embed; 0: never */
     atomic_bool cancel;
     bool broken; /* gives NaN */
 };

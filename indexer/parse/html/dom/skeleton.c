@@ -279,8 +279,7 @@ static int make(struct making *m, struct err *err)
             continue;
         }
         if (!depth_tag(&m->depth, &markup)) {
-            err_set(err, ERR_LIMIT, "nests deeper than %d elements",
-                    DEPTH_MAX);
+            err_set(err, ERR_LIMIT, "nests deeper than %d elements", DEPTH_MAX);
             if (err)
                 err->position = (int64_t)at;
             return ERR_LIMIT;

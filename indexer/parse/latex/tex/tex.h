@@ -177,7 +177,7 @@ struct tex {
     size_t register_capacity;
 
     struct tokens scratch[MAX_ARGUMENTS + 1]; /* arguments being read */
-    size_t stored;                             /* tokens in macros */
+    size_t stored;                            /* tokens in macros */
     uint64_t steps, max_steps;
     uint64_t burst;
     unsigned edefs; /* being read, in each other */

@@ -12,9 +12,9 @@ static uint32_t read_counted(struct tex *tex, struct argument *arguments)
     if (tex_read_optional(tex, &list)) {
         tex_expand_text(tex, &list, &text);
         int64_t wanted = number_of_text(tex, buf_slice(&text));
-        count = wanted < 0                ? 0
+        count = wanted < 0               ? 0
                 : wanted > MAX_ARGUMENTS ? MAX_ARGUMENTS
-                                          : (uint32_t)wanted;
+                                         : (uint32_t)wanted;
     }
     for (uint32_t i = 0; i < count; i++)
         arguments[i] = (struct argument){.kind = 'm'};

@@ -33,10 +33,10 @@ using std::size_t;
 #define cuda_scratch          emulated_scratch
 #define cuda_scratch_end      emulated_scratch_end
 #define cuda_fill_steps       emulated_fill_steps
-#define cuda_workspace             emulated_room
+#define cuda_workspace        emulated_room
 #define cuda_launch           emulated_start
-#define cuda_blas_matmul     emulated_blas_matmul
-#define cuda_matmul          emulated_matmul
+#define cuda_blas_matmul      emulated_blas_matmul
+#define cuda_matmul           emulated_matmul
 #define cuda_add_bias         emulated_add_bias
 #define cuda_rms_norm         emulated_rms_norm
 #define cuda_layer_norm       emulated_layer_norm
@@ -44,7 +44,7 @@ using std::size_t;
 #define cuda_join             emulated_join
 #define cuda_attend_segments  emulated_attend_segments
 #define cuda_hils_choose      emulated_hils_choose
-#define cuda_fill_matmuls    emulated_fill_matmuls
+#define cuda_fill_matmuls     emulated_fill_matmuls
 #define cuda_fill_transformer emulated_fill_transformer
 #define cuda_fill_attention   emulated_fill_attention
 #define cuda_fill_memories    emulated_fill_memories
@@ -52,7 +52,7 @@ using std::size_t;
 #define cuda_fill_hils        emulated_fill_hils
 #define cuda_fill_star        emulated_fill_star
 #define cuda_fill_hici        emulated_fill_hici
-#define cuda_fill_top_k   emulated_fill_top_k
+#define cuda_fill_top_k       emulated_fill_top_k
 #define paged                 emulated_paged
 #define segments              emulated_segments
 #define hils_source           emulated_hils_source

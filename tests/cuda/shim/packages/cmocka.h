@@ -48,11 +48,11 @@ __attribute__((format(printf, 3, 4), noreturn, unused)) static void bare_fail(
         if (bare_a != bare_b)                                                  \
             fail_msg("%s is %lld, not %lld", #a, bare_a, bare_b);              \
     } while (0)
-#define assert_in_range(a, min, max)                                        \
+#define assert_in_range(a, min, max)                                           \
     do {                                                                       \
         unsigned long long bare_a = (unsigned long long)(a);                   \
-        if (bare_a < (unsigned long long)(min) ||                            \
-            bare_a > (unsigned long long)(max))                               \
+        if (bare_a < (unsigned long long)(min) ||                              \
+            bare_a > (unsigned long long)(max))                                \
             fail_msg("%s is %llu", #a, bare_a);                                \
     } while (0)
 #define assert_string_equal(a, b)        assert_int_equal(strcmp(a, b), 0)
