@@ -5,35 +5,48 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "daemon/verbs/result.h"
+#include "daemon/answer/languages.h"
 #include "daemon/answer/shingles.h"
+#include "daemon/verbs/result.h"
 #include "memory/snapshot/content.h"
 
 enum {
-    DEPTH = 4,       /* hits looked at for one that is shown */
-    MAX_DEPTH = 100, /* beyond it scores would change (route.h) */
-    MIN_PLACES =
-        8, /* that editions have in common: an index.html is everywhere */
-    MIN_SHINGLES = 8 /* of a text that tells: "See also below." is anywhere */
+    DEPTH = 4,              /* hits looked at for one that is shown */
+    MAX_DEPTH = 100,        /* beyond it scores would change (route.h) */
+    MIN_TRANSLATED = 8,     /* files: an index.html is everywhere */
+    MAX_PAIRS = 8,          /* of languages looked at in a search */
+    MIN_SHINGLES = 8,       /* of a text that tells: "See below." is anywhere */
+    MAX_WORDS = 20000,      /* of a section that is read to be compared */
+    MAX_WORDS_READ = 400000 /* of all of them in a search */
 };
 
-/* Resemblance from which two texts say the same. */
-static const double SAME = 0.8;
+/* Resemblance from which two texts say the same: anywhere, at the same place. */
+static const double SAME = 0.8, SAME_PLACE = 0.5;
 
-/* Share of the smaller one's places that editions have in common. */
-static const double EDITION = 0.5;
-
-struct edition {
+struct section {
     const struct view *view;
-    struct slice language; /* empty: none is told */
-    uint64_t *places;      /* [count] hashes, ascending, each once */
-    size_t count;
+    uint32_t node;
+    struct slice path, language;
+    uint64_t place; /* file and anchor without the language; 0: none */
+    uint64_t title; /* hash of its letters */
+    bool read;      /* shingles are there, or cannot be had */
+    struct shingles shingles;
+};
+
+/* Whether a manual's files come in two languages. */
+struct pair {
+    const struct view *view;
+    struct slice a, b;
+    bool translates;
 };
 
 struct folding {
     const struct snapshot *snapshot;
-    struct edition *editions; /* [count] met so far */
-    size_t count, capacity;
+    enum copies_rule rule;
+    const atomic_bool *cancelled;
+    size_t words_read;
+    struct pair pairs[MAX_PAIRS];
+    int pair_count;
 };
 
 size_t copies_depth(size_t max)
@@ -42,46 +55,7 @@ size_t copies_depth(size_t max)
     return depth > max ? depth : max;
 }
 
-/* ---- Languages ---- */
-
-/* Of documentation, by ISO 639-1. */
-static bool is_language(const char *code)
-{
-    static const char codes[] =
-        "ar bg ca cs da de el en eo es et eu fa fi fr gl he hi hr hu id it ja "
-        "ko "
-        "lt lv nb nl nn no pl pt ro ru sk sl sr sv ta th tr uk vi zh ";
-    const char *at = strstr(codes, (char[]){code[0], code[1], ' ', 0});
-    return at && (at - codes) % 3 == 0;
-}
-
-/* "de", "pt-br", "zh_Hans" */
-static bool names_language(struct slice token)
-{
-    if (token.size != 2 && (token.size < 5 || token.size > 7 ||
-                            (token.data[2] != '-' && token.data[2] != '_')))
-        return false;
-    for (size_t i = 3; i < token.size; i++)
-        if (!isalpha((unsigned char)token.data[i]))
-            return false;
-    return is_language(token.data);
-}
-
-/* The last part of the path, between slashes and points, that names a language; of
- * size 0: none. */
-static struct slice language_in(struct slice path)
-{
-    struct slice found = {path.data, 0};
-    for (size_t from = 0, to; from < path.size; from = to + 1) {
-        to = from;
-        while (to < path.size && path.data[to] != '/' && path.data[to] != '.')
-            to++;
-        struct slice token = {path.data + from, to - from};
-        if (names_language(token))
-            found = token;
-    }
-    return found;
-}
+/* ---- A section ---- */
 
 static struct slice path_of(const struct view *view, uint32_t node)
 {
@@ -90,214 +64,171 @@ static struct slice path_of(const struct view *view, uint32_t node)
                              : view->outline->files[file];
 }
 
-/* Of a node; where its path tells none, of its manual's folder. */
-static struct slice language_of(const struct view *view, uint32_t node)
+/* Several sections of a file may have no anchor: only its first is at a place. */
+static bool has_place(const struct view *view, uint32_t node)
 {
-    struct slice found = language_in(path_of(view, node));
-    return found.size ? found : language_in(slice_of(view->manual.root));
+    const struct node *of = &view->outline->nodes[node];
+    return of->anchor.size || of->parent == TREE_NONE ||
+           view->nodes[of->parent].file != view->nodes[node].file;
 }
 
-/* ---- Places ---- */
-
-/* File and anchor without the language; 0: it stands in no file. */
-static uint64_t place_of(const struct view *view, uint32_t node)
+static uint64_t place_of(const struct view *view, uint32_t node,
+                         struct slice path)
 {
-    struct slice path = path_of(view, node), language = language_in(path);
-    struct slice anchor = view->outline->nodes[node].anchor;
-    if (!path.size)
+    if (!path.size || !has_place(view, node))
         return 0;
-    size_t before =
-        language.size ? (size_t)(language.data - path.data) : path.size;
-    size_t after = before + language.size;
-    uint64_t parts[] = {hash_bytes64(path.data, before),
-                        hash_bytes64(path.data + after, path.size - after),
+    struct slice anchor = view->outline->nodes[node].anchor;
+    uint64_t parts[] = {language_path_key(path),
                         hash_bytes64(anchor.data, anchor.size)};
     return hash_bytes64(parts, sizeof parts);
 }
 
-static int by_size(const void *a, const void *b)
+/* Neither numbers nor signs count: chapters are numbered otherwise elsewhere. */
+static uint64_t hash_of_title(struct slice title)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-static void read_places(struct edition *edition)
-{
-    const struct view *view = edition->view;
-    size_t count = 0;
-    edition->places = mem_alloc(view->outline->count * sizeof *edition->places);
-    for (uint32_t n = 0; n < view->outline->count; n++)
-        if (slice_equal(language_of(view, n), edition->language))
-            edition->places[count++] = place_of(view, n);
-    qsort(edition->places, count, sizeof *edition->places, by_size);
-    for (size_t i = 0; i < count; i++)
-        if (!edition->count ||
-            edition->places[i] != edition->places[edition->count - 1])
-            edition->places[edition->count++] = edition->places[i];
-}
-
-/* Its index among the editions. */
-static size_t edition_of(struct folding *folding, const struct view *view,
-                         struct slice language)
-{
-    for (size_t i = 0; i < folding->count; i++)
-        if (folding->editions[i].view == view &&
-            slice_equal(folding->editions[i].language, language))
-            return i;
-    void *editions = folding->editions;
-    mem_reserve(&editions, &folding->capacity, folding->count + 1,
-                sizeof *folding->editions);
-    folding->editions = editions;
-    folding->editions[folding->count] =
-        (struct edition){.view = view, .language = language};
-    read_places(&folding->editions[folding->count]);
-    return folding->count++;
-}
-
-static bool are_editions(const struct edition *a, const struct edition *b)
-{
-    size_t both = 0, smaller = a->count < b->count ? a->count : b->count;
-    for (size_t i = 0, j = 0; i < a->count; i++) {
-        while (j < b->count && b->places[j] < a->places[i])
-            j++;
-        both += j < b->count && b->places[j] == a->places[i];
+    struct buf letters = {0};
+    for (size_t i = 0; i < title.size; i++) {
+        unsigned char byte = (unsigned char)title.data[i];
+        if (byte >= 0x80 || isalpha(byte))
+            buf_put_byte(&letters, byte < 0x80 ? tolower(byte) : byte);
     }
-    return both >= MIN_PLACES && (double)both >= EDITION * (double)smaller;
+    uint64_t hash = hash_bytes64(letters.data, letters.size);
+    buf_free(&letters);
+    return hash;
+}
+
+static struct section section_of(const struct route_hit *hit)
+{
+    const struct view *view = hit->view;
+    struct slice path = path_of(view, hit->node);
+    return (struct section){
+        .view = view,
+        .node = hit->node,
+        .path = path,
+        .language = language_of_path(path),
+        .place = place_of(view, hit->node, path),
+        .title = hash_of_title(view->outline->nodes[hit->node].title)};
+}
+
+/* Once for each section; none of what is too long or cannot be read. */
+static const struct shingles *shingles_in(struct folding *folding,
+                                          struct section *section)
+{
+    uint32_t words = section->view->outline->nodes[section->node].words;
+    struct content content;
+    if (section->read)
+        return &section->shingles;
+    section->read = true;
+    if (words > MAX_WORDS || folding->words_read + words > MAX_WORDS_READ)
+        return &section->shingles;
+    folding->words_read += words;
+    if (content_open(folding->snapshot, section->view, section->node, &content,
+                     NULL))
+        return &section->shingles;
+    shingles_of(content.node, &section->shingles);
+    content_close(&content);
+    return &section->shingles;
 }
 
 /* ---- Two sections ---- */
 
-struct section {
-    const struct view *view;
-    uint32_t node;
-    struct slice language;
-    uint64_t place;
-    size_t shown; /* index of the hit that is shown for it */
-};
-
-static struct section section_of(const struct route_hit *hit)
+static bool is_cancelled(const struct folding *folding)
 {
-    return (struct section){.view = hit->view,
-                            .node = hit->node,
-                            .language = language_of(hit->view, hit->node),
-                            .place = place_of(hit->view, hit->node)};
+    return folding->cancelled && atomic_load(folding->cancelled);
 }
 
-/* The next byte of a title that is neither number nor sign; 0: the end. */
-static int next_letter(struct slice *title)
+static bool says_the_same(struct folding *folding, struct section *a,
+                          struct section *b)
 {
-    while (title->size) {
-        unsigned char byte = (unsigned char)*title->data;
-        title->data++;
-        title->size--;
-        if (byte >= 0x80 || isalpha(byte))
-            return tolower(byte);
+    const struct node *x = &a->view->outline->nodes[a->node];
+    const struct node *y = &b->view->outline->nodes[b->node];
+    if (hash_equal(x->own, y->own))
+        return x->words > 0;
+    double least = folding->rule == COPIES_EQUAL      ? 1
+                   : a->place && a->place == b->place ? SAME_PLACE
+                                                      : SAME;
+    uint32_t fewer = x->words < y->words ? x->words : y->words;
+    uint32_t more = x->words < y->words ? y->words : x->words;
+    if (fewer < least / 2 * more)
+        return false;
+    const struct shingles *in_a = shingles_in(folding, a);
+    const struct shingles *in_b = shingles_in(folding, b);
+    return in_a->count >= MIN_SHINGLES && shingles_alike(in_a, in_b) >= least;
+}
+
+static bool comes_in_both(struct folding *folding, const struct view *view,
+                          struct slice a, struct slice b)
+{
+    for (int i = 0; i < folding->pair_count; i++) {
+        const struct pair *pair = &folding->pairs[i];
+        if (pair->view == view && slice_equal(pair->a, a) &&
+            slice_equal(pair->b, b))
+            return pair->translates;
     }
-    return 0;
-}
-
-/* The same title, however chapters are numbered. */
-static bool is_titled_alike(const struct section *a, const struct section *b)
-{
-    struct slice x = a->view->outline->nodes[a->node].title;
-    struct slice y = b->view->outline->nodes[b->node].title;
-    int letter;
-    do {
-        letter = next_letter(&x);
-        if (letter != next_letter(&y))
-            return false;
-    } while (letter);
-    return true;
-}
-
-static void read_shingles(const struct folding *folding,
-                          const struct section *section, struct shingles *ret)
-{
-    struct content content;
-    *ret = (struct shingles){0};
-    if (content_open(folding->snapshot, section->view, section->node, &content,
-                     NULL))
-        return;
-    shingles_of(content.node, ret);
-    content_close(&content);
-}
-
-static bool says_the_same(const struct folding *folding,
-                          const struct section *a, const struct section *b)
-{
-    struct shingles x, y;
-    read_shingles(folding, a, &x);
-    read_shingles(folding, b, &y);
-    bool same = x.count >= MIN_SHINGLES && shingles_alike(&x, &y) >= SAME;
-    shingles_free(&x);
-    shingles_free(&y);
-    return same;
-}
-
-static bool stands_in_edition(struct folding *folding, const struct section *a,
-                              const struct section *b)
-{
-    if (!a->place || a->place != b->place)
+    if (folding->pair_count == MAX_PAIRS)
         return false;
-    size_t x = edition_of(folding, a->view, a->language);
-    size_t y = edition_of(folding, b->view, b->language);
-    return are_editions(&folding->editions[x], &folding->editions[y]);
+    bool translates = languages_translate(view->outline, a, b, MIN_TRANSLATED);
+    folding->pairs[folding->pair_count++] =
+        (struct pair){view, a, b, translates};
+    return translates;
 }
 
-static bool is_copy(struct folding *folding, const struct section *a,
-                    const struct section *b)
+static bool is_translation(struct folding *folding, const struct section *a,
+                           const struct section *b)
 {
-    bool translated = a->language.size && b->language.size &&
-                      !slice_equal(a->language, b->language);
-    if (a->view == b->view && !translated)
-        return false;
-    bool titled_alike = is_titled_alike(a, b);
-    return ((titled_alike || translated) && stands_in_edition(folding, a, b)) ||
-           (titled_alike && says_the_same(folding, a, b));
+    return folding->rule != COPIES_EQUAL && a->place && a->place == b->place &&
+           a->language.size && b->language.size &&
+           !slice_equal(a->language, b->language) &&
+           comes_in_both(folding, a->view, a->language, b->language);
+}
+
+static bool is_copy(struct folding *folding, struct section *a,
+                    struct section *b)
+{
+    if (a->view == b->view)
+        return is_translation(folding, a, b);
+    return a->title == b->title && says_the_same(folding, a, b);
 }
 
 /* ---- The list ---- */
 
-/* The first of the sections [count] that it is a copy of, whether that is shown or a
- * copy itself; NULL: of none. */
-static const struct section *original_of(struct folding *folding,
-                                         const struct section *sections,
-                                         size_t count,
-                                         const struct section *section)
+/* The index of the section [count] that it is a copy of; `count`: of none. */
+static size_t original_of(struct folding *folding, struct section *shown,
+                          size_t count, struct section *section)
 {
-    for (size_t i = 0; i < count; i++)
-        if (is_copy(folding, &sections[i], section))
-            return &sections[i];
-    return NULL;
+    size_t i = 0;
+    while (i < count && !is_copy(folding, &shown[i], section))
+        i++;
+    return i;
 }
 
 void copies_fold(const struct snapshot *snapshot, struct route_result *route,
-                 size_t max, struct copies *ret)
+                 size_t max, enum copies_rule rule,
+                 const atomic_bool *cancelled, struct copies *ret)
 {
-    struct folding folding = {.snapshot = snapshot};
-    struct section *seen = mem_alloc(route->count * sizeof *seen);
-    size_t seen_count = 0, kept = 0;
-    *ret =
-        (struct copies){.items = mem_alloc(route->count * sizeof *ret->items)};
-    for (size_t i = 0; i < route->count; i++) {
+    struct folding folding = {
+        .snapshot = snapshot, .rule = rule, .cancelled = cancelled};
+    struct section *shown = mem_alloc((route->count + 1) * sizeof *shown);
+    size_t kept = 0;
+    *ret = (struct copies){
+        .items = mem_alloc((route->count + 1) * sizeof *ret->items)};
+    for (size_t i = 0; i < route->count && !is_cancelled(&folding); i++) {
         struct section section = section_of(&route->hits[i]);
-        const struct section *original =
-            original_of(&folding, seen, seen_count, &section);
-        if (!original && kept == max)
-            continue;
-        section.shown = original ? original->shown : kept;
-        if (original)
+        size_t of = original_of(&folding, shown, kept, &section);
+        if (of < kept) {
             ret->items[ret->count++] =
-                (struct copy){section.shown, section.view, section.node};
-        else
-            route->hits[kept++] = route->hits[i];
-        seen[seen_count++] = section;
+                (struct copy){of, section.view, section.node};
+        } else if (kept < max) {
+            route->hits[kept] = route->hits[i];
+            shown[kept++] = section;
+            continue;
+        }
+        shingles_free(&section.shingles);
     }
     route->count = kept;
-    for (size_t i = 0; i < folding.count; i++)
-        free(folding.editions[i].places);
-    free(folding.editions);
-    free(seen);
+    for (size_t i = 0; i < kept; i++)
+        shingles_free(&shown[i].shingles);
+    free(shown);
 }
 
 void copies_free(struct copies *copies)

@@ -1,13 +1,16 @@
-/* Results that are another edition of one before them: the same section in a manual's
- * other version or language, or copied word for word into another manual.
+/* Results that repeat one before them: the same section of a manual's other
+ * version, copied into another manual, or in another language.
  *
- * Manuals, or the languages within one, are editions of one work when at least half of
- * the smaller one's places (file and anchor, less the language in the path) are in the
- * other.  A section is a copy of another edition's when it stands at the same place and
- * has the same title, or another language; or, of whatever manuals, when title and
- * nearly all of the text are the same. */
+ * Between manuals a section is a copy when it has the same title (however
+ * chapters are numbered) and its text resembles (shingles.h): nearly all of it
+ * anywhere, half of it at the same file and anchor.  What is called alike and says
+ * something else is never hidden.  Within a manual a section is a copy when it
+ * is the same file and anchor in another language, and most files come in both
+ * (languages.h). */
 #ifndef DAEMON_ANSWER_COPIES_H
 #define DAEMON_ANSWER_COPIES_H
+
+#include <stdatomic.h>
 
 #include "base/json.h"
 #include "memory/routing/route.h"
@@ -23,13 +26,22 @@ struct copies {
     size_t count;
 };
 
-/* Hits to ask for where `max` are wanted that are no copies. */
+/* What counts as a copy. */
+enum copies_rule {
+    COPIES_RESEMBLE, /* as above: for a list, which names the copies */
+    COPIES_EQUAL     /* the same words, for what does not name them */
+};
+
+/* Number of hits to ask for where `max` are wanted that are no copies. */
 size_t copies_depth(size_t max);
 
-/* Keeps the first `max` hits that are no copies, in their order, and lists the copies of
- * these.  What cannot be read is no copy by its text. */
+/* Keeps the first `max` hits that are no copies, in their order, and lists the
+ * copies of these.  A text that cannot be read, or that is too long to compare, is
+ * no copy unless its hash is the same.  Stops comparing when `cancelled`
+ * (may be NULL) is set.  Free `ret` with copies_free. */
 void copies_fold(const struct snapshot *snapshot, struct route_result *route,
-                 size_t max, struct copies *ret);
+                 size_t max, enum copies_rule rule,
+                 const atomic_bool *cancelled, struct copies *ret);
 void copies_free(struct copies *copies);
 
 /* "copies" {manual, node, file} of a hit; no member where it has none. */

@@ -86,11 +86,15 @@ static bool may_fold(const struct route_request *request)
     return !request->manual_count && !request->under && !request->file;
 }
 
-static void fold(const struct snapshot *snapshot, struct route_result *route,
-                 size_t max, struct copies *ret_copies)
+/* Where copies are not named, only what says nothing else is left out. */
+static void fold(const struct call *call, const struct snapshot *snapshot,
+                 struct route_result *route, size_t max,
+                 struct copies *ret_copies)
 {
     struct copies copies;
-    copies_fold(snapshot, route, max, &copies);
+    copies_fold(snapshot, route, max,
+                ret_copies ? COPIES_RESEMBLE : COPIES_EQUAL,
+                &call->request->cancelled, &copies);
     if (ret_copies)
         *ret_copies = copies;
     else
@@ -156,7 +160,7 @@ int search_question(const struct call *call, const struct snapshot *snapshot,
             route_result_free(ret_route);
     }
     if (!code && folded)
-        fold(snapshot, ret_route, max, ret_copies);
+        fold(call, snapshot, ret_route, max, ret_copies);
     if (!code)
         *ret_question = question;
     return code;

@@ -57,11 +57,11 @@ static int worth_of(const struct navigation *p, uint32_t lister)
 {
     static const int worths[CONTENTS_KINDS] = {[CONTENTS_BELOW] = 5,
                                                [CONTENTS_WHOLE] = 4,
-                                               [CONTENTS_LINE_READER] = 3,
+                                               [CONTENTS_FRAMESET] = 3,
                                                [CONTENTS_GROUPS] = 2,
                                                [CONTENTS_GUESS] = 1};
     int contents = navigation_page(p, lister)->contents;
-    bool frame = contents == CONTENTS_LINE_READER && !p->pages[lister].is_index;
+    bool frame = contents == CONTENTS_FRAMESET && !p->pages[lister].is_index;
     return frame ? 0 : worths[contents];
 }
 
@@ -152,8 +152,8 @@ static bool is_menu(const struct navigation *p, uint32_t piece)
         return false;
     uint32_t lister = p->pages[piece].offer.lister;
     bool framed = lister != TREE_NONE &&
-                  navigation_page(p, lister)->contents == CONTENTS_LINE_READER;
-    if (contents == CONTENTS_LINE_READER || (framed && is_empty(p, piece)))
+                  navigation_page(p, lister)->contents == CONTENTS_FRAMESET;
+    if (contents == CONTENTS_FRAMESET || (framed && is_empty(p, piece)))
         return true;
     if (navigation_folder_index(p, piece) == TREE_NONE)
         return false; /* it heads a work of its own */

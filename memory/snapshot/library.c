@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "memory/snapshot/content.h"
 #include "memory/vectors/dense.h"
-#include "memory/snapshot/volume.h"
+#include "memory/snapshot/view.h"
 
 struct library {
     struct store *store;

@@ -2,6 +2,7 @@
 import gzip
 import os
 import shutil
+import time
 
 from e2e.house import check, find, house, page, test, walk
 
@@ -263,7 +264,7 @@ def write_edition(h, folder, made, title=lambda subject: f"The {subject.lower()}
 def another_version_or_language_does_not_fill_the_list():
     with house() as h:
         write_edition(h, "v1/html", lambda s, n: f"The {s} eats leaves and sleeps {n} hours a day, most of them in the shade of a tall tree.")
-        write_edition(h, "v2/html", lambda s, n: f"Of the {s} much was learnt since: it prefers grass, {n + 3} kilos of it.")
+        write_edition(h, "v2/html", lambda s, n: f"The {s} eats leaves and sleeps {n} hours a day, most of them in the shade of a tall tree. It likes grass, too.")
         write_edition(h, "v3", lambda s, n: f"The {s} eats leaves and sleeps {n} hours a day, most of them in the shade of a tall tree.")
         for subject in SUBJECTS:  # the same words elsewhere
             shutil.move(os.path.join(h.path, f"v3/{subject.lower()}.html"), os.path.join(h.path, f"v3/about-{subject.lower()}.html"))
@@ -292,3 +293,35 @@ def another_version_or_language_does_not_fill_the_list():
             check([hit["manual"] for hit in hits] == [name] and "copies" not in hits[0], hits)
         check(len({hit["manual"] for hit in h.json("search", "okapi", "-c", "v1", "-c", "v2")["results"]}) == 2, "both")
         check(len(h.json("search", "okapi", "-c", "book")["results"]) == 2, "both languages")
+
+
+@test
+def what_is_called_alike_and_says_something_else_is_shown():
+    with house() as h:
+        write_edition(h, "real", lambda s, n: f"The {s} eats leaves and sleeps {n} hours a day, most of them in the shade of a tall tree.")
+        write_edition(h, "false", lambda s, n: f"Okapi okapi {s}: buy the {s} of us, it eats whatever there is, and ask for nothing else.")
+        sections = "".join(f"<h2>Options</h2><p>Okapi option {n} of {name}, which says how tall the okapi of the herd is.</p>"
+                           for n, name in enumerate(("weight", "height", "length")))
+        h.write("real/many.html", page("Many", sections))
+        for name in ("ar", "nl", "id", "tr", "vi", "it", "da", "no", "pl", "sk"):  # commands, no languages
+            h.write(f"real/{name}.1.html", page(f"{name}(1)", f"<p>The walrus command {name} makes archives.</p>"))
+        for name in ("real", "false"):
+            h.json("add", os.path.join(h.path, name), "-c", name, "--wait")
+        found = h.json("search", "okapi leaves", "-n", "20")["results"]
+        for name in ("real", "false"):
+            check(any((hit["manual"], hit["file"]) == (name, "okapi.html") for hit in found), (name, found))
+        options = [hit for hit in h.json("search", "okapi options", "-n", "20")["results"] if hit["path"][-1] == "Options"]
+        check(len(options) == 3, options)
+        check(len(h.json("search", "walrus", "-n", "20")["results"]) == 10, "commands")
+
+
+@test
+def long_pages_of_one_title_are_compared_in_no_time():
+    with house() as h:
+        for number in range(12):
+            text = " ".join(f"walrus{(number * 7 + i) % 977} word{i % 613}" for i in range(60000))
+            h.write(f"m{number}/page.html", page("The walrus", f"<p>walrus {text}</p>"))
+            h.json("add", os.path.join(h.path, f"m{number}"), "-c", f"m{number}", "--wait")
+        before = time.monotonic()
+        found = h.json("search", "the walrus", "-n", "12")["results"]
+        check(len(found) == 12 and time.monotonic() - before < 5, time.monotonic() - before)

@@ -156,7 +156,7 @@ static int read_marked(struct reading *r, const xmlNode *top)
     return kind;
 }
 
-static int read_line_reader(struct reading *r, const xmlNode *top)
+static int read_frameset(struct reading *r, const xmlNode *top)
 {
     for (const xmlNode *at = top->children; at; at = dom_next(at, top, false)) {
         const char *url = NULL;
@@ -165,7 +165,7 @@ static int read_line_reader(struct reading *r, const xmlNode *top)
         if (url)
             add_link(r, url, 0);
     }
-    return r->count ? CONTENTS_LINE_READER : CONTENTS_NONE;
+    return r->count ? CONTENTS_FRAMESET : CONTENTS_NONE;
 }
 
 /* ---- Lists that sort pages under headings ---- */
@@ -306,7 +306,7 @@ void contents_read(const struct dom *dom, const struct page_facts *facts,
         return;
     page->contents = read_marked(&reading, top);
     if (!page->contents)
-        page->contents = read_line_reader(&reading, top);
+        page->contents = read_frameset(&reading, top);
     if (!page->contents)
         page->contents = read_groups(&reading, top, facts->text);
     if (!page->contents && 2 * facts->linked >= facts->text)

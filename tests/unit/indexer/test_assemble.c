@@ -182,7 +182,7 @@ static void menus_give_way_to_their_pages(void **state)
     static const struct page_of pages[] = {
         {"a.html", "A", "", "", 0, 0, ""},
         {"b.html", "B", "", "", 0, 0, ""},
-        {"index.html", "Top", "", "", 0, CONTENTS_LINE_READER,
+        {"index.html", "Top", "", "", 0, CONTENTS_FRAMESET,
          "tabs.html main.html"},
         {"main.html", "Main", "", "", 0, 0, ""},
         {"tabs.html", "Tabs", "", "", 0, CONTENTS_GUESS, "b.html a.html"},

@@ -224,7 +224,7 @@ static void test_contents(void **state)
                     CONTENTS_BELOW, "a.html >b.html ");
     expect_contents("<frameset><frame src=menu.html><frame src=main.html>"
                     "</frameset>",
-                    CONTENTS_LINE_READER, "menu.html main.html ");
+                    CONTENTS_FRAMESET, "menu.html main.html ");
     expect_contents(
         "<nav><a href=z.html>Z</a></nav><p>See<ul><li><a href=a.html"
         ">Aaa</a><li><a href=b.html>Bbb</a><li><a href=c.html>C</a>"

@@ -1,4 +1,4 @@
-#include "memory/snapshot/volume.h"
+#include "memory/snapshot/view.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
