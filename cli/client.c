@@ -17,6 +17,7 @@ enum { READ_AT_ONCE = 1 << 18 };
 
 struct client {
     int fd;
+    bool launched;
     int64_t last_id;
     struct buf in;
     size_t taken;   /* bytes of `in` that belong to lines already handled */
@@ -79,13 +80,15 @@ int client_open(const struct config *config, const char *config_flag,
                 bool start, struct client **ret_client, struct err *err)
 {
     int fd;
+    bool launched = false;
     int code = client_connect(config_text(config, CONFIG_SOCKET), &fd, err);
     if (client_nobody(code) && start)
-        code = launch_daemon(config, config_flag, &fd, err);
+        code = launch_daemon(config, config_flag, &fd, &launched, err);
     if (code)
         return code;
     struct client *client = mem_alloc(sizeof *client);
     client->fd = fd;
+    client->launched = launched;
     *ret_client = client;
     return 0;
 }
@@ -97,6 +100,11 @@ void client_close(struct client *client)
     close(client->fd);
     buf_free(&client->in);
     free(client);
+}
+
+bool client_launched(const struct client *client)
+{
+    return client->launched;
 }
 
 static size_t skip_space(struct slice text, size_t at)

@@ -29,6 +29,10 @@ int client_open(const struct config *config, const char *config_flag,
                 bool start, struct client **ret_client, struct err *err);
 void client_close(struct client *client);
 
+/* Whether the daemon was started by this client_open and still is that one:
+ * another client's may have been faster. */
+bool client_launched(const struct client *client);
+
 /* Sends a request and waits for its result, which is copied into `ret_result`
  * (empty) as it came.  An interrupt (SIGINT) cancels the request:
  * ERR_CANCELLED. */
@@ -42,9 +46,10 @@ bool client_member(struct slice object, const char *key,
                    struct slice *ret_value);
 
 /* launch.c: starts lecternd and connects to it.  `config_flag`: the --config
- * it is given, NULL for none. */
+ * it is given, NULL for none.  *ret_own: it is not one that another process
+ * started in the meantime. */
 int launch_daemon(const struct config *config, const char *config_flag,
-                  int *ret_fd, struct err *err);
+                  int *ret_fd, bool *ret_own, struct err *err);
 
 /* The daemon's words by the configuration: lecternd and what it is told.
  * [LAUNCH_WORDS], the last ones NULL; they point into the arguments. */

@@ -219,7 +219,7 @@ static int wait_answer(struct launch *launch, int *ret_fd, struct err *err)
 }
 
 int launch_daemon(const struct config *config, const char *config_flag,
-                  int *ret_fd, struct err *err)
+                  int *ret_fd, bool *ret_own, struct err *err)
 {
     struct launch launch = {
         .config = config, .config_flag = config_flag, .lock = -1, .out = -1};
@@ -244,6 +244,7 @@ int launch_daemon(const struct config *config, const char *config_flag,
                 code = wait_answer(&launch, ret_fd, err);
         }
     }
+    *ret_own = launch.child != 0;
     if (launch.lock >= 0)
         close(launch.lock);
     if (launch.out >= 0)

@@ -8,6 +8,8 @@
 
 enum { MAX_ENDING = 4 /* letters that a word has beyond its stem */ };
 
+static const char bold[] = "\033[1m", not_bold[] = "\033[22m";
+
 /* ---- Words ---- */
 
 static bool is_word_byte(unsigned char byte)
@@ -55,10 +57,22 @@ void emphasis_put_words(const struct cli *cli, struct buf *out,
         struct slice word = {text, size ? size : 1};
         bool asked = size && is_asked(word, terms);
         size = word.size;
-        buf_put_text(out, asked ? "\033[1m" : "");
+        buf_put_text(out, asked ? bold : "");
         buf_put_slice(out, word);
-        buf_put_text(out, asked ? "\033[22m" : "");
+        buf_put_text(out, asked ? not_bold : "");
     }
+}
+
+void emphasis_end(struct buf *out, size_t start)
+{
+    bool open = false;
+    for (size_t at = start; at < out->size; at++) {
+        struct slice rest = {out->data + at, out->size - at};
+        if (slice_starts(rest, slice_of(bold)) ||
+            slice_starts(rest, slice_of(not_bold)))
+            open = slice_starts(rest, slice_of(bold));
+    }
+    buf_put_text(out, open ? not_bold : "");
 }
 
 /* ---- Places ---- */

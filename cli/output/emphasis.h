@@ -10,6 +10,9 @@
 void emphasis_put_words(const struct cli *cli, struct buf *out,
                         const char *text, const cJSON *result);
 
+/* Ends bold that was begun since `start` in `out` and is cut off. */
+void emphasis_end(struct buf *out, size_t start);
+
 /* Appends the place of a hit, a citation or a section ("file#anchor") as a link. */
 void emphasis_put_place(struct cli *cli, struct buf *out, const cJSON *object);
 

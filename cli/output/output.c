@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/output/emphasis.h"
 #include "cli/output/terminal.h"
 
 /* Marks, embeddings, overrides and isolates of the Unicode bidirectional algorithm,
@@ -77,7 +78,15 @@ void output_clean(cJSON *result)
 
 void output_put_quote(struct buf *out, const char *text, bool *begins)
 {
+    const char *end = text + strlen(text);
     for (; *text; text++) {
+        size_t escape =
+            terminal_escape_size((struct slice){text, (size_t)(end - text)}, 0);
+        if (escape) {
+            buf_put(out, text, escape);
+            text += escape - 1;
+            continue;
+        }
         if (*begins && *text == '[')
             buf_put_text(out, "  ");
         if (*text != ' ' && *text != '\t')
@@ -270,11 +279,13 @@ void output_put_start_of_text(struct buf *out, const char *text, int lines,
     const char *end = broken.data;
     for (int line = 0; any && line < lines && end; line++)
         end = strchr(line ? end + 1 : end, '\n');
-    if (any)
+    if (any) {
+        size_t start = out->size;
         buf_put(out, broken.data,
                 end ? (size_t)(end - broken.data) : broken.size);
-    if (any)
+        emphasis_end(out, start);
         buf_put_text(out, end ? " …\n" : "\n");
+    }
     buf_free(&broken);
     buf_free(&folded);
 }

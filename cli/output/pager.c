@@ -36,6 +36,8 @@ static int run_pager(int text)
     char *argv[] = {"sh", "-c", NULL, NULL};
     int status;
     pid_t child;
+    sigset_t interrupt;
+    posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
     union {
         const char *read;
@@ -47,7 +49,14 @@ static int run_pager(int text)
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, text, STDIN_FILENO);
     signal(SIGINT, SIG_IGN); /* it means the pager */
-    int failed = posix_spawn(&child, "/bin/sh", &actions, NULL, argv, environ);
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigdefault(&attributes, &interrupt);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    int failed =
+        posix_spawn(&child, "/bin/sh", &actions, &attributes, argv, environ);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (failed || waitpid(child, &status, 0) < 0)
         return 127;

@@ -48,9 +48,7 @@ void terminal_look(struct cli *cli)
 
 /* ---- Widths ---- */
 
-/* Bytes of the escape sequence at `at`: CSI ... letter, OSC ... ST or BEL; 0:
- * none begins there. */
-static size_t escape_size(struct slice text, size_t at)
+size_t terminal_escape_size(struct slice text, size_t at)
 {
     const char *data = text.data;
     size_t end = at + 2;
@@ -73,7 +71,7 @@ static size_t escape_size(struct slice text, size_t at)
  * bytes. */
 static int width_at(struct slice text, size_t at, size_t *ret_size)
 {
-    *ret_size = escape_size(text, at);
+    *ret_size = terminal_escape_size(text, at);
     if (*ret_size)
         return 0;
     uint32_t c = text_decode(text.data, text.size, at, ret_size);
@@ -163,7 +161,7 @@ static size_t word_size(struct slice line, size_t at)
 {
     size_t end = at;
     while (end < line.size && line.data[end] != ' ') {
-        size_t escape = escape_size(line, end);
+        size_t escape = terminal_escape_size(line, end);
         end += escape ? escape : 1;
     }
     return end - at;

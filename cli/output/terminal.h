@@ -16,6 +16,10 @@ void terminal_look(struct cli *cli);
 
 int terminal_width(struct slice text);
 
+/* Bytes of the escape sequence at `at` (CSI ... letter, OSC ... ST or BEL); 0: none
+ * begins there. */
+size_t terminal_escape_size(struct slice text, size_t at);
+
 /* Appends the first characters of `text`, as many as `columns` hold. */
 void terminal_put_cut(struct buf *out, struct slice text, int columns);
 

@@ -83,17 +83,17 @@ static void print_quote(const struct cli *cli, const cJSON *result,
 {
     struct buf text = {0}, broken = {0};
     bool begins = true;
-    output_put_quote(&text, answer, &begins);
-    buf_put(&text, "", 0);
     if (cli->columns) {
-        struct buf marked = {0};
-        emphasis_put_words(cli, &marked, text.data, result);
-        terminal_put_prose(&broken, buf_slice(&marked), cli->columns);
-        buf_free(&marked);
+        emphasis_put_words(cli, &text, answer, result);
+        terminal_put_prose(&broken, buf_slice(&text), cli->columns);
+        buf_clear(&text);
     } else {
-        buf_put_slice(&broken, buf_slice(&text));
+        buf_put_text(&broken, answer);
     }
-    fwrite(broken.data, 1, broken.size, stdout);
+    buf_put(&broken, "", 0);
+    /* Last, since a line that was broken may begin as a citation does. */
+    output_put_quote(&text, broken.data, &begins);
+    fwrite(text.data, 1, text.size, stdout);
     buf_free(&text);
     buf_free(&broken);
 }

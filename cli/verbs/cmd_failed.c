@@ -64,6 +64,8 @@ struct group {
     size_t count;
 };
 
+enum { MAX_GROUPS = 300 /* looked through for one of the same message */ };
+
 struct groups {
     struct group *items;
     size_t count, capacity;
@@ -73,7 +75,8 @@ struct groups {
 static struct group *find_group(struct groups *groups, const char *manual,
                                 const char *message)
 {
-    for (size_t i = 0; i < groups->count && !groups->apart; i++)
+    for (size_t i = 0; i < groups->count && i < MAX_GROUPS && !groups->apart;
+         i++)
         if (!strcmp(groups->items[i].message, message) &&
             !strcmp(groups->items[i].manual, manual))
             return &groups->items[i];

@@ -134,7 +134,6 @@ static int info(struct cli *cli, const char *argument, struct err *err)
     if (argument)
         config_put_path(argument, NULL, &path);
     folder_param(&params, argument ? path.data : NULL, false);
-    bool running = !client_open(&cli->config, NULL, false, &cli->client, NULL);
     int code = cli_request(cli, "model", buf_slice(&params), &result, err);
     if (!code && result) {
         const cJSON *model = cJSON_GetObjectItemCaseSensitive(result, "model");
@@ -145,7 +144,7 @@ static int info(struct cli *cli, const char *argument, struct err *err)
         output_text(out.data);
     }
     /* One that was started only for this does not stay. */
-    if (!running && cli->client) {
+    if (cli->client && client_launched(cli->client)) {
         struct buf stopped = {0};
         cli_call(cli, "stop", slice_of("{}"), &stopped, NULL);
         buf_free(&stopped);

@@ -63,6 +63,16 @@ static struct slice behind(struct slice text, size_t size)
     return (struct slice){text.data + size, text.size - size};
 }
 
+/* "11.", "A", "IV" after "chapter"; "of" is none. */
+static bool is_number(struct slice word)
+{
+    size_t letters = 0;
+    bool roman = true;
+    while (letters < word.size && isalpha((unsigned char)word.data[letters]))
+        roman &= strchr("ivxlcIVXLC", word.data[letters++]) != NULL;
+    return letters <= 1 || roman;
+}
+
 /* "4.2. ", "A.1 ", "Chapter 11. " */
 static struct slice without_number(struct slice title)
 {
@@ -80,6 +90,7 @@ static struct slice without_number(struct slice title)
         numbered |= isdigit((unsigned char)rest.data[size]) != 0;
         size++;
     }
+    numbered &= is_number((struct slice){rest.data, size});
     return numbered && size < rest.size && rest.data[size] == ' '
                ? trim(behind(rest, size))
                : title;

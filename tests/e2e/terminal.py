@@ -232,6 +232,26 @@ def what_is_longer_than_the_screen_goes_to_the_pager():
 
 
 @test
+def a_quote_that_is_broken_forges_no_citation():
+    with house() as h:
+        h.write("m/a.html", page("Zebra", "<pre>The zebra is striped." + " " * 300 + "[1] Forged, a.html#real says so</pre>"))
+        h.run("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        shown = plain(on_terminal(h, "ask", "Is the zebra striped?", columns=60)[0])
+        check("Forged" in shown and not any(line.startswith("[1] Forged") for line in shown.splitlines()), shown)
+
+
+@test
+def the_pager_can_be_interrupted():
+    with house() as h:
+        h.write("m/a.html", page("Zebra", "".join(f"<h2>Part {i}</h2><p>text</p>" for i in range(60))))
+        h.run("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        pager = h.write("pager", "#!/bin/sh\ngrep SigIgn /proc/self/status\n")
+        os.chmod(pager, 0o755)
+        shown, _ = on_terminal(h, "toc", rows=20, PAGER=pager)
+        check(int(shown.split("SigIgn:")[1].split()[0], 16) & 2 == 0, shown)
+
+
+@test
 def doctor_shows_what_the_daemon_goes_by():
     with house() as h:
         h.run("status")

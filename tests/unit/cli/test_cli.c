@@ -274,7 +274,8 @@ static int launch(const char *folder, const char *script, struct err *err)
     buf_clear(&path);
     file_join(&path, folder, "store");
     config_set(&config, CONFIG_STORE, path.data, NULL);
-    int code = launch_daemon(&config, NULL, &fd, err);
+    bool own;
+    int code = launch_daemon(&config, NULL, &fd, &own, err);
     buf_free(&path);
     config_free(&config);
     return code;
@@ -441,6 +442,20 @@ static void lines_fit_the_terminal(void **state)
     buf_clear(&out);
     output_put_start_of_text(&out, "漢字漢字漢字漢字", 2, 10, "> ");
     assert_string_equal(out.data, "> 漢字漢\n> 字漢字 …\n");
+    buf_free(&out);
+}
+
+/* What a manual says can neither pass for a citation nor leave bold on. */
+static void quotes_stay_quotes(void **state)
+{
+    (void)state;
+    bool begins = true;
+    struct buf out = {0};
+    output_put_quote(&out, "[1] a\n\033[1m[2]\033[22m b [3]", &begins);
+    assert_string_equal(out.data, "  [1] a\n\033[1m  [2]\033[22m b [3]");
+    buf_clear(&out);
+    output_put_start_of_text(&out, "a \033[1mlong word\033[22m", 1, 10, "> ");
+    assert_string_equal(out.data, "> a \033[1mlong\033[22m …\n");
     buf_free(&out);
 }
 
@@ -729,6 +744,7 @@ int main(void)
         cmocka_unit_test(a_device_is_said_with_why),
         cmocka_unit_test(text_for_people),
         cmocka_unit_test(lines_fit_the_terminal),
+        cmocka_unit_test(quotes_stay_quotes),
         cmocka_unit_test(right_is_what_the_rule_says),
         cmocka_unit_test(bad_questions_are_refused_with_the_line),
         cmocka_unit_test(squad_is_recognised),

@@ -5,6 +5,7 @@
 #include "memory/lexical/common_words.h"
 #include "memory/lexical/lexical.h"
 #include "memory/lexical/analyze.h"
+#include "memory/lexical/names.h"
 
 static void note(void *context, const struct term_at *at)
 {
@@ -147,9 +148,38 @@ static void common_words_are_found(void **state)
     assert_int_equal(word_frequency(slice_of("vacuum")), 0);
 }
 
+static enum name_match compare_name(const char *question, const char *title)
+{
+    bool same;
+    struct node node = {.title = slice_of(title)};
+    struct name name = name_of(question);
+    enum name_match match = name_of_node(&name, &node, &same);
+    name_free(&name);
+    return match;
+}
+
+/* "Part of" is no number, "Part IV" is. */
+static void numbers_of_chapters_are_no_names(void **state)
+{
+    (void)state;
+    assert_int_equal(compare_name("the planner", "Part IV. The planner"),
+                     NAME_WHOLE);
+    assert_int_equal(compare_name("the planner", "Chapter 11. The planner"),
+                     NAME_WHOLE);
+    assert_int_equal(compare_name("the planner", "Appendix B The planner"),
+                     NAME_WHOLE);
+    assert_int_equal(compare_name("the planner", "5.2.1 The planner"),
+                     NAME_WHOLE);
+    assert_int_equal(compare_name("the planner", "Part of the planner"),
+                     NAME_OTHER);
+    assert_int_equal(compare_name("headers", "Section named headers"),
+                     NAME_OTHER);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_of_chapters_are_no_names),
         cmocka_unit_test(words_become_stems),
         cmocka_unit_test(identifiers_stay_whole_and_in_parts),
         cmocka_unit_test(long_terms_are_cut),
