@@ -5,7 +5,8 @@
 # Debian's source package comes from the mirrors that apt is configured for,
 # through lists in FOLDER: apt's configuration stays as it is.
 set -e
-parts="Index_c IndexFlat_c error_impl utils/distances_c"
+# The last two only for what measures FAISS's other indexes (tests/bench).
+parts="Index_c IndexFlat_c error_impl utils/distances_c index_factory_c AutoTune_c"
 mkdir -p "$1"
 cd "$1"
 rm -rf apt c_api

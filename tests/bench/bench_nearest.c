@@ -1,5 +1,6 @@
 /* How fast, how large and how exact the search index of vectors is
- * (memory/vectors/ivf.h), beside FAISS's flat one.
+ * (memory/vectors/ivf.h), beside FAISS's: flat, inverted file with 8 bits a value,
+ * and HNSW.
  *
  *     nearest COUNT WIDTH           rows made here: a mixture, and without
  *                                   any structure
@@ -13,8 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <faiss/c_api/AutoTune_c.h>
 #include <faiss/c_api/IndexFlat_c.h>
 #include <faiss/c_api/Index_c.h>
+#include <faiss/c_api/index_factory_c.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -212,20 +215,6 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* As memory/vectors/dense.c searches: candidates, then their own vectors. */
-static size_t search(const struct set *set, const struct ivf *ivf,
-                     const float *query, uint32_t probes,
-                     struct near_row *found)
-{
-    const struct dots *dots = dots_best();
-    size_t count = ivf_search(ivf, query, probes, CANDIDATES, found, NULL);
-    for (size_t i = 0; i < count; i++)
-        dots->floats(query, set->rows + found[i].row * set->width, 1,
-                     set->width, &found[i].score);
-    qsort(found, count, sizeof *found, by_score);
-    return count;
-}
-
 static size_t held(const struct near_row *found, size_t count,
                    const idx_t *right, size_t deep)
 {
@@ -236,8 +225,54 @@ static size_t held(const struct near_row *found, size_t count,
     return hits;
 }
 
-static void measure_probes(const struct set *set, const struct ivf *ivf,
-                           uint32_t probes, const idx_t *right)
+/* Candidates of a search by `probes`; found [CANDIDATES]. */
+typedef size_t search_by(const struct set *set, const void *index,
+                         const float *query, uint32_t probes,
+                         struct near_row *found);
+
+static size_t search_ours(const struct set *set, const void *index,
+                          const float *query, uint32_t probes,
+                          struct near_row *found)
+{
+    (void)set;
+    return ivf_search(index, query, probes, CANDIDATES, found, NULL);
+}
+
+/* `probes` was set before. */
+static size_t search_faiss(const struct set *set, const void *index,
+                           const float *query, uint32_t probes,
+                           struct near_row *found)
+{
+    (void)set;
+    (void)probes;
+    float scores[CANDIDATES];
+    idx_t rows[CANDIDATES];
+    size_t count = 0;
+    if (faiss_Index_search(index, 1, query, CANDIDATES, scores, rows))
+        fail("FAISS");
+    for (size_t i = 0; i < CANDIDATES; i++)
+        if (rows[i] >= 0)
+            found[count++] = (struct near_row){(uint32_t)rows[i], scores[i]};
+    return count;
+}
+
+/* As memory/vectors/dense.c searches: candidates, then their own vectors. */
+static size_t search(const struct set *set, search_by *by, const void *index,
+                     const float *query, uint32_t probes,
+                     struct near_row *found)
+{
+    const struct dots *dots = dots_best();
+    size_t count = by(set, index, query, probes, found);
+    for (size_t i = 0; i < count; i++)
+        dots->floats(query, set->rows + found[i].row * set->width, 1,
+                     set->width, &found[i].score);
+    qsort(found, count, sizeof *found, by_score);
+    return count;
+}
+
+static void measure_probes(const struct set *set, search_by *by,
+                           const void *index, uint32_t probes,
+                           const idx_t *right)
 {
     struct near_row found[CANDIDATES];
     double *times = mem_alloc(set->query_count * sizeof *times);
@@ -248,7 +283,7 @@ static void measure_probes(const struct set *set, const struct ivf *ivf,
         size_t count = 0;
         for (int r = 0; r < REPEATS; r++) {
             double start = clock_seconds();
-            count = search(set, ivf, query, probes, found);
+            count = search(set, by, index, query, probes, found);
             double taken = clock_seconds() - start;
             times[q] = taken < times[q] ? taken : times[q];
         }
@@ -263,6 +298,34 @@ static void measure_probes(const struct set *set, const struct ivf *ivf,
            times[set->query_count / 2] * 1e3,
            times[set->query_count * 95 / 100] * 1e3);
     free(times);
+}
+
+/* One of FAISS's indexes (index_factory's description), at values of the parameter
+ * by which it trades time for recall. */
+static void measure_faiss(const struct set *set, const char *description,
+                          const char *parameter, uint32_t from, uint32_t to,
+                          const idx_t *right)
+{
+    FaissIndex *index;
+    FaissParameterSpace *space;
+    double start = clock_seconds();
+    if (faiss_index_factory(&index, (int)set->width, description,
+                            METRIC_INNER_PRODUCT) ||
+        faiss_Index_train(index, set->count, set->rows) ||
+        faiss_Index_add(index, set->count, set->rows) ||
+        faiss_ParameterSpace_new(&space))
+        fail("FAISS");
+    printf("  \"%s\": {\"made_s\": %.2f, \"searches\": [\n", description,
+           clock_seconds() - start);
+    for (uint32_t value = from; value <= to; value *= 2) {
+        if (faiss_ParameterSpace_set_index_parameter(space, index, parameter,
+                                                     value))
+            fail("FAISS");
+        measure_probes(set, search_faiss, index, value, right);
+    }
+    printf("    {}]},\n");
+    faiss_ParameterSpace_free(space);
+    faiss_Index_free(index);
 }
 
 static void measure(const struct set *set)
@@ -296,10 +359,16 @@ static void measure(const struct set *set)
            (double)set->count * (double)set->width * 4e-6, ivf_lists(ivf));
     uint32_t chosen = ivf_probes(ivf);
     for (uint32_t probes = 4; probes < 2 * chosen; probes *= 2)
-        measure_probes(set, ivf, probes, right);
-    measure_probes(set, ivf, ivf_lists(ivf), right);
-    measure_probes(set, ivf, chosen, right);
-    printf("    {\"chosen\": %u}\n  ]\n}\n", chosen);
+        measure_probes(set, search_ours, ivf, probes, right);
+    measure_probes(set, search_ours, ivf, ivf_lists(ivf), right);
+    measure_probes(set, search_ours, ivf, chosen, right);
+    char description[32];
+    printf("    {\"chosen\": %u}\n  ],\n", chosen);
+    snprintf(description, sizeof description, "IVF%u,SQ8", ivf_lists(ivf));
+    measure_faiss(set, description, "nprobe", 4, ivf_lists(ivf), right);
+    measure_faiss(set, "HNSW32,Flat", "efSearch", 16, 1024, right);
+    measure_faiss(set, "HNSW32,SQ8", "efSearch", 16, 1024, right);
+    printf("  \"bytes\": %zu\n}\n", ivf_bytes(ivf));
     fflush(stdout);
     ivf_free(ivf);
     faiss_Index_free(flat);
