@@ -68,13 +68,25 @@ static bool is_failure(int code)
     return code && code != ERR_STALE && code != ERR_NOT_FOUND;
 }
 
+/* Whether the passage is of the section that the last citation is of. */
+static bool is_of_section(const struct passage *passage,
+                          const struct answer *answer)
+{
+    const struct passage *last = &answer->citations[answer->count - 1].passage;
+    return last->view == passage->view && last->node == passage->node;
+}
+
 int answer_from_passages(const struct call *call,
                          const struct passages *passages, size_t max,
                          struct answer *answer, struct err *err)
 {
     struct err failure = {0};
-    for (size_t i = 0; i < passages->count && answer->count < max; i++) {
+    size_t sections = 0;
+    for (size_t i = 0; i < passages->count; i++) {
         const struct passage *passage = &passages->items[i];
+        bool next = !answer->count || !is_of_section(passage, answer);
+        if (next && sections == max)
+            break;
         struct err why = {.position = -1};
         int code =
             answer_cite(call, answer, passage, CITE_VERIFIED, true, &why);
@@ -91,6 +103,7 @@ int answer_from_passages(const struct call *call,
             }
             continue;
         }
+        sections += next;
         const struct quote *quote = &answer->citations[answer->count - 1].quote;
         bool code_block = passage->kind == BLOCK_CODE && quote->whole;
         buf_put_text(&answer->text, answer->count > 1 ? "\n\n" : "");

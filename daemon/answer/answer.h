@@ -37,7 +37,8 @@ void answer_cite_unverified(struct answer *answer,
                             const struct passage *passage);
 void answer_free(struct answer *answer);
 
-/* The best passages themselves, at most `most`. */
+/* The passages themselves, of at most `max` sections; those of one section stand
+ * together. */
 int answer_from_passages(const struct call *call,
                          const struct passages *passages, size_t max,
                          struct answer *answer, struct err *err);

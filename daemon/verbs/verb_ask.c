@@ -17,6 +17,7 @@
 #include "daemon/verbs/verb_search.h"
 #include "daemon/verbs/selection.h"
 #include "daemon/answer/conversation.h"
+#include "daemon/answer/units.h"
 
 enum {
     DEFAULT_QUOTES = 4,
@@ -42,7 +43,7 @@ struct asking {
     bool follows;
     struct question question; /* as the model saw it */
     struct route_result route;
-    struct passages passages;
+    struct passages passages, units;
     struct composed written; /* without its answer */
     char abstained[sizeof((struct err *)0)->message];
     const char *kind;
@@ -235,7 +236,7 @@ static struct sampling sampling_of(const cJSON *params)
 }
 
 /* The texts that end an answer. */
-static int read_eos_ids(struct asking *asking, struct err *err)
+static int read_stop_sequences(struct asking *asking, struct err *err)
 {
     const cJSON *item;
     cJSON_ArrayForEach (
@@ -295,8 +296,11 @@ static int write_answer(struct asking *asking, struct err *err)
 static int quote_passages(struct asking *asking, struct err *err)
 {
     asking->answer.fresh = true;
-    int code = answer_from_passages(asking->call, &asking->passages,
-                                    asking->max, &asking->answer, err);
+    int code = units_of(asking->snapshot, &asking->passages,
+                        &asking->call->request->cancelled, &asking->units, err);
+    if (!code)
+        code = answer_from_passages(asking->call, &asking->units, asking->max,
+                                    &asking->answer, err);
     asking->kind = asking->answer.count ? "passages" : "none";
     return code;
 }
@@ -416,7 +420,7 @@ int verb_ask(struct call *call, struct json *json, struct err *err)
         asking.max = MAX_QUOTES;
     int code = read_wanted(&asking, err);
     if (!code)
-        code = read_eos_ids(&asking, err);
+        code = read_stop_sequences(&asking, err);
     if (!code)
         code = read_session(&asking, err);
     if (code)
@@ -430,6 +434,7 @@ int verb_ask(struct call *call, struct json *json, struct err *err)
     answer_free(&asking.answer);
     buf_free(&asking.written.read);
     passages_free(&asking.passages);
+    passages_free(&asking.units);
     if (asking.routed > 0)
         route_result_free(&asking.route);
     snapshot_unref(asking.snapshot);

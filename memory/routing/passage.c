@@ -73,6 +73,18 @@ static term_set terms_in(const struct choosing *choosing, struct slice text)
     return marking.terms;
 }
 
+/* Share of the query's information that the terms hold. */
+static double share_of(const struct query *query, term_set terms)
+{
+    double sum = 0, all = 0;
+    for (size_t t = 0; t < query->count; t++) {
+        double information = query->terms[t].weight * query->terms[t].idf;
+        all += information;
+        sum += terms >> t & 1 ? information : 0;
+    }
+    return all > 0 ? sum / all : 0;
+}
+
 static void consider(struct choosing *choosing, const struct block *block,
                      struct slice text, term_set here)
 {
@@ -234,7 +246,8 @@ static int choose_one(const struct snapshot *snapshot,
             .block = origin,
             .kind = choosing.block->kind,
             .encoding = content.page->encoding,
-            .score = choosing.best};
+            .score = choosing.best,
+            .about = share_of(choosing.query, choosing.title)};
     }
     free(choosing.sentences);
     content_close(&content);

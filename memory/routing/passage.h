@@ -16,6 +16,8 @@ struct passage {
     int kind;            /* enum block_kind */
     int encoding;        /* of the file: enum encoding */
     double score;
+    double
+        about; /* share of the question that its section's title holds, 0..1 */
 };
 
 struct passages {

@@ -1,0 +1,232 @@
+#include "daemon/answer/units.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "memory/lexical/sentences.h"
+#include "memory/snapshot/content.h"
+
+enum {
+    MAX_PROSE = 900,    /* bytes of a paragraph that is quoted whole */
+    MAX_CODE = 1500,    /* bytes of a piece of code */
+    MAX_SECTION = 1200, /* bytes of the best section, if it is quoted whole */
+    MAX_BLOCKS = 5,     /* of it */
+    MIN_LEAD = 40,      /* bytes: "Examples:" leads in to nothing */
+    UNITS_A_PASSAGE = MAX_BLOCKS
+};
+
+/* Share of the question in a section's title from which the section is about it, so
+ * that its first lines are an answer. */
+static const double ABOUT = 0.6;
+
+struct cutting {
+    const struct passage *passage;
+    const struct content *content;
+    struct passages *ret;
+};
+
+static const struct block *block_at(const struct cutting *cutting,
+                                    int64_t index)
+{
+    const struct node *node = cutting->content->node;
+    return index >= 0 && index < node->block_count ? &node->blocks[index]
+                                                   : NULL;
+}
+
+/* The index of the passage's block in its node; -1: it is not there. */
+static int64_t index_of_block(const struct cutting *cutting)
+{
+    const struct passage *passage = cutting->passage;
+    const struct node *node = cutting->content->node;
+    for (uint32_t b = 0; b < node->block_count; b++) {
+        const struct block *block = &node->blocks[b];
+        if (block->kind == passage->kind &&
+            block->origin.span.from == passage->block.span.from &&
+            block->origin.span.to == passage->block.span.to &&
+            passage->at + passage->text.size <= block->text.size &&
+            !memcmp(block->text.data + passage->at, passage->text.data,
+                    passage->text.size))
+            return b;
+    }
+    return -1;
+}
+
+/* ---- The unit in a block's text ---- */
+
+/* The line that holds byte `at`, without its mark. */
+static struct slice line_at(const struct block *block, size_t at)
+{
+    struct slice line = {block->text.data, 0};
+    for (size_t next = 0; next <= at && next < block->text.size;)
+        line = sentences_line(block, &next);
+    return sentences_unmarked(block, line);
+}
+
+/* As many whole sentences after `text` in its line as fit. */
+static struct slice extend(struct slice line, struct slice text)
+{
+    size_t from = (size_t)(text.data - line.data), end = from + text.size;
+    for (size_t next = sentence_next(line, end); next < line.size;
+         next = sentence_next(line, end)) {
+        size_t further = sentence_end(line, next);
+        if (further - from > MAX_PROSE || further <= end)
+            break;
+        end = further;
+    }
+    return (struct slice){text.data, end - from};
+}
+
+/* A definition's line together with the one before it that is its term, or the
+ * term with the line that defines it. */
+static struct slice with_term(const struct block *block, struct slice line)
+{
+    const char *text = block->text.data, *end = text + block->text.size;
+    const char *from = line.data, *to = line.data + line.size;
+    const char *start = from;
+    while (start > text && start[-1] != '\n')
+        start--;
+    if (*start == ' ' && start > text) { /* defines: the term is above */
+        const char *above = start - 1;
+        while (above > text && above[-1] != '\n')
+            above--;
+        if (*above != ' ')
+            from = above;
+    } else if (*start != ' ' && to + 1 < end && *to == '\n' && to[1] == ' ') {
+        const char *below = memchr(to + 1, '\n', (size_t)(end - to - 1));
+        to = below ? below : end;
+    }
+    return to - from <= MAX_PROSE ? (struct slice){from, (size_t)(to - from)}
+                                  : line;
+}
+
+static struct slice unit_in(const struct block *block, size_t at, size_t size)
+{
+    struct slice text = {block->text.data + at, size};
+    if (block->kind == BLOCK_CODE)
+        return block->text.size <= MAX_CODE ? block->text : text;
+    if (block->kind == BLOCK_TABLE)
+        return text;
+    struct slice line = line_at(block, at);
+    if (text.data < line.data || text.data + size > line.data + line.size)
+        return text;
+    if (line.size > MAX_PROSE)
+        return extend(line, text);
+    return block->kind == BLOCK_DEFINITION ? with_term(block, line) : line;
+}
+
+/* ---- Around it ---- */
+
+static bool announces(struct slice text)
+{
+    return text.size && text.data[text.size - 1] == ':';
+}
+
+static bool is_shown(const struct block *block)
+{
+    size_t max = block->kind == BLOCK_CODE ? MAX_CODE : MAX_PROSE;
+    return block->text.size && block->text.size <= max;
+}
+
+static bool is_there(const struct cutting *cutting, struct slice text)
+{
+    for (size_t i = 0; i < cutting->ret->count; i++)
+        if (slice_equal(cutting->ret->items[i].text, text))
+            return true;
+    return false;
+}
+
+static void put(const struct cutting *cutting, const struct block *block,
+                struct slice text)
+{
+    struct passages *ret = cutting->ret;
+    if (is_there(cutting, text))
+        return;
+    struct passage unit = *cutting->passage;
+    unit.text.data = arena_copy(&ret->arena, text.data, text.size);
+    unit.text.size = text.size;
+    unit.at = (size_t)(text.data - block->text.data);
+    unit.block = block->origin;
+    unit.block.file =
+        content_file(cutting->content, unit.view, unit.node, block);
+    unit.kind = block->kind;
+    ret->items[ret->count++] = unit;
+}
+
+/* All of a short section; false: it is none. */
+static bool cut_whole(const struct cutting *cutting)
+{
+    const struct node *node = cutting->content->node;
+    size_t size = 0;
+    if (node->block_count > MAX_BLOCKS)
+        return false;
+    for (uint32_t b = 0; b < node->block_count; b++)
+        size += node->blocks[b].text.size;
+    if (size > MAX_SECTION)
+        return false;
+    for (uint32_t b = 0; b < node->block_count; b++)
+        if (node->blocks[b].text.size)
+            put(cutting, &node->blocks[b], node->blocks[b].text);
+    return true;
+}
+
+static void put_first_lines(const struct cutting *cutting)
+{
+    const struct block *first = block_at(cutting, 0);
+    if (cutting->passage->about >= ABOUT && first &&
+        first->kind == BLOCK_PARAGRAPH && first->text.size >= MIN_LEAD)
+        put(cutting, first, unit_in(first, 0, 0));
+}
+
+static void cut(const struct cutting *cutting, bool best)
+{
+    int64_t index = index_of_block(cutting);
+    if (index < 0) {
+        cutting->ret->items[cutting->ret->count++] = *cutting->passage;
+        return;
+    }
+    if (best && cut_whole(cutting))
+        return;
+    if (best)
+        put_first_lines(cutting);
+    const struct block *block = block_at(cutting, index);
+    const struct block *before = block_at(cutting, index - 1);
+    const struct block *after = block_at(cutting, index + 1);
+    bool prose = block->kind == BLOCK_PARAGRAPH;
+    struct slice unit =
+        unit_in(block, cutting->passage->at, cutting->passage->text.size);
+    if (before && before->kind == BLOCK_PARAGRAPH && !prose &&
+        is_shown(before) && before->text.size >= MIN_LEAD &&
+        (block->kind == BLOCK_CODE || announces(before->text)))
+        put(cutting, before, before->text);
+    put(cutting, block, unit);
+    if (after && prose && announces(unit) && after->kind == BLOCK_CODE &&
+        is_shown(after))
+        put(cutting, after, after->text);
+}
+
+int units_of(const struct snapshot *snapshot, const struct passages *passages,
+             const atomic_bool *cancel, struct passages *ret, struct err *err)
+{
+    struct passages units = {0};
+    int code = 0;
+    units.items = mem_alloc((passages->count * UNITS_A_PASSAGE + 1) *
+                            sizeof *units.items);
+    for (size_t i = 0; i < passages->count && !code; i++) {
+        const struct passage *passage = &passages->items[i];
+        struct content content;
+        if (cancel && atomic_load(cancel))
+            code = err_set(err, ERR_CANCELLED, "cancelled");
+        if (!code)
+            code = content_open(snapshot, passage->view, passage->node,
+                                &content, err);
+        if (code)
+            break;
+        cut(&(struct cutting){passage, &content, &units}, i == 0);
+        content_close(&content);
+    }
+    if (code)
+        passages_free(&units);
+    else
+        *ret = units;
+    return code;
+}

@@ -1,0 +1,16 @@
+/* What a person would cut out of a manual around a passage: the whole paragraph, item
+ * or piece of code, a definition with its term, what leads in to an example and
+ * the example that a sentence announces. */
+#ifndef DAEMON_ANSWER_UNITS_H
+#define DAEMON_ANSWER_UNITS_H
+
+#include "memory/routing/passage.h"
+
+/* The units of the passages, in their order: for each the lead-in, if any, the
+ * unit that holds it, and what the unit announces, if any; all of one node stand
+ * together, and nothing twice.  Free `ret` with passages_free.  ERR_CANCELLED, and
+ * what content_open returns. */
+int units_of(const struct snapshot *snapshot, const struct passages *passages,
+             const atomic_bool *cancel, struct passages *ret, struct err *err);
+
+#endif
