@@ -1,6 +1,7 @@
 #include "daemon/answer/answer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -76,6 +77,13 @@ static bool is_of_section(const struct passage *passage,
     return last->view == passage->view && last->node == passage->node;
 }
 
+/* Whether its line breaks mean something: code, items, a term over what it means. */
+static bool has_lines(const struct passage *passage)
+{
+    return passage->kind == BLOCK_CODE ||
+           memchr(passage->text.data, '\n', passage->text.size);
+}
+
 int answer_from_passages(const struct call *call,
                          const struct passages *passages, size_t max,
                          struct answer *answer, struct err *err)
@@ -105,10 +113,10 @@ int answer_from_passages(const struct call *call,
         }
         sections += next;
         const struct quote *quote = &answer->citations[answer->count - 1].quote;
-        bool code_block = passage->kind == BLOCK_CODE && quote->whole;
+        bool laid_out = quote->whole && has_lines(passage);
         buf_put_text(&answer->text, answer->count > 1 ? "\n\n" : "");
         buf_put_slice(&answer->text,
-                      code_block ? passage->text : buf_slice(&quote->text));
+                      laid_out ? passage->text : buf_slice(&quote->text));
         buf_printf(&answer->text, " [%zu]", answer->count);
     }
     if (answer->count || !failure.code)

@@ -118,6 +118,18 @@ static uint32_t common_parent(const struct passage *a, const struct passage *b)
                : (uint32_t)TREE_NONE;
 }
 
+/* Is the node in this or an earlier source? */
+static bool is_taken(const struct gathering *gathering, const struct view *view,
+                     uint32_t node)
+{
+    const struct passages *passages = gathering->passages;
+    for (size_t i = 0; i < passages->count; i++)
+        if (gathering->taken[i] && passages->items[i].view == view &&
+            passages->items[i].node == node)
+            return true;
+    return false;
+}
+
 /* Other passages beside or directly around the first one. */
 static int gather_kin(struct gathering *gathering, size_t first,
                       struct context_source *source, size_t *room,
@@ -128,8 +140,8 @@ static int gather_kin(struct gathering *gathering, size_t first,
     for (size_t i = first + 1; i < passages->count; i++) {
         const struct passage *passage = &passages->items[i];
         uint32_t common = common_parent(&passages->items[first], passage);
-        if (gathering->taken[i] || common == TREE_NONE ||
-            (parent != TREE_NONE && parent != common))
+        if (is_taken(gathering, passage->view, passage->node) ||
+            common == TREE_NONE || (parent != TREE_NONE && parent != common))
             continue;
         int code = add_part(gathering, source, passage, room, err);
         if (code < 0)
@@ -141,18 +153,6 @@ static int gather_kin(struct gathering *gathering, size_t first,
         source->title = passage->view->outline->nodes[parent].title;
     }
     return 0;
-}
-
-/* Is the node in this or an earlier source? */
-static bool is_taken(const struct gathering *gathering, const struct view *view,
-                     uint32_t node)
-{
-    const struct passages *passages = gathering->passages;
-    for (size_t i = 0; i < passages->count; i++)
-        if (gathering->taken[i] && passages->items[i].view == view &&
-            passages->items[i].node == node)
-            return true;
-    return false;
 }
 
 /* The sections that follow the last one under its parent, while they fit and
@@ -257,7 +257,8 @@ int context_open(const struct snapshot *snapshot,
     int code = 0;
     for (size_t i = 0;
          i < passages->count && context.count < limits->sources && !code; i++)
-        if (!gathering.taken[i]) {
+        if (!is_taken(&gathering, passages->items[i].view,
+                      passages->items[i].node)) {
             code = make_source(&gathering, i, &context.sources[context.count],
                                err);
             keep_source(&context);

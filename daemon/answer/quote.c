@@ -7,28 +7,35 @@
 #include "base/text.h"
 #include "daemon/answer/latex_alignment.h"
 #include "indexer/index.h"
+#include "memory/lexical/sentences.h"
 
 enum { MIN_PART = 16 }; /* bytes of a sentence that is quoted alone */
 
+static size_t skip_space(struct slice text, size_t at)
+{
+    size_t step = 0;
+    do
+        at += step;
+    while (at < text.size && (step = text_space(text.data, text.size, at)) > 0);
+    return at;
+}
+
 /* The end of what matches at `at`, 0: nothing does.  A space in `wanted` is
- * any run of white space. */
+ * any run of white space; a line's end also none, since an element may end there. */
 static size_t match_at(struct slice text, size_t at, struct slice wanted)
 {
     for (size_t i = 0; i < wanted.size; i++) {
         if (at >= text.size)
             return 0;
-        size_t step = text_space(text.data, text.size, at);
-        if (wanted.data[i] != ' ') {
+        if (wanted.data[i] != ' ' && wanted.data[i] != '\n') {
             if (text.data[at++] != wanted.data[i])
                 return 0;
             continue;
         }
-        if (!step)
+        size_t beyond = skip_space(text, at);
+        if (beyond == at && wanted.data[i] == ' ')
             return 0;
-        while (step) {
-            at += step;
-            step = at < text.size ? text_space(text.data, text.size, at) : 0;
-        }
+        at = beyond;
     }
     return at;
 }
@@ -39,7 +46,7 @@ bool quote_find(struct slice text, const struct text_place *places,
     size_t at = 0, end = 0;
     if (!wanted.size)
         return false;
-    while (at + wanted.size <= text.size && !(end = match_at(text, at, wanted)))
+    while (at < text.size && !(end = match_at(text, at, wanted)))
         at++;
     if (!end)
         return false;
@@ -64,17 +71,39 @@ struct reading {
     struct buf text, places;
 };
 
-static bool find(const struct reading *reading, struct slice wanted,
-                 struct quote *quote)
+/* The passage's lines that say something, their white space folded, without the
+ * marks of items. */
+static void fold_lines(struct buf *out, const struct passage *passage)
+{
+    const struct block block = {.kind = passage->kind, .text = passage->text};
+    for (size_t at = 0; at < block.text.size;) {
+        size_t from = at;
+        struct slice line = sentences_line(&block, &at);
+        if (from || !passage->at)
+            line = sentences_unmarked(&block, line);
+        struct buf folded = {0};
+        text_fold_space(&folded, line);
+        if (folded.size) {
+            buf_put_text(out, out->size ? "\n" : "");
+            buf_put_slice(out, buf_slice(&folded));
+        }
+        buf_free(&folded);
+    }
+}
+
+/* Takes over `folded`. */
+static bool find_folded(const struct reading *reading, struct buf folded,
+                        struct quote *quote)
 {
     const void *places = reading->places.data;
-    struct buf folded = {0};
     struct span span;
-    text_fold_space(&folded, wanted);
     bool found = folded.size > quote->text.size &&
                  quote_find(buf_slice(&reading->text), places,
                             buf_slice(&folded), &span);
     if (found) {
+        for (size_t i = 0; i < folded.size; i++)
+            if (folded.data[i] == '\n')
+                folded.data[i] = ' ';
         buf_free(&quote->text);
         quote->text = folded;
         quote->span = span;
@@ -82,6 +111,22 @@ static bool find(const struct reading *reading, struct slice wanted,
         buf_free(&folded);
     }
     return found;
+}
+
+static bool find(const struct reading *reading, struct slice wanted,
+                 struct quote *quote)
+{
+    struct buf folded = {0};
+    text_fold_space(&folded, wanted);
+    return find_folded(reading, folded, quote);
+}
+
+static bool find_whole(const struct reading *reading,
+                       const struct passage *passage, struct quote *quote)
+{
+    struct buf folded = {0};
+    fold_lines(&folded, passage);
+    return find_folded(reading, folded, quote);
 }
 
 static size_t line_end(struct slice text, size_t from)
@@ -155,7 +200,7 @@ int quote_check(struct parser *parser, const struct passage *passage,
     if (!code) {
         bool typed = source_format(path.data) == PARSER_LATEX;
         if (!typed)
-            quote.whole = find(&reading, passage->text, &quote);
+            quote.whole = find_whole(&reading, passage, &quote);
         if (typed ? !find_typed(&reading, passage->text, &quote)
                   : !quote.whole && !find_part(&reading, passage->text, &quote))
             code = err_set(err, ERR_NOT_FOUND,

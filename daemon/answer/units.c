@@ -12,6 +12,7 @@ enum {
     MAX_SECTION = 1200, /* bytes of the best section, if it is quoted whole */
     MAX_BLOCKS = 5,     /* of it */
     MIN_LEAD = 40,      /* bytes: "Examples:" leads in to nothing */
+    MAX_LABEL = 100,    /* bytes of a caption */
     UNITS_A_PASSAGE = MAX_BLOCKS
 };
 
@@ -22,6 +23,7 @@ static const double ABOUT = 0.6;
 struct cutting {
     const struct passage *passage;
     const struct content *content;
+    kind_set kinds;
     struct passages *ret;
 };
 
@@ -116,9 +118,13 @@ static struct slice unit_in(const struct block *block, size_t at, size_t size)
 
 /* ---- Around it ---- */
 
-static bool announces(struct slice text)
+/* A heading, a caption, or what ends in a colon: it says what comes next. */
+static bool announces(const struct block *block, struct slice text)
 {
-    return text.size && text.data[text.size - 1] == ':';
+    if (!text.size || block->kind != BLOCK_PARAGRAPH)
+        return false;
+    char last = text.data[text.size - 1];
+    return last == ':' || (text.size < MAX_LABEL && !strchr(".?!;)", last));
 }
 
 static bool is_shown(const struct block *block)
@@ -127,29 +133,46 @@ static bool is_shown(const struct block *block)
     return block->text.size && block->text.size <= max;
 }
 
-static bool is_there(const struct cutting *cutting, struct slice text)
+/* Whether a unit so far holds all of this one. */
+static bool is_there(const struct passages *units, const struct passage *unit)
 {
-    for (size_t i = 0; i < cutting->ret->count; i++)
-        if (slice_equal(cutting->ret->items[i].text, text))
+    for (size_t i = 0; i < units->count; i++) {
+        const struct passage *other = &units->items[i];
+        if (slice_equal(other->text, unit->text) ||
+            (other->view == unit->view && other->node == unit->node &&
+             other->kind == unit->kind &&
+             other->block.file == unit->block.file &&
+             other->block.span.from == unit->block.span.from &&
+             other->block.span.to == unit->block.span.to &&
+             other->at <= unit->at &&
+             unit->at + unit->text.size <= other->at + other->text.size))
             return true;
+    }
     return false;
+}
+
+static void add(struct passages *units, const struct passage *unit)
+{
+    if (is_there(units, unit))
+        return;
+    struct passage own = *unit;
+    own.text.data = arena_copy(&units->arena, unit->text.data, unit->text.size);
+    units->items[units->count++] = own;
 }
 
 static void put(const struct cutting *cutting, const struct block *block,
                 struct slice text)
 {
-    struct passages *ret = cutting->ret;
-    if (is_there(cutting, text))
+    if (cutting->kinds && !(cutting->kinds & kind_bit(block->kind)))
         return;
     struct passage unit = *cutting->passage;
-    unit.text.data = arena_copy(&ret->arena, text.data, text.size);
-    unit.text.size = text.size;
+    unit.text = text;
     unit.at = (size_t)(text.data - block->text.data);
     unit.block = block->origin;
     unit.block.file =
         content_file(cutting->content, unit.view, unit.node, block);
     unit.kind = block->kind;
-    ret->items[ret->count++] = unit;
+    add(cutting->ret, &unit);
 }
 
 /* All of a short section; false: it is none. */
@@ -181,7 +204,7 @@ static void cut(const struct cutting *cutting, bool best)
 {
     int64_t index = index_of_block(cutting);
     if (index < 0) {
-        cutting->ret->items[cutting->ret->count++] = *cutting->passage;
+        add(cutting->ret, cutting->passage);
         return;
     }
     if (best && cut_whole(cutting))
@@ -191,21 +214,22 @@ static void cut(const struct cutting *cutting, bool best)
     const struct block *block = block_at(cutting, index);
     const struct block *before = block_at(cutting, index - 1);
     const struct block *after = block_at(cutting, index + 1);
-    bool prose = block->kind == BLOCK_PARAGRAPH;
     struct slice unit =
         unit_in(block, cutting->passage->at, cutting->passage->text.size);
-    if (before && before->kind == BLOCK_PARAGRAPH && !prose &&
-        is_shown(before) && before->text.size >= MIN_LEAD &&
-        (block->kind == BLOCK_CODE || announces(before->text)))
+    if (before && before->kind == BLOCK_PARAGRAPH && is_shown(before) &&
+        before->text.size >= MIN_LEAD && block->kind != BLOCK_PARAGRAPH &&
+        (block->kind == BLOCK_CODE || announces(before, before->text)))
         put(cutting, before, before->text);
     put(cutting, block, unit);
-    if (after && prose && announces(unit) && after->kind == BLOCK_CODE &&
-        is_shown(after))
+    if (after && announces(block, unit) && is_shown(after))
         put(cutting, after, after->text);
+    else if (after && announces(block, unit) && after->kind == BLOCK_PARAGRAPH)
+        put(cutting, after, unit_in(after, 0, 0));
 }
 
 int units_of(const struct snapshot *snapshot, const struct passages *passages,
-             const atomic_bool *cancel, struct passages *ret, struct err *err)
+             kind_set kinds, const atomic_bool *cancel, struct passages *ret,
+             struct err *err)
 {
     struct passages units = {0};
     int code = 0;
@@ -221,7 +245,7 @@ int units_of(const struct snapshot *snapshot, const struct passages *passages,
                                 &content, err);
         if (code)
             break;
-        cut(&(struct cutting){passage, &content, &units}, i == 0);
+        cut(&(struct cutting){passage, &content, kinds, &units}, i == 0);
         content_close(&content);
     }
     if (code)

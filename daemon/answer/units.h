@@ -6,11 +6,14 @@
 
 #include "memory/routing/passage.h"
 
-/* The units of the passages, in their order: for each the lead-in, if any, the
- * unit that holds it, and what the unit announces, if any; all of one node stand
- * together, and nothing twice.  Free `ret` with passages_free.  ERR_CANCELLED, and
- * what content_open returns. */
+/* Cuts the units around passages, in their order: for each the lead-in, if any, the
+ * unit that holds it, and what the unit announces, if any; a short best section
+ * whole, and first its first lines where its title is what is asked about; all of
+ * one node stand together, and nothing twice.  `kinds`: only from blocks of these;
+ * 0: of all.  Free `ret` with passages_free.  ERR_CANCELLED, and what content_open
+ * returns. */
 int units_of(const struct snapshot *snapshot, const struct passages *passages,
-             const atomic_bool *cancel, struct passages *ret, struct err *err);
+             kind_set kinds, const atomic_bool *cancel, struct passages *ret,
+             struct err *err);
 
 #endif

@@ -33,8 +33,9 @@ enum wanted { WANT_AUTO, WANT_GENERATED, WANT_PASSAGES };
 struct asking {
     const struct call *call;
     struct snapshot *snapshot;
-    int wanted; /* enum wanted */
-    size_t max; /* quotes */
+    int wanted;     /* enum wanted */
+    size_t max;     /* sections quoted */
+    kind_set kinds; /* of blocks; 0: any */
     struct slice stops[MAX_STOPS];
     size_t stop_count;
     const char *session; /* its name; NULL: the question stands alone */
@@ -210,12 +211,11 @@ static int find(struct asking *asking, struct err *err)
     send_route(asking);
     if (!asking->route.count || asking->route.confidence < route_min_confidence)
         return 0;
-    kind_set kinds;
-    code = search_kinds(call, &kinds, err);
+    code = search_kinds(call, &asking->kinds, err);
     return code ? code
-                : passages_choose(asking->snapshot, &asking->route, max, kinds,
-                                  &call->request->cancelled, &asking->passages,
-                                  err);
+                : passages_choose(asking->snapshot, &asking->route, max,
+                                  asking->kinds, &call->request->cancelled,
+                                  &asking->passages, err);
 }
 
 static void decline(struct asking *asking, const char *why)
@@ -296,7 +296,7 @@ static int write_answer(struct asking *asking, struct err *err)
 static int quote_passages(struct asking *asking, struct err *err)
 {
     asking->answer.fresh = true;
-    int code = units_of(asking->snapshot, &asking->passages,
+    int code = units_of(asking->snapshot, &asking->passages, asking->kinds,
                         &asking->call->request->cancelled, &asking->units, err);
     if (!code)
         code = answer_from_passages(asking->call, &asking->units, asking->max,

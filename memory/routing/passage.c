@@ -9,9 +9,13 @@
 #include "memory/lexical/lexical.h"
 #include "memory/lexical/sentences.h"
 
-/* A passage is a few sentences of one line: LEAST bytes when there are as
- * many, MOST at the most. */
+/* A passage is a few sentences of one line: PASSAGE_MIN bytes when there are as
+ * many, PASSAGE_MAX at the most. */
 enum { PASSAGE_MIN = 160, PASSAGE_MAX = 480 };
+enum {
+    OF_BEST = 3,    /* passages of the best section; of the others: one */
+    MAX_QUOTED = 64 /* its blocks that are told apart */
+};
 
 /* What a term in the head of a definition (the term defined) is worth to the
  * sentences below it. */
@@ -44,6 +48,7 @@ struct choosing {
     term_set head;              /* in the head of the present block */
     term_set label;             /* in the label above it */
     term_set title;             /* in the node's title */
+    uint64_t quoted;            /* blocks of the node that are, bits */
     struct sentence *sentences; /* [sentence_count] of the present line */
     size_t sentence_count, sentence_capacity;
     /* the best so far */
@@ -90,6 +95,8 @@ static void consider(struct choosing *choosing, const struct block *block,
 {
     const struct query *query = choosing->query;
     double score = 0;
+    if (choosing->quoted && !here) /* one more of a section says more of it */
+        return;
     for (size_t t = 0; t < query->count; t++) {
         double information = query->terms[t].weight * query->terms[t].idf;
         if (here >> t & 1)
@@ -215,9 +222,15 @@ static bool is_repeated(const struct passages *passages, struct slice text)
     return false;
 }
 
+static bool is_quoted(const struct choosing *choosing, uint32_t block)
+{
+    return block < MAX_QUOTED && choosing->quoted >> block & 1;
+}
+
 static int choose_one(const struct snapshot *snapshot,
                       const struct route_hit *hit, struct choosing choosing,
-                      struct passages *passages, struct err *err)
+                      struct passages *passages, uint32_t *ret_block,
+                      struct err *err)
 {
     struct content content;
     int code = content_open(snapshot, hit->view, hit->node, &content, err);
@@ -227,11 +240,15 @@ static int choose_one(const struct snapshot *snapshot,
     for (uint32_t b = 0;
          b < content.node->block_count && !is_cancelled(&choosing); b++) {
         const struct block *block = &content.node->blocks[b];
-        if (!choosing.kinds || choosing.kinds & kind_bit(block->kind))
+        if (!is_quoted(&choosing, b) &&
+            (!choosing.kinds || choosing.kinds & kind_bit(block->kind)))
             consider_block(&choosing, block);
         if (is_label(block))
             choosing.label = terms_in(&choosing, block->text);
     }
+    *ret_block = choosing.block
+                     ? (uint32_t)(choosing.block - content.node->blocks)
+                     : TREE_NONE;
     if (choosing.block && !is_repeated(passages, choosing.text)) {
         struct slice text = choosing.text;
         struct origin origin = choosing.block->origin;
@@ -267,6 +284,24 @@ static struct query query_of(const struct route_result *route)
     return query;
 }
 
+/* The best passages of a section, each of another block. */
+static int choose_from(const struct snapshot *snapshot,
+                       const struct route_hit *hit,
+                       const struct choosing *choosing, int wanted,
+                       struct passages *passages, struct err *err)
+{
+    struct choosing one = *choosing;
+    int code = 0;
+    for (int i = 0; i < wanted && !code; i++) {
+        uint32_t block = TREE_NONE;
+        code = choose_one(snapshot, hit, one, passages, &block, err);
+        if (block >= MAX_QUOTED)
+            break;
+        one.quoted |= UINT64_C(1) << block;
+    }
+    return code;
+}
+
 int passages_choose(const struct snapshot *snapshot,
                     const struct route_result *route, size_t max,
                     kind_set kinds, const atomic_bool *cancel,
@@ -275,15 +310,19 @@ int passages_choose(const struct snapshot *snapshot,
     struct query query = query_of(route);
     struct analyzer *maker = analyzer_new();
     struct passages passages = {0};
-    passages.items = mem_alloc(max * sizeof *passages.items);
+    passages.items = mem_alloc((max + OF_BEST) * sizeof *passages.items);
     struct choosing choosing = {
         .query = &query, .maker = maker, .kinds = kinds, .cancel = cancel};
     double min = route->count ? MIN_SHARE * route->hits[0].score : 0;
+    size_t sections = 0;
     int code = 0;
-    for (size_t i = 0; i < route->count && passages.count < max && !code; i++)
+    for (size_t i = 0; i < route->count && sections < max && !code; i++) {
+        size_t before = passages.count;
         if (route->hits[i].score >= min)
-            code =
-                choose_one(snapshot, &route->hits[i], choosing, &passages, err);
+            code = choose_from(snapshot, &route->hits[i], &choosing,
+                               i ? 1 : OF_BEST, &passages, err);
+        sections += passages.count > before;
+    }
     analyzer_free(maker);
     query_free(&query);
     if (code)

@@ -26,10 +26,12 @@ struct passages {
     struct arena arena; /* holds the text */
 };
 
-/* At most `most` passages from the hits of a routed question, at most one a
- * node, none that says what one before it says, word for word, and none from hits that are far weaker than the strongest.  `kinds`:
- * only from blocks of these; 0: of all.  `cancel` (NULL: never) is polled:
- * ERR_CANCELLED. */
+/* Chooses passages from at most `max` sections that a question was routed to: up
+ * to three of the best section, each of another block, one of each of the others,
+ * in the order of the hits; none that says, word for word, what one before it
+ * says, and none from hits that are far weaker than the strongest.  `kinds`: only
+ * from blocks of these; 0: of all.  `cancel` (NULL: never) is polled:
+ * ERR_CANCELLED.  Free the passages with passages_free. */
 int passages_choose(const struct snapshot *snapshot,
                     const struct route_result *route, size_t max,
                     kind_set kinds, const atomic_bool *cancel,

@@ -70,7 +70,7 @@ def quotes_are_the_files_own_bytes():
         report = h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
         check(report["files"] == {"seen": 7, "indexed": 7, "failed": 0}, report)
         for name, (_, encoding, word, text) in files.items():
-            quote = h.json("ask", word)["citations"][0]
+            quote, = [c for c in h.json("ask", word)["citations"] if word in c["quote"]]
             data = open(os.path.join(h.path, "m", name), "rb").read()
             if name.endswith(".gz"):
                 data = gzip.decompress(data)

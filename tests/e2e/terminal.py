@@ -184,9 +184,10 @@ def what_is_printed_fits_the_terminal():
             shown, code = on_terminal(h, *args, columns=40)
             check(code == 0, (args, shown))
             for line in plain(shown).split("\n"):
-                check(width(line) <= 40 or "/" in line, f"{args}: wider than 40: {line!r}")
-        shown, _ = on_terminal(h, "get", node, columns=40)
-        check("x" * 90 in plain(shown), "code is not broken")
+                check(width(line) <= 40 or "/" in line or "x" * 90 in line, f"{args}: wider than 40: {line!r}")
+        for args in (["get", node], ["ask", "Is the zebra striped?"]):
+            shown, _ = on_terminal(h, *args, columns=40)
+            check("x" * 90 in plain(shown), "code is not broken")
         check_widths("\n".join(line for line in plain(shown).split("\n") if "xxx" not in line), 40)
         # The words are all there, in their order.
         said = h.json("ask", "Is the zebra striped?")["answer"]

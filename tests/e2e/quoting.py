@@ -1,0 +1,84 @@
+"""Quoted answers: what a person would cut out of the manual."""
+import os
+import re
+
+from e2e.house import check, house, page, test
+
+# Paragraphs that make a section too long to be quoted whole.
+PADDING = "".join(f"<p>Filler {word} says much about other matters, at length, in its own sentences. "
+                  f"It goes on about {word} so that nobody would cut it out together with the rest, "
+                  f"and it ends with {word} once more, as such paragraphs do in every real manual.</p>"
+                  for word in ("alder", "birch", "cedar", "dogwood", "elder", "fir"))
+
+
+def quotes(h, body, question, *options):
+    """The quotes that a manual of one long section gives to a question."""
+    h.write("m/a.html", page("Pumps", PADDING + body))
+    h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+    answer = h.json("ask", question, *options)
+    check(all(c["status"] == "verified" for c in answer["citations"]), answer)
+    return [part.strip() for part in re.split(r" \[\d+\]", answer["answer"])[:-1]]
+
+
+@test
+def a_paragraph_is_quoted_whole():
+    whole = ("Before the valve is opened, vent the casing. " + "Wait until no air is heard any more. " * 8 +
+             "Only then prime the impeller with clean water.")
+    with house() as h:
+        check(whole in quotes(h, f"<p>{whole}</p>", "how do I prime the impeller"), "cut")
+
+
+@test
+def a_definition_stands_with_its_term():
+    with house() as h:
+        found = quotes(h, "<dl><dt>--throttle</dt><dd>Limits the flow to litres an hour.</dd>"
+                          "<dt>--siphon</dt><dd>Empties the tank.</dd></dl>", "limit the flow to some litres")
+        check("--throttle\n  Limits the flow to litres an hour." in found, found)
+
+
+@test
+def code_stands_with_what_leads_in_to_it():
+    with house() as h:
+        found = quotes(h, "<p>To flush the sediment out of the strainer, run this as the operator:</p>"
+                          "<pre>pump --reverse\npump --rinse</pre>", "flush the sediment out of the strainer")
+        at = found.index("pump --reverse\npump --rinse")
+        check(found[at - 1].startswith("To flush"), found)
+        only = [c["quote"] for c in h.json("ask", "flush sediment strainer pump rinse", "--kind", "code")["citations"]]
+        check(only == ["pump --reverse pump --rinse"], only)
+
+
+@test
+def a_short_section_is_quoted_whole():
+    with house() as h:
+        h.write("m/b.html", page("Gasket", "<p>A gasket seals a flange.</p><p>Replace it each year.</p>"
+                                           "<ul><li>Paper</li><li>Cork</li></ul>"))
+        found = quotes(h, "", "what seals a flange")
+        check(found == ["A gasket seals a flange.", "Replace it each year.", "- Paper\n- Cork"], found)
+
+
+@test
+def first_lines_say_what_something_is():
+    first = "Cavitation is vapour that forms where the pressure falls below the boiling point."
+    with house() as h:
+        h.write("m/b.html", page("Cavitation", f"<p>{first}</p>{PADDING}<p>Cavitation, cavitation: what it is "
+                                               "that it harms first is the blade of the impeller.</p>"))
+        found = quotes(h, "", "what is cavitation")
+        check(found[0] == first, found)
+
+
+@test
+def the_best_section_is_quoted_more_than_once_and_nothing_twice():
+    with house() as h:
+        found = quotes(h, "<p>The bearing is greased through the nipple at its side.</p><p>Filler.</p>"
+                          "<p>Grease for the bearing is of class two, without graphite.</p>",
+                       "grease for the bearing")
+        check(sum("bearing" in quote for quote in found) == 2 and len(set(found)) == len(found), found)
+
+
+@test
+def a_caption_does_not_stand_alone():
+    with house() as h:
+        found = quotes(h, "<p>Example 3. Descaling the heat exchanger</p><pre>descale --acid</pre>",
+                       "descaling the heat exchanger")
+        at = found.index("Example 3. Descaling the heat exchanger")
+        check(found[at + 1] == "descale --acid", found)
