@@ -6,6 +6,7 @@
 #define INDEXER_PARSE_HTML_HTML_INTERNAL_H
 
 #include "indexer/parse/outline/outline.h"
+#include "indexer/parse/html/labels.h"
 #include "indexer/parse/html/page.h"
 #include "indexer/parse/html/rules.h"
 #include "indexer/parse/outline/writer.h"
@@ -48,6 +49,7 @@ struct walk {
     struct outline *outline;
     struct page_facts *facts;
     struct writer writer;
+    struct labels labels; /* above what is an entry each */
     struct context in;
     unsigned entries;          /* reference entries around, in lists or boxes */
     struct walk_image *images; /* [image_count] of the block being read */

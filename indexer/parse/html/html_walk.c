@@ -180,6 +180,12 @@ static void walk_rest(struct walk *w, const xmlNode *heading,
             walk_node(w, at);
 }
 
+static bool is_entry(const struct walk *w, const xmlNode *element)
+{
+    return reference_is_heading(element) ||
+           (w->in.kind == BLOCK_PARAGRAPH && labels_has(&w->labels, element));
+}
+
 static void walk_heading(struct walk *w, const xmlNode *element,
                          const struct rule *rule)
 {
@@ -192,7 +198,7 @@ static void walk_heading(struct walk *w, const xmlNode *element,
         return;
     w->facts->letters += text_is_one(title);
     const char *id = dom_attribute(element, "id");
-    bool entry = reference_is_heading(element);
+    bool entry = is_entry(w, element);
     int level =
         rule->part == PART_HEADING ? rules_level(element) : TREE_LEVEL_ENTRY;
     bool whole = outline_heading(w->outline, level, entry, title,
@@ -330,7 +336,7 @@ static void walk_element(struct walk *w, const xmlNode *element)
         return;
     }
     bool flat = w->in.kind == IN_TITLE || w->in.kind == BLOCK_NOTE;
-    bool heading = rule.part == PART_HEADING || reference_is_heading(element);
+    bool heading = rule.part == PART_HEADING || is_entry(w, element);
     if (heading && !flat) {
         walk_heading(w, element, &rule);
     } else if (rule.part == PART_SECTION && w->in.kind != IN_TITLE) {
@@ -371,7 +377,10 @@ void walk_children(struct walk *w, const xmlNode *node)
 void walk_page(struct dom *dom, struct outline *outline,
                struct page_facts *facts)
 {
-    struct walk w = {.dom = dom, .outline = outline, .facts = facts};
+    struct walk w = {.dom = dom,
+                     .outline = outline,
+                     .facts = facts,
+                     .labels = labels_find(dom)};
     w.writer.dom = dom;
     w.in.kind = BLOCK_PARAGRAPH;
     w.in.info = (struct slice){"", 0};
@@ -381,5 +390,6 @@ void walk_page(struct dom *dom, struct outline *outline,
     if (outline->count)
         facts->first_heading = outline->nodes[0].title;
     free(w.images);
+    labels_free(&w.labels);
     buf_free(&w.writer.text);
 }

@@ -78,6 +78,54 @@ static void test_definitions_stay(void **state)
            "definition: prose\\n  " WORDS "\n");
 }
 
+/* Labels of no known tool: a run of them, each with an anchor called like it. */
+static void test_labels(void **state)
+{
+    (void)state;
+    struct buf html = {0}, wanted = {0};
+    buf_put_text(&html, "<h1>T</h1>");
+    buf_put_text(&wanted, "# T\n");
+    for (int i = 0; i < 8; i++) {
+        buf_printf(&html,
+                   "<a name='4-opt%d'></a><a name='opt %d'></a><div class=k><b>"
+                   "opt%d</b> &lt;n&gt;</div><p>" WORDS "<div class=k>See "
+                   "also</div>",
+                   i, i, i);
+        buf_printf(&wanted,
+                   "#* opt%d <n> {opt %d}\nparagraph: " WORDS
+                   "\nparagraph: See also\n",
+                   i, i);
+    }
+    expect(html.data, wanted.data);
+    buf_free(&html);
+    buf_free(&wanted);
+}
+
+static void expect_no_entries(int count, const char *open, const char *middle,
+                              const char *close)
+{
+    struct buf html = {0};
+    buf_put_text(&html, "<h1>T</h1>");
+    for (int i = 10; i < 10 + count; i++)
+        buf_printf(&html, "%s%d%s%d%s", open, i, middle, i, close);
+    struct tree *tree = parse(html.data);
+    assert_int_equal(tree->count, 1);
+    tree_free(tree);
+    buf_free(&html);
+}
+
+/* Anchors that are called otherwise, labels with little below, labels in lists,
+ * few of them. */
+static void test_labels_that_are_none(void **state)
+{
+    (void)state;
+    expect_no_entries(20, "<p id=par", ">opt", "</p><p>" WORDS "</p>");
+    expect_no_entries(20, "<p id=opt", ">opt", "</p><p>Short.</p>");
+    expect_no_entries(20, "<ul><li><div id=opt", ">opt",
+                      "</div><div>" WORDS "</div></ul>");
+    expect_no_entries(7, "<p id=opt", ">opt", "</p><p>" WORDS "</p>");
+}
+
 static void test_texinfo(void **state)
 {
     (void)state;
@@ -265,6 +313,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_sphinx),         TEST(test_named_terms),
         TEST(test_long_meanings),  TEST(test_definitions_stay),
+        TEST(test_labels),         TEST(test_labels_that_are_none),
         TEST(test_texinfo),        TEST(test_doxygen),
         TEST(test_levels),         TEST(test_rustdoc),
         TEST(test_javadoc),        TEST(test_others),

@@ -1,0 +1,207 @@
+#include "indexer/parse/html/labels.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* A run: so many labels, with so many words each, on average, up to the next. */
+enum { MIN_LABELS = 8, MIN_WORDS = 12 };
+enum {
+    MAX_LABEL = 200, /* bytes of a label */
+    MAX_KINDS = 16,  /* that are counted on a page */
+    MAX_LOOK = 32,   /* nodes of a label */
+    MAX_ANCHORS = 8, /* right above a label */
+    MIN_NAME = 2     /* letters and digits of an anchor */
+};
+
+static const unsigned no_label = DOM_HOLDS_HEADING | DOM_HOLDS_TABLE |
+                                 DOM_HOLDS_CODE | DOM_HOLDS_LIST |
+                                 DOM_HOLDS_PARAGRAPH | DOM_HOLDS_INPUT;
+
+static const char *class_of(const xmlNode *element)
+{
+    const char *class = dom_attribute(element, "class");
+    return class ? class : "";
+}
+
+/* ---- An anchor called as the label is ---- */
+
+static void keep_letters(struct buf *out, struct slice text)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        if (isalnum(c) || c >= 0x80)
+            buf_put_byte(out, (char)tolower(c));
+    }
+}
+
+/* "retries" and "4.2-retries" of "retries <value>". */
+static bool resembles(const char *anchor, struct slice label)
+{
+    struct buf name = {0}, words = {0}, first = {0};
+    size_t end = 0;
+    while (end < label.size && label.data[end] != ' ')
+        end++;
+    keep_letters(&name, slice_of(anchor));
+    keep_letters(&words, label);
+    keep_letters(&first, (struct slice){label.data, end});
+    bool is =
+        name.size >= MIN_NAME && first.size >= MIN_NAME &&
+        ((name.size <= words.size &&
+          !memcmp(name.data, words.data, name.size)) ||
+         (name.size > first.size &&
+          !memcmp(name.data + name.size - first.size, first.data, first.size)));
+    buf_free(&name);
+    buf_free(&words);
+    buf_free(&first);
+    return is;
+}
+
+static bool is_called(const xmlNode *element, struct slice label)
+{
+    const char *id = dom_attribute(element, "id");
+    const char *name =
+        dom_tag(element) == GUMBO_TAG_A ? dom_attribute(element, "name") : NULL;
+    return (id && resembles(id, label)) || (name && resembles(name, label));
+}
+
+static bool is_empty(const xmlNode *node)
+{
+    return dom_is_element(node) ? !dom_holds(node, DOM_HOLDS_TEXT)
+                                : text_is_blank(dom_text(node)->text);
+}
+
+/* In the label, or among the empty anchors right above it. */
+static bool has_its_anchor(const xmlNode *element, struct slice label)
+{
+    int left = MAX_LOOK;
+    for (const xmlNode *at = element; at && left--;
+         at = dom_next(at, element, false))
+        if (dom_is_element(at) && is_called(at, label))
+            return true;
+    left = MAX_ANCHORS;
+    for (const xmlNode *at = element->prev; at && left && is_empty(at);
+         at = at->prev) {
+        if (dom_is_element(at) && is_called(at, label))
+            return true;
+        left -= dom_is_element(at);
+    }
+    return false;
+}
+
+/* ---- A label ---- */
+
+/* The text of the element, white space folded; empty: it has too much. */
+static struct buf label_text(const xmlNode *element)
+{
+    struct buf raw = {0}, words = {0};
+    int left = MAX_LOOK;
+    for (const xmlNode *at = dom_next(element, element, false);
+         at && left && raw.size <= MAX_LABEL;
+         at = dom_next(at, element, false), left--)
+        if (!dom_is_element(at))
+            buf_put_slice(&raw, dom_text(at)->text);
+    if (left && raw.size <= MAX_LABEL)
+        text_fold_space(&words, buf_slice(&raw));
+    buf_free(&raw);
+    return words;
+}
+
+static bool may_be_label(const xmlNode *node)
+{
+    int tag = dom_tag(node);
+    return (tag == GUMBO_TAG_DIV || tag == GUMBO_TAG_P) &&
+           dom_holds(node, DOM_HOLDS_TEXT) && !dom_holds(node, no_label);
+}
+
+static bool is_label(const xmlNode *node)
+{
+    struct buf text = label_text(node);
+    bool is = text.size && has_its_anchor(node, buf_slice(&text));
+    buf_free(&text);
+    return is;
+}
+
+/* ---- A run of them ---- */
+
+static struct label_kind *kind_of(const struct labels *labels,
+                                  const xmlNode *element)
+{
+    const char *class = class_of(element);
+    for (size_t i = 0; i < labels->count; i++) {
+        struct label_kind *kind = &labels->kinds[i];
+        if (kind->tag == dom_tag(element) && !strcmp(kind->class, class))
+            return kind;
+    }
+    return NULL;
+}
+
+static void count_label(struct labels *labels, const xmlNode *element,
+                        size_t words)
+{
+    struct label_kind *kind = kind_of(labels, element);
+    if (!kind) {
+        if (labels->count == MAX_KINDS)
+            return;
+        void *kinds = labels->kinds;
+        mem_reserve(&kinds, &labels->capacity, labels->count + 1,
+                    sizeof *labels->kinds);
+        labels->kinds = kinds;
+        kind = &labels->kinds[labels->count++];
+        *kind = (struct label_kind){.tag = dom_tag(element),
+                                    .class = class_of(element),
+                                    .first = words};
+    }
+    kind->count++;
+    kind->last = words;
+}
+
+static size_t words_in(struct slice text)
+{
+    size_t words = 0;
+    bool within = false;
+    for (size_t i = 0; i < text.size; i++) {
+        bool space = (unsigned char)text.data[i] <= ' ';
+        words += !space && !within;
+        within = !space;
+    }
+    return words;
+}
+
+static bool is_run(const struct label_kind *kind)
+{
+    return kind->count >= MIN_LABELS &&
+           kind->last - kind->first >= MIN_WORDS * (kind->count - 1);
+}
+
+struct labels labels_find(const struct dom *dom)
+{
+    struct labels labels = {0};
+    const xmlNode *top = (const xmlNode *)dom->doc;
+    size_t words = 0, runs = 0;
+    for (const xmlNode *at = top->children; at; at = dom_next(at, top, false)) {
+        if (!dom_is_element(at))
+            words += words_in(dom_text(at)->text);
+        else if (may_be_label(at) && is_label(at))
+            count_label(&labels, at, words);
+    }
+    for (size_t i = 0; i < labels.count; i++)
+        if (is_run(&labels.kinds[i]))
+            labels.kinds[runs++] = labels.kinds[i];
+    labels.count = runs;
+    return labels;
+}
+
+void labels_free(struct labels *labels)
+{
+    free(labels->kinds);
+    *labels = (struct labels){0};
+}
+
+bool labels_has(const struct labels *labels, const xmlNode *element)
+{
+    return labels->count && may_be_label(element) && kind_of(labels, element) &&
+           is_label(element);
+}

@@ -1,0 +1,29 @@
+/* Labels: short lines with an anchor that is called as they are, many of one
+ * kind on a page, each above what it names.  A page of such a run is looked up
+ * entry by entry, whatever tool made it. */
+#ifndef INDEXER_PARSE_HTML_LABELS_H
+#define INDEXER_PARSE_HTML_LABELS_H
+
+#include "indexer/parse/html/dom/dom.h"
+
+struct label_kind {
+    int tag;            /* GumboTag */
+    const char *class;  /* "": none; of the dom */
+    size_t count;       /* of labels */
+    size_t first, last; /* words of the page before the first and the last */
+};
+
+struct labels {
+    struct label_kind *kinds; /* [count] */
+    size_t count, capacity;
+};
+
+/* Finds the kinds of label of which the page has a run.  Free with labels_free,
+ * before the dom. */
+struct labels labels_find(const struct dom *dom);
+void labels_free(struct labels *labels);
+
+/* Tells whether the element is a label of one of these kinds. */
+bool labels_has(const struct labels *labels, const xmlNode *element);
+
+#endif
