@@ -251,6 +251,21 @@ def what_is_asked_for_by_name_comes_first():
             check(hits[0]["path"][-1] == title, (question, [hit["path"] for hit in hits]))
 
 
+@test
+def an_identifier_in_a_question_leads_to_what_is_called_so():
+    """Before the sections that hold more of the question's other words."""
+    with house() as h:
+        others = "".join(f"<h2>{subject}</h2><p>Restart the server after changing the default of max_connections, "
+                         "then the server restarts with the changed default.</p>" for subject in ("Backup", "Standby", "Kernel"))
+        others += "".join(f"<h2>{subject}</h2><p>Nothing of that is said here.</p>" for subject in SUBJECTS * 20)
+        h.write("m/a.html", page("Operation", others))
+        h.write("m/b.html", page("Settings", "<dl><dt id='mc'><code>max_connections</code> (integer)</dt><dd><p>How many clients "
+                                             "there may be at once; all others wait until one of them goes away.</p></dd></dl>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        hits = h.json("search", "must the server restart after changing max_connections?")["results"]
+        check(hits[0]["path"][-1] == "max_connections (integer)", [hit["path"] for hit in hits])
+
+
 SUBJECTS = ("Okapi", "Zebra", "Lemur", "Gecko", "Heron", "Otter", "Stoat", "Viper", "Tapir", "Quoll")
 
 
