@@ -81,6 +81,7 @@ struct query_term {
     double share;       /* 0..1: 1: of the question; less: of one before it */
     bool whole;         /* an identifier, or a name in one */
     bool capitals;      /* written in capitals */
+    bool manual;        /* names one of the manuals asked, and only that */
     uint32_t within;    /* a bit for each whole of the query it is a part of */
     unsigned frequency; /* word_frequency; 0: it counts in full */
     /* From query_weigh. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "memory/snapshot/content.h"
-#include "memory/lexical/names.h"
 #include "memory/routing/route_internal.h"
 
 const char *const route_ranking_names[ROUTE_RANKINGS] = {
@@ -41,14 +40,6 @@ const double route_min_confidence = 0.5;
  * off?"), and what a place in or beside the sections that answered it adds to a
  * fused score (docs/retrieval.md). */
 static const double CARRIED = 0.3, CARRIED_SUBJECT = 0.8, NEAR = 0.3;
-
-/* A section or entry that is called as the question is comes before all others,
- * whose scores are at most the sum of the weights; first one that is written so. */
-static const double NAMED = 10, NAMED_PART = 5, NAMED_SAME = 20;
-/* What is called as an identifier in the question. */
-static const double NAMED_WITHIN = 1;
-enum { LONGEST_NAME = 200, MAX_NAMES = 17, MIN_NAME = 3 };
-static const double TELLING = 3; /* information of an identifier */
 
 /* Cosine from which a section may be meant though it holds no word of the question:
  * of strings without meaning those with Quill were .19 to .45. */
@@ -273,70 +264,15 @@ static void prefer_near(const struct routing *routing,
         rankings_add(fused, count, nearness, &all);
 }
 
-/* ---- What is asked for by name ---- */
-
-struct naming {
-    const struct routing *routing;
-    struct name names[MAX_NAMES]; /* [count]; the first: the whole question */
-    size_t count;
-};
-
-static double named(const void *context, const struct fused *item)
-{
-    static const double bonus[] = {
-        [NAME_PART] = NAMED_PART, [NAME_WHOLE] = NAMED};
-    const struct naming *naming = context;
-    const struct node *node =
-        &naming->routing->scopes[item->scope].view->outline->nodes[item->node];
-    bool same;
-    enum name_match match = name_of_node(&naming->names[0], node, &same);
-    if (match != NAME_OTHER)
-        return bonus[match] + (same ? NAMED_SAME : 0);
-    for (size_t i = 1; i < naming->count; i++)
-        if (name_of_node(&naming->names[i], node, &same) == NAME_WHOLE)
-            return NAMED_WITHIN;
-    return 0;
-}
-
-/* Does it tell one section from most: no product's name, no "-e" that many
- * commands have? */
-static bool is_telling(const struct query_term *term)
-{
-    return term->whole && term->share >= 1 && term->idf >= TELLING &&
-           strlen(term->term + 1) >= MIN_NAME;
-}
-
-/* The identifiers that the question mentions. */
-static void add_identifiers(struct naming *naming, const struct query *query)
-{
-    for (size_t t = 0; t < query->count && naming->count < MAX_NAMES; t++)
-        if (is_telling(&query->terms[t]))
-            naming->names[naming->count++] = name_of(query->terms[t].term + 1);
-}
-
-static void prefer_named(const struct routing *routing, struct fused *fused,
-                         size_t count)
-{
-    struct naming naming = {.routing = routing};
-    int mode = routing->request->mode;
-    if (mode != ROUTE_AUTO && mode != ROUTE_LEXICAL)
-        return; /* these are what the papers say */
-    const char *question = routing->request->query;
-    naming.names[naming.count++] =
-        name_of(strlen(question) <= LONGEST_NAME ? question : "");
-    add_identifiers(&naming, &routing->query);
-    rankings_add(fused, count, named, &naming);
-    for (size_t i = 0; i < naming.count; i++)
-        name_free(&naming.names[i]);
-}
-
 /* ---- The result ---- */
 
-/* What says nothing about whether the manuals know the subject: numbers, and
- * what is joined by signs and occurs nowhere as a whole (its words speak for
- * it), unless it is a name: with "_". */
+/* What says nothing about whether the manuals know the subject: the name of one,
+ * numbers, and what is joined by signs and occurs nowhere as a whole (its words
+ * speak for it), unless it is a name: with "_". */
 static bool is_incidental(const struct query_term *term)
 {
+    if (term->manual)
+        return true;
     if (term->whole && !term->nodes)
         return !strchr(term->term, '_');
     return term->term[strspn(term->term, "0123456789")] == '\0';
@@ -545,6 +481,7 @@ int route_question(const struct snapshot *snapshot,
         struct fused *fused;
         size_t count = rank_all(&routing, &fused);
         prefer_near(&routing, snapshot, fused, count);
+        prefer_manual(&routing, fused, count);
         prefer_named(&routing, fused, count);
         give_hits(&routing, fused, count);
         give_terms(&routing);

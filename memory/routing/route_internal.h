@@ -79,6 +79,16 @@ void rankings_add(struct fused *items, size_t count,
                                   const struct fused *item),
                   const void *context);
 
+/* ---- Names: route_names.c ---- */
+
+/* Puts what is called as the question is, or as an identifier in it, before what
+ * says its words more often; not in the modes that are a paper's. */
+void prefer_named(const struct routing *routing, struct fused *fused,
+                  size_t count);
+/* Prefers a manual whose name or title the question mentions: "in R"; notes which
+ * terms do. */
+void prefer_manual(struct routing *routing, struct fused *fused, size_t count);
+
 /* ---- Descents: beam_search.c ---- */
 
 #define NOTHING (-HUGE_VAL)

@@ -266,6 +266,19 @@ def an_identifier_in_a_question_leads_to_what_is_called_so():
         check(hits[0]["path"][-1] == "max_connections (integer)", [hit["path"] for hit in hits])
 
 
+@test
+def a_manual_named_in_a_question_is_preferred():
+    with house() as h:
+        for name in ("gnuplot", "octopus"):
+            h.write(f"{name}/index.html", page("A manual", "<p>Contents</p>"))
+            h.write(f"{name}/a.html", page("Axes", f"<p>A logarithmic axis is set here. {'The axis. ' * 9 * (name == 'gnuplot')}</p>"))
+            h.json("add", os.path.join(h.path, name), "-c", name, "--wait")
+        for question, manual in (("logarithmic axis", "gnuplot"), ("logarithmic axis in octopus", "octopus"),
+                                 ("how do I get a logarithmic axis with gnuplot", "gnuplot")):
+            hits = h.json("search", question)["results"]
+            check(hits[0]["manual"] == manual, (question, hits))
+
+
 SUBJECTS = ("Okapi", "Zebra", "Lemur", "Gecko", "Heron", "Otter", "Stoat", "Viper", "Tapir", "Quoll")
 
 

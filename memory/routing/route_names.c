@@ -1,0 +1,143 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/lexical/names.h"
+#include "memory/routing/route_internal.h"
+
+/* A section or entry that is called as the question is comes before all others,
+ * whose scores are at most the sum of the weights; first one that is written so. */
+static const double NAMED = 10, NAMED_PART = 5, NAMED_SAME = 20;
+/* What is called as an identifier in the question. */
+static const double NAMED_WITHIN = 1;
+enum { LONGEST_NAME = 200, MAX_NAMES = 17, MIN_NAME = 3 };
+static const double TELLING = 3; /* information of an identifier */
+
+/* What a manual that the question names adds to its sections' fused scores. */
+static const double NAMED_MANUAL = 0.5;
+
+/* ---- Sections and entries ---- */
+
+struct naming {
+    const struct routing *routing;
+    struct name names[MAX_NAMES]; /* [count]; the first: the whole question */
+    size_t count;
+};
+
+static double named(const void *context, const struct fused *item)
+{
+    static const double bonus[] = {
+        [NAME_PART] = NAMED_PART, [NAME_WHOLE] = NAMED};
+    const struct naming *naming = context;
+    const struct node *node =
+        &naming->routing->scopes[item->scope].view->outline->nodes[item->node];
+    bool same;
+    enum name_match match = name_of_node(&naming->names[0], node, &same);
+    if (match != NAME_OTHER)
+        return bonus[match] + (same ? NAMED_SAME : 0);
+    for (size_t i = 1; i < naming->count; i++)
+        if (name_of_node(&naming->names[i], node, &same) == NAME_WHOLE)
+            return NAMED_WITHIN;
+    return 0;
+}
+
+/* Does it tell one section from most: no product's name, no "-e" that many
+ * commands have? */
+static bool is_telling(const struct query_term *term)
+{
+    return term->whole && term->share >= 1 && term->idf >= TELLING &&
+           strlen(term->term + 1) >= MIN_NAME;
+}
+
+/* The identifiers that the question mentions. */
+static void add_identifiers(struct naming *naming, const struct query *query)
+{
+    for (size_t t = 0; t < query->count && naming->count < MAX_NAMES; t++)
+        if (is_telling(&query->terms[t]))
+            naming->names[naming->count++] = name_of(query->terms[t].term + 1);
+}
+
+void prefer_named(const struct routing *routing, struct fused *fused,
+                  size_t count)
+{
+    struct naming naming = {.routing = routing};
+    int mode = routing->request->mode;
+    if (mode != ROUTE_AUTO && mode != ROUTE_LEXICAL)
+        return; /* these are what the papers say */
+    const char *question = routing->request->query;
+    naming.names[naming.count++] =
+        name_of(strlen(question) <= LONGEST_NAME ? question : "");
+    add_identifiers(&naming, &routing->query);
+    rankings_add(fused, count, named, &naming);
+    for (size_t i = 0; i < naming.count; i++)
+        name_free(&naming.names[i]);
+}
+
+/* ---- Manuals ---- */
+
+/* Which manuals a word is in the name or title of. */
+struct calling {
+    struct slice word;
+    bool called; /* by the title that is being read */
+};
+
+static void look_for_name(void *context, const struct term_at *at)
+{
+    struct calling *calling = context;
+    calling->called |= slice_equal(at->term, calling->word);
+}
+
+static bool is_called(struct analyzer *maker, const struct view *view,
+                      const char *term)
+{
+    struct calling calling = {slice_of(term), false};
+    analyze(maker, slice_of(view->manual.name), look_for_name, &calling);
+    if (view->outline->count)
+        analyze(maker, view->outline->nodes[0].title, look_for_name, &calling);
+    return calling.called;
+}
+
+/* The scope that alone is called so; scope_count: none, or several are. */
+static size_t only_called(struct analyzer *maker, const struct routing *routing,
+                          const char *term)
+{
+    size_t only = routing->scope_count;
+    for (size_t s = 0; s < routing->scope_count; s++) {
+        if (!is_called(maker, routing->scopes[s].view, term))
+            continue;
+        if (only < routing->scope_count)
+            return routing->scope_count;
+        only = s;
+    }
+    return only;
+}
+
+struct preferring {
+    bool *named; /* [scope_count] */
+};
+
+static double of_named(const void *context, const struct fused *item)
+{
+    const struct preferring *preferring = context;
+    return preferring->named[item->scope] ? NAMED_MANUAL : 0;
+}
+
+void prefer_manual(struct routing *routing, struct fused *fused, size_t count)
+{
+    struct query *query = &routing->query;
+    struct preferring preferring = {
+        mem_alloc((routing->scope_count + 1) * sizeof(bool))};
+    struct analyzer *maker = analyzer_new();
+    bool any = false;
+    for (size_t t = 0; t < query->count; t++) {
+        if (query->terms[t].frequency) /* "how do I make" is not about Make */
+            continue;
+        size_t s = only_called(maker, routing, query->terms[t].term);
+        preferring.named[s] = true;
+        query->terms[t].manual = s < routing->scope_count;
+        any |= query->terms[t].manual;
+    }
+    if (any)
+        rankings_add(fused, count, of_named, &preferring);
+    analyzer_free(maker);
+    free(preferring.named);
+}
