@@ -28,7 +28,8 @@ static int mode_of(const char *name, int *ret_mode, struct err *err)
                    name);
 }
 
-/* "weights": [lexical, terms, dense, tree], to measure what they do. */
+/* "weights": [lexical, terms, dense, tree, block], to measure what they do; those
+ * left out: 0. */
 static int weights_of(const cJSON *params, struct route_weights *weights,
                       struct route_request *request, struct err *err)
 {
@@ -43,9 +44,10 @@ static int weights_of(const cJSON *params, struct route_weights *weights,
             break;
         weights->by[count++] = item->valuedouble;
     }
-    if (!cJSON_IsArray(array) || item || count < ROUTE_RANKINGS)
+    if (!cJSON_IsArray(array) || item || !count)
         return err_set(err, ERR_USAGE,
-                       "weights must be an array of %d numbers, none below 0",
+                       "weights must be an array of up to %d numbers, none "
+                       "below 0",
                        ROUTE_RANKINGS);
     request->weights = weights;
     return 0;

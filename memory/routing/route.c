@@ -10,15 +10,18 @@ const char *const route_ranking_names[ROUTE_RANKINGS] = {
     [ROUTE_BY_LEXICAL] = "lexical",
     [ROUTE_BY_TERMS] = "terms",
     [ROUTE_BY_DENSE] = "dense",
-    [ROUTE_BY_TREE] = "tree"};
+    [ROUTE_BY_TREE] = "tree",
+    [ROUTE_BY_BLOCK] = "block"};
 
 /* Those of auto were chosen on questions about manuals held out of everything
- * else (cmake, swi-prolog), with quill-0 (docs/retrieval.md). */
+ * else (cmake, swi-prolog), with quill-0; that of the block on people's questions
+ * without a model (docs/retrieval.md). */
 static const struct route_weights mode_weights[] = {
     [ROUTE_AUTO] = {{[ROUTE_BY_LEXICAL] = 1,
                      [ROUTE_BY_TERMS] = 0.15,
                      [ROUTE_BY_DENSE] = 0.3,
-                     [ROUTE_BY_TREE] = 0.05}},
+                     [ROUTE_BY_TREE] = 0.05,
+                     [ROUTE_BY_BLOCK] = 0.3}},
     [ROUTE_TREE] = {{[ROUTE_BY_TERMS] = 1, [ROUTE_BY_TREE] = 1}},
     [ROUTE_DENSE] = {{[ROUTE_BY_DENSE] = 1}},
     [ROUTE_LEXICAL] = {{[ROUTE_BY_LEXICAL] = 1}},
@@ -30,7 +33,8 @@ static const struct route_weights embedding_weights = {
     {[ROUTE_BY_LEXICAL] = 1,
      [ROUTE_BY_TERMS] = 0.15,
      [ROUTE_BY_DENSE] = 0.5,
-     [ROUTE_BY_TREE] = 0.15}};
+     [ROUTE_BY_TREE] = 0.15,
+     [ROUTE_BY_BLOCK] = 0.3}};
 
 /* Chosen on questions about held-out manuals (docs/retrieval.md). */
 const double route_min_confidence = 0.5;
@@ -181,7 +185,7 @@ static size_t keep_near(struct fused *items, size_t count)
 /* With explain those that count nothing are made, too. */
 static size_t rank_all(struct routing *routing, struct fused **ret_fused)
 {
-    static void (*const rank[ROUTE_RANKINGS])(struct routing *,
+    static void (*const rank[ROUTE_BY_BLOCK])(struct routing *,
                                               struct ranking *) = {
         [ROUTE_BY_LEXICAL] = rank_lexical,
         [ROUTE_BY_TERMS] = rank_terms,
@@ -191,9 +195,12 @@ static size_t rank_all(struct routing *routing, struct fused **ret_fused)
     const struct route_weights *weights = weights_for(request);
     struct ranking rankings[ROUTE_RANKINGS] = {0};
     routing->result->weights = *weights;
-    for (int r = 0; r < ROUTE_RANKINGS; r++)
+    for (int r = 0; r < ROUTE_BY_BLOCK; r++)
         if (weights->by[r] > 0 || request->explain)
             rank[r](routing, &rankings[r]);
+    if (weights->by[ROUTE_BY_BLOCK] > 0 || request->explain)
+        rank_blocks(routing, &rankings[ROUTE_BY_LEXICAL],
+                    &rankings[ROUTE_BY_BLOCK]);
     size_t count = rankings_fuse(rankings, weights, ret_fused);
     if (request->mode == ROUTE_AUTO && !says_something(&routing->query))
         count = keep_near(*ret_fused, count);

@@ -34,6 +34,7 @@ enum route_ranking {
     ROUTE_BY_TERMS,
     ROUTE_BY_DENSE,
     ROUTE_BY_TREE,
+    ROUTE_BY_BLOCK,
     ROUTE_RANKINGS
 };
 extern const char *const route_ranking_names[ROUTE_RANKINGS];

@@ -79,6 +79,12 @@ void rankings_add(struct fused *items, size_t count,
                                   const struct fused *item),
                   const void *context);
 
+/* ---- Blocks: route_blocks.c ---- */
+
+/* Ranks the first sections of `lexical` by their best block. */
+void rank_blocks(struct routing *routing, const struct ranking *lexical,
+                 struct ranking *ranking);
+
 /* ---- Names: route_names.c ---- */
 
 /* Puts what is called as the question is, or as an identifier in it, before what

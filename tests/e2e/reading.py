@@ -267,6 +267,23 @@ def an_identifier_in_a_question_leads_to_what_is_called_so():
 
 
 @test
+def words_that_stand_together_say_more_than_strewn_ones():
+    with house() as h:
+        strewn = "".join(f"<p>About {word}, and much else of which a long section may treat in passing, here and there.</p>" * 2
+                         for word in ("greasing", "a bearing", "the nipple"))
+        for number in range(12):
+            h.write(f"m/{number}.html", page(f"Other {number}", "<p>Nothing of that kind is said here.</p>"))
+        h.write("m/a.html", page("Strewn", strewn))
+        h.write("m/b.html", page("Together", "<p>Each bearing has a nipple for greasing.</p><p>And much else, of which a section may "
+                                             "treat, in passing, here and there, at length, with other words.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        hits = h.json("search", "greasing a bearing nipple")["results"]
+        check(hits[0]["path"][-1] == "Together", [hit["path"] for hit in hits])
+        explained = h.json("search", "greasing a bearing nipple", "--explain")["explain"]
+        check(explained["weights"]["block"] > 0 and explained["hits"][0]["block"]["rank"] == 1, explained)
+
+
+@test
 def a_manual_named_in_a_question_is_preferred():
     with house() as h:
         for name in ("gnuplot", "octopus"):
