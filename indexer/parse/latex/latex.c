@@ -88,6 +88,7 @@ static void document_free(struct document *d)
     free(d->entries);
     free(d->theorems);
     free(d->works);
+    free(d->marks);
     free(d);
 }
 

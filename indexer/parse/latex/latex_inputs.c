@@ -1,4 +1,5 @@
 /* Files that a document includes. */
+#include <ctype.h>
 #include <stdlib.h>
 
 #include "indexer/parse/text/charset.h"
@@ -257,11 +258,34 @@ static void run_endinput(struct tex *tex, const struct command *command,
         file->end = (size_t)(end - text.data);
 }
 
-/* @ is a letter while any package or class is read. */
+/* What documents are written with; other signs a package may well make active
+ * for the document. */
+static bool is_syntax(unsigned byte)
+{
+    return isalpha((int)byte) || (byte && strchr("\\{}%#$& \n", (int)byte));
+}
+
+static void open_mark(struct document *d)
+{
+    mem_reserve((void **)&d->marks, &d->mark_capacity, d->packages + 1,
+                sizeof *d->marks);
+    struct package_mark *mark = &d->marks[d->packages++];
+    mark->groups = d->group_count;
+    memcpy(mark->catcodes, d->tex.catcodes, sizeof mark->catcodes);
+}
+
+/* Groups that the package left open end with it, and the signs of the syntax
+ * are what they were.  @ is a letter while any package or class is read. */
 static void close_package(struct tex *tex)
 {
     struct document *d = document_of(tex);
-    if (!--d->packages)
+    struct package_mark mark = d->marks[--d->packages];
+    while (d->group_count > mark.groups)
+        document_close(d);
+    for (unsigned byte = 0; byte < 128; byte++)
+        if (is_syntax(byte) && tex->catcodes[byte] != mark.catcodes[byte])
+            tex_set_catcode(tex, byte, mark.catcodes[byte], true);
+    if (!d->packages)
         tex_set_catcode(tex, '@', CAT_OTHER, true);
 }
 
@@ -272,8 +296,8 @@ bool inputs_open_package(struct document *d, struct slice names,
     if (!inputs_open(d, names, call))
         return false;
     tex->inputs[tex->input_count - 1].ended = close_package;
+    open_mark(d);
     tex_set_catcode(tex, '@', CAT_LETTER, true);
-    d->packages++;
     return true;
 }
 

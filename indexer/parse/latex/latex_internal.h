@@ -90,6 +90,12 @@ struct theorem {
     struct slice title, counter;
 };
 
+/* How things were where a package begins: so they are where it ends. */
+struct package_mark {
+    size_t groups;
+    uint8_t catcodes[256];
+};
+
 /* A built-in environment.  `before` is as a command's. */
 struct environment {
     const char *name;
@@ -155,7 +161,8 @@ struct document {
     struct tokens at_begin; /* \AtBeginDocument */
     struct theorem *theorems;
     size_t theorem_count, theorem_capacity;
-    unsigned packages;   /* being read */
+    struct package_mark *marks; /* [packages] being read */
+    size_t packages, mark_capacity;
     bool is_document;    /* has a \documentclass */
     bool begun;          /* \begin{document} */
     bool chaptered;      /* its class has chapters */

@@ -273,20 +273,23 @@ static void run_foreach(struct tex *tex, const struct command *command,
     tokens_free(&f.made);
 }
 
-/* \@for and \@whilenum: what they would repeat is left out. */
+/* \@for, \@tfor and \@whilenum, up to \do{..}: what they would repeat is left out. */
 static void run_skipped(struct tex *tex, const struct command *command,
                         struct token call)
 {
     struct token token;
+    uint32_t body = tex_symbol_of(tex, "do");
     (void)call;
     (void)command;
     do
         token = tex_next(tex);
-    while (token.cat != CAT_BEGIN && token.cat != CAT_NONE &&
-           token.cat != CAT_STOP && !token_is(token, CAT_NAME, tex->par));
-    tex_unread(tex, token);
-    if (token.cat == CAT_BEGIN)
+    while (token.cat != CAT_NONE && token.cat != CAT_STOP &&
+           !token_is(token, CAT_NAME, tex->par) &&
+           !token_is(token, CAT_NAME, body));
+    if (token_is(token, CAT_NAME, body))
         tex_skip_before(tex, "m");
+    else
+        tex_unread(tex, token);
 }
 
 static const struct command expanding[] = {
@@ -297,6 +300,7 @@ static const struct command expanding[] = {
 static const struct command commands[] = {
     {"loop", run_loop, NULL, 0, NULL},
     {"@for", run_skipped, NULL, 0, NULL},
+    {"@tfor", run_skipped, NULL, 0, NULL},
     {"@whilenum", run_skipped, NULL, 0, NULL},
 };
 

@@ -500,6 +500,33 @@ static void test_styles(void **state)
            "# A | ## B | # Chapter 1. C | ## 1.1 D");
 }
 
+/* What a package leaves open must not outlive it. */
+static void expect_survived(const char *package)
+{
+    const struct memory_file files[] = {{"own.sty", package}, {NULL, NULL}};
+    expect_of("\\documentclass{article}\\usepackage{own}\\begin{document}"
+              "\\section{A}All \\own{of} it.\n\nAnd more.\\end{document}",
+              files, "# 1 A | paragraph: All (of) it. | paragraph: And more.");
+}
+
+static void test_packages_left_open(void **state)
+{
+    (void)state;
+    expect_survived("\\newcommand\\own[1]{(#1)}\n\\if\\@tempa x\n");
+    expect_survived("\\ifunheardof\n\\newcommand\\own[1]{(#1)}\n");
+    expect_survived("\\newcommand\\own[1]{(#1)}\\iftrue\\iffalse\n");
+    expect_survived("\\@tfor\\@@tmp:={a}{b}\\do{\\ifx\\@@tmp\\x\\fi}\n"
+                    "\\newcommand\\own[1]{(#1)}");
+    expect_survived("\\pretocmd{\\prob}{\\ifproblems\\ifproblemswrite}{}{}\n"
+                    "\\newcommand\\own[1]{(#1)}");
+    expect_survived("\\unheardof{\\ifproblems}\\newcommand\\own[1]{(#1)}");
+    expect_survived("\\gdef\\own#1{(#1)}\\begingroup\\catcode`\\%=12 ");
+    expect_survived("\\def\\own#1{(#1)}\\catcode`\\{=12 \\catcode`\\}=12 ");
+    expect_survived("\\def\\own#1{(#1)}\\catcode`\\ =9 \\catcode`\\a=13 ");
+    expect_survived("\\def\\own#1{(#1)}\\def\\lost{");
+    expect_survived("\\def\\own#1{(#1)}\\PassOptionsToPackage[x");
+}
+
 static void test_loops(void **state)
 {
     (void)state;
@@ -778,6 +805,7 @@ int main(void)
         cmocka_unit_test(test_entries),
         cmocka_unit_test(test_inputs),
         cmocka_unit_test(test_styles),
+        cmocka_unit_test(test_packages_left_open),
         cmocka_unit_test(test_dtx),
         cmocka_unit_test(test_loops),
         cmocka_unit_test(test_bibliography),

@@ -133,6 +133,7 @@ enum {
     MAX_BURST = 100000,    /* steps without a token of a file */
     MAX_ARGUMENTS = 9,
     MAX_REGISTERS = 32768,
+    MAX_REWINDS = 16, /* places where a branch without end is read after all */
     MAX_REPORTS = 50
 };
 
@@ -181,7 +182,11 @@ struct tex {
     uint64_t steps, max_steps;
     uint64_t burst;
     unsigned edefs; /* being read, in each other */
-    bool global;    /* \global was met */
+    /* Groups and branches being read, in each other: TeX's scanner_status.
+     * While there are any, the end of a file is the end of what they get. */
+    unsigned absorbing;
+    unsigned rewind_count; /* conditionals that their file never closes */
+    bool global;           /* \global was met */
     bool has_after;
     struct token after;                 /* \afterassignment */
     bool stopped;                       /* \end{document}, \bye */

@@ -45,12 +45,21 @@ bool tex_at_end(struct tex *tex, struct token token)
     return token.cat == CAT_NONE || token.cat == CAT_STOP;
 }
 
+/* The next token, but none of the file below where this one ends. */
+static struct token next_within(struct tex *tex)
+{
+    tex->absorbing++;
+    struct token token = tex_next(tex);
+    tex->absorbing--;
+    return token;
+}
+
 void tex_read_group(struct tex *tex, struct tokens *ret)
 {
     size_t depth = 1, begin = ret->count;
     struct token opened = {.cat = CAT_NONE, .file = UINT16_MAX};
     for (;;) {
-        struct token token = tex_next(tex);
+        struct token token = next_within(tex);
         if (opened.cat == CAT_NONE)
             opened = token;
         if (tex_at_end(tex, token)) {
@@ -83,7 +92,7 @@ static void read_until(struct tex *tex, uint32_t open, uint32_t close,
     size_t depth = 0, nested = 0, begin = ret->count;
     struct token opened = {.cat = CAT_NONE, .file = UINT16_MAX};
     for (;;) {
-        struct token token = tex_next(tex);
+        struct token token = next_within(tex);
         if (opened.cat == CAT_NONE)
             opened = token;
         if (tex_at_end(tex, token) || (token.cat == CAT_END && !depth)) {

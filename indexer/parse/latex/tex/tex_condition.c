@@ -68,45 +68,95 @@ bool condition_guess(struct tex *tex, struct token token)
     return true;
 }
 
-/* To the \else, \or or \fi of the innermost condition. */
-void condition_skip(struct tex *tex)
+/* The token begins a conditional, ends one or is between two branches. */
+static int part_in_branch(struct tex *tex, struct token before,
+                          struct token token)
+{
+    int part = part_of(tex, token);
+    bool named = before.cat == CAT_NAME && names_next(tex, before);
+    bool guessed =
+        !part && !named && token.cat == CAT_NAME && is_unknown_if(tex, token);
+    return guessed ? IS_IF : part;
+}
+
+/* \else or \or: is the branch that follows the one to read? */
+static bool takes_branch(struct tex *tex, int part)
+{
+    if (!tex->condition_count)
+        return false;
+    struct condition *now = &tex->conditions[tex->condition_count - 1];
+    if (now->taken || (part == IS_OR && --now->left))
+        return false;
+    now->taken = true;
+    return true;
+}
+
+/* To the \else, \or or \fi of the innermost condition.  False: the file ends
+ * before. */
+static bool skip_branch(struct tex *tex)
 {
     size_t depth = 0;
-    struct token before = {.cat = CAT_NONE};
+    struct token token = {.cat = CAT_NONE}, before;
     for (;;) {
-        struct token token = tex_next(tex);
+        before = token;
+        token = tex_next(tex);
         if (token.cat == CAT_NONE)
-            return;
+            return false;
         if (token.cat == CAT_STOP) {
             tex_unread(tex, token);
-            return;
+            return true;
         }
-        int part = part_of(tex, token);
-        bool named = before.cat == CAT_NAME && names_next(tex, before);
-        before = token;
-        if (!part && !named && token.cat == CAT_NAME &&
-            is_unknown_if(tex, token))
-            part = IS_IF;
+        int part = part_in_branch(tex, before, token);
         if (part == IS_IF) {
             depth++;
-        } else if (part == IS_FI) {
-            if (!depth--) {
-                if (tex->condition_count)
-                    tex->condition_count--;
-                return;
-            }
-        } else if (part && !depth && tex->condition_count) {
-            struct condition *now = &tex->conditions[tex->condition_count - 1];
-            if (part == IS_ELSE && !now->taken) {
-                now->taken = true;
-                return;
-            }
-            if (part == IS_OR && !now->taken && --now->left == 0) {
-                now->taken = true;
-                return;
-            }
+        } else if (part == IS_FI && !depth--) {
+            if (tex->condition_count)
+                tex->condition_count--;
+            return true;
+        } else if ((part == IS_ELSE || part == IS_OR) && !depth &&
+                   takes_branch(tex, part)) {
+            return true;
         }
     }
+}
+
+/* Where the file goes on: at the next token, if that was read of it already. */
+static size_t place_in_file(struct tex *tex)
+{
+    struct input file = tex->inputs[tex->top_file - 1];
+    struct token next = tex_next(tex);
+    tex_unread(tex, next);
+    bool is_own = !(next.flags & TOKEN_MADE) && next.cat != CAT_NONE &&
+                  next.file == file.file && next.from < file.at;
+    return is_own ? next.from : file.at;
+}
+
+static void rewind_file(struct tex *tex, size_t at)
+{
+    struct input *file = &tex->inputs[tex->top_file - 1];
+    struct token place = {.file = file->file, .from = (uint32_t)at};
+    tex_report(tex, place,
+               "a conditional has no \\fi in its file; what follows is read");
+    tex->rewind_count++;
+    if (tex->condition_count)
+        tex->condition_count--;
+    file->at = at;
+    file->state = MOUTH_MIDDLE;
+}
+
+/* What a file leaves open is no reason to lose the file: the conditional that
+ * it never closes is none, and what follows is read. */
+void condition_skip(struct tex *tex)
+{
+    size_t at = 0;
+    tex->absorbing++;
+    if (tex->top_file)
+        at = place_in_file(tex);
+    bool ended = skip_branch(tex);
+    tex->absorbing--;
+    if (!ended && tex->top_file && !tex->spent &&
+        tex->rewind_count < MAX_REWINDS)
+        rewind_file(tex, at);
 }
 
 static void decide(struct tex *tex, bool truth)

@@ -146,6 +146,8 @@ struct token tex_next(struct tex *tex)
         } else if (mouth_next(tex, top, &token)) {
             tex->burst = 0;
             return token;
+        } else if (tex->absorbing) {
+            return nothing();
         } else {
             tex_end_file(tex);
         }
