@@ -5,7 +5,13 @@
 #include "indexer/parse/latex/latex_internal.h"
 #include "indexer/parse/text/sniff.h"
 
-enum { STEPS_A_BYTE = 200, MIN_STEPS = 3000000 };
+enum {
+    STEPS_A_BYTE = 200,
+    MIN_STEPS = 3000000,
+    MIN_WORDS = 100, /* of a source; of fewer no share is told */
+    FEW_WORDS = 80,  /* per cent of them in the tree: fewer are reported */
+    NO_WORDS = 20    /* per cent: fewer, and the document is read again */
+};
 
 /* A document has a preamble; anything else is text from its first line on. */
 static bool begins_document(struct slice text)
@@ -142,9 +148,23 @@ static int make_tree(struct document *d, struct tree **ret_tree,
     return 0;
 }
 
-int latex_parse(struct slice bytes, const struct latex_reader *reader,
-                struct tree **ret_tree, struct buf *ret_reports,
-                struct err *err)
+/* The document as it is read once. */
+struct reading {
+    struct tree *tree;
+    struct buf reports;
+    struct words words;
+    bool packaged; /* packages were read */
+};
+
+static void put_reports(const struct tex *tex, struct buf *ret)
+{
+    buf_put_slice(ret, buf_slice(&tex->reports));
+    if (tex->report_count > MAX_REPORTS)
+        buf_printf(ret, "... and %u more\n", tex->report_count - MAX_REPORTS);
+}
+
+static int read_once(struct slice bytes, const struct latex_reader *reader,
+                     bool cautious, struct reading *ret, struct err *err)
 {
     struct tex_file main = {.path = {"", 0}, .bytes = bytes};
     int rc = sniff_latex(bytes, &main.transcoded, &main.encoding, err);
@@ -156,6 +176,7 @@ int latex_parse(struct slice bytes, const struct latex_reader *reader,
                 sizeof *tex->files);
     tex->files[tex->file_count++] = main;
     tex->max_steps = MIN_STEPS + STEPS_A_BYTE * bytes.size;
+    d->cautious = cautious;
     d->is_document = begins_document(main.transcoded.text);
     d->in.silent = d->is_document;
     bool made = is_of_converter(main.transcoded.text);
@@ -166,15 +187,79 @@ int latex_parse(struct slice bytes, const struct latex_reader *reader,
     else
         tex_push_file(tex, 0);
     document_read(d);
-    rc = make_tree(d, ret_tree, err);
+    rc = make_tree(d, &ret->tree, err);
     if (!rc && made)
-        (*ret_tree)->page.role = PAGE_MADE;
-    if (ret_reports) {
-        buf_put_slice(ret_reports, buf_slice(&tex->reports));
-        if (tex->report_count > MAX_REPORTS)
-            buf_printf(ret_reports, "... and %u more\n",
-                       tex->report_count - MAX_REPORTS);
-    }
+        ret->tree->page.role = PAGE_MADE;
+    if (!rc && !made && !d->described)
+        ret->words = words_count(d, ret->tree);
+    ret->packaged = d->packaged;
+    put_reports(tex, &ret->reports);
     document_free(d);
     return rc;
+}
+
+/* The share of the source's words that is in the tree, per cent. */
+static size_t share_of(struct words words)
+{
+    return words.source < MIN_WORDS || words.read >= words.source
+               ? 100
+               : words.read * 100 / words.source;
+}
+
+static void report_share(struct words words, struct buf *ret)
+{
+    if (share_of(words) < FEW_WORDS)
+        buf_printf(ret,
+                   "%zu %% of the words of its source are in its tree (%zu of "
+                   "%zu); what is missing was not understood\n",
+                   share_of(words), words.read, words.source);
+}
+
+static void drop_reading(struct reading *reading)
+{
+    if (reading->tree)
+        tree_free(reading->tree);
+    buf_free(&reading->reports);
+    *reading = (struct reading){0};
+}
+
+/* A package that cannot be followed may have taken the text with it: of all
+ * packages only the definitions, then. */
+static void read_again(struct slice bytes, const struct latex_reader *reader,
+                       struct reading *first)
+{
+    struct reading second = {0};
+    if (read_once(bytes, reader, true, &second, NULL) ||
+        second.words.read <= first->words.read) {
+        drop_reading(&second);
+        return;
+    }
+    buf_printf(&second.reports,
+               "its packages cannot be followed: read as they are, they leave "
+               "%zu of its words; of them only the definitions are read\n",
+               first->words.read);
+    drop_reading(first);
+    *first = second;
+}
+
+int latex_parse(struct slice bytes, const struct latex_reader *reader,
+                struct tree **ret_tree, struct buf *ret_reports,
+                struct err *err)
+{
+    struct reading reading = {0};
+    int rc = read_once(bytes, reader, false, &reading, err);
+    if (rc) {
+        drop_reading(&reading);
+        return rc;
+    }
+    if (reading.packaged && (share_of(reading.words) < NO_WORDS ||
+                             reading.words.read < MIN_WORDS / 10))
+        read_again(bytes, reader, &reading);
+    if (ret_reports) {
+        report_share(reading.words, ret_reports);
+        buf_put_slice(ret_reports, buf_slice(&reading.reports));
+    }
+    *ret_tree = reading.tree;
+    buf_free(&reading.reports);
+    return 0;
 }

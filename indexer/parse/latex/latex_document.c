@@ -374,11 +374,68 @@ static void end_paragraph(struct document *d, struct token token)
         tex_set_catcode(&d->tex, '\\', CAT_ESCAPE, true);
 }
 
+static bool is_definition(const struct tex *tex, struct token token)
+{
+    static const char *const names[] = {"def",
+                                        "gdef",
+                                        "long",
+                                        "newcommand",
+                                        "renewcommand",
+                                        "providecommand",
+                                        "DeclareRobustCommand",
+                                        "newenvironment",
+                                        "renewenvironment",
+                                        "provideenvironment",
+                                        "newtheorem",
+                                        "NewDocumentCommand",
+                                        "RenewDocumentCommand",
+                                        "ProvideDocumentCommand",
+                                        "DeclareDocumentCommand",
+                                        "NewDocumentEnvironment",
+                                        "newcounter",
+                                        "newif",
+                                        "lstnewenvironment",
+                                        "DefineVerbatimEnvironment",
+                                        "newtcblisting",
+                                        "newminted",
+                                        "RequirePackage",
+                                        "LoadClass"};
+    if (token.cat != CAT_NAME)
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (slice_is(tex->symbols[token.value].name, names[i]))
+            return true;
+    return false;
+}
+
+/* The next token to be taken.  Of a package, when the document is read
+ * cautiously: of its definitions, whatever conditionals they stand in. */
+static struct token next_to_take(struct document *d)
+{
+    struct tex *tex = &d->tex;
+    while (d->cautious && d->packages && !tex->stopped) {
+        struct token token = tex_next(tex);
+        if (!d->packages) { /* the package's last token was the one before */
+            tex_unread(tex, token);
+            break;
+        }
+        if (is_definition(tex, token))
+            return token;
+        if (token.cat == CAT_NONE)
+            return token;
+        if (token.cat == CAT_BEGIN) {
+            struct tokens list = {0};
+            tex_read_group(tex, &list);
+            tokens_free(&list);
+        }
+    }
+    return tex_next_expanded(tex);
+}
+
 void document_read(struct document *d)
 {
     struct token token;
-    while (!d->tex.stopped &&
-           (token = tex_next_expanded(&d->tex)).cat != CAT_NONE) {
+    while (!d->tex.stopped && (token = next_to_take(d)).cat != CAT_NONE) {
         if (token_is(token, CAT_NAME, d->tex.par))
             end_paragraph(d, token);
         take(d, token);

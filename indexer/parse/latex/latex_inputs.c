@@ -297,6 +297,7 @@ bool inputs_open_package(struct document *d, struct slice names,
         return false;
     tex->inputs[tex->input_count - 1].ended = close_package;
     open_mark(d);
+    d->packaged = true;
     tex_set_catcode(tex, '@', CAT_LETTER, true);
     return true;
 }

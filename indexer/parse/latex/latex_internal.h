@@ -163,6 +163,8 @@ struct document {
     size_t theorem_count, theorem_capacity;
     struct package_mark *marks; /* [packages] being read */
     size_t packages, mark_capacity;
+    bool packaged;       /* a package was read */
+    bool cautious;       /* of packages only definitions are read */
     bool is_document;    /* has a \documentclass */
     bool begun;          /* \begin{document} */
     bool chaptered;      /* its class has chapters */
@@ -229,8 +231,15 @@ void labels_add(struct document *d);       /* latex_labels.c */
 void index_add(struct document *d);        /* index.c */
 void inputs_add(struct document *d);       /* inputs.c */
 void bibliography_add(struct document *d); /* latex_bibliography.c */
-void dtx_add(struct document *d);          /* latex_dtx.c */
-void entries_add(struct document *d);      /* entries.c */
+void dtx_add(struct document *d);          /* latex_words.c */
+struct words {
+    size_t source; /* in the files that were read */
+    size_t read;   /* in the tree */
+};
+struct words words_count(const struct document *d, const struct tree *tree);
+
+/* latex_dtx.c */
+void entries_add(struct document *d); /* entries.c */
 void environments_add(struct document *d, const struct environment *list,
                       size_t count);
 

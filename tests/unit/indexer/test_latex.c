@@ -527,6 +527,54 @@ static void test_packages_left_open(void **state)
     expect_survived("\\def\\own#1{(#1)}\\PassOptionsToPackage[x");
 }
 
+/* A package that takes the text away is read for what it defines; what share
+ * of the words is there is told. */
+static void test_packages_not_followed(void **state)
+{
+    static const struct memory_file files[] = {
+        {"own.sty",
+         "\\newcommand\\own[1]{(#1)}\\iffalse\\newcommand\\two{2}\\fi"
+         "\\everypar{\\lost}\n\\renewcommand\\section{\\endinput}"
+         "\\AtBeginDocument{\\bye}{\\def\\no{no}}"},
+        {NULL, NULL}};
+    struct buf text = {0}, reports = {0};
+    (void)state;
+    buf_put_text(&text, "\\documentclass{article}\\usepackage{own}"
+                        "\\begin{document}All \\own{of} it.\n\n");
+    for (int i = 0; i < 100; i++)
+        buf_put_text(&text, "Words stand here. ");
+    buf_put_text(&text, "\\end{document}");
+    buf_put_byte(&text, '\0');
+    struct tree *tree = parse(text.data, files, &reports);
+    buf_put_byte(&reports, '\0');
+    assert_int_equal(tree->nodes[0].block_count, 2);
+    assert_string_equal(tree->nodes[0].blocks[0].text.data, "All (of) it.");
+    assert_non_null(strstr(reports.data, "its packages cannot be followed"));
+    assert_null(strstr(reports.data, "of the words of its source"));
+    tree_free(tree);
+    buf_free(&reports);
+    buf_free(&text);
+}
+
+static void test_lost_words_are_told(void **state)
+{
+    struct buf text = {0}, reports = {0};
+    (void)state;
+    buf_put_text(&text, "\\documentclass{article}\\def\\gone#1{}"
+                        "\\begin{document}\\gone{");
+    for (int i = 0; i < 100; i++)
+        buf_put_text(&text, "Words stand here. % no word of it\n");
+    buf_put_text(&text, "}These words are read.\\end{document}");
+    buf_put_byte(&text, '\0');
+    struct tree *tree = parse(text.data, NULL, &reports);
+    buf_put_byte(&reports, '\0');
+    assert_non_null(strstr(reports.data, "1 % of the words of its source are "
+                                         "in its tree (4 of 304)"));
+    tree_free(tree);
+    buf_free(&reports);
+    buf_free(&text);
+}
+
 static void test_loops(void **state)
 {
     (void)state;
@@ -806,6 +854,8 @@ int main(void)
         cmocka_unit_test(test_inputs),
         cmocka_unit_test(test_styles),
         cmocka_unit_test(test_packages_left_open),
+        cmocka_unit_test(test_packages_not_followed),
+        cmocka_unit_test(test_lost_words_are_told),
         cmocka_unit_test(test_dtx),
         cmocka_unit_test(test_loops),
         cmocka_unit_test(test_bibliography),

@@ -1,0 +1,170 @@
+/* How much of a document's source is in its tree, by words of three letters or
+ * more.  A rough measure, meant to notice that a text was lost: names of
+ * commands, comments, keys and what draws pictures are no words of the source. */
+#include <ctype.h>
+
+#include "indexer/parse/latex/latex_internal.h"
+
+enum { MIN_LETTERS = 3 };
+
+static bool is_letter(char c)
+{
+    return isalpha((unsigned char)c) || (c & 0x80);
+}
+
+static size_t count_words(struct slice text)
+{
+    size_t count = 0, letters = 0;
+    for (size_t i = 0; i <= text.size; i++) {
+        if (i < text.size && is_letter(text.data[i])) {
+            letters++;
+            continue;
+        }
+        count += letters >= MIN_LETTERS;
+        letters = 0;
+    }
+    return count;
+}
+
+static size_t line_end(struct slice text, size_t at)
+{
+    const char *end = memchr(text.data + at, '\n', text.size - at);
+    return end ? (size_t)(end - text.data) : text.size;
+}
+
+/* Past `{..}` or `[..]`, which end on their line, if one is here. */
+static size_t pass_key(struct slice text, size_t at)
+{
+    while (at < text.size && (text.data[at] == '{' || text.data[at] == '[')) {
+        char close = text.data[at] == '{' ? '}' : ']';
+        const char *end =
+            memchr(text.data + at, close, line_end(text, at) - at);
+        if (!end)
+            return at;
+        at = (size_t)(end - text.data) + 1;
+    }
+    return at;
+}
+
+/* Commands whose arguments are keys, names or drawings. */
+static bool takes_keys(struct slice name)
+{
+    static const char *const names[] = {
+        "begin",   "end",    "label",           "ref",        "eqref",
+        "pageref", "cite",   "citep",           "citet",      "autoref",
+        "cref",    "Cref",   "includegraphics", "input",      "include",
+        "index",   "vspace", "hspace",          "usepackage", "bibliography"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (slice_is(name, names[i]))
+            return true;
+    return false;
+}
+
+/* Where the environment ends that begins here, if nothing of it is text. */
+static size_t pass_silent(struct slice text, size_t at)
+{
+    static const char *const names[] = {"{tikzpicture}",  "{comment}",
+                                        "{pspicture}",    "{thebibliography}",
+                                        "{filecontents}", "{picture}"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t size = strlen(names[i]);
+        if (text.size - at < size || memcmp(text.data + at, names[i], size))
+            continue;
+        struct buf end = {0};
+        buf_printf(&end, "\\end%s", names[i]);
+        const char *found =
+            memmem(text.data + at, text.size - at, end.data, end.size);
+        buf_free(&end);
+        return found ? (size_t)(found - text.data) : at;
+    }
+    return at;
+}
+
+/* Past a command: `at` is its name's first letter. */
+static size_t pass_command(struct slice text, size_t at)
+{
+    size_t from = at;
+    while (at < text.size && isalpha((unsigned char)text.data[at]))
+        at++;
+    struct slice name = {text.data + from, at - from};
+    if (!name.size)
+        return at + (at < text.size);
+    if (slice_is(name, "begin"))
+        at = pass_silent(text, at);
+    return takes_keys(name) ? pass_key(text, at) : at;
+}
+
+static size_t count_source(struct slice text, bool documented)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < text.size;) {
+        size_t from = at;
+        while (at < text.size && is_letter(text.data[at]))
+            at++;
+        count += at - from >= MIN_LETTERS;
+        if (at == text.size)
+            break;
+        if (text.data[at] == '%' && !documented)
+            at = line_end(text, at);
+        else if (text.data[at] == '\\')
+            at = pass_command(text, at + 1);
+        else
+            at++;
+    }
+    return count;
+}
+
+/* What stands between \begin{document} and \end{document}, or all of it. */
+static struct slice body_of(struct slice text)
+{
+    static const char begin[] = "\\begin{document}", end[] = "\\end{document}";
+    const char *from = memmem(text.data, text.size, begin, sizeof begin - 1);
+    if (from) {
+        text.size -= (size_t)(from - text.data);
+        text.data = from;
+    }
+    const char *to = memmem(text.data, text.size, end, sizeof end - 1);
+    if (to)
+        text.size = (size_t)(to - text.data);
+    return text;
+}
+
+/* Packages, classes and bibliographies are no text of the document. */
+static bool is_text(struct slice path)
+{
+    static const char *const ends[] = {".sty", ".cls", ".bib",
+                                       ".bbl", ".ist", ".def"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t size = strlen(ends[i]);
+        if (path.size >= size &&
+            !memcmp(path.data + path.size - size, ends[i], size))
+            return false;
+    }
+    return true;
+}
+
+static size_t words_of_tree(const struct tree *tree)
+{
+    size_t count = 0;
+    for (uint32_t n = 0; n < tree->count; n++) {
+        const struct node *node = &tree->nodes[n];
+        count += count_words(node->title);
+        for (uint32_t i = 0; i < node->block_count; i++)
+            count += count_words(node->blocks[i].text);
+    }
+    return count;
+}
+
+struct words words_count(const struct document *d, const struct tree *tree)
+{
+    struct words words = {.read = words_of_tree(tree)};
+    for (size_t i = 0; i < d->tex.file_count; i++) {
+        const struct tex_file *file = &d->tex.files[i];
+        struct slice text = file->transcoded.text;
+        bool documented = dtx_is(text);
+        if (is_text(file->path))
+            words.source +=
+                count_source(documented ? text : body_of(text), documented);
+    }
+    return words;
+}
