@@ -247,21 +247,80 @@ static void read_options(struct document *d, struct code *code)
     tokens_free(&list);
 }
 
+/* \end{name}, to be read next. */
+static void push_end(struct document *d, struct slice name, struct token call)
+{
+    struct tokens end = {0};
+    struct token token = call;
+    token.cat = CAT_NAME;
+    token.value = d->tex.end;
+    tokens_add(&end, token);
+    token.cat = CAT_BEGIN;
+    token.value = '{';
+    tokens_add(&end, token);
+    for (size_t i = 0; i < name.size; i++) {
+        token.cat = CAT_LETTER;
+        token.value = (unsigned char)name.data[i];
+        tokens_add(&end, token);
+    }
+    token.cat = CAT_END;
+    token.value = '}';
+    tokens_add(&end, token);
+    tex_push(&d->tex, end);
+}
+
+/* The environment of the document's own that the file has around what macros
+ * opened in it; NULL: there is none. */
+static const struct group *wrapper_of(struct document *d, struct token call)
+{
+    size_t at = d->group_count;
+    if (!(call.flags & TOKEN_MADE))
+        return NULL;
+    while (at && d->groups[at - 1].opened.flags & TOKEN_MADE)
+        at--;
+    const struct group *group = at ? &d->groups[at - 1] : NULL;
+    bool own = group && group->kind == GROUP_ENVIRONMENT && !group->environment;
+    return own ? group : NULL;
+}
+
+/* What the environment takes before its text.  `signature`: o options, m the
+ * language, a an argument of no account, s a star; after a colon the language.
+ */
+static void read_signature(struct document *d, const char *signature,
+                           struct code *code)
+{
+    for (; *signature && *signature != ':'; signature++) {
+        char skip[] = {*signature == 'a' ? 'm' : *signature, '\0'};
+        struct buf text = {0};
+        if (*signature == 'o') {
+            read_options(d, code);
+        } else if (*signature == 'm') {
+            tex_read_text(&d->tex, &text);
+            code->info = document_keep(d, buf_slice(&text));
+        } else {
+            tex_skip_before(&d->tex, skip);
+        }
+        buf_free(&text);
+    }
+    if (*signature && !code->info.size)
+        code->info = slice_of(signature + 1);
+}
+
 static void begin_verbatim(struct document *d,
                            const struct environment *environment,
                            struct token call)
 {
     struct code code = {.name = current_name(d), .keep = environment->value};
-    struct buf text = {0};
-    if (environment->text && strchr(environment->text, 'o'))
-        read_options(d, &code);
-    if (environment->text && strchr(environment->text, 'm')) {
-        tex_read_text(&d->tex, &text);
-        code.info = document_keep(d, buf_slice(&text));
-    }
+    if (environment->text)
+        read_signature(d, environment->text, &code);
+    const struct group *wrapper = wrapper_of(d, call);
+    if (wrapper)
+        code.name = d->tex.symbols[wrapper->name].name;
     take_verbatim(d, &code, call);
-    buf_free(&text);
-    document_close(d);
+    if (wrapper)
+        push_end(d, code.name, call);
+    else
+        document_close(d);
 }
 
 /* ---- Within a line ---- */
@@ -534,21 +593,148 @@ static void run_url(struct tex *tex, const struct command *command,
     outline_ref(&d->outline, url, url);
 }
 
-/* \DefineVerbatimEnvironment{name}{Verbatim}{..}, \lstnewenvironment{name}.. */
+/* ---- Environments of a document's own ---- */
+
+/* What an environment with `count` arguments takes, of which the first is
+ * optional if it has a default. */
+static void put_signature(struct tex *tex, struct buf *ret)
+{
+    struct tokens list = {0};
+    struct buf count = {0};
+    if (tex_read_optional(tex, &list))
+        tex_expand_text(tex, &list, &count);
+    int64_t left = number_of_text(tex, buf_slice(&count));
+    list.count = 0;
+    if (tex_read_optional(tex, &list)) {
+        buf_put_byte(ret, 'o');
+        left--;
+    }
+    for (int64_t i = 0; i < left && i < MAX_ARGUMENTS; i++)
+        buf_put_byte(ret, 'a');
+    tokens_free(&list);
+    buf_free(&count);
+}
+
+/* The same of xparse's specification, as far as it is of one letter and a
+ * default each. */
+static void put_specification(struct tex *tex, struct buf *ret)
+{
+    struct tokens list = {0};
+    size_t depth = 0;
+    tex_read_argument(tex, &list);
+    for (size_t i = 0; i < list.count; i++) {
+        struct token token = list.items[i];
+        depth += token.cat == CAT_BEGIN;
+        depth -= token.cat == CAT_END && depth;
+        if (depth || token.cat != CAT_LETTER)
+            continue;
+        if (token.value == 'm' || token.value == 's')
+            buf_put_byte(ret, token.value == 'm' ? 'a' : 's');
+        else if (token.value == 'o' || token.value == 'O')
+            buf_put_byte(ret, 'o');
+    }
+    tokens_free(&list);
+}
+
+/* Its options say, or what begins it does, of which language it is. */
+static void put_language(struct document *d, struct buf *ret)
+{
+    static const char *const names[] = {"minted language=", "language="};
+    struct tokens list = {0};
+    struct buf text = {0};
+    tex_read_argument(&d->tex, &list);
+    tex_write_tokens(&d->tex, &list, &text);
+    buf_put_byte(&text, '\0');
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *at = strstr(text.data, names[i]);
+        if (!at)
+            continue;
+        at += strlen(names[i]);
+        at += strspn(at, "{ ");
+        buf_put_byte(ret, ':');
+        buf_put(ret, at, strcspn(at, ",}] \n"));
+        break;
+    }
+    tokens_free(&list);
+    buf_free(&text);
+}
+
+static void define_listing(struct document *d, struct slice name,
+                           struct buf *signature)
+{
+    struct tex *tex = &d->tex;
+    struct environment *environment =
+        arena_alloc(&d->outline.arena, sizeof *environment);
+    buf_put_byte(signature, '\0');
+    struct slice text = document_keep(d, buf_slice(signature));
+    *environment = (struct environment){
+        .name = "", .begin = begin_verbatim, .value = 1, .text = text.data};
+    uint32_t symbol = tex_symbol(tex, name);
+    tex->symbols[symbol].environment = environment;
+    if (!tex->symbols[symbol].meaning.firm)
+        tex->symbols[symbol].meaning = (struct meaning){0};
+}
+
+enum { LISTING_VERBATIM, LISTING_LSTNEW, LISTING_TCB, LISTING_XPARSE };
+
+/* \DefineVerbatimEnvironment{name}{Verbatim}{..},
+ * \lstnewenvironment{name}[count][default]{begin}{end},
+ * \newtcblisting[..]{name}[count][default]{options},
+ * \NewTCBListing[..]{name}{specification}{options}. */
 static void run_define_verbatim(struct tex *tex, const struct command *command,
                                 struct token call)
 {
-    struct buf name = {0};
+    struct document *d = document_of(tex);
+    struct buf name = {0}, signature = {0};
     (void)call;
-    tex_skip_before(tex, command->value == 'm' ? "o" : "");
+    tex_skip_before(tex, "o");
     tex_read_text(tex, &name);
-    tex_skip_before(tex, command->before);
-    uint32_t from = tex_symbol_of(tex, command->text);
-    uint32_t symbol = tex_symbol(tex, buf_slice(&name));
-    tex->symbols[symbol].environment = tex->symbols[from].environment;
-    if (!tex->symbols[symbol].meaning.firm)
-        tex->symbols[symbol].meaning = (struct meaning){0};
+    switch (command->value) {
+    case LISTING_VERBATIM:
+        tex_skip_before(tex, "mm");
+        buf_put_byte(&signature, 'o');
+        break;
+    case LISTING_XPARSE: put_specification(tex, &signature); break;
+    default: put_signature(tex, &signature); break;
+    }
+    if (command->value != LISTING_VERBATIM)
+        put_language(d, &signature);
+    if (command->value == LISTING_LSTNEW)
+        tex_skip_before(tex, "m");
+    define_listing(d, buf_slice(&name), &signature);
     buf_free(&name);
+    buf_free(&signature);
+}
+
+/* \newminted[name]{language}{..}: "languagecode" as a rule, and with a star,
+ * which takes options in braces. */
+static void run_new_minted(struct tex *tex, const struct command *command,
+                           struct token call)
+{
+    struct document *d = document_of(tex);
+    struct tokens list = {0};
+    struct buf name = {0}, language = {0}, plain = {0}, starred = {0};
+    (void)command;
+    (void)call;
+    if (tex_read_optional(tex, &list))
+        tex_expand_text(tex, &list, &name);
+    tex_read_text(tex, &language);
+    tex_skip_before(tex, "m");
+    if (!name.size)
+        buf_printf(&name, "%.*scode", (int)language.size,
+                   language.size ? language.data : "");
+    buf_put_byte(&plain, ':');
+    buf_put_slice(&plain, buf_slice(&language));
+    buf_put_byte(&starred, 'a');
+    buf_put_slice(&starred, buf_slice(&plain));
+    define_listing(d, buf_slice(&name), &plain);
+    buf_put_byte(&name, '*');
+    define_listing(d, buf_slice(&name), &starred);
+    tokens_free(&list);
+    buf_free(&name);
+    buf_free(&language);
+    buf_free(&plain);
+    buf_free(&starred);
 }
 
 /* \verbatim as a command: in the body of an environment of one's own. */
@@ -564,24 +750,8 @@ static void run_verbatim(struct tex *tex, const struct command *command,
     struct code code = {.name = name, .keep = command->value};
     if (command->before)
         tex_skip_before(tex, command->before);
-    struct tokens end = {0};
     take_verbatim(d, &code, call);
-    /* What was passed over is read now. */
-    struct token token = call;
-    token.value = tex->end;
-    tokens_add(&end, token);
-    token.cat = CAT_BEGIN;
-    token.value = '{';
-    tokens_add(&end, token);
-    for (size_t i = 0; i < name.size; i++) {
-        token.cat = CAT_LETTER;
-        token.value = (unsigned char)name.data[i];
-        tokens_add(&end, token);
-    }
-    token.cat = CAT_END;
-    token.value = '}';
-    tokens_add(&end, token);
-    tex_push(tex, end);
+    push_end(d, name, call); /* what was passed over is read now */
 }
 
 static const struct command commands[] = {
@@ -597,11 +767,18 @@ static const struct command commands[] = {
     {"lstMakeShortInline", run_make_short_verb, NULL, 1, NULL},
     {"DeleteShortVerb", run_make_short_verb, NULL, 0, NULL},
     {"UndefineShortVerb", run_make_short_verb, NULL, 0, NULL},
-    {"DefineVerbatimEnvironment", run_define_verbatim, "mm", 0, "Verbatim"},
-    {"RecustomVerbatimEnvironment", run_define_verbatim, "mm", 0, "Verbatim"},
-    {"lstnewenvironment", run_define_verbatim, "oomm", 0, "lstlisting"},
-    {"newminted", run_define_verbatim, "m", 'm', "Verbatim"},
-    {"newtcblisting", run_define_verbatim, "oom", 'm', "lstlisting"},
+    {"DefineVerbatimEnvironment", run_define_verbatim, NULL, LISTING_VERBATIM,
+     NULL},
+    {"RecustomVerbatimEnvironment", run_define_verbatim, NULL, LISTING_VERBATIM,
+     NULL},
+    {"CustomVerbatimEnvironment", run_define_verbatim, NULL, LISTING_VERBATIM,
+     NULL},
+    {"lstnewenvironment", run_define_verbatim, NULL, LISTING_LSTNEW, NULL},
+    {"newtcblisting", run_define_verbatim, NULL, LISTING_TCB, NULL},
+    {"renewtcblisting", run_define_verbatim, NULL, LISTING_TCB, NULL},
+    {"NewTCBListing", run_define_verbatim, NULL, LISTING_XPARSE, NULL},
+    {"DeclareTCBListing", run_define_verbatim, NULL, LISTING_XPARSE, NULL},
+    {"newminted", run_new_minted, NULL, 0, NULL},
     {"verbatim", run_verbatim, NULL, 1, NULL},
     {"Verbatim", run_verbatim, "o", 1, NULL},
     {"lstlisting", run_verbatim, "o", 1, NULL},

@@ -368,6 +368,40 @@ static void test_verb(void **state)
            "paragraph: \\a | # Title");
 }
 
+/* Wrappers around verbatim environments end where the wrapper does. */
+static void test_own_listings(void **state)
+{
+    (void)state;
+    expect("\\newenvironment{snip}[2][]{\\VerbatimEnvironment"
+           "\\begin{mdframed}\\begin{minted}[#1]{#2}}"
+           "{\\end{minted}\\end{mdframed}}"
+           "a\n\\begin{snip}[x]{c}\nint %d;\n\\end{snip}\nb\n\n"
+           "\\section{B}c\\begin{snip}{py}\nx = {\n\\end{snip}d",
+           "paragraph: a | code: int %d; | paragraph: b | # B | "
+           "paragraph: c | code: x = { | paragraph: d");
+    expect("\\NewDocumentEnvironment{snip}{m}{\\begin{quote}\\begin{Verbatim}}"
+           "{\\end{Verbatim}\\end{quote}}"
+           "\\begin{snip}{c}\n\\x{\n\\end{snip}b",
+           "code: \\x{ | paragraph: b");
+    expect("\\DefineVerbatimEnvironment{out}{Verbatim}{frame=single}"
+           "\\begin{out}[x=y]\n$ ls\n\\end{out}b",
+           "code: $ ls | paragraph: b");
+    expect("\\newminted{python}{linenos}\\newminted[cee]{c}{}"
+           "\\begin{pythoncode}\na$\n\\end{pythoncode}"
+           "\\begin{pythoncode*}{x}\nb$\n\\end{pythoncode*}"
+           "\\begin{cee}\nc$\n\\end{cee}d",
+           "code: a$ | code: b$ | code: c$ | paragraph: d");
+    expect("\\lstnewenvironment{code}[2][]{\\lstset{language=C,#1}}{}"
+           "\\begin{code}[x]{A title}\n%a\n\\end{code}b",
+           "code: %a | paragraph: b");
+    expect("\\newtcblisting[auto counter]{code}[2][]{listing only,#1}"
+           "\\begin{code}[x]{A title}\n%a\n\\end{code}b",
+           "code: %a | paragraph: b");
+    expect("\\NewTCBListing{code}{O{} m}{listing only}"
+           "\\begin{code}[x]{A title}\n%a\n\\end{code}b",
+           "code: %a | paragraph: b");
+}
+
 static void test_math(void **state)
 {
     (void)state;
@@ -848,6 +882,7 @@ int main(void)
         cmocka_unit_test(test_index_style),
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_verb),
+        cmocka_unit_test(test_own_listings),
         cmocka_unit_test(test_math),
         cmocka_unit_test(test_signs),
         cmocka_unit_test(test_entries),
