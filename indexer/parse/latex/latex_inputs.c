@@ -93,7 +93,7 @@ static void put_names(const struct document *d, struct slice name,
         bool folder = i == 0;
         if (folder && !d->input_folder.size)
             continue;
-        for (int k = 0; k < 2; k++) {
+        for (int k = *ending ? 0 : 1; k < 2; k++) {
             if (folder)
                 buf_put_slice(ret, d->input_folder);
             buf_put_slice(ret, name);
@@ -104,8 +104,9 @@ static void put_names(const struct document *d, struct slice name,
     }
 }
 
-static void open_named(struct document *d, struct slice name,
-                       const char *ending, struct token call)
+bool inputs_fetch_named(struct document *d, struct slice name,
+                        const char *ending, struct token call,
+                        uint16_t *ret_file)
 {
     struct buf names = {0};
     while (name.size && strchr(" \"", name.data[0])) {
@@ -115,14 +116,23 @@ static void open_named(struct document *d, struct slice name,
     while (name.size && strchr(" \"", name.data[name.size - 1]))
         name.size--;
     if (!name.size)
-        return;
+        return false;
     put_names(d, name, ending, &names);
     size_t before = d->tex.report_count;
-    if (!inputs_open(d, buf_slice(&names), call) &&
-        d->tex.report_count == before)
+    bool found = inputs_fetch(d, buf_slice(&names), call, ret_file);
+    if (!found && d->tex.report_count == before)
         tex_report(&d->tex, call, "%.*s is not there", (int)name.size,
                    name.data);
     buf_free(&names);
+    return found;
+}
+
+static void open_named(struct document *d, struct slice name,
+                       const char *ending, struct token call)
+{
+    uint16_t file;
+    if (inputs_fetch_named(d, name, ending, call, &file))
+        tex_push_file(&d->tex, file);
 }
 
 /* \input{name}, or plain TeX's \input name. */

@@ -226,6 +226,7 @@ void sections_add(struct document *d);     /* latex_sections.c */
 void blocks_add(struct document *d);       /* blocks.c */
 void tabular_add(struct document *d);      /* latex_tabular.c */
 void verbatim_add(struct document *d);     /* latex_verbatim.c */
+void listings_add(struct document *d);     /* latex_listings.c */
 void math_add(struct document *d);         /* math.c */
 void labels_add(struct document *d);       /* latex_labels.c */
 void index_add(struct document *d);        /* index.c */
@@ -265,6 +266,16 @@ void math_shift(struct document *d, struct token token);
 /* latex_verbatim.c: a passage as it is written, from the tokens of an argument. */
 void verbatim_write(const struct document *d, const struct tokens *list,
                     struct buf *ret);
+/* Lines that stand as they are written, a block of their own where that may be;
+ * `place` is that of `raw`. */
+void verbatim_put(struct document *d, struct slice raw, struct slice language,
+                  struct token place);
+/* What the option `name` of the list is set to, without its braces; empty: it is
+ * not. */
+struct slice verbatim_option(struct document *d, const struct tokens *list,
+                             const char *name);
+/* The option `language` without its dialect. */
+struct slice verbatim_language(struct document *d, const struct tokens *list);
 /* If `call` is \verb: what it is to show, a token a character. */
 bool verbatim_in_formula(struct document *d, struct token call,
                          struct tokens *ret);
@@ -296,6 +307,11 @@ bool inputs_open(struct document *d, struct slice names, struct token call);
 /* The same, but the file is not read yet. */
 bool inputs_fetch(struct document *d, struct slice names, struct token call,
                   uint16_t *ret_file);
+/* The same of a name as it is written, with and without the ending; what is not
+ * there is reported. */
+bool inputs_fetch_named(struct document *d, struct slice name,
+                        const char *ending, struct token call,
+                        uint16_t *ret_file);
 /* The same as inputs_open of a package or class. */
 bool inputs_open_package(struct document *d, struct slice names,
                          struct token call);

@@ -57,9 +57,8 @@ static size_t option_size(const char *at)
     return size;
 }
 
-/* What the option is set to, without its braces; empty: it is not. */
-static struct slice option_of(struct document *d, const struct tokens *list,
-                              const char *name)
+struct slice verbatim_option(struct document *d, const struct tokens *list,
+                             const char *name)
 {
     struct buf text = {0};
     struct slice found = {"", 0};
@@ -86,10 +85,10 @@ static struct slice option_of(struct document *d, const struct tokens *list,
     return found;
 }
 
-/* Of `[LaTeX]TeX` the language without its dialect. */
-static struct slice language_of(struct document *d, const struct tokens *list)
+/* Of `[LaTeX]TeX` the language. */
+struct slice verbatim_language(struct document *d, const struct tokens *list)
 {
-    struct slice found = option_of(d, list, "language");
+    struct slice found = verbatim_option(d, list, "language");
     const char *end = found.size && found.data[0] == '['
                           ? memchr(found.data, ']', found.size)
                           : NULL;
@@ -160,6 +159,13 @@ static void put_code(struct document *d, const struct code *code,
         document_space(d);
     }
     buf_free(&clean);
+}
+
+void verbatim_put(struct document *d, struct slice raw, struct slice language,
+                  struct token place)
+{
+    struct code code = {.name = {"", 0}, .info = language, .keep = true};
+    put_code(d, &code, raw, place);
 }
 
 /* The environment's lines, from the tokens of an argument it stands in. */
@@ -241,8 +247,8 @@ static void read_options(struct document *d, struct code *code)
 {
     struct tokens list = {0};
     if (tex_read_optional(&d->tex, &list)) {
-        code->info = language_of(d, &list);
-        code->head = option_of(d, &list, "preamble");
+        code->info = verbatim_language(d, &list);
+        code->head = verbatim_option(d, &list, "preamble");
     }
     tokens_free(&list);
 }

@@ -402,6 +402,36 @@ static void test_own_listings(void **state)
            "code: %a | paragraph: b");
 }
 
+/* Code in files: whole or some lines of it, at its place in that file. */
+static void test_code_files(void **state)
+{
+    static const struct memory_file files[] = {
+        {"code/a.c", "int a;\n\n  if (a % 2) {\n\t\\x\n}\n"}, {NULL, NULL}};
+    const char *shown =
+        "paragraph: a | code: int a;\n\n  if (a % 2) {\n\t\\x\n} "
+        "| paragraph: b";
+    (void)state;
+    expect_of("a\\lstinputlisting[language=C]{code/a.c}b", files, shown);
+    expect_of("a\\inputminted[linenos]{c}{code/a.c}b", files, shown);
+    expect_of("a\\VerbatimInput{code/a.c}b", files, shown);
+    expect_of("a\\verbatiminput{code/a.c}b", files, shown);
+    expect_of("a\\tcbinputlisting{listing only, listing file={code/a.c}}b",
+              files, shown);
+    expect_of("\\newcommand\\src[2][c]{\\inputminted{#1}{code/#2}}a\\src{a.c}b",
+              files, shown);
+    struct tree *tree =
+        parse("\\lstinputlisting[firstline=3,lastline=4,language={[99]C}]"
+              "{code/a.c}",
+              files, NULL);
+    const struct block *block = &tree->nodes[0].blocks[0];
+    assert_string_equal(block->text.data, "  if (a % 2) {\n\t\\x");
+    assert_string_equal(block->info.data, "C");
+    assert_int_equal(block->origin.file, 1);
+    assert_int_equal(block->origin.span.from, 8);
+    assert_int_equal(block->origin.span.to, 26);
+    tree_free(tree);
+}
+
 static void test_math(void **state)
 {
     (void)state;
@@ -883,6 +913,7 @@ int main(void)
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_verb),
         cmocka_unit_test(test_own_listings),
+        cmocka_unit_test(test_code_files),
         cmocka_unit_test(test_math),
         cmocka_unit_test(test_signs),
         cmocka_unit_test(test_entries),

@@ -1,0 +1,117 @@
+/* Code that stands in files of its own: \lstinputlisting and its kin.  It is a
+ * block of that file, exact, with the lines that the options name. */
+#include "indexer/parse/latex/latex_internal.h"
+
+/* What a listing is made of. */
+struct listing {
+    struct slice name, language;
+    int64_t first_line, last_line; /* from 1 on; 0: of the file */
+};
+
+/* Where line `number` begins; the end of the text: there is none. */
+static size_t line_at(struct slice text, int64_t number)
+{
+    size_t at = 0;
+    while (--number > 0 && at < text.size) {
+        const char *end = memchr(text.data + at, '\n', text.size - at);
+        at = end ? (size_t)(end - text.data) + 1 : text.size;
+    }
+    return at;
+}
+
+static void put_listing(struct document *d, const struct listing *listing,
+                        struct token call)
+{
+    struct tex *tex = &d->tex;
+    uint16_t file;
+    if (tex->spent || !inputs_fetch_named(d, listing->name, "", call, &file))
+        return;
+    struct slice text = tex->files[file].transcoded.text;
+    size_t from = line_at(text, listing->first_line);
+    size_t to = listing->last_line > 0 ? line_at(text, listing->last_line + 1)
+                                       : text.size;
+    if (to < from)
+        to = from;
+    tex->steps += to - from; /* the same file may be shown again and again */
+    struct token place = {.cat = CAT_OTHER,
+                          .file = file,
+                          .from = (uint32_t)from,
+                          .to = (uint32_t)to};
+    verbatim_put(d, (struct slice){text.data + from, to - from},
+                 listing->language, place);
+}
+
+static void read_options(struct document *d, const struct tokens *list,
+                         struct listing *listing)
+{
+    struct slice first = verbatim_option(d, list, "firstline"),
+                 last = verbatim_option(d, list, "lastline");
+    listing->language = verbatim_language(d, list);
+    if (first.size)
+        listing->first_line = number_of_text(&d->tex, first);
+    if (last.size)
+        listing->last_line = number_of_text(&d->tex, last);
+}
+
+/* `before`: o options, m the language, a an argument of no account; the name of
+ * the file follows. */
+static void run_listing(struct tex *tex, const struct command *command,
+                        struct token call)
+{
+    struct document *d = document_of(tex);
+    struct listing listing = {.language = {"", 0}};
+    struct tokens list = {0};
+    struct buf text = {0};
+    tex_read_character(tex, '*');
+    for (const char *at = command->text; *at; at++) {
+        buf_clear(&text);
+        if (*at == 'o' && tex_read_optional(tex, &list))
+            read_options(d, &list, &listing);
+        else if (*at != 'o')
+            tex_read_text(tex, &text);
+        if (*at == 'm')
+            listing.language = document_keep(d, buf_slice(&text));
+    }
+    buf_clear(&text);
+    tex_read_text(tex, &text);
+    listing.name = document_keep(d, buf_slice(&text));
+    put_listing(d, &listing, call);
+    tokens_free(&list);
+    buf_free(&text);
+}
+
+/* \tcbinputlisting{listing file={..}, ..} */
+static void run_boxed_listing(struct tex *tex, const struct command *command,
+                              struct token call)
+{
+    struct document *d = document_of(tex);
+    struct listing listing = {.language = {"", 0}};
+    struct tokens list = {0};
+    (void)command;
+    tex_read_argument(tex, &list);
+    read_options(d, &list, &listing);
+    struct slice language = verbatim_option(d, &list, "minted language");
+    if (language.size)
+        listing.language = language;
+    listing.name = verbatim_option(d, &list, "listing file");
+    put_listing(d, &listing, call);
+    tokens_free(&list);
+}
+
+static const struct command commands[] = {
+    {"lstinputlisting", run_listing, NULL, 0, "o"},
+    {"inputminted", run_listing, NULL, 0, "om"},
+    {"VerbatimInput", run_listing, NULL, 0, "o"},
+    {"BVerbatimInput", run_listing, NULL, 0, "o"},
+    {"LVerbatimInput", run_listing, NULL, 0, "o"},
+    {"verbatiminput", run_listing, NULL, 0, ""},
+    {"verbatimtabinput", run_listing, NULL, 0, "o"},
+    {"listinginput", run_listing, NULL, 0, "oa"},
+    {"tcbinputlisting", run_boxed_listing, NULL, 0, NULL},
+};
+
+void listings_add(struct document *d)
+{
+    tex_add_commands(&d->tex, commands, sizeof commands / sizeof *commands,
+                     MEANING_COMMAND, false);
+}
