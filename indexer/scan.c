@@ -184,12 +184,12 @@ static void look_at(struct walk *walk, const char *path)
             if (fd < 0 || read_folder(walk, fd, path) < 0)
                 add_file(walk, path, NULL, strerror(errno));
         }
-    } else if (source_is_named(path)) {
+    } else if (source_is_named(path) || source_is_code(path)) {
         if (!S_ISREG(st.st_mode))
             add_file(walk, path, &st, "not a regular file");
         else if (leads_outside(walk, full.data))
             add_not_followed(walk, path);
-        else if (source_is_wanted(full.data) &&
+        else if ((source_is_code(path) || source_is_wanted(full.data)) &&
                  !seen_before(walk, st.st_dev, st.st_ino))
             add_file(walk, path, &st, NULL);
     }
@@ -235,6 +235,34 @@ static int by_end(const void *a, const void *b, void *scan)
                              end_of(scan, *(const uint32_t *)b));
 }
 
+static bool has_latex(const struct scan *scan)
+{
+    for (size_t i = 0; i < scan->count; i++) {
+        const char *path = scan->files[i].path;
+        if (source_format(path) == PARSER_LATEX && !source_is_part(path))
+            return true;
+    }
+    return false;
+}
+
+/* Only LaTeX documents show code from files. */
+static void drop_code(struct scan *scan)
+{
+    size_t kept = 0;
+    if (has_latex(scan))
+        return;
+    for (size_t i = 0; i < scan->count; i++) {
+        struct scan_file file = scan->files[i];
+        if (source_is_code(file.path)) {
+            free(file.path);
+            free(file.failure);
+        } else {
+            scan->files[kept++] = file;
+        }
+    }
+    scan->count = kept;
+}
+
 static void sort_files(struct scan *scan)
 {
     scan->by_end = mem_alloc(scan->count * sizeof *scan->by_end);
@@ -268,7 +296,7 @@ static void walk_all(struct walk *walk)
 
 bool scan_reads(const char *name)
 {
-    return name[0] != '.' && source_is_named(name);
+    return name[0] != '.' && (source_is_named(name) || source_is_code(name));
 }
 
 int scan_folder(const struct source_root *root, const char *ignore,
@@ -293,6 +321,7 @@ int scan_visited(const struct source_root *root, const char *ignore,
     if (read_folder(&walk, fd, "") < 0)
         code = err_errno(err, ERR_IO, "cannot read the folder %s", root->path);
     walk_all(&walk);
+    drop_code(&walk.scan);
     for (char **glob = walk.ignore; *glob; glob++)
         free(*glob);
     free(walk.ignore);

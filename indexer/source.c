@@ -46,6 +46,13 @@ static const struct {
     {".sty", PARSER_LATEX, false, true},
 };
 
+/* Code that LaTeX documents show from files (\lstinputlisting). */
+static const char *const code_endings[] = {
+    ".c",   ".h",    ".cc",  ".cpp", ".hpp",  ".cs",   ".java",  ".py",
+    ".rb",  ".pl",   ".sh",  ".hs",  ".ml",   ".rs",   ".go",    ".js",
+    ".ts",  ".lua",  ".sql", ".m",   ".r",    ".jl",   ".scala", ".kt",
+    ".f90", ".lisp", ".scm", ".erl", ".lean", ".agda", ".s",     ".v"};
+
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static bool ends_in(const char *path, size_t size, const char *ending)
@@ -71,6 +78,17 @@ static size_t kind_of(const char *path)
     return i;
 }
 
+bool source_is_code(const char *path)
+{
+    size_t size = strlen(path);
+    if (source_is_gzipped(path))
+        size -= 3;
+    for (size_t i = 0; i < sizeof code_endings / sizeof *code_endings; i++)
+        if (ends_in(path, size, code_endings[i]))
+            return true;
+    return false;
+}
+
 bool source_is_named(const char *path)
 {
     return kind_of(path) < KINDS;
@@ -79,13 +97,15 @@ bool source_is_named(const char *path)
 enum parser_format source_format(const char *path)
 {
     size_t kind = kind_of(path);
-    return kind < KINDS ? kinds[kind].format : PARSER_HTML;
+    if (kind == KINDS)
+        return source_is_code(path) ? PARSER_LATEX : PARSER_HTML;
+    return kinds[kind].format;
 }
 
 bool source_is_part(const char *path)
 {
     size_t kind = kind_of(path);
-    return kind < KINDS && kinds[kind].part;
+    return kind < KINDS ? kinds[kind].part : source_is_code(path);
 }
 
 /* XML is written for a hundred purposes; DocBook names itself. */

@@ -21,6 +21,8 @@ bool source_is_wanted(const char *path);
 enum parser_format source_format(const char *path);
 /* Is it read only where a LaTeX document includes it? */
 bool source_is_part(const char *path);
+/* Is it code, which is read only beside LaTeX documents?  It is a part, too. */
+bool source_is_code(const char *path);
 bool source_is_gzipped(const char *path); /* a .gz file */
 
 /* A manual's folder.  A manual may come from a stranger: a link in it that leads

@@ -45,6 +45,30 @@ The ostrich runs.
 
 
 @test
+def code_from_files_is_cited_at_its_place_in_them():
+    with house() as h:
+        code = "int zebra_count(void)\n{\n    return 17;\n}\n"
+        h.write("m/main.tex", r"""\documentclass{article}
+\newcommand{\source}[1]{\lstinputlisting[language=C]{code/#1}}
+\begin{document}
+\section{Counting}
+\source{zebra.c}
+\end{document}
+""")
+        h.write("m/code/zebra.c", code)
+        h.write("m/code/unused.py", "print('nobody shows this')")
+        h.write("html/a.html", "<h1>Page</h1><p>Words of a page.</p>")
+        h.write("html/a.js", "zebra()")
+        h.json("add", os.path.join(h.path, "m"), "--wait")
+        found = h.json("search", "zebra_count")["results"]
+        check(found[0]["path"][-1] == "1 Counting", found)
+        check(found[0]["file"] == "main.tex" or found[0]["file"] == "code/zebra.c", found)
+        check(not h.json("search", "nobody", code=1)["results"], "code that no document shows is found")
+        report = h.json("add", os.path.join(h.path, "html"), "--wait")
+        check(report["files"] == {"seen": 1, "indexed": 1, "failed": 0}, f"code beside HTML: {report}")
+
+
+@test
 def index_entries_of_a_document_find_its_sections():
     with house() as h:
         h.write("m/main.tex", r"""\documentclass{article}

@@ -71,6 +71,11 @@ static void test_names(void **state)
     assert_true(source_is_named("a.html.gz"));
     assert_true(source_is_named("a.XHTML.GZ"));
     assert_false(source_is_named("a.txt"));
+    assert_false(source_is_code("a.txt"));
+    assert_true(source_is_code("b/a.PY.gz"));
+    assert_false(source_is_code("a.html"));
+    assert_false(source_is_code("py"));
+    assert_true(source_is_part("a.py"));
     assert_false(source_is_named("a.gz"));
     assert_false(source_is_named("a/.html"));
     assert_false(source_is_named(".html"));
