@@ -214,6 +214,7 @@ static void begin_document(struct document *d,
     }
     d->is_document = true;
     d->begun = true;
+    expl_end(d);
     tex_set_catcode(&d->tex, '@', CAT_OTHER, true);
     struct tokens list = d->at_begin;
     d->at_begin = (struct tokens){0};

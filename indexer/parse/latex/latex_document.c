@@ -326,7 +326,7 @@ static void run(struct document *d, struct token token)
     case MEANING_TOKENS: register_assign(tex, token); break;
     default: /* not known: what stands in its braces is text, options are not */
         d->last = 0;
-        if (condition_guess(tex, token))
+        if (expl_run(d, token) || condition_guess(tex, token))
             break;
         struct token next = tex_next(tex);
         bool option = token_is(next, CAT_OTHER, '[') &&

@@ -290,6 +290,7 @@ static void close_package(struct tex *tex)
 {
     struct document *d = document_of(tex);
     struct package_mark mark = d->marks[--d->packages];
+    expl_end(d);
     while (d->group_count > mark.groups)
         document_close(d);
     for (unsigned byte = 0; byte < 128; byte++)

@@ -163,6 +163,7 @@ struct document {
     size_t theorem_count, theorem_capacity;
     struct package_mark *marks; /* [packages] being read */
     size_t packages, mark_capacity;
+    bool expl;           /* \ExplSyntaxOn */
     bool packaged;       /* a package was read */
     bool cautious;       /* of packages only definitions are read */
     bool is_document;    /* has a \documentclass */
@@ -232,7 +233,14 @@ void labels_add(struct document *d);       /* latex_labels.c */
 void index_add(struct document *d);        /* index.c */
 void inputs_add(struct document *d);       /* inputs.c */
 void bibliography_add(struct document *d); /* latex_bibliography.c */
-void dtx_add(struct document *d);          /* latex_words.c */
+void dtx_add(struct document *d);          /* latex_expl.c */
+/* Takes what an unknown name of expl3 says that it takes; false: it is none. */
+bool expl_run(struct document *d, struct token call);
+/* Ends expl3's syntax, where a package or the preamble ends. */
+void expl_end(struct document *d);
+
+/* latex_words.c */
+void expl_add(struct document *d); /* latex_expl.c */
 struct words {
     size_t source; /* in the files that were read */
     size_t read;   /* in the tree */

@@ -157,6 +157,34 @@ static void test_xparse(void **state)
     expect("\\NewDocumentCommand\\a{r() u;}{#1+#2}\\a(x)y;", "paragraph: x+y");
 }
 
+/* What expl3 cannot be executed leaves its arguments' text, no tokens of its
+ * own. */
+static void test_expl(void **state)
+{
+    (void)state;
+    expect("\\ExplSyntaxOn\n\\clist_new:N \\l_my_clist\n"
+           "\\NewDocumentCommand{\\many}{m}{\n"
+           "  \\clist_set:Nn \\l_my_clist {#1}\n"
+           "  \\clist_map_inline:Nn \\l_my_clist { \\emph{zebra} ~ }\n"
+           "  \\bool_if:NTF \\l_my_bool {never} {\\tl_use:N \\l_x_tl done}\n}\n"
+           "\\ExplSyntaxOff\na_b: \\many{x, y} c",
+           "paragraph: a_b: zebra done c");
+    expect(
+        "\\ExplSyntaxOn\\cs_new_protected:Npn \\my_pair:nn #1#2 {(#1,~#2)}"
+        "\\NewDocumentCommand\\pair{mm}{\\my_pair:nn{#1}{#2}}\\ExplSyntaxOff "
+        "\\pair ab",
+        "paragraph: (a, b)");
+    static const struct memory_file files[] = {
+        {"own.sty", "\\ProvidesExplPackage{own}{2026}{1}{x}\n"
+                    "\\msg_new:nnn {own} {bad} {This~is~bad}\n"
+                    "\\cs_new:Npn \\own_it:n #1 { <#1> }\n"
+                    "\\NewDocumentCommand \\own { m } { \\own_it:n {#1} }\n"},
+        {NULL, NULL}};
+    expect_of("\\documentclass{article}\\usepackage{own}\\begin{document}"
+              "a_b \\own{c d}: e\\end{document}",
+              files, "paragraph: a_b <c d>: e");
+}
+
 static void test_conditionals(void **state)
 {
     (void)state;
@@ -906,6 +934,7 @@ int main(void)
         cmocka_unit_test(test_uncalled),
         cmocka_unit_test(test_registers),
         cmocka_unit_test(test_xparse),
+        cmocka_unit_test(test_expl),
         cmocka_unit_test(test_conditionals),
         cmocka_unit_test(test_sections),
         cmocka_unit_test(test_labels),
