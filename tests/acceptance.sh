@@ -9,11 +9,11 @@ work=$(mktemp -d)
 export LECTERN_SOCKET="$work/s" XDG_DATA_HOME="$work" XDG_STATE_HOME="$work" XDG_CONFIG_HOME="$work"
 lectern="$build/lectern"
 trap '"$lectern" daemon --stop --store "$work/store" >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
-exec 3>&1  # a promise's own output may go elsewhere
+exec 3>&1  # the output of a check itself may go elsewhere
 passed=0
 failed=0
 
-promise() {  # promise NAME COMMAND...
+check() {  # check NAME COMMAND...
     name=$1
     shift
     if "$@"; then
@@ -45,31 +45,31 @@ mkdir "$work/lectern" && echo "aliases = no" >"$work/lectern/lectern.ini" || exi
 "$lectern" add "$manual" -c pg --wait --json --store "$work/store" --model "$here/../model/quill" \
     >"$work/added.json" || exit 1
 cat "$work/added.json"
-promise "every section of the manual has memories" bounded "$work/added.json" 'segments>=8000' 'files/failed<=0'
+check "every section of the manual has memories" bounded "$work/added.json" 'segments>=8000' 'files/failed<=0'
 "$lectern" toc -c pg --json >"$work/toc.json"
-python3 "$here/oracle/index_terms.py" "$manual" >"$work/terms.jsonl" || exit 1
-promise "every heading of level 1 to 3 is in the toc, under its parent" \
-    python3 "$here/oracle/headings.py" "$manual" "$work/toc.json"
-python3 "$here/oracle/fts5_baseline.py" "$manual" "$work/terms.jsonl"
+python3 "$here/checks/index_terms.py" "$manual" >"$work/terms.jsonl" || exit 1
+check "every heading of level 1 to 3 is in the toc, under its parent" \
+    python3 "$here/checks/headings.py" "$manual" "$work/toc.json"
+python3 "$here/checks/fts5_baseline.py" "$manual" "$work/terms.jsonl"
 "$lectern" eval "$work/terms.jsonl" -c pg --json >"$work/eval.json"
-promise "index terms find their section at least as often as SQLite's BM25 does" \
+check "index terms find their section at least as often as SQLite's BM25 does" \
     bounded "$work/eval.json" 'recall@1/value>=.63' 'recall@5/value>=.87' 'recall@10/value>=.92'
-python3 "$here/oracle/reword.py" "$work/terms.jsonl" --count 600 --seed 1 >"$work/reworded.jsonl"
-python3 "$here/oracle/compare_modes.py" --lectern "$lectern" --socket "$LECTERN_SOCKET" -c pg \
+python3 "$here/checks/reword.py" "$work/terms.jsonl" --count 600 --seed 1 >"$work/reworded.jsonl"
+python3 "$here/checks/compare_modes.py" --lectern "$lectern" --socket "$LECTERN_SOCKET" -c pg \
     "$work/reworded.jsonl" >"$work/modes.json"
-promise "memories do not make search worse than words alone, on 600 reworded index terms" \
+check "memories do not make search worse than words alone, on 600 reworded index terms" \
     bounded "$work/modes.json" 'modes|auto|minus lexical|recall@1|difference>=0' \
     'modes|auto|minus lexical|recall@10|difference>=0'
-promise "200 index terms are asked, every quote is literal" \
-    python3 "$here/oracle/ask_sample.py" --lectern "$lectern" --socket "$LECTERN_SOCKET" \
+check "200 index terms are asked, every quote is literal" \
+    python3 "$here/checks/ask_sample.py" --lectern "$lectern" --socket "$LECTERN_SOCKET" \
     -c pg --questions "$work/terms.jsonl" --seed 1 --count 200 --root "$manual" --json \
     >"$work/asked.json"
-promise "the first citation lies in the right section for 60 % of them" \
+check "the first citation lies in the right section for 60 % of them" \
     bounded "$work/asked.json" 'right>=.6'
-promise "on- and off-topic questions are asked" \
-    python3 "$here/oracle/abstain.py" --lectern "$lectern" --socket "$LECTERN_SOCKET" \
+check "on- and off-topic questions are asked" \
+    python3 "$here/checks/abstain.py" --lectern "$lectern" --socket "$LECTERN_SOCKET" \
     -c pg --half all --json >"$work/abstain.json"
-promise "what the manual cannot answer is not answered, the rest is" \
+check "what the manual cannot answer is not answered, the rest is" \
     bounded "$work/abstain.json" 'off-topic/none>=15' 'on-topic/none<=2'
 echo "acceptance: $passed passed, $failed failed"
 [ -n "${TEST_TOTALS:-}" ] && echo "$passed $failed" >>"$TEST_TOTALS"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# All tests, as `make test` runs them: floors, units and end to end in release,
+# All tests, as `make test` runs them: layers, units and end to end in release,
 # the same again with AddressSanitizer and UBSan, then what is measured against
 # independent checks on a whole manual.  The last line is "N passed, N failed".
 cd "$(dirname "$0")/.." || exit 1
@@ -19,7 +19,7 @@ step() {  # step NAME COMMAND...: a command that counts as one test
     fi
 }
 
-step "floors" make --no-print-directory layers
+step "layers" make --no-print-directory layers
 make --no-print-directory build/manuals/postgresql || exit 1
 for build in release asan; do
     step "build ($build)" make --no-print-directory -s -j"$jobs" BUILD=$build all
@@ -27,8 +27,8 @@ for build in release asan; do
     step "end to end ($build)" make --no-print-directory -s BUILD=$build e2e
 done
 step "faults: kills, power cuts and disks" make --no-print-directory -s faults
-step "instruments of HTML reading" python3 tests/oracle/html/self_test.py build/release
-step "html5lib's cases" sh tests/html5lib.sh build/release
+step "instruments of HTML reading" python3 tests/checks/html/self_test.py build/release
+step "html5lib's cases" sh tests/checks/html5lib.sh build/release
 step "fuzz corpora (asan)" make --no-print-directory -s -j"$jobs" BUILD=asan replay
 step "acceptance" sh tests/acceptance.sh build/release build/manuals/postgresql
 awk '{p += $1; f += $2} END {printf "%d passed, %d failed\n", p, f; exit f > 0}' "$TEST_TOTALS"

@@ -4,7 +4,7 @@
     quill_card.py WORK MODEL [--compared TABLES.md] [--weights "TEXT"] > MODEL/README.md
 
 WORK is quill.py's: SIZE.jsonl (stages, losses, held-out recall), corpus.json. MODEL: the export with its "lectern" (quill_choose.py --write).
-TABLES.md is what tests/oracle/models.py prints; --weights says which weights of the fused mode were chosen.
+TABLES.md is what tests/experiments/models.py prints; --weights says which weights of the fused mode were chosen.
 """
 import argparse
 import json
@@ -53,10 +53,10 @@ def card(args):
 
 Lectern's own model: it makes the memories by which sections are found, and writes answers that copy sentences of what was found and can do nothing else. {parameters:,} parameters,
 int8, {megabytes:.1f} MB: {config["num_hidden_layers"]} layers of width {config["hidden_size"]}, of which the first {config["lectern_memory_layers"]} make memories and all write, HiLS attention in each (chunks of {config["chunk_size"]}, a window of
-{config["hils_sliding_window"]}, {config["hils_topk"]} chunks chosen), {config["vocab_size"]:,} entries of byte-level BPE. `../../docs/quill.md` says how it is made, `../train` makes it.
+{config["hils_sliding_window"]}, {config["hils_topk"]} chunks chosen), {config["vocab_size"]:,} entries of byte-level BPE. `../../docs/log/quill.md` says how it is made, `../train` makes it.
 
 * **Data**: {len(trained)} manuals of Debian 12, under permissive licences or the MPL, and nothing else: {", ".join(trained)}. Packages and licences:
-  `../../docs/quill.md`, "Corpus". Questions come from their structure (`../train/tasks.py`). PostgreSQL's and Python's manuals and the sets that retrieval is measured by were
+  `../../docs/log/quill.md`, "Corpus". Questions come from their structure (`../train/tasks.py`). PostgreSQL's and Python's manuals and the sets that retrieval is measured by were
   never read; cmake, swi-prolog, varnish and hdf5 are held out.
 * **Teacher**: memories were also drawn towards vectors that all-MiniLM-L6-v2 (Apache-2.0) gives the training manuals' sections and questions. No
   weights of it are in these, but they are not free of its influence.
@@ -85,7 +85,7 @@ Questions of `tasks.py` to sections of held-out manuals (`quill.py recall --use 
         yield f"| {row['recall']} | {row['by']} | {row['recall@1']:.3f} | {row['recall@10']:.3f} | {row['mrr']:.3f} |"
     if args.compared:
         with open(args.compared, encoding="utf-8") as stream:
-            yield "\n## Beside quill-0\n\nBy `tests/oracle/models.py`, which says what the figures are.\n\n" + stream.read().rstrip()
+            yield "\n## Beside quill-0\n\nBy `tests/experiments/models.py`, which says what the figures are.\n\n" + stream.read().rstrip()
 
 
 def main():

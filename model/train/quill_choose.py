@@ -6,16 +6,16 @@
 WORK is quill.py's: packages (corpus_pack.py fetch), packs, tasks. Indexed are the held-out manuals, and of those that are never trained on the ones of FAQS,
 in a daemon of its own, whose store stays in DIR.
 
-weights   tests/oracle/fusion.py's grid of terms, dense and tree beside lexical 1. Four kinds of question, which count alike: tasks (of tasks.py,
-          their templates are those of training, their manuals not), references and definitions (tests/oracle/structure.py), and questions by people, right being
-          a page that the FAQ links to (tests/oracle/faq_links.py). Taken is the grid's best if, chosen without a manual and measured on that one, it
+weights   tests/experiments/fusion.py's grid of terms, dense and tree beside lexical 1. Four kinds of question, which count alike: tasks (of tasks.py,
+          their templates are those of training, their manuals not), references and definitions (tests/experiments/structure.py), and questions by people, right being
+          a page that the FAQ links to (tests/experiments/faq_links.py). Taken is the grid's best if, chosen without a manual and measured on that one, it
           is no worse in the mean than the standard weights; else those.
 answers   each question of tasks.py (needles excepted) is asked for a generated answer and for passages, --questions of those that have an answer and a third as many of
           those that have none, in each of the LAYOUTS (prompt_tokens, passages, passage_tokens). Taken are the layout with the best ROUGE-L of what is
-          generated, and with it the least threshold at which (tests/oracle/answer_threshold.py) answers shown in auto are no worse than passages, and at most
+          generated, and with it the least threshold at which (tests/experiments/answer_threshold.py) answers shown in auto are no worse than passages, and at most
           one in twenty of the questions without an answer gets one; else 1, never.
 
---write puts the "lectern" that was chosen into MODEL's config.json. Weights are printed; memory/routing/route.c has them. Nothing of docs/retrieval.md's
+--write puts the "lectern" that was chosen into MODEL's config.json. Weights are printed; memory/routing/route.c has them. Nothing of docs/log/retrieval.md's
 five sets is asked. Needs numpy.
 """
 import argparse
@@ -28,13 +28,13 @@ import shutil
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(HERE, "../../tests/oracle"))
+sys.path.append(os.path.join(HERE, "../../tests/experiments"))
 
 import answer_threshold  # noqa: E402
 import fusion  # noqa: E402
 from corpus_pack import manuals, package_folder  # noqa: E402
 from corpus_table import MANUALS  # noqa: E402
-from house import House, digest_of  # noqa: E402
+from measured import Measured, digest_of  # noqa: E402
 from models import made, written  # noqa: E402
 
 SEED, HELD = 1, ("cmake", "swi-prolog", "varnish")
@@ -67,23 +67,23 @@ def drawn(questions, count):
 
 # ---- Weights ----
 
-def question_sets(args, house, tasks):
+def question_sets(args, daemon, tasks):
     """KIND:MANUAL=FILE, as fusion.py collects them."""
     own = lambda name: os.path.join(args.into, name + ".jsonl")
     for name in args.held:
         some = [q for q in tasks if q["manual"] == name and q["own"] and not q["unanswerable"]]
         yield f"tasks:{name}={written(own('tasks-' + name), drawn(some, args.each))}"
         for kind in ("references", "definitions"):
-            yield f"{kind}:{name}=" + made(own(f"{kind}-{name}"), "structure.py", kind, "--socket", house.socket, "-c", name, "--count", str(args.each // 2))
+            yield f"{kind}:{name}=" + made(own(f"{kind}-{name}"), "structure.py", kind, "--socket", daemon.socket_path, "-c", name, "--count", str(args.each // 2))
     for name in args.faqs:
         faq, ignored = FAQS[name]
         leave = [arg for glob in ignored for arg in ("--leave", glob)]
         yield f"faq:{name}=" + made(own(f"faq-{name}"), "faq_links.py", package_folder(args.work, name), "--faq", faq, *leave)
 
 
-def choose_weights(args, house, tasks):
-    folder = os.path.join(args.into, "collected-" + os.path.basename(house.folder))
-    collecting = argparse.Namespace(socket=house.socket, into=folder, sets=list(question_sets(args, house, tasks)))
+def choose_weights(args, daemon, tasks):
+    folder = os.path.join(args.into, "collected-" + os.path.basename(daemon.home))
+    collecting = argparse.Namespace(socket=daemon.socket_path, into=folder, sets=list(question_sets(args, daemon, tasks)))
     fusion.collect(collecting)
     sets = fusion.read(folder)
     kinds, names = sorted({kind for kind, _ in sets}), {manual for _, manual in sets}
@@ -113,12 +113,12 @@ def with_layout(args, layout):
     return folder
 
 
-def asked(args, house, questions):
+def asked(args, daemon, questions):
     """One report of `eval` a manual."""
     for name in args.held:
         some = [{key: q[key] for key in ("id", "question", "answer", "unanswerable")} for q in questions if q["manual"] == name]
         path = written(os.path.join(args.into, f"answers-{name}.jsonl"), some)
-        yield house.lectern("eval", path, "-c", name, "--answers", "generated,passages")
+        yield daemon.lectern("eval", path, "-c", name, "--answers", "generated,passages")
 
 
 def judged(reports, none):
@@ -140,9 +140,9 @@ def choose_answers(args, store, tasks):
     none = {q["id"] for q in questions if q["unanswerable"]}
     best = None
     for layout in args.layouts:
-        with House(args.build, store, with_layout(args, layout), aliases="no") as house:
-            house.lectern("wait")
-            generated, passages, rows = judged(list(asked(args, house, questions)), none)
+        with Measured(args.build, store, with_layout(args, layout), aliases="no") as daemon:
+            daemon.lectern("wait")
+            generated, passages, rows = judged(list(asked(args, daemon, questions)), none)
         print(f"layout {layout}: ROUGE-L of what is generated {generated:.4f}, of passages {passages:.4f}", flush=True)
         if not best or generated > best[0]:
             best = generated, layout, rows
@@ -186,13 +186,13 @@ def main():
     os.makedirs(args.into, exist_ok=True)
     tasks = list(tasks_of(args.work))
     store = os.path.join(args.into, digest_of(os.path.join(args.model, "model.safetensors")))
-    with House(args.build, store, args.model, aliases="no") as house:
+    with Measured(args.build, store, args.model, aliases="no") as daemon:
         for name in args.held:
-            house.add(name, package_folder(args.work, name), MANUALS[name][3])
+            daemon.add(name, package_folder(args.work, name), MANUALS[name][3])
         if args.only != "answers":
             for name in args.faqs:
-                house.add(name, package_folder(args.work, name), FAQS[name][1])
-            choose_weights(args, house, tasks)
+                daemon.add(name, package_folder(args.work, name), FAQS[name][1])
+            choose_weights(args, daemon, tasks)
     if args.only != "weights":
         lectern = choose_answers(args, store, tasks)
         if args.write:

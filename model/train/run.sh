@@ -4,7 +4,7 @@
 #   run.sh WORK BUILD TEACHER LANGUAGE POOLING ANSWERS
 #
 # BUILD: Lectern's programs; TEACHER: the folder of all-MiniLM-L6-v2; then the seconds that each stage may take.  PYTHON names a python with torch,
-# numpy, safetensors and tokenizers.  WITHOUT are manuals of the table that are not read: what the better of two runs had not (docs/quill.md).
+# numpy, safetensors and tokenizers.  WITHOUT are manuals of the table that are not read: what the better of two runs had not (docs/log/quill.md).
 set -e
 [ $# -eq 6 ] || { sed -n '4s/^# *//p' "$0" >&2; exit 2; }
 work=$(realpath -m "$1") build=$(realpath "$2") teacher=$(realpath "$3") language=$4 pooling=$5 answers=$6

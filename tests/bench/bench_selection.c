@@ -1,5 +1,5 @@
 /* How much of full attention's weight lies in the chunks that `exact` chooses, on
- * the text of a manual (docs/engine.md):
+ * the text of a manual (docs/log/engine.md):
  *
  *     selection MODEL-FOLDER TEXT-FILE QUESTIONS.jsonl [full|exact [MOST-TOKENS
  *         [TOP-K [WINDOW]]]]

@@ -20,8 +20,8 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "../trials"))
-from daemon import Daemon  # noqa: E402
+sys.path.insert(0, os.path.join(HERE, ".."))
+from harness.daemon import Daemon  # noqa: E402
 
 REST = 3  # seconds: an update is followed by a second look
 

@@ -14,48 +14,24 @@ import argparse
 import json
 import os
 import random
-import socket
-import subprocess
 import sys
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from harness.daemon import Daemon
 
 MODES = ("lexical", "dense", "tree", "auto")
 TEMPLATES = ("How do I use {}?", "What is {}?", "{}", "I need help with {}", "Where is {} explained?")
 WARM = 20
 
 
-class Daemon:
-    def __init__(self, build, store, model):
-        self.path = store + ".latency.sock"
-        config = store + ".latency.ini"
-        with open(config, "w", encoding="utf-8") as file:
-            file.write("watch = off\n")
-        self.process = subprocess.Popen(
-            [os.path.join(build, "lecternd"), "--socket", self.path, "--store", store, "--model", model,
-             "--config", config, "--log", "error"])
-        while self.process.poll() is None:
-            try:
-                self.socket = socket.socket(socket.AF_UNIX)
-                self.socket.connect(self.path)
-                break
-            except OSError:
-                time.sleep(0.05)
-        self.stream = self.socket.makefile("rb")
+class Timed(Daemon):
+    """Tells of each call also the seconds until all of its answer was read."""
 
     def call(self, method, **params):
-        """(result, seconds until all of it was read)."""
-        line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}) + "\n"
         start = time.perf_counter()
-        self.socket.sendall(line.encode())
-        while True:
-            text = self.stream.readline()
-            taken = time.perf_counter() - start
-            answer = json.loads(text)
-            if "id" in answer:
-                break
-        if "error" in answer:
-            sys.exit(f"{method}: {answer['error']}")
-        return answer["result"], taken
+        result = super().call(method, **params)
+        return result, time.perf_counter() - start
 
     def settle(self):
         self.call("wait")
@@ -64,17 +40,6 @@ class Daemon:
             if status["state"] != "indexing" and not status["vectors"]["due"]:
                 return status
             time.sleep(1)
-
-    def core_seconds(self):
-        """Processor time of all its threads so far."""
-        with open(f"/proc/{self.process.pid}/stat", encoding="utf-8") as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def stop(self):
-        self.socket.close()
-        self.process.terminate()
-        self.process.wait()
 
 
 def titles(daemon, manuals):
@@ -106,14 +71,14 @@ def measure(daemon, mode, questions):
     whole, parts = [], {"embed": [], "route": [], "total": []}
     for n, question in enumerate(questions[:WARM] + questions):
         if n == WARM:
-            core = daemon.core_seconds()
+            core = daemon.cpu_seconds()
         result, seconds = daemon.call("search", query=question, mode=mode, n=10)
         if n < WARM:
             continue
         whole.append(seconds * 1000)
         for name, values in parts.items():
             values.append(result["ms"][name])
-    core = (daemon.core_seconds() - core) * 1000 / len(questions)
+    core = (daemon.cpu_seconds() - core) * 1000 / len(questions)
     return {"ms": spread(whole), "core": round(core, 2), **{name: spread(values) for name, values in parts.items()}}
 
 
@@ -127,7 +92,8 @@ def main():
     parser.add_argument("--write")
     parser.add_argument("--count", type=int, default=400)
     args = parser.parse_args()
-    daemon = Daemon(os.path.abspath(args.build), os.path.abspath(args.store), args.model)
+    daemon = Timed(args.build, os.path.abspath(args.store) + ".latency", args.model,
+                   store=os.path.abspath(args.store), watch="off", log="error")
     try:
         for folder in args.folders:
             daemon.call("add", dir=os.path.abspath(folder))

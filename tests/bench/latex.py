@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../oracle/latex"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../checks/latex"))
 import common  # noqa: E402
 
 

@@ -4,12 +4,11 @@ import json
 import os
 import shutil
 import socket
-import subprocess
 import sys
-import tempfile
 import time
 
 from e2e import writing_model
+from harness.home import Home
 
 BUILD, MANUAL = (os.path.abspath(path) for path in sys.argv[1:3])
 LECTERN = os.path.join(BUILD, "lectern")
@@ -60,33 +59,15 @@ def is_sanitized(program):
         return b"__asan_init" in file.read()
 
 
-class House:
-    """A daemon's folder: socket, store, and what it is to index."""
+class House(Home):
+    """A home whose commands must end as expected, with parts of a manual and models to use."""
 
     def __init__(self):
-        self.path = tempfile.mkdtemp(prefix="lectern-e2e-")
-        self.socket = os.path.join(self.path, "s")
-        self.store = os.path.join(self.path, "store")
-        self.model = None
-        self.env = dict(os.environ, LECTERN_SOCKET=self.socket, NO_COLOR="1",
-                        HOME=self.path, XDG_DATA_HOME=self.path,
-                        XDG_CONFIG_HOME=self.path, XDG_STATE_HOME=self.path)
-        for name in ("BROWSER", "EDITOR"):
-            self.env.pop(name, None)
+        super().__init__(BUILD, model=None, prefix="lectern-e2e-")
         self.configure(watch="off")  # most tests say themselves when to look
 
-    def configure(self, **keys):
-        self.write("lectern/lectern.ini",
-                   "".join(f"{key} = {value}\n" for key, value in keys.items()))
-
     def run(self, *args, code=0, store=True, stdin=None):
-        command = [LECTERN, *args]
-        if store:
-            command += ["--store", self.store]
-        if store and self.model:
-            command += ["--model", self.model]
-        done = subprocess.run(command, env=self.env, capture_output=True,
-                              text=True, input=stdin, timeout=PATIENCE)
+        done = super().run(*args, store=store, seconds=PATIENCE, text=True, input=stdin)
         if code is not None:
             check(done.returncode == code,
                   f"{' '.join(args)}: exit {done.returncode}, not {code}\n"
@@ -95,9 +76,6 @@ class House:
 
     def json(self, *args, code=0):
         return json.loads(self.run(*args, "--json", code=code).stdout)
-
-    def pid(self):
-        return self.json("status")["pid"]
 
     def part(self, prefixes=SMALL, name="manual"):
         """A copy of the manual's pages whose names start so."""
@@ -135,13 +113,6 @@ class House:
                 return found
             time.sleep(0.05)
         raise Failure(f"not in {PATIENCE} s: {what}")
-
-    def write(self, path, text):
-        path = os.path.join(self.path, path)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as file:
-            file.write(text if isinstance(text, bytes) else text.encode())
-        return path
 
     def stop(self):
         self.run("daemon", "--stop", code=None)

@@ -154,7 +154,7 @@ def what_files_no_longer_say_is_not_written():
         check(not shown["fresh"] and shown["citations"][0]["status"] == "unverified", shown)
     # Half of what was written is still there.
     with written("Fgz;\tma [1]") as h:
-        path = h.write("m/c.html", page("Fresh grass", "<p>What fresh grass is: Fgz; ma</p>"))
+        h.write("m/c.html", page("Fresh grass", "<p>What fresh grass is: Fgz; ma</p>"))
         h.json("update", "-c", "m", "--wait")
         check(h.json("ask", "What is fresh grass?")["kind"] == "generated", "true at first")
         h.write("m/c.html", page("Fresh grass", "<p>What fresh grass is: Fgq; ma</p>"))

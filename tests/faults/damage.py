@@ -33,8 +33,9 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "oracle"))
-from daemon import ROOT, Broken, Daemon, Refused
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../checks"))
+from harness.daemon import ROOT, Broken, Daemon, Refused
 from quotes import judge
 from stores import walk
 

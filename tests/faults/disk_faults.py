@@ -13,11 +13,14 @@ import os
 import random
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
-from daemon import ROOT, SMALL_MODEL, Broken, Daemon, Refused, Skip, check, run_trials, until
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from harness.daemon import ROOT, SMALL_MODEL, Broken, Daemon, Refused, Skip, check, until
 from pages import Pages
+from run_faults import run_faults
 from stores import verify
 
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
@@ -27,7 +30,7 @@ GOES_ON_SECONDS = 100              # by itself, once there is space
 
 @contextlib.contextmanager
 def house():
-    path = tempfile.mkdtemp(prefix="lectern-hardship-")
+    path = tempfile.mkdtemp(prefix="lectern-disk-")
     os.chmod(path, 0o755)
     try:
         yield path
@@ -438,7 +441,7 @@ def main():
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 256, 600, 1200], help="KiB")
     parser.add_argument("names", nargs="*")
     parser.parse_args(namespace=ARGS)
-    run_trials(TRIALS, ARGS.names)
+    run_faults(TRIALS, ARGS.names)
 
 
 ARGS = argparse.Namespace()

@@ -21,8 +21,8 @@ import tempfile
 import threading
 import time
 
-sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "oracle"))
-from daemon import ROOT, SMALL_MODEL, Broken, Daemon, Refused, check
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from harness.daemon import ROOT, SMALL_MODEL, Broken, Daemon, Refused, check
 from pages import Pages
 from stores import check_whole
 from torture import Different, compare, view_and_search

@@ -33,7 +33,8 @@ import threading
 import time
 import traceback
 
-from daemon import ROOT, Broken, Client, Daemon, Refused
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from harness.daemon import ROOT, Broken, Client, Daemon, Refused
 
 MOST_RATIO = 3
 THINK = (2.0, 4.0)  # seconds between an answer and the next request

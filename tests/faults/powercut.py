@@ -25,7 +25,8 @@ import tempfile
 import time
 
 import disk
-from daemon import ROOT, SMALL_MODEL, Broken, Daemon, check
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from harness.daemon import ROOT, SMALL_MODEL, Broken, Daemon, check
 from pages import Pages
 from stores import look_into, verify
 

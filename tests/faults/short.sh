@@ -1,6 +1,6 @@
 #!/bin/sh
 # The faults in seconds, with fixed seeds, as `make test` runs them: kills, power
-# cuts, full and read-only disks, damage.  docs/torture.md has the long ones.
+# cuts, full and read-only disks, damage.  docs/log/torture.md has the long ones.
 #
 #     short.sh BUILD-FOLDER        of release: nothing is preloaded into ASan
 build=$1

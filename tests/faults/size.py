@@ -9,12 +9,15 @@ import argparse
 import os
 import random
 import shutil
+import sys
 import tempfile
 import time
 
-from daemon import ROOT, Daemon, check, run_trials, until
-from hardship import rests
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from harness.daemon import ROOT, Daemon, check, until
+from disk_faults import rests
 from pages import WORDS
+from run_faults import run_faults
 
 ARGS = argparse.Namespace()
 
@@ -125,7 +128,7 @@ def main():
     parser.add_argument("--megabytes", type=int, default=50)
     parser.add_argument("names", nargs="*")
     parser.parse_args(namespace=ARGS)
-    run_trials([many_files, one_big_page], ARGS.names)
+    run_faults([many_files, one_big_page], ARGS.names)
 
 
 if __name__ == "__main__":

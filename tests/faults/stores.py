@@ -1,8 +1,7 @@
 """Looking into a store that a trial has left behind."""
-import os
 import tempfile
 
-from daemon import Broken, Daemon, check
+from harness.daemon import Broken, Daemon, check
 
 
 def check_whole(daemon):

@@ -1,5 +1,5 @@
 /* HiLS attention in sessions: models made for it against a plain reading of the
- * paper (tests/oracle/model/make_hils.py), and `exact` with any other. */
+ * paper (tests/experiments/model/make_hils.py), and `exact` with any other. */
 #include "tests/unit/support/models.h"
 
 static const char *const made[] = {"hils-olmo", "hils-qwen", "hils-shared"};

@@ -1,5 +1,5 @@
 /* Models with STAR and HiCI attention in sessions, against a plain reading of
- * the papers (tests/oracle/model/make_star_hici.py). */
+ * the papers (tests/experiments/model/make_star_hici.py). */
 #include "tests/unit/support/models.h"
 
 #include "daemon/engine/engine.h"

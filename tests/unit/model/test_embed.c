@@ -1,5 +1,5 @@
 /* Vectors of texts by models made for HiLS, against a plain reading of the paper
- * (tests/oracle/model/make_hils_memory.py), and who makes none. */
+ * (tests/experiments/model/make_hils_memory.py), and who makes none. */
 #include "tests/unit/support/models.h"
 
 static const char *const made[] = {"hils-olmo", "hils-qwen", "hils-shared",

@@ -1,5 +1,5 @@
 /* HMT's recurrence against an independent one in double precision
- * (tests/oracle/model/make_hmt.py), and against plain reading. */
+ * (tests/experiments/model/make_hmt.py), and against plain reading. */
 #include "tests/unit/support/models.h"
 
 #include "model/encode/hmt.h"

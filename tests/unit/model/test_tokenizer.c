@@ -57,7 +57,7 @@ static void check_ids(const struct ids *got, const struct ids *want,
         fail_msg("other ids: %.*s", (int)text.size, text.data);
 }
 
-/* ---- Against Hugging Face's tokenizers (tests/oracle/model) ---- */
+/* ---- Against Hugging Face's tokenizers (tests/experiments/model) ---- */
 
 static void check_line(const struct tokenizer *tokenizer, const char *kind,
                        struct slice line, const cJSON *want,

@@ -15,7 +15,7 @@
 #include "base/safetensors.h"
 #include "model/model.h"
 
-/* Small models, and what PyTorch says of them (tests/oracle/model): these three
+/* Small models, and what PyTorch says of them (tests/experiments/model): these three
  * with tokenizers, and each of the families. */
 #define MODELS "tests/golden/models/"
 static const char *const kinds[] = {"tied", "untied", "memory"};

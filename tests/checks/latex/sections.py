@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Are the sections of LaTeX manuals those of the .toc that LaTeX writes?
+
+    sections.py BUILD MANUALS WORK [NAME...]
+
+MANUALS is the folder that latex-manuals.sh fills, WORK is for LaTeX to run in.
+Each entry of the .toc, in order, must be a node of the tree with the same
+title, at the same depth below the one before of a higher level.  Of those that
+are not, two kinds are told apart, as nothing in the manual's folder has them:
+what LaTeX itself writes (lists of contents, the index), and sections of files
+of the TeX installation that the manual includes, known by the .fls beside the
+.toc.
+"""
+import difflib
+import os
+import re
+import sys
+
+import common
+
+LEVELS = ("book", "part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
+
+
+def read_toc(path):
+    """(level, number, title)."""
+    for line in open(path, encoding="utf-8", errors="replace"):
+        if not line.startswith("\\contentsline"):
+            continue
+        parts = common.groups(line)
+        if parts and parts[0] == "appendix":  # memoir's chapters there
+            parts[0] = "chapter"
+        if len(parts) < 2 or parts[0] not in LEVELS:
+            continue
+        title = parts[1]
+        number = re.match(r"\s*(?:\\[a-z]*number[a-z]*line|\\numberline)\s*\{", title)
+        if number:
+            inner = common.groups(title)[0]
+            title = title[title.index("{") + len(inner) + 2:]
+            yield LEVELS.index(parts[0]), common.fold(inner), common.fold(title)
+        else:
+            part = re.match(r"\s*(?:\\uppercase *\{)?([IVXLCivxlc]+)\}?\\[a-z]*space *\{1em\}", title)
+            if part:
+                yield LEVELS.index(parts[0]), common.fold(part.group(1)), common.fold(title[part.end():])
+            else:
+                yield LEVELS.index(parts[0]), "", common.fold(title)
+
+
+NUMBER = re.compile(r"(?:[^\W\d_]+ )?((?:\d+|[A-Z]|[IVXLC]+)(?:\.\w+)*)\.? +(?=\S)")
+
+
+def ours(tree):
+    """(index, number, title): both ways to read a title that begins with a number."""
+    for index, node in enumerate(tree["nodes"]):
+        if index and not node["entry"]:
+            match = NUMBER.match(node["title"])
+            plain = common.fold_text(node["title"])
+            if match:
+                yield index, common.fold_text(match.group(1)), common.fold_text(node["title"][match.end():]), plain
+            else:
+                yield index, "", plain, plain
+
+
+def compare(name, toc, tree, elsewhere, show):
+    nodes = list(ours(tree))
+    wanted = [title for _, _, title in toc]
+    have = [node[3] if node[3] in set(wanted) and node[2] not in set(wanted) else node[2] for node in nodes]
+    matcher = difflib.SequenceMatcher(None, wanted, have, autojunk=False)
+    pairs = [(a + i, b + i) for a, b, n in matcher.get_matching_blocks() for i in range(n)]
+    met = dict(pairs)
+    numbered = sum(1 for a, b in pairs if toc[a][1] and toc[a][1] == nodes[b][1])
+    numbers = sum(1 for a, b in pairs if toc[a][1])
+    nested, stack = 0, []
+    for a, (level, _, _) in enumerate(toc):
+        while stack and stack[-1][0] >= level:
+            stack.pop()
+        if a in met:
+            node = tree["nodes"][nodes[met[a]][0]]
+            above = stack[-1][1] if stack else None
+            at = node["parent"]
+            while at > 0 and above is not None and at != above:
+                at = tree["nodes"][at]["parent"]
+            right = above is None or at == above
+            nested += right
+            if show > 1 and not right:
+                print(f"    nested: {toc[a]} is not below {tree['nodes'][above]['title']}")
+            stack.append((level, nodes[met[a]][0]))
+    lists = sum(1 for a, entry in enumerate(toc) if a not in met and common.LISTS.fullmatch(entry[2]))
+    missing = [(a, entry) for a, entry in enumerate(toc) if a not in met and not common.LISTS.fullmatch(entry[2])]
+    outside = sum(1 for _, entry in missing if entry[2] in elsewhere)
+    for _, entry in missing:
+        if show and entry[2] not in elsewhere:
+            print(f"    not met: {entry}")
+    for a, b in pairs:
+        if show > 1 and toc[a][1] != nodes[b][1]:
+            print(f"    number: {toc[a]} is {tree['nodes'][nodes[b][0]]['title']}")
+    for b, node in enumerate(nodes):
+        if show > 2 and b not in met.values():
+            print(f"    besides: {tree['nodes'][node[0]]['title']}")
+    wanted = len(toc) - lists - outside
+    share = len(pairs) / max(1, wanted)
+    print(f"{name}: {len(pairs)} of {wanted} titles ({100 * share:.1f} %), {nested} below the right one, "
+          f"{numbered} of {numbers} numbers; besides {lists} lists, {outside} of the installation; "
+          f"{len(nodes) - len(pairs)} nodes are not in the .toc")
+    return len(pairs), wanted
+
+
+def main():
+    build, folder, work, *names = sys.argv[1:]
+    show = int(os.environ.get("SHOW", "0"))
+    met = total = 0
+    for name, path, options in common.manuals(names):
+        tree = common.read_tree(build, os.path.join(folder, name), path)
+        base = os.path.join(work, name)
+        toc_path = f"{base}.toc"
+        if not os.path.exists(toc_path):
+            made = common.typeset(os.path.join(folder, name), path, options, f"{base}.run")
+            if not os.path.exists(f"{made}.toc"):
+                print(f"{name}: LaTeX writes no .toc")
+                continue
+            for ending in ("toc", "fls"):
+                os.replace(f"{made}.{ending}", f"{base}.{ending}")
+        one, all_of = compare(name, list(read_toc(toc_path)), tree, common.installed(f"{base}.fls"), show)
+        met += one
+        total += all_of
+    print(f"all: {met} of {total} titles ({100 * met / max(1, total):.2f} %)")
+
+
+main()

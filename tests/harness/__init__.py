@@ -1,0 +1,1 @@
+"""Private daemons for tests, checks, experiments and benchmarks."""
