@@ -6,7 +6,7 @@
  *     {"jsonrpc":"2.0","id":1,"error":{"code":-8,"message":"...",
  *      "data":{"code":"store","message":"...","path":"...","position":n}}}
  * `method` is a verb of the command line, `result` its --json object
- * (docs/interfaces.md: what it holds); the
+ * (docs/reference/protocol.md: what it holds); the
  * error's code is an `enum err_code`, or JSON-RPC's own (-32700 not JSON,
  * -32600 not a request, -32601 no such method).  Between a request and its
  * result the daemon may send notifications that carry the request's id:

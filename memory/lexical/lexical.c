@@ -15,7 +15,7 @@ static const double TITLE = 20.0, DEFINED = 1.5, PATH = 1.5;
 static const double NAME = 10.0, SECTION = 8.0;
 /* An index entry names what the node is about, as its title does; of a node with
  * many the names share the weight: such a one is mentioned under them, not
- * about them.  Chosen on entries of held-out manuals (docs/retrieval.md). */
+ * about them.  Chosen on entries of held-out manuals (docs/log/retrieval.md). */
 static const double ALIAS = 5.0;
 
 /* Postings of version 1 knew no aliases: they serve until the manual is updated

@@ -10,7 +10,7 @@
 static const double PART_OF_WHOLE = 0.3;
 /* A common word counts in full where it is in TIMES as many nodes as English
  * would have it in, else the less, but not less than LEAST.  Set on questions
- * about manuals held out of everything else (docs/retrieval.md). */
+ * about manuals held out of everything else (docs/log/retrieval.md). */
 static const double TIMES = 5, MIN = 0.02;
 
 struct parse {

@@ -15,7 +15,7 @@ const char *const route_ranking_names[ROUTE_RANKINGS] = {
 
 /* Those of auto were chosen on questions about manuals held out of everything
  * else (cmake, swi-prolog), with quill-0; that of the block on people's questions
- * without a model (docs/retrieval.md). */
+ * without a model (docs/log/retrieval.md). */
 static const struct route_weights mode_weights[] = {
     [ROUTE_AUTO] = {{[ROUTE_BY_LEXICAL] = 1,
                      [ROUTE_BY_TERMS] = 0.15,
@@ -28,7 +28,7 @@ static const struct route_weights mode_weights[] = {
 };
 
 /* Of auto, with a model made to embed: chosen with all-MiniLM-L6-v2 on FAQs,
- * links and definitions of nine manuals (docs/retrieval.md). */
+ * links and definitions of nine manuals (docs/log/retrieval.md). */
 static const struct route_weights embedding_weights = {
     {[ROUTE_BY_LEXICAL] = 1,
      [ROUTE_BY_TERMS] = 0.15,
@@ -36,13 +36,13 @@ static const struct route_weights embedding_weights = {
      [ROUTE_BY_TREE] = 0.15,
      [ROUTE_BY_BLOCK] = 0.3}};
 
-/* Chosen on questions about held-out manuals (docs/retrieval.md). */
+/* Chosen on questions about held-out manuals (docs/log/retrieval.md). */
 const double route_min_confidence = 0.5;
 
 /* What terms of the question before count, where the one that follows it up
  * names a subject ("and for indexes?") and where not ("how do I turn it
  * off?"), and what a place in or beside the sections that answered it adds to a
- * fused score (docs/retrieval.md). */
+ * fused score (docs/log/retrieval.md). */
 static const double CARRIED = 0.3, CARRIED_SUBJECT = 0.8, NEAR = 0.3;
 
 /* Cosine from which a section may be meant though it holds no word of the question:

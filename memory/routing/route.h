@@ -13,7 +13,7 @@
  * Fused score = sum of weight times score, each ranking's scores scaled so that
  * its best is 1 and 0 (cosines: its 100th) is 0; depth 100 or the hits wanted,
  * absent = 0.  (Reciprocal ranks forget how sure the words are, and lose at the
- * first place what scores gain: docs/retrieval.md.)  Modes:
+ * first place what scores gain: docs/log/retrieval.md.)  Modes:
  *   auto     all four, weighted;
  *   tree     descent by memories where a manual has them, else by terms;
  *   dense, lexical  the one ranking. */

@@ -7,7 +7,7 @@
  * (tombstones).  When either have become many a new index is worth making;
  * meanwhile the old one serves.  It is not kept on disk: it is made again in
  * less time than it takes to trust a file, and until then every row is looked
- * at (docs/retrieval.md). */
+ * at (docs/log/retrieval.md). */
 #ifndef MEMORY_VECTORS_DENSE_H
 #define MEMORY_VECTORS_DENSE_H
 
