@@ -404,10 +404,28 @@ static void models_made_to_embed_count_more(void **state)
     close_house(&house);
 }
 
+/* Memories count less where words find all of the question. */
+static void memories_count_less_where_words_find_all(void **state)
+{
+    (void)state;
+    struct house house;
+    engine_house(&house, policy);
+    struct route_request request = request_of("belt tension", ROUTE_AUTO);
+    struct route_result known = routed(&house, &request);
+    request.query = "belt hobbledehoy frobnicate";
+    struct route_result unknown = routed(&house, &request);
+    assert_true(known.weights.by[ROUTE_BY_DENSE] <
+                unknown.weights.by[ROUTE_BY_DENSE]);
+    assert_true(known.weights.by[ROUTE_BY_LEXICAL] >=
+                unknown.weights.by[ROUTE_BY_LEXICAL]);
+    route_result_free(&known);
+    route_result_free(&unknown);
+    close_house(&house);
+}
+
 static void explained_hits_add_up(void **state)
 {
     (void)state;
-    static const double counts[ROUTE_RANKINGS] = {1, 0.15, 0.3, 0.05, 0.3};
     struct house house;
     engine_house(&house, policy);
     struct route_request request = request_of("water pump", ROUTE_AUTO);
@@ -428,7 +446,8 @@ static void explained_hits_add_up(void **state)
         double score = 0;
         for (int r = 0; r < ROUTE_RANKINGS; r++)
             if (result.hits[i].by[r].rank)
-                score += counts[r] * (result.hits[i].by[r].score - low[r]) /
+                score += result.weights.by[r] *
+                         (result.hits[i].by[r].score - low[r]) /
                          (high[r] - low[r]);
         assert_true(fabs(result.hits[i].score - score) <= 1e-12);
     }
@@ -809,6 +828,7 @@ int main(void)
         cmocka_unit_test(descent_by_memories_keeps_its_beam),
         cmocka_unit_test(weights_decide),
         cmocka_unit_test(models_made_to_embed_count_more),
+        cmocka_unit_test(memories_count_less_where_words_find_all),
         cmocka_unit_test(explained_hits_add_up),
         cmocka_unit_test(only_what_is_asked_for_is_found),
         cmocka_unit_test(each_manual_is_descended_as_it_can_be),
