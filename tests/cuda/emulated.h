@@ -1,4 +1,4 @@
-/* kernels/cuda, compiled as plain C++ and run by a processor (stand_in/
+/* kernels/cuda, compiled as plain C++ and run by a processor (shim/
  * cuda_runtime.h): the logic of the kernels, no result of a GPU. */
 #ifndef TESTS_CUDA_EMULATED_H
 #define TESTS_CUDA_EMULATED_H
