@@ -55,22 +55,47 @@ static bool is_none(const cJSON *result)
     return !strcmp(json_get_text(result, "kind", "none"), "none");
 }
 
+static bool same_place(const cJSON *a, const cJSON *b)
+{
+    static const char *const members[] = {"node", "file", "status"};
+    for (size_t i = 0; b && i < sizeof members / sizeof *members; i++)
+        if (strcmp(json_get_text(a, members[i], ""),
+                   json_get_text(b, members[i], "")) != 0)
+            return false;
+    return b != NULL;
+}
+
+/* "[1] ", "[1-3] ": the citations of a section that follow one another. */
+static void put_numbers(struct buf *line, const cJSON *first, const cJSON *last)
+{
+    long long from = json_get_int(first, "n", 0),
+              to = json_get_int(last, "n", 0);
+    if (from == to)
+        buf_printf(line, "[%lld] ", from);
+    else
+        buf_printf(line, "[%lld-%lld] ", from, to);
+}
+
 static void print_citations(struct cli *cli, const cJSON *result)
 {
-    const cJSON *citation;
+    const cJSON *citation =
+        cJSON_GetObjectItemCaseSensitive(result, "citations");
     const char *before = "\n";
-    cJSON_ArrayForEach (citation,
-                        cJSON_GetObjectItemCaseSensitive(result, "citations")) {
-        const cJSON *path = cJSON_GetObjectItemCaseSensitive(citation, "path");
+    for (citation = citation ? citation->child : NULL; citation;
+         citation = citation->next) {
+        const cJSON *first = citation;
         struct buf line = {0};
+        while (same_place(first, citation->next))
+            citation = citation->next;
         fputs(before, stdout);
         before = "";
-        buf_printf(&line, "[%lld] ", (long long)json_get_int(citation, "n", 0));
-        cli_put_manual(&line, result, citation);
-        output_put_title_path(&line, path);
+        put_numbers(&line, first, citation);
+        cli_put_manual(&line, result, first);
+        output_put_title_path(&line,
+                              cJSON_GetObjectItemCaseSensitive(first, "path"));
         buf_put_text(&line, "  ");
-        emphasis_put_place(cli, &line, citation);
-        if (!strcmp(json_get_text(citation, "status", ""), "unverified"))
+        emphasis_put_place(cli, &line, first);
+        if (!strcmp(json_get_text(first, "status", ""), "unverified"))
             buf_put_text(&line, "  (not verified)");
         output_dim_line(cli, &line, "    ");
         buf_free(&line);

@@ -20,6 +20,10 @@ enum {
  * that its first lines are an answer. */
 static const double ABOUT = 0.6;
 
+/* Sections that are weaker, beside the best, are not quoted, though a model may read
+ * them (docs/log/people.md). */
+static const double MIN_SHARE = 0.65;
+
 struct cutting {
     const struct passage *passage;
     const struct content *content;
@@ -238,6 +242,8 @@ int units_of(const struct snapshot *snapshot, const struct passages *passages,
     for (size_t i = 0; i < passages->count && !code; i++) {
         const struct passage *passage = &passages->items[i];
         struct content content;
+        if (passage->share < MIN_SHARE)
+            continue;
         if (cancel && atomic_load(cancel))
             code = err_set(err, ERR_CANCELLED, "cancelled");
         if (!code)

@@ -45,6 +45,7 @@ struct choosing {
     struct analyzer *maker;
     kind_set kinds; /* 0: any */
     const atomic_bool *cancel;
+    double best_hit;            /* its score */
     term_set head;              /* in the head of the present block */
     term_set label;             /* in the label above it */
     term_set title;             /* in the node's title */
@@ -264,6 +265,7 @@ static int choose_one(const struct snapshot *snapshot,
             .kind = choosing.block->kind,
             .encoding = content.page->encoding,
             .score = choosing.best,
+            .share = choosing.best_hit > 0 ? hit->score / choosing.best_hit : 1,
             .about = share_of(choosing.query, choosing.title)};
     }
     free(choosing.sentences);
@@ -313,7 +315,8 @@ int passages_choose(const struct snapshot *snapshot,
     passages.items = mem_alloc((max + OF_BEST) * sizeof *passages.items);
     struct choosing choosing = {
         .query = &query, .maker = maker, .kinds = kinds, .cancel = cancel};
-    double min = route->count ? MIN_SHARE * route->hits[0].score : 0;
+    choosing.best_hit = route->count ? route->hits[0].score : 0;
+    double min = MIN_SHARE * choosing.best_hit;
     size_t sections = 0;
     int code = 0;
     for (size_t i = 0; i < route->count && sections < max && !code; i++) {

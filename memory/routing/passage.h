@@ -16,8 +16,8 @@ struct passage {
     int kind;            /* enum block_kind */
     int encoding;        /* of the file: enum encoding */
     double score;
-    double
-        about; /* share of the question that its section's title holds, 0..1 */
+    double share; /* of the best hit's score, its section's */
+    double about; /* share of the question that its section's title holds */
 };
 
 struct passages {

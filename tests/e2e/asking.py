@@ -21,7 +21,8 @@ def questions_are_answered_with_citations():
         span = data[first["span"][0]:first["span"][1]].decode()
         check(span.split()[0].split("<")[0] in first["quote"], (span, first))
         plain = h.run("ask", "What is a partial index?").stdout
-        check(f"[1] {' › '.join(first['path'])}  {first['file']}#{first['anchor']}"
+        same = sum(citation["node"] == first["node"] for citation in answer["citations"])
+        check(same > 1 and f"[1-{same}] {' › '.join(first['path'])}  {first['file']}#{first['anchor']}"
               in plain, plain)
         url = h.run("open", "1", "--print").stdout.strip()
         check(url.startswith("file:///") and
