@@ -21,8 +21,9 @@ README_LINES = 150
 
 
 def markdown():
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"], capture_output=True, text=True, check=True)
-    return listed.stdout.split()
+    for folder, folders, names in os.walk("."):
+        folders[:] = [name for name in folders if name not in ("build", ".git")]
+        yield from (os.path.relpath(os.path.join(folder, name)) for name in names if name.endswith(".md"))
 
 
 def read(path):
