@@ -26,6 +26,17 @@ e2e: $(addprefix $O/,$(PROGRAMS)) build/manuals/postgresql  ## end-to-end tests 
 	@python3 tests/e2e.py $O build/manuals/postgresql
 layers:  ## check that each folder includes only what it may
 	@sh tests/layers.sh && echo "layers: fine"
+# The CUDA sources are nvcc's dialect, which clang-format does not keep.
+FORMATTED = find . -path ./build -prune -o -name '*.[ch]' -print | xargs -P $(shell nproc) -n 40 clang-format
+format:  ## rewrite the C sources as .clang-format has them
+	@$(FORMATTED) -i
+format-check:  ## check that they are so
+	@$(FORMATTED) --dry-run -Werror && echo "format: fine"
+# What is quick of `make test`; CHECKED are modules of tests/e2e.
+CHECKED ?= reading latex life
+check: layers format-check  ## what to run before each commit: layers, format, release units, a part of end to end
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) all unit build/manuals/postgresql
+	@python3 tests/e2e.py $O build/manuals/postgresql $(CHECKED)
 demo: deps  ## index a real manual and ask it three questions
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) all build/manuals/postgresql
 	@sh tests/demo.sh build build/manuals/postgresql
@@ -68,4 +79,4 @@ fuzz:  ## fuzz the readers of pages, trees, tokenizers and models, FUZZ_SECONDS 
 replay: fuzzers  ## run the fuzz targets of this BUILD over their corpora
 	@sh tests/fuzz/replay.sh $O
 
-.PHONY: test unit e2e layers demo bench faults fuzzers fuzz replay
+.PHONY: test unit e2e layers format format-check check demo bench faults fuzzers fuzz replay
