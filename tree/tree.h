@@ -119,11 +119,11 @@ enum page_role {
  * encoding: append only. */
 enum page_contents {
     CONTENTS_NONE,
-    CONTENTS_BELOW,       /* made by a generator: what lies below this page */
-    CONTENTS_WHOLE,       /* made by a generator: the whole manual */
+    CONTENTS_BELOW,    /* made by a generator: what lies below this page */
+    CONTENTS_WHOLE,    /* made by a generator: the whole manual */
     CONTENTS_FRAMESET, /* the page is but a frame around these */
-    CONTENTS_GUESS,       /* the page is hardly more than links */
-    CONTENTS_GROUPS, /* a list that sorts pages under headings of its own */
+    CONTENTS_GUESS,    /* the page is hardly more than links */
+    CONTENTS_GROUPS,   /* a list that sorts pages under headings of its own */
     CONTENTS_KINDS
 };
 

@@ -6,7 +6,8 @@
 
 enum { MAX_NAMED = 4 /* of the branches pruned at a level */ };
 
-static const char *const RANKINGS[] = {"lexical", "terms", "dense", "tree", "block"};
+static const char *const RANKINGS[] = {"lexical", "terms", "dense", "tree",
+                                       "block"};
 enum { RANKING_COUNT = sizeof RANKINGS / sizeof *RANKINGS };
 
 static const cJSON *member(const cJSON *object, const char *name)
