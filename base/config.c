@@ -50,66 +50,33 @@ static const struct key {
     const char *standard;             /* the default, or */
     void (*compute)(struct buf *out); /* what finds it */
     long low, high;                   /* bounds of a number */
-    const char *help;
     const char *const *choices;
 } keys[CONFIG_KEYS] = {
-    [CONFIG_SOCKET] = {"socket", KIND_PATH, NULL, config_default_socket, 0, 0,
-                       "socket of the daemon"},
-    [CONFIG_STORE] = {"store", KIND_PATH, NULL, default_store, 0, 0,
-                      "folder of the index"},
+    [CONFIG_SOCKET] = {"socket", KIND_PATH, NULL, config_default_socket, 0, 0},
+    [CONFIG_STORE] = {"store", KIND_PATH, NULL, default_store, 0, 0},
     [CONFIG_PARSERS] = {"parsers", KIND_NUMBER, NULL, default_parsers, 1,
-                        MAX_PARSERS, "number of parser processes"},
-    [CONFIG_PARSER] = {"parser", KIND_PATH, NULL, default_parser, 0, 0,
-                       "program that parses one file, lectern-parse"},
-    [CONFIG_PARSE_SECONDS] = {"parse_seconds", KIND_NUMBER, "60", NULL, 1, 3600,
-                              "most seconds spent on one file"},
+                        MAX_PARSERS},
+    [CONFIG_PARSER] = {"parser", KIND_PATH, NULL, default_parser, 0, 0},
+    [CONFIG_PARSE_SECONDS] = {"parse_seconds", KIND_NUMBER, "60", NULL, 1,
+                              3600},
     [CONFIG_PARSE_MEMORY_MB] = {"parse_memory_mb", KIND_NUMBER, "2048", NULL,
-                                64, 1 << 20, "most memory of a parser, in MiB"},
-    [CONFIG_LOG] = {"log", KIND_CHOICE, "info", NULL, 0, 0,
-                    "least severe messages that are logged: error, warn, info "
-                    "or debug",
-                    log_levels},
-    [CONFIG_MODEL] = {"model", KIND_PATH, NULL, config_default_model, 0, 0,
-                      "folder of the language model, or none"},
-    [CONFIG_DEVICE] = {"device", KIND_DEVICE, "cpu", NULL, 0, 0,
-                       "what the model runs on: cpu, cuda, cuda:1 (the second "
-                       "device), or auto: a CUDA device that is large enough, "
-                       "else the CPU"},
+                                64, 1 << 20},
+    [CONFIG_LOG] = {"log", KIND_CHOICE, "info", NULL, 0, 0, log_levels},
+    [CONFIG_MODEL] = {"model", KIND_PATH, NULL, config_default_model, 0, 0},
+    [CONFIG_DEVICE] = {"device", KIND_DEVICE, "cpu", NULL, 0, 0},
     [CONFIG_AGGREGATE] = {"aggregate", KIND_CHOICE, "mean", NULL, 0, 0,
-                          "how the memories of a section's parts become one: "
-                          "mean or attention",
                           aggregates},
-    [CONFIG_RECALL] = {"recall", KIND_CHOICE, "aggregate", NULL, 0, 0,
-                       "what a section with parts recalls of them while it is "
-                       "encoded: off, aggregate or children",
-                       recalls},
+    [CONFIG_RECALL] = {"recall", KIND_CHOICE, "aggregate", NULL, 0, 0, recalls},
     [CONFIG_SEGMENT_TOKENS] = {"segment_tokens", KIND_NUMBER, "256", NULL, 32,
-                               MAX_SEGMENT,
-                               "most tokens of a segment, the unit of memory"},
-    [CONFIG_WATCH] = {"watch", KIND_CHOICE, "auto", NULL, 0, 0,
-                      "how changed files are noticed: auto, inotify (on file "
-                      "systems that others write to, too), poll or off",
-                      watches},
-    [CONFIG_LINKS] = {"links", KIND_CHOICE, "inside", NULL, 0, 0,
-                      "which links the manuals that are added from now on "
-                      "follow: inside (of their folders; what is installed "
-                      "below /usr, within /usr) or all",
-                      links},
+                               MAX_SEGMENT},
+    [CONFIG_WATCH] = {"watch", KIND_CHOICE, "auto", NULL, 0, 0, watches},
+    [CONFIG_LINKS] = {"links", KIND_CHOICE, "inside", NULL, 0, 0, links},
     [CONFIG_SWEEP_SECONDS] = {"sweep_seconds", KIND_NUMBER, "300", NULL, 1,
-                              MAX_INTERVAL,
-                              "seconds between rescans of watched manuals"},
+                              MAX_INTERVAL},
     [CONFIG_POLL_SECONDS] = {"poll_seconds", KIND_NUMBER, "30", NULL, 1,
-                             MAX_INTERVAL,
-                             "seconds between rescans of manuals that inotify "
-                             "does not cover"},
-    [CONFIG_ALIASES] = {"aliases", KIND_CHOICE, "yes", NULL, 0, 0,
-                        "whether sections are also found by what the manual's "
-                        "own index calls them: yes or no",
-                        answers},
-    [CONFIG_HILS] = {"hils", KIND_CHOICE, "off", NULL, 0, 0,
-                     "exact: where prompt and answer are long, a model reads "
-                     "of what is far back only what weighs most; off: all",
-                     hils},
+                             MAX_INTERVAL},
+    [CONFIG_ALIASES] = {"aliases", KIND_CHOICE, "yes", NULL, 0, 0, answers},
+    [CONFIG_HILS] = {"hils", KIND_CHOICE, "off", NULL, 0, 0, hils},
 };
 
 static void default_store(struct buf *out)
@@ -553,9 +520,4 @@ void config_put_json(const struct config *config, struct json *json)
 const char *config_name(enum config_key key)
 {
     return keys[key].name;
-}
-
-const char *config_help(enum config_key key)
-{
-    return keys[key].help;
 }

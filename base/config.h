@@ -82,7 +82,7 @@ enum config_device { DEVICE_AUTO, DEVICE_CPU, DEVICE_CUDA };
 enum config_device config_device(const struct config *config,
                                  unsigned *ret_number);
 uint64_t config_number(const struct config *config, enum config_key key);
-/* Which of its choices the value is, counted as its help lists them. */
+/* Which of its choices the value is, counted as the documents list them. */
 int config_choice(const struct config *config, enum config_key key);
 enum log_level config_log_level(const struct config *config);
 
@@ -95,7 +95,6 @@ void config_put_source(const struct config *config, enum config_key key,
 void config_put_json(const struct config *config, struct json *json);
 
 const char *config_name(enum config_key key);
-const char *config_help(enum config_key key);
 
 /* Appends $XDG_RUNTIME_DIR/lectern/lectern.sock, else
  * /tmp/lectern-UID/lectern.sock; the environment's LECTERN_SOCKET is left to
