@@ -310,20 +310,6 @@ int tree_seal(struct tree *tree, struct err *err)
 
 /* ---- Walking ---- */
 
-void tree_post_order(const struct tree *tree, uint32_t *order)
-{
-    uint32_t at = 0, open = TREE_NONE;
-    for (uint32_t i = 0; i < tree->count; i++) {
-        while (open != tree->nodes[i].parent) {
-            order[at++] = open;
-            open = tree->nodes[open].parent;
-        }
-        open = i;
-    }
-    for (; open != TREE_NONE; open = tree->nodes[open].parent)
-        order[at++] = open;
-}
-
 void tree_by_height(const struct tree *tree, uint32_t *order, uint32_t *starts)
 {
     uint32_t heights = tree->nodes[0].height + 1;

@@ -257,11 +257,9 @@ int tree_seal(struct tree *tree, struct err *err);
 
 /* ---- Walking ---- */
 
-/* Children come before their parent, siblings in order.  order: [count]. */
-void tree_post_order(const struct tree *tree, uint32_t *order);
-
-/* The same by height: order[starts[h] .. starts[h + 1]) are the nodes of
- * height h, in pre-order.  order: [count], starts: [root height + 2]. */
+/* Orders the nodes by height, so that children come before their parent:
+ * order[starts[h] .. starts[h + 1]) are the nodes of height h, in pre-order.
+ * order: [count], starts: [root height + 2]. */
 void tree_by_height(const struct tree *tree, uint32_t *order, uint32_t *starts);
 
 /* Number of ancestors: 0 for the root. */

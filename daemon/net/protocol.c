@@ -1,18 +1,6 @@
 #include "daemon/net/protocol.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#include "base/config.h"
-
-void protocol_default_socket(struct buf *ret_path)
-{
-    const char *path = getenv("LECTERN_SOCKET");
-    if (path && path[0])
-        buf_put_text(ret_path, path);
-    else
-        config_default_socket(ret_path);
-}
 
 int protocol_check_path(const char *path, struct err *err)
 {

@@ -58,11 +58,7 @@ enum {
     PROTOCOL_MAX_PATH = 107 /* bytes of a socket's path */
 };
 
-/* $LECTERN_SOCKET, else $XDG_RUNTIME_DIR/lectern/lectern.sock, else
- * /tmp/lectern-UID/lectern.sock. */
-void protocol_default_socket(struct buf *ret_path);
-
-/* ERR_USAGE when the path does not fit into a socket address. */
+/* Checks that the path fits into a socket address: ERR_USAGE. */
 int protocol_check_path(const char *path, struct err *err);
 
 #endif

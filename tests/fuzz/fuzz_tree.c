@@ -17,8 +17,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CHECK(tree->count && tree->count <= limits.nodes);
     check_coding(tree);
     uint32_t *order = malloc(tree->count * sizeof *order);
-    tree_post_order(tree, order);
+    uint32_t *starts =
+        malloc((tree->nodes[0].height + (size_t)2) * sizeof *starts);
+    tree_by_height(tree, order, starts);
     CHECK(order[tree->count - 1] == 0);
+    free(starts);
     free(order);
     for (uint32_t n = 0; n < tree->count; n++) {
         struct buf text = {0};
