@@ -1,16 +1,17 @@
-/* The engine: a thread for questions, which owns the model and opens it when it
- * is first needed, and a nicer one that indexes with the same weights, each with
- * its own threads to share the work.  So a question waits for no indexing, and
- * on busy cores it goes first.
+/* The engine runs the model.
  *
- * A model that cannot be opened or fails is an error (ERR_MODEL) for those who
- * ask, not for the daemon: search goes on by words.  It is tried again when
- * its folder has changed, at most every some seconds.  When the folder of an
- * open model has changed, what it holds now takes its place (engine_reload).
+ * One thread answers questions; it owns the model and opens it when it is first
+ * needed.  A second thread of lower priority (nice) encodes memories with the same
+ * weights.  Each has worker threads of its own, so a question never waits for
+ * indexing.
  *
- * The model runs on a device where there is one that it fits, else on the CPU.
- * When the device fails, what is under way there fails with it, and the same
- * model on the CPU takes the place of that one, until the daemon ends. */
+ * A model that cannot be opened, or fails, is an error (ERR_MODEL) of the calls that
+ * need it; the daemon goes on and searches by words.  The model is opened again when
+ * its folder has changed (engine_reload).
+ *
+ * The model runs on the configured device if it fits there, else on the CPU.  When
+ * the device fails, the calls under way fail, and the CPU takes over until the
+ * daemon ends. */
 #ifndef DAEMON_ENGINE_ENGINE_H
 #define DAEMON_ENGINE_ENGINE_H
 
@@ -24,78 +25,79 @@ struct engine;
 
 struct engine_options {
     const char *folder; /* of the model; NULL or "": none */
-    bool exact; /* long texts are read with `exact` attention (model.h), where
-                   the model may */
-    const char *device_name; /* as it was asked for: "auto", "cuda:1"; lives as
-                                long as the engine; NULL: "cpu" */
-    /* NULL: there is none, and why.  Called when a model is opened. */
+    bool exact; /* read long texts with `exact` attention (model.h), if the
+                   model can */
+    const char *device_name; /* as configured: "auto", "cuda:1"; outlives the
+                                engine; NULL: "cpu" */
+    /* Returns the device's operations, or NULL and the reason; called when a
+     * model is opened. */
     const struct kernels *(*find_device)(const char **ret_reason);
-    bool device_only; /* a model that the device cannot take is an error, and
-                         not for the CPU */
+    bool device_only; /* fail if the device cannot take the model, instead of
+                         using the CPU */
 };
 
-/* Starts the threads; the model is opened by whoever needs it first. */
+/* Starts the threads.  The model is opened by the first call that needs it.
+ * ERR_INTERNAL: no thread could be started. */
 int engine_start(const struct engine_options *options, struct engine **ret,
                  struct err *err);
-/* Ends the work under way at its next token or layer, and refuses more with
- * ERR_CANCELLED; returns at once. */
+/* Cancels the work under way, at its next token or layer, and makes later calls
+ * return ERR_CANCELLED.  Does not wait. */
 void engine_cancel(struct engine *engine);
-/* engine_cancel, once nobody calls any more, then frees all.  False when a
- * thread is still busy at `deadline_ms`: then nothing may be freed.  NULL:
- * true. */
+/* Cancels, joins the threads and frees the engine (NULL: does nothing); no call may
+ * be under way.  Returns false, and frees nothing, if a thread is still busy at
+ * `deadline_ms`. */
 bool engine_stop(struct engine *engine, int64_t deadline_ms);
 
-/* For one who looks from time to time, and holds nothing: where the folder of an
- * open model has changed since it was opened, but not since the last look, opens
- * what it holds now, which takes the model's place once nobody holds that.  One
- * that cannot be opened takes nobody's, and is tried again when the folder has
- * changed once more, or, where memory was short, after some seconds.  How often
- * the model was exchanged. */
+/* Reloads the model if its folder has changed since it was opened and has not
+ * changed since the last call: to be called from time to time, without a reference.
+ * The new model replaces the old one when the last reference to that is gone.  A
+ * model that cannot be opened replaces nothing, and is tried again after the next
+ * change, or, if memory was short, after some seconds.  Returns how often the model
+ * was replaced so far. */
 uint64_t engine_reload(struct engine *engine);
 
-/* Opens the model of another folder ("": none), which takes the place of the one
- * in use once nobody holds that.  A model that cannot be opened takes nobody's,
- * and is the caller's error alone. */
+/* Opens the model of another folder ("": none) and lets it replace the one in use
+ * when the last reference to that is gone.  A model that cannot be opened replaces
+ * nothing: ERR_MODEL. */
 int engine_use(struct engine *engine, const char *folder, struct err *err);
-/* Waits at most `max_ms` for what is to take the model's place to do so. */
+/* Waits at most `max_ms` until the pending model has replaced the one in use. */
 void engine_swap_pending(struct engine *engine, int64_t max_ms);
-/* For one who holds the model: whether that is all another one waits for. */
+/* Tells a holder of a reference whether a pending model waits for it alone. */
 bool engine_is_awaited(struct engine *engine);
 
-/* False: there is no model, and none is to be opened. */
+/* Tells whether there is a model, or one to be opened. */
 bool engine_has_model(struct engine *engine);
 
-/* Asks for the model to be opened, and waits for that at most `max_ms`.  True:
- * it is open. */
+/* Has the model opened, waits for that at most `max_ms`, and tells whether it is. */
 bool engine_ready(struct engine *engine, int64_t max_ms);
 
-/* While somebody holds the model it is not exchanged: what is asked of it, and
- * its strings, belong together.  Where its device is lost, one who comes waits up
- * to two seconds for another to take its place.  All that follows is for those who
- * hold it, once. */
+/* Takes and releases a reference.  A model that is referenced is not replaced, so
+ * the answers of several calls belong together.  If its device has failed,
+ * engine_ref waits up to two seconds for the replacement.  The functions below need
+ * one reference. */
 void engine_ref(struct engine *engine);
 void engine_unref(struct engine *engine);
 
-/* What the model is; strings live as long as it is held. */
+/* Describes the model; the strings live as long as the reference. */
 struct engine_state {
     const char *folder;
     bool open;
     bool changed;             /* its folder, since it was opened or tried */
-    struct err err;           /* why it, or what its folder holds by now, could
-                                 not be opened; code 0: none */
+    struct err err;           /* why it, or its folder's new content, could not
+                                 be opened; code 0: no error */
     struct model_facts facts; /* when open */
-    const char *device_name;  /* engine_options */
-    bool device_there;        /* it was found, and answers */
-    bool device_failed;       /* it was found, and has failed */
+    const char *device_name;  /* of engine_options */
+    bool device_there;        /* the device was found and answers */
+    bool device_failed;       /* the device was found and has failed */
     struct kernel_device device;
     char device_note[256]; /* why the model is not on the device; "": it is, or
-                              is not to be, or not open */
+                              was not meant to be, or is not open */
 };
 void engine_state(struct engine *engine, struct engine_state *ret);
 
-/* The model for memory's questions.  `indexing` is for who holds an open model:
- * that work goes after all else; `cancel` (NULL: never) ends it.  Lives in *ret, which the caller
- * keeps as long as it is used. */
+/* Makes the embedder that memory encodes with.  `indexing`: its work goes after all
+ * other work, and needs a reference to an open model; `cancel` (NULL: never) ends it.
+ * The caller keeps *ret as long as the embedder is used. */
 struct engine_embedder {
     struct embedder embedder;
     struct engine *engine;
@@ -107,24 +109,22 @@ struct engine_embedder {
 void engine_embedder(struct engine *engine, bool indexing,
                      const atomic_bool *cancel, struct engine_embedder *ret);
 
-/* An answer after `prompt`.  `piece` is called on the engine thread with text
- * as soon as whole characters are there that begin no stop text, and must not
- * call the engine; false ends the answer.  Answers that are asked for at the
- * same time are written side by side, and between tokens the thread embeds other
- * questions. */
+/* Generates a text after a prompt.  `piece` is called on the engine thread as soon as
+ * there are whole characters that begin no stop sequence; it must not call the engine,
+ * and ends the text by returning false.  Texts asked for at the same time are decoded
+ * as one batch; between tokens the thread embeds other questions. */
 struct engine_prompt {
     const int32_t *before; /* [before_count] ids, read before the text */
     size_t before_count;
     struct slice text;
-    const struct hmt *hmt; /* the prompt is read behind what this remembers, and
-                              nothing else; NULL: it is all there is */
-    bool alone;            /* no beginning that was read before is used */
-    size_t max;            /* tokens */
+    const struct hmt
+        *hmt;   /* memory that the prompt is read behind; NULL: none */
+    bool alone; /* reuse no KV cache of an earlier prompt */
+    size_t max; /* tokens to write */
     struct sampling sampling;
-    struct copying *copying; /* of an answer that can only copy (extractive.h),
-                                at its start; NULL: any may be written */
-    const struct slice *stops; /* [stop_count] texts that end it and are no
-                                  part of it, none empty */
+    struct copying *copying;   /* constrains decoding to sentences of the prompt
+                                (extractive.h); NULL: no constraint */
+    const struct slice *stops; /* [stop_count] stop sequences, none empty */
     size_t stop_count;
     const atomic_bool *cancel;
     bool (*piece)(void *context, struct slice text);
@@ -132,33 +132,33 @@ struct engine_prompt {
 };
 
 struct engine_answer {
-    struct buf text; /* freed by the caller */
+    struct buf text; /* the caller frees it */
     size_t prompt_tokens, tokens;
-    size_t reused_tokens;  /* of the prompt, that were read before */
+    size_t reused_tokens; /* of the prompt, from the KV cache of earlier ones */
     const char *attention; /* as session_attention's */
-    bool ended;            /* by a stop, not for length */
-    double mean_log;       /* mean natural logarithm of its tokens' chances */
-    double first_ms;       /* until the first token was chosen, also a stop */
+    bool ended;            /* by a stop, not by length */
+    double mean_log;       /* mean log-probability of its tokens, natural */
+    double first_ms;       /* until the first token was sampled */
     double total_ms;
 };
 
 int engine_generate(struct engine *engine, const struct engine_prompt *prompt,
                     struct engine_answer *ret, struct err *err);
 
-/* What HMT remembers of a text (model/encode/hmt.h), read in pieces between which other
- * work is done; closed by the caller.  `cancel`: NULL: never. */
+/* Reads a text with HMT (model/encode/hmt.h), in segments between which other work is
+ * done, and returns its memory, which the caller closes.  `cancel`: NULL: never. */
 int engine_read(struct engine *engine, const int32_t *ids, size_t count,
                 const atomic_bool *cancel, struct hmt **ret, struct err *err);
 
-/* Appends the ids of a manual's text; what a tokenizer takes for a special token
- * is left out. */
+/* Tokenizes text of a manual and appends its ids, without those of special tokens. */
 int engine_tokens(struct engine *engine, struct slice text, struct ids *ids,
                   struct err *err);
 
-/* Tokens of a text; thread-safe once the model is open. */
+/* Counts the tokens of a text; any thread, once the model is open. */
 int engine_count(struct engine *engine, struct slice text, size_t *ret,
                  struct err *err);
-/* Most positions, prompt and answer together; 0: no open model. */
+/* Returns the context length: positions of prompt and answer together; 0: no model
+ * is open. */
 size_t engine_context(struct engine *engine);
 
 #endif

@@ -1,13 +1,11 @@
-/* The index thread: brings manuals up to date, one after the other, and tells
- * those who wait for it.
+/* The index thread updates manuals, one after the other, and answers the requests that
+ * wait for it.
  *
- * A manual's update that fails keeps the generation before and is tried again
- * after 30 s, then twice as long, at most 1 h; 1 min when the store could not be
- * written, as on a full disk.  With a
- * model its memories follow; while they cannot be made the manual is searched
- * by words, and they are tried again likewise, or once the model's folder has
- * changed.  Another model that is put into that folder is used, and all memories
- * made again, once what is being made is done. */
+ * An update that fails leaves the generation before in place and is tried again after
+ * 30 s, then after twice as long, up to 1 h; up to 1 min if the store could not be
+ * written, as on a full disk.  With a model, memories are made after the update; until
+ * then, and while they fail, the manual is searched by words.  When the model has been
+ * replaced all memories are made again. */
 #ifndef DAEMON_JOBS_JOBS_H
 #define DAEMON_JOBS_JOBS_H
 
@@ -28,68 +26,69 @@ struct jobs_options {
     struct memory_policy policy;
 };
 
+/* Makes the queue, with no thread yet.  Never NULL; end it with jobs_stop. */
 struct jobs *jobs_new(const struct jobs_options *options);
 
-/* Starts the thread; before it, requests only queue. */
+/* Starts the thread; requests made before only queue. */
 int jobs_start(struct jobs *jobs, struct err *err);
 
-/* Asks for the manual's update.  Several that have not begun are one. */
+/* Queues an update of the manual; updates that have not begun are merged.  `force`:
+ * unchanged files are parsed again. */
 void jobs_update(struct jobs *jobs, uint32_t manual, const char *name,
                  bool force);
 
-/* Asks for it with files that have failed parsed again. */
+/* Queues an update that parses failed files again. */
 void jobs_retry(struct jobs *jobs, uint32_t manual, const char *name);
 
-/* Files of the manual may have changed: it is behind until an update that
- * begins after this has ended.  That is asked for by jobs_update_marked, once
- * its files rest.  Such updates take at most half of the time, but none is put
- * off by more than 5 s; of manuals that fail, those whose folder could not be
- * scanned are tried again soon, the others when their next try is due. */
+/* Marks the manual as behind: its files may have changed.  It stays so until an update
+ * that begins later has ended.  jobs_update_marked queues that update, once the files
+ * rest.  Such updates take at most half of the time, and none is delayed by more than
+ * 5 s; a manual that fails waits for its next try, unless its folder could not be
+ * scanned. */
 void jobs_mark(struct jobs *jobs, uint32_t manual);
 void jobs_update_marked(struct jobs *jobs, uint32_t manual);
 
-/* Asks for an update of the manual, or (0) of all, but for those that fail.  All
- * of them: changes that matter are known without it, so what it finds to read
- * does not make the manuals stale. */
+/* Queues a rescan of the manual, or (0) of all that do not fail.  A rescan of all finds
+ * what watching has missed; it does not make a manual count as stale. */
 void jobs_look(struct jobs *jobs, uint32_t manual);
 
-/* False: the manual is known to be behind its files: they changed, are being
- * parsed, or its last update failed. */
+/* Tells whether the manual is current as far as is known: no file is marked as changed
+ * or being parsed, and its last update did not fail. */
 bool jobs_is_current(struct jobs *jobs, uint32_t manual);
 
-/* Takes the request over: it is answered when all that was asked for so far
- * has ended, memories included, for the manual or (0) for all of them, and meanwhile told of the
- * progress.  Result: job_report, or for all {"manuals":[job_report...]}. */
+/* Takes over the request, sends it progress, and answers it when all that was queued
+ * so far has ended, memories included: of the manual, or (0) of all.  Result:
+ * job_report, or for all {"manuals":[job_report...]}. */
 void jobs_wait(struct jobs *jobs, struct request *request, uint32_t manual);
 
-/* Answers a request that waits (with `cancelled`); false: it does not. */
+/* Answers a waiting request with `cancelled`; returns false if it does not wait. */
 bool jobs_withdraw(struct jobs *jobs, struct request *request);
 
-/* Stops the manual's update, waits for its end and forgets it, so that the
- * manual may be deleted.  ERR_CANCELLED when the daemon stops meanwhile. */
+/* Cancels the manual's update, waits for its end and forgets it, so that the manual can
+ * be deleted.  ERR_CANCELLED if the daemon stops meanwhile. */
 int jobs_forget(struct jobs *jobs, uint32_t manual, struct err *err);
 
-/* library_refresh, one at a time.  Any thread. */
+/* Calls library_refresh, one caller at a time; any thread. */
 int jobs_refresh(struct jobs *jobs, struct err *err);
 
-/* Waits for the end of what runs (memories are interrupted, and go on later),
- * and lets nothing begin until jobs_go_on: meanwhile the index thread does not
- * write.  ERR_CANCELLED when the daemon stops or `cancel` is set. */
+/* Pauses the index thread, which then does not write, until jobs_go_on: waits for the
+ * update that runs; memories are interrupted and go on later.  ERR_CANCELLED if the
+ * daemon stops or `cancel` is set. */
 int jobs_hold(struct jobs *jobs, const atomic_bool *cancel, struct err *err);
 void jobs_go_on(struct jobs *jobs);
-/* For one who holds: collects now what nothing refers to, if those who read an
- * older generation end soon; else it is left for later. */
+/* Collects, while paused, what nothing refers to, if the readers of older generations
+ * end soon; else leaves it for later. */
 int jobs_collect_held(struct jobs *jobs, const atomic_bool *cancel,
                       struct err *err);
 
-/* Another model is to take the place of the one in use (engine_use): memories
- * that are being made with that are left, and all are made again. */
+/* Abandons the memories being made and queues all again: another model is about to
+ * replace the one in use (engine_use). */
 void jobs_model_changes(struct jobs *jobs);
 
-/* What was deleted may be collected, when nothing else is to be done. */
+/* Queues the collection of deleted records, for when there is nothing else to do. */
 void jobs_collect(struct jobs *jobs);
 
-/* A manual's update as it stands. */
+/* State of a manual's update. */
 struct job_state {
     bool queued, running;
     bool behind;               /* files changed, and are not indexed yet */
@@ -104,11 +103,11 @@ struct job_state {
 };
 void jobs_state(struct jobs *jobs, uint32_t manual, struct job_state *ret);
 
-/* Cancels what runs and answers those who wait; returns at once. */
+/* Cancels what runs and answers the requests that wait.  Does not wait itself. */
 void jobs_cancel(struct jobs *jobs);
 
-/* After jobs_cancel: joins the thread and frees all.  False when it is still
- * busy at `deadline_ms`: then nothing may be freed. */
+/* Joins the thread, after jobs_cancel, and frees all.  Returns false, and frees
+ * nothing, if it is still busy at `deadline_ms`. */
 bool jobs_stop(struct jobs *jobs, int64_t deadline_ms);
 
 #endif
