@@ -21,9 +21,7 @@ void buf_clear(struct buf *buf)
 
 void buf_reserve(struct buf *buf, size_t extra)
 {
-    void *data = buf->data;
-    mem_reserve(&data, &buf->capacity, buf->size + extra + 1, 1);
-    buf->data = data;
+    MEM_RESERVE(buf->data, &buf->capacity, buf->size + extra + 1);
 }
 
 void buf_put(struct buf *buf, const void *bytes, size_t size)

@@ -49,15 +49,16 @@ char *mem_strdup(const char *text)
     return mem_strndup(text, strlen(text));
 }
 
-void mem_reserve(void **items, size_t *capacity, size_t needed, size_t size)
+void *mem_reserve(void *array, size_t *capacity, size_t count, size_t size)
 {
-    if (needed <= *capacity)
-        return;
+    if (count <= *capacity)
+        return array;
     size_t grown = *capacity ? *capacity * 2 : 16;
-    if (grown < needed)
-        grown = needed;
-    *items = mem_resize(*items, grown, size);
+    if (grown < count)
+        grown = count;
+    array = mem_resize(array, grown, size);
     *capacity = grown;
+    return array;
 }
 
 void *arena_alloc(struct arena *arena, size_t size)

@@ -18,9 +18,13 @@ void *mem_resize(void *old, size_t count, size_t size); /* tail not zeroed */
 char *mem_strdup(const char *text);
 char *mem_strndup(const char *text, size_t size);
 
-/* Grows the array `*items` of `size`-byte items so that it holds `needed`;
- * `*capacity` in items.  Doubles, so appending is linear in all. */
-void mem_reserve(void **items, size_t *capacity, size_t needed, size_t size);
+/* Grows an array, whose capacity in items is *capacity, so that it holds `count`.
+ * Doubles, so that appending is linear in all:
+ *     MEM_RESERVE(list->items, &list->capacity, list->count + 1); */
+#define MEM_RESERVE(array, capacity, count)                                    \
+    ((array) = mem_reserve((array), (capacity), (count), sizeof *(array)))
+/* Returns the array of `size`-byte items, grown; its old address is gone. */
+void *mem_reserve(void *array, size_t *capacity, size_t count, size_t size);
 
 /* False when the result does not fit. */
 static inline bool mem_add(size_t a, size_t b, size_t *result)

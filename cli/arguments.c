@@ -10,9 +10,7 @@
 
 static void list_add(struct text_list *list, const char *text)
 {
-    void *items = list->items;
-    mem_reserve(&items, &list->capacity, list->count + 1, sizeof text);
-    list->items = items;
+    MEM_RESERVE(list->items, &list->capacity, list->count + 1);
     list->items[list->count++] = text;
 }
 

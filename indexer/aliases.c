@@ -144,10 +144,7 @@ static void collect(struct giving *g, const struct piece *piece)
         uint32_t at = g->worded[node];
         if (at == TREE_NONE || at >= g->outline->nodes[node].end)
             continue;
-        void *named = g->named;
-        mem_reserve(&named, &g->named_capacity, g->named_count + 1,
-                    sizeof *g->named);
-        g->named = named;
+        MEM_RESERVE(g->named, &g->named_capacity, g->named_count + 1);
         g->named[g->named_count++] = (struct named){at, alias->text};
     }
 }

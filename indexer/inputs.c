@@ -202,10 +202,7 @@ static const struct input *input_of(struct inputs *inputs, size_t file)
     for (size_t i = 0; i < inputs->read_count; i++)
         if (inputs->read[i].file == file)
             return &inputs->read[i];
-    void *read = inputs->read;
-    mem_reserve(&read, &inputs->read_capacity, inputs->read_count + 1,
-                sizeof *inputs->read);
-    inputs->read = read;
+    MEM_RESERVE(inputs->read, &inputs->read_capacity, inputs->read_count + 1);
     struct input *input = &inputs->read[inputs->read_count++];
     *input = (struct input){.file = file};
     read_input(inputs, input);

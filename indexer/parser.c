@@ -409,8 +409,8 @@ static void note_handed(struct parser *parser, const struct buf *path,
     for (size_t i = 0; i < parser->handed_count; i++)
         if (!strcmp(parser->handed[i].path, path->data))
             return;
-    mem_reserve((void **)&parser->handed, &parser->handed_capacity,
-                parser->handed_count + 1, sizeof *parser->handed);
+    MEM_RESERVE(parser->handed, &parser->handed_capacity,
+                parser->handed_count + 1);
     parser->handed[parser->handed_count++] =
         (struct handed){mem_strdup(path->data), size};
 }

@@ -48,10 +48,7 @@ static void see(struct sights *sights, uint64_t hash, uint32_t page)
 {
     if (!hash)
         return;
-    void *items = sights->items;
-    mem_reserve(&items, &sights->capacity, sights->count + 1,
-                sizeof *sights->items);
-    sights->items = items;
+    MEM_RESERVE(sights->items, &sights->capacity, sights->count + 1);
     sights->items[sights->count++] = (struct sight){hash, page};
 }
 

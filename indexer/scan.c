@@ -74,9 +74,7 @@ static bool seen_before(struct walk *walk, dev_t device, ino_t inode)
 
 static void push(char ***list, size_t *count, size_t *capacity, char *path)
 {
-    void *items = *list;
-    mem_reserve(&items, capacity, *count + 1, sizeof path);
-    *list = items;
+    MEM_RESERVE(*list, capacity, *count + 1);
     (*list)[(*count)++] = path;
 }
 
@@ -105,10 +103,7 @@ static bool leads_outside(const struct walk *walk, const char *full)
 static void add_file(struct walk *walk, const char *path, const struct stat *st,
                      const char *failure)
 {
-    void *files = walk->scan.files;
-    mem_reserve(&files, &walk->file_capacity, walk->scan.count + 1,
-                sizeof *walk->scan.files);
-    walk->scan.files = files;
+    MEM_RESERVE(walk->scan.files, &walk->file_capacity, walk->scan.count + 1);
     struct scan_file *file = &walk->scan.files[walk->scan.count++];
     *file = (struct scan_file){.path = mem_strdup(path)};
     if (failure)

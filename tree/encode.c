@@ -149,15 +149,15 @@ void tree_encode(const struct tree *tree, struct buf *out)
 void tree_encode_cut(const struct tree *tree, size_t size, struct buf *out,
                      struct tree_cut **ret_cuts, size_t *ret_count)
 {
-    void *cuts = NULL;
+    struct tree_cut *cuts = NULL;
     size_t count = 0, capacity = 0, begun = out->size;
     uint64_t last = 0, before = 0;
     put_head(tree, out);
     for (uint32_t i = 0; i < tree->count; i++) {
         size_t at = out->size - begun;
         if (!i || at - before >= size) {
-            mem_reserve(&cuts, &capacity, count + 1, sizeof **ret_cuts);
-            ((struct tree_cut *)cuts)[count++] = (struct tree_cut){at, i, last};
+            MEM_RESERVE(cuts, &capacity, count + 1);
+            cuts[count++] = (struct tree_cut){at, i, last};
             before = at;
         }
         put_node(tree, i, out, &last);

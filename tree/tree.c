@@ -103,10 +103,7 @@ uint32_t tree_add_node(struct tree *tree, uint32_t parent, int level,
                        struct slice title, struct slice anchor)
 {
     struct tree_pending *p = tree->pending;
-    void *nodes = p->nodes;
-    mem_reserve(&nodes, &p->node_capacity, tree->count + (size_t)1,
-                sizeof *p->nodes);
-    p->nodes = nodes;
+    MEM_RESERVE(p->nodes, &p->node_capacity, tree->count + (size_t)1);
     p->nodes[tree->count] = (struct node){
         .parent = parent,
         .level = level,
@@ -121,10 +118,7 @@ uint32_t tree_add_node(struct tree *tree, uint32_t parent, int level,
 uint32_t tree_add_file(struct tree *tree, struct slice path)
 {
     struct tree_pending *p = tree->pending;
-    void *files = p->files;
-    mem_reserve(&files, &p->file_capacity, tree->file_count + (size_t)1,
-                sizeof *p->files);
-    p->files = files;
+    MEM_RESERVE(p->files, &p->file_capacity, tree->file_count + (size_t)1);
     p->files[tree->file_count] = tree_copy_text(tree, path);
     return tree->file_count++;
 }
@@ -132,9 +126,7 @@ uint32_t tree_add_file(struct tree *tree, struct slice path)
 static void pend(struct tree *tree, int which, struct pending_item item)
 {
     struct pending_list *list = &tree->pending->lists[which];
-    void *items = list->items;
-    mem_reserve(&items, &list->capacity, list->count + 1, sizeof item);
-    list->items = items;
+    MEM_RESERVE(list->items, &list->capacity, list->count + 1);
     list->items[list->count++] = item;
 }
 

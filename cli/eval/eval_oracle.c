@@ -20,10 +20,7 @@ struct oracle_section {
 
 static void add_section(struct oracle *oracle, const cJSON *node, cJSON *path)
 {
-    void *sections = oracle->sections;
-    mem_reserve(&sections, &oracle->capacity, oracle->count + 1,
-                sizeof *oracle->sections);
-    oracle->sections = sections;
+    MEM_RESERVE(oracle->sections, &oracle->capacity, oracle->count + 1);
     oracle->sections[oracle->count++] = (struct oracle_section){node, path};
 }
 

@@ -30,9 +30,7 @@ static const cJSON *member(const cJSON *object, const char *key)
 
 static void add_text(struct text_list *list, const char *text)
 {
-    void *items = list->items;
-    mem_reserve(&items, &list->capacity, list->count + 1, sizeof text);
-    list->items = items;
+    MEM_RESERVE(list->items, &list->capacity, list->count + 1);
     list->items[list->count++] = text;
 }
 
@@ -123,10 +121,7 @@ static int take_line(struct slice text, const char *path, size_t number,
                      struct questions *questions, struct err *err)
 {
     struct err problem = {0};
-    void *items = questions->items;
-    mem_reserve(&items, &questions->capacity, questions->count + 1,
-                sizeof *questions->items);
-    questions->items = items;
+    MEM_RESERVE(questions->items, &questions->capacity, questions->count + 1);
     struct question *question = &questions->items[questions->count];
     *question = (struct question){0};
     const char *wrong = problem.message;

@@ -137,10 +137,7 @@ static void add_token(struct tokens *tokens, struct buf *word)
 {
     if (word->size && !is_article(word->data, word->size) &&
         tokens->count < MAX_TOKENS) {
-        void *items = tokens->items;
-        mem_reserve(&items, &tokens->capacity, tokens->count + 1,
-                    sizeof *tokens->items);
-        tokens->items = items;
+        MEM_RESERVE(tokens->items, &tokens->capacity, tokens->count + 1);
         tokens->items[tokens->count++] = hash_bytes64(word->data, word->size);
     }
     buf_clear(word);

@@ -80,10 +80,7 @@ static struct group *find_group(struct groups *groups, const char *manual,
         if (!strcmp(groups->items[i].message, message) &&
             !strcmp(groups->items[i].manual, manual))
             return &groups->items[i];
-    void *items = groups->items;
-    mem_reserve(&items, &groups->capacity, groups->count + 1,
-                sizeof *groups->items);
-    groups->items = items;
+    MEM_RESERVE(groups->items, &groups->capacity, groups->count + 1);
     struct group *group = &groups->items[groups->count++];
     *group = (struct group){.manual = manual, .message = message};
     return group;

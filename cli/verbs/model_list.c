@@ -63,10 +63,7 @@ static void try_folder(struct model_list *list, const char *folder)
         free(path);
         return;
     }
-    void *models = list->models;
-    mem_reserve(&models, &list->capacity, list->count + 1,
-                sizeof *list->models);
-    list->models = models;
+    MEM_RESERVE(list->models, &list->capacity, list->count + 1);
     list->models[list->count++] = (struct listed_model){path, family, bytes};
 }
 
@@ -101,10 +98,8 @@ static void try_cached(struct model_list *list, const char *folder)
 
 static const char *add_place(struct model_list *list, const struct buf *path)
 {
-    void *items = list->places.items;
-    mem_reserve(&items, &list->places.capacity, list->places.count + 1,
-                sizeof *list->places.items);
-    list->places.items = items;
+    MEM_RESERVE(list->places.items, &list->places.capacity,
+                list->places.count + 1);
     char *copy = mem_strdup(path->data);
     list->places.items[list->places.count++] = copy;
     return copy;

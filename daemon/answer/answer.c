@@ -10,10 +10,7 @@ enum { ROUTE_HITS = 5 /* shown under "route" */ };
 
 static struct citation *add(struct answer *answer)
 {
-    void *citations = answer->citations;
-    mem_reserve(&citations, &answer->capacity, answer->count + 1,
-                sizeof *answer->citations);
-    answer->citations = citations;
+    MEM_RESERVE(answer->citations, &answer->capacity, answer->count + 1);
     return &answer->citations[answer->count++];
 }
 

@@ -61,10 +61,7 @@ static void put(struct cite_reader *reader, struct slice text, struct buf *out)
 
 static void put_mark(struct cite_reader *reader, size_t named, struct buf *out)
 {
-    void *marks = reader->marks;
-    mem_reserve(&marks, &reader->capacity, reader->count + 1,
-                sizeof *reader->marks);
-    reader->marks = marks;
+    MEM_RESERVE(reader->marks, &reader->capacity, reader->count + 1);
     size_t before = out->size, at = reader->put;
     buf_printf(out, " [%zu]", reader->count + 1);
     reader->put += out->size - before;

@@ -63,10 +63,8 @@ static bool is_said(struct gathering *gathering, const struct node *node)
             shingles_free(&own);
             return true;
         }
-    void *packed = gathering->packed;
-    mem_reserve(&packed, &gathering->packed_capacity,
-                gathering->packed_count + 1, sizeof own);
-    gathering->packed = packed;
+    MEM_RESERVE(gathering->packed, &gathering->packed_capacity,
+                gathering->packed_count + 1);
     gathering->packed[gathering->packed_count++] = own;
     return false;
 }

@@ -66,9 +66,7 @@ struct copying {
 
 static uint32_t put_place(struct copying *c, struct place place)
 {
-    void *row = c->row;
-    mem_reserve(&row, &c->capacity, c->count + 1, sizeof *c->row);
-    c->row = row;
+    MEM_RESERVE(c->row, &c->capacity, c->count + 1);
     c->row[c->count] = place;
     return (uint32_t)c->count++;
 }
@@ -104,10 +102,7 @@ static uint32_t put_citation(struct copying *c, size_t number)
 
 static void put_begin(struct copying *c, uint32_t place)
 {
-    void *begins = c->begins;
-    mem_reserve(&begins, &c->begin_capacity, c->begin_count + 1,
-                sizeof *c->begins);
-    c->begins = begins;
+    MEM_RESERVE(c->begins, &c->begin_capacity, c->begin_count + 1);
     c->begins[c->begin_count++] = place;
     c->opens[c->row[place].byte] = true;
 }

@@ -40,8 +40,7 @@ static void split(struct slice text, struct words *ret)
                 break;
             step += next;
         }
-        mem_reserve((void **)&ret->items, &ret->capacity, ret->count + 1,
-                    sizeof *ret->items);
+        MEM_RESERVE(ret->items, &ret->capacity, ret->count + 1);
         ret->items[ret->count++] = (struct word){
             hash_bytes64(text.data + from, step), from, from + step};
     }

@@ -18,10 +18,7 @@ struct reading {
 static void add(struct reading *reading)
 {
     struct shingles *ret = reading->ret;
-    void *hashes = ret->hashes;
-    mem_reserve(&hashes, &reading->capacity, ret->count + 1,
-                sizeof *ret->hashes);
-    ret->hashes = hashes;
+    MEM_RESERVE(ret->hashes, &reading->capacity, ret->count + 1);
     ret->hashes[ret->count++] =
         hash_bytes64(reading->words, sizeof reading->words);
 }

@@ -303,10 +303,7 @@ static int tokenize(void *context, struct slice text, struct embed_ids *ret,
     if (!code)
         code = tokenizer_encode(model_tokenizer(model), text, false, &ids, err);
     if (!code && ids.count) {
-        void *items = ret->ids;
-        mem_reserve(&items, &ret->capacity, ret->count + ids.count,
-                    sizeof *ret->ids);
-        ret->ids = items;
+        MEM_RESERVE(ret->ids, &ret->capacity, ret->count + ids.count);
         memcpy(ret->ids + ret->count, ids.items, ids.count * sizeof *ids.items);
         ret->count += ids.count;
     }

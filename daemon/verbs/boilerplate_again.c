@@ -9,10 +9,8 @@
 static void add(struct boilerplate *boilerplate, const struct block *block,
                 struct slice reason)
 {
-    void *texts = boilerplate->texts;
-    mem_reserve(&texts, &boilerplate->capacity, boilerplate->count + 1,
-                sizeof *boilerplate->texts);
-    boilerplate->texts = texts;
+    MEM_RESERVE(boilerplate->texts, &boilerplate->capacity,
+                boilerplate->count + 1);
     boilerplate->texts[boilerplate->count++] =
         (struct boilerplate_text){reason, block->text, block->origin.span};
 }

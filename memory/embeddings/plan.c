@@ -88,16 +88,16 @@ static struct hash128 children_name(const struct build *build,
                                     const char *what, struct buf *scratch)
 {
     const struct node *nodes = build->view->outline->nodes;
-    void *names = NULL;
+    struct hash128 *names = NULL;
     size_t count = 0, capacity = 0;
     for (uint32_t c = node + 1; c < nodes[node].end; c = nodes[c].end) {
-        mem_reserve(&names, &capacity, count + 1, sizeof(struct hash128));
-        ((struct hash128 *)names)[count++] = plan->nodes[c].whole;
+        MEM_RESERVE(names, &capacity, count + 1);
+        names[count++] = plan->nodes[c].whole;
     }
-    qsort(names, count, sizeof(struct hash128), hash_compare);
+    qsort(names, count, sizeof *names, hash_compare);
     buf_put_text(scratch, what);
     for (size_t i = 0; i < count; i++)
-        put_hash(scratch, ((struct hash128 *)names)[i]);
+        put_hash(scratch, names[i]);
     free(names);
     return take_name(scratch);
 }

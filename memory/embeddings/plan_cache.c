@@ -86,12 +86,10 @@ const struct cached_node *plan_cache_same(const struct plan_cache_manual *of,
 void plan_cache_put(struct plan_cache *plan_cache, struct plan_cache_manual *of)
 {
     size_t at = place_of(plan_cache, of->manual);
-    void *manuals = plan_cache->manuals;
     if (at < plan_cache->count)
         forget(plan_cache, at);
-    mem_reserve(&manuals, &plan_cache->capacity, plan_cache->count + 1,
-                sizeof *of);
-    plan_cache->manuals = manuals;
+    MEM_RESERVE(plan_cache->manuals, &plan_cache->capacity,
+                plan_cache->count + 1);
     qsort(of->nodes, of->count, sizeof *of->nodes, by_id);
     for (at = plan_cache->count++; at; at--)
         plan_cache->manuals[at] = plan_cache->manuals[at - 1];

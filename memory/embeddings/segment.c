@@ -54,9 +54,7 @@ static int count_tokens(struct cutting *c, size_t from, size_t to,
 
 static void add_piece(struct cutting *c, size_t from, size_t to, size_t tokens)
 {
-    void *pieces = c->pieces;
-    mem_reserve(&pieces, &c->capacity, c->count + 1, sizeof *c->pieces);
-    c->pieces = pieces;
+    MEM_RESERVE(c->pieces, &c->capacity, c->count + 1);
     c->pieces[c->count++] = (struct piece){from, to, tokens, c->begins};
     c->begins = false;
 }
@@ -283,9 +281,7 @@ static void add_segment(struct segments *segments, size_t *capacity,
                         const struct cutting *c, size_t from, size_t to,
                         size_t tokens)
 {
-    void *items = segments->items;
-    mem_reserve(&items, capacity, segments->count + 1, sizeof(struct segment));
-    segments->items = items;
+    MEM_RESERVE(segments->items, capacity, segments->count + 1);
     tokens = tokens < c->max ? tokens : c->max;
     segments->items[segments->count++] = (struct segment){
         (uint32_t)from, (uint32_t)to, (uint32_t)(tokens ? tokens : 1),

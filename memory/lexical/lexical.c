@@ -70,10 +70,7 @@ struct findings {
 static void add_finding(struct findings *findings, uint32_t node,
                         struct match match)
 {
-    void *items = findings->items;
-    mem_reserve(&items, &findings->capacity, findings->count + 1,
-                sizeof *findings->items);
-    findings->items = items;
+    MEM_RESERVE(findings->items, &findings->capacity, findings->count + 1);
     findings->items[findings->count++] = (struct finding){node, match};
 }
 

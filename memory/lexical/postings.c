@@ -112,10 +112,7 @@ static struct posting_list *list_of(struct lexical_delta *delta,
             slice_equal(name_of(delta, list), term))
             return &delta->lists[list];
     }
-    void *lists = delta->lists;
-    mem_reserve(&lists, &delta->capacity, delta->count + 1,
-                sizeof *delta->lists);
-    delta->lists = lists;
+    MEM_RESERVE(delta->lists, &delta->capacity, delta->count + 1);
     delta->lists[delta->count] =
         (struct posting_list){.term = (uint32_t)delta->names.size,
                               .term_size = (uint32_t)term.size,

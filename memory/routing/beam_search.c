@@ -11,10 +11,7 @@ static void note_step(struct routing *routing,
     struct route_result *result = routing->result;
     if (!routing->request->explain)
         return;
-    void *steps = result->steps;
-    mem_reserve(&steps, &routing->step_capacity, result->step_count + 1,
-                sizeof *result->steps);
-    result->steps = steps;
+    MEM_RESERVE(result->steps, &routing->step_capacity, result->step_count + 1);
     result->steps[result->step_count++] =
         (struct route_step){.ranking = beam_search->ranking,
                             .view = routing->scopes[item->scope].view,

@@ -141,10 +141,8 @@ static void split_sentences(struct choosing *choosing, struct slice line)
     choosing->sentence_count = 0;
     for (size_t from = 0; from < line.size;) {
         size_t end = sentence_end(line, from);
-        void *sentences = choosing->sentences;
-        mem_reserve(&sentences, &choosing->sentence_capacity,
-                    choosing->sentence_count + 1, sizeof *choosing->sentences);
-        choosing->sentences = sentences;
+        MEM_RESERVE(choosing->sentences, &choosing->sentence_capacity,
+                    choosing->sentence_count + 1);
         choosing->sentences[choosing->sentence_count++] = (struct sentence){
             from, end,
             terms_in(choosing, (struct slice){line.data + from, end - from})};

@@ -7,10 +7,7 @@ enum { MIN_DEPTH = 100 };
 void ranking_add(struct ranking *ranking, size_t scope, uint32_t node,
                  double score)
 {
-    void *items = ranking->items;
-    mem_reserve(&items, &ranking->capacity, ranking->count + 1,
-                sizeof *ranking->items);
-    ranking->items = items;
+    MEM_RESERVE(ranking->items, &ranking->capacity, ranking->count + 1);
     ranking->items[ranking->count++] = (struct ranked){scope, node, score};
 }
 

@@ -72,10 +72,7 @@ static uint64_t anchor_hash(uint32_t file, struct slice anchor)
 static void add_anchor(struct view *view, size_t *capacity, uint32_t node,
                        struct slice anchor)
 {
-    void *anchors = view->anchors;
-    mem_reserve(&anchors, capacity, view->anchor_count + 1,
-                sizeof *view->anchors);
-    view->anchors = anchors;
+    MEM_RESERVE(view->anchors, capacity, view->anchor_count + 1);
     uint32_t file = view->outline->nodes[node].source_tree;
     view->anchors[view->anchor_count++] =
         (struct view_anchor){anchor_hash(file, anchor), node};

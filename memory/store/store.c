@@ -324,15 +324,15 @@ int store_list_manuals(struct store_txn *txn, struct manual **ret_manuals,
 {
     struct table_cursor cursor;
     struct slice key, value;
-    void *items = NULL;
+    struct manual *items = NULL;
     size_t count = 0, capacity = 0;
     int code = table_cursor_open(txn, TABLE_MANUALS, &cursor, err);
     if (code)
         return code;
     while (!(code = table_cursor_next(&cursor, &key, &value, err))) {
-        mem_reserve(&items, &capacity, count + 1, sizeof(struct manual));
+        MEM_RESERVE(items, &capacity, count + 1);
         struct err damage;
-        if (manual_read(key, value, (struct manual *)items + count, &damage))
+        if (manual_read(key, value, &items[count], &damage))
             log_error("%s: lectern verify", damage.message);
         else
             count++;

@@ -42,9 +42,7 @@ static void references_free(struct references *refs)
 static void add_names(struct names *names, const struct hash128 *items,
                       size_t count)
 {
-    void *all = names->items;
-    mem_reserve(&all, &names->capacity, names->count + count, sizeof *items);
-    names->items = all;
+    MEM_RESERVE(names->items, &names->capacity, names->count + count);
     if (count)
         memcpy(names->items + names->count, items, count * sizeof *items);
     names->count += count;

@@ -101,12 +101,12 @@ int store_list_files(struct store_txn *txn, uint32_t manual,
     int code = table_cursor_open(txn, TABLE_FILES, &cursor, err);
     if (code)
         return code;
-    void *items = NULL;
+    struct file *items = NULL;
     size_t count = 0, capacity = 0;
     code = table_cursor_seek(&cursor, start, &key, &value, err);
     while (!code && slice_starts(key, start)) {
-        mem_reserve(&items, &capacity, count + 1, sizeof(struct file));
-        code = file_read_record(value, (struct file *)items + count, err);
+        MEM_RESERVE(items, &capacity, count + 1);
+        code = file_read_record(value, &items[count], err);
         count += !code;
         if (!code)
             code = table_cursor_next(&cursor, &key, &value, err);
@@ -114,12 +114,12 @@ int store_list_files(struct store_txn *txn, uint32_t manual,
     table_cursor_close(&cursor);
     if (code && code != ERR_NOT_FOUND) {
         for (size_t i = 0; i < count; i++)
-            file_free((struct file *)items + i);
+            file_free(&items[i]);
         free(items);
         return code;
     }
     if (count)
-        qsort(items, count, sizeof(struct file), by_path);
+        qsort(items, count, sizeof *items, by_path);
     *ret_files = items;
     *ret_count = count;
     return 0;

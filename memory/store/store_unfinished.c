@@ -89,9 +89,7 @@ static void sift(void *context, struct hash128 name)
     if (!sieve->count ||
         !bsearch(&name, sieve->wanted, sieve->count, sizeof name, hash_compare))
         return;
-    void *kept = sieve->kept;
-    mem_reserve(&kept, &sieve->capacity, sieve->kept_count + 1, sizeof name);
-    sieve->kept = kept;
+    MEM_RESERVE(sieve->kept, &sieve->capacity, sieve->kept_count + 1);
     sieve->kept[sieve->kept_count++] = name;
 }
 

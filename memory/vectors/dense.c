@@ -311,10 +311,7 @@ static float score_of(const struct search *search, struct place place)
 
 static void add_scored(struct search *search, struct place place)
 {
-    void *items = search->items;
-    mem_reserve(&items, &search->capacity, search->count + 1,
-                sizeof *search->items);
-    search->items = items;
+    MEM_RESERVE(search->items, &search->capacity, search->count + 1);
     search->items[search->count++] =
         (struct scored){place, score_of(search, place)};
 }

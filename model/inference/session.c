@@ -34,9 +34,7 @@ struct session {
 /* Room for `count` tokens. */
 static int reserve(struct session *s, size_t count, struct err *err)
 {
-    void *ids = s->ids;
-    mem_reserve(&ids, &s->id_capacity, count, sizeof *s->ids);
-    s->ids = ids;
+    MEM_RESERVE(s->ids, &s->id_capacity, count);
     return cache_reserve(s->model, &s->cache, cache_slots(&s->cache, count),
                          err);
 }
@@ -201,9 +199,7 @@ int session_fork(struct session *from, size_t length, struct session **ret,
         session_close(to);
         return code;
     }
-    void *ids = to->ids;
-    mem_reserve(&ids, &to->id_capacity, length + 1, sizeof *to->ids);
-    to->ids = ids;
+    MEM_RESERVE(to->ids, &to->id_capacity, length + 1);
     if (length)
         memcpy(to->ids, from->ids, length * sizeof *to->ids);
     if (length && from->begin) {

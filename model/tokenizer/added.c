@@ -10,9 +10,7 @@
 
 void added_put(struct added_set *set, struct added_token token)
 {
-    void *tokens = set->tokens;
-    mem_reserve(&tokens, &set->capacity, set->count + 1, sizeof token);
-    set->tokens = tokens;
+    MEM_RESERVE(set->tokens, &set->capacity, set->count + 1);
     token.text.data = mem_strndup(token.text.data, token.text.size);
     set->tokens[set->count++] = token;
 }

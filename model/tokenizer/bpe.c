@@ -22,9 +22,7 @@ struct bpe_entry {
 
 void ids_put(struct ids *ids, int32_t id)
 {
-    void *items = ids->items;
-    mem_reserve(&items, &ids->capacity, ids->count + 1, sizeof *ids->items);
-    ids->items = items;
+    MEM_RESERVE(ids->items, &ids->capacity, ids->count + 1);
     ids->items[ids->count++] = id;
 }
 
@@ -201,9 +199,7 @@ static bool before(const struct bpe_entry *a, const struct bpe_entry *b)
 
 static void heap_put(struct bpe_scratch *s, struct bpe_entry entry)
 {
-    void *heap = s->heap;
-    mem_reserve(&heap, &s->heap_capacity, s->heap_count + 1, sizeof *s->heap);
-    s->heap = heap;
+    MEM_RESERVE(s->heap, &s->heap_capacity, s->heap_count + 1);
     size_t i = s->heap_count++;
     while (i > 0 && before(&entry, &s->heap[(i - 1) / 2])) {
         s->heap[i] = s->heap[(i - 1) / 2];
@@ -263,9 +259,7 @@ static void apply(const struct bpe *bpe, struct bpe_scratch *s,
 static void encode_long(const struct bpe *bpe, struct slice piece,
                         struct bpe_scratch *s, struct ids *out)
 {
-    void *symbols = s->symbols;
-    mem_reserve(&symbols, &s->symbol_capacity, piece.size, sizeof *s->symbols);
-    s->symbols = symbols;
+    MEM_RESERVE(s->symbols, &s->symbol_capacity, piece.size);
     uint32_t count = 0;
     struct walk walk = {.bpe = bpe, .piece = piece};
     while (walk.at < piece.size) {

@@ -123,10 +123,7 @@ static int split_isolated(struct encoding *e, size_t step, struct slice text)
 
 static void parts_put(struct parts *parts, size_t from, size_t to, bool match)
 {
-    void *items = parts->items;
-    mem_reserve(&items, &parts->capacity, parts->count + 1,
-                sizeof *parts->items);
-    parts->items = items;
+    MEM_RESERVE(parts->items, &parts->capacity, parts->count + 1);
     parts->items[parts->count++] = (struct part){from, to, match};
 }
 

@@ -55,10 +55,7 @@ static void grow(struct unigram *u, const struct sorted *sorted, size_t from,
         char byte = sorted[i].text.data[depth];
         for (next = i + 1; next < to && sorted[next].text.data[depth] == byte;)
             next++;
-        void *nodes = u->nodes;
-        mem_reserve(&nodes, &u->node_capacity, u->node_count + 1,
-                    sizeof *u->nodes);
-        u->nodes = nodes;
+        MEM_RESERVE(u->nodes, &u->node_capacity, u->node_count + 1);
         u->nodes[u->node_count++] = (struct trie_node){
             .byte = (unsigned char)byte, .id = VOCABULARY_NONE};
         u->nodes[at].count++;
@@ -177,9 +174,7 @@ static void put_unknown(const struct unigram *u, struct slice run,
 void unigram_encode(const struct unigram *u, struct slice piece,
                     struct unigram_scratch *s, struct ids *ids)
 {
-    void *ends = s->ends;
-    mem_reserve(&ends, &s->capacity, piece.size + 1, sizeof *s->ends);
-    s->ends = ends;
+    MEM_RESERVE(s->ends, &s->capacity, piece.size + 1);
     for (size_t i = 0; i <= piece.size; i++)
         s->ends[i].from = UINT32_MAX;
     s->ends[0] = (struct unigram_end){.id = VOCABULARY_NONE};

@@ -22,9 +22,7 @@ static int open_file(struct weight_files *files, const char *folder,
     buf_free(&path);
     if (code)
         return code;
-    void *items = files->files;
-    mem_reserve(&items, &files->capacity, files->count + 1, sizeof file);
-    files->files = items;
+    MEM_RESERVE(files->files, &files->capacity, files->count + 1);
     files->files[files->count++] = file;
     return 0;
 }

@@ -160,12 +160,10 @@ float *loader_vector(struct loader *loader, const char *name, size_t rows,
 static void *keep_room(struct weight_files *files, const struct tensor *tensor,
                        size_t size)
 {
-    void *copies = files->copies, *copy = room_for(tensor, size);
+    void *copy = room_for(tensor, size);
     if (!copy)
         return NULL;
-    mem_reserve(&copies, &files->copy_capacity, files->copy_count + 1,
-                sizeof copy);
-    files->copies = copies;
+    MEM_RESERVE(files->copies, &files->copy_capacity, files->copy_count + 1);
     files->copies[files->copy_count++] = copy;
     return copy;
 }

@@ -46,12 +46,9 @@ static double random_of(uint64_t *state)
 /* Freed with the files; NULL: there is none. */
 static void *kept(struct weight_files *files, void *memory)
 {
-    void *copies = files->copies;
     if (!memory)
         return NULL;
-    mem_reserve(&copies, &files->copy_capacity, files->copy_count + 1,
-                sizeof memory);
-    files->copies = copies;
+    MEM_RESERVE(files->copies, &files->copy_capacity, files->copy_count + 1);
     return files->copies[files->copy_count++] = memory;
 }
 

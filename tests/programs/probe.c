@@ -541,15 +541,13 @@ static int embed_ids(struct embed *embed, const struct ids *ids,
     struct embed_input input = {ids->items, ids->count,
                                 model_mem0(embed->model)};
     float *recalled = NULL;
-    void *rows = embed->rows;
     int code = embed->memories ? recall(embed, ids, &recalled, err) : 0;
     if (code)
         return code;
     if (recalled)
         input.soft = recalled;
-    mem_reserve(&rows, &embed->capacity, embed->count + 1,
-                width * sizeof *embed->rows);
-    embed->rows = rows;
+    embed->rows = mem_reserve(embed->rows, &embed->capacity, embed->count + 1,
+                              width * sizeof *embed->rows);
     code = model_embed(embed->model, &input, 1, NULL,
                        embed->rows + embed->count++ * width, err);
     free(recalled);

@@ -81,9 +81,7 @@ static struct slice page_of(const char *url)
 
 static struct page_link *new_link(struct reading *r)
 {
-    void *links = r->links;
-    mem_reserve(&links, &r->capacity, r->count + 1, sizeof *r->links);
-    r->links = links;
+    MEM_RESERVE(r->links, &r->capacity, r->count + 1);
     return &r->links[r->count++];
 }
 

@@ -81,10 +81,7 @@ static void keep_image(struct walk *w, const xmlNode *image, struct slice text)
 {
     if (w->in.kind == BLOCK_NOTE && is_label(w, text))
         return;
-    void *images = w->images;
-    mem_reserve(&images, &w->image_capacity, w->image_count + 1,
-                sizeof *w->images);
-    w->images = images;
+    MEM_RESERVE(w->images, &w->image_capacity, w->image_count + 1);
     w->images[w->image_count++] =
         (struct walk_image){text, walk_tag_span(image), is_button(image)};
 }

@@ -21,9 +21,7 @@ struct folding {
 static void put(struct folding *f, const char *bytes, size_t size,
                 struct text_place place)
 {
-    void *places = f->places;
-    mem_reserve(&places, &f->capacity, f->text.size + size, sizeof place);
-    f->places = places;
+    MEM_RESERVE(f->places, &f->capacity, f->text.size + size);
     for (size_t i = 0; i < size; i++)
         f->places[f->text.size + i] = place;
     buf_put(&f->text, bytes, size);

@@ -129,9 +129,7 @@ static void add(struct reading *r, unsigned depth, const char *url)
             return;
     if (!text.size || text.size > MAX_TEXT || r->count == MAX_ALIASES)
         return;
-    void *aliases = r->aliases;
-    mem_reserve(&aliases, &r->capacity, r->count + 1, sizeof *r->aliases);
-    r->aliases = aliases;
+    MEM_RESERVE(r->aliases, &r->capacity, r->count + 1);
     r->aliases[r->count++] = (struct page_alias){
         tree_copy_text(r->tree, text), tree_copy_text(r->tree, slice_of(url))};
 }

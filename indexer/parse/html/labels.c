@@ -145,10 +145,7 @@ static void count_label(struct labels *labels, const xmlNode *element,
     if (!kind) {
         if (labels->count == MAX_KINDS)
             return;
-        void *kinds = labels->kinds;
-        mem_reserve(&kinds, &labels->capacity, labels->count + 1,
-                    sizeof *labels->kinds);
-        labels->kinds = kinds;
+        MEM_RESERVE(labels->kinds, &labels->capacity, labels->count + 1);
         kind = &labels->kinds[labels->count++];
         *kind = (struct label_kind){.tag = dom_tag(element),
                                     .class = class_of(element),

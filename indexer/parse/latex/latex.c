@@ -174,8 +174,7 @@ static int read_once(struct slice bytes, const struct latex_reader *reader,
         return rc;
     struct document *d = document_new(reader);
     struct tex *tex = &d->tex;
-    mem_reserve((void **)&tex->files, &tex->file_capacity, 1,
-                sizeof *tex->files);
+    MEM_RESERVE(tex->files, &tex->file_capacity, 1);
     tex->files[tex->file_count++] = main;
     tex->max_steps = MIN_STEPS + STEPS_A_BYTE * bytes.size;
     d->cautious = cautious;

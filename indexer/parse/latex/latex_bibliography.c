@@ -85,8 +85,7 @@ static void add_work(struct document *d, struct work work,
         return;
     work.parts = arena_alloc(&d->outline.arena, size);
     memcpy(work.parts, parts, size);
-    mem_reserve((void **)&d->works, &d->work_capacity, d->work_count + 1,
-                sizeof *d->works);
+    MEM_RESERVE(d->works, &d->work_capacity, d->work_count + 1);
     d->works[d->work_count++] = work;
 }
 

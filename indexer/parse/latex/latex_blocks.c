@@ -376,8 +376,7 @@ static void keep_theorem(struct document *d, struct slice name,
         return;
     }
     if (!theorem) {
-        mem_reserve((void **)&d->theorems, &d->theorem_capacity,
-                    d->theorem_count + 1, sizeof *d->theorems);
+        MEM_RESERVE(d->theorems, &d->theorem_capacity, d->theorem_count + 1);
         theorem = &d->theorems[d->theorem_count++];
     }
     *theorem = (struct theorem){symbol, document_keep(d, title),
@@ -631,8 +630,7 @@ void blocks_end_caption(struct document *d, struct flow *flow)
         document_flush(d);
         document_block(d, BLOCK_FIGURE, text, (struct slice){"", 0}, place);
     } else if (document_is_body(d)) {
-        mem_reserve((void **)&d->asides, &d->aside_capacity, d->aside_count + 1,
-                    sizeof *d->asides);
+        MEM_RESERVE(d->asides, &d->aside_capacity, d->aside_count + 1);
         d->asides[d->aside_count++] =
             (struct aside){document_keep(d, text), span, flow->file};
     } else {

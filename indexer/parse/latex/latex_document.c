@@ -178,8 +178,7 @@ struct group *document_open(struct document *d, int kind, struct token token)
         while (d->group_count > MAX_GROUPS / 2)
             document_close(d);
     }
-    mem_reserve((void **)&d->groups, &d->group_capacity, d->group_count + 1,
-                sizeof *d->groups);
+    MEM_RESERVE(d->groups, &d->group_capacity, d->group_count + 1);
     struct group *group = &d->groups[d->group_count++];
     *group = (struct group){.kind = kind, .outer = d->in, .opened = token};
     tex_open_group(&d->tex);
@@ -209,8 +208,7 @@ static void end_flow(struct document *d)
         struct span span;
         if (!writer_take(&flow->writer, &text, &span))
             break;
-        mem_reserve((void **)&d->asides, &d->aside_capacity, d->aside_count + 1,
-                    sizeof *d->asides);
+        MEM_RESERVE(d->asides, &d->aside_capacity, d->aside_count + 1);
         d->asides[d->aside_count++] =
             (struct aside){document_keep(d, text), span, flow->file};
         break;

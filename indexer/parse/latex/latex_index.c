@@ -146,8 +146,7 @@ void index_end_entry(struct document *d, struct flow *flow)
     struct span span;
     if (!writer_take(&flow->writer, &text, &span) || text.size > MAX_ENTRY)
         return;
-    mem_reserve((void **)&d->entries, &d->entry_capacity, d->entry_count + 1,
-                sizeof *d->entries);
+    MEM_RESERVE(d->entries, &d->entry_capacity, d->entry_count + 1);
     d->entries[d->entry_count++] =
         (struct page_alias){document_keep(d, text), {"", 0}};
     if (document_flow(d)->kind != FLOW_TITLE)

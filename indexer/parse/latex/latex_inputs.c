@@ -26,8 +26,7 @@ static uint16_t add_file(struct document *d, const struct buf *path,
     for (size_t i = 0; i < tex->file_count; i++)
         if (slice_equal(tex->files[i].path, buf_slice(path)))
             return (uint16_t)i;
-    mem_reserve((void **)&tex->files, &tex->file_capacity, tex->file_count + 1,
-                sizeof *tex->files);
+    MEM_RESERVE(tex->files, &tex->file_capacity, tex->file_count + 1);
     struct tex_file *file = &tex->files[tex->file_count];
     *file = (struct tex_file){.path = document_keep(d, buf_slice(path)),
                               .bytes = document_keep(d, buf_slice(bytes))};
@@ -277,8 +276,7 @@ static bool is_syntax(unsigned byte)
 
 static void open_mark(struct document *d)
 {
-    mem_reserve((void **)&d->marks, &d->mark_capacity, d->packages + 1,
-                sizeof *d->marks);
+    MEM_RESERVE(d->marks, &d->mark_capacity, d->packages + 1);
     struct package_mark *mark = &d->marks[d->packages++];
     mark->groups = d->group_count;
     memcpy(mark->catcodes, d->tex.catcodes, sizeof mark->catcodes);

@@ -21,8 +21,7 @@ static size_t find_label(struct document *d, struct slice name)
     buf_free(&key);
     struct meaning *meaning = &d->tex.symbols[symbol].meaning;
     if (!meaning->index) {
-        mem_reserve((void **)&d->labels, &d->label_capacity, d->label_count + 1,
-                    sizeof *d->labels);
+        MEM_RESERVE(d->labels, &d->label_capacity, d->label_count + 1);
         struct slice none = {"", 0};
         d->labels[d->label_count] =
             (struct label){document_keep(d, name), none, none, none, false};
@@ -62,8 +61,7 @@ void labels_define(struct document *d, struct slice name)
         define_label(d, name);
         return;
     }
-    mem_reserve((void **)&d->waiting, &d->waiting_capacity,
-                d->waiting_count + 1, sizeof *d->waiting);
+    MEM_RESERVE(d->waiting, &d->waiting_capacity, d->waiting_count + 1);
     d->waiting[d->waiting_count++] = document_keep(d, name);
 }
 

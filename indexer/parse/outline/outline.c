@@ -11,14 +11,8 @@ enum {
 
 /* Appends a place to one of the arrays and yields it. */
 #define APPEND(o, items, count, capacity)                                      \
-    (grow((void **)&(o)->items, &(o)->capacity, (o)->count,                    \
-          sizeof *(o)->items),                                                 \
+    (MEM_RESERVE((o)->items, &(o)->capacity, (o)->count + 1),                  \
      &(o)->items[(o)->count++])
-
-static void grow(void **items, size_t *capacity, size_t count, size_t size)
-{
-    mem_reserve(items, capacity, count + 1, size);
-}
 
 static struct slice keep(struct outline *o, struct slice text)
 {

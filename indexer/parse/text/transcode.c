@@ -14,9 +14,7 @@ static void mark(struct transcoded *t, size_t source, size_t in, size_t out)
     if (t->count && t->strides[t->count - 1].in == in &&
         t->strides[t->count - 1].out == out)
         return;
-    void *strides = t->strides;
-    mem_reserve(&strides, &t->capacity, t->count + 1, sizeof *t->strides);
-    t->strides = strides;
+    MEM_RESERVE(t->strides, &t->capacity, t->count + 1);
     t->strides[t->count++] = (struct stride){
         (uint32_t)t->made.size, (uint32_t)source, (uint8_t)in, (uint8_t)out};
 }

@@ -60,9 +60,7 @@ static int take_file(void *context, struct slice key, struct slice value,
         return 0;
     }
     check_file(v, &file);
-    void *files = v->files;
-    mem_reserve(&files, &v->file_capacity, v->file_count + 1, sizeof file);
-    v->files = files;
+    MEM_RESERVE(v->files, &v->file_capacity, v->file_count + 1);
     v->files[v->file_count++] = file;
     return 0;
 }

@@ -34,10 +34,7 @@ static void use_number(struct records *records, int counter, uint64_t number)
 
 static void note_manual(struct records *records, const struct manual *manual)
 {
-    void *items = records->items;
-    mem_reserve(&items, &records->capacity, records->count + 1,
-                sizeof *records->items);
-    records->items = items;
+    MEM_RESERVE(records->items, &records->capacity, records->count + 1);
     records->items[records->count++] = (struct named){
         mem_strdup(manual->name), manual->id, manual->generation};
 }

@@ -235,10 +235,7 @@ static int real_tokenize(void *context, struct slice text,
     struct ids ids = {0};
     int code =
         tokenizer_encode(model_tokenizer(real->model), text, false, &ids, err);
-    void *items = ret->ids;
-    mem_reserve(&items, &ret->capacity, ret->count + ids.count,
-                sizeof *ret->ids);
-    ret->ids = items;
+    MEM_RESERVE(ret->ids, &ret->capacity, ret->count + ids.count);
     for (size_t i = 0; i < ids.count; i++)
         ret->ids[ret->count++] = ids.items[i];
     free(ids.items);

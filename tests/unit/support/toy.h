@@ -61,9 +61,7 @@ static inline int toy_tokenize(void *context, struct slice text,
             while (end < text.size && end - at < TOY_WORD &&
                    text.data[end] != ' ' && text.data[end] != '\n')
                 end++;
-        void *items = ids->ids;
-        mem_reserve(&items, &ids->capacity, ids->count + 1, sizeof *ids->ids);
-        ids->ids = items;
+        MEM_RESERVE(ids->ids, &ids->capacity, ids->count + 1);
         ids->ids[ids->count++] = toy_id(text.data + at, end - at);
         at = end;
     }

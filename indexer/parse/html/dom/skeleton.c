@@ -24,10 +24,7 @@ static void mark(struct making *m, size_t at)
         if (here - last->at == at - last->source)
             return;
     }
-    void *pieces = skeleton->pieces;
-    mem_reserve(&pieces, &skeleton->capacity, skeleton->count + 1,
-                sizeof *skeleton->pieces);
-    skeleton->pieces = pieces;
+    MEM_RESERVE(skeleton->pieces, &skeleton->capacity, skeleton->count + 1);
     skeleton->pieces[skeleton->count++] = (struct piece){here, (uint32_t)at};
 }
 

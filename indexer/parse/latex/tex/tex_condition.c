@@ -34,8 +34,8 @@ static void push_condition(struct tex *tex, struct condition condition)
 {
     if (tex->condition_count >= MAX_CONDITIONS)
         return;
-    mem_reserve((void **)&tex->conditions, &tex->condition_capacity,
-                tex->condition_count + 1, sizeof condition);
+    MEM_RESERVE(tex->conditions, &tex->condition_capacity,
+                tex->condition_count + 1);
     tex->conditions[tex->condition_count++] = condition;
 }
 

@@ -71,8 +71,7 @@ void counter_reset_within(struct tex *tex, struct slice name,
     if (counter == UINT32_MAX || above == UINT32_MAX || counter == above ||
         tex->reset_count > 10000)
         return;
-    mem_reserve((void **)&tex->resets, &tex->reset_capacity,
-                tex->reset_count + 1, sizeof *tex->resets);
+    MEM_RESERVE(tex->resets, &tex->reset_capacity, tex->reset_count + 1);
     tex->resets[tex->reset_count++] = (struct reset){counter, above};
 }
 

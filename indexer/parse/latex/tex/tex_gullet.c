@@ -7,8 +7,7 @@
 
 static struct input *push_input(struct tex *tex)
 {
-    mem_reserve((void **)&tex->inputs, &tex->input_capacity,
-                tex->input_count + 1, sizeof *tex->inputs);
+    MEM_RESERVE(tex->inputs, &tex->input_capacity, tex->input_count + 1);
     struct input *input = &tex->inputs[tex->input_count++];
     *input = (struct input){0};
     return input;

@@ -187,7 +187,7 @@ static void push_body(struct tex *tex, struct token call,
     }
     tex->steps += count / 4;
     tex->burst += count / 16;
-    mem_reserve((void **)&list.items, &list.capacity, count, sizeof call);
+    MEM_RESERVE(list.items, &list.capacity, count);
     for (size_t i = 0; i < body->count; i++) {
         struct token token = body->items[i];
         if (token.cat == CAT_MATCH) {

@@ -13,8 +13,7 @@ enum { SAVED_CATCODE = UINT32_MAX, SAVED_COUNT = UINT32_MAX - 1 };
 void tokens_add(struct tokens *tokens, struct token token)
 {
     if (tokens->count == tokens->capacity)
-        mem_reserve((void **)&tokens->items, &tokens->capacity,
-                    tokens->count + 1, sizeof token);
+        MEM_RESERVE(tokens->items, &tokens->capacity, tokens->count + 1);
     tokens->items[tokens->count++] = token;
 }
 
@@ -23,8 +22,7 @@ void tokens_add_all(struct tokens *tokens, const struct token *items,
 {
     if (!count)
         return;
-    mem_reserve((void **)&tokens->items, &tokens->capacity,
-                tokens->count + count, sizeof *items);
+    MEM_RESERVE(tokens->items, &tokens->capacity, tokens->count + count);
     memcpy(tokens->items + tokens->count, items, count * sizeof *items);
     tokens->count += count;
 }
@@ -78,8 +76,8 @@ uint32_t tex_symbol(struct tex *tex, struct slice name)
     uint32_t found = look_up(tex, name, hash);
     if (found != UINT32_MAX)
         return found;
-    mem_reserve((void **)&tex->symbols, &tex->symbol_capacity,
-                tex->symbol_count + (size_t)1, sizeof *tex->symbols);
+    MEM_RESERVE(tex->symbols, &tex->symbol_capacity,
+                tex->symbol_count + (size_t)1);
     struct symbol *symbol = &tex->symbols[tex->symbol_count];
     *symbol = (struct symbol){
         .name = {arena_copy(&tex->arena, name.data, name.size), name.size},
@@ -103,8 +101,7 @@ struct symbol *tex_symbol_at(struct tex *tex, const char *name)
 
 static void save(struct tex *tex, struct saved saved)
 {
-    mem_reserve((void **)&tex->saved, &tex->saved_capacity,
-                tex->saved_count + 1, sizeof saved);
+    MEM_RESERVE(tex->saved, &tex->saved_capacity, tex->saved_count + 1);
     tex->saved[tex->saved_count++] = saved;
 }
 
@@ -140,8 +137,7 @@ void tex_set_count(struct tex *tex, uint32_t index, int64_t value, bool global)
 
 void tex_open_group(struct tex *tex)
 {
-    mem_reserve((void **)&tex->levels, &tex->level_capacity,
-                tex->level + (size_t)1, sizeof *tex->levels);
+    MEM_RESERVE(tex->levels, &tex->level_capacity, tex->level + (size_t)1);
     tex->levels[tex->level++] = tex->saved_count;
 }
 
@@ -171,8 +167,8 @@ uint32_t tex_new_count(struct tex *tex)
 {
     if (tex->count_count >= MAX_REGISTERS)
         return tex->count_count - 1;
-    mem_reserve((void **)&tex->counts, &tex->count_capacity,
-                tex->count_count + (size_t)1, sizeof *tex->counts);
+    MEM_RESERVE(tex->counts, &tex->count_capacity,
+                tex->count_count + (size_t)1);
     tex->counts[tex->count_count] = 0;
     return tex->count_count++;
 }

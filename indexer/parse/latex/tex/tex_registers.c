@@ -170,8 +170,8 @@ void register_new(struct tex *tex, uint32_t symbol, int kind)
     if (kind == MEANING_TOKENS) {
         if (tex->register_count >= MAX_REGISTERS)
             return;
-        mem_reserve((void **)&tex->registers, &tex->register_capacity,
-                    tex->register_count + (size_t)1, sizeof *tex->registers);
+        MEM_RESERVE(tex->registers, &tex->register_capacity,
+                    tex->register_count + (size_t)1);
         tex->registers[tex->register_count] = (struct tokens){0};
         meaning.index = tex->register_count++;
     } else {
