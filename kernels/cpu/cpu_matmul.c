@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "kernels/cpu/cpu_blocks.h"
 #include "kernels/cpu/cpu_internal.h"
 #include "kernels/cpu/packed_cache.h"
 #include "kernels/cpu/cpu_packed.h"
@@ -44,13 +45,16 @@ static void weight_free(struct kernel_run *run, struct kernel_weight *w)
 static int matmul(struct kernel_run *run, float *out, const float *a,
                   const struct kernel_weight *w, size_t m, bool add)
 {
-    if (cpu_amx && m >= TILES_MIN_ROWS && w->k)
+    bool blocks = kernel_is_blocks(w->type);
+    if (cpu_amx && m >= TILES_MIN_ROWS && w->k && !blocks)
         return tiles_matmul(run, out, a, w, m, add);
     if (m >= PACKED_MIN_ROWS) {
         int code = packed_matmul(run, out, a, w, m, add);
         if (code != KERNEL_UNSUPPORTED)
             return code;
     }
+    if (m && blocks)
+        return cpu_blocks_matmul(run, out, a, w, m, add);
     if (m)
         cpu_rows(run, out, a, lanes_of(w), m, w->n, w->k, add);
     return KERNEL_OK;
