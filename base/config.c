@@ -70,7 +70,7 @@ static const struct key {
                     "or debug",
                     log_levels},
     [CONFIG_MODEL] = {"model", KIND_PATH, NULL, config_default_model, 0, 0,
-                      "folder of the language model, or none"},
+                      "folder or GGUF file of the language model, or none"},
     [CONFIG_DEVICE] = {"device", KIND_DEVICE, "cpu", NULL, 0, 0,
                        "what the model runs on: cpu, cuda, cuda:1 (the second "
                        "device), or auto: a CUDA device that is large enough, "

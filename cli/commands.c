@@ -12,10 +12,11 @@ const struct option_spec cli_options[OPTIONS] = {
     [OPTION_STORE] = {0, "store", "DIR", KIND_TEXT, AT(store),
                       "folder of the index, for a daemon that is started", 0,
                       0},
-    [OPTION_MODEL] = {0, "model", "DIR", KIND_TEXT, AT(model),
-                      "folder of the model, or none, for a daemon that is "
-                      "started",
-                      0, 0},
+    [OPTION_MODEL] =
+        {0, "model", "PATH", KIND_TEXT, AT(model),
+         "folder or GGUF file of the model, or none, for a daemon that is "
+         "started",
+         0, 0},
     [OPTION_DEVICE] = {0, "device", "auto|cpu|cuda[:N]", KIND_TEXT, AT(device),
                        "what the model runs on, for a daemon that is started",
                        0, 0},
@@ -199,9 +200,9 @@ const struct command cli_commands[] = {
      "copy the store into a new folder, which is one itself (restore: --store "
      "DIR)",
      0, 1, 1, false, cmd_backup},
-    {"model", "use DIR|info [DIR]|list",
-     "use the model in a folder (or none) from now on; say what a model is; "
-     "list those on this machine",
+    {"model", "use PATH|info [PATH]|list",
+     "use the model in a folder or a GGUF file (or none) from now on; say what "
+     "a model is; list those on this machine",
      0, 1, 2, false, cmd_model},
     {"daemon", "", "start the daemon, or stop it", BIT(STOP) | BIT(FOREGROUND),
      0, 0, false, cmd_daemon},
