@@ -45,16 +45,15 @@ static void weight_free(struct kernel_run *run, struct kernel_weight *w)
 static int matmul(struct kernel_run *run, float *out, const float *a,
                   const struct kernel_weight *w, size_t m, bool add)
 {
-    bool blocks = kernel_is_blocks(w->type);
-    if (cpu_amx && m >= TILES_MIN_ROWS && w->k && !blocks)
+    if (m && kernel_is_blocks(w->type))
+        return cpu_blocks_matmul(run, out, a, w, m, add);
+    if (cpu_amx && m >= TILES_MIN_ROWS && w->k)
         return tiles_matmul(run, out, a, w, m, add);
     if (m >= PACKED_MIN_ROWS) {
         int code = packed_matmul(run, out, a, w, m, add);
         if (code != KERNEL_UNSUPPORTED)
             return code;
     }
-    if (m && blocks)
-        return cpu_blocks_matmul(run, out, a, w, m, add);
     if (m)
         cpu_rows(run, out, a, lanes_of(w), m, w->n, w->k, add);
     return KERNEL_OK;
