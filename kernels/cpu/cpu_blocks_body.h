@@ -1,7 +1,7 @@
 /* The loops of cpu_blocks.h over vectors of 32 bytes.  Included once by a file
- * that defines BLOCKS_TARGET (the attribute of every function), BLOCKS_DOT(u, s)
- * (eight sums of four products of unsigned and signed bytes; of the unsigned
- * ones none is above 63, or BLOCKS_DOT_SIGNED is used) and BLOCKS_TABLE. */
+ * that defines BLOCKS_TARGET (the attribute of every function), BLOCKS_DOT(sums,
+ * u, s) (the eight sums, and of four products of unsigned and signed bytes each;
+ * of the unsigned ones none is above 128) and BLOCKS_TABLE. */
 #include <immintrin.h>
 #include <string.h>
 
@@ -31,11 +31,27 @@ INLINE float sum_of(__m256 v)
     return _mm_cvtss_f32(_mm_add_ss(x, _mm_movehdup_ps(x)));
 }
 
+/* Four vectors of integers as 32 bytes, in their order. */
+INLINE void put_bytes(int8_t to[PART], const __m256i q[4])
+{
+    __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(q[0], q[1]),
+                                       _mm256_packs_epi32(q[2], q[3]));
+    bytes = _mm256_permutevar8x32_epi32(
+        bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    _mm256_storeu_si256((__m256i *)(void *)to, bytes);
+}
+
+/* To the nearest multiple of 1 / by. */
+INLINE __m256i multiple(__m256 x, float by)
+{
+    return _mm256_cvtps_epi32(_mm256_mul_ps(x, _mm256_set1_ps(by)));
+}
+
 INLINE void round_part(struct rounded *ret, const float *a)
 {
     const __m256 sign = _mm256_set1_ps(-0.0f);
     __m256 x[4], max = _mm256_setzero_ps();
-    __m256i q[4];
+    __m256i high[4], low[4], all[4];
     UNROLL
     for (size_t i = 0; i < 4; i++) {
         x[i] = _mm256_loadu_ps(a + 8 * i);
@@ -44,20 +60,21 @@ INLINE void round_part(struct rounded *ret, const float *a)
     float most = max_of(max), by = most > 0 ? 127.0f / most : 0;
     /* what is no number comes out as none */
     float none = 0 * sum_of((x[0] + x[1]) + (x[2] + x[3]));
-    ret->d = most / 127.0f + none;
+    ret->d = most / (127.0f * 128) + none;
     UNROLL
-    for (size_t i = 0; i < 4; i++)
-        q[i] = _mm256_cvtps_epi32(_mm256_mul_ps(x[i], _mm256_set1_ps(by)));
+    for (size_t i = 0; i < 4; i++) {
+        high[i] = multiple(x[i], by);
+        x[i] -= _mm256_cvtepi32_ps(high[i]) * (most / 127.0f);
+        low[i] = multiple(x[i], 128 * by);
+        all[i] = _mm256_add_epi32(_mm256_slli_epi32(high[i], 7), low[i]);
+    }
     UNROLL
     for (size_t i = 0; i < 2; i++)
-        ret->parts[i] = ret->d * sum_of(_mm256_cvtepi32_ps(
-                                     _mm256_add_epi32(q[2 * i], q[2 * i + 1])));
+        ret->parts[i] = ret->d * sum_of(_mm256_cvtepi32_ps(_mm256_add_epi32(
+                                     all[2 * i], all[2 * i + 1])));
     ret->sum = ret->parts[0] + ret->parts[1];
-    __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(q[0], q[1]),
-                                       _mm256_packs_epi32(q[2], q[3]));
-    bytes = _mm256_permutevar8x32_epi32(
-        bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-    _mm256_storeu_si256((__m256i *)(void *)ret->q, bytes);
+    put_bytes(ret->high, high);
+    put_bytes(ret->low, low);
 }
 
 BODY void round_row(struct rounded *ret, const float *a, size_t k)
@@ -110,13 +127,20 @@ INLINE __m256i fifths_at(const unsigned char *at)
         _mm256_set1_epi8(16));
 }
 
+/* Eight sums of four weights and numbers each, of 15 bits. */
+INLINE __m256 dot(__m256i u, __m256i high, __m256i low)
+{
+    __m256i sums = BLOCKS_DOT(_mm256_setzero_si256(), u, high);
+    return _mm256_cvtepi32_ps(BLOCKS_DOT(_mm256_slli_epi32(sums, 7), u, low));
+}
+
 /* 32 weights scale u + offset. */
 INLINE void add_part(struct sums *s, __m256i u, float scale, float offset,
                      const struct rounded *a, size_t step, size_t m)
 {
     UNROLL
     for (size_t i = 0; i < m; i++, a += step) {
-        __m256 products = _mm256_cvtepi32_ps(BLOCKS_DOT(u, bytes_at(a->q)));
+        __m256 products = dot(u, bytes_at(a->high), bytes_at(a->low));
         s->acc[i] =
             _mm256_fmadd_ps(products, _mm256_set1_ps(scale * a->d), s->acc[i]);
         s->offset[i] += offset * a->sum;
@@ -126,12 +150,12 @@ INLINE void add_part(struct sums *s, __m256i u, float scale, float offset,
 INLINE void add_q8_0(struct sums *s, const unsigned char *w,
                      const struct rounded *a, size_t step, size_t m)
 {
-    __m256i q = bytes_at(w + 2);
+    __m256i q = bytes_at(w + 2), u = _mm256_abs_epi8(q);
     float scale = half_at(w);
     UNROLL
     for (size_t i = 0; i < m; i++, a += step) {
-        __m256 products =
-            _mm256_cvtepi32_ps(BLOCKS_DOT_SIGNED(q, bytes_at(a->q)));
+        __m256 products = dot(u, _mm256_sign_epi8(bytes_at(a->high), q),
+                              _mm256_sign_epi8(bytes_at(a->low), q));
         s->acc[i] =
             _mm256_fmadd_ps(products, _mm256_set1_ps(scale * a->d), s->acc[i]);
     }
@@ -158,8 +182,7 @@ INLINE void add_q6_k(struct sums *s, const unsigned char *w,
         const struct rounded *at = a;
         UNROLL
         for (size_t i = 0; i < m; i++, at += step) {
-            __m256 products =
-                _mm256_cvtepi32_ps(BLOCKS_DOT(u, bytes_at(at->q)));
+            __m256 products = dot(u, bytes_at(at->high), bytes_at(at->low));
             s->acc[i] = _mm256_fmadd_ps(
                 products, _mm256_mul_ps(scale, _mm256_set1_ps(at->d)),
                 s->acc[i]);

@@ -1,7 +1,7 @@
 /* How fast one thread reads and writes with a model, in one run:
  *
- *     bench_gguf MODEL [PROMPT] [TOKENS]     512 and 128 when not given
- *
+ *     bench_gguf MODEL [PROMPT] [TOKENS] [avx2]     512 and 128 when not given;
+ *                                                   avx2: with no more than that
  * One JSON object: `open` in milliseconds, `prompt` and `decode` in tokens a
  * second by the clock, the latter one by one behind the prompt. */
 #include <stdio.h>
@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "kernels/cpu/cpu_internal.h"
 #include "model/model.h"
 
 static void must(int code, const struct err *err)
@@ -42,9 +43,11 @@ int main(int count, char **words)
     struct model *model;
     struct session *session;
     if (count < 2) {
-        fprintf(stderr, "usage: bench_gguf MODEL [PROMPT] [TOKENS]\n");
+        fprintf(stderr, "usage: bench_gguf MODEL [PROMPT] [TOKENS] [avx2]\n");
         return 2;
     }
+    if (count > 4 && !cpu_limit(CPU_AVX2))
+        return 2;
     size_t tokens = number(count, words, 2, 512);
     double start = clock_seconds();
     must(model_open(words[1], &options, &model, &err), &err);
