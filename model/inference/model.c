@@ -134,6 +134,8 @@ static void set_frequencies(struct model *m)
         m->frequencies[i] = mem_alloc(c->head * sizeof *m->frequencies[i]);
         if (c->architecture->positions == POSITIONS_ROTARY)
             rotary_frequencies(&c->rotary[i], c->head, m->frequencies[i]);
+        for (size_t p = 0; m->weights.host_rotary && p < c->head / 2; p++)
+            m->frequencies[i][p] /= (double)m->weights.host_rotary[p];
     }
 }
 

@@ -58,7 +58,7 @@ static const struct tensor_names bert_names = {
     .head = "output", .layer = "blk.", .attention_norm = "attn_norm",          \
     .q = "attn_q", .k = "attn_k", .v = "attn_v", .o = "attn_output",           \
     .inner_norm = "ffn_norm", .gate = "ffn_gate", .up = "ffn_up",              \
-    .down = "ffn_down"
+    .down = "ffn_down", .rotary = "rope_freqs"
 
 static const struct tensor_names gguf_llama_names = {GGUF_NAMES,
                                                      .paired = true},

@@ -54,6 +54,8 @@ struct tensor_names {
     const char *inner_norm, *gate, *up, *down;
     const char *calibrate, *calibrate_norm, *shared_query; /* HiLS layers' */
     const char *landmark; /* of the model, its embedding alone */
+    const char *rotary;   /* by what each pair's frequency is divided; may be
+                              absent */
     bool paired; /* rows of q and k: a head's pairs of dimensions that turn
                     together lie side by side, not half a head apart */
     const char *unused[4]; /* a tensor whose name has one of these is passed

@@ -204,12 +204,31 @@ static void loader_ids(struct loader *loader, const struct model_config *c,
         w->head = w->embedding;
 }
 
+/* All are positive. */
+static float *rotary_factors(struct loader *loader,
+                             const struct model_config *c)
+{
+    struct part_name name = part_name(loader, c->names->rotary);
+    const char *full = part_name_end(&name, ".weight");
+    if (!weight_files_find(loader->files, full))
+        return NULL;
+    float *factors = loader_host(loader, full, c->head / 2, 0);
+    for (size_t i = 0; factors && i < c->head / 2; i++)
+        if (!(factors[i] > 0) && !loader->code)
+            loader->code =
+                err_set(loader->err, ERR_FORMAT,
+                        "%s has a factor that is not positive", full);
+    return factors;
+}
+
 static void loader_all(struct loader *loader, const struct model_config *c,
                        struct model_weights *w)
 {
     const struct tensor_names *names = c->names;
     bool layer_norm = c->architecture->norm == NORM_LAYER;
     loader_ids(loader, c, w);
+    if (names->rotary)
+        w->host_rotary = rotary_factors(loader, c);
     if (names->positions)
         w->positions = positions(loader, c);
     if (names->embedding_norm)
@@ -374,6 +393,7 @@ void model_weights_close(struct model_weights *w,
         close_matrix(w, w->head, run);
     close_matrix(w, w->embedding, run);
     free(w->layers);
+    free(w->host_rotary);
     free(w->host_mem);
     free(w->host_mem0);
     free(w->host_landmark);

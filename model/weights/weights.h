@@ -81,6 +81,7 @@ struct model_weights {
     struct norm norm;             /* [D], the last one, or none */
     struct layer_weights *layers; /* [layers] */
     float *host_mem, *host_mem0;  /* [D]; NULL: none */
+    float *host_rotary; /* [d / 2] by what frequencies are divided; NULL: 1 */
     struct projections recall, pool;
     struct hash128 hash; /* of names, types, shapes and data; not of a check */
     uint64_t parameters; /* scales are none */

@@ -5,55 +5,7 @@
 #include "base/file.h"
 #include "base/gguf.h"
 #include "base/mem.h"
-
-/* ---- Writing ---- */
-
-static void put_number(struct buf *buf, uint64_t value, int size)
-{
-    for (int i = 0; i < size; i++)
-        buf_put_byte(buf, (int)(value >> (8 * i) & 255));
-}
-
-static void put_text(struct buf *buf, const char *text)
-{
-    put_number(buf, strlen(text), 8);
-    buf_put_text(buf, text);
-}
-
-static void put_head(struct buf *buf, unsigned version, uint64_t tensors,
-                     uint64_t values)
-{
-    buf_put_text(buf, "GGUF");
-    put_number(buf, version, 4);
-    put_number(buf, tensors, 8);
-    put_number(buf, values, 8);
-}
-
-static void put_key(struct buf *buf, const char *key, uint64_t type)
-{
-    put_text(buf, key);
-    put_number(buf, type, 4);
-}
-
-static void put_tensor(struct buf *buf, const char *name, uint64_t columns,
-                       uint64_t rows, uint64_t type, uint64_t offset)
-{
-    put_text(buf, name);
-    put_number(buf, rows ? 2 : 1, 4);
-    put_number(buf, columns, 8);
-    if (rows)
-        put_number(buf, rows, 8);
-    put_number(buf, type, 4);
-    put_number(buf, offset, 8);
-}
-
-static void put_data(struct buf *buf, size_t size)
-{
-    while (buf->size % 32)
-        buf_put_byte(buf, 0);
-    for (size_t i = 0; i < size; i++)
-        buf_put_byte(buf, (int)(i & 127));
-}
+#include "tests/unit/support/gguf_writing.h"
 
 /* Reads it from memory of exactly its size, and closes it. */
 static int code_of(struct buf *buf, struct err *err)
@@ -84,29 +36,29 @@ static void check_refused(struct buf *buf, const char *says)
 static struct buf whole(unsigned version)
 {
     struct buf buf = {0};
-    put_head(&buf, version, 2, 6);
-    put_key(&buf, "general.architecture", GGUF_TEXT);
-    put_text(&buf, "llama");
-    put_key(&buf, "llama.block_count", GGUF_U32);
-    put_number(&buf, 30, 4);
-    put_key(&buf, "llama.eps", GGUF_F32);
-    put_number(&buf, 0x3F000000, 4);
-    put_key(&buf, "add_bos", GGUF_BOOL);
-    put_number(&buf, 1, 1);
-    put_key(&buf, "tokens", GGUF_LIST);
-    put_number(&buf, GGUF_TEXT, 4);
-    put_number(&buf, 3, 8);
-    put_text(&buf, "a");
-    put_text(&buf, "");
-    put_text(&buf, "bc");
-    put_key(&buf, "kinds", GGUF_LIST);
-    put_number(&buf, GGUF_I16, 4);
-    put_number(&buf, 2, 8);
-    put_number(&buf, 0xFFFE, 2);
-    put_number(&buf, 7, 2);
-    put_tensor(&buf, "b.weight", 64, 2, 8, 32); /* Q8_0 */
-    put_tensor(&buf, "a.weight", 5, 0, 0, 0);
-    put_data(&buf, 32 + 2 * 2 * 34);
+    gguf_put_head(&buf, version, 2, 6);
+    gguf_put_key(&buf, "general.architecture", GGUF_TEXT);
+    gguf_put_text(&buf, "llama");
+    gguf_put_key(&buf, "llama.block_count", GGUF_U32);
+    gguf_put_number(&buf, 30, 4);
+    gguf_put_key(&buf, "llama.eps", GGUF_F32);
+    gguf_put_number(&buf, 0x3F000000, 4);
+    gguf_put_key(&buf, "add_bos", GGUF_BOOL);
+    gguf_put_number(&buf, 1, 1);
+    gguf_put_key(&buf, "tokens", GGUF_LIST);
+    gguf_put_number(&buf, GGUF_TEXT, 4);
+    gguf_put_number(&buf, 3, 8);
+    gguf_put_text(&buf, "a");
+    gguf_put_text(&buf, "");
+    gguf_put_text(&buf, "bc");
+    gguf_put_key(&buf, "kinds", GGUF_LIST);
+    gguf_put_number(&buf, GGUF_I16, 4);
+    gguf_put_number(&buf, 2, 8);
+    gguf_put_number(&buf, 0xFFFE, 2);
+    gguf_put_number(&buf, 7, 2);
+    gguf_put_tensor(&buf, "b.weight", 64, 2, 8, 32); /* Q8_0 */
+    gguf_put_tensor(&buf, "a.weight", 5, 0, 0, 0);
+    gguf_put_data(&buf, 32 + 2 * 2 * 34);
     return buf;
 }
 
@@ -208,13 +160,13 @@ static void test_head(void **state)
     (void)state;
     buf_put_text(&buf, "GGML and more");
     check_refused(&buf, "not a GGUF file");
-    put_head(&buf, 1, 0, 0);
+    gguf_put_head(&buf, 1, 0, 0);
     check_refused(&buf, "version 1");
-    put_head(&buf, 3U << 24, 0, 0);
+    gguf_put_head(&buf, 3U << 24, 0, 0);
     check_refused(&buf, "big-endian");
-    put_head(&buf, 3, 0, UINT64_MAX);
+    gguf_put_head(&buf, 3, 0, UINT64_MAX);
     check_refused(&buf, "more values");
-    put_head(&buf, 3, UINT64_MAX / 8, 0);
+    gguf_put_head(&buf, 3, UINT64_MAX / 8, 0);
     check_refused(&buf, "more tensors");
 }
 
@@ -222,48 +174,48 @@ static void test_metadata(void **state)
 {
     struct buf buf = {0};
     (void)state;
-    put_head(&buf, 3, 0, 1);
-    put_number(&buf, UINT64_MAX - 4, 8);
+    gguf_put_head(&buf, 3, 0, 1);
+    gguf_put_number(&buf, UINT64_MAX - 4, 8);
     buf_put_text(&buf, "a long key that is not as long as it says");
     check_refused(&buf, "at byte 32");
-    put_head(&buf, 3, 0, 1);
-    put_key(&buf, "a\nb", GGUF_U32);
-    put_number(&buf, 0, 8);
+    gguf_put_head(&buf, 3, 0, 1);
+    gguf_put_key(&buf, "a\nb", GGUF_U32);
+    gguf_put_number(&buf, 0, 8);
     check_refused(&buf, "printable");
-    put_head(&buf, 3, 0, 1);
-    put_key(&buf, "odd", 13);
-    put_number(&buf, 0, 8);
+    gguf_put_head(&buf, 3, 0, 1);
+    gguf_put_key(&buf, "odd", 13);
+    gguf_put_number(&buf, 0, 8);
     check_refused(&buf, "'odd': of no type");
-    put_head(&buf, 3, 0, 1);
-    put_key(&buf, "deep", GGUF_LIST);
-    put_number(&buf, GGUF_LIST, 4);
-    put_number(&buf, 1, 8);
+    gguf_put_head(&buf, 3, 0, 1);
+    gguf_put_key(&buf, "deep", GGUF_LIST);
+    gguf_put_number(&buf, GGUF_LIST, 4);
+    gguf_put_number(&buf, 1, 8);
     check_refused(&buf, "'deep': a list of lists");
-    put_head(&buf, 3, 0, 1);
-    put_key(&buf, "huge", GGUF_LIST);
-    put_number(&buf, GGUF_U64, 4);
-    put_number(&buf, UINT64_MAX / 4, 8);
+    gguf_put_head(&buf, 3, 0, 1);
+    gguf_put_key(&buf, "huge", GGUF_LIST);
+    gguf_put_number(&buf, GGUF_U64, 4);
+    gguf_put_number(&buf, UINT64_MAX / 4, 8);
     check_refused(&buf, "'huge': cut off");
-    put_head(&buf, 3, 0, 1);
-    put_key(&buf, "texts", GGUF_LIST);
-    put_number(&buf, GGUF_TEXT, 4);
-    put_number(&buf, UINT64_MAX, 8);
+    gguf_put_head(&buf, 3, 0, 1);
+    gguf_put_key(&buf, "texts", GGUF_LIST);
+    gguf_put_number(&buf, GGUF_TEXT, 4);
+    gguf_put_number(&buf, UINT64_MAX, 8);
     check_refused(&buf, "'texts': cut off");
-    put_head(&buf, 3, 0, 2);
-    put_key(&buf, "same", GGUF_BOOL);
-    put_number(&buf, 1, 1);
-    put_key(&buf, "same", GGUF_BOOL);
-    put_number(&buf, 1, 1);
+    gguf_put_head(&buf, 3, 0, 2);
+    gguf_put_key(&buf, "same", GGUF_BOOL);
+    gguf_put_number(&buf, 1, 1);
+    gguf_put_key(&buf, "same", GGUF_BOOL);
+    gguf_put_number(&buf, 1, 1);
     check_refused(&buf, "'same': occurs twice");
     for (uint64_t alignment = 0; alignment < 50; alignment += 7) {
-        put_head(&buf, 3, 0, 1);
-        put_key(&buf, "general.alignment", GGUF_U32);
-        put_number(&buf, alignment, 4);
+        gguf_put_head(&buf, 3, 0, 1);
+        gguf_put_key(&buf, "general.alignment", GGUF_U32);
+        gguf_put_number(&buf, alignment, 4);
         check_refused(&buf, "general.alignment");
     }
-    put_head(&buf, 3, 0, 1);
-    put_key(&buf, "split.count", GGUF_U16);
-    put_number(&buf, 3, 2);
+    gguf_put_head(&buf, 3, 0, 1);
+    gguf_put_key(&buf, "split.count", GGUF_U16);
+    gguf_put_number(&buf, 3, 2);
     check_refused(&buf, "one of 3 files");
 }
 
@@ -272,9 +224,9 @@ static void check_tensor(uint64_t columns, uint64_t rows, uint64_t type,
                          uint64_t offset, const char *says)
 {
     struct buf buf = {0};
-    put_head(&buf, 3, 1, 0);
-    put_tensor(&buf, "w", columns, rows, type, offset);
-    put_data(&buf, 4096);
+    gguf_put_head(&buf, 3, 1, 0);
+    gguf_put_tensor(&buf, "w", columns, rows, type, offset);
+    gguf_put_data(&buf, 4096);
     check_refused(&buf, says);
 }
 
@@ -293,24 +245,24 @@ static void test_tensors(void **state)
     check_tensor(32, 2, 0, 4096, "outside of the file");
     check_tensor(32, 2, 0, UINT64_MAX - 31, "outside of the file");
     check_tensor(32, 33, 0, 0, "outside of the file");
-    put_head(&buf, 3, 1, 0);
-    put_text(&buf, "w");
-    put_number(&buf, 5, 4);
-    put_data(&buf, 256);
+    gguf_put_head(&buf, 3, 1, 0);
+    gguf_put_text(&buf, "w");
+    gguf_put_number(&buf, 5, 4);
+    gguf_put_data(&buf, 256);
     check_refused(&buf, "1 to 4 dimensions");
-    put_head(&buf, 3, 2, 0);
-    put_tensor(&buf, "a", 32, 2, 0, 0);
-    put_tensor(&buf, "b", 32, 2, 0, 224);
-    put_data(&buf, 4096);
+    gguf_put_head(&buf, 3, 2, 0);
+    gguf_put_tensor(&buf, "a", 32, 2, 0, 0);
+    gguf_put_tensor(&buf, "b", 32, 2, 0, 224);
+    gguf_put_data(&buf, 4096);
     check_refused(&buf, "'b': its data is another's too");
-    put_head(&buf, 3, 2, 0);
-    put_tensor(&buf, "a", 32, 2, 0, 0);
-    put_tensor(&buf, "a", 32, 2, 0, 256);
-    put_data(&buf, 4096);
+    gguf_put_head(&buf, 3, 2, 0);
+    gguf_put_tensor(&buf, "a", 32, 2, 0, 0);
+    gguf_put_tensor(&buf, "a", 32, 2, 0, 256);
+    gguf_put_data(&buf, 4096);
     check_refused(&buf, "'a': occurs twice");
-    put_head(&buf, 3, 1, 0);
-    put_tensor(&buf, "", 32, 2, 0, 0);
-    put_data(&buf, 4096);
+    gguf_put_head(&buf, 3, 1, 0);
+    gguf_put_tensor(&buf, "", 32, 2, 0, 0);
+    gguf_put_data(&buf, 4096);
     check_refused(&buf, "without a name");
 }
 
