@@ -6,12 +6,19 @@
 #include <string.h>
 
 #include "kernels/cpu/cpu_blocks.h"
+#include "kernels/cpu/cpu_internal.h"
 
 #define INLINE static inline __attribute__((always_inline)) BLOCKS_TARGET
 #define BODY   static BLOCKS_TARGET
 #define UNROLL _Pragma("GCC unroll 8")
 
-enum { PART = 32, MOST = 4 /* rows of a at once */, GROUP = 32 };
+enum {
+    PART = 32,
+    MOST = 4,        /* rows of a at once, from which on w is unpacked before */
+    GROUP = 64,      /* of these in a cache */
+    MAX_PARTS = 512, /* of a row that is unpacked */
+    AHEAD = 1024     /* bytes that are asked for before they are needed */
+};
 
 /* ---- Rounding ---- */
 
@@ -91,6 +98,13 @@ struct sums {
     float offset[MOST];
 };
 
+/* 32 weights scale u + offset, each half with its own; of Q8_0, which has no
+ * offsets, u is signed. */
+struct part {
+    __m256i u;
+    float scale[2], offset[2];
+};
+
 INLINE float half_at(const unsigned char *at)
 {
     uint16_t half;
@@ -134,61 +148,57 @@ INLINE __m256 dot(__m256i u, __m256i high, __m256i low)
     return _mm256_cvtepi32_ps(BLOCKS_DOT(_mm256_slli_epi32(sums, 7), u, low));
 }
 
-/* 32 weights scale u + offset. */
-INLINE void add_part(struct sums *s, __m256i u, float scale, float offset,
+/* One of w and of each row of a; type and m are constants where it is
+ * inlined. */
+INLINE void add_part(struct sums *s, const struct part *p, int type,
                      const struct rounded *a, size_t step, size_t m)
 {
+    const bool halves = type == KERNEL_Q6_K, is_signed = type == KERNEL_Q8_0;
+    const __m256i u = is_signed ? _mm256_abs_epi8(p->u) : p->u;
+    const __m256 scale = halves ? _mm256_set_m128(_mm_set1_ps(p->scale[1]),
+                                                  _mm_set1_ps(p->scale[0]))
+                                : _mm256_set1_ps(p->scale[0]);
     UNROLL
     for (size_t i = 0; i < m; i++, a += step) {
-        __m256 products = dot(u, bytes_at(a->high), bytes_at(a->low));
-        s->acc[i] =
-            _mm256_fmadd_ps(products, _mm256_set1_ps(scale * a->d), s->acc[i]);
-        s->offset[i] += offset * a->sum;
-    }
-}
-
-INLINE void add_q8_0(struct sums *s, const unsigned char *w,
-                     const struct rounded *a, size_t step, size_t m)
-{
-    __m256i q = bytes_at(w + 2), u = _mm256_abs_epi8(q);
-    float scale = half_at(w);
-    UNROLL
-    for (size_t i = 0; i < m; i++, a += step) {
-        __m256 products = dot(u, _mm256_sign_epi8(bytes_at(a->high), q),
-                              _mm256_sign_epi8(bytes_at(a->low), q));
-        s->acc[i] =
-            _mm256_fmadd_ps(products, _mm256_set1_ps(scale * a->d), s->acc[i]);
-    }
-}
-
-/* 256 weights in two halves with a scale for each 16. */
-INLINE void add_q6_k(struct sums *s, const unsigned char *w,
-                     const struct rounded *a, size_t step, size_t m)
-{
-    const signed char *scales = (const signed char *)w + 192;
-    const float d = half_at(w + 208);
-    UNROLL
-    for (size_t j = 0; j < 8; j++, a++) {
-        __m256i low = bytes_at(w + j / 4 * 64 + j % 2 * 32),
-                high = bytes_at(w + 128 + j / 4 * 32);
-        low = j % 4 > 1 ? _mm256_srli_epi16(low, 4) : low;
-        low = _mm256_and_si256(low, _mm256_set1_epi8(15));
-        high = _mm256_srli_epi16(high, (int)(2 * (j % 4)));
-        high = _mm256_and_si256(high, _mm256_set1_epi8(3));
-        __m256i u = _mm256_or_si256(low, _mm256_slli_epi16(high, 4));
-        float one = d * (float)scales[2 * j],
-              two = d * (float)scales[2 * j + 1];
-        __m256 scale = _mm256_set_m128(_mm_set1_ps(two), _mm_set1_ps(one));
-        const struct rounded *at = a;
-        UNROLL
-        for (size_t i = 0; i < m; i++, at += step) {
-            __m256 products = dot(u, bytes_at(at->high), bytes_at(at->low));
-            s->acc[i] = _mm256_fmadd_ps(
-                products, _mm256_mul_ps(scale, _mm256_set1_ps(at->d)),
-                s->acc[i]);
-            s->offset[i] -= 32 * (one * at->parts[0] + two * at->parts[1]);
+        __m256i high = bytes_at(a->high), low = bytes_at(a->low);
+        if (is_signed) {
+            high = _mm256_sign_epi8(high, p->u);
+            low = _mm256_sign_epi8(low, p->u);
+        }
+        /* the same number either way */
+        __m256 by = m == 1 && !halves
+                        ? _mm256_set1_ps(p->scale[0] * a->d)
+                        : _mm256_mul_ps(scale, _mm256_set1_ps(a->d));
+        s->acc[i] = _mm256_fmadd_ps(dot(u, high, low), by, s->acc[i]);
+        if (halves) {
+            s->offset[i] += p->offset[0] * a->parts[0];
+            s->offset[i] += p->offset[1] * a->parts[1];
+        } else if (!is_signed) {
+            s->offset[i] += p->offset[0] * a->sum;
         }
     }
+}
+
+INLINE struct part part_of(__m256i u, float scale, float offset)
+{
+    return (struct part){u, {scale, scale}, {offset, offset}};
+}
+
+/* Part j of two halves of 128 with a scale for each 16. */
+INLINE struct part part_q6_k(const unsigned char *w, size_t j)
+{
+    const signed char *scales = (const signed char *)w + 192 + 2 * j;
+    const float d = half_at(w + 208);
+    __m256i low = bytes_at(w + j / 4 * 64 + j % 2 * 32),
+            high = bytes_at(w + 128 + j / 4 * 32);
+    low = j % 4 > 1 ? _mm256_srli_epi16(low, 4) : low;
+    low = _mm256_and_si256(low, _mm256_set1_epi8(15));
+    high = _mm256_srli_epi16(high, (int)(2 * (j % 4)));
+    high = _mm256_and_si256(high, _mm256_set1_epi8(3));
+    float one = d * (float)scales[0], two = d * (float)scales[1];
+    return (struct part){_mm256_or_si256(low, _mm256_slli_epi16(high, 4)),
+                         {one, two},
+                         {-32 * one, -32 * two}};
 }
 
 /* The scales of eight parts, then their offsets (blocks.c has it in words). */
@@ -204,132 +214,212 @@ INLINE void unpack_scales(uint8_t ret[16], const unsigned char *packed)
     memcpy(ret, out, sizeof out);
 }
 
-/* `fifth`: 32 bytes, bit j of which are the fifth bits of part j. */
-INLINE void add_parts(struct sums *s, const unsigned char *w,
-                      const unsigned char *nibbles, bool fifth,
-                      const struct rounded *a, size_t step, size_t m)
+/* Part j of 128 bytes of nibbles; `fifth`: bit j of the 32 bytes before them. */
+INLINE struct part part_k(const unsigned char *w, const uint8_t scales[16],
+                          const unsigned char *nibbles, bool fifth, size_t j)
 {
-    const float d = half_at(w), less = half_at(w + 2);
-    uint8_t scales[16];
-    unpack_scales(scales, w + 4);
-    UNROLL
-    for (size_t j = 0; j < 8; j++, a++) {
-        __m256i u = bytes_at(nibbles + j / 2 * PART);
-        u = j % 2 ? _mm256_srli_epi16(u, 4) : u;
-        u = _mm256_and_si256(u, _mm256_set1_epi8(15));
-        if (fifth) {
-            __m256i bits = _mm256_srli_epi16(bytes_at(nibbles - PART), (int)j);
-            bits = _mm256_and_si256(bits, _mm256_set1_epi8(1));
-            u = _mm256_or_si256(u, _mm256_slli_epi16(bits, 4));
-        }
-        add_part(s, u, d * (float)scales[j], -less * (float)scales[8 + j], a,
-                 step, m);
+    __m256i u = bytes_at(nibbles + j / 2 * PART);
+    u = j % 2 ? _mm256_srli_epi16(u, 4) : u;
+    u = _mm256_and_si256(u, _mm256_set1_epi8(15));
+    if (fifth) {
+        __m256i bits = _mm256_srli_epi16(bytes_at(nibbles - PART), (int)j);
+        bits = _mm256_and_si256(bits, _mm256_set1_epi8(1));
+        u = _mm256_or_si256(u, _mm256_slli_epi16(bits, 4));
+    }
+    return part_of(u, half_at(w) * (float)scales[j],
+                   -half_at(w + 2) * (float)scales[8 + j]);
+}
+
+INLINE struct part part_small(const unsigned char *w, int type)
+{
+    const float d = half_at(w);
+    switch (type) {
+    case KERNEL_Q4_0: return part_of(nibbles_at(w + 2), d, -8 * d);
+    case KERNEL_Q4_1: return part_of(nibbles_at(w + 4), d, half_at(w + 2));
+    case KERNEL_Q5_0:
+        return part_of(_mm256_or_si256(nibbles_at(w + 6), fifths_at(w + 2)), d,
+                       -16 * d);
+    case KERNEL_Q5_1:
+        return part_of(_mm256_or_si256(nibbles_at(w + 8), fifths_at(w + 4)), d,
+                       half_at(w + 2));
+    default: return part_of(bytes_at(w + 2), d, 0);
     }
 }
 
-/* One block of w and of each row of a; type and m are constants where it is
- * inlined. */
-INLINE void add_block(struct sums *s, const unsigned char *w, int type,
-                      const struct rounded *a, size_t step, size_t m)
+/* Part j of a block, whose scales were unpacked if it has any. */
+INLINE struct part part_at(const unsigned char *w, const uint8_t scales[16],
+                           int type, size_t j)
 {
-    switch (type) {
-    case KERNEL_Q4_0:
-        add_part(s, nibbles_at(w + 2), half_at(w), -8 * half_at(w), a, step, m);
-        break;
-    case KERNEL_Q4_1:
-        add_part(s, nibbles_at(w + 4), half_at(w), half_at(w + 2), a, step, m);
-        break;
-    case KERNEL_Q5_0:
-        add_part(s, _mm256_or_si256(nibbles_at(w + 6), fifths_at(w + 2)),
-                 half_at(w), -16 * half_at(w), a, step, m);
-        break;
-    case KERNEL_Q5_1:
-        add_part(s, _mm256_or_si256(nibbles_at(w + 8), fifths_at(w + 4)),
-                 half_at(w), half_at(w + 2), a, step, m);
-        break;
-    case KERNEL_Q8_0: add_q8_0(s, w, a, step, m); break;
-    case KERNEL_Q4_K: add_parts(s, w, w + 16, false, a, step, m); break;
-    case KERNEL_Q5_K: add_parts(s, w, w + 48, true, a, step, m); break;
-    case KERNEL_Q6_K: add_q6_k(s, w, a, step, m); break;
+    if (type < KERNEL_Q4_K)
+        return part_small(w, type);
+    if (type == KERNEL_Q6_K)
+        return part_q6_k(w, j);
+    return part_k(w, scales, w + (type == KERNEL_Q5_K ? 48 : 16),
+                  type == KERNEL_Q5_K, j);
+}
+
+/* One row of w, as it lies in blocks of this type: bytes and parts of each. */
+#define SHAPE(type)                                                            \
+    const size_t parts = (type) < KERNEL_Q4_K ? 1 : 8;                         \
+    const size_t bytes = (type) == KERNEL_Q4_0   ? 18                          \
+                         : (type) == KERNEL_Q4_1 ? 20                          \
+                         : (type) == KERNEL_Q5_0 ? 22                          \
+                         : (type) == KERNEL_Q5_1 ? 24                          \
+                         : (type) == KERNEL_Q8_0 ? 34                          \
+                         : (type) == KERNEL_Q4_K ? 144                         \
+                         : (type) == KERNEL_Q5_K ? 176                         \
+                                                 : 210
+
+/* A row's parts, one after the other; type is a constant where it is inlined. */
+INLINE void unpack_row(struct part *ret, const unsigned char *w, int type,
+                       size_t k)
+{
+    SHAPE(type);
+    uint8_t scales[16] = {0};
+    for (size_t l = 0; l < k / PART; l += parts, w += bytes, ret += parts) {
+        if (type == KERNEL_Q4_K || type == KERNEL_Q5_K)
+            unpack_scales(scales, w + 4);
+        UNROLL
+        for (size_t j = 0; j < parts; j++)
+            ret[j] = part_at(w, scales, type, j);
     }
 }
 
 /* ---- Rows ---- */
 
-/* m rows by n columns, which are `apart` rows of w, and places of out, from one
- * another. */
-INLINE void tile(float *out, size_t out_step, const struct rounded *a,
-                 const unsigned char *w, size_t apart, int type, size_t m,
-                 size_t n, size_t k, bool add)
+/* The product of up to four rows and two columns. */
+struct tile {
+    float *out;
+    size_t out_step; /* from row to row; */
+    size_t apart;    /* and from column to column */
+    const struct rounded *a;
+    size_t k;
+    bool add;
+};
+
+INLINE void put_sums(const struct tile *t, const struct sums *s, size_t m,
+                     size_t n)
 {
-    const bool large = type >= KERNEL_Q4_K;
-    const size_t values = large ? 256 : PART, parts = values / PART;
-    const size_t bytes = type == KERNEL_Q4_0   ? 18
-                         : type == KERNEL_Q4_1 ? 20
-                         : type == KERNEL_Q5_0 ? 22
-                         : type == KERNEL_Q5_1 ? 24
-                         : type == KERNEL_Q8_0 ? 34
-                         : type == KERNEL_Q4_K ? 144
-                         : type == KERNEL_Q5_K ? 176
-                                               : 210;
-    const size_t row = k / values * bytes, step = k / PART;
-    struct sums s[4] = {{{{0}}, {0}}};
-    for (size_t l = 0; l < k / values; l++, w += bytes, a += parts) {
-        UNROLL
-        for (size_t j = 0; j < n; j++) {
-            __builtin_prefetch(w + j * apart * row + 1024, 0, 3);
-            add_block(&s[j], w + j * apart * row, type, a, step, m);
-        }
-    }
     UNROLL
     for (size_t i = 0; i < m; i++) {
         UNROLL
         for (size_t j = 0; j < n; j++) {
-            float *to = &out[i * out_step + j * apart];
-            *to = sum_of(s[j].acc[i]) + s[j].offset[i] + (add ? *to : 0);
+            float *to = &t->out[i * t->out_step + j * t->apart];
+            *to = sum_of(s[j].acc[i]) + s[j].offset[i] + (t->add ? *to : 0);
         }
     }
 }
 
-INLINE void columns(float *out, size_t out_step, const struct rounded *a,
-                    const unsigned char *w, size_t apart, int type, size_t m,
-                    size_t n, size_t k, bool add)
+/* One row by n columns of w as they lie. */
+INLINE void lying_tile(const struct tile *t, const unsigned char *w, int type,
+                       size_t n)
 {
-    size_t i = 0, step = k / PART;
-    for (; i + 4 <= m; i += 4)
-        tile(out + i * out_step, out_step, a + i * step, w, apart, type, 4, n,
-             k, add);
-    for (; i < m; i++)
-        tile(out + i * out_step, out_step, a + i * step, w, apart, type, 1, n,
-             k, add);
+    SHAPE(type);
+    const size_t count = t->k / PART,
+                 apart = t->apart * (count / parts * bytes);
+    const struct rounded *a = t->a;
+    struct sums s[2] = {{{{0}}, {0}}};
+    uint8_t scales[16] = {0};
+    for (size_t l = 0; l < count; l += parts, w += bytes, a += parts) {
+        UNROLL
+        for (size_t j = 0; j < n; j++) {
+            const unsigned char *at = w + j * apart;
+            __builtin_prefetch(at + AHEAD, 0, 3);
+            if (type == KERNEL_Q4_K || type == KERNEL_Q5_K)
+                unpack_scales(scales, at + 4);
+            UNROLL
+            for (size_t i = 0; i < parts; i++) {
+                const struct part p = part_at(at, scales, type, i);
+                add_part(&s[j], &p, type, a + i, 0, 1);
+            }
+        }
+    }
+    put_sums(t, s, 1, n);
 }
 
-/* Two columns at a time, each from a half of its own; rows of a in groups that
- * stay in a cache while all of w goes by. */
-INLINE void rows_of(float *out, size_t out_step, const struct rounded *a,
-                    const unsigned char *w, int type, size_t m, size_t n,
-                    size_t k, bool add)
+/* m rows by n columns that are unpacked. */
+INLINE void unpacked_tile(const struct tile *t, const struct part *const w[2],
+                          int type, size_t m, size_t n)
 {
-    const size_t row = kernel_row_bytes(type, k), apart = n / 2;
-    for (size_t i = 0; i < m; i += GROUP) {
+    const size_t parts = t->k / PART;
+    struct sums s[2] = {{{{0}}, {0}}};
+    for (size_t l = 0; l < parts; l++) {
+        UNROLL
+        for (size_t j = 0; j < n; j++)
+            add_part(&s[j], &w[j][l], type, t->a + l, parts, m);
+    }
+    put_sums(t, s, m, n);
+}
+
+/* The same of m rows, whatever m. */
+INLINE void unpacked_tiles(struct tile t, const struct part *const w[2],
+                           int type, size_t m, size_t n)
+{
+    const size_t step = t.k / PART;
+    for (; m >= MOST; m -= MOST) {
+        unpacked_tile(&t, w, type, MOST, n);
+        t.a += MOST * step;
+        t.out += MOST * t.out_step;
+    }
+    for (; m > 0; m--) {
+        unpacked_tile(&t, w, type, 1, n);
+        t.a += step;
+        t.out += t.out_step;
+    }
+}
+
+/* m rows by n columns from w on, which are `apart` bytes from one another. */
+INLINE void columns(struct tile t, const unsigned char *w, size_t apart,
+                    int type, size_t m, size_t n)
+{
+    SCRATCH struct part unpacked[2][MAX_PARTS];
+    const struct part *const both[2] = {unpacked[0], unpacked[1]};
+    if (m >= MOST && t.k <= MAX_PARTS * PART) {
+        for (size_t j = 0; j < n; j++)
+            unpack_row(unpacked[j], w + j * apart, type, t.k);
+        unpacked_tiles(t, both, type, m, n);
+        return;
+    }
+    for (; m > 0; m--) {
+        lying_tile(&t, w, type, n);
+        t.a += t.k / PART;
+        t.out += t.out_step;
+    }
+}
+
+/* Two columns at a time, each from a half of its own: two streams of memory.
+ * Rows of a in groups that stay in a cache while all of w goes by. */
+INLINE void rows_of(struct tile t, const unsigned char *w, int type, size_t m,
+                    size_t n)
+{
+    const size_t row = kernel_row_bytes(type, t.k);
+    float *out = t.out;
+    t.apart = n / 2;
+    for (size_t i = 0; i < m; i += GROUP, out += GROUP * t.out_step) {
         const size_t some = m - i < GROUP ? m - i : GROUP;
-        const struct rounded *from = a + i * (k / PART);
-        float *to = out + i * out_step;
-        for (size_t j = 0; j < apart; j++)
-            columns(to + j, out_step, from, w + j * row, apart, type, some, 2,
-                    k, add);
+        for (size_t j = 0; j < n / 2; j++) {
+            t.out = out + j;
+            columns(t, w + j * row, t.apart * row, type, some, 2);
+        }
+        t.out = out + n - 1;
         if (n % 2)
-            columns(to + n - 1, out_step, from, w + (n - 1) * row, 0, type,
-                    some, 1, k, add);
+            columns(t, w + (n - 1) * row, 0, type, some, 1);
+        t.a += GROUP * (t.k / PART);
     }
 }
 
 BODY void rows(float *out, size_t out_step, const struct rounded *a,
                const void *w, int type, size_t m, size_t n, size_t k, bool add)
 {
+    const struct tile all = {out, out_step, 0, a, k, add};
+    if (!k) {
+        for (size_t i = 0; i < m && !add; i++)
+            memset(out + i * out_step, 0, n * sizeof *out);
+        return;
+    }
     switch (type) {
 #define ROWS(t)                                                                \
-    case t: rows_of(out, out_step, a, w, t, m, n, k, add); break
+    case t: rows_of(all, w, t, m, n); break
         ROWS(KERNEL_Q4_0);
         ROWS(KERNEL_Q4_1);
         ROWS(KERNEL_Q5_0);
