@@ -6,16 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/weight_bytes.h"
 
 struct safetensors {
-    void *map; /* NULL: over the caller's bytes */
-    size_t map_size;
+    struct slice bytes;           /* the file's; none: the caller's */
     cJSON *header;                /* owns all names */
     const cJSON *meta;            /* within it, or NULL */
     struct tensor *tensors;       /* [count], by data */
@@ -275,87 +273,28 @@ int safetensors_over(struct slice bytes, struct safetensors **ret,
     return 0;
 }
 
-enum { MAX_READ = 256 << 20 }; /* bytes; a larger file is mapped */
-
-static int read_all(int fd, char *to, size_t size, struct err *err)
-{
-    for (size_t at = 0; at < size;) {
-        ssize_t got = read(fd, to + at, size - at);
-        if (got == 0)
-            return err_set(err, ERR_FORMAT, "cut off while it was read");
-        if (got < 0 && errno != EINTR)
-            return err_errno(err, ERR_IO, "cannot read");
-        at += got > 0 ? (size_t)got : 0;
-    }
-    return 0;
-}
-
-/* To truncate a mapped file ends the process, and to write in it changes the
- * arrays: one that is small enough is read, not mapped.  (Not by mem_alloc,
- * which ends the process when there is no room.) */
-static int take_file(int fd, void **ret_map, size_t *ret_size, struct err *err)
-{
-    struct stat st;
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        return err_set(err, ERR_IO, "not a regular file");
-    if (st.st_size < 8)
-        return err_set(err, ERR_FORMAT, "cut off within its header");
-    size_t size = (size_t)st.st_size;
-    bool reads = size <= MAX_READ;
-    void *map = reads ? mmap(NULL, size, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                      : mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (map == MAP_FAILED)
-        return err_errno(err, ERR_LIMIT, "no room for its %zu bytes", size);
-    int code = reads ? read_all(fd, map, size, err) : 0;
-    if (code) {
-        munmap(map, size);
-        return code;
-    }
-    *ret_map = map;
-    *ret_size = size;
-    return 0;
-}
-
-static int open_path(const char *path, struct safetensors **ret,
-                     struct err *err)
-{
-    struct safetensors *file;
-    void *map;
-    size_t size;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return err_errno(err, ERR_IO, "cannot open %s", path);
-    int code = take_file(fd, &map, &size, err);
-    close(fd);
-    if (code)
-        return code;
-    code = safetensors_over((struct slice){map, size}, &file, err);
-    if (code) {
-        munmap(map, size);
-        return code;
-    }
-    file->map = map;
-    file->map_size = size;
-    *ret = file;
-    return 0;
-}
-
 int safetensors_open(const char *path, struct safetensors **ret,
                      struct err *err)
 {
-    int code = open_path(path, ret, err);
-    if (code && err)
-        err_at(err, path);
-    return code;
+    struct slice bytes;
+    int code = weight_bytes_open(path, &bytes, err);
+    if (code)
+        return code;
+    code = safetensors_over(bytes, ret, err);
+    if (code) {
+        weight_bytes_close(bytes);
+        return err ? err_at(err, path) : code;
+    }
+    (*ret)->bytes = bytes;
+    return 0;
 }
 
 void safetensors_close(struct safetensors *file)
 {
     if (!file)
         return;
-    if (file->map)
-        munmap(file->map, file->map_size);
+    if (file->bytes.data)
+        weight_bytes_close(file->bytes);
     cJSON_Delete(file->header);
     free(file->tensors);
     free(file->byname);

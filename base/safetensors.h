@@ -34,7 +34,15 @@ enum tensor_type {
     TENSOR_BF16,
     TENSOR_I32,
     TENSOR_OTHER, /* a known type that nothing here reads: I64, U8, ... */
-    TENSOR_I8
+    TENSOR_I8,
+    TENSOR_Q4_0, /* this and those below: blocks, of GGUF files only */
+    TENSOR_Q4_1,
+    TENSOR_Q5_0,
+    TENSOR_Q5_1,
+    TENSOR_Q8_0,
+    TENSOR_Q4_K,
+    TENSOR_Q5_K,
+    TENSOR_Q6_K
 };
 
 struct tensor {
@@ -48,9 +56,7 @@ struct tensor {
 
 struct safetensors;
 
-/* Reads a file of up to 256 MiB: what becomes of it afterwards changes nothing.
- * A larger one is mapped and must not shrink or be written in while it is open;
- * to rename another into its place is safe. */
+/* weight_bytes.h says what may become of the file while it is open. */
 int safetensors_open(const char *path, struct safetensors **ret,
                      struct err *err);
 /* The same over bytes that stay where they are until safetensors_close. */
@@ -67,7 +73,7 @@ const struct tensor *safetensors_find(const struct safetensors *file,
 /* The metadata's text under `key`, NULL when there is none. */
 const char *safetensors_meta(const struct safetensors *file, const char *key);
 
-/* Bytes of one value; 0 for TENSOR_OTHER. */
+/* Bytes of one value; 0 for TENSOR_OTHER, and for blocks. */
 size_t tensor_type_size(int type);
 /* Values in all: the product of the shape. */
 size_t tensor_values(const struct tensor *tensor);

@@ -3,8 +3,8 @@
  * Operations take raw pointers, sizes and a `struct kernel_run`; they open no
  * file, write no log, keep no state beyond the table's own device context.
  * Matrices are row-major and dense, shapes are written [rows, columns].
- * Activations are f32; weights are f32, bf16, f16, or int8 with a scale for each
- * row, as they lie in the file.
+ * Activations are f32; weights are f32, bf16, f16, int8 with a scale for each
+ * row, or blocks of a few bits a weight (blocks.h), as they lie in the file.
  *
  * `ref` is plain C with double accumulators: the oracle of all others.  `cpu`
  * starts as a copy of it and overrides what is worth it.  `cuda` lives on a
@@ -42,10 +42,26 @@ enum kernel_error {
 enum kernel_type {
     KERNEL_F32,
     KERNEL_BF16,
-    KERNEL_F16, /* IEEE 754 binary16 */
-    KERNEL_INT8 /* with a scale: see kernel_int8 */
+    KERNEL_F16,  /* IEEE 754 binary16 */
+    KERNEL_INT8, /* with a scale: see kernel_int8 */
+    KERNEL_Q4_0, /* this and those below: blocks.h; a row is of whole blocks */
+    KERNEL_Q4_1,
+    KERNEL_Q5_0,
+    KERNEL_Q5_1,
+    KERNEL_Q8_0,
+    KERNEL_Q4_K,
+    KERNEL_Q5_K,
+    KERNEL_Q6_K
 };
-enum { KERNEL_TYPES = KERNEL_INT8 + 1 };
+enum {
+    KERNEL_TYPES = KERNEL_INT8 + 1, /* of numbers */
+    KERNEL_ALL_TYPES = KERNEL_Q6_K + 1
+};
+static inline bool kernel_is_blocks(int type)
+{
+    return type > KERNEL_INT8;
+}
+/* Bytes of a number; not of blocks. */
 static inline size_t kernel_type_size(int type)
 {
     return type == KERNEL_F32 ? 4 : type == KERNEL_INT8 ? 1 : 2;
@@ -205,7 +221,7 @@ struct kernels {
      * backend may use it in place, or keep a packed copy (cpu: from the first
      * product of 16 rows or more on).  `host` may be unaligned.  KERNEL_INT8:
      * `host` is a struct kernel_int8, and what that points to must stay.
-     * cuda holds f16 and int8 as f32. */
+     * cuda holds f16 and int8 as f32, and takes no blocks: KERNEL_UNSUPPORTED. */
     int (*weight)(struct kernel_run *run, const void *host, int type, size_t n,
                   size_t k, struct kernel_weight **ret);
     void (*weight_free)(struct kernel_run *run, struct kernel_weight *weight);

@@ -46,10 +46,11 @@ struct cancel {
     void *context;
 };
 
-/* The errors name the file concerned.  ERR_IO: a file is missing (tokenizer.json
+/* `path`: the folder, or a GGUF file (FILE.gguf), which has all in one.  The
+ * errors name the file concerned.  ERR_IO: a file is missing (tokenizer.json
  * may be); ERR_FORMAT: a file is not as it should be, or of a kind that is not
  * supported; ERR_LIMIT: no memory for what the model's size asks for. */
-int model_open(const char *folder, const struct model_options *options,
+int model_open(const char *path, const struct model_options *options,
                struct model **ret, struct err *err);
 /* Its sessions, and those it is shared with, first.  NULL: ok. */
 void model_close(struct model *model);
@@ -59,10 +60,10 @@ void model_close(struct model *model);
 struct model *model_share(const struct model *of, struct kernel_pool pool);
 
 struct model_facts {
-    const char *name;    /* the folder's */
+    const char *name;    /* the folder's, or the file's */
     const char *backend; /* "ref", "cpu", "cuda" */
     const char *family;  /* "qwen3", "bert", ... */
-    const char *type;    /* of the embedding: "f32", "bf16", "f16", "int8" */
+    const char *type;    /* of the embedding: "f32", "q4_k", ... */
     size_t width;        /* D */
     size_t layers;
     size_t memory_layers; /* the first so many make memories */

@@ -69,8 +69,8 @@ static void print_verb_cases(void)
             words = "; words=$verbs";
         else if (!strcmp(c->args, "bash"))
             words = "; words=bash";
-        else if (!strncmp(c->args, "use DIR", 7))
-            words = "; words='use info list none'; files=-d";
+        else if (!strncmp(c->args, "use PATH", 8))
+            words = "; words='use info list none'; files=-f";
         printf("%s ;;\n", words);
     }
     puts("    esac");

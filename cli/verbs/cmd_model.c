@@ -230,7 +230,7 @@ static int use(struct cli *cli, const char *argument, struct err *err)
     cJSON *result = NULL;
     if (!argument)
         return err_set(err, ERR_USAGE,
-                       "which one? lectern model use DIR, or none");
+                       "which one? lectern model use PATH, or none");
     bool no_model = !strcmp(argument, none);
     if (!no_model)
         config_put_path(argument, NULL, &path);
@@ -339,7 +339,7 @@ int cmd_model(struct cli *cli, struct err *err)
     if (!strcmp(what, "list") && !folder)
         return list(cli, err);
     return err_set(err, ERR_USAGE,
-                   "model does not take '%s'; usage: lectern model use DIR | "
-                   "use none | info [DIR] | list",
+                   "model does not take '%s'; usage: lectern model use PATH | "
+                   "use none | info [PATH] | list",
                    strcmp(what, "list") ? what : folder);
 }

@@ -1,9 +1,10 @@
-/* A model's folder, looked at without the model's own code. */
+/* A model's folder, or GGUF file, looked at without the model's own code. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/gguf.h"
 #include "base/safetensors.h"
 #include "cli/cli.h"
 
@@ -45,16 +46,31 @@ static int check_weights(const char *folder, struct buf *path, struct err *err)
     return code;
 }
 
+static int check_folder(const char *folder, struct buf *path, struct err *err)
+{
+    int code = check_json(folder, "config.json", path, err);
+    if (!code)
+        code = check_json(folder, "tokenizer.json", path, err);
+    return code ? code : check_weights(folder, path, err);
+}
+
+static int check_gguf(const char *file, struct buf *path, struct err *err)
+{
+    struct gguf *gguf;
+    buf_put_text(path, file);
+    int code = gguf_open(file, &gguf, err);
+    if (!code)
+        gguf_close(gguf);
+    return code;
+}
+
 int cli_check_model(const char *folder, struct buf *detail)
 {
     struct buf path = {0};
     struct err err = {.position = -1};
     buf_put_text(detail, folder);
-    int code = check_json(folder, "config.json", &path, &err);
-    if (!code)
-        code = check_json(folder, "tokenizer.json", &path, &err);
-    if (!code)
-        code = check_weights(folder, &path, &err);
+    int code = gguf_is_path(folder) ? check_gguf(folder, &path, &err)
+                                    : check_folder(folder, &path, &err);
     if (code) {
         buf_clear(detail);
         if (!strstr(err.message, path.data))

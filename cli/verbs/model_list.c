@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/gguf.h"
 #include "base/mem.h"
 
 enum { MAX_CONFIG = 1 << 20 };
@@ -48,12 +49,37 @@ static uint64_t weight_bytes(const char *folder)
     return bytes;
 }
 
-/* The folder, if it is a model's and not in the list. */
+/* The architecture that a GGUF file says; NULL: it is none. */
+static char *gguf_family(const char *path, uint64_t *ret_bytes)
+{
+    struct gguf *gguf;
+    struct slice text;
+    struct stat st;
+    char *family = NULL;
+    if (stat(path, &st) < 0 || gguf_open(path, &gguf, NULL))
+        return NULL;
+    const struct gguf_value *v = gguf_find(gguf, "general.architecture");
+    if (v && gguf_text(v, &text))
+        family = mem_strndup(text.data, text.size);
+    gguf_close(gguf);
+    *ret_bytes = (uint64_t)st.st_size;
+    return family;
+}
+
+static char *folder_family(const char *folder, uint64_t *ret_bytes)
+{
+    *ret_bytes = weight_bytes(folder);
+    return *ret_bytes ? family_of(folder) : NULL;
+}
+
+/* The folder or file, if it is a model's and not in the list. */
 static void try_folder(struct model_list *list, const char *folder)
 {
-    char *path = realpath(folder, NULL);
-    uint64_t bytes = path ? weight_bytes(path) : 0;
-    char *family = bytes ? family_of(path) : NULL;
+    char *path = realpath(folder, NULL), *family = NULL;
+    uint64_t bytes = 0;
+    if (path)
+        family = gguf_is_path(path) ? gguf_family(path, &bytes)
+                                    : folder_family(path, &bytes);
     for (size_t i = 0; family && i < list->count; i++)
         if (!strcmp(list->models[i].path, path)) {
             free(family);

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/gguf.h"
 #include "base/hash.h"
 
 static bool is_read(const char *name)
@@ -50,6 +51,8 @@ struct folder_look folder_look(const char *folder)
 {
     struct folder_look look = {0};
     struct dirent *entry;
+    if (gguf_is_path(folder))
+        look_at(&look, AT_FDCWD, folder);
     DIR *dir = opendir(folder);
     while (dir && (entry = readdir(dir))) {
         if (is_read(entry->d_name))

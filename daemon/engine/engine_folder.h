@@ -1,4 +1,4 @@
-/* A model's folder at a glance, to see whether it has changed. */
+/* A model's folder, or GGUF file, at a glance, to see whether it has changed. */
 #ifndef DAEMON_ENGINE_ENGINE_FOLDER_H
 #define DAEMON_ENGINE_ENGINE_FOLDER_H
 

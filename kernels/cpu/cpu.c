@@ -2,10 +2,12 @@
 
 #include <pthread.h>
 
+#include "kernels/cpu/cpu_blocks.h"
 #include "kernels/cpu/cpu_tiles.h"
 
 const struct lanes *cpu_lanes;
 bool cpu_amx;
+const struct block_lanes *cpu_block_lanes;
 
 static struct kernels table;
 
@@ -43,13 +45,31 @@ static const struct lanes *lanes_for(enum cpu_level level)
     return &lanes_plain;
 }
 
+static const struct block_lanes *block_lanes_for(enum cpu_level level)
+{
+#if defined(__x86_64__)
+    if (level >= CPU_AVX512 && __builtin_cpu_supports("avx512vnni"))
+        return &block_lanes_vnni;
+    if (level >= CPU_AVX2)
+        return &block_lanes_avx2;
+#endif
+    (void)level;
+    return NULL;
+}
+
+static void use(enum cpu_level level)
+{
+    cpu_lanes = lanes_for(level);
+    cpu_block_lanes = block_lanes_for(level);
+    cpu_amx = level == CPU_AMX;
+}
+
 static void choose(void)
 {
     enum cpu_level level = CPU_AMX;
     while (!has(level))
         level--;
-    cpu_lanes = lanes_for(level);
-    cpu_amx = level == CPU_AMX;
+    use(level);
 }
 
 static void fill(void)
@@ -80,8 +100,7 @@ bool cpu_limit(enum cpu_level level)
     kernels_cpu();
     if (!has(level))
         return false;
-    cpu_lanes = lanes_for(level);
-    cpu_amx = level == CPU_AMX;
+    use(level);
     return true;
 }
 

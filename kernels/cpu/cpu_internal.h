@@ -30,6 +30,7 @@ void cpu_limit_none(void); /* back to what was chosen for this processor */
 /* What was chosen for this processor. */
 extern const struct lanes *cpu_lanes;
 extern bool cpu_amx;
+extern const struct block_lanes *cpu_block_lanes; /* NULL: none */
 
 /* Runs body over [0, count), on the pool when that is worth its wake-up: `work`
  * is about the number of multiplications in all. */

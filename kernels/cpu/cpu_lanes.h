@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/blocks.h"
 #include "kernels/kernels.h"
 
 /* Rows [n, k] of a weight, as they lie. */
@@ -26,7 +27,7 @@ static inline struct lanes_weight lanes_floats(const float *rows)
 static inline struct lanes_weight lanes_weight_from(struct lanes_weight w,
                                                     size_t row, size_t k)
 {
-    w.rows = (const char *)w.rows + row * k * kernel_type_size(w.type);
+    w.rows = (const char *)w.rows + row * kernel_row_bytes(w.type, k);
     w.scale = w.scale ? w.scale + row : NULL;
     return w;
 }
@@ -43,7 +44,8 @@ struct lanes {
     const char *name;
 
     /* out [m, n] = a [m, k] . w [n, k]^T (+ out when `add`); rows of out are
-     * `out_step` apart.  Reads w once from memory: for few rows m. */
+     * `out_step` apart.  Reads w once from memory: for few rows m; w is not of
+     * blocks. */
     void (*rows)(float *out, size_t out_step, const float *a,
                  struct lanes_weight w, size_t m, size_t n, size_t k, bool add);
 

@@ -475,6 +475,8 @@ BODY void widen(float *out, struct lanes_weight w, size_t n, size_t k)
         widen_as(out, x, KERNEL_BF16, 1, n * k);
     else if (w.type == KERNEL_F16)
         widen_as(out, x, KERNEL_F16, 1, n * k);
+    else if (kernel_is_blocks(w.type))
+        blocks_decode(w.type, x, n * k, out);
     else
         for (size_t i = 0; i < n; i++)
             widen_as(out + i * k, x + i * k, KERNEL_INT8, w.scale[i], k);

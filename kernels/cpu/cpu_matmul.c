@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "kernels/cpu/cpu_blocks.h"
 #include "kernels/cpu/cpu_internal.h"
 #include "kernels/cpu/packed_cache.h"
 #include "kernels/cpu/cpu_packed.h"
@@ -44,6 +45,8 @@ static void weight_free(struct kernel_run *run, struct kernel_weight *w)
 static int matmul(struct kernel_run *run, float *out, const float *a,
                   const struct kernel_weight *w, size_t m, bool add)
 {
+    if (m && kernel_is_blocks(w->type))
+        return cpu_blocks_matmul(run, out, a, w, m, add);
     if (cpu_amx && m >= TILES_MIN_ROWS && w->k)
         return tiles_matmul(run, out, a, w, m, add);
     if (m >= PACKED_MIN_ROWS) {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "kernels/blocks.h"
 #include "kernels/kernels.h"
 
 struct kernel_weight {
@@ -59,25 +60,11 @@ void *ref_scratch(size_t bytes);
 static inline const char *ref_weight_row(const struct kernel_weight *w,
                                          size_t row)
 {
-    return (const char *)w->host + row * w->k * kernel_type_size(w->type);
+    return (const char *)w->host + row * kernel_row_bytes(w->type, w->k);
 }
 
-/* Its value i. */
-static inline float ref_weight_at(const struct kernel_weight *w, size_t row,
-                                  size_t i)
-{
-    const char *at = ref_weight_row(w, row) + i * kernel_type_size(w->type);
-    uint16_t half;
-    float value;
-    if (w->type == KERNEL_INT8)
-        return w->scale[row] * (float)*(const int8_t *)at;
-    if (w->type == KERNEL_F32) {
-        memcpy(&value, at, sizeof value);
-        return value;
-    }
-    memcpy(&half, at, sizeof half);
-    return w->type == KERNEL_BF16 ? ref_from_bf16(half) : ref_from_f16(half);
-}
+/* out [k] = its values. */
+void ref_weight_values(const struct kernel_weight *w, size_t row, float *out);
 
 /* The pages of keys and values [n, hkv, d] in one piece. */
 static inline struct kernel_pages ref_one_page(const float *const *k,

@@ -1,12 +1,41 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/ref/ref.h"
+
+/* Value i of a row that begins at `at`, without a scale; of no blocks. */
+static float number_at(const char *at, int type, size_t i)
+{
+    uint16_t half;
+    float value;
+    at += i * kernel_type_size(type);
+    if (type == KERNEL_INT8)
+        return (float)*(const int8_t *)at;
+    if (type == KERNEL_F32) {
+        memcpy(&value, at, sizeof value);
+        return value;
+    }
+    memcpy(&half, at, sizeof half);
+    return type == KERNEL_BF16 ? ref_from_bf16(half) : ref_from_f16(half);
+}
+
+void ref_weight_values(const struct kernel_weight *w, size_t row, float *out)
+{
+    const char *at = ref_weight_row(w, row);
+    if (kernel_is_blocks(w->type)) {
+        blocks_decode(w->type, at, w->k, out);
+        return;
+    }
+    for (size_t l = 0; l < w->k; l++)
+        out[l] = number_at(at, w->type, l) * (w->scale ? w->scale[row] : 1);
+}
 
 static int weight(struct kernel_run *run, const void *host, int type, size_t n,
                   size_t k, struct kernel_weight **ret)
 {
     (void)run;
-    if (type < 0 || type >= KERNEL_TYPES)
+    if (type < 0 || type >= KERNEL_ALL_TYPES ||
+        (kernel_is_blocks(type) && k % block_kind(type)->values))
         return KERNEL_UNSUPPORTED;
     struct kernel_weight *w = calloc(1, sizeof *w);
     if (!w)
@@ -30,14 +59,20 @@ static void weight_free(struct kernel_run *run, struct kernel_weight *w)
 static int matmul(struct kernel_run *run, float *out, const float *a,
                   const struct kernel_weight *w, size_t m, bool add)
 {
+    float *row = ref_scratch(w->k * sizeof *row);
     (void)run;
-    for (size_t i = 0; i < m; i++)
-        for (size_t j = 0; j < w->n; j++) {
+    if (!row)
+        return KERNEL_NO_MEMORY;
+    for (size_t j = 0; j < w->n; j++) {
+        ref_weight_values(w, j, row);
+        for (size_t i = 0; i < m; i++) {
             double sum = add ? (double)out[i * w->n + j] : 0;
             for (size_t l = 0; l < w->k; l++)
-                sum += (double)a[i * w->k + l] * (double)ref_weight_at(w, j, l);
+                sum += (double)a[i * w->k + l] * (double)row[l];
             out[i * w->n + j] = (float)sum;
         }
+    }
+    free(row);
     return KERNEL_OK;
 }
 
@@ -58,8 +93,7 @@ static int gather(struct kernel_run *run, float *out,
 {
     (void)run;
     for (size_t i = 0; i < m; i++)
-        for (size_t l = 0; l < w->k; l++)
-            out[i * w->k + l] = ref_weight_at(w, (size_t)host_row[i], l);
+        ref_weight_values(w, (size_t)host_row[i], out + i * w->k);
     return KERNEL_OK;
 }
 

@@ -51,6 +51,7 @@ struct model {
     struct kernel_run run;
     struct model_config config;
     struct pooling pooling;
+    struct gguf *gguf; /* where the weights lie; NULL: in a folder */
     struct model_weights weights;
     struct tokenizer *tokenizer;
     struct workspace work;

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "model/inference/forward.h"
+#include "model/weights/gguf_config.h"
 
 enum { MAX_CONFIG = 1 << 20 };
 
@@ -48,6 +49,16 @@ static int open_pooling(struct model *m, const char *folder,
     c->writes = c->writes && !m->pooling.only;
     if (!code && encoder && m->pooling.max && m->pooling.max < c->context)
         c->max = m->pooling.max;
+    return code;
+}
+
+static int open_gguf(struct model *m, const char *path, struct err *err)
+{
+    int code = gguf_open(path, &m->gguf, err);
+    if (!code)
+        code = gguf_config_from(m->gguf, &m->config, err);
+    if (!code)
+        code = open_pooling(m, path, (struct slice){"{}", 2}, err);
     return code;
 }
 
@@ -102,6 +113,10 @@ static int open_tokenizer(struct model *m, const char *folder, struct err *err)
     struct buf path = {0};
     struct stat st;
     int code = 0;
+    if (m->gguf) {
+        code = tokenizer_of_gguf(m->gguf, &m->tokenizer, err);
+        return code ? code : check_tokenizer(m, err);
+    }
     file_join(&path, folder, "tokenizer.json");
     if (stat(path.data, &st) == 0) {
         code = tokenizer_open(path.data, &m->tokenizer, err);
@@ -119,6 +134,8 @@ static void set_frequencies(struct model *m)
         m->frequencies[i] = mem_alloc(c->head * sizeof *m->frequencies[i]);
         if (c->architecture->positions == POSITIONS_ROTARY)
             rotary_frequencies(&c->rotary[i], c->head, m->frequencies[i]);
+        for (size_t p = 0; m->weights.host_rotary && p < c->head / 2; p++)
+            m->frequencies[i][p] /= (double)m->weights.host_rotary[p];
     }
 }
 
@@ -135,7 +152,7 @@ static struct hash128 fingerprint(const struct model *m)
                                                        : sizeof bytes);
 }
 
-/* The folder's own name, whatever slashes follow it. */
+/* The folder's own name, whatever slashes follow it, or the file's. */
 static char *name_of(const char *folder)
 {
     size_t end = strlen(folder), from;
@@ -218,27 +235,28 @@ static void set_facts(struct model *m, const char *folder)
     set_attention_facts(m);
 }
 
-int model_open(const char *folder, const struct model_options *options,
+int model_open(const char *path, const struct model_options *options,
                struct model **ret, struct err *err)
 {
     struct model *m = mem_alloc(sizeof *m);
     m->kernels = options->kernels;
     m->run =
         (struct kernel_run){.pool = options->pool, .stream = options->stream};
-    int code = open_config(m, folder, err);
+    int code = gguf_is_path(path) ? open_gguf(m, path, err)
+                                  : open_config(m, path, err);
     if (!code)
         leave_positions(&m->config);
     if (!code && !options->no_tokenizer)
-        code = open_tokenizer(m, folder, err);
+        code = open_tokenizer(m, path, err);
     if (!code)
-        code = model_weights_open(folder, &m->config, m->kernels, &m->run,
-                                  options->check, &m->weights, err);
+        code = model_weights_open(path, m->gguf, &m->config, m->kernels,
+                                  &m->run, options->check, &m->weights, err);
     if (code && err)
-        err_at(err, folder);
+        err_at(err, path);
     if (!code) {
         page_pool_lay_out(m, options->exact);
         set_frequencies(m);
-        set_facts(m, folder);
+        set_facts(m, path);
         *ret = m;
     } else {
         model_close(m);
@@ -277,6 +295,7 @@ void model_close(struct model *m)
         free(m);
         return;
     }
+    gguf_close(m->gguf);
     model_config_free(&m->config);
     tokenizer_close(m->tokenizer);
     pooling_free(&m->pooling);

@@ -1,4 +1,5 @@
-/* Text to token ids and back, as a Hugging Face tokenizer.json says.
+/* Text to token ids and back, as a Hugging Face tokenizer.json says, or the
+ * metadata of a GGUF file.
  *
  * Added tokens are matched first, then the text between them is normalised, cut
  * into pieces, and each piece becomes tokens: by merges of bytes (GPT-2, Llama 3,
@@ -21,6 +22,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/gguf.h"
 #include "base/hash.h"
 #include "model/tokenizer/bpe.h"
 
@@ -31,6 +33,10 @@ struct tokenizer;
 int tokenizer_open(const char *path, struct tokenizer **ret, struct err *err);
 /* The same from the file's bytes, which are not needed afterwards. */
 int tokenizer_from(struct slice json, struct tokenizer **ret, struct err *err);
+/* From the metadata of a GGUF file, which is not needed afterwards.  ERR_FORMAT:
+ * it has none, or one of another kind; the message says which. */
+int tokenizer_of_gguf(const struct gguf *gguf, struct tokenizer **ret,
+                      struct err *err);
 void tokenizer_close(struct tokenizer *tokenizer); /* NULL: ok */
 
 /* One more than the largest id. */

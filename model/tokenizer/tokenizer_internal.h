@@ -74,6 +74,11 @@ int tokenizer_not_supported(struct err *err, const char *part,
 /* -1 when it is not a whole number in [0, VOCABULARY_MAX). */
 int32_t tokenizer_id_of(const cJSON *item);
 
+/* One more step: a pattern's matches. */
+int tokenizer_add_split(struct tokenizer *tokenizer, const char *text,
+                        bool literal, int behavior, struct err *err);
+extern const char tokenizer_gpt2[]; /* GPT-2's pattern */
+
 int tokenizer_take_normaliser(struct tokenizer *tokenizer, const cJSON *item,
                               struct err *err);
 int tokenizer_take_splits(struct tokenizer *tokenizer, const cJSON *item,

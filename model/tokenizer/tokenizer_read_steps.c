@@ -7,8 +7,8 @@
 #include "model/tokenizer/old_unicode.h"
 #include "model/tokenizer/tokenizer_internal.h"
 
-static const char GPT2[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+|"
-                           " ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+const char tokenizer_gpt2[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+|"
+                              " ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
 static const char MARK[] = "\xE2\x96\x81";
 
@@ -172,8 +172,8 @@ static int add_step(struct tokenizer *t, int kind, struct split_step **ret,
     return 0;
 }
 
-static int add_split(struct tokenizer *t, const char *text, bool literal,
-                     int behavior, struct err *err)
+int tokenizer_add_split(struct tokenizer *t, const char *text, bool literal,
+                        int behavior, struct err *err)
 {
     struct split_step *step;
     int code = add_step(t, STEP_SPLIT, &step, err);
@@ -187,7 +187,7 @@ static int add_punctuation(struct tokenizer *t, int behavior, struct err *err)
 {
     struct buf regex = {0};
     old_unicode_punctuation(&regex);
-    int code = add_split(t, regex.data, false, behavior, err);
+    int code = tokenizer_add_split(t, regex.data, false, behavior, err);
     buf_free(&regex);
     return code;
 }
@@ -234,7 +234,8 @@ static int take_bytes(struct tokenizer *t, const cJSON *item, struct err *err)
     if (json_get_bool(item, "add_prefix_space", true))
         code = add_step(t, STEP_SPACE, &step, err);
     if (!code && json_get_bool(item, "use_regex", true))
-        code = add_split(t, GPT2, false, SPLIT_ISOLATED, err);
+        code =
+            tokenizer_add_split(t, tokenizer_gpt2, false, SPLIT_ISOLATED, err);
     return code;
 }
 
@@ -274,14 +275,14 @@ static int take_metaspace(struct tokenizer *t, const cJSON *item,
     snprintf(step->mark, sizeof step->mark, "%s", mark);
     if (!json_get_bool(item, "split", true))
         return 0;
-    return add_split(t, mark, true, SPLIT_WITH_NEXT, err);
+    return tokenizer_add_split(t, mark, true, SPLIT_WITH_NEXT, err);
 }
 
 static int take_bert_splits(struct tokenizer *t, const cJSON *item,
                             struct err *err)
 {
     (void)item;
-    int code = add_split(t, "\\s", false, SPLIT_REMOVED, err);
+    int code = tokenizer_add_split(t, "\\s", false, SPLIT_REMOVED, err);
     return code ? code : add_punctuation(t, SPLIT_ISOLATED, err);
 }
 
@@ -289,7 +290,8 @@ static int take_whitespace(struct tokenizer *t, const cJSON *item,
                            struct err *err)
 {
     (void)item;
-    int code = add_split(t, "\\w+|[^\\w\\s]+", false, SPLIT_REMOVED, err);
+    int code =
+        tokenizer_add_split(t, "\\w+|[^\\w\\s]+", false, SPLIT_REMOVED, err);
     if (!code)
         t->steps[t->step_count - 1].invert = true;
     return code;
@@ -299,7 +301,7 @@ static int take_whitespace_split(struct tokenizer *t, const cJSON *item,
                                  struct err *err)
 {
     (void)item;
-    return add_split(t, "\\s", false, SPLIT_REMOVED, err);
+    return tokenizer_add_split(t, "\\s", false, SPLIT_REMOVED, err);
 }
 
 static int take_punctuation(struct tokenizer *t, const cJSON *item,
@@ -314,8 +316,8 @@ static int take_punctuation(struct tokenizer *t, const cJSON *item,
 static int take_digits(struct tokenizer *t, const cJSON *item, struct err *err)
 {
     bool each = json_get_bool(item, "individual_digits", false);
-    return add_split(t, each ? "\\p{N}" : "\\p{N}+", false, SPLIT_ISOLATED,
-                     err);
+    return tokenizer_add_split(t, each ? "\\p{N}" : "\\p{N}+", false,
+                               SPLIT_ISOLATED, err);
 }
 
 static int take_pre_tokenizer(void *context, const cJSON *item,

@@ -52,6 +52,21 @@ static const struct tensor_names bert_names = {
     .unused = {"pooler.dense.", "position_ids", "cls.", "lm_head."},
 };
 
+/* Those of llama.cpp, in GGUF files. */
+#define GGUF_NAMES                                                             \
+    .prefixes = {""}, .embedding = "token_embd", .norm = "output_norm",        \
+    .head = "output", .layer = "blk.", .attention_norm = "attn_norm",          \
+    .q = "attn_q", .k = "attn_k", .v = "attn_v", .o = "attn_output",           \
+    .inner_norm = "ffn_norm", .gate = "ffn_gate", .up = "ffn_up",              \
+    .down = "ffn_down", .rotary = "rope_freqs"
+
+static const struct tensor_names gguf_llama_names = {GGUF_NAMES,
+                                                     .paired = true},
+                                 gguf_qwen2_names = {GGUF_NAMES},
+                                 gguf_qwen3_names = {GGUF_NAMES,
+                                                     .q_norm = "attn_q_norm",
+                                                     .k_norm = "attn_k_norm"};
+
 #define DECODER .gated = true, .eps_name = "rms_norm_eps"
 
 #define BERT                                                                   \
@@ -70,6 +85,7 @@ static const struct architecture architectures[] = {
         .eps = 1e-6,
         .theta = 10000,
         .names = &qwen3_names,
+        .gguf_names = &gguf_qwen3_names,
     },
     {
         .type = "qwen2",
@@ -80,6 +96,7 @@ static const struct architecture architectures[] = {
         .eps = 1e-6,
         .theta = 10000,
         .names = &llama_names,
+        .gguf_names = &gguf_qwen2_names,
     },
     {
         .type = "llama",
@@ -88,6 +105,7 @@ static const struct architecture architectures[] = {
         .eps = 1e-6,
         .theta = 10000,
         .names = &llama_names,
+        .gguf_names = &gguf_llama_names,
     },
     {
         .type = "mistral",

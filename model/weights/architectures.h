@@ -53,7 +53,11 @@ struct tensor_names {
     const char *attention_norm, *q, *k, *v, *o, *q_norm, *k_norm;
     const char *inner_norm, *gate, *up, *down;
     const char *calibrate, *calibrate_norm, *shared_query; /* HiLS layers' */
-    const char *landmark;  /* of the model, its embedding alone */
+    const char *landmark; /* of the model, its embedding alone */
+    const char *rotary;   /* by what each pair's frequency is divided; may be
+                              absent */
+    bool paired; /* rows of q and k: a head's pairs of dimensions that turn
+                    together lie side by side, not half a head apart */
     const char *unused[4]; /* a tensor whose name has one of these is passed
                               over */
 };
@@ -75,6 +79,8 @@ struct architecture {
     const char *eps_name;
     double eps, theta; /* where config.json says nothing */
     const struct tensor_names *names;
+    const struct tensor_names *gguf_names; /* in a GGUF file; NULL: it has no
+                                              models of this kind */
 };
 
 /* NULL: not supported. */

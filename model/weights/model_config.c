@@ -183,6 +183,7 @@ static int take_kind(const cJSON *root, struct model_config *c, struct err *err)
     c->architecture = architecture_find(type);
     if (!c->architecture)
         return unknown_type(type, err);
+    c->names = c->architecture->names;
     code = check_activation(root, c->architecture, err);
     if (!code)
         code = take_biases(root, c, err);

@@ -30,6 +30,7 @@ struct answering {
 
 struct model_config {
     const struct architecture *architecture;
+    const struct tensor_names *names; /* of its weights */
     size_t vocabulary; /* ids, and logits; the embedding may have more rows */
     size_t width;      /* D */
     size_t inner;      /* width of the feed-forward part */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "kernels/blocks.h"
 #include "model/weights/weights_internal.h"
 
 enum {
@@ -15,12 +16,14 @@ enum {
 static bool passed_over(const struct tensor *tensor,
                         const struct model_config *c)
 {
-    const struct tensor_names *names = c->architecture->names;
+    const struct tensor_names *names = c->names;
     const char *name = tensor->name.data;
     for (size_t i = 0; i < UNUSED && names->unused[i]; i++)
         if (strstr(name, names->unused[i]))
             return true;
-    return (c->tied || !c->writes) && !strcmp(name, "lm_head.weight");
+    struct slice head = slice_of(names->head ? names->head : "lm_head");
+    return (c->tied || !c->writes) && slice_starts(tensor->name, head) &&
+           !strcmp(name + head.size, ".weight");
 }
 
 static int report(struct loader *loader, const struct model_config *c)
@@ -35,22 +38,33 @@ static int report(struct loader *loader, const struct model_config *c)
     struct buf *text = &loader->complaints;
     enum { SHOWN = 500 };
     bool cut = text->size > SHOWN;
-    return err_set(loader->err, ERR_FORMAT,
-                   "%zu tensors are not as config.json says: %.*s%s",
-                   loader->complaint_count, cut ? SHOWN : (int)text->size,
-                   text->data, cut ? " ..." : "");
+    return err_set(
+        loader->err, ERR_FORMAT,
+        "%zu tensors are not as the model's configuration says: %.*s%s",
+        loader->complaint_count, cut ? SHOWN : (int)text->size, text->data,
+        cut ? " ..." : "");
+}
+
+/* `paired`: the width of heads whose rows lie in pairs (architectures.h), of no
+ * bias then; 0: they do not. */
+static struct linear linear_of(struct loader *loader, struct part_name name,
+                               size_t rows, size_t columns, bool biased,
+                               size_t paired)
+{
+    struct part_name bias = name;
+    const char *weight = part_name_end(&name, ".weight");
+    struct linear l = {
+        .weight = paired ? loader_paired(loader, weight, rows, columns, paired)
+                         : loader_matrix(loader, weight, rows, columns)};
+    if (biased)
+        l.bias = loader_vector(loader, part_name_end(&bias, ".bias"), rows, 0);
+    return l;
 }
 
 static struct linear linear(struct loader *loader, struct part_name name,
                             size_t rows, size_t columns, bool biased)
 {
-    struct part_name bias = name;
-    struct linear l = {.weight = loader_matrix(loader,
-                                               part_name_end(&name, ".weight"),
-                                               rows, columns)};
-    if (biased)
-        l.bias = loader_vector(loader, part_name_end(&bias, ".bias"), rows, 0);
-    return l;
+    return linear_of(loader, name, rows, columns, biased, 0);
 }
 
 /* TensorFlow's names of a LayerNorm are in files that came from there. */
@@ -73,15 +87,16 @@ static struct norm norm(struct loader *loader, struct part_name name,
 static void loader_layer(struct loader *loader, const struct model_config *c,
                          size_t i, struct layer_weights *l)
 {
-    const struct tensor_names *names = c->architecture->names;
+    const struct tensor_names *names = c->names;
     size_t q = c->heads * c->head, kv = c->key_heads * c->head;
     bool layer_norm = c->architecture->norm == NORM_LAYER;
     bool whole = c->architecture->head_norm == HEAD_NORM_WHOLE;
 #define NAME(part) part_name_in_layer(loader, names, i, names->part)
     l->attention_norm =
         norm(loader, NAME(attention_norm), c->width, layer_norm);
-    l->q = linear(loader, NAME(q), q, c->width, c->qkv_bias);
-    l->k = linear(loader, NAME(k), kv, c->width, c->qkv_bias);
+    size_t paired = names->paired ? c->head : 0;
+    l->q = linear_of(loader, NAME(q), q, c->width, c->qkv_bias, paired);
+    l->k = linear_of(loader, NAME(k), kv, c->width, c->qkv_bias, paired);
     l->v = linear(loader, NAME(v), kv, c->width, c->qkv_bias);
     l->o = linear(loader, NAME(o), c->width, q, c->bias);
     if (c->architecture->head_norm != HEAD_NORM_NONE) {
@@ -108,7 +123,7 @@ static void loader_layer(struct loader *loader, const struct model_config *c,
 static struct kernel_weight *positions(struct loader *loader,
                                        const struct model_config *c)
 {
-    const struct tensor_names *names = c->architecture->names;
+    const struct tensor_names *names = c->names;
     struct part_name name = part_name(loader, names->positions);
     struct part_name type = part_name(loader, names->types);
     size_t rows = c->first + c->context;
@@ -172,27 +187,48 @@ static struct kernel_weight *id_rows(struct loader *loader,
 static void loader_ids(struct loader *loader, const struct model_config *c,
                        struct model_weights *w)
 {
-    struct part_name part =
-        part_name(loader, c->architecture->names->embedding);
+    struct part_name part = part_name(loader, c->names->embedding);
     const char *name = part_name_end(&part, ".weight");
+    struct part_name head = {0};
     struct matrix_data data = {0};
     w->embedding = id_rows(loader, c, name, true, &data);
     if (c->architecture->hils)
         w->host_landmark = loader_landmark(loader, c, name);
+    part_name_end(&head, c->names->head ? c->names->head : "");
     if (c->writes && !c->tied)
-        w->head = id_rows(loader, c, "lm_head.weight", false, &data);
+        w->head =
+            id_rows(loader, c, part_name_end(&head, ".weight"), false, &data);
     else if (c->writes && c->architecture->hils)
         w->head = loader_weight(loader, data, name, c->vocabulary, c->width);
     else if (c->writes)
         w->head = w->embedding;
 }
 
+/* All are positive. */
+static float *rotary_factors(struct loader *loader,
+                             const struct model_config *c)
+{
+    struct part_name name = part_name(loader, c->names->rotary);
+    const char *full = part_name_end(&name, ".weight");
+    if (!weight_files_find(loader->files, full))
+        return NULL;
+    float *factors = loader_host(loader, full, c->head / 2, 0);
+    for (size_t i = 0; factors && i < c->head / 2; i++)
+        if (!(factors[i] > 0) && !loader->code)
+            loader->code =
+                err_set(loader->err, ERR_FORMAT,
+                        "%s has a factor that is not positive", full);
+    return factors;
+}
+
 static void loader_all(struct loader *loader, const struct model_config *c,
                        struct model_weights *w)
 {
-    const struct tensor_names *names = c->architecture->names;
+    const struct tensor_names *names = c->names;
     bool layer_norm = c->architecture->norm == NORM_LAYER;
     loader_ids(loader, c, w);
+    if (names->rotary)
+        w->host_rotary = rotary_factors(loader, c);
     if (names->positions)
         w->positions = positions(loader, c);
     if (names->embedding_norm)
@@ -232,7 +268,10 @@ static void describe(struct model_weights *w, const struct loader *loader,
                                         [TENSOR_F16] = "f16",
                                         [TENSOR_BF16] = "bf16",
                                         [TENSOR_I8] = "int8"};
-    w->type = types[embedding->tensor->type];
+    int type = embedding->tensor->type;
+    w->type = tensor_is_blocks(embedding->tensor)
+                  ? block_kind(tensor_kernel_type(embedding->tensor))->name
+                  : types[type];
     for (size_t i = 0; i < w->files->tensor_count; i++) {
         const struct tensor *tensor = w->files->tensors[i].tensor;
         w->parameters += tensor_values(tensor);
@@ -264,7 +303,8 @@ static const char *prefix_of(const struct loader *loader,
                : names->prefixes[0];
 }
 
-int model_weights_open(const char *folder, const struct model_config *config,
+int model_weights_open(const char *path, const struct gguf *gguf,
+                       const struct model_config *config,
                        const struct kernels *kernels, struct kernel_run *run,
                        bool check, struct model_weights *ret, struct err *err)
 {
@@ -273,9 +313,10 @@ int model_weights_open(const char *folder, const struct model_config *config,
     w.layers = mem_alloc(config->layers * sizeof *w.layers);
     struct loader loader = {
         .files = w.files, .kernels = kernels, .run = run, .err = err};
-    int code = weight_files_open(w.files, folder, err);
+    int code = gguf ? weight_files_of(w.files, gguf, err)
+                    : weight_files_open(w.files, path, err);
     if (!code) {
-        loader.prefix = prefix_of(&loader, config->architecture->names);
+        loader.prefix = prefix_of(&loader, config->names);
         loader_all(&loader, config, &w);
         code = report(&loader, config);
     }
@@ -285,7 +326,7 @@ int model_weights_open(const char *folder, const struct model_config *config,
         code = loader.code;
     }
     if (!code)
-        describe(&w, &loader, config->architecture->names);
+        describe(&w, &loader, config->names);
     if (!code && !check)
         w.hash = weight_files_hash(w.files);
     buf_free(&loader.complaints);
@@ -352,6 +393,7 @@ void model_weights_close(struct model_weights *w,
         close_matrix(w, w->head, run);
     close_matrix(w, w->embedding, run);
     free(w->layers);
+    free(w->host_rotary);
     free(w->host_mem);
     free(w->host_mem0);
     free(w->host_landmark);

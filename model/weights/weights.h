@@ -2,7 +2,7 @@
  *
  * They lie in `model.safetensors`, or in the files that
  * `model.safetensors.index.json` names, under the names that transformers gives
- * the family (architectures.h).
+ * the family (architectures.h); or in a GGUF file, under those of llama.cpp.
  * A matrix X.weight, the embedding and the head too, may be of int8, [n, k], with
  * X.weight_scale, f32 [n]: a row's numbers are its integers times its scale.
  * Our own, all optional, and each pair whole or not at all:
@@ -20,6 +20,7 @@
 #define MODEL_WEIGHTS_WEIGHTS_H
 
 #include "base/err.h"
+#include "base/gguf.h"
 #include "base/hash.h"
 #include "kernels/kernels.h"
 #include "model/weights/model_config.h"
@@ -80,22 +81,26 @@ struct model_weights {
     struct norm norm;             /* [D], the last one, or none */
     struct layer_weights *layers; /* [layers] */
     float *host_mem, *host_mem0;  /* [D]; NULL: none */
+    float *host_rotary; /* [d / 2] by what frequencies are divided; NULL: 1 */
     struct projections recall, pool;
     struct hash128 hash; /* of names, types, shapes and data; not of a check */
     uint64_t parameters; /* scales are none */
     uint64_t bytes;      /* of memory for these */
     uint64_t wide_bytes; /* the same with f16 and int8 as f32 */
     bool soft_tokens, recalls, pools; /* it has lectern.* of these kinds */
-    const char *type; /* of the embedding: "f32", "bf16", "f16", "int8" */
+    const char *type; /* of the embedding: "f32", "bf16", "f16", "int8", or
+                         the name of blocks (blocks.h) */
 
     const struct kernels *kernels;
     struct weight_files *files;
 };
 
 /* ERR_FORMAT with the names of all tensors that are missing, of another shape
- * or type than they must be, or not known.  `run` must outlive the weights.
+ * or type than they must be, or not known.  `gguf`: they are those of this file,
+ * which must outlive the weights, as `run` must; NULL: of the folder `path`.
  * `check`: nothing is taken, all pointers are NULL. */
-int model_weights_open(const char *folder, const struct model_config *config,
+int model_weights_open(const char *path, const struct gguf *gguf,
+                       const struct model_config *config,
                        const struct kernels *kernels, struct kernel_run *run,
                        bool check, struct model_weights *ret, struct err *err);
 void model_weights_close(struct model_weights *weights,

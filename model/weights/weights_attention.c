@@ -24,7 +24,7 @@ size_t hils_rows(const struct loader *loader, const struct model_config *c,
 float *loader_landmark(struct loader *loader, const struct model_config *c,
                        const char *embedding)
 {
-    struct part_name name = part_name(loader, c->architecture->names->landmark);
+    struct part_name name = part_name(loader, c->names->landmark);
     if (c->attention.hils.landmark_apart)
         return loader_host(loader, name.text, c->width, 0);
     const struct named *table = weight_files_find(loader->files, embedding);
@@ -44,7 +44,7 @@ float *loader_landmark(struct loader *loader, const struct model_config *c,
 void loader_hils(struct loader *loader, const struct model_config *c,
                  size_t layer, struct hils_weights *ret)
 {
-    const struct tensor_names *names = c->architecture->names;
+    const struct tensor_names *names = c->names;
     const struct hils_config *h = &c->attention.hils;
     size_t q = c->heads * c->head;
 #define NAME(part) part_name_in_layer(loader, names, layer, names->part)
@@ -84,8 +84,7 @@ void loader_star(struct loader *loader, const struct model_config *c,
 static size_t rows_of(const struct loader *loader, const struct model_config *c,
                       const char *part)
 {
-    struct part_name name =
-        part_name_in_layer(loader, c->architecture->names, 0, part);
+    struct part_name name = part_name_in_layer(loader, c->names, 0, part);
     const struct named *named = weight_files_find(loader->files, name.text);
     bool fits = named && named->tensor->rank > 0 && named->tensor->shape[0] &&
                 named->tensor->shape[0] <= 1 << 20;
@@ -174,7 +173,7 @@ void loader_hici(struct loader *loader, const struct model_config *c,
         {GLOBAL "stat_expand.1.bias", &h->gb_bias, b, 0},
         {GLOBAL "global_queries", &h->query, h->queries, b},
     };
-    const struct tensor_names *names = c->architecture->names;
+    const struct tensor_names *names = c->names;
     struct part_name name;
     for (size_t i = 0; i < HICI_MATRICES; i++) {
         name = part_name_in_layer(loader, names, layer, matrices[i].part);

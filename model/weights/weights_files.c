@@ -87,6 +87,18 @@ static int compare(const void *a, const void *b)
 
 static int sort_tensors(struct weight_files *files, struct err *err)
 {
+    size_t count = files->tensor_count;
+    if (count)
+        qsort(files->tensors, count, sizeof *files->tensors, compare);
+    for (size_t i = 1; i < count; i++)
+        if (!compare(&files->tensors[i - 1], &files->tensors[i]))
+            return err_set(err, ERR_FORMAT, "tensor %.200s is in two files",
+                           files->tensors[i].tensor->name.data);
+    return 0;
+}
+
+static int take_tensors(struct weight_files *files, struct err *err)
+{
     size_t count = 0;
     for (size_t f = 0; f < files->count; f++)
         count += safetensors_count(files->files[f]);
@@ -95,13 +107,18 @@ static int sort_tensors(struct weight_files *files, struct err *err)
         for (size_t i = 0; i < safetensors_count(files->files[f]); i++)
             files->tensors[files->tensor_count++].tensor =
                 safetensors_at(files->files[f], i);
-    if (count)
-        qsort(files->tensors, count, sizeof *files->tensors, compare);
-    for (size_t i = 1; i < count; i++)
-        if (!compare(&files->tensors[i - 1], &files->tensors[i]))
-            return err_set(err, ERR_FORMAT, "tensor %.200s is in two files",
-                           files->tensors[i].tensor->name.data);
-    return 0;
+    return sort_tensors(files, err);
+}
+
+int weight_files_of(struct weight_files *files, const struct gguf *gguf,
+                    struct err *err)
+{
+    size_t count = gguf_count(gguf);
+    files->tensors = mem_alloc(count * sizeof *files->tensors);
+    for (; files->tensor_count < count; files->tensor_count++)
+        files->tensors[files->tensor_count].tensor =
+            gguf_at(gguf, files->tensor_count);
+    return sort_tensors(files, err);
 }
 
 int weight_files_open(struct weight_files *files, const char *folder,
@@ -116,7 +133,7 @@ int weight_files_open(struct weight_files *files, const char *folder,
     else
         code = open_file(files, folder, "model.safetensors", err);
     buf_free(&path);
-    return code ? code : sort_tensors(files, err);
+    return code ? code : take_tensors(files, err);
 }
 
 void weight_files_close(struct weight_files *files)

@@ -30,6 +30,9 @@ struct weight_files {
 /* model.safetensors of the folder, or what its index names. */
 int weight_files_open(struct weight_files *files, const char *folder,
                       struct err *err);
+/* Those of a GGUF file, which must outlive these. */
+int weight_files_of(struct weight_files *files, const struct gguf *gguf,
+                    struct err *err);
 void weight_files_close(struct weight_files *files); /* frees it too */
 /* NULL: there is none. */
 struct named *weight_files_find(const struct weight_files *files,
@@ -75,11 +78,18 @@ static inline bool tensor_is_float(const struct tensor *tensor)
            tensor->type == TENSOR_F16;
 }
 
+static inline bool tensor_is_blocks(const struct tensor *tensor)
+{
+    return tensor->type >= TENSOR_Q4_0;
+}
+
 /* A tensor [rows, columns], or [rows] when columns is 0.  All return NULL, with
  * a complaint, when there is none like that; on the first walk the takers do
  * so always.  loader_ask: what lies in the file; loader_ask_matrix: the same, which
- * may also be int8 with its scales beside it; loader_host: floats, to be freed;
- * loader_vector: the backend's memory; loader_matrix: to multiply by. */
+ * may also be int8 with its scales beside it, or of blocks; loader_host: floats,
+ * to be freed; loader_vector: the backend's memory; loader_matrix: to multiply
+ * by; loader_paired: the same of heads of `head` rows, each of them two halves,
+ * whose rows lie in the file by turns. */
 const struct tensor *loader_ask(struct loader *loader, const char *name,
                                 size_t rows, size_t columns);
 const struct tensor *loader_ask_matrix(struct loader *loader, const char *name,
@@ -90,6 +100,12 @@ float *loader_vector(struct loader *loader, const char *name, size_t rows,
                      size_t columns);
 struct kernel_weight *loader_matrix(struct loader *loader, const char *name,
                                     size_t rows, size_t columns);
+
+struct kernel_weight *loader_paired(struct loader *loader, const char *name,
+                                    size_t rows, size_t columns, size_t head);
+
+/* enum kernel_type */
+int tensor_kernel_type(const struct tensor *tensor);
 
 /* The tensor's rows as a backend can multiply by them, and of which type. */
 struct matrix_data {
@@ -112,7 +128,8 @@ struct kernel_weight *loader_weight(struct loader *loader,
  * closed. */
 float *weight_files_keep(struct weight_files *files,
                          const struct tensor *tensor);
-/* Of its values from `from` on, `count`; int8 without their scale. */
+/* Of its values from `from` on, `count`; int8 without their scale, of blocks
+ * whole ones. */
 void tensor_floats(const struct tensor *tensor, size_t from, size_t count,
                    float *out);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/blocks.h"
 #include "kernels/half.h"
 #include "base/mem.h"
 
@@ -29,9 +30,9 @@ static void complain_shape(struct loader *loader, const struct tensor *t,
         buf_printf(&loader->complaints, "] (not [%zu])", rows);
 }
 
-/* Of floats, or of int8 if `bytes`. */
+/* Of floats, or of int8 and blocks if `narrow`. */
 static const struct tensor *ask(struct loader *loader, const char *name,
-                                size_t rows, size_t columns, bool bytes)
+                                size_t rows, size_t columns, bool narrow)
 {
     struct named *named = weight_files_find(loader->files, name);
     if (!named) {
@@ -42,7 +43,9 @@ static const struct tensor *ask(struct loader *loader, const char *name,
     named->known = true;
     bool fits = t->rank == (columns ? 2 : 1) && t->shape[0] == rows &&
                 (!columns || t->shape[1] == columns);
-    if (!tensor_is_float(t) && !(bytes && t->type == TENSOR_I8))
+    bool known = tensor_is_float(t) ||
+                 (narrow && (t->type == TENSOR_I8 || tensor_is_blocks(t)));
+    if (!known)
         loader_complain(loader, "of another type", name);
     else if (!fits)
         complain_shape(loader, t, rows, columns);
@@ -85,6 +88,11 @@ void tensor_floats(const struct tensor *tensor, size_t from, size_t count,
 {
     size_t size = tensor_type_size(tensor->type);
     const unsigned char *in = (const unsigned char *)tensor->data + from * size;
+    if (tensor_is_blocks(tensor)) {
+        int type = tensor_kernel_type(tensor);
+        blocks_decode(type, in + kernel_row_bytes(type, from), count, out);
+        return;
+    }
     if (tensor->type == TENSOR_F32) {
         memcpy(out, in, count * sizeof *out);
         return;
@@ -156,11 +164,9 @@ float *loader_vector(struct loader *loader, const char *name, size_t rows,
     return values;
 }
 
-/* Room for it with `size` bytes a value, freed with the files; NULL: none. */
-static void *keep_room(struct weight_files *files, const struct tensor *tensor,
-                       size_t size)
+/* The copy, freed with the files; NULL: there is none. */
+static void *keep(struct weight_files *files, void *copy)
 {
-    void *copy = room_for(tensor, size);
     if (!copy)
         return NULL;
     MEM_RESERVE(files->copies, &files->copy_capacity, files->copy_count + 1);
@@ -171,29 +177,32 @@ static void *keep_room(struct weight_files *files, const struct tensor *tensor,
 float *weight_files_keep(struct weight_files *files,
                          const struct tensor *tensor)
 {
-    float *copy = keep_room(files, tensor, sizeof *copy);
+    float *copy = keep(files, room_for(tensor, sizeof *copy));
     if (copy)
         tensor_floats(tensor, 0, tensor_values(tensor), copy);
     return copy;
 }
 
-static int kernel_type_of(const struct tensor *tensor)
+int tensor_kernel_type(const struct tensor *tensor)
 {
-    switch (tensor->type) {
-    case TENSOR_BF16: return KERNEL_BF16;
-    case TENSOR_F16: return KERNEL_F16;
-    case TENSOR_I8: return KERNEL_INT8;
-    default: return KERNEL_F32;
-    }
+    static const int types[] = {
+        [TENSOR_F32] = KERNEL_F32,   [TENSOR_F16] = KERNEL_F16,
+        [TENSOR_BF16] = KERNEL_BF16, [TENSOR_I8] = KERNEL_INT8,
+        [TENSOR_Q4_0] = KERNEL_Q4_0, [TENSOR_Q4_1] = KERNEL_Q4_1,
+        [TENSOR_Q5_0] = KERNEL_Q5_0, [TENSOR_Q5_1] = KERNEL_Q5_1,
+        [TENSOR_Q8_0] = KERNEL_Q8_0, [TENSOR_Q4_K] = KERNEL_Q4_K,
+        [TENSOR_Q5_K] = KERNEL_Q5_K, [TENSOR_Q6_K] = KERNEL_Q6_K};
+    return types[tensor->type];
 }
 
-/* Where it lies, or a copy when it lies unaligned; NULL: no memory. */
+/* Where it lies, or a copy when it lies unaligned, as blocks may; NULL: no
+ * memory. */
 static const void *aligned(struct loader *loader, const struct tensor *tensor)
 {
     size_t size = tensor_type_size(tensor->type);
-    if ((uintptr_t)tensor->data % size == 0)
+    if (tensor_is_blocks(tensor) || (uintptr_t)tensor->data % size == 0)
         return tensor->data;
-    void *copy = keep_room(loader->files, tensor, size);
+    void *copy = keep(loader->files, room_for(tensor, size));
     return copy ? memcpy(copy, tensor->data, tensor->bytes) : NULL;
 }
 
@@ -207,7 +216,7 @@ static const struct tensor *scale_of(const struct loader *loader,
 struct matrix_data loader_data(struct loader *loader,
                                const struct tensor *tensor)
 {
-    struct matrix_data ret = {.type = kernel_type_of(tensor)};
+    struct matrix_data ret = {.type = tensor_kernel_type(tensor)};
     if (!loader->take || loader->code)
         return ret;
     ret.data = aligned(loader, tensor);
@@ -258,6 +267,34 @@ struct kernel_weight *loader_matrix(struct loader *loader, const char *name,
         return NULL;
     return loader_weight(loader, loader_data(loader, tensor), name, rows,
                          columns);
+}
+
+/* A copy of a matrix of such heads in which each has its halves one after the
+ * other; NULL: no memory. */
+static const void *unpair(struct loader *loader, const struct tensor *tensor,
+                          size_t head)
+{
+    size_t rows = (size_t)tensor->shape[0], bytes = tensor->bytes / rows;
+    char *copy = keep(loader->files, malloc(tensor->bytes));
+    for (size_t i = 0; copy && i < rows; i++) {
+        size_t within = i % head, first = i - within;
+        size_t to = first + within / 2 + within % 2 * (head / 2);
+        memcpy(copy + to * bytes, (const char *)tensor->data + i * bytes,
+               bytes);
+    }
+    return copy;
+}
+
+struct kernel_weight *loader_paired(struct loader *loader, const char *name,
+                                    size_t rows, size_t columns, size_t head)
+{
+    const struct tensor *tensor =
+        loader_ask_matrix(loader, name, rows, columns);
+    if (!tensor || !loader->take || loader->code)
+        return NULL;
+    struct matrix_data data = {.data = unpair(loader, tensor, head),
+                               .type = tensor_kernel_type(tensor)};
+    return loader_weight(loader, data, name, rows, columns);
 }
 
 struct part_name part_name(const struct loader *loader, const char *part)

@@ -134,15 +134,14 @@ static void put_norm(struct build *m, struct part_name name, size_t width,
 static struct part_name in_layer(struct build *m, size_t layer,
                                  const char *part)
 {
-    return part_name_in_layer(&m->loader, m->config->architecture->names, layer,
-                              part);
+    return part_name_in_layer(&m->loader, m->config->names, layer, part);
 }
 
 static void put_hils(struct build *m, size_t i)
 {
     const struct model_config *c = m->config;
     const struct hils_config *h = &c->attention.hils;
-    const struct tensor_names *names = c->architecture->names;
+    const struct tensor_names *names = c->names;
     struct part_name down = in_layer(m, i, names->calibrate), up = down;
     if (!h->calibrated || !h->rank)
         return;
@@ -303,10 +302,9 @@ int weight_files_open(struct weight_files *files, const char *folder,
     buf_free(&text);
     if (code)
         return code;
-    struct build m = {
-        .files = files,
-        .config = &config,
-        .loader = {.prefix = config.architecture->names->prefixes[0]}};
+    struct build m = {.files = files,
+                      .config = &config,
+                      .loader = {.prefix = config.names->prefixes[0]}};
     put_all(&m);
     kept(files, m.tensors);
     code = give_values(&m);
@@ -317,6 +315,14 @@ int weight_files_open(struct weight_files *files, const char *folder,
     qsort(files->tensors, m.count, sizeof *files->tensors, compare);
     model_config_free(&config);
     return code ? err_set(err, ERR_LIMIT, "no memory for random weights") : 0;
+}
+
+int weight_files_of(struct weight_files *files, const struct gguf *gguf,
+                    struct err *err)
+{
+    (void)files;
+    (void)gguf;
+    return err_set(err, ERR_USAGE, "random weights are not a GGUF file's");
 }
 
 void weight_files_close(struct weight_files *files)

@@ -232,8 +232,8 @@ static int load(const struct model_config *config, bool check,
     kernels.weight = weight;
     kernels.weight_free = weight_free;
     given_count = allocated = 0;
-    int code =
-        model_weights_open(folder, config, &kernels, &run, check, ret, &err);
+    int code = model_weights_open(folder, NULL, config, &kernels, &run, check,
+                                  ret, &err);
     if (code) {
         CHECK(err.message[0] && !ret->files && !ret->layers && !alive);
         return code;

@@ -16,7 +16,7 @@
  *       whose children have these memories, by the policy of recall that takes
  *       them as they are, or their mean or what attention makes of them
  *
- * and for the last three [--device cpu|cuda] [--backend ref|cpu|cuda]
+ * DIR may be a GGUF file; and for the last three [--device cpu|cuda] [--backend ref|cpu|cuda]
  * [--attention auto|full|hils|exact] [--threads N]: auto is the model's own, and
  * `full` and `hils` refuse a model with another.  Exit status: 0, or 2 and a message. */
 #include <errno.h>
@@ -230,8 +230,16 @@ static int open_tokenizer(const struct options *o, struct tokenizer **ret,
                           struct err *err)
 {
     struct buf path = {0};
+    struct gguf *gguf = NULL;
+    int code;
+    if (gguf_is_path(o->model)) {
+        code = gguf_open(o->model, &gguf, err);
+        code = code ? code : tokenizer_of_gguf(gguf, ret, err);
+        gguf_close(gguf);
+        return code;
+    }
     file_join(&path, o->model, "tokenizer.json");
-    int code = tokenizer_open(path.data, ret, err);
+    code = tokenizer_open(path.data, ret, err);
     buf_free(&path);
     return code;
 }

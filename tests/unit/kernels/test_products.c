@@ -153,15 +153,17 @@ static double matmul_error(const struct kernels *table, struct kernel_run *run,
                            size_t n, size_t k)
 {
     struct kernel_weight *w = NULL;
-    float *out = mem_alloc(m * n * sizeof *out);
+    float *out = mem_alloc(m * n * sizeof *out),
+          *values = mem_alloc(k * sizeof *values);
     double worst = 0;
     assert_int_equal(table->weight(run, host, type, n, k, &w), 0);
     assert_int_equal(table->matmul(run, out, a, w, m, false), 0);
     for (size_t i = 0; i < m * n; i++) {
         const float *row = a + i / n * k;
         double sum = 0, size = 0;
+        ref_weight_values(w, i % n, values);
         for (size_t l = 0; l < k; l++) {
-            float value = ref_weight_at(w, i % n, l);
+            float value = values[l];
             sum += (double)row[l] * (double)value;
             size += fabs((double)row[l] * (double)value);
         }

@@ -364,7 +364,8 @@ static void open_weights(const struct model_config *c, struct model_weights *w)
 {
     struct kernel_run run = {0};
     struct err err = {0};
-    if (model_weights_open(folder, c, kernels_ref(), &run, false, w, &err))
+    if (model_weights_open(folder, NULL, c, kernels_ref(), &run, false, w,
+                           &err))
         fail_msg("%s", err.message);
 }
 

@@ -1,0 +1,255 @@
+#include "model/weights/gguf_config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+
+enum { MAX_ENDS = 8 /* tokens that end a turn, besides "eos" and "eot" */ };
+
+/* The keys of one architecture, and where they go. */
+struct keys {
+    const struct gguf *gguf;
+    const char *architecture;
+    struct json json;
+    struct err *err;
+};
+
+static const struct gguf_value *find(const struct keys *k, const char *name)
+{
+    char key[96];
+    snprintf(key, sizeof key, "%s.%s", k->architecture, name);
+    return gguf_find(k->gguf, key);
+}
+
+static int bad(const struct keys *k, const char *name, const char *what)
+{
+    return err_set(k->err, ERR_FORMAT, "%s.%s %s", k->architecture, name, what);
+}
+
+static void put_number(struct json *json, const char *name, double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.17g", value);
+    json_key(json, name);
+    json_raw(json, slice_of(text));
+}
+
+/* ---- Numbers ---- */
+
+static const struct number_key {
+    const char *name, *to; /* here and in config.json */
+    bool needed;
+} numbers[] = {
+    {"block_count", "num_hidden_layers", true},
+    {"context_length", "max_position_embeddings", true},
+    {"embedding_length", "hidden_size", true},
+    {"feed_forward_length", "intermediate_size", true},
+    {"attention.head_count", "num_attention_heads", true},
+    {"attention.head_count_kv", "num_key_value_heads", false},
+    {"attention.key_length", "head_dim", false},
+    {"attention.layer_norm_rms_epsilon", "rms_norm_eps", true},
+    {"rope.freq_base", "rope_theta", false},
+};
+
+/* A single number; *ret stays where there is none that must be. */
+static int get_number(const struct keys *k, const char *name, bool needed,
+                      double *ret)
+{
+    const struct gguf_value *v = find(k, name);
+    if (!v && needed)
+        return bad(k, name, "is missing");
+    if (v && (v->list || !gguf_number(v, 0, ret) || !isfinite(*ret)))
+        return bad(k, name, "is no number");
+    return 0;
+}
+
+static int put_numbers(struct keys *k)
+{
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        double value = NAN;
+        int code = get_number(k, numbers[i].name, numbers[i].needed, &value);
+        if (code)
+            return code;
+        if (!isnan(value))
+            put_number(&k->json, numbers[i].to, value);
+    }
+    return 0;
+}
+
+/* What has one value that is supported. */
+static int check_sizes(const struct keys *k)
+{
+    double width = NAN, heads = NAN, head = NAN, value = NAN, rotary = NAN,
+           experts = 0;
+    int code = get_number(k, "embedding_length", true, &width);
+    if (!code)
+        code = get_number(k, "attention.head_count", true, &heads);
+    head = width / heads;
+    if (!code)
+        code = get_number(k, "attention.key_length", false, &head);
+    value = rotary = head;
+    if (!code)
+        code = get_number(k, "attention.value_length", false, &value);
+    if (!code)
+        code = get_number(k, "rope.dimension_count", false, &rotary);
+    if (!code)
+        code = get_number(k, "expert_count", false, &experts);
+    if (!code && value != head)
+        code = bad(k, "attention.value_length",
+                   "is not that of keys, which is not supported");
+    if (!code && rotary != head)
+        code = bad(k, "rope.dimension_count",
+                   "is not all of a head, which is not supported");
+    if (!code && experts != 0)
+        code = bad(k, "expert_count", "is not supported");
+    return code;
+}
+
+/* ---- Positions ---- */
+
+static int put_scaling(struct keys *k)
+{
+    const struct gguf_value *v = find(k, "rope.scaling.type");
+    struct slice type = {"none", 4};
+    double factor = NAN, trained = NAN;
+    if (v && !gguf_text(v, &type))
+        return bad(k, "rope.scaling.type", "is no text");
+    if (slice_is(type, "none"))
+        return 0;
+    if (!slice_is(type, "linear") && !slice_is(type, "yarn"))
+        return bad(k, "rope.scaling.type", "is not none, linear or yarn");
+    int code = get_number(k, "rope.scaling.factor", true, &factor);
+    if (!code)
+        code = get_number(k, "rope.scaling.original_context_length",
+                          slice_is(type, "yarn"), &trained);
+    if (code)
+        return code;
+    json_key(&k->json, "rope_scaling");
+    json_begin(&k->json, '{');
+    json_field_string(&k->json, "rope_type", type);
+    put_number(&k->json, "factor", factor);
+    if (!isnan(trained))
+        put_number(&k->json, "original_max_position_embeddings", trained);
+    json_end(&k->json, '}');
+    return 0;
+}
+
+/* ---- The vocabulary ---- */
+
+/* By which models say that their turn has ended, whatever "eos" is. */
+static bool ends_turn(struct slice text)
+{
+    static const char *const ends[] = {
+        "<|im_end|>",    "<|eot_id|>",    "<|eom_id|>",     "<|end|>",
+        "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>"};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        if (slice_is(text, ends[i]))
+            return true;
+    return false;
+}
+
+static void put_ends(struct keys *k)
+{
+    static const char *const names[] = {"tokenizer.ggml.eos_token_id",
+                                        "tokenizer.ggml.eot_token_id",
+                                        "tokenizer.ggml.eom_token_id"};
+    const struct gguf_value *v = gguf_find(k->gguf, "tokenizer.ggml.tokens");
+    struct slice text;
+    size_t at = 0, found = 0;
+    double id;
+    json_key(&k->json, "eos_token_id");
+    json_begin(&k->json, '[');
+    for (int64_t i = 0; v && gguf_next_text(v, &at, &text); i++)
+        if (ends_turn(text) && found++ < MAX_ENDS)
+            json_int(&k->json, i);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        v = gguf_find(k->gguf, names[i]);
+        if (v && gguf_number(v, 0, &id) && id >= 0 && id < INT32_MAX)
+            json_int(&k->json, (int64_t)id);
+    }
+    json_end(&k->json, ']');
+}
+
+static const struct tensor *tensor_of(const struct gguf *gguf, const char *part)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s.weight", part);
+    for (size_t i = 0; i < gguf_count(gguf); i++)
+        if (!strcmp(gguf_at(gguf, i)->name.data, name))
+            return gguf_at(gguf, i);
+    return NULL;
+}
+
+static int put_vocabulary(struct keys *k, const struct tensor_names *names)
+{
+    const struct tensor *rows = tensor_of(k->gguf, names->embedding);
+    if (!rows || rows->shape[0] > INT32_MAX)
+        return err_set(k->err, ERR_FORMAT, "there is no tensor %s.weight",
+                       names->embedding);
+    json_field_int(&k->json, "vocab_size", (int64_t)rows->shape[0]);
+    json_field_bool(&k->json, "tie_word_embeddings",
+                    !tensor_of(k->gguf, names->head));
+    put_ends(k);
+    return 0;
+}
+
+/* ---- All ---- */
+
+static const struct architecture *architecture_of(const struct gguf *gguf,
+                                                  struct err *err)
+{
+    const struct gguf_value *v = gguf_find(gguf, "general.architecture");
+    const struct architecture *a = NULL;
+    struct slice type = {"", 0};
+    struct buf known = {0};
+    if (v && gguf_text(v, &type))
+        for (size_t i = 0; architecture_at(i) && !a; i++)
+            if (slice_is(type, architecture_at(i)))
+                a = architecture_find(architecture_at(i));
+    if (a && a->gguf_names)
+        return a;
+    for (size_t i = 0; architecture_at(i); i++)
+        if (architecture_find(architecture_at(i))->gguf_names)
+            buf_printf(&known, "%s%s", known.size ? ", " : "",
+                       architecture_at(i));
+    err_set(err, ERR_FORMAT,
+            "general.architecture \"%.*s\" is not supported (these are: %s)",
+            type.size < 60 ? (int)type.size : 60, type.data, known.data);
+    buf_free(&known);
+    return NULL;
+}
+
+int gguf_config_json(const struct gguf *gguf, struct buf *ret, struct err *err)
+{
+    const struct architecture *a = architecture_of(gguf, err);
+    if (!a)
+        return ERR_FORMAT;
+    struct keys k = {gguf, a->type, json_to(ret), err};
+    json_begin(&k.json, '{');
+    json_field_text(&k.json, "model_type", a->type);
+    int code = check_sizes(&k);
+    if (!code)
+        code = put_numbers(&k);
+    if (!code)
+        code = put_scaling(&k);
+    if (!code)
+        code = put_vocabulary(&k, a->gguf_names);
+    json_end(&k.json, '}');
+    return code;
+}
+
+int gguf_config_from(const struct gguf *gguf, struct model_config *ret,
+                     struct err *err)
+{
+    struct buf json = {0};
+    int code = gguf_config_json(gguf, &json, err);
+    if (!code)
+        code = model_config_from(buf_slice(&json), (struct slice){"", 0}, ret,
+                                 err);
+    if (!code)
+        ret->names = ret->architecture->gguf_names;
+    buf_free(&json);
+    return code;
+}

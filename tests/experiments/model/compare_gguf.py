@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""A GGUF file as read here and by others.
+
+    compare_gguf.py logits BUILD FILE.gguf TEXT [TOKENS]   against transformers, which has the gguf package decode the file
+                                                           to f32: top tokens, perplexities
+    compare_gguf.py ids    BUILD FILE.gguf TEXT...         token ids of lines against llama.cpp's
+    compare_gguf.py greedy BUILD FILE.gguf PROMPTS         what is written after each line, a prompt, against llama.cpp's
+    compare_gguf.py speed  BUILD FILE.gguf [RUNS]          one thread on one core, by turns with llama.cpp: prompt of 512,
+                                                           128 tokens one by one
+
+Needs numpy, safetensors; `logits` torch and transformers, the others the wheel xllamacpp 2026.10.11549."""
+import html
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import urllib.request
+
+
+def text_of(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    if path.endswith((".html", ".htm")):
+        text = html.unescape(re.sub(r"<[^>]+>", "", text))
+    return text
+
+
+def probe(build, file, verb, lines, *options):
+    done = subprocess.run([os.path.join(build, "probe"), verb, "--model", file, *options], check=True,
+                          input="".join(json.dumps(line) + "\n" for line in lines), capture_output=True, text=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+class Llama:
+    """llama.cpp's server, in this process."""
+
+    def __init__(self, file, threads=1, context=2048):
+        import xllamacpp
+        params = xllamacpp.CommonParams()
+        params.model.path = file
+        params.n_ctx = context
+        params.n_parallel = 1
+        params.cpuparams.n_threads = threads
+        params.cpuparams_batch.n_threads = threads
+        params.warmup = False
+        self.server = xllamacpp.Server(params)
+
+    def ask(self, path, body):
+        request = urllib.request.Request(self.server.listening_address + path, json.dumps(body).encode(),
+                                         {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)
+
+    def ids(self, text):
+        return self.ask("/tokenize", {"content": text, "add_special": False, "parse_special": True})["tokens"]
+
+    def write(self, ids, count, **more):
+        return self.ask("/completion", {"prompt": ids, "n_predict": count, "temperature": 0, "cache_prompt": False,
+                                        "return_tokens": True, **more})
+
+
+# ---- logits ----
+
+def logits_here(build, file, ids):
+    from safetensors.numpy import load_file
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "logits")
+        subprocess.run([os.path.join(build, "probe"), "logits", "--model", file, "--ids", ",".join(map(str, ids)), "--out", out],
+                       check=True)
+        return load_file(out)["logits"]
+
+
+def logits_there(file, ids):
+    import torch
+    from transformers import AutoModelForCausalLM
+    model = AutoModelForCausalLM.from_pretrained(os.path.dirname(file), gguf_file=os.path.basename(file), dtype=torch.float32)
+    with torch.no_grad():
+        return model(torch.tensor([ids])).logits[0].numpy()
+
+
+def perplexity(logits, ids):
+    import numpy
+    logits = logits[:-1].astype(numpy.float64)
+    logits -= logits.max(axis=1, keepdims=True)
+    chances = logits[range(len(ids) - 1), ids[1:]] - numpy.log(numpy.exp(logits).sum(axis=1))
+    return math.exp(-chances.mean())
+
+
+def compare_logits(build, file, text, tokens="1024"):
+    import numpy
+    ids = probe(build, file, "tokenize", [text_of(text)])[0][:int(tokens)]
+    here, there = logits_here(build, file, ids), logits_there(file, ids)
+    same = here.argmax(axis=1) == there.argmax(axis=1)
+    ranked = numpy.sort(there, axis=1)
+    gap = ranked[:, -1] - ranked[:, -2]
+    print(f"{len(ids)} tokens: top token equal at {same.mean():.4f}; where it is not, the two best are at most "
+          f"{gap[~same].max(initial=0):.3f} apart; largest difference {abs(here - there).max():.3f} of logits up to "
+          f"{abs(there).max():.1f}; perplexity {perplexity(here, ids):.4f}, of the decoded file {perplexity(there, ids):.4f}")
+
+
+# ---- ids ----
+
+def compare_ids(build, file, *texts):
+    lines = [line for text in texts for line in text_of(text).split("\n")]
+    llama = Llama(file)
+    wrong = 0
+    for line, here in zip(lines, probe(build, file, "tokenize", lines)):
+        there = llama.ids(line) if line else []
+        if here != there:
+            wrong += 1
+            if wrong <= 5:
+                print(f"{line!r}\n  here  {here}\n  there {there}")
+    print(f"{len(lines)} lines, {wrong} differ")
+
+
+# ---- greedy ----
+
+def compare_greedy(build, file, prompts, count=48):
+    llama = Llama(file)
+    lines = [line for line in text_of(prompts).split("\n") if line.strip()]
+    ids = probe(build, file, "tokenize", lines)
+    here = probe(build, file, "write", ids, "--decode", str(count))
+    equal, shares = 0, []
+    for line, prompt, mine in zip(lines, ids, here):
+        theirs = llama.write(prompt, count)["tokens"][:len(mine)]
+        common = next((i for i, (a, b) in enumerate(zip(mine, theirs)) if a != b), min(len(mine), len(theirs)))
+        equal += mine == theirs
+        shares.append(common / max(len(mine), 1))
+    print(f"{len(lines)} prompts, up to {count} tokens: {equal} the same to the end; in the mean the first "
+          f"{statistics.mean(shares):.2f} of the text is")
+
+
+# ---- speed ----
+
+def speed(build, file, runs="5"):
+    ids = list(range(1000, 1512))
+    llama = Llama(file)
+    llama.write(ids, 8, ignore_eos=True)
+    here, there = [], []
+    for _ in range(int(runs)):
+        done = subprocess.run([os.path.join(build, "tests/bench/bench_gguf"), file], check=True, capture_output=True, text=True)
+        mine = json.loads(done.stdout)
+        timings = llama.write(ids, 128, ignore_eos=True)["timings"]
+        here.append((mine["prompt"], mine["decode"]))
+        there.append((timings["prompt_per_second"], timings["predicted_per_second"]))
+        print(f"prompt {here[-1][0]:.0f} here, {there[-1][0]:.0f} llama.cpp; one by one {here[-1][1]:.1f}, {there[-1][1]:.1f}")
+    for i, name in enumerate(("prompt", "one by one")):
+        mine, theirs = (statistics.median(pair[i] for pair in side) for side in (here, there))
+        print(f"{name}: {mine:.1f} tokens/s, llama.cpp {theirs:.1f}: {mine / theirs:.2f} x (median of {runs})")
+
+
+if __name__ == "__main__":
+    {"logits": compare_logits, "ids": compare_ids, "greedy": compare_greedy, "speed": speed}[sys.argv[1]](*sys.argv[2:])
