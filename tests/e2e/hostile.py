@@ -360,8 +360,9 @@ def nothing_of_a_manual_forges_a_line():
                 if args[0] == "get" and stream is done.stdout:
                     continue  # the section's own lines, as they are
                 lines = [line for line in stream.split("\n") if line.startswith("[")]
-                numbers = [line[1:line.index("]")] for line in lines]
-                check(numbers == [str(n + 1) for n in range(len(lines))], (args, stream))
+                ranges = [[int(end) for end in line[1:line.index("]")].split("-")] for line in lines]
+                numbers = [n for ends in ranges for n in range(ends[0], ends[-1] + 1)]
+                check(numbers == list(range(1, len(numbers) + 1)), (args, stream))
         for args in (["ask", "okapi leaves"], ["search", "okapi leaves"]):
             shown = h.run(*args, "--json").stdout
             check(not any(c in shown for c in bidi + "\x1b"), "escaped in JSON")
