@@ -8,6 +8,8 @@
 
 enum { MAX_ENDS = 8 /* tokens that end a turn, besides "eos" and "eot" */ };
 
+enum { NONE = 0, LAST = 3 }; /* of pooling_type */
+
 /* The keys of one architecture, and where they go. */
 struct keys {
     const struct gguf *gguf;
@@ -82,7 +84,7 @@ static int put_numbers(struct keys *k)
 static int check_sizes(const struct keys *k)
 {
     double width = NAN, heads = NAN, head = NAN, value = NAN, rotary = NAN,
-           experts = 0;
+           experts = 0, pooling = NONE;
     int code = get_number(k, "embedding_length", true, &width);
     if (!code)
         code = get_number(k, "attention.head_count", true, &heads);
@@ -96,12 +98,16 @@ static int check_sizes(const struct keys *k)
         code = get_number(k, "rope.dimension_count", false, &rotary);
     if (!code)
         code = get_number(k, "expert_count", false, &experts);
+    if (!code)
+        code = get_number(k, "pooling_type", false, &pooling);
     if (!code && value != head)
         code = bad(k, "attention.value_length",
                    "is not that of keys, which is not supported");
     if (!code && rotary != head)
         code = bad(k, "rope.dimension_count",
                    "is not all of a head, which is not supported");
+    if (!code && pooling != NONE && pooling != LAST)
+        code = bad(k, "pooling_type", "is not none or last");
     if (!code && experts != 0)
         code = bad(k, "expert_count", "is not supported");
     return code;

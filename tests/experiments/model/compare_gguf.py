@@ -5,8 +5,8 @@
                                                            to f32: top tokens, perplexities
     compare_gguf.py ids    BUILD FILE.gguf TEXT...         token ids of lines against llama.cpp's
     compare_gguf.py greedy BUILD FILE.gguf PROMPTS         what is written after each line, a prompt, against llama.cpp's
-    compare_gguf.py speed  BUILD FILE.gguf [RUNS]          one thread on one core, by turns with llama.cpp: prompt of 512,
-                                                           128 tokens one by one
+    compare_gguf.py speed  BUILD FILE.gguf [RUNS]          one thread, by turns with llama.cpp (the wheel is for AVX2):
+                                                           a prompt of 512, 128 tokens one by one
 
 Needs numpy, safetensors; `logits` torch and transformers, the others the wheel xllamacpp 2026.10.11549."""
 import html
@@ -140,17 +140,19 @@ def speed(build, file, runs="5"):
     ids = list(range(1000, 1512))
     llama = Llama(file)
     llama.write(ids, 8, ignore_eos=True)
-    here, there = [], []
+    best, narrow, there = [], [], []
     for _ in range(int(runs)):
-        done = subprocess.run([os.path.join(build, "tests/bench/bench_gguf"), file], check=True, capture_output=True, text=True)
-        mine = json.loads(done.stdout)
+        for side, level in ((best, ()), (narrow, ("512", "128", "avx2"))):
+            done = subprocess.run([os.path.join(build, "tests/bench/bench_gguf"), file, *level], check=True,
+                                  capture_output=True, text=True)
+            mine = json.loads(done.stdout)
+            side.append((mine["prompt"], mine["decode"]))
         timings = llama.write(ids, 128, ignore_eos=True)["timings"]
-        here.append((mine["prompt"], mine["decode"]))
         there.append((timings["prompt_per_second"], timings["predicted_per_second"]))
-        print(f"prompt {here[-1][0]:.0f} here, {there[-1][0]:.0f} llama.cpp; one by one {here[-1][1]:.1f}, {there[-1][1]:.1f}")
     for i, name in enumerate(("prompt", "one by one")):
-        mine, theirs = (statistics.median(pair[i] for pair in side) for side in (here, there))
-        print(f"{name}: {mine:.1f} tokens/s, llama.cpp {theirs:.1f}: {mine / theirs:.2f} x (median of {runs})")
+        mine, two, theirs = (statistics.median(pair[i] for pair in side) for side in (best, narrow, there))
+        print(f"{name}: {mine:.1f} tokens/s, with AVX2 {two:.1f}, llama.cpp {theirs:.1f}: {mine / theirs:.2f} x, "
+              f"{two / theirs:.2f} x (medians of {runs})")
 
 
 if __name__ == "__main__":

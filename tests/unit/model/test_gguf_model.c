@@ -380,6 +380,9 @@ static void others_are_refused_by_name(void **state)
     put_whole(&w, "llama.expert_count", 8);
     check_gguf_refused(&w, "llama.expert_count");
     put_config(&w, &c);
+    put_whole(&w, "llama.pooling_type", 1);
+    check_gguf_refused(&w, "llama.pooling_type");
+    put_config(&w, &c);
     put_whole(&w, "llama.rope.dimension_count", (double)c.head / 2);
     check_gguf_refused(&w, "llama.rope.dimension_count");
     put_config(&w, &c);
