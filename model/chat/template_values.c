@@ -270,7 +270,7 @@ struct dict *dict_new(struct run *run)
 struct value *dict_find(struct run *run, const struct dict *dict,
                         struct value key)
 {
-    if (key.kind == VALUE_LIST || key.kind == VALUE_DICT)
+    if (!value_is_key(key))
         run_fail(run, ERR_FORMAT, "%s is no key of a dict", value_type(key));
     for (size_t i = 0; i < dict->count && !run->failed; i++)
         if (value_equal(run, dict->pairs[i].key, key))

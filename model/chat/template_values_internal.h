@@ -135,6 +135,11 @@ static inline bool value_is_text(struct value value, const char *text)
 {
     return value.kind == VALUE_STRING && slice_is(value.string, text);
 }
+/* May a dict have it as a key? */
+static inline bool value_is_key(struct value value)
+{
+    return value.kind != VALUE_LIST && value.kind != VALUE_DICT;
+}
 /* Integers as Python has them: booleans are integers. */
 static inline bool value_is_integer(struct value value)
 {

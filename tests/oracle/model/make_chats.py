@@ -90,12 +90,12 @@ def main(folder):
             with open(path, encoding="utf-8", newline="") as file:
                 text = file.read()
             asked = [(which, options) for which in CONVERSATIONS for options in (OPTIONS if "enable_thinking" in text else OPTIONS[:2])]
-            cases.append({"template": name, "text": text, "renderings": [
+            cases.append({"template": name, "renderings": [
                 {"conversation": which, **options, "output": render(text, CONVERSATIONS[which], options)} for which, options in asked]})
     with open(os.path.join(folder, "constructs.txt"), encoding="utf-8") as file:
         for line in file.read().split("\n"):
             if line and not line.startswith("##"):
-                cases.append({"template": line, "text": line, "renderings": [
+                cases.append({"template": line, "renderings": [
                     {"conversation": which, **options, "output": render(line, CONVERSATIONS[which], options)} for which, options in CONSTRUCTS]})
     with open(os.path.join(folder, "rendered.json"), "w", encoding="utf-8") as file:
         json.dump({"conversations": CONVERSATIONS, "cases": cases}, file, ensure_ascii=False, indent=0)
