@@ -92,6 +92,7 @@ static struct node *parse_name(struct parser *parser)
             node->constant = words[i].value;
         }
     }
+    parser->callers += slice_is(node->text, "caller");
     if (parser->macros && slice_is(node->text, "varargs"))
         parser_refuse(parser, "varargs in a macro");
     if (parser->macros && slice_is(node->text, "kwargs"))

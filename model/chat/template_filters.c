@@ -119,7 +119,7 @@ static struct value filter_indent(struct run *run, struct value subject,
 {
     struct slice margin = indention(run, arguments[0]);
     bool first = value_truth(arguments[1]), blank = value_truth(arguments[2]);
-    struct slice text = value_to_string(run, subject);
+    struct slice text = argument_text(run, subject, "");
     struct buf indented = {0};
     bool more = true;
     for (size_t line = 0; more && !run->failed; line++) {

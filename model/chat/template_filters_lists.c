@@ -247,6 +247,12 @@ static struct value filter_dictsort(struct run *run, struct value subject,
 
 /* ---- Filters and tests of each item ---- */
 
+/* The items to pass through: none of what is false, whatever it is. */
+static struct list *items_of(struct run *run, struct value value)
+{
+    return value_truth(value) ? value_iterate(run, value) : list_new(run);
+}
+
 /* The arguments from `from` on that were given, as those of another. */
 static size_t pass_on(const struct value *arguments, size_t from, size_t to,
                       struct argument passed[MAX_PARAMETERS])
@@ -279,7 +285,7 @@ static struct value map_attribute(struct run *run, struct value item,
 static struct value filter_map(struct run *run, struct value subject,
                                const struct value *arguments)
 {
-    struct list *items = value_iterate(run, subject), *mapped = list_new(run);
+    struct list *items = items_of(run, subject), *mapped = list_new(run);
     struct argument passed[MAX_PARAMETERS];
     size_t count = pass_on(arguments, 1, 3, passed);
     bool by_attribute = given(arguments[3]);
@@ -303,7 +309,7 @@ static struct value choose(struct run *run, struct value subject,
                            const struct value *arguments, size_t at,
                            bool passes)
 {
-    struct list *items = value_iterate(run, subject), *chosen = list_new(run);
+    struct list *items = items_of(run, subject), *chosen = list_new(run);
     struct argument passed[MAX_PARAMETERS];
     size_t count = pass_on(arguments, at + 1, MAX_PARAMETERS, passed);
     const struct builtin *test =

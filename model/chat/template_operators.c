@@ -202,12 +202,12 @@ struct value operate(struct run *run, struct slice operator, struct value left,
 /* ---- Slices ---- */
 
 /* A bound of a slice within [low, high], `absent` where it is none. */
-static int64_t slice_bound(struct run *run, struct value bound, int64_t length,
-                           int64_t low, int64_t high, int64_t absent)
+static int64_t slice_bound(struct value bound, int64_t length, int64_t low,
+                           int64_t high, int64_t absent)
 {
     if (bound.kind == VALUE_NONE)
         return absent;
-    int64_t at = argument_integer(run, bound, absent);
+    int64_t at = value_as_integer(bound);
     if (at < 0)
         at = at < -length ? low : at + length;
     return at < low ? low : at > high ? high : at;
@@ -238,22 +238,30 @@ static struct value substring(struct slice string, int64_t from, int64_t to)
     return value_string((struct slice){string.data + begin, end - begin});
 }
 
+static bool can_slice(struct value value, const struct value bounds[3])
+{
+    bool can = value.kind == VALUE_STRING || value_is_indexed(value);
+    for (size_t i = 0; i < 3; i++)
+        can &= bounds[i].kind == VALUE_NONE || value_is_integer(bounds[i]);
+    return can;
+}
+
 struct value slice_value(struct run *run, struct value value,
                          const struct value bounds[3])
 {
-    if (run->failed || (value.kind != VALUE_STRING && !value_is_indexed(value)))
-        return run_fail(run, ERR_FORMAT, "%s cannot be sliced",
+    if (!can_slice(value, bounds))
+        return run_fail(run, ERR_FORMAT, "%s cannot be sliced so",
                         value_type(value));
     int64_t length = (int64_t)value_length(run, value), step = 1;
     if (bounds[2].kind != VALUE_NONE)
-        step = argument_integer(run, bounds[2], 1);
+        step = value_as_integer(bounds[2]);
     if (!step)
         return run_fail(run, ERR_FORMAT, "the step of a slice is zero");
     int64_t low = step < 0 ? -1 : 0, high = step < 0 ? length - 1 : length;
     int64_t from =
-        slice_bound(run, bounds[0], length, low, high, step < 0 ? high : low);
+        slice_bound(bounds[0], length, low, high, step < 0 ? high : low);
     int64_t to =
-        slice_bound(run, bounds[1], length, low, high, step < 0 ? low : high);
+        slice_bound(bounds[1], length, low, high, step < 0 ? low : high);
     if (run->failed)
         return value_none();
     if (value.kind == VALUE_STRING && step == 1)

@@ -248,7 +248,9 @@ static struct node *parse_macro(struct parser *parser)
     struct node *node = parser_node(parser, NODE_MACRO);
     node->text = parser_name(parser);
     node->left = parse_signature(parser);
+    size_t callers = parser->callers;
     node->items = parse_function_body(parser, "endmacro");
+    node->names_caller = parser->callers > callers;
     return node;
 }
 

@@ -99,8 +99,10 @@ static enum flow execute_filter_block(struct run *run, const struct node *node)
     enum flow flow;
     struct value text =
         capture(run, run_scope(run, run->scope), node->items, &flow);
-    if (flow == FLOW_NEXT)
-        value_print(run, run->out, filter_captured(run, node->right, text));
+    if (flow != FLOW_NEXT)
+        return flow;
+    struct value filtered = filter_captured(run, node->right, text);
+    run_put(run, run->out, argument_text(run, filtered, ""));
     return flow;
 }
 
@@ -156,7 +158,7 @@ static void bind_parameters(struct run *run, const struct macro *macro,
     }
     const struct argument *caller =
         find_argument(arguments, count, count, slice_of("caller"));
-    if (caller && !slice_is(macro->node->text, "caller")) {
+    if (caller && macro->node->names_caller) {
         run_set(run, slice_of("caller"), caller->value);
         used++;
     }

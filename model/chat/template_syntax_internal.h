@@ -88,6 +88,7 @@ struct node {
     unsigned line;
     struct slice text;
     const struct builtin *builtin; /* of a filter or test */
+    bool names_caller;             /* of a macro: its body does */
     struct value constant;
     struct node *left, *right, *third, *other;
     struct node *items; /* the first of a list */
@@ -103,6 +104,7 @@ struct parser {
     unsigned depth;
     unsigned loops;  /* that we are in, for break and continue */
     unsigned macros; /* that we are in, for their special names */
+    size_t callers;  /* how often `caller` was named */
 };
 
 /* The tree's statements, in `arena`; NULL for an empty template. */

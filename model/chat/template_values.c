@@ -194,9 +194,8 @@ static struct list *characters(struct run *run, struct slice text)
 static struct list *take_all(struct run *run, struct list *iterator)
 {
     struct list *list = list_new(run);
-    *list = (struct list){iterator->items + iterator->at,
-                          iterator->count - iterator->at, 0, 0};
-    iterator->at = iterator->count;
+    while (iterator->at < iterator->count && !run->failed)
+        list_add(run, list, iterator->items[iterator->at++]);
     return list;
 }
 

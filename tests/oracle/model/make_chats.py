@@ -6,6 +6,7 @@
 *.jinja are templates of our own, in the styles of public families; constructs.txt
 has one template a line.  rendered.json gets, for each template and conversation, the
 text, or null where Jinja2 raises an exception.  Needs jinja2 (3.1)."""
+import copy
 import datetime
 import json
 import os
@@ -76,7 +77,7 @@ def environment():
 def render(text, messages, options):
     try:
         return environment().from_string(text).render(
-            messages=messages, tools=None, documents=None, bos_token=BOS, eos_token=EOS,
+            messages=copy.deepcopy(messages), tools=None, documents=None, bos_token=BOS, eos_token=EOS,
             add_generation_prompt=options["add_generation_prompt"], **options["flags"])
     except Exception:  # whatever Python raises, the template does not run
         return None
