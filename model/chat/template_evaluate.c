@@ -18,6 +18,8 @@ static struct value bind_method(struct run *run, struct value subject,
     const struct builtin *builtin = find_method(subject, name);
     if (!builtin)
         return value_undefined(name);
+    if (subject.safe)
+        return run_refuse(run, "a method of a safe string");
     struct bound_method *method = run_alloc(run, sizeof *method);
     *method = (struct bound_method){subject, builtin};
     return (struct value){.kind = VALUE_METHOD, .method = method};

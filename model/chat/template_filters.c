@@ -19,6 +19,15 @@ static struct value filter_string(struct run *run, struct value subject,
     return value_string(value_to_string(run, subject));
 }
 
+/* Markup is a string that escapes what is added to it: that is refused. */
+static struct value filter_safe(struct run *run, struct value subject,
+                                const struct value *arguments)
+{
+    struct value text = filter_string(run, subject, arguments);
+    text.safe = true;
+    return text;
+}
+
 static struct value filter_trim(struct run *run, struct value subject,
                                 const struct value *arguments)
 {
@@ -269,7 +278,7 @@ const struct builtin template_filters[] = {
     {"length", filter_length, 0, {NULL}},
     {"lower", filter_lower, 0, {NULL}},
     {"replace", filter_replace, 2, {"old", "new", "count"}},
-    {"safe", filter_string, 0, {NULL}},
+    {"safe", filter_safe, 0, {NULL}},
     {"string", filter_string, 0, {NULL}},
     {"title", filter_title, 0, {NULL}},
     {"tojson",

@@ -179,6 +179,8 @@ struct value operate(struct run *run, struct slice operator, struct value left,
     bool right_repeats = right.kind == VALUE_STRING || is_listed(right);
     if (run->failed)
         return value_none();
+    if (left.safe || right.safe)
+        return run_refuse(run, "calculating with a safe string");
     if (value_is_integer(left) && value_is_integer(right) &&
         !slice_is(operator, "/"))
         return operate_integers(run, operator, value_as_integer(left),
@@ -227,15 +229,17 @@ static struct value slice_result(struct run *run, struct value value,
         return value_list(value.kind, kept);
     for (size_t i = 0; i < kept->count; i++)
         run_put(run, &text, kept->items[i].string);
-    return value_string(run_take(run, &text));
+    value.string = run_take(run, &text);
+    return value;
 }
 
 /* What is between two characters of a string, without a copy. */
-static struct value substring(struct slice string, int64_t from, int64_t to)
+static struct value substring(struct value value, int64_t from, int64_t to)
 {
-    size_t begin = string_offset(string, (size_t)from);
-    size_t end = to > from ? string_offset(string, (size_t)to) : begin;
-    return value_string((struct slice){string.data + begin, end - begin});
+    size_t begin = string_offset(value.string, (size_t)from);
+    size_t end = to > from ? string_offset(value.string, (size_t)to) : begin;
+    value.string = (struct slice){value.string.data + begin, end - begin};
+    return value;
 }
 
 static bool can_slice(struct value value, const struct value bounds[3])
@@ -265,7 +269,7 @@ struct value slice_value(struct run *run, struct value value,
     if (run->failed)
         return value_none();
     if (value.kind == VALUE_STRING && step == 1)
-        return substring(value.string, from, to);
+        return substring(value, from, to);
     struct list *items = sliced_items(run, value), *kept = list_new(run);
     while (step < 0 ? from > to : from < to) {
         if (run->failed)

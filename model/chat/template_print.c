@@ -132,7 +132,11 @@ static void print_repr(struct run *run, struct buf *out, struct value value)
     case VALUE_BOOLEAN: put(run, out, value.boolean ? "True" : "False"); break;
     case VALUE_INTEGER:
     case VALUE_FLOAT: put_number(run, out, value); break;
-    case VALUE_STRING: put_repr_string(run, out, value.string); break;
+    case VALUE_STRING:
+        if (value.safe)
+            run_refuse(run, "printing a safe string within another value");
+        put_repr_string(run, out, value.string);
+        break;
     case VALUE_LIST:
     case VALUE_TUPLE: put_repr_list(run, out, value); break;
     case VALUE_DICT: put_repr_dict(run, out, value.dict); break;

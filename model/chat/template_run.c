@@ -204,5 +204,8 @@ struct value call_builtin(struct run *run, const char *what,
                      builtin->name);
     if (run->failed)
         return value_none();
-    return builtin->call(run, subject, bound);
+    struct value result = builtin->call(run, subject, bound);
+    if (subject.safe && result.kind == VALUE_STRING)
+        result.safe = true;
+    return result;
 }

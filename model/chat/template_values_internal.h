@@ -34,6 +34,7 @@ enum value_kind {
 /* Everything that a value points to lives as long as the run. */
 struct value {
     enum value_kind kind;
+    bool safe; /* of a string: came through `safe`, so is Python's Markup */
     union {
         bool boolean;
         int64_t integer;

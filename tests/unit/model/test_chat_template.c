@@ -172,6 +172,8 @@ static void names_what_it_refuses(void **state)
         {"{{ 'stra\u00dfe' | upper }}", "the case of U+00DF"},
         {"{{ strftime_now('%s') }}", "the format '%s' of a date"},
         {"{{ range(3) }}", "printing a range"},
+        {"{{ 'a'|safe + '<' }}", "calculating with a safe string"},
+        {"{{ ['a'|safe|upper] }}", "printing a safe string within"},
         {"{{ [1] | tojson(sort_keys=true) }}", "tojson with more than"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
