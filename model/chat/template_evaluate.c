@@ -65,7 +65,7 @@ struct value get_item(struct run *run, struct value value, struct value key)
 {
     if (value.kind == VALUE_UNDEFINED)
         return fail_undefined(run, value);
-    if (value.kind == VALUE_DICT && value_is_key(key)) {
+    if (value.kind == VALUE_DICT && value_is_key(run, key)) {
         struct value *found = dict_find(run, value.dict, key);
         if (found)
             return *found;

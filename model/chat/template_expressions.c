@@ -55,7 +55,7 @@ static struct node *parse_integer(struct parser *parser)
     errno = 0;
     long long integer = strtoll(digits.data, NULL, 10);
     if (errno)
-        parser_fail(parser, "an integer is too large");
+        parser_refuse(parser, "an integer beyond 64 bits");
     struct node *node = constant(parser, value_integer(integer));
     if (digits.data[0] == '0' && integer)
         parser_fail(parser, "an integer begins with 0");
@@ -182,7 +182,7 @@ static struct node *parse_index(struct parser *parser, struct node *left)
     struct node *node = pair_node(parser, NODE_ITEM, (struct slice){0}, left);
     parser_expect(parser, TOKEN_OPERATOR, "[");
     if (at_operator(parser, "]"))
-        parser_fail(parser, "an index is expected");
+        parser_refuse(parser, "an empty index");
     struct node *from = parse_bound(parser);
     if (parser_skip(parser, TOKEN_OPERATOR, ":")) {
         node->kind = NODE_SLICE;

@@ -21,16 +21,20 @@ static struct value fail_operands(struct run *run, struct slice operator,
 
 /* ---- Numbers ---- */
 
+static struct value fail_size(struct run *run)
+{
+    return run_refuse(run, "an integer beyond 64 bits");
+}
+
 static struct value divide_integers(struct run *run, int64_t a, int64_t b,
                                     bool remainder)
 {
     if (!b)
         return run_fail(run, ERR_FORMAT, "a division by zero");
     if (b == -1)
-        return remainder ? value_integer(0)
-               : a == INT64_MIN
-                   ? run_fail(run, ERR_LIMIT, "an integer is too large")
-                   : value_integer(-a);
+        return remainder        ? value_integer(0)
+               : a == INT64_MIN ? fail_size(run)
+                                : value_integer(-a);
     int64_t rest = a % b, quotient = a / b;
     if (rest && (rest < 0) != (b < 0)) {
         rest += b;
@@ -50,7 +54,7 @@ static struct value raise_integer(struct run *run, int64_t base, int64_t power)
             power == 0 || (base == -1 && power % 2 == 0) ? 1 : base);
     for (; power > 0; power--)
         if (__builtin_mul_overflow(result, base, &result))
-            return run_fail(run, ERR_LIMIT, "an integer is too large");
+            return fail_size(run);
     return value_integer(result);
 }
 
@@ -69,8 +73,7 @@ static struct value operate_integers(struct run *run, struct slice operator,
         overflow = __builtin_sub_overflow(a, b, &result);
     else
         overflow = __builtin_mul_overflow(a, b, &result);
-    return overflow ? run_fail(run, ERR_LIMIT, "an integer is too large")
-                    : value_integer(result);
+    return overflow ? fail_size(run) : value_integer(result);
 }
 
 static double float_remainder(double a, double b)

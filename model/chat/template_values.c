@@ -261,6 +261,25 @@ void list_add(struct run *run, struct list *list, struct value item)
     list->items[list->count++] = item;
 }
 
+static bool are_keys(struct run *run, const struct list *list)
+{
+    for (size_t i = 0; i < list->count && !run->failed; i++)
+        if (!value_is_key(run, list->items[i]))
+            return false;
+    return true;
+}
+
+bool value_is_key(struct run *run, struct value value)
+{
+    bool is_key = value.kind != VALUE_LIST && value.kind != VALUE_DICT;
+    if (value.kind != VALUE_TUPLE)
+        return is_key;
+    if (run_enter(run))
+        is_key = are_keys(run, value.list);
+    run_leave(run);
+    return is_key;
+}
+
 struct dict *dict_new(struct run *run)
 {
     return run_alloc(run, sizeof(struct dict));
@@ -269,7 +288,7 @@ struct dict *dict_new(struct run *run)
 struct value *dict_find(struct run *run, const struct dict *dict,
                         struct value key)
 {
-    if (!value_is_key(key))
+    if (!value_is_key(run, key))
         run_fail(run, ERR_FORMAT, "%s is no key of a dict", value_type(key));
     for (size_t i = 0; i < dict->count && !run->failed; i++)
         if (value_equal(run, dict->pairs[i].key, key))

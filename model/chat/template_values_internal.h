@@ -136,11 +136,6 @@ static inline bool value_is_text(struct value value, const char *text)
 {
     return value.kind == VALUE_STRING && slice_is(value.string, text);
 }
-/* May a dict have it as a key? */
-static inline bool value_is_key(struct value value)
-{
-    return value.kind != VALUE_LIST && value.kind != VALUE_DICT;
-}
 /* Integers as Python has them: booleans are integers. */
 static inline bool value_is_integer(struct value value)
 {
@@ -172,6 +167,9 @@ struct list *value_iterate(struct run *run, struct value value);
 /* `needle in haystack` */
 bool value_contains(struct run *run, struct value haystack,
                     struct value needle);
+
+/* May a dict have it as a key?  No list or dict, nor a tuple with one. */
+bool value_is_key(struct run *run, struct value value);
 
 struct list *list_new(struct run *run);
 void list_add(struct run *run, struct list *list, struct value item);

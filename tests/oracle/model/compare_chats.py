@@ -26,6 +26,11 @@ FILTERS = ["trim", "length", "upper", "lower", "title", "capitalize", "first", "
 TESTS = ["defined", "undefined", "none", "string", "mapping", "iterable", "sequence", "number", "boolean", "true", "false", "integer", "float", "odd", "even", "callable", "eq(1)", "in([1, 'a'])", "gt(0)", "divisibleby(2)"]
 METHODS = ["strip()", "lstrip()", "rstrip('a ')", "split()", "split(',')", "split('</think>')[-1]", "split('a', 1)", "rsplit(',', 1)", "startswith('a')", "endswith(('b', ' '))", "replace('a', 'zz', 1)",
            "upper()", "lower()", "title()", "capitalize()", "splitlines()", "find('b')", "rfind('')", "count('a')", "items()", "items()|list", "keys()|list", "values()|list", "get('a')", "get('z', 5)", "role", "content", "index(1)", "join(['a', 'b'])"]
+TEXT_FILTERS = ["trim", "upper", "lower", "title", "capitalize", "replace('a', 'b')", "replace('', '-')", "replace(' ', '', 1)", "reverse", "indent", "indent(2, true)", "indent('>', blank=true)", "default('d')", "d('e', true)", "string", "trim('a ')", "first|default('z')", "last|d"]
+TEXT_METHODS = ["strip()", "lstrip()", "rstrip('a ')", "strip('<k>')", "replace('a', 'zz', 1)", "upper()", "lower()", "title()", "capitalize()", "removeprefix('a')", "removesuffix('b')", "split(',')[-1]", "split('</think>')[0]", "join(['a', 'b'])"]
+LIST_FILTERS = ["list", "reverse|list", "unique|list", "map('string')|list", "select|list", "reject|list", "select('string')|list", "rejectattr('role')|list", "selectattr('role', 'eq', 'user')|list", "map(attribute='content')|list",
+                "map('string')|sort", "map('string')|map('upper')|unique|list", "map('string')|sort(reverse=true, case_sensitive=true)", "select('number')|sort", "map('default', 'd')|list", "map(attribute=0, default='n')|list", "first|list", "select('in', [1, 'a'])|list"]
+SPLITS = ["split()", "split(',')", "split('a', 1)", "rsplit(',', 1)", "splitlines()", "split(none, 1)", "rsplit()", "splitlines(true)"]
 BINARY = ["+", "-", "*", "/", "//", "%", "~", "==", "!=", "<", "<=", ">", ">=", "in", "not in", "and", "or", "**"]
 SLICES = ["[0]", "[-1]", "[1:]", "[:-1]", "[::-1]", "[::2]", "['a']", "['role']", "[5]", "[-2:1:-1]", "[none]", "[1:3]"]
 BLANKS = ["", " ", "\n", "  \n ", "\n\n", "\t", "text", " text ", "é\n"]
@@ -40,15 +45,61 @@ class Maker:
         self.rng = rng
 
     def expression(self, depth=3):
+        """One that mostly runs, seldom a wild one."""
+        if self.rng.random() < .04:
+            return self.wild(depth)
+        return self.rng.choice([self.text, self.text, self.items, self.number, self.truth])(depth)
+
+    def text(self, depth):
+        rng = self.rng
+        if depth == 0 or rng.random() < .2:
+            return rng.choice(STRINGS + ["messages[0].role", "messages[-1]['content']", "bos_token", "(x|string)", "(ns.b|default('q'))"])
+        inner = self.text(depth - 1)
+        return rng.choice([
+            lambda: f"({inner} ~ {self.expression(depth - 1)})", lambda: f"({inner} + {self.text(depth - 1)})", lambda: f"({inner}|{rng.choice(TEXT_FILTERS)})",
+            lambda: f"{inner}.{rng.choice(TEXT_METHODS)}", lambda: f"{inner}{rng.choice(['[1:]', '[:-1]', '[::-1]', '[::2]', '[-2:]', '[-1:-3:-1]', '[2:5]'])}",
+            lambda: f"({self.items(depth - 1)}|join({rng.choice(STRINGS)}))", lambda: f"({self.expression(depth - 1)}|{rng.choice(['string', 'tojson', 'tojson(indent=2)'])})",
+            lambda: f"({inner} if {self.truth(depth - 1)} else {self.text(depth - 1)})", lambda: f"({inner} * {rng.randrange(3)})", lambda: f"({inner} or {self.text(depth - 1)})"])()
+
+    def items(self, depth):
+        rng = self.rng
+        if depth == 0 or rng.random() < .3:
+            return rng.choice(["[1, 2, 3]", "['b', 'a', 'B']", "messages", "messages[1:]", "[]", "(range(4)|list)", "[none, true, 1.5, 'x']", "(messages|map(attribute='role')|list)", "[[1, 'a'], [0, 'b']]"])
+        inner = self.items(depth - 1)
+        return rng.choice([
+            lambda: f"{inner}{rng.choice(['[1:]', '[::-1]', '[:-1]', '[::2]'])}", lambda: f"({inner}|{rng.choice(LIST_FILTERS)})", lambda: f"({inner} + [{self.expression(depth - 1)}])",
+            lambda: f"{self.text(depth - 1)}.{rng.choice(SPLITS)}", lambda: f"[{self.expression(depth - 1)}, {self.expression(depth - 1)}]", lambda: f"({self.text(depth - 1)}|list)",
+            lambda: f"({{'b': {self.expression(depth - 1)}, 'a': {inner}}}|{rng.choice(['dictsort', 'items|list', 'list'])})", lambda: f"({inner} if {self.truth(depth - 1)} else [])"])()
+
+    def number(self, depth):
+        rng = self.rng
+        if depth == 0 or rng.random() < .3:
+            return rng.choice(["0", "1", "2", "7", "1.5", "-3", "0.1", "12345678901", "(messages|length)"])
+        return rng.choice([
+            lambda: f"({self.number(depth - 1)} {rng.choice(['+', '-', '*'])} {self.number(depth - 1)})", lambda: f"({self.number(depth - 1)} {rng.choice(['%', '//', '/'])} {rng.choice(['3', '-2', '0.7'])})",
+            lambda: f"({self.text(depth - 1)}|length)", lambda: f"({self.items(depth - 1)}|length)", lambda: f"{self.text(depth - 1)}.{rng.choice(['find', 'count', 'rfind'])}({rng.choice(STRINGS)})",
+            lambda: f"({self.text(depth - 1)}|{rng.choice(['int', 'float', 'int(3)'])})", lambda: f"({self.number(depth - 1)}|{rng.choice(['abs', 'int', 'float', 'string|int'])})", lambda: f"(-{self.number(depth - 1)})"])()
+
+    def truth(self, depth):
+        rng = self.rng
+        if depth == 0:
+            return rng.choice(["true", "add_generation_prompt", "x is defined", "tools", "enable_thinking is false"])
+        return rng.choice([
+            lambda: f"({self.number(depth - 1)} {rng.choice(['<', '<=', '>', '>=', '==', '!='])} {self.number(depth - 1)})", lambda: f"({self.text(depth - 1)} {rng.choice(['in', 'not in', '==', '<'])} {self.text(depth - 1)})",
+            lambda: f"({self.expression(depth - 1)} is {rng.choice(['', 'not '])}{rng.choice(TESTS[:13])})", lambda: f"({self.expression(depth - 1)} {rng.choice(['in', 'not in'])} {self.items(depth - 1)})",
+            lambda: f"({self.truth(depth - 1)} {rng.choice(['and', 'or'])} {self.expression(depth - 1)})", lambda: f"(not {self.expression(depth - 1)})",
+            lambda: f"{self.text(depth - 1)}.{rng.choice(['startswith', 'endswith'])}({rng.choice(STRINGS)})", lambda: f"({self.items(depth - 1)} == {self.items(depth - 1)})"])()
+
+    def wild(self, depth=3):
         rng = self.rng
         if depth == 0 or rng.random() < .25:
             return rng.choice(STRINGS if rng.random() < .45 else ATOMS)
-        inner = self.expression(depth - 1)
+        inner = self.wild(depth - 1)
         made = rng.randrange(9)
         if made == 0:
-            return f"{inner} {rng.choice(BINARY)} {self.expression(depth - 1)}"
+            return f"{inner} {rng.choice(BINARY)} {self.wild(depth - 1)}"
         if made == 1:
-            return f"({inner} {rng.choice(BINARY)} {self.expression(depth - 1)})"
+            return f"({inner} {rng.choice(BINARY)} {self.wild(depth - 1)})"
         if made == 2:
             return f"({inner})|{rng.choice(FILTERS)}"
         if made == 3:
@@ -60,8 +111,8 @@ class Maker:
         if made == 6:
             return f"({inner}){rng.choice(SLICES)}"
         if made == 7:
-            return f"({inner} if {self.expression(depth - 1)}{rng.choice(['', ' else ' + self.expression(depth - 1)])})"
-        return rng.choice([f"[{inner}, {self.expression(depth - 1)}]", f"{{'a': {inner}}}", f"not {inner}", f"-{inner}", f"m({inner})", f"({inner},)"])
+            return f"({inner} if {self.wild(depth - 1)}{rng.choice(['', ' else ' + self.wild(depth - 1)])})"
+        return rng.choice([f"[{inner}, {self.wild(depth - 1)}]", f"{{'a': {inner}}}", f"not {inner}", f"-{inner}", f"m({inner})", f"({inner},)"])
 
     def tag(self, inside):
         return "{%" + self.rng.choice(["", "", "", "-", "+"]) + " " + inside + " " + self.rng.choice(["", "", "", "-", "+"]) + "%}"
