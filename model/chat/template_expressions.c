@@ -5,7 +5,6 @@
 #include "model/chat/template_syntax_internal.h"
 
 #include <errno.h>
-#include <stdarg.h>
 
 #include "model/chat/template_run_internal.h"
 
@@ -276,7 +275,7 @@ static const struct builtin *known(struct parser *parser, const char *what,
         char text[80];
         snprintf(text, sizeof text, "the %s '%.*s'", what,
                  (int)(name.size < 40 ? name.size : 40), name.data);
-        parser->token--;
+        parser->token--; /* so that the error names its line */
         parser_refuse(parser, text);
     }
     return builtin;

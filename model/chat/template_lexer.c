@@ -142,6 +142,13 @@ static size_t octal_digits(const struct lexer *lexer, size_t at,
     return count;
 }
 
+/* What is no escape keeps its backslash and is read on as it is. */
+static size_t put_backslash(struct buf *text)
+{
+    buf_put_byte(text, '\\');
+    return 0;
+}
+
 /* Puts what the escape at `at`, after its backslash, stands for; gives its size.
  * The string's quote is still to come, so there is a byte after it. */
 static size_t put_escape(struct lexer *lexer, size_t at, struct buf *text)
@@ -167,7 +174,7 @@ static size_t put_escape(struct lexer *lexer, size_t at, struct buf *text)
     else if (c == 'N')
         lexer_fail(lexer, "characters by name (\\N) are not supported");
     else
-        code = '\\', size = 0;
+        return put_backslash(text);
     if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
         lexer_fail(lexer, "an escape in a string is no character");
     else if (!lexer->failed)

@@ -132,10 +132,6 @@ static inline bool value_is_number(struct value value)
 {
     return value.kind >= VALUE_BOOLEAN && value.kind <= VALUE_FLOAT;
 }
-static inline bool value_is_text(struct value value, const char *text)
-{
-    return value.kind == VALUE_STRING && slice_is(value.string, text);
-}
 /* Integers as Python has them: booleans are integers. */
 static inline bool value_is_integer(struct value value)
 {
