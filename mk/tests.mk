@@ -67,13 +67,13 @@ $(FUZZERS): LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
 $(FUZZERS) $O/tests/fuzz/encode_pages:
 	$(call link,-lgumbo -lxml2 $(BASE_LIBS))
 # What reads a model's files, without what runs it, and the plain kernels, which take weights.
-MODEL_FUZZERS := $(patsubst %,$O/tests/fuzz/fuzz_%,model tokenizer weights gguf)
+MODEL_FUZZERS := $(patsubst %,$O/tests/fuzz/fuzz_%,model tokenizer weights gguf template)
 MODEL_READERS := $(filter-out $O/model/inference/% $O/model/encode/embed.o $O/model/encode/hmt.o,$(MODEL)) $O/model/inference/sparse_config.o
 $(MODEL_FUZZERS): LDFLAGS_ALL += $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer)
 $(MODEL_FUZZERS): $O/tests/fuzz/%: $(STAMP) $O/tests/fuzz/%.o $(if $(filter fuzz,$(BUILD)),,$O/tests/fuzz/replay.o) $(MODEL_READERS) $(call objects,kernels/ref) $O/kernels/blocks.o $(BASE)
 	$(call link,$(MODEL_LIBS) $(BASE_LIBS))
 fuzzers: $(FUZZERS) $(MODEL_FUZZERS) $O/tests/fuzz/encode_pages
-fuzz:  ## fuzz the readers of pages, trees, tokenizers and models, FUZZ_SECONDS each (needs clang)
+fuzz:  ## fuzz the readers of pages, trees, tokenizers, models and chat templates, FUZZ_SECONDS each (needs clang)
 	@$(MAKE) --no-print-directory -s BUILD=fuzz CC=clang fuzzers
 	@sh tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)
 replay: fuzzers  ## run the fuzz targets of this BUILD over their corpora

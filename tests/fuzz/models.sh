@@ -1,9 +1,11 @@
 #!/bin/sh
 # What the fuzz targets of models start from, made of the golden ones:
-#   models.sh FOLDER    writes FOLDER/tokenizer, FOLDER/model and FOLDER/weights
+#   models.sh FOLDER    writes FOLDER/tokenizer, FOLDER/template, FOLDER/model and FOLDER/weights
 golden=$(dirname "$0")/../golden
-rm -rf "$1/tokenizer" "$1/model" "$1/weights"
-mkdir -p "$1/tokenizer" "$1/model" "$1/weights"
+rm -rf "$1/tokenizer" "$1/template" "$1/model" "$1/weights"
+mkdir -p "$1/tokenizer" "$1/template" "$1/model" "$1/weights"
+cp "$golden"/chat/*.jinja "$1/template"
+grep -v '^##' "$golden/chat/constructs.txt" | awk -v folder="$1/template" '{ file = folder "/construct-" NR; print > file; close(file) }'
 for file in "$golden"/tokenizers/*/tokenizer.json "$golden"/models/*/tokenizer.json; do
     cp "$file" "$1/tokenizer/$(basename "$(dirname "$file")")"
 done

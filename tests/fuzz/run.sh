@@ -9,7 +9,7 @@ mkdir -p "$build/broken"
 "$build/tests/fuzz/encode_pages" "$build/seeds/tree" "$here"/corpus/html/* || exit 1
 sh "$here/models.sh" "$build/seeds" || exit 1
 mkdir -p "$build/seeds/html" "$build/seeds/latex" "$build/seeds/gguf"
-for target in ${3:-html latex tree tokenizer model weights gguf}; do
+for target in ${3:-html latex tree tokenizer model weights gguf template}; do
     found="$build/corpus/$target"
     dict="$here/$target.dict"
     [ -f "$dict" ] || dict="$here/json.dict"
