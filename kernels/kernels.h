@@ -73,10 +73,10 @@ struct kernel_int8 {
     const float *scale; /* [n], aligned */
 };
 
-/* Work shared out over the caller's threads: body(argument, from, to) is called
- * for ranges that cover [0, count) once; returns when all are done.  A NULL
- * function: everything runs in the caller.  A body takes up to 1.6 MB of stack,
- * so 2 MB for each thread, the caller's too, are enough. */
+/* Threads that share the work.  parallel_for calls body(argument, from, to) for ranges
+ * that cover [0, count) once and returns when all are done; NULL: everything runs in
+ * the caller.  A body takes up to 1.6 MB of stack: 2 MB a thread, the caller's too,
+ * are enough. */
 struct kernel_pool {
     void *context;
     void (*parallel_for)(void *context, size_t count,
@@ -88,7 +88,7 @@ struct kernel_pool {
 struct kernel_run {
     struct kernel_pool pool;
     void *stream; /* cuda: cudaStream_t */
-    void *step;   /* the backend's own, begun as NULL (graph_begin) */
+    void *step;   /* the backend's own; set to NULL before graph_begin */
 };
 
 /* The device that a table's operations run on. */
@@ -97,7 +97,7 @@ struct kernel_device {
     unsigned number;       /* as the driver counts */
     unsigned major, minor; /* its compute capability */
     uint64_t total, free;  /* bytes of its memory; what of it is free now */
-    uint64_t held;         /* what the table ever had of it at once */
+    uint64_t held;         /* maximum that the table allocated at once */
 };
 
 /* Keys and values in pages of `slots` slots: a page's keys are [slots, hkv, d] at
@@ -120,7 +120,7 @@ struct kernel_pages {
                       nobody; 0: none is hidden */
 };
 
-/* What HiLS attention knows of complete chunks, each in its own place: the
+/* Landmarks of complete chunks for HiLS attention, each at its own address: the
  * summary keys of chunk c [hq, d] at keys[c] + key_at, its biases [hq] at
  * biases[c] + bias_at.  On the host and on the device as kernel_pages. */
 struct kernel_summaries {
@@ -167,9 +167,9 @@ struct kernel_hici {
     size_t slots, queries, heads, width, a, s, b; /* width is D */
 };
 
-/* What a token is mostly chosen from: the likeliest of a row of logits, the
- * largest first, ties to the lower; behind the last -1, of -infinity.  A NaN
- * counts as -infinity.  The sums are over the whole row. */
+/* The largest logits of a row, in descending order, ties to the lower id; behind the
+ * last -1, of -infinity.  A NaN counts as -infinity.  The sums are over the whole
+ * row. */
 enum { KERNEL_TOP_K = 64 };
 struct kernel_top_k {
     int32_t id[KERNEL_TOP_K];
@@ -184,82 +184,84 @@ struct kernels {
 
     /* ---- The device (ref, cpu: none) ---- */
 
-    bool (*device)(struct kernel_device *ret); /* false: there is none, or it
-                                                  does not answer */
-    /* Why the device is lost, from the first KERNEL_DEVICE_FAILED on; NULL: it works.
-     * May be asked by any thread. */
+    /* Describes the device; false: there is none, or it does not answer. */
+    bool (*device)(struct kernel_device *ret);
+    /* Returns why the device has failed, from the first KERNEL_DEVICE_FAILED on;
+     * NULL: it works.  Any thread. */
     const char *(*lost)(void);
 
     /* ---- Memory of the device (ref, cpu: the process's own) ---- */
 
-    void *(*allocate)(struct kernel_run *run, size_t bytes); /* NULL: none */
-    void (*release)(struct kernel_run *run, void *memory);   /* NULL: ok */
+    /* Allocates memory; NULL: there is none left.  Free it with `release`. */
+    void *(*allocate)(struct kernel_run *run, size_t bytes);
+    void (*release)(struct kernel_run *run, void *memory); /* NULL: nothing */
+    /* Copies from the host to the device. */
     int (*upload)(struct kernel_run *run, void *to, const void *host,
                   size_t bytes);
-    /* Waits until all that was asked for before is done. */
+    /* Copies to the host, after all operations before have ended. */
     int (*download)(struct kernel_run *run, void *host, const void *from,
                     size_t bytes);
-    /* Within the device. */
+    /* Copies within the device. */
     int (*copy)(struct kernel_run *run, void *to, const void *from,
                 size_t bytes);
 
     /* ---- A step: few rows, asked for again and again ---- */
 
-    /* What is asked between the two may be put off until graph_end, until
-     * something is uploaded, downloaded (by `likeliest` too) or released, or
-     * until graph_begin is asked again, and is then done as one; errors show
-     * there.  All outputs are as if it had not been put off.  ref, cpu: nothing
-     * is. */
+    /* Begin and end the capture of a graph: operations between the two may be put off
+     * until graph_end, until something is uploaded, downloaded (by top_k too) or
+     * released, or until the next graph_begin, and are then launched as one; errors
+     * show there.  Outputs are the same.  ref, cpu: nothing is put off. */
     int (*graph_begin)(struct kernel_run *run);
     int (*graph_end)(struct kernel_run *run);
-    /* The last of a run: gives back what it holds. */
+    /* Frees what the run holds; to be called last. */
     void (*run_end)(struct kernel_run *run);
 
-    /* ---- Products ---- */
+    /* ---- Matmul ---- */
 
-    /* `host` [n, k] of `type` must stay where it is until weight_free; the
-     * backend may use it in place, or keep a packed copy (cpu: from the first
-     * product of 16 rows or more on).  `host` may be unaligned.  KERNEL_INT8:
+    /* Makes a weight of `host` [n, k] of `type`, which must stay where it is until
+     * weight_free; the backend may use it in place, or keep a packed copy (cpu: from the first
+     * matmul of 16 rows or more on).  `host` may be unaligned.  KERNEL_INT8:
      * `host` is a struct kernel_int8, and what that points to must stay.
      * cuda holds f16 and int8 as f32, and takes no blocks: KERNEL_UNSUPPORTED. */
     int (*weight)(struct kernel_run *run, const void *host, int type, size_t n,
                   size_t k, struct kernel_weight **ret);
     void (*weight_free)(struct kernel_run *run, struct kernel_weight *weight);
 
-    /* out [m, n] = a [m, k] . w^T (+ out when `add`). */
+    /* Multiplies: out [m, n] = a [m, k] . w^T (+ out when `add`). */
     int (*matmul)(struct kernel_run *run, float *out, const float *a,
                   const struct kernel_weight *w, size_t m, bool add);
 
-    /* The same and bias [n], added to every row. */
+    /* Multiplies and adds bias [n] to every row. */
     int (*matmul_bias)(struct kernel_run *run, float *out, const float *a,
                        const struct kernel_weight *w, const float *bias,
                        size_t m, bool add);
 
     /* ---- The transformer ---- */
 
-    /* out [m, k] = rows of w [n, k]; row [m] on the host, each < n. */
+    /* Gathers rows: out [m, k] = rows of w [n, k]; host_row [m], each < n. */
     int (*gather)(struct kernel_run *run, float *out,
                   const struct kernel_weight *w, const int32_t *host_row,
                   size_t m);
 
-    /* out [m, d] = x / sqrt(mean(x^2) + eps) * weight [d]; out may be x. */
+    /* Normalises: out [m, d] = x / sqrt(mean(x^2) + eps) * weight [d]; out may be
+     * x. */
     int (*rms_norm)(struct kernel_run *run, float *out, const float *x,
                     const float *weight, size_t m, size_t d, float eps);
 
-    /* out [m, d] = (x - mean) / sqrt(variance + eps) * weight [d] + bias [d],
-     * the variance over d, not d - 1; out may be x. */
+    /* Normalises: out [m, d] = (x - mean) / sqrt(variance + eps) * weight [d] +
+     * bias [d], the variance over d, not d - 1; out may be x. */
     int (*layer_norm)(struct kernel_run *run, float *out, const float *x,
                       const float *weight, const float *bias, size_t m,
                       size_t d, float eps);
 
-    /* x [m, h, d], in place, rotate-half layout: pair (i, i + d/2) turns by
+    /* Rotates x [m, h, d] in place, in the rotate-half layout: pair (i, i + d/2) turns by
      * position * frequency[i].  host_position [m], host_frequency [d/2]
      * (double: in float32 the angles of late positions are wrong). */
     int (*rotary)(struct kernel_run *run, float *x,
                   const int32_t *host_position, const double *host_frequency,
                   size_t m, size_t h, size_t d);
 
-    /* Causal attention of m new queries over n keys, the last m of which are
+    /* Computes causal attention of m new queries over n keys, the last m of which are
      * their own (m <= n): query i sees keys [0, n - m + i], and of these only the last
      * `window` when window > 0.  out, q [m, hq, d]; pages: n slots; hq is a
      * multiple of hkv; scores are times 1/sqrt(d).  A query that sees no slot
@@ -268,66 +270,65 @@ struct kernels {
                      const struct kernel_pages *pages, size_t m, size_t n,
                      size_t hq, size_t hkv, size_t d, size_t window);
 
-    /* The same where every query sees all n keys (encoders); any m.
+    /* Computes attention in which every query sees all n keys (encoders); any m.
      * k, v [n, hkv, d]. */
     int (*attention_bidirectional)(struct kernel_run *run, float *out,
                                    const float *q, const float *k,
                                    const float *v, size_t m, size_t n,
                                    size_t hq, size_t hkv, size_t d);
 
-    /* Slots [first, first + rows) of one layer's keys, or values, in pages
-     * `by_head` and of `type` become x [rows, hkv, d], rounded to the nearest
-     * (ties to even) where that is KERNEL_BF16; [hkv, slots, d] at pages[page] +
-     * at, in floats.  KERNEL_UNSUPPORTED for a type that the table has no pages
+    /* Writes x [rows, hkv, d] to slots [first, first + rows) of one layer's keys, or
+     * values, in pages `by_head` of `type`, rounded to nearest even if that is
+     * KERNEL_BF16; a page's [hkv, slots, d] are at pages[page] + at, in floats.  KERNEL_UNSUPPORTED for a type that the table has no pages
      * of. */
     int (*kv_write)(struct kernel_run *run, float *const *pages, size_t at,
                     size_t slots, int type, const float *x, size_t first,
                     size_t rows, size_t hkv, size_t d);
 
-    /* out [count] = silu(gate) * up; out may be either. */
+    /* Computes out [count] = silu(gate) * up; out may be either. */
     int (*swiglu)(struct kernel_run *run, float *out, const float *gate,
                   const float *up, size_t count);
 
-    /* x [m, n] = gelu(x + bias [n]), with the error function, not its tanh
+    /* Computes x [m, n] = gelu(x + bias [n]) by the error function, not its tanh
      * approximation. */
     int (*gelu)(struct kernel_run *run, float *x, const float *bias, size_t m,
                 size_t n);
 
-    /* x [count] += y. */
+    /* Adds: x [count] += y. */
     int (*add)(struct kernel_run *run, float *x, const float *y, size_t count);
 
-    /* Each row of x [m, n] += bias [n]. */
+    /* Adds bias [n] to each row of x [m, n]. */
     int (*add_bias)(struct kernel_run *run, float *x, const float *bias,
                     size_t m, size_t n);
 
-    /* x [count] *= factor. */
+    /* Multiplies x [count] by the factor. */
     int (*scale)(struct kernel_run *run, float *x, float factor, size_t count);
 
-    /* Of logits [n], n >= 1; beta is 1 / temperature.  Where logit[0] is not
-     * finite the sums mean nothing.  Waits as `download` does. */
+    /* Finds the largest of logits [n], n >= 1, and their sums; beta is 1 / temperature.
+     * If logit[0] is not finite the sums mean nothing.  Waits as `download` does. */
     int (*top_k)(struct kernel_run *run, struct kernel_top_k *host_ret,
                  const float *logits, size_t n, float beta);
 
     /* ---- Memories (H2MT 2.2) ---- */
 
-    /* Recall over n >= 1 memories (HMT; H2MT eq. in 2.2.2): out [d] =
+    /* Recalls from n >= 1 memories (HMT; H2MT eq. in 2.2.2): out [d] =
      * softmax((q wq)(memory wk)^T / sqrt(p)) memory.  q [d], memory [n, d],
      * wq, wk [d, p]. */
     int (*recall)(struct kernel_run *run, float *out, const float *q,
                   const float *memory, const float *wq, const float *wk,
                   size_t n, size_t d, size_t p);
 
-    /* Aggregation of n >= 1 children [n, d] (H2MT 2.2.3): the mean. */
+    /* Averages n >= 1 children [n, d] (H2MT 2.2.3). */
     int (*pool_mean)(struct kernel_run *run, float *out, const float *children,
                      size_t n, size_t d);
 
-    /* The same of many groups at once, as of a whole level of the tree: out
-     * [groups, d], group g the rows [host_start[g], host_start[g + 1]) of
+    /* Averages many groups at once, as a whole level of the tree: out [groups, d],
+     * group g being the rows [host_start[g], host_start[g + 1]) of
      * children, at least one; host_start [groups + 1] begins with 0. */
     int (*pool_means)(struct kernel_run *run, float *out, const float *children,
                       const size_t *host_start, size_t groups, size_t d);
 
-    /* Attention pooling: A = softmax(C wq (C wk)^T / sqrt(p)), diagonal masked
+    /* Pools by attention (H2MT 2.2.3): A = softmax(C wq (C wk)^T / sqrt(p)), diagonal masked
      * when n > 1; weight_j = sum_i A_ij / n; out [d] = weight . C.
      * weight [n]; wq, wk [d, p], both NULL: tau cos(C_i, C_j) as scores, the
      * cosine with a vector of zeros being 0. */
@@ -336,14 +337,14 @@ struct kernels {
                           const float *wk, float tau, size_t n, size_t d,
                           size_t p);
 
-    /* The same of many groups at once, as `pool_means`: each attends to its own.
+    /* Pools many groups by attention at once, as pool_means: each attends to itself.
      * out [groups, d]; weight [n], a group's behind the other's. */
     int (*pool_attentions)(struct kernel_run *run, float *out, float *weight,
                            const float *children, const float *wq,
                            const float *wk, float tau, const size_t *host_start,
                            size_t groups, size_t d, size_t p);
 
-    /* Landmark pooling (HiLS Prop. 3.1 on the tree): weight_j proportional to
+    /* Pools landmarks (HiLS Prop. 3.1 on the tree): weight_j proportional to
      * exp(tau C_j . proxy + bias_j); out [d] = weight . C, ret_bias [1] =
      * weight . (bias - ln weight), where 0 ln 0 = 0. */
     int (*pool_landmark)(struct kernel_run *run, float *out, float *ret_bias,
@@ -354,25 +355,24 @@ struct kernels {
      *
      * `position` and `landmark` are on the device, as the other pointers. */
 
-    /* Calibrated queries (eq. 11 as the authors code it), before rotary:
-     * out [m, o] = rms_norm(h wq^T + (h down^T) up^T) * norm [o / parts], the
+    /* Calibrates queries (eq. 11 as the authors code it), before rotary: out [m, o] = rms_norm(h wq^T + (h down^T) up^T) * norm [o / parts], the
      * norm over each of `parts` equal parts of a row.  h [m, D]; wq [o, D];
      * down [r, D], up [o, r], both NULL: wq alone is the calibration (full
-     * rank); low [m, r] is room. */
+     * rank); low [m, r] is scratch. */
     int (*calibrate)(struct kernel_run *run, float *out, const float *h,
                      const struct kernel_weight *down,
                      const struct kernel_weight *up,
                      const struct kernel_weight *wq, const float *norm,
                      float *low, size_t m, size_t parts, float eps);
 
-    /* The proxy of a chunk without landmarks is the mean of its queries, after
-     * norm and rotary: mean [width], of `before` rows, becomes that of these and
-     * of q [rows, width]; width: all heads.  before 0: mean is not read. */
+    /* Updates the proxy of a chunk without landmarks, the mean of its queries after
+     * norm and rotary: mean [width], of `before` rows, becomes that of these and of
+     * q [rows, width]; width: all heads.  before 0: mean is not read. */
     int (*chunk_proxy)(struct kernel_run *run, float *mean, const float *q,
                        size_t rows, size_t width, size_t before);
 
-    /* Summaries of the complete chunks [first, first + chunks), for each query
-     * head (eq. 8): over a chunk's keys p = softmax(k . proxy / sqrt(d)), its
+    /* Summarises the complete chunks [first, first + chunks), for each query head
+     * (eq. 8): over a chunk's keys p = softmax(k . proxy / sqrt(d)), its
      * summary key = p . k, its bias = -sum p ln p (nats).  The proxies
      * [hq, d] lie where the summary keys go.  With `landmark` the last key of
      * each chunk is left out (chunk >= 2). */
@@ -382,7 +382,7 @@ struct kernels {
                          size_t chunks, size_t chunk, size_t hq, size_t hkv,
                          size_t d, bool landmark);
 
-    /* The chunks that each query reads (3, eq. 24): chunk c scores s = qhat .
+    /* Chooses the chunks that each query reads (3, eq. 24): chunk c scores s = qhat .
      * summary_key / sqrt(d) + summary_bias in each head, less the logarithm of
      * all exp(s) and of the window's exp(q . k / sqrt(d)) together; of a
      * key-value head's query heads the highest counts.  chosen [m, hkv, top_k]:
@@ -395,7 +395,7 @@ struct kernels {
                        const int32_t *position, const int32_t *landmark,
                        const struct kernel_hils *sizes);
 
-    /* Attention to the window and to the chosen chunks (eq. 24): a token of the
+    /* Computes attention to the window and the chosen chunks (eq. 24): a token of the
      * window weighs exp(s) / Z, s = q . k / sqrt(d); a token of a chosen chunk
      * its share of the chunk's softmax times exp(the chunk's score) / Z;
      * Z = the window's exp(s) + the chosen chunks' exp(score) (+ 1).  `exact`:
@@ -413,7 +413,8 @@ struct kernels {
 
     /* ---- STAR attention (Summary Token-guided Attention and Routing, 3) ----
      *
-     * m new queries over n slots, the last m of which are their own.  A chunk is
+     * Computes attention of m new queries over n slots, the last m of which are their
+     * own.  A chunk is
      * `chunk` slots, the last of them its summary token.  Query t's parts: causal
      * attention in its own chunk (eq. 4); to the summary tokens of the chunks
      * before (eq. 5); to all slots of the `top_k` (>= 1) of these chunks whose
@@ -431,12 +432,12 @@ struct kernels {
      * Segment i is rows [i segment, (i + 1) segment) of n; the last may be
      * shorter; segments = ceil(n / segment). */
 
-    /* Local construction (eq. 1, 2): out [segments, slots, D], what each
-     * segment's slots read from its rows of x [n, D]. */
+    /* Constructs locally (eq. 1, 2): out [segments, slots, D], what each segment's
+     * slots read from its rows of x [n, D]. */
     int (*hici_local)(struct kernel_run *run, float *out, const float *x,
                       const struct kernel_hici *hici, size_t n, size_t segment);
 
-    /* Global integration (eq. 3-10, with the authors' projection go before the
+    /* Integrates globally (eq. 3-10, with the authors' projection go before the
      * expansion): G of some slots is made of five statistics over them: mean,
      * maximum, minimum, standard deviation (over the count, at least 1e-6) and
      * mean / max(|mean|, 1e-6).  out [segments, queries + slots, D]: what
@@ -447,7 +448,7 @@ struct kernels {
                         const struct kernel_hici *hici, size_t segments,
                         bool causal);
 
-    /* Broadcast (eq. 11-13): a token sees its segment's `shown` keys slot_k,
+    /* Broadcasts (eq. 11-13): a token sees its segment's `shown` keys slot_k,
      * slot_v [segments, shown, hkv, d] and of its segment the tokens up to
      * itself.  `causal`: segment 0 is shown none.  out, q [n, hq, d];
      * k, v [n, hkv, d]; scores are times 1/sqrt(d). */

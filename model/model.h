@@ -39,7 +39,7 @@ struct model_options {
                                       nothing but its facts may be asked for */
 };
 
-/* Asked once a layer; true stops the work with ERR_CANCELLED.  A session is
+/* Asked once a layer: returning true stops the work with ERR_CANCELLED.  A session is
  * then as it was before the call, but for tokens already generated. */
 struct cancel {
     bool (*asked)(void *context);
@@ -52,11 +52,11 @@ struct cancel {
  * supported; ERR_LIMIT: no memory for what the model's size asks for. */
 int model_open(const char *path, const struct model_options *options,
                struct model **ret, struct err *err);
-/* Its sessions, and those it is shared with, first.  NULL: ok. */
+/* Frees the model (NULL: nothing); its sessions and shares must be closed before. */
 void model_close(struct model *model);
 
-/* The same model for another thread: only what it works in is its own.  `of` is
- * at work or not. */
+/* Shares the model with another thread: the weights are common, the scratch memory is
+ * its own.  `of` may be at work.  Close it with model_close. */
 struct model *model_share(const struct model *of, struct kernel_pool pool);
 
 struct model_facts {
@@ -102,16 +102,17 @@ struct model_facts {
     size_t eos_count;
     struct answering answering;
 };
+/* Describes the model; lives as long as it. */
 const struct model_facts *model_facts(const struct model *model);
-/* Why the device that it is on is lost, and with it all that this model can do
- * but say what it is; NULL: it is not.  May be asked by any thread. */
+/* Returns why the model's device has failed, after which it can do nothing but
+ * describe itself; NULL: it has not.  Any thread. */
 const char *model_device_failed(const struct model *model);
-/* NULL: the folder has none. */
+/* Returns the model's tokenizer; NULL: it has none. */
 const struct tokenizer *model_tokenizer(const struct model *model);
 
 /* ---- Memories (H2MT 2.2) ---- */
 
-/* The soft tokens, [width]; NULL when the model has none. */
+/* Return the soft tokens, [width]; NULL: the model has none. */
 const float *model_mem(const struct model *model);
 const float *model_mem0(const struct model *model);
 
@@ -121,10 +122,10 @@ struct embed_input {
     const float *soft; /* [width] the soft token t; NULL: none */
 };
 
-/* ret [count, width]: for each input the hidden state after the last norm at
- * the last position of [t; ids; t]; without a soft token that of ids, pooled as
- * the model was made for, of length 1 where it was made for that.  The ids are
- * all there is: prefixes and special tokens are the caller's.
+/* Embeds texts: ret [count, width] holds for each input the hidden state after the
+ * last norm at the last position of [t; ids; t] (H2MT 2.2.1); without a soft token t
+ * that of ids, pooled and normalised as the model was trained.  Prefixes and special
+ * tokens are the caller's.
  * A model made for HiLS reads an input as a session would, with its landmarks,
  * which no vector is made of; where they would change nothing, as in texts not
  * longer than its window, they are left out.
@@ -136,24 +137,24 @@ int model_embed(struct model *model, const struct embed_input *inputs,
                 size_t count, const struct cancel *cancel, float *ret,
                 struct err *err);
 
-/* ret [width]: what `query` [width] recalls of `memories` [count, width].
+/* Recalls: ret [width] is what `query` [width] recalls of `memories` [count, width].
  * ERR_USAGE when the model has no projections for it. */
 int model_recall(struct model *model, const float *query, const float *memories,
                  size_t count, float *ret, struct err *err);
 
-/* ret [count, key_width]: vectors [count, width] by the recall projection of
+/* Projects vectors [count, width] to ret [count, key_width], by the recall projection of
  * memories, Wk, or of queries, Wq; without projections as they are. */
 int model_keys(struct model *model, const float *vectors, size_t count,
                bool query, float *ret, struct err *err);
 
 enum pool_policy { POOL_MEAN, POOL_ATTENTION };
 
-/* ret [width]: `children` [count, width] as one.  POOL_ATTENTION without
+/* Pools `children` [count, width] to ret [width].  POOL_ATTENTION without
  * trained projections scores by cosines. */
 int model_pool(struct model *model, int policy, const float *children,
                size_t count, float *ret, struct err *err);
 
-/* The same of many at once: ret [groups, width], group g the vectors [start[g],
+/* Pools many groups at once: ret [groups, width], group g being the vectors [start[g],
  * start[g + 1]) of children [start[groups], width]; start[0] is 0. */
 int model_pool_groups(struct model *model, int policy, const float *children,
                       const size_t *start, size_t groups, float *ret,
@@ -167,7 +168,7 @@ int model_pool_groups(struct model *model, int policy, const float *children,
  * prompt or alone, sees those before it and itself as they are remembered (but
  * for what HiCI attention reads as a whole, which sees its own in f32). */
 
-/* ERR_USAGE when the model writes nothing. */
+/* Opens a session, which has read nothing.  ERR_USAGE: the model has no logits. */
 int session_open(struct model *model, struct session **ret, struct err *err);
 
 /* HiLS's choice of what is read (Hierarchical Sparse Attention Done Right) for a
@@ -178,39 +179,40 @@ int session_open(struct model *model, struct session **ret, struct err *err);
 struct session_exact {
     size_t top_k, window; /* 0: 32, 512 */
 };
-/* ERR_USAGE too when the model was not opened for that, or was made for HiLS
- * itself. */
+/* Opens a session with that attention.  ERR_USAGE also: the model was not opened for
+ * it, or is trained for HiLS itself. */
 int session_open_exact(struct model *model, const struct session_exact *exact,
                        struct session **ret, struct err *err);
-/* "full", "exact", "hils", "star", "hici" */
+/* Returns "full", "exact", "hils", "star" or "hici". */
 const char *session_attention(const struct session *session);
 void session_close(struct session *session); /* NULL: ok */
 
-/* A vector [width], which is copied, stands in the place of the first token, as
- * a recalled memory does before a text (HMT): the length counts it, its id is
- * -1.  It goes when all is forgotten.  ERR_USAGE when something was read, and
- * for models with STAR or HiCI attention. */
+/* Sets a soft prefix: a vector [width], which is copied, takes the place of the first
+ * token, as a recalled memory does before a text (HMT).  The length counts it, its id
+ * is -1, and rewinding to 0 removes it.  ERR_USAGE: something was read, or the model
+ * has STAR or HiCI attention. */
 int session_soft_prefix(struct session *session, const float *vector,
                         struct err *err);
 
-/* Tokens it has read, and which: [length], until the next call for it. */
+/* Return the number of tokens read, and their ids [length], valid until the next call
+ * for the session. */
 size_t session_length(const struct session *session);
 const int32_t *session_ids(const struct session *session);
-/* Forgets all from position `length` on, if it has read so many. */
+/* Rewinds to `length` tokens, if more were read. */
 void session_rewind(struct session *session, size_t length);
-/* Another session that has read the first `length` tokens of this one, which
- * has read as many.  They share what they remember of these, but for the last
- * 64 at most: whoever reads on first has them copied. */
+/* Forks: returns another session that has read the first `length` tokens of this one,
+ * which has read as many.  The two share pages of the KV cache; at most the last 64
+ * tokens are copied by whichever reads on first. */
 int session_fork(struct session *session, size_t length, struct session **ret,
                  struct err *err);
-/* Takes the memory for `count` more tokens now (no more than the context has
- * room for): reading them one at a time then allocates nothing. */
+/* Allocates the KV cache of `count` more tokens, at most the context: decoding them then
+ * allocates nothing. */
 int session_reserve(struct session *session, size_t count, struct err *err);
-/* Of what it remembers, also where that is shared. */
+/* Returns the bytes of the KV cache, shared pages included. */
 size_t session_bytes(const struct session *session);
 
-/* Reads tokens.  ret_logits [count, vocabulary], one row a token; NULL: only
- * the last row, which session_logits has then.  ERR_USAGE for an id that is
+/* Prefills: reads tokens.  ret_logits [count, vocabulary], one row a token; NULL: only
+ * the last row, which session_logits returns.  ERR_USAGE for an id that is
  * none, ERR_LIMIT beyond the context.
  *
  * A model with HiCI attention reads what a session is fed first as one text,
@@ -221,55 +223,55 @@ size_t session_bytes(const struct session *session);
 int session_prefill(struct session *session, const int32_t *ids, size_t count,
                     const struct cancel *cancel, float *ret_logits,
                     struct err *err);
-/* [vocabulary] of the token read last; NULL when nothing was read, when what was
- * is forgotten, or when a device that has them does not answer. */
+/* Returns the logits [vocabulary] of the token read last; NULL: nothing was read, it was
+ * rewound, or the device does not answer. */
 const float *session_logits(struct session *session);
-/* The id of the largest; -1 also when they are no numbers. */
+/* Returns the id of the largest logit; -1: as above, or they are not numbers. */
 int32_t session_top_k(struct session *session);
 
-/* Reads one token each: ids[i] goes to sessions[i], all in one pass.  They are of
- * one model, no two the same, at most SESSIONS_MAX.  As session_prefill of each,
- * but on an error, or when cancelled, none has read.  What a device fails at
- * after this has returned shows in what is asked of it next. */
+/* Decodes a batch: sessions[i] reads ids[i], all in one pass.  The sessions are distinct,
+ * of one model, and at most SESSIONS_MAX.  Like session_prefill of each, but on an
+ * error, or when cancelled, none has read.  A failure of the device after the return
+ * shows in the next call. */
 enum { SESSIONS_MAX = 64 };
 int session_decode_batch(struct session *const *sessions, const int32_t *ids,
                          size_t count, const struct cancel *cancel,
                          struct err *err);
 
-/* Which tokens may be chosen next; asked for each of the vocabulary, but where
- * the likeliest is chosen, for few of them most times. */
+/* Constrains the next token; asked for each token of the vocabulary, in greedy decoding
+ * mostly for a few. */
 struct token_filter {
     bool (*allows)(void *context, int32_t id); /* NULL: all may */
     void *context;
 };
 
-/* How a token is chosen; zeros: the likeliest.  In the order in which they
- * apply, as transformers has them. */
+/* How a token is sampled, in the order in which it applies, as in transformers; zeros:
+ * the most probable token. */
 struct sampling {
-    struct token_filter only; /* others are as if they were not there */
-    double penalty;     /* what was read (prompt and answer) is that much less
-                           likely: logits > 0 are divided by it, others
-                           multiplied; 0, 1: none */
-    double temperature; /* 0: the likeliest token */
-    size_t top_k;       /* the likeliest so many; 0: all */
-    double top_p;       /* the likeliest that together have this chance; 0, 1:
-                           all */
-    double min_p;       /* those with this share of the likeliest's chance */
+    struct token_filter only; /* other tokens do not exist */
+    double penalty;     /* of repetition: logits > 0 of tokens in prompt and
+                           answer are divided by it, others multiplied; 0, 1:
+                           none */
+    double temperature; /* 0: the most probable token */
+    size_t top_k;       /* only so many most probable tokens; 0: all */
+    double top_p;       /* only the most probable with this total probability;
+                           0, 1: all */
+    double min_p;       /* only those with this share of the highest
+                           probability */
     uint64_t seed;      /* the same seed, the same answer of one backend */
 };
 
-/* From now on session_choose goes by `how`; a new session by zeros.  ERR_USAGE
- * when it makes no sense. */
+/* Sets how session_choose samples; a new session samples by zeros.  ERR_USAGE: a value
+ * is out of range. */
 int session_sampling(struct session *session, const struct sampling *how,
                      struct err *err);
-/* Chooses the token after those read.  *ret_logprob: ln of its chance at
- * temperature 1 among all tokens, whichever may be chosen: what a model would not
- * have written by itself has a small one.  *ret_id is -1 when none may be chosen.
- * ERR_USAGE when nothing was read, ERR_FORMAT when the logits are no numbers;
- * of a device, ERR_LIMIT without memory, ERR_INTERNAL when it failed. */
+/* Samples the token after those read.  *ret_logprob: its natural log-probability at
+ * temperature 1 among all tokens, without constraint.  *ret_id is -1 if the constraint
+ * allows none.  ERR_USAGE: nothing was read; ERR_FORMAT: the logits are not numbers; of a
+ * device ERR_LIMIT without memory, ERR_INTERNAL when it failed. */
 int session_choose(struct session *session, int32_t *ret_id,
                    double *ret_logprob, struct err *err);
-/* Whether the id ends an answer of this model. */
+/* Tells whether the id ends an answer of this model. */
 bool model_is_eos(const struct model *model, int32_t id);
 
 struct generate_options {
@@ -283,10 +285,10 @@ struct generate_options {
 /* `logprob`: as session_choose's. */
 typedef bool generate_token(void *context, int32_t id, double logprob);
 
-/* Takes the memory that `most` tokens need, then chooses a token after what was
- * read, hands it to `token`, reads it, and so on until a stop (which is neither handed over nor read), `most`, the end of
- * the context, a false from `token`, or none that may be chosen.  *ret_count:
- * tokens handed over, also on failure. */
+/* Generates: reserves the KV cache of `max` tokens, then samples a token, hands it to
+ * `token`, reads it, and so on until an eos id (which is neither handed over nor read),
+ * `max` tokens, the end of the context, a false from `token`, or a constraint that allows
+ * none.  *ret_count: tokens handed over, also on failure. */
 int session_generate(struct session *session,
                      const struct generate_options *options,
                      generate_token *token, void *context, size_t *ret_count,
