@@ -46,7 +46,8 @@ struct cancel {
     void *context;
 };
 
-/* `path`: the folder, or a GGUF file (FILE.gguf), which has all in one.  The
+/* Opens a model from a folder, or from a GGUF file (FILE.gguf), which has all in one;
+ * close it with model_close.  The
  * errors name the file concerned.  ERR_IO: a file is missing (tokenizer.json
  * may be); ERR_FORMAT: a file is not as it should be, or of a kind that is not
  * supported; ERR_LIMIT: no memory for what the model's size asks for. */

@@ -36,8 +36,6 @@ SLICES = ["[0]", "[-1]", "[1:]", "[:-1]", "[::-1]", "[::2]", "['a']", "['role']"
 BLANKS = ["", " ", "\n", "  \n ", "\n\n", "\t", "text", " text ", "é\n"]
 # Where Jinja2 goes on: it folds constants its own way, and runs no filter of which nobody asks for an item.
 EARLIER = re.compile("cannot be sliced|is no mapping|has no items")
-# What prints an address, or a view.
-UNKNOWABLE = re.compile(r" object at 0x|dict_(items|keys|values)\(|<(function|built-in|bound|generator|class|Macro|LoopContext|Namespace|<)|LoopContext|range\(")
 
 
 class Maker:
@@ -169,7 +167,7 @@ def main(program, count, seed):
             seen["alike" if want is not None else "neither"] += 1
         elif want is not None and EARLIER.search(got.get("error", "")):
             seen["earlier"] += 1
-        elif "not supported" in got.get("error", "") or (want is not None and UNKNOWABLE.search(want)):
+        elif "not supported" in got.get("error", ""):
             seen["refused"] += 1
         else:
             seen["differ"] += 1
