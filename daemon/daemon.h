@@ -1,4 +1,4 @@
-/* What every verb works on.  Made by main.c, then only read. */
+/* What every verb works on.  Made by lecternd_main.c, then only read. */
 #ifndef DAEMON_DAEMON_H
 #define DAEMON_DAEMON_H
 

@@ -1,5 +1,5 @@
 /* Between the files that place pages (navigation.h): what is known of each page on
- * the way.  Private to indexer/place*.c. */
+ * the way.  Private to this room. */
 #ifndef INDEXER_NAVIGATION_NAVIGATION_INTERNAL_H
 #define INDEXER_NAVIGATION_NAVIGATION_INTERNAL_H
 

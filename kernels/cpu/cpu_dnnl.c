@@ -11,9 +11,9 @@
  * pass of many rows would not equal its rows one by one.  Those of int8 are
  * rounded once, with their scale.
  *
- * Packed weights are kept where all weights together are small (kept.h).  Of the
- * others each block is packed anew for each product, which costs some hundredths
- * of the time of one of 512 rows.
+ * Packed weights are kept where all weights together are small (packed_cache.h).
+ * Of the others each block is packed anew for each product, which costs some
+ * hundredths of the time of one of 512 rows.
  *
  * oneDNN's fast product writes dense matrices only, so a tile's result goes
  * through a buffer.

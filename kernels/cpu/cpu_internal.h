@@ -18,7 +18,7 @@ enum cpu_level {
     CPU_PLAIN,
     CPU_AVX2,
     CPU_AVX512,
-    CPU_AMX /* products of many rows in bf16 terms (tiles.h) */
+    CPU_AMX /* products of many rows in bf16 terms (cpu_tiles.h) */
 };
 
 /* For tests: makes the table of kernels_cpu() use no more than `level`, from

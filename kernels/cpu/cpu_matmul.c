@@ -6,7 +6,7 @@
 #include "kernels/cpu/cpu_packed.h"
 #include "kernels/cpu/cpu_tiles.h"
 
-/* As f32 (kept.h). */
+/* As f32 (packed_cache.h). */
 static size_t size_of(const struct kernel_weight *w)
 {
     return w->n * w->k * sizeof(float);

@@ -1,7 +1,7 @@
 /* Dense search over a snapshot's vectors, where there are so many that looking at
- * each takes too long: through an index of them all (nearest.h).
+ * each takes too long: through an index of them all (ivf.h).
  *
- * An index is made of one moment's rows and serves shelves that come after:
+ * An index is made of one moment's rows and serves snapshots that come after:
  * rows are known by their hashes, wherever they stand.  Rows that it does not
  * know (the delta) are looked at one by one, those that are gone are passed over
  * (tombstones).  When either have become many a new index is worth making;

@@ -1,7 +1,7 @@
 /* The walk over a page in document order: text to the writer, blocks and
- * headings to the outline.  html_walk.c goes from element to element, blocks.c
- * knows the kinds of blocks, html_tables.c, figures.c, math.c and footnotes.c the larger
- * of them, entries.c reference entries. */
+ * headings to the outline.  html_walk.c goes from element to element,
+ * html_blocks.c knows the kinds of blocks, html_tables.c, figures.c, html_math.c and
+ * footnotes.c the larger of them, html_entries.c reference entries. */
 #ifndef INDEXER_PARSE_HTML_HTML_INTERNAL_H
 #define INDEXER_PARSE_HTML_HTML_INTERNAL_H
 

@@ -221,36 +221,34 @@ void document_read(struct document *d);
 
 void text_add(struct document *d);         /* latex_symbols.c */
 void text_add_logos(struct document *d);   /* those of the class amsldoc */
-void commands_add(struct document *d);     /* commands.c */
+void commands_add(struct document *d);     /* latex_commands.c */
 void loops_add(struct document *d);        /* latex_loops.c */
 void sections_add(struct document *d);     /* latex_sections.c */
-void blocks_add(struct document *d);       /* blocks.c */
+void blocks_add(struct document *d);       /* latex_blocks.c */
 void tabular_add(struct document *d);      /* latex_tabular.c */
 void verbatim_add(struct document *d);     /* latex_verbatim.c */
 void listings_add(struct document *d);     /* latex_listings.c */
-void math_add(struct document *d);         /* math.c */
+void math_add(struct document *d);         /* latex_math.c */
 void labels_add(struct document *d);       /* latex_labels.c */
-void index_add(struct document *d);        /* index.c */
-void inputs_add(struct document *d);       /* inputs.c */
+void index_add(struct document *d);        /* latex_index.c */
+void inputs_add(struct document *d);       /* latex_inputs.c */
 void bibliography_add(struct document *d); /* latex_bibliography.c */
-void dtx_add(struct document *d);          /* latex_expl.c */
+void dtx_add(struct document *d);          /* latex_dtx.c */
+void expl_add(struct document *d);         /* latex_expl.c */
 /* Takes what an unknown name of expl3 says that it takes; false: it is none. */
 bool expl_run(struct document *d, struct token call);
 /* Ends expl3's syntax, where a package or the preamble ends. */
 void expl_end(struct document *d);
 
 /* latex_words.c */
-void expl_add(struct document *d); /* latex_expl.c */
 struct words {
     size_t source; /* in the files that were read */
     size_t read;   /* in the tree */
 };
 struct words words_count(const struct document *d, const struct tree *tree);
 
-/* latex_dtx.c */
-void entries_add(struct document *d); /* entries.c */
-void environments_add(struct document *d, const struct environment *list,
-                      size_t count);
+/* latex_entries.c */
+void entries_add(struct document *d);
 
 /* latex_sections.c */
 void sections_end_title(struct document *d, struct flow *flow);
@@ -258,7 +256,9 @@ void sections_class(struct document *d, struct slice name);
 /* The number that counter `name` prints, in the document's memory. */
 struct slice sections_number(struct document *d, const char *name);
 
-/* blocks.c */
+/* latex_blocks.c */
+void environments_add(struct document *d, const struct environment *list,
+                      size_t count);
 void blocks_paragraph(struct document *d);
 /* What follows is of that kind, until the group ends. */
 void blocks_begin_kind(struct document *d, int kind, struct slice info);
@@ -268,7 +268,7 @@ void blocks_end_caption(struct document *d, struct flow *flow);
 void tabular_row(struct document *d);
 void tabular_cell(struct document *d);
 
-/* math.c */
+/* latex_math.c */
 void math_shift(struct document *d, struct token token);
 
 /* latex_verbatim.c: a passage as it is written, from the tokens of an argument. */
@@ -297,7 +297,7 @@ void labels_resolve(struct document *d);
 /* \refstepcounter */
 void labels_step(struct document *d, const char *counter);
 
-/* index.c */
+/* latex_index.c */
 /* The section of the entries so far is the one that is being read. */
 void index_settle(struct document *d);
 void index_end_entry(struct document *d, struct flow *flow);
@@ -308,7 +308,7 @@ void index_emit(const struct document *d, struct tree *tree);
 bool dtx_is(struct slice text);
 void dtx_read(struct document *d, uint16_t file);
 
-/* inputs.c */
+/* latex_inputs.c */
 /* The names (one a line) of a file that is to be read; the first that is there
  * is.  False: none is. */
 bool inputs_open(struct document *d, struct slice names, struct token call);

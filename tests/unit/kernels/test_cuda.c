@@ -263,7 +263,7 @@ static void steps_of_many_are_replayed(void **state)
     model_close(plain);
 }
 
-/* Aligned activations are read another way than those of test_matmuls. */
+/* Aligned activations are read another way than those of test_products. */
 static void check_aligned_matmul(const struct kernels *table, size_t m,
                                  size_t n, size_t k)
 {

@@ -1,5 +1,5 @@
 /* Every operation of every table that is there, against `ref`, and all of them
- * against the golden cases.  Products are in test_matmuls.c, those of the papers
+ * against the golden cases.  Products are in test_products.c, those of the papers
  * in test_attention.c and test_attention_star_hici.c. */
 #include "tests/unit/support/bench_fixtures.h"
 
