@@ -13,8 +13,8 @@ struct kernel_weight {
     int type;           /* enum kernel_type */
     size_t n, k;
     struct packed
-        *packed;         /* cpu: its own copies, see cpu/packed.h; else NULL */
-    struct tiles *tiles; /* and cpu/tiles.h */
+        *packed;         /* cpu: its own copies, see cpu_packed.h; else NULL */
+    struct tiles *tiles; /* and cpu_tiles.h */
 };
 
 /* bf16 is the upper half of an f32. */

@@ -3,9 +3,10 @@
 
     docs.py BUILD-FOLDER [--write]
 
-Links and paths in every Markdown file lead to something in the tree; docs/reference/cli.md has a heading for
-each verb, with what `lectern help VERB` prints, and docs/reference/configuration.md a row for each key; README is
-at most 150 lines long.  --write puts the help texts into cli.md anew.  Exit code 1: something is not so.
+Links (and their #headings), paths, targets of make and names with "_" in every Markdown file are in the tree, and
+so are the files that comments of the sources name; docs/reference/cli.md has a heading for each verb, with what
+`lectern help VERB` prints, and the options of every verb; docs/reference/configuration.md has a row for each key;
+README is at most 150 lines long.  --write puts the help texts into cli.md anew.  Exit code 1: something is not so.
 """
 import json
 import os
@@ -18,6 +19,9 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 CLI, CONFIGURATION = "docs/reference/cli.md", "docs/reference/configuration.md"
 MADE = ("build/", "build", "compact/", "math/tex")  # of the build or a store, a type: no path of the tree
 README_LINES = 150
+EVERY_VERB = "Options of every verb"
+SOURCES = (".c", ".h", ".cu", ".cc", ".py", ".sh", ".mk", ".json")
+NOT_READ = ("tests/golden/", "tests/fuzz/corpus/", "tests/questions/")  # made by others, or data
 
 
 def markdown():
@@ -31,17 +35,75 @@ def read(path):
         return file.read()
 
 
+def headings(text):
+    """As GitHub names them in addresses."""
+    without_code = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+            for title in re.findall(r"^#+ (.+)$", without_code, re.M)}
+
+
 def dead_links(path, text):
-    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
-        if not re.match(r"[a-z]+:", target) and not os.path.exists(os.path.join(os.path.dirname(path), target)):
+    for target, heading in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file = os.path.join(os.path.dirname(path), target) if target else path
+        if not os.path.exists(file):
             yield f"{path}: a link leads to {target}, which is not there"
+        elif heading and heading not in headings(read(file)):
+            yield f"{path}: a link leads to #{heading} of {target or path}, which has no such heading"
 
 
 def dead_paths(path, text):
-    for name in re.findall(r"`([A-Za-z_][\w.-]*/[\w./-]*)`", text):
-        if not name.startswith(MADE) and not os.path.exists(name) and not os.path.exists(
-                os.path.join(os.path.dirname(path), name)):
+    tops = "|".join(re.escape(name) for name in sorted(os.listdir(".")) if os.path.isdir(name) and name != "build")
+    named = re.findall(r"`([A-Za-z_][\w.-]*/[\w./-]*)`", text)
+    commands = re.findall(r"`[^`\n]*`|^ {4}.*$", text, re.M)
+    for command in commands:  # words with capitals stand for something
+        named += re.findall(rf"(?<![\w./-])((?:{tops})/[\w./-]*\w)(?![\w*/.])", re.sub(r"\S*[A-Z]{3}\S*", "", command))
+    for name in dict.fromkeys(named):
+        places = (name, name + ".c", os.path.join(os.path.dirname(path), name))  # a program is named as its source
+        if not name.startswith(MADE) and not any(os.path.exists(place) for place in places):
             yield f"{path}: `{name}` is not there"
+
+
+def tracked():
+    listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout.splitlines()
+    return [path for path in listed if os.path.exists(path)]
+
+
+def words_of_sources():
+    words = set()
+    for path in tracked():
+        words.update(os.path.basename(path).split("."))
+        if path.endswith(SOURCES) and not path.startswith(NOT_READ):
+            words.update(re.findall(r"\w+", read(path)))
+    return words
+
+
+def targets():
+    makefiles = "\n".join(read(path) for path in tracked() if path == "Makefile" or path.endswith(".mk"))
+    return set(re.findall(r"^([a-z][\w-]*):(?!=)", makefiles, re.M))
+
+
+def dead_names(path, text, words, made):
+    for name in dict.fromkeys(re.findall(r"`([A-Za-z]\w*_\w+)(?:\(\))?`", text)):
+        if name not in words:
+            yield f"{path}: no source has the name `{name}`"
+    for target in dict.fromkeys(re.findall(r"(?:`|^ {4})make ([a-z][a-z0-9-]*)(?![\w/])", text, re.M)):
+        if target not in made:
+            yield f"{path}: make has no target {target}"
+
+
+def dead_comments():
+    """Names of files in comments of C, by which a reader goes on."""
+    paths = tracked()
+    names = {os.path.basename(path) for path in paths} | {"landlock.h"}  # Linux's
+    for path in paths:
+        if not path.endswith((".c", ".h", ".cu")) or path.startswith(NOT_READ):
+            continue
+        for comment in re.findall(r"/\*.*?\*/", read(path), re.S):
+            for name in re.findall(r"(?<![\w*.])([a-z]\w*\.(?:c|h|cu|py|sh|md))\b", comment):
+                if name not in names:
+                    yield f"{path}: a comment names {name}, which is not there"
 
 
 def lectern(build, *args):
@@ -64,20 +126,27 @@ def help_of(build, verb):
     return lectern(build, "help", verb).split("\noptions of every verb", 1)[0].strip()
 
 
-def put_help(text, verb, said):
-    pattern = rf"(^## {verb}\n\n```\n).*?(\n```$)"
+def help_of_all(build):
+    """The options of every verb."""
+    after = lectern(build, "help").split("\noptions of every verb", 1)[1].split("\n", 1)[1]
+    return after.split("\n\n", 1)[0]
+
+
+def put_help(text, heading, said):
+    pattern = rf"(^## {heading}\n\n```\n).*?(\n```$)"
     return re.sub(pattern, lambda match: match[1] + said + match[2], text, count=1, flags=re.M | re.S)
 
 
 def cli_faults(build, write):
     text = read(CLI)
-    headings = re.findall(r"^## ([a-z]+)$", text, re.M)
+    described = re.findall(r"^## ([a-z]+)$", text, re.M)
     there = verbs(build)
-    for verb in sorted(set(there) ^ set(headings)):
+    for verb in sorted(set(there) ^ set(described)):
         yield f"{CLI}: {verb} is {'not there' if verb in there else 'no verb'}"
     fresh = text
     for verb in there:
         fresh = put_help(fresh, verb, help_of(build, verb))
+    fresh = put_help(fresh, EVERY_VERB, help_of_all(build))
     if fresh != text and write:
         with open(CLI, "w", encoding="utf-8") as file:
             file.write(fresh)
@@ -97,7 +166,11 @@ def main():
         sys.exit(__doc__)
     build = os.path.abspath(sys.argv[1])
     os.chdir(ROOT)
-    faults = [fault for path in markdown() for check in (dead_links, dead_paths) for fault in check(path, read(path))]
+    words, made = words_of_sources(), targets()
+    faults = list(dead_comments())
+    for path in markdown():
+        text = read(path)
+        faults += [*dead_links(path, text), *dead_paths(path, text), *dead_names(path, text, words, made)]
     faults += cli_faults(build, "--write" in sys.argv)
     faults += key_faults(build)
     lines = read("README.md").count("\n")
