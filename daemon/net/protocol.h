@@ -25,12 +25,13 @@
  * connection; it then ends with the error `cancelled`.
  *
  * Verbs and parameters (all optional unless marked *):
- *   add     *dir (absolute), name, ignore: [glob], wait: bool
+ *   add     *dir (absolute), name, ignore: [glob], wait: bool,
+ *           follow_links: bool (also out of the folder)
  *   rm      *manual                     ls
- *   search  *query, manual, under, file, n, mode, kind, explain, weights: [4],
- *           strict
- *   ask     *query, manual, under, file, n, mode, kind, explain, weights, answer,
- *           max_tokens, temperature, top_k, top_p, min_p, repetition_penalty,
+ *   search  *query, manual, manuals: [names], under, file, n, mode, kind,
+ *           explain, weights: [at most five numbers], strict
+ *   ask     *query, manual, manuals, under, file, n, mode, kind, explain, weights,
+ *           answer, max_tokens, temperature, top_k, top_p, min_p, repetition_penalty,
  *           seed, stop: [texts], stream: bool, strict, session (a name: what it
  *           asks may follow up what was asked under that name before)
  *   whole   *query, *method (full, hmt), manual, under, file, max_tokens: an
@@ -38,8 +39,8 @@
  *   toc     node, manual, depth         get  *node, all: bool
  *   update  manual, wait: bool, force   wait  manual
  *   open    *node                       model  folder, use: bool
- *   status  open: bool (the model is opened first, or tried)
- *   failed  manual, retry: bool, excluded: bool
+ *   status  open: bool (the model is opened first, or tried), config: bool
+ *   failed  manual, retry: bool, left_out: bool
  *   verify  manual, repair: bool        backup  *dir
  *   compact                             cancel  *id
  *   stop    (ends the daemon)

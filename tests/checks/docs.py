@@ -6,6 +6,7 @@
 Links (and their #headings), paths, targets of make and names with "_" in every Markdown file are in the tree, and
 so are the files that comments of the sources name; docs/reference/cli.md has a heading for each verb, with what
 `lectern help VERB` prints, and the options of every verb; docs/reference/configuration.md has a row for each key;
+daemon/net/protocol.h lists the parameters that the daemon takes, docs/reference/protocol.md members that it writes;
 README is at most 150 lines long.  --write puts the help texts into cli.md anew.  Exit code 1: something is not so.
 """
 import json
@@ -17,6 +18,7 @@ import tempfile
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 CLI, CONFIGURATION = "docs/reference/cli.md", "docs/reference/configuration.md"
+PROTOCOL, PROTOCOL_H = "docs/reference/protocol.md", "daemon/net/protocol.h"
 MADE = ("build/", "build", "compact/", "math/tex")  # of the build or a store, a type: no path of the tree
 README_LINES = 150
 EVERY_VERB = "Options of every verb"
@@ -161,6 +163,35 @@ def key_faults(build):
         yield f"{CONFIGURATION}: {key} is {'not there' if key in keys else 'no key'}"
 
 
+def parameters():
+    """Of each verb of the socket, as the daemon's table has them."""
+    text = read("daemon/verbs/verbs.c")
+    searching = re.findall(r'"(\w+)"', re.search(r"#define SEARCHING(.*?)\nstatic", text, re.S)[1])
+    lists = {name: re.findall(r'"(\w+)"', body) + (searching if "SEARCHING" in body else [])
+             for name, body in re.findall(r"struct param (\w+)\[\] = \{(.*?)\};", text, re.S)}
+    return {verb: set(lists[name]) for verb, name in re.findall(r'\{"(\w+)", VERB_\w+, \w+, (\w+)\}', text)}
+
+
+def protocol_faults():
+    """The list of parameters in protocol.h; protocol.md: a member is a word of its own in some source."""
+    there = parameters()
+    listed = read(PROTOCOL_H).split("Verbs and parameters", 1)[1].split(" * A name of a parameter", 1)[0]
+    starts = re.split(rf"(?:^ \*   | {{3,}})({'|'.join(there)})\b", listed, flags=re.M)[1:]
+    said = dict(zip(starts[::2], starts[1::2]))
+    for verb, names in there.items():
+        words = re.sub(r"\([^)]*\)|[*]|\[[^\]]*\]", " ", said.get(verb, ""))
+        words = {part.split(":")[0].strip() for part in words.split(",")}
+        for name in sorted(names ^ {word for word in words if re.fullmatch("[a-z_]+", word)}):
+            yield f"{PROTOCOL_H}: {verb} {'lacks' if name in names else 'has no'} parameter {name}"
+    literals = set()
+    for path in tracked():
+        if path.endswith(".c") and not path.startswith("tests/"):
+            literals.update(re.findall(r'"(\w+)"', read(path)))
+    for name in dict.fromkeys(re.findall(r"`([a-z_]+)`", read(PROTOCOL))):
+        if name not in literals:
+            yield f"{PROTOCOL}: no source writes `{name}`"
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
@@ -173,6 +204,7 @@ def main():
         faults += [*dead_links(path, text), *dead_paths(path, text), *dead_names(path, text, words, made)]
     faults += cli_faults(build, "--write" in sys.argv)
     faults += key_faults(build)
+    faults += protocol_faults()
     lines = read("README.md").count("\n")
     if lines > README_LINES:
         faults.append(f"README.md has {lines} lines, more than {README_LINES}")
