@@ -172,6 +172,7 @@ static double matmul_error(const struct kernels *table, struct kernel_run *run,
             worst = error;
     }
     table->weight_free(run, w);
+    free(values);
     free(out);
     return worst;
 }
