@@ -30,7 +30,7 @@ const struct command *arguments_find_command(const char *name, struct err *err)
 static uint64_t allowed(const struct cli *cli)
 {
     if (!cli->command)
-        return cli_common_options | UINT64_C(1) << OPTION_VERSION;
+        return cli_common_options;
     return cli_common_options | cli->command->options;
 }
 
@@ -39,6 +39,18 @@ static bool is_name(const struct option_spec *spec, const char *name,
 {
     return spec->name && strlen(spec->name) == size &&
            !memcmp(spec->name, name, size);
+}
+
+/* Whether the option was called `word`, with a notice if so. */
+static bool is_former_name(const struct option_spec *spec, const char *word)
+{
+    if (!spec->was || strcmp(spec->was, word) != 0)
+        return false;
+    fprintf(stderr,
+            "lectern: --%s is now --%s; the next version drops the former "
+            "name\n",
+            word, spec->name);
+    return true;
 }
 
 /* The option `--name` of `size` bytes, or -1 with the error set. */
@@ -52,7 +64,8 @@ static int find_long(const struct cli *cli, const char *name, size_t size,
     for (int i = 0; found < 0 && i < OPTIONS; i++) {
         if (!(allowed(cli) >> i & 1))
             continue;
-        if (is_name(&cli_options[i], name, size))
+        if (is_name(&cli_options[i], name, size) ||
+            is_former_name(&cli_options[i], word))
             found = i;
         else if (cli_options[i].name)
             nearest_try(&nearest, cli_options[i].name);

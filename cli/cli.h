@@ -81,7 +81,8 @@ struct option_spec {
     enum option_kind kind;
     size_t offset; /* of the field in struct options */
     const char *help;
-    long low, high; /* of a number */
+    long low, high;  /* of a number */
+    const char *was; /* its former name, taken with a notice; NULL: none */
 };
 extern const struct option_spec cli_options[OPTIONS];
 

@@ -61,9 +61,9 @@ const struct option_spec cli_options[OPTIONS] = {
                      "return when everything is indexed", 0, 0},
     [OPTION_FORCE] = {0, "force", NULL, KIND_FLAG, AT(force),
                       "index unchanged files again", 0, 0},
-    [OPTION_EXCLUDED] = {0, "left-out", NULL, KIND_FLAG, AT(excluded),
+    [OPTION_EXCLUDED] = {0, "excluded", NULL, KIND_FLAG, AT(excluded),
                          "also list files that were read but excluded, and why",
-                         0, 0},
+                         0, 0, "left-out"},
     [OPTION_RETRY] = {0, "retry", NULL, KIND_FLAG, AT(retry),
                       "try them again although they have not changed", 0, 0},
     [OPTION_DEPTH] = {0, "depth", "N", KIND_NUMBER, AT(depth),
@@ -138,9 +138,9 @@ const struct option_spec cli_options[OPTIONS] = {
 
 #define BIT(option) (UINT64_C(1) << OPTION_##option)
 
-const uint64_t cli_common_options = BIT(JSON) | BIT(SOCKET) | BIT(CONFIG) |
-                                    BIT(STORE) | BIT(MODEL) | BIT(DEVICE) |
-                                    BIT(QUIET) | BIT(NO_COLOR) | BIT(HELP);
+const uint64_t cli_common_options =
+    BIT(JSON) | BIT(SOCKET) | BIT(CONFIG) | BIT(STORE) | BIT(MODEL) |
+    BIT(DEVICE) | BIT(QUIET) | BIT(NO_COLOR) | BIT(HELP) | BIT(VERSION);
 
 #define SEARCHING                                                              \
     (BIT(MANUAL) | BIT(UNDER) | BIT(COUNT) | BIT(MODE) | BIT(KIND) |           \

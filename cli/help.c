@@ -40,7 +40,7 @@ void help_overview(void)
         buf_free(&left);
     }
     puts("\noptions of every verb (its own: lectern help VERB):");
-    print_options(cli_common_options | UINT64_C(1) << OPTION_VERSION);
+    print_options(cli_common_options);
     puts("\nexit status: 0 found, 1 nothing found, 2 usage, 3 no daemon, "
          "4 stale index,\n5 model unavailable, 6 store error, 7 another "
          "failure, 130 "

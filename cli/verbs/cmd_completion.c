@@ -97,7 +97,7 @@ static int print_bash(void)
     fputs("    options+='", stdout);
     print_options_of(cli_common_options);
     puts("'\n"
-         "    [ -n \"$verb\" ] || { words=$verbs; options+=' --version'; }\n"
+         "    [ -n \"$verb\" ] || words=$verbs\n"
          "    case $word in\n"
          "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
          "    *) COMPREPLY=($(compgen $files -W \"$words\" -- \"$word\")) ;;\n"

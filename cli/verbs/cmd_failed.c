@@ -16,7 +16,7 @@ static int request(struct cli *cli, bool retry, struct buf *ret_result,
     json_begin(&json, '{');
     cli_param_text(&json, "manual", cli->options.manual);
     cli_param_true(&json, "retry", retry);
-    cli_param_true(&json, "left_out", cli->options.excluded);
+    cli_param_true(&json, "excluded", cli->options.excluded);
     json_end(&json, '}');
     int code = cli_call(cli, "failed", buf_slice(&params), ret_result, err);
     buf_free(&params);
@@ -36,7 +36,7 @@ static int wait_for(struct cli *cli, struct err *err)
     return code;
 }
 
-/* What lectern failed --left-out says of them. */
+/* What lectern failed --excluded says of them. */
 static const char *why(const char *reason)
 {
     static const char *const sentences[][2] = {
@@ -133,8 +133,8 @@ static void print(const struct cli *cli, const cJSON *result)
                "");
     print_list(cli, cJSON_GetObjectItemCaseSensitive(result, "warnings"),
                "message", "read, but ");
-    print_list(cli, cJSON_GetObjectItemCaseSensitive(result, "left_out"),
-               "reason", "left out: ");
+    print_list(cli, cJSON_GetObjectItemCaseSensitive(result, "excluded"),
+               "reason", "excluded: ");
 }
 
 /* With --retry and --wait what still fails, else what has failed so far. */

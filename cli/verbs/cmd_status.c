@@ -118,7 +118,7 @@ static void put_manual(struct buf *out, const cJSON *manual)
     int64_t pending = json_get_int(manual, "pending", 0), excluded = 0;
     const cJSON *count;
     cJSON_ArrayForEach (count,
-                        cJSON_GetObjectItemCaseSensitive(manual, "left_out"))
+                        cJSON_GetObjectItemCaseSensitive(manual, "excluded"))
         excluded += (int64_t)count->valuedouble;
     buf_put_text(out, "  ");
     if (output_put_index_summary(out, manual))
@@ -128,7 +128,7 @@ static void put_manual(struct buf *out, const cJSON *manual)
     if (excluded) {
         buf_put_text(out, ", ");
         output_put_count(out, excluded);
-        buf_put_text(out, " left out");
+        buf_put_text(out, " excluded");
     }
     if (pending > 0) {
         buf_put_text(out, ", ");

@@ -40,7 +40,7 @@
  *   update  manual, wait: bool, force   wait  manual
  *   open    *node                       model  folder, use: bool
  *   status  open: bool (the model is opened first, or tried), config: bool
- *   failed  manual, retry: bool, left_out: bool
+ *   failed  manual, retry: bool, excluded: bool, left_out: bool (its former name)
  *   verify  manual, repair: bool        backup  *dir
  *   compact                             cancel  *id
  *   stop    (ends the daemon)

@@ -182,16 +182,17 @@ static int put_reasons(struct json *json, struct store_txn *txn,
     return 0;
 }
 
-/* Files that are read and not in the tree. */
-static int put_all_excluded(const struct call *call, const char *only,
-                            struct json *json, struct err *err)
+/* Files that are read and not in the tree, as the member `member`. */
+static int put_all_excluded(const struct call *call, const char *member,
+                            const char *only, struct json *json,
+                            struct err *err)
 {
     struct store_txn *txn;
     int code = store_read(call->daemon->store, &txn, err);
     if (code)
         return code;
     struct snapshot *snapshot = library_snapshot(call->daemon->library);
-    json_key(json, "left_out");
+    json_key(json, member);
     json_begin(json, '[');
     for (size_t i = 0; i < snapshot->count && !code; i++)
         if (!only || !strcmp(only, snapshot->views[i]->manual.name))
@@ -217,8 +218,11 @@ int verb_failed(struct call *call, struct json *json, struct err *err)
     json_end(json, ']');
     if (!code)
         code = put_all_warned(call, name, json, err);
-    if (!code && json_get_bool(call->params, "left_out", false))
-        code = put_all_excluded(call, name, json, err);
+    static const char *const members[] = {"excluded",
+                                          "left_out" /* formerly */};
+    for (size_t i = 0; i < 2 && !code; i++)
+        if (json_get_bool(call->params, members[i], false))
+            code = put_all_excluded(call, members[i], name, json, err);
     json_end(json, '}');
     return code;
 }

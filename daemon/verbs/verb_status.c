@@ -117,14 +117,14 @@ static void put_backlog(struct json *json, const struct job_state *state)
     json_end(json, '}');
 }
 
-/* How many files are not in the tree, by why. */
-static void put_excluded(struct json *json, const struct manual *manual,
-                         const struct view *view)
+/* How many files are not in the tree, by why, as the member `member`. */
+static void put_excluded(struct json *json, const char *member,
+                         const struct manual *manual, const struct view *view)
 {
     int64_t counts[EXCLUDED_KINDS] = {0};
     for (uint32_t i = 0; view && i < view->outline->file_count; i++)
         counts[view->outline->excluded[i]]++;
-    json_key(json, "left_out");
+    json_key(json, member);
     json_begin(json, '{');
     for (int why = EXCLUDED_NOT + 1; why < EXCLUDED_KINDS; why++)
         if (counts[why])
@@ -156,7 +156,8 @@ static void put_manual(struct json *json, const struct manual *manual,
     json_field_int(json, "nodes", (int64_t)manual->nodes);
     json_field_int(json, "words", (int64_t)manual->words);
     json_field_int(json, "failed", (int64_t)manual->failed);
-    put_excluded(json, manual, view);
+    put_excluded(json, "excluded", manual, view);
+    put_excluded(json, "left_out", manual, view); /* formerly */
     if (state->counted)
         json_field_int(json, "pending", (int64_t)state->pending);
     else

@@ -51,6 +51,7 @@ static const struct param update_params[] = {TEXT("manual"), BOOL("wait"),
 static const struct param status_params[] = {BOOL("open"), BOOL("config"), END};
 static const struct param manual_params[] = {TEXT("manual"), END};
 static const struct param failed_params[] = {TEXT("manual"), BOOL("retry"),
+                                             BOOL("excluded"),
                                              BOOL("left_out"), END};
 static const struct param verify_params[] = {TEXT("manual"), BOOL("repair"), END};
 static const struct param backup_params[] = {NEEDED_TEXT("dir"), END};

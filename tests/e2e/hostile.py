@@ -137,10 +137,10 @@ def links_out_of_a_manual_are_not_followed():
         check(report["files"] == {"seen": 3, "indexed": 3, "failed": 0}, report)
         for word in ("wombat", "quokka", "numbat"):
             check(not h.json("search", word, code=1)["results"], word)
-        left = h.json("failed", "--left-out")
-        check({f["file"] for f in left["left_out"] if f["reason"] == "link"} ==
+        left = h.json("failed", "--excluded")
+        check({f["file"] for f in left["excluded"] if f["reason"] == "link"} ==
               {"notes.html", "key.tex", "up", "away", "twice.html", "sub/hop.html"} and not left["files"], left)
-        check(h.manual("m")["left_out"] == {"link": 6}, h.manual("m"))
+        check(h.manual("m")["excluded"] == {"link": 6}, h.manual("m"))
         check(h.json("search", "platypus", "--strict")["complete"], "what is left out is not missing")
         h.run("verify")
 
@@ -176,7 +176,7 @@ def a_manual_does_not_lead_to_what_it_is_in():
         h.json("add", os.path.join(h.path, "m"), "-c", "m", "--follow-links", "--wait")
         h.run("search", "numbat")
         h.run("search", "wombat", code=1)
-        check([f["file"] for f in h.json("failed", "--left-out")["left_out"]] == ["up"], "told")
+        check([f["file"] for f in h.json("failed", "--excluded")["excluded"]] == ["up"], "told")
 
 
 @test
@@ -316,11 +316,11 @@ def a_manual_leads_nowhere_but_into_itself():
         os.symlink(os.path.dirname(secret), os.path.join(h.path, "m/home"))
         h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
         h.run("search", "quagga", code=1)
-        report = h.json("failed", "--left-out")
-        left = {entry["file"]: entry["reason"] for entry in report["left_out"]}
+        report = h.json("failed", "--excluded")
+        left = {entry["file"]: entry["reason"] for entry in report["excluded"]}
         check(all(left.get(name) == "link" for name in ("notes.html", "key.tex", "home")), report)
         check(not report["files"], report)
-        check("--follow-links" in h.run("failed", "--left-out").stdout, "what to do")
+        check("--follow-links" in h.run("failed", "--excluded").stdout, "what to do")
         # What was indexed becomes a link: it is not read through it.
         os.unlink(os.path.join(h.path, "m/b.html"))
         os.symlink(secret, os.path.join(h.path, "m/b.html"))
@@ -352,7 +352,7 @@ def nothing_of_a_manual_forges_a_line():
         node = h.json("search", "okapi leaves")["results"][0]["node"]
         check(any("\n" in hit["file"] for hit in h.json("search", "okapi leaves")["results"]), "JSON has it as it is")
         for args in (["ask", "okapi leaves"], ["search", "okapi leaves"], ["search", "okapi leaves", "--explain"], ["toc"],
-                     ["get", node], ["status"], ["ls"], ["failed", "--left-out"], ["doctor"], ["open", node, "--print"],
+                     ["get", node], ["status"], ["ls"], ["failed", "--excluded"], ["doctor"], ["open", node, "--print"],
                      ["ask", "okapi leaves", "--answer", "passages"], ["get", "n99\n[6] x"], ["search", "okapi", "-c", "x\n[5] y"]):
             done = h.run(*args, code=None)
             for stream in (done.stdout, done.stderr):

@@ -28,7 +28,7 @@ The ostrich runs.
         check(titles == ["m", "The Zoo", "Chapter 1. Mammals", "1.1 Stripes", "Chapter 2. Birds"], titles)
         birds = h.json("get", find(h.json("toc"), "Chapter 2. Birds")["id"], "--all")
         check(birds["dropped"] == [] and birds["blocks"], f"nothing is dropped: {birds}")
-        check("part of another file" in h.run("failed", "--left-out").stdout, "why a part is left out, in words")
+        check("part of another file" in h.run("failed", "--excluded").stdout, "why a part is left out, in words")
         found = h.json("search", "zebra")["results"]
         check(found[0]["file"] == "parts/stripes.tex.gz" and found[0]["path"][-1] == "1.1 Stripes", found)
         cited = h.json("ask", "What is striped?")["citations"][0]
@@ -163,5 +163,5 @@ def what_a_converter_leaves_is_no_document():
                 "\\begin{document}\n\n% !!! IMAGES START HERE !!!\n\n\\section{figures}A quokka.\\end{document}")
         h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
         check([hit["file"] for hit in h.json("search", "quokka")["results"]] == ["index.html"], "hits")
-        left = h.json("failed", "--left-out")["left_out"]
+        left = h.json("failed", "--excluded")["excluded"]
         check(left == [{"manual": "m", "file": "figures.tex", "reason": "lists"}], left)

@@ -142,14 +142,18 @@ def what_is_left_out_is_listed():
         h.write("m/old.html", '<meta http-equiv="refresh" content="0; url=a.html">moved')
         h.write("m/deep.html", "<div>" * 300000 + "x")
         h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
-        check(h.manual("m")["left_out"] == {"redirect": 1, "same": 1}, h.manual("m"))
-        check("2 left out" in h.run("status").stdout, h.run("status").stdout)
-        check("left_out" not in h.json("failed"), "only when asked for")
-        listed = h.json("failed", "--left-out")
+        check(h.manual("m")["excluded"] == {"redirect": 1, "same": 1}, h.manual("m"))
+        check("2 excluded" in h.run("status").stdout, h.run("status").stdout)
+        check("excluded" not in h.json("failed"), "only when asked for")
+        listed = h.json("failed", "--excluded")
         check([f["file"] for f in listed["files"]] == ["deep.html"], listed)
-        check({f["file"]: f["reason"] for f in listed["left_out"]} ==
+        check({f["file"]: f["reason"] for f in listed["excluded"]} ==
               {"b.html": "same", "old.html": "redirect"}, listed)
-        check("old.html: left out: sends one" in h.run("failed", "--left-out").stdout, "in words")
+        check("old.html: excluded: sends one" in h.run("failed", "--excluded").stdout, "in words")
+        check(h.run("ls", "--version").stdout.startswith("lectern "), "of every verb")
+        former = h.run("failed", "--left-out")
+        check("old.html: excluded: sends one" in former.stdout, "the former name")
+        check("--left-out is now --excluded" in former.stderr, former.stderr)
 
 
 @test

@@ -4,7 +4,7 @@
     files.py FOLDER [NAME...] [--details FILE]
 
 For each manual: files found by a walk of its own, in the tree, failed, left out (by the reason that
-`lectern failed --left-out` gives), and lost. Reasons are looked into where that is easy: a redirect has to say
+`lectern failed --excluded` gives), and lost. Reasons are looked into where that is easy: a redirect has to say
 where to, what is the same as another has to be so, byte for byte, and what is left out as a menu must have
 hardly more than links; what does not hold is `doubtful`. Both fail the check.
 """
@@ -42,9 +42,9 @@ def check(args, home, manual, report):
     home.json("add", os.path.realpath(manual.root), "-c", manual.name, "--wait")
     there = {origin["file"] for node in walk(home.json("toc", "-c", manual.name))
              for origin in [node] + (node.get("origins") or [])}
-    listed = home.json("failed", "--left-out", "-c", manual.name)
+    listed = home.json("failed", "--excluded", "-c", manual.name)
     failed = {item["file"] for item in listed["files"]}
-    reasons = {item["file"]: item["reason"] for item in listed["left_out"]}
+    reasons = {item["file"]: item["reason"] for item in listed["excluded"]}
     files = manual.files()
     sources = {file: manuals.read_bytes(os.path.join(manual.root, file)) for file in files}
     twins = Counter(hashlib.sha256(source).digest() for source in sources.values())

@@ -241,10 +241,10 @@ class Private(Home):
 
 def reasons(home):
     """{path: reason} of `lectern failed`, and the paths of what is left out of the tree."""
-    listed = home.json("failed", "--left-out")
+    listed = home.json("failed", "--excluded")
     return {item.get("path") or item.get("file"): str(item.get("reason") or item.get("failure") or item.get("message")
                                                       or item.get("why") or "") for item in listed.get("files", [])}, {
-        item["file"] for item in listed["left_out"]}
+        item["file"] for item in listed["excluded"]}
 
 
 def judge(home, wanted, added, seconds, watch):
