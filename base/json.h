@@ -29,19 +29,19 @@ void json_key(struct json *json, const char *key);
 void json_string(struct json *json, struct slice text);
 /* bytes that are not UTF-8 come out as U+FFFD */
 void json_text(struct json *json, const char *text); /* NULL: null */
-void json_int(struct json *json, int64_t value);
-void json_double(struct json *json, double value, int decimals);
+void json_int(struct json *json, int64_t number);
+void json_double(struct json *json, double number, int decimals);
 /* not finite: null */
-void json_bool(struct json *json, bool value);
+void json_bool(struct json *json, bool truth);
 void json_null(struct json *json);
-void json_raw(struct json *json, struct slice value); /* one value, as it is */
+void json_raw(struct json *json, struct slice raw); /* one value, as it is */
 
 void json_field_string(struct json *json, const char *key, struct slice text);
 void json_field_text(struct json *json, const char *key, const char *text);
-void json_field_int(struct json *json, const char *key, int64_t value);
-void json_field_double(struct json *json, const char *key, double value,
+void json_field_int(struct json *json, const char *key, int64_t number);
+void json_field_double(struct json *json, const char *key, double number,
                        int decimals);
-void json_field_bool(struct json *json, const char *key, bool value);
+void json_field_bool(struct json *json, const char *key, bool truth);
 void json_field_null(struct json *json, const char *key);
 
 enum { JSON_MAX_DEPTH = 64 };

@@ -27,7 +27,7 @@ unsigned pool_threads(const struct pool *pool);
  * then visible.  When the pool is busy, within `body` itself or from another
  * thread, the caller runs the whole range alone.  The first argument is a
  * `struct pool *`, so that the function fits where a `void *` context does. */
-void pool_parallel_for(void *pool, size_t count,
+void pool_parallel_for(void *context, size_t count,
                        void (*body)(void *argument, size_t from, size_t to),
                        void *argument);
 

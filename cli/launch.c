@@ -26,8 +26,6 @@ enum {
     TAIL = 4096
 };
 
-extern char **environ;
-
 struct launch {
     const struct config *config;
     const char *config_flag;

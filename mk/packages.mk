@@ -2,11 +2,15 @@
 
 DEBIAN := gcc g++ make pkg-config python3 libuv1-dev liblmdb-dev libxml2-dev libgumbo-dev \
         libcjson-dev libutf8proc-dev libstemmer-dev libxxhash-dev libzstd-dev \
-        libinih-dev libseccomp-dev zlib1g-dev libcmocka-dev libdnnl-dev libpcre2-dev libfaiss-dev clang-format
-MISSING = $(shell for p in $(DEBIAN); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done)
+        libinih-dev libseccomp-dev zlib1g-dev libcmocka-dev libdnnl-dev libpcre2-dev libfaiss-dev
+# What only the tests need.
+TOOLS := clang-format clang-tidy
+MISSING = $(shell for p in $(WANTED); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done)
 ROOT = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-deps:  ## install the Debian packages that are missing (asks for root only then), build FAISS's C API
+deps: WANTED = $(DEBIAN)
+test-deps: WANTED = $(DEBIAN) $(TOOLS)
+deps test-deps:  ## install the Debian packages that are missing (asks for root only then), build FAISS's C API
 	@missing="$(MISSING)"; if [ -n "$$missing" ]; then echo "installing: $$missing"; mkdir -p build; \
 	  $(ROOT) apt-get update -qq && \
 	  DEBIAN_FRONTEND=noninteractive $(ROOT) apt-get install -y -qq --no-install-recommends $$missing >build/apt.log 2>&1 || \
@@ -26,4 +30,4 @@ build/manuals/postgresql:
 	  cp -r usr/share/doc/postgresql-doc-15/html ../postgresql.new && \
 	  cd .. && rm -rf deb && mv postgresql.new postgresql
 
-.PHONY: deps
+.PHONY: deps test-deps

@@ -18,7 +18,7 @@ $O/tests/unit/kernels/test_gpu_bench: $O/tests/unit/kernels/test_gpu_bench.o $(M
 $O/tests/unit/%: $O/tests/unit/%.o $O/all.a $(FAISS_C)
 	$(call link,-lcmocka $(ALL_LIBS))
 
-test: deps  ## everything: layers, unit and end-to-end tests, again with sanitizers
+test: test-deps  ## everything: layers, unit and end-to-end tests, again with sanitizers
 	@sh tests/all.sh
 unit: $(UNIT) $(addprefix $O/,$(PROGRAMS))  ## unit tests of this BUILD
 	@sh tests/run.sh $O $(UNIT)
@@ -32,9 +32,11 @@ format:  ## rewrite the C sources as .clang-format has them
 	@$(FORMATTED) -i
 format-check:  ## check that they are so
 	@$(FORMATTED) --dry-run -Werror && echo "format: fine"
+tidy: compdb  ## look for the mistakes that .clang-tidy names
+	@sh tests/tidy.sh
 # What is quick of `make test`; CHECKED are modules of tests/e2e.
 CHECKED ?= reading latex life
-check: layers format-check  ## what to run before each commit: layers, format, release units, a part of end to end
+check: layers format-check tidy  ## what to run before each commit: layers, format, tidy, release units, a part of end to end
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) all unit build/manuals/postgresql
 	@python3 tests/e2e.py $O build/manuals/postgresql $(CHECKED)
 demo: deps  ## index a real manual and ask it three questions
@@ -79,4 +81,4 @@ fuzz:  ## fuzz the readers of pages, trees, tokenizers, models and chat template
 replay: fuzzers  ## run the fuzz targets of this BUILD over their corpora
 	@sh tests/fuzz/replay.sh $O
 
-.PHONY: test unit e2e layers format format-check check demo bench faults fuzzers fuzz replay
+.PHONY: test unit e2e layers format format-check tidy check demo bench faults fuzzers fuzz replay

@@ -204,7 +204,7 @@ void session_rewind(struct session *session, size_t length);
 /* Forks: returns another session that has read the first `length` tokens of this one,
  * which has read as many.  The two share pages of the KV cache; at most the last 64
  * tokens are copied by whichever reads on first. */
-int session_fork(struct session *session, size_t length, struct session **ret,
+int session_fork(struct session *from, size_t length, struct session **ret,
                  struct err *err);
 /* Allocates the KV cache of `count` more tokens, at most the context: decoding them then
  * allocates nothing. */

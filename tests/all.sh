@@ -1,5 +1,5 @@
 #!/bin/sh
-# All tests, as `make test` runs them: layers, format, units and end to end in release,
+# All tests, as `make test` runs them: layers, format, tidy, units and end to end in release,
 # the same again with AddressSanitizer and UBSan, then what is measured against
 # independent checks on a whole manual.  The last line is "N passed, N failed".
 cd "$(dirname "$0")/.." || exit 1
@@ -21,6 +21,7 @@ step() {  # step NAME COMMAND...: a command that counts as one test
 
 step "layers" make --no-print-directory layers
 step "format" make --no-print-directory format-check
+step "tidy" make --no-print-directory tidy
 make --no-print-directory build/manuals/postgresql || exit 1
 for build in release asan; do
     step "build ($build)" make --no-print-directory -s -j"$jobs" BUILD=$build all

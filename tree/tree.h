@@ -280,7 +280,7 @@ void tree_node_text(const struct node *node, struct buf *ret);
 
 /* ---- Encoding: drawn at the top of encode.c ---- */
 
-void tree_encode(const struct tree *tree, struct buf *ret);
+void tree_encode(const struct tree *tree, struct buf *out);
 
 /* The same, with the places where the bytes of a long one may be cut so that some
  * nodes can be decoded without the others. */
@@ -291,7 +291,7 @@ struct tree_cut {
 };
 /* The first cut is node 0, behind it the next are at least `size` bytes apart.
  * *ret_cuts is freed by the caller. */
-void tree_encode_cut(const struct tree *tree, size_t size, struct buf *ret,
+void tree_encode_cut(const struct tree *tree, size_t size, struct buf *out,
                      struct tree_cut **ret_cuts, size_t *ret_count);
 
 /* Takes bytes that nobody has checked.  ERR_FORMAT with a position. */

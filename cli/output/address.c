@@ -12,8 +12,6 @@
 
 enum { MAX_WORDS = 32, FRAGMENT_WORDS = 10, FRAGMENT_BYTES = 160 };
 
-extern char **environ;
-
 /* The first words, as many as tell the place; `-`, `,` and `&` have a meaning
  * in a text fragment and are encoded. */
 static void put_fragment(struct buf *out, const char *text)

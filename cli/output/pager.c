@@ -12,8 +12,6 @@
 #include "base/file.h"
 #include "cli/output/terminal.h"
 
-extern char **environ;
-
 void pager_begin(struct cli *cli)
 {
     if (!cli->rows || cli->held)

@@ -18,7 +18,7 @@ struct model_list {
 
 /* In models/ of our data folder, in the cache of Hugging Face's programs, and
  * beside the models that are configured and that come with Lectern. */
-void model_list_find(const struct config *config, struct model_list *ret);
+void model_list_find(const struct config *config, struct model_list *list);
 void model_list_free(struct model_list *list);
 
 #endif

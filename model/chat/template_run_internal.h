@@ -95,7 +95,7 @@ struct value run_get(struct run *run, struct slice name); /* or undefined */
 enum flow { FLOW_NEXT, FLOW_BREAK, FLOW_CONTINUE };
 enum flow execute_all(struct run *run, const struct node *statements);
 void assign(struct run *run, const struct node *target, struct value value);
-struct value evaluate(struct run *run, const struct node *expression);
+struct value evaluate(struct run *run, const struct node *node);
 /* A NODE_CALL, with a call block's body as one more argument, `caller`. */
 struct value evaluate_call(struct run *run, const struct node *call,
                            struct value caller);

@@ -42,7 +42,7 @@ float sampler_beta(const struct sampler *sampler);
  * not tell.  Allocates nothing. */
 enum { SAMPLER_ALL = -2 };
 int32_t sampler_choose_top_k(struct sampler *sampler,
-                             const struct kernel_top_k *top_k);
+                             const struct kernel_top_k *list);
 
 /* A token, -1 when there is none: all logits are NaN, or of tokens that may not
  * be chosen.  `read` [read_count]: the ids read so far.  Allocates nothing. */

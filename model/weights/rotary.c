@@ -248,7 +248,7 @@ static double llama3_share(const struct rotary *r, double frequency)
 void rotary_frequencies(const struct rotary *r, size_t d, double *ret)
 {
     for (size_t i = 0; i < d / 2; i++) {
-        double frequency = pow(r->theta, -(double)i / (double)(d / 2));
+        double frequency = pow(r->theta, -2.0 * (double)i / (double)d);
         double share = 0;
         if (r->kind == ROTARY_LLAMA3)
             share = llama3_share(r, frequency);

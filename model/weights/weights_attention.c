@@ -71,10 +71,10 @@ void loader_hils(struct loader *loader, const struct model_config *c,
 /* ---- STAR ---- */
 
 void loader_star(struct loader *loader, const struct model_config *c,
-                 struct model_weights *w)
+                 struct model_weights *ret)
 {
-    w->host_summary = loader_host(loader, star_summary, c->width, 0);
-    w->star_gate = loader_vector(loader, star_gate, c->layers, 3);
+    ret->host_summary = loader_host(loader, star_summary, c->width, 0);
+    ret->star_gate = loader_vector(loader, star_gate, c->layers, 3);
 }
 
 /* ---- HiCI ---- */

@@ -344,7 +344,7 @@ static void resolve(struct document *d, struct slice *text)
             buf_put_byte(&out, text->data[at]);
             continue;
         }
-        int kind = text->data[++at];
+        int kind = (unsigned char)text->data[++at];
         size_t index = 0;
         for (at++; at < text->size && text->data[at] != HELD_END; at++)
             index = index * 10 + (size_t)(text->data[at] - '0');
