@@ -77,7 +77,7 @@ int config_write(const struct config *config, enum config_key key,
 const char *config_text(const struct config *config, enum config_key key);
 /* The model's folder; "": none. */
 const char *config_model(const struct config *config);
-/* What the model is to run on, and for CUDA which of the devices. */
+/* Returns the device that the model is to run on, and for CUDA its number. */
 enum config_device { DEVICE_AUTO, DEVICE_CPU, DEVICE_CUDA };
 enum config_device config_device(const struct config *config,
                                  unsigned *ret_number);

@@ -46,7 +46,7 @@ void json_field_null(struct json *json, const char *key);
 
 enum { JSON_MAX_DEPTH = 64 };
 
-/* One JSON value; free *ret_value with cJSON_Delete. */
+/* Parses one JSON value; the caller frees *ret_value with cJSON_Delete. */
 int json_parse(struct slice text, cJSON **ret_value, struct err *err);
 
 /* Members of an object, with a default when absent or of another type. */

@@ -48,7 +48,7 @@ static inline size_t text_space(const char *text, size_t size, size_t at)
     return byte == ' ' || (byte >= 9 && byte <= 13);
 }
 
-/* Where the white space that begins at `at`, if any, ends. */
+/* Returns the end of the white space that begins at `at`; `at` if there is none. */
 size_t text_skip_space(struct slice text, size_t at);
 
 /* A character that a reader does not see and a search must not: soft hyphen,

@@ -91,7 +91,7 @@ struct text_list {
     size_t count, capacity;
 };
 
-/* What the arguments said; NULL, false, -1 or a NaN: not given. */
+/* The options as given; NULL, false, -1 or a NaN: not given. */
 struct options {
     bool json, quiet, no_color, help, version;
     const char *socket, *config, *store, *model, *device;
@@ -183,8 +183,8 @@ int cli_param_search(struct cli *cli, struct json *json, struct err *err);
 void cli_tell_nothing(const struct cli *cli, const cJSON *result,
                       const char *otherwise);
 
-/* What stands before a path of titles: the manual's name, where several were
- * searched. */
+/* Appends what stands before a path of titles: the manual's name, where several
+ * were searched. */
 void cli_put_manual(struct buf *out, const cJSON *result, const cJSON *place);
 
 /* The arguments as a question: `-` alone is read from standard input. */

@@ -1,4 +1,4 @@
-/* What every verb works on.  Made by lecternd_main.c, then only read. */
+/* The daemon's parts, for every verb.  Made by lecternd_main.c, then only read. */
 #ifndef DAEMON_DAEMON_H
 #define DAEMON_DAEMON_H
 

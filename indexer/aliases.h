@@ -1,4 +1,4 @@
-/* What a manual's alphabetical indexes call its sections. */
+/* Aliases: the names that a manual's alphabetical indexes have for its sections. */
 #ifndef INDEXER_ALIASES_H
 #define INDEXER_ALIASES_H
 

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "tree/tree.h"
 
-/* What assembling needs of a file's tree: an outline of its own with titles,
+/* Returns what assembling needs of a file's tree: an outline of its own with titles,
  * anchors, origins, own hashes and the page; words is 1 where there is
  * content, else 0. */
 struct tree *assemble_skeleton(const struct tree *tree);

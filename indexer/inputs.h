@@ -31,7 +31,7 @@ struct input {
     struct hash128 hash; /* of the bytes on the disk */
 };
 
-/* What one document was made of while it is parsed. */
+/* The files that one document is made of while it is parsed. */
 struct inputs {
     const struct scan *scan;
     const struct source_root *root;

@@ -12,9 +12,9 @@ struct skeletons;
 struct skeletons *skeletons_new(size_t max);
 void skeletons_free(struct skeletons *skeletons); /* NULL is allowed */
 
-/* What is returned is valid until the round ends, and is not to be changed. */
+/* Returns the skeleton, valid until the round ends, not to be changed. */
 struct tree *skeletons_find(struct skeletons *skeletons, struct hash128 name);
-/* Takes the skeleton over. */
+/* Adds the skeleton, and owns it. */
 void skeletons_add(struct skeletons *skeletons, struct hash128 name,
                    struct tree *skeleton);
 

@@ -1,4 +1,4 @@
-/* What the daemon and lectern-parse say to each other over a socket pair.
+/* The protocol between the daemon and lectern-parse, over a socket pair.
  *
  * A request is a header and `size` bytes, a reply likewise; one request is
  * under way at a time.  Both ends are of the same build on the same machine,
@@ -74,8 +74,8 @@ enum wire_exit {
     WIRE_EXIT_JAIL = 81    /* could not lock itself in; nothing was read */
 };
 
-/* What the child keeps to, and the daemon believes, of `size` bytes: those of the
- * file and of the files handed over.  A heading takes more than four bytes of a
+/* Limits that the child keeps to and the daemon enforces, for `size` bytes, those of
+ * the file and of the files handed over.  A heading takes more than four bytes of a
  * file, and any item some; the bytes of all text are those of the reply. */
 enum { WIRE_MAX_GROWTH = 16, WIRE_MIN_REPLY = 1 << 20 };
 static inline uint64_t wire_max_reply(uint64_t size)

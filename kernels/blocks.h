@@ -26,7 +26,7 @@ struct block_kind {
     void (*decode)(const unsigned char *block, float *out);
 };
 
-/* Of an enum kernel_type of blocks. */
+/* Returns the layout of an enum kernel_type of blocks. */
 const struct block_kind *block_kind(int type);
 
 /* out [count] = the weights of so many, a multiple of a block's, that begin at

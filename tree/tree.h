@@ -115,7 +115,7 @@ enum page_role {
     PAGE_MADE      /* a converter's working file; no content */
 };
 
-/* What a page's list of links to others says.  The values are part of the
+/* Meaning of a page's list of links to others.  The values are part of the
  * encoding: append only. */
 enum page_contents {
     CONTENTS_NONE,
@@ -197,7 +197,7 @@ enum encoding {
 };
 const char *encoding_name(int encoding); /* "utf-8", ... */
 
-/* What a file's page says of its place among the others. */
+/* A file's page: its place among the others. */
 struct page {
     int role;                    /* enum page_role */
     int encoding;                /* of the file: enum encoding */

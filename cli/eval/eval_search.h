@@ -5,7 +5,7 @@
 
 #include "cli/eval/questions.h"
 
-/* What came of one question. */
+/* The result of one question. */
 struct outcome {
     int rank;      /* of the first right result, 0: none */
     bool answered; /* search had results */

@@ -17,12 +17,12 @@ enum { SCORE_RESAMPLES = 1000 };
 /* The seed is fixed: the same values give the same interval. */
 struct score score_of(const double *values, size_t count);
 
-/* Of the sum of `parts` over the sum of `wholes`, pairs drawn together: a share
- * of what each question has several of. */
+/* Scores the sum of `parts` over the sum of `subtrees`, pairs drawn together: a
+ * share of what each question has several of. */
 struct score score_of_ratio(const double *parts, const double *subtrees,
                             size_t count);
 
-/* Of the value below which `share` of the values lie. */
+/* Scores the value below which `share` of the values lie. */
 struct score score_of_quantile(const double *values, size_t count,
                                double share);
 

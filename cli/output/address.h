@@ -1,4 +1,4 @@
-/* Where a browser or an editor finds a place in a manual. */
+/* Addresses of places in a manual, for browsers and editors. */
 #ifndef CLI_OUTPUT_ADDRESS_H
 #define CLI_OUTPUT_ADDRESS_H
 

@@ -1,4 +1,4 @@
-/* What stands out on a terminal that takes colours: the words of the question, in
+/* Emphasis on a terminal that takes colours: the words of the question, in
  * bold, and places, which are links (OSC 8) to what `lectern open` opens. */
 #ifndef CLI_OUTPUT_EMPHASIS_H
 #define CLI_OUTPUT_EMPHASIS_H

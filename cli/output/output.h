@@ -1,4 +1,4 @@
-/* What the commands print for people.  Text of manuals passes through here: nothing
+/* Output of the commands for people.  Text of manuals passes through here: nothing
  * of it may drive the terminal, begin a line that is ours, or reorder one. */
 #ifndef CLI_OUTPUT_OUTPUT_H
 #define CLI_OUTPUT_OUTPUT_H
@@ -41,7 +41,7 @@ void output_complaint(const char *format, ...)
 void output_remark(const struct cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What the model of a status or of `model` runs on, and why. */
+/* Appends the device that the model of a status or of `model` runs on, and why. */
 void output_put_device(struct buf *out, const cJSON *model);
 /* "path › of › titles", and "file#anchor" or "file". */
 void output_put_title_path(struct buf *out, const cJSON *path);

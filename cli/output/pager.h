@@ -1,4 +1,4 @@
-/* What is longer than the screen is shown by $PAGER, or less. */
+/* The pager: $PAGER, or less, shows output longer than the screen. */
 #ifndef CLI_OUTPUT_PAGER_H
 #define CLI_OUTPUT_PAGER_H
 

@@ -81,8 +81,8 @@ void cites_free(struct cites *cites);
 void cites_text(const struct cites *cites, struct slice answer,
                 struct buf *out);
 
-/* Where `wanted` (white space folded) stands in `text`, as whole words; a
- * space is any run of white space. */
+/* Finds `wanted` (white space folded) in `text`, as whole words; a space is any
+ * run of white space. */
 bool cite_find(struct slice text, struct slice wanted, bool any_case,
                struct slice *ret_place);
 

@@ -1,4 +1,4 @@
-/* What a model writes about passages, and whether it stands in them. */
+/* Answers written by a model from passages, checked against them. */
 #ifndef DAEMON_ANSWER_COMPOSE_H
 #define DAEMON_ANSWER_COMPOSE_H
 

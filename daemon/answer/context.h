@@ -1,4 +1,4 @@
-/* What a model reads of the manuals: the sections of the best passages, as the
+/* The context of an answer: the sections of the best passages, as the
  * numbered sources of a prompt.
  *
  * Passages under one parent become one source, titled as the parent, while all
@@ -40,7 +40,7 @@ struct context {
     size_t count;
 };
 
-/* What is opened stays valid as long as the snapshot and the passages. */
+/* Opens the sections; they stay valid as long as the snapshot and the passages. */
 int context_open(const struct snapshot *snapshot,
                  const struct passages *passages,
                  const struct context_limits *limits,

@@ -27,7 +27,7 @@ struct conversation_turn {
     bool follows; /* it followed up the one before */
 };
 
-/* What a question may follow up: the last turn first, back to the one that
+/* The turns that a question may follow up: the last first, back to the one that
  * stood alone. */
 struct conversation_past {
     struct conversation_turn turns[CONVERSATION_TURNS];

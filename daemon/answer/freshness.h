@@ -10,7 +10,7 @@ struct freshness {
                       where they are asked for */
 };
 
-/* Of the manual that the call names, or of all. */
+/* Returns the freshness of the manual that the call names, or of all. */
 struct freshness freshness_of(const struct call *call,
                               const struct snapshot *snapshot);
 

@@ -1,5 +1,5 @@
-/* What was remembered of the document read last (HMT), so that it is read once for
- * many questions.  Who takes it out has it alone. */
+/* The HMT memory of the document read last, so that it is read once for many
+ * questions.  Who takes it out has it alone. */
 #ifndef DAEMON_ANSWER_HMT_CACHE_H
 #define DAEMON_ANSWER_HMT_CACHE_H
 

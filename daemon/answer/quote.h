@@ -20,8 +20,8 @@ int quote_check(struct parser *parser, const struct passage *passage,
                 struct quote *ret_quote, struct err *err);
 void quote_free(struct quote *quote);
 
-/* Where `wanted` (folded; its line ends may be no white space at all) stands in
- * `text`, as a span of what the text was made from; places: [text.size], as from
+/* Finds `wanted` (folded; its line ends may be no white space at all) in `text`,
+ * as a span of what the text was made from; places: [text.size], as from
  * parser_text. */
 bool quote_find(struct slice text, const struct text_place *places,
                 struct slice wanted, struct span *ret_span);

@@ -1,5 +1,5 @@
-/* What a section says, as a set of hashes of runs of its words: two that share
- * nearly all of them say the same.  (Broder 1997, "On the resemblance and
+/* Shingles: a section's text as a set of hashes of runs of its words; two that
+ * share nearly all of them say the same.  (Broder 1997, "On the resemblance and
  * containment of documents".) */
 #ifndef DAEMON_ANSWER_SHINGLES_H
 #define DAEMON_ANSWER_SHINGLES_H
@@ -11,7 +11,7 @@ struct shingles {
     size_t count;
 };
 
-/* Of the blocks' words, without case and signs; not of the title. */
+/* Hashes the blocks' words, without case and signs; not the title's. */
 void shingles_of(const struct node *node, struct shingles *ret);
 void shingles_free(struct shingles *shingles);
 

@@ -1,4 +1,4 @@
-/* What a person would cut out of a manual around a passage: the whole paragraph, item
+/* Units, what a person would cut out of a manual around a passage: the whole paragraph, item
  * or piece of code, a definition with its term, what leads in to an example and
  * the example that a sentence announces. */
 #ifndef DAEMON_ANSWER_UNITS_H

@@ -10,7 +10,7 @@ struct stop_sequences {
     size_t count;
 };
 
-/* What of `text` may be shown, as a count of bytes, when the first `shown` were
+/* Returns how many bytes of `text` may be shown when the first `shown` were
  * and the text may go on: all before the first stop, and *ret_found; without
  * one all but an end that may begin one. */
 size_t stop_sequences_look(const struct stop_sequences *stops,

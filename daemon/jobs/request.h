@@ -17,7 +17,7 @@
 struct client;
 struct verb;
 
-/* Where a verb runs. */
+/* The thread that a verb runs on. */
 enum verb_thread {
     VERB_LOOP,        /* needs no time; `run` is NULL, server.c does it */
     VERB_QUERY,       /* reads */
@@ -27,7 +27,7 @@ enum verb_thread {
     VERB_THREADS
 };
 
-/* What the threads know of a client: shared by the loop, which counts what it has
+/* A client, as the threads know it: shared by the loop, which counts what it has
  * read, and its requests. */
 struct peer {
     atomic_uint references;

@@ -1,4 +1,4 @@
-/* What the daemon and those who call it agree on.
+/* The protocol between the daemon and its clients.
  *
  * JSON-RPC 2.0 over a Unix stream socket, one object a line, UTF-8:
  *     {"jsonrpc":"2.0","id":1,"method":"search","params":{"query":"..."}}

@@ -1,4 +1,4 @@
-/* What indexing left out of a section, read from its file again. */
+/* The boilerplate that indexing excluded from a section, read from its file again. */
 #ifndef DAEMON_VERBS_BOILERPLATE_AGAIN_H
 #define DAEMON_VERBS_BOILERPLATE_AGAIN_H
 

@@ -1,4 +1,4 @@
-/* What the verbs that look after the store have in common. */
+/* Common parts of the verbs that maintain the store. */
 #ifndef DAEMON_VERBS_MAINTENANCE_H
 #define DAEMON_VERBS_MAINTENANCE_H
 

@@ -1,4 +1,4 @@
-/* What the model in use is, as JSON. */
+/* The model in use, as JSON. */
 #ifndef DAEMON_VERBS_VERB_MODEL_H
 #define DAEMON_VERBS_VERB_MODEL_H
 

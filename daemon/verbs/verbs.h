@@ -15,8 +15,8 @@ struct call {
     struct parser *parser; /* of this thread; NULL on the writes' */
 };
 
-/* What a verb's function returns beside 0 and errors: the request was handed
- * on, who has it now answers it. */
+/* Returned by a verb's function beside 0 and errors: the request was handed on,
+ * and whoever has it now answers it. */
 enum { CALL_LATER = 1 };
 
 /* Writes one value to `result`. */

@@ -1,5 +1,5 @@
-/* Where each page of a manual stands among the others, from what its generator
- * left.
+/* The page hierarchy: where each page of a manual stands among the others, from what
+ * its generator left.
  *
  * A page's parent is, the first that there is:
  *   - the page that its "up" link names (Texinfo, DocBook, LaTeX2HTML);

@@ -1,4 +1,4 @@
-/* What the backends on the processor share. */
+/* Parts that the backends on the processor share. */
 #ifndef KERNELS_REF_REF_H
 #define KERNELS_REF_REF_H
 
@@ -56,7 +56,7 @@ static inline float ref_from_f16(uint16_t value)
 /* Memory that begins with a cache line, to be freed; NULL: none. */
 void *ref_scratch(size_t bytes);
 
-/* Where a weight's row `row` lies; nowhere aligned. */
+/* Returns where a weight's row `row` lies; not aligned. */
 static inline const char *ref_weight_row(const struct kernel_weight *w,
                                          size_t row)
 {
@@ -85,7 +85,7 @@ static inline size_t ref_at(const struct kernel_pages *pages, size_t head,
     return head * (pages->by_head ? pages->slots * d : d);
 }
 
-/* Where the first head's key, or value, of slot j lies. */
+/* Returns where the first head's key, or value, of slot j lies. */
 static inline const float *ref_key(const struct kernel_pages *pages, size_t j,
                                    size_t step)
 {
@@ -105,7 +105,7 @@ static inline bool ref_is_hidden(const struct kernel_pages *pages, size_t j)
     return pages->hidden && j % pages->hidden == pages->hidden - 1;
 }
 
-/* Of the `count` slots from j on, those that lie in j's page. */
+/* Counts those of the `count` slots from j on that lie in j's page. */
 static inline size_t ref_stretch(const struct kernel_pages *pages, size_t j,
                                  size_t count)
 {
@@ -137,7 +137,7 @@ static inline void ref_rank(int32_t *best, double *score, size_t *count,
 /* ln(exp(a) + exp(b)); -INFINITY is the logarithm of nothing. */
 double ref_log_add(double a, double b);
 
-/* Where the window of the query at slot t begins (kernels.h, kernel_hils). */
+/* Returns where the window of the query at slot t begins (kernels.h, kernel_hils). */
 static inline size_t ref_window(const struct kernel_hils *sizes, size_t t)
 {
     size_t before = t + 1 > sizes->window ? t + 1 - sizes->window : 0;

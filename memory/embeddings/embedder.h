@@ -1,4 +1,4 @@
-/* What memory asks of a model.  The daemon fills it from model/; memory never
+/* The model as memory sees it.  The daemon fills it from model/; memory never
  * sees tensors, weights or devices.
  *
  * Every function may be called from any thread and waits until it is done.
@@ -17,7 +17,7 @@
 
 /* How the children's memories become one (H2MT 2.2.3). */
 enum aggregate_policy { AGGREGATE_MEAN, AGGREGATE_ATTENTION };
-/* What an inner node's own segments are encoded with: nothing, the aggregate
+/* The recall that an inner node's own segments are encoded with: nothing, the aggregate
  * of its children (the paper's), or the children's memories themselves. */
 enum recall_policy { RECALL_OFF, RECALL_AGGREGATE, RECALL_CHILDREN };
 

@@ -4,7 +4,7 @@
 
 #include "memory/embeddings/plan.h"
 
-/* What an inner node recalls: L_v. */
+/* The recall of an inner node: L_v. */
 struct recalled {
     const float *memories; /* [count, width] */
     size_t count;

@@ -1,4 +1,4 @@
-/* What a manual's memories are made of, known before any is: the segments of
+/* The plan of a manual's memories, known before any is made: the segments of
  * every node, and the names of all that is encoded, by hashing alone.
  *
  *   memory of a segment   what its encoder sees: model, tokenizer, text, how

@@ -1,4 +1,4 @@
-/* What the last making of each manual's vectors came to, in memory: the next one
+/* The plan of each manual's last build, kept in memory: the next one
  * begins with what has changed since.  Without it all is planned and read again,
  * to the same effect. */
 #ifndef MEMORY_EMBEDDINGS_PLAN_CACHE_H
@@ -31,7 +31,7 @@ struct plan_cache_manual {
 
 struct plan_cache;
 
-/* Of several manuals, as many as have room in `max_bytes`. */
+/* Makes a cache of several manuals' plans, as many as have room in `max_bytes`. */
 struct plan_cache *plan_cache_new(size_t max_bytes);
 void plan_cache_free(struct plan_cache *plan_cache); /* NULL: ok */
 

@@ -60,11 +60,12 @@ int lexical_apply(struct store_txn *txn, uint32_t manual, uint32_t epoch,
 /* A posting as it is kept: drawn at the top of postings.c. */
 typedef void lexical_take(void *context, struct slice term, uint64_t id,
                           uint64_t packed);
-/* Those that the delta would add; for each node after its last `add`. */
+/* Calls `take` for the postings that the delta would add, node by node, after the
+ * node's last `add`. */
 void lexical_each(const struct lexical_delta *delta, lexical_take *take,
                   void *context);
 void lexical_forget(struct lexical_delta *delta); /* empties it */
-/* Those of a term in the store; false: they are damaged. */
+/* Calls `take` for the postings of a term in the store; false: they are damaged. */
 bool lexical_read(struct slice term, struct slice postings, lexical_take *take,
                   void *context);
 

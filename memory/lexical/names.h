@@ -1,4 +1,4 @@
-/* What is asked for by name: whether a title, or a name that the manual's index
+/* Questions for a name: whether a title, or a name that the manual's index
  * gives a section, is the question itself. */
 #ifndef MEMORY_LEXICAL_NAMES_H
 #define MEMORY_LEXICAL_NAMES_H

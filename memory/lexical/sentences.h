@@ -17,8 +17,8 @@ struct slice sentences_unmarked(const struct block *block, struct slice line);
  * exclamation mark that white space and no small letter follows. */
 size_t sentence_end(struct slice line, size_t from);
 
-/* Where the next one starts, `end` being that of one; the line's size: none
- * does. */
+/* Returns where the sentence after the one that ends at `end` starts; the line's
+ * size: there is none. */
 size_t sentence_next(struct slice line, size_t end);
 
 #endif

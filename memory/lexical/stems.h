@@ -8,7 +8,7 @@ struct stems; /* one per thread */
 struct stems *stems_new(void);
 void stems_free(struct stems *stems);
 
-/* Of a word in lower case; valid until the next call. */
+/* Returns the stem of a word in lower case; valid until the next call. */
 struct slice stem_of(struct stems *stems, struct slice word);
 
 #endif

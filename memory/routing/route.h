@@ -39,12 +39,12 @@ enum route_ranking {
 };
 extern const char *const route_ranking_names[ROUTE_RANKINGS];
 
-/* What each ranking counts in the fused one. */
+/* The weight of each ranking in the fused one. */
 struct route_weights {
     double by[ROUTE_RANKINGS];
 };
 
-/* What a question follows up: its predecessors, the last one first, and the
+/* The questions that a question follows up: its predecessors, the last one first, and the
  * sections that answered them.  The terms of each count a share of what those of
  * its successor do, and what stands in or beside these sections is
  * preferred. */

@@ -1,4 +1,4 @@
-/* What is open for reading: the current generation of every manual, held in
+/* The library, what is open for reading: the current generation of every manual, held in
  * memory without its text.
  *
  * A `struct snapshot` is one moment of the library: immutable, shared by
@@ -33,8 +33,8 @@ struct view {
     int references;  /* kept by library.c */
 };
 
-/* What a search by words reads of every node, close together: the outline's
- * own are too large to walk through for each question. */
+/* The fields of every node that a search by words reads, close together: the
+ * outline's own are too large to walk through for each question. */
 struct view_node {
     uint32_t parent; /* TREE_NONE: the root */
     uint32_t file;   /* TREE_NONE: none */
@@ -127,7 +127,7 @@ int snapshot_check(const struct snapshot *snapshot, const char *name,
 void node_name(uint64_t id, char name[24]);
 bool node_parse(const char *name, uint64_t *ret_id);
 
-/* Where an id is now; false: no such node in any current generation. */
+/* Finds the node of an id; false: there is none in any current generation. */
 bool snapshot_find(const struct snapshot *snapshot, uint64_t id,
                    const struct view **ret_view, uint32_t *ret_node);
 
@@ -139,8 +139,8 @@ uint32_t *view_path(const struct view *view, uint32_t node, size_t *ret_count);
 /* Index of the file with this path; TREE_NONE: none. */
 uint32_t view_file(const struct view *view, const char *path);
 
-/* Where a link of `node` leads within the manual: file, anchor resolved
- * against the node's file; TREE_NONE when it leads elsewhere or nowhere. */
+/* Returns the node that a link of `node` leads to within the manual, its file and
+ * anchor resolved against the node's file; TREE_NONE: elsewhere or nowhere. */
 uint32_t view_follow(const struct view *view, uint32_t node, struct slice url);
 
 #endif

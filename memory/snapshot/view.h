@@ -8,13 +8,13 @@
  * are logged and left out. */
 int view_read(struct store_txn *txn, struct manual *manual,
               struct view **ret_view, struct err *err);
-/* What shares all but its record and vectors with `of`, which must outlive it:
- * they are still to come. */
+/* Returns a view that shares all but its record and vectors with `of`, which must
+ * outlive it: these are still to come. */
 struct view *view_share(struct view *of);
-/* Of the same generation, those of a later making.  Takes the record over. */
+/* Takes the vectors of a later build of the same generation, and owns the record. */
 void view_take_vectors(struct store_txn *txn, struct manual *manual,
                        struct view *view);
-/* Not what it shares. */
+/* Frees the view, not what it shares. */
 void view_free(struct view *view);
 
 /* The node with this id, TREE_NONE: none. */

@@ -54,7 +54,7 @@ int store_may_write(struct store *store, struct err *err);
  * at, then it is known unless `again`. */
 int store_check(struct store *store, bool again, struct err *err);
 
-/* Where the store's bytes are.  `exact`: all of one moment, for which it waits
+/* Counts the store's bytes by table.  `exact`: all of one moment, for which it waits
  * until nobody writes. */
 enum { STORE_MAX_TABLES = 16 };
 struct store_pages {
@@ -207,7 +207,7 @@ int store_put_memory(struct store_txn *txn, struct hash128 name,
 /* ERR_NOT_FOUND; ERR_STORE when it has another width, or no numbers. */
 int store_get_memory(struct store_txn *txn, struct hash128 name,
                      float *ret_memory, size_t width, struct err *err);
-/* One that store_get_memory gives: what is damaged is encoded again. */
+/* Whether store_get_memory would give one: what is damaged is encoded again. */
 bool store_has_memory(struct store_txn *txn, struct hash128 name, size_t width);
 
 /* Replaces the manual's vectors and counts `manual.vectors` up; the making of
@@ -229,7 +229,7 @@ int store_get_vectors(struct store_txn *txn, uint32_t manual,
 
 /* ---- Care ---- */
 
-/* What a copy does; `done` and `total` in records.  One copy at a time: who asks
+/* Progress of a copy; `done` and `total` in records.  One copy at a time: who asks
  * for it sees to that. */
 struct copy_report {
     uint64_t before, after; /* bytes of the store and of the copy */
@@ -271,7 +271,7 @@ int store_note_made(struct store_txn *txn, uint32_t manual,
 /* It is done. */
 int store_forget_made(struct store_txn *txn, uint32_t manual,
                       enum unfinished_kind kind, struct err *err);
-/* Of what was noted only these (sorted) are of use still. */
+/* Drops what was noted of a build but these (sorted), which are of use still. */
 int store_prune_made(struct store *store, uint32_t manual,
                      enum unfinished_kind kind, const struct hash128 *wanted,
                      size_t count, struct err *err);

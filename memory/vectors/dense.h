@@ -19,7 +19,7 @@
 
 struct dense_index;
 
-/* Of the rows with the policy that most rows of `volumes` have.  The rows are
+/* Builds the index of the rows with the policy that most rows of `views` have.  The rows are
  * not kept.  ERR_CANCELLED. */
 int dense_index_make(struct view *const *views, size_t count,
                      const atomic_bool *cancel, struct dense_index **ret,
@@ -30,7 +30,7 @@ void dense_index_unref(struct dense_index *index); /* NULL: ok */
 /* Fewer rows are searched one by one. */
 extern const size_t dense_min_rows;
 
-/* What a snapshot has; immutable.  `volumes` must outlive it.  `index` (NULL: none
+/* Returns the vectors of a snapshot; immutable.  `views` must outlive it.  `index` (NULL: none
  * yet) is kept. */
 struct dense *dense_new(struct dense_index *index, struct view *const *views,
                         size_t count);

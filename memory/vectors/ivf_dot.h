@@ -16,7 +16,7 @@ struct dots {
                   size_t width, int32_t *ret);
 };
 
-/* Those for this processor; lives for ever. */
+/* Returns the fastest for this processor; never freed. */
 const struct dots *dots_best(void);
 
 /* The plain ones, for any processor. */

@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "memory/store/store.h"
 
-/* What is kept: plain arrays, of the caller.
+/* Tables of vectors: plain arrays, owned by the caller.
  *
  * A manual has a base, the vectors of all its nodes, and may have a delta: those
  * of the nodes that have changed since, which go before the base's. */
@@ -41,7 +41,7 @@ void vector_table_free(struct vector_table *table); /* its arrays */
 /* Vectors are kept in 8 bits a value (kernels/q8.h), and keys not at all where they
  * have row_names. */
 void vector_table_encode(const struct vector_table *table, struct buf *ret);
-/* Of encoded vectors: what a delta says of its base.  0: they are of the first
+/* Returns the hash of encoded vectors by which a delta names its base.  0: they are of the first
  * version, or too short. */
 uint64_t vector_table_hash(struct slice bytes);
 /* All bytes are as they were encoded, as far as can be told. */

@@ -41,7 +41,7 @@ void pooling_free(struct pooling *pooling);
 /* "mean" and the like. */
 const char *pooling_name(int kind);
 
-/* Of what a passage's vector depends on; zero for what a decoder does that no
+/* Hashes what a passage's vector depends on; zero for what a decoder does that no
  * file says anything about. */
 struct hash128 pooling_hash(const struct pooling *pooling);
 

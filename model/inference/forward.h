@@ -14,7 +14,7 @@ enum {
     FORWARD_MAX_CHOOSING = 4096
 };
 
-/* What a pass works in: grows to the largest batch seen, then stays. */
+/* Scratch of a forward pass: grows to the largest batch seen, then stays. */
 struct workspace {
     size_t rows;
     float *x;             /* [rows, D] the residual stream */
@@ -153,7 +153,7 @@ int forward_take_logits(struct model *model, size_t from, size_t rows,
 int forward_keep_logits(struct model *model, size_t row, float *out,
                         struct err *err);
 
-/* Of a pass of FORWARD_MAX_ROWS rows. */
+/* Returns the bytes of scratch of a pass of FORWARD_MAX_ROWS rows. */
 uint64_t forward_work_bytes(const struct model_config *config);
 void workspace_free(struct model *model);
 void keys_free(struct model *model);

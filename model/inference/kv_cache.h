@@ -98,7 +98,7 @@ struct kernel_pages cache_pages(const struct model *model,
 struct kernel_summaries cache_summaries(const struct model *model,
                                         const struct cache *cache,
                                         size_t layer);
-/* Where those of the chunk lie on the device: [Hq, d]. */
+/* Returns the chunk's summary on the device: [Hq, d]. */
 float *cache_summary(const struct model *model, const struct cache *cache,
                      size_t layer, size_t chunk);
 

@@ -66,7 +66,7 @@ const char *attention_name(int kind);
 
 bool hils_layer(const struct attention_config *attention, size_t layer);
 
-/* Of a family that is HiLS: its keys, and ret_rotary [2] (layers of HiLS, the
+/* Reads the keys of a family that is HiLS, and ret_rotary [2] (layers of HiLS, the
  * others) with the frequencies masked that the family masks, rotary.h having
  * read them.  `whole`: the family's norm of queries and keys is over all heads.
  * What would change the result and is not supported is an ERR_FORMAT by
@@ -75,7 +75,7 @@ int hils_from(const cJSON *root, bool whole, size_t layers, size_t context,
               struct attention_config *ret, struct rotary ret_rotary[2],
               struct err *err);
 
-/* Of any other family: "lectern_attention", or full.  ERR_FORMAT too where keys
+/* Reads any other family's "lectern_attention"; full if there is none.  ERR_FORMAT too where keys
  * of HiLS stand in a model that is none. */
 int attention_from(const cJSON *root, struct attention_config *ret,
                    struct err *err);

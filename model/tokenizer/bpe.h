@@ -27,7 +27,7 @@ struct bpe {
 /* Once the vocabulary is filled and the flags are set. */
 void bpe_seal(struct bpe *bpe);
 
-/* What one thread works with; zero-initialise. */
+/* Scratch of one thread; zero-initialise. */
 struct bpe_scratch {
     struct bpe_symbol *symbols;
     struct bpe_entry *heap;

@@ -15,7 +15,7 @@ enum { CHARSMAP_MAX_TEXT = 256 /* bytes of a replacement; NFKC needs 33 */ };
 int charsmap_from(struct slice base64, struct charsmap **ret, struct err *err);
 void charsmap_free(struct charsmap *map); /* NULL: ok */
 
-/* What replaces `text`, or false. */
+/* Finds what replaces `text`; false: nothing does. */
 bool charsmap_find(const struct charsmap *map, struct slice text,
                    struct slice *ret);
 

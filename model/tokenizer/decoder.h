@@ -24,9 +24,9 @@ int decoder_seal(struct decoder *decoder, const struct vocabulary *vocabulary,
                  struct err *err);
 void decoder_free(struct decoder *decoder);
 
-/* What a token stands for, but for the first of a text. */
+/* Returns the text of a token, unless it is the first of a text. */
 struct slice decoder_text(const struct decoder *decoder, int32_t id);
-/* Appends that of the first of a text. */
+/* Appends the text of the first token of a text. */
 void decoder_first(const struct decoder *decoder,
                    const struct vocabulary *vocabulary, int32_t id,
                    struct buf *text);

@@ -1,4 +1,4 @@
-/* Where the reference knows another Unicode than our libraries, which have 14
+/* Older and newer Unicode: the reference knows another than our libraries, which have 14
  * (PCRE2) and 15 (utf8proc): its normalisers of marks, controls and punctuation
  * know 8, its normal forms 9, its letter case 17. */
 #ifndef MODEL_TOKENIZER_OLD_UNICODE_H

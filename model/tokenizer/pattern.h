@@ -18,7 +18,7 @@ int pattern_compile(struct slice source, bool literal,
                     struct pattern **ret_pattern, struct err *err);
 void pattern_free(struct pattern *pattern); /* NULL: ok */
 
-/* One thread's matching with a pattern, which may be shared. */
+/* The state of one thread's matching with a pattern, which may be shared. */
 struct pattern_scan;
 struct pattern_scan *pattern_scan_new(const struct pattern *pattern);
 void pattern_scan_free(struct pattern_scan *scan); /* NULL: ok */

@@ -39,13 +39,13 @@ int tokenizer_of_gguf(const struct gguf *gguf, struct tokenizer **ret,
                       struct err *err);
 void tokenizer_close(struct tokenizer *tokenizer); /* NULL: ok */
 
-/* One more than the largest id. */
+/* Returns the largest id plus one. */
 size_t tokenizer_count(const struct tokenizer *tokenizer);
 /* Whether it makes capital letters small. */
 bool tokenizer_lowercases(const struct tokenizer *tokenizer);
-/* Of the file's bytes. */
+/* Returns the hash of the file's bytes. */
 struct hash128 tokenizer_hash(const struct tokenizer *tokenizer);
-/* The id of a token as the file writes it ("<|im_end|>"); -1: none. */
+/* Returns the id of a token as the file writes it ("<|im_end|>"); -1: none. */
 int32_t tokenizer_find(const struct tokenizer *tokenizer, struct slice token);
 bool tokenizer_is_special(const struct tokenizer *tokenizer, int32_t id);
 
@@ -75,7 +75,7 @@ struct tokenizer_stream {
 void tokenizer_stream_put(const struct tokenizer *tokenizer,
                           struct tokenizer_stream *stream, int32_t id,
                           struct buf *text);
-/* What was held back, as U+FFFD. */
+/* Appends what was held back, as U+FFFD. */
 void tokenizer_stream_end(struct tokenizer_stream *stream, struct buf *text);
 
 #endif

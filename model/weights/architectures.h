@@ -1,5 +1,5 @@
-/* What distinguishes one family of models from another: all of it stands in one
- * table, which config, weights and the forward pass read.  A new family is an
+/* Architectures, what distinguishes one family of models from another: one table,
+ * which config, weights and the forward pass read.  A new family is an
  * entry there and a test against its reference.
  *
  * Every family is a stack of layers over a residual stream x: attention, then a

@@ -1,4 +1,4 @@
-/* What a GGUF file's metadata says of a model, as a config.json would say it. */
+/* A model's configuration from a GGUF file's metadata, as a config.json says it. */
 #ifndef MODEL_WEIGHTS_GGUF_CONFIG_H
 #define MODEL_WEIGHTS_GGUF_CONFIG_H
 

@@ -16,7 +16,7 @@
 
 enum { CONFIG_MAX_EOS_IDS = 16, CONFIG_MAX_LAYERS = 1024 };
 
-/* What the model was taught about answering: the object "lectern". */
+/* How the model was trained to answer: the object "lectern". */
 struct answering {
     size_t prompt_tokens;  /* most in a prompt */
     size_t passages;       /* most in a prompt */

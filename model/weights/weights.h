@@ -35,7 +35,7 @@ struct norm {
     float *weight, *bias; /* [D]; both NULL: no such norm; bias: LayerNorm's */
 };
 
-/* What a layer of HiLS adds: the calibration of a landmark's query, up (down h)
+/* The weights that a layer of HiLS adds: the calibration of a landmark's query, up (down h)
  * with Wq h added, or full h; all NULL: there is none. */
 struct hils_weights {
     struct kernel_weight *down, *up; /* [r, D], [Hq d, r] */

@@ -1,4 +1,4 @@
-/* What a part of an HTML file reads, wherever it begins and ends. */
+/* The text of a part of an HTML file, wherever it begins and ends. */
 #ifndef INDEXER_PARSE_HTML_HTML_FRAGMENT_H
 #define INDEXER_PARSE_HTML_HTML_FRAGMENT_H
 

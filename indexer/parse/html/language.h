@@ -4,7 +4,7 @@
 
 #include "indexer/parse/html/dom/dom.h"
 
-/* What a <pre> or what is around it names; empty: nothing. */
+/* Returns the language that a <pre> or what is around it names; empty: none. */
 struct slice language_of(const xmlNode *code);
 
 #endif

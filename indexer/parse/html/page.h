@@ -1,4 +1,4 @@
-/* What a page says of itself: its title, its neighbours, and whether it is a
+/* A page's metadata: its title, its neighbours, and whether it is a
  * page to be read at all. */
 #ifndef INDEXER_PARSE_HTML_PAGE_H
 #define INDEXER_PARSE_HTML_PAGE_H

@@ -1,4 +1,4 @@
-/* What an element of a page is to a reader, by the elements of HTML and by the
+/* Rules for what an element of a page is to a reader, by the elements of HTML and by the
  * class names of the tools that manuals are made with (DocBook, Sphinx,
  * Texinfo, Doxygen, mdBook, Asciidoctor...). */
 #ifndef INDEXER_PARSE_HTML_RULES_H

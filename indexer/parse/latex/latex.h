@@ -4,7 +4,7 @@
 
 #include "tree/tree.h"
 
-/* Where the files come from that a document includes. */
+/* Reads the files that a document includes. */
 struct latex_reader {
     void *context;
     /* `names`: paths as written, one a line, in the order of preference.
@@ -21,8 +21,8 @@ int latex_parse(struct slice bytes, const struct latex_reader *reader,
                 struct tree **ret_tree, struct buf *ret_reports,
                 struct err *err);
 
-/* What a part of a file reads: the words that are typed in it, and the places
- * they come from, as fragment_text does for HTML. */
+/* Appends the words that are typed in a part of a file, and the places that they
+ * come from, as fragment_text does for HTML. */
 void latex_text(struct slice bytes, int encoding, struct buf *out);
 
 #endif

@@ -9,7 +9,7 @@
 #include "indexer/parse/html/dom/dom.h"
 #include "tree/tree.h"
 
-/* What comes before the next text, should there be any. */
+/* The separator before the next text, should there be any. */
 struct separator {
     bool line;  /* a new line, unless the block begins here */
     bool comma; /* ", ", unless the block begins here */

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "tree/tree.h"
 
-/* What charset_find says of names that it does not know, and of encodings that
+/* Returned by charset_find for names that it does not know, and of encodings that
  * switch between character sets, which are not read. */
 enum { CHARSET_UNKNOWN = -1, CHARSET_SWITCHING = -2 };
 

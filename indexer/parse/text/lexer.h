@@ -71,7 +71,7 @@ bool lexer_cdata(const struct source *source, const struct markup *markup,
 /* How the text in an element of that name is to be read. */
 enum text_mode lexer_text_mode(struct slice name);
 
-/* Where the end tag that closes such an element begins; `end` if none does. */
+/* Returns where the end tag that closes such an element begins; `end` if none does. */
 size_t lexer_raw_end(const struct source *source, size_t at, size_t end,
                      struct slice name);
 

@@ -71,7 +71,7 @@ struct verify_options {
 int verify_store(const struct verify_options *options,
                  struct verify_report *report, struct err *err);
 
-/* One manual.  ERR_STALE: it changed meanwhile, and nothing was added.
+/* Verifies one manual.  ERR_STALE: it changed meanwhile, and nothing was added.
  * ERR_NOT_FOUND: it is gone.  ERR_CANCELLED. */
 int verify_manual(const struct verify_options *options, uint32_t manual,
                   struct verify_report *report, struct err *err);

@@ -76,7 +76,7 @@ static inline bool dom_holds(const xmlNode *node, unsigned what)
 /* NULL: it has none of that name. */
 const char *dom_attribute(const xmlNode *element, const char *name);
 
-/* Where in the file the bytes [from, to) of a text stand. */
+/* Returns where in the file the bytes [from, to) of a text stand. */
 void dom_place(const struct dom *dom, const struct dom_text *text, size_t from,
                size_t to, uint64_t *ret_from, uint64_t *ret_to);
 

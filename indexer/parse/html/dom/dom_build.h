@@ -20,13 +20,14 @@ void build_init(struct build *build, const struct source *source);
 bool build_open(struct build *build, const char *name, int tag, bool foreign,
                 struct span span);
 
-/* Of the element opened last: whether the page leaves it open. */
+/* Says whether the page leaves the element opened last open. */
 void build_is_open(struct build *build, bool open);
 
 /* The attribute's name, if anybody asks for one so called; else NULL. */
 const char *build_reads(struct slice name);
 
-/* Of the element opened last; kept if anybody asks for one of that name. */
+/* Adds an attribute to the element opened last, if anybody asks for one of that
+ * name. */
 void build_attribute(struct build *build, const char *name, struct slice value);
 
 /* The text that stands at `span`; of running text, only its white space. */

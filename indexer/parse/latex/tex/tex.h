@@ -86,7 +86,7 @@ struct symbol {
     const struct environment *environment; /* built in; NULL */
 };
 
-/* What stands below a group: undone when it ends. */
+/* A value that a group has changed: restored when it ends. */
 struct saved {
     uint32_t symbol; /* or UINT32_MAX: a category code; UINT32_MAX-1: count */
     uint32_t index;
@@ -262,9 +262,9 @@ void tex_end_file(struct tex *tex);
 
 /* ---- Arguments (arguments.c) ---- */
 
-/* One argument without its braces; appends. */
+/* Reads one argument, without its braces, and appends it. */
 void tex_read_argument(struct tex *tex, struct tokens *ret);
-/* The rest of a group whose brace was read. */
+/* Reads the rest of a group whose brace was read. */
 void tex_read_group(struct tex *tex, struct tokens *ret);
 /* The end of all input or, left there, of a list. */
 bool tex_at_end(struct tex *tex, struct token token);
@@ -276,7 +276,7 @@ void tex_cut_runaway(struct tex *tex, struct tokens *list, size_t from,
                      struct token opened);
 /* [..]; false: there is none. */
 bool tex_read_optional(struct tex *tex, struct tokens *ret);
-/* What stands between these two characters; false: the first is not next
+/* Reads what stands between these two characters; false: the first is not next
  * (tex_macro.c). */
 bool tex_read_pair(struct tex *tex, uint32_t open, uint32_t close,
                    struct tokens *ret);
@@ -285,11 +285,11 @@ bool tex_read_character(struct tex *tex, uint32_t character);
 /* Reads the word (as in "by", "to") if it is next. */
 bool tex_read_word(struct tex *tex, const char *word);
 void tex_skip_spaces(struct tex *tex);
-/* What a command's `before` says. */
+/* Skips what a command's `before` says. */
 void tex_skip_before(struct tex *tex, const char *before);
-/* One argument, expanded, as text. */
+/* Reads one argument, expanded, as text. */
 void tex_read_text(struct tex *tex, struct buf *ret);
-/* A list, expanded, as text. */
+/* Expands a list, as text. */
 void tex_expand_text(struct tex *tex, const struct tokens *list,
                      struct buf *ret);
 /* A list as it was written, nearly. */
@@ -352,8 +352,8 @@ void register_assign(struct tex *tex, struct token token);
 /* \count and the number that follows are that register; any other name is
  * itself. */
 struct token register_of(struct tex *tex, struct token token);
-/* What a command and what follows it stand for as a number; false: the command
- * is none that does. */
+/* Reads a command and what follows it as a number; false: the command is none
+ * that stands for one. */
 bool register_value(struct tex *tex, const struct command *command,
                     int64_t *ret);
 bool counter_value(struct tex *tex, const struct command *command,
