@@ -38,7 +38,7 @@
  *           answer from a document as a whole, for comparison
  *   toc     node, manual, depth         get  *node, all: bool
  *   update  manual, wait: bool, force   wait  manual
- *   open    *node                       model  folder, use: bool
+ *   open    *node                       model  folder, use: bool, for
  *   status  open: bool (the model is opened first, or tried), config: bool
  *   failed  manual, retry: bool, excluded: bool, left_out: bool (its former name)
  *   verify  manual, repair: bool        backup  *dir
