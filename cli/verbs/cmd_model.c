@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "cli/verbs/model_list.h"
+#include "cli/models/model_list.h"
 #include "cli/output/output.h"
 
 enum { TAKE_MS = 20000, POLL_MS = 100 };
