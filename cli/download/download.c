@@ -242,6 +242,8 @@ int download(const struct download *download, struct err *err)
         code = unpack(download, &part, err);
     else if (!code)
         code = put_in_place(part.path.data, download->to, err);
+    if (code && !size_of(&part))
+        unlink(part.path.data);
     close_part(&part);
     pip_index_free(&index);
     return code;
