@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,30 +32,38 @@ struct part {
 
 /* ---- The part ---- */
 
+/* The lock, and that the file was not put into its place before we had it. */
+static bool is_ours(const struct part *part)
+{
+    struct stat open, there;
+    return flock(part->fd, LOCK_EX | LOCK_NB) == 0 &&
+           fstat(part->fd, &open) == 0 && stat(part->path.data, &there) == 0 &&
+           open.st_ino == there.st_ino;
+}
+
 static int open_part(const char *to, struct part *ret, struct err *err)
 {
     struct part part = {.fd = -1};
-    buf_printf(&part.path, "%s.part", to);
-    char *slash = strrchr(part.path.data, '/');
-    *slash = '\0';
-    int code = file_make_folder(part.path.data, 0700, err);
-    *slash = '/';
-    if (!code) {
-        part.fd = open(part.path.data,
-                       O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (part.fd < 0)
-            code = err_errno(err, ERR_IO, "cannot write %s", part.path.data);
-        else if (flock(part.fd, LOCK_EX | LOCK_NB) < 0)
-            code =
-                err_set(err, ERR_LIMIT, "%s: another process is downloading it",
-                        part.path.data);
-    }
-    if (code && part.fd >= 0)
-        close(part.fd);
+    char *folder = mem_strndup(to, (size_t)(strrchr(to, '/') - to));
+    int code = folder[0] ? file_make_folder(folder, 0700, err) : 0;
+    free(folder);
     if (code)
-        buf_free(&part.path);
-    else
+        return code;
+    buf_printf(&part.path, "%s.part", to);
+    part.fd =
+        open(part.path.data, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (part.fd < 0)
+        code = err_errno(err, ERR_IO, "cannot write %s", part.path.data);
+    else if (!is_ours(&part))
+        code = err_set(err, ERR_IO, "%s: another process is downloading it",
+                       part.path.data);
+    if (!code) {
         *ret = part;
+        return 0;
+    }
+    if (part.fd >= 0)
+        close(part.fd);
+    buf_free(&part.path);
     return code;
 }
 
@@ -246,5 +255,7 @@ int download(const struct download *download, struct err *err)
         unlink(part.path.data);
     close_part(&part);
     pip_index_free(&index);
-    return code;
+    if (code && err) /* nothing of it is in what the caller gave */
+        err->code = ERR_IO;
+    return code ? ERR_IO : 0;
 }
