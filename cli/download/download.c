@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@ enum {
     MAX_PAGE = 32 << 20,
     TRIES = 5, /* in vain, one after the other */
     FIRST_PAUSE_MS = 250,
-    STEP = 1 << 20
+    STEP = 1 << 20,
+    MAX_OPEN = 16 /* folders */
 };
 
 struct part {
@@ -217,6 +219,15 @@ static int check_member(const struct download *download, const char *path,
     return code;
 }
 
+static int remove_one(const char *path, const struct stat *st, int type,
+                      struct FTW *at)
+{
+    (void)st;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
 static int unpack(const struct download *download, const struct part *part,
                   struct err *err)
 {
@@ -230,7 +241,7 @@ static int unpack(const struct download *download, const struct part *part,
     if (!code)
         unlink(part->path.data);
     else
-        unlink(trial.data); /* a file; of a folder's, each is written anew */
+        nftw(trial.data, remove_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS);
     buf_free(&trial);
     return code;
 }

@@ -41,11 +41,13 @@ static void print(struct buf *line)
 static void print_progress(uint64_t done, uint64_t total)
 {
     static int64_t printed;
+    static uint64_t last;
     struct buf line = {0};
     struct json json = json_to(&line);
-    if (clock_ms() - printed < PROGRESS_MS && done != total)
+    if (done == last || (clock_ms() - printed < PROGRESS_MS && done != total))
         return;
     printed = clock_ms();
+    last = done;
     json_begin(&json, '{');
     json_field_int(&json, "done", (int64_t)done);
     json_field_int(&json, "total", (int64_t)total);
