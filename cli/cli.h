@@ -216,6 +216,7 @@ int cmd_compact(struct cli *cli, struct err *err);
 int cmd_backup(struct cli *cli, struct err *err);
 int cmd_daemon(struct cli *cli, struct err *err);
 int cmd_model(struct cli *cli, struct err *err);
+int cmd_mcp(struct cli *cli, struct err *err);
 int cmd_completion(struct cli *cli, struct err *err);
 int cmd_help(struct cli *cli, struct err *err);
 int cmd_version(struct cli *cli, struct err *err);

@@ -197,6 +197,10 @@ const struct command cli_commands[] = {
      1, 2, false, cmd_model},
     {"daemon", "", "start or stop the daemon", BIT(STOP) | BIT(FOREGROUND), 0,
      0, false, cmd_daemon},
+    {"mcp", "",
+     "serve an agent by the Model Context Protocol, on standard input and "
+     "output",
+     0, 0, 0, false, cmd_mcp},
     {"completion", "bash", "print a completion script", 0, 1, 1, true,
      cmd_completion},
     {"help", "[VERB]", "explain a verb", 0, 0, 1, true, cmd_help},

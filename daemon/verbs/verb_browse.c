@@ -76,7 +76,7 @@ static void put_branch(struct json *json, const struct call *call,
         put_node(json, view, n);
         if (n == node)
             put_version(json, call, view);
-        if (last && depth > levels && nodes[n].end > n + 1)
+        if (last && nodes[n].end > n + 1)
             json_field_bool(json, "cut", true);
         json_key(json, "children");
         json_begin(json, '[');
