@@ -201,8 +201,8 @@ const struct command cli_commands[] = {
      "serve an agent by the Model Context Protocol, on standard input and "
      "output",
      0, 0, 0, false, cmd_mcp},
-    {"completion", "bash", "print a completion script", 0, 1, 1, true,
-     cmd_completion},
+    {"completion", "bash|fish|zsh", "print a completion script", 0, 1, SIZE_MAX,
+     true, cmd_completion},
     {"help", "[VERB]", "explain a verb", 0, 0, 1, true, cmd_help},
     {"version", "", "print the version", 0, 0, 0, true, cmd_version},
     {NULL, NULL, NULL, 0, 0, 0, false, NULL},
