@@ -23,15 +23,22 @@ $(COMPLETION): build/lectern
 	@mkdir -p $(@D)
 	$(Q)build/lectern completion $(@F) > $@.tmp && mv -f $@.tmp $@
 
-install: all man $(COMPLETION)  ## install into $(DESTDIR)$(prefix)
+# The unit names the program where it will be.
+build/systemd/lectern.service: mk/systemd/lectern.service.in FORCE
+	@mkdir -p $(@D)
+	$(Q)sed 's|@bindir@|$(prefix)/bin|' $< > $@
+FORCE:
+
+install: all man $(COMPLETION) build/systemd/lectern.service  ## install into $(DESTDIR)$(prefix)
 	install -Dm755 -t $(DESTDIR)$(prefix)/bin $(addprefix build/,$(PROGRAMS))
 	$(if $(QUILL),install -Dm644 -t $(DESTDIR)$(prefix)/share/lectern/quill $(wildcard model/quill/*.json model/quill/*.safetensors))
 	install -Dm644 build/completion/bash $(DESTDIR)$(prefix)/share/bash-completion/completions/lectern
 	install -Dm644 build/completion/fish $(DESTDIR)$(prefix)/share/fish/vendor_completions.d/lectern.fish
 	install -Dm644 build/completion/zsh $(DESTDIR)$(prefix)/$(ZSH_DIR)/_lectern
+	install -Dm644 -t $(DESTDIR)$(prefix)/lib/systemd/user mk/systemd/lectern.socket build/systemd/lectern.service
 	$(foreach page,$(MAN),install -Dm644 -t $(DESTDIR)$(MAN_DIR)/man$(subst .,,$(suffix $(page))) $(page)$(newline))
 
-.PHONY: man install
+.PHONY: man install FORCE
 define newline
 
 
