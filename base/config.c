@@ -63,6 +63,8 @@ static const struct key {
                                 64, 1 << 20},
     [CONFIG_LOG] = {"log", KIND_CHOICE, "info", NULL, 0, 0, log_levels},
     [CONFIG_MODEL] = {"model", KIND_PATH, NULL, config_default_model, 0, 0},
+    [CONFIG_MEMORY_MODEL] = {"memory_model", KIND_PATH, "", NULL, 0, 0},
+    [CONFIG_ANSWER_MODEL] = {"answer_model", KIND_PATH, "", NULL, 0, 0},
     [CONFIG_DEVICE] = {"device", KIND_DEVICE, "cpu", NULL, 0, 0},
     [CONFIG_AGGREGATE] = {"aggregate", KIND_CHOICE, "mean", NULL, 0, 0,
                           aggregates},
@@ -190,6 +192,12 @@ static int check_device(const struct key *key, const char *text,
 
 /* Checks a value and puts it in place; `folder` is where relative paths start,
  * NULL: at the current one. */
+static bool is_model(enum config_key key)
+{
+    return key == CONFIG_MODEL || key == CONFIG_MEMORY_MODEL ||
+           key == CONFIG_ANSWER_MODEL;
+}
+
 static int put(struct config *config, enum config_key which, const char *text,
                const char *folder, enum config_source source, struct err *err)
 {
@@ -206,8 +214,8 @@ static int put(struct config *config, enum config_key which, const char *text,
         code = check_device(key, text, err);
     if (code)
         return code;
-    bool path = key->kind == KIND_PATH &&
-                (which != CONFIG_MODEL || strcmp(text, no_model) != 0);
+    bool path =
+        key->kind == KIND_PATH && !(is_model(which) && !strcmp(text, no_model));
     if (path)
         config_put_path(text, folder, &value);
     else
@@ -461,9 +469,30 @@ uint64_t config_number(const struct config *config, enum config_key key)
     return strtoull(config->values[key].text, NULL, 10);
 }
 
-const char *config_model(const struct config *config)
+enum config_key config_role_key(enum config_role role)
 {
-    const char *folder = config->values[CONFIG_MODEL].text;
+    static const enum config_key role_keys[] = {
+        [ROLE_MEMORIES] = CONFIG_MEMORY_MODEL,
+        [ROLE_ANSWERS] = CONFIG_ANSWER_MODEL,
+        [ROLES] = CONFIG_MODEL};
+    return role_keys[role];
+}
+
+enum config_role config_role(const char *name)
+{
+    return !strcmp(name, "memories")  ? ROLE_MEMORIES
+           : !strcmp(name, "answers") ? ROLE_ANSWERS
+                                      : ROLES;
+}
+
+const char *config_model(const struct config *config, enum config_role role)
+{
+    enum config_key key = config_role_key(role);
+    bool flag = config->values[CONFIG_MODEL].source == CONFIG_FROM_FLAG &&
+                config->values[key].source != CONFIG_FROM_FLAG;
+    if (flag || !config->values[key].text[0])
+        key = CONFIG_MODEL;
+    const char *folder = config->values[key].text;
     return strcmp(folder, no_model) != 0 ? folder : "";
 }
 

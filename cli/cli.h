@@ -61,6 +61,7 @@ enum option_id {
     OPTION_PENALTY,
     OPTION_SEED,
     OPTION_STOP_SEQUENCE,
+    OPTION_FOR,
     OPTIONS
 };
 
@@ -96,7 +97,7 @@ struct options {
     bool json, quiet, no_color, help, version;
     const char *socket, *config, *store, *model, *device;
     const char *manual, *under, *mode, *answer, *method, *answers, *compare,
-        *format, *session, *kind;
+        *format, *session, *kind, *role;
     bool explain, jsonl, strict, wait, force, retry, excluded, all, print, stop;
     bool follow_links, yes;
     bool foreground, repair;

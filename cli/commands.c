@@ -134,6 +134,9 @@ const struct option_spec cli_options[OPTIONS] = {
                         "conversation: the question may refer to those asked "
                         "before under the same ID",
                         0, 0},
+    [OPTION_FOR] = {0, "for", "memories|answers", KIND_CHOICE, AT(role),
+                    "the role that the model takes (use); without it both", 0,
+                    0},
 };
 
 #define BIT(option) (UINT64_C(1) << OPTION_##option)
@@ -193,8 +196,8 @@ const struct command cli_commands[] = {
     {"backup", "DIR", "copy the store into a new folder (restore: --store DIR)",
      0, 1, 1, false, cmd_backup},
     {"model", "use PATH|info [PATH]|list",
-     "choose the model; describe a model; list the models on this machine", 0,
-     1, 2, false, cmd_model},
+     "choose the model; describe a model; list the models on this machine",
+     BIT(FOR), 1, 2, false, cmd_model},
     {"daemon", "", "start or stop the daemon", BIT(STOP) | BIT(FOREGROUND), 0,
      0, false, cmd_daemon},
     {"mcp", "",

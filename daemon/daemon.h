@@ -1,7 +1,9 @@
-/* The daemon's parts, for every verb.  Made by lecternd_main.c, then only read. */
+/* The daemon's parts, for every verb.  Made by lecternd_main.c, then only read, but for
+ * the models' roles. */
 #ifndef DAEMON_DAEMON_H
 #define DAEMON_DAEMON_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "indexer/parser.h"
@@ -20,7 +22,9 @@ struct daemon {
     const struct config *config;
     struct store *store;
     struct library *library;
-    struct engine *engine;
+    struct engine *engine;        /* of memories */
+    struct engine *answer_engine; /* daemon/roles.h */
+    atomic_bool roles_differ;
     struct jobs *jobs;
     struct response_queue *response_queue;
     struct conversations *conversations;

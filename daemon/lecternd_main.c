@@ -15,6 +15,7 @@
 #include "daemon/answer/hmt_cache.h"
 #include "daemon/jobs/request.h"
 #include "daemon/net/server.h"
+#include "daemon/roles.h"
 #include "daemon/answer/conversation.h"
 #include "daemon/net/socket.h"
 #include "daemon/jobs/work.h"
@@ -181,8 +182,7 @@ static int open_all(struct service *service, const struct config *config,
     struct store_options options = {.folder = config_text(config, CONFIG_STORE),
                                     .address =
                                         config_text(config, CONFIG_SOCKET)};
-    struct engine_options engine = {.folder = config_model(config),
-                                    .exact =
+    struct engine_options engine = {.exact =
                                         config_choice(config, CONFIG_HILS)};
     int code = choose_device(config, &engine, err);
     if (!code)
@@ -193,7 +193,7 @@ static int open_all(struct service *service, const struct config *config,
         code = listener_open(config_text(config, CONFIG_SOCKET),
                              &service->listener, err);
     if (!code)
-        code = engine_start(&engine, &daemon->engine, err);
+        code = roles_start(daemon, config, engine, err);
     if (!code)
         code = server_new(service->listener.fd, &service->server, err);
     return code;
@@ -222,6 +222,7 @@ static int start_threads(struct service *service, const struct config *config,
         .library = daemon->library,
         .response_queue = daemon->response_queue,
         .engine = daemon->engine,
+        .answer_engine = daemon->answer_engine,
         .policy = daemon->policy,
         .index = {.parser = daemon->parser,
                   .watch = daemon->watch,
@@ -245,11 +246,10 @@ static void close_all(struct service *service, int status)
     int64_t deadline = clock_ms() + STOP_MS;
     if (daemon->jobs)
         jobs_cancel(daemon->jobs);
-    if (daemon->engine)
-        engine_cancel(daemon->engine);
+    roles_cancel(daemon);
     if ((service->work && !work_stop(service->work, deadline)) ||
         (daemon->jobs && !jobs_stop(daemon->jobs, deadline)) ||
-        !engine_stop(daemon->engine, deadline)) {
+        !roles_stop(daemon, deadline)) {
         log_warn("a thread is still busy and is cut off");
         listener_close(&service->listener);
         _exit(status);

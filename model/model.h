@@ -22,6 +22,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "kernels/kernels.h"
+#include "model/chat/chat.h"
 #include "model/weights/model_config.h"
 #include "model/tokenizer/tokenizer.h"
 
@@ -73,6 +74,8 @@ struct model_facts {
     size_t key_width; /* p: of keys */
     uint64_t parameters;
     bool writes;                /* has logits; an encoder has none */
+    bool chats;                 /* has a chat template that can be used */
+    const char *chat_refused;   /* why it has one that cannot; NULL: it has not */
     bool embeds;                /* makes vectors of texts; with STAR and HiCI
                                    attention it does not */
     const char *attention;      /* "full", "hils", "star", "hici" */
@@ -110,6 +113,8 @@ const struct model_facts *model_facts(const struct model *model);
 const char *model_device_failed(const struct model *model);
 /* Returns the model's tokenizer; NULL: it has none. */
 const struct tokenizer *model_tokenizer(const struct model *model);
+/* Returns the model's chat template; NULL: it has none. */
+const struct chat *model_chat(const struct model *model);
 
 /* ---- Memories (H2MT 2.2) ---- */
 

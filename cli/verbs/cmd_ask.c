@@ -76,8 +76,27 @@ static void put_numbers(struct buf *line, const cJSON *first, const cJSON *last)
         buf_printf(line, "[%lld-%lld] ", from, to);
 }
 
+/* The literal words behind what the model says in its own, each line marked. */
+static void print_evidence(const struct cli *cli, const cJSON *citation,
+                           const char *answer)
+{
+    const char *quote = json_get_text(citation, "quote", "");
+    if (!quote[0] || strstr(answer, quote))
+        return;
+    for (const char *at = quote; at; at = strchr(at, '\n')) {
+        struct buf line = {0};
+        at += *at == '\n';
+        buf_put_text(&line, "    > ");
+        buf_put(&line, at, strcspn(at, "\n"));
+        output_dim_line(cli, &line, "    > ");
+        buf_free(&line);
+    }
+}
+
 static void print_citations(struct cli *cli, const cJSON *result)
 {
+    const char *answer = json_get_text(result, "answer", "");
+    bool written = !strcmp(json_get_text(result, "kind", ""), "generated");
     const cJSON *citation =
         cJSON_GetObjectItemCaseSensitive(result, "citations");
     const char *before = "\n";
@@ -99,6 +118,8 @@ static void print_citations(struct cli *cli, const cJSON *result)
             buf_put_text(&line, "  (not verified)");
         output_dim_line(cli, &line, "    ");
         buf_free(&line);
+        for (; written && first != citation->next; first = first->next)
+            print_evidence(cli, first, answer);
     }
 }
 
@@ -145,6 +166,13 @@ static void print_text(const struct cli *cli, const cJSON *result,
 static void remark_abstained(const struct cli *cli, const cJSON *result)
 {
     const char *why = json_get_text(result, "declined", NULL);
+    long long dropped = json_get_int(result, "dropped", 0);
+    if (dropped) {
+        fflush(stdout);
+        output_remark(cli, "%lld %s of the model's not shown: %s in no passage",
+                      dropped, dropped == 1 ? "sentence" : "sentences",
+                      dropped == 1 ? "it stands" : "they stand");
+    }
     if (!why || strcmp(json_get_text(result, "kind", ""), "generated") != 0)
         return;
     fflush(stdout);

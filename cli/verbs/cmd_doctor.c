@@ -144,7 +144,7 @@ static void check_model(struct exam *exam, const struct cli *cli,
     struct check *check = add_check(exam, "model");
     const cJSON *model = cJSON_GetObjectItemCaseSensitive(status, "model");
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(model, "error");
-    const char *configured = config_model(&cli->config);
+    const char *configured = config_model(&cli->config, ROLE_MEMORIES);
     const char *folder = model ? json_get_text(model, "path", "") : configured;
     const char *state = json_get_text(model, "state", "");
     if (error) {

@@ -55,8 +55,14 @@ static void put_memories(struct buf *out, const cJSON *model)
 static void put_abilities(struct buf *out, const cJSON *model)
 {
     bool writes = json_get_bool(model, "writes", true);
-    buf_put_text(out, writes ? "  writes answers" : "  writes no answers");
+    const char *refused = json_get_text(model, "chat_refused", NULL);
+    buf_put_text(out, json_get_bool(model, "chats", false)
+                          ? "  writes answers by its chat template"
+                      : writes ? "  writes answers"
+                               : "  writes no answers");
     put_memories(out, model);
+    if (refused)
+        buf_printf(out, "  its chat template is not used: %s\n", refused);
     if (!json_get_bool(model, "tokenizer", true))
         buf_put_text(out, "  there is no tokenizer.json: it cannot be used\n");
 }
@@ -118,12 +124,14 @@ static void put_used(struct cli *cli, struct buf *out, const cJSON *model)
     }
 }
 
-static void folder_param(struct buf *params, const char *folder, bool is_used)
+static void folder_param(struct buf *params, const char *folder, bool is_used,
+                         const char *role)
 {
     struct json json = json_to(params);
     json_begin(&json, '{');
     cli_param_text(&json, "folder", folder);
     cli_param_true(&json, "use", is_used);
+    cli_param_text(&json, "for", role);
     json_end(&json, '}');
 }
 
@@ -133,14 +141,20 @@ static int info(struct cli *cli, const char *argument, struct err *err)
     cJSON *result = NULL;
     if (argument)
         config_put_path(argument, NULL, &path);
-    folder_param(&params, argument ? path.data : NULL, false);
+    folder_param(&params, argument ? path.data : NULL, false, NULL);
     int code = cli_request(cli, "model", buf_slice(&params), &result, err);
     if (!code && result) {
         const cJSON *model = cJSON_GetObjectItemCaseSensitive(result, "model");
+        const cJSON *answers =
+            cJSON_GetObjectItemCaseSensitive(result, "answer_model");
         if (argument)
             put_model(&out, model);
         else
             put_used(cli, &out, model);
+        if (answers) {
+            buf_put_text(&out, "and for answers ");
+            put_used(cli, &out, answers);
+        }
         output_text(out.data);
     }
     /* One that was started only for this does not stay. */
@@ -158,18 +172,27 @@ static int info(struct cli *cli, const char *argument, struct err *err)
 
 /* ---- use ---- */
 
+static bool is_for_answers(const struct cli *cli)
+{
+    const char *role = cli->options.role;
+    return role && config_role(role) == ROLE_ANSWERS;
+}
+
 /* The folder that the daemon uses now; "": none. */
 static int ask_used(struct cli *cli, struct buf *ret, struct err *err)
 {
+
     struct buf text = {0};
     cJSON *status = NULL;
     int code = cli_call(cli, "status", slice_of("{}"), &text, err);
     if (!code)
         code = json_parse(buf_slice(&text), &status, err);
+    const cJSON *model = cJSON_GetObjectItemCaseSensitive(
+        status, is_for_answers(cli) ? "answer_model" : "model");
+    if (!code && !model) /* one has both roles */
+        model = cJSON_GetObjectItemCaseSensitive(status, "model");
     if (!code)
-        buf_put_text(ret, json_get_text(
-                              cJSON_GetObjectItemCaseSensitive(status, "model"),
-                              "path", ""));
+        buf_put_text(ret, json_get_text(model, "path", ""));
     cJSON_Delete(status);
     buf_free(&text);
     return code;
@@ -213,15 +236,35 @@ static void print_use(struct cli *cli, const cJSON *model)
         if (cJSON_IsObject(model))
             put_model(&out, model);
         else
-            buf_put_text(&out, "no model is used from now on: search goes by "
-                               "words, and answers are passages\n");
+            buf_printf(
+                &out, "no model is used from now on%s\n",
+                is_for_answers(cli) ? " for answers: they are passages"
+                : cli->options.role
+                    ? " for memories: search goes by words"
+                    : ": search goes by words, and answers are passages");
         output_text(out.data);
         output_remark(cli, "written into %s", cli->config.file);
-        if (cJSON_IsObject(model))
+        if (cJSON_IsObject(model) && !is_for_answers(cli))
             output_remark(cli, "the memories of sections are made anew: "
                                "lectern wait");
     }
     buf_free(&out);
+}
+
+/* Writes the role's key, or that of all roles and those that would go before it. */
+static int write_roles(const struct cli *cli, const char *model,
+                       struct err *err)
+{
+    const char *name = cli->options.role;
+    if (name)
+        return config_write(&cli->config, config_role_key(config_role(name)),
+                            model, err);
+    int code = config_write(&cli->config, CONFIG_MODEL, model, err);
+    for (int role = 0; role < ROLES && !code; role++)
+        if (config_text(&cli->config, config_role_key(role))[0])
+            code =
+                config_write(&cli->config, config_role_key(role), model, err);
+    return code;
 }
 
 static int use(struct cli *cli, const char *argument, struct err *err)
@@ -237,13 +280,12 @@ static int use(struct cli *cli, const char *argument, struct err *err)
     while (path.size > 1 && path.data[path.size - 1] == '/')
         path.data[--path.size] = 0;
     const char *folder = no_model ? "" : path.data;
-    folder_param(&params, folder, true);
+    folder_param(&params, folder, true, cli->options.role);
     int code = cli_call(cli, "model", buf_slice(&params), &text, err);
     if (!code)
         code = json_parse(buf_slice(&text), &result, err);
     if (!code)
-        code = config_write(&cli->config, CONFIG_MODEL,
-                            no_model ? none : folder, err);
+        code = write_roles(cli, no_model ? none : folder, err);
     if (!code)
         code = wait_taken(cli, folder, err);
     if (!code)

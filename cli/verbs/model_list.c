@@ -181,8 +181,9 @@ void model_list_find(const struct config *config, struct model_list *list)
     config_default_model(&place);
     if (place.data[0] == '/')
         try_folder(list, place.data);
-    if (config_model(config)[0])
-        try_beside(list, config_model(config));
+    for (int role = 0; role < ROLES; role++)
+        if (config_model(config, role)[0])
+            try_beside(list, config_model(config, role));
     buf_free(&place);
     if (list->count)
         qsort(list->models, list->count, sizeof *list->models, compare);

@@ -6,12 +6,29 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "daemon/answer/context.h"
+#include "daemon/answer/evidence_reader.h"
 #include "daemon/answer/extractive.h"
 #include "daemon/engine/engine.h"
+#include "daemon/roles.h"
 #include "daemon/net/stream_event.h"
 #include "daemon/engine/prompt.h"
 
-enum { WRAPPING = 16 /* tokens that a tokenizer may put around a prompt */ };
+enum {
+    WRAPPING = 16, /* tokens that a tokenizer may put around a prompt */
+    FRAME = 96,    /* and a chat template, with the instruction */
+    CHAT_TOKENS =
+        1400, /* most in the prompt of a conversation: reading it takes a
+                           processor seconds */
+    CHAT_PASSAGES = 5,
+    CHAT_PASSAGE_TOKENS = 320
+};
+
+/* Chosen by measurement (docs/log/people.md). */
+static const char instruction[] = "You answer questions about software from "
+                                  "its manual. Answer from the passages "
+                                  "below, in one to four sentences, with the "
+                                  "exact commands, option names and "
+                                  "values that they give.";
 
 struct writing {
     const struct call *call;
@@ -23,14 +40,16 @@ struct writing {
     struct context read;         /* what it reads */
     struct cite_source *sources; /* [read.count] */
     struct prompt prompt;
+    bool chats;              /* the model answers in a conversation */
     struct copying *copying; /* NULL: the model may write what it likes */
     struct cite_reader reader;
-    struct buf text; /* as it came out of the reader */
+    struct evidence_reader evidence; /* of what it says in a conversation */
+    struct buf text;                 /* as it came out of the reader */
 };
 
 static struct engine *engine_of(const struct writing *writing)
 {
-    return writing->call->daemon->engine;
+    return roles_answers(writing->call->daemon);
 }
 
 /* ---- The prompt ---- */
@@ -39,6 +58,18 @@ static int count_tokens(void *context, struct slice text, size_t *ret,
                         struct err *err)
 {
     return engine_count(context, text, ret, err);
+}
+
+static void limit(size_t *size, size_t max)
+{
+    *size = *size < max ? *size : max;
+}
+
+static void limit_chat(struct answering *answering)
+{
+    limit(&answering->prompt_tokens, CHAT_TOKENS);
+    limit(&answering->passages, CHAT_PASSAGES);
+    limit(&answering->passage_tokens, CHAT_PASSAGE_TOKENS);
 }
 
 static int learn_model(struct writing *writing, struct composed *ret,
@@ -55,6 +86,9 @@ static int learn_model(struct writing *writing, struct composed *ret,
                        "the model %s makes memories, but does not write",
                        state.facts.name);
     writing->answering = state.facts.answering;
+    writing->chats = state.facts.chats && !writing->answering.copies;
+    if (writing->chats)
+        limit_chat(&writing->answering);
     writing->context = state.facts.context;
     writing->max = writing->options->max;
     if (writing->max > writing->context / 2)
@@ -83,10 +117,11 @@ static int open_sources(struct writing *writing, struct err *err)
 static int pack(struct writing *writing, struct err *err)
 {
     size_t room = writing->context - writing->max;
-    struct prompt_limits limits = {
-        .tokens = room > WRAPPING ? room - WRAPPING : 0,
-        .passages = writing->read.count,
-        .passage_tokens = writing->answering.passage_tokens};
+    size_t around = writing->chats ? FRAME : WRAPPING;
+    struct prompt_limits limits = {.tokens = room > around ? room - around : 0,
+                                   .passages = writing->read.count,
+                                   .passage_tokens =
+                                       writing->answering.passage_tokens};
     if (limits.tokens > writing->answering.prompt_tokens)
         limits.tokens = writing->answering.prompt_tokens;
     struct prompt_counter counter = {count_tokens, engine_of(writing)};
@@ -116,6 +151,13 @@ static void open_copying(struct writing *writing)
     free(passages);
 }
 
+static void open_evidence(struct writing *writing)
+{
+    const char *query = json_get_text(writing->call->params, "query", "");
+    writing->evidence.index = evidence_index_new(
+        writing->sources, writing->prompt.passages, slice_of(query));
+}
+
 /* ---- The answer ---- */
 
 static void show(struct writing *writing, size_t from)
@@ -130,7 +172,10 @@ static bool take_piece(void *context, struct slice piece)
 {
     struct writing *writing = context;
     size_t from = writing->text.size;
-    cite_read(&writing->reader, piece, &writing->text);
+    if (writing->chats)
+        evidence_read(&writing->evidence, piece, &writing->text);
+    else
+        cite_read(&writing->reader, piece, &writing->text);
     show(writing, from);
     return true;
 }
@@ -138,7 +183,12 @@ static bool take_piece(void *context, struct slice piece)
 static int write_text(struct writing *writing, struct composed *ret,
                       struct err *err)
 {
+    struct chat_message messages[] = {
+        {slice_of("system"), slice_of(instruction)},
+        {slice_of("user"), buf_slice(&writing->prompt.text)}};
     struct engine_prompt prompt = {.text = buf_slice(&writing->prompt.text),
+                                   .messages = messages,
+                                   .message_count = writing->chats ? 2 : 0,
                                    .max = writing->max,
                                    .sampling = writing->options->sampling,
                                    .copying = writing->copying,
@@ -153,7 +203,10 @@ static int write_text(struct writing *writing, struct composed *ret,
     if (code)
         return code;
     size_t from = writing->text.size;
-    cite_read_end(&writing->reader, &writing->text);
+    if (writing->chats)
+        evidence_read_end(&writing->evidence, &writing->text);
+    else
+        cite_read_end(&writing->reader, &writing->text);
     show(writing, from);
     ret->prompt_tokens = written.prompt_tokens;
     ret->reused_tokens = written.reused_tokens;
@@ -254,6 +307,38 @@ static void explain(const struct writing *writing, struct buf *out)
     json_end(&json, '}');
 }
 
+/* Cites the evidence of a sentence, where the file still has it. */
+static int cite_evidence(const struct writing *writing,
+                         const struct evidence *evidence, struct answer *answer,
+                         struct err *err)
+{
+    struct cite cite = {.status = CITE_VERIFIED,
+                        .source = evidence->source,
+                        .block = evidence->block,
+                        .place = evidence->place};
+    return cite_one(writing, &cite, answer, err);
+}
+
+static int check_evidence(struct writing *writing, struct composed *ret,
+                          struct err *err)
+{
+    const struct evidence_reader *reader = &writing->evidence;
+    int code = 0;
+    ret->answer.fresh = is_fresh(writing);
+    for (size_t i = 0; i < reader->count && !code; i++)
+        code = cite_evidence(writing, &reader->items[i], &ret->answer, err);
+    buf_put_slice(&ret->answer.text, buf_slice(&writing->text));
+    ret->dropped = reader->dropped;
+    if (reader->kept && reader->kept < reader->dropped)
+        ret->abstained = "most of what the model wrote stands in no passage";
+    if (!reader->kept)
+        ret->abstained =
+            reader->dropped
+                ? "nothing that the model wrote stands in the passages"
+                : "the model says nothing of it";
+    return code;
+}
+
 static int check(struct writing *writing, struct composed *ret, struct err *err)
 {
     struct cites cites;
@@ -292,9 +377,14 @@ static int compose(struct writing *writing, struct composed *ret,
         explain(writing, &ret->read);
     if (!code && writing->answering.copies)
         open_copying(writing);
+    if (!code && writing->chats)
+        open_evidence(writing);
     if (!code)
         code = write_text(writing, ret, err);
-    return code ? code : check(writing, ret, err);
+    if (code)
+        return code;
+    return writing->chats ? check_evidence(writing, ret, err)
+                          : check(writing, ret, err);
 }
 
 int compose_answer(const struct call *call, const struct snapshot *snapshot,
@@ -313,6 +403,8 @@ int compose_answer(const struct call *call, const struct snapshot *snapshot,
     buf_free(&writing.prompt.text);
     copying_close(writing.copying);
     cite_reader_free(&writing.reader);
+    evidence_index_free(writing.evidence.index);
+    evidence_reader_free(&writing.evidence);
     buf_free(&writing.text);
     if (code) {
         answer_free(&composed.answer);

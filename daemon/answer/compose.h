@@ -1,4 +1,9 @@
-/* Answers written by a model from passages, checked against them. */
+/* Answers written by a model from passages, checked against them.
+ *
+ * A model that was trained on prompts of this program cites as it writes (cite.h).
+ * Any other with a chat template answers in its own words, and the evidence of each
+ * sentence is located afterwards (evidence.h): a sentence without evidence is not
+ * shown. */
 #ifndef DAEMON_ANSWER_COMPOSE_H
 #define DAEMON_ANSWER_COMPOSE_H
 
@@ -21,6 +26,7 @@ struct composed {
     const char *attention; /* as session_attention's */
     const char *abstained; /* why it should not be shown; NULL: it may be */
     size_t prompt_tokens, reused_tokens, tokens;
+    size_t dropped;  /* sentences without evidence, which are not shown */
     double mean_log; /* of the chances of its tokens */
     double pack_ms, first_ms;
     struct buf read; /* with "explain": what it read, as JSON; of the caller */

@@ -105,7 +105,7 @@ static struct slice with_term(const struct block *block, struct slice line)
                                   : line;
 }
 
-static struct slice unit_in(const struct block *block, size_t at, size_t size)
+struct slice unit_around(const struct block *block, size_t at, size_t size)
 {
     struct slice text = {block->text.data + at, size};
     if (block->kind == BLOCK_CODE)
@@ -201,7 +201,7 @@ static void put_first_lines(const struct cutting *cutting)
     const struct block *first = block_at(cutting, 0);
     if (cutting->passage->about >= ABOUT && first &&
         first->kind == BLOCK_PARAGRAPH && first->text.size >= MIN_LEAD)
-        put(cutting, first, unit_in(first, 0, 0));
+        put(cutting, first, unit_around(first, 0, 0));
 }
 
 static void cut(const struct cutting *cutting, bool best)
@@ -219,7 +219,7 @@ static void cut(const struct cutting *cutting, bool best)
     const struct block *before = block_at(cutting, index - 1);
     const struct block *after = block_at(cutting, index + 1);
     struct slice unit =
-        unit_in(block, cutting->passage->at, cutting->passage->text.size);
+        unit_around(block, cutting->passage->at, cutting->passage->text.size);
     if (before && before->kind == BLOCK_PARAGRAPH && is_shown(before) &&
         before->text.size >= MIN_LEAD && block->kind != BLOCK_PARAGRAPH &&
         (block->kind == BLOCK_CODE || announces(before, before->text)))
@@ -228,7 +228,7 @@ static void cut(const struct cutting *cutting, bool best)
     if (after && announces(block, unit) && is_shown(after))
         put(cutting, after, after->text);
     else if (after && announces(block, unit) && after->kind == BLOCK_PARAGRAPH)
-        put(cutting, after, unit_in(after, 0, 0));
+        put(cutting, after, unit_around(after, 0, 0));
 }
 
 int units_of(const struct snapshot *snapshot, const struct passages *passages,

@@ -16,4 +16,9 @@ int units_of(const struct snapshot *snapshot, const struct passages *passages,
              kind_set kinds, const atomic_bool *cancel, struct passages *ret,
              struct err *err);
 
+/* Returns the unit of a block's text that holds `size` bytes from `at` on: the
+ * paragraph, item, definition with its term, or piece of code; of a long one the
+ * sentences that follow. */
+struct slice unit_around(const struct block *block, size_t at, size_t size);
+
 #endif

@@ -117,6 +117,9 @@ struct engine_prompt {
     const int32_t *before; /* [before_count] ids, read before the text */
     size_t before_count;
     struct slice text;
+    /* A conversation, in the model's chat template, instead of the text; 0: none. */
+    const struct chat_message *messages; /* [message_count] */
+    size_t message_count;
     const struct hmt
         *hmt;   /* memory that the prompt is read behind; NULL: none */
     bool alone; /* reuse no KV cache of an earlier prompt */

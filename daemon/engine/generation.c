@@ -398,6 +398,15 @@ static int check_no_special(const struct generation *g, size_t from,
     return 0;
 }
 
+static int encode_chat(struct generation *g, struct err *err)
+{
+    const struct chat *chat = model_chat(g->model);
+    if (!chat)
+        return err_set(err, ERR_MODEL, "the model has no chat template");
+    return chat_encode(chat, g->tokenizer, g->prompt->messages,
+                       g->prompt->message_count, &g->ids, err);
+}
+
 /* The prompt with what the tokenizer puts before a text, but nothing behind:
  * the answer goes on from there.  Behind memories it is no text's beginning. */
 static int encode_prompt(struct generation *g, struct err *err)
@@ -452,7 +461,8 @@ int engine_generate(struct engine *engine, const struct engine_prompt *prompt,
         return code;
     g.tokenizer = model_tokenizer(g.model);
     g.context = model_facts(g.model)->context;
-    code = encode_prompt(&g, err);
+    code = prompt->message_count ? encode_chat(&g, err)
+                                 : encode_prompt(&g, err);
     if (!code)
         code = check_model(&g, g.model, err);
     if (!code)

@@ -21,7 +21,8 @@ struct jobs_options {
     struct store *store;
     struct library *library;
     struct response_queue *response_queue;
-    struct engine *engine;
+    struct engine *engine;        /* of memories */
+    struct engine *answer_engine; /* looked after as well; NULL: none */
     struct index_options index;
     struct memory_policy policy;
 };

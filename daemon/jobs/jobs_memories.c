@@ -193,7 +193,10 @@ void jobs_model_changes(struct jobs *jobs)
 
 int64_t jobs_reload_at(const struct jobs *jobs)
 {
-    bool looks = jobs->model_changes || engine_has_model(jobs->options.engine);
+    struct engine *answers = jobs->options.answer_engine;
+    bool looks = jobs->model_changes ||
+                 engine_has_model(jobs->options.engine) ||
+                 (answers && engine_has_model(answers));
     return looks ? jobs->look_at : 0;
 }
 
@@ -203,6 +206,8 @@ void jobs_reload_model(struct jobs *jobs)
     pthread_mutex_unlock(&jobs->lock);
     engine_swap_pending(jobs->options.engine, SETTLE_MODEL_MS);
     uint64_t exchanges = engine_reload(jobs->options.engine);
+    if (jobs->options.answer_engine)
+        engine_reload(jobs->options.answer_engine);
     pthread_mutex_lock(&jobs->lock);
     if (exchanges != jobs->exchanges)
         want_all(jobs);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "daemon/engine/engine.h"
+#include "daemon/roles.h"
 #include "daemon/jobs/thread.h"
 
 enum { MAX_THREADS = 4 };
@@ -40,9 +41,9 @@ static int cancelled(struct err *err)
 /* One model for all that it asks. */
 static int run_verb(struct call *call, struct json *json, struct err *err)
 {
-    engine_ref(call->daemon->engine);
+    roles_ref(call->daemon);
     int code = call->request->verb->run(call, json, err);
-    engine_unref(call->daemon->engine);
+    roles_unref(call->daemon);
     /* What came of it may be made of what could not be read. */
     return code ? code : store_damage(call->daemon->store, err);
 }

@@ -39,7 +39,7 @@
  *   toc     node, manual, depth         get  *node, all: bool
  *   quote   *node, *quote: whether a text stands in a section
  *   update  manual, wait: bool, force   wait  manual
- *   open    *node                       model  folder, use: bool
+ *   open    *node                       model  folder, use: bool, for
  *   status  open: bool (the model is opened first, or tried), config: bool
  *   failed  manual, retry: bool, excluded: bool, left_out: bool (its former name)
  *   verify  manual, repair: bool        backup  *dir

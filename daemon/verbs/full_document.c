@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "daemon/engine/engine.h"
+#include "daemon/roles.h"
 #include "daemon/answer/hmt_cache.h"
 #include "daemon/verbs/result.h"
 #include "memory/snapshot/content.h"
@@ -36,7 +37,7 @@ struct whole {
 
 static struct engine *engine_of(const struct whole *whole)
 {
-    return whole->call->daemon->engine;
+    return roles_answers(whole->call->daemon);
 }
 
 /* ---- The document ---- */

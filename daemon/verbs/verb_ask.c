@@ -13,6 +13,7 @@
 #include "daemon/engine/engine.h"
 #include "daemon/net/stream_event.h"
 #include "daemon/answer/compose.h"
+#include "daemon/roles.h"
 #include "daemon/answer/freshness.h"
 #include "daemon/verbs/verb_search.h"
 #include "daemon/verbs/selection.h"
@@ -54,7 +55,7 @@ struct asking {
 
 static bool has_model(const struct call *call)
 {
-    return engine_has_model(call->daemon->engine);
+    return engine_has_model(roles_answers(call->daemon));
 }
 
 static int read_wanted(struct asking *asking, struct err *err)
@@ -265,7 +266,7 @@ static int write_answer(struct asking *asking, struct err *err)
         .confident = !must};
     struct composed *written = &asking->written;
     struct err why = {.position = -1};
-    if (!must && !engine_ready(call->daemon->engine, OPEN_MS)) {
+    if (!must && !engine_ready(roles_answers(call->daemon), OPEN_MS)) {
         decline(asking, "the model is not open");
         return 0;
     }
@@ -374,6 +375,8 @@ static void put_model(struct json *json, const struct asking *asking)
     json_field_text(json, "attention", shown ? written->attention : NULL);
     if (written->tokens)
         json_field_double(json, "answer_confidence", written->mean_log, 4);
+    if (shown && written->dropped)
+        json_field_int(json, "dropped", (int64_t)written->dropped);
     if (asking->abstained[0])
         json_field_text(json, "declined", asking->abstained);
 }

@@ -6,6 +6,7 @@
 
 #include "daemon/daemon.h"
 #include "daemon/jobs/jobs.h"
+#include "daemon/roles.h"
 #include "daemon/verbs/verbs.h"
 
 enum { OPEN_MS = 30000 };
@@ -36,6 +37,9 @@ static void put_facts(struct json *json, const struct model_facts *facts)
     json_field_text(json, "pooling",
                     facts->soft_tokens ? "last" : facts->pooling);
     json_field_bool(json, "writes", facts->writes);
+    json_field_bool(json, "chats", facts->chats);
+    if (facts->chat_refused)
+        json_field_text(json, "chat_refused", facts->chat_refused);
     json_field_bool(json, "embeds", facts->embeds);
     put_attention(json, facts);
     json_field_int(json, "weight_bytes", (int64_t)facts->weight_bytes);
@@ -69,11 +73,12 @@ static void put_device(struct json *json, const struct engine_state *state)
     json_end(json, '}');
 }
 
-void models_put(struct json *json, struct engine *engine)
+static void put_model(struct json *json, const char *member,
+                      struct engine *engine)
 {
     struct engine_state state;
     engine_state(engine, &state);
-    json_key(json, "model");
+    json_key(json, member);
     json_begin(json, '{');
     json_field_text(json, "state",
                     !state.folder    ? "none"
@@ -92,10 +97,31 @@ void models_put(struct json *json, struct engine *engine)
     json_end(json, '}');
 }
 
-/* What the daemon asks of a model that it is to use. */
-static int check_use(const char *folder, const struct model *model,
-                     struct err *err)
+void models_put(struct json *json, const struct daemon *daemon)
 {
+    put_model(json, "model", daemon->engine);
+    if (roles_differ(daemon))
+        put_model(json, "answer_model", daemon->answer_engine);
+}
+
+void models_open(const struct daemon *daemon)
+{
+    engine_ready(daemon->engine, OPEN_MS);
+    if (roles_differ(daemon))
+        engine_ready(daemon->answer_engine, OPEN_MS);
+}
+
+/* What the daemon asks of a model that it is to use. */
+static int check_use(const char *folder, enum config_role role,
+                     const struct model *model, struct err *err)
+{
+    const struct model_facts *facts = model_facts(model);
+    if (role == ROLE_ANSWERS && !facts->writes)
+        return err_set(err, ERR_MODEL, "%s makes memories, but does not write",
+                       folder);
+    if (role == ROLE_MEMORIES && !facts->embeds)
+        return err_set(err, ERR_MODEL, "%s writes, but makes no memories",
+                       folder);
     if (!model_tokenizer(model))
         return err_set(err, ERR_MODEL, "%s: there is no tokenizer.json in it",
                        folder);
@@ -116,23 +142,24 @@ static int look(const char *folder, struct model **ret, struct err *err)
     return ERR_MODEL;
 }
 
-static int use(struct call *call, const char *folder, struct err *err)
+static int use(struct call *call, enum config_role role, const char *folder,
+               struct err *err)
 {
-    int code = engine_use(call->daemon->engine, folder, err);
+    int code = roles_use(call->daemon, role, folder, err);
     if (!code)
         jobs_model_changes(call->daemon->jobs);
     return code ? ERR_MODEL : 0;
 }
 
 static int of_folder(struct call *call, const char *folder, bool is_used,
-                     struct json *json, struct err *err)
+                     enum config_role role, struct json *json, struct err *err)
 {
     struct model *model = NULL;
     int code = look(folder, &model, err);
     if (!code && is_used)
-        code = check_use(folder, model, err);
+        code = check_use(folder, role, model, err);
     if (!code && is_used)
-        code = use(call, folder, err);
+        code = use(call, role, folder, err);
     if (!code) {
         json_key(json, "model");
         json_begin(json, '{');
@@ -149,20 +176,25 @@ int verb_model(struct call *call, struct json *json, struct err *err)
 {
     const char *folder = json_get_text(call->params, "folder", NULL);
     bool is_used = json_get_bool(call->params, "use", false);
+    const char *name = json_get_text(call->params, "for", NULL);
+    enum config_role role = name ? config_role(name) : ROLES;
     int code = 0;
+    if (name && role == ROLES)
+        return err_set(err, ERR_USAGE,
+                       "\"for\" is memories or answers, not '%.40s'", name);
     if (!folder && is_used)
         return err_set(err, ERR_USAGE, "\"use\" needs a \"folder\"");
     if (folder && folder[0] && folder[0] != '/')
         return err_set(err, ERR_USAGE, "\"folder\" is not an absolute path");
     json_begin(json, '{');
     if (folder && folder[0]) {
-        code = of_folder(call, folder, is_used, json, err);
+        code = of_folder(call, folder, is_used, role, json, err);
     } else if (is_used) {
-        code = use(call, "", err);
+        code = use(call, role, "", err);
         json_field_null(json, "model");
     } else {
-        engine_ready(call->daemon->engine, OPEN_MS);
-        models_put(json, call->daemon->engine);
+        models_open(call->daemon);
+        models_put(json, call->daemon);
     }
     json_end(json, '}');
     return code;

@@ -296,7 +296,7 @@ static void put_daemon(struct json *json, const struct call *call)
     json_field_double(json, "uptime",
                       (double)(clock_ms() - call->daemon->started_ms) / 1000,
                       1);
-    models_put(json, call->daemon->engine);
+    models_put(json, call->daemon);
     put_store(json, call->daemon->store);
     put_watch(json, call->daemon->watch);
     put_vectors(json, snapshot);
@@ -312,7 +312,7 @@ int verb_status(struct call *call, struct json *json, struct err *err)
     struct manuals manuals = {0};
     const char *state;
     if (json_get_bool(call->params, "open", false))
-        engine_ready(call->daemon->engine, OPEN_MS);
+        models_open(call->daemon);
     int code = manuals_read(call->daemon->store, &manuals, err);
     if (code)
         return code;

@@ -57,7 +57,8 @@ static const struct param failed_params[] = {TEXT("manual"), BOOL("retry"),
                                              BOOL("left_out"), END};
 static const struct param verify_params[] = {TEXT("manual"), BOOL("repair"), END};
 static const struct param backup_params[] = {NEEDED_TEXT("dir"), END};
-static const struct param model_params[] = {TEXT("folder"), BOOL("use"), END};
+static const struct param model_params[] = {TEXT("folder"), BOOL("use"),
+                                            TEXT("for"), END};
 static const struct param cancel_params[] = {{"id", PARAM_ANY, true, 0, 0},
                                              END};
 

@@ -54,6 +54,7 @@ struct model {
     struct gguf *gguf; /* where the weights lie; NULL: in a folder */
     struct model_weights weights;
     struct tokenizer *tokenizer;
+    struct chat *chat; /* NULL: no template */
     struct workspace work;
     struct page_pool pages;
     struct key_weights keys;

@@ -115,6 +115,8 @@ static int open_tokenizer(struct model *m, const char *folder, struct err *err)
     int code = 0;
     if (m->gguf) {
         code = tokenizer_of_gguf(m->gguf, &m->tokenizer, err);
+        if (!code)
+            m->chat = chat_of_gguf(m->gguf, m->tokenizer);
         return code ? code : check_tokenizer(m, err);
     }
     file_join(&path, folder, "tokenizer.json");
@@ -122,6 +124,8 @@ static int open_tokenizer(struct model *m, const char *folder, struct err *err)
         code = tokenizer_open(path.data, &m->tokenizer, err);
         if (!code && (code = check_tokenizer(m, err)) && err)
             err_at(err, path.data);
+        if (!code)
+            m->chat = chat_of_folder(folder);
     }
     buf_free(&path);
     return code;
@@ -212,6 +216,8 @@ static void set_facts(struct model *m, const char *folder)
         .key_width = w->recalls ? w->recall.p : c->width,
         .parameters = w->parameters,
         .writes = c->writes,
+        .chats = c->writes && m->chat && !chat_refused(m->chat),
+        .chat_refused = m->chat ? chat_refused(m->chat) : NULL,
         .attention = attention_name(c->attention.kind),
         .exact = may_be_exact(m),
         .whole = c->attention.kind == ATTENTION_HICI,
@@ -274,6 +280,7 @@ struct model *model_share(const struct model *of, struct kernel_pool pool)
                         .pooling = of->pooling,
                         .weights = of->weights,
                         .tokenizer = of->tokenizer,
+                        .chat = of->chat,
                         .frequencies = {of->frequencies[0], of->frequencies[1]},
                         .facts = of->facts,
                         .name = of->name};
@@ -298,6 +305,7 @@ void model_close(struct model *m)
     gguf_close(m->gguf);
     model_config_free(&m->config);
     tokenizer_close(m->tokenizer);
+    chat_close(m->chat);
     pooling_free(&m->pooling);
     free(m->frequencies[0]);
     free(m->frequencies[1]);
@@ -313,6 +321,11 @@ const struct model_facts *model_facts(const struct model *model)
 const char *model_device_failed(const struct model *model)
 {
     return model->kernels->lost();
+}
+
+const struct chat *model_chat(const struct model *model)
+{
+    return model->chat;
 }
 
 const struct tokenizer *model_tokenizer(const struct model *model)

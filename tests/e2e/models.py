@@ -306,6 +306,46 @@ def a_model_is_used_without_a_restart():
 
 
 @test
+def roles_may_have_models_of_their_own():
+    """Memories by one model, answers by another; one that has both roles is held once."""
+    with house() as h:
+        ini = os.path.join(h.path, "lectern", "lectern.ini")
+        memories = os.path.join(h.path, "models", "memories")
+        shutil.copytree(MODEL, memories)
+        answers = writing_model.make(os.path.join(h.path, "models", "answers"), "zebra [1]")
+        h.write("m/a.html", page("Animals", "<p>The zebra eats fresh grass.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        h.run("model", "use", memories)
+        h.run("wait")
+        before = h.json("status")
+        check("answer_model" not in before, "one for both")
+        told = h.run("model", "use", "--for", "answers", answers)
+        check("memories of sections are made anew" not in told.stderr, told.stderr)
+        check(f"answer_model = {answers}\n" in open(ini).read(), open(ini).read())
+        status = h.json("status")
+        check(status["model"]["path"] == memories and status["answer_model"]["path"] == answers, status)
+        check(status["manuals"][0]["memories"] == "current", "they stay")
+        answer = h.json("ask", "What eats grass?")
+        check((answer["kind"], answer["model"], answer["answer"]) == ("generated", "answers", "zebra [1]"), answer)
+        check(h.json("search", "zebra", "--mode", "dense")["model"] == "memories", "whose vectors")
+        check("and for answers " + answers in h.run("model", "info").stdout, "info")
+        h.run("daemon", "--stop")
+        check(h.json("status", "--json")["answer_model"]["path"] == answers, "after a restart, too")
+        h.run("model", "use", "--for", "memories", "none")
+        check(h.json("ask", "What eats grass?")["model"] == "answers", "who writes stays")
+        h.run("model", "use", "--for", "answers", "none")
+        check(h.json("ask", "What eats grass?")["kind"] == "passages", "nobody writes")
+        encoder = os.path.join(os.path.dirname(MODEL), "embedder")
+        done = h.run("model", "use", "--for", "answers", encoder, code=5)
+        check("does not write" in done.stderr, done.stderr)
+        h.run("model", "use", answers)
+        text = open(ini).read()
+        check(text.count(f"model = {answers}\n") == 3, text)
+        check("answer_model" not in h.json("status"), "one for both again")
+        h.run("model", "use", "--for", "dinner", answers, code=2)
+
+
+@test
 def a_model_that_is_none_is_not_used():
     with house() as h:
         folder = os.path.join(h.path, "models", "one")

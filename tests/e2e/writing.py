@@ -409,6 +409,47 @@ def answers_that_are_written_keep_nobody_waiting():
         check(any(others_end_first(h) for _ in range(8)), "others waited for an answer")
 
 
+CHAT = "{% for m in messages %}{{ m.role + ': ' + m.content + '\n' }}{% endfor %}{{ 'assistant:' }}"
+
+
+@test
+def what_a_chat_says_stands_with_its_evidence_or_not_at_all():
+    """A model that answers in its own words is shown where the passages say the same."""
+    question = "Which place is open at night?"
+    with house() as h:
+        h.model = writing_model.make(os.path.join(h.path, "chatter"), "jumpy docks", chat=CHAT)
+        h.write("m/a.html", page("Harbour", "<p>The jumpy docks are open at night.</p>"))
+        h.write("m/b.html", page("Town", "<p>The town is open by day.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        answer = h.json("ask", question, "--max-tokens", "11", "--explain")
+        check((answer["kind"], answer["answer"]) == ("generated", "jumpy docks [1]"), answer)
+        cited = answer["citations"][0]
+        check((cited["status"], cited["quote"], cited["file"]) ==
+              ("verified", "The jumpy docks are open at night.", "a.html"), answer)
+        check("Question: " + question in answer["read"]["prompt"], answer["read"])
+        shown = h.run("ask", question, "--max-tokens", "11").stdout
+        check("jumpy docks [1]" in shown and "    > The jumpy docks are open at night.\n" in shown, shown)
+        h.write("m/a.html", page("Harbour", "<p>The quiet docks are open at night.</p>"))
+        h.run("update", "--wait")
+        answer = h.json("ask", question, "--max-tokens", "11")
+        check(answer["kind"] == "passages" and "quiet docks" in answer["answer"], answer)
+        check(answer["declined"] == "nothing that the model wrote stands in the passages", answer)
+        answer = h.json("ask", question, "--max-tokens", "11", "--answer", "generated", code=1)
+        check(answer["kind"] == "none" and not answer["answer"], answer)
+
+
+@test
+def a_chat_template_that_cannot_be_used_is_no_answer():
+    with house() as h:
+        h.model = writing_model.make(os.path.join(h.path, "chatter"), "docks", chat="{% frobnicate %}")
+        h.write("m/a.html", page("Harbour", "<p>The jumpy docks are open at night.</p>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        answer = h.json("ask", "Which place is open at night?", "--max-tokens", "8")
+        check(answer["kind"] == "passages", answer)
+        told = h.run("model", "info").stdout
+        check("its chat template is not used: " in told and "frobnicate" in told, told)
+
+
 @test
 def an_answer_by_a_model_needs_one():
     with house() as h:

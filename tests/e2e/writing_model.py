@@ -38,9 +38,9 @@ def write_safetensors(path, tensors):
         file.write(struct.pack("<Q", len(text)) + text + body)
 
 
-def make(folder, text, context=2048, recalls=False, star=False, **answering):
+def make(folder, text, context=2048, recalls=False, star=False, chat=None, **answering):
     """The model's folder; `answering` goes into its "lectern" object; `recalls`: with what HMT needs;
-    `star`: with STAR attention."""
+    `star`: with STAR attention; `chat`: with this chat template."""
     os.makedirs(folder, exist_ok=True)
     shutil.copy(os.path.join(GOLDEN, "tokenizer.json"), folder)
     with open(os.path.join(GOLDEN, "config.json"), encoding="utf-8") as file:
@@ -52,6 +52,9 @@ def make(folder, text, context=2048, recalls=False, star=False, **answering):
                   num_attention_heads=1, num_key_value_heads=1, layer_types=["full_attention"],
                   max_position_embeddings=context, tie_word_embeddings=False)
     config["lectern"] = answering
+    if chat:
+        with open(os.path.join(folder, "chat_template.jinja"), "w", encoding="utf-8") as file:
+            file.write(chat)
     if star:
         config["lectern_attention"] = {"kind": "star", "chunk": 16, "top_k": 2}
     with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:

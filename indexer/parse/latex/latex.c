@@ -61,7 +61,7 @@ static struct document *document_new(const struct latex_reader *reader)
     d->flows[0] = (struct flow){.kind = FLOW_BODY};
     d->in = (struct context){.kind = BLOCK_PARAGRAPH};
     struct slice none = {"", 0};
-    d->number = d->what = d->section = d->title = none;
+    d->labels.number = d->labels.what = d->labels.section = d->title = none;
     d->input_folder = d->only = none;
     text_add(d);
     commands_add(d);
@@ -91,11 +91,11 @@ static void document_free(struct document *d)
     tex_free(&d->tex);
     free(d->groups);
     free(d->asides);
-    free(d->labels);
-    free(d->waiting);
-    free(d->entries);
+    free(d->labels.all);
+    free(d->labels.waiting);
+    free(d->index.entries);
     free(d->theorems);
-    free(d->works);
+    free(d->bibliography.works);
     free(d->marks);
     free(d);
 }

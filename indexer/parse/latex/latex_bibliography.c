@@ -81,12 +81,13 @@ static void add_work(struct document *d, struct work work,
                      const struct part *parts)
 {
     size_t size = work.count * sizeof *parts;
-    if (!work.key.size || !work.count || d->work_count >= MAX_WORKS)
+    if (!work.key.size || !work.count || d->bibliography.count >= MAX_WORKS)
         return;
     work.parts = arena_alloc(&d->outline.arena, size);
     memcpy(work.parts, parts, size);
-    MEM_RESERVE(d->works, &d->work_capacity, d->work_count + 1);
-    d->works[d->work_count++] = work;
+    MEM_RESERVE(d->bibliography.works, &d->bibliography.capacity,
+                d->bibliography.count + 1);
+    d->bibliography.works[d->bibliography.count++] = work;
 }
 
 /* ---- .bib (Oren Patashnik, BibTeXing, 1988) ---- */
@@ -291,7 +292,7 @@ static bool is_cited(const struct document *d, struct slice key)
                (int)key.size, key.data);
     bool cited = tex_find_symbol(&d->tex, buf_slice(&name)) != UINT32_MAX;
     buf_free(&name);
-    return cited || d->cites_all;
+    return cited || d->bibliography.cites_all;
 }
 
 /* \name{argument} */
@@ -323,11 +324,12 @@ static void run_next(struct tex *tex, const struct command *command,
 {
     struct document *d = document_of(tex);
     (void)command;
-    while (d->work_at < d->work_count && !is_cited(d, d->works[d->work_at].key))
-        d->work_at++;
-    if (d->work_at == d->work_count)
+    while (d->bibliography.at < d->bibliography.count &&
+           !is_cited(d, d->bibliography.works[d->bibliography.at].key))
+        d->bibliography.at++;
+    if (d->bibliography.at == d->bibliography.count)
         return;
-    const struct work *work = &d->works[d->work_at++];
+    const struct work *work = &d->bibliography.works[d->bibliography.at++];
     tex_unread(tex, call);
     /* What is set around them stands where they do. */
     call.file = work->file;
@@ -351,11 +353,11 @@ static void put_works(struct document *d, struct token call)
     struct tex *tex = &d->tex;
     struct token next = call;
     bool any = false;
-    for (size_t i = 0; i < d->work_count && !any; i++)
-        any = is_cited(d, d->works[i].key);
+    for (size_t i = 0; i < d->bibliography.count && !any; i++)
+        any = is_cited(d, d->bibliography.works[i].key);
     if (!any)
         return;
-    d->work_at = 0;
+    d->bibliography.at = 0;
     push_call(tex, "end", slice_of("thebibliography"), call);
     next.cat = CAT_NAME;
     next.flags |= TOKEN_MADE;
@@ -407,8 +409,9 @@ static void run_bibliography(struct tex *tex, const struct command *command,
     else
         tex_skip_before(tex, "o");
     buf_put_byte(&names, '\n');
-    buf_put_slice(&names, d->bib_files);
-    d->work_count = d->work_at = 0; /* a work may ask for another list */
+    buf_put_slice(&names, d->bibliography.files);
+    d->bibliography.count = d->bibliography.at =
+        0; /* a work may ask for another list */
     if (!inputs_fetch(d, slice_of("\\jobname.bbl\n"), call, &made)) {
         read_bibs(d, buf_slice(&names), call);
         put_works(d, call);
@@ -428,10 +431,10 @@ static void run_resource(struct tex *tex, const struct command *command,
     (void)command;
     (void)call;
     tex_skip_before(tex, "o");
-    buf_put_slice(&names, d->bib_files);
+    buf_put_slice(&names, d->bibliography.files);
     tex_read_text(tex, &names);
     buf_put_byte(&names, '\n');
-    d->bib_files = document_keep(d, buf_slice(&names));
+    d->bibliography.files = document_keep(d, buf_slice(&names));
     buf_free(&names);
 }
 
@@ -444,7 +447,7 @@ static const struct command commands[] = {
 
 void bibliography_add(struct document *d)
 {
-    d->bib_files = (struct slice){"", 0};
+    d->bibliography.files = (struct slice){"", 0};
     tex_add_commands(&d->tex, commands, sizeof commands / sizeof *commands,
                      MEANING_COMMAND, false);
 }

@@ -335,7 +335,7 @@ static void begin_theorem(struct document *d,
     if (theorem && theorem->counter.size) {
         labels_step(d, theorem->counter.data);
         document_space(d);
-        document_put(d, call, d->number);
+        document_put(d, call, d->labels.number);
     }
     if (tex_read_optional(tex, &note)) {
         struct token token = call;
@@ -520,9 +520,9 @@ static void item_of_list(struct document *d, const struct tokens *label,
     char marker[16] = "- ";
     if (d->in.ordinal && !labelled) {
         snprintf(marker, sizeof marker, "%u. ", d->in.ordinal);
-        d->number =
+        d->labels.number =
             document_keep(d, (struct slice){marker, strcspn(marker, ".")});
-        d->what = slice_of("item");
+        d->labels.what = slice_of("item");
         d->in.ordinal++;
     }
     writer_line(writer_of(d), indent_of(d->in.depth), marker);
@@ -611,7 +611,7 @@ static void run_caption(struct tex *tex, const struct command *command,
     struct buf prefix = {0};
     buf_printf(&prefix, "%s%s %.*s: ", !strcmp(counter, "table") ? "T" : "F",
                !strcmp(counter, "table") ? "able" : "igure",
-               (int)d->number.size, d->number.data);
+               (int)d->labels.number.size, d->labels.number.data);
     document_put(d, call, buf_slice(&prefix));
     document_space(d);
     buf_free(&prefix);
@@ -659,7 +659,7 @@ static void begin_bibliography(struct document *d,
     struct token token = call;
     (void)environment;
     document_flush(d);
-    d->bibliography = 0;
+    d->bibliography.items = 0;
     token.value =
         tex_symbol_of(&d->tex, d->chaptered ? "@schapter" : "-section*-");
     tokens_add(&list, token);

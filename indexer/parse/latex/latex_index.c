@@ -25,8 +25,8 @@ static uint32_t sign_of(const struct document *d, struct token token)
         struct slice name = d->tex.symbols[token.value].name;
         c = name.size == 2 && name.data[0] == '\1' ? (uint8_t)name.data[1] : 0;
     }
-    const char *found = c && c < 0x80 ? strchr(d->index_signs, (int)c) : NULL;
-    return found ? (uint32_t)standard[found - d->index_signs] : 0;
+    const char *found = c && c < 0x80 ? strchr(d->index.signs, (int)c) : NULL;
+    return found ? (uint32_t)standard[found - d->index.signs] : 0;
 }
 
 /* Does it send the reader to another entry, or end a range of pages? */
@@ -101,7 +101,7 @@ static void run_index(struct tex *tex, const struct command *command,
     tex_skip_before(tex, "o");
     tex_read_argument(tex, &entry);
     bool wanted = !d->in.silent && d->flow_count < MAX_FLOWS &&
-                  d->entry_count < MAX_ENTRIES;
+                  d->index.count < MAX_ENTRIES;
     if (wanted && read_levels(d, &entry, call, &levels)) {
         tex_push(tex, levels);
         document_open_flow(d, FLOW_INDEX, call);
@@ -120,24 +120,24 @@ static void place_anchor(struct document *d)
     uint32_t node =
         o->path_count ? o->path[o->path_count - 1].node : (uint32_t)TREE_NONE;
     struct buf url = {0};
-    if (d->index_url.size && d->index_node == node)
+    if (d->index.url.size && d->index.node == node)
         return;
-    buf_printf(&url, "#index.%zu", d->settled_count + 1);
-    d->index_node = node;
-    d->index_url = document_keep(d, buf_slice(&url));
+    buf_printf(&url, "#index.%zu", d->index.settled + 1);
+    d->index.node = node;
+    d->index.url = document_keep(d, buf_slice(&url));
     outline_anchor(
-        o, (struct slice){d->index_url.data + 1, d->index_url.size - 1});
+        o, (struct slice){d->index.url.data + 1, d->index.url.size - 1});
     outline_settle(o);
     buf_free(&url);
 }
 
 void index_settle(struct document *d)
 {
-    if (d->settled_count == d->entry_count)
+    if (d->index.settled == d->index.count)
         return;
     place_anchor(d);
-    while (d->settled_count < d->entry_count)
-        d->entries[d->settled_count++].url = d->index_url;
+    while (d->index.settled < d->index.count)
+        d->index.entries[d->index.settled++].url = d->index.url;
 }
 
 void index_end_entry(struct document *d, struct flow *flow)
@@ -146,8 +146,8 @@ void index_end_entry(struct document *d, struct flow *flow)
     struct span span;
     if (!writer_take(&flow->writer, &text, &span) || text.size > MAX_ENTRY)
         return;
-    MEM_RESERVE(d->entries, &d->entry_capacity, d->entry_count + 1);
-    d->entries[d->entry_count++] =
+    MEM_RESERVE(d->index.entries, &d->index.capacity, d->index.count + 1);
+    d->index.entries[d->index.count++] =
         (struct page_alias){document_keep(d, text), {"", 0}};
     if (document_flow(d)->kind != FLOW_TITLE)
         index_settle(d);
@@ -156,8 +156,8 @@ void index_end_entry(struct document *d, struct flow *flow)
 void index_emit(const struct document *d, struct tree *tree)
 {
     tree->page.aliases =
-        tree_copy_aliases(tree, d->entries, (uint32_t)d->settled_count);
-    tree->page.alias_count = (uint32_t)d->settled_count;
+        tree_copy_aliases(tree, d->index.entries, (uint32_t)d->index.settled);
+    tree->page.alias_count = (uint32_t)d->index.settled;
 }
 
 /* ---- Styles ---- */
@@ -188,7 +188,7 @@ static void read_style(struct document *d, struct slice text)
                 continue;
             char c = style_character(line, size);
             if (c > ' ' && c < 0x7f)
-                d->index_signs[i] = c;
+                d->index.signs[i] = c;
         }
         at += line.size + 1;
     }
@@ -203,10 +203,10 @@ static void run_makeindex(struct tex *tex, const struct command *command,
     uint16_t file;
     (void)command;
     tex_skip_before(tex, "o");
-    if (!d->index_styled &&
+    if (!d->index.styled &&
         inputs_fetch(d, slice_of("\\jobname.ist\n"), call, &file))
         read_style(d, tex->files[file].transcoded.text);
-    d->index_styled = true;
+    d->index.styled = true;
 }
 
 static const struct command commands[] = {
@@ -216,7 +216,7 @@ static const struct command commands[] = {
 
 void index_add(struct document *d)
 {
-    memcpy(d->index_signs, standard, sizeof standard);
+    memcpy(d->index.signs, standard, sizeof standard);
     tex_add_commands(&d->tex, commands, sizeof commands / sizeof *commands,
                      MEANING_COMMAND, false);
 }

@@ -114,6 +114,36 @@ enum {
     MAX_ASKED = 5000 /* times that a file is asked for */
 };
 
+/* What is labelled, and what a \label here would be of (latex_labels.c). */
+struct labels {
+    struct label *all; /* [count] */
+    size_t count, capacity;
+    struct slice number, what; /* "3.1", "Figure" */
+    struct slice section;      /* its title */
+    struct slice *waiting;     /* [waiting_count] labels within a title */
+    size_t waiting_count, waiting_capacity;
+};
+
+/* Works that may be cited (latex_bibliography.c). */
+struct bibliography {
+    size_t items;       /* \bibitem so far */
+    struct slice files; /* \addbibresource: names, one a line */
+    struct work *works; /* [count] */
+    size_t count, capacity, at;
+    bool cites_all; /* \nocite{*} */
+};
+
+/* What \index calls sections (latex_index.c). */
+struct index {
+    struct page_alias *entries; /* [count] */
+    size_t count, capacity;
+    size_t settled;   /* of them, those whose section is known */
+    struct slice url; /* of the last of these; empty: none */
+    uint32_t node;    /* its section */
+    char signs[5];    /* of level, actual, encap, quote */
+    bool styled;      /* a style was looked for */
+};
+
 struct document {
     struct tex tex;
     struct outline outline;
@@ -131,25 +161,9 @@ struct document {
     unsigned heads;   /* of these, headers */
     unsigned spanned; /* columns that the cell takes besides its own */
 
-    struct label *labels;
-    size_t label_count, label_capacity;
-    struct slice number; /* what a \label here is of */
-    struct slice what;
-    struct slice section;  /* title of the section */
-    struct slice *waiting; /* labels within a title */
-    size_t waiting_count, waiting_capacity;
-    size_t bibliography;    /* items so far */
-    struct slice bib_files; /* \addbibresource: names, one a line */
-    struct work *works;     /* [work_count] of latex_bibliography.c */
-    size_t work_count, work_capacity, work_at;
-    bool cites_all;             /* \nocite{*} */
-    struct page_alias *entries; /* [entry_count] of the index */
-    size_t entry_count, entry_capacity;
-    size_t settled_count;   /* of them, those whose section is known */
-    struct slice index_url; /* of the last of these; empty: none */
-    uint32_t index_node;    /* its section */
-    char index_signs[5];    /* of level, actual, encap, quote */
-    bool index_styled;      /* a style was looked for */
+    struct labels labels;
+    struct bibliography bibliography;
+    struct index index;
 
     struct slice title; /* the document's */
     struct span title_span;

@@ -21,11 +21,11 @@ static size_t find_label(struct document *d, struct slice name)
     buf_free(&key);
     struct meaning *meaning = &d->tex.symbols[symbol].meaning;
     if (!meaning->index) {
-        MEM_RESERVE(d->labels, &d->label_capacity, d->label_count + 1);
+        MEM_RESERVE(d->labels.all, &d->labels.capacity, d->labels.count + 1);
         struct slice none = {"", 0};
-        d->labels[d->label_count] =
+        d->labels.all[d->labels.count] =
             (struct label){document_keep(d, name), none, none, none, false};
-        meaning->index = (uint32_t)++d->label_count;
+        meaning->index = (uint32_t)++d->labels.count;
     }
     return meaning->index - 1;
 }
@@ -45,13 +45,13 @@ static void place_anchor(struct document *d, struct slice name)
 static void define_label(struct document *d, struct slice name)
 {
     size_t index = find_label(d, name); /* may move the labels */
-    struct label *label = &d->labels[index];
+    struct label *label = &d->labels.all[index];
     if (label->defined || d->in.silent)
         return;
     label->defined = true;
-    label->number = d->number;
-    label->what = d->what;
-    label->title = d->section;
+    label->number = d->labels.number;
+    label->what = d->labels.what;
+    label->title = d->labels.section;
     place_anchor(d, label->name);
 }
 
@@ -61,22 +61,23 @@ void labels_define(struct document *d, struct slice name)
         define_label(d, name);
         return;
     }
-    MEM_RESERVE(d->waiting, &d->waiting_capacity, d->waiting_count + 1);
-    d->waiting[d->waiting_count++] = document_keep(d, name);
+    MEM_RESERVE(d->labels.waiting, &d->labels.waiting_capacity,
+                d->labels.waiting_count + 1);
+    d->labels.waiting[d->labels.waiting_count++] = document_keep(d, name);
 }
 
 void labels_settle(struct document *d)
 {
-    for (size_t i = 0; i < d->waiting_count; i++)
-        define_label(d, d->waiting[i]);
-    d->waiting_count = 0;
+    for (size_t i = 0; i < d->labels.waiting_count; i++)
+        define_label(d, d->labels.waiting[i]);
+    d->labels.waiting_count = 0;
 }
 
 void labels_step(struct document *d, const char *counter)
 {
     counter_step(&d->tex, slice_of(counter));
-    d->number = sections_number(d, counter);
-    d->what = document_keep(d, slice_of(counter));
+    d->labels.number = sections_number(d, counter);
+    d->labels.what = document_keep(d, slice_of(counter));
 }
 
 /* ---- Commands ---- */
@@ -289,14 +290,14 @@ static void run_bibitem(struct tex *tex, const struct command *command,
     if (labelled)
         tex_expand_text(tex, &list, &text);
     else
-        buf_printf(&text, "%zu", ++d->bibliography);
+        buf_printf(&text, "%zu", ++d->bibliography.items);
     buf_put_text(&name, "cite.");
     tex_read_text(tex, &name);
-    d->number = document_keep(d, buf_slice(&text));
-    d->what = slice_of("reference");
+    d->labels.number = document_keep(d, buf_slice(&text));
+    d->labels.what = slice_of("reference");
     define_label(d, buf_slice(&name));
     document_put_text(d, call, "[");
-    document_put(d, call, d->number);
+    document_put(d, call, d->labels.number);
     document_put_text(d, call, "]");
     document_space(d);
     tokens_free(&list);
@@ -309,9 +310,9 @@ static void run_bibitem(struct tex *tex, const struct command *command,
 static void write_held(const struct document *d, int kind, size_t index,
                        struct buf *out)
 {
-    if (index >= d->label_count)
+    if (index >= d->labels.count)
         return;
-    const struct label *label = &d->labels[index];
+    const struct label *label = &d->labels.all[index];
     struct slice text = label->number;
     if (!label->defined || (!text.size && kind != 'n')) {
         text = label->name;
@@ -382,7 +383,7 @@ static void run_nocite(struct tex *tex, const struct command *command,
         buf_printf(&cited, "cite.%.*s", (int)name.size, name.data);
         find_label(d, buf_slice(&cited));
         buf_free(&cited);
-        d->cites_all |= slice_is(name, "*");
+        d->bibliography.cites_all |= slice_is(name, "*");
     }
     buf_free(&names);
 }

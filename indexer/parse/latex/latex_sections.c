@@ -205,9 +205,9 @@ void sections_end_title(struct document *d, struct flow *flow)
     if (node->level > 6)
         node->level = 6;
     outline_settle(&d->outline);
-    d->section = document_keep(d, title);
-    d->number = flow->number;
-    d->what = slice_of(counters[flow->level + 1]);
+    d->labels.section = document_keep(d, title);
+    d->labels.number = flow->number;
+    d->labels.what = slice_of(counters[flow->level + 1]);
     labels_settle(d);
     index_settle(d);
 }

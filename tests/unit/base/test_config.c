@@ -109,7 +109,7 @@ static void a_model_may_be_none(void **state)
                "segment_tokens = 32\n");
     assert_int_equal(config_load(&config, file, NULL), 0);
     buf_printf(&expected, "%s/quill", folder);
-    assert_string_equal(config_model(&config), expected.data);
+    assert_string_equal(config_model(&config, ROLE_MEMORIES), expected.data);
     assert_int_equal(config_choice(&config, CONFIG_AGGREGATE), 1);
     assert_int_equal(config_choice(&config, CONFIG_RECALL), 0);
     assert_int_equal(config_number(&config, CONFIG_SEGMENT_TOKENS), 32);
@@ -118,7 +118,7 @@ static void a_model_may_be_none(void **state)
     assert_int_equal(config_number(&config, CONFIG_POLL_SECONDS), 30);
     assert_int_equal(config_set(&config, CONFIG_MODEL, "none", NULL), 0);
     assert_string_equal(config_text(&config, CONFIG_MODEL), "none");
-    assert_string_equal(config_model(&config), "");
+    assert_string_equal(config_model(&config, ROLE_MEMORIES), "");
     buf_free(&expected);
     config_free(&config);
 }

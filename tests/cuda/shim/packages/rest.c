@@ -1,7 +1,8 @@
 /* What the tests of the kernels link but never ask for where there are no
- * packages: tokenizers, Unicode beyond ASCII, fingerprints. */
+ * packages: tokenizers, chat templates, Unicode beyond ASCII, fingerprints. */
 #include "base/hash.h"
 #include "base/text.h"
+#include "model/chat/chat.h"
 #include "model/tokenizer/tokenizer.h"
 
 struct hash128 hash_bytes(const void *bytes, size_t size)
@@ -43,6 +44,33 @@ int tokenizer_open(const char *path, struct tokenizer **ret, struct err *err)
 {
     (void)ret;
     return err_set(err, ERR_USAGE, "%s: built without tokenizers", path);
+}
+
+int tokenizer_of_gguf(const struct gguf *gguf, struct tokenizer **ret,
+                      struct err *err)
+{
+    (void)gguf;
+    (void)ret;
+    return err_set(err, ERR_USAGE, "built without tokenizers");
+}
+
+struct chat *chat_of_gguf(const struct gguf *gguf,
+                          const struct tokenizer *tokenizer)
+{
+    (void)gguf;
+    (void)tokenizer;
+    return NULL;
+}
+
+struct chat *chat_of_folder(const char *folder)
+{
+    (void)folder;
+    return NULL;
+}
+
+void chat_close(struct chat *chat)
+{
+    (void)chat;
 }
 
 void tokenizer_close(struct tokenizer *tokenizer)

@@ -1,0 +1,243 @@
+#include "daemon/answer/evidence_reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "memory/lexical/sentences.h"
+
+enum { MAX_LEAD = 400 /* bytes */ };
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* ---- What is put out ---- */
+
+/* The line ends that are due, at most an empty line, or the space between two
+ * sentences. */
+static void put_break(struct evidence_reader *reader, struct buf *out)
+{
+    unsigned ends = reader->ends > 2 ? 2 : reader->ends;
+    if (!out->size)
+        ends = 0;
+    for (unsigned i = 0; i < ends; i++)
+        buf_put_byte(out, '\n');
+    if (!ends && reader->line_put)
+        buf_put_byte(out, ' ');
+    reader->ends = 0;
+}
+
+/* The number of the evidence, from 1. */
+static size_t number_of(struct evidence_reader *reader,
+                        const struct evidence *evidence)
+{
+    for (size_t i = 0; i < reader->count; i++)
+        if (reader->items[i].place.data == evidence->place.data &&
+            reader->items[i].place.size == evidence->place.size)
+            return i + 1;
+    MEM_RESERVE(reader->items, &reader->capacity, reader->count + 1);
+    reader->items[reader->count++] = *evidence;
+    return reader->count;
+}
+
+static void put(struct evidence_reader *reader, struct slice text,
+                const struct evidence *evidence, struct buf *out)
+{
+    size_t number = number_of(reader, evidence);
+    put_break(reader, out);
+    if (reader->lead.size) {
+        buf_put_slice(out, buf_slice(&reader->lead));
+        buf_clear(&reader->lead);
+    }
+    buf_put_slice(out, text);
+    buf_printf(out, " [%zu]", number);
+    reader->line_put = true;
+    reader->kept++;
+}
+
+/* ---- Sentences ---- */
+
+/* Appends the text without citation marks and emphasis of the model's own. */
+static void put_plain(struct buf *out, struct slice text)
+{
+    for (size_t at = 0; at < text.size; at++) {
+        size_t end = at + 1;
+        if (text.data[at] == '*' && end < text.size && text.data[end] == '*') {
+            at++;
+            continue;
+        }
+        if (text.data[at] == '[') {
+            while (end < text.size && is_digit(text.data[end]))
+                end++;
+            if (end > at + 1 && end < text.size && text.data[end] == ']') {
+                while (out->size && out->data[out->size - 1] == ' ')
+                    out->size--;
+                at = end;
+                continue;
+            }
+        }
+        buf_put_byte(out, text.data[at]);
+    }
+}
+
+/* Bytes of "- ", "* " or "1. " at the beginning of a line, with spaces before. */
+static size_t mark_of(struct slice line)
+{
+    size_t start = text_skip_space(line, 0), at = start;
+    while (at < line.size && is_digit(line.data[at]))
+        at++;
+    bool some = at < line.size &&
+                (at > start ? line.data[at] == '.' || line.data[at] == ')'
+                            : line.data[at] == '-' || line.data[at] == '*');
+    return some && at + 1 < line.size && line.data[at + 1] == ' ' ? at + 2 : 0;
+}
+
+/* What claims nothing leads in to what comes next, or is nothing. */
+static void keep_lead(struct evidence_reader *reader, struct slice text,
+                      bool ends_line)
+{
+    if (reader->lead.size + text.size > MAX_LEAD)
+        buf_clear(&reader->lead);
+    buf_put_slice(&reader->lead, text);
+    buf_put_byte(&reader->lead, ends_line ? '\n' : ' ');
+}
+
+static void read_sentence(struct evidence_reader *reader, struct slice text,
+                          bool ends_line, struct buf *out)
+{
+    struct buf plain = {0};
+    struct evidence evidence;
+    put_plain(&plain, text);
+    struct slice sentence = buf_slice(&plain);
+    size_t mark = reader->line_read ? 0 : mark_of(sentence);
+    struct slice said = {sentence.data + mark, sentence.size - mark};
+    while (said.size &&
+           text_is_blank((struct slice){said.data + said.size - 1, 1}))
+        said.size--;
+    reader->line_read = true;
+    if (!text_is_blank(said)) {
+        if (said.data[said.size - 1] == ':' ||
+            !evidence_is_claim(reader->index, said))
+            keep_lead(reader, sentence, ends_line);
+        else if (evidence_find(reader->index, said, false, &evidence))
+            put(reader, sentence, &evidence, out);
+        else
+            reader->dropped++;
+    }
+    buf_free(&plain);
+}
+
+static void end_line(struct evidence_reader *reader)
+{
+    bool empty = !reader->line_read && reader->ends;
+    if (reader->line_put || empty)
+        reader->ends++;
+    reader->line_put = reader->line_read = false;
+}
+
+/* ---- Code ---- */
+
+static void end_code(struct evidence_reader *reader, struct buf *out)
+{
+    struct evidence evidence;
+    struct slice code = buf_slice(&reader->code);
+    while (code.size && code.data[code.size - 1] == '\n')
+        code.size--;
+    if (!text_is_blank(code)) {
+        if (evidence_find(reader->index, code, true, &evidence))
+            put(reader, code, &evidence, out);
+        else
+            reader->dropped++;
+    }
+    buf_clear(&reader->code);
+    end_line(reader);
+}
+
+static bool is_fence(struct slice line)
+{
+    size_t at = text_skip_space(line, 0);
+    return line.size >= at + 3 && !memcmp(line.data + at, "```", 3);
+}
+
+/* ---- Lines ---- */
+
+/* Reads the sentences of the line; of one that goes on, only those that are whole.
+ * Returns the bytes read. */
+static size_t read_sentences(struct evidence_reader *reader, struct slice line,
+                             bool whole, struct buf *out)
+{
+    size_t at = 0;
+    if (!reader->line_read)
+        at = mark_of(line);
+    for (size_t from = 0; from < line.size;) {
+        size_t end = sentence_end(line, at > from ? at : from);
+        size_t next = sentence_next(line, end);
+        if (!whole && next >= line.size)
+            return from;
+        read_sentence(reader, (struct slice){line.data + from, end - from},
+                      next >= line.size, out);
+        from = next;
+    }
+    return line.size;
+}
+
+static void read_line(struct evidence_reader *reader, struct slice line,
+                      struct buf *out)
+{
+    if (is_fence(line) && !reader->line_read) {
+        reader->fenced = !reader->fenced;
+        if (!reader->fenced)
+            end_code(reader, out);
+        return;
+    }
+    if (reader->fenced) {
+        buf_put_slice(&reader->code, line);
+        buf_put_byte(&reader->code, '\n');
+        return;
+    }
+    read_sentences(reader, line, true, out);
+    end_line(reader);
+}
+
+static void drop_held(struct evidence_reader *reader, size_t count)
+{
+    struct buf *held = &reader->held;
+    memmove(held->data, held->data + count, held->size - count);
+    held->size -= count;
+}
+
+void evidence_read(struct evidence_reader *reader, struct slice piece,
+                   struct buf *out)
+{
+    struct buf *held = &reader->held;
+    const char *end;
+    buf_put_slice(held, piece);
+    while (held->size && (end = memchr(held->data, '\n', held->size))) {
+        size_t size = (size_t)(end - held->data);
+        read_line(reader, (struct slice){held->data, size}, out);
+        drop_held(reader, size + 1);
+    }
+    if (held->size && !reader->fenced && !is_fence(buf_slice(held)))
+        drop_held(reader, read_sentences(reader, buf_slice(held), false, out));
+}
+
+void evidence_read_end(struct evidence_reader *reader, struct buf *out)
+{
+    if (reader->held.size)
+        read_line(reader, buf_slice(&reader->held), out);
+    buf_clear(&reader->held);
+    if (reader->fenced)
+        end_code(reader, out);
+    reader->fenced = false;
+}
+
+void evidence_reader_free(struct evidence_reader *reader)
+{
+    free(reader->items);
+    buf_free(&reader->held);
+    buf_free(&reader->code);
+    buf_free(&reader->lead);
+}

@@ -1,0 +1,31 @@
+/* Reads an answer as a model writes it and lets through what stands in the passages,
+ * sentence by sentence, each with a marker of its evidence: "... [2]". */
+#ifndef DAEMON_ANSWER_EVIDENCE_READER_H
+#define DAEMON_ANSWER_EVIDENCE_READER_H
+
+#include "daemon/answer/evidence.h"
+
+/* Set `index`, leave the rest zero. */
+struct evidence_reader {
+    struct evidence_index *index;
+    struct evidence *items; /* [count]; [n] of the text is the n-th */
+    size_t count, capacity;
+    size_t kept,
+        dropped;     /* sentences and pieces of code that claim something */
+    struct buf held; /* of the line under way */
+    struct buf code; /* of the fenced block under way */
+    struct buf lead; /* waits for what it leads in to */
+    bool fenced;
+    bool line_put;  /* something of this line was let through */
+    bool line_read; /* a sentence of this line was read */
+    unsigned ends;  /* line ends since something was let through */
+};
+
+/* Appends to `out` what the piece completes. */
+void evidence_read(struct evidence_reader *reader, struct slice piece,
+                   struct buf *out);
+/* Appends the rest. */
+void evidence_read_end(struct evidence_reader *reader, struct buf *out);
+void evidence_reader_free(struct evidence_reader *reader);
+
+#endif

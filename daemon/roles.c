@@ -1,0 +1,101 @@
+#include "daemon/roles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct engine *roles_answers(const struct daemon *daemon)
+{
+    return roles_differ(daemon) ? daemon->answer_engine : daemon->engine;
+}
+
+bool roles_differ(const struct daemon *daemon)
+{
+    return atomic_load(&daemon->roles_differ);
+}
+
+int roles_start(struct daemon *daemon, const struct config *config,
+                struct engine_options options, struct err *err)
+{
+    const char *memories = config_model(config, ROLE_MEMORIES);
+    const char *answers = config_model(config, ROLE_ANSWERS);
+    bool differ = strcmp(memories, answers) != 0;
+    atomic_store(&daemon->roles_differ, differ);
+    options.folder = memories;
+    int code = engine_start(&options, &daemon->engine, err);
+    options.folder = differ ? answers : NULL;
+    return code ? code : engine_start(&options, &daemon->answer_engine, err);
+}
+
+void roles_cancel(const struct daemon *daemon)
+{
+    if (daemon->engine)
+        engine_cancel(daemon->engine);
+    if (daemon->answer_engine)
+        engine_cancel(daemon->answer_engine);
+}
+
+bool roles_stop(struct daemon *daemon, int64_t deadline_ms)
+{
+    return engine_stop(daemon->answer_engine, deadline_ms) &&
+           engine_stop(daemon->engine, deadline_ms);
+}
+
+void roles_ref(const struct daemon *daemon)
+{
+    engine_ref(daemon->engine);
+    engine_ref(daemon->answer_engine);
+}
+
+void roles_unref(const struct daemon *daemon)
+{
+    engine_unref(daemon->answer_engine);
+    engine_unref(daemon->engine);
+}
+
+static int use_for_answers(struct daemon *daemon, const char *folder,
+                           struct err *err)
+{
+    struct engine_state state;
+    engine_state(daemon->engine, &state);
+    bool differ = strcmp(folder, state.folder ? state.folder : "") != 0;
+    int code = engine_use(daemon->answer_engine, differ ? folder : "", err);
+    if (!code)
+        atomic_store(&daemon->roles_differ, differ);
+    return code;
+}
+
+/* Where one model had both roles, it keeps that of answers. */
+static int use_for_memories(struct daemon *daemon, const char *folder,
+                            struct err *err)
+{
+    struct engine_state state;
+    bool differed = roles_differ(daemon);
+    engine_state(roles_answers(daemon), &state);
+    char *answers = mem_strdup(state.folder ? state.folder : "");
+    bool differ = strcmp(folder, answers) != 0;
+    int code = 0;
+    if (differ != differed)
+        code = engine_use(daemon->answer_engine, differ ? answers : "", err);
+    if (!code)
+        code = engine_use(daemon->engine, folder, err);
+    if (!code)
+        atomic_store(&daemon->roles_differ, differ);
+    free(answers);
+    return code;
+}
+
+int roles_use(struct daemon *daemon, enum config_role role, const char *folder,
+              struct err *err)
+{
+    if (role == ROLE_ANSWERS)
+        return use_for_answers(daemon, folder, err);
+    if (role == ROLE_MEMORIES)
+        return use_for_memories(daemon, folder, err);
+    int code = engine_use(daemon->engine, folder, err);
+    if (code)
+        return code;
+    atomic_store(&daemon->roles_differ, false);
+    return engine_use(daemon->answer_engine, "", err);
+}
