@@ -61,6 +61,7 @@ enum option_id {
     OPTION_PENALTY,
     OPTION_SEED,
     OPTION_STOP_SEQUENCE,
+    OPTION_INSTALLED,
     OPTION_FOR,
     OPTIONS
 };
@@ -99,7 +100,7 @@ struct options {
     const char *manual, *under, *mode, *answer, *method, *answers, *compare,
         *format, *session, *kind, *role;
     bool explain, jsonl, strict, wait, force, retry, excluded, all, print, stop;
-    bool follow_links, yes;
+    bool follow_links, yes, installed;
     bool foreground, repair;
     long count, depth, max_tokens, top_k, seed;
     double temperature, top_p, min_p, penalty;

@@ -130,6 +130,11 @@ const struct option_spec cli_options[OPTIONS] = {
     [OPTION_STOP_SEQUENCE] =
         {0, "stop-text", "TEXT", KIND_LIST, AT(stop_sequences),
          "stop sequence: the answer ends before it; may be repeated", 0, 0},
+    [OPTION_INSTALLED] = {0, "installed", NULL, KIND_FLAG, AT(installed),
+                          "offer the HTML manuals that packages have "
+                          "registered (doc-base), or add those named; --yes: "
+                          "all",
+                          0, 0},
     [OPTION_SESSION] = {0, "session", "ID", KIND_TEXT, AT(session),
                         "conversation: the question may refer to those asked "
                         "before under the same ID",
@@ -150,11 +155,12 @@ const uint64_t cli_common_options =
      BIT(EXPLAIN))
 
 const struct command cli_commands[] = {
-    {"add", "DIR",
+    {"add", "DIR|--installed [NAME...]",
      "index a folder of HTML or LaTeX files as a manual; if it is one: rename "
      "it",
-     BIT(MANUAL) | BIT(IGNORE) | BIT(FOLLOW_LINKS) | BIT(YES) | BIT(WAIT), 1, 1,
-     false, cmd_add},
+     BIT(MANUAL) | BIT(IGNORE) | BIT(FOLLOW_LINKS) | BIT(YES) | BIT(WAIT) |
+         BIT(INSTALLED),
+     0, SIZE_MAX, false, cmd_add},
     {"rm", "NAME", "remove a manual from the index; its files stay", 0, 1, 1,
      false, cmd_rm},
     {"ls", "", "list the manuals", 0, 0, 0, false, cmd_ls},

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/installed/add_installed.h"
 #include "cli/output/output.h"
 
 static int check_folder(const char *given, char **ret_path, struct err *err)
@@ -89,6 +90,18 @@ int cmd_add(struct cli *cli, struct err *err)
     struct buf params = {0}, line = {0};
     char *folder;
     cJSON *result = NULL;
+    if (cli->options.installed &&
+        (cli->options.manual || cli->options.ignore.count ||
+         cli->options.follow_links))
+        return err_set(err, ERR_USAGE,
+                       "--installed takes names and folders as they are "
+                       "registered: no -c, --ignore or --follow-links");
+    if (cli->options.installed)
+        return add_installed(cli, err);
+    if (cli->args.count != 1)
+        return err_set(err, ERR_USAGE,
+                       "add takes one folder, or --installed: lectern help "
+                       "add");
     int code = check_folder(cli->args.items[0], &folder, err);
     if (code)
         return code;

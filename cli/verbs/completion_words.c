@@ -145,10 +145,15 @@ static const struct {
     const char *name;
     void (*print)(const struct line *line);
 } values[] = {
-    {"DIR", print_folders},  {"FILE", print_files},
-    {"PATH", print_files},   {"NAME", print_manuals},
-    {"NODE", print_places},  {"[NODE]", print_places},
-    {"[VERB]", print_verbs}, {"NODE|CITATION", print_places},
+    {"DIR", print_folders},
+    {"DIR|--installed [NAME...]", print_folders},
+    {"FILE", print_files},
+    {"PATH", print_files},
+    {"NAME", print_manuals},
+    {"NODE", print_places},
+    {"[NODE]", print_places},
+    {"[VERB]", print_verbs},
+    {"NODE|CITATION", print_places},
 };
 
 static void print_value(const struct line *line, const char *name)
