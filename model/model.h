@@ -73,29 +73,29 @@ struct model_facts {
     size_t context;   /* most positions */
     size_t key_width; /* p: of keys */
     uint64_t parameters;
-    bool writes;                /* has logits; an encoder has none */
-    bool chats;                 /* has a chat template that can be used */
-    const char *chat_refused;   /* why it has one that cannot; NULL: it has not */
-    bool embeds;                /* makes vectors of texts; with STAR and HiCI
+    bool writes;              /* has logits; an encoder has none */
+    bool chats;               /* has a chat template that can be used */
+    const char *chat_refused; /* why it has one that cannot; NULL: it has not */
+    bool embeds;              /* makes vectors of texts; with STAR and HiCI
                                    attention it does not */
-    const char *attention;      /* "full", "hils", "star", "hici" */
-    size_t chunk;               /* HiLS and STAR: slots of one; HiCI: tokens of
+    const char *attention;    /* "full", "hils", "star", "hici" */
+    size_t chunk;             /* HiLS and STAR: slots of one; HiCI: tokens of
                                    a segment; else 0 */
-    size_t chosen;              /* HiLS and STAR: chunks read besides those
+    size_t chosen;            /* HiLS and STAR: chunks read besides those
                                    near; else 0 */
-    size_t window;              /* HiLS: slots that are always read; else 0 */
-    bool exact;                 /* sessions may be */
-    bool whole;                 /* what a session reads first is one text, and
+    size_t window;            /* HiLS: slots that are always read; else 0 */
+    bool exact;               /* sessions may be */
+    bool whole;               /* what a session reads first is one text, and
                                    must be fed at once (HiCI) */
-    uint64_t weight_bytes;      /* of memory, as they are held; a backend may
+    uint64_t weight_bytes;    /* of memory, as they are held; a backend may
                                    hold some a second time, as it likes them */
-    uint64_t wide_bytes;        /* of memory where f16 and int8 become f32 */
-    uint64_t work_bytes;        /* what the largest usual pass works in, for
+    uint64_t wide_bytes;      /* of memory where f16 and int8 become f32 */
+    uint64_t work_bytes;      /* what the largest usual pass works in, for
                                    each thread that shares the model */
-    const char *key_type;       /* of a session's keys and values */
-    uint64_t token_bytes;       /* what a session takes for each position */
-    const char *pooling;        /* of a text without soft tokens: "last", ... */
-    const char *query_prefix;   /* what a question begins with; NULL: nothing */
+    const char *key_type;     /* of a session's keys and values */
+    uint64_t token_bytes;     /* what a session takes for each position */
+    const char *pooling;      /* of a text without soft tokens: "last", ... */
+    const char *query_prefix; /* what a question begins with; NULL: nothing */
     const char *passage_prefix; /* and what a passage begins with */
     bool soft_tokens;           /* mem and mem0: made for memories */
     bool recall;                /* and the projections of recall */

@@ -32,10 +32,11 @@ const char *encoding_name(int encoding)
 }
 
 static const char *const excluded_names[EXCLUDED_KINDS] = {
-    [EXCLUDED_NOT] = "",          [EXCLUDED_REDIRECT] = "redirect",
-    [EXCLUDED_SEARCH] = "search", [EXCLUDED_WHOLE] = "whole",
-    [EXCLUDED_PART] = "part",     [EXCLUDED_MENU] = "menu",
-    [EXCLUDED_SAME] = "same",     [EXCLUDED_LISTS] = "lists"};
+    [EXCLUDED_NOT] = "",           [EXCLUDED_REDIRECT] = "redirect",
+    [EXCLUDED_SEARCH] = "search",  [EXCLUDED_WHOLE] = "whole",
+    [EXCLUDED_PART] = "part",      [EXCLUDED_MENU] = "menu",
+    [EXCLUDED_SAME] = "same",      [EXCLUDED_LISTS] = "lists",
+    [EXCLUDED_VARIANT] = "variant"};
 
 const char *excluded_name(int excluded)
 {

@@ -145,12 +145,13 @@ enum excluded {
     EXCLUDED_NOT, /* it is in the tree */
     EXCLUDED_REDIRECT,
     EXCLUDED_SEARCH,
-    EXCLUDED_WHOLE, /* the other pages once more, on one */
-    EXCLUDED_MENU,  /* only says where the others are: contents, a frame */
-    EXCLUDED_SAME,  /* another that is in the tree has the same content */
-    EXCLUDED_LISTS, /* made besides the text: lists of all classes, of uses, a
+    EXCLUDED_WHOLE,   /* the other pages once more, on one */
+    EXCLUDED_MENU,    /* only says where the others are: contents, a frame */
+    EXCLUDED_SAME,    /* another that is in the tree has the same content */
+    EXCLUDED_LISTS,   /* made besides the text: lists of all classes, of uses, a
                        converter's working files */
-    EXCLUDED_PART,  /* a document that is in the tree includes it */
+    EXCLUDED_PART,    /* a document that is in the tree includes it */
+    EXCLUDED_VARIANT, /* another layout of a document that is in the tree */
     EXCLUDED_KINDS
 };
 const char *excluded_name(int excluded); /* "redirect", ... */

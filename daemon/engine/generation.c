@@ -461,8 +461,8 @@ int engine_generate(struct engine *engine, const struct engine_prompt *prompt,
         return code;
     g.tokenizer = model_tokenizer(g.model);
     g.context = model_facts(g.model)->context;
-    code = prompt->message_count ? encode_chat(&g, err)
-                                 : encode_prompt(&g, err);
+    code =
+        prompt->message_count ? encode_chat(&g, err) : encode_prompt(&g, err);
     if (!code)
         code = check_model(&g, g.model, err);
     if (!code)

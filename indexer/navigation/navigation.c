@@ -138,6 +138,7 @@ static void look_at(struct navigation *p)
     }
     free(subtrees);
     leave_out_included(p);
+    navigation_leave_out_variants(p);
 }
 
 /* ---- Parents ---- */

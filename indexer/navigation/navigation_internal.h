@@ -57,6 +57,11 @@ bool navigation_is_deeper(const char *path, const char *above);
 /* The index page of the page's folder, or of the nearest one above. */
 uint32_t navigation_folder_index(const struct navigation *p, uint32_t page);
 
+/* ---- navigation_variants.c ---- */
+
+/* Excludes documents that are others once more, in another layout. */
+void navigation_leave_out_variants(struct navigation *p);
+
 /* ---- navigation_lists.c ---- */
 
 /* How many lists one has to go through from the top to each page. */

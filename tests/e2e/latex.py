@@ -155,6 +155,21 @@ def what_is_wrong_in_a_document_is_told_of_its_files():
 
 
 @test
+def a_book_in_many_layouts_is_one_document():
+    with house() as h:
+        h.write("m/chapter.tex", "\\chapter{Quokkas}\n" + "\n\n".join(
+            f"Paragraph {i} says what quokkas do in layout and out of it, day {i}." for i in range(9)))
+        for name in "abcdefghij":
+            h.write(f"m/book-{name}.tex", f"\\documentclass[{name}]{{book}}\\begin{{document}}\\input{{chapter}}\\end{{document}}")
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        check(h.manual("m")["excluded"] == {"part": 1, "variant": 9}, h.manual("m")["excluded"])
+        hits = h.json("search", "quokkas layout")["results"]
+        check(len(hits) == 1 and "quokkas" in h.run("get", hits[0]["node"]).stdout, hits)
+        said = h.run("failed", "--excluded").stdout
+        check("book-b.tex: excluded: another layout of a document that is in the tree" in said, said)
+
+
+@test
 def what_a_converter_leaves_is_no_document():
     """latex2html keeps the formulas and figures of a manual in images.tex, whatever its name."""
     with house() as h:

@@ -65,6 +65,7 @@ static struct document *document_new(const struct latex_reader *reader)
     d->input_folder = d->only = none;
     text_add(d);
     commands_add(d);
+    boxes_add(d);
     loops_add(d);
     sections_add(d);
     labels_add(d);

@@ -276,6 +276,17 @@ static void begin_paragraph(struct document *d,
         document_space(d);
 }
 
+/* {multicols}{2}[what stands above them] */
+static void begin_columns(struct document *d,
+                          const struct environment *environment,
+                          struct token call)
+{
+    struct tokens above = {0};
+    begin_paragraph(d, environment, call);
+    if (tex_read_optional(&d->tex, &above))
+        tex_push(&d->tex, above);
+}
+
 static void end_paragraph(struct document *d, struct group *group)
 {
     (void)group;
@@ -741,7 +752,7 @@ static const struct environment environments[] = {
     BLOCK("abstract", begin_paragraph, end_paragraph, NULL),
     BLOCK("titlepage", begin_paragraph, end_paragraph, NULL),
     BLOCK("minipage", begin_paragraph, end_paragraph, "ooom"),
-    BLOCK("multicols", begin_paragraph, end_paragraph, "mo"),
+    BLOCK("multicols", begin_columns, end_paragraph, "m"),
     BLOCK("multicols*", begin_paragraph, end_paragraph, "mo"),
     BLOCK("adjustwidth", begin_paragraph, end_paragraph, "mm"),
     BLOCK("adjustwidth*", begin_paragraph, end_paragraph, "mm"),

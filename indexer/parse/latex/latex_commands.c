@@ -49,7 +49,7 @@ static void run_obeylines(struct tex *tex, const struct command *command,
     tex_set_catcode(tex, '\n', CAT_ACTIVE, false);
 }
 
-/* \texorpdfstring{a}{b}: a. */
+/* \mathchoice{a}...: a. */
 static void run_first(struct tex *tex, const struct command *command,
                       struct token call)
 {
@@ -58,6 +58,19 @@ static void run_first(struct tex *tex, const struct command *command,
     tex_read_argument(tex, &list);
     tex_skip_before(tex, command->before);
     tex_push(tex, list);
+}
+
+/* \texorpdfstring{a}{b}: b, which is made to be read; a where that is empty. */
+static void run_readable(struct tex *tex, const struct command *command,
+                         struct token call)
+{
+    struct tokens set = {0}, read = {0};
+    (void)command;
+    (void)call;
+    tex_read_argument(tex, &set);
+    tex_read_argument(tex, &read);
+    tokens_free(read.count ? &set : &read);
+    tex_push(tex, read.count ? read : set);
 }
 
 static void run_at_begin(struct tex *tex, const struct command *command,
@@ -142,10 +155,6 @@ static const struct command ignored[] = {
     {"vbox", run_nothing, "b", 0, NULL},
     {"vtop", run_nothing, "b", 0, NULL},
     {"setbox", run_nothing, "n=", 0, NULL},
-    {"box", run_nothing, "n", 0, NULL},
-    {"copy", run_nothing, "n", 0, NULL},
-    {"unhbox", run_nothing, "n", 0, NULL},
-    {"unvbox", run_nothing, "n", 0, NULL},
     {"special", run_nothing, "m", 0, NULL},
     {"write", run_nothing, "nm", 0, NULL},
     {"immediate", run_nothing, NULL, 0, NULL},
@@ -209,9 +218,6 @@ static const struct command ignored[] = {
     {"framebox", run_nothing, "poo", 0, NULL},
     {"parbox", run_space, "ooom", 0, NULL},
     {"raisebox", run_nothing, "moo", 0, NULL},
-    {"savebox", run_nothing, "moo", 0, NULL},
-    {"sbox", run_nothing, "m", 0, NULL},
-    {"usebox", run_nothing, "m", 0, NULL},
     {"scalebox", run_nothing, "mo", 0, NULL},
     {"resizebox", run_nothing, "smm", 0, NULL},
     {"rotatebox", run_nothing, "om", 0, NULL},
@@ -379,7 +385,7 @@ static const struct command ignored[] = {
     {"maketitle", run_break, NULL, 0, NULL},
     {"centerline", run_break, NULL, 0, NULL},
     {"eject", run_break, NULL, 0, NULL},
-    {"texorpdfstring", run_first, "m", 0, NULL},
+    {"texorpdfstring", run_readable, NULL, 0, NULL},
     {"mathchoice", run_first, "mmm", 0, NULL},
     {"AtBeginDocument", run_at_begin, NULL, 0, NULL},
     {"char", run_char, NULL, 0, NULL},

@@ -236,6 +236,7 @@ void document_read(struct document *d);
 void text_add(struct document *d);         /* latex_symbols.c */
 void text_add_logos(struct document *d);   /* those of the class amsldoc */
 void commands_add(struct document *d);     /* latex_commands.c */
+void boxes_add(struct document *d);        /* latex_boxes.c */
 void loops_add(struct document *d);        /* latex_loops.c */
 void sections_add(struct document *d);     /* latex_sections.c */
 void blocks_add(struct document *d);       /* latex_blocks.c */

@@ -161,13 +161,39 @@ static void put_number(struct document *d, struct flow *flow, int level,
     buf_free(&prefix);
 }
 
+/* Reads "[short]"; before an empty title it is the title: "\\section[name]{}". */
+static void read_short_title(struct tex *tex)
+{
+    struct tokens title = {0}, brief = {0};
+    if (!tex_read_optional(tex, &brief))
+        return;
+    tex_skip_before(tex, "o");
+    struct token open = tex_next_solid(tex);
+    if (open.cat != CAT_BEGIN) {
+        tex_unread(tex, open);
+        tokens_free(&brief);
+        return;
+    }
+    struct token close = tex_next_solid(tex);
+    if (close.cat == CAT_END) {
+        tokens_add(&title, open);
+        tokens_add_all(&title, brief.items, brief.count);
+        tokens_add(&title, close);
+        tex_push(tex, title);
+    } else {
+        tex_unread(tex, close);
+        tex_unread(tex, open);
+    }
+    tokens_free(&brief);
+}
+
 static void heading(struct document *d, int level, bool star, struct token call)
 {
     struct tex *tex = &d->tex;
     leave(d, call);
     if (level == CHAPTER && !d->chaptered)
         chaptered(d);
-    tex_skip_before(tex, "oo");
+    read_short_title(tex);
     bool numbered = !star && is_numbered(d, level) && !d->in.silent;
     if (numbered)
         counter_step(tex, slice_of(counters[level + 1]));

@@ -420,6 +420,46 @@ static void index_entries_name_sections(void **state)
         tree_free(pieces[i].skeleton);
 }
 
+/* Main files over the same chapters are one document. */
+static void another_layout_is_excluded(void **state)
+{
+    (void)state;
+    enum { LAYOUTS = 10 };
+    struct piece pieces[LAYOUTS] = {0};
+    char paths[LAYOUTS][8], text[80];
+    for (uint32_t i = 0; i < LAYOUTS; i++) {
+        struct tree *tree = tree_new(false);
+        struct origin origin = {1, {1, 2}};
+        snprintf(paths[i], sizeof paths[i], "%u.tex", i);
+        tree_add_file(tree, slice_of(paths[i]));
+        tree_add_file(tree, slice_of(i == 9 ? "own.tex" : "chapter.tex"));
+        tree_add_node(tree, TREE_NONE, 1, slice_of(paths[i]), slice_of(""));
+        /* 3 has most, 8 has much of its own, 9 includes something else. */
+        for (uint32_t t = 0; t < (i == 3 ? 40 : i == 8 ? 10 : 30); t++) {
+            snprintf(text, sizeof text, "a text of the book, number %u", t);
+            tree_add_block(tree, 0, BLOCK_PARAGRAPH, slice_of(text),
+                           slice_of(""), origin);
+        }
+        for (uint32_t t = 0; i == 8 && t < 20; t++) {
+            snprintf(text, sizeof text, "a text of its own, number %u", t);
+            tree_add_block(tree, 0, BLOCK_PARAGRAPH, slice_of(text),
+                           slice_of(""), origin);
+        }
+        assert_int_equal(tree_seal(tree, NULL), 0);
+        pieces[i].path = paths[i];
+        pieces[i].skeleton = assemble_skeleton(tree);
+        tree_free(tree);
+    }
+    struct tree *outline;
+    assert_int_equal(assemble("M", pieces, LAYOUTS, true, &outline, NULL), 0);
+    for (uint32_t i = 0; i < LAYOUTS; i++)
+        assert_int_equal(outline->excluded[i],
+                         i == 3 || i >= 8 ? EXCLUDED_NOT : EXCLUDED_VARIANT);
+    tree_free(outline);
+    for (int i = 0; i < LAYOUTS; i++)
+        tree_free(pieces[i].skeleton);
+}
+
 /* Every file that is not in the tree says why. */
 static void what_is_left_out_has_a_reason(void **state)
 {
@@ -544,6 +584,7 @@ int main(void)
         cmocka_unit_test(what_most_pages_say_is_dropped),
         cmocka_unit_test(the_whole_once_more_is_left_out),
         cmocka_unit_test(index_entries_name_sections),
+        cmocka_unit_test(another_layout_is_excluded),
         cmocka_unit_test(what_is_left_out_has_a_reason),
         cmocka_unit_test(headings_in_lists_become_nodes),
         cmocka_unit_test(what_is_left_out_does_not_count),

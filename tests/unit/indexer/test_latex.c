@@ -221,8 +221,13 @@ static void test_sections(void **state)
            "\\section{A\\label{a}\\footnote{F}}x\\subsection[s]{B "
            "\\texorpdfstring{c}{d}}"
            "\\section*{C}\\section{D}\\appendix\\section{E}\\end{document}no",
-           "# 1 A | paragraph: F | paragraph: x | ## 1.1 B c | # C | # 2 D | "
+           "# 1 A | paragraph: F | paragraph: x | ## 1.1 B d | # C | # 2 D | "
            "# A E");
+    expect(
+        "\\section{A \\texorpdfstring{b}{}}\\subsection[s]{}\\section[t] {u}",
+        "# A b | ## s | # u");
+    expect("a\\begin{multicols}{2}[\\section{S}]b\\end{multicols}",
+           "paragraph: a | # S | paragraph: b");
     expect("\\documentclass{book}\\begin{document}\\part{P}\\frontmatter"
            "\\chapter{F}\\mainmatter\\chapter{G}\\section{H}\\end{document}",
            "# Part I. P | ## F | ## Chapter 1. G | ### 1.1 H");
@@ -366,6 +371,19 @@ static void test_blocks(void **state)
     expect("a \\unknown[o]{b} \\textcolor{red}{c} \\vspace*{1cm}d \\hskip 2pt "
            "plus 1fil e",
            "paragraph: a b c d e");
+}
+
+/* A box that is only measured is none of the text. */
+static void test_boxes(void **state)
+{
+    (void)state;
+    expect("\\newsavebox\\b\\sbox\\b{saved}a \\usebox{\\b}, \\usebox\\b",
+           "paragraph: a saved, saved");
+    expect("\\savebox{\\b}[3cm][c]{x}a\\sbox0{zero} \\box0 b \\unhbox 10 c",
+           "paragraph: a zero b c");
+    expect("\\def\\fit#1{\\sbox0{#1}\\ifdim\\wd0>3cm\\begin{quote}#1"
+           "\\end{quote}\\else#1\\fi}\\fit{once}",
+           "paragraph: once");
 }
 
 static void test_verb(void **state)
@@ -940,6 +958,7 @@ int main(void)
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_index_style),
         cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_boxes),
         cmocka_unit_test(test_verb),
         cmocka_unit_test(test_own_listings),
         cmocka_unit_test(test_code_files),
