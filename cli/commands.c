@@ -155,9 +155,9 @@ const uint64_t cli_common_options =
      BIT(EXPLAIN))
 
 const struct command cli_commands[] = {
-    {"add", "DIR|--installed [NAME...]",
-     "index a folder of HTML or LaTeX files as a manual; if it is one: rename "
-     "it",
+    {"add", "DIR|ZIP|--installed [NAME...]",
+     "index a folder of HTML or LaTeX files, or an archive of them, as a "
+     "manual; if it is one: rename it",
      BIT(MANUAL) | BIT(IGNORE) | BIT(FOLLOW_LINKS) | BIT(YES) | BIT(WAIT) |
          BIT(INSTALLED),
      0, SIZE_MAX, false, cmd_add},

@@ -324,8 +324,8 @@ def words_are_completed():
         check(after("ask", "--mode", "l") == after("ask", "--mode", "=", "l") == ["lexical"], "a value")
         check(after("ask", "--mode=l") == ["--mode=lexical"], "a value behind its sign")
         check("--depth" in after("toc", "--") and "--depth" not in after("ask", "--"), "options of the verb alone")
-        check(after("add", "") == after("--store", "") == [":folders"], "folders")
-        check(after("eval", "") == [":files"] and after("ask", "--config", "") == [":files"], "files")
+        check(after("backup", "") == after("--store", "") == [":folders"], "folders")
+        check(after("eval", "") == after("add", "") == [":files"] and after("ask", "--config", "") == [":files"], "files")
         check("none" in after("model", "use", ""), "models")
         check(after("ask", "how do I ") == [] and after("nonsense", "") == after(""), "nothing known")
 
