@@ -101,6 +101,11 @@ for page in lectern lecternd lectern.ini lectern-json; do
     in_root man "$page" 2>"$work/log" | grep -qi "$page" || fail "there is no manual page $page"
     [ ! -s "$work/log" ] || fail "man $page: $(cat "$work/log")"
 done
+for unit in lectern.socket lectern.service; do
+    [ -s "$root/usr/lib/systemd/user/$unit" ] || fail "there is no user unit $unit"
+done
+echo '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"impeller"}}}' |
+    as_user lectern mcp | grep -q Priming || fail "agents are not served"
 as_user bash -c '. /usr/share/bash-completion/completions/lectern
     COMP_WORDS=(lectern rm pu) COMP_CWORD=2; _lectern lectern; [ "${COMPREPLY[*]}" = pumps ]' || fail "no completion"
 

@@ -85,8 +85,9 @@ const struct mcp_tool mcp_tools[] = {
      "word from its file. kind is none where the manuals do not answer it.",
      "ask", ask_params, "citations", "get", search_hidden, NULL},
     {"toc", "Table of contents",
-     "Lists the sections of a manual, or below one section, in order, each "
-     "with its id (node), level and title; cut: there are more below it.",
+     "Lists the sections of a manual, or below one section, or where neither "
+     "is named of all manuals, in order, each with its id (node), level and "
+     "title; cut: there are more below it.",
      "toc", toc_params, "sections", NULL, NULL, list_sections},
     {"get", "Read a section",
      "Reads a section whole: its blocks in order (paragraphs, code, tables), "
