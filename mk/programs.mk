@@ -1,4 +1,4 @@
-# What is installed, and small programs for tests and scripts.
+# The programs, and small ones for tests and scripts.
 
 PROGRAMS := lecternd lectern lectern-parse lectern-get
 TOOLS := op probe chats trees html5lib  # for tests and scripts, not installed
@@ -40,12 +40,3 @@ $O/trees: $(STAMP) $O/tests/programs/trees.o $(patsubst %,$O/indexer/%.o,parser 
 	$(call link,-lz $(BASE_LIBS))
 $O/html5lib: $(STAMP) $O/tests/programs/html5lib.o $(PARSE_PARTS) $(TREE) $(BASE)
 	$(call link,-lgumbo -lxml2 $(BASE_LIBS))
-
-install: all  ## install into $(DESTDIR)$(prefix)
-	install -Dm755 build/lectern $(DESTDIR)$(prefix)/bin/lectern
-	install -Dm755 build/lecternd $(DESTDIR)$(prefix)/bin/lecternd
-	install -Dm755 build/lectern-parse $(DESTDIR)$(prefix)/bin/lectern-parse
-	install -Dm755 build/lectern-get $(DESTDIR)$(prefix)/bin/lectern-get
-	$(if $(QUILL),install -Dm644 -t $(DESTDIR)$(prefix)/share/lectern/quill $(wildcard model/quill/*.json model/quill/*.safetensors))
-
-.PHONY: install
