@@ -4,8 +4,8 @@
 #   WERROR=1                      warnings are errors (as in continuous tests)
 #   V=1                           show the commands
 #
-# The parts: flags, modules (which files make up what), programs, tests, gpu,
-# packages, and how a file is compiled.
+# The parts: flags, modules (which files make up what), programs, what is
+# installed, tests, gpu, packages needed and made, and how a file is compiled.
 
 BUILD ?= release
 CC ?= cc
@@ -16,7 +16,7 @@ comma := ,
 
 all:  ## build the programs (build/lectern and its companions)
 
-include mk/flags.mk mk/modules.mk mk/rules.mk mk/programs.mk mk/tests.mk mk/gpu.mk mk/packages.mk
+include mk/flags.mk mk/modules.mk mk/rules.mk mk/programs.mk mk/install.mk mk/tests.mk mk/gpu.mk mk/packages.mk mk/deb.mk
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16

@@ -61,6 +61,7 @@ enum option_id {
     OPTION_PENALTY,
     OPTION_SEED,
     OPTION_STOP_SEQUENCE,
+    OPTION_INSTALLED,
     OPTION_FOR,
     OPTIONS
 };
@@ -99,7 +100,7 @@ struct options {
     const char *manual, *under, *mode, *answer, *method, *answers, *compare,
         *format, *session, *kind, *role;
     bool explain, jsonl, strict, wait, force, retry, excluded, all, print, stop;
-    bool follow_links, yes;
+    bool follow_links, yes, installed;
     bool foreground, repair;
     long count, depth, max_tokens, top_k, seed;
     double temperature, top_p, min_p, penalty;
@@ -217,6 +218,7 @@ int cmd_compact(struct cli *cli, struct err *err);
 int cmd_backup(struct cli *cli, struct err *err);
 int cmd_daemon(struct cli *cli, struct err *err);
 int cmd_model(struct cli *cli, struct err *err);
+int cmd_mcp(struct cli *cli, struct err *err);
 int cmd_completion(struct cli *cli, struct err *err);
 int cmd_help(struct cli *cli, struct err *err);
 int cmd_version(struct cli *cli, struct err *err);

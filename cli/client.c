@@ -76,14 +76,28 @@ bool client_nobody(int code)
            (errno == ENOENT || errno == ENOTDIR || errno == ECONNREFUSED);
 }
 
+static int reach(const struct config *config, const char *config_flag,
+                 bool start, int *ret_fd, bool *ret_launched, struct err *err)
+{
+    int code = client_connect(config_text(config, CONFIG_SOCKET), ret_fd, err);
+    if (client_nobody(code) && start)
+        code = launch_daemon(config, config_flag, ret_fd, ret_launched, err);
+    return code;
+}
+
+int client_reach(const struct config *config, const char *config_flag,
+                 int *ret_fd, struct err *err)
+{
+    bool launched;
+    return reach(config, config_flag, true, ret_fd, &launched, err);
+}
+
 int client_open(const struct config *config, const char *config_flag,
                 bool start, struct client **ret_client, struct err *err)
 {
     int fd;
     bool launched = false;
-    int code = client_connect(config_text(config, CONFIG_SOCKET), &fd, err);
-    if (client_nobody(code) && start)
-        code = launch_daemon(config, config_flag, &fd, &launched, err);
+    int code = reach(config, config_flag, start, &fd, &launched, err);
     if (code)
         return code;
     struct client *client = mem_alloc(sizeof *client);

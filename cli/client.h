@@ -23,6 +23,10 @@ int client_connect(const char *path, int *ret_fd, struct err *err);
  * so that a daemon can be started. */
 bool client_nobody(int code);
 
+/* Connects as client_connect, and starts the daemon first when none answers. */
+int client_reach(const struct config *config, const char *config_flag,
+                 int *ret_fd, struct err *err);
+
 /* Connects, and starts the daemon first when none answers and `start` is
  * true. */
 int client_open(const struct config *config, const char *config_flag,

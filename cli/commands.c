@@ -130,6 +130,11 @@ const struct option_spec cli_options[OPTIONS] = {
     [OPTION_STOP_SEQUENCE] =
         {0, "stop-text", "TEXT", KIND_LIST, AT(stop_sequences),
          "stop sequence: the answer ends before it; may be repeated", 0, 0},
+    [OPTION_INSTALLED] = {0, "installed", NULL, KIND_FLAG, AT(installed),
+                          "offer the HTML manuals that packages have "
+                          "registered (doc-base), or add those named; --yes: "
+                          "all",
+                          0, 0},
     [OPTION_SESSION] = {0, "session", "ID", KIND_TEXT, AT(session),
                         "conversation: the question may refer to those asked "
                         "before under the same ID",
@@ -150,11 +155,12 @@ const uint64_t cli_common_options =
      BIT(EXPLAIN))
 
 const struct command cli_commands[] = {
-    {"add", "DIR",
-     "index a folder of HTML or LaTeX files as a manual; if it is one: rename "
-     "it",
-     BIT(MANUAL) | BIT(IGNORE) | BIT(FOLLOW_LINKS) | BIT(YES) | BIT(WAIT), 1, 1,
-     false, cmd_add},
+    {"add", "DIR|ZIP|--installed [NAME...]",
+     "index a folder of HTML or LaTeX files, or an archive of them, as a "
+     "manual; if it is one: rename it",
+     BIT(MANUAL) | BIT(IGNORE) | BIT(FOLLOW_LINKS) | BIT(YES) | BIT(WAIT) |
+         BIT(INSTALLED),
+     0, SIZE_MAX, false, cmd_add},
     {"rm", "NAME", "remove a manual from the index; its files stay", 0, 1, 1,
      false, cmd_rm},
     {"ls", "", "list the manuals", 0, 0, 0, false, cmd_ls},
@@ -201,8 +207,12 @@ const struct command cli_commands[] = {
      BIT(FOR), 1, 2, false, cmd_model},
     {"daemon", "", "start or stop the daemon", BIT(STOP) | BIT(FOREGROUND), 0,
      0, false, cmd_daemon},
-    {"completion", "bash", "print a completion script", 0, 1, 1, true,
-     cmd_completion},
+    {"mcp", "",
+     "serve an agent by the Model Context Protocol, on standard input and "
+     "output",
+     0, 0, 0, false, cmd_mcp},
+    {"completion", "bash|fish|zsh", "print a completion script", 0, 1, SIZE_MAX,
+     true, cmd_completion},
     {"help", "[VERB]", "explain a verb", 0, 0, 1, true, cmd_help},
     {"version", "", "print the version", 0, 0, 0, true, cmd_version},
     {NULL, NULL, NULL, 0, 0, 0, false, NULL},

@@ -34,13 +34,22 @@ struct options {
 
 static void usage(void)
 {
-    puts("usage: lecternd [--foreground] [--socket PATH] [--store DIR]\n"
-         "                [--model DIR|none] [--device auto|cpu|cuda[:N]]\n"
-         "                [--config FILE]\n"
-         "                [--log error|warn|info|debug]\n"
+    puts("usage: lecternd [options]\n"
          "\n"
-         "Keeps manuals indexed and answers `lectern`, which starts it when\n"
-         "none runs.  It stays in the foreground; SIGTERM ends it.");
+         "keeps manuals indexed and answers lectern, which starts it when none "
+         "runs; it stays in the foreground\n"
+         "\n"
+         "options:\n"
+         "  --socket PATH               socket to listen on\n"
+         "  --store DIR                 folder of the index\n"
+         "  --model PATH                model folder or GGUF file, or none\n"
+         "  --device auto|cpu|cuda[:N]  device of the model\n"
+         "  --config FILE               configuration file\n"
+         "  --log LEVEL                 least severe messages that are logged: "
+         "error, warn, info or debug\n"
+         "  --foreground                taken, and without effect\n"
+         "  -h, --help                  print this help\n"
+         "  --version                   print the version");
 }
 
 /* 1: answered already; ERR_USAGE. */

@@ -15,7 +15,7 @@ DAEMON := $(call objects,daemon)
 GET := $(call objects,cli/download)
 CLI := $(filter-out $(GET),$(call objects,cli))
 # Both ends of the socket know the protocol.
-PROTOCOL := $O/daemon/net/protocol.o
+PROTOCOL := $(patsubst %,$O/daemon/net/%.o,protocol rpc line_reader)
 
 KERNELS := $(call here,kernels) $(call objects,kernels/ref) \
         $(filter-out %/cpu_$(if $(DNNL),no_dnnl,dnnl).o,$(call objects,kernels/cpu)) \

@@ -29,6 +29,8 @@ for build in release asan; do
     step "end to end ($build)" make --no-print-directory -s BUILD=$build e2e
 done
 step "documents" python3 tests/checks/docs.py build/release
+step "manual pages (made)" make --no-print-directory -s man
+step "manual pages" python3 tests/checks/man.py build/release build/man
 step "faults: kills, power cuts and disks" make --no-print-directory -s faults
 step "instruments of HTML reading" python3 tests/checks/html/self_test.py build/release
 step "html5lib's cases" sh tests/checks/html5lib.sh build/release

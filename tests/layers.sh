@@ -23,7 +23,7 @@ FLOORS = {  # what may be included besides its own
 }
 ALSO = {  # and these headers
     "indexer/parse": ("indexer/wire.h",),
-    "cli": ("daemon/net/protocol.h",),
+    "cli": ("daemon/net/protocol.h", "daemon/net/rpc.h", "daemon/net/line_reader.h"),
 }
 LIBRARIES = {
     "uv.h": "daemon/net", "lmdb.h": "memory/store", "gumbo.h": "indexer/parse", "libxml": "indexer/parse",

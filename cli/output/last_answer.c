@@ -52,43 +52,47 @@ void answer_save_results(const struct cli *cli, const cJSON *result)
         cJSON_AddNumberToObject(citation, "n", ++number);
         cJSON_AddStringToObject(citation, "node",
                                 json_get_text(hit, "node", ""));
+        cJSON_AddItemToObject(
+            citation, "path",
+            cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(hit, "path"),
+                            true));
         cJSON_AddItemToArray(citations, citation);
     }
     save(cli, citations);
     cJSON_Delete(citations);
 }
 
-static cJSON *detach(cJSON *saved, int64_t number)
-{
-    cJSON *citations = cJSON_GetObjectItemCaseSensitive(saved, "citations");
-    cJSON *citation;
-    cJSON_ArrayForEach (citation, citations)
-        if (json_get_int(citation, "n", -1) == number)
-            return cJSON_DetachItemViaPointer(citations, citation);
-    return NULL;
-}
-
-int answer_citation(const struct cli *cli, int64_t number, cJSON **ret_citation,
-                    struct err *err)
+cJSON *answer_list(const struct cli *cli)
 {
     struct buf path = {0}, content = {0};
-    cJSON *saved = NULL, *citation = NULL;
+    cJSON *saved = NULL, *citations = NULL;
     const char *socket = config_text(&cli->config, CONFIG_SOCKET);
     put_folder(&path);
     buf_put_text(&path, "/last-answer.json");
     if (!file_read(path.data, MAX_BYTES, &content, NULL) &&
         !json_parse(buf_slice(&content), &saved, NULL) &&
         !strcmp(json_get_text(saved, "socket", ""), socket))
-        citation = detach(saved, number);
+        citations = cJSON_DetachItemFromObjectCaseSensitive(saved, "citations");
     cJSON_Delete(saved);
     buf_free(&content);
     buf_free(&path);
-    if (!citation)
-        return err_set(err, ERR_NOT_FOUND,
-                       "the last answer or search has no number %lld",
-                       (long long)number);
-    *ret_citation = citation;
-    return 0;
+    return citations;
+}
+
+int answer_citation(const struct cli *cli, int64_t number, cJSON **ret_citation,
+                    struct err *err)
+{
+    cJSON *citations = answer_list(cli), *citation = NULL, *each;
+    cJSON_ArrayForEach (each, citations)
+        if (!citation && json_get_int(each, "n", -1) == number)
+            citation = each;
+    if (citation)
+        *ret_citation = cJSON_DetachItemViaPointer(citations, citation);
+    cJSON_Delete(citations);
+    return citation ? 0
+                    : err_set(err, ERR_NOT_FOUND,
+                              "the last answer or search has no number %lld",
+                              (long long)number);
 }
 
 int64_t answer_number(const char *text)

@@ -12,6 +12,10 @@ void answer_save(const struct cli *cli, const cJSON *result);
 /* The same of a result of search, numbered as they are printed. */
 void answer_save_results(const struct cli *cli, const cJSON *result);
 
+/* Returns the array of what was kept of this daemon's last answer or search, to be
+ * freed with cJSON_Delete; NULL: there is none. */
+cJSON *answer_list(const struct cli *cli);
+
 /* 3 or [3]: a number of what was printed last, else -1. */
 int64_t answer_number(const char *text);
 

@@ -6,20 +6,34 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/archive/unpacked.h"
+#include "cli/installed/add_installed.h"
 #include "cli/output/output.h"
 
-static int check_folder(const char *given, char **ret_path, struct err *err)
+/* The folder that is given, or that an archive is unpacked into. */
+static int find_folder(const struct cli *cli, const char *given,
+                       char **ret_path, struct err *err)
 {
     struct stat st;
+    struct buf folder = {0};
     char *path = realpath(given, NULL);
-    if (!path)
-        return err_errno(err, ERR_USAGE, "cannot add %s", given);
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-        *ret_path = path;
-        return 0;
+    int code = 0;
+    if (!path || stat(path, &st)) {
+        code = err_errno(err, ERR_USAGE, "cannot add %s", given);
+    } else if (S_ISREG(st.st_mode) && unpacked_is_archive(path)) {
+        code = unpacked_make(path, cli->options.manual, &folder, err);
+        free(path);
+        path = folder.data;
+    } else if (!S_ISDIR(st.st_mode)) {
+        code =
+            err_set(err, ERR_USAGE,
+                    "cannot add %s: it is neither a folder nor a .zip", given);
     }
-    free(path);
-    return err_set(err, ERR_USAGE, "cannot add %s: it is not a folder", given);
+    if (code)
+        free(path);
+    else
+        *ret_path = path;
+    return code;
 }
 
 /* The whole system, a top-level folder of it, or all that a person has. */
@@ -89,7 +103,20 @@ int cmd_add(struct cli *cli, struct err *err)
     struct buf params = {0}, line = {0};
     char *folder;
     cJSON *result = NULL;
-    int code = check_folder(cli->args.items[0], &folder, err);
+    if (cli->options.installed &&
+        (cli->options.manual || cli->options.ignore.count ||
+         cli->options.follow_links))
+        return err_set(err, ERR_USAGE,
+                       "--installed takes names and folders as they are "
+                       "registered: no -c, --ignore or --follow-links");
+    if (cli->options.installed)
+        return add_installed(cli, err);
+    if (cli->args.count != 1)
+        return err_set(
+            err, ERR_USAGE,
+            "add takes one folder or .zip, or --installed: lectern help "
+            "add");
+    int code = find_folder(cli, cli->args.items[0], &folder, err);
     if (code)
         return code;
     code = check_vast(cli, folder, err);
@@ -99,6 +126,9 @@ int cmd_add(struct cli *cli, struct err *err)
     }
     build(cli, folder, &params);
     code = cli_request(cli, "add", buf_slice(&params), &result, err);
+    /* Nothing is known by an unpacked folder that was refused. */
+    if (code == ERR_USAGE || code == ERR_NOT_FOUND)
+        unpacked_remove(folder);
     if (code == ERR_CANCELLED)
         output_remark(cli,
                       "indexing goes on in the background: lectern status");

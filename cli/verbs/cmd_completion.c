@@ -1,118 +1,89 @@
+/* Completion: what a shell asks for each word is answered by the program itself,
+ * `lectern completion words`; the scripts only hand it on. */
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/verbs/completion_words.h"
 
-static void print_choices(const char *choices)
-{
-    for (const char *c = choices; *c; c++)
-        putchar(*c == '|' ? ' ' : *c);
-}
+static const char bash[] =
+    "# bash completion for lectern: eval \"$(lectern completion bash)\"\n"
+    "_lectern()\n"
+    "{\n"
+    "    local line word=${COMP_WORDS[COMP_CWORD]} IFS=$'\\n'\n"
+    "    [ \"$word\" != = ] || word=\n"
+    "    COMPREPLY=()\n"
+    "    for line in $(\"$1\" completion words -- "
+    "\"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null); do\n"
+    "        case $line in\n"
+    "        :files) COMPREPLY+=($(compgen -f -- \"$word\")) ;;\n"
+    "        :folders) COMPREPLY+=($(compgen -d -- \"$word\")) ;;\n"
+    "        *) COMPREPLY+=(\"${line%%$'\\t'*}\") ;;\n"
+    "        esac\n"
+    "    done\n"
+    "}\n"
+    "complete -o filenames -F _lectern lectern\n";
 
-/* What follows an option: a file, a folder, one of some words, or anything. */
-static void print_value_cases(void)
-{
-    puts("    case $before in");
-    for (int i = 0; i < OPTIONS; i++) {
-        const struct option_spec *spec = &cli_options[i];
-        if (!spec->name || !spec->argument)
-            continue;
-        printf("    --%s) COMPREPLY=($(compgen ", spec->name);
-        if (spec->kind == KIND_CHOICE || spec->kind == KIND_CHOICES) {
-            fputs("-W '", stdout);
-            print_choices(spec->argument);
-            putchar('\'');
-        } else if (!strcmp(spec->argument, "DIR")) {
-            fputs("-d", stdout);
-        } else if (!strcmp(spec->argument, "FILE") ||
-                   !strcmp(spec->argument, "PATH")) {
-            fputs("-f", stdout);
-        } else {
-            fputs("-W ''", stdout);
-        }
-        puts(" -- \"$word\")); return ;;");
-    }
-    puts("    esac");
-}
+static const char zsh[] =
+    "#compdef lectern\n"
+    "# zsh completion for lectern: eval \"$(lectern completion zsh)\"\n"
+    "_lectern()\n"
+    "{\n"
+    "    local -a found\n"
+    "    local line\n"
+    "    for line in \"${(@f)$(${words[1]} completion words -- "
+    "\"${(@Q)words[2,CURRENT]}\" 2>/dev/null)}\"; do\n"
+    "        case $line in\n"
+    "        :files) _files ;;\n"
+    "        :folders) _files -/ ;;\n"
+    "        ?*) found+=(\"${${line%%$'\\t'*}//:/\\\\:}:${line#*$'\\t'}\") ;;\n"
+    "        esac\n"
+    "    done\n"
+    "    (( ! $#found )) || _describe lectern found\n"
+    "}\n"
+    "if [ \"$funcstack[1]\" = _lectern ]; then\n"
+    "    _lectern \"$@\"\n"
+    "else\n"
+    "    compdef _lectern lectern\n"
+    "fi\n";
 
-static void print_options_of(uint64_t options)
-{
-    for (int i = 0; i < OPTIONS; i++) {
-        if (!(options >> i & 1))
-            continue;
-        if (cli_options[i].name)
-            printf(" --%s", cli_options[i].name);
-        else
-            printf(" -%c", cli_options[i].letter);
-    }
-}
+static const char fish[] =
+    "# fish completion for lectern: lectern completion fish | source\n"
+    "function __lectern_words\n"
+    "    set -l before (commandline -opc)\n"
+    "    set -l word (commandline -ct)\n"
+    "    for line in ($before[1] completion words -- $before[2..-1] \"$word\" "
+    "2>/dev/null)\n"
+    "        switch $line\n"
+    "            case :files\n"
+    "                __fish_complete_path \"$word\"\n"
+    "            case :folders\n"
+    "                __fish_complete_directories \"$word\"\n"
+    "            case '*'\n"
+    "                echo $line\n"
+    "        end\n"
+    "    end\n"
+    "end\n"
+    "complete -c lectern -f -a '(__lectern_words)'\n";
 
-static void print_verbs(void)
-{
-    for (const struct command *c = cli_commands; c->name; c++)
-        printf("%s%s", c == cli_commands ? "" : " ", c->name);
-}
-
-static void print_verb_cases(void)
-{
-    puts("    case $verb in");
-    for (const struct command *c = cli_commands; c->name; c++) {
-        const char *words = "";
-        printf("    %s) options='", c->name);
-        print_options_of(c->options);
-        putchar('\'');
-        if (!strcmp(c->args, "DIR"))
-            words = "; files=-d";
-        else if (!strncmp(c->args, "FILE", 4))
-            words = "; files=-f";
-        else if (!strcmp(c->args, "[VERB]"))
-            words = "; words=$verbs";
-        else if (!strcmp(c->args, "bash"))
-            words = "; words=bash";
-        else if (!strncmp(c->args, "use PATH", 8))
-            words = "; words='use info list none'; files=-f";
-        printf("%s ;;\n", words);
-    }
-    puts("    esac");
-}
-
-static int print_bash(void)
-{
-    puts("# bash completion for lectern: eval \"$(lectern completion bash)\"\n"
-         "_lectern()\n"
-         "{\n"
-         "    local word=${COMP_WORDS[COMP_CWORD]}\n"
-         "    local before=${COMP_WORDS[COMP_CWORD-1]}\n"
-         "    local verb= options= files= words= i");
-    fputs("    local verbs='", stdout);
-    print_verbs();
-    puts("'");
-    print_value_cases();
-    puts("    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-         "        case \" $verbs \" in\n"
-         "        *\" ${COMP_WORDS[i]} \"*) verb=${COMP_WORDS[i]}; break ;;\n"
-         "        esac\n"
-         "    done");
-    print_verb_cases();
-    fputs("    options+='", stdout);
-    print_options_of(cli_common_options);
-    puts("'\n"
-         "    [ -n \"$verb\" ] || words=$verbs\n"
-         "    case $word in\n"
-         "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
-         "    *) COMPREPLY=($(compgen $files -W \"$words\" -- \"$word\")) ;;\n"
-         "    esac\n"
-         "}\n"
-         "complete -o filenames -F _lectern lectern");
-    return 0;
-}
+static const struct {
+    const char *shell, *script;
+} scripts[] = {{"bash", bash}, {"fish", fish}, {"zsh", zsh}};
 
 int cmd_completion(struct cli *cli, struct err *err)
 {
-    if (strcmp(cli->args.items[0], "bash") != 0)
-        return err_set(err, ERR_USAGE,
-                       "there is completion for bash only, not "
-                       "for '%s'",
-                       cli->args.items[0]);
-    return print_bash();
+    const struct text_list *args = &cli->args;
+    if (!strcmp(args->items[0], "words")) {
+        completion_print_words(cli, args->items + 1, args->count - 1);
+        return 0;
+    }
+    for (size_t i = 0;
+         args->count == 1 && i < sizeof scripts / sizeof scripts[0]; i++) {
+        if (!strcmp(args->items[0], scripts[i].shell)) {
+            fputs(scripts[i].script, stdout);
+            return 0;
+        }
+    }
+    return err_set(err, ERR_USAGE,
+                   "there is completion for bash, fish and zsh, not for '%s'",
+                   args->items[args->count - 1]);
 }

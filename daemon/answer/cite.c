@@ -246,6 +246,13 @@ static void check(struct slice claim, const struct cite_source *sources,
     buf_free(&folded);
 }
 
+void cite_check_claim(struct slice claim, const struct cite_source *source,
+                      struct cite *ret)
+{
+    *ret = (struct cite){.status = CITE_UNVERIFIED};
+    check(claim, source, 1, ret);
+}
+
 void cites_check(const struct cite_reader *reader, struct slice answer,
                  const struct cite_source *sources, struct cites *ret)
 {
@@ -285,4 +292,19 @@ void cites_text(const struct cites *cites, struct slice answer, struct buf *out)
         from = cite->end;
     }
     buf_put(out, answer.data + from, answer.size - from);
+}
+
+struct slice cite_unmarked(const struct cite *cite)
+{
+    struct slice text = cite->place;
+    size_t at = 0;
+    if (cite->block->kind != BLOCK_LIST &&
+        cite->block->kind != BLOCK_DEFINITION)
+        return text;
+    while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9')
+        at++;
+    if (at + 1 < text.size && text.data[at] == (at ? '.' : '-') &&
+        text.data[at + 1] == ' ')
+        return (struct slice){text.data + at + 2, text.size - at - 2};
+    return text;
 }

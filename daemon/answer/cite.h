@@ -76,6 +76,14 @@ void cites_check(const struct cite_reader *reader, struct slice answer,
                  const struct cite_source *sources, struct cites *ret);
 void cites_free(struct cites *cites);
 
+/* Looks for one claim in one source, with or without a full stop or comma at its
+ * end; fills all of `ret` but `at`, `end` and `source`. */
+void cite_check_claim(struct slice claim, const struct cite_source *source,
+                      struct cite *ret);
+
+/* Returns `place` without the mark of a list's item, which is not in the file. */
+struct slice cite_unmarked(const struct cite *cite);
+
 /* The answer, with what stands in the sources in place of each claim that only
  * reads nearly so. */
 void cites_text(const struct cites *cites, struct slice answer,

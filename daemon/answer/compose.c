@@ -19,8 +19,8 @@ enum {
     CHAT_TOKENS =
         1400, /* most in the prompt of a conversation: reading it takes a
                            processor seconds */
-    CHAT_PASSAGES = 5,
-    CHAT_PASSAGE_TOKENS = 320
+    CHAT_PASSAGES = 4,
+    CHAT_PASSAGE_TOKENS = 280
 };
 
 /* Chosen by measurement (docs/log/people.md). */
@@ -220,22 +220,6 @@ static int write_text(struct writing *writing, struct composed *ret,
 
 /* ---- Its citations ---- */
 
-/* Without the mark of a list's item, which is not in the file. */
-static struct slice without_mark(const struct cite *cite)
-{
-    struct slice text = cite->place;
-    size_t at = 0;
-    if (cite->block->kind != BLOCK_LIST &&
-        cite->block->kind != BLOCK_DEFINITION)
-        return text;
-    while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9')
-        at++;
-    if (at + 1 < text.size && text.data[at] == (at ? '.' : '-') &&
-        text.data[at + 1] == ' ')
-        return (struct slice){text.data + at + 2, text.size - at - 2};
-    return text;
-}
-
 static int cite_one(const struct writing *writing, struct cite *cite,
                     struct answer *answer, struct err *err)
 {
@@ -250,7 +234,7 @@ static int cite_one(const struct writing *writing, struct cite *cite,
         passage.block.file = content_file(&owner->content, passage.view,
                                           passage.node, cite->block);
         passage.kind = cite->block->kind;
-        passage.text = without_mark(cite);
+        passage.text = cite_unmarked(cite);
         code = answer_cite(writing->call, answer, &passage, cite->status, false,
                            &why);
     }
@@ -345,6 +329,7 @@ static int check_evidence(struct writing *writing, struct composed *ret,
         code = cite_evidence(writing, &reader->items[i], &ret->answer, err);
     buf_put_slice(&ret->answer.text, buf_slice(&writing->text));
     ret->dropped = reader->dropped;
+    ret->by_evidence = true;
     if (reader->kept && reader->kept < reader->dropped)
         ret->abstained = "most of what the model wrote stands in no passage";
     if (!reader->kept)

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "daemon/answer/quote.h"
 #include "daemon/engine/engine.h"
 #include "daemon/jobs/jobs.h"
 #include "daemon/verbs/selection.h"
@@ -56,4 +57,10 @@ struct freshness freshness_of(const struct call *call,
                          (!by_memories || has_memories(view));
     }
     return fresh;
+}
+
+bool freshness_of_node(const struct view *view, uint32_t node)
+{
+    const struct node *n = &view->outline->nodes[node];
+    return !n->origin_count || quote_is_fresh(view, n->origins[0].file);
 }

@@ -14,4 +14,8 @@ struct freshness {
 struct freshness freshness_of(const struct call *call,
                               const struct snapshot *snapshot);
 
+/* Tells whether the file in which the node begins is as it was read; true of a node
+ * without one. */
+bool freshness_of_node(const struct view *view, uint32_t node);
+
 #endif

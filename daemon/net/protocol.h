@@ -37,6 +37,7 @@
  *   whole   *query, *method (full, hmt), manual, under, file, max_tokens: an
  *           answer from a document as a whole, for comparison
  *   toc     node, manual, depth         get  *node, all: bool
+ *   quote   *node, *quote: whether a text stands in a section
  *   update  manual, wait: bool, force   wait  manual
  *   open    *node                       model  folder, use: bool, for
  *   status  open: bool (the model is opened first, or tried), config: bool

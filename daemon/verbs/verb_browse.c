@@ -4,6 +4,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "daemon/answer/freshness.h"
+#include "daemon/jobs/jobs.h"
 #include "daemon/verbs/boilerplate_again.h"
 #include "daemon/verbs/result.h"
 #include "indexer/index.h"
@@ -45,9 +47,19 @@ static void put_node(struct json *json, const struct view *view, uint32_t node)
     put_origins(json, view, n);
 }
 
+/* Of the topmost node that is shown: what of the manual it is from. */
+static void put_version(struct json *json, const struct call *call,
+                        const struct view *view)
+{
+    json_field_text(json, "manual", view->manual.name);
+    json_field_int(json, "generation", (int64_t)view->manual.generation);
+    json_field_bool(json, "fresh",
+                    jobs_is_current(call->daemon->jobs, view->manual.id));
+}
+
 /* The node and `depth` levels below it. */
-static void put_branch(struct json *json, const struct view *view,
-                       uint32_t node, int64_t depth)
+static void put_branch(struct json *json, const struct call *call,
+                       const struct view *view, uint32_t node, int64_t depth)
 {
     const struct node *nodes = view->outline->nodes;
     uint32_t open[MAX_LEVELS + 1]; /* the node's chain, whose "children" */
@@ -62,7 +74,9 @@ static void put_branch(struct json *json, const struct view *view,
         bool last = opened == levels;
         json_begin(json, '{');
         put_node(json, view, n);
-        if (last && depth > levels && nodes[n].end > n + 1)
+        if (n == node)
+            put_version(json, call, view);
+        if (last && nodes[n].end > n + 1)
             json_field_bool(json, "cut", true);
         json_key(json, "children");
         json_begin(json, '[');
@@ -76,8 +90,8 @@ static void put_branch(struct json *json, const struct view *view,
 }
 
 /* Several manuals: their roots under one that belongs to none. */
-static void put_all(struct json *json, const struct snapshot *snapshot,
-                    int64_t depth)
+static void put_all(struct json *json, const struct call *call,
+                    const struct snapshot *snapshot, int64_t depth)
 {
     json_begin(json, '{');
     json_field_text(json, "id", "");
@@ -89,10 +103,11 @@ static void put_all(struct json *json, const struct snapshot *snapshot,
     json_key(json, "origins");
     json_begin(json, '[');
     json_end(json, ']');
+    json_field_bool(json, "fresh", freshness_of(call, snapshot).current);
     json_key(json, "children");
     json_begin(json, '[');
     for (size_t i = 0; i < snapshot->count && depth > 0; i++)
-        put_branch(json, snapshot->views[i], 0, depth - 1);
+        put_branch(json, call, snapshot->views[i], 0, depth - 1);
     json_end(json, ']');
     result_damaged(json, snapshot, NULL);
     json_end(json, '}');
@@ -120,9 +135,9 @@ static int put_toc(const struct call *call, const struct snapshot *snapshot,
     if (code)
         return code;
     if (view)
-        put_branch(json, view, node, depth);
+        put_branch(json, call, view, node, depth);
     else
-        put_all(json, snapshot, depth);
+        put_all(json, call, snapshot, depth);
     return 0;
 }
 
@@ -226,6 +241,8 @@ static int put_section(const struct call *call, const struct snapshot *snapshot,
     json_begin(json, '{');
     put_node(json, view, node);
     json_field_text(json, "manual", view->manual.name);
+    json_field_int(json, "generation", (int64_t)view->manual.generation);
+    json_field_bool(json, "fresh", freshness_of_node(view, node));
     result_path(json, view, node);
     put_blocks(json, view, node, &content);
     put_refs(json, view, node, content.node);

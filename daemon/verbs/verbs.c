@@ -46,6 +46,8 @@ static const struct param toc_params[] = {
 static const struct param node_params[] = {NEEDED_TEXT("node"), END};
 static const struct param get_params[] = {NEEDED_TEXT("node"), BOOL("all"),
                                           END};
+static const struct param quote_params[] = {NEEDED_TEXT("node"),
+                                            NEEDED_TEXT("quote"), END};
 static const struct param update_params[] = {TEXT("manual"), BOOL("wait"),
                                              BOOL("force"), END};
 static const struct param status_params[] = {BOOL("open"), BOOL("config"), END};
@@ -71,6 +73,7 @@ static const struct verb verbs[] = {
     {"ls", VERB_QUERY, verb_ls, no_params},
     {"model", VERB_ANSWER, verb_model, model_params},
     {"open", VERB_QUERY, verb_open, node_params},
+    {"quote", VERB_QUERY, verb_quote, quote_params},
     {"rm", VERB_WRITE, verb_rm, rm_params},
     {"search", VERB_QUERY, verb_search, search_params},
     {"status", VERB_QUERY, verb_status, status_params},

@@ -5,7 +5,8 @@
 
 Links (and their #headings), paths, targets of make and names with "_" in every Markdown file are in the tree, and
 so are the files that comments of the sources name; docs/reference/cli.md has a heading for each verb, with what
-`lectern help VERB` prints, and the options of every verb; docs/reference/configuration.md has a row for each key;
+`lectern help VERB` prints, and the options of every verb; docs/reference/daemon.md what `lecternd --help` prints;
+docs/reference/configuration.md has a row for each key;
 daemon/net/protocol.h lists the parameters that the daemon takes, docs/reference/protocol.md members that it writes;
 README is at most 150 lines long.  --write puts the help texts into cli.md anew.  Exit code 1: something is not so.
 """
@@ -18,6 +19,7 @@ import tempfile
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 CLI, CONFIGURATION = "docs/reference/cli.md", "docs/reference/configuration.md"
+DAEMON = "docs/reference/daemon.md"
 PROTOCOL, PROTOCOL_H = "docs/reference/protocol.md", "daemon/net/protocol.h"
 MADE = ("build/", "build", "compact/", "math/tex")  # of the build or a store, a type: no path of the tree
 README_LINES = 150
@@ -156,6 +158,17 @@ def cli_faults(build, write):
         yield f"{CLI} does not say what lectern help says: tests/checks/docs.py BUILD --write"
 
 
+def daemon_faults(build, write):
+    text = read(DAEMON)
+    said = subprocess.run([os.path.join(build, "lecternd"), "--help"], capture_output=True, text=True, check=True).stdout
+    fresh = re.sub(r"(?<=^```\n).*?(?=\n```$)", lambda _: said.strip(), text, count=1, flags=re.M | re.S)
+    if fresh != text and write:
+        with open(DAEMON, "w", encoding="utf-8") as file:
+            file.write(fresh)
+    elif fresh != text:
+        yield f"{DAEMON} does not say what lecternd --help says: tests/checks/docs.py BUILD --write"
+
+
 def key_faults(build):
     keys = [value["key"] for value in json.loads(lectern(build, "doctor", "--json"))["config"]]
     rows = re.findall(r"^\| `([a-z_]+)` \|", read(CONFIGURATION), re.M)
@@ -203,6 +216,7 @@ def main():
         text = read(path)
         faults += [*dead_links(path, text), *dead_paths(path, text), *dead_names(path, text, words, made)]
     faults += cli_faults(build, "--write" in sys.argv)
+    faults += daemon_faults(build, "--write" in sys.argv)
     faults += key_faults(build)
     faults += protocol_faults()
     lines = read("README.md").count("\n")

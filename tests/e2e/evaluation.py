@@ -144,7 +144,8 @@ def evaluation_compares_ways_to_read():
         check(whole(h, method="h2mt")["error"]["data"]["code"] == "usage", "no such method")
         for wrong in ("hmt,hmt", "hmt,", "neither", ""):
             h.run("eval", path, "--method", wrong, code=2)
-        check("h2mt hmt full passages" in h.run("completion", "bash").stdout, "completion")
+        check(h.run("completion", "words", "--", "eval", "--method", "", store=False).stdout.split() == ["h2mt", "hmt", "full", "passages"],
+              "completion")
 
 
 @test

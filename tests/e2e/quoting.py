@@ -82,3 +82,30 @@ def a_caption_does_not_stand_alone():
                        "descaling the heat exchanger")
         at = found.index("Example 3. Descaling the heat exchanger")
         check(found[at + 1] == "descale --acid", found)
+
+
+@test
+def a_quote_is_verified_in_the_file_as_it_is():
+    """The verb `quote` of the socket: a claim of somebody else, looked for in one section."""
+    with house() as h:
+        said = "The impeller is primed with clean water."
+        path = h.write("m/a.html", page("Pumps", f"<p>Vent the casing.</p><p>{said}</p><ul><li>Close the valve.</li></ul>"))
+        h.json("add", os.path.join(h.path, "m"), "-c", "m", "--wait")
+        node = h.json("search", "impeller")["results"][0]["node"]
+
+        def verify(text):
+            return h.call("quote", node=node, quote=text)
+
+        found = verify("The impeller\n is primed with  clean water")
+        check(found["status"] == "verified" and found["fresh"] and found["manual"] == "m", found)
+        with open(path, "rb") as file:
+            bytes_there = file.read()[slice(*found["span"])].decode()
+        check(bytes_there == said.rstrip(".") == found["quote"], (bytes_there, found))
+        check(verify("the impeller IS primed")["status"] == "repaired", "other case")
+        check(verify("- Close the valve.")["quote"] == "Close the valve.", "an item's mark is not in the file")
+        check(verify("The impeller is primed with oil and patience.")["status"] == "unverified", "not there")
+        check(h.json("get", node)["fresh"] and h.json("toc")["fresh"], "fresh")
+        h.write("m/a.html", page("Pumps", "<p>Vent the casing.</p><p>The impeller needs nothing.</p>"))
+        gone = verify(said)
+        check(gone["status"] == "unverified" and not gone["fresh"] and "any more" in gone["reason"], gone)
+        check(not h.json("get", node)["fresh"], "the file has changed")

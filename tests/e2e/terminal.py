@@ -5,6 +5,8 @@ import os
 import pty
 import re
 import select
+import shlex
+import shutil
 import signal
 import struct
 import subprocess
@@ -13,7 +15,7 @@ import time
 import unicodedata
 import urllib.parse
 
-from e2e.house import LECTERN, PATIENCE, Failure, check, find, house, page, test
+from e2e.house import LECTERN, PATIENCE, Failure, Skip, check, find, house, page, test
 
 ESCAPE = re.compile(r"\033\[[0-9;?]*[A-Za-z]|\033\]8;[^\033]*\033\\")
 
@@ -281,3 +283,68 @@ def model_info_leaves_no_daemon():
         h.run("status")
         h.run("model", "info")
         h.run("daemon", "--stop")
+
+
+# ---- Completion ----
+
+def completed(shell, words, env):
+    """What a shell makes of a command line whose last word is being typed."""
+    line = " ".join(words)
+    if shell == "bash":
+        script = ('eval "$(lectern completion bash)"; COMP_WORDS=(%s); COMP_CWORD=%d; _lectern lectern; '
+                  'printf "%%s\\n" "${COMPREPLY[@]}"' % (" ".join(shlex.quote(word) for word in words), len(words) - 1))
+        command = ["bash", "--norc", "-c", script]
+    elif shell == "zsh":
+        script = ('compdef() {}; _files() { print -- :files $@ }; _describe() { print -l -- ${(P)2%%%%:*} }; '
+                  'eval "$(lectern completion zsh)"; words=(%s); CURRENT=%d; _lectern'
+                  % (" ".join(shlex.quote(word) for word in words), len(words)))
+        command = ["zsh", "-f", "-c", script]
+    else:
+        command = ["fish", "--no-config", "-c", f"lectern completion fish | source; complete -C {shlex.quote(line)}"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    check(done.returncode == 0 and not done.stderr, f"{shell}: {done.stderr}")
+    return [found.split("\t")[0] for found in done.stdout.splitlines()]
+
+
+@test
+def words_are_completed():
+    with house() as h:
+        def after(*words):
+            return [line.split("\t")[0] for line in h.run("completion", "words", "--", *words, store=False).stdout.splitlines()]
+
+        check(after("rm", "") == [] and after("get", "") == [], "nothing is there yet")
+        check(not os.path.exists(h.socket), "completion starts no daemon")
+        h.write("m/a.html", page("Pumps", "<p>Vent the casing.</p>"))
+        h.run("add", os.path.join(h.path, "m"), "-c", "pump book", "--wait")
+        node = h.json("search", "casing")["results"][0]["node"]
+        check({"ask", "search", "mcp"} <= set(after("")), after(""))
+        check(after("se") == ["search"], "a verb")
+        check(after("rm", "") == after("ask", "-c", "pu") == ["pump book"], "names of manuals")
+        check(after("get", "") == ["1", node] and after("toc", node[:1]) == [node], "what was found last")
+        check(after("ask", "--mode", "l") == after("ask", "--mode", "=", "l") == ["lexical"], "a value")
+        check(after("ask", "--mode=l") == ["--mode=lexical"], "a value behind its sign")
+        check("--depth" in after("toc", "--") and "--depth" not in after("ask", "--"), "options of the verb alone")
+        check(after("backup", "") == after("--store", "") == [":folders"], "folders")
+        check(after("eval", "") == after("add", "") == [":files"] and after("ask", "--config", "") == [":files"], "files")
+        check("none" in after("model", "use", ""), "models")
+        check(after("ask", "how do I ") == [] and after("nonsense", "") == after(""), "nothing known")
+
+
+@test
+def shells_complete():
+    with house() as h:
+        h.write("m/a.html", page("Pumps", "<p>Vent the casing.</p>"))
+        h.run("add", os.path.join(h.path, "m"), "-c", "pumps", "--wait")
+        env = dict(h.env, PATH=os.path.dirname(LECTERN) + ":" + os.environ["PATH"])
+        missing = [shell for shell in ("bash", "zsh", "fish") if not shutil.which(shell)]
+        for shell in ("bash", "zsh", "fish"):
+            if shell in missing:
+                continue
+            for words, wanted in (((["lectern", "se"]), ["search"]), (["lectern", "rm", ""], ["pumps"]),
+                                  (["lectern", "ask", "--mode", "le"], ["lexical"])):
+                found = completed(shell, words, env)
+                check(found == wanted, (shell, words, found))
+            folders = completed(shell, ["lectern", "add", h.path + "/m"], env)
+            check(len(folders) == 1, (shell, folders))
+        if missing:
+            raise Skip(f"no {' and no '.join(missing)}")

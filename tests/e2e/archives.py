@@ -1,0 +1,105 @@
+"""Manuals that come as a .zip."""
+import os
+import stat
+import struct
+import zipfile
+
+from e2e.house import check, house, page, test
+
+
+def archive(h, name, files, method=zipfile.ZIP_DEFLATED, comment=b""):
+    path = os.path.join(h.path, name)
+    with zipfile.ZipFile(path, "w", method) as made:
+        made.comment = comment
+        for file, text in files.items():
+            made.writestr(file, text)
+    return path
+
+
+def unpacked(h):
+    folder = os.path.join(h.path, "lectern/manuals")
+    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+
+
+@test
+def an_archive_becomes_a_manual():
+    with house() as h:
+        pages = {"a.html": page("Pumps", "<p>Vent the casing.</p>"), "deep/er/b.html": page("Valves", "<p>Close the valve.</p>"),
+                 "empty/": "", "empty.html": "", "pictures/a.png": os.urandom(300000)}
+        book = archive(h, "book.zip", pages, comment=b"PK\5\6" * 9)
+        h.run("add", book, "--wait")
+        manual = h.manual("book")
+        check(manual["root"] == os.path.join(h.path, "lectern/manuals/book"), manual)
+        check(h.json("ask", "what is closed", "-c", "book")["citations"][0]["file"] == "deep/er/b.html", "asked")
+        with open(os.path.join(manual["root"], "pictures/a.png"), "rb") as file:
+            check(file.read() == pages["pictures/a.png"], "what does not compress")
+        check(stat.S_IMODE(os.stat(manual["root"]).st_mode) == 0o700, "private")
+        archive(h, "book.zip", {"a.html": page("Pumps", "<p>Prime the impeller.</p>")}, zipfile.ZIP_STORED)
+        h.run("add", book, "--wait")
+        check(h.json("search", "impeller")["results"] and not h.json("search", "valve", code=1)["results"], "in its place")
+        h.run("add", book, "-c", "other", "--wait")
+        check(unpacked(h) == ["book", "other"], unpacked(h))
+        folder = h.part(("tutorial",))
+        h.run("add", folder, "-c", "pg", "--wait")
+        h.run("add", book, "-c", "pg", code=2)
+        h.run("add", archive(h, "nothing.zip", {"a.png": "x"}), code=1)
+        check(unpacked(h) == ["book", "other"], "what is not added leaves nothing behind")
+        for name in ("book", "other", "pg"):
+            h.run("rm", name)
+        check(unpacked(h) == [] and os.path.isdir(folder), "an archive's copy goes with the manual, a folder stays")
+
+
+@test
+def archives_that_are_hostile_or_damaged_are_refused():
+    """None writes outside its folder, and none takes the place of a manual that is there."""
+    with house() as h:
+        good = {"a.html": page("Pumps", "<p>Vent the casing.</p>")}
+        path = archive(h, "m.zip", good)
+        h.run("add", path, "--wait")
+        with open(path, "rb") as file:
+            right = file.read()
+
+        def refused(content=None, **how):
+            if content is not None:
+                with open(path, "wb") as file:
+                    file.write(content)
+            said = h.run("add", path, code=None, **how)
+            check(said.returncode not in (0, 1) and "Sanitizer" not in said.stderr, said)
+            check(unpacked(h) == ["m"], unpacked(h))
+            return said.stderr
+
+        for name in ("../../out.html", "/tmp/lectern-out.html", "a/../../out.html", "a//b.html", "./a.html", "a\\..\\b.html"):
+            archive(h, "m.zip", {**good, name: "x"})
+            said = refused()
+            check("leads out" in said, (name, said))
+        check(not os.path.exists(os.path.join(h.path, "lectern/out.html")) and not os.path.exists("/tmp/lectern-out.html"), "written outside")
+        with zipfile.ZipFile(path, "w") as made:
+            made.writestr("a.html", "x")
+            made.writestr("a.html/b.html", "x")
+        refused()
+        check("no zip archive" in refused(b"") and "no zip archive" in refused(b"PK" * 1000), "no archive")
+        directory = right.rindex(b"PK\1\2")
+        for at in (*range(0, len(right), 7), *range(directory, len(right))):
+            wrong = bytearray(right)
+            wrong[at] ^= 0xFF
+            with open(path, "wb") as file:
+                file.write(wrong)
+            said = h.run("add", path, code=None)
+            check(said.returncode in (0, 1, 2, 7) and "Sanitizer" not in said.stderr, (at, said))
+        for end in range(1, len(right), 11):
+            refused(right[:end])
+        sizes = bytearray(right)
+        struct.pack_into("<I", sizes, directory + 24, 10)
+        check("damaged" in refused(bytes(sizes)), "it inflates to more than it says")
+        crypt = bytearray(right)
+        crypt[directory + 8] |= 1
+        check("encrypted" in refused(bytes(crypt)), "encrypted")
+        link = zipfile.ZipInfo("link.html")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        with zipfile.ZipFile(path, "w") as made:
+            made.writestr(link, "/etc/passwd")
+            made.writestr("b.html", good["a.html"])
+        h.run("add", path, "--wait")
+        check(os.listdir(os.path.join(h.path, "lectern/manuals/m")) == ["b.html"], "a link is not made")
+        h.write("n.zip.txt", "x")
+        check("neither a folder nor" in h.run("add", os.path.join(h.path, "n.zip.txt"), code=2).stderr, "what it takes")
