@@ -331,7 +331,15 @@ def a_real_model_is_got_and_answers():
         check(status["answer_model"]["path"] == got["path"] and status["model"]["path"] == h.model, status)
         check(status["manuals"][0]["memories"] == "current" == memories["memories"], "they stay")
         check(got["path"] in h.run("model", "list").stdout, "it is listed")
-        answer = h.json("ask", "How are unique indexes created?", "--answer", "generated", "--max-tokens", "24")
+        ask = ("ask", "How are unique indexes created?", "--answer", "generated", "--max-tokens", "40")
+        answer = h.json(*ask)
         check(answer["model"] == os.path.basename(got["path"]) and answer["tokens"]["answer"] > 0, answer)
+        check(answer["citations"] and all(one["status"] == "verified" for one in answer["citations"]), answer)
+        events = [json.loads(line) for line in h.run(*ask, "--jsonl").stdout.splitlines()]
+        check({one["event"] for one in events} >= {"token", "citation", "done"}, events)
+        check("".join(one["text"] for one in events if one["event"] == "token") == answer["answer"], events)
+        word = answer["answer"].split()[3]
+        stopped = json.loads(h.run(*ask, "--stop-text", word, "--json", code=None).stdout)  # what is left may say nothing
+        check(stopped["tokens"]["answer"] < answer["tokens"]["answer"] and word not in stopped["answer"], stopped)
         check(h.json("search", "unique", "--mode", "dense")["model"] == "model", "whose vectors")
         shutil.rmtree(os.path.dirname(got["path"]))
