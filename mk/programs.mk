@@ -23,7 +23,7 @@ $O/lecternd: $(STAMP) $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(MODEL) $(KERNELS)
 $O/lectern: $(STAMP) $(CLI) $(PROTOCOL) $(BASE)
 	$(call link,-lz $(BASE_LIBS))
 # The program with a network.
-$O/lectern-get: $(STAMP) $(GET) $(BASE)
+$O/lectern-get: $(STAMP) $(GET) $O/cli/archive/zip.o $(BASE)
 	$(call link,-lcurl -lz $(BASE_LIBS))
 # The jailed program is made of base and tree alone, besides its own.
 $O/lectern-parse: $(STAMP) $(PARSE) $(TREE) $(filter-out %/config.o %/config_paths.o,$(BASE))
