@@ -14,7 +14,7 @@ prefix ?= /usr/local
 O := build/$(BUILD)
 comma := ,
 
-all:  ## build the programs (build/lectern and its two companions)
+all:  ## build the programs (build/lectern and its companions)
 
 include mk/flags.mk mk/modules.mk mk/rules.mk mk/programs.mk mk/install.mk mk/tests.mk mk/gpu.mk mk/packages.mk mk/deb.mk
 

@@ -190,14 +190,14 @@ static int check_device(const struct key *key, const char *text,
                    text);
 }
 
-/* Checks a value and puts it in place; `folder` is where relative paths start,
- * NULL: at the current one. */
 static bool is_model(enum config_key key)
 {
     return key == CONFIG_MODEL || key == CONFIG_MEMORY_MODEL ||
            key == CONFIG_ANSWER_MODEL;
 }
 
+/* Checks a value and puts it in place; `folder` is where relative paths start,
+ * NULL: at the current one. */
 static int put(struct config *config, enum config_key which, const char *text,
                const char *folder, enum config_source source, struct err *err)
 {

@@ -196,7 +196,7 @@ int cli_read_question(struct cli *cli, struct buf *out, struct err *err);
 /* The arguments from `first` on as one text. */
 void cli_join_args(const struct cli *cli, size_t first, struct buf *out);
 
-/* model_check.c: appends what the folder holds, or what is wrong with it:
+/* models/model_check.c: appends what the folder holds, or what is wrong with it:
  * ERR_MODEL. */
 int cli_check_model(const char *folder, struct buf *detail);
 

@@ -205,8 +205,9 @@ const struct command cli_commands[] = {
      cmd_compact},
     {"backup", "DIR", "copy the store into a new folder (restore: --store DIR)",
      0, 1, 1, false, cmd_backup},
-    {"model", "use PATH|info [PATH]|list",
-     "choose the model; describe a model; list the models on this machine",
+    {"model", "use PATH|get [NAME]|info [PATH]|list",
+     "choose the model; download one of the catalogue, or print that; describe "
+     "a model; list the models on this machine",
      BIT(FOR), 1, 2, false, cmd_model},
     {"daemon", "", "start or stop the daemon", BIT(STOP) | BIT(FOREGROUND), 0,
      0, false, cmd_daemon},

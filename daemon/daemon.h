@@ -24,7 +24,7 @@ struct daemon {
     struct library *library;
     struct engine *engine;        /* of memories */
     struct engine *answer_engine; /* daemon/roles.h */
-    atomic_bool roles_differ;
+    atomic_bool nobody_answers;   /* although a model makes memories */
     struct jobs *jobs;
     struct response_queue *response_queue;
     struct conversations *conversations;

@@ -3,16 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-
 struct engine *roles_answers(const struct daemon *daemon)
 {
     return roles_differ(daemon) ? daemon->answer_engine : daemon->engine;
 }
 
+/* By what is in use, not by what is to be: that stays while a request holds it. */
 bool roles_differ(const struct daemon *daemon)
 {
-    return atomic_load(&daemon->roles_differ);
+    return engine_has_model(daemon->answer_engine) ||
+           atomic_load(&daemon->nobody_answers);
+}
+
+/* After the engine of answers was given what it is to hold. */
+static void set_nobody(struct daemon *daemon, bool differ, const char *answers)
+{
+    if (!differ || !answers[0])
+        atomic_store(&daemon->nobody_answers, differ);
 }
 
 int roles_start(struct daemon *daemon, const struct config *config,
@@ -21,10 +28,10 @@ int roles_start(struct daemon *daemon, const struct config *config,
     const char *memories = config_model(config, ROLE_MEMORIES);
     const char *answers = config_model(config, ROLE_ANSWERS);
     bool differ = strcmp(memories, answers) != 0;
-    atomic_store(&daemon->roles_differ, differ);
     options.folder = memories;
     int code = engine_start(&options, &daemon->engine, err);
     options.folder = differ ? answers : NULL;
+    set_nobody(daemon, differ, answers);
     return code ? code : engine_start(&options, &daemon->answer_engine, err);
 }
 
@@ -57,12 +64,12 @@ void roles_unref(const struct daemon *daemon)
 static int use_for_answers(struct daemon *daemon, const char *folder,
                            struct err *err)
 {
-    struct engine_state state;
-    engine_state(daemon->engine, &state);
-    bool differ = strcmp(folder, state.folder ? state.folder : "") != 0;
+    char *memories = engine_newest_folder(daemon->engine);
+    bool differ = strcmp(folder, memories) != 0;
     int code = engine_use(daemon->answer_engine, differ ? folder : "", err);
     if (!code)
-        atomic_store(&daemon->roles_differ, differ);
+        set_nobody(daemon, differ, folder);
+    free(memories);
     return code;
 }
 
@@ -70,10 +77,10 @@ static int use_for_answers(struct daemon *daemon, const char *folder,
 static int use_for_memories(struct daemon *daemon, const char *folder,
                             struct err *err)
 {
-    struct engine_state state;
-    bool differed = roles_differ(daemon);
-    engine_state(roles_answers(daemon), &state);
-    char *answers = mem_strdup(state.folder ? state.folder : "");
+    char *own = engine_newest_folder(daemon->answer_engine);
+    char *memories = engine_newest_folder(daemon->engine);
+    bool differed = own[0] || atomic_load(&daemon->nobody_answers);
+    const char *answers = differed ? own : memories;
     bool differ = strcmp(folder, answers) != 0;
     int code = 0;
     if (differ != differed)
@@ -81,8 +88,9 @@ static int use_for_memories(struct daemon *daemon, const char *folder,
     if (!code)
         code = engine_use(daemon->engine, folder, err);
     if (!code)
-        atomic_store(&daemon->roles_differ, differ);
-    free(answers);
+        set_nobody(daemon, differ, answers);
+    free(own);
+    free(memories);
     return code;
 }
 
@@ -96,6 +104,6 @@ int roles_use(struct daemon *daemon, enum config_role role, const char *folder,
     int code = engine_use(daemon->engine, folder, err);
     if (code)
         return code;
-    atomic_store(&daemon->roles_differ, false);
+    atomic_store(&daemon->nobody_answers, false);
     return engine_use(daemon->answer_engine, "", err);
 }

@@ -16,9 +16,10 @@ int roles_start(struct daemon *daemon, const struct config *config,
 void roles_cancel(const struct daemon *daemon);
 bool roles_stop(struct daemon *daemon, int64_t deadline_ms);
 
-/* Returns the engine whose model writes answers. */
+/* Returns the engine whose model writes answers; the same one between roles_ref and
+ * roles_unref, unless nobody is to answer any more. */
 struct engine *roles_answers(const struct daemon *daemon);
-/* Tells whether another model than that of memories writes answers. */
+/* Tells whether another model than that of memories, or none, writes answers. */
 bool roles_differ(const struct daemon *daemon);
 
 /* Take and release references to both engines. */

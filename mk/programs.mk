@@ -1,6 +1,6 @@
 # The programs, and small ones for tests and scripts.
 
-PROGRAMS := lecternd lectern lectern-parse
+PROGRAMS := lecternd lectern lectern-parse lectern-get
 TOOLS := op probe chats trees html5lib  # for tests and scripts, not installed
 QUILL := $(if $(wildcard model/quill/config.json),build/quill)
 
@@ -22,6 +22,9 @@ $O/lecternd: $(STAMP) $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(MODEL) $(KERNELS)
 	$(call link,-luv -lz $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS))
 $O/lectern: $(STAMP) $(CLI) $(PROTOCOL) $(BASE)
 	$(call link,-lz $(BASE_LIBS))
+# The program with a network.
+$O/lectern-get: $(STAMP) $(GET) $(BASE)
+	$(call link,-lcurl -lz $(BASE_LIBS))
 # The jailed program is made of base and tree alone, besides its own.
 $O/lectern-parse: $(STAMP) $(PARSE) $(TREE) $(filter-out %/config.o %/config_paths.o,$(BASE))
 	$(call link,-lgumbo -lxml2 -lseccomp $(filter-out -linih,$(BASE_LIBS)))

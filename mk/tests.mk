@@ -1,7 +1,7 @@
 # Tests, trials and measurements.
 
 # Everything but the mains, for whatever tests a part of it.
-$O/all.a: $(STAMP) $(filter-out $(MAINS),$(BASE) $(TREE) $(MEMORY) $(INDEXER) $(MODEL) $(KERNELS) $(EMULATED) $(CASES) $(DAEMON) $(CLI))
+$O/all.a: $(STAMP) $(filter-out $(MAINS),$(BASE) $(TREE) $(MEMORY) $(INDEXER) $(MODEL) $(KERNELS) $(EMULATED) $(CASES) $(DAEMON) $(CLI) $(GET))
 	@rm -f $@ && ar rcs $@ $(filter %.o,$^)
 ALL_LIBS := -luv -lz $(MEMORY_LIBS) $(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS)
 

@@ -20,7 +20,8 @@ if len(sys.argv) < 3:
 from e2e.house import TESTS, Failure, Skip
 
 SUBJECTS = ("reading", "latex", "asking", "quoting", "updates", "watching", "hostile", "life", "store",
-            "evaluation", "models", "gguf", "writing", "missing", "terminal", "agents", "service", "installed", "archives")
+            "evaluation", "models", "gguf", "getting", "writing", "missing", "terminal", "agents", "service", "installed",
+            "archives")
 
 
 def chosen(names):

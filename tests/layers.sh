@@ -18,6 +18,7 @@ FLOORS = {  # what may be included besides its own
     "kernels": "",
     "model": "kernels base",
     "daemon": "indexer memory model tree base",
+    "cli/download": "base",  # the program with a network
     "cli": "base",
 }
 ALSO = {  # and these headers
@@ -27,6 +28,7 @@ ALSO = {  # and these headers
 LIBRARIES = {
     "uv.h": "daemon/net", "lmdb.h": "memory/store", "gumbo.h": "indexer/parse", "libxml": "indexer/parse",
     "pcre2.h": "model/tokenizer", "faiss": "memory/vectors", "seccomp.h": "indexer/parse",
+    "curl": "cli/download",
 }
 INCLUDE = re.compile(r'^#include ["<]([^">]+)[">]', re.M)
 faults = []

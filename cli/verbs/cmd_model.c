@@ -1,4 +1,5 @@
-/* model: what the models on this machine are, and which of them is used. */
+/* model: what the models on this machine are, which of them is used, and getting
+ * more. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,8 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "cli/verbs/model_list.h"
+#include "cli/models/model_get.h"
+#include "cli/models/model_list.h"
 #include "cli/output/output.h"
 
 enum { TAKE_MS = 20000, POLL_MS = 100 };
@@ -181,7 +183,6 @@ static bool is_for_answers(const struct cli *cli)
 /* The folder that the daemon uses now; "": none. */
 static int ask_used(struct cli *cli, struct buf *ret, struct err *err)
 {
-
     struct buf text = {0};
     cJSON *status = NULL;
     int code = cli_call(cli, "status", slice_of("{}"), &text, err);
@@ -378,10 +379,12 @@ int cmd_model(struct cli *cli, struct err *err)
         return use(cli, folder, err);
     if (!strcmp(what, "info"))
         return info(cli, folder, err);
+    if (!strcmp(what, "get"))
+        return model_get(cli, folder, err);
     if (!strcmp(what, "list") && !folder)
         return list(cli, err);
     return err_set(err, ERR_USAGE,
                    "model does not take '%s'; usage: lectern model use PATH | "
-                   "use none | info [PATH] | list",
+                   "use none | get [NAME] | info [PATH] | list",
                    strcmp(what, "list") ? what : folder);
 }

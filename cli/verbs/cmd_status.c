@@ -53,12 +53,11 @@ static void put_watch(struct buf *out, const cJSON *status)
     buf_put_byte(out, '\n');
 }
 
-static void put_model(struct buf *out, const cJSON *status)
+static void put_model(struct buf *out, const char *label, const cJSON *model)
 {
-    const cJSON *model = cJSON_GetObjectItemCaseSensitive(status, "model");
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(model, "error");
     int64_t parameters = json_get_int(model, "parameters", 0);
-    buf_printf(out, "model     %s", json_get_text(model, "path", "none"));
+    buf_printf(out, "%-9s %s", label, json_get_text(model, "path", "none"));
     if (error) {
         buf_printf(out, "\n          %s", json_get_text(error, "message", ""));
     } else if (parameters) {
@@ -72,7 +71,19 @@ static void put_model(struct buf *out, const cJSON *status)
     if (json_get_bool(model, "changed", false) && !error)
         buf_put_text(out, ", its folder has changed: what is there now "
                           "will be taken");
-    buf_put_text(out, "\ndevice    ");
+    buf_put_byte(out, '\n');
+}
+
+/* One for both roles, or one each. */
+static void put_models(struct buf *out, const cJSON *status)
+{
+    const cJSON *model = cJSON_GetObjectItemCaseSensitive(status, "model");
+    const cJSON *answers =
+        cJSON_GetObjectItemCaseSensitive(status, "answer_model");
+    put_model(out, answers ? "memories" : "model", model);
+    if (answers)
+        put_model(out, "answers", answers);
+    buf_put_text(out, "device    ");
     output_put_device(out, model);
     buf_put_byte(out, '\n');
 }
@@ -152,7 +163,7 @@ int cmd_status(struct cli *cli, struct err *err)
         const cJSON *manuals =
             cJSON_GetObjectItemCaseSensitive(status, "manuals");
         put_daemon(&out, status);
-        put_model(&out, status);
+        put_models(&out, status);
         put_store(&out, status);
         put_watch(&out, status);
         buf_printf(&out, "manuals   %d\n", cJSON_GetArraySize(manuals));

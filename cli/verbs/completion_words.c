@@ -7,7 +7,7 @@
 #include "cli/client.h"
 #include "cli/output/last_answer.h"
 #include "cli/output/output.h"
-#include "cli/verbs/model_list.h"
+#include "cli/models/model_list.h"
 
 /* What the words before the last one say. */
 struct line {

@@ -36,6 +36,21 @@ int answer_cite(const struct call *call, struct answer *answer,
     return 0;
 }
 
+bool answer_cites(const struct answer *answer, const struct passage *passage)
+{
+    for (size_t i = 0; i < answer->count; i++) {
+        const struct citation *citation = &answer->citations[i];
+        const struct passage *other = &citation->passage;
+        if (citation->status != CITE_UNVERIFIED &&
+            other->view == passage->view && other->node == passage->node &&
+            other->block.file == passage->block.file &&
+            memmem(other->text.data, other->text.size, passage->text.data,
+                   passage->text.size))
+            return true;
+    }
+    return false;
+}
+
 bool answer_is_lost(int code)
 {
     return code == ERR_IO || code == ERR_INTERNAL || code == ERR_CANCELLED;

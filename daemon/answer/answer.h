@@ -28,6 +28,9 @@ int answer_cite(const struct call *call, struct answer *answer,
                 const struct passage *passage, int status, bool part,
                 struct err *err);
 
+/* Tells whether a citation holds all of the passage. */
+bool answer_cites(const struct answer *answer, const struct passage *passage);
+
 /* Whether the error of answer_cite is worse than that: there is no parser, so
  * nothing can be shown to be true, or the request was cancelled. */
 bool answer_is_lost(int code);

@@ -19,8 +19,8 @@ enum {
     CHAT_TOKENS =
         1400, /* most in the prompt of a conversation: reading it takes a
                            processor seconds */
-    CHAT_PASSAGES = 5,
-    CHAT_PASSAGE_TOKENS = 320
+    CHAT_PASSAGES = 4,
+    CHAT_PASSAGE_TOKENS = 280
 };
 
 /* Chosen by measurement (docs/log/people.md). */
@@ -329,6 +329,7 @@ static int check_evidence(struct writing *writing, struct composed *ret,
         code = cite_evidence(writing, &reader->items[i], &ret->answer, err);
     buf_put_slice(&ret->answer.text, buf_slice(&writing->text));
     ret->dropped = reader->dropped;
+    ret->by_evidence = true;
     if (reader->kept && reader->kept < reader->dropped)
         ret->abstained = "most of what the model wrote stands in no passage";
     if (!reader->kept)

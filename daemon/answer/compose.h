@@ -26,8 +26,9 @@ struct composed {
     const char *attention; /* as session_attention's */
     const char *abstained; /* why it should not be shown; NULL: it may be */
     size_t prompt_tokens, reused_tokens, tokens;
-    size_t dropped;  /* sentences without evidence, which are not shown */
-    double mean_log; /* of the chances of its tokens */
+    bool by_evidence; /* in its own words, the evidence located afterwards */
+    size_t dropped;   /* sentences without evidence, which are not shown */
+    double mean_log;  /* of the chances of its tokens */
     double pack_ms, first_ms;
     struct buf read; /* with "explain": what it read, as JSON; of the caller */
 };

@@ -14,6 +14,8 @@
  * reported (docs/log/people.md). */
 static const double MIN_COVER = 0.6;
 static const double MIN_COVER_CODE = 0.8;
+/* Of the words, in the one sentence or line that holds most of them. */
+static const double MIN_OWN = 0.35;
 /* By how much another sentence of the place may hold more of the words, though it is
  * the other way round. */
 static const double TURN_MARGIN = 0.1;
@@ -256,6 +258,18 @@ static bool window_holds(const struct evidence_index *index,
     return false;
 }
 
+/* The piece with the ones before and after it in its source. */
+static struct window window_near(const struct evidence_index *index, size_t p)
+{
+    const struct piece *pieces = index->pieces;
+    struct window window = {p, p + 1};
+    if (p && pieces[p - 1].source == pieces[p].source)
+        window.first--;
+    if (p + 1 < index->piece_count && pieces[p + 1].source == pieces[p].source)
+        window.last++;
+    return window;
+}
+
 static struct window window_around(const struct evidence_index *index, size_t p)
 {
     const struct piece *pieces = index->pieces;
@@ -294,8 +308,11 @@ struct support {
     bool strict;  /* all that must stand there does */
 };
 
+/* What must stand there stands near the piece, in prose; the other words in the
+ * window. */
 static struct support support_of(const struct evidence_index *index,
-                                 const struct window *window, bool code)
+                                 const struct window *window,
+                                 const struct window *near, bool code)
 {
     struct support ret = {.strict = true};
     double all = 0, there = 0;
@@ -304,7 +321,8 @@ static struct support support_of(const struct evidence_index *index,
         bool asked = holds(index, &index->question, term->hash);
         bool found = window_holds(index, window, term->hash);
         bool must = code ? term->option : term->class != TERM_WORD;
-        if (must && !found && !(asked && term->class == TERM_STRICT))
+        bool there_too = code ? found : window_holds(index, near, term->hash);
+        if (must && !there_too && !(asked && term->class == TERM_STRICT))
             ret.strict = false;
         if (asked)
             continue;
@@ -341,10 +359,11 @@ bool evidence_find(struct evidence_index *index, struct slice sentence,
     for (size_t p = 0; p < index->piece_count; p++) {
         const struct piece *piece = &index->pieces[p];
         double own = cover_of(index, piece);
-        if (own <= best)
+        if (own <= best || own < MIN_OWN)
             continue;
         struct window window = window_around(index, p);
-        struct support support = support_of(index, &window, code);
+        struct window near = window_near(index, p);
+        struct support support = support_of(index, &window, &near, code);
         if (!support.strict || support.words < MIN_WORDS ||
             support.cover < (code ? MIN_COVER_CODE : MIN_COVER) ||
             (!code && !turns_alike(index, &window)))

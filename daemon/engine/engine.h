@@ -60,6 +60,9 @@ uint64_t engine_reload(struct engine *engine);
  * when the last reference to that is gone.  A model that cannot be opened replaces
  * nothing: ERR_MODEL. */
 int engine_use(struct engine *engine, const char *folder, struct err *err);
+/* Returns the folder that is to be in use: that of the pending model, or the one in use;
+ * "": none.  The caller frees it. */
+char *engine_newest_folder(struct engine *engine);
 /* Waits at most `max_ms` until the pending model has replaced the one in use. */
 void engine_swap_pending(struct engine *engine, int64_t max_ms);
 /* Tells a holder of a reference whether a pending model waits for it alone. */

@@ -234,6 +234,15 @@ int engine_use(struct engine *engine, const char *folder, struct err *err)
     return code;
 }
 
+char *engine_newest_folder(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    const char *folder = newest_folder(engine);
+    char *copy = mem_strdup(folder ? folder : "");
+    pthread_mutex_unlock(&engine->lock);
+    return copy;
+}
+
 void engine_swap_pending(struct engine *engine, int64_t max_ms)
 {
     int64_t until = clock_ms() + max_ms;
@@ -263,14 +272,14 @@ static bool is_refused(const struct engine *engine, struct folder_look look)
 /* Changed, but not still changing; and not what was tried already. */
 static bool is_due(struct engine *engine)
 {
-    pthread_mutex_lock(&engine->lock);
-    const char *folder = newest_folder(engine);
-    char *copy = folder ? mem_strdup(folder) : NULL;
-    pthread_mutex_unlock(&engine->lock);
-    if (!copy)
+    char *folder = engine_newest_folder(engine);
+    struct folder_look look = {0};
+    bool any = folder[0];
+    if (any)
+        look = folder_look(folder);
+    free(folder);
+    if (!any)
         return false;
-    struct folder_look look = folder_look(copy);
-    free(copy);
     pthread_mutex_lock(&engine->lock);
     const struct folder_look *newest =
         engine->next_due ? &engine->next_look : &engine->look;

@@ -251,6 +251,29 @@ static int read_stop_sequences(struct asking *asking, struct err *err)
     return 0;
 }
 
+/* Beneath what a model says in its own words: what would have been quoted, where it
+ * is not cited already. */
+static int quote_besides(struct asking *asking, struct err *err)
+{
+    struct answer *answer = &asking->answer;
+    int code = units_of(asking->snapshot, &asking->passages, asking->kinds,
+                        &asking->call->request->cancelled, &asking->units, err);
+    for (size_t i = 0; i < asking->units.count && !code; i++) {
+        const struct passage *unit = &asking->units.items[i];
+        struct err why = {.position = -1};
+        if (i && (unit->node != unit[-1].node || unit->view != unit[-1].view))
+            break; /* of the best section */
+        if (!answer_cites(answer, unit))
+            code = answer_cite(asking->call, answer, unit, CITE_VERIFIED, true,
+                               &why);
+        if (code && !answer_is_lost(code))
+            code = 0; /* it has changed since */
+        else if (code)
+            *err = why;
+    }
+    return code;
+}
+
 /* A model's answer, unless passages are the better one. */
 static int write_answer(struct asking *asking, struct err *err)
 {
@@ -288,6 +311,8 @@ static int write_answer(struct asking *asking, struct err *err)
     if (must || !written->abstained) {
         asking->kind = written->answer.text.size ? "generated" : "none";
         asking->answer = written->answer;
+        if (written->by_evidence && written->answer.text.size)
+            return quote_besides(asking, err);
     } else {
         answer_free(&written->answer);
     }

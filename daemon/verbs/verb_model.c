@@ -73,8 +73,19 @@ static void put_device(struct json *json, const struct engine_state *state)
     json_end(json, '}');
 }
 
+static void put_roles(struct json *json, bool memories, bool answers)
+{
+    json_key(json, "roles");
+    json_begin(json, '[');
+    if (memories)
+        json_text(json, "memories");
+    if (answers)
+        json_text(json, "answers");
+    json_end(json, ']');
+}
+
 static void put_model(struct json *json, const char *member,
-                      struct engine *engine)
+                      struct engine *engine, bool memories, bool answers)
 {
     struct engine_state state;
     engine_state(engine, &state);
@@ -86,6 +97,7 @@ static void put_model(struct json *json, const char *member,
                     : state.err.code ? "failed"
                                      : "closed");
     json_field_text(json, "path", state.folder);
+    put_roles(json, memories, answers);
     if (state.open)
         put_facts(json, &state.facts);
     if (state.err.code) {
@@ -99,9 +111,10 @@ static void put_model(struct json *json, const char *member,
 
 void models_put(struct json *json, const struct daemon *daemon)
 {
-    put_model(json, "model", daemon->engine);
-    if (roles_differ(daemon))
-        put_model(json, "answer_model", daemon->answer_engine);
+    bool differ = roles_differ(daemon);
+    put_model(json, "model", daemon->engine, true, !differ);
+    if (differ)
+        put_model(json, "answer_model", daemon->answer_engine, false, true);
 }
 
 void models_open(const struct daemon *daemon)

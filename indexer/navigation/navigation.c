@@ -114,6 +114,8 @@ static void look_at(struct navigation *p)
     repeated_subtrees(p->pieces, p->count, subtrees);
     for (uint32_t i = 0; i < p->count; i++) {
         const char *path = p->pieces[i].path;
+        /* A document that includes others is no page with them once more. */
+        subtrees[i] &= p->pieces[i].skeleton->file_count <= 1;
         int role = navigation_page(p, i)->role;
         p->places[i].excluded = role == PAGE_REDIRECT ? EXCLUDED_REDIRECT
                                 : role == PAGE_SEARCH ? EXCLUDED_SEARCH

@@ -65,14 +65,25 @@ static size_t common(const struct document *a, const struct document *b)
     return both;
 }
 
-/* Whether both include some file of the manual. */
-static bool share_a_file(const struct navigation *p, uint32_t a, uint32_t b)
+/* Neither a bibliography nor a package: a part of the text. */
+static bool is_text(struct slice path)
+{
+    static const char *const ends[] = {".tex", ".ltx", ".dtx"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (path.size >= 4 && !memcmp(path.data + path.size - 4, ends[i], 4))
+            return true;
+    return false;
+}
+
+/* Whether both include some text of the manual. */
+static bool share_a_text(const struct navigation *p, uint32_t a, uint32_t b)
 {
     const struct tree *one = p->pieces[a].skeleton,
                       *other = p->pieces[b].skeleton;
     for (uint32_t f = 1; f < one->file_count; f++)
         for (uint32_t g = 1; g < other->file_count; g++)
-            if (slice_equal(one->files[f], other->files[g]))
+            if (is_text(one->files[f]) &&
+                slice_equal(one->files[f], other->files[g]))
                 return true;
     return false;
 }
@@ -81,7 +92,7 @@ static bool is_variant(const struct navigation *p, const struct document *a,
                        const struct document *of)
 {
     return a->count && (double)common(a, of) >= MIN_SHARE * (double)a->count &&
-           share_a_file(p, a->piece, of->piece);
+           share_a_text(p, a->piece, of->piece);
 }
 
 void navigation_leave_out_variants(struct navigation *p)

@@ -324,7 +324,11 @@ def roles_may_have_models_of_their_own():
         check(f"answer_model = {answers}\n" in open(ini).read(), open(ini).read())
         status = h.json("status")
         check(status["model"]["path"] == memories and status["answer_model"]["path"] == answers, status)
+        check(status["model"]["roles"] == ["memories"] and status["answer_model"]["roles"] == ["answers"], status)
+        check(before["model"]["roles"] == ["memories", "answers"], before)
         check(status["manuals"][0]["memories"] == "current", "they stay")
+        told = h.run("status").stdout
+        check(f"memories  {memories}" in told and f"answers   {answers}" in told, told)
         answer = h.json("ask", "What eats grass?")
         check((answer["kind"], answer["model"], answer["answer"]) == ("generated", "answers", "zebra [1]"), answer)
         check(h.json("search", "zebra", "--mode", "dense")["model"] == "memories", "whose vectors")

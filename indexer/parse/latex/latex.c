@@ -9,8 +9,9 @@ enum {
     STEPS_A_BYTE = 200,
     MIN_STEPS = 3000000,
     MIN_WORDS = 100, /* of a source; of fewer no share is told */
-    FEW_WORDS = 80,  /* per cent of them in the tree: fewer are reported */
-    NO_WORDS = 20    /* per cent: fewer, and the document is read again */
+    FEW_WORDS = 80, /* per cent of them in the tree: fewer are reported, and the
+                        document is read again, more cautiously */
+    MORE_WORDS = 110 /* per cent that another reading must have */
 };
 
 /* A document has a preamble; anything else is text from its first line on. */
@@ -167,7 +168,7 @@ static void put_reports(const struct tex *tex, struct buf *ret)
 }
 
 static int read_once(struct slice bytes, const struct latex_reader *reader,
-                     bool cautious, struct reading *ret, struct err *err)
+                     enum caution caution, struct reading *ret, struct err *err)
 {
     struct tex_file main = {.path = {"", 0}, .bytes = bytes};
     int rc = sniff_latex(bytes, &main.transcoded, &main.encoding, err);
@@ -178,7 +179,7 @@ static int read_once(struct slice bytes, const struct latex_reader *reader,
     MEM_RESERVE(tex->files, &tex->file_capacity, 1);
     tex->files[tex->file_count++] = main;
     tex->max_steps = MIN_STEPS + STEPS_A_BYTE * bytes.size;
-    d->cautious = cautious;
+    d->caution = caution;
     d->is_document = begins_document(main.transcoded.text);
     d->in.silent = d->is_document;
     bool made = is_of_converter(main.transcoded.text);
@@ -192,8 +193,10 @@ static int read_once(struct slice bytes, const struct latex_reader *reader,
     rc = make_tree(d, &ret->tree, err);
     if (!rc && made)
         ret->tree->page.role = PAGE_MADE;
-    if (!rc && !made && !d->described)
+    if (!rc && !made)
         ret->words = words_count(d, ret->tree);
+    if (d->described) /* the code is left out, and nothing tells how much that is */
+        ret->words.source = 0;
     ret->packaged = d->packaged;
     put_reports(tex, &ret->reports);
     document_free(d);
@@ -225,23 +228,27 @@ static void drop_reading(struct reading *reading)
     *reading = (struct reading){0};
 }
 
-/* A package that cannot be followed may have taken the text with it: of all
- * packages only the definitions, then. */
+static const char *const how_read[CAUTIONS] = {
+    [READ_DEFINITIONS] = "of them only the definitions are read",
+    [SKIP_PACKAGES] = "they are not read"};
+
+/* A package that cannot be followed may have taken the text with it.  Takes the
+ * reading that is more cautious if it has clearly more. */
 static void read_again(struct slice bytes, const struct latex_reader *reader,
-                       struct reading *first)
+                       enum caution caution, struct reading *best)
 {
-    struct reading second = {0};
-    if (read_once(bytes, reader, true, &second, NULL) ||
-        second.words.read <= first->words.read) {
-        drop_reading(&second);
+    struct reading again = {0};
+    if (read_once(bytes, reader, caution, &again, NULL) ||
+        again.words.read * 100 <= best->words.read * MORE_WORDS) {
+        drop_reading(&again);
         return;
     }
-    buf_printf(&second.reports,
+    buf_printf(&again.reports,
                "its packages cannot be followed: read as they are, they leave "
-               "%zu of its words; of them only the definitions are read\n",
-               first->words.read);
-    drop_reading(first);
-    *first = second;
+               "%zu of its words, now %zu; %s\n",
+               best->words.read, again.words.read, how_read[caution]);
+    drop_reading(best);
+    *best = again;
 }
 
 int latex_parse(struct slice bytes, const struct latex_reader *reader,
@@ -249,14 +256,16 @@ int latex_parse(struct slice bytes, const struct latex_reader *reader,
                 struct err *err)
 {
     struct reading reading = {0};
-    int rc = read_once(bytes, reader, false, &reading, err);
+    int rc = read_once(bytes, reader, FOLLOW_PACKAGES, &reading, err);
     if (rc) {
         drop_reading(&reading);
         return rc;
     }
-    if (reading.packaged && (share_of(reading.words) < NO_WORDS ||
-                             reading.words.read < MIN_WORDS / 10))
-        read_again(bytes, reader, &reading);
+    bool suspect = reading.packaged && (share_of(reading.words) < FEW_WORDS ||
+                                        reading.words.read < MIN_WORDS / 10);
+    for (int caution = READ_DEFINITIONS; caution < CAUTIONS && suspect;
+         caution++)
+        read_again(bytes, reader, caution, &reading);
     if (ret_reports) {
         report_share(reading.words, ret_reports);
         buf_put_slice(ret_reports, buf_slice(&reading.reports));

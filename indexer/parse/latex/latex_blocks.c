@@ -113,7 +113,20 @@ static size_t find_group(const struct document *d, uint32_t symbol)
     return at;
 }
 
-/* Closes everything down to the environment. */
+/* Whether the file that is read has another \end{document} further on. */
+static bool document_goes_on(const struct tex *tex)
+{
+    static const char end[] = "\\end{document}";
+    if (!tex->top_file)
+        return false;
+    const struct input *file = &tex->inputs[tex->top_file - 1];
+    struct slice text = tex->files[file->file].transcoded.text;
+    return memmem(text.data + file->at, file->end - file->at, end,
+                  sizeof end - 1);
+}
+
+/* Closes everything down to the environment.  A document that goes on does not end
+ * within another environment: that is an example. */
 static void end_environment(struct document *d, uint32_t symbol,
                             struct token call)
 {
@@ -124,6 +137,9 @@ static void end_environment(struct document *d, uint32_t symbol,
                    name.data);
         return;
     }
+    if (at != d->group_count && slice_is(name, "document") &&
+        document_goes_on(&d->tex))
+        return;
     if (at != d->group_count)
         tex_report(&d->tex, call, "\\end{%.*s} ends what is open within it",
                    (int)name.size, name.data);
@@ -204,6 +220,8 @@ static void begin_document(struct document *d,
 {
     (void)environment;
     (void)call;
+    if (d->begun)
+        return;
     /* What the preamble opened and did not close; its text is none, also when
      * it was not known to be one. */
     d->in = (struct context){.kind = BLOCK_PARAGRAPH};
@@ -221,10 +239,13 @@ static void begin_document(struct document *d,
     tex_push(&d->tex, list);
 }
 
+/* One within another is an example of a document. */
 static void end_document(struct document *d, struct group *group)
 {
-    (void)group;
     document_flush(d);
+    for (const struct group *outer = d->groups; outer < group; outer++)
+        if (outer->kind == GROUP_ENVIRONMENT && outer->name == group->name)
+            return;
     d->tex.stopped = true;
 }
 

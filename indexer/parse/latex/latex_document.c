@@ -411,7 +411,7 @@ static bool is_definition(const struct tex *tex, struct token token)
 static struct token next_to_take(struct document *d)
 {
     struct tex *tex = &d->tex;
-    while (d->cautious && d->packages && !tex->stopped) {
+    while (d->caution == READ_DEFINITIONS && d->packages && !tex->stopped) {
         struct token token = tex_next(tex);
         if (!d->packages) { /* the package's last token was the one before */
             tex_unread(tex, token);

@@ -302,7 +302,7 @@ bool inputs_open_package(struct document *d, struct slice names,
                          struct token call)
 {
     struct tex *tex = &d->tex;
-    if (!inputs_open(d, names, call))
+    if (d->caution == SKIP_PACKAGES || !inputs_open(d, names, call))
         return false;
     tex->inputs[tex->input_count - 1].ended = close_package;
     open_mark(d);
@@ -350,7 +350,8 @@ static void run_package(struct tex *tex, const struct command *command,
     tex_skip_before(tex, "o");
     tex_read_text(tex, &names);
     tex_skip_before(tex, "o");
-    inputs_open_packages(document_of(tex), buf_slice(&names), call);
+    if (!document_of(tex)->begun) /* else it is an example */
+        inputs_open_packages(document_of(tex), buf_slice(&names), call);
     buf_free(&names);
 }
 

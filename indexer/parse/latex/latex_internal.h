@@ -114,6 +114,14 @@ enum {
     MAX_ASKED = 5000 /* times that a file is asked for */
 };
 
+/* How the packages and classes of the manual's own are read. */
+enum caution {
+    FOLLOW_PACKAGES,  /* as TeX does */
+    READ_DEFINITIONS, /* only what they define, in whatever conditional */
+    SKIP_PACKAGES,    /* not at all */
+    CAUTIONS
+};
+
 /* What is labelled, and what a \label here would be of (latex_labels.c). */
 struct labels {
     struct label *all; /* [count] */
@@ -177,9 +185,9 @@ struct document {
     size_t theorem_count, theorem_capacity;
     struct package_mark *marks; /* [packages] being read */
     size_t packages, mark_capacity;
-    bool expl;           /* \ExplSyntaxOn */
-    bool packaged;       /* a package was read */
-    bool cautious;       /* of packages only definitions are read */
+    bool expl;     /* \ExplSyntaxOn */
+    bool packaged; /* a package was read */
+    enum caution caution;
     bool is_document;    /* has a \documentclass */
     bool begun;          /* \begin{document} */
     bool chaptered;      /* its class has chapters */

@@ -123,9 +123,12 @@ static struct slice body_of(struct slice text)
         text.size -= (size_t)(from - text.data);
         text.data = from;
     }
-    const char *to = memmem(text.data, text.size, end, sizeof end - 1);
-    if (to)
-        text.size = (size_t)(to - text.data);
+    for (size_t at = text.size; at-- > 0;) /* the last: others are examples */
+        if (text.size - at >= sizeof end - 1 &&
+            !memcmp(text.data + at, end, sizeof end - 1)) {
+            text.size = at;
+            break;
+        }
     return text;
 }
 

@@ -619,6 +619,28 @@ static void expect_survived(const char *package)
               files, "# 1 A | paragraph: All (of) it. | paragraph: And more.");
 }
 
+/* What a package says to whoever runs LaTeX is none of the text. */
+static void test_messages(void **state)
+{
+    (void)state;
+    expect("a\\PackageError{p}{no\\MessageBreak good}{help} "
+           "b\\ClassWarningNoLine{c}{w} c\\GenericInfo{(p)}{i} "
+           "d\\makeatletter\\@latex@warning{w} e\\wlog{x} f",
+           "paragraph: a b c d e f");
+}
+
+/* A document's example of a document does not end it. */
+static void test_examples_of_documents(void **state)
+{
+    (void)state;
+    static const struct memory_file files[] = {{"own.sty", "\\def\\x{no}"},
+                                               {NULL, NULL}};
+    expect_of("\\documentclass{article}\\begin{document}\\def\\x{yes}a\n\n"
+              "\\begin{ourexample}\\usepackage{own}\\begin{document}b"
+              "\\end{document}\\end{ourexample}\n\nc \\x\\end{document}d",
+              files, "paragraph: a | paragraph: b | paragraph: c yes");
+}
+
 static void test_packages_left_open(void **state)
 {
     (void)state;
@@ -967,6 +989,8 @@ int main(void)
         cmocka_unit_test(test_entries),
         cmocka_unit_test(test_inputs),
         cmocka_unit_test(test_styles),
+        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_examples_of_documents),
         cmocka_unit_test(test_packages_left_open),
         cmocka_unit_test(test_packages_not_followed),
         cmocka_unit_test(test_lost_words_are_told),

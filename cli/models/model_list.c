@@ -1,4 +1,4 @@
-#include "cli/verbs/model_list.h"
+#include "cli/models/model_list.h"
 
 #include <dirent.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* Folders with models, where these usually lie. */
-#ifndef CLI_VERBS_MODEL_LIST_H
-#define CLI_VERBS_MODEL_LIST_H
+#ifndef CLI_MODELS_MODEL_LIST_H
+#define CLI_MODELS_MODEL_LIST_H
 
 #include "cli/cli.h"
 
