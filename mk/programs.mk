@@ -1,7 +1,7 @@
 # The programs, and small ones for tests and scripts.
 
 PROGRAMS := lecternd lectern lectern-parse lectern-get
-TOOLS := op probe chats trees html5lib  # for tests and scripts, not installed
+TOOLS := op probe chats evidence trees html5lib  # for tests and scripts, not installed
 QUILL := $(if $(wildcard model/quill/config.json),build/quill)
 
 all: $(addprefix build/,$(PROGRAMS) $(TOOLS)) $(QUILL)
@@ -36,6 +36,8 @@ $O/probe: $(STAMP) $O/tests/programs/probe.o $(MODEL) $(KERNELS) $(BASE)
 	$(call link,$(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS))
 $O/chats: $(STAMP) $O/tests/programs/chats.o $(filter-out %/chat.o,$(call objects,model/chat)) $(BASE)
 	$(call link,$(BASE_LIBS))
+$O/evidence: $(STAMP) $O/tests/programs/evidence.o $O/all.a $(FAISS_C)
+	$(call link,$(ALL_LIBS))
 $O/trees: $(STAMP) $O/tests/programs/trees.o $(patsubst %,$O/indexer/%.o,parser source scan inputs) $(TREE) $(BASE)
 	$(call link,-lz $(BASE_LIBS))
 $O/html5lib: $(STAMP) $O/tests/programs/html5lib.o $(PARSE_PARTS) $(TREE) $(BASE)

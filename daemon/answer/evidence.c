@@ -43,7 +43,7 @@ struct piece {
     size_t source, block;
     size_t at, size;     /* of the block's text */
     size_t first, count; /* of the index's hashes, sorted */
-    bool negative;
+    size_t negations;
 };
 
 struct evidence_index {
@@ -57,7 +57,7 @@ struct evidence_index {
     struct piece question;
     struct term *terms; /* of what is looked for */
     size_t term_count, term_capacity;
-    bool negative;
+    size_t negations;
 };
 
 /* ---- Words ---- */
@@ -134,7 +134,7 @@ static void add_term(void *context, const struct term_at *at)
     struct evidence_index *index = context;
     int class = class_of(at);
     if (class == TERM_NOT) {
-        index->negative = true;
+        index->negations++;
         return;
     }
     if (class == TERM_WORD && word_is_stop_word(at->word))
@@ -152,7 +152,7 @@ static void add_term(void *context, const struct term_at *at)
 static void read_terms(struct evidence_index *index, struct slice text)
 {
     index->term_count = 0;
-    index->negative = false;
+    index->negations = 0;
     analyze(index->analyzer, text, add_term, index);
 }
 
@@ -173,7 +173,7 @@ static struct piece make_piece(struct evidence_index *index, struct slice text)
     for (size_t i = 0; i < index->term_count; i++)
         index->hashes[index->hash_count++] = index->terms[i].hash;
     piece.count = index->term_count;
-    piece.negative = index->negative;
+    piece.negations = index->negations;
     qsort(index->hashes + piece.first, piece.count, sizeof *index->hashes,
           by_hash);
     return piece;
@@ -344,7 +344,7 @@ static bool turns_alike(const struct evidence_index *index,
     for (size_t p = window->first; p < window->last; p++) {
         const struct piece *piece = &index->pieces[p];
         double cover = cover_of(index, piece);
-        double *best = piece->negative == index->negative ? &alike : &other;
+        double *best = piece->negations == index->negations ? &alike : &other;
         if (cover > *best)
             *best = cover;
     }
