@@ -62,6 +62,7 @@ enum option_id {
     OPTION_SEED,
     OPTION_STOP_SEQUENCE,
     OPTION_INSTALLED,
+    OPTION_MAN,
     OPTION_FOR,
     OPTIONS
 };
@@ -96,7 +97,7 @@ struct text_list {
 /* The options as given; NULL, false, -1 or a NaN: not given. */
 struct options {
     bool json, quiet, no_color, help, version;
-    const char *socket, *config, *store, *model, *device;
+    const char *socket, *config, *store, *model, *device, *man;
     const char *manual, *under, *mode, *answer, *method, *answers, *compare,
         *format, *session, *kind, *role;
     bool explain, jsonl, strict, wait, force, retry, excluded, all, print, stop;

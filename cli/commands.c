@@ -135,6 +135,10 @@ const struct option_spec cli_options[OPTIONS] = {
                           "registered (doc-base), or add those named; --yes: "
                           "all",
                           0, 0},
+    [OPTION_MAN] = {0, "man", "SECTION", KIND_TEXT, AT(man),
+                    "add the manual pages of a section, as 1 or 3, as one "
+                    "manual (needs mandoc)",
+                    0, 0},
     [OPTION_SESSION] = {0, "session", "ID", KIND_TEXT, AT(session),
                         "conversation: the question may refer to those asked "
                         "before under the same ID",
@@ -159,7 +163,7 @@ const struct command cli_commands[] = {
      "index a folder of HTML or LaTeX files, or an archive of them, as a "
      "manual; if it is one: rename it",
      BIT(MANUAL) | BIT(IGNORE) | BIT(FOLLOW_LINKS) | BIT(YES) | BIT(WAIT) |
-         BIT(INSTALLED),
+         BIT(INSTALLED) | BIT(MAN),
      0, SIZE_MAX, false, cmd_add},
     {"rm", "NAME", "remove a manual from the index; its files stay", 0, 1, 1,
      false, cmd_rm},

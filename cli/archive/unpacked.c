@@ -48,6 +48,11 @@ static void put_folder(struct buf *out, const char *name, const char *kind)
     buf_printf(out, "/%s%s", name, kind);
 }
 
+void unpacked_put_folder(struct buf *out, const char *name)
+{
+    put_folder(out, name, "");
+}
+
 static void put_name(struct buf *out, const char *archive, const char *name)
 {
     const char *slash = strrchr(archive, '/');

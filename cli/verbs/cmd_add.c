@@ -8,14 +8,21 @@
 #include "cli/cli.h"
 #include "cli/archive/unpacked.h"
 #include "cli/installed/add_installed.h"
+#include "cli/installed/man_pages.h"
 #include "cli/output/output.h"
 
-/* The folder that is given, or that an archive is unpacked into. */
-static int find_folder(const struct cli *cli, const char *given,
-                       char **ret_path, struct err *err)
+/* The folder that is given, or that an archive or manual pages are put into. */
+static int find_folder(const struct cli *cli, char **ret_path, struct err *err)
 {
     struct stat st;
     struct buf folder = {0};
+    if (cli->options.man) {
+        int made = man_pages_make(cli, cli->options.man, &folder, err);
+        if (!made)
+            *ret_path = folder.data;
+        return made;
+    }
+    const char *given = cli->args.items[0];
     char *path = realpath(given, NULL);
     int code = 0;
     if (!path || stat(path, &st)) {
@@ -111,12 +118,12 @@ int cmd_add(struct cli *cli, struct err *err)
                        "registered: no -c, --ignore or --follow-links");
     if (cli->options.installed)
         return add_installed(cli, err);
-    if (cli->args.count != 1)
-        return err_set(
-            err, ERR_USAGE,
-            "add takes one folder or .zip, or --installed: lectern help "
-            "add");
-    int code = find_folder(cli, cli->args.items[0], &folder, err);
+    if (cli->args.count != (cli->options.man ? 0 : 1))
+        return err_set(err, ERR_USAGE,
+                       "add takes one folder or .zip, or --installed, or "
+                       "--man: lectern help "
+                       "add");
+    int code = find_folder(cli, &folder, err);
     if (code)
         return code;
     code = check_vast(cli, folder, err);

@@ -7,6 +7,7 @@
 #include "cli/client.h"
 #include "cli/output/last_answer.h"
 #include "cli/output/output.h"
+#include "cli/models/catalogue.h"
 #include "cli/models/model_list.h"
 
 /* What the words before the last one say. */
@@ -15,6 +16,7 @@ struct line {
     const struct command *verb;      /* NULL: none yet */
     const struct option_spec *wants; /* the option whose value comes */
     size_t args;                     /* of the verb */
+    const char *first;               /* of those; NULL: none */
     struct slice prefix; /* of the last word, "--mode=" or nothing */
     const char *typed;   /* the rest of it */
 };
@@ -126,6 +128,13 @@ static void print_models(const struct line *line)
     puts(":files");
 }
 
+/* Of `lectern model get`. */
+static void print_catalogue(const struct line *line)
+{
+    for (const struct catalogue_entry *e = catalogue; e->name; e++)
+        print_text(line, e->name, e->role);
+}
+
 static void print_folders(const struct line *line)
 {
     (void)line;
@@ -171,10 +180,12 @@ static void print_value(const struct line *line, const char *name)
 static void print_arg(const struct line *line)
 {
     const char *args = line->verb->args;
-    if (line->verb->run == cmd_model && line->args)
-        print_models(line);
+    if (line->verb->run == cmd_model && !line->args)
+        print_choices(line, "use|get|info|list");
+    else if (line->verb->run == cmd_model && !strcmp(line->first, "get"))
+        print_catalogue(line);
     else if (line->verb->run == cmd_model)
-        print_choices(line, "use|info|list");
+        print_models(line);
     else if (line->args < line->verb->max_args)
         print_value(line, args);
 }
@@ -209,8 +220,8 @@ static void read_word(struct line *line, const char *word)
         line->wants = spec;
     else if (word[0] != '-' && !line->verb)
         line->verb = arguments_find_command(word, NULL);
-    else if (word[0] != '-')
-        line->args++;
+    else if (word[0] != '-' && !line->args++)
+        line->first = word;
 }
 
 /* The last word may be an option with its value. */

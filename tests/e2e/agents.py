@@ -12,6 +12,7 @@ import subprocess
 import time
 
 from e2e.house import LECTERN, PATIENCE, Skip, check, house, page, test
+from e2e.terminal import on_terminal, plain
 
 LATEST = "2026-07-28"  # says its revision in each request, without a handshake
 
@@ -121,6 +122,13 @@ def an_agent_is_served():
                    "verify_citation": {"node": node, "quote": SAID}}
         for name, arguments in changed.items():
             check(not b.tool(name, **arguments)["fresh"], f"{name} says that the file is as it was")
+
+
+@test
+def a_person_is_told_that_it_waits():
+    with house() as h:
+        said, status = on_terminal(h, "mcp", keys=b"\x04")
+        check(status == 0 and "for agents" in plain(said), said)
 
 
 @test

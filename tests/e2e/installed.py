@@ -1,7 +1,9 @@
 """Manuals that packages have registered: `lectern add --installed`."""
+import gzip
 import os
+import shutil
 
-from e2e.house import check, house, page, test
+from e2e.house import Skip, check, house, page, test
 from e2e.terminal import on_terminal, plain
 
 
@@ -59,3 +61,46 @@ def one_question_is_asked():
         check(status == 0 and plain(said).count("[y/N]") == 1 and names(h) == [], said)
         said, status = on_terminal(h, "add", "--installed", keys=b"y\n")
         check(status == 0 and names(h) == ["pumps", "valves"], said)
+
+
+def man_page(h, path, text, packed=False):
+    content = f'.TH {os.path.basename(path).split(".")[0].upper()} 1 2026-01-01\n{text}\n'.encode()
+    return h.write(path, gzip.compress(content) if packed else content)
+
+
+@test
+def manual_pages_become_a_manual():
+    if not shutil.which("mandoc"):
+        raise Skip("there is no mandoc")
+    with house() as h:
+        h.env["MANPATH"] = ":".join(os.path.join(h.path, place) for place in ("local", "share", "none"))
+        pump = man_page(h, "share/man1/pump.1.gz", ".SH NAME\npump \\- moves water\n.SH OPTIONS\n.TP\n.B \\-\\-prime\nFills the casing.",
+                        packed=True)
+        man_page(h, "share/man1/valve.1", ".SH NAME\nvalve \\- of the package")
+        man_page(h, "local/man1/valve.1", ".SH NAME\nvalve \\- of this machine")
+        h.write("share/man1/tap.1", ".so man1/valve.1\n")
+        os.symlink(pump, os.path.join(h.path, "share/man1/pumpe.1.gz"))
+        h.run("add", "--man", "1", "--wait")
+        manual = h.manual("man1")
+        check(sorted(os.listdir(manual["root"])) == ["pump.1.html", "valve.1.html"], "other names of a page are no pages")
+        hit = h.json("search", "pump --prime")["results"][0]
+        check(hit["path"][:2] == ["PUMP(1)", "OPTIONS"], hit)
+        check("of this machine" in h.json("search", "valve")["results"][0]["text"], "the first place has the page")
+        times = {name: os.stat(os.path.join(manual["root"], name)).st_ino for name in os.listdir(manual["root"])}
+        man_page(h, "share/man1/pump.1.gz", ".SH NAME\npump \\- moves mud", packed=True)
+        os.utime(pump, (1, 1))  # of another version, and older
+        os.unlink(os.path.join(h.path, "local/man1/valve.1"))
+        os.unlink(os.path.join(h.path, "share/man1/valve.1"))
+        man_page(h, "share/man1/hose.1", ".SH NAME\nhose \\- bends")
+        h.run("add", "--man", "1", "--wait")
+        check(sorted(os.listdir(manual["root"])) == ["hose.1.html", "pump.1.html"], "what has gone goes")
+        check(h.json("search", "mud")["results"] and not h.json("search", "prime", code=1)["results"], "what has changed")
+        check(os.stat(os.path.join(manual["root"], "pump.1.html")).st_ino != times["pump.1.html"], "made anew")
+        before = os.stat(os.path.join(manual["root"], "hose.1.html")).st_ino
+        h.run("add", "--man", "1", "--wait")
+        check(os.stat(os.path.join(manual["root"], "hose.1.html")).st_ino == before, "made again without need")
+        for section in ("9", "../1", "", "1 "):
+            h.run("add", "--man", section, code=2)
+        h.env["PATH"] = h.path
+        man_page(h, "share/man2/late.2", ".SH NAME\nlate \\- new")
+        check("apt install mandoc" in h.run("add", "--man", "2", code=2).stderr, "without mandoc")

@@ -401,7 +401,7 @@ def models_are_found_and_explained():
         check(h.json("model", "info", folder)["model"]["memory_layers"] == 1, "memory_layers")
         told = h.run("model", "info", folder).stdout
         check("; by the first 1 of the layers)" in told, told)
-        check(h.run("completion", "words", "--", "model", "", store=False).stdout.split() == ["use", "info", "list"],
+        check(h.run("completion", "words", "--", "model", "", store=False).stdout.split() == ["use", "get", "info", "list"],
               "completion")
 
 

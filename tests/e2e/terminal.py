@@ -326,7 +326,7 @@ def words_are_completed():
         check("--depth" in after("toc", "--") and "--depth" not in after("ask", "--"), "options of the verb alone")
         check(after("backup", "") == after("--store", "") == [":folders"], "folders")
         check(after("eval", "") == after("add", "") == [":files"] and after("ask", "--config", "") == [":files"], "files")
-        check("none" in after("model", "use", ""), "models")
+        check("none" in after("model", "use", "") and after("model", "get", "smol") == ["smollm2-135m-instruct"], "models")
         check(after("ask", "how do I ") == [] and after("nonsense", "") == after(""), "nothing known")
 
 
