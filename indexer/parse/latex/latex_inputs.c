@@ -53,8 +53,9 @@ static bool may_ask(struct document *d, struct token call)
     return false;
 }
 
-bool inputs_fetch(struct document *d, struct slice names, struct token call,
-                  uint16_t *ret_file)
+/* `again`: also one that is being read. */
+static bool fetch(struct document *d, struct slice names, bool again,
+                  struct token call, uint16_t *ret_file)
 {
     struct tex *tex = &d->tex;
     struct buf bytes = {0}, path = {0};
@@ -64,14 +65,29 @@ bool inputs_fetch(struct document *d, struct slice names, struct token call,
     bool found = d->reader->open(d->reader->context, names, &bytes, &path);
     if (!found && path.size)
         tex_report(tex, call, "%s", path.data);
-    else if (found && is_open(tex, buf_slice(&path)))
+    else if (found && !again && is_open(tex, buf_slice(&path)))
         tex_report(tex, call, "%s includes itself", path.data);
+    else if (found && again &&
+             slice_equal(buf_slice(&bytes), tex->files[0].bytes))
+        file = 0; /* whose path is not known here */
     else if (found)
         file = add_file(d, &path, &bytes, call);
     buf_free(&bytes);
     buf_free(&path);
     *ret_file = file;
     return file != UINT16_MAX;
+}
+
+bool inputs_fetch(struct document *d, struct slice names, struct token call,
+                  uint16_t *ret_file)
+{
+    return fetch(d, names, false, call, ret_file);
+}
+
+bool inputs_fetch_again(struct document *d, struct slice names,
+                        struct token call, uint16_t *ret_file)
+{
+    return fetch(d, names, true, call, ret_file);
 }
 
 bool inputs_open(struct document *d, struct slice names, struct token call)

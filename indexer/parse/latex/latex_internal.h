@@ -195,9 +195,10 @@ struct document {
     bool unnumbered;     /* \frontmatter, \backmatter */
     bool all_unnumbered; /* memoir: and what is in its chapters */
     bool appendix;
-    bool documented; /* a .dtx file is read as documentation */
-    bool described;  /* only what is to be described of it */
-    uint32_t last;   /* the character put last, for ligatures; 0: none */
+    bool documented;      /* a .dtx file is read as documentation */
+    bool self_documented; /* the document's own file was, once */
+    bool described;       /* only what is to be described of it */
+    uint32_t last;        /* the character put last, for ligatures; 0: none */
     struct token last_token;
 };
 
@@ -338,7 +339,10 @@ bool inputs_open(struct document *d, struct slice names, struct token call);
 /* The same, but the file is not read yet. */
 bool inputs_fetch(struct document *d, struct slice names, struct token call,
                   uint16_t *ret_file);
-/* The same of a name as it is written, with and without the ending; what is not
+/* The same, also of a file that is being read (a .dtx by its own driver). */
+bool inputs_fetch_again(struct document *d, struct slice names,
+                        struct token call, uint16_t *ret_file);
+/* The same as inputs_fetch of a name as it is written, with and without the ending; what is not
  * there is reported. */
 bool inputs_fetch_named(struct document *d, struct slice name,
                         const char *ending, struct token call,

@@ -808,6 +808,47 @@ static void test_dtx(void **state)
     buf_free(&text);
 }
 
+/* A driver may read other files, too, and its own by whatever name; code may be
+ * set off by any number of spaces, or by none. */
+static void test_dtx_drivers(void **state)
+{
+    static const char own[] =
+        "% \\iffalse\n\\documentclass{ltxdoc}\n\\begin{document}\n"
+        "\\DocInput{a.dtx}\\DocInput{b.dtx}\\end{document}\n% \\fi\n"
+        "% \\section{A}One.\n%    \\begin{macrocode}\nx\n"
+        "%    \\end{macrocode}\n";
+    static const char spaced[] =
+        "% \\iffalse\n\\documentclass{ltxdoc}\n\\begin{document}\n"
+        "\\DocInput{s.dtx}\\end{document}\n% \\fi\n"
+        "% \\section{A}One.\n% \\begin{macrocode}\nx\n% "
+        "\\end{macrocode}\n";
+    static const struct memory_file files[] = {
+        {"a.dtx", own},
+        {"b.dtx", "% \\section{B}Two.\n%    \\begin{macrocode}\ny\n"
+                  "%    \\end{macrocode}\n"},
+        {"s.dtx", spaced},
+        {NULL, NULL}};
+    (void)state;
+    expect_of(own, files,
+              "# 1 A | paragraph: One. | code: x | # 2 B | paragraph: Two. | "
+              "code: y");
+    expect_of(spaced, files, "# 1 A | paragraph: One. | code: x");
+    struct buf reports = {0};
+    struct tree *tree = parse(spaced, files, &reports);
+    assert_int_equal(tree->file_count, 1);
+    assert_int_equal(reports.size, 0);
+    tree_free(tree);
+    /* Another file reads it, driver and all. */
+    tree = parse("\\input s.dtx ", files, &reports);
+    struct buf out = {0};
+    show(tree, &out);
+    assert_string_equal(out.data, "# 1 A | paragraph: One. | code: x");
+    assert_null(strstr(reports.data, "includes itself"));
+    tree_free(tree);
+    buf_free(&out);
+    buf_free(&reports);
+}
+
 static void test_places(void **state)
 {
     static const char text[] =
@@ -995,6 +1036,7 @@ int main(void)
         cmocka_unit_test(test_packages_not_followed),
         cmocka_unit_test(test_lost_words_are_told),
         cmocka_unit_test(test_dtx),
+        cmocka_unit_test(test_dtx_drivers),
         cmocka_unit_test(test_loops),
         cmocka_unit_test(test_bibliography),
         cmocka_unit_test(test_places),
