@@ -176,8 +176,10 @@ struct document {
     struct slice title; /* the document's */
     struct span title_span;
     uint16_t title_file;
-    struct slice input_folder; /* of \import; "" */
-    struct slice only;         /* \includeonly: names, one a line */
+    /* Of the files being read by \import and \subfile, each with its "/". */
+    struct slice folders[MAX_FILE_DEPTH];
+    size_t folder_count;
+    struct slice only; /* \includeonly: names, one a line */
     bool is_only;
     unsigned asked_count;   /* of times that a file was asked for */
     struct tokens at_begin; /* \AtBeginDocument */
