@@ -101,17 +101,39 @@ bool inputs_open(struct document *d, struct slice names, struct token call)
 
 /* ---- Names ---- */
 
+/* The name below the folder, without "x/../". */
+static void join_name(struct slice folder, struct slice name, struct buf *ret)
+{
+    buf_clear(ret);
+    buf_put_slice(ret, folder);
+    buf_put_slice(ret, name);
+    for (char *up;
+         ret->size && (up = memmem(ret->data, ret->size, "/../", 4));) {
+        size_t to = (size_t)(up - ret->data), from = to;
+        while (from && ret->data[from - 1] != '/')
+            from--;
+        if (to == from ||
+            slice_is((struct slice){ret->data + from, to - from}, ".."))
+            break;
+        to += 4;
+        memmove(ret->data + from, ret->data + to, ret->size - to);
+        ret->size -= to - from;
+    }
+}
+
 /* The name with its ending, then without. */
 static void put_name(struct slice folder, struct slice name, const char *ending,
                      struct buf *ret)
 {
+    struct buf path = {0};
+    join_name(folder, name, &path);
     for (int bare = *ending ? 0 : 1; bare < 2; bare++) {
-        buf_put_slice(ret, folder);
-        buf_put_slice(ret, name);
+        buf_put_slice(ret, buf_slice(&path));
         if (!bare)
             buf_put_text(ret, ending);
         buf_put_byte(ret, '\n');
     }
+    buf_free(&path);
 }
 
 /* From the innermost folder out to the document's own. */
@@ -297,20 +319,16 @@ static void enter_body(struct tex *tex)
 static void put_folder_of(const struct document *d, struct slice name,
                           struct slice found, struct buf *ret)
 {
-    const char *slash = memrchr(name.data, '/', name.size);
-    size_t size = slash ? (size_t)(slash - name.data) + 1 : 0;
-    size_t outer = d->folder_count;
-    for (; outer; outer--) {
-        buf_clear(ret);
-        buf_put_slice(ret, d->folders[outer - 1]);
-        buf_put_slice(ret, name);
-        if (memmem(found.data, found.size, ret->data, ret->size))
+    struct slice none = {"", 0};
+    join_name(none, name, ret);
+    for (size_t i = d->folder_count; i-- > 0;) {
+        join_name(d->folders[i], name, ret);
+        if (ret->size && memmem(found.data, found.size, ret->data, ret->size))
             break;
+        join_name(none, name, ret);
     }
-    buf_clear(ret);
-    if (outer)
-        buf_put_slice(ret, d->folders[outer - 1]);
-    buf_put(ret, name.data, size);
+    while (ret->size && ret->data[ret->size - 1] != '/')
+        ret->size--;
 }
 
 static void run_subfile(struct tex *tex, const struct command *command,

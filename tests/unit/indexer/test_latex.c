@@ -621,7 +621,9 @@ static void test_imports(void **state)
         {"s/part.tex", "part "},
         {"s/t/under.tex", "\\begin{document}under \\input{leaf}"
                           "\\subfile{s/t/last}\\end{document}"},
-        {"s/t/last.tex", "last \\input{leaf}"},
+        {"s/t/last.tex", "last \\input{leaf}\\subfile{../../u/side}"},
+        {"u/side.tex", "side \\subfile{mate}"},
+        {"u/mate.tex", "mate "},
         {"leaf.tex", "wrong "},
         {"s/t/leaf.tex", "leaf "},
         {NULL, NULL}};
@@ -638,7 +640,8 @@ static void test_imports(void **state)
                         "paragraph: two two | paragraph: three | "
                         "paragraph: next | paragraph: sub | paragraph: part | "
                         "paragraph: under | paragraph: leaf | paragraph: last "
-                        "| paragraph: leaf | paragraph: next");
+                        "| paragraph: leaf | paragraph: side | "
+                        "paragraph: mate | paragraph: next");
     assert_int_equal(reports.size, 0);
     tree_free(tree);
     buf_free(&out);
