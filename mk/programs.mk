@@ -1,7 +1,7 @@
 # The programs, and small ones for tests and scripts.
 
 PROGRAMS := lecternd lectern lectern-parse lectern-get
-TOOLS := op probe chats evidence trees html5lib  # for tests and scripts, not installed
+TOOLS := op probe chats stands trees html5lib  # for tests and scripts, not installed
 QUILL := $(if $(wildcard model/quill/config.json),build/quill)
 
 all: $(addprefix build/,$(PROGRAMS) $(TOOLS)) $(QUILL)
@@ -23,7 +23,7 @@ $O/lecternd: $(STAMP) $(DAEMON) $(INDEXER) $(MEMORY) $(TREE) $(MODEL) $(KERNELS)
 $O/lectern: $(STAMP) $(CLI) $(PROTOCOL) $(BASE)
 	$(call link,-lz $(BASE_LIBS))
 # The program with a network.
-$O/lectern-get: $(STAMP) $(GET) $(BASE)
+$O/lectern-get: $(STAMP) $(GET) $O/cli/archive/zip.o $(BASE)
 	$(call link,-lcurl -lz $(BASE_LIBS))
 # The jailed program is made of base and tree alone, besides its own.
 $O/lectern-parse: $(STAMP) $(PARSE) $(TREE) $(filter-out %/config.o %/config_paths.o,$(BASE))
@@ -36,7 +36,7 @@ $O/probe: $(STAMP) $O/tests/programs/probe.o $(MODEL) $(KERNELS) $(BASE)
 	$(call link,$(MODEL_LIBS) $(KERNEL_LIBS) $(BASE_LIBS))
 $O/chats: $(STAMP) $O/tests/programs/chats.o $(filter-out %/chat.o,$(call objects,model/chat)) $(BASE)
 	$(call link,$(BASE_LIBS))
-$O/evidence: $(STAMP) $O/tests/programs/evidence.o $O/all.a $(FAISS_C)
+$O/stands: $(STAMP) $O/tests/programs/stands.o $O/all.a $(FAISS_C)
 	$(call link,$(ALL_LIBS))
 $O/trees: $(STAMP) $O/tests/programs/trees.o $(patsubst %,$O/indexer/%.o,parser source scan inputs) $(TREE) $(BASE)
 	$(call link,-lz $(BASE_LIBS))

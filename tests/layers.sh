@@ -18,7 +18,7 @@ FLOORS = {  # what may be included besides its own
     "kernels": "",
     "model": "kernels base",
     "daemon": "indexer memory model tree base",
-    "cli/download": "base",  # the program with a network
+    "cli/download": "base cli/archive",  # the program with a network
     "cli": "base",
 }
 ALSO = {  # and these headers

@@ -14,10 +14,10 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "cli/archive/zip.h"
 #include "cli/download/http.h"
 #include "cli/download/pip_index.h"
 #include "cli/download/sha256.h"
-#include "cli/download/wheel.h"
 
 enum {
     MAX_PAGE = 32 << 20,
@@ -110,7 +110,7 @@ static int check_sum(int fd, const char *path, const char *wanted,
     unlink(path);
     return err_set(err, ERR_FORMAT,
                    "what came is not the file that was wanted and is removed: "
-                   "its sha256 is %s, not %s",
+                   "its sha256 is %s, not %s; the next try begins anew",
                    sum, wanted);
 }
 
@@ -228,21 +228,47 @@ static int remove_one(const char *path, const struct stat *st, int type,
     return remove(path);
 }
 
+static void remove_tree(const char *folder)
+{
+    nftw(folder, remove_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS);
+}
+
+/* What was unpacked is on the disk before it is put into its place. */
+static int sync_disk_of(const char *path, struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int code = 0;
+    if (fd < 0 || syncfs(fd) < 0)
+        code = err_errno(err, ERR_IO, "cannot write %s", path);
+    if (fd >= 0)
+        close(fd);
+    return code;
+}
+
+/* A wheel is a zip archive.  All of it goes into a folder, what is wanted of that into
+ * its place, and nothing is run. */
 static int unpack(const struct download *download, const struct part *part,
                   struct err *err)
 {
-    struct buf trial = {0};
-    buf_printf(&trial, "%s.new", download->to);
-    int code = wheel_unpack(part->path.data, download->member, trial.data, err);
+    struct buf folder = {0}, member = {0};
+    buf_printf(&folder, "%s.new", download->to);
+    file_join(&member, folder.data, download->member);
+    remove_tree(folder.data);
+    int code = zip_unpack(part->path.data, folder.data, err);
+    if (!code && access(member.data, F_OK) < 0)
+        code = err_set(err, ERR_FORMAT, "%s: there is no %s in it",
+                       download->file, download->member);
     if (!code)
-        code = check_member(download, trial.data, err);
+        code = check_member(download, member.data, err);
     if (!code)
-        code = put_in_place(trial.data, download->to, err);
+        code = sync_disk_of(folder.data, err);
+    if (!code)
+        code = put_in_place(member.data, download->to, err);
     if (!code)
         unlink(part->path.data);
-    else
-        nftw(trial.data, remove_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS);
-    buf_free(&trial);
+    remove_tree(folder.data);
+    buf_free(&folder);
+    buf_free(&member);
     return code;
 }
 

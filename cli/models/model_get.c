@@ -212,16 +212,14 @@ static int follow(struct cli *cli, struct getting *getting, const char *name,
     while (waitpid(getting->child, &status, 0) < 0 && errno == EINTR)
         continue;
     if (!code && status)
-        code = err_set(err, ERR_IO,
-                       "lectern-get ended early; what has come stays, and the "
-                       "same command goes on from there");
+        code = err_set(err, ERR_IO, "lectern-get ended early");
     return code;
 }
 
 static int get(struct cli *cli, const struct catalogue_entry *entry,
                const char *to, struct err *err)
 {
-    struct buf program = {0};
+    struct buf program = {0}, part = {0};
     struct getting getting;
     if (!launch_find("lectern-get", &program))
         return err_set(err, ERR_IO,
@@ -231,6 +229,11 @@ static int get(struct cli *cli, const struct catalogue_entry *entry,
     int code = spawn(program.data, entry, to, &getting, err);
     if (!code)
         code = follow(cli, &getting, entry->name, err);
+    buf_printf(&part, "%s.part", to);
+    if (code && access(part.data, F_OK) == 0)
+        output_remark(cli, "what has come stays; the same command goes on from "
+                           "there");
+    buf_free(&part);
     buf_free(&program);
     return code;
 }

@@ -138,21 +138,17 @@ static void check_device(struct exam *exam, const cJSON *status)
 }
 
 /* What the daemon says counts, when there is one. */
-static void check_model(struct exam *exam, const struct cli *cli,
-                        const cJSON *status)
+static void check_model(struct check *check, const char *configured,
+                        const cJSON *model, const char *without)
 {
-    struct check *check = add_check(exam, "model");
-    const cJSON *model = cJSON_GetObjectItemCaseSensitive(status, "model");
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(model, "error");
-    const char *configured = config_model(&cli->config, ROLE_MEMORIES);
     const char *folder = model ? json_get_text(model, "path", "") : configured;
     const char *state = json_get_text(model, "state", "");
     if (error) {
         check->code = ERR_MODEL;
         buf_put_text(&check->detail, json_get_text(error, "message", folder));
     } else if (!folder[0]) {
-        buf_put_text(&check->detail, "none: search goes by words, and answers "
-                                     "are passages");
+        buf_printf(&check->detail, "none: %s", without);
     } else {
         check->code = cli_check_model(folder, &check->detail);
     }
@@ -164,10 +160,31 @@ static void check_model(struct exam *exam, const struct cli *cli,
         buf_printf(&check->detail,
                    "; the daemon was started so, configured is %s: lectern "
                    "daemon --stop",
-                   config_text(&cli->config, CONFIG_MODEL));
+                   configured[0] ? configured : "none");
     if (json_get_bool(model, "changed", false) && !error)
         buf_put_text(&check->detail, "; its folder has changed, the daemon "
                                      "will take what is there now");
+}
+
+/* One for both roles, or one each. */
+static void check_models(struct exam *exam, const struct cli *cli,
+                         const cJSON *status)
+{
+    const cJSON *model = cJSON_GetObjectItemCaseSensitive(status, "model");
+    const cJSON *answers =
+        cJSON_GetObjectItemCaseSensitive(status, "answer_model");
+    const char *memories = config_model(&cli->config, ROLE_MEMORIES);
+    const char *writer = config_model(&cli->config, ROLE_ANSWERS);
+    bool differ = answers || strcmp(memories, writer) != 0;
+    if (!differ) {
+        check_model(add_check(exam, "model"), memories, model,
+                    "search goes by words, and answers are passages");
+        return;
+    }
+    check_model(add_check(exam, "memories"), memories, model,
+                "search goes by words");
+    check_model(add_check(exam, "answers"), writer, answers ? answers : model,
+                "they are passages");
 }
 
 /* Manuals whose last update failed: their folder is gone, say. */
@@ -222,7 +239,7 @@ static void check_daemon(struct exam *exam, struct cli *cli)
                          "; this program is version " LECTERN_VERSION
                          ", restart it: lectern daemon --stop");
     }
-    check_model(exam, cli, status);
+    check_models(exam, cli, status);
     if (status)
         check_device(exam, status);
     if (status)

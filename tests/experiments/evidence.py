@@ -96,7 +96,7 @@ def main():
             if text and (kind in ("true", "reworded") or text != sentence):
                 lines.append(json.dumps({"sources": sources, "question": "", "sentence": text}))
                 kinds.append(kind)
-    done = subprocess.run([f"{build}/evidence"], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True)
+    done = subprocess.run([f"{build}/stands"], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True)
     for kind in dict.fromkeys(kinds):
         said = [answer == "1" for answer, one in zip(done.stdout.split(), kinds) if one == kind]
         kept = sum(said)

@@ -1,4 +1,4 @@
-/* evidence: reads lines {"sources": [[text of a block, ...], ...], "question": text,
+/* stands: reads lines {"sources": [[text of a block, ...], ...], "question": text,
  * "sentence": text} and prints for each whether the sentence stands in them. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ int main(void)
         struct err err = {0};
         cJSON *line;
         if (json_parse((struct slice){text, (size_t)size}, &line, &err)) {
-            fprintf(stderr, "evidence: %s\n", err.message);
+            fprintf(stderr, "stands: %s\n", err.message);
             return 2;
         }
         puts(stands(line) ? "1" : "0");
