@@ -45,7 +45,7 @@ static const char *why(const char *reason)
         {"whole", "has other pages once more, on one"},
         {"menu", "only says where other pages are"},
         {"same", "equal to another file, which is in the tree"},
-        {"part", "a part of another file, which includes it"},
+        {"part", "a part of another file, read where one includes it"},
         {"variant", "another layout of a document that is in the tree"},
         {"link", "a link out of the manual's folder, not followed: lectern "
                  "add --follow-links, if you trust it"},

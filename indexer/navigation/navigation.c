@@ -119,6 +119,7 @@ static void look_at(struct navigation *p)
         int role = navigation_page(p, i)->role;
         p->places[i].excluded = role == PAGE_REDIRECT ? EXCLUDED_REDIRECT
                                 : role == PAGE_SEARCH ? EXCLUDED_SEARCH
+                                : role == PAGE_PART   ? EXCLUDED_PART
                                 : role == PAGE_MADE   ? EXCLUDED_LISTS
                                 : javadoc && is_besides(path) ? EXCLUDED_LISTS
                                 : subtrees[i]                 ? EXCLUDED_WHOLE

@@ -64,6 +64,9 @@ def code_from_files_is_cited_at_its_place_in_them():
         check(found[0]["path"][-1] == "1 Counting", found)
         check(found[0]["file"] == "main.tex" or found[0]["file"] == "code/zebra.c", found)
         check(not h.json("search", "nobody", code=1)["results"], "code that no document shows is found")
+        titles = [child["title"] for child in h.json("toc", "-c", "m")["children"]]
+        check(titles == ["main.tex"], f"what is read only where a document includes it is none: {titles}")
+        check(h.manual("m")["excluded"] == {"part": 2}, h.manual("m")["excluded"])
         report = h.json("add", os.path.join(h.path, "html"), "--wait")
         check(report["files"] == {"seen": 1, "indexed": 1, "failed": 0}, f"code beside HTML: {report}")
 
