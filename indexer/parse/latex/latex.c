@@ -63,7 +63,7 @@ static struct document *document_new(const struct latex_reader *reader)
     d->in = (struct context){.kind = BLOCK_PARAGRAPH};
     struct slice none = {"", 0};
     d->labels.number = d->labels.what = d->labels.section = d->title = none;
-    d->input_folder = d->only = none;
+    d->only = none;
     text_add(d);
     commands_add(d);
     boxes_add(d);

@@ -6,8 +6,17 @@
 
 bool dtx_is(struct slice text)
 {
-    static const char mark[] = "\n%    \\begin{macrocode}";
-    return memmem(text.data, text.size, mark, sizeof mark - 1) != NULL;
+    static const char mark[] = "\\begin{macrocode}";
+    const char *at = text.data, *end = text.data + text.size;
+    while ((at = memmem(at, (size_t)(end - at), mark, sizeof mark - 1))) {
+        const char *sign = at;
+        while (sign > text.data && strchr(" \t", sign[-1]))
+            sign--;
+        if (sign > text.data + 1 && sign[-1] == '%' && sign[-2] == '\n')
+            return true;
+        at += sizeof mark - 1;
+    }
+    return false;
 }
 
 static void end_documentation(struct tex *tex)
@@ -22,11 +31,13 @@ void dtx_read(struct document *d, uint16_t file)
     tex_push_file(tex, file);
     tex->inputs[tex->input_count - 1].ended = end_documentation;
     d->documented = true;
+    d->self_documented |= file == 0;
     tex_set_catcode(tex, '%', CAT_IGNORED, true);
     tex_set_catcode(tex, 1, CAT_COMMENT, true);
 }
 
-/* The driver is part of the file itself, as a rule. */
+/* A file that documents itself is being read already, or has been renamed: what
+ * is not there under the name of a driver is the driver's file, once. */
 static void run_doc_input(struct tex *tex, const struct command *command,
                           struct token call)
 {
@@ -36,11 +47,12 @@ static void run_doc_input(struct tex *tex, const struct command *command,
     (void)command;
     tex_read_text(tex, &names);
     buf_put_byte(&names, '\n');
-    bool own = dtx_is(tex->files[0].transcoded.text);
     if (d->documented)
         tex_report(tex, call, "\\DocInput within \\DocInput");
-    else if (own || inputs_fetch(d, buf_slice(&names), call, &file))
+    else if (inputs_fetch_again(d, buf_slice(&names), call, &file))
         dtx_read(d, file);
+    else if (!d->self_documented && dtx_is(tex->files[0].transcoded.text))
+        dtx_read(d, 0);
     buf_free(&names);
 }
 

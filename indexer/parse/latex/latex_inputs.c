@@ -53,8 +53,9 @@ static bool may_ask(struct document *d, struct token call)
     return false;
 }
 
-bool inputs_fetch(struct document *d, struct slice names, struct token call,
-                  uint16_t *ret_file)
+/* `again`: also one that is being read. */
+static bool fetch(struct document *d, struct slice names, bool again,
+                  struct token call, uint16_t *ret_file)
 {
     struct tex *tex = &d->tex;
     struct buf bytes = {0}, path = {0};
@@ -64,14 +65,29 @@ bool inputs_fetch(struct document *d, struct slice names, struct token call,
     bool found = d->reader->open(d->reader->context, names, &bytes, &path);
     if (!found && path.size)
         tex_report(tex, call, "%s", path.data);
-    else if (found && is_open(tex, buf_slice(&path)))
+    else if (found && !again && is_open(tex, buf_slice(&path)))
         tex_report(tex, call, "%s includes itself", path.data);
+    else if (found && again &&
+             slice_equal(buf_slice(&bytes), tex->files[0].bytes))
+        file = 0; /* whose path is not known here */
     else if (found)
         file = add_file(d, &path, &bytes, call);
     buf_free(&bytes);
     buf_free(&path);
     *ret_file = file;
     return file != UINT16_MAX;
+}
+
+bool inputs_fetch(struct document *d, struct slice names, struct token call,
+                  uint16_t *ret_file)
+{
+    return fetch(d, names, false, call, ret_file);
+}
+
+bool inputs_fetch_again(struct document *d, struct slice names,
+                        struct token call, uint16_t *ret_file)
+{
+    return fetch(d, names, true, call, ret_file);
 }
 
 bool inputs_open(struct document *d, struct slice names, struct token call)
@@ -85,22 +101,27 @@ bool inputs_open(struct document *d, struct slice names, struct token call)
 
 /* ---- Names ---- */
 
+/* The name with its ending, then without. */
+static void put_name(struct slice folder, struct slice name, const char *ending,
+                     struct buf *ret)
+{
+    for (int bare = *ending ? 0 : 1; bare < 2; bare++) {
+        buf_put_slice(ret, folder);
+        buf_put_slice(ret, name);
+        if (!bare)
+            buf_put_text(ret, ending);
+        buf_put_byte(ret, '\n');
+    }
+}
+
+/* From the innermost folder out to the document's own. */
 static void put_names(const struct document *d, struct slice name,
                       const char *ending, struct buf *ret)
 {
-    for (int i = 0; i < 2; i++) {
-        bool folder = i == 0;
-        if (folder && !d->input_folder.size)
-            continue;
-        for (int k = *ending ? 0 : 1; k < 2; k++) {
-            if (folder)
-                buf_put_slice(ret, d->input_folder);
-            buf_put_slice(ret, name);
-            if (!k)
-                buf_put_text(ret, ending);
-            buf_put_byte(ret, '\n');
-        }
-    }
+    struct slice none = {"", 0};
+    for (size_t i = d->folder_count; i-- > 0;)
+        put_name(d->folders[i], name, ending, ret);
+    put_name(none, name, ending, ret);
 }
 
 bool inputs_fetch_named(struct document *d, struct slice name,
@@ -201,21 +222,51 @@ static void run_include_only(struct tex *tex, const struct command *command,
     buf_free(&names);
 }
 
-/* \import{folder}{file}: names in it are of that folder first. */
+/* ---- Files with folders of their own ---- */
+
+static void end_folder(struct tex *tex)
+{
+    document_of(tex)->folder_count--;
+}
+
+/* Where \subimport and \subfile stand. */
+static struct slice current_folder(const struct document *d)
+{
+    struct slice none = {"", 0};
+    return d->folder_count ? d->folders[d->folder_count - 1] : none;
+}
+
+/* Until the file that is opened next ends, names in it are of the folder first. */
+static bool push_folder(struct document *d, struct slice folder)
+{
+    if (d->folder_count == MAX_FILE_DEPTH)
+        return false;
+    d->folders[d->folder_count++] = document_keep(d, folder);
+    return true;
+}
+
+/* \import{folder}{file}, \subimport: of the folder that is current. */
 static void run_import(struct tex *tex, const struct command *command,
                        struct token call)
 {
     struct document *d = document_of(tex);
     struct buf folder = {0}, name = {0};
+    uint16_t file;
     tex_read_character(tex, '*');
     if (command->value)
-        buf_put_slice(&folder, d->input_folder);
+        buf_put_slice(&folder, current_folder(d));
     tex_read_text(tex, &folder);
     if (folder.size && folder.data[folder.size - 1] != '/')
         buf_put_byte(&folder, '/');
     tex_read_text(tex, &name);
-    d->input_folder = document_keep(d, buf_slice(&folder));
-    open_named(d, buf_slice(&name), ".tex", call);
+    if (push_folder(d, buf_slice(&folder))) {
+        if (inputs_fetch_named(d, buf_slice(&name), ".tex", call, &file)) {
+            tex_push_file(tex, file);
+            tex->inputs[tex->input_count - 1].ended = end_folder;
+        } else {
+            end_folder(tex);
+        }
+    }
     buf_free(&folder);
     buf_free(&name);
 }
@@ -224,31 +275,61 @@ static void run_import(struct tex *tex, const struct command *command,
 static void end_subfile(struct tex *tex)
 {
     tex->stopped = false;
+    end_folder(tex);
+}
+
+static void enter_body(struct tex *tex)
+{
+    struct input *input = &tex->inputs[tex->input_count - 1];
+    struct slice text = tex->files[input->file].transcoded.text;
+    static const char begin[] = "\\begin{document}", end[] = "\\end{document}";
+    const char *from = memmem(text.data, text.size, begin, sizeof begin - 1);
+    const char *to = memmem(text.data, text.size, end, sizeof end - 1);
+    if (from)
+        input->at = (size_t)(from - text.data) + sizeof begin - 1;
+    if (to && (size_t)(to - text.data) >= input->at)
+        input->end = (size_t)(to - text.data);
+    input->ended = end_subfile;
+}
+
+/* The folder of the file that was found under `name`: below the innermost folder
+ * that leads to it. */
+static void put_folder_of(const struct document *d, struct slice name,
+                          struct slice found, struct buf *ret)
+{
+    const char *slash = memrchr(name.data, '/', name.size);
+    size_t size = slash ? (size_t)(slash - name.data) + 1 : 0;
+    size_t outer = d->folder_count;
+    for (; outer; outer--) {
+        buf_clear(ret);
+        buf_put_slice(ret, d->folders[outer - 1]);
+        buf_put_slice(ret, name);
+        if (memmem(found.data, found.size, ret->data, ret->size))
+            break;
+    }
+    buf_clear(ret);
+    if (outer)
+        buf_put_slice(ret, d->folders[outer - 1]);
+    buf_put(ret, name.data, size);
 }
 
 static void run_subfile(struct tex *tex, const struct command *command,
                         struct token call)
 {
     struct document *d = document_of(tex);
-    struct buf name = {0};
+    struct buf folder = {0}, name = {0};
+    uint16_t file;
     (void)command;
     tex_read_text(tex, &name);
-    size_t before = tex->input_count;
-    open_named(d, buf_slice(&name), ".tex", call);
-    if (tex->input_count > before) {
-        struct input *input = &tex->inputs[tex->input_count - 1];
-        struct slice text = tex->files[input->file].transcoded.text;
-        static const char begin[] = "\\begin{document}",
-                          end[] = "\\end{document}";
-        const char *from =
-            memmem(text.data, text.size, begin, sizeof begin - 1);
-        const char *to = memmem(text.data, text.size, end, sizeof end - 1);
-        if (from)
-            input->at = (size_t)(from - text.data) + sizeof begin - 1;
-        if (to && (size_t)(to - text.data) >= input->at)
-            input->end = (size_t)(to - text.data);
-        input->ended = end_subfile;
+    if (name.size &&
+        inputs_fetch_named(d, buf_slice(&name), ".tex", call, &file)) {
+        put_folder_of(d, buf_slice(&name), tex->files[file].path, &folder);
+        if (push_folder(d, buf_slice(&folder))) {
+            tex_push_file(tex, file);
+            enter_body(tex);
+        }
     }
+    buf_free(&folder);
     buf_free(&name);
 }
 

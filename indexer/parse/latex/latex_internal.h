@@ -176,8 +176,10 @@ struct document {
     struct slice title; /* the document's */
     struct span title_span;
     uint16_t title_file;
-    struct slice input_folder; /* of \import; "" */
-    struct slice only;         /* \includeonly: names, one a line */
+    /* Of the files being read by \import and \subfile, each with its "/". */
+    struct slice folders[MAX_FILE_DEPTH];
+    size_t folder_count;
+    struct slice only; /* \includeonly: names, one a line */
     bool is_only;
     unsigned asked_count;   /* of times that a file was asked for */
     struct tokens at_begin; /* \AtBeginDocument */
@@ -195,9 +197,10 @@ struct document {
     bool unnumbered;     /* \frontmatter, \backmatter */
     bool all_unnumbered; /* memoir: and what is in its chapters */
     bool appendix;
-    bool documented; /* a .dtx file is read as documentation */
-    bool described;  /* only what is to be described of it */
-    uint32_t last;   /* the character put last, for ligatures; 0: none */
+    bool documented;      /* a .dtx file is read as documentation */
+    bool self_documented; /* the document's own file was, once */
+    bool described;       /* only what is to be described of it */
+    uint32_t last;        /* the character put last, for ligatures; 0: none */
     struct token last_token;
 };
 
@@ -338,7 +341,10 @@ bool inputs_open(struct document *d, struct slice names, struct token call);
 /* The same, but the file is not read yet. */
 bool inputs_fetch(struct document *d, struct slice names, struct token call,
                   uint16_t *ret_file);
-/* The same of a name as it is written, with and without the ending; what is not
+/* The same, also of a file that is being read (a .dtx by its own driver). */
+bool inputs_fetch_again(struct document *d, struct slice names,
+                        struct token call, uint16_t *ret_file);
+/* The same as inputs_fetch of a name as it is written, with and without the ending; what is not
  * there is reported. */
 bool inputs_fetch_named(struct document *d, struct slice name,
                         const char *ending, struct token call,

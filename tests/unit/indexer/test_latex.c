@@ -12,19 +12,32 @@ struct memory_file {
     const char *name, *text;
 };
 
+static const struct memory_file *file_of(const struct memory_file *files,
+                                         struct slice name)
+{
+    for (; files && files->name; files++)
+        if (slice_is(name, files->name))
+            return files;
+    return NULL;
+}
+
+/* The first of the names that is there. */
 static bool open_memory(void *context, struct slice names,
                         struct buf *ret_bytes, struct buf *ret_path)
 {
-    for (const struct memory_file *file = context; file && file->name; file++) {
-        struct buf line = {0};
-        buf_printf(&line, "%s\n", file->name);
-        bool named = memmem(names.data, names.size, line.data, line.size);
-        buf_free(&line);
-        if (!named)
-            continue;
-        buf_put_text(ret_bytes, file->text);
-        buf_put_text(ret_path, file->name);
-        return true;
+    while (names.size) {
+        const char *end = memchr(names.data, '\n', names.size);
+        size_t size = end ? (size_t)(end - names.data) : names.size;
+        const struct memory_file *file =
+            file_of(context, (struct slice){names.data, size});
+        if (file) {
+            buf_put_text(ret_bytes, file->text);
+            buf_put_text(ret_path, file->name);
+            return true;
+        }
+        size += end != NULL;
+        names.data += size;
+        names.size -= size;
     }
     return false;
 }
@@ -593,6 +606,48 @@ static void test_inputs(void **state)
     buf_free(&out);
 }
 
+/* Names are relative to the folder of what is imported, as long as it is read,
+ * then to those around it. */
+static void test_imports(void **state)
+{
+    static const struct memory_file files[] = {
+        {"a/one.tex", "one \\subimport{in/}{deep}\\input{two}"},
+        {"a/in/deep.tex", "deep \\input{near}\\input{two}"},
+        {"a/in/near.tex", "near "},
+        {"a/two.tex", "two "},
+        {"a/b/three.tex", "wrong "},
+        {"b/three.tex", "three "},
+        {"a/next.tex", "wrong "},
+        {"next.tex", "next "},
+        {"s/sub.tex", "\\documentclass[../main]{subfiles}\\begin{document}sub "
+                      "\\input{part}\\subfile{t/under}\\end{document}"},
+        {"s/part.tex", "part "},
+        {"s/t/under.tex", "\\begin{document}under \\input{leaf}"
+                          "\\subfile{s/t/last}\\end{document}"},
+        {"s/t/last.tex", "last \\input{leaf}"},
+        {"leaf.tex", "wrong "},
+        {"s/t/leaf.tex", "leaf "},
+        {NULL, NULL}};
+    struct buf reports = {0}, out = {0};
+    (void)state;
+    struct tree *tree =
+        parse("\\documentclass{article}\\begin{document}\\import{a}{one}"
+              "\\subimport{b/}{three}\\input{next}\\subfile{s/sub}"
+              "\\input{next}\\end{document}",
+              files, &reports);
+    show(tree, &out);
+    assert_string_equal(out.data,
+                        "paragraph: one | paragraph: deep | paragraph: near | "
+                        "paragraph: two two | paragraph: three | "
+                        "paragraph: next | paragraph: sub | paragraph: part | "
+                        "paragraph: under | paragraph: leaf | paragraph: last "
+                        "| paragraph: leaf | paragraph: next");
+    assert_int_equal(reports.size, 0);
+    tree_free(tree);
+    buf_free(&out);
+    buf_free(&reports);
+}
+
 static void test_styles(void **state)
 {
     static const struct memory_file files[] = {
@@ -811,6 +866,47 @@ static void test_dtx(void **state)
     buf_free(&text);
 }
 
+/* A driver may read other files, too, and its own by whatever name; code may be
+ * set off by any number of spaces, or by none. */
+static void test_dtx_drivers(void **state)
+{
+    static const char own[] =
+        "% \\iffalse\n\\documentclass{ltxdoc}\n\\begin{document}\n"
+        "\\DocInput{a.dtx}\\DocInput{b.dtx}\\end{document}\n% \\fi\n"
+        "% \\section{A}One.\n%    \\begin{macrocode}\nx\n"
+        "%    \\end{macrocode}\n";
+    static const char spaced[] =
+        "% \\iffalse\n\\documentclass{ltxdoc}\n\\begin{document}\n"
+        "\\DocInput{s.dtx}\\end{document}\n% \\fi\n"
+        "% \\section{A}One.\n% \\begin{macrocode}\nx\n% "
+        "\\end{macrocode}\n";
+    static const struct memory_file files[] = {
+        {"a.dtx", own},
+        {"b.dtx", "% \\section{B}Two.\n%    \\begin{macrocode}\ny\n"
+                  "%    \\end{macrocode}\n"},
+        {"s.dtx", spaced},
+        {NULL, NULL}};
+    (void)state;
+    expect_of(own, files,
+              "# 1 A | paragraph: One. | code: x | # 2 B | paragraph: Two. | "
+              "code: y");
+    expect_of(spaced, files, "# 1 A | paragraph: One. | code: x");
+    struct buf reports = {0};
+    struct tree *tree = parse(spaced, files, &reports);
+    assert_int_equal(tree->file_count, 1);
+    assert_int_equal(reports.size, 0);
+    tree_free(tree);
+    /* Another file reads it, driver and all. */
+    tree = parse("\\input s.dtx ", files, &reports);
+    struct buf out = {0};
+    show(tree, &out);
+    assert_string_equal(out.data, "# 1 A | paragraph: One. | code: x");
+    assert_null(strstr(reports.data, "includes itself"));
+    tree_free(tree);
+    buf_free(&out);
+    buf_free(&reports);
+}
+
 static void test_places(void **state)
 {
     static const char text[] =
@@ -991,6 +1087,7 @@ int main(void)
         cmocka_unit_test(test_signs),
         cmocka_unit_test(test_entries),
         cmocka_unit_test(test_inputs),
+        cmocka_unit_test(test_imports),
         cmocka_unit_test(test_styles),
         cmocka_unit_test(test_messages),
         cmocka_unit_test(test_examples_of_documents),
@@ -998,6 +1095,7 @@ int main(void)
         cmocka_unit_test(test_packages_not_followed),
         cmocka_unit_test(test_lost_words_are_told),
         cmocka_unit_test(test_dtx),
+        cmocka_unit_test(test_dtx_drivers),
         cmocka_unit_test(test_loops),
         cmocka_unit_test(test_bibliography),
         cmocka_unit_test(test_places),
