@@ -10,10 +10,13 @@ build/man/lectern.ini.5: docs/reference/configuration.md
 build/man/lectern.ini.5: ABOUT := configuration of lectern and lecternd
 build/man/lectern-json.7: docs/reference/protocol.md
 build/man/lectern-json.7: ABOUT := JSON that the verbs of lectern answer with
+# Programs that a page is of besides its own: links lead to it.
+build/man/lectern.1: ALSO := lectern-get
+build/man/lecternd.8: ALSO := lectern-parse
 $(MAN): mk/man.py
 	$(call say,man )
 	@mkdir -p $(@D)
-	$(Q)python3 mk/man.py $(filter %.md,$^) $(basename $(@F)) $(subst .,,$(suffix $(@F))) '$(ABOUT)' > $@.tmp && mv -f $@.tmp $@
+	$(Q)python3 mk/man.py $(filter %.md,$^) $(basename $(@F))$(addprefix $(comma),$(ALSO)) $(subst .,,$(suffix $(@F))) '$(ABOUT)' > $@.tmp && mv -f $@.tmp $@
 man: $(MAN)  ## make the manual pages, of docs/reference
 
 # Where a zsh of the same prefix looks; Debian's packages have another place.
@@ -37,6 +40,8 @@ install: all man $(COMPLETION) build/systemd/lectern.service  ## install into $(
 	install -Dm644 build/completion/zsh $(DESTDIR)$(prefix)/$(ZSH_DIR)/_lectern
 	install -Dm644 -t $(DESTDIR)$(prefix)/lib/systemd/user mk/systemd/lectern.socket build/systemd/lectern.service
 	$(foreach page,$(MAN),install -Dm644 -t $(DESTDIR)$(MAN_DIR)/man$(subst .,,$(suffix $(page))) $(page)$(newline))
+	ln -sf lectern.1 $(DESTDIR)$(MAN_DIR)/man1/lectern-get.1
+	ln -sf lecternd.8 $(DESTDIR)$(MAN_DIR)/man8/lectern-parse.8
 
 .PHONY: man install FORCE
 define newline

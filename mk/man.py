@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes a manual page (mdoc) of a page of docs/reference, which is checked against the programs.
 
-    man.py PAGE.md NAME SECTION DESCRIPTION > NAME.SECTION
+    man.py PAGE.md NAME[,NAME...] SECTION DESCRIPTION > NAME.SECTION
 
 Read of Markdown: headings, paragraphs, tables (rows become tagged lists), indented and fenced blocks; in a line
 `code`, **bold** and links, which to pages that are manuals too become references.  A fenced block that begins
@@ -152,7 +152,8 @@ def sections(text):
     return [("", pieces[0]), *zip(pieces[1::2], pieces[2::2])]
 
 
-def page(text, name, number, description, date):
+def page(text, names, number, description, date):
+    name = names[0]
     verbs, own, behind = [], [], []
     (_, intro), *rest = sections(text)
     for heading, body in rest:
@@ -166,8 +167,8 @@ def page(text, name, number, description, date):
     see = [f".Xr {other} {their}" + (" ," if (other, their) != others[-1] else "") for other, their in others]
     synopsis = {"1": [".Nm", ".Ar verb", ".Op Ar options", ".Op Ar arguments"], "8": [".Nm", ".Op Ar options"]}.get(number)
     return [".\\\" Made by mk/man.py of docs/reference; change it there.",
-            f".Dd {date:%B} {date.day}, {date.year}", f".Dt {name.upper()} {number}", ".Os", ".Sh NAME", f".Nm {name}",
-            f".Nd {description}", *([".Sh SYNOPSIS", *synopsis] if synopsis else []), ".Sh DESCRIPTION", *section(intro),
+            f".Dd {date:%B} {date.day}, {date.year}", f".Dt {name.upper()} {number}", ".Os", ".Sh NAME",
+            *(f".Nm {one} ," for one in names[:-1]), f".Nm {names[-1]}", f".Nd {description}", *([".Sh SYNOPSIS", *synopsis] if synopsis else []), ".Sh DESCRIPTION", *section(intro),
             *([".Sh VERBS", *verbs] if verbs else []), *own, *(line for _, lines in sorted(behind) for line in lines),
             ".Sh SEE ALSO", *see]
 
@@ -175,12 +176,12 @@ def page(text, name, number, description, date):
 def main():
     if len(sys.argv) != 5:
         sys.exit(__doc__)
-    path, name, number, description = sys.argv[1:]
+    path, names, number, description = sys.argv[1:]
     with open(path, encoding="utf-8") as file:
         text = file.read()
     seconds = int(os.environ.get("SOURCE_DATE_EPOCH") or os.stat(path).st_mtime)
     date = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
-    print("\n".join(page(text, name, number, description, date)))
+    print("\n".join(page(text, names.split(","), number, description, date)))
 
 
 main()

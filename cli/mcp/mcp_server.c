@@ -133,15 +133,16 @@ static void hear_daemon(struct mcp *mcp, struct slice line)
         return;
     struct pending **at = find_pending(mcp, json_get_int(message, "id", -1));
     struct pending *pending = *at;
-    const cJSON *error = cJSON_GetObjectItemCaseSensitive(message, "error");
     /* Of one that was cancelled nobody hears any more. */
     if (pending) {
+        cJSON *result =
+            cJSON_DetachItemFromObjectCaseSensitive(message, "result");
         *at = pending->next;
-        if (error)
-            take_error(pending, error);
+        if (result)
+            answer_pending(pending, result);
         else
-            answer_pending(pending, cJSON_DetachItemFromObjectCaseSensitive(
-                                        message, "result"));
+            take_error(pending,
+                       cJSON_GetObjectItemCaseSensitive(message, "error"));
         pending_free(pending);
     }
     cJSON_Delete(message);

@@ -174,8 +174,9 @@ static struct piece make_piece(struct evidence_index *index, struct slice text)
         index->hashes[index->hash_count++] = index->terms[i].hash;
     piece.count = index->term_count;
     piece.negations = index->negations;
-    qsort(index->hashes + piece.first, piece.count, sizeof *index->hashes,
-          by_hash);
+    if (piece.count)
+        qsort(index->hashes + piece.first, piece.count, sizeof *index->hashes,
+              by_hash);
     return piece;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "memory/lexical/sentences.h"
@@ -43,6 +44,18 @@ static size_t number_of(struct evidence_reader *reader,
     return reader->count;
 }
 
+/* Small models repeat themselves. */
+static bool is_said(struct evidence_reader *reader, struct slice text)
+{
+    uint64_t hash = hash_bytes64(text.data, text.size);
+    for (size_t i = 0; i < reader->said_count; i++)
+        if (reader->said[i] == hash)
+            return true;
+    MEM_RESERVE(reader->said, &reader->said_capacity, reader->said_count + 1);
+    reader->said[reader->said_count++] = hash;
+    return false;
+}
+
 static void put(struct evidence_reader *reader, struct slice text,
                 const struct evidence *evidence, struct buf *out)
 {
@@ -56,6 +69,13 @@ static void put(struct evidence_reader *reader, struct slice text,
     buf_printf(out, " [%zu]", number);
     reader->line_put = true;
     reader->kept++;
+}
+
+/* With what led in to it. */
+static void drop(struct evidence_reader *reader)
+{
+    buf_clear(&reader->lead);
+    reader->dropped++;
 }
 
 /* ---- Sentences ---- */
@@ -122,10 +142,10 @@ static void read_sentence(struct evidence_reader *reader, struct slice text,
         if (said.data[said.size - 1] == ':' ||
             !evidence_is_claim(reader->index, said))
             keep_lead(reader, sentence, ends_line);
-        else if (evidence_find(reader->index, said, false, &evidence))
+        else if (!evidence_find(reader->index, said, false, &evidence))
+            drop(reader);
+        else if (!is_said(reader, said))
             put(reader, sentence, &evidence, out);
-        else
-            reader->dropped++;
     }
     buf_free(&plain);
 }
@@ -150,7 +170,7 @@ static void end_code(struct evidence_reader *reader, struct buf *out)
         if (evidence_find(reader->index, code, true, &evidence))
             put(reader, code, &evidence, out);
         else
-            reader->dropped++;
+            drop(reader);
     }
     buf_clear(&reader->code);
     end_line(reader);
@@ -237,6 +257,7 @@ void evidence_read_end(struct evidence_reader *reader, struct buf *out)
 void evidence_reader_free(struct evidence_reader *reader)
 {
     free(reader->items);
+    free(reader->said);
     buf_free(&reader->held);
     buf_free(&reader->code);
     buf_free(&reader->lead);

@@ -10,8 +10,10 @@ struct evidence_reader {
     struct evidence_index *index;
     struct evidence *items; /* [count]; [n] of the text is the n-th */
     size_t count, capacity;
-    size_t kept,
-        dropped;     /* sentences and pieces of code that claim something */
+    uint64_t *said; /* [said_count] hashes of the sentences let through */
+    size_t said_count, said_capacity;
+    size_t kept;     /* sentences and pieces of code that were let through */
+    size_t dropped;  /* and that claim something, without evidence */
     struct buf held; /* of the line under way */
     struct buf code; /* of the fenced block under way */
     struct buf lead; /* waits for what it leads in to */

@@ -256,13 +256,16 @@ static int read_stop_sequences(struct asking *asking, struct err *err)
 static int quote_besides(struct asking *asking, struct err *err)
 {
     struct answer *answer = &asking->answer;
+    size_t sections = 0;
     int code = units_of(asking->snapshot, &asking->passages, asking->kinds,
                         &asking->call->request->cancelled, &asking->units, err);
     for (size_t i = 0; i < asking->units.count && !code; i++) {
         const struct passage *unit = &asking->units.items[i];
         struct err why = {.position = -1};
-        if (i && (unit->node != unit[-1].node || unit->view != unit[-1].view))
-            break; /* of the best section */
+        sections +=
+            !i || unit->node != unit[-1].node || unit->view != unit[-1].view;
+        if (sections > asking->max)
+            break;
         if (!answer_cites(answer, unit))
             code = answer_cite(asking->call, answer, unit, CITE_VERIFIED, true,
                                &why);

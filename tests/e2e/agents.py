@@ -248,6 +248,9 @@ def a_cancelled_request_is_cancelled_in_the_daemon():
                 check(told["method"] == "cancel" and told["params"] == {"id": asked["id"]}, told)
                 connection.sendall(b'{"jsonrpc":"2.0","id":%d,"error":{"code":-10,"message":"cancelled"}}\n' % asked["id"])
                 check(b.call("ping")["result"] == {"resultType": "complete"}, "a cancelled request was answered")
+                b.write(b.request("tools/call", name="ask", arguments={"query": "odd"}))
+                connection.sendall(b'nonsense\n{"jsonrpc":"2.0","id":%d}\n' % json.loads(lines.readline())["id"])
+                check(b.read()["result"]["isError"], "an answer without a result")
                 b.write(b.request("tools/call", name="ask", arguments={"query": "lost"}))
                 lines.readline()
             lost = b.read()["result"]

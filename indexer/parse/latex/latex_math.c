@@ -27,6 +27,14 @@ static bool takes_label(struct document *d, struct token token)
     return slice_is(name, "nonumber") || slice_is(name, "notag");
 }
 
+/* A name of LaTeX's own, as \m@th: no reader knows it. */
+static bool is_internal(struct document *d, struct token token)
+{
+    struct slice name = d->tex.symbols[token.value].name;
+    return memchr(name.data, '@', name.size) &&
+           tex_meaning(&d->tex, token)->kind != MEANING_MACRO;
+}
+
 static void add(struct formula *f, struct token token)
 {
     if (!f->any)
@@ -129,7 +137,12 @@ static void read_formula(struct document *d, struct formula *f, int end,
                 tex_expand(tex, token);
                 continue;
             }
-            if (takes_label(d, token) || takes_verb(d, f, token))
+            if (is_named(d, token, "csname")) { /* becomes the name */
+                tex_expand(tex, token);
+                continue;
+            }
+            if (takes_label(d, token) || is_internal(d, token) ||
+                takes_verb(d, f, token))
                 continue;
             if (token.value == tex->begin) {
                 struct buf ignored = {0};

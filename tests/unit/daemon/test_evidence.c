@@ -146,8 +146,8 @@ static void sentences_without_evidence_are_dropped(void **state)
     check_read(TRUE_1, TRUE_1 " [1]", 0);
     check_read(FALSE, "", 1);
     check_read(TRUE_1 " " FALSE " " TRUE_2, TRUE_1 " [1] " TRUE_2 " [2]", 1);
-    check_read(FALSE "\n\n" TRUE_1 "\n" TRUE_1 "\n",
-               TRUE_1 " [1]\n" TRUE_1 " [1]", 1);
+    check_read(FALSE "\n\n" TRUE_1 "\n" TRUE_1 "\n" TRUE_2 "\n",
+               TRUE_1 " [1]\n" TRUE_2 " [2]", 1);
     check_read("", "", 0);
 }
 
@@ -170,6 +170,9 @@ static void what_leads_in_stays_with_what_follows(void **state)
                "You can run this:\nborg create --exclude '/home/*/.cache' "
                "/path/to/repo::now /home [1]",
                1);
+    check_read(
+        "You can run this:\n```\nrm -rf --no-preserve-root /\n```\n" TRUE_1,
+        TRUE_1 " [1]", 1);
     check_read("```\nrm -rf --no-preserve-root /\n", "", 1);
 }
 
