@@ -195,8 +195,6 @@ static int read_once(struct slice bytes, const struct latex_reader *reader,
         ret->tree->page.role = PAGE_MADE;
     if (!rc && !made)
         ret->words = words_count(d, ret->tree);
-    if (d->described) /* the code is left out, and nothing tells how much that is */
-        ret->words.source = 0;
     ret->packaged = d->packaged;
     put_reports(tex, &ret->reports);
     document_free(d);

@@ -132,6 +132,19 @@ static struct slice body_of(struct slice text)
     return text;
 }
 
+/* Of a .dtx of which only the description is read: what stands before its code. */
+static struct slice description_of(struct slice text)
+{
+    static const char *const marks[] = {"\\StopEventually", "\\MaybeStop"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        const char *found =
+            memmem(text.data, text.size, marks[i], strlen(marks[i]));
+        if (found)
+            text.size = (size_t)(found - text.data);
+    }
+    return text;
+}
+
 /* Packages, classes and bibliographies are no text of the document. */
 static bool is_text(struct slice path)
 {
@@ -166,8 +179,10 @@ struct words words_count(const struct document *d, const struct tree *tree)
         struct slice text = file->transcoded.text;
         bool documented = dtx_is(text);
         if (is_text(file->path))
-            words.source +=
-                count_source(documented ? text : body_of(text), documented);
+            words.source += count_source(!documented    ? body_of(text)
+                                         : d->described ? description_of(text)
+                                                        : text,
+                                         documented);
     }
     return words;
 }

@@ -768,6 +768,31 @@ static void test_lost_words_are_told(void **state)
     buf_free(&text);
 }
 
+/* Of a .dtx its description counts, if only that is read; its code does not. */
+static void test_lost_description_is_told(void **state)
+{
+    struct buf text = {0}, reports = {0};
+    (void)state;
+    buf_put_text(&text, "% \\iffalse\n%<*driver>\n\\documentclass{ltxdoc}\n"
+                        "\\OnlyDescription\\def\\gone#1{}\n"
+                        "\\begin{document}\\DocInput{main.dtx}"
+                        "\\end{document}\n%</driver>\n% \\fi\n% \\gone{");
+    for (int i = 0; i < 100; i++)
+        buf_put_text(&text, "Words stand here.\n% ");
+    buf_put_text(&text, "}These words are read.\n% \\StopEventually{}\n");
+    for (int i = 0; i < 1000; i++)
+        buf_put_text(&text, "% This is said of code.\n");
+    buf_put_text(&text, "%    \\begin{macrocode}\nx\n%    \\end{macrocode}\n");
+    buf_put_byte(&text, '\0');
+    struct tree *tree = parse(text.data, NULL, &reports);
+    buf_put_byte(&reports, '\0');
+    if (!strstr(reports.data, " % of the words of its source are in its tree"))
+        fail_msg("'%s'", reports.data);
+    tree_free(tree);
+    buf_free(&reports);
+    buf_free(&text);
+}
+
 static void test_loops(void **state)
 {
     (void)state;
@@ -1097,6 +1122,7 @@ int main(void)
         cmocka_unit_test(test_packages_left_open),
         cmocka_unit_test(test_packages_not_followed),
         cmocka_unit_test(test_lost_words_are_told),
+        cmocka_unit_test(test_lost_description_is_told),
         cmocka_unit_test(test_dtx),
         cmocka_unit_test(test_dtx_drivers),
         cmocka_unit_test(test_loops),
