@@ -28,6 +28,7 @@ for build in release asan; do
     step "units ($build)" make --no-print-directory -s -j"$jobs" BUILD=$build unit
     step "end to end ($build)" make --no-print-directory -s BUILD=$build e2e
 done
+step "build (gpu, by the stand-ins alone)" make --no-print-directory -s -j"$jobs" BUILD=gpu O=build/gpu-plain DNNL= NVCC= CFLAGS='-O0 -U_FORTIFY_SOURCE' gpu-programs
 step "documents" python3 tests/checks/docs.py build/release
 step "faults: kills, power cuts and disks" make --no-print-directory -s faults
 step "instruments of HTML reading" python3 tests/checks/html/self_test.py build/release
